@@ -1,5 +1,5 @@
-# polex-guard, and nothing else: no shell, no package, nothing that was fetched. It
-# takes what `make dist` has built, for whichever platform is asked for:
+# An image with polex-guard only: no shell, no packages, no downloads. The program comes from
+# `make dist`, for each requested platform:
 #
 #   make dist && docker buildx build --platform linux/amd64,linux/arm64 .
 FROM scratch

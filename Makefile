@@ -1,8 +1,8 @@
-# `make` lists the targets. Building and testing need Go, git and make, no more.
+# `make` lists the targets. Building and testing require Go, git and make only.
 
 CLI      := github.com/polex-dev/polex/internal/command/cli
-# What gRPC shows of itself under /debug brings html/template, and with that the linker
-# keeps every method that there is: a quarter of polex-verify, polex-sign and polex-guard.
+# Build without gRPC's pages under /debug. They use html/template, so the linker keeps every
+# method: a quarter of the size of polex-verify, polex-sign and polex-guard.
 TAGS     := grpcnotrace
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 FUZZTIME ?= 30s
@@ -46,28 +46,28 @@ fuzz: ## run every fuzz test for FUZZTIME each (30s)
 bench: sizes ## measure speed and sizes
 	go test -run='^$$' -bench=. -benchmem ./...
 
-demo: build ## show a seal made, verified and broken, on loopback
+demo: build ## sign, verify and reject exceptions with a Sigstore on loopback
 	./demo/run.sh
 
-dist: ## build what is released into dist/: archives, checksums, and what the image holds
+dist: ## build the release files into dist/: archives, checksums and the program of the image
 	go run ./internal/release -version $(VERSION) -out dist
 
 e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL, Redis, Chromium, mkdocs-material and graphviz)
 	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/... ./internal/report
 
-e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller helm promtool) ## build the programs that those tests run
+e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller helm promtool) ## build the programs of the end-to-end tests
 
-e2e-up: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kyverno act cosign rekor-tiles argocd) ## start a cluster, Sigstore, Git server and Argo CD to try polex with, until Ctrl-C
+e2e-up: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kyverno act cosign rekor-tiles argocd) ## start a cluster, Sigstore, Git server and Argo CD for your own tests, until Ctrl-C
 	CGO_ENABLED=0 go build -o $(E2E)/up ./test/e2e/story/up
 	@$(E2E)/up
 
 refresh-root: ## fetch the public-good trusted root (network)
 	go run ./pkg/trust/publicgood/refresh
 
-sizes: ## measure the size of what ships
+sizes: ## measure the sizes of the released programs
 	go test ./test/size -run Size -v
 
-clean: ## remove what was built
+clean: ## remove all built files
 	rm -rf bin dist
 
 $(TOOLS)/golangci-lint: test/tools/go.mod
@@ -76,7 +76,7 @@ $(TOOLS)/golangci-lint: test/tools/go.mod
 $(TOOLS)/actionlint: test/tools/actionlint/go.mod
 	go -C test/tools/actionlint build -o $(CURDIR)/$(TOOLS)/ tool
 
-# The programs of the end-to-end tests: minutes the first time, seconds from the build cache.
+# The programs of the end-to-end tests. The first build takes minutes, later ones seconds.
 E2EBUILD := build -trimpath -ldflags="-s -w" -o $(CURDIR)/$(E2E)
 
 $(E2E)/kube-apiserver: test/e2e/tools/kubernetes/go.mod
@@ -109,7 +109,7 @@ $(E2E)/reports-controller: test/e2e/tools/kyverno/go.mod
 $(E2E)/act: test/e2e/tools/act/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/act $(E2EBUILD)/ github.com/nektos/act
 
-# All of Argo CD's servers: which one it is, it tells by the name that it is called by.
+# All servers of Argo CD in one program. It selects the server by its file name.
 $(E2E)/argocd: test/e2e/tools/argocd/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/argocd $(E2EBUILD)/argocd github.com/argoproj/argo-cd/v3/cmd
 
@@ -119,7 +119,7 @@ $(E2E)/kustomize-controller: test/e2e/tools/flux/go.mod
 $(E2E)/helm: test/e2e/tools/helm/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/helm $(E2EBUILD)/ helm.sh/helm/v4/cmd/helm
 
-# cosign, and with it every server of Sigstore but the one whose name would not say what it is.
+# cosign and the servers of Sigstore. rekor-tiles has a rule of its own to get another name.
 $(E2E)/cosign: test/e2e/tools/sigstore/go.mod $(wildcard test/e2e/tools/sigstore/*/*.go)
 	CGO_ENABLED=0 go -C test/e2e/tools/sigstore $(E2EBUILD)/ ./index ./timestamps \
 		github.com/sigstore/fulcio github.com/sigstore/rekor/cmd/rekor-server \
@@ -129,10 +129,10 @@ $(E2E)/cosign: test/e2e/tools/sigstore/go.mod $(wildcard test/e2e/tools/sigstore
 $(E2E)/rekor-tiles: test/e2e/tools/sigstore/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/sigstore $(E2EBUILD)/rekor-tiles github.com/sigstore/rekor-tiles/v2/cmd/rekor-server/posix
 
-# Without the discovery of what to scrape, which is most of it. Beside it, what reads queries.
+# promtool without service discovery, which is most of its size, and the reader of queries.
 $(E2E)/promtool: test/e2e/tools/prometheus/go.mod $(wildcard test/e2e/tools/prometheus/*/*.go)
 	CGO_ENABLED=0 go -C test/e2e/tools/prometheus build -tags remove_all_sd -trimpath -ldflags="-s -w" -o $(CURDIR)/$(E2E)/ ./queries github.com/prometheus/prometheus/cmd/promtool
 
-# By its own go.mod, as people install it.
+# Built with its own go.mod, as users install it.
 $(E2E)/kubectl-sigstore:
 	GOBIN=$(CURDIR)/$(E2E) CGO_ENABLED=0 go install -trimpath -ldflags="-s -w" github.com/sigstore/k8s-manifest-sigstore/cmd/kubectl-sigstore@v0.5.4

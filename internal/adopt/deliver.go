@@ -19,13 +19,10 @@ const signedName = "polex-signed"
 func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 	clusters := map[string][]*deployer{}
 	for _, c := range adopted {
-		for _, f := range c.forms {
-			if f.by == nil {
-				continue
-			}
-			of := clusters[e.clusterOf(f.by)]
-			if !slices.ContainsFunc(of, func(d *deployer) bool { return d.source == f.by.source }) {
-				clusters[e.clusterOf(f.by)] = append(of, f.by)
+		for _, by := range e.deployers(c) {
+			of := clusters[e.clusterOf(by)]
+			if !slices.ContainsFunc(of, func(d *deployer) bool { return d.source == by.source }) {
+				clusters[e.clusterOf(by)] = append(of, by)
 			}
 		}
 	}
@@ -56,6 +53,20 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 	return nil
 }
 
+// deployers returns the deployers of an exception. It leaves out a deployer that cannot be rendered
+// if its folder contains another one: the other one deploys the exception.
+func (r *repository) deployers(c *candidate) (all []*deployer) {
+	for _, f := range c.forms {
+		parent := f.by != nil && f.err != nil && slices.ContainsFunc(c.forms, func(other form) bool {
+			return other.by != nil && other.err == nil && slices.ContainsFunc(r.deployments(f.by.object), func(d deployment) bool { return within(d.dir, r.sources[other.by.source].file) })
+		})
+		if f.by != nil && !parent {
+			all = append(all, f.by)
+		}
+	}
+	return all
+}
+
 // clusterOf names the cluster of a deployer. For an Application, this is the destination. For a
 // Flux Kustomization, it is the folder of the topmost deployer and the secret of its kubeConfig.
 func (r *repository) clusterOf(d *deployer) string {
@@ -71,10 +82,8 @@ func (r *repository) spreads(adopted []*candidate) {
 	all, of := map[string]bool{}, make([]map[string]bool, len(adopted))
 	for i, c := range adopted {
 		of[i] = map[string]bool{}
-		for _, f := range c.forms {
-			if f.by != nil {
-				of[i][r.clusterOf(f.by)], all[r.clusterOf(f.by)] = true, true
-			}
+		for _, by := range r.deployers(c) {
+			of[i][r.clusterOf(by)], all[r.clusterOf(by)] = true, true
 		}
 	}
 	for i, c := range adopted {

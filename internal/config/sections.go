@@ -9,7 +9,7 @@ type file struct {
 	Directories Directories `json:"directories" by:"validate sign verify prune request audit" doc:"where the repository keeps exceptions and policies"`
 	Shape       any         `json:"shape" by:"validate sign request" doc:"the validation rules of exceptions"`
 	Statements  Statements  `json:"statements" by:"validate sign request audit" doc:"keys of your own for the reason, the ticket and the owner of an exception: annotations, labels, or entries of spec.properties"`
-	Promote     Promote     `json:"promote" by:"sign" doc:"how polex-sign --promote treats pending exceptions, and which approvals it requires"`
+	Promote     Promote     `json:"promote" by:"sign" doc:"how polex-sign promote treats pending exceptions, and which approvals it requires"`
 	Lifetime    Lifetime    `json:"lifetime" by:"sign" doc:"how polex-sign writes the expiry of an exception"`
 	Sigstore    Sigstore    `json:"sigstore" by:"sign" doc:"the Sigstore services that sign"`
 	Trust       any         `json:"trust" by:"validate verify sign guard request audit" doc:"the trusted signers"`

@@ -14,6 +14,10 @@ var plainly = []string{
 	`object.metadata.name == 'a' || object.metadata.name == 'b'`, `object.kind == 'Pod' || object.metadata.namespace == 'team-a'`, `(object.kind == 'Pod' || object.kind == 'Job') && object.metadata.name == 'web'`,
 	`object.kind == 'Namespace' ? object.metadata.name == 'team-a' : object.metadata.namespace == 'team-a'`,
 	`object.kind == 'Deployment' && object.metadata.name == 'polex-guard' && object.metadata.namespace == 'team-a'`, `object.kind == 'Pod' && object.metadata.name.matches('^web-.*$')`,
+	// A namespace and a name in one text.
+	`(object.metadata.namespace + '/' + object.metadata.name) in ['team-a/web', 'team-b/kyverno']`, `object.metadata.namespace + '/' + object.metadata.name == 'team-a/web'`,
+	`request.namespace + '/' + request.name == 'team-a/web'`, `object.kind == 'Pod' && (object.metadata.namespace + '/' + object.metadata.labels['app']) in ['team-a/web', 'team-a/db']`,
+	`has(object.metadata.namespace) && (object.metadata.namespace + '/' + object.metadata.name) in ['team-a/web/x']`,
 	// With other parts that restrict neither kind nor namespace.
 	`object.kind == 'Pod' && object.spec.containers.all(c, c.image.startsWith('registry.example/'))`, `object.kind == 'Pod' && has(object.metadata.labels) && object.metadata.labels['a'] == 'b'`,
 	`object.metadata.namespace == 'team-a' && object.metadata.?labels['app'].orValue('') == 'web'`, `object.metadata.namespace == 'team-a' && object.spec.replicas > 3`,
@@ -72,6 +76,17 @@ var hidden = map[string][]string{
 	"the guard's own objects": {
 		`object.metadata.name == 'polex-guard'`, `object.kind == 'ClusterRole' && object.metadata.name == 'polex-guard'`, `object.kind == 'Secret' && request.name.startsWith('polex-guard-')`,
 		`object.kind == 'Deployment' && object.metadata.name.endsWith('-guard')`, `object.kind == 'Secret' && object.metadata.name.endsWith('-guard-tls')`, `object.kind == 'Secret' && object.metadata.name.matches('^.olex-guard-reader$')`,
+	},
+	"a namespace in one text with another": {
+		`(object.metadata.namespace + '/' + object.metadata.name) in ['team-a/web', 'kyverno/web']`, `object.metadata.namespace + '/' + object.metadata.name == 'polex-system/web'`,
+		`(object.metadata.namespace + '/' + object.metadata.name) in ['a/b', '/kyverno/web']`, `(object.metadata.namespace + '/' + object.metadata.name) in ['/web']`, `(object.metadata.namespace + '/' + object.metadata.name) in ['web', 'a/b']`,
+		`(object.metadata.namespace + '-' + object.metadata.name) in ['kyverno-a/web']`, `(object.metadata.namespace + '' + object.metadata.name) in ['kyverno/web']`, `(object.metadata.namespace + '//' + object.metadata.name) in ['kyverno//web']`,
+		`(object.metadata.name + '/' + object.metadata.namespace) in ['team-a/kyverno']`, `(object.metadata.labels.a + '/' + object.metadata.namespace) in ['team-a/kyverno']`, `(object.kind + '/' + object.metadata.namespace) in ['team-a/kyverno']`,
+		`(object.metadata.namespace + '/' + object.metadata.name) in ['a/b'] + ['kyver' + 'no/web']`, `(object.metadata.namespace + '/' + object.metadata.name) in ['a/b', 'kyver' + 'no/web']`, `(object.metadata.namespace + '/' + object.metadata.name) in [object.metadata.labels.a]`,
+		`(object.metadata.namespace + '/' + object.metadata.name) != 'a/b'`, `!((object.metadata.namespace + '/' + object.metadata.name) in ['a/b'])`, `(object.metadata.namespace + '/' + object.metadata.name) in ['a/b'] == false`,
+		`(object.metadata.namespace + '/' + object.metadata.name).startsWith('a/')`, `(object.metadata.namespace + '/' + object.metadata.name > 'a') in ['a/b']`, `'x' + object.metadata.namespace + '/' + object.metadata.name == 'xkyverno/web'`,
+		`object.metadata.namespace + '/' + object.metadata.labels['a'] + object.metadata.name == 'a/b' || true`, `(oldObject.metadata.namespace + '/' + oldObject.metadata.name) in ['a/b']`, `(object.metadata.labels['/'] + '/' + object.metadata.namespace) in ['a/b']`,
+		`object.kind == 'Pod' && (object.metadata.namespace + '/' + object.metadata.name) in ['team-a/web', 'kyverno/web']`, `(object.metadata.namespace + '/' + object.metadata.name) in ['team-a/web'] && object.kind > 'P'`,
 	},
 	"beside a kind": { // the namespace is read in another form
 		`object.kind == 'Pod' && object.metadata.namespace.matches('^k.*o$')`, `object.kind == 'Pod' && object.metadata.namespace == 'ky' + 'verno'`, `object.kind == 'Pod' && object.metadata.namespace.contains('yverno')`,

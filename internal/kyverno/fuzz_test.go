@@ -233,6 +233,12 @@ func condition(r *rand.Rand, deep int) string {
 		return pick("[object]", "[oldObject]", "[object.metadata]", "[request]", "[1]") + ".exists(" + pick("x", "object", "it") + ", " + pick("x", "object", "it") + "." + pick("kind", "namespace", "metadata.namespace", "name") + " == " + text() + ")"
 	case 9:
 		return "size(" + value + ") " + pick("> 3", "== 7")
+	case 10, 11:
+		both := func() string {
+			return "'" + pick("team-a", "team-a", "kyverno", "polex-system", "Pod", "") + pick("/", "/", "/", "", "//") + pick("web", "web", "kyverno", "team-a/x", "") + "'"
+		}
+		sum := pick(value, variable+".metadata.namespace", "request.namespace") + " + " + pick("'/'", "'/'", "'/'", "''") + " + " + pick(value, variable+".metadata.name", "object.metadata.labels['app']")
+		return pick("("+sum+")", sum) + pick(" in ["+both()+", "+both()+"]", " == "+both())
 	}
 	return value + " == " + text()
 }

@@ -85,6 +85,16 @@ func (a *asking) otherwise(parts []token) coverage {
 // restriction returns the coverage of a part that compares one field with literals, in one of the
 // forms of comparison. Such a part has no empty literal.
 func (a *asking) restriction(parts []token) (coverage, bool) {
+	if all, ok := joinedNamespaces(parts); ok {
+		c := silent
+		c[namespaces] = excluded
+		for _, name := range all {
+			if _, found := a.hasNamespace(name); found {
+				c[namespaces] = possible
+			}
+		}
+		return c, true
+	}
 	path, patterns := comparison(parts)
 	f, known := fields[path]
 	if !known || slices.Contains(patterns, "") {
@@ -165,8 +175,46 @@ func comparison(parts []token) (path string, patterns []string) {
 	return "", nil
 }
 
-// fromRegular converts a regular expression of polex-validate --fix back into its pattern. It is
-// anchored and has plain characters, ".*", "." and "[.]".
+// withSlash is a field, a slash and another field or a label, joined to one text and compared with
+// literals, as shapeOf writes them.
+var withSlash = regexp.MustCompile(`^(?:\( (` + dotted + `) ` + slashed + ` \)|(` + dotted + `) ` + slashed + `)(?: == '| in \[ '(?: , ')* \])$`)
+
+const (
+	dotted  = `\w+(?: \. \w+)+`
+	slashed = `\+ ' \+ ` + dotted + `( \[ ' \])?`
+)
+
+// joinedNamespaces returns the namespaces that a part in that form allows. A text that begins with
+// a namespace and a slash has this beginning, wherever its first slash is: each text before a slash
+// counts as a namespace. Where one is empty, or a literal has no slash, the form is not recognised.
+func joinedNamespaces(parts []token) (all []string, ok bool) {
+	found := withSlash.FindStringSubmatch(shapeOf(parts))
+	if found == nil || fields[found[1]+found[3]].dimension != namespaces {
+		return nil, false
+	}
+	texts := literals(parts)
+	if texts[0] != "/" {
+		return nil, false
+	}
+	texts = texts[1:]
+	if found[2]+found[4] != "" {
+		texts = texts[1:] // of a label
+	}
+	for _, text := range texts {
+		if text == "" || text[0] == '/' || !strings.Contains(text, "/") {
+			return nil, false
+		}
+		for i, c := range text {
+			if c == '/' {
+				all = append(all, text[:i])
+			}
+		}
+	}
+	return all, true
+}
+
+// fromRegular turns a regular expression into the pattern that polex-validate --fix
+// makes it of: anchored, of plain characters, ".*", "." and "[.]".
 func fromRegular(expression string) (pattern string, ok bool) {
 	rest, begins := strings.CutPrefix(expression, "^")
 	rest, ends := strings.CutSuffix(rest, "$")

@@ -88,7 +88,7 @@ func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone, pending *Entry
 		}
 	case verify.ReasonUnsigned:
 		if pending != nil && gone == nil && (e == nil || e == pending) {
-			say(InCluster, "it carries no signature; an exception of its name is not signed yet, in "+pending.File, "sign it with polex-sign --promote, and deploy signed/")
+			say(InCluster, "it carries no signature; an exception of its name is not signed yet, in "+pending.File, "sign it with polex-sign promote, and deploy signed/")
 			return
 		}
 		say(InCluster, "it carries no signature", "find out who created it, and have polex-guard reject it")

@@ -51,7 +51,7 @@ var kinds = []struct {
 	{OnceUnverified, "it was under signed/, and its signature was never valid"},
 	{KindReturned, "a document that was removed from signed/ is there again"},
 	{NotARenewal, "it is signed as the renewal of an exception that was never under signed/ in that form"},
-	{RenewedOften, "it is under signed/, and was renewed as often as --renewed says"},
+	{RenewedOften, "it is under signed/, and was renewed as often as --renewal-threshold says"},
 	{Duplicate, "two documents under signed/ have one name"},
 	{Unreadable, "a file, or a part of it, cannot be read"},
 	{Rewritten, "the history does not contain the last commit of an earlier report"},

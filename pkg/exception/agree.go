@@ -14,13 +14,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// agree refuses a chunk that kubectl, client-go, Argo CD and Flux read as another
-// object than root. A reviewer, the signer and the cluster would otherwise see
-// different objects in the same bytes. root is nil where the chunk holds no document.
+// agree rejects a chunk that kubectl, client-go, Argo CD and Flux read as another object than root.
+// Otherwise a reviewer, the signer and the cluster could see different objects in the same bytes.
+// root is nil if the chunk has no document.
 //
-// The other reader is theirs, not an imitation: sigs.k8s.io/yaml, strict, behind
-// apimachinery's document splitter. Both produce JSON values, and every value has to
-// be the same. A difference that nobody knows of yet is thereby a refusal.
+// The second reader is the code of those tools: sigs.k8s.io/yaml, strict, behind apimachinery's
+// document splitter. Both readers produce JSON values, and all values must be equal. So a
+// difference that is not known yet is a rejection too.
 func agree(root *node, chunk []byte, at Position, as layout) error {
 	theirs, err := consumed(chunk, as)
 	if err != nil {
@@ -40,7 +40,7 @@ func agree(root *node, chunk []byte, at Position, as layout) error {
 	return &SyntaxError{Position: Position{at.File, max(d.at.line, at.Line), max(d.at.column, 1)}, Message: "kubectl reads this " + d.what, Hint: d.hint}
 }
 
-// consumed is the value that the tools of Kubernetes read in a chunk, nil for none.
+// consumed returns the value that Kubernetes tools read in a chunk, or nil.
 func consumed(chunk []byte, as layout) (any, error) {
 	raw := chunk
 	if !as.json {
@@ -50,8 +50,8 @@ func consumed(chunk []byte, as layout) (any, error) {
 		}
 		toJSON := yaml.YAMLToJSONStrict
 		if as.aliases {
-			// Strict takes a key beside a merge key for one that is there twice; parseYAML has
-			// refused those.
+			// The strict reader treats a key beside a merge key as a duplicate. parseYAML has
+			// already rejected real duplicates.
 			toJSON = yaml.YAMLToJSON
 		}
 		if raw, err = toJSON(document); err != nil {
@@ -65,8 +65,8 @@ func consumed(chunk []byte, as layout) (any, error) {
 	return value, nil
 }
 
-// split returns the one document that apimachinery's splitter finds in a chunk. A
-// comment above the first marker is a document of its own to it, and says nothing.
+// split returns the one document that apimachinery's splitter finds in a chunk. The splitter
+// returns a comment above the first marker as a document; it is ignored.
 func split(chunk []byte) ([]byte, error) {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(chunk)))
 	var found []byte
@@ -84,7 +84,7 @@ func split(chunk []byte) ([]byte, error) {
 	}
 }
 
-// saysNothing reports whether there are only comments and blank lines in a document.
+// saysNothing reports whether a document has only comments and blank lines.
 func saysNothing(document []byte) bool {
 	for line := range bytes.Lines(document) {
 		if line = bytes.TrimLeft(line, " \t\r\n"); len(line) > 0 && line[0] != '#' {
@@ -96,7 +96,7 @@ func saysNothing(document []byte) bool {
 
 var lineInError = regexp.MustCompile(`line (\d+)`)
 
-// lineOf is the line of a chunk that an error of the YAML library names, from 1.
+// lineOf returns the line of a chunk in an error of the YAML library, from 1.
 func lineOf(err error) int {
 	if m := lineInError.FindStringSubmatch(err.Error()); m != nil {
 		if line, convErr := strconv.Atoi(m[1]); convErr == nil && line > 0 {
@@ -113,8 +113,8 @@ type disagreement struct {
 	hint string
 }
 
-// difference compares a value of this package with what kubectl reads, and returns nil
-// where they are the same JSON.
+// difference compares a value of this package with kubectl's, and returns nil if both are the same
+// JSON.
 func difference(n *node, theirs any) *disagreement {
 	switch n.kind {
 	case mappingNode:
@@ -155,8 +155,8 @@ func difference(n *node, theirs any) *disagreement {
 	}
 }
 
-// sameScalar compares what is one value in JSON: a whole float is written there as
-// the integer that it is.
+// sameScalar reports whether two scalars are the same JSON. JSON writes a whole float as an
+// integer.
 func sameScalar(ours, theirs any) bool {
 	switch v := ours.(type) {
 	case float64:
@@ -186,7 +186,7 @@ func scalarHint(ours, theirs any) string {
 	return "put it in quotes if it is text; write it in plain decimal, true or false if it is not"
 }
 
-// told names a value of JSON, text quoted and shortened.
+// told describes a JSON value; text is quoted and shortened.
 func told(value any) string {
 	switch v := value.(type) {
 	case nil:

@@ -18,8 +18,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestReadersDisagree: bytes that kubectl reads as another object are refused, where
-// they stand.
+// TestReadersDisagree: text that kubectl reads as another object is rejected, with its position.
 func TestReadersDisagree(t *testing.T) {
 	for _, tc := range []struct {
 		name, source string
@@ -62,7 +61,7 @@ func TestReadersDisagree(t *testing.T) {
 	}
 }
 
-// TestKubectlsList: an object with items is a list of others to kubectl, whatever its kind.
+// TestKubectlsList: kubectl reads an object with the key items as a list, for any kind.
 func TestKubectlsList(t *testing.T) {
 	for source, want := range map[string]bool{
 		"apiVersion: v1\nkind: ConfigMap\nitems: []\n":             true,
@@ -82,14 +81,14 @@ func TestKubectlsList(t *testing.T) {
 	}
 }
 
-// applied is one object as kubectl would apply it.
+// applied is one object that kubectl would apply.
 type applied struct {
 	value any
 	list  bool
 }
 
-// kubectls reads a stream as kubectl does (cli-runtime's StreamVisitor, buffer 4096) and
-// as Flux does (buffer 2048).
+// kubectls reads a stream like kubectl (cli-runtime's StreamVisitor, buffer 4096) and like Flux
+// (buffer 2048).
 func kubectls(source []byte, buffer int) ([]applied, error) {
 	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(source), buffer)
 	var all []applied
@@ -115,8 +114,8 @@ func kubectls(source []byte, buffer int) ([]applied, error) {
 	}
 }
 
-// FuzzReadersAgree holds a whole stream against kubectl and Flux: if every document of
-// it is read here, they read the same documents, and no other.
+// FuzzReadersAgree compares whole streams with kubectl and Flux. If polex accepts every document of
+// a stream, they read the same documents, and no others.
 func FuzzReadersAgree(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
@@ -167,7 +166,7 @@ func FuzzReadersAgree(f *testing.F) {
 	})
 }
 
-// TestStream: documents are handed out as they were read, or not at all.
+// TestStream: documents are written with their original bytes, or not at all.
 func TestStream(t *testing.T) {
 	two := []*exception.Document{mustParse(t, "a: 1 # c\n"), mustParse(t, "# x\n---\nb: 2")}
 	out, err := exception.Join(two)
@@ -194,7 +193,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestNodesAreCountedFirst: what would take memory to parse is refused before it is parsed.
+// TestNodesAreCountedFirst: a document that needs much memory for parsing is rejected before it is
+// parsed.
 func TestNodesAreCountedFirst(t *testing.T) {
 	for name, source := range map[string]string{
 		"pairs": "a: [" + strings.Repeat("? b,", 200_000) + "]\n", "lists": "a: [" + strings.Repeat("[],", 300_000) + "]\n", "items": "a:\n" + strings.Repeat("-\n", 500_000),

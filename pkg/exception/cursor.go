@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// runeCursor finds the character at a line and column, which count from 1.
-// Asked in the order of the source it takes linear time for all of them.
+// runeCursor finds the character at a line and column, counted from 1. Calls in the order of the
+// source take linear time together.
 type runeCursor struct {
 	source       []byte
 	offset       int
 	line, column int // of offset
 }
 
-// at returns the first byte of a character, or 0 where there is none.
+// at returns the first byte of a character, or 0 if there is none.
 func (c *runeCursor) at(line, column int) byte {
 	if line < c.line || line == c.line && column < c.column {
 		c.offset, c.line, c.column = 0, 1, 1

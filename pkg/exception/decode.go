@@ -12,11 +12,10 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// Decode fills into, a pointer to a struct with json tags, from the value at
-// path. Keys are matched exactly, case included; a key that the struct does not
-// know or a value of another type is a *[SyntaxError] at its place, with a hint at the
-// key that is likely to be meant. Nothing at
-// path leaves into as it is.
+// Decode fills into, a pointer to a struct with json tags, from the value at path. Keys match
+// exactly, case included. An unknown key or a value of another type is a *[SyntaxError] with its
+// position and, for a key, a hint with a similar known key. If there is no value at path, into
+// stays unchanged.
 func (d *Document) Decode(into any, path ...any) error {
 	value, ok := d.Lookup(path...)
 	if !ok {
@@ -36,7 +35,7 @@ func (d *Document) Decode(into any, path ...any) error {
 	var below Path
 	if m := fieldInError.FindStringSubmatch(err.Error()); m != nil {
 		for _, step := range dottedPath(m[1]) {
-			// The decoder names structs that are embedded, too.
+			// The decoder's path includes embedded structs.
 			if _, there := d.Lookup(append(slices.Concat(path, below), step)...); there {
 				below = append(below, step)
 			}
@@ -46,9 +45,8 @@ func (d *Document) Decode(into any, path ...any) error {
 	return &SyntaxError{Position: d.PositionOf(at), Message: err.Error(), Hint: keyHint(reflect.TypeOf(into), below)}
 }
 
-// keyHint returns what a key that a struct does not know is likely to be: a key that was
-// renamed, which the tag formerly says, or the nearest one. It is "" for a key that the
-// struct knows.
+// keyHint returns a hint for an unknown key: the new name of a renamed key (from the tag formerly),
+// or a similar key. It is "" for a known key.
 func keyHint(t reflect.Type, path Path) string {
 	for _, step := range path {
 		for t.Kind() == reflect.Pointer {
@@ -87,7 +85,7 @@ var (
 	pathStep     = regexp.MustCompile(`[^.\[\]]+|\[\d+\]`)
 )
 
-// dottedPath reads the path of the strict decoder's errors, a.b[0].c.
+// dottedPath reads a path in the form of the strict decoder's errors, a.b[0].c.
 func dottedPath(dotted string) Path {
 	var path Path
 	for _, step := range pathStep.FindAllString(dotted, -1) {

@@ -7,8 +7,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestDecodeHints: an unknown key is told with its place, and with the key that it is
-// likely to be.
+// TestDecodeHints: the error for an unknown key has its position and a similar known key.
 func TestDecodeHints(t *testing.T) {
 	type item struct {
 		Name    string `json:"name"`

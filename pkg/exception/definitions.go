@@ -5,18 +5,16 @@ import (
 	"slices"
 )
 
-// Definitions are the custom resource definitions of PolicyException that a
-// cluster really has, in place of those of Kyverno 1.19.1. It does not change
-// once it is read.
+// Definitions are the custom resource definitions of PolicyException in a cluster. They replace
+// those of Kyverno 1.19.1. They do not change after [ReadDefinitions].
 type Definitions struct {
 	served map[string]map[string]*schema // by group and version
 }
 
-// ReadDefinitions takes the CustomResourceDefinitions of PolicyException, of
-// either group, out of documents and passes over all others. None of them, one
-// of a version other than apiextensions.k8s.io/v1, or one that constrains a
-// value in a way that is not read here is an error: a document would be
-// accepted that the cluster refuses.
+// ReadDefinitions reads the CustomResourceDefinitions of PolicyException, of both groups, from
+// documents, and ignores all others. It returns an error if there is none, if one has another
+// version than apiextensions.k8s.io/v1, or if one has a constraint that polex does not know: polex
+// could accept a document that the cluster rejects.
 func ReadDefinitions(docs []*Document) (*Definitions, error) {
 	d := &Definitions{served: map[string]map[string]*schema{}}
 	for _, doc := range docs {
@@ -54,8 +52,8 @@ func ReadDefinitions(docs []*Document) (*Definitions, error) {
 	return d, nil
 }
 
-// ofException makes of a definition's schema that of a whole document, of which
-// the definition leaves the metadata to the API server.
+// ofException returns the schema of a whole document. A definition leaves the metadata to the API
+// server.
 func (s *schema) ofException() *schema {
 	for _, known := range []field{must("apiVersion", text()), must("kind", text()), must("metadata", metadata())} {
 		if i := slices.IndexFunc(s.fields, func(f field) bool { return f.name == known.name }); i >= 0 {
@@ -67,9 +65,8 @@ func (s *schema) ofException() *schema {
 	return s
 }
 
-// of returns the schema of an API version, or of any served one, so that the
-// rest of a document is still checked; nil where the cluster has none of the
-// group.
+// of returns the schema of an API version. For an unknown version it returns the schema of a served
+// one, so that the rest of a document is checked; nil if the cluster has no version of the group.
 func (d *Definitions) of(group, version string) (s *schema, known bool) {
 	if s, known = d.served[group][version]; known {
 		return s, true

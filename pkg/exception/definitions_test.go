@@ -12,7 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// A definition that knows fewer fields than Kyverno's, and one version.
+// A definition with fewer fields than Kyverno's, and one version.
 const smallDefinition = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: policyexceptions.kyverno.io}
@@ -102,7 +102,7 @@ func TestDefinitionsRefused(t *testing.T) {
 	}
 }
 
-// TestKyvernosDefinitions: read from its own files, they say what the table says.
+// TestKyvernosDefinitions: Kyverno's own files give the same schemas as the table.
 func TestKyvernosDefinitions(t *testing.T) {
 	crds := filepath.Join(modcache.Dir(t, modcache.Kyverno), "config", "crds")
 	var docs []*exception.Document

@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// says are the words of a schema that are read, or that say nothing about which
-// values it takes.
+// says lists the known keywords of a schema. Some of them do not constrain values.
 var says = []string{
 	"type", "format", "enum", "default", "items", "properties", "required", "additionalProperties", "not",
 	"x-kubernetes-preserve-unknown-fields", "description", "x-kubernetes-list-type", "x-kubernetes-map-type",
 }
 
-// fromOpenAPI reads the part of a structural schema that definitions of
-// PolicyException use. What constrains values in any other way is an error.
+// fromOpenAPI reads the part of a structural schema that definitions of PolicyException use. Any
+// other constraint is an error.
 func fromOpenAPI(from map[string]any, path Path) (*schema, error) {
 	for _, word := range slices.Sorted(maps.Keys(from)) {
 		if !slices.Contains(says, word) {

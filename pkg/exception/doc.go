@@ -1,23 +1,20 @@
-// Package exception reads the documents that polex judges: PolicyExceptions of
-// both API groups, and any other Kubernetes object when a trust policy names
-// its kind.
+// Package exception reads and writes Kubernetes documents: PolicyExceptions of both API groups, and
+// objects of any other kind that a trust policy accepts.
 //
-// Everything that reaches this package is hostile until somebody has verified
-// it, so reading is strict and bounded:
+// The input is hostile until it is verified, so reading is strict and has limits:
 //
-//  1. A stream is cut into documents at its "---" lines; a document is at most
-//     [MaxDocument] bytes and a stream at most [MaxStream].
-//  2. The text is UTF-8 without control characters, and every line ends in a
-//     newline that YAML 1.1, YAML 1.2 and JSON agree on.
-//  3. A document is one mapping: no aliases, no tags, no duplicate keys, no
-//     merge keys, nothing behind it, at most [MaxDepth] levels.
-//  4. A plain scalar that YAML 1.1 and YAML 1.2 read differently ("on", "0o17",
-//     "1:30") is refused rather than guessed: the reviewer, the signer and the
-//     cluster must read the same value.
+//  1. A stream is split into documents at its "---" lines. A document has at most
+//     [MaxDocument] bytes, a stream at most [MaxStream].
+//  2. The text is UTF-8 without control characters. Every line ends with a newline that YAML
+//     1.1, YAML 1.2 and JSON agree on.
+//  3. A document is one mapping without aliases, tags, duplicate keys and merge keys, with at
+//     most [MaxDepth] levels. Nothing follows it.
+//  4. A plain scalar that YAML 1.1 and YAML 1.2 read differently ("on", "0o17", "1:30") is
+//     rejected: the reviewer, the signer and the cluster must read the same value.
+//  5. A document that kubectl reads as another object is rejected.
 //
-// What comes out is a tree of map[string]any, []any, string, bool, int64,
-// float64 and nil, the types of Kubernetes' own unstructured objects, together
-// with the place in the source of every value.
+// The result is a tree of map[string]any, []any, string, bool, int64, float64 and nil, the types of
+// Kubernetes' unstructured objects. Every value has its position in the source.
 //
-// The package does no I/O beyond the reader it is given and knows no clock.
+// The package does no I/O except through the given [io.Reader], and does not read the clock.
 package exception

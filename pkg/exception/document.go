@@ -7,8 +7,7 @@ import (
 	"io"
 )
 
-// Document is one object as it was written, with the place of every value. It
-// does not change once it is made.
+// Document is one object as it was written, with the position of every value. It does not change.
 type Document struct {
 	Index int // in its stream, from 0
 
@@ -18,8 +17,8 @@ type Document struct {
 	root   *node
 }
 
-// Parse reads exactly one document. No document, a second one, or anything that
-// [Reader.Next] refuses is a *[SyntaxError].
+// Parse reads exactly one document. It returns a *[SyntaxError] if there is no document, a second
+// one, or one that [Reader.Next] rejects.
 func Parse(source []byte, file string) (*Document, error) {
 	r := NewReader(bytes.NewReader(source), file)
 	r.room = min(len(source), MaxDocument)
@@ -40,16 +39,16 @@ func Parse(source []byte, file string) (*Document, error) {
 	}
 }
 
-// layout is what is known of a chunk before it is parsed.
+// layout has the properties of a chunk that are known before it is parsed.
 type layout struct {
 	json  bool
-	lead  int // length of the marker line that apimachinery's splitter takes off
-	nodes int // the most that are allowed
+	lead  int // length of the marker line that apimachinery's splitter removes
+	nodes int // the maximum number of nodes
 
 	aliases bool // anchors, aliases and merge keys are allowed
 }
 
-// parse returns nil without an error when the chunk holds no document.
+// parse returns nil without an error if the chunk has no document.
 func parse(chunk []byte, at Position, as layout) (*Document, error) {
 	if err := checkText(chunk, at); err != nil {
 		return nil, err
@@ -63,8 +62,8 @@ func parse(chunk []byte, at Position, as layout) (*Document, error) {
 	if as.json {
 		root, err = parseJSON(chunk, at)
 	} else if err = checkMarkers(chunk, at); err == nil {
-		// kubectl reads a line break at the end of every file, and so does this package.
-		// Without it a block text that ends there would be another one.
+		// kubectl reads a line break at the end of every file. Without it, a block scalar at the
+		// end of the file would have another value.
 		if !bytes.HasSuffix(chunk, []byte("\n")) {
 			text = append(bytes.Clone(chunk), '\n')
 		}
@@ -82,10 +81,9 @@ func parse(chunk []byte, at Position, as layout) (*Document, error) {
 	return &Document{source: chunk, at: at, json: as.json, root: root}, nil
 }
 
-// FromObject makes a document of an object that is already in memory, such as
-// an unstructured.Unstructured's Object. It has no source and no positions. The
-// object is copied; a value of a type that JSON does not know, an integer
-// beyond 64 bits or more than [MaxDepth] levels is an error.
+// FromObject makes a document of an object in memory, such as an unstructured.Unstructured's
+// Object. It has neither source nor positions. The object is copied. A value of a type that JSON
+// does not have, an integer beyond 64 bits or more than [MaxDepth] levels is an error.
 func FromObject(object map[string]any) (*Document, error) {
 	root, err := fromValue(object, 1)
 	if err != nil {
@@ -94,7 +92,7 @@ func FromObject(object map[string]any) (*Document, error) {
 	return &Document{root: root}, nil
 }
 
-// Object returns the document's tree, freshly made at every call.
+// Object returns the document's tree. Each call returns a new copy.
 func (d *Document) Object() map[string]any {
 	return d.root.object().(map[string]any)
 }
@@ -102,25 +100,23 @@ func (d *Document) Object() map[string]any {
 // Source returns the document's own bytes, without the rest of its stream.
 func (d *Document) Source() []byte { return bytes.Clone(d.source) }
 
-// SourcePosition returns the place where the first byte of [Document.Source]
-// stands.
+// SourcePosition returns the position of the first byte of [Document.Source].
 func (d *Document) SourcePosition() Position { return d.at }
 
 // JSON reports whether the document was written as JSON.
 func (d *Document) JSON() bool { return d.json }
 
-// File names the source the document came from.
+// File returns the name of the document's source.
 func (d *Document) File() string { return d.at.File }
 
-// Position returns the place where the document's first key stands, which is
-// what a message about the whole document should point at.
+// Position returns the position of the document's first key. Messages about the whole document use
+// it.
 func (d *Document) Position() Position {
 	return Position{File: d.at.File, Line: d.root.line, Column: d.root.column}
 }
 
-// PositionOf returns the place of the value at path: of its key where it has
-// one. Where the path leads further than the document, the place is that of
-// the last step that exists.
+// PositionOf returns the position of the value at path, or of its key if it has one. If there is no
+// such value, it returns the position of the last existing step.
 func (d *Document) PositionOf(path Path) Position {
 	at, key, _ := d.root.find(path)
 	if key != nil {
@@ -129,7 +125,7 @@ func (d *Document) PositionOf(path Path) Position {
 	return Position{File: d.at.File, Line: at.line, Column: at.column}
 }
 
-// Lookup returns the value at path, or false when there is none.
+// Lookup returns the value at path, or false if there is none.
 func (d *Document) Lookup(path ...any) (any, bool) {
 	at, _, whole := d.root.find(path)
 	if !whole {
@@ -138,7 +134,7 @@ func (d *Document) Lookup(path ...any) (any, bool) {
 	return at.object(), true
 }
 
-// Text returns the string at path, or "" when there is none or it is no string.
+// Text returns the string at path, or "" if there is none or it is not a string.
 func (d *Document) Text(path ...any) string {
 	at, _, whole := d.root.find(path)
 	if !whole || at.kind != scalarNode {

@@ -10,18 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// Addition is a text value to put under a key that the document does not have
-// yet. Path leads to the new key; the mapping that will hold it exists, or is
-// itself missing from a mapping that exists.
+// Addition is a new text value. Path leads to its key, which does not exist yet. The mapping around
+// it exists, or can be added to an existing mapping.
 type Addition struct {
 	Path  Path
 	Value string
 }
 
-// Add returns the document with values added, every other byte of its source
-// kept as it was: comments, key order and quoting survive, and a diff shows
-// nothing but the new lines. Each value stands before what its mapping holds
-// already, in the order given. Adding a key that exists is an error.
+// Add returns the document with values added. All other bytes of the source stay, so comments, key
+// order and quoting survive, and a diff shows the new lines only. New values come before the
+// existing ones of their mapping, in the given order. Adding an existing key is an error.
 func (d *Document) Add(additions ...Addition) (*Document, error) {
 	out := d
 	for len(additions) > 0 {
@@ -36,9 +34,8 @@ func (d *Document) Add(additions ...Addition) (*Document, error) {
 	return out, nil
 }
 
-// together is how many of the last additions can be made as one: those to a
-// mapping that holds something already. Reading the text again is what takes
-// time, and a seal has several parts.
+// together returns the number of last additions that can be made in one step: those to the same
+// non-empty mapping. Parsing the text again costs most, and a signature has several annotations.
 func (d *Document) together(additions []Addition) int {
 	last := additions[len(additions)-1].Path
 	mapping := last[:len(last)-1]
@@ -60,7 +57,7 @@ func (d *Document) together(additions []Addition) int {
 	return max(n, 1)
 }
 
-// add makes one addition, or several to one mapping that holds something.
+// add makes one addition, or several to the same non-empty mapping.
 func (d *Document) add(group []Addition) (*Document, error) {
 	a := group[0]
 	var parent *node
@@ -80,7 +77,7 @@ func (d *Document) add(group []Addition) (*Document, error) {
 	}
 	there := map[string]bool{}
 	for _, other := range group {
-		// Of several, each lacks one key only.
+		// If there are several, each lacks one key only.
 		key, _ := other.Path[len(a.Path)-len(missing)].(string)
 		if there[key] || parent.entry(key) != nil {
 			return nil, fmt.Errorf("%s is there already", other.Path)
@@ -110,7 +107,7 @@ func (d *Document) add(group []Addition) (*Document, error) {
 	return d.reread(splice(d.source, at, text), group)
 }
 
-// reread proves that the text edit did what was meant and nothing else.
+// reread checks that the edit of the text added these values and changed nothing else.
 func (d *Document) reread(source []byte, group []Addition) (*Document, error) {
 	out, err := parse(source, d.at, layout{json: d.json, nodes: MaxNodes})
 	if err != nil {
@@ -134,7 +131,7 @@ func (d *Document) reread(source []byte, group []Addition) (*Document, error) {
 	return out, nil
 }
 
-// insertBlock returns the lines to put in, and where.
+// insertBlock returns the lines to insert and their offset.
 func (d *Document) insertBlock(parent *node, keys []string, value string) (at int, lines string, err error) {
 	first := parent.entries[0]
 	start := d.offset(first.line, 1)
@@ -157,9 +154,8 @@ func (d *Document) insertBlock(parent *node, keys []string, value string) (at in
 	return start, text.String(), nil
 }
 
-// insertFlow puts the pair behind the opening brace, and repeats the white
-// space that stands there, so that a document over several lines stays one. It
-// returns what to put in, and where.
+// insertFlow returns the pair to insert behind the opening brace, and its offset. It repeats the
+// white space behind the brace, so a document over several lines keeps that form.
 func (d *Document) insertFlow(parent *node, keys []string, value string) (at int, pair string, err error) {
 	brace := d.offset(parent.line, parent.column)
 	if brace >= len(d.source) || d.source[brace] != '{' {
@@ -185,7 +181,7 @@ func (d *Document) insertFlow(parent *node, keys []string, value string) (at int
 	return brace + 1, text, nil
 }
 
-// offset turns a position into an index of the source.
+// offset converts a position into an index of the source.
 func (d *Document) offset(line, column int) int {
 	start := 0
 	for l := d.at.Line; l < line; l++ {
@@ -212,7 +208,7 @@ func splice(source []byte, at int, text string) []byte {
 	return append(out, source[at:]...)
 }
 
-// plainOrQuoted writes YAML that every reader takes for this very text.
+// plainOrQuoted writes YAML that every reader reads as this text.
 func plainOrQuoted(text string) string {
 	if value, problem := plainScalar(text); problem == "" && value == text && plainText(text) {
 		return text
@@ -220,8 +216,8 @@ func plainOrQuoted(text string) string {
 	return quoted(text)
 }
 
-// plainText says whether a text is a word of four letters or more, base64 or the
-// like. Seals are long: this is no place for a regular expression.
+// plainText reports whether a text is a word of at least four characters, base64 or the like.
+// Signature annotations are long, and a regular expression would be slow.
 func plainText(text string) bool {
 	if len(text) < 4 || !letter(text[0]) {
 		return false
@@ -236,7 +232,7 @@ func plainText(text string) bool {
 
 func letter(c byte) bool { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') }
 
-// quoted writes a JSON string, which is a YAML string too.
+// quoted writes a JSON string, which is also a YAML string.
 func quoted(text string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -9,8 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Several additions at once are the same text as one after the other, the last
-// one first.
+// Several additions in one call give the same text as single calls, the last one first.
 func TestAddSeveral(t *testing.T) {
 	annotation := func(name, value string) exception.Addition {
 		return exception.Addition{Path: exception.Path{"metadata", "annotations", name}, Value: value}

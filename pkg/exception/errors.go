@@ -2,12 +2,12 @@ package exception
 
 import "fmt"
 
-// SyntaxError says that a document cannot be read without guessing. Message and
-// Hint quote untrusted text with %q.
+// SyntaxError is a document that cannot be read in exactly one way. Message and Hint quote
+// untrusted text with %q.
 type SyntaxError struct {
 	Position Position
 	Message  string
-	Hint     string // what to do about it; may be empty
+	Hint     string // a possible correction; may be empty
 }
 
 // Error returns the position and the message.

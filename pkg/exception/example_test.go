@@ -7,7 +7,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// A tool reads one exception, and says where its policy is named.
+// A tool reads one exception, and prints the position of its policy's name.
 func Example() {
 	const text = `apiVersion: kyverno.io/v2
 kind: PolicyException
@@ -25,7 +25,7 @@ spec:
 	fmt.Println(doc.Identity())
 	fmt.Println(doc.PositionOf(path), doc.Text(path...))
 
-	// Two readers would take this for two different values.
+	// Two readers would read this as two different values.
 	_, err = exception.Parse([]byte("apiVersion: kyverno.io/v2\nkind: on\n"), "web.yaml")
 	fmt.Println(err)
 

@@ -27,9 +27,8 @@ var seeds = []string{
 	"a: 9223372036854775807\nb: -9223372036854775808\n", "a: 9223372036854775808\n", "a: 0.1e1\n", "a: 1e15\nb: 123456789012345678.0\n",
 }
 
-// FuzzParse holds what Parse reads against what Kubernetes' own tools read of
-// the same text, and against what it reads of its own canonical form. Where the
-// two readers differ, what was reviewed is not what is applied.
+// FuzzParse compares Parse with Kubernetes' own reader, and with itself on the canonical form. If
+// the two readers differ, the reviewed object is not the applied one.
 func FuzzParse(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
@@ -45,7 +44,7 @@ func FuzzParse(f *testing.F) {
 		}
 		whole := d.Source()
 		if !bytes.HasSuffix(whole, []byte("\n")) {
-			whole = append(whole, '\n') // as kubectl does
+			whole = append(whole, '\n') // like kubectl
 		}
 		asJSON, err := yaml.YAMLToJSONStrict(whole)
 		if err != nil {
@@ -86,9 +85,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// wholeAsInteger writes whole floats as integers: "1.0" is a float to a reader
-// of YAML and comes out of Kubernetes' conversion to JSON as 1. CheckSchema
-// reports them.
+// wholeAsInteger converts whole floats to integers: YAML readers read "1.0" as a float, and
+// Kubernetes' conversion to JSON gives 1. CheckSchema reports them.
 func wholeAsInteger(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -111,8 +109,7 @@ func wholeAsInteger(value any) any {
 	return value
 }
 
-// separator reports whether a text or key has a line break that only some
-// readers of YAML know.
+// separator reports whether a text or key has a line break that only some YAML readers know.
 func separator(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
@@ -129,8 +126,7 @@ func separator(value any) bool {
 	return false
 }
 
-// FuzzAdd wants Add to yield exactly the object and the addition, and every
-// byte of the source, or an error.
+// FuzzAdd: Add returns the object with the addition and with every byte of the source, or an error.
 func FuzzAdd(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed), "metadata/annotations/polex.dev~expires-at", "2026-06-08T12:00:00Z")
@@ -189,7 +185,7 @@ func put(object map[string]any, path exception.Path, value string) bool {
 	return !there
 }
 
-// inserted reports whether after is before with one stretch put into it.
+// inserted reports whether after is before with one insertion.
 func inserted(before, after []byte) bool {
 	head := 0
 	for head < len(before) && head < len(after) && before[head] == after[head] {

@@ -1,15 +1,14 @@
 package exception
 
-// Identities remembers which objects a run has met, and where: some hundred
-// bytes for each, whatever its name. Two documents of one identity must not both
-// be accepted: which of them ends up applied is chance. The zero value is empty;
-// it is not for several goroutines at once.
+// Identities finds duplicate objects in a run. It uses some hundred bytes for each object. Two
+// documents with the same identity must not both be accepted, since the applied one would be
+// random. The zero value is empty. Only one goroutine may use it at a time.
 type Identities struct {
 	first map[IdentityKey]Position
 }
 
-// Add remembers a document. When its object was met before, it returns where,
-// and true.
+// Add adds a document. If its object was added before, it returns the position of the first
+// document and true.
 func (ids *Identities) Add(d *Document) (first Position, met bool) {
 	id := d.Identity().Key()
 	if first, met = ids.first[id]; met {

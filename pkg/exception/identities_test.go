@@ -7,8 +7,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestIdentities: objects are told apart by all that tells them apart, however
-// its letters could be cut otherwise, and by nothing else.
+// TestIdentities: objects are distinguished by all parts of their identity, without ambiguous
+// boundaries, and by nothing else.
 func TestIdentities(t *testing.T) {
 	var met exception.Identities
 	for i, tc := range []struct {

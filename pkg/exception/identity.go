@@ -13,7 +13,7 @@ const (
 	Kind          = "PolicyException"
 )
 
-// GroupKind names a kind in every version of its API group.
+// GroupKind is a kind in all versions of its API group.
 type GroupKind struct {
 	Group string
 	Kind  string
@@ -32,8 +32,7 @@ func (gk GroupKind) IsException() bool {
 	return gk.Kind == Kind && (gk.Group == KyvernoGroup || gk.Group == PoliciesGroup)
 }
 
-// Identity is what the API server tells objects apart by. Two versions of one
-// kind are the same object.
+// Identity identifies an object in the API server. Two versions of a kind are the same object.
 type Identity struct {
 	GroupKind
 	Namespace string
@@ -49,15 +48,15 @@ func (id Identity) String() string {
 	return id.GroupKind.String() + " " + name
 }
 
-// IdentityKey stands for an [Identity] in 16 bytes, whatever its length. Two that
-// differ have different ones: to find two that have not would take 2^64 tries.
+// IdentityKey is a digest of an [Identity], with 16 bytes. Finding two identities with the same key
+// takes 2^64 tries.
 type IdentityKey [16]byte
 
 // Key returns the identity's key.
 func (id Identity) Key() IdentityKey {
 	var text []byte
 	for _, part := range []string{id.Group, id.Kind, id.Namespace, id.Name} {
-		text = binary.AppendUvarint(text, uint64(len(part))) // so that no part runs into the next
+		text = binary.AppendUvarint(text, uint64(len(part))) // separates the parts
 		text = append(text, part...)
 	}
 	sum := sha256.Sum256(text)
@@ -79,16 +78,16 @@ func (d *Document) GroupKind() GroupKind {
 	return GroupKind{Group: group, Kind: d.Text("kind")}
 }
 
-// Identity returns what the API server would tell the document apart by.
+// Identity returns the identity of the document in the API server.
 func (d *Document) Identity() Identity {
 	return Identity{GroupKind: d.GroupKind(), Namespace: d.Text("metadata", "namespace"), Name: d.Text("metadata", "name")}
 }
 
-// IsList reports whether the tools of Kubernetes take the document for a list of other
-// documents, as they do with whatever has the key "items" at its top.
+// IsList reports whether Kubernetes tools read the document as a list of other documents: it has
+// the key "items" at its top.
 func (d *Document) IsList() bool { return d.root.entry("items") != nil }
 
-// Annotation returns an annotation's value, or "" when it is not set.
+// Annotation returns the value of an annotation, or "" if it is not set.
 func (d *Document) Annotation(key string) string { return d.Text("metadata", "annotations", key) }
 
 func splitAPIVersion(apiVersion string) (group, version string) {

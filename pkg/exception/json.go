@@ -7,24 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// parseJSON reads one JSON value, which must be all of raw.
+// parseJSON reads one JSON value, which must be the whole text.
 func parseJSON(raw []byte, at Position) (*node, error) {
 	b := &jsonBuilder{raw: raw, at: at, dec: json.NewDecoder(bytes.NewReader(raw)), line: at.Line, column: at.Column}
 	b.dec.UseNumber()
 	return b.value(1)
 }
 
-// jsonBuilder walks the tokens of a value and keeps the line and column of
-// each, which the standard library gives only as an offset.
+// jsonBuilder reads the tokens of a value with the line and column of each. The standard library
+// only has offsets.
 type jsonBuilder struct {
 	raw []byte
 	at  Position
 	dec *json.Decoder
 
-	offset, line, column int // how far the position has been counted
+	offset, line, column int // the position as far as it is counted
 }
 
-// next returns the next token with the position of its first character.
+// next returns the next token and the position of its first character.
 func (b *jsonBuilder) next() (json.Token, Position, error) {
 	start := int(b.dec.InputOffset())
 	for start < len(b.raw) && bytes.IndexByte([]byte(" \t\r\n,:"), b.raw[start]) >= 0 {

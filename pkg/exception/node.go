@@ -1,7 +1,7 @@
 package exception
 
-// node is one value with its place in the source. Exactly one of entries (for a
-// mapping), items (for a sequence) and scalar is meant, as kind says.
+// node is one value with its position in the source. kind selects one of entries (a mapping), items
+// (a sequence) and scalar.
 type node struct {
 	kind    nodeKind
 	scalar  any // string, bool, int64, float64 or nil
@@ -26,7 +26,7 @@ const (
 	sequenceNode
 )
 
-// object returns the tree as plain Go values, freshly made at every call.
+// object returns the tree as plain Go values. Each call returns a new copy.
 func (n *node) object() any {
 	switch n.kind {
 	case mappingNode:
@@ -46,8 +46,8 @@ func (n *node) object() any {
 	}
 }
 
-// find follows path as far as it leads; whole says whether that was all of it.
-// The entry returned is the one that holds the last value found.
+// find follows path as far as possible; whole reports whether it reached the end. key is the entry
+// of the last value, or nil for a list item.
 func (n *node) find(path Path) (at *node, key *entry, whole bool) {
 	at = n
 	for _, step := range path {

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fromValue copies a decoded value into nodes, keys sorted so that everything
-// downstream is deterministic.
+// fromValue copies a decoded value into nodes, with sorted keys so that all results are
+// deterministic.
 func fromValue(value any, depth int) (*node, error) {
 	if depth > MaxDepth {
 		return nil, fmt.Errorf("nested deeper than %d levels", MaxDepth)
@@ -55,14 +55,12 @@ func fromValue(value any, depth int) (*node, error) {
 	}
 }
 
-// Canonical writes an object the one way polex signs it: block style YAML with
-// keys in the order of their bytes, which every Kubernetes tool reads. A whole
-// float is written as the integer that Kubernetes makes of it. A text with a
-// line separator other than a newline (U+0085, U+2028, U+2029) is an error:
-// writers of YAML do not agree on how to carry one.
+// Canonical writes an object in the form that polex signs: block style YAML with keys in byte
+// order. Every Kubernetes tool reads it. A whole float is written as an integer, as Kubernetes
+// does. A text with a line separator other than a newline (U+0085, U+2028, U+2029) is an error:
+// YAML writers do not agree on its form.
 func Canonical(object map[string]any) ([]byte, error) {
-	// yaml.Marshal of sigs.k8s.io would order keys such as "7X" and "BA" anew at
-	// every call.
+	// yaml.Marshal of sigs.k8s.io changes the order of keys such as "7X" and "BA" at every call.
 	ordered := yaml.JSONObjectToYAMLObject(object)
 	if err := order(ordered); err != nil {
 		return nil, fmt.Errorf("write canonical YAML: %w", err)

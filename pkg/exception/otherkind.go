@@ -11,11 +11,11 @@ var (
 	plainAPIVersion = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?v[0-9]+((alpha|beta)[0-9]+)?$`)
 )
 
-// OtherKind reports whether no tool can take the document for an exception or for a list
-// of objects. When it is unsure, it returns false. Some readers of JSON ignore the case of
-// letters, so that a kind, a group or a key in another case is not another one. In the API
-// groups of exceptions, only the kinds of policies are other kinds. A document without
-// apiVersion and kind is one only where Kustomize knows it by the name of its file.
+// OtherKind reports whether no tool can read the document as an exception or as a list of objects.
+// If it is unsure, it returns false. Some readers of JSON ignore letter case, so letter case alone
+// does not make another kind, group or key. In the API groups of exceptions, only kinds of policies
+// are other kinds. A document without apiVersion and kind must have the file name of a Kustomize
+// file.
 func (d *Document) OtherKind() bool {
 	typed := false
 	for i := range d.root.entries {
@@ -37,13 +37,13 @@ func (d *Document) OtherKind() bool {
 	return gk.Group != KyvernoGroup && gk.Group != PoliciesGroup || strings.HasSuffix(gk.Kind, "Policy")
 }
 
-// LooksLikeException reports whether the kind is the one of exceptions but for the case of
-// its letters, its API group, or what stands before or behind it.
+// LooksLikeException reports whether the kind contains the kind of exceptions, in any letter case
+// and any API group.
 func (gk GroupKind) LooksLikeException() bool {
 	return strings.Contains(strings.ToLower(gk.Kind), strings.ToLower(Kind))
 }
 
-// LooksLikeList reports whether the kind is one of lists, in any case of its letters.
+// LooksLikeList reports whether the kind ends with "List", in any letter case.
 func (gk GroupKind) LooksLikeList() bool {
 	return strings.HasSuffix(strings.ToLower(gk.Kind), "list")
 }

@@ -53,7 +53,7 @@ func TestParseReads(t *testing.T) {
 		{"JSON", `{"a": [1, 1.5, true, null, "x\n"], "b": {}}`, m{"a": l{int64(1), 1.5, true, nil, "x\n"}, "b": m{}}},
 		{"JSON with space around it", "\n\t {\"a\": 1}\r\n ", m{"a": int64(1)}},
 		{"JSON with brackets in text", `{"a": "}]\"{"}`, m{"a": "}]\"{"}},
-		{"flow style", "{a: b, c: [d, {e: f}]}", nil}, // begins like JSON and is none
+		{"flow style", "{a: b, c: [d, {e: f}]}", nil}, // begins like JSON and is not JSON
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d, err := exception.Parse([]byte(tc.source), "file.yaml")

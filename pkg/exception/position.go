@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Position is a place in a source. Line and Column count from 1, Column in
-// characters; they are 0 where the source is unknown.
+// Position is a place in a source. Line and Column count from 1, Column in characters. Both are 0
+// if the source is unknown.
 type Position struct {
 	File   string
 	Line   int
 	Column int
 }
 
-// String returns "file:line:column", leaving out what is not known.
+// String returns "file:line:column" without the unknown parts.
 func (p Position) String() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -24,18 +24,17 @@ func (p Position) String() string {
 	return b.String()
 }
 
-// Path names a value inside a document: the keys (string) and indexes (int)
-// that lead to it from the root.
+// Path leads to a value of a document: the keys (string) and indexes (int) from the root.
 type Path []any
 
-// With returns the path one step longer. The receiver is not changed.
+// With returns a copy of the path with one more step.
 func (p Path) With(step any) Path {
 	longer := make(Path, len(p), len(p)+1)
 	copy(longer, p)
 	return append(longer, step)
 }
 
-// Remove takes what is at the path out of an object, with a mapping that is then empty.
+// Remove removes the value at the path from an object, and its mapping if that becomes empty.
 func (p Path) Remove(object map[string]any) {
 	var parent map[string]any
 	var name string
@@ -55,9 +54,9 @@ func (p Path) Remove(object map[string]any) {
 	}
 }
 
-// String writes the path as kubectl users know it: spec.match.any[0].kinds,
-// and metadata.labels["app.kubernetes.io/name"] where a key is not a plain
-// word, so that a dotted key is never mistaken for a path.
+// String returns the path in kubectl's form: spec.match.any[0].kinds. A key that is not a plain
+// word is in brackets, metadata.labels["app.kubernetes.io/name"], so it is not read as several
+// steps.
 func (p Path) String() string {
 	var b strings.Builder
 	for _, step := range p {

@@ -13,11 +13,10 @@ import (
 	"strings"
 )
 
-// Readable writes an exception the way people write one: keys in the order in
-// which they are read, short lists on one line, texts of several lines as such.
-// The same object gives the same text, and that reads as the very same object;
-// where it would not, there is an error. Values are those of JSON without floats,
-// as [FromObject] takes them. [Canonical] writes what is signed.
+// Readable writes an exception for people: keys in reading order, short lists on one line,
+// multi-line texts on several lines. The same object always gives the same text. Readable parses
+// the text again, and returns an error if the object differs. Values are those of [FromObject]
+// without floats. [Canonical] writes the form that is signed.
 func Readable(object map[string]any) ([]byte, error) {
 	var b bytes.Buffer
 	if err := writeMapping(&b, object, ""); err != nil {
@@ -33,12 +32,12 @@ func Readable(object map[string]any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// readingOrder is how people write the keys of an exception. Others follow by name.
+// readingOrder is the usual order of keys in an exception. Other keys follow in alphabetical order.
 var readingOrder = []string{"apiVersion", "kind", "metadata", "spec", "name", "namespace", "labels", "annotations",
 	"policyName", "ruleNames", "exceptions", "policyRefs", "matchConditions", "match", "any", "resources", "kinds", "names", "namespaces", "podSecurity",
 	"controlName", "images", "expression", "expiresAt", "properties"}
 
-// writeMapping writes a mapping whose first line is indented already.
+// writeMapping writes a mapping. Its first line is indented already.
 func writeMapping(b *bytes.Buffer, object map[string]any, indent string) error {
 	if len(object) == 0 {
 		return errors.New("an empty mapping has no lines")
@@ -57,7 +56,7 @@ func writeMapping(b *bytes.Buffer, object map[string]any, indent string) error {
 	return nil
 }
 
-// writeValue writes what stands behind a key.
+// writeValue writes the text behind a key.
 func writeValue(b *bytes.Buffer, value any, indent string) error {
 	switch v := value.(type) {
 	case map[string]any:
@@ -94,7 +93,7 @@ func writeValue(b *bytes.Buffer, value any, indent string) error {
 
 const longestFlow = 120 // bytes
 
-// flowList writes a list of scalars on one line, if they fit.
+// flowList writes a list of scalars on one line, if it fits.
 func flowList(items []any) (text string, short bool) {
 	lines := make([]string, len(items))
 	for i, item := range items {
@@ -133,11 +132,11 @@ var (
 	plainLine = regexp.MustCompile(`^[\x20-\x7e]+$`)
 )
 
-// notPlain are words that some reader of YAML takes for a value of another type.
+// notPlain lists words that some YAML readers read as a value of another type.
 var notPlain = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
-// yamlText writes a text as [yamlLine] does, or over several lines where it has
-// them and nothing that must be escaped.
+// yamlText writes a text like [yamlLine]. It writes a multi-line text over several lines if nothing
+// must be escaped.
 func yamlText(text, indent string) string {
 	if lines := strings.Split(text, "\n"); len(lines) > 1 && !strings.HasPrefix(text, " ") && !slices.ContainsFunc(lines, func(l string) bool { return !plainLine.MatchString(l) }) {
 		return "|-\n" + indent + strings.Join(lines, "\n"+indent)
@@ -145,8 +144,8 @@ func yamlText(text, indent string) string {
 	return yamlLine(text)
 }
 
-// yamlLine writes a text on one line: plain where every reader takes it for this
-// text, and as a JSON string otherwise.
+// yamlLine writes a text on one line: plain if every reader reads it as this text, otherwise as a
+// JSON string.
 func yamlLine(text string) string {
 	if plainWord.MatchString(text) && !slices.Contains(notPlain, strings.ToLower(text)) {
 		return text

@@ -54,7 +54,7 @@ spec:
 	}
 }
 
-// TestReadableRefuses: what would not read as it is meant is not written.
+// TestReadableRefuses: a value that would read back differently is an error.
 func TestReadableRefuses(t *testing.T) {
 	for name, value := range map[string]any{
 		"an empty mapping": map[string]any{}, "nothing": nil, "a float": 1.5, "no number": math.NaN(), "a next line": "a\u0085b", "an int": 7,
@@ -66,7 +66,7 @@ func TestReadableRefuses(t *testing.T) {
 	}
 }
 
-// FuzzReadable: whatever text is written, it reads as that text.
+// FuzzReadable: every written text reads back as the same text.
 func FuzzReadable(f *testing.F) {
 	for _, text := range []string{"a", " a", "a\nb", "a: b", "# a", "~", "\x00", "é", "- a\n  b", "a\n", "|-", "---\na"} {
 		f.Add(text)

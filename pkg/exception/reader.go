@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// HoldsDocuments reports whether a file in a folder is one that holds documents, by
-// its name: .yaml, .yml or .json.
+// HoldsDocuments reports whether a file in a folder holds documents, by its name: .yaml, .yml or
+// .json.
 func HoldsDocuments(name string) bool {
 	switch path.Ext(name) {
 	case ".yaml", ".yml", ".json":
@@ -23,20 +23,20 @@ func HoldsDocuments(name string) bool {
 	}
 }
 
-// Reader cuts a stream of YAML or JSON into documents. A stream whose first
-// character is "{" or "[" is JSON (one value after another), any other is YAML.
+// Reader splits a stream of YAML or JSON into documents. A stream that begins with "{" or "[" is
+// JSON (one value after another); any other is YAML.
 type Reader struct {
 	in   *bufio.Reader
 	file string
 	json bool
 
-	nodes   int // the most that a document may have
+	nodes   int // the maximum of a document
 	aliases bool
-	room    int // bytes that a document is expected to have at most
+	room    int // expected maximum size of a document in bytes
 	started bool
 	line    int // of the next unread byte
 	column  int // of the next unread byte of JSON
-	read    int // bytes taken from the stream
+	read    int // bytes of the stream so far
 	index   int // of the next document
 	err     error
 
@@ -44,28 +44,28 @@ type Reader struct {
 	prefaceAt Position
 }
 
-// NewReader reads documents from r; file names the source in positions.
+// NewReader reads documents from r; file is the name of the source in positions.
 func NewReader(r io.Reader, file string) *Reader {
 	return &Reader{in: bufio.NewReader(r), file: file, nodes: MaxNodes, line: 1, column: 1}
 }
 
-// Large has the reader take documents of 25 times [MaxNodes], such as definitions, and
-// returns it. It is for a team's own policies and resources, not for what is judged.
+// Large makes the reader accept documents of 25 times [MaxNodes], and returns it. Use it for
+// definitions and for a team's own policies and resources, not for documents to validate or verify.
 func (r *Reader) Large() *Reader {
 	r.nodes = maxLargeNodes
 	return r
 }
 
-// Aliases has the reader take anchors, aliases and merge keys, and returns it. It is for
-// trusted files that are never signed: what an alias stands for is written somewhere else.
-// Written out, a document has the number of values that the reader takes, and 8 MiB of text.
+// Aliases makes the reader accept anchors, aliases and merge keys, and returns it. Use it for
+// trusted files that are never signed: a reviewer of an alias does not see its value there. With
+// aliases written out, a document has at most the reader's number of values, and 8 MiB of text.
 func (r *Reader) Aliases() *Reader {
 	r.aliases = true
 	return r
 }
 
-// All returns what [Reader.Next] does, one after another: documents, errors that are about
-// one document (*[SyntaxError]), and last the reader's own error, if there is one.
+// All returns the results of [Reader.Next] in order: documents and errors about one document
+// (*[SyntaxError]). The last result can be the reader's own error.
 func (r *Reader) All() iter.Seq2[*Document, error] {
 	return func(yield func(*Document, error) bool) {
 		for {
@@ -78,10 +78,9 @@ func (r *Reader) All() iter.Seq2[*Document, error] {
 	}
 }
 
-// Next returns the next document, or [io.EOF] when there is none. A
-// *[SyntaxError] is about one document: Next can be called again and goes on
-// behind it where the rest can be told apart. Any other error is the reader's
-// own and final.
+// Next returns the next document, or [io.EOF] if there is none. A *[SyntaxError] is about one
+// document. The next call continues behind that document, or returns io.EOF if its end cannot be
+// found. Any other error is the reader's own and final.
 func (r *Reader) Next() (*Document, error) {
 	for {
 		if r.err != nil {
@@ -92,7 +91,7 @@ func (r *Reader) Next() (*Document, error) {
 			r.err = err
 			var syntax *SyntaxError
 			if errors.As(err, &syntax) {
-				r.err = io.EOF // nothing behind it can be told apart
+				r.err = io.EOF // the end of the document is unknown
 			}
 			return nil, err
 		}
@@ -102,8 +101,7 @@ func (r *Reader) Next() (*Document, error) {
 			return nil, err
 		}
 		if doc == nil {
-			// Comments above the first "---" belong to the document right
-			// below it.
+			// Comments above the first "---" belong to the document below it.
 			r.preface, r.prefaceAt = nil, at
 			if !bytes.HasPrefix(chunk, []byte("---")) {
 				r.preface = chunk
@@ -120,8 +118,8 @@ func (r *Reader) Next() (*Document, error) {
 	}
 }
 
-// lead is the length of the marker line at the head of a chunk that is not the first
-// of the stream: apimachinery's splitter hands a document on without it.
+// lead returns the length of the marker line at the start of a chunk that is not the first.
+// apimachinery's splitter removes this line.
 func (r *Reader) lead(chunk []byte, at Position) int {
 	if r.json || at.Line == 1 || !bytes.HasPrefix(chunk, []byte("---")) {
 		return 0
@@ -149,12 +147,12 @@ func (r *Reader) chunk() ([]byte, Position, error) {
 	return r.yamlChunk()
 }
 
-// maxBlank is the most white space that a stream begins with, in bytes. Tools look
-// for a brace in the first 2 KiB (Flux) or 4 KiB (kubectl) to tell JSON from YAML.
+// maxBlank is the maximum white space at the start of a stream, in bytes. Tools look for a brace in
+// the first 2 KiB (Flux) or 4 KiB (kubectl) to distinguish JSON from YAML.
 const maxBlank = 1 << 10
 
-// peekText looks at the first character that is not white space, without taking it.
-// To other tools a brace behind any white space of Unicode begins JSON.
+// peekText returns the first character that is not white space, without reading it. Other tools
+// read JSON if a brace follows any Unicode white space.
 func (r *Reader) peekText() (byte, error) {
 	ahead, err := r.in.Peek(r.in.Size())
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -174,9 +172,9 @@ func (r *Reader) peekText() (byte, error) {
 	return text[0], nil
 }
 
-// yamlChunk takes the lines up to the next document marker. A "---" in the
-// first column ends a document even inside a block scalar (YAML 1.2.2, 9.1.2),
-// so cutting by lines and parsing agree.
+// yamlChunk reads the lines up to the next document marker. A "---" in the first column ends a
+// document even inside a block scalar (YAML 1.2.2, 9.1.2), so splitting by lines agrees with
+// parsing.
 func (r *Reader) yamlChunk() ([]byte, Position, error) {
 	at := Position{File: r.file, Line: r.line, Column: 1}
 	var chunk []byte
@@ -222,7 +220,7 @@ func (r *Reader) atMarker() bool {
 	return len(ahead) == 3 || ahead[3] == '\n' || ahead[3] == ' ' || ahead[3] == '\t' || ahead[3] == '\r'
 }
 
-// jsonChunk takes one JSON value, by counting brackets outside of strings.
+// jsonChunk reads one JSON value. It counts brackets outside of strings.
 func (r *Reader) jsonChunk() ([]byte, Position, error) {
 	at, err := r.skipBlank()
 	if err != nil {
@@ -264,7 +262,7 @@ func (r *Reader) jsonChunk() ([]byte, Position, error) {
 	}
 }
 
-// skipBlank takes the white space before a JSON value, and returns where that begins.
+// skipBlank skips the white space before a JSON value, and returns the position of the value.
 func (r *Reader) skipBlank() (Position, error) {
 	for {
 		at := Position{File: r.file, Line: r.line, Column: r.column}
@@ -288,7 +286,7 @@ func (r *Reader) skipBlank() (Position, error) {
 	}
 }
 
-// ahead looks at the bytes that come next, at least one, without taking them.
+// ahead returns the next bytes, at least one, without reading them.
 func (r *Reader) ahead() ([]byte, error) {
 	ahead, err := r.in.Peek(max(r.in.Buffered(), 1))
 	if len(ahead) > 0 || errors.Is(err, io.EOF) {
@@ -297,9 +295,9 @@ func (r *Reader) ahead() ([]byte, error) {
 	return nil, fmt.Errorf("read %s: %w", r.file, err)
 }
 
-// take counts bytes that were looked at as read.
+// take marks bytes as read.
 func (r *Reader) take(part []byte) {
-	_, _ = r.in.Discard(len(part)) // they are in the buffer
+	_, _ = r.in.Discard(len(part)) // the buffer holds them
 	r.read += len(part)
 	if end := bytes.LastIndexByte(part, '\n'); end >= 0 {
 		r.line, r.column = r.line+bytes.Count(part, []byte("\n")), 1

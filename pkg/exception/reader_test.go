@@ -13,7 +13,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// readAll lists what a stream holds: "index line keys", or the error's line.
+// readAll lists the documents of a stream as "index line keys", or the error's line.
 func readAll(t *testing.T, in io.Reader) []string {
 	t.Helper()
 	r := exception.NewReader(in, "stream")
@@ -85,7 +85,7 @@ func TestReaderPassesOnErrors(t *testing.T) {
 	}
 }
 
-// endless is a stream that counts what is taken from it.
+// endless is a stream that counts the bytes that are read from it.
 type endless struct {
 	head, body string
 	taken      int

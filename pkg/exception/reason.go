@@ -1,21 +1,20 @@
 package exception
 
-// Reason is a stable word for a result, in kebab-case, with its documentation. Text,
-// JSON, SARIF, admission messages, metric labels and the documentation use the same
-// word, and a reason never changes its meaning.
+// Reason is the stable name of a result, in kebab-case, with its documentation. Text, JSON, SARIF,
+// admission messages, metric labels and the documentation use the same name. A reason never changes
+// its meaning.
 type Reason struct {
 	Name, Doc string
-	// Severity is that of the findings, unless the configuration sets another.
+	// Severity is the severity of the findings, unless the configuration sets another.
 	Severity Severity
-	// Milder says that some of the findings are warnings although Severity is
-	// [SeverityError].
+	// Milder means that some findings are warnings although Severity is [SeverityError].
 	Milder bool
-	// Fixed says that no configuration turns the check off or makes it a warning: the
-	// exception could not be signed or applied, or would reach its guard.
+	// Fixed means that no configuration can disable the check or make it a warning. Such an
+	// exception could not be signed or applied, or would reach the guard.
 	Fixed bool
 }
 
-// Severity says whether a result rejects a document.
+// Severity tells whether a result rejects a document.
 type Severity int
 
 // The severities. The zero value rejects.

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// fieldsOf are the fields that policies.kyverno.io has for what else is said in an
-// annotation.
+// fieldsOf lists the fields of policies.kyverno.io that correspond to an annotation.
 var fieldsOf = map[string]Path{
 	AnnotationReason:     {"spec", "properties", "reason"},
 	AnnotationTicket:     {"spec", "properties", "ticket"},
@@ -14,8 +13,8 @@ var fieldsOf = map[string]Path{
 	AnnotationExpiresAt:  {"spec", "expiresAt"},
 }
 
-// StatementPath is where a document of a kind says what the annotation of that key says:
-// in the field, where the kind has one for it, and in the annotation otherwise.
+// StatementPath returns the path of a statement in a document of a kind: the field if the kind has
+// one for the annotation, otherwise the annotation.
 func StatementPath(kind GroupKind, annotation string) (path Path, isField bool) {
 	if path, isField = fieldsOf[annotation]; isField && kind.IsException() && kind.Group == PoliciesGroup {
 		return slices.Clone(path), true
@@ -23,8 +22,8 @@ func StatementPath(kind GroupKind, annotation string) (path Path, isField bool) 
 	return Path{"metadata", "annotations", annotation}, false
 }
 
-// RecordPaths are the places of a document of a kind that belong to the record of
-// its review. Some of them mean nothing, and would be believed all the same.
+// RecordPaths returns the paths of the review record in a document of a kind. It includes paths
+// that polex does not read, because people would believe them.
 func RecordPaths(kind GroupKind) []Path {
 	var paths []Path
 	for _, key := range []string{AnnotationRequestedBy, AnnotationApprovedBy, AnnotationPullRequest, AnnotationMergeCommit, AnnotationRecordedFrom} {
@@ -38,15 +37,15 @@ func RecordPaths(kind GroupKind) []Path {
 	return paths
 }
 
-// Approvals are who approved a document, by the record in it. Until it is verified
-// that is the document's own word.
+// Approvals are the approvers of a document, from its review record. Until the document is
+// verified, they are unproven.
 type Approvals struct {
-	From  string   // where the record is from; "" where there is none
+	From  string   // the source of the record; "" if there is none
 	Names []string // logins, or "Name <address>"; each person once, in the record's order
 }
 
-// Approvals reads who approved the document. Names without a record of where they
-// are from are nobody's.
+// Approvals returns the approvers in the review record. Names without a source of the record do not
+// count.
 func (d *Document) Approvals() Approvals {
 	a := Approvals{From: d.Annotation(AnnotationRecordedFrom)}
 	if a.From == "" {
@@ -64,9 +63,8 @@ func (d *Document) Approvals() Approvals {
 	return a
 }
 
-// Has reports whether a person is among those who approved. Neither a forge nor a
-// mail server tells the case of letters apart, and whoever has an address chooses the
-// name before it.
+// Has reports whether a person is one of the approvers. Letter case does not count, as in forges
+// and mail servers. For "Name <address>", only the address counts: everybody can choose the name.
 func (a Approvals) Has(name string) bool {
 	for _, one := range a.Names {
 		if person(one) == person(name) {
@@ -76,7 +74,7 @@ func (a Approvals) Has(name string) bool {
 	return false
 }
 
-// person is what tells people apart: the address, or the login.
+// person returns the part of a name that identifies a person: the address, or the login.
 func person(name string) string {
 	if _, address, has := strings.Cut(name, "<"); has {
 		name = strings.TrimSuffix(address, ">")

@@ -12,7 +12,7 @@ const (
 	recordedNew = "apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: a, annotations: {polex.dev/recorded-from: api}}\nspec: {properties: {approved-by: \"WHO\"}}\n"
 )
 
-// Who approved a document is whoever its record names, each person once.
+// The approvers of a document are the names in its record, each person once.
 func TestApprovals(t *testing.T) {
 	for _, tc := range []struct{ name, text, who, want string }{
 		{"one", recordedOld, "bob", "bob"},

@@ -5,23 +5,23 @@ import (
 	"fmt"
 )
 
-// Refusal says why one document is not signed or moved: nothing that it was to
-// happen with happened.
+// Refusal is the reason for not signing or moving a document. None of the other documents in its
+// batch is signed or moved either.
 type Refusal struct {
 	Position Position
 	Reason   string // stable, kebab-case
 	Message  string // untrusted text quoted
-	Hint     string // what to do about it; may be empty
+	Hint     string // a possible correction; may be empty
 }
 
 // Error returns position, message and reason.
 func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s [%s]", r.Position, r.Message, r.Reason) }
 
-// Refusals are all the refusals of a batch. One of them stops the whole batch.
+// Refusals are all refusals of a batch. One refusal stops the whole batch.
 type Refusals []*Refusal
 
-// RefusalsIn returns the refusals that an error is of, or nil. An empty list of refusals
-// refuses nothing: the error stays an error.
+// RefusalsIn returns the refusals in an error, or nil. With an empty list of refusals it returns
+// nil, so the error stays an error.
 func RefusalsIn(err error) Refusals {
 	var refused Refusals
 	if !errors.As(err, &refused) || len(refused) == 0 {
@@ -30,7 +30,7 @@ func RefusalsIn(err error) Refusals {
 	return refused
 }
 
-// Error returns the first refusal and how many there are.
+// Error returns the first refusal and the number of the others.
 func (r Refusals) Error() string {
 	switch len(r) {
 	case 0:

@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// MaxRenewals is the most renewals in a row that an exception can say of itself.
+// MaxRenewals is the maximum number of renewals in a row.
 const MaxRenewals = 998
 
-// Renewal says which exception another one takes up after. The zero value is that of
-// one that renews nothing.
+// Renewal names the exception that another one renews. The zero value is for an exception that
+// renews nothing.
 type Renewal struct {
 	Name   string // of the predecessor, in the same group and namespace
 	Digest string // "sha256:" and the digest of its signed message, in hex
@@ -19,8 +19,8 @@ type Renewal struct {
 
 var renewsForm = regexp.MustCompile(`^([a-z0-9][a-z0-9.-]{0,252})@(sha256:[0-9a-f]{64})$`)
 
-// Renewal reads what an exception says of its predecessor. One of the two annotations
-// without the other, or in another form than theirs, is an error.
+// Renewal returns the predecessor that an exception states. It returns an error if one of the two
+// annotations is missing or has an invalid form.
 func (e *Exception) Renewal() (Renewal, error) {
 	if e.Renews.Text == "" && e.RenewalNumber.Text == "" {
 		return Renewal{}, nil

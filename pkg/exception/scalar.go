@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// Forms of plain scalars. Whatever else is a number to the readers of Kubernetes is
-// refused because they read it differently (see agree).
+// Forms of plain scalars. Kubernetes readers read other numbers differently, so agree rejects them.
 var (
 	decimalInt = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
 	decimal    = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
-	// base60 are numbers of YAML 1.1 that only readers outside Kubernetes know.
+	// base60 matches numbers of YAML 1.1 that only readers outside Kubernetes know.
 	base60    = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
 	notFinite = regexp.MustCompile(`^[-+]?\.(inf|Inf|INF|nan|NaN|NAN)$`)
 )
 
-// plainScalar gives a plain (unquoted) YAML scalar its value. A problem that is
-// not empty says why the scalar is refused.
+// plainScalar returns the value of a plain (unquoted) YAML scalar. If problem is not empty, the
+// scalar is rejected.
 func plainScalar(text string) (value any, problem string) {
 	switch text {
 	case "", "~", "null", "Null", "NULL":
@@ -57,14 +56,13 @@ func number(text string) (value any, problem string) {
 	}
 }
 
-// leadingZero reports a number like 007 or 010.5.
+// leadingZero reports whether a number is like 007 or 010.5.
 func leadingZero(text string) bool {
 	digits := strings.TrimLeft(text, "-+")
 	return len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9'
 }
 
-// integer refuses what does not fit 64 bits: the API server would keep it as a
-// float and lose digits.
+// integer rejects numbers beyond 64 bits. The API server would keep them as floats and lose digits.
 func integer(text string) (any, string) {
 	i, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {

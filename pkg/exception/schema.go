@@ -1,18 +1,18 @@
 package exception
 
-// schema is one value's type, in the words of the custom resource definitions.
-// A compact table of it stands in schematable.go.
+// schema is the type of one value, as in the custom resource definitions. The schemas are in
+// schematable.go.
 type schema struct {
 	kind    schemaKind
 	fields  []field    // of an object
-	values  *schema    // of an object whose keys are free
+	values  *schema    // of an object with free keys
 	items   *schema    // of a list
 	enum    []string   // of a text
 	format  string     // of a text: "date-time" or ""
-	preset  string     // of a text: what the API server writes where it is absent
+	preset  string     // of a text: the default that the API server writes
 	apart   [2]string  // of an object: two fields that exclude each other
-	filled  bool       // of a text: Kyverno's webhook refuses ""
-	special specialist // what the definitions leave to the API server's own code
+	filled  bool       // of a text: Kyverno's webhook rejects ""
+	special specialist // rules that the definitions leave to the API server's code
 }
 
 type field struct {
@@ -31,7 +31,7 @@ const (
 	objectKind
 )
 
-// String names the kind as a message to an author does.
+// String returns the name of the kind in messages.
 func (k schemaKind) String() string {
 	switch k {
 	case textKind:
@@ -47,7 +47,7 @@ func (k schemaKind) String() string {
 	}
 }
 
-// specialist marks the parts of metadata that have rules of their own.
+// specialist marks the parts of metadata with rules of their own.
 type specialist int
 
 const (
@@ -89,19 +89,19 @@ func (s *schema) as(special specialist) *schema {
 	return s
 }
 
-// The tables are made once: they do not change, and a stream of thousands of
-// documents asks for them at each.
+// The schemas are made once. They do not change, and a stream of thousands of documents uses them
+// for each.
 var (
 	kyvernoSchema  = exceptionOf(kyvernoSpec())
 	policiesSchema = exceptionOf(policiesSpec())
 )
 
-// schemaOf returns the schema of an API version. A version that is not known is
-// read by its group's newest, so that the rest of the document is still checked.
+// schemaOf returns the schema of an API version. An unknown version is read with its group's newest
+// schema, so that the rest of the document is checked.
 func schemaOf(group, version string) (s *schema, known bool) {
 	if group == PoliciesGroup {
 		return policiesSchema, version == "v1alpha1" || version == "v1beta1" || version == "v1"
 	}
-	// v2alpha1 left the definitions in Kyverno 1.13 and had v2beta1's fields.
+	// Kyverno 1.13 removed v2alpha1, which had the fields of v2beta1.
 	return kyvernoSchema, version == "v2alpha1" || version == "v2beta1" || version == "v2"
 }

@@ -108,8 +108,8 @@ func TestCheckSchemaLeavesOtherKindsAlone(t *testing.T) {
 	}
 }
 
-// TestCheckSchema changes one thing of a whole document and wants the problems
-// that follow: "line reason path".
+// TestCheckSchema makes one change in a whole document and expects these problems: "line reason
+// path".
 func TestCheckSchema(t *testing.T) {
 	for _, tc := range []struct {
 		name     string

@@ -19,28 +19,27 @@ const (
 	ProblemEmptyValue      = "empty-value"
 )
 
-// MaxProblems is the most that [CheckSchema] returns of one document, so that a
-// hostile one does not turn into a report larger than itself.
+// MaxProblems is the maximum number of results of [CheckSchema] for one document. So a hostile
+// document does not produce a report larger than itself.
 const MaxProblems = 100
 
-// Problem is one place where the API server or Kyverno's webhook would refuse a
-// document, or would store something else than what is written there.
+// Problem is one place where the API server or Kyverno's webhook would reject a document, or store
+// another value than the written one.
 type Problem struct {
 	Path    Path
 	Reason  string
 	Message string // untrusted text quoted
-	Hint    string // what to do about it; may be empty
+	Hint    string // a possible correction; may be empty
 }
 
-// CheckSchema returns what the API server would refuse, drop or change of a
-// PolicyException, as of Kyverno 1.19.1, in document order, at most
-// [MaxProblems]. What it drops without a word matters most: the live object
-// would then differ from the signed one. A document of another kind has no
-// problems.
+// CheckSchema returns the problems of a PolicyException with the definitions of Kyverno 1.19.1: the
+// places that the API server would reject, drop or change. They are in document order, at most
+// [MaxProblems]. A silently dropped value is the worst one: the live object would differ from the
+// signed one. A document of another kind has no problems.
 func CheckSchema(d *Document) []Problem { return (*Definitions)(nil).CheckSchema(d) }
 
-// CheckSchema is the function of that name by the definitions of a cluster. Nil
-// is those of Kyverno 1.19.1.
+// CheckSchema checks a document with the definitions of a cluster. Nil means those of Kyverno
+// 1.19.1.
 func (defined *Definitions) CheckSchema(d *Document) []Problem {
 	gk := d.GroupKind()
 	if !gk.IsException() {
@@ -84,8 +83,7 @@ func newestVersion(group string) string {
 
 type schemaChecker struct{ found []placedProblem }
 
-// place is where a value stands: its key where it has one, as for
-// [Document.PositionOf].
+// place is the position of a value, or of its key if it has one, as in [Document.PositionOf].
 type place struct{ line, column int }
 
 func placeOf(e *entry) place { return place{e.line, e.column} }
@@ -124,8 +122,7 @@ func (c *schemaChecker) check(n *node, at place, s *schema, path Path) {
 	}
 }
 
-// kindOf returns a number's kind as anyKind, which fits no field but those that
-// take anything.
+// kindOf returns the kind of a node. A number has anyKind, which matches only fields of any value.
 func kindOf(n *node) schemaKind {
 	switch n.kind {
 	case mappingNode:
@@ -160,8 +157,8 @@ func (c *schemaChecker) wrongType(n *node, at place, s *schema, path Path) {
 	c.report(at, path, ProblemWrongType, fmt.Sprintf("this must be %s, and %s stands here", s.kind, written), hint)
 }
 
-// freeForm accepts any JSON that the API server gives back as it got it. A null
-// deep in it is: only one in place of the whole field is dropped.
+// freeForm accepts any JSON that the API server returns unchanged. That includes a null deep
+// inside; only a null in place of the whole field is dropped.
 func (c *schemaChecker) freeForm(n *node, at place, path Path) {
 	switch n.kind {
 	case mappingNode:
@@ -217,7 +214,7 @@ func (c *schemaChecker) unknown(at place, s *schema, path Path, name string) {
 	c.report(at, path, ProblemUnknownField, fmt.Sprintf("there is no field %q here", shortened(name)), didYouMean(name, s))
 }
 
-// serverField are the fields of metadata that an author does not write.
+// serverField lists the fields of metadata that an author does not write.
 var serverField = map[string]bool{
 	"creationTimestamp": true, "deletionGracePeriodSeconds": true, "deletionTimestamp": true,
 	"finalizers": true, "generateName": true, "generation": true, "managedFields": true,

@@ -1,9 +1,8 @@
 package exception
 
-// Defaults returns what the API server would write into a PolicyException that
-// does not say it: a signed document must say it, or the live object differs
-// from it. As of Kyverno 1.19.1 that is "spec.reportResult: skip" of
-// policies.kyverno.io. [Document.Add] takes them.
+// Defaults returns the values that the API server would add to a PolicyException, for
+// [Document.Add]. A signed document must contain them, or the live object differs from it. For
+// Kyverno 1.19.1 that is "spec.reportResult: skip" of policies.kyverno.io.
 func Defaults(d *Document) []Addition {
 	gk := d.GroupKind()
 	if !gk.IsException() {

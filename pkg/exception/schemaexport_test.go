@@ -1,13 +1,13 @@
 package exception
 
-// SchemaAsOpenAPI writes the table of an API version the way a custom resource
-// definition writes it, so that a test can hold the two against each other.
+// SchemaAsOpenAPI returns the schema of an API version in the form of a custom resource definition,
+// for a comparison.
 func SchemaAsOpenAPI(group, version string) (map[string]any, bool) {
 	s, known := schemaOf(group, version)
 	return s.openAPI(), known
 }
 
-// AsOpenAPI is the same for what was read from definitions.
+// AsOpenAPI returns the same for a schema from definitions.
 func (defined *Definitions) AsOpenAPI(group, version string) (map[string]any, bool) {
 	s, known := defined.of(group, version)
 	return s.openAPI(), known

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// didYouMean names the field that a misspelt one is likely to be.
+// didYouMean suggests a field for an unknown one.
 func didYouMean(name string, s *schema) string {
 	names := make([]string, len(s.fields))
 	for i, f := range s.fields {
@@ -17,12 +17,11 @@ func didYouMean(name string, s *schema) string {
 	return "the API server would drop it; remove it"
 }
 
-// longestName is the longest name that an object can have. What is longer is no
-// misspelt name, and comparing it would take the square of its length.
+// longestName is the maximum length of an object's name. A longer text is not a misspelt name, and
+// comparing it takes quadratic time.
 const longestName = 253
 
-// Nearest returns a hint at the candidate that is at most two edits away from a
-// word, or "" when none is.
+// Nearest returns a hint with the candidate that is at most two edits away from a word, or "".
 func Nearest(word string, candidates []string) string {
 	if len(word) > longestName {
 		return ""
@@ -40,8 +39,8 @@ func Nearest(word string, candidates []string) string {
 	return fmt.Sprintf("did you mean %q?", best)
 }
 
-// edits counts the insertions, deletions, substitutions and swaps of neighbours
-// between two words, letter case aside, and gives up at limit.
+// edits counts the insertions, deletions, substitutions and swaps of neighbours between two words,
+// without letter case. It stops at limit.
 func edits(a, b string, limit int) int {
 	if len(a) >= len(b)+limit || len(b) >= len(a)+limit {
 		return limit

@@ -31,7 +31,7 @@ func TestSchemaIsKyvernos(t *testing.T) {
 	for _, tc := range []struct {
 		file, group string
 		served      []string
-		left        []string // versions that are known but no longer served
+		left        []string // versions that polex knows and Kyverno no longer serves
 	}{
 		{"kyverno/kyverno.io_policyexceptions.yaml", exception.KyvernoGroup, []string{"v2", "v2beta1"}, []string{"v2alpha1"}},
 		{"policies.kyverno.io/policies.kyverno.io_policyexceptions.yaml", exception.PoliciesGroup, []string{"v1", "v1alpha1", "v1beta1"}, nil},
@@ -59,8 +59,8 @@ func TestSchemaIsKyvernos(t *testing.T) {
 					t.Errorf("%s is served and the table does not know it", version.Name)
 				}
 				want := withoutProse(version.Schema.OpenAPIV3Schema).(map[string]any)
-				// The definitions require less at the top than the API server
-				// does: a document without these has no kind or name at all.
+				// The definitions require less at the top than the API server: a document without
+				// these has no kind or name.
 				want["required"] = append([]any{"apiVersion", "kind", "metadata"}, want["required"].([]any)...)
 				if diff := cmp.Diff(want, any(table).(map[string]any), anyOrder); diff != "" {
 					t.Errorf("%s: the table is not the definition (-definition +table):\n%s", version.Name, diff)
@@ -78,15 +78,14 @@ func TestSchemaIsKyvernos(t *testing.T) {
 	}
 }
 
-// anyOrder compares lists of words ("required", "enum") as sets.
+// anyOrder compares lists of texts ("required", "enum") as sets.
 var anyOrder = cmpopts.SortSlices(func(a, b any) bool {
 	x, xText := a.(string)
 	y, yText := b.(string)
 	return xText && yText && x < y
 })
 
-// withoutProse leaves out of a definition what says nothing about which values
-// it accepts.
+// withoutProse removes the parts of a definition that do not constrain values.
 func withoutProse(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Forms of names, as the API server checks them (RFC 1123, and qualified names
-// of labels and annotations).
+// Forms of names, as the API server checks them (RFC 1123; qualified names of labels and
+// annotations).
 var (
 	dnsLabel      = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 	dnsSubdomain  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
@@ -33,8 +33,8 @@ func (c *schemaChecker) name(at place, s *schema, path Path, value string) {
 	}
 }
 
-// special checks the labels and annotations: the API server drops the mapping
-// when it is empty, and refuses a key or value of another form.
+// special checks labels and annotations. The API server drops an empty mapping, and rejects keys
+// and values of another form.
 func (c *schemaChecker) special(n *node, at place, s *schema, path Path) {
 	if s.special != labelMap && s.special != annotationMap {
 		return
@@ -62,8 +62,8 @@ func (c *schemaChecker) special(n *node, at place, s *schema, path Path) {
 	}
 }
 
-// qualified reports whether a key is [prefix/]name. The API server takes the
-// prefix of an annotation in any case.
+// qualified reports whether a key is [prefix/]name. The API server accepts the prefix of an
+// annotation in any letter case.
 func qualified(key string, anyCase bool) bool {
 	name := key
 	if prefix, rest, found := strings.Cut(key, "/"); found {
@@ -78,7 +78,7 @@ func qualified(key string, anyCase bool) bool {
 	return len(name) <= maxLabel && qualifiedPart.MatchString(name)
 }
 
-// shortened keeps a message readable when a value is not.
+// shortened shortens a value for a message, to 80 characters.
 func shortened(s string) string {
 	const most = 80
 	if runes := []rune(s); len(runes) > most {
@@ -87,11 +87,11 @@ func shortened(s string) string {
 	return s
 }
 
-// IsQualifiedName reports whether a text has the form of a label's key,
-// [prefix/]name, which selectors and named conditions share.
+// IsQualifiedName reports whether a text has the form of a label's key, [prefix/]name. Selectors
+// and named conditions use this form too.
 func IsQualifiedName(text string) bool { return qualified(text, false) }
 
-// IsLabelValue reports whether a text can be a label's value; "" can.
+// IsLabelValue reports whether a text is a valid value of a label; "" is valid.
 func IsLabelValue(text string) bool {
 	return text == "" || len(text) <= maxLabel && qualifiedPart.MatchString(text)
 }

@@ -1,7 +1,7 @@
 package exception
 
-// The fields of PolicyException as of Kyverno 1.19.1. A test holds them against
-// the custom resource definitions of that release.
+// The fields of PolicyException in Kyverno 1.19.1. A test compares them with the custom resource
+// definitions of that release.
 
 func exceptionOf(spec *schema) *schema {
 	return object(
@@ -12,8 +12,8 @@ func exceptionOf(spec *schema) *schema {
 	)
 }
 
-// metadata is what an author may write; the rest of it is the API server's or a
-// controller's.
+// metadata has the fields that an author may write. The API server and controllers write the
+// others.
 func metadata() *schema {
 	return object(
 		must("name", text().as(subdomainName)),
@@ -23,7 +23,7 @@ func metadata() *schema {
 	).as(objectMeta)
 }
 
-// policiesSpec is policies.kyverno.io v1alpha1, v1beta1 and v1.
+// policiesSpec is the spec of policies.kyverno.io v1alpha1, v1beta1 and v1.
 func policiesSpec() *schema {
 	return object(
 		must("policyRefs", list(object(
@@ -43,7 +43,7 @@ func policiesSpec() *schema {
 	)
 }
 
-// kyvernoSpec is kyverno.io v2alpha1, v2beta1 and v2.
+// kyvernoSpec is the spec of kyverno.io v2alpha1, v2beta1 and v2.
 func kyvernoSpec() *schema {
 	return object(
 		must("exceptions", list(object(

@@ -7,9 +7,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Items returns the items of a list ([Document.IsList]) as documents of their own, at the
-// places where they stand. Where the list is written line by line, each keeps its comments
-// and those right above it.
+// Items returns the items of a list ([Document.IsList]) as separate documents, with their
+// positions. In a list in block style, each keeps its comments and those right above it. It returns
+// a *[SyntaxError] if an item is not an object.
 func (d *Document) Items() ([]*Document, error) {
 	list := d.root.entry("items")
 	if list == nil || list.value.kind != sequenceNode || len(list.value.items) == 0 {
@@ -25,7 +25,7 @@ func (d *Document) Items() ([]*Document, error) {
 		text := d.itemText(item)
 		doc, err := parse(text, at, layout{nodes: maxLargeNodes})
 		if err != nil || doc == nil || bytes.HasPrefix(text, []byte("{")) || !reflect.DeepEqual(doc.Object(), object) {
-			// It is not written line by line, or as a file of its own it would be JSON.
+			// It is not in block style, or would be JSON in a file of its own.
 			if text, err = yaml.Marshal(object); err != nil {
 				return nil, &SyntaxError{Position: at, Message: "the item cannot be written: " + err.Error()}
 			}
@@ -41,8 +41,8 @@ func (d *Document) Items() ([]*Document, error) {
 	return docs, nil
 }
 
-// itemText returns the lines of an item and of the comments above it, moved to the left. What
-// they say is for the caller to compare.
+// itemText returns the lines of an item and of the comments above it, moved to the left. The caller
+// must compare their value with the item.
 func (d *Document) itemText(item *node) []byte {
 	lines := bytes.SplitAfter(d.source, []byte("\n"))
 	first, indent := item.line-d.at.Line, item.column-1

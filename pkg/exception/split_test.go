@@ -7,8 +7,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestItemsInBraces: an item in braces becomes a file of its own, in which it is not JSON that
-// cannot be read.
+// TestItemsInBraces: an item in braces becomes a separate file in block style, since the item is
+// not valid JSON.
 func TestItemsInBraces(t *testing.T) {
 	doc, err := exception.NewReader(bytes.NewReader([]byte("kind: List\nitems:\n- {kind: A, metadata: {name: a}}\n- kind: B\n")), "l.yaml").Next()
 	if err != nil {

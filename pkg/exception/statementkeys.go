@@ -2,16 +2,16 @@ package exception
 
 import "slices"
 
-// StatementKeys are a team's own keys for statements. They say nothing about trust.
+// StatementKeys are a team's own keys for statements. They do not affect trust.
 type StatementKeys struct {
 	Reason []string `json:"reason" format:"key" default:"none" doc:"keys of your own that state the reason, as polex.dev/reason does"`
 	Ticket []string `json:"ticket" format:"key" default:"none" doc:"keys of your own that state the ticket, as polex.dev/ticket does"`
 	Owner  []string `json:"owner" format:"key" default:"none" doc:"keys of your own that state the owner, as polex.dev/owner does"`
 }
 
-// Fill adds to an exception the statements that its document makes under a team's own
-// keys. polex's own key wins wherever it is present, also without a text; of several
-// own keys, the first one that has a text wins.
+// Fill fills the statements of an exception from a team's own keys in its document. polex's own key
+// takes precedence, even with a value that is not text. Of several own keys, the first one with a
+// text counts.
 func (k StatementKeys) Fill(e *Exception, d *Document) {
 	for said, keys := range map[*Statement][]string{&e.Reason: k.Reason, &e.Ticket: k.Ticket, &e.Owner: k.Owner} {
 		for _, key := range keys {
@@ -24,10 +24,10 @@ func (k StatementKeys) Fill(e *Exception, d *Document) {
 	}
 }
 
-// All are the keys of all statements.
+// All returns the keys of all statements.
 func (k StatementKeys) All() []string { return slices.Concat(k.Reason, k.Ticket, k.Owner) }
 
-// KeyPaths are the places in which a document of a kind can have a key of a team's own.
+// KeyPaths returns the paths at which a document of a kind can have a team's own key.
 func KeyPaths(kind GroupKind, key string) []Path {
 	paths := []Path{{"metadata", "annotations", key}, {"metadata", "labels", key}}
 	if kind.IsException() && kind.Group == PoliciesGroup {

@@ -6,8 +6,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestStatementKeys: a statement under a key of one's own counts wherever it stands, and
-// never over polex's own key.
+// TestStatementKeys: a statement under a team's own key counts in every place, but never overrides
+// polex's own key.
 func TestStatementKeys(t *testing.T) {
 	const legacy, policies = "kyverno.io/v2", "policies.kyverno.io/v1"
 	keys := exception.StatementKeys{Reason: []string{"acme.example/why", "why"}, Ticket: []string{"jira"}, Owner: []string{"team"}}

@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// Stream holds documents back as the bytes of one stream, until all of them may be
-// handed out. The zero value takes up to [MaxStream] bytes.
+// Stream collects documents as the bytes of one stream, until all of them may be written out. The
+// zero value holds up to [MaxStream] bytes.
 type Stream struct {
 	Limit int // bytes; 0 for [MaxStream]
 
@@ -19,8 +19,8 @@ type Stream struct {
 	sums [][sha256.Size]byte // of each document's JSON
 }
 
-// Add puts a document at the end, every byte of it as it was written. YAML beside JSON
-// is an error, and so is a document for which there is no room.
+// Add appends a document with all its bytes. It returns an error if the stream would exceed its
+// limit or mix YAML and JSON.
 func (s *Stream) Add(doc *Document) error {
 	switch {
 	case doc.source == nil:
@@ -52,8 +52,8 @@ func (s *Stream) Add(doc *Document) error {
 	return nil
 }
 
-// Bytes returns the stream. It is read again first: bytes that hold anything but the
-// documents that were added, in their order, are an error.
+// Bytes returns the stream. It parses the stream first, and returns an error if that gives other
+// documents than the added ones in their order.
 func (s *Stream) Bytes() ([]byte, error) {
 	r := NewReader(bytes.NewReader(s.held.Bytes()), "")
 	for i := 0; ; i++ {
@@ -74,7 +74,7 @@ func (s *Stream) Bytes() ([]byte, error) {
 	}
 }
 
-// sum stands for the document's values: SHA-256 of its JSON, keys in order.
+// sum returns the SHA-256 of the document's JSON, with sorted keys.
 func (d *Document) sum() ([sha256.Size]byte, error) {
 	raw, err := json.Marshal(d.root.object())
 	if err != nil {
@@ -83,7 +83,7 @@ func (d *Document) sum() ([sha256.Size]byte, error) {
 	return sha256.Sum256(raw), nil
 }
 
-// Join returns documents as the bytes of one file, as [Stream.Bytes] does.
+// Join returns documents as the bytes of one file, see [Stream.Bytes].
 func Join(docs []*Document) ([]byte, error) {
 	var s Stream
 	for _, doc := range docs {

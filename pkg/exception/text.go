@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// checkText refuses what is not plain text, before a parser sees it. Line
-// breaks that only some readers know (a lone carriage return, U+0085, U+2028,
-// U+2029) would let one reader see a line, and so a key or a whole document,
-// that another does not.
+// checkText rejects text that is not plain, before a parser sees it. Only some readers know the
+// line breaks lone carriage return, U+0085, U+2028 and U+2029. With them, one reader could see a
+// line, and so a key or a whole document, that another does not.
 func checkText(chunk []byte, at Position) error {
 	line, column := at.Line, at.Column
 	for i := 0; i < len(chunk); {
@@ -44,8 +43,8 @@ func checkText(chunk []byte, at Position) error {
 	return nil
 }
 
-// checkMarkers refuses a line that begins with "---" and holds more than a comment.
-// YAML reads a document, a key or text there; kubectl reads a separator, or nothing.
+// checkMarkers rejects a line that begins with "---" and has more than a comment. YAML reads a
+// document, a key or text there; kubectl reads a separator, or nothing.
 func checkMarkers(chunk []byte, at Position) error {
 	line := at.Line
 	for text := range bytes.Lines(chunk) {
@@ -61,9 +60,9 @@ func checkMarkers(chunk []byte, at Position) error {
 	return nil
 }
 
-// TooManyNodes bounds what a parser makes of YAML or JSON, before one sees it: every
-// value but the first needs a separator, an indicator or a line, and there are more than
-// most of these. A text or comment that holds them is counted as if it were values.
+// TooManyNodes reports whether YAML or JSON has more separators, indicators and lines than most.
+// Every value except the first needs one, so this limits a parser's work before it runs. Those
+// inside texts and comments count too.
 func TooManyNodes(raw []byte, most int) bool {
 	for _, c := range raw {
 		switch c {

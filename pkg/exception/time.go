@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// timeForm is what time.Parse leaves open: it takes T7:00:00Z, 17:00:00,5Z, +24:00
-// and +23:60 as well.
+// timeForm is stricter than time.Parse, which also accepts T7:00:00Z, 17:00:00,5Z, +24:00 and
+// +23:60.
 var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// earliest is the first time that can be meant. No exception and no signature is
-// older, and so no time that is read is Go's zero time, which stands for none.
+// earliest is the first valid time. No exception or signature is older. So no valid time is Go's
+// zero time, which means that there is none.
 var earliest = time.Unix(0, 0)
 
-// ParseTime reads a time in RFC 3339, section 5.6, such as 2026-12-31T17:00:00+01:00:
-// two digits for hours, minutes and seconds, a dot before a fraction of a second, and
-// an offset of less than 24 hours. A time before 1970 is an error.
+// ParseTime reads a time in RFC 3339, section 5.6, such as 2026-12-31T17:00:00+01:00: two digits
+// for hours, minutes and seconds, a dot before a fraction of a second, and an offset of less than
+// 24 hours. A time before 1970 is an error.
 func ParseTime(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil || !timeForm.MatchString(text) {

@@ -7,7 +7,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestParseTime: RFC 3339 to the letter, and nothing that reads as no time.
+// TestParseTime: exactly RFC 3339, and no time that is Go's zero time.
 func TestParseTime(t *testing.T) {
 	for _, text := range []string{
 		"2026-12-31T17:00:00Z", "2026-12-31T17:00:00.5Z", "2026-12-31T17:00:00.123456789+23:59", "2026-12-31T00:00:00-00:00", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z",
@@ -30,8 +30,7 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// FuzzParseTime: what is read is never the time that stands for none, and means the
-// same to whoever reads less strictly.
+// FuzzParseTime: a valid time is never Go's zero time, and less strict readers read the same time.
 func FuzzParseTime(f *testing.F) {
 	for _, text := range []string{"2026-12-31T17:00:00Z", "2026-12-31T7:00:00Z", "2026-12-31T17:00:00,5Z", "2026-12-31T17:00:00+24:00", "0001-01-01T00:00:00Z"} {
 		f.Add(text)

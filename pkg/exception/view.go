@@ -1,7 +1,6 @@
 package exception
 
-// The annotations in which people say what an exception is for. They stand
-// inside the signed message.
+// The annotations with statements about an exception. They are part of the signed message.
 const (
 	AnnotationReason      = "polex.dev/reason"
 	AnnotationTicket      = "polex.dev/ticket"
@@ -15,47 +14,45 @@ const (
 	AnnotationExpiresAt   = "polex.dev/expires-at"
 )
 
-// AnnotationSignedAt is the annotation in which polex-sign states when it signed, as
-// an RFC 3339 time, where the signature itself does not bind the time: a log entry or
-// a timestamp can be had for an old signature at any later time.
+// AnnotationSignedAt is the annotation with the signing time, as an RFC 3339 time. polex-sign
+// writes it if the signature itself does not bind the time: anybody can get a log entry or a
+// timestamp for an old signature later.
 const AnnotationSignedAt = "polex.dev/signed-at"
 
-// The annotations that are recorded beside who requested and approved it, when
-// it is signed: the commit that brought the request, and where all of that is
-// known from.
+// The annotations for the merge commit of the request, and for the source of the review record
+// (requester, approvers, pull request and merge commit). They are written before the signing.
 const (
 	AnnotationMergeCommit  = "polex.dev/merge-commit"
 	AnnotationRecordedFrom = "polex.dev/recorded-from"
 )
 
-// LabelTTL is the label by which Kyverno's cleanup controller deletes an object, at a
-// time or so long after it was created.
+// LabelTTL is a label of Kyverno's cleanup controller, which deletes the object at that time or
+// after that duration.
 const LabelTTL = "cleanup.kyverno.io/ttl"
 
-// The annotations of an exception that takes up where another one ends: which one,
-// as "name@sha256:" and the hex of the SHA-256 of that one's signed message, and how
-// many there have been in a row, counted from 1. The predecessor is of the same
-// group and namespace.
+// The annotations of an exception that renews another one: the predecessor, as "name@sha256:" and
+// the hexadecimal SHA-256 of its signed message, and the number of renewals in a row, from 1. The
+// predecessor is in the same group and namespace.
 const (
 	AnnotationRenews  = "polex.dev/renews"
 	AnnotationRenewal = "polex.dev/renewal"
 )
 
-// Statement is something that the document says, with the place where it says
-// it. An empty Text means that it does not say it.
+// Statement is a text in the document with its path, such as the reason. An empty Text means that
+// the statement is missing.
 type Statement struct {
 	Text string
 	Path Path
-	// Other is what stands there instead, such as "a number" or [EmptyText]. It is ""
-	// where there is a text, or nothing.
+	// Other describes a value that is not such a text, such as "a number" or [EmptyText]. It is ""
+	// if there is a text, or no value.
 	Other string
 }
 
-// EmptyText is what [Statement] calls a text without a character.
+// EmptyText is the Other of a [Statement] with an empty text.
 const EmptyText = "an empty text"
 
-// Exception is what a PolicyException of either API group says of itself: who it is, why, for
-// whom and for how long.
+// Exception has the statements of a PolicyException of either API group about its identity, reason,
+// owner, review and lifetime.
 type Exception struct {
 	Identity Identity
 	Version  string
@@ -64,23 +61,21 @@ type Exception struct {
 	RequestedBy, ApprovedBy, PullRequest Statement
 	Renews, RenewalNumber                Statement // see [Exception.Renewal]
 
-	// StartsAt, ExpiresAt and SignedAt are RFC 3339 times, ExpiresIn a duration, as
-	// written: internal/lifetime reads them.
+	// StartsAt, ExpiresAt and SignedAt are RFC 3339 times, ExpiresIn is a duration, all as written.
+	// internal/lifetime parses them.
 	StartsAt, ExpiresIn, ExpiresAt, SignedAt Statement
 
-	// Conflicts are statements made twice, in a native field and in an
-	// annotation, with different words.
+	// Conflicts are statements with different texts in a field and in an annotation.
 	Conflicts []Conflict
 }
 
-// Conflict is one thing said in two places.
+// Conflict is one statement with two different texts.
 type Conflict struct {
 	Native, Annotation Statement
 }
 
-// Exception returns the document as a PolicyException, or false when it is of
-// another kind. It does not check the schema: what has the wrong type is as if
-// it were absent.
+// Exception returns the document as a PolicyException, or false if it is of another kind. It does
+// not check the schema. A value of the wrong type has an empty Text.
 func (d *Document) Exception() (*Exception, bool) {
 	if !d.GroupKind().IsException() {
 		return nil, false
@@ -102,8 +97,8 @@ func (d *Document) Exception() (*Exception, bool) {
 	return e, true
 }
 
-// say reads a statement from its native field, where the group has one and it
-// is set, and from the annotation otherwise.
+// say reads a statement from its field, if the group has one and it is set, otherwise from the
+// annotation.
 func (e *Exception) say(d *Document, annotation string) Statement {
 	said := d.Statement("metadata", "annotations", annotation)
 	path, isField := StatementPath(e.Identity.GroupKind, annotation)
@@ -114,14 +109,14 @@ func (e *Exception) say(d *Document, annotation string) Statement {
 	if field.Text == "" && field.Other == "" {
 		return said
 	}
-	if said.Text != "" && field.Text != "" && said.Text != field.Text && annotation != AnnotationExpiresAt { // internal/lifetime refuses two ends
+	if said.Text != "" && field.Text != "" && said.Text != field.Text && annotation != AnnotationExpiresAt { // internal/lifetime rejects two expiries
 		e.Conflicts = append(e.Conflicts, Conflict{Native: field, Annotation: said})
 	}
 	return field
 }
 
-// Statement returns what the document says at a path. What is no text, or an empty
-// one, is not the same as nothing: somebody may have meant it.
+// Statement returns the statement at a path. A value that is not a text, or an empty one, sets
+// Other: its author may have wanted to state something.
 func (d *Document) Statement(path ...any) Statement {
 	s := Statement{Path: path}
 	at, _, whole := d.root.find(path)

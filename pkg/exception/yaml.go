@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// parseYAML reads the single document of a chunk. It returns nil without an
-// error for a chunk that holds only blank lines and comments.
+// parseYAML reads the single document of a chunk. It returns nil without an error if the chunk has
+// only blank lines and comments.
 func parseYAML(chunk []byte, at Position, as layout) (*node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(chunk))
 	var doc yaml.Node
@@ -32,14 +32,14 @@ func parseYAML(chunk []byte, at Position, as layout) (*node, error) {
 	var root *node
 	only := doc.Content[0]
 	empty := only.Kind == yaml.ScalarNode && only.Value == "" && only.Style == 0 && only.Anchor == "" && !b.bareTag(only)
-	if !empty { // a marker with nothing behind it is no document
+	if !empty { // a marker alone is not a document
 		var err error
 		if root, err = b.build(only, 1); err != nil {
 			return nil, err
 		}
 	}
-	// A line break that only YAML 1.1 knows could hide a second document from
-	// the cutting into chunks, so the chunk is asked for one.
+	// The splitting into chunks could miss a second document behind a line break that only YAML 1.1
+	// knows. So the parser looks for one.
 	var second yaml.Node
 	if err := dec.Decode(&second); err == nil {
 		return nil, b.errorf(&second, "a second document begins here")
@@ -53,9 +53,9 @@ type yamlBuilder struct {
 	at     Position
 	source runeCursor
 
-	anchors  map[*yaml.Node]*anchored // nil where none are allowed
-	left     int                      // how many nodes may follow, aliases written out
-	leftText int                      // how many bytes of keys and values may, likewise
+	anchors  map[*yaml.Node]*anchored // nil if anchors are not allowed
+	left     int                      // remaining nodes, with aliases written out
+	leftText int                      // remaining bytes of keys and values, likewise
 	deepest  int                      // the deepest level so far
 }
 
@@ -152,9 +152,9 @@ func (b *yamlBuilder) mapping(out *node, n *yaml.Node, depth int) error {
 	return nil
 }
 
-// bareTag reports the tag "!", which makes text of a number. The library leaves
-// no trace of it in the node; only the source has it, where the node begins.
-// Without a tag, nothing begins with an exclamation mark but a quoted text.
+// bareTag reports whether a node has the tag "!", which makes a number a text. The library does not
+// keep this tag, so bareTag looks at the source. Only a quoted text may begin with an exclamation
+// mark without a tag.
 func (b *yamlBuilder) bareTag(n *yaml.Node) bool {
 	return b.source.at(n.Line, n.Column) == '!'
 }
@@ -186,7 +186,7 @@ func (b *yamlBuilder) hinted(n *yaml.Node, hint, format string, args ...any) err
 
 var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// yamlError turns the library's error into one with our position.
+// yamlError converts the library's error into one with our position.
 func yamlError(err error, at Position) error {
 	text := err.Error()
 	pos := Position{File: at.File, Line: at.Line, Column: 1}

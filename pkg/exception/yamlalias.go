@@ -8,12 +8,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// anchored is a value with an anchor, once it is built. Aliases share it, so that their number
-// costs nothing here; its size is counted for each, since all that reads the document writes
-// them out.
+// anchored is a finished value with an anchor. Aliases share it, so they cost no memory here. But
+// each alias counts with the full size, since all readers of the document write aliases out.
 type anchored struct {
 	node                *node
-	nodes, text, levels int // in it, and below it; text is the bytes of its keys and values
+	nodes, text, levels int // in it and below it; text is the bytes of its keys and values
 }
 
 func (b *yamlBuilder) alias(n *yaml.Node, depth int) (*node, error) {
@@ -34,8 +33,8 @@ func (b *yamlBuilder) alias(n *yaml.Node, depth int) (*node, error) {
 	return known.node, nil
 }
 
-// merge adds the keys of a mapping, or of each mapping of a list, that are not set yet. Where
-// kubectl lets a merge key win over a key beside it, [agree] refuses the document.
+// merge adds the missing keys from a mapping, or from each mapping of a list. If kubectl lets a
+// merge key override a key beside it, [agree] rejects the document.
 func (b *yamlBuilder) merge(out *node, seen map[string]int, n *yaml.Node, depth int) error {
 	value, err := b.build(n, depth)
 	if err != nil {
@@ -59,9 +58,9 @@ func (b *yamlBuilder) merge(out *node, seen map[string]int, n *yaml.Node, depth 
 	return nil
 }
 
-// CheckAliases is for a YAML document that another reader is to read, which writes aliases
-// out. It returns an error where they stand for more than 8 MiB of text, as [Reader.Aliases]
-// does, and where they cannot be counted.
+// CheckAliases checks the aliases of a YAML document before another reader writes them out. It
+// returns an error if that gives more than 8 MiB of text, as for [Reader.Aliases], and if the
+// aliases cannot be counted.
 func CheckAliases(raw []byte) error {
 	if bytes.IndexByte(raw, '*') < 0 || bytes.IndexByte(raw, '&') < 0 {
 		return nil
@@ -75,7 +74,7 @@ func CheckAliases(raw []byte) error {
 	size = func(n *yaml.Node) int {
 		if n.Kind == yaml.AliasNode {
 			aliases = true
-			return sizes[n.Alias] // 0 within itself, which no reader takes
+			return sizes[n.Alias] // 0 for an alias within its own value, which every reader rejects
 		}
 		sum := 1 + len(n.Value)
 		for _, c := range n.Content {

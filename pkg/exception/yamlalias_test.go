@@ -10,15 +10,15 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestAliases: a reader that takes anchors and merge keys reads what kubectl reads, and refuses
-// what the two read differently. Any other reader refuses them.
+// TestAliases: a reader that accepts anchors and merge keys reads the same values as kubectl, and
+// rejects documents for which they differ. Any other reader rejects anchors and merge keys.
 func TestAliases(t *testing.T) {
 	for text, want := range map[string]any{
 		"a: &a {x: 1}\nb: *a\n":                                 map[string]any{"a": map[string]any{"x": int64(1)}, "b": map[string]any{"x": int64(1)}},
 		"a: &a {x: 1}\nb:\n  <<: *a\n  x: 2\n":                  map[string]any{"a": map[string]any{"x": int64(1)}, "b": map[string]any{"x": int64(2)}},
 		"a: &a {x: 1}\nc: &c {x: 2, z: 3}\nb: {<<: [*a, *c]}\n": map[string]any{"a": map[string]any{"x": int64(1)}, "c": map[string]any{"x": int64(2), "z": int64(3)}, "b": map[string]any{"x": int64(1), "z": int64(3)}},
 		"a: [&a Pod, *a]\n":                                     map[string]any{"a": []any{"Pod", "Pod"}},
-		"a: &a {x: 1}\nb:\n  x: 2\n  <<: *a\n":                  nil, // to kubectl, x is 1
+		"a: &a {x: 1}\nb:\n  x: 2\n  <<: *a\n":                  nil, // x is 1 in kubectl
 		"a: &a {x: 1}\nb: {<<: *a, x: 2, x: 3}\n":               nil,
 		"a: &a [*a]\n":                                          nil,
 		"a: &a {b: {<<: *a}}\n":                                 nil,
@@ -37,8 +37,8 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestAliasesAreBounded: a few lines that stand for a billion values are refused before anything
-// writes them out.
+// TestAliasesAreBounded: a few lines with a billion values are rejected before aliases are written
+// out.
 func TestAliasesAreBounded(t *testing.T) {
 	var laughs, wide, merged strings.Builder
 	laughs.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")

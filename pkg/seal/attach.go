@@ -9,7 +9,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Attach returns the document with the seal as annotations.
+// Attach returns the document with the signature annotations of the seal, for 1 to [MaxSignatures]
+// signatures.
 func Attach(doc *exception.Document, s *Seal) (*exception.Document, error) {
 	if len(s.Signatures) == 0 || len(s.Signatures) > MaxSignatures {
 		return nil, fmt.Errorf("a seal carries 1 to %d signatures, not %d", MaxSignatures, len(s.Signatures))

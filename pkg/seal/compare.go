@@ -8,14 +8,14 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// What every live object may have that its message has not. Names are exact and
-// stand only where they are listed; nothing is left out by prefix or pattern.
+// Additions that every live object may have. Names are exact and count only in the listed place;
+// there are no prefixes or patterns.
 var (
-	// serverSet are the fields of metadata that the API server writes.
+	// serverSet lists the fields of metadata that the API server writes.
 	serverSet = []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"}
 
-	// addedAnnotations and addedLabels are what GitOps tools add. A key that
-	// the message has itself is compared like any other.
+	// addedAnnotations and addedLabels list the additions of GitOps tools. A key that is also in
+	// the message is compared like any other.
 	addedAnnotations = []string{
 		"kubectl.kubernetes.io/last-applied-configuration",
 		"argocd.argoproj.io/tracking-id",
@@ -27,28 +27,27 @@ var (
 	}
 )
 
-// Added is what an object may have besides: labels and annotations, each with its
-// one value. A key that the message has itself is compared like any other. The zero
-// value allows none.
+// Added lists further labels and annotations that an object may have, each with its one value. A
+// key that is also in the message is compared like any other. The zero value allows none.
 type Added struct{ Labels, Annotations map[string]string }
 
-// Difference is one place where object and message differ.
+// Difference is one difference between an object and its signed message.
 type Difference struct {
 	Path      exception.Path
 	InMessage bool
 	InObject  bool
-	Message   any // the value that was signed, where InMessage
-	Object    any // the value that is there, where InObject
+	Message   any // the signed value, if InMessage
+	Object    any // the value in the object, if InObject
 }
 
-// Old describes what was signed, in a few words.
+// Old describes the signed value in a few words.
 func (d Difference) Old() string { return describe(d.Message, d.InMessage) }
 
-// New describes what is there, in a few words.
+// New describes the value in the object in a few words.
 func (d Difference) New() string { return describe(d.Object, d.InObject) }
 
-// AddedMetadata returns the label or annotation that the object has and the message has
-// not. The field is "labels" or "annotations"; it is "" for any other difference.
+// AddedMetadata returns a label or annotation that is in the object and not in the message. The
+// field is "labels" or "annotations", and "" for any other difference.
 func (d Difference) AddedMetadata() (field, key, value string) {
 	if d.InMessage || len(d.Path) != 3 || d.Path[0] != "metadata" {
 		return "", "", ""
@@ -62,7 +61,7 @@ func (d Difference) AddedMetadata() (field, key, value string) {
 	return field, key, value
 }
 
-// String says what differs, untrusted text quoted.
+// String describes the difference; untrusted text is quoted.
 func (d Difference) String() string {
 	field, key, value := d.AddedMetadata()
 	switch {
@@ -102,15 +101,14 @@ func describe(value any, present bool) string {
 	}
 }
 
-// Compare returns the first differences, at most limit, between an object and
-// the message that was signed, in the order of their keys. None means that they
-// are equal, types included, but for the seal and the closed list above. It
-// takes time linear in the size of both.
+// Compare returns the first differences between an object and its signed message, at most limit, in
+// the order of their keys. None means that both are equal, types included, except for the signature
+// annotations and the additions listed above. The time is linear in the size of both.
 func Compare(object, message *exception.Document, limit int) []Difference {
 	return Added{}.Compare(object, message, limit)
 }
 
-// Compare is the function of that name, but for what was added and is allowed.
+// Compare compares like the function Compare, and also allows the additions in a.
 func (a Added) Compare(object, message *exception.Document, limit int) []Difference {
 	have, signed := object.Object(), message.Object()
 	a.leaveOut(have, signed)
@@ -139,9 +137,8 @@ func (a Added) leaveOut(have, signed map[string]any) {
 	removeAdded(haveMeta, signedMeta, "labels", addedLabels, a.Labels)
 }
 
-// removeAdded removes keys that the message has not, and those that have the value
-// that is allowed. A mapping that thereby becomes empty goes with them, for it was
-// made to hold them.
+// removeAdded removes keys that are not in the message: the listed ones, and those with their
+// allowed value. If the mapping becomes empty, it is removed too: tools created it for those keys.
 func removeAdded(haveMeta, signedMeta map[string]any, field string, keys []string, allowed map[string]string) {
 	have, _ := haveMeta[field].(map[string]any)
 	signed, _ := signedMeta[field].(map[string]any)
@@ -190,8 +187,8 @@ func (c *comparison) compare(path exception.Path, signed, have any) {
 			return
 		}
 	default:
-		// Only scalars are left on this side; a mapping or list on the other
-		// has another type, and comparing it with == would panic.
+		// signed is a scalar here. A mapping or list in the object is a difference, and comparing
+		// it with == would panic.
 		switch have.(type) {
 		case map[string]any, []any:
 		default:
@@ -218,7 +215,7 @@ func (c *comparison) mappings(path exception.Path, signed, have map[string]any) 
 		s, inMessage := signed[key]
 		h, inObject := have[key]
 		if added, _ := h.(map[string]any); !inMessage && len(added) > 0 && len(path) == 1 && path[0] == "metadata" {
-			s, inMessage = map[string]any{}, true // each label that was added is told
+			s, inMessage = map[string]any{}, true // reports each added label
 		}
 		if inMessage && inObject {
 			c.compare(path.With(key), s, h)

@@ -27,8 +27,7 @@ data:
   none: []
 `
 
-// TestCompareDifferences: each edit of the object is told, with its place and
-// both values.
+// TestCompareDifferences: each edit of the object is reported with its path and both values.
 func TestCompareDifferences(t *testing.T) {
 	for _, tc := range []struct{ name, old, with, want string }{
 		{"equal", "", "", ""},
@@ -110,8 +109,7 @@ func TestCompareLeavesDocumentsAlone(t *testing.T) {
 	}
 }
 
-// TestCompareOddMetadata: metadata that is no mapping is compared and nothing
-// is left out of it.
+// TestCompareOddMetadata: metadata that is not a mapping is compared completely.
 func TestCompareOddMetadata(t *testing.T) {
 	for _, tc := range []struct {
 		name         string

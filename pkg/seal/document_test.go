@@ -29,7 +29,7 @@ func fromObject(t testing.TB, root object) *exception.Document {
 	return doc
 }
 
-// annotated is a small document with these annotations.
+// annotated returns a small document with these annotations.
 func annotated(t testing.TB, annotations object) *exception.Document {
 	t.Helper()
 	return fromObject(t, object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "a", "annotations": annotations}})

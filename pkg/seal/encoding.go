@@ -19,7 +19,7 @@ const (
 	maxMessage     = exception.MaxDocument
 	maxSignature   = 4 << 10
 	maxCertificate = 64 << 10
-	maxRekorBundle = 64 << 10 // a genuine one has a few KiB
+	maxRekorBundle = 64 << 10 // a real one has a few KiB
 	maxBundle      = 256 << 10
 )
 
@@ -27,8 +27,7 @@ func decodeBase64(text string, limit int) ([]byte, error) {
 	if len(text) > base64.StdEncoding.EncodedLen(limit) {
 		return nil, fmt.Errorf("longer than %d KiB", limit>>10)
 	}
-	// The decoder would skip line breaks, and two spellings of one value are
-	// one too many.
+	// The decoder ignores line breaks, so one value would have several encodings.
 	if strings.ContainsAny(text, "\r\n") {
 		return nil, errors.New("a line break in base64")
 	}
@@ -39,33 +38,31 @@ func decodeBase64(text string, limit int) ([]byte, error) {
 	return raw, nil
 }
 
-// gzipHeader is what every writer of seals puts before the data: no name, no time,
-// no system (RFC 1952, 2.3). It carries nothing, so there is one spelling of it.
+// gzipHeader is the header that all tools write: no name, no time, no system (RFC 1952, 2.3). Any
+// other is rejected, so that each value has one encoding.
 var gzipHeader = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff}
 
 const gzipTrailer = 8 // bytes: checksum and size
 
-// emptyBlock is the length of nothing, and its complement.
+// emptyBlock is the zero length of an empty block and its complement.
 var emptyBlock = []byte{0, 0, 0xff, 0xff}
 
-// gzipReaders are used again: one takes 40 KiB, more than all else that opening a seal
-// takes.
+// gzipReaders are reused. One takes 40 KiB, more than the rest of reading a signature.
 var gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
-// unpacker undoes base64 and one layer of gzip, for one value after the other.
+// unpacker decodes base64 and one layer of gzip, one value after the other.
 type unpacker struct {
 	values []packedValue
-	again  []byte // what one value is unpacked into to check its spelling
+	again  []byte // buffer for checkSpelling
 }
 
-// packedValue is a value as it was written, and what it unpacks to.
+// packedValue is a value in both forms, encoded and decoded.
 type packedValue struct {
 	key         string
 	packed, out []byte
 }
 
-// unpack reads no more than limit bytes of what comes out, whatever the header
-// promises.
+// unpack decodes at most limit bytes, without trust in the sizes in the data.
 func (u *unpacker) unpack(key, text string, limit int) ([]byte, error) {
 	packed, err := decodeBase64(text, limit+limit/2+1024)
 	if err != nil {
@@ -82,7 +79,7 @@ func (u *unpacker) unpack(key, text string, limit int) ([]byte, error) {
 	return out, nil
 }
 
-// checkSpelling refuses values of which one could be written in another way.
+// checkSpelling rejects a value that has a second valid encoding.
 func (u *unpacker) checkSpelling() error {
 	for _, v := range u.values {
 		if u.another(v) {
@@ -92,10 +89,10 @@ func (u *unpacker) checkSpelling() error {
 	return nil
 }
 
-// another reports whether a value could be written in another way. The last byte of
-// the data, or the one before the empty block that most writers end with (RFC 1951,
-// 3.2.4), can have bits to spare. They are its highest, and zero: else clearing the
-// highest that is set would change nothing.
+// another reports whether a value has a second valid encoding. The last byte of the data can have
+// unused bits. It can also be the byte before the empty block at the end (RFC 1951, 3.2.4). Unused
+// bits are the highest ones and must be zero. If clearing the highest set bit changes nothing, that
+// bit is unused.
 func (u *unpacker) another(v packedValue) bool {
 	last := &v.packed[len(v.packed)-gzipTrailer-1]
 	if data := v.packed[:len(v.packed)-gzipTrailer]; bytes.HasSuffix(data[len(gzipHeader):], emptyBlock) && len(data) > len(gzipHeader)+len(emptyBlock) {
@@ -112,7 +109,7 @@ func (u *unpacker) another(v packedValue) bool {
 	return err == nil && bytes.Equal(same, v.out)
 }
 
-// gunzip unpacks into the memory of a slice, as far as it suffices.
+// gunzip unpacks into a slice, and grows it if needed.
 func gunzip(into, packed []byte, limit int) ([]byte, error) {
 	in := bytes.NewReader(packed)
 	z := gzipReaders.Get().(*gzip.Reader)
@@ -134,8 +131,7 @@ func gunzip(into, packed []byte, limit int) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// packer writes values of annotations. What it compresses with is large, and is
-// used again for each.
+// packer encodes values of annotations. It reuses its compressor, which is large.
 type packer struct {
 	z   *gzip.Writer
 	out bytes.Buffer

@@ -9,8 +9,8 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// A tool shows in what an exception differs from the text that was signed. Whether the
-// signature counts is for package verify.
+// A tool shows the differences between an exception and its signed message. Package verify verifies
+// the signature.
 func Example() {
 	raw, err := os.ReadFile("../verify/testdata/sealed.yaml")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// naive decides the same as Compare by other means: what may be left out is
-// removed by a list of its own, and the rest has to be deeply equal.
+// naive compares in another way than Compare: it removes the allowed additions with its own list,
+// and compares the rest deeply.
 func naive(live, message map[string]any) bool {
 	delete(live, "status")
 	delete(message, "status")
@@ -58,7 +58,7 @@ func naive(live, message map[string]any) bool {
 	return reflect.DeepEqual(live, message)
 }
 
-// FuzzCompare holds Compare against the naive way.
+// FuzzCompare compares Compare with naive.
 func FuzzCompare(f *testing.F) {
 	f.Add(signed, signed)
 	f.Add("metadata: {uid: x, labels: {app.kubernetes.io/instance: y}}", "metadata: {}")
@@ -89,8 +89,8 @@ func FuzzCompare(f *testing.F) {
 	})
 }
 
-// FuzzRead: what is read within bounds, attached to the plain document and read
-// again is the same.
+// FuzzRead: annotations that Read accepts are the same after they are attached to the plain
+// document and read again.
 func FuzzRead(f *testing.F) {
 	f.Add("AAAA", "", "", "", "")
 	f.Add(packed(f, []byte("a: b\n")), "AAAA", packed(f, []byte("x")), packed(f, []byte("{}")), packed(f, []byte("{}")))

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Prefix begins every annotation of a seal, and only those.
+// Prefix is the prefix of all signature annotations. No other annotation may have it.
 const Prefix = "cosign.sigstore.dev/"
 
-// MaxSignatures is the most signatures that one seal may carry.
+// MaxSignatures is the maximum number of signatures of one document.
 const MaxSignatures = 8
 
-// part is one of the annotations of a signature set.
+// part is the kind of a signature annotation.
 type part string
 
 const (
@@ -29,8 +29,8 @@ func (p part) key(index int) string {
 	return Prefix + string(p) + "_" + strconv.Itoa(index)
 }
 
-// parseKey reads an annotation's key. Only the exact spellings that key writes
-// are known: "signature_0", "signature_01" and "message_1" are not.
+// parseKey parses an annotation's key. It accepts only the spellings that the method key writes,
+// not "signature_0", "signature_01" or "message_1".
 func parseKey(key string) (p part, index int, known bool) {
 	name, ok := strings.CutPrefix(key, Prefix)
 	if !ok {
@@ -54,7 +54,7 @@ func parseKey(key string) (p part, index int, known bool) {
 	}
 }
 
-// IsKey reports whether an annotation's key is one that a seal writes.
+// IsKey reports whether an annotation's key is one of a signature.
 func IsKey(key string) bool {
 	_, index, known := parseKey(key)
 	return known && index < MaxSignatures

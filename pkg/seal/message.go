@@ -9,9 +9,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Message writes what is signed for a document: its canonical YAML. A document
-// that carries a seal already, or that would not be read back as the very same
-// values, is an error.
+// Message returns the bytes to sign for a document: its canonical YAML. It returns an error if the
+// document has signature annotations, or if the YAML would not read as the same values.
 func Message(doc *exception.Document) ([]byte, error) {
 	object := doc.Object()
 	if metadata, ok := object["metadata"].(map[string]any); ok {
@@ -40,12 +39,11 @@ func Message(doc *exception.Document) ([]byte, error) {
 	return message, nil
 }
 
-// gzipMagic begins a message that is packed once more (RFC 1952, 2.3.1). No YAML
-// begins with it.
+// gzipMagic is the start of a compressed message (RFC 1952, 2.3.1). YAML never begins with it.
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// CheckForm refuses a message that is an archive. It looks at its first bytes alone, and
-// so can come before the signatures, with an error that helps.
+// CheckForm returns an error for a message that is an archive, with advice. It reads only the first
+// bytes, so it is safe before the signatures are verified.
 func CheckForm(message []byte) error {
 	if bytes.HasPrefix(message, gzipMagic) {
 		return errors.New("it is an archive, as kubectl-sigstore makes with --tarball=yes and older ones always: sign with --tarball=no")
@@ -53,8 +51,8 @@ func CheckForm(message []byte) error {
 	return nil
 }
 
-// ParseMessage reads a seal's message as strictly as any document: one
-// document, and no seal inside of it.
+// ParseMessage parses a signed message as strictly as any document. The message must be one
+// document without signature annotations.
 func ParseMessage(message []byte) (*exception.Document, error) {
 	if err := CheckForm(message); err != nil {
 		return nil, err

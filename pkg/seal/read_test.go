@@ -20,8 +20,7 @@ func rekorBundle(n int64) *seal.RekorBundle {
 	return &seal.RekorBundle{SignedEntryTimestamp: []byte{1, 2}, Payload: seal.RekorPayload{Body: "e30=", IntegratedTime: 1700000000, LogIndex: n, LogID: "00"}}
 }
 
-// TestRoundTrip: what is attached is read back, and the rest of the file stays
-// as it was, byte by byte.
+// TestRoundTrip: attached signatures are read back, and all other bytes of the file stay.
 func TestRoundTrip(t *testing.T) {
 	eight := make([]seal.Signature, seal.MaxSignatures)
 	for i := range eight {
@@ -99,7 +98,7 @@ func TestIsKey(t *testing.T) {
 	}
 }
 
-// TestReadRefuses: each annotation that is not what its name says, by name.
+// TestReadRefuses: invalid annotations are rejected by name.
 func TestReadRefuses(t *testing.T) {
 	good := object{"message": packed(t, []byte("a: b\n")), "signature": "AAAA"}
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("der")})
@@ -179,11 +178,11 @@ func unpacked(t *testing.T, text string) []byte {
 }
 
 func flipLast(raw []byte) []byte {
-	raw[len(raw)-5] ^= 1 // of the checksum, in front of the length
+	raw[len(raw)-5] ^= 1 // of the checksum, before the length
 	return raw
 }
 
-// TestBombs: what unpacks to much costs no more memory than the limits allow.
+// TestBombs: highly compressed data uses no more memory than the limits allow.
 func TestBombs(t *testing.T) {
 	bomb := packed(t, make([]byte, 64<<20))
 	nested := packed(t, unpacked(t, strings.Repeat("\x00", 64<<20)))
@@ -199,7 +198,7 @@ func TestBombs(t *testing.T) {
 			t.Errorf("%s: a bomb is read", part)
 		}
 	}
-	// There is no second layer: the inner bomb is bytes like any other.
+	// Only one layer is decoded: the inner bomb is ordinary bytes.
 	s, err := seal.Read(annotated(t, object{seal.Prefix + "message": nested, seal.Prefix + "signature": "AAAA"}))
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +206,7 @@ func TestBombs(t *testing.T) {
 	if _, err := seal.ParseMessage(s.Message); err == nil {
 		t.Error("gzip is taken for a message")
 	}
-	// All eight sets at their limit together are bounded too.
+	// All eight sets together at their limit are bounded too.
 	annotations := object{seal.Prefix + "message": bomb}
 	for i := range seal.MaxSignatures {
 		annotations[seal.Prefix+"signature"+suffixOf(i)] = "AAAA"
@@ -232,7 +231,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// suffixOf returns what ends the annotations of a signature set.
+// suffixOf returns the suffix of the annotations of a signature set.
 func suffixOf(i int) string {
 	if i == 0 {
 		return ""
@@ -248,8 +247,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestMessageOfCommits: what is recorded of a merge is its commit, and every commit
-// can be written, those that begin as numbers do, too.
+// TestMessageOfCommits: every commit hash can be written as the merge commit, also one that begins
+// like a number.
 func TestMessageOfCommits(t *testing.T) {
 	for _, commit := range []string{
 		"0b1765e8b7929d891b5ddf1c807ce1d20a7d487a", "00e1765000000000000000000000000000000000", "0123456701234567012345670123456701234567",
@@ -270,7 +269,7 @@ func TestMessageOfCommits(t *testing.T) {
 	}
 }
 
-// TestMessage: what is signed reads back as the same values, or is refused.
+// TestMessage: a signed message reads back as the same values, or Message returns an error.
 func TestMessage(t *testing.T) {
 	message, err := seal.Message(parse(t, signed))
 	if err != nil {
@@ -311,8 +310,7 @@ func set(raw []byte, at int, to byte) []byte {
 	return raw
 }
 
-// spareBit sets the highest bit before the empty block that the data ends with,
-// which has to be spare.
+// spareBit sets the highest bit before the empty block at the end, which must be unused.
 func spareBit(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	last := &raw[len(raw)-8-4-1]

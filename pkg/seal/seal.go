@@ -13,27 +13,27 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Seal is what a document's annotations hold, decoded and not yet believed.
+// Seal is the decoded content of the signature annotations, before any verification.
 type Seal struct {
 	Message    []byte // the signed bytes
 	Signatures []Signature
 }
 
-// Signature is one signature set of a seal.
+// Signature is one signature with its certificate and evidence.
 type Signature struct {
 	Signature   []byte       // over Seal.Message
 	Certificate []byte       // DER; nil for a signature by a public key
-	Bundle      *RekorBundle // nil where there is none
-	BundleV03   []byte       // JSON of a Sigstore bundle; nil where there is none
+	Bundle      *RekorBundle // nil if absent
+	BundleV03   []byte       // JSON of a Sigstore bundle; nil if absent
 }
 
-// RekorBundle is cosign's form of a log entry with the log's promise.
+// RekorBundle is a log entry with its inclusion promise, in cosign's form.
 type RekorBundle struct {
 	SignedEntryTimestamp []byte       `json:"SignedEntryTimestamp"`
 	Payload              RekorPayload `json:"Payload"`
 }
 
-// RekorPayload is what the promise covers.
+// RekorPayload is the part of a [RekorBundle] that the inclusion promise covers.
 type RekorPayload struct {
 	Body           string `json:"body"`           // base64 of the canonical entry
 	IntegratedTime int64  `json:"integratedTime"` // seconds since 1970
@@ -41,10 +41,10 @@ type RekorPayload struct {
 	LogID          string `json:"logID"` // hex of the SHA-256 of the log's key
 }
 
-// ErrUnsigned is returned for a document without any annotation of a seal.
+// ErrUnsigned is the error for a document without signature annotations.
 var ErrUnsigned = errors.New("it carries no signature")
 
-// FormatError says which annotation of a seal cannot be read, and why.
+// FormatError is an invalid signature annotation, with the problem.
 type FormatError struct {
 	Path    exception.Path
 	Message string
@@ -57,9 +57,8 @@ func formatError(key, format string, args ...any) error {
 	return &FormatError{Path: exception.Path{"metadata", "annotations", key}, Message: fmt.Sprintf(format, args...)}
 }
 
-// Read decodes the seal of a document. It returns [ErrUnsigned] when there is
-// none and a *[FormatError] when any part of it is missing, superfluous, too
-// large or not what its name says.
+// Read decodes the signature annotations of a document. It returns [ErrUnsigned] if there are none,
+// and a *[FormatError] if one is missing, unexpected, too large or invalid.
 func Read(doc *exception.Document) (*Seal, error) {
 	s, spelling, err := Open(doc)
 	if err == nil {
@@ -71,10 +70,9 @@ func Read(doc *exception.Document) (*Seal, error) {
 	return s, nil
 }
 
-// Open is [Read] in two parts. What it leaves out is spelling, which returns a
-// *[FormatError] when a value of the seal could be written in another way, so that a
-// flipped bit would change nothing. That unpacks everything once more: ask for it once
-// the signatures hold.
+// Open is [Read] without one check, which spelling makes. spelling returns a *[FormatError] if a
+// value has a second valid encoding, so that a flipped bit would not be noticed. It decodes
+// everything again: call it after the signatures are verified.
 func Open(doc *exception.Document) (s *Seal, spelling func() error, err error) {
 	value, _ := doc.Lookup("metadata", "annotations")
 	annotations, _ := value.(map[string]any)
@@ -109,8 +107,8 @@ func Open(doc *exception.Document) (s *Seal, spelling func() error, err error) {
 	return s, u.checkSpelling, nil
 }
 
-// collect returns the annotations of the seal by key. Whatever else stands
-// under the prefix is refused, for it is nobody's to leave out of a comparison.
+// collect returns the signature annotations by key. It rejects any other annotation with the
+// prefix: comparing object and message ignores no others.
 func collect(annotations map[string]any) (map[string]string, error) {
 	parts := map[string]string{}
 	for key, value := range annotations {
@@ -133,8 +131,7 @@ func collect(annotations map[string]any) (map[string]string, error) {
 	return parts, nil
 }
 
-// countSets returns how many signatures there are: every set from 0 on without
-// a gap, each with its signature.
+// countSets returns the number of signatures. They are numbered from 0 without a gap.
 func countSets(parts map[string]string) (int, error) {
 	sets := 0
 	for sets < MaxSignatures {
@@ -187,8 +184,8 @@ func (u *unpacker) readSet(parts map[string]string, index int) (Signature, error
 	return s, nil
 }
 
-// certificate takes exactly one certificate: a chain's other members come
-// from the trusted root and nowhere else.
+// certificate reads exactly one certificate. The other certificates of its chain come from the
+// trusted root only.
 func (u *unpacker) certificate(key, text string) ([]byte, error) {
 	raw, err := u.unpack(key, text, maxCertificate)
 	if err != nil {
@@ -196,8 +193,8 @@ func (u *unpacker) certificate(key, text string) ([]byte, error) {
 	}
 	block, rest := pem.Decode(raw)
 	switch {
-	// The decoder would skip to the first block that it can read, and another
-	// reader might take another one.
+	// The decoder would skip to the first readable block, and another reader could choose another
+	// one.
 	case !bytes.HasPrefix(raw, []byte("-----BEGIN ")):
 		return nil, errors.New("not a PEM certificate from its first byte on")
 	case bytes.Count(raw, []byte("-----BEGIN ")) > 1:
@@ -215,13 +212,12 @@ func (u *unpacker) certificate(key, text string) ([]byte, error) {
 	return block.Bytes, nil
 }
 
-// integer is an integer that is not negative. Other readers do not agree on what 0.0,
-// 0e0 and -0 are.
+// integer is an integer that is not negative. Readers disagree about 0.0, 0e0 and -0.
 type integer int64
 
 var integerForm = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
 
-// UnmarshalJSON takes an integer in the one form that it is written in.
+// UnmarshalJSON accepts an integer in its usual form only.
 func (i *integer) UnmarshalJSON(raw []byte) error {
 	if !integerForm.Match(raw) {
 		return errors.New("not written as an integer")
@@ -231,7 +227,8 @@ func (i *integer) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// rekorBundle reads cosign's form strictly: keys as they are, each once, and no other.
+// rekorBundle reads cosign's form strictly: each key once, with exact letter case, and no other
+// keys.
 func (u *unpacker) rekorBundle(key, text string) (*RekorBundle, error) {
 	raw, err := u.unpack(key, text, maxRekorBundle)
 	if err != nil {

@@ -82,8 +82,8 @@ func quoted(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// podKinds returns which of Pod and its controllers the match takes, sorted. A
-// filter without kinds takes all, which another check refuses.
+// podKinds returns the kinds among Pod and its controllers that the match matches, sorted. A filter
+// without kinds matches all, which another check rejects.
 func (s *subject) podKinds() (taken []string, all bool) {
 	groups := maps.Clone(manifest.PodControllers)
 	groups["Pod"] = ""

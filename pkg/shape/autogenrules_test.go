@@ -33,8 +33,8 @@ func TestAutogenRulesHints(t *testing.T) {
 	hasHint(t, autogenCases, "Pods alone and a form", `add the controllers to kinds`)
 }
 
-// TestAutogen says which rules Kyverno makes of a policy's: those that an
-// exception can name.
+// TestAutogen lists the rules that Kyverno generates from a policy's rules. An exception can name
+// them.
 func TestAutogen(t *testing.T) {
 	const validate = ", validate: {pattern: {spec: {x: z}}}"
 	both := "autogen-check autogen-cronjob-check"

@@ -9,9 +9,8 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// BenchmarkRepository checks 10,000 exceptions, from 100 policies and for 5,000
-// Deployments, with all that is asked of a pull request: each for itself, and
-// against the others.
+// BenchmarkRepository runs all checks of a pull request on 10,000 exceptions from 100 policies for
+// 5,000 Deployments: each alone, and compared with the others.
 func BenchmarkRepository(b *testing.B) {
 	const exceptions, policies, deployments = 10_000, 100, 5000
 	var config shape.Config
@@ -48,8 +47,8 @@ func BenchmarkRepository(b *testing.B) {
 	b.ReportMetric(exceptions*float64(b.N)/b.Elapsed().Seconds(), "exceptions/s")
 }
 
-// BenchmarkOnePolicy has 10,000 exceptions from one rule, for the same kind in
-// the same namespace, whose names are patterns: the index is of no use.
+// BenchmarkOnePolicy has 10,000 exceptions from one rule for the same kind and namespace. Their
+// names are patterns, so the index does not help.
 func BenchmarkOnePolicy(b *testing.B) {
 	const exceptions = 10_000
 	docs := make([]*exception.Document, exceptions)

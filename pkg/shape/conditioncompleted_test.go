@@ -11,9 +11,9 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestExemptedMissesNothing fills in what the files do not say, in every way
-// that the conditions could tell apart, and evaluates the conditions on that with
-// an evaluator of its own. Whatever is exempt in one of them is exempt to polex.
+// TestExemptedMissesNothing fills in the values that files do not have, in every way that the
+// conditions could distinguish. It evaluates the conditions with another evaluator. If one of these
+// requests is exempt, polex must report it.
 func TestExemptedMissesNothing(t *testing.T) {
 	env, err := cel.NewEnv(cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType), cel.Variable("request", cel.DynType), cel.Variable("namespaceObject", cel.DynType),
 		cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), ext.Strings(), ext.Lists(), ext.TwoVarComprehensions())
@@ -27,7 +27,7 @@ func TestExemptedMissesNothing(t *testing.T) {
 		for _, c := range conditions {
 			checked, issues := env.Compile(c)
 			if issues.Err() != nil {
-				continue // what Kubernetes has on top
+				continue // additions of Kubernetes
 			}
 			program, err := env.Program(checked)
 			if err != nil {
@@ -70,7 +70,7 @@ func allTrue(programs []cel.Program, variables map[string]any) bool {
 	return true
 }
 
-// completions are the requests that an object of a file can come to.
+// completions returns the possible requests for an object of a file.
 func completions(d *exception.Document) []map[string]any {
 	id := d.Identity()
 	isNamespace := id.Kind == "Namespace" && id.Group == ""
@@ -95,7 +95,7 @@ func completions(d *exception.Document) []map[string]any {
 
 type completion struct {
 	namespace, user, tier, operation string
-	absent                           any // what there is where there is no object
+	absent                           any // the value for a missing object
 }
 
 func (c completion) of(d *exception.Document) map[string]any {

@@ -11,8 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// town is a repository whose files say a namespace, its labels and a spec, or
-// do not.
+// town is a repository. Some of its files have a namespace, labels and a spec.
 var town = having(townObjects...)
 
 var townObjects = []string{
@@ -29,7 +28,7 @@ var townObjects = []string{
 
 const townsfolk = "ClusterRole reader, CronJob nightly, Deployment team-a/web, Deployment team-b/web, Gateway team-a/web, Namespace team-a, Namespace team-b/odd, Service team-a/web, StatefulSet team-b/db"
 
-// assumedWords stand for what is assumed.
+// assumedWords are short names of the assumptions.
 var assumedWords = map[string]string{
 	"the request comes from":      "sender",
 	"without a namespace":         "namespace",
@@ -74,8 +73,8 @@ func exempted(t *testing.T, config shape.Config, source string) shape.Exemption 
 
 const validating = "{name: p, kind: ValidatingPolicy}"
 
-// exemptingCase has conditions, what they are true of in town, and what is
-// assumed for that.
+// exemptingCase has conditions, the resources in town for which they are true, and the assumptions
+// for that.
 type exemptingCase struct{ conditions, want, assumed string }
 
 func (c exemptingCase) list() []string {
@@ -86,7 +85,7 @@ func (c exemptingCase) list() []string {
 }
 
 var exemptingCases = []exemptingCase{
-	// What a file says.
+	// Values in a file.
 	{"object.metadata.name == 'web'", "Deployment team-a/web, Deployment team-b/web, Gateway team-a/web, Service team-a/web", ""},
 	{"'web' == object.metadata.name && object.kind == 'Deployment'", "Deployment team-a/web, Deployment team-b/web", ""},
 	{"object.kind == 'Deployment' ; object.metadata.namespace == 'team-b'", "Deployment team-b/web", ""},
@@ -114,8 +113,7 @@ var exemptingCases = []exemptingCase{
 	{"has(object.metadata.labels) && 'app' in object.metadata.labels && object.metadata.labels['app'] == 'web'", "Deployment team-a/web, Deployment team-b/web", ""},
 	{"has(object.metadata.labels) && !('app' in object.metadata.labels)", "Namespace team-a", ""},
 
-	// The namespace, which is not said of the CronJob and does not exist for the
-	// ClusterRole.
+	// The namespace: the CronJob does not state one, and the ClusterRole has none.
 	{"object.metadata.namespace == 'team-b'", "CronJob nightly, Deployment team-b/web, Namespace team-b/odd, StatefulSet team-b/db", "namespace"},
 	{"!has(object.metadata.namespace)", "ClusterRole reader, CronJob nightly, Namespace team-a", "namespace"},
 	{"object.kind == 'CronJob' && object.metadata.namespace.startsWith('team-')", "CronJob nightly", "namespace"},
@@ -134,7 +132,7 @@ var exemptingCases = []exemptingCase{
 	{"namespaceObject == null && object.kind != 'CronJob'", "ClusterRole reader, Namespace team-a", "operation"},
 	{"namespaceObject != null && object.kind == 'Namespace'", "Namespace team-a, Namespace team-b/odd", "operation"},
 
-	// Who asks.
+	// The user.
 	{"request.userInfo.username == 'alice' && object.kind == 'Service'", "Service team-a/web", "sender"},
 	{"object.metadata.labels.app == 'web' && 'ops' in request.userInfo.groups", "Deployment team-a/web, Deployment team-b/web", "sender"},
 	{"'ops' in request.userInfo.groups && object.metadata.labels.app == 'web'", "Deployment team-a/web, Deployment team-b/web", "sender"},
@@ -146,7 +144,7 @@ var exemptingCases = []exemptingCase{
 	{"(object.kind == 'Service' ? request.userInfo.username : 'alice') == 'bob'", "Service team-a/web", "sender"},
 	{"object[request.userInfo.username] == 'db' && object.kind == 'Service'", "Service team-a/web", "sender"},
 
-	// What is done.
+	// The operation.
 	{"request.operation == 'CREATE' && object.metadata.name == 'db'", "StatefulSet team-b/db", "operation"},
 	{"request.operation == 'DELETE' && oldObject.metadata.name == 'db'", "StatefulSet team-b/db", "operation"},
 	{"request.operation == 'DELETE' && object.metadata.name == 'db'", "", ""},
@@ -160,14 +158,14 @@ var exemptingCases = []exemptingCase{
 	{"request.operation == 'CONNECT'", "", ""},
 	{"has(request.subResource)", "", ""},
 
-	// What the API server adds.
+	// Additions of the API server.
 	{"has(object.metadata.uid) && object.kind == 'Service'", "Service team-a/web", "server"},
 	{"object.metadata.creationTimestamp < timestamp('2027-01-01T00:00:00Z') && object.kind == 'Service'", "Service team-a/web", "server"},
 	{"object.status.loadBalancer == {} && object.kind == 'Service'", "Service team-a/web", "server"},
 	{"request.dryRun && object.kind == 'Service'", "Service team-a/web", "server"},
 	{"namespaceObject.status.phase == 'Active' && object.kind == 'Service'", "Service team-a/web", "server"},
 
-	// Objects as wholes, of which a part is not known.
+	// Whole objects with unknown parts.
 	{"object != null && object.kind == 'Service'", "Service team-a/web", ""},
 	{"object.metadata.size() == 2 && object.kind == 'Service'", "Service team-a/web", "server"},
 	{"object.metadata.map(k, 1) == [1, 1, 1, 1] && object.kind == 'Service'", "Service team-a/web", "function"},
@@ -177,7 +175,7 @@ var exemptingCases = []exemptingCase{
 	{"'%s'.format([object.metadata]) == 'x' && object.kind == 'Service'", "Service team-a/web", "function"},
 	{"object.metadata.labels == {'app': 'web'}", "Deployment team-a/web, Deployment team-b/web", ""},
 
-	// An error is not true, whatever else is.
+	// An error is not true in any case.
 	{"object.spec.replicas == 2", "Deployment team-a/web", ""},
 	{"object.spec.replicas == 3 || object.kind == 'Service'", "Service team-a/web", ""},
 	{"object.spec.x == 'y' ; object.kind == 'Service'", "", ""},
@@ -185,14 +183,14 @@ var exemptingCases = []exemptingCase{
 	{"object.kind || true", townsfolk, ""},
 	{"object.kind || object.kind == 'Service'", "Service team-a/web", ""},
 
-	// What is not evaluated.
+	// Expressions that are not evaluated.
 	{"quantity('1Gi').isGreaterThan(quantity('1Mi')) && object.kind == 'Service'", "Service team-a/web", "function"},
 	{loops(4, "a > 9") + " && object.kind == 'Service'", "Service team-a/web", "cost"},
 	{"lists.range(100000).size() == 0 && object.kind == 'Service'", "Service team-a/web", "function"},
 }
 
-// TestExemptedByConditions tries each condition twice: as it is, and so that the
-// index of resources is of no use. The answer is the same.
+// TestExemptedByConditions tries each condition twice: unchanged, and in a form that cannot use the
+// index of resources. The result is the same.
 func TestExemptedByConditions(t *testing.T) {
 	for _, tc := range exemptingCases {
 		for _, wrapped := range []string{"%s", "(%s) || false"} {
@@ -235,16 +233,14 @@ func TestExemptedByConditionsUnderGeneratedNames(t *testing.T) {
 			t.Errorf("%s: %q, want %q", condition, got, want)
 		}
 	}
-	// Where things are changed, the name is not there yet, and asking for it is an
-	// error.
+	// For mutating policies the name does not exist yet, and reading it is an error.
 	found := exempted(t, config, conditional("e", "{name: p, kind: MutatingPolicy}", "object.metadata.name == 'db' && object.metadata.generateName == 'web-'"))
 	if got := short(found.Resources) + " " + assumedIn(found); got != generated+" name" {
 		t.Errorf("under a MutatingPolicy: %q", got)
 	}
 }
 
-// TestExemptedWhereConditionsFail has a condition that is an error for all but
-// one resource.
+// TestExemptedWhereConditionsFail has a condition that is an error for all resources but one.
 func TestExemptedWhereConditionsFail(t *testing.T) {
 	const one, all = "Deployment team-a/web ", "ClusterRole reader, CronJob nightly, Deployment team-a/web, Deployment team-b/web, Gateway team-a/web, Namespace team-a, Namespace team-b/odd, Service team-a/web, StatefulSet team-b/db left-out"
 	for kinds, want := range map[string]string{
@@ -264,8 +260,7 @@ func TestExemptedWhereConditionsFail(t *testing.T) {
 			t.Errorf("%s: %q, want %q", kinds, got, want)
 		}
 	}
-	// What is false is not an error, and what is true of no deletion does not
-	// exempt all of them.
+	// False is not an error. A condition that is false for deletions does not exempt all of them.
 	for condition, want := range map[string]string{
 		"object.metadata.name == 'db' && object.spec.replicas == 2":                      "StatefulSet team-b/db left-out",
 		"object.metadata.name == 'db' && object.kind == 'StatefulSet'":                   "StatefulSet team-b/db ",
@@ -282,8 +277,8 @@ func TestExemptedWhereConditionsFail(t *testing.T) {
 	}
 }
 
-// TestExemptedOnSchedule has conditions that speak of a request, of which a
-// DeletingPolicy knows none: they are errors.
+// TestExemptedOnSchedule has conditions about a request. A DeletingPolicy has no request, so they
+// are errors.
 func TestExemptedOnSchedule(t *testing.T) {
 	for condition, want := range map[string]string{
 		"object.metadata.name == 'db'":                                      "StatefulSet team-b/db ",
@@ -335,7 +330,7 @@ func TestExemptedByConditionsIsBounded(t *testing.T) {
 	if !found.Cut || found.Count != 0 {
 		t.Errorf("%d, cut: %v", found.Count, found.Cut)
 	}
-	// There may be some, so it is not said that there are none.
+	// There may be some, so the check does not report that there are none.
 	checker, err := shape.New(config)
 	if err != nil {
 		t.Fatal(err)
@@ -345,13 +340,13 @@ func TestExemptedByConditionsIsBounded(t *testing.T) {
 			t.Error(f)
 		}
 	}
-	// With an index, the same is within the bounds.
+	// With an index, the same is within the limits.
 	if diff := cmp.Diff("ConfigMap team-a/c-0007", short(exempted(t, config, conditional("e", validating, "object.metadata.name == 'c-0007' && !"+costly)).Resources)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// loops looks for what a condition is true of in loops within each other, of ten turns.
+// loops returns nested loops of ten turns that search for a value for which the condition is true.
 func loops(within int, condition string) string {
 	for i := range within {
 		condition = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9].exists(" + string(rune('a'+i)) + ", " + condition + ")"

@@ -12,8 +12,8 @@ type matchCondition struct {
 	path exception.Path
 }
 
-// conditions returns the match conditions of a policies.kyverno.io exception,
-// compiled. Those beyond the bound are left out; badExpression tells of them.
+// conditions returns the compiled match conditions of a policies.kyverno.io exception, up to the
+// maximum number. badExpression reports the others.
 func (s *subject) conditions() []matchCondition {
 	if s.compiled != nil {
 		return s.compiled
@@ -25,7 +25,7 @@ func (s *subject) conditions() []matchCondition {
 	return s.compiled
 }
 
-// expressions returns the match conditions that Kubernetes takes, as they are written.
+// expressions returns the text of the match conditions that Kubernetes accepts.
 func expressions(e *kyverno.Exception) []kyverno.Located {
 	var found []kyverno.Located
 	for _, c := range e.Conditions[:min(len(e.Conditions), kyverno.MaxConditions)] {
@@ -36,7 +36,7 @@ func expressions(e *kyverno.Exception) []kyverno.Located {
 	return found
 }
 
-// compiledOf returns conditions without their places.
+// compiledOf returns conditions without their paths.
 func compiledOf(conditions []matchCondition) []*expression.Condition {
 	all := make([]*expression.Condition, len(conditions))
 	for i, c := range conditions {
@@ -45,7 +45,7 @@ func compiledOf(conditions []matchCondition) []*expression.Condition {
 	return all
 }
 
-// whereConditions is the place to speak of all conditions.
+// whereConditions returns the path for a finding about all conditions.
 func (s *subject) whereConditions() exception.Path {
 	if len(s.compiled) == 1 {
 		return s.compiled[0].path

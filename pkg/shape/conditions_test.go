@@ -12,15 +12,14 @@ var conditionCases = []change{
 		want: []string{"12 matches-everything spec.matchConditions[0].expression", alsoReaches}},
 }
 
-// alsoReaches is found in the one condition of an exception that does not restrict the
-// kind, the namespace or the name by literals, whatever else is found in it.
+// alsoReaches is the finding for a condition that does not restrict the kind, the namespace or the
+// name by literals. Other findings can come with it.
 const alsoReaches = "12 reaches-guard spec.matchConditions[0].expression"
 
-// notPlain is found in the one condition of an exception that is in no form which is
-// recognised.
+// notPlain are the findings for a single condition in an unknown form.
 var notPlain = []string{alsoReaches, "12 not-proven-narrow spec.matchConditions[0].expression (warning)"}
 
-// labelsAlone is found in the one condition of an exception that compares labels and nothing else.
+// labelsAlone are the findings for a single condition that only compares labels.
 var labelsAlone = []string{"12 missing-kinds spec.matchConditions[0].expression", alsoReaches}
 
 func init() {

@@ -8,8 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// widthCases are match conditions with what is found in them. internal/kyverno has the
-// tests of what is recognised.
+// widthCases are match conditions with their findings. internal/kyverno tests the recognised forms.
 var widthCases = []struct{ conditions, reason, path string }{
 	{"object.metadata.name == 'web'", "", ""},
 	{"object.kind == 'Pod'; object.metadata.labels.app == 'web'", "", ""},
@@ -22,8 +21,8 @@ var widthCases = []struct{ conditions, reason, path string }{
 	{"object.kind == 'Pod'; object.metadata.name.find('^web') != ''", "not-proven-narrow", "spec.matchConditions"},
 }
 
-// exceptReaches leaves out what [shape.ReasonReachesGuard] finds in most conditions that
-// are not plain; internal/kyverno has the tests of that.
+// exceptReaches removes the findings [shape.ReasonReachesGuard], which most conditions in other
+// forms have. internal/kyverno tests them.
 func exceptReaches(found []shape.Finding) []shape.Finding {
 	return slices.DeleteFunc(found, func(f shape.Finding) bool { return f.Reason == shape.ReasonReachesGuard })
 }

@@ -35,22 +35,22 @@ type Config struct {
 	Statements exception.StatementKeys
 	// InsecureAllowUnbounded permits an exception without an expiry.
 	InsecureAllowUnbounded bool
-	// MaxLifetime is the longest lifetime; zero is no limit.
+	// MaxLifetime is the longest lifetime; zero sets no limit.
 	MaxLifetime time.Duration
 	// Limits are shorter maxima for some exceptions. Every limit that concerns an
 	// exception applies, besides MaxLifetime.
 	Limits []Limit
-	// DefaultSeverity is the severity of a policy that states none, or an unknown one. Empty
-	// is any severity, so every limit for a severity applies.
+	// DefaultSeverity is the severity of a policy that states none, or an unknown one. Empty means
+	// any severity, so every limit for a severity applies.
 	DefaultSeverity string
 	// Renewals are further rules for an exception that renews another one.
 	Renewals Renewals
 	// Require names the required statements, of [Statements].
 	Require []string
-	// Namespaces are the names or patterns of the namespaces that an exception
-	// may be in; none is any.
+	// Namespaces are the names or patterns of the namespaces that an exception may be in; none
+	// means any.
 	Namespaces []string
-	// MaxPolicies is how many policies one exception may except from; zero is no
+	// MaxPolicies is the maximum number of policies that one exception may name; zero sets no
 	// limit.
 	MaxPolicies int
 	// RequireNames, RequireNamespaces and RequireSubjects require names, namespaces, or
@@ -68,16 +68,16 @@ type Config struct {
 	// AllowInKyverno are exact exceptions that may exempt resources in the namespace kyverno.
 	// They repeat the configuration of polex-guard, and admit nothing in a cluster.
 	AllowInKyverno []Admission
-	// Rules are checks of one's own, in CEL.
+	// Rules are a team's own checks, in CEL.
 	Rules []Rule
 	// KyvernoVersion is the release that the exception is for, such as 1.19 or
 	// v1.19.1. An exception that this release ignores or does not serve is rejected, and so
 	// is a field that it drops. Empty skips these checks.
 	KyvernoVersion string
-	// Definitions are those of the cluster; nil is those of Kyverno 1.19.1.
+	// Definitions are those of the cluster; nil means those of Kyverno 1.19.1.
 	Definitions *exception.Definitions
-	// Policies are the policies that exceptions are from. Nil means that they are unknown;
-	// the checks that need them are skipped.
+	// Policies are the known policies. Nil means that they are unknown; the checks that need them
+	// are skipped.
 	Policies *PolicySet
 	// Resources are the resources that exceptions may exempt; nil means that they are
 	// unknown.
@@ -87,18 +87,18 @@ type Config struct {
 // Admission is one of [Config.AllowInKyverno].
 type Admission = kyverno.Admission
 
-// Renewals are rules for an exception that states that it renews another one. A new
-// request for the same exemption is not a renewal: it overlaps with the live exception,
-// and is a decision of its own.
+// Renewals are rules for an exception that states that it renews another one. A new request for the
+// same exemption is not a renewal: it overlaps with the live exception, and needs a decision of its
+// own.
 type Renewals struct {
-	Max         int           // how many there may be in a row; zero is no limit
-	MaxLifetime time.Duration // of each; zero is that of any exception
+	Max         int           // the maximum in a row; zero sets no limit
+	MaxLifetime time.Duration // of each; zero means that of any exception
 	Require     []string      // of [Statements], besides [Config.Require]
 }
 
-// Limit is a maximum lifetime for the exceptions from some policies, about
-// resources in some namespaces, or from policies of some severity. An empty list
-// is any. Severities need [Config.Policies].
+// Limit is a maximum lifetime for the exceptions from some policies, for resources in some
+// namespaces, or from policies of some severity. An empty list means any. Severities need
+// [Config.Policies].
 type Limit struct {
 	MaxLifetime time.Duration
 	Policies    []string // names or patterns

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write docs/reference/checks.md anew")
 
 const checksPage = "../../docs/reference/checks.md"
 
-// TestDocs holds docs/reference/checks.md against the checks, with examples of the tests.
+// TestDocs compares docs/reference/checks.md with the checks and with examples of the tests.
 func TestDocs(t *testing.T) {
 	want := page(t)
 	if *update {
@@ -72,15 +72,14 @@ func page(t *testing.T) string {
 	return b.String()
 }
 
-// shown is a case with a finding in it.
+// shown is a case with one of its findings.
 type shown struct {
 	change
 	shape.Finding
 	alone bool
 }
 
-// examples are, for each reason, the first case in which nothing else is found, or the
-// first at all.
+// examples returns for each reason the first case with no other finding, or the first one.
 func examples(t *testing.T) map[string]shown {
 	t.Helper()
 	all := map[string]shown{}
@@ -97,7 +96,7 @@ func examples(t *testing.T) map[string]shown {
 	return all
 }
 
-// example shows the lines around a finding, and what is printed about it.
+// example returns the lines around a finding, and its message.
 func example(t *testing.T, c change, f shape.Finding) string {
 	var b strings.Builder
 	lines := strings.Split(strings.TrimRight(string(c.document(t).Source()), "\n"), "\n")

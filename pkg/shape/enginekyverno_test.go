@@ -14,8 +14,8 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// engines are releases of Kyverno on both sides of every change that the check
-// knows, as far as the module proxy has them: it has none of 1.16.
+// engines are releases of Kyverno before and after every change that the check knows. The module
+// proxy has none of 1.16.
 var engines = []string{"v1.11.4", "v1.12.5", "v1.13.6", "v1.14.4", "v1.15.2", "v1.17.2", "v1.18.2", "v1.19.1"}
 
 // definitions returns, for each API version of PolicyException that a release
@@ -66,8 +66,7 @@ func definitions(t *testing.T, version string) map[string]map[string]any {
 	return served
 }
 
-// TestEnginesAreKyvernos holds what the check says of a release against the
-// definitions of that release.
+// TestEnginesAreKyvernos compares the check with the definitions of each release.
 func TestEnginesAreKyvernos(t *testing.T) {
 	fields := map[string][]string{
 		exception.KyvernoGroup:  {"background", "conditions", "podSecurity"},

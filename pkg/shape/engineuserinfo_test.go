@@ -1,6 +1,6 @@
 package shape_test
 
-// withUser puts who sent the request into the one filter of legacy, line 19.
+// withUser adds user information to the only filter of legacy, line 19.
 func withUser(what string) (old, new string) {
 	return legacyMatch, legacyMatch + "      " + what + "\n  background: false\n"
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// A check in a pull request prints what is wrong with an exception.
+// A check in a pull request prints the findings of an exception.
 func Example() {
 	const text = `apiVersion: kyverno.io/v2
 kind: PolicyException

@@ -9,10 +9,10 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// MaxExempted is the most resources that an [Exemption] lists.
+// MaxExempted is the maximum number of resources in an [Exemption].
 const MaxExempted = 1000
 
-// Exemption says which resources of a [ResourceSet] an exception would exempt.
+// Exemption lists the resources of a [ResourceSet] that an exception would exempt.
 type Exemption struct {
 	// Resources are sorted by kind, namespace and name: at most [MaxExempted] of
 	// the Count that there are.
@@ -30,11 +30,10 @@ type Exemption struct {
 	Assumed []string
 }
 
-// Exempted returns the resources of [Config.Resources] that an exception would
-// exempt from its policies. It takes the match at its word: an exception for
-// Pods lists Pods, though Kyverno also holds a Deployment's template against
-// the policy, under the rules that it makes for controllers, and the Pods that
-// the Deployment makes are in no file.
+// Exempted returns the resources of [Config.Resources] that an exception would exempt from its
+// policies. It compares with the match only, so an exception for Pods lists Pods. It does not list
+// a Deployment, although Kyverno also applies the policy to its Pod template, nor the Pods that the
+// Deployment creates, which are in no file.
 func (c *Checker) Exempted(d *exception.Document) Exemption {
 	e := kyverno.Read(d)
 	if e == nil || c.config.Resources == nil {
@@ -64,8 +63,8 @@ func compareIdentities(a, b exception.Identity) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// matcher returns the matcher of the exception's API group, or nil where it
-// cannot be told which resources the exception is for.
+// matcher returns the matcher of the exception's API group, or nil if its resources cannot be
+// determined.
 func (s *subject) matcher() match.Matcher {
 	if s.ByMatch {
 		return match.NewLegacy(match.BlockOf(s.Match), len(s.Preconditions) > 0)
@@ -76,11 +75,11 @@ func (s *subject) matcher() match.Matcher {
 	return nil
 }
 
-// conditionMatcher returns nil where a condition cannot be evaluated at all.
+// conditionMatcher returns nil if a condition cannot be evaluated.
 func (s *subject) conditionMatcher() *match.ConditionMatcher {
 	conditions := s.conditions()
 	if len(s.Unread) > 0 || len(s.Conditions) != len(conditions) {
-		return nil // one that is left out might be the one that narrows
+		return nil // a condition that is left out may be the one that narrows
 	}
 	return match.NewConditions(s.language, s.PolicyKinds(), compiledOf(conditions))
 }

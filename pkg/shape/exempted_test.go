@@ -12,7 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// world is a repository: two teams, of which one has a file for its namespace.
+// world is a repository with two teams. One of them has a file for its namespace.
 var world = having(
 	object("v1/Namespace team-a", "labels: {tier: gold}"),
 	object("apps/v1/Deployment team-a/web", "labels: {app: web, team: a, version: v1.2}", "annotations: {example.com/owner: alice}"),
@@ -28,7 +28,7 @@ var world = having(
 	"replicas: 3\nname: web\n",
 )
 
-// matching writes an exception with a match.
+// matching returns an exception with a match.
 func matching(t *testing.T, match string) *exception.Document {
 	t.Helper()
 	before, _, _ := strings.Cut(legacy, "  match:\n")
@@ -51,8 +51,7 @@ func short(ids []exception.Identity) string {
 	return strings.Join(out, ", ")
 }
 
-// TestExempted holds the matcher against what pkg/engine/utils/exceptions.go of
-// Kyverno 1.19.1 does.
+// TestExempted compares the matcher with pkg/engine/utils/exceptions.go of Kyverno 1.19.1.
 func TestExempted(t *testing.T) {
 	if world.Resources.Len() != 10 {
 		t.Fatalf("%d resources", world.Resources.Len())
@@ -169,7 +168,7 @@ func TestExemptedIsBounded(t *testing.T) {
 	if found.Count != 3000 || len(found.Resources) != shape.MaxExempted || found.Cut || !slices.IsSortedFunc(found.Resources, func(a, b exception.Identity) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Errorf("%d of %d, cut: %v", len(found.Resources), found.Count, found.Cut)
 	}
-	// A pattern that is tried at every place of every name.
+	// A pattern that is tried at every position of every name.
 	slow := "'*" + strings.Repeat("a", 100) + "b*'"
 	found = checker.Exempted(matching(t, "{any: [{resources: {kinds: [ConfigMap], names: ["+strings.Repeat(slow+", ", 500)+slow+"]}}]}"))
 	if !found.Cut || found.Count != 0 {

@@ -6,13 +6,12 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// having makes a configuration that knows some resources, of which object
-// writes one.
+// having returns a configuration with resources, which object writes.
 func having(objects ...string) shape.Config {
 	return shape.Config{Resources: shape.ReadResources(documents(strings.Join(objects, "---\n")))}
 }
 
-// object writes an object of "group/version/Kind namespace/name".
+// object returns the YAML of "group/version/Kind namespace/name".
 func object(what string, fields ...string) string {
 	kind, name, _ := strings.Cut(what, " ")
 	i := strings.LastIndex(kind, "/")

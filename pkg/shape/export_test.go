@@ -1,4 +1,4 @@
 package shape
 
-// Checks are those that docs/reference/checks.md is made of.
+// Checks are the checks in docs/reference/checks.md.
 var Checks = checks

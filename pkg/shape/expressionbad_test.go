@@ -45,7 +45,7 @@ func init() {
 		"object.metadata.name.endsWithTYPO('pod')", "totally.unbound.variable == 'x'", "request.colour == 'red'", "request.kind.colour == 'red'",
 		"request.name == 1", "'a' == 1", "[1, 'a'] == []", "'a'.matches('(')", "duration('soon') == duration('1s')", "timestamp('soon') == timestamp('sooner')",
 		"namespaceObject.name == 'a'", "namespaceObject.metadata.labels.x == 1",
-		// What Kyverno's policies have, and its exceptions have not.
+		// Functions of Kyverno's policies that its exceptions do not have.
 		"variables.x == 'a'", "images.containers.size() == 1", "resource.Get('v1', 'pods', 'a', 'b').x == 1", "http.Get('http://a').x == 1", "image('a').registry() == 'a'",
 		"authorizer.path('/').check('get').allowed()", "params.x == 1", "cel.bind(x, 'a', x == object.x)", "math.greatest(1, 2) == 2", "base64.encode(b'a') == object.x",
 		// Deep ones.

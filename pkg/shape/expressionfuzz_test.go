@@ -8,8 +8,8 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// bombs are expressions that compile, and whose evaluation is large: in steps,
-// in memory, or in the time that one step takes.
+// bombs are expressions that compile and are expensive to evaluate: in steps, in memory, or in the
+// time of one step.
 var bombs = []string{
 	"'a'" + strings.Repeat(".replace('a', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa')", 80) + " != object.x",
 	"'a'" + strings.Repeat(".replace('', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa')", 80) + " != ''",
@@ -31,8 +31,7 @@ var bombs = []string{
 	strings.Repeat("lists.range(", 1) + strings.Repeat("size(lists.range(", 40) + "9" + strings.Repeat("))", 40) + ") != [1]",
 }
 
-// TestBombs: none of them is evaluated to its end, and none passes: whoever
-// reads the report learns of it.
+// TestBombs: none of them is evaluated completely, and each has a finding.
 func TestBombs(t *testing.T) {
 	for _, bomb := range bombs {
 		if found := exceptReaches((change{of: policies, old: goodCondition, new: quote(bomb)}).findings(t)); len(found) == 0 {
@@ -48,8 +47,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// FuzzExpression: any text as a condition is judged, and the verdict is the
-// same the second time. What evaluation costs is bounded by counting.
+// FuzzExpression: every text as a condition has a verdict, and the same verdict the second time.
+// Counting limits the cost of the evaluation.
 func FuzzExpression(f *testing.F) {
 	for _, c := range append(conditionCases, badExpressionCases...) {
 		f.Add(c.new)
@@ -84,8 +83,8 @@ func FuzzExpression(f *testing.F) {
 	})
 }
 
-// FuzzRule: any text as a rule is refused when the checker is made, or judges
-// an exception the same way twice.
+// FuzzRule: every text as a rule is an error when the checker is made, or gives the same verdict
+// twice.
 func FuzzRule(f *testing.F) {
 	for _, c := range ruleCases {
 		f.Add(c.config.Rules[0].Expression)

@@ -7,8 +7,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// TestLoopsInLoops: whether a variable is unknown or absent is not looked for
-// again by each loop around it.
+// TestLoopsInLoops: nested loops do not repeat the search for unknown or absent variables.
 func TestLoopsInLoops(t *testing.T) {
 	const deep = 24
 	expression := strings.Repeat("[1].exists(a, ", deep) + "request.object.metadata.name == 'web'" + strings.Repeat(")", deep)

@@ -10,10 +10,10 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Severity says whether a finding refuses an exception.
+// Severity tells whether a finding rejects an exception.
 type Severity = exception.Severity
 
-// The severities of a finding. The zero value refuses.
+// The severities of a finding. The zero value rejects.
 const (
 	Error   = exception.SeverityError
 	Warning = exception.SeverityWarning

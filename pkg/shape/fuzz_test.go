@@ -11,9 +11,8 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// FuzzContext takes each document of a stream as policy, resource, live
-// exception and draft at once: whatever they say, there is an answer, it does
-// not depend on the run, and what is live says so of itself.
+// FuzzContext uses each document of a stream as policy, resource, live exception and draft at once.
+// There is always a result, it is deterministic, and a live exception has no finding about itself.
 func FuzzContext(f *testing.F) {
 	f.Add(legacy + "---\n" + policies + legacyPolicy("ClusterPolicy", "require-probes", checkRule) + celPolicy("ValidatingPolicy", "require-probes", onExceptions[0]))
 	f.Add(exceptionFor("one", "p", "'c*', check", "{any: [{resources: {kinds: [Deployment], selector: {matchLabels: {'a*': b}}}}]}") + "---\n" +

@@ -63,8 +63,8 @@ func (s *subject) hiddenCharacter() {
 	}
 }
 
-// isPlain reports whether a source is ASCII without escapes, in which nothing can
-// hide. One that was never written, of an object in memory, is not.
+// isPlain reports whether a source is ASCII without escapes, so that nothing can hide in it. It is
+// false for an object in memory, which has no source.
 func isPlain(source []byte) bool {
 	for _, c := range source {
 		if c >= utf8.RuneSelf || c == '\\' {
@@ -107,7 +107,7 @@ func (s *subject) hiddenText(text string, path exception.Path, what string, seen
 	}
 }
 
-// identifiers are the texts that select something.
+// identifiers returns the texts that select something.
 func (s *subject) identifiers() []kyverno.Located {
 	names := []kyverno.Located{
 		{Text: s.Said.Identity.Name, Path: exception.Path{"metadata", "name"}},

@@ -44,7 +44,7 @@ var (
 		{name: "images on 1.15", of: replaced(current, "/v1\n", "/v1alpha1\n"), old: "spec:\n", new: "spec:\n  images: [a]\n", config: on("1.15"), want: []string{"9 unknown-field spec.images"}},
 	}
 
-	// earlier and current are exceptions that hold no field of a later release.
+	// earlier and current are exceptions without fields of a later release.
 	earlier = replaced(legacy, "kyverno.io/v2\n", "kyverno.io/v2beta1\n")
 	current = replaced(replaced(policies, "  expiresAt: \"2026-06-08T12:00:00Z\"\n  properties: {reason: the vendor's image has no health endpoint}\n", ""),
 		"  namespace: team-a\n", "  namespace: team-a\n  annotations:\n    polex.dev/expires-at: \"2026-06-08T12:00:00Z\"\n")

@@ -11,9 +11,9 @@ type Level string
 
 // The levels.
 const (
-	LevelOff     Level = "off"     // it is not reported
-	LevelWarning Level = "warning" // it is reported, and refuses nothing
-	LevelError   Level = "error"   // it refuses the exception
+	LevelOff     Level = "off"     // not reported
+	LevelWarning Level = "warning" // reported, but does not reject
+	LevelError   Level = "error"   // rejects the exception
 )
 
 // checkLevels rejects unknown checks and levels, and the checks that no setting may

@@ -33,7 +33,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestFixedReasons: what a seal or the guard depends on cannot be switched off.
+// TestFixedReasons: checks that the signature or the guard depends on cannot be disabled.
 func TestFixedReasons(t *testing.T) {
 	for _, r := range shape.Reasons() {
 		for _, level := range []shape.Level{shape.LevelOff, shape.LevelWarning} {
@@ -44,8 +44,8 @@ func TestFixedReasons(t *testing.T) {
 	}
 }
 
-// TestWarningsDoNotCrowdOutErrors: a document with more warnings than a report
-// takes is refused all the same, and so is one whose findings are switched off.
+// TestWarningsDoNotCrowdOutErrors: a document with more warnings than the limit is still rejected,
+// also if the warnings are disabled.
 func TestWarningsDoNotCrowdOutErrors(t *testing.T) {
 	many := change{of: legacy, old: "[check, autogen-check]", new: "[" + strings.Repeat("'autogen-*',", 5000) + "'*']"}
 	for name, level := range map[string]shape.Level{"as it is": "", "switched off": shape.LevelOff} {
@@ -79,8 +79,8 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// TestSeverities: a finding weighs what its reason says, and is a warning besides only
-// where the reason says that too.
+// TestSeverities: a finding has the severity of its reason. It can be a warning too only if the
+// reason permits that.
 func TestSeverities(t *testing.T) {
 	reasons, met := map[string]shape.Reason{}, map[string]map[shape.Severity]bool{}
 	for _, r := range shape.Reasons() {

@@ -13,7 +13,7 @@ const day = 24 * time.Hour
 
 var untilTerms = lifetime.Terms{Keys: []string{"until"}}
 
-// grandfathered ends the legacy exception without its own expiry.
+// grandfathered gives an expiry to the legacy exception without one.
 func grandfathered(until string) lifetime.Terms {
 	doc, err := exception.Parse([]byte(strings.Replace(legacy, "    polex.dev/expires-in: 7d\n", "", 1)), "")
 	if err != nil {

@@ -32,8 +32,8 @@ func (s *subject) maxLifetime() (shortest time.Duration, setting string) {
 	return shortest, setting
 }
 
-// exceptsFrom reports whether one of the exception's policies is one of these,
-// with or without its namespace, which some references cannot say. No patterns mean any.
+// exceptsFrom reports whether one of the exception's policies is in the list, with or without its
+// namespace, which some references do not state. An empty list means any.
 func (s *subject) exceptsFrom(patterns []string) bool {
 	for _, ref := range s.Refs {
 		if ref.Namespaced() && slices.ContainsFunc(patterns, func(pattern string) bool {
@@ -50,9 +50,9 @@ func (s *subject) exceptsFrom(patterns []string) bool {
 	return len(patterns) == 0
 }
 
-// weighs reports whether one of the exception's policies has one of these severities. An
-// unknown policy can have any. A policy that states none, or an unknown one, has
-// [Config.DefaultSeverity], or any if there is no default; why says so.
+// weighs reports whether one of the exception's policies has one of these severities. An unknown
+// policy can have any. A policy that states none, or an unknown one, has [Config.DefaultSeverity],
+// or any if there is no default; why explains that.
 func (s *subject) weighs(severities []string) (found bool, why string) {
 	if len(severities) == 0 {
 		return true, ""
@@ -85,16 +85,16 @@ func known(severity string) string {
 	return "known "
 }
 
-// isSeverity reports whether a severity is one of Kyverno's, or one that a limit is for.
+// isSeverity reports whether a severity is one of Kyverno's, or one that a limit names.
 func (s *subject) isSeverity(severity string) bool {
 	return slices.Contains(kyvernoSeverities, severity) || slices.ContainsFunc(s.config.Limits, func(l Limit) bool { return slices.Contains(l.Severities, severity) })
 }
 
 var kyvernoSeverities = []string{"critical", "high", "medium", "low", "info"}
 
-// mayReach reports whether the exception can be about resources in one of these
-// namespaces. It can if it names no namespaces. The expressions of policies.kyverno.io
-// are not read here, so such an exception always can.
+// mayReach reports whether the exception can match resources in one of these namespaces. It can if
+// it names no namespaces. The expressions of policies.kyverno.io are not read here, so such an
+// exception always can.
 func (s *subject) mayReach(patterns []string) bool {
 	if len(patterns) == 0 {
 		return true

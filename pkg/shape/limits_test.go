@@ -6,8 +6,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// severe is a limit for policies of high severity, with one policy of another or
-// none.
+// severe has a limit for policies of high severity, and one policy with another severity or none.
 func severe(severity string) shape.Config {
 	annotation := ""
 	if severity != "" {
@@ -18,8 +17,8 @@ func severe(severity string) shape.Config {
 	return config
 }
 
-// ofTwoKinds is a limit for policies of high severity, with two policies of one name: of low
-// severity in a namespace, and of high severity in the cluster.
+// ofTwoKinds has a limit for policies of high severity, and two policies with the same name: one of
+// low severity in a namespace, and one of high severity in the cluster.
 func ofTwoKinds() shape.Config {
 	const policy = "apiVersion: policies.kyverno.io/v1\nkind: %sValidatingPolicy\nmetadata: {name: require-probes, annotations: {policies.kyverno.io/severity: %s}}\nspec: {}\n"
 	config := knowing(fmt.Sprintf(policy, "Namespaced", "low") + "---\n" + fmt.Sprintf(policy, "", "high"))

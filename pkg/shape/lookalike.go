@@ -18,7 +18,7 @@ var lookAlikeCheck = check{
 }
 
 func (s *subject) lookAlike() {
-	first := map[[2]string]string{} // by where it stands, and without case and space
+	first := map[[2]string]string{} // by path, without letter case and space
 	for _, name := range s.identifiers() {
 		plain := [2]string{lookedAtWith(name.Path), strings.ToLower(strings.Trim(name.Text, " "))}
 		switch earlier, met := first[plain]; {
@@ -32,9 +32,9 @@ func (s *subject) lookAlike() {
 	}
 }
 
-// lookedAtWith says which names a name can be taken for: those of the same list, or of
-// the same field in the other entries. The kind Pod is no look-alike of a
-// resource called pod, nor is a rule one of another policy's.
+// lookedAtWith returns a key for the names that a reader compares with this one: those of the same
+// list, or of the same field in the other entries. So the kind Pod does not look like a resource
+// called pod, nor a rule like one of another policy.
 func lookedAtWith(path exception.Path) string {
 	if last := len(path) - 1; last >= 0 {
 		if _, inList := path[last].(int); inList {

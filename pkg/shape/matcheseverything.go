@@ -55,7 +55,7 @@ func (s *subject) matchesEverything() {
 
 const matchHint = "list kinds, and names or namespaces, e.g. kinds: [Deployment], names: [web], namespaces: [team-a]"
 
-// narrowed looks at filters that must all match.
+// narrowed checks filters that must all match.
 func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
 	var kinds, listed, rest bool
 	var namespaces []string
@@ -80,7 +80,7 @@ func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
 	}
 }
 
-// inNamespaces is a part of a sentence, "" for none.
+// inNamespaces returns a part of a sentence, or "".
 func inNamespaces(names []string) string {
 	switch len(names) {
 	case 0:
@@ -91,8 +91,7 @@ func inNamespaces(names []string) string {
 	return fmt.Sprintf(" in %d namespaces", len(names))
 }
 
-// restricts reports whether a list of patterns, of which any may match, leaves
-// something out.
+// restricts reports whether a list of patterns, of which any may match, excludes something.
 func restricts(patterns []kyverno.Located) bool {
 	for _, p := range patterns {
 		if wildcard.Only(p.Text) {

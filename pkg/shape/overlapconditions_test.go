@@ -8,8 +8,8 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// TestOverlapsOfConditionsByExample has conditions that are not the same texts,
-// and the resource that both are true of.
+// TestOverlapsOfConditionsByExample has conditions with different texts, and the resource for which
+// both are true.
 func TestOverlapsOfConditionsByExample(t *testing.T) {
 	const web = "object.metadata.name == 'web' && object.metadata.namespace == 'team-a'"
 	const same = "under the same conditions"
@@ -35,7 +35,7 @@ func TestOverlapsOfConditionsByExample(t *testing.T) {
 		{"object.kind == 'Deployment' ; object.metadata.name == 'web-1'", "object.kind == 'Deployment' ; object.metadata.name.contains('b-')", "Deployment web-1"},
 		{"object.kind == 'Deployment' ; object.metadata.labels.app == 'web'", "object.kind == 'Deployment' ; object.metadata.labels.tier == 'gold'", "Deployment any"},
 
-		// What does not meet, or is not known to.
+		// Conditions without a common resource, or without a known one.
 		{web + " && request.operation == 'UPDATE'", "object.metadata.name == 'web' && request.operation in ['UPDATE', 'DELETE']", ""},
 		{"[request.operation == 'DELETE' ? oldObject : object].exists(it, it.metadata.name == 'web')", "request.operation == 'DELETE' && oldObject.metadata.name == 'web'", ""},
 		{"object.kind == 'ClusterRole' && object.metadata.name == 'web'", "object.metadata.name == 'web' && !has(object.metadata.namespace)", ""},
@@ -81,8 +81,8 @@ func TestOverlapsOfConditionsByExample(t *testing.T) {
 	}
 }
 
-// TestOverlapsOfConditionsAreFoundAmongMany has a thousand exceptions that share
-// conditions, and one more for a name of theirs in other words.
+// TestOverlapsOfConditionsAreFoundAmongMany has a thousand exceptions that share conditions, and
+// one more for the same name in another form.
 func TestOverlapsOfConditionsAreFoundAmongMany(t *testing.T) {
 	var set shape.Set
 	for i := range 1000 {

@@ -86,8 +86,8 @@ func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 	return found
 }
 
-// predecessor returns the exception that a document states as its predecessor, which
-// exempts the same until it expires. Promotion compares the two.
+// predecessor returns the exception that a document renews, which exempts the same until it
+// expires. Promotion compares the two.
 func predecessor(d *exception.Document, id exception.Identity) exception.Identity {
 	if e, ok := d.Exception(); ok {
 		if said, err := e.Renewal(); err == nil && said.Number > 0 {
@@ -98,8 +98,8 @@ func predecessor(d *exception.Document, id exception.Identity) exception.Identit
 	return exception.Identity{}
 }
 
-// shares names the rule or policy that two exceptions both exempt from, for a policy
-// that the first names, and the resources; "" is none.
+// shares returns the rule or policy that two exceptions both exempt from, for a policy that the
+// first names, and the resources; or "".
 func shares(work *wildcard.Meter, m *member, ref memberPolicy, other *member) string {
 	rule, same := sharedRule(work, ref, other)
 	if !same {
@@ -139,8 +139,7 @@ func sharedRule(work *wildcard.Meter, ref memberPolicy, other *member) (rule str
 	return "", false
 }
 
-// meeting reports whether there is a resource that both exceptions are for, and
-// says which.
+// meeting reports whether both exceptions match a common resource, and returns it.
 func meeting(work *wildcard.Meter, a, b *member) (example string, meet bool) {
 	if a.restraint != b.restraint || a.controls != b.controls && a.controls != "" && b.controls != "" {
 		return "", false
@@ -155,8 +154,7 @@ func meeting(work *wildcard.Meter, a, b *member) (example string, meet bool) {
 	return "", false
 }
 
-// within reports whether the texts of one sorted list, which has some, are all
-// in another.
+// within reports whether all texts of a sorted list, which is not empty, are in another.
 func within(few, many []string) bool {
 	at := 0
 	for _, text := range many {

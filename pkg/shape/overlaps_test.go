@@ -11,12 +11,12 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// exceptionFor writes a kyverno.io exception from some rules of a policy.
+// exceptionFor returns a kyverno.io exception from some rules of a policy.
 func exceptionFor(name, policy, rules, match string) string {
 	return fmt.Sprintf("apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: %s, namespace: team-a}\nspec:\n  exceptions:\n  - {policyName: %s, ruleNames: [%s]}\n  match: %s\n", name, policy, rules, match)
 }
 
-// conditional writes a policies.kyverno.io exception.
+// conditional returns a policies.kyverno.io exception.
 func conditional(name, ref string, conditions ...string) string {
 	text := fmt.Sprintf("apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: %s}\nspec:\n  policyRefs: [%s]\n  matchConditions:\n", name, ref)
 	for i, c := range conditions {
@@ -131,8 +131,7 @@ func TestOverlapsOfConditions(t *testing.T) {
 	}
 }
 
-// TestOverlapsAreFew has a thousand exceptions for everything, which overlap
-// each with each.
+// TestOverlapsAreFew has a thousand exceptions for everything, which all overlap.
 func TestOverlapsAreFew(t *testing.T) {
 	var set shape.Set
 	for i := range 1000 {
@@ -142,8 +141,7 @@ func TestOverlapsAreFew(t *testing.T) {
 	}
 }
 
-// TestOverlapsAreFoundAmongMany has a thousand exceptions from one policy that
-// have nothing in common, and one more.
+// TestOverlapsAreFoundAmongMany has a thousand different exceptions from one policy, and one more.
 func TestOverlapsAreFoundAmongMany(t *testing.T) {
 	for name, match := range map[string]string{
 		"names":      "{any: [{resources: {kinds: [Deployment], names: [web-%d], namespaces: [team-a]}}]}",
@@ -162,8 +160,8 @@ func TestOverlapsAreFoundAmongMany(t *testing.T) {
 	}
 }
 
-// TestOverlapsWithAPolicyNamedAgainAndAgain: an exception that names one many
-// times is compared once, and does not use up what is compared.
+// TestOverlapsWithAPolicyNamedAgainAndAgain: an exception that names one policy many times is
+// compared once, and does not use up the limit.
 func TestOverlapsWithAPolicyNamedAgainAndAgain(t *testing.T) {
 	const match = "{any: [{resources: {kinds: [Deployment], names: ['%s-*']}}]}"
 	repeated := strings.Replace(exceptionFor("one", "p", "check", fmt.Sprintf(match, "api")), "  match:", strings.Repeat("  - {policyName: p, ruleNames: [check]}\n", 200)+"  match:", 1)
@@ -175,8 +173,7 @@ func TestOverlapsWithAPolicyNamedAgainAndAgain(t *testing.T) {
 	}
 }
 
-// TestOverlapsAmongManyNamespaces has more of them, and of policies, than are
-// worth keeping once.
+// TestOverlapsAmongManyNamespaces has more namespaces and policies than the index keeps.
 func TestOverlapsAmongManyNamespaces(t *testing.T) {
 	var set shape.Set
 	write := func(name string, i int) string {
@@ -216,8 +213,8 @@ func TestOverlapsWithOnesThatEnded(t *testing.T) {
 	}
 }
 
-// TestOverlapsAreNotCrowdedOut: where what overlaps is refused, others that do not are
-// no way around it, and what cannot be compared with all is refused.
+// TestOverlapsAreNotCrowdedOut: if overlaps are errors, many other exceptions do not hide one. If
+// an exception cannot be compared with all, it is rejected.
 func TestOverlapsAreNotCrowdedOut(t *testing.T) {
 	const match = "{any: [{resources: {kinds: [%s], names: [web], namespaces: [team-a]}}]}"
 	for thorough, want := range map[bool]string{false: "", true: "/live"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// TestOverlapsAreTrue holds what is said to overlap against the conditions themselves: they are
-// evaluated on resources of all sorts, and two that overlap exempt one of these both.
+// TestOverlapsAreTrue evaluates the conditions of overlapping exceptions on many kinds of
+// resources: both must exempt one of them.
 func TestOverlapsAreTrue(t *testing.T) {
 	var resources strings.Builder
 	for _, kind := range []string{"apps/v1/Deployment", "example.com/v1/Deployment", "v1/Pod", "rbac.authorization.k8s.io/v1/ClusterRole", "v1/Namespace"} {

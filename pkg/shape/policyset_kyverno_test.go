@@ -19,8 +19,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// kyvernoFiles calls visit with every YAML file below a folder of Kyverno's
-// source.
+// kyvernoFiles calls visit with every YAML file below a folder of Kyverno's source.
 func kyvernoFiles(t *testing.T, folder string, visit func(path string, content []byte)) {
 	t.Helper()
 	module := modcache.Dir(t, modcache.Kyverno)
@@ -49,7 +48,7 @@ func kyvernoFolders(t *testing.T) map[string][]*exception.Document {
 	kyvernoFiles(t, "test", func(path string, content []byte) {
 		docs, err := parseAll(content, path)
 		if err != nil {
-			return // TestPolicySetReadsKyvernos looks at policies; the rest are templates
+			return // TestPolicySetReadsKyvernos checks policies; the rest are templates
 		}
 		folders[filepath.Dir(path)] = append(folders[filepath.Dir(path)], docs...)
 	})
@@ -72,7 +71,7 @@ func parseAll(content []byte, path string) ([]*exception.Document, error) {
 }
 
 func TestPolicySetReadsKyvernos(t *testing.T) {
-	// One file sets each of its keys twice. Two are a Kasten Policy.
+	// One file has duplicate keys. Two have a Kasten Policy.
 	odd := map[string]bool{
 		"test/conformance/chainsaw/mutating-policies/reporting/events-violation/policy.yaml":    true,
 		"test/conformance/chainsaw/mutate/refactor/k10-minimum-retention/resource-mutated.yaml": true,
@@ -105,8 +104,8 @@ func TestPolicySetReadsKyvernos(t *testing.T) {
 	}
 }
 
-// TestAutogenIsKyvernos holds the rules that are made of a policy's against those
-// that Kyverno's own tests expect in its status.
+// TestAutogenIsKyvernos compares the generated rules with those that Kyverno's own tests expect in
+// a policy's status.
 func TestAutogenIsKyvernos(t *testing.T) {
 	checked := 0
 	for folder, docs := range kyvernoFolders(t) {
@@ -114,7 +113,7 @@ func TestAutogenIsKyvernos(t *testing.T) {
 		var want []string
 		said := false
 		for _, d := range docs {
-			if strings.HasSuffix(d.File(), "error.yaml") { // what must not come out
+			if strings.HasSuffix(d.File(), "error.yaml") { // an unexpected result
 				continue
 			}
 			if d.GroupKind() != (exception.GroupKind{Group: exception.KyvernoGroup, Kind: "ClusterPolicy"}) {
@@ -154,9 +153,9 @@ func TestAutogenIsKyvernos(t *testing.T) {
 	}
 }
 
-// TestKyvernosExceptions takes the exceptions of Kyverno's own tests with the
-// policies beside them. What is found are those that are wrong on purpose, have
-// their policy elsewhere, or name a rule too many or too few.
+// TestKyvernosExceptions checks the exceptions in Kyverno's own tests with the policies beside
+// them. The findings are about exceptions that are wrong on purpose, have their policy elsewhere,
+// or name a rule too many or too few.
 func TestKyvernosExceptions(t *testing.T) {
 	want := map[string]string{
 		"test/cli/apply/exception-within-policy-and-resource/pol/exception.yaml":                                      shape.ReasonAutogenRules,

@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// documents reads a stream of documents, which the test itself has written.
+// documents reads a stream of documents that the test wrote.
 func documents(stream string) []*exception.Document {
 	r := exception.NewReader(strings.NewReader(stream), "set.yaml")
 	var docs []*exception.Document
@@ -30,7 +30,7 @@ func documents(stream string) []*exception.Document {
 	}
 }
 
-// legacyPolicy writes a kyverno.io policy. Its rules are flow mappings.
+// legacyPolicy returns a kyverno.io policy. Its rules are flow mappings.
 func legacyPolicy(kind, name string, rules ...string) string {
 	var b strings.Builder
 	if namespace, bare, namespaced := strings.Cut(name, "/"); namespaced {
@@ -45,7 +45,7 @@ func legacyPolicy(kind, name string, rules ...string) string {
 
 const onPods = "match: {any: [{resources: {kinds: [Pod]}}]}"
 
-// checkRule is a rule for Pods of which Kyverno makes others.
+// checkRule is a rule for Pods from which Kyverno generates others.
 const checkRule = "name: check, " + onPods + ", validate: {pattern: {spec: {x: z}}}"
 
 func celPolicy(kind, name, resources string) string {
@@ -54,7 +54,7 @@ func celPolicy(kind, name, resources string) string {
 
 const onDeployments = "{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}"
 
-// knowing makes a configuration that knows some policies.
+// knowing returns a configuration with policies.
 func knowing(policies ...string) shape.Config {
 	return shape.Config{Policies: shape.ReadPolicies(documents(strings.Join(policies, "")))}
 }

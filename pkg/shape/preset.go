@@ -5,9 +5,9 @@ import "time"
 // Baseline is the preset for any exception: the zero [Config].
 func Baseline() Config { return Config{} }
 
-// Strict requires exceptions that an auditor can follow without a question: each from
-// one policy, for named resources in named namespaces, for at most thirty days, with
-// its reason, ticket and owner, and without a pattern for rules.
+// Strict requires exceptions that an auditor understands without a question. Each is from one
+// policy, for named resources in named namespaces, for at most thirty days, with its reason, ticket
+// and owner, and without a pattern for rules.
 func Strict() Config {
 	return Config{
 		MaxLifetime:       30 * 24 * time.Hour,

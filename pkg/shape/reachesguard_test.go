@@ -35,7 +35,7 @@ func init() {
 	} {
 		c := change{name: "kind " + kind, of: legacy, old: "[Deployment]", new: "['" + kind + "']",
 			want: []string{"16 reaches-guard spec.match.any[0].resources.kinds[0]"}}
-		if kind == "*/*/PolicyException" { // to Kyverno: any kind's subresource
+		if kind == "*/*/PolicyException" { // in Kyverno: a subresource of any kind
 			c.want = append([]string{"15 matches-everything spec.match.any[0]"}, c.want...)
 		}
 		guardCases = append(guardCases, c)

@@ -2,7 +2,7 @@ package shape_test
 
 import "github.com/polex-dev/polex/pkg/shape"
 
-// withoutWidth leaves out what other checks say of match conditions.
+// withoutWidth disables the other checks of match conditions.
 var withoutWidth = shape.Config{Levels: map[string]shape.Level{shape.ReasonMatchesEverything: shape.LevelOff, shape.ReasonNotProvenNarrow: shape.LevelOff, shape.ReasonMissingKinds: shape.LevelOff}}
 
 func init() {
@@ -19,7 +19,7 @@ func init() {
 		// Exceptions.
 		"object.kind.endsWith('exception'.replace('e', 'E', 1))", "object.kind == 'Policy' + 'Exception'", "object.apiVersion.startsWith('policies.kyverno.io/') && object.metadata.name == 'web'",
 		"request.resource.resource.startsWith('policyexc') && object.metadata.namespace == 'team-a'", "request.kind.group == 'kyverno' + '.io'",
-		"object.apiVersion == 'kyverno.io/v3' && object.metadata.name == 'web'", // which may be served one day
+		"object.apiVersion == 'kyverno.io/v3' && object.metadata.name == 'web'", // a future version
 		"oldObject.kind.contains('yE') && request.operation == 'DELETE'", "object.kind.contains('olicyE') && request.operation == 'UPDATE'",
 	} {
 		guardCases = append(guardCases, change{name: "reaches by " + expression, of: policies, old: goodCondition, new: quote(expression), config: withoutWidth,
@@ -28,7 +28,7 @@ func init() {
 	for _, expression := range []string{
 		"object.metadata.namespace.startsWith('team-')", "object.metadata.namespace == 'kyverno-demo'", "object.metadata.namespace.startsWith('kyvernos')",
 		"object.kind == 'Deployment' && object.metadata.name.startsWith('kyv')", "object.kind == 'Policy' && object.metadata.name == 'web'", "object.apiVersion == 'apps/v3' && object.metadata.name == 'web'",
-		"object.kind == 'ClusterRole' && object.metadata.name == 'web'", // which has no namespace
+		"object.kind == 'ClusterRole' && object.metadata.name == 'web'", // has no namespace
 	} {
 		guardCases = append(guardCases, change{name: "does not reach by " + expression, of: policies, old: goodCondition, new: quote(expression)})
 	}

@@ -21,7 +21,7 @@ func (s *subject) reachesGuardPolicy() {
 	}
 	for _, ref := range s.Refs {
 		if _, found := s.guard.HasPolicy(wildcard.NewMeter(), ref.Bare()); found {
-			continue // refused for its name already
+			continue // already rejected for its name
 		}
 		for _, p := range s.config.Policies.Guards(ref) {
 			s.find(ReasonReachesGuard, ref.Name.Path, fmt.Sprintf("the policy %q guards exceptions: %s", ref.Name.Text, p.Guards),

@@ -7,8 +7,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// guarding is what a rule can say of PolicyExceptions, and plain what is not
-// about them.
+// guarding are rules about PolicyExceptions, and plain are rules that are not about them.
 var (
 	guarding = []string{
 		"name: check, match: {any: [{resources: {kinds: [PolicyException]}}]}",
@@ -74,8 +73,7 @@ func init() {
 	add("a policy of that name of the other group guards", one, legacyPolicy("ClusterPolicy", "require-probes", plain[0])+celPolicy("ValidatingPolicy", "require-probes", onExceptions[0]), nil)
 }
 
-// TestGuardsSayWhatTheyAre reads the message of a finding that somebody will
-// want to argue with.
+// TestGuardsSayWhatTheyAre checks the message of a finding that users may not understand at once.
 func TestGuardsSayWhatTheyAre(t *testing.T) {
 	for rule, want := range map[string]string{
 		guarding[0]: `"require-probes" guards exceptions: its rule "check" matches PolicyException`,

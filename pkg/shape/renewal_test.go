@@ -7,7 +7,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// renewing adds what a renewal says to the annotations.
+// renewing adds the annotations of a renewal.
 func renewing(lines string) string { return legacyReason + lines }
 
 var predecessor = "    polex.dev/renews: web@sha256:" + strings.Repeat("0", 64) + "\n"

@@ -1,6 +1,6 @@
 package shape_test
 
-// The schema has its own tests; here is one case of each reason.
+// The schema has its own tests; this is one case of each reason.
 var schemaCases = []change{
 	{name: "unknown version", of: legacy, old: "kyverno.io/v2", new: "kyverno.io/v1", want: []string{"1 unknown-version apiVersion"}},
 	{name: "unknown field", of: legacy, old: "spec:\n", new: "spec:\n  validationFailureAction: Audit\n", want: []string{"10 unknown-field spec.validationFailureAction"}},

@@ -19,10 +19,10 @@ type member struct {
 	at       exception.Position
 	policies []memberPolicy
 	byMatch  bool
-	block    match.Block // the match, or that of plain conditions; empty for others
-	// names are those of the resources that the member is for, or its conditions,
-	// and namespaces are the resources'; sorted. They are not used when a pattern
-	// or nothing says them, or when they are very many: then it is wide.
+	block    match.Block // the match, or that of plain conditions; empty for other conditions
+	// names and namespaces are those of the matching resources, sorted. For policies.kyverno.io,
+	// names also has the conditions. They are empty if they are patterns, missing or too many; then
+	// nameless and anywhere are set.
 	names, namespaces  []string
 	nameless, anywhere bool
 	conditions         []string // policies.kyverno.io: the parts of the match conditions, sorted
@@ -61,7 +61,7 @@ func newMember(d *exception.Document, e *exception.Exception, of *kyverno.Except
 	m.list()
 	life, err := lifetime.Of(d, terms)
 	switch {
-	case err != nil: // said by the check on lifetimes
+	case err != nil: // the check on lifetimes reports it
 	case !life.ExpiresAt.IsZero():
 		m.ends = life.ExpiresAt
 	case life.ExpiresIn != 0 && !now.IsZero():
@@ -72,29 +72,27 @@ func newMember(d *exception.Document, e *exception.Exception, of *kyverno.Except
 	return m
 }
 
-// digest stands for values that are only compared for equality, because they can be
-// long.
+// digest is a hash of values that are only compared for equality, because they can be long.
 type digest string
 
-// digestOf returns "" where there are no values.
+// digestOf returns "" if there are no values.
 func digestOf(values ...any) digest {
 	if !slices.ContainsFunc(values, func(value any) bool { return value != nil }) {
 		return ""
 	}
-	text, err := json.Marshal(values) // which orders keys
+	text, err := json.Marshal(values) // with sorted keys
 	if err != nil {
-		text = []byte(err.Error()) // a parsed document has JSON's types alone
+		text = []byte(err.Error()) // a parsed document has the types of JSON only
 	}
 	sum := sha256.Sum256(text)
 	return digest(sum[:])
 }
 
-// maxKeys is how often one exception is put into the index under a name. One
-// that would take more counts as if a pattern said its names, so that memory
-// grows with the documents alone.
+// maxKeys is the maximum number of names of one exception in the index. With more, it counts as one
+// with a pattern, so memory grows only with the documents.
 const maxKeys = 256
 
-// list finds out the names and namespaces that the member goes by.
+// list sets the names and namespaces of the member.
 func (m *member) list() {
 	m.names, m.nameless = m.said((*match.Filter).NamesAsked)
 	m.namespaces, m.anywhere = m.said(func(f *match.Filter) []string { return f.Namespaces })

@@ -17,7 +17,7 @@ import (
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-// Two exceptions with nothing wrong. A case changes one thing of one of them.
+// Two exceptions without findings. A case makes one change in one of them.
 const (
 	legacy = `apiVersion: kyverno.io/v2
 kind: PolicyException
@@ -55,8 +55,8 @@ spec:
 `
 )
 
-// change is one case: a document with old replaced by new, and what is found in
-// it, each as "line reason path", a warning with "(warning)" behind it.
+// change is one case: a document with one replacement, and its findings as "line reason path", with
+// "(warning)" behind a warning.
 type change struct {
 	name     string
 	config   shape.Config
@@ -65,8 +65,8 @@ type change struct {
 	want     []string
 }
 
-// cases are the changes of every check, by the file that holds the check. It is
-// a function because some of them are only complete after init.
+// cases returns the cases of every check, by the file of the check. It is a function because some
+// are complete only after init.
 func cases() map[string][]change {
 	return map[string][]change{
 		"alreadysealed":      sealedCases,
@@ -125,8 +125,7 @@ func (c change) findings(t testing.TB) []shape.Finding {
 	return checker.Check(c.document(t), now)
 }
 
-// TestChecks leaves the documents of all cases as its artifacts: test/e2e shows
-// them to the servers.
+// TestChecks writes the documents of all cases as artifacts. test/e2e sends them to the servers.
 func TestChecks(t *testing.T) {
 	artifacts := t.ArtifactDir()
 	for file, changes := range cases() {
@@ -163,7 +162,7 @@ func TestNothingWrong(t *testing.T) {
 	}
 }
 
-// TestEveryReasonHasACase holds the list of reasons against what the cases find.
+// TestEveryReasonHasACase compares the list of reasons with the findings of the cases.
 func TestEveryReasonHasACase(t *testing.T) {
 	found := map[string]bool{shape.ReasonDuplicateIdentity: true, shape.ReasonOverlaps: true, "superseded": true} // by Set, which has its own tests
 	for _, changes := range cases() {
@@ -206,7 +205,7 @@ func TestFindingsAreSortedAndBounded(t *testing.T) {
 	}
 }
 
-// TestErrorsDoNotHideWhatReachesTheGuard: nor do other refusals push that off.
+// TestErrorsDoNotHideWhatReachesTheGuard: many other errors do not remove that finding.
 func TestErrorsDoNotHideWhatReachesTheGuard(t *testing.T) {
 	for _, n := range []int{199, 200, 201, 5000} {
 		stars := "[" + strings.Repeat("'*', ", n) + "check]"
@@ -226,8 +225,7 @@ func TestErrorsDoNotHideWhatReachesTheGuard(t *testing.T) {
 	}
 }
 
-// TestWarningsDoNotHideErrors: two hundred warnings are made by whoever writes
-// the exception, to push what refuses it off the report.
+// TestWarningsDoNotHideErrors: an author can cause two hundred warnings to hide the errors.
 func TestWarningsDoNotHideErrors(t *testing.T) {
 	warnings := strings.Repeat("  - {policyName: 'require-*', ruleNames: [check]}\n", 300)
 	c := change{of: legacy, old: "  match:\n", new: warnings + "  match:\n"}

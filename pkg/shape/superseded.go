@@ -94,7 +94,7 @@ func covered(work *wildcard.Meter, patterns []string, rule string) bool {
 		if work.Spent() {
 			return false
 		}
-		// "?" would take a "*" for one character.
+		// "?" would match the "*" as one character.
 		if p == rule || work.Fits(p, rule) && (!strings.Contains(rule, "*") || !strings.Contains(p, "?")) {
 			return true
 		}

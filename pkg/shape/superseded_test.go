@@ -69,7 +69,7 @@ func TestSupersededIsBounded(t *testing.T) {
 	}
 }
 
-// TestTheLiveOneItself is met when signed/ is validated too.
+// TestTheLiveOneItself: signed/ can be validated too.
 func TestTheLiveOneItself(t *testing.T) {
 	live := documents(legacy)
 	var set shape.Set

@@ -31,10 +31,10 @@ func (s *subject) unknownPolicy() {
 			return
 		}
 		if name == "" || wildcard.In(name) || len(s.config.Policies.Find(ref)) > 0 {
-			continue // said by the checks on the schema and on wildcards
+			continue // reported by the checks on the schema and on wildcards
 		}
 		if ref.Kind.Path != nil && !slices.Contains(kyverno.ConditionPolicyKinds, ref.Kind.Text) {
-			continue // said by the check on kinds
+			continue // reported by the check on kinds
 		}
 		what := ref.Kind.Text
 		if what == "" {

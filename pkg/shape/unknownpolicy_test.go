@@ -44,7 +44,7 @@ func TestUnknownPolicyHints(t *testing.T) {
 	}
 }
 
-// hasHint holds the hint of a case's only finding against a text.
+// hasHint compares the hint of a case's only finding with a text.
 func hasHint(t *testing.T, changes []change, name, want string) {
 	t.Helper()
 	for _, c := range changes {

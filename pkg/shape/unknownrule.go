@@ -25,7 +25,7 @@ func (s *subject) unknownRule() {
 		return
 	}
 	work := wildcard.NewMeter()
-	met := map[string][]string{} // an exception may name one policy very often
+	met := map[string][]string{} // an exception can name one policy many times
 	for _, ref := range s.Refs {
 		names, again := met[ref.Name.Text]
 		if !again {
@@ -33,7 +33,7 @@ func (s *subject) unknownRule() {
 			met[ref.Name.Text] = names
 		}
 		if names == nil {
-			continue // said by the check on policies
+			continue // reported by the check on policies
 		}
 		for _, rule := range ref.Rules {
 			if s.counts[Error.String()] >= maxFindings {

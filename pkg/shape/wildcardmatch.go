@@ -22,7 +22,7 @@ var wildcardMatchCheck = check{
 func (s *subject) wildcardMatch() {
 	for _, f := range s.Match.Filters() {
 		if s.isFound(ReasonMatchesEverything, f.Path) || s.isFound(ReasonMissingKinds, f.Path) {
-			continue // said already, for the whole filter
+			continue // reported already, for the whole filter
 		}
 		for _, what := range []struct {
 			noun     string
@@ -42,7 +42,7 @@ func (s *subject) wildcardMatch() {
 	}
 }
 
-// isFound reports whether a finding of a reason stands at a path, above it or below.
+// isFound reports whether there is a finding of a reason at a path, above it or below.
 func (s *subject) isFound(reason string, path exception.Path) bool {
 	return slices.ContainsFunc(s.found, func(f Finding) bool {
 		n := min(len(f.Path), len(path))

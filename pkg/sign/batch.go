@@ -20,10 +20,10 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// Seal signs a batch and returns the sealed documents in the same order. now is
-// the time from which lifetimes count. It returns [exception.Refusals] when a document
-// cannot be signed, and another error when Sigstore could not be reached or
-// what it answered does not verify; in both cases nothing is handed out.
+// Seal signs a batch and returns the signed documents in the same order. Durations count from now.
+// It returns [exception.Refusals] if a document cannot be signed, an [UnverifiedError] if a new
+// signature does not verify, and another error if a service fails. With an error it returns no
+// documents.
 func (s *Signer) Seal(ctx context.Context, docs []*exception.Document, now time.Time) ([]*exception.Document, error) {
 	prepared, err := Prepare(docs, now, s.config.Rules)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Signer) Seal(ctx context.Context, docs []*exception.Document, now time.
 	}
 	sealed := make([]*exception.Document, len(prepared))
 	var done atomic.Int64
-	// What is logged is written and verified while the next is on its way.
+	// A signed document is verified while the next one is uploaded.
 	uploads := make(chan struct{}, s.config.Concurrency)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(s.config.Concurrency + runtime.GOMAXPROCS(0))
@@ -57,7 +57,7 @@ func (s *Signer) Seal(ctx context.Context, docs []*exception.Document, now time.
 	return sealed, nil
 }
 
-// seal has a document signed, as soon as uploads has room, and attaches the seal.
+// seal signs a document when uploads has room, and attaches the signature.
 func (s *Signer) seal(ctx context.Context, doc *exception.Document, uploads chan struct{}) (*exception.Document, error) {
 	message, err := seal.Message(doc)
 	if err != nil {
@@ -73,12 +73,12 @@ func (s *Signer) seal(ctx context.Context, doc *exception.Document, uploads chan
 	}
 	pb, err := s.sign(ctx, message)
 	if errors.Is(err, errLogged) {
-		// An upload whose answer was lost is in the log, and its second try met
-		// it there. Another signature is another entry.
+		// The log has the entry of an upload that lost its answer, and rejects the retry. A new
+		// signature makes a new entry.
 		pb, err = s.sign(ctx, message)
 	}
 	if err != nil {
-		return nil, err // and leaves no room: this ends the batch
+		return nil, err // keeps its room: the error ends the batch
 	}
 	<-uploads
 	signature, err := s.signatureOf(pb, message)
@@ -88,7 +88,7 @@ func (s *Signer) seal(ctx context.Context, doc *exception.Document, uploads chan
 	return seal.Attach(doc, &seal.Seal{Message: message, Signatures: []seal.Signature{signature}})
 }
 
-// sign signs a message and has it witnessed.
+// sign signs a message and gets the evidence for the signature.
 func (s *Signer) sign(ctx context.Context, message []byte) (*protobundle.Bundle, error) {
 	options := sgsign.BundleOptions{Context: ctx, TransparencyLogs: []sgsign.Transparency{s.evidence}}
 	if s.certificate != nil {
@@ -97,7 +97,7 @@ func (s *Signer) sign(ctx context.Context, message []byte) (*protobundle.Bundle,
 	return sgsign.Bundle(&sgsign.PlainData{Data: message}, s.keypair, options)
 }
 
-// signatureOf writes a bundle in the forms that were asked for.
+// signatureOf converts a bundle to the configured formats.
 func (s *Signer) signatureOf(pb *protobundle.Bundle, message []byte) (seal.Signature, error) {
 	entries := pb.GetVerificationMaterial().GetTlogEntries()
 	if len(entries) != 1 {

@@ -19,8 +19,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// One token and one certificate serve a hundred documents, each of which is
-// uploaded once and stays at its place.
+// One token and one certificate serve a hundred documents. Each is uploaded once, and the order
+// stays.
 func TestSealBatch(t *testing.T) {
 	f := start(t)
 	docs := batch(t, 100)
@@ -64,7 +64,7 @@ func TestSealBatch(t *testing.T) {
 	}
 }
 
-// An ambient token is asked for once, by whoever makes the signer.
+// Making the signer requests an ambient token once.
 func TestAmbientToken(t *testing.T) {
 	f := start(t)
 	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", f.TokenRequestURL)
@@ -87,8 +87,8 @@ func TestAmbientToken(t *testing.T) {
 	}
 }
 
-// gate holds uploads back until as many wait as may run at once, so that the
-// bound is reached for certain, and records the most that ever ran.
+// gate holds uploads until the maximum number waits, so that the test reaches the limit. It records
+// the highest number.
 type gate struct {
 	mu            sync.Mutex
 	bound         int
@@ -149,8 +149,8 @@ func TestSealParallel(t *testing.T) {
 	}
 }
 
-// One failure in the middle ends the batch: no further upload begins, and what
-// was signed before is not handed out.
+// A failure in the middle stops the batch: no further upload starts, and no signed document is
+// returned.
 func TestSealStopsAtFailure(t *testing.T) {
 	f := start(t)
 	config := f.config()
@@ -182,7 +182,7 @@ func TestSealCancelled(t *testing.T) {
 			return
 		}
 		cancel()
-		<-r.Context().Done() // the log never answers: Seal hangs up
+		<-r.Context().Done() // the log never answers: Seal closes the connection
 	})
 	out, err := s.Seal(ctx, batch(t, 40), time.Now())
 	if out != nil || !errors.Is(err, context.Canceled) {
@@ -193,7 +193,7 @@ func TestSealCancelled(t *testing.T) {
 	}
 }
 
-// Nothing is asked of the log for a batch that cannot be signed as a whole.
+// There is no request to the log if a document of the batch cannot be signed.
 func TestSealRefusesBeforeUpload(t *testing.T) {
 	f := start(t)
 	s := f.keyless(t, f.config())
@@ -208,7 +208,7 @@ func TestSealRefusesBeforeUpload(t *testing.T) {
 	}
 }
 
-// What is made has to pass the policy that will judge it.
+// New signatures must verify with the given policy.
 func TestSealUnderPolicy(t *testing.T) {
 	f := shared(t)
 	authority := trust.AuthorityConfig{Name: "workflow", Issuer: f.IssuerURL, Subject: sandbox.Identity{}.Subject()}
@@ -253,7 +253,7 @@ func TestSealUnderPolicy(t *testing.T) {
 	}
 }
 
-// Another sandbox's root vouches for nothing of this one.
+// Another sandbox's root does not verify signatures of this one.
 func TestSealUnderAnotherRoot(t *testing.T) {
 	f := start(t)
 	config := f.config()

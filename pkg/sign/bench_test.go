@@ -10,8 +10,7 @@ import (
 
 const benchmarked = 100
 
-// BenchmarkSign100 seals a hundred manifests as polex does: one certificate,
-// uploads in parallel.
+// BenchmarkSign100 signs a hundred manifests like polex: one certificate, parallel uploads.
 func BenchmarkSign100(b *testing.B) {
 	f := shared(b)
 	docs := batch(b, benchmarked)
@@ -23,8 +22,8 @@ func BenchmarkSign100(b *testing.B) {
 	perManifest(b)
 }
 
-// BenchmarkSignOneByOne seals the same hundred as a loop around a command line
-// would: a certificate for each, one after the other.
+// BenchmarkSignOneByOne signs the same hundred like a shell loop: a certificate for each, one after
+// the other.
 func BenchmarkSignOneByOne(b *testing.B) {
 	f := shared(b)
 	docs := batch(b, benchmarked)

@@ -1,18 +1,16 @@
 package sign
 
-// BundleFormat says in which form a seal holds the evidence of its signature.
+// BundleFormat is the format of a signature's evidence.
 type BundleFormat string
 
-// The formats. A log of Rekor's version 2 promises nothing, so its evidence has
-// no form in [BundleCosign], and [BundleBoth] is [BundleSigstore] alone.
+// The formats. Rekor v2 makes no inclusion promise, so [BundleCosign] cannot hold its evidence, and
+// [BundleBoth] means [BundleSigstore].
 const (
-	// BundleBoth writes both, so that whoever reads one of them can verify; ""
-	// means the same.
+	// BundleBoth writes both formats, for readers of either one; "" means the same.
 	BundleBoth BundleFormat = "both"
-	// BundleCosign writes the annotation that k8s-manifest-sigstore and Kyverno
-	// up to 1.19 read: cosign's bundle of before version 3.
+	// BundleCosign writes the annotation that k8s-manifest-sigstore and Kyverno up to 1.19 read:
+	// the bundle of cosign before version 3.
 	BundleCosign BundleFormat = "cosign"
-	// BundleSigstore writes a Sigstore bundle v0.3, which holds the log's proof
-	// and timestamps.
+	// BundleSigstore writes a Sigstore bundle v0.3 with the inclusion proof and timestamps.
 	BundleSigstore BundleFormat = "sigstore"
 )

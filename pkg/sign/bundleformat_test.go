@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/sign"
 )
 
-// Each form alone is enough to verify, and is the only one that is written.
+// Each format alone is sufficient for verification, and no other is written.
 func TestBundleFormats(t *testing.T) {
 	f := shared(t)
 	cosign := []string{"certificate-chain", "sct", "signed-entry-timestamp"}

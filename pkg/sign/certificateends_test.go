@@ -16,8 +16,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// One certificate serves a batch, so it has to be valid at every upload. Where it
-// ends before the last one, nothing of the batch is handed out.
+// One certificate serves a batch, so it must be valid at every upload. If it expires before the
+// last one, no document is returned.
 func TestCertificateEndsHalfWay(t *testing.T) {
 	f := start(t)
 	s := f.keyless(t, f.config())
@@ -33,11 +33,11 @@ func TestCertificateEndsHalfWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const after = 11 // uploads, the one above included
+	const after = 11 // uploads, with the one above
 	for _, tc := range []struct {
 		name   string
 		at     time.Time
-		reason string // "" if all is well
+		reason string // "" for success
 	}{
 		{"in its last second", certificate.NotAfter, ""},
 		{"a second too late", certificate.NotAfter.Add(time.Second), verify.ReasonCertificateNotValid},
@@ -69,7 +69,7 @@ func TestCertificateEndsHalfWay(t *testing.T) {
 	}
 }
 
-// loggedAt logs an entry as of another time.
+// loggedAt logs an entry with another time.
 func (f *fixture) loggedAt(t *testing.T, at time.Time) hook {
 	return func(_ string, _ http.Handler, w http.ResponseWriter, r *http.Request) {
 		proposed, err := models.UnmarshalProposedEntry(r.Body, runtime.JSONConsumer())

@@ -22,7 +22,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// What Fulcio gets wrong for good ends the batch before anything is logged.
+// A permanent fault of Fulcio stops the batch before anything is logged.
 func TestCertificateFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -74,13 +74,13 @@ func TestCertificateFaults(t *testing.T) {
 	}
 }
 
-// A Fulcio that stumbles once is asked again.
+// A request that fails once is retried.
 func TestCertificateFaultsPass(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		fault   fault
 		patient time.Duration
-		atLeast time.Duration // that is waited
+		atLeast time.Duration // minimum waiting time
 	}{
 		{name: "500", fault: answer(http.StatusInternalServerError, "oops")},
 		{name: "429", fault: answer(http.StatusTooManyRequests, "", "Retry-After", "7"), atLeast: 7 * time.Second},
@@ -114,8 +114,8 @@ func TestCertificateFaultsPass(t *testing.T) {
 	}
 }
 
-// The token is spent once: that it ends while the batch is uploaded, or that
-// Fulcio is gone by then, changes nothing.
+// The token is used once. Its expiry during the uploads changes nothing, nor does an outage of
+// Fulcio.
 func TestTokenEndsHalfWay(t *testing.T) {
 	everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
 		f := place(t)
@@ -135,7 +135,7 @@ func TestTokenEndsHalfWay(t *testing.T) {
 	})
 }
 
-// forAnotherKey answers with what somebody else got for the same identity.
+// forAnotherKey answers with another client's certificate for the same identity.
 func forAnotherKey(t *testing.T, f *fixture) hook {
 	t.Helper()
 	theirs := &recorder{concerned: at(sandbox.ServerFulcio)}
@@ -147,8 +147,8 @@ func forAnotherKey(t *testing.T, f *fixture) hook {
 	return theirs.replay
 }
 
-// forged has an authority certify the key that Fulcio is asked to certify, for
-// the identity of the true certificate, which edit may change.
+// forged makes an authority certify the requested key, for the identity of the real certificate,
+// which edit may change.
 func forged(t *testing.T, by *sandbox.Sandbox, edit func(*x509.Certificate)) hook {
 	return func(_ string, next http.Handler, w http.ResponseWriter, r *http.Request) {
 		heard := httptest.NewRecorder()
@@ -173,7 +173,7 @@ func forged(t *testing.T, by *sandbox.Sandbox, edit func(*x509.Certificate)) hoo
 		}
 		template := &x509.Certificate{NotBefore: true.NotBefore, NotAfter: true.NotAfter, KeyUsage: true.KeyUsage, ExtKeyUsage: true.ExtKeyUsage, URIs: true.URIs}
 		for _, extension := range true.Extensions {
-			// Fulcio's own; the rest is the new authority's to say.
+			// Fulcio's own extensions; the new authority sets the others.
 			if strings.HasPrefix(extension.Id.String(), "1.3.6.1.4.1.57264.1.") {
 				template.ExtraExtensions = append(template.ExtraExtensions, pkix.Extension{Id: extension.Id, Value: extension.Value})
 			}
@@ -190,8 +190,8 @@ func forged(t *testing.T, by *sandbox.Sandbox, edit func(*x509.Certificate)) hoo
 	}
 }
 
-// A certificate for the right key that names somebody else is not signed with,
-// though an authority of the trusted root issued it.
+// A certificate for the right key and another identity is rejected, although an authority of the
+// trusted root issued it.
 func TestCertificateForAnotherIdentity(t *testing.T) {
 	f := start(t)
 	for _, tc := range []struct {
@@ -214,7 +214,7 @@ func TestCertificateForAnotherIdentity(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			f.wire.meddle(only(at(sandbox.ServerFulcio), forged(t, f.Sandbox, tc.edit)))
 			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
-			if tc.want == "" { // so that the others are refused for what they change
+			if tc.want == "" { // so that the others are rejected because of their change
 				if err != nil {
 					t.Fatalf("Keyless: %v", err)
 				}
@@ -232,8 +232,7 @@ func TestCertificateForAnotherIdentity(t *testing.T) {
 	}
 }
 
-// A person's certificate names the person that the token does, and the issuer, or
-// where the issuer had the person from.
+// A person's certificate names the person and the issuer in the token, or the upstream issuer.
 func TestCertificateForAnotherPerson(t *testing.T) {
 	f := start(t)
 	const issuer, github = "https://oauth2.example.com/auth", "https://github.com/login/oauth"
@@ -284,8 +283,7 @@ func TestCertificateForAnotherPerson(t *testing.T) {
 	}
 }
 
-// A certificate that says all the right things, by an authority that nobody
-// trusts.
+// A certificate with the right content by an authority that is not trusted.
 func TestCertificateOfAStranger(t *testing.T) {
 	stranger := start(t)
 	everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {

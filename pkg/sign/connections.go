@@ -6,11 +6,10 @@ import (
 	"github.com/polex-dev/polex/internal/retry"
 )
 
-// transport returns what sends the requests to a server, patiently: it keeps as
-// many connections as requests run at once.
+// transport returns a transport that retries, with one idle connection for each concurrent request.
 func (c *Config) transport() retry.Transport {
 	next := http.DefaultTransport
-	if shared, ok := next.(*http.Transport); ok { // otherwise somebody's own, to whom it is left
+	if shared, ok := next.(*http.Transport); ok { // any other transport is the caller's, and stays unchanged
 		own := shared.Clone()
 		own.MaxIdleConnsPerHost = c.Concurrency
 		next = own

@@ -1,19 +1,17 @@
-// Package sign makes seals: it signs a batch of documents with one identity and
-// hands out only what pkg/verify accepts.
+// Package sign signs a batch of documents with one identity, and returns them only if pkg/verify
+// accepts all of them.
 //
-//  1. Every document of the batch is prepared first: its schema is checked, its
-//     lifetime resolved to a time, the kind's defaults written in, so that the
-//     live object will be exactly what was signed. One that fails stops the
-//     batch before anything is asked of Sigstore.
-//  2. One key, one token and one certificate serve the whole batch (keyless),
-//     or a private key does. The certificate has to be for that key, for the
-//     identity that the token names, and valid at every upload.
-//  3. The signatures are stamped by a timestamp authority, where one is asked,
-//     and uploaded to the log in parallel, within a bound. The log's entry is the
-//     one that the upload itself answers with: it is never searched for. An
-//     upload whose answer was lost is fetched by the hash of what was sent.
-//  4. Each sealed document is verified as anybody else would verify it, while the
-//     next ones are uploaded.
+//  1. It prepares every document first: it checks the schema, converts the lifetime to an
+//     expiry, and writes the kind's defaults, so that the live object equals the signed
+//     message. A failure stops the batch before any request to Sigstore.
+//  2. One key, one token and one certificate (keyless), or one private key, signs the batch.
+//     The certificate must name that key and the identity of the token, and be valid at
+//     every upload.
+//  3. It gets a timestamp for each signature if a timestamp authority is configured, and
+//     uploads the signatures to the log, a limited number in parallel. The log entry comes
+//     from the answer to the upload, never from a search. If that answer is lost, it fetches
+//     the entry by the hash of the uploaded content.
+//  4. It verifies each signed document, while it uploads the next ones.
 //
-// A server that fails is asked again, within bounds. A failure anywhere hands out nothing.
+// It retries failed requests, within limits. After any failure it returns no document.
 package sign

@@ -70,7 +70,7 @@ func parseAll(tb testing.TB, text string) []*exception.Document {
 	}
 }
 
-// batch makes documents of both API groups in turn.
+// batch makes documents of both API groups in turns.
 func batch(tb testing.TB, n int) []*exception.Document {
 	tb.Helper()
 	docs := make([]*exception.Document, n)

@@ -14,19 +14,18 @@ import (
 	"github.com/polex-dev/polex/internal/retry"
 )
 
-// errLogged says that a log has this very entry and does not hand it out: one of
-// version 2 never does, and one of version 1 not before it is in its tree.
+// errLogged means that a log has this entry already and does not return it. Rekor v2 never returns
+// it, Rekor v1 not until the entry is in its tree.
 var errLogged = errors.New("it has this very entry already, and does not hand it out again")
 
 var _ sgsign.Transparency = (*evidence)(nil)
 
-// evidence collects the evidence of a signature: a timestamp, where an authority is
-// configured, and then the log entry, so that no signature is logged for which the
-// authority refused a timestamp.
+// evidence gets the evidence for a signature: a timestamp if an authority is configured, then the
+// log entry. In this order, no signature without its timestamp is logged.
 type evidence struct {
 	log          *sgsign.Rekor
 	logURL       string
-	timestampURL string // "" asks none
+	timestampURL string // "" for no timestamp
 	transport    retry.Transport
 }
 
@@ -35,16 +34,15 @@ func newEvidence(config Config) *evidence {
 	options := &sgsign.RekorOptions{BaseURL: config.RekorURL, Version: uint32(config.RekorVersion)} //nolint:gosec // 1 or 2
 	client := &http.Client{Transport: e.transport}
 	address := strings.TrimSuffix(config.RekorURL, "/")
-	// The library would set its own on first use, which is a race between parallel
+	// Otherwise the library creates clients at the first use, which is a race between parallel
 	// uploads.
 	options.Client, options.ClientV2 = rekorV1{address, client}, rekorV2{address, client}
-	options.Timeout = -1 // the client's matter
+	options.Timeout = -1 // the client has timeouts
 	e.log = sgsign.NewRekor(options)
 	return e
 }
 
-// GetTransparencyLogEntry adds the timestamp and the log entry to a bundle that
-// is signed.
+// GetTransparencyLogEntry adds the timestamp and the log entry to a signed bundle.
 func (e *evidence) GetTransparencyLogEntry(ctx context.Context, signer []byte, b *protobundle.Bundle) error {
 	if e.timestampURL != "" {
 		if err := complete("timestamp", func() error { return e.stamp(ctx, b) }); err != nil {
@@ -59,7 +57,7 @@ func (e *evidence) GetTransparencyLogEntry(ctx context.Context, signer []byte, b
 
 func (e *evidence) stamp(ctx context.Context, b *protobundle.Bundle) error {
 	authority := sgsign.NewTimestampAuthority(&sgsign.TimestampAuthorityOptions{URL: e.timestampURL, Timeout: -1,
-		Transport: e.transport.Within(ctx)}) // it is asked without a context
+		Transport: e.transport.Within(ctx)}) // the library sends this request without a context
 	response, err := authority.GetTimestamp(ctx, b.GetMessageSignature().GetSignature())
 	if err != nil {
 		return err
@@ -69,9 +67,8 @@ func (e *evidence) stamp(ctx context.Context, b *protobundle.Bundle) error {
 	return nil
 }
 
-// complete runs what reads a server's answer. The library reads it as if it
-// were complete. An answer that is not may end this document, and not the
-// process.
+// complete calls read, and turns a panic into an error. The library panics on an incomplete answer,
+// which must fail this document only, not the process.
 func complete(what string, read func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// A workflow signs with its own identity, as the public-good Sigstore vouches for it.
+// A workflow signs with its own identity and the public-good Sigstore.
 func Example() {
 	ctx := context.Background()
 	doc, err := exception.Parse([]byte(`apiVersion: kyverno.io/v2
@@ -44,7 +44,7 @@ spec:
 	fmt.Printf("%s\n", signed[0].Source())
 }
 
-// What a signature covers is prepared before anything is asked of Sigstore.
+// The message to sign is prepared before any request to Sigstore.
 func ExamplePrepare() {
 	doc, err := exception.Parse([]byte(`apiVersion: kyverno.io/v2
 kind: PolicyException

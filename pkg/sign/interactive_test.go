@@ -13,7 +13,7 @@ import (
 	"github.com/polex-dev/polex/pkg/sign"
 )
 
-// visitor is a person who reads the prompt and opens the page that it names.
+// visitor is a person who reads the prompt and opens the page in it.
 type visitor struct {
 	t    *testing.T
 	read strings.Builder
@@ -60,7 +60,7 @@ func TestInteractiveTokenEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	released := make(chan struct{})
 	issuer := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		cancel() // the person gives up while the issuer keeps them waiting
+		cancel() // the person gives up while the issuer does not answer
 		<-released
 	}))
 	defer issuer.Close()

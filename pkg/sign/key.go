@@ -20,10 +20,9 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// WithKey makes a signer of an encrypted private key as cosign writes it
-// (cosign.key). Its signatures go to the log too, which witnesses their time.
-// A wrong password, or a key that does not sign SHA-256 digests (ECDSA on P-256,
-// or RSA), is an error.
+// WithKey makes a signer with an encrypted private key in cosign's format (cosign.key). Its
+// signatures are logged too, which proves their time. It returns an error for a wrong password, and
+// for a key that does not sign SHA-256 digests: only ECDSA on P-256 and RSA do.
 func WithKey(config Config, keyPEM, password []byte) (*Signer, error) {
 	key, err := cosign.LoadPrivateKey(keyPEM, password, nil)
 	if err != nil {
@@ -44,7 +43,7 @@ func WithKey(config Config, keyPEM, password []byte) (*Signer, error) {
 	return newSigner(config, pair, nil, trust.AuthorityConfig{Name: "self", Key: text})
 }
 
-// keypair lets the library sign with a key that is not its own.
+// keypair lets the library sign with this key.
 type keypair struct {
 	key     signature.Signer
 	public  crypto.PublicKey
@@ -96,7 +95,7 @@ func (k *keypair) GetPublicKeyPem() (string, error) {
 	return string(text), nil
 }
 
-// SignData returns the signature and the SHA-256 digest it is over.
+// SignData returns the signature and the SHA-256 digest of the data.
 func (k *keypair) SignData(_ context.Context, data []byte) (sig, digest []byte, err error) {
 	sig, err = k.key.SignMessage(bytes.NewReader(data))
 	if err != nil {

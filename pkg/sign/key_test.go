@@ -29,7 +29,7 @@ func password(text string) cosign.PassFunc {
 	return func(bool) ([]byte, error) { return []byte(text), nil }
 }
 
-// encrypted is a private key as cosign keeps it.
+// encrypted returns a private key in cosign's format.
 func encrypted(t *testing.T, key crypto.PrivateKey) *cosign.KeysBytes {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(key)

@@ -15,14 +15,13 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// ErrTokenExpired is returned for an identity token whose time is over.
+// ErrTokenExpired is the error for an expired identity token.
 var ErrTokenExpired = errors.New("the identity token has expired")
 
-// Keyless makes a signer for the identity that the OIDC token names: one
-// ephemeral key, and one certificate from Fulcio, which lives for minutes. An
-// empty fulcioURL means the public-good instance. The token is sent to Fulcio
-// and nowhere else; one that has expired at now is not sent at all. A
-// certificate for another key or another identity is an error.
+// Keyless makes a signer for the identity in the OIDC token: one ephemeral key, and one certificate
+// from Fulcio, which is valid for minutes. An empty fulcioURL means the public-good instance. The
+// token is sent to Fulcio only, and not at all if it is expired at now. A certificate for another
+// key or another identity is an error.
 func Keyless(ctx context.Context, config Config, fulcioURL, token string, now time.Time) (*Signer, error) {
 	if fulcioURL == "" {
 		fulcioURL = PublicFulcioURL
@@ -42,7 +41,7 @@ func Keyless(ctx context.Context, config Config, fulcioURL, token string, now ti
 		return nil, fmt.Errorf("make key: %w", err)
 	}
 	fulcio := sgsign.NewFulcio(&sgsign.FulcioOptions{BaseURL: strings.TrimSuffix(fulcioURL, "/"), Timeout: -1,
-		Transport: config.transport().Within(ctx)}) // it is asked without a context
+		Transport: config.transport().Within(ctx)}) // the library sends this request without a context
 	der, err := fulcio.GetCertificate(ctx, keypair, &sgsign.CertificateProviderOptions{IDToken: token})
 	if err != nil {
 		return nil, fmt.Errorf("certificate from %s: %w", fulcioURL, err)
@@ -59,9 +58,8 @@ func Keyless(ctx context.Context, config Config, fulcioURL, token string, now ti
 	return s, nil
 }
 
-// identityIn reads whom a certificate names, and refuses one that would sign in
-// somebody else's name before anything is logged with it. Whether its authority
-// is trusted is verified with each signature.
+// identityIn returns the identity in a certificate. It rejects another key or identity before
+// anything is logged with it. Each signature's verification checks the issuer of the certificate.
 func identityIn(der []byte, key crypto.PublicKey, claims tokenClaims) (trust.Identity, error) {
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {

@@ -23,7 +23,7 @@ func TestKeylessIdentity(t *testing.T) {
 	}
 }
 
-// A token that Fulcio could only refuse is not sent anywhere.
+// A token that Fulcio would reject is not sent.
 func TestKeylessTokenNotSent(t *testing.T) {
 	f := start(t)
 	claims := func(json string) string {
@@ -59,7 +59,7 @@ func TestKeylessTokenNotSent(t *testing.T) {
 	}
 }
 
-// What Fulcio refuses is refused, with its words, and is not asked for again.
+// A rejection by Fulcio is reported with its message, and there is no retry.
 func TestKeylessFulcioRefuses(t *testing.T) {
 	f := start(t)
 	for _, tc := range []struct {
@@ -97,17 +97,17 @@ func TestKeylessFulcioUnreachable(t *testing.T) {
 	}
 }
 
-// Whoever waits for a server that never answers can give up.
+// The caller can cancel while a server does not answer.
 func TestKeylessCancelled(t *testing.T) {
 	f := start(t)
 	token := f.token(t, sandbox.Identity{})
 	ctx, cancel := context.WithCancel(t.Context())
 	f.wire.meddle(func(_ string, _ http.Handler, _ http.ResponseWriter, r *http.Request) {
 		cancel()
-		<-r.Context().Done() // until the client hangs up
+		<-r.Context().Done() // until the client closes the connection
 	})
 	config := f.config()
-	config.Timing.Answer = time.Hour // not what ends it
+	config.Timing.Answer = time.Hour // must not end the request
 	s, err := sign.Keyless(ctx, config, f.FulcioURL, token, time.Now())
 	if s != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("Keyless: %v, %v, want context.Canceled", s, err)

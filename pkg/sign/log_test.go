@@ -23,8 +23,8 @@ func TestSealLogUnreachable(t *testing.T) {
 	}
 }
 
-// somebodyElses logs the very payload that a document will be signed as, by
-// another identity, and returns the entry's place in the log.
+// somebodyElses logs the same message with another identity before the document is signed, and
+// returns the index of the entry.
 func (f *fixture) somebodyElses(t *testing.T, doc *exception.Document, now time.Time) int64 {
 	t.Helper()
 	token := f.token(t, sandbox.Identity{Repository: "mallory/fork"})
@@ -48,8 +48,8 @@ func logIndex(t *testing.T, doc *exception.Document) int64 {
 	return s.Signatures[0].Bundle.Payload.LogIndex
 }
 
-// Attack 97: the payload is in the log already, signed by somebody else, before
-// it is signed here. The seal carries the entry of its own upload.
+// Attack 97: another identity has logged the same message before. The signature must have the entry
+// of its own upload.
 func TestSealPoisonedLog(t *testing.T) {
 	f := start(t)
 	now := time.Now()

@@ -16,7 +16,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// onEntry changes the entry that a log answers an upload with.
+// onEntry changes the entry in a log's answer to an upload.
 func onEntry(edit func(entry map[string]any)) fault {
 	return rewrite(func(body []byte) []byte {
 		var entries map[string]map[string]any
@@ -35,14 +35,14 @@ func onEntry(edit func(entry map[string]any)) fault {
 
 func verification(entry map[string]any) map[string]any { return entry["verification"].(map[string]any) }
 
-// Whatever a log answers to uploads, what does not verify is not handed out.
+// An answer of a log that does not verify gives no signed document.
 func TestLogFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		fault  fault
 		asked  int
 		want   string
-		reason string // of the self-verification, where it is that which refuses
+		reason string // of the self-verification, if it rejects
 	}{
 		{name: "503 for good", fault: answer(http.StatusServiceUnavailable, `{"code":503,"message":"down"}`), asked: 4,
 			want: `it returned 503: {"code":503,"message":"down"} (asked 4 times)`},
@@ -62,7 +62,7 @@ func TestLogFaults(t *testing.T) {
 		{name: "hung up", fault: hangUp, asked: 4, want: "EOF (asked 4 times)"},
 		{name: "no verification", fault: onEntry(func(e map[string]any) { delete(e, "verification") }), asked: 1, want: "not a complete log entry"},
 		{name: "no promise", fault: onEntry(func(e map[string]any) { delete(verification(e), "signedEntryTimestamp") }), asked: 1,
-			want: "does not verify", reason: verify.ReasonMalformedSeal},
+			want: "does not verify", reason: verify.ReasonMalformedSignature},
 		{name: "no proof", fault: onEntry(func(e map[string]any) { delete(verification(e), "inclusionProof") }), asked: 1, want: "not a complete log entry"},
 		{name: "false promise", fault: onEntry(func(e map[string]any) {
 			v := verification(e)
@@ -79,7 +79,7 @@ func TestLogFaults(t *testing.T) {
 			want: "does not verify", reason: verify.ReasonUnprovenLogEntry},
 		{name: "body that is not one", fault: onEntry(func(e map[string]any) { e["body"] = "e30=" }), asked: 1, want: "kind in body"},
 		{name: "body of a number", fault: onEntry(func(e map[string]any) { e["body"] = 7 }), asked: 1, want: "body is not"},
-		// It is asked for the entry, and does not have it; so it is with another signature.
+		// The log does not return the entry either; the same happens with another signature.
 		{name: "a conflict about nothing", fault: answer(http.StatusConflict, `{"code":409,"message":"an equivalent entry already exists"}`), asked: 2,
 			want: "it has this very entry already, and does not hand it out"},
 	} {
@@ -103,8 +103,8 @@ func TestLogFaults(t *testing.T) {
 	}
 }
 
-// refusal is what a batch has to end with: a text and, where it is the
-// self-verification that refuses, its reason.
+// refusal is the expected error of a batch: a text and, if the self-verification rejects, its
+// reason.
 type refusal struct {
 	want   string
 	reason string
@@ -124,13 +124,13 @@ func (f *fixture) refuses(t *testing.T, out []*exception.Document, err error, r 
 	}
 }
 
-// A log that stumbles is asked again, and the batch is none the worse. Where the
-// answer was lost, the log has the entry: then that very entry is taken.
+// A failed upload is retried without harm. If the answer was lost, the log has the entry, and that
+// one is used.
 func TestLogFaultsPass(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		fault   fault
-		fetched int // entries that were in the log already
+		fetched int // entries that were already in the log
 	}{
 		{"500", answer(http.StatusInternalServerError, "oops"), 0},
 		{"503", answer(http.StatusServiceUnavailable, ""), 0},
@@ -164,8 +164,8 @@ func TestLogFaultsPass(t *testing.T) {
 	}
 }
 
-// An entry that is taken and not in the log's tree yet cannot be fetched. Another
-// signature is another entry.
+// The log has accepted an entry that is not in its tree yet, so it cannot be fetched. Another
+// signature makes another entry.
 func TestLoggedAndNotThereYet(t *testing.T) {
 	everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
 		f := place(t)
@@ -193,8 +193,8 @@ func TestLoggedAndNotThereYet(t *testing.T) {
 	})
 }
 
-// A log that answers with a true entry of somebody else, for the very same
-// payload, as the upload's own or as the one it conflicts with.
+// A log answers with another identity's valid entry for the same message, as the new entry or as
+// the conflicting one.
 func TestSomebodyElsesEntry(t *testing.T) {
 	for _, conflict := range []bool{false, true} {
 		t.Run(map[bool]string{false: "as created", true: "as a conflict"}[conflict], func(t *testing.T) {
@@ -227,8 +227,7 @@ func TestSomebodyElsesEntry(t *testing.T) {
 	}
 }
 
-// A log or a timestamp authority that never answers is waited for as long as was
-// said, and no longer.
+// The wait for a log or a timestamp authority that never answers ends after the configured time.
 func TestLogNeverAnswers(t *testing.T) {
 	keys := generated(t)
 	for _, tc := range []struct {
@@ -249,7 +248,7 @@ func TestLogNeverAnswers(t *testing.T) {
 				f := place(t)
 				config := tc.config(f)
 				config.Timing.Answer = 250 * time.Millisecond
-				s, err := sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword)) // nothing but the log is asked
+				s, err := sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword)) // only the log gets requests
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -264,7 +263,7 @@ func TestLogNeverAnswers(t *testing.T) {
 	}
 }
 
-// Whoever waits for one that never answers can give up.
+// The caller can cancel while a server never answers.
 func TestLogCancelled(t *testing.T) {
 	keys := generated(t)
 	for _, server := range []string{sandbox.ServerRekorV2, sandbox.ServerTimestamp} {
@@ -277,7 +276,7 @@ func TestLogCancelled(t *testing.T) {
 				never(server, next, w, r)
 			}))
 			config := f.configV2()
-			config.Timing.Answer = time.Hour // not what ends it
+			config.Timing.Answer = time.Hour // must not end the request
 			s, err := sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword))
 			if err != nil {
 				t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// onEntryV2 changes the entry that a log of version 2 answers with.
+// onEntryV2 changes the entry in an answer of a Rekor v2 log.
 func onEntryV2(edit func(entry map[string]any)) fault {
 	return rewrite(func(body []byte) []byte {
 		var entry map[string]any
@@ -38,7 +38,7 @@ func inProof(edit func(proof map[string]any)) fault {
 	return onEntryV2(func(entry map[string]any) { edit(entry["inclusionProof"].(map[string]any)) })
 }
 
-// anotherEntry answers with a true entry of somebody else, for the same payload.
+// anotherEntry answers with another identity's valid entry for the same message.
 func anotherEntry(t *testing.T, f *fixture) hook {
 	theirs := &recorder{concerned: at(sandbox.ServerRekorV2)}
 	f.wire.meddle(theirs.hook)
@@ -52,7 +52,7 @@ func anotherEntry(t *testing.T, f *fixture) hook {
 	return theirs.replay
 }
 
-// anotherStamp asks for a timestamp of something else.
+// anotherStamp requests a timestamp of other data.
 func anotherStamp(t *testing.T, _ *fixture) hook {
 	return func(_ string, next http.Handler, w http.ResponseWriter, r *http.Request) {
 		query, err := (&timestamp.Request{HashAlgorithm: crypto.SHA256, HashedMessage: make([]byte, 32)}).Marshal()
@@ -64,8 +64,7 @@ func anotherStamp(t *testing.T, _ *fixture) hook {
 	}
 }
 
-// strangersStamp is a timestamp of the right thing by an authority that nobody
-// trusts.
+// strangersStamp is a timestamp of the right data by an authority that is not trusted.
 func strangersStamp(t *testing.T, _ *fixture) hook {
 	stranger, err := url.Parse(start(t).TimestampURL)
 	if err != nil {
@@ -75,8 +74,8 @@ func strangersStamp(t *testing.T, _ *fixture) hook {
 	return func(_ string, _ http.Handler, w http.ResponseWriter, r *http.Request) { theirs.ServeHTTP(w, r) }
 }
 
-// Whatever a log of version 2 or a timestamp authority answers, what does not
-// verify is not handed out.
+// An answer of a Rekor v2 log or of a timestamp authority that does not verify gives no signed
+// document.
 func TestLogV2Faults(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -84,7 +83,7 @@ func TestLogV2Faults(t *testing.T) {
 		fault  fault
 		asked  int
 		want   string
-		reason string // of the self-verification, where it is that which refuses
+		reason string // of the self-verification, if it rejects
 	}{
 		{name: "503 for good", server: sandbox.ServerRekorV2, fault: answer(http.StatusServiceUnavailable, `{"code":14,"message":"pushback"}`), asked: 4,
 			want: "it returned 503: {\"code\":14,\"message\":\"pushback\"} (asked 4 times)"},
@@ -98,7 +97,7 @@ func TestLogV2Faults(t *testing.T) {
 		{name: "hung up", server: sandbox.ServerRekorV2, fault: hangUp, asked: 4, want: "EOF (asked 4 times)"},
 		{name: "the same entry for good", server: sandbox.ServerRekorV2, fault: answer(http.StatusConflict, `{"code":6}`), asked: 2, want: "has this very entry already"},
 		{name: "no proof", server: sandbox.ServerRekorV2, fault: onEntryV2(func(e map[string]any) { delete(e, "inclusionProof") }), asked: 1,
-			want: "does not verify", reason: verify.ReasonMalformedSeal},
+			want: "does not verify", reason: verify.ReasonMalformedSignature},
 		{name: "a proof of another place", server: sandbox.ServerRekorV2, fault: onEntryV2(func(e map[string]any) { e["logIndex"] = "4711" }), asked: 1,
 			want: "does not verify", reason: verify.ReasonUnprovenLogEntry},
 		{name: "a checkpoint that nobody signed", server: sandbox.ServerRekorV2, fault: inProof(func(p map[string]any) {
@@ -142,9 +141,8 @@ func TestLogV2Faults(t *testing.T) {
 	}
 }
 
-// A log or a timestamp authority that stumbles is asked again. Where the answer
-// to an upload was lost, the log has the entry and will not hand it out: then
-// another signature is logged.
+// Failed requests to a log or a timestamp authority are retried. If the answer to an upload was
+// lost, the log has the entry and does not return it, so another signature is logged.
 func TestLogV2FaultsPass(t *testing.T) {
 	for _, tc := range []struct {
 		name            string

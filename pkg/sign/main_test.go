@@ -10,7 +10,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// undisturbed is one sandbox for the tests that do not meddle with it.
+// undisturbed is one sandbox for the tests that do not change its answers.
 var undisturbed *fixture
 
 func shared(testing.TB) *fixture { return undisturbed }

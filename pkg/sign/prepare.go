@@ -10,19 +10,19 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// The reasons for which a document is not signed.
+// The reasons for not signing a document, besides those of [exception.CheckSchema].
 const (
-	ReasonAlreadySealed     = "already-sealed"
+	ReasonSignaturePresent  = "signature-present"
 	ReasonDuplicateIdentity = "duplicate-identity"
 	ReasonBadLifetime       = "bad-lifetime"
 	ReasonNoExpiry          = "no-expiry"
 	ReasonUnsignable        = "unsignable"
 )
 
-// Reasons returns all of them.
+// Reasons returns the reasons of this package.
 func Reasons() []exception.Reason {
 	return []exception.Reason{
-		{Name: ReasonAlreadySealed, Doc: "the document is signed already"},
+		{Name: ReasonSignaturePresent, Doc: "the document is signed already"},
 		{Name: ReasonDuplicateIdentity, Doc: "two documents are the same object to the API server"},
 		{Name: ReasonBadLifetime, Doc: "the times of the document cannot be read or contradict each other"},
 		{Name: ReasonNoExpiry, Doc: "the exception never expires"},
@@ -30,26 +30,25 @@ func Reasons() []exception.Reason {
 	}
 }
 
-// Rules are what has to hold for a document to be signed, beyond its schema.
-// The zero value is the strictest.
+// Rules are the requirements for signing a document, besides its schema. The zero value is the
+// strictest.
 type Rules struct {
 	// InsecureAllowUnbounded signs exceptions that never expire.
 	InsecureAllowUnbounded bool
-	// TTLLabel writes the end of an exception of kyverno.io as the label
-	// cleanup.kyverno.io/ttl too.
+	// TTLLabel also writes the expiry of an exception of kyverno.io as the label
+	// cleanup.kyverno.io/ttl.
 	TTLLabel bool
-	// Terms are the trust policy's, [trust.Policy.Terms].
+	// Terms are those of the trust policy, see [trust.Policy.Terms].
 	Terms lifetime.Terms
 
-	// statesTime writes when it was signed into the message, for a signature that does
-	// not bind the time itself.
+	// statesTime writes the signing time into the message, for a signature that does not bind the
+	// time itself.
 	statesTime bool
 }
 
-// Prepare returns the documents as they will be applied: with their lifetime as
-// a time counted from now, and the defaults that the API server would set. It
-// returns [exception.Refusals] when any document cannot be signed, two documents with one
-// identity among them.
+// Prepare returns the documents in their final form: with an expiry that counts from now, and with
+// the API server's defaults. It returns [exception.Refusals] if a document cannot be signed, or if
+// two documents have the same identity.
 func Prepare(docs []*exception.Document, now time.Time, rules Rules) ([]*exception.Document, error) {
 	var refusals exception.Refusals
 	prepared := make([]*exception.Document, 0, len(docs))
@@ -74,7 +73,7 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 	switch _, err := seal.Read(doc); {
 	case errors.Is(err, seal.ErrUnsigned):
 	default:
-		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"metadata", "annotations"}), Reason: ReasonAlreadySealed,
+		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"metadata", "annotations"}), Reason: ReasonSignaturePresent,
 			Message: "it carries a seal already", Hint: "remove the annotations under " + seal.Prefix + " to have it signed anew"}}
 	}
 	if doc.IsList() {

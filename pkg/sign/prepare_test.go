@@ -15,7 +15,7 @@ import (
 
 var signedAt = time.Date(2026, 3, 1, 10, 30, 15, 999, time.FixedZone("CET", 3600))
 
-// edited is one of the two documents with one place written differently.
+// edited returns one of the two documents with one replacement.
 func edited(text, old, replacement string) string {
 	if !strings.Contains(text, old) {
 		panic("nothing to edit: " + old)
@@ -30,10 +30,10 @@ func TestPrepareRefuses(t *testing.T) {
 		name, text string
 		want       []string // "line reason"
 	}{
-		{"already sealed", edited(kyvernoText, expiresIn, expiresIn+sealed+"message: AAAA\n"+sealed+"signature: AAAA\n"), []string{"7 already-sealed"}},
-		{"half of a seal", edited(kyvernoText, expiresIn, expiresIn+sealed+"certificate_1: AAAA\n"), []string{"7 already-sealed"}},
-		{"reference to a bundle", edited(kyvernoText, expiresIn, expiresIn+sealed+"resourceBundleRef: ghcr.invalid/a/b:c\n"), []string{"7 already-sealed"}},
-		{"sealed with a number", edited(kyvernoText, expiresIn, expiresIn+sealed+"signature: 7\n"), []string{"7 already-sealed"}},
+		{"already sealed", edited(kyvernoText, expiresIn, expiresIn+sealed+"message: AAAA\n"+sealed+"signature: AAAA\n"), []string{"7 signature-present"}},
+		{"half of a seal", edited(kyvernoText, expiresIn, expiresIn+sealed+"certificate_1: AAAA\n"), []string{"7 signature-present"}},
+		{"reference to a bundle", edited(kyvernoText, expiresIn, expiresIn+sealed+"resourceBundleRef: ghcr.invalid/a/b:c\n"), []string{"7 signature-present"}},
+		{"sealed with a number", edited(kyvernoText, expiresIn, expiresIn+sealed+"signature: 7\n"), []string{"7 signature-present"}},
 		{"same identity", fmt.Sprintf(kyvernoText, "a") + "---\n" + fmt.Sprintf(kyvernoText, "a"), []string{"22 duplicate-identity"}},
 		{"same identity in another version", fmt.Sprintf(kyvernoText, "a") + "---\n" + edited(kyvernoText, "kyverno.io/v2", "kyverno.io/v2beta1"), []string{"22 duplicate-identity"}},
 		{"unknown field", edited(kyvernoText, "spec:\n", "spec:\n  podSelector: x\n"), []string{"11 unknown-field"}},
@@ -74,8 +74,8 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// The expiry counts from the signing, and what the API server would add is
-// added: the live object is what was signed.
+// The expiry counts from the signing, and the API server's defaults are added: the live object
+// equals the signed message.
 func TestPrepareAdds(t *testing.T) {
 	const at = "2026-03-08T09:30:15Z"
 	for _, tc := range []struct {
@@ -102,7 +102,7 @@ func TestPrepareAdds(t *testing.T) {
 	}
 }
 
-// Where it is asked for, the end is a label too, beside those that are there.
+// With this setting, the expiry is also a label, beside existing ones.
 func TestPrepareLabel(t *testing.T) {
 	const annotations, label = "  annotations:\n", "cleanup.kyverno.io/ttl: \"2026-03-08T093015Z\"\n"
 	end := "    polex.dev/expires-at: \"2026-03-08T09:30:15Z\"\n"
@@ -137,7 +137,7 @@ func TestPrepareUnbounded(t *testing.T) {
 	}
 }
 
-// What is no exception is signed as it is: it has no lifetime to resolve.
+// An object that is not an exception is signed unchanged: it has no lifetime to convert.
 func TestPrepareOtherKind(t *testing.T) {
 	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 	prepared, err := sign.Prepare([]*exception.Document{parse(t, text)}, signedAt, sign.Rules{})

@@ -14,10 +14,9 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// everywhere runs a test of what servers get wrong with the sandbox and, where
-// the file that POLEX_TEST_SIGSTORE names describes one, with a real Sigstore: a
-// variable a line, as in test/cli. Proxies on loopback stand between the signer
-// and either of them.
+// everywhere runs a test of server faults with the sandbox. If POLEX_TEST_SIGSTORE names a file
+// with a real Sigstore (one variable a line, as in test/cli), it runs it with that too. Proxies on
+// loopback are between the signer and the servers.
 func everywhere(t *testing.T, test func(t *testing.T, f func(*testing.T) *fixture)) {
 	t.Helper()
 	t.Run("sandbox", func(t *testing.T) {
@@ -44,7 +43,7 @@ func everywhere(t *testing.T, test func(t *testing.T, f func(*testing.T) *fixtur
 	})
 }
 
-// proxied puts a proxy of its own in front of each server of a Sigstore.
+// proxied puts a proxy in front of each server of a Sigstore.
 func proxied(t *testing.T, s *sandbox.Sandbox) *fixture {
 	t.Helper()
 	f := &fixture{wire: &wire{}, rest: &rest{}}
@@ -55,7 +54,7 @@ func proxied(t *testing.T, s *sandbox.Sandbox) *fixture {
 		}
 		path := strings.TrimPrefix(address, target.Scheme+"://"+target.Host)
 		proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: target.Scheme, Host: target.Host})
-		proxy.ErrorLog = log.New(io.Discard, "", 0) // tests hang up
+		proxy.ErrorLog = log.New(io.Discard, "", 0) // tests close connections
 		web := httptest.NewServer(f.wire.intercept(server, proxy))
 		t.Cleanup(web.Close)
 		return web.URL + path

@@ -21,18 +21,18 @@ import (
 
 var _ sgsign.RekorClient = rekorV1{}
 
-// rekorV1 uploads to a log of Rekor's version 1. Unlike Rekor's own client, it
-// bounds what it reads, and asks a log again whose answer was cut off.
+// rekorV1 uploads to a Rekor v1 log. Unlike Rekor's own client, it limits the size of answers and
+// retries after an incomplete one.
 type rekorV1 struct {
-	address string // without a slash at its end
+	address string // without a trailing slash
 	client  *http.Client
 }
 
 const entriesPath = "/api/v1/log/entries"
 
-// CreateLogEntry uploads an entry and returns what the log made of it. Where the
-// log has it already, because the answer to an upload before was lost, that is
-// the entry it returns, or errLogged if the log does not hand it out.
+// CreateLogEntry uploads an entry and returns the log's entry. If the answer to an earlier upload
+// was lost and the log has the entry already, it returns that one, or errLogged if the log does not
+// return it.
 func (l rekorV1) CreateLogEntry(params *entries.CreateLogEntryParams, _ ...entries.ClientOption) (*entries.CreateLogEntryCreated, error) {
 	body, err := json.Marshal(params.ProposedEntry)
 	if err != nil {
@@ -50,9 +50,9 @@ func (l rekorV1) CreateLogEntry(params *entries.CreateLogEntryParams, _ ...entri
 	return onlyEntry(answer)
 }
 
-// logged fetches an entry that is in the log already, by the hash that it has to
-// have: neither the place that the log names nor a search says what is fetched.
-// That it is the very entry is verified like any other answer of the log.
+// logged fetches an entry that is already in the log by the hash of its content. It uses neither
+// the location in the log's answer nor a search. The entry is verified later, like any answer of
+// the log.
 func (l rekorV1) logged(ctx context.Context, proposed models.ProposedEntry) (*entries.CreateLogEntryCreated, error) {
 	entry, err := types.UnmarshalEntry(proposed)
 	if err != nil {
@@ -67,7 +67,7 @@ func (l rekorV1) logged(ctx context.Context, proposed models.ProposedEntry) (*en
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("fetch the entry that it has already: %w", err)
-	case status == http.StatusNotFound: // taken, and not in its tree yet
+	case status == http.StatusNotFound: // accepted, but not in its tree yet
 		return nil, errLogged
 	case status != http.StatusOK:
 		return nil, fmt.Errorf("fetch the entry that it has already: %w", retry.Returned(status, answer))
@@ -75,7 +75,7 @@ func (l rekorV1) logged(ctx context.Context, proposed models.ProposedEntry) (*en
 	return onlyEntry(answer)
 }
 
-// onlyEntry reads an answer of one entry.
+// onlyEntry reads an answer with one entry.
 func onlyEntry(answer []byte) (*entries.CreateLogEntryCreated, error) {
 	var logged models.LogEntry
 	if err := json.Unmarshal(answer, &logged); err != nil {
@@ -91,12 +91,13 @@ func onlyEntry(answer []byte) (*entries.CreateLogEntryCreated, error) {
 	return created, nil
 }
 
-// GetLogEntryByUUID is not asked for: CreateLogEntry leaves no conflict open.
+// GetLogEntryByUUID always fails. The library calls it after a conflict, which CreateLogEntry
+// handles.
 func (l rekorV1) GetLogEntryByUUID(*entries.GetLogEntryByUUIDParams, ...entries.ClientOption) (*entries.GetLogEntryByUUIDOK, error) {
 	return nil, errors.New("a log entry is fetched by its own hash")
 }
 
-// send asks a log and returns its status and its answer. A nil body is none.
+// send sends a request to a log and returns the status and the body of the answer. body can be nil.
 func send(ctx context.Context, client *http.Client, method, address string, body []byte) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {

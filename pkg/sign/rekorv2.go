@@ -15,15 +15,15 @@ import (
 
 var _ sgsign.RekorV2Client = rekorV2{}
 
-// rekorV2 uploads to a log of Rekor's version 2, which may take 20 seconds to
-// answer. Unlike rekor-tiles' own client, it asks a stumbling log again.
+// rekorV2 uploads to a Rekor v2 log, which can take 20 seconds to answer. Unlike rekor-tiles' own
+// client, it retries.
 type rekorV2 struct {
-	address string // without a slash at its end
+	address string // without a trailing slash
 	client  *http.Client
 }
 
-// Add uploads an entry and returns it with the proof that it is in the log. It
-// returns errLogged for one that was there before.
+// Add uploads an entry and returns it with its inclusion proof, or errLogged if the log has it
+// already.
 func (l rekorV2) Add(ctx context.Context, entry any) (*protorekor.TransparencyLogEntry, error) {
 	rekord, ok := entry.(*rekortiles.HashedRekordRequestV002)
 	if !ok {

@@ -24,14 +24,14 @@ const (
 	timestampRequest = "timestamp POST"
 )
 
-// configV2 is the sandbox's log of version 2, and its timestamp authority.
+// configV2 has the sandbox's Rekor v2 log and its timestamp authority.
 func (f *fixture) configV2() sign.Config {
 	return sign.Config{RekorURL: f.RekorV2URL, RekorVersion: 2, TimestampURL: f.TimestampURL, Root: f.root, Timing: sign.Timing{Sleep: f.rest.sleep}}
 }
 
-// servicesV2 are the logs of version 2 that are signed with: the sandbox's and,
-// where POLEX_TEST_REKOR_V2_URL and POLEX_TEST_REKOR_V2_KEY (the path of a public
-// key in PEM) name one, another beside the sandbox's other services.
+// servicesV2 returns the Rekor v2 logs of the tests: the sandbox's and, if POLEX_TEST_REKOR_V2_URL
+// and POLEX_TEST_REKOR_V2_KEY (the path of a public key in PEM) are set, another one with the
+// sandbox's other services.
 func servicesV2(t *testing.T, f *fixture) map[string]sign.Config {
 	t.Helper()
 	services := map[string]sign.Config{"sandbox": f.configV2()}
@@ -43,8 +43,8 @@ func servicesV2(t *testing.T, f *fixture) map[string]sign.Config {
 	return services
 }
 
-// rootWithLog is the sandbox's trusted root with one log, whose public key lies
-// in a PEM file, instead of its own.
+// rootWithLog returns the sandbox's trusted root with one other log, with its public key in a PEM
+// file.
 func (f *fixture) rootWithLog(t *testing.T, address, keyFile string) *trust.Root {
 	t.Helper()
 	keyPEM, err := os.ReadFile(keyFile)
@@ -78,8 +78,8 @@ func (f *fixture) rootWithLog(t *testing.T, address, keyFile string) *trust.Root
 	return root
 }
 
-// A batch under version 2: nothing of version 1 is asked, and the seal has the
-// one form of evidence that there is.
+// A batch with Rekor v2: there is no request to Rekor v1, and the signature has the only possible
+// form of evidence.
 func TestSealV2(t *testing.T) {
 	f := start(t)
 	for name, config := range servicesV2(t, f) {
@@ -117,7 +117,7 @@ func TestSealV2(t *testing.T) {
 	}
 }
 
-// policyUnder is the policy of the sandbox's workflow under another root.
+// policyUnder returns the policy of the sandbox's workflow with another root.
 func (f *fixture) policyUnder(t *testing.T, root *trust.Root) *trust.Policy {
 	t.Helper()
 	p, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Name: "workflow", Issuer: f.IssuerURL, Subject: sandbox.Identity{}.Subject()}}}, root)
@@ -149,7 +149,7 @@ func TestWithKeyV2(t *testing.T) {
 	}
 }
 
-// A timestamp authority may stand beside a log of version 1 as well.
+// A timestamp authority can also be used with Rekor v1.
 func TestSealWithTimestamp(t *testing.T) {
 	f := shared(t)
 	config := f.config()
@@ -166,7 +166,7 @@ func TestSealWithTimestamp(t *testing.T) {
 	}
 }
 
-// What no log would serve is refused before a token is spent.
+// An invalid configuration is rejected before a token is used.
 func TestConfigRefuses(t *testing.T) {
 	f := start(t)
 	for _, tc := range []struct {
@@ -197,7 +197,7 @@ func TestConfigRefuses(t *testing.T) {
 	}
 }
 
-// The very same payload that somebody else logged before does no harm.
+// An older entry by another identity for the same message does no harm.
 func TestSealV2PoisonedLog(t *testing.T) {
 	f := start(t)
 	now := time.Now()

@@ -11,11 +11,10 @@ import (
 	"testing"
 )
 
-// fault is something that a server gets wrong.
+// fault is a fault of a server.
 type fault func(*testing.T, *fixture) hook
 
-// answer is a server that says the same to everything. Headers are names and
-// values in turn.
+// answer is a server with the same answer to every request. Headers are names and values in turns.
 func answer(status int, body string, headers ...string) fault {
 	return func(*testing.T, *fixture) hook {
 		return func(_ string, _ http.Handler, w http.ResponseWriter, _ *http.Request) {
@@ -29,12 +28,12 @@ func answer(status int, body string, headers ...string) fault {
 	}
 }
 
-// tooBig is more than anybody needs to say, under a status of success.
+// tooBig is an answer beyond every limit, with a status of success.
 func tooBig(t *testing.T, f *fixture) hook {
 	return answer(http.StatusCreated, strings.Repeat(" ", 1<<20)+"{}")(t, f)
 }
 
-// cut sends the first half of the true answer.
+// cut sends the first half of the real answer.
 func cut(*testing.T, *fixture) hook {
 	return func(_ string, next http.Handler, w http.ResponseWriter, r *http.Request) {
 		true := httptest.NewRecorder()
@@ -42,13 +41,13 @@ func cut(*testing.T, *fixture) hook {
 		for name, values := range true.Header() {
 			w.Header()[name] = values
 		}
-		w.Header().Set("Content-Length", "100000") // more than will come
+		w.Header().Set("Content-Length", "100000") // more than it sends
 		w.WriteHeader(true.Code)
 		_, _ = w.Write(true.Body.Bytes()[:true.Body.Len()/2])
 	}
 }
 
-// hangUp closes the connection without a word, and before anything was done.
+// hangUp closes the connection without an answer, before doing anything.
 func hangUp(t *testing.T, _ *fixture) hook {
 	return func(_ string, _ http.Handler, w http.ResponseWriter, _ *http.Request) {
 		connection, _, err := http.NewResponseController(w).Hijack()
@@ -60,7 +59,7 @@ func hangUp(t *testing.T, _ *fixture) hook {
 	}
 }
 
-// lost does what was asked, and closes the connection without a word.
+// lost processes the request, and closes the connection without an answer.
 func lost(t *testing.T, f *fixture) hook {
 	quit := hangUp(t, f)
 	return func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
@@ -72,12 +71,12 @@ func lost(t *testing.T, f *fixture) hook {
 // mute never answers.
 func mute(*testing.T, *fixture) hook {
 	return func(_ string, _ http.Handler, _ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client hangs up
+		_, _ = io.Copy(io.Discard, r.Body) // then the server notices that the client closes the connection
 		<-r.Context().Done()
 	}
 }
 
-// rewrite changes the true answer.
+// rewrite changes the real answer.
 func rewrite(edit func(body []byte) []byte) fault {
 	return func(*testing.T, *fixture) hook {
 		return func(_ string, next http.Handler, w http.ResponseWriter, r *http.Request) {
@@ -93,7 +92,7 @@ func rewrite(edit func(body []byte) []byte) fault {
 	}
 }
 
-// only is a fault in the requests that meet a condition.
+// only is a fault for the requests that meet a condition.
 func only(concerned func(server string, r *http.Request) bool, h hook) hook {
 	return func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
 		if concerned(server, r) {
@@ -108,7 +107,7 @@ func at(server string) func(string, *http.Request) bool {
 	return func(asked string, _ *http.Request) bool { return asked == server }
 }
 
-// firstOf is the first request only of those that meet a condition.
+// firstOf matches only the first request that meets a condition.
 func firstOf(concerned func(server string, r *http.Request) bool) func(string, *http.Request) bool {
 	var met atomic.Bool
 	return func(server string, r *http.Request) bool {
@@ -145,7 +144,7 @@ func (c *recorder) replay(_ string, _ http.Handler, w http.ResponseWriter, _ *ht
 	_, _ = w.Write(c.answer.Body.Bytes())
 }
 
-// flip changes one bit of what is base64.
+// flip changes one bit of base64 data.
 func flip(text string) string {
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(raw) == 0 {

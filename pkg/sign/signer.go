@@ -24,44 +24,42 @@ const (
 	DefaultClientID  = "sigstore"
 )
 
-// DefaultConcurrency is how many uploads run at once when nothing else is said.
+// DefaultConcurrency is the default number of parallel uploads.
 const DefaultConcurrency = 8
 
-// Timing bounds each request to a server, and waits between two tries. Its zero value
-// waits 30 seconds for an answer.
+// Timing sets the timeout of each request and the waits between retries. The zero value waits 30
+// seconds for an answer.
 type Timing = retry.Timing
 
-// Config is what every signer needs.
+// Config is the configuration of a [Signer].
 type Config struct {
-	// RekorURL is the address of the log. An empty one means the public-good
-	// instance of version 1; those of version 2 change twice a year, so there
-	// the address has to be given.
+	// RekorURL is the address of the log. "" means the public-good Rekor v1. Rekor v2 requires an
+	// address, because the public-good addresses change twice a year.
 	RekorURL string
-	// RekorVersion is the version of the log's API, 1 or 2; 0 means 1. A log of
-	// version 2 says no time, so it takes a TimestampURL beside it.
+	// RekorVersion is the version of the log's API, 1 or 2; 0 means 1. Rekor v2 proves no time, so
+	// it requires a TimestampURL.
 	RekorVersion int
-	// TimestampURL is the address, with its path, of a timestamp authority (RFC
-	// 3161) that witnesses when something was signed; "" asks none.
+	// TimestampURL is the address, with its path, of a timestamp authority (RFC 3161) that proves
+	// the signing time; "" means none.
 	TimestampURL string
-	// BundleFormat says in which form the evidence is written; "" means
-	// BundleBoth.
+	// BundleFormat is the format of the evidence; "" means BundleBoth.
 	BundleFormat BundleFormat
-	Concurrency  int // uploads at once, 0 means DefaultConcurrency
+	Concurrency  int // parallel uploads; 0 means DefaultConcurrency
 
-	// Root is the trusted root under which what was made is verified.
+	// Root is the trusted root for verifying the new signatures.
 	Root *trust.Root
-	// Policy, where it is not nil, is the trust policy that what was made has to
-	// pass instead of one under Root that trusts the signer alone.
+	// Policy, if not nil, is the trust policy for verifying the new signatures. Otherwise a policy
+	// with Root trusts only this signer.
 	Policy *trust.Policy
 
 	Rules Rules
-	// Timing bounds each request to Fulcio, the log and the timestamp authority.
+	// Timing sets the timeouts and retries for Fulcio, the log and the timestamp authority.
 	Timing Timing
-	// Progress, where it is not nil, is called after each upload.
+	// Progress, if not nil, is called after each verified signature. Calls can be concurrent.
 	Progress func(done, total int)
 }
 
-// Signer signs batches with one identity. It is made by [Keyless] or [WithKey].
+// Signer signs batches with one identity. [Keyless] and [WithKey] make one.
 type Signer struct {
 	config      Config
 	keypair     sgsign.Keypair
@@ -71,10 +69,10 @@ type Signer struct {
 	verifier    *verify.Verifier
 }
 
-// Identity returns whom the certificate names; it is zero for a key.
+// Identity returns the identity in the certificate; it is zero for a key.
 func (s *Signer) Identity() trust.Identity { return s.identity }
 
-// newSigner completes a signer: its log, and the verifier of what it makes.
+// newSigner adds the log client and the verifier of new signatures.
 func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self trust.AuthorityConfig) (*Signer, error) {
 	if config.Root == nil && config.Policy == nil {
 		return nil, errors.New("sign: no trusted root to verify the signature with")
@@ -108,8 +106,8 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 	return s, nil
 }
 
-// Check refuses a log that has no address, or that would give no evidence of when something
-// was signed, and a bundle format that could not hold the evidence.
+// Check returns an error if Rekor v2 has no address, if no service would prove the signing time, or
+// if the bundle format cannot hold the evidence.
 func (c Config) Check() error {
 	v2 := c.RekorVersion == 2
 	switch c.BundleFormat {
@@ -130,7 +128,7 @@ func (c Config) Check() error {
 	return nil
 }
 
-// complete fills in what is left out, and refuses what no log would serve.
+// complete sets the defaults, and returns the errors of Check.
 func (c *Config) complete() error {
 	if err := c.Check(); err != nil {
 		return fmt.Errorf("sign: %w", err)
@@ -150,12 +148,11 @@ func (c *Config) complete() error {
 	return nil
 }
 
-// UnverifiedError says that what was signed for one document does not verify:
-// because the trust policy does not accept it, or because Sigstore answered with
-// something that does not hold. Nothing of the batch is handed out.
+// UnverifiedError means that the new signature of one document does not verify. Either the trust
+// policy does not accept it, or an answer of Sigstore is invalid. The whole batch fails.
 type UnverifiedError struct {
 	Position exception.Position
-	Err      error // a *[verify.Rejected], unless it could not be decided
+	Err      error // a *[verify.Rejected], or another error if it could not be decided
 }
 
 // Error returns the position and the cause.
@@ -166,8 +163,8 @@ func (e *UnverifiedError) Error() string {
 // Unwrap returns the cause.
 func (e *UnverifiedError) Unwrap() error { return e.Err }
 
-// verify checks a sealed document under the policy that the signer was given, or
-// else under its own identity. One that starts later is checked as of then.
+// verify verifies a signed document with the configured policy, or with one that trusts this
+// signer. A document with a later start is verified as of its start.
 func (s *Signer) verify(sealed *exception.Document, now time.Time) error {
 	if life, err := lifetime.Of(sealed, lifetime.Terms{}); err == nil && life.StartsAt.After(now) {
 		now = life.StartsAt
@@ -178,7 +175,7 @@ func (s *Signer) verify(sealed *exception.Document, now time.Time) error {
 
 var _ sgsign.CertificateProvider = certificateOnce(nil)
 
-// certificateOnce hands the one certificate of a batch to the library.
+// certificateOnce gives the library the one certificate of a batch.
 type certificateOnce []byte
 
 // GetCertificate returns the certificate.

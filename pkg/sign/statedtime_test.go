@@ -10,8 +10,9 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// TestStatesTime: what a key signs states its signing, which the trust policy's maximum
-// counts from. A certificate of minutes binds the time by itself, and nothing is added.
+// TestStatesTime: the signature of a key states its signing time, from which the trust policy's
+// maximum lifetime counts. A certificate with a validity of minutes binds the time itself, and
+// nothing is added.
 func TestStatesTime(t *testing.T) {
 	f := shared(t)
 	keys := generated(t)

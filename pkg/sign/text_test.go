@@ -46,16 +46,15 @@ spec:
       match: {any: [{resources: {kinds: [Pod]}}]}
 `
 
-// added is what signing may add to a text: whole lines in block style and
-// pretty printed JSON, and pairs in flow style.
+// The additions of signing to a text: whole lines in block style and in formatted JSON, and pairs
+// in flow style.
 var (
 	addedName = `"?(?:cosign\.sigstore\.dev/[a-z]+(?:\.v0\.3)?|polex\.dev/expires-at|expiresAt|reportResult)"?`
 	addedLine = regexp.MustCompile(`(?m)^ *` + addedName + `: "?[-A-Za-z0-9+/=:]+"?,?\r?\n`)
 	addedPair = regexp.MustCompile(addedName + `: "[-A-Za-z0-9+/=:]+"(?:, )?`)
 )
 
-// A reviewer's diff of signed/ against unsigned/ shows the added lines and
-// nothing else.
+// A reviewer's diff between signed/ and unsigned/ shows only the added lines.
 func TestSealKeepsText(t *testing.T) {
 	block := fmt.Sprintf(kyvernoText, "a")
 	for _, tc := range []struct {
@@ -90,7 +89,7 @@ func TestSealKeepsText(t *testing.T) {
 				t.Errorf("text without what was added (-want +got):\n%s", diff)
 			}
 			mustVerify(t, f.policy(t), sealed)
-			// Another reader of YAML takes the text for the same object.
+			// Another YAML reader reads the same object.
 			var other map[string]any
 			if err := yaml.UnmarshalStrict([]byte(got), &other); err != nil {
 				t.Fatal(err)

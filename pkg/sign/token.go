@@ -15,18 +15,17 @@ import (
 
 	"github.com/polex-dev/polex/internal/retry"
 
-	// The environments that hand a workload its token, beside GitHub Actions.
+	// The environments with identity tokens, besides GitHub Actions.
 	_ "github.com/sigstore/cosign/v2/pkg/providers/buildkite"
 	_ "github.com/sigstore/cosign/v2/pkg/providers/envvar"
 	_ "github.com/sigstore/cosign/v2/pkg/providers/filesystem"
 )
 
-// ErrNoToken says that nothing around the process hands out identity tokens.
+// ErrNoToken means that the environment has no identity token.
 var ErrNoToken = errors.New("there is no identity to sign with")
 
-// AmbientToken asks the environment for an identity token for clientID: GitHub
-// Actions, Buildkite, a mounted service account token, or SIGSTORE_ID_TOKEN. It
-// returns [ErrNoToken] when there is none to ask.
+// AmbientToken gets an identity token for clientID from the environment: GitHub Actions, Buildkite,
+// a mounted service account token, or SIGSTORE_ID_TOKEN. It returns [ErrNoToken] if there is none.
 func AmbientToken(ctx context.Context, clientID string, timing Timing) (string, error) {
 	if address, bearer := env.Getenv(env.VariableGitHubRequestURL), env.Getenv(env.VariableGitHubRequestToken); address != "" && bearer != "" {
 		token, err := gitHubToken(ctx, address, bearer, clientID, timing)
@@ -45,9 +44,9 @@ func AmbientToken(ctx context.Context, clientID string, timing Timing) (string, 
 	return token, nil
 }
 
-// gitHubToken asks the service that GitHub names to a job with id-token: write.
-// It is asked as patiently as Sigstore; cosign's provider takes whatever the
-// service answers for a token.
+// gitHubToken requests a token from the service that GitHub gives a job with id-token: write. It
+// retries like the requests to Sigstore. cosign's provider would accept any answer of the service
+// as a token.
 func gitHubToken(ctx context.Context, address, bearer, clientID string, timing Timing) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"&audience="+url.QueryEscape(clientID), nil)
 	if err != nil {
@@ -75,18 +74,17 @@ func gitHubToken(ctx context.Context, address, bearer, clientID string, timing T
 	return said.Value, nil
 }
 
-// Flow is how a person proves who they are.
+// Flow configures the interactive sign-in of a person.
 type Flow struct {
 	Issuer   string // "" for the public-good instance
 	ClientID string // "" for DefaultClientID
-	Device   bool   // by a code on another device instead of a browser here
+	Device   bool   // with a code on another device instead of a browser here
 	In       io.Reader
 	Out      io.Writer // prompts
 }
 
-// InteractiveToken lets a person prove who they are with their browser, or with
-// a code on another device, and returns the identity token. It ends early when
-// ctx does.
+// InteractiveToken lets a person sign in with a browser, or with a code on another device, and
+// returns the identity token. It stops when ctx ends.
 func InteractiveToken(ctx context.Context, f Flow) (string, error) {
 	if f.Issuer == "" {
 		f.Issuer = PublicOIDCIssuer
@@ -98,7 +96,7 @@ func InteractiveToken(ctx context.Context, f Flow) (string, error) {
 		token *oauthflow.OIDCIDToken
 		err   error
 	}
-	// The library takes no context; whoever waits for it can go nonetheless.
+	// The library takes no context, so it continues when the caller stops waiting.
 	answers := make(chan answer, 1)
 	go func() {
 		token, err := oauthflow.OIDConnect(f.Issuer, f.ClientID, "", "", f.getter())

@@ -11,15 +11,14 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// tokenClaims are what a token says of itself. Nobody has verified it yet: that
-// is Fulcio's to do.
+// tokenClaims are claims of a token. They are not verified here; Fulcio verifies them.
 type tokenClaims struct {
 	Expiry         float64 `json:"exp"` // seconds since 1970
 	Issuer         string  `json:"iss"`
 	Email          string  `json:"email"`
 	JobWorkflowRef string  `json:"job_workflow_ref"` // of GitHub
 	Federated      struct {
-		ConnectorID string `json:"connector_id"` // where the issuer had the identity from
+		ConnectorID string `json:"connector_id"` // the upstream issuer of the identity
 	} `json:"federated_claims"`
 }
 
@@ -36,7 +35,7 @@ func readToken(token string) (tokenClaims, error) {
 	return claims, nil
 }
 
-// unexpired says early and clearly what Fulcio would only refuse.
+// unexpired reports an expired token earlier and more clearly than Fulcio.
 func (c tokenClaims) unexpired(now time.Time) error {
 	if at := time.Unix(int64(c.Expiry), 0); c.Expiry > 0 && !now.Before(at) {
 		return fmt.Errorf("%w, at %s", ErrTokenExpired, at.UTC().Format(time.RFC3339))
@@ -44,10 +43,9 @@ func (c tokenClaims) unexpired(now time.Time) error {
 	return nil
 }
 
-// describe refuses an identity that the token does not describe: a Fulcio that
-// answers with somebody else's would have everything signed in their name. The
-// subject is compared where Fulcio takes it from a single claim: a workflow's of
-// GitHub, and a person's.
+// describe returns an error if the token does not describe an identity. Otherwise a Fulcio could
+// answer with another identity, and the batch would be signed with it. The subject is compared if
+// Fulcio takes it from a single claim: for a GitHub workflow and for a person.
 func (c tokenClaims) describe(id trust.Identity) error {
 	if id.Issuer != c.Issuer && (c.Federated.ConnectorID == "" || id.Issuer != c.Federated.ConnectorID) {
 		return fmt.Errorf("it is for an identity of %q, and the token is of %q", id.Issuer, c.Issuer)

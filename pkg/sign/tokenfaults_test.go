@@ -13,16 +13,14 @@ import (
 
 const tokenRequest = "issuer GET /token"
 
-// asActions puts the test where a job of GitHub Actions is, with that address for
-// tokens.
+// asActions sets the environment of a GitHub Actions job, with that address for tokens.
 func asActions(t *testing.T, address, bearer string) {
 	t.Helper()
 	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", address)
 	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", bearer)
 }
 
-// What the endpoint of tokens gets wrong is said as such, and is not taken for a
-// token.
+// A fault of the token endpoint is reported as such, and its answer is not used as a token.
 func TestTokenFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -65,7 +63,7 @@ func TestTokenFaults(t *testing.T) {
 	}
 }
 
-// An endpoint of tokens that stumbles is asked again.
+// A failed request to the token endpoint is retried.
 func TestTokenFaultsPass(t *testing.T) {
 	for name, fault := range map[string]fault{"500": answer(http.StatusInternalServerError, ""), "429": answer(http.StatusTooManyRequests, ""),
 		"hung up": hangUp, "cut off": cut} {

@@ -16,11 +16,10 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// hook stands between the signer and a server of the sandbox.
+// hook handles requests between the signer and a server of the sandbox.
 type hook func(server string, next http.Handler, w http.ResponseWriter, r *http.Request)
 
-// wire counts the requests to a sandbox's servers and lets a test meddle with
-// them.
+// wire counts the requests to a sandbox's servers, and lets a test change the answers.
 type wire struct {
 	mu   sync.Mutex
 	seen []string // "server METHOD /path"
@@ -41,14 +40,14 @@ func (w *wire) intercept(server string, next http.Handler) http.Handler {
 	})
 }
 
-// meddle puts a hook in from now on.
+// meddle sets the hook.
 func (w *wire) meddle(h hook) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.hook = h
 }
 
-// count returns how many requests began like this.
+// count returns the number of requests with a prefix.
 func (w *wire) count(prefix string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,8 +70,7 @@ func isUpload(server string, r *http.Request) bool {
 	return server == sandbox.ServerRekor && r.Method == http.MethodPost && r.URL.Path == "/api/v1/log/entries"
 }
 
-// fixture is a Sigstore with its wire and its root: a sandbox, or what
-// [everywhere] names.
+// fixture is a Sigstore with its wire and its root: a sandbox, or the one of [everywhere].
 type fixture struct {
 	*sandbox.Sandbox
 	wire *wire
@@ -80,7 +78,7 @@ type fixture struct {
 	rest *rest
 }
 
-// rest takes the waits between two tries, and lets none of them pass.
+// rest records the waits between retries, and skips them.
 type rest struct {
 	mu    sync.Mutex
 	waits []time.Duration
@@ -162,7 +160,7 @@ func mustVerify(tb testing.TB, policy *trust.Policy, docs []*exception.Document)
 	}
 	opened := make([]*verify.Verified, len(docs))
 	for i, doc := range docs {
-		// As a cluster reads it: from the text, not from the signer's memory.
+		// From the text, like a cluster, not from the signer's memory.
 		doc, err := exception.Parse(doc.Source(), doc.File())
 		if err != nil {
 			tb.Fatalf("parse what was sealed: %v", err)

@@ -11,29 +11,29 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// AllowedMetadata are the labels and annotations that tools such as Helm add to an
-// object after it was signed, each with the one value that is allowed.
+// AllowedMetadata lists the labels and annotations that tools such as Helm may add to a signed
+// object, each with its one allowed value.
 //
-// They only add. What was signed keeps its value, and everything that polex reads, it
-// reads from what was signed. So an added label can narrow or widen nothing, but
-// others select by labels: a webhook or a policy may leave out what has this one.
+// Signed metadata keeps its value, and polex reads only the signed message. So an added label does
+// not change the exception. But other tools select by labels: a webhook or a policy can skip
+// objects with this label.
 type AllowedMetadata struct {
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
 }
 
-// reserved are domains whose metadata, with that of all domains below, is never allowed,
-// besides those of [lifetime.Reserved]: it tells a tool to prune, to sync or to leave alone.
-// The tools are kubectl and its apply sets, kustomize, cli-utils, Argo CD, Flux, Helm, kapp,
-// Fleet and Config Sync.
+// reserved lists domains that a policy cannot allow, with their subdomains, besides those of
+// [lifetime.Reserved]. Their metadata makes a tool prune, sync or ignore an object. The tools are
+// kubectl and its apply sets, kustomize, cli-utils, Argo CD, Flux, Helm, kapp, Fleet and Config
+// Sync.
 var reserved = []string{"kubernetes.io", "k8s.io", "argoproj.io", "fluxcd.io", "helm.sh", "k14s.io", "cattle.io", "gke.io"}
 
-// origin is metadata in those domains that only says where an object is from. All of
-// app.kubernetes.io is such.
+// origin lists metadata in those domains that only states the origin of an object. All of
+// app.kubernetes.io does the same.
 var origin = []string{"meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace"}
 
-// CheckAdded says why a policy must not allow a label or an annotation, or returns nil.
-// The field is "labels" or "annotations".
+// CheckAdded returns an error if a policy cannot allow this label or annotation. The field is
+// "labels" or "annotations".
 func CheckAdded(field, key, value string) error {
 	domain, _, has := strings.Cut(key, "/")
 	switch {
@@ -70,5 +70,5 @@ func (p *Policy) setAllowedMetadata(allowed AllowedMetadata) error {
 	return nil
 }
 
-// AllowedMetadata returns what may be added to an object after it was signed.
+// AllowedMetadata returns the metadata that tools may add to a signed object.
 func (p *Policy) AllowedMetadata() AllowedMetadata { return p.allowed }

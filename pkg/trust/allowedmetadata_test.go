@@ -8,8 +8,8 @@ import (
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 )
 
-// TestAllowedMetadata: what polex, Kyverno and the tools that sync and prune act upon
-// cannot be allowed. Each key here is one that some tool reads.
+// TestAllowedMetadata: metadata that polex, Kyverno or a sync tool acts upon cannot be allowed. A
+// tool reads each key here.
 func TestAllowedMetadata(t *testing.T) {
 	root, err := trust.ParseRoot(publicgood.TrustedRootJSON(), "public-good")
 	if err != nil {

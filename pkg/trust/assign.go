@@ -6,16 +6,17 @@ import (
 	"slices"
 )
 
-// MaxSigners is the most signers of one document: a seal carries no more
-// signatures.
+// MaxSigners is the maximum number of signers of one document, since it carries at most this number
+// of signatures.
 const MaxSigners = 8
 
-// Assign finds for each signer the authority that it counts for, so that the
-// threshold and every group are met. candidates says of each signer whom it may
-// stand for. A signer counts for one authority at most, and an authority is
-// counted once. If there is such an assignment, one that counts the most signers
-// is returned, nil for a signer that counts for nobody; otherwise lacking says
-// what cannot be met, beside the most that can be counted.
+// Assign assigns signers to authorities so that the threshold and every group are met. candidates
+// lists for each signer the authorities that it matches. A signer counts for at most one authority,
+// and an authority counts once.
+//
+// If such an assignment exists, Assign returns the one with the most signers; a signer that does
+// not count has nil. Otherwise it returns the largest possible assignment, and lacking names the
+// unmet group or threshold.
 func (p *Policy) Assign(candidates [][]*Authority) (counted []*Authority, enough bool, lacking string) {
 	if len(candidates) > MaxSigners {
 		return nil, false, fmt.Sprintf("%d signers are more than %d", len(candidates), MaxSigners)
@@ -27,7 +28,7 @@ func (p *Policy) Assign(candidates [][]*Authority) (counted []*Authority, enough
 	return counted, false, p.lacking(candidates)
 }
 
-// best tries the number of signers that count from the highest on.
+// best tries every number of counted signers, from the highest to the threshold.
 func (p *Policy) best(candidates [][]*Authority) (counted []*Authority, ok bool) {
 	slots := p.slots(candidates)
 	for atLeast := len(candidates); atLeast >= p.threshold; atLeast-- {
@@ -39,8 +40,7 @@ func (p *Policy) best(candidates [][]*Authority) (counted []*Authority, ok bool)
 	return nil, false
 }
 
-// lacking says what keeps the signers from being enough: the first of the groups
-// and the threshold that they cannot meet even on its own.
+// lacking names the first group that the signers cannot meet on its own, or the threshold.
 func (p *Policy) lacking(candidates [][]*Authority) string {
 	for _, g := range p.groups {
 		if n := most(g.Authorities, candidates); n < g.Threshold {
@@ -53,25 +53,23 @@ func (p *Policy) lacking(candidates [][]*Authority) string {
 	return "its signers do not satisfy all groups at once"
 }
 
-// most returns how many signers can count for some authorities, when nothing else
-// is asked.
+// most returns the maximum number of signers that can count for the authorities, without groups.
 func most(authorities []*Authority, candidates [][]*Authority) int {
 	counted, _ := (&Policy{authorities: authorities}).best(candidates)
 	return len(slices.DeleteFunc(counted, func(a *Authority) bool { return a == nil }))
 }
 
-// slot is an authority, for which at most one signer counts.
+// slot is an authority. At most one signer counts for it.
 type slot struct {
 	authority *Authority
 	may       [MaxSigners]bool // by signer
-	// closes is set at the last authority of a group, of which need have to be
-	// counted by then.
+	// closes marks the last authority of a group. At least need signers must count in the group.
 	closes bool
 	need   int
 }
 
-// slots puts the authorities of a group together. One that is in none is a group
-// of its own that needs nobody.
+// slots returns the authorities, group by group. An authority outside all groups is a group of its
+// own that needs no signer.
 func (p *Policy) slots(candidates [][]*Authority) []slot {
 	var slots []slot
 	add := func(a *Authority) {
@@ -98,9 +96,8 @@ func (p *Policy) slots(candidates [][]*Authority) []slot {
 	return slots
 }
 
-// search tries each slot with every signer and with none. What failed once is
-// not tried again, so that there is an end: for each slot there are no more than
-// 256 sets of signers and 9 counts.
+// search tries each slot with every signer and with none. It remembers failed states, so it ends: a
+// slot has at most 256 sets of signers and 9 counts.
 type search struct {
 	slots   []slot
 	signers int
@@ -109,11 +106,11 @@ type search struct {
 	taken   []int // by slot: the signer, or -1
 }
 
-// spot is all that the rest of a search depends on.
+// spot is the state that determines the rest of a search.
 type spot struct {
 	slot    int
-	used    uint8 // the signers that count already, a bit each
-	inGroup int   // how many of them in the group at hand
+	used    uint8 // the signers that count already, one bit each
+	inGroup int   // the number of them in the current group
 }
 
 func (s *search) from(at spot) bool {

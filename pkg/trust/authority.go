@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Authority is someone whose signature counts, checked and ready to compare. It
-// is of one of three sorts, and evidence of one sort never counts for another.
+// Authority is a trusted signer: a keyless identity, a name in certificates of a private
+// certificate authority, or a public key. Evidence of one type never counts for another.
 type Authority struct {
 	name   string
 	limits limits
 
-	// A keyless identity has an issuer, one of a certificate authority of one's
-	// own has that, and both have a subject.
+	// A keyless identity has an issuer and a subject. A name that a private certificate authority
+	// certifies has that authority and a subject.
 	issuer    string
 	authority *CertificateAuthority
 	subject   *subject
@@ -27,10 +27,10 @@ type Authority struct {
 	withoutLog bool
 }
 
-// Name returns what reports call the authority.
+// Name returns the name of the authority in reports.
 func (a *Authority) Name() string { return a.name }
 
-// Key returns the authority's public key, or nil when it signs by certificates.
+// Key returns the authority's public key, or nil if it signs with certificates.
 func (a *Authority) Key() crypto.PublicKey {
 	if a.key == nil {
 		return nil
@@ -43,29 +43,29 @@ func (a *Authority) SameKey(other *Authority) bool {
 	return a.key != nil && other.key != nil && a.key.fingerprint == other.key.fingerprint
 }
 
-// WithoutLog reports whether the key's signature counts without a log entry.
+// WithoutLog reports whether signatures of the key count without a log entry.
 func (a *Authority) WithoutLog() bool { return a.withoutLog }
 
-// CertificateAuthority returns who issues the authority's certificates, or nil
-// when that is Fulcio or nobody. Authorities of one chain return the same.
+// CertificateAuthority returns the private certificate authority that issues the authority's
+// certificates. It is nil for Fulcio and for a key. Authorities with the same chain return the same
+// pointer.
 func (a *Authority) CertificateAuthority() *CertificateAuthority { return a.authority }
 
-// Identity is what a verified certificate says of its owner.
+// Identity is the identity in a verified certificate.
 type Identity struct {
-	// CertificateAuthority is the trust policy's own certificate authority that
-	// issued the certificate. Nil is one of the trusted root's, a Fulcio.
+	// CertificateAuthority is the certificate authority of the trust policy that issued the
+	// certificate. It is nil for one of the trusted root, a Fulcio.
 	CertificateAuthority *CertificateAuthority
 
-	Issuer  string // the OIDC issuer that vouched for the subject to Fulcio
+	Issuer  string // the OIDC issuer that authenticated the subject
 	Subject string
 	// Type is the type of the subject alternative name: "uri" or "email".
 	Type   string
 	Claims map[string]string // Fulcio's extensions by the names of [ClaimNames]
 }
 
-// Signer tells signers apart: one signer counts once, whatever the number of
-// certificates. Whom two certificate authorities of one's own call by one name is
-// one signer.
+// Signer returns a text that identifies the signer. One signer counts once, also with several
+// certificates. The same name by two private certificate authorities is one signer.
 func (id Identity) Signer() string {
 	if id.CertificateAuthority != nil {
 		return "certified " + id.Type + " " + id.Subject
@@ -73,8 +73,8 @@ func (id Identity) Signer() string {
 	return "keyless " + id.Issuer + " " + id.Subject
 }
 
-// Matches reports whether an identity is the authority's. If not, why names what was
-// expected and what was found.
+// Matches reports whether an identity is the authority's. If not, why states the expected and the
+// found value.
 func (a *Authority) Matches(id Identity) (is bool, why string) {
 	switch {
 	case a.key != nil:
@@ -97,8 +97,8 @@ func (a *Authority) Matches(id Identity) (is bool, why string) {
 	return true, ""
 }
 
-// signer is the one signer that can stand for the authority, as [Identity.Signer]
-// has it, or "" when its subject is a pattern.
+// signer returns the [Identity.Signer] of the only possible signer for the authority, or "" if its
+// subject is a pattern.
 func (a *Authority) signer() string {
 	switch {
 	case a.key != nil:
@@ -180,8 +180,8 @@ func (a *Authority) certified(c AuthorityConfig) (err error) {
 	return err
 }
 
-// hostForm is a host as an issuer names one, with or without a port: one that no name
-// and no address has would never match.
+// hostForm matches the host of an issuer, with or without a port. Any other host could never match
+// a certificate.
 var hostForm = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
 
 func checkIssuer(issuer string) error {

@@ -7,8 +7,8 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// TestMatches: an identity is an authority's in every part, or the part that
-// differs is named.
+// TestMatches: every part of an identity must match the authority; otherwise the message names the
+// different part.
 func TestMatches(t *testing.T) {
 	claims := map[string]string{"buildTrigger": "push", "sourceRepositoryRef": "refs/heads/main"}
 	right := trust.Identity{Issuer: issuer, Subject: subject, Type: "uri", Claims: claims}

@@ -11,21 +11,20 @@ import (
 	sgroot "github.com/sigstore/sigstore-go/pkg/root"
 )
 
-// CertificateAuthority is an organisation's own issuer of signing certificates.
-// What it issues knows neither an OIDC issuer nor a certificate log.
+// CertificateAuthority is an organisation's own issuer of signing certificates. Its certificates
+// have neither an OIDC issuer nor an SCT.
 type CertificateAuthority struct {
-	chain []*x509.Certificate // the one that issues first, the root last
+	chain []*x509.Certificate // the issuing certificate first, the root last
 }
 
 var _ sgroot.CertificateAuthority = (*CertificateAuthority)(nil)
 
-// maxChain is the most certificates of a chain.
+// maxChain is the maximum number of certificates in a chain.
 const maxChain = 8
 
-// ParseCertificateAuthority reads a chain in PEM: the certificate that issues
-// first, each issued by the next, and a self-signed root last. One that could
-// never issue a certificate for signing code is an error, and so is one with a
-// weak key.
+// ParseCertificateAuthority reads a chain of at most 8 certificates in PEM. The issuing certificate
+// comes first, each is issued by the next, and a self-signed root is last. It returns an error if
+// the chain can never issue a code signing certificate, or if a key is weak.
 func ParseCertificateAuthority(text string) (*CertificateAuthority, error) {
 	blocks, err := pemBlocks(text)
 	if err != nil {
@@ -54,8 +53,7 @@ func ParseCertificateAuthority(text string) (*CertificateAuthority, error) {
 	return ca, nil
 }
 
-// checkIssues checks that a certificate can stand in a chain, with so many
-// others below it.
+// checkIssues checks that a certificate can be in a chain above the given number of others.
 func checkIssues(cert *x509.Certificate, below int) error {
 	switch {
 	case !cert.BasicConstraintsValid || !cert.IsCA:
@@ -68,8 +66,8 @@ func checkIssues(cert *x509.Certificate, below int) error {
 	return CheckStrength(cert.PublicKey)
 }
 
-// checkChain checks that each certificate was issued by the next, the last by
-// itself, and that there was a time at which all of them were valid.
+// checkChain checks that the next certificate issued each one and the last issued itself, and that
+// all of them were valid at one time.
 func (ca *CertificateAuthority) checkChain() error {
 	last := len(ca.chain) - 1
 	var at time.Time
@@ -91,7 +89,7 @@ func (ca *CertificateAuthority) checkChain() error {
 	return nil
 }
 
-// is reports whether a chain is the one that is configured.
+// is reports whether a chain equals the configured one.
 func (ca *CertificateAuthority) is(chain []*x509.Certificate) bool {
 	return slices.EqualFunc(chain, ca.chain, (*x509.Certificate).Equal)
 }
@@ -101,19 +99,19 @@ func (ca *CertificateAuthority) verify(cert *x509.Certificate, at time.Time) ([]
 	return (&sgroot.FulcioCertificateAuthority{Root: ca.chain[last], Intermediates: ca.chain[:last]}).Verify(cert, at)
 }
 
-// String names the certificate authority by whom its root names.
+// String returns the subject of the root, in quotes.
 func (ca *CertificateAuthority) String() string {
 	return fmt.Sprintf("%q", ca.chain[len(ca.chain)-1].Subject)
 }
 
-// Issued reports whether the authority's key signed the certificate. That does
-// not verify it: [CertificateAuthority.Verify] does.
+// Issued reports whether the issuing key signed the certificate. It does not verify the
+// certificate; [CertificateAuthority.Verify] does.
 func (ca *CertificateAuthority) Issued(cert *x509.Certificate) bool {
 	return cert.CheckSignatureFrom(ca.chain[0]) == nil
 }
 
-// CheckLeaf refuses a certificate that is not one for signing code, or whose key
-// is weak. Nobody checked that for us when it was issued.
+// CheckLeaf returns an error if a certificate is not for code signing, or if its key is weak.
+// Unlike Fulcio, a private certificate authority may not have checked this.
 func (ca *CertificateAuthority) CheckLeaf(cert *x509.Certificate) error {
 	switch {
 	case cert.IsCA:
@@ -126,9 +124,9 @@ func (ca *CertificateAuthority) CheckLeaf(cert *x509.Certificate) error {
 	return CheckStrength(cert.PublicKey)
 }
 
-// Verify implements sigstore-go's CertificateAuthority: the certificate, and the
-// chain as it was configured, and no other way to the root. Everything has to be
-// valid at the time.
+// Verify implements sigstore-go's CertificateAuthority. It returns the certificate with the
+// configured chain, and rejects every other path to the root. All certificates must be valid at the
+// time.
 func (ca *CertificateAuthority) Verify(cert *x509.Certificate, at time.Time) ([][]*x509.Certificate, error) {
 	chains, err := ca.verify(cert, at)
 	if err != nil {
@@ -142,26 +140,26 @@ func (ca *CertificateAuthority) Verify(cert *x509.Certificate, at time.Time) ([]
 	return nil, errors.New("it chains to the root by another way than the one that is configured")
 }
 
-// sameIssuer reports whether two authorities issue with one key.
+// sameIssuer reports whether two certificate authorities issue with one key.
 func (ca *CertificateAuthority) sameIssuer(other *CertificateAuthority) bool {
 	return bytes.Equal(ca.chain[0].RawSubjectPublicKeyInfo, other.chain[0].RawSubjectPublicKeyInfo)
 }
 
-// isFulcio reports whether the root's own certificates are issued with the
-// authority's key: then they would count for two sorts of authority.
+// isFulcio reports whether the trusted root also issues with this key. Then a certificate would
+// count for two types of authority.
 func (ca *CertificateAuthority) isFulcio(root *Root) bool {
 	return slices.ContainsFunc(root.issuing(), func(cert *x509.Certificate) bool {
 		return bytes.Equal(cert.RawSubjectPublicKeyInfo, ca.chain[0].RawSubjectPublicKeyInfo)
 	})
 }
 
-// Issued reports whether the key of one of the root's certificate authorities
-// signed the certificate. That does not verify it.
+// Issued reports whether a certificate authority of the root signed the certificate. It does not
+// verify the certificate.
 func (r *Root) Issued(cert *x509.Certificate) bool {
 	return slices.ContainsFunc(r.issuing(), func(issuer *x509.Certificate) bool { return cert.CheckSignatureFrom(issuer) == nil })
 }
 
-// issuing are the certificates of the root's certificate authorities.
+// issuing returns the certificates of the root's certificate authorities.
 func (r *Root) issuing() []*x509.Certificate {
 	var certs []*x509.Certificate
 	for _, ca := range r.Material().FulcioCertificateAuthorities() {

@@ -71,8 +71,7 @@ func chain(links ...*link) string {
 	return text.String()
 }
 
-// TestParseCertificateAuthority: a chain that could never issue, or that is not
-// whole, is an error.
+// TestParseCertificateAuthority: an incomplete chain, or one that can never issue, is an error.
 func TestParseCertificateAuthority(t *testing.T) {
 	top := issue(t, nil, nil, nil)
 	below := issue(t, top, nil, nil)
@@ -142,8 +141,8 @@ func TestParseCertificateAuthority(t *testing.T) {
 	}
 }
 
-// TestVerifyCertificate: a certificate counts by the chain that is configured,
-// at a time when all of it is valid, and by no other.
+// TestVerifyCertificate: a certificate is valid only with the configured chain, and only while the
+// whole chain is valid.
 func TestVerifyCertificate(t *testing.T) {
 	top := issue(t, nil, nil, nil)
 	below := issue(t, top, func(x *x509.Certificate) { x.NotAfter = year.AddDate(2, 0, 0) }, nil)
@@ -189,7 +188,7 @@ func TestVerifyCertificate(t *testing.T) {
 	}
 }
 
-// TestCertified: how a policy names a certificate authority, and how it may not.
+// TestCertified: valid and invalid certificate authorities in a policy.
 func TestCertified(t *testing.T) {
 	top := issue(t, nil, nil, nil)
 	below := issue(t, top, nil, nil)
@@ -250,7 +249,7 @@ func TestCertified(t *testing.T) {
 	}
 }
 
-// fulcioChain is a chain of the public-good root.
+// fulcioChain returns a chain of the public-good root.
 func fulcioChain(t *testing.T) string {
 	t.Helper()
 	var tree struct {
@@ -278,7 +277,7 @@ func fulcioChain(t *testing.T) string {
 	return string(text)
 }
 
-// TestMatchesOfSorts: an identity of one sort is never an authority's of another.
+// TestMatchesOfSorts: an identity of one type never matches an authority of another type.
 func TestMatchesOfSorts(t *testing.T) {
 	top, other := issue(t, nil, nil, nil), issue(t, nil, nil, nil)
 	const anna = "anna@acme.example"
@@ -308,13 +307,13 @@ func TestMatchesOfSorts(t *testing.T) {
 				t.Errorf("an identity of %q, for %q: %q", of, a.Name(), got)
 			}
 		}
-		// Whatever such a certificate may say of an OIDC issuer.
+		// An OIDC issuer in such a certificate does not count.
 		id.Issuer = issuer
 		if is, _ := p.Authorities()[0].Matches(id); is && of != "keyless" {
 			t.Errorf("an identity of %q is keyless", of)
 		}
 	}
-	// One name by two authorities of one's own is one signer.
+	// The same name by two private certificate authorities is one signer.
 	if len(signers) != 2 {
 		t.Errorf("signers %v", signers)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
 )
 
-// claimGetters are Fulcio's certificate extensions that a policy can ask for
-// (Fulcio's docs/oid-info.md, 1.3.6.1.4.1.57264.1.2 to .22).
+// claimGetters are the extensions of Fulcio certificates that a policy can require (Fulcio's
+// docs/oid-info.md, 1.3.6.1.4.1.57264.1.2 to .22).
 var claimGetters = map[string]func(certificate.Extensions) string{
 	"githubWorkflowTrigger":               func(e certificate.Extensions) string { return e.GithubWorkflowTrigger },
 	"githubWorkflowSHA":                   func(e certificate.Extensions) string { return e.GithubWorkflowSHA },
@@ -32,7 +32,7 @@ var claimGetters = map[string]func(certificate.Extensions) string{
 
 var claimOrder = ClaimNames()
 
-// ClaimNames returns the names of the claims that a policy can ask for, sorted.
+// ClaimNames returns the names of the claims that a policy can require, sorted.
 func ClaimNames() []string {
 	names := make([]string, 0, len(claimGetters))
 	for name := range claimGetters {
@@ -42,8 +42,7 @@ func ClaimNames() []string {
 	return names
 }
 
-// Claims returns the extensions of a certificate by name, without the empty
-// ones.
+// Claims returns the non-empty extensions of a certificate by name.
 func Claims(e certificate.Extensions) map[string]string {
 	claims := map[string]string{}
 	for name, get := range claimGetters {

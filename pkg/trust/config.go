@@ -2,171 +2,160 @@ package trust
 
 import "github.com/polex-dev/polex/internal/lifetime"
 
-// The header of a trust policy that is a file of its own. What else stands in
-// such a file is a [Config].
+// The header of a file with a trust policy. The rest of the file is a [Config].
 const (
 	apiVersion = "polex.dev/v1alpha1"
 	policyKind = "TrustPolicy"
 	configKind = "Config"
 )
 
-// Config is a trust policy as it is written: a file of kind TrustPolicy, the
-// trust section of .polex.yaml, or what the flags of a command add up to. Its
-// zero value trusts nobody.
+// Config is an unchecked trust policy: from a file of kind TrustPolicy, from the section trust of
+// .polex.yaml, or from the flags of a command. The zero value trusts no signer.
 type Config struct {
-	// TrustedRoot is the path of a trusted_root.json, or "" for the
-	// public-good Sigstore that is embedded.
+	// TrustedRoot is the path of a trusted_root.json. "" means the embedded root of the public-good
+	// Sigstore.
 	TrustedRoot string `json:"trustedRoot"`
 
-	// Threshold is how many distinct authorities have to sign; 0 means 1.
+	// Threshold is the number of distinct authorities that must sign; 0 means 1.
 	Threshold int `json:"threshold"`
 
-	// Groups are met one by one, and the threshold besides.
+	// Groups require signers of certain authorities. Every group and the threshold must be met.
 	Groups []GroupConfig `json:"groups"`
 
 	Authorities []AuthorityConfig `json:"authorities"`
 
-	// Kinds are the kinds that may be accepted, "Kind.group"; none means
-	// PolicyException of both groups, "*" any.
+	// Kinds are the accepted kinds, as "Kind.group". An empty list means PolicyException of both
+	// groups, "*" means any kind.
 	Kinds []string `json:"kinds"`
 
-	// MaxLifetime is the longest time between signing and expiry, such as 90d;
-	// "" sets no maximum.
+	// MaxLifetime is the maximum time from signing to expiry, such as 90d; "" sets no maximum.
 	MaxLifetime string `json:"maxLifetime"`
 
-	// Lifetimes are shorter maxima for some documents.
+	// Lifetimes are shorter maximum lifetimes for some documents.
 	Lifetimes []LifetimeConfig `json:"lifetimes"`
 
-	// InsecureAllowUnbounded accepts an exception that never expires.
+	// InsecureAllowUnbounded accepts exceptions that never expire.
 	InsecureAllowUnbounded bool `json:"allowUnbounded"`
 
 	ExpiryConfig
 
 	Revoked []RevocationConfig `json:"revoked"`
 
-	// AllowedMetadata is what may be added to an object after it was signed.
+	// AllowedMetadata is the metadata that tools may add to a signed object.
 	AllowedMetadata AllowedMetadata `json:"allowedMetadata"`
 }
 
-// ExpiryConfig says where exceptions state their expiry, and which ones do without.
+// ExpiryConfig lists the keys that state an expiry, and the exceptions that need none.
 type ExpiryConfig = lifetime.Config
 
-// Grandfather gives an expiry to one exception that states none. It waives nothing else.
+// Grandfather gives an expiry to one exception that states none. All other rules still apply.
 type Grandfather = lifetime.Grandfather
 
-// AuthorityConfig is someone whose signature counts: a keyless identity (Issuer,
-// and Subject or SubjectRegexp, and Claims), whom a certificate authority of
-// one's own names (CertificateAuthority, and Subject or SubjectRegexp), or a
-// public key.
+// AuthorityConfig is a trusted signer. A keyless identity has Issuer, Subject or SubjectRegexp, and
+// Claims. A name in certificates of a private certificate authority has CertificateAuthority, and
+// Subject or SubjectRegexp. A public key has Key.
 type AuthorityConfig struct {
-	// Name is what reports call the authority; it is unique in a policy. The
-	// default is the subject or its pattern, and "key" for a key.
+	// Name is the name of the authority in reports, unique in a policy. The default is the subject
+	// or its pattern, and "key" for a key.
 	Name string `json:"name"`
 
 	// Issuer is the exact address of the OIDC issuer.
 	Issuer string `json:"issuer"`
-	// Subject is the exact subject alternative name of the certificate: an
-	// address, which holds "://", or a mailbox, which holds "@".
+	// Subject is the exact subject alternative name of the certificate: a URI (with "://") or a
+	// mail address (with "@").
 	Subject string `json:"subject"`
-	// SubjectRegexp is a regular expression (RE2) that the whole of the subject
-	// matches. It says literally where its subjects live: it begins with scheme,
-	// host and a slash, or ends with "@" and the domain of the mailboxes. Dots in
-	// host and domain mean dots.
+	// SubjectRegexp is a regular expression (RE2) for the whole subject, at most 1,024 characters.
+	// It must begin with a literal scheme, host and slash, or end with "@" and a literal mail
+	// domain. Dots in the host and domain mean dots.
 	SubjectRegexp string `json:"subjectRegexp"`
-	// Claims are further extensions of Fulcio's certificates, each with the
-	// exact value it must have, under the names of Fulcio's documentation in
-	// lower camel case (sourceRepositoryURI, buildTrigger, …).
+	// Claims are further extensions of Fulcio certificates with their exact values. The names are
+	// those in Fulcio's documentation, in lower camel case (sourceRepositoryURI, buildTrigger, …).
 	Claims map[string]string `json:"claims"`
 
-	// Key is a public key in PEM, KeyFile the path of one.
+	// Key is a public key in PEM, KeyFile the path of a key.
 	Key     string `json:"key"`
 	KeyFile string `json:"keyFile"`
-	// InsecureWithoutLog accepts the key's signature without an entry in a
-	// transparency log, and thus without a witnessed time.
+	// InsecureWithoutLog accepts signatures of the key without a transparency log entry. They have
+	// no witnessed time.
 	InsecureWithoutLog bool `json:"insecureWithoutLog"`
 
-	// CertificateAuthority is a chain of certificates in PEM: the one that issues
-	// first, the self-signed root last. CertificateAuthorityFile is the path of
-	// one.
+	// CertificateAuthority is a chain of certificates in PEM: the issuing certificate first, the
+	// self-signed root last. CertificateAuthorityFile is the path of a chain.
 	CertificateAuthority     string `json:"certificateAuthority"`
 	CertificateAuthorityFile string `json:"certificateAuthorityFile"`
 
-	// Limits are what the authority may sign; nil is anything.
+	// Limits restrict the documents that the authority may sign; nil sets no limit.
 	Limits *LimitsConfig `json:"limits"`
 }
 
-// LimitsConfig is what one authority may sign. A document has to be within each
-// limit that is set; one that cannot be read for it is not.
+// LimitsConfig restricts the documents that one authority may sign. A document must meet every
+// limit that is set. It does not meet a limit if it lacks the value or the value is unreadable.
 type LimitsConfig struct {
-	// Kinds are written as those of [Config], and never left to a default.
+	// Kinds are written as in [Config]. There is no default.
 	Kinds []string `json:"kinds"`
-	// Namespaces are where the document may stand: names, or patterns in which *
-	// is any text.
+	// Namespaces are the allowed values of metadata.namespace: names, or patterns in which * is any
+	// text.
 	Namespaces []string `json:"namespaces"`
-	// ExemptedNamespaces are what a kyverno.io exception may exempt resources in:
-	// each of its filters has to name namespaces, and these alone. An exception of
-	// policies.kyverno.io cannot show it, and is beyond this limit.
+	// ExemptedNamespaces are the namespaces in which a kyverno.io exception may exempt resources.
+	// Each of its filters must list namespaces, and only these. An exception of policies.kyverno.io
+	// never meets this limit: its expressions do not list namespaces.
 	ExemptedNamespaces []string `json:"exemptedNamespaces"`
-	// Policies are what an exception may be from, as names or patterns; those with
-	// a namespace are <namespace>/<name>, and * alone means these too.
+	// Policies are the policies that an exception may name, as names or patterns. A namespaced
+	// policy is <namespace>/<name>; * alone includes those.
 	Policies []string `json:"policies"`
-	// MaxLifetime is the longest time from the authority's own signature to the
-	// expiry.
+	// MaxLifetime is the maximum time from the authority's own signature to the expiry.
 	MaxLifetime string `json:"maxLifetime"`
-	// Renewals are for an exception that says it renews another; nil asks no more of it
-	// than of any.
+	// Renewals limit exceptions that renew another one; nil sets no further limit.
 	Renewals *RenewalLimitsConfig `json:"renewals"`
 }
 
-// RenewalLimitsConfig is what one authority may sign of exceptions that say that they
-// renew another, besides what its other limits say. An exception is a renewal by its
-// own word, which whoever signs it has held against the predecessor.
+// RenewalLimitsConfig adds limits for exceptions that renew another one. The exception itself
+// states that it is a renewal, and its signer has compared it with its predecessor.
 type RenewalLimitsConfig struct {
-	// Forbid leaves none. It is set alone.
+	// Forbid forbids all renewals. No other field may be set with it.
 	Forbid bool `json:"forbid"`
-	// Max is how many there may be in a row, up to 998; 0 sets no limit.
+	// Max is the maximum number of renewals in a row, up to 998; 0 sets no limit.
 	Max int `json:"max"`
-	// MaxLifetime is the longest time from the authority's own signature to the expiry
-	// of a renewal; "" sets no limit.
+	// MaxLifetime is the maximum time from the authority's own signature to the expiry of a
+	// renewal; "" sets no limit.
 	MaxLifetime string `json:"maxLifetime"`
-	// RequireApprovals is how many people the record in a renewal has to name as having
-	// approved it, up to 100; 0 asks for none.
+	// RequireApprovals is the minimum number of approvers in the review record of a renewal, up to
+	// 100; 0 requires none.
 	RequireApprovals int `json:"requireApprovals"`
 }
 
-// GroupConfig asks for a number of distinct authorities out of some.
+// GroupConfig requires a number of distinct authorities from a list.
 type GroupConfig struct {
 	Name        string   `json:"name"`
 	Threshold   int      `json:"threshold"`
-	Authorities []string `json:"authorities"` // by name; nobody is in two groups
+	Authorities []string `json:"authorities"` // by name; an authority can be in one group only
 }
 
-// LifetimeConfig is a maximum for the documents that all of its selectors speak
-// of; at least one is set. Where several speak of a document, the shortest
-// counts. A document that it speaks of needs an end, whatever else is allowed.
+// LifetimeConfig is a maximum lifetime for the documents that match all of its selectors. At least
+// one selector is set. If several rules match a document, the shortest maximum counts. A document
+// that a rule matches needs an expiry, even if AllowUnbounded is set.
 type LifetimeConfig struct {
-	// Policies speak of an exception that is from one of these, or may be.
+	// Policies match an exception that names one of these, or may do so.
 	Policies []string `json:"policies"`
-	// Namespaces speak of a document that stands in one of these, or may do.
+	// Namespaces match a document in one of these, or without a namespace.
 	Namespaces []string `json:"namespaces"`
 	Kinds      []string `json:"kinds"`
 	Max        string   `json:"max"`
 }
 
-// RevocationConfig withdraws one of three: a message, a certificate, or what an
-// authority signed before a time.
+// RevocationConfig revokes one of three: a message, a certificate, or the signatures of an
+// authority before a time.
 type RevocationConfig struct {
 	// MessageDigest is "sha256:" and the hexadecimal digest of a signed message.
 	MessageDigest string `json:"messageDigest"`
-	// Certificate is "sha256:" and the hexadecimal digest of a signing
-	// certificate's DER, its fingerprint.
+	// Certificate is "sha256:" and the hexadecimal digest of a signing certificate's DER, its
+	// fingerprint.
 	Certificate string `json:"certificate"`
-	// Authority and SignedBefore (RFC 3339) withdraw every signature that the
-	// authority made before the time, or may have made: those by a certificate that
-	// does not bind the time (see [MaxBindingValidity]) and was valid before it, and
-	// everything by a key.
+	// Authority and SignedBefore (RFC 3339) revoke every signature that the authority made before
+	// the time, or may have made. The latter are all signatures by a key, and those by a
+	// certificate that does not bind the time (see [MaxBindingValidity]) and was valid before it.
 	Authority    string `json:"authority"`
 	SignedBefore string `json:"signedBefore"`
-	// Because is for the reader.
+	// Because is the reason, for readers.
 	Because string `json:"because"`
 }

@@ -1,12 +1,12 @@
-// Package trust says whose signature counts: the trust policy (which
-// authorities, how many of them and of which groups, what each may sign, how long
-// an exception may live, what is withdrawn) and the trusted root (the certificate
-// authorities, logs and timestamp authorities whose evidence counts).
+// Package trust reads the trust policy and the trusted root. The trust policy lists the authorities
+// (the trusted signers), the number and groups of required signers, the limits of each signer, the
+// maximum lifetime of exceptions, and revoked signatures. The trusted root lists the certificate
+// authorities, logs and timestamp authorities that polex accepts evidence from.
 //
-// An authority is a keyless identity, whom a certificate authority of one's own
-// names, or a public key. Evidence of one sort never counts for another.
+// An authority is a keyless identity, a name in certificates of a private certificate authority, or
+// a public key. Evidence of one type never counts for another.
 //
-// Everything is checked when it is loaded. A policy that would accept anyone,
-// or could never accept anything, is an error then and not a verdict later. No
-// environment variable is read, and nothing that is verified has a say.
+// Everything is checked when it is loaded. A policy that would accept any signer, or could never
+// accept a document, is an error at that time, not a later verdict. The package reads no
+// environment variables and nothing from the verified documents.
 package trust

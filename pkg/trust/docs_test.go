@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestDocs loads each example of docs/reference/trust.md, holds it against the schema, and
-// looks for every field.
+// TestDocs loads each example of docs/reference/trust.md, checks it with the schema, and searches
+// the page for every field.
 func TestDocs(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/reference/trust.md")
 	if err != nil {
@@ -50,7 +50,7 @@ func TestDocs(t *testing.T) {
 			t.Errorf("%q is not explained", field)
 		}
 		if slices.Contains(all, field+"File") {
-			continue // its file is
+			continue // its file is documented
 		}
 		if !strings.Contains(page, field+": ") && !strings.Contains(page, field+":\n") {
 			t.Errorf("%q is not shown", field)
@@ -58,7 +58,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// fields are the keys that the schema knows, apart from claims.
+// fields returns the keys in the schema, except claims.
 func fields(t *testing.T) []string {
 	t.Helper()
 	raw, err := os.ReadFile(schemaFile)

@@ -7,7 +7,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// A tool reads a trust policy and lists the authorities that it names.
+// A tool reads a trust policy and checks an identity against its authorities.
 func ExampleFromFile() {
 	policy, err := trust.FromFile("testdata/trust.yaml")
 	if err != nil {

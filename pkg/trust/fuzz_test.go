@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// FuzzPolicy: whatever loads names somebody, asks for no more than can sign, and
+// FuzzPolicy: a policy that loads has an authority, requires no more signers than can sign, and
 // passes the schema.
 func FuzzPolicy(f *testing.F) {
 	const header = "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\n"
@@ -62,7 +62,7 @@ func FuzzPolicy(f *testing.F) {
 	})
 }
 
-// FuzzExtent: no document that can be parsed upsets what limits look at.
+// FuzzExtent: limits do not fail on any document that can be parsed.
 func FuzzExtent(f *testing.F) {
 	f.Add(legacyException)
 	f.Add(currentException)

@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// Group asks for a number of distinct authorities out of some.
+// Group requires a number of distinct authorities from a list.
 type Group struct {
 	Name        string
 	Threshold   int
 	Authorities []*Authority
 }
 
-// setGroups checks the groups. No authority is in two of them, and no signer
-// either: then each group can be met for itself, and who belongs where is plain.
+// setGroups checks the groups. No authority and no signer is in two of them. So each group can be
+// met independently, and the group of a signer is clear.
 func (p *Policy) setGroups(groups []GroupConfig) error {
 	groupOf := map[*Authority]string{}
-	signers := map[string]string{} // the group that a signer is in
+	signers := map[string]string{} // the group of each signer
 	met := map[string]bool{}
 	for i, c := range groups {
 		g, err := p.newGroup(c)
@@ -82,8 +82,8 @@ func (p *Policy) authority(name string) *Authority {
 	return nil
 }
 
-// distinct returns how many signers can stand for authorities at once: one that
-// is named twice counts once, and a pattern can always be somebody else.
+// distinct returns the maximum number of different signers for the authorities. A signer with two
+// names counts once; each pattern can match another signer.
 func distinct(authorities []*Authority) int {
 	n := 0
 	met := map[string]bool{}

@@ -15,7 +15,7 @@ func mailbox(name string) trust.AuthorityConfig {
 	return trust.AuthorityConfig{Name: name, Issuer: issuer, Subject: name + "@acme.example"}
 }
 
-// TestThresholds: what no seal could meet is an error when the policy is made.
+// TestThresholds: thresholds that no document can meet are an error when the policy is made.
 func TestThresholds(t *testing.T) {
 	key := keyPEM(t, elliptic.P256())
 	group := func(name string, threshold int, members ...string) trust.GroupConfig {
@@ -112,8 +112,8 @@ func TestThresholds(t *testing.T) {
 	}
 }
 
-// TestAssign holds the search for an assignment against trying everything, in
-// every order of the signers.
+// TestAssign compares the search for an assignment with a search through all assignments, in every
+// order of the signers.
 func TestAssign(t *testing.T) {
 	r := root(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -155,7 +155,7 @@ func TestAssign(t *testing.T) {
 func randomPolicy(t *testing.T, r *trust.Root, random *rand.Rand) *trust.Policy {
 	t.Helper()
 	config := trust.Config{}
-	var groups [3][]string // the first are in none
+	var groups [3][]string // the first are in no group
 	for i := range 1 + random.IntN(5) {
 		name := string(rune('a' + i))
 		config.Authorities = append(config.Authorities, mailbox(name))
@@ -175,8 +175,8 @@ func randomPolicy(t *testing.T, r *trust.Root, random *rand.Rand) *trust.Policy 
 	return p
 }
 
-// mostByTrying tries every assignment, and returns how many signers the best
-// counts, or -1 if none is enough where that is asked.
+// mostByTrying tries every assignment, and returns the maximum number of counted signers, or -1 if
+// none is sufficient although asked is set.
 func mostByTrying(p *trust.Policy, candidates [][]*trust.Authority, counted []*trust.Authority, asked bool) int {
 	if len(counted) == len(candidates) {
 		if fits(candidates, counted) && (!asked || enough(p, counted)) {
@@ -191,8 +191,8 @@ func mostByTrying(p *trust.Policy, candidates [][]*trust.Authority, counted []*t
 	return most
 }
 
-// fits checks that each signer stands for whom it may, and nobody is stood for
-// twice.
+// fits checks that each signer counts for one of its candidates, and that each authority counts
+// once.
 func fits(candidates [][]*trust.Authority, counted []*trust.Authority) bool {
 	for i, a := range counted {
 		if a != nil && (!slices.Contains(candidates[i], a) || slices.Contains(counted[:i], a)) {
@@ -202,7 +202,7 @@ func fits(candidates [][]*trust.Authority, counted []*trust.Authority) bool {
 	return len(counted) == len(candidates)
 }
 
-// enough checks the threshold and the groups by the words of the rule.
+// enough checks the threshold and the groups as documented.
 func enough(p *trust.Policy, counted []*trust.Authority) bool {
 	for _, g := range p.Groups() {
 		n := 0
@@ -245,7 +245,7 @@ func describe(p *trust.Policy, candidates [][]*trust.Authority) string {
 	return text
 }
 
-// TestAssignSays what is lacking, by the name of the group.
+// TestAssignSays: the message names the group with too few signers.
 func TestAssignSays(t *testing.T) {
 	p, err := trust.New(trust.Config{
 		Threshold:   3,
@@ -278,9 +278,8 @@ func TestAssignSays(t *testing.T) {
 	}
 }
 
-// TestAssignIsBounded: seven signers who may all stand for each of two hundred
-// authorities, where eight have to. Without a memory of what failed, the search
-// would not end.
+// TestAssignIsBounded: seven signers match each of two hundred authorities, and eight are required.
+// Without a memory of failed states, the search would not end.
 func TestAssignIsBounded(t *testing.T) {
 	config := trust.Config{}
 	group := trust.GroupConfig{Name: "all", Threshold: 8}

@@ -16,7 +16,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 )
 
-// publicKey is an authority's own key.
+// publicKey is the key of an authority.
 type publicKey struct {
 	key         crypto.PublicKey
 	fingerprint [sha256.Size]byte
@@ -44,8 +44,8 @@ func parseKey(text string) (*publicKey, error) {
 	return &publicKey{key: key, fingerprint: sha256.Sum256(der)}, nil
 }
 
-// pemBlocks returns the PEM blocks of a text, all of them or an error. Text
-// around them is left alone, as RFC 7468 has it.
+// pemBlocks returns all PEM blocks of a text, or an error if one is incomplete. It ignores text
+// around them (RFC 7468).
 func pemBlocks(text string) ([]*pem.Block, error) {
 	var blocks []*pem.Block
 	for rest := []byte(text); ; {
@@ -61,9 +61,9 @@ func pemBlocks(text string) ([]*pem.Block, error) {
 	return blocks, nil
 }
 
-// CheckStrength accepts Ed25519, ECDSA over the P-256, P-384 and P-521 curves,
-// and RSA of 2048 to 4096 bits: weaker keys can be broken, and larger ones only
-// make verifying slow.
+// CheckStrength accepts Ed25519, ECDSA over P-256, P-384 or P-521, and RSA of 2048 to 4096 bits.
+// For any other key it returns an error: weaker keys can be broken, and larger ones make
+// verification slow.
 func CheckStrength(key crypto.PublicKey) error {
 	switch key := key.(type) {
 	case ed25519.PublicKey:

@@ -8,14 +8,14 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Kinds are the kinds that a policy speaks of. The zero value allows none.
+// Kinds are the kinds that a policy accepts. The zero value accepts none.
 type Kinds struct {
 	any     bool
 	allowed map[exception.GroupKind]bool
 }
 
-// NewKinds reads kinds written as Kind.group; none are PolicyException of both
-// groups, "*" is any. Another wildcard, or a version, is an error.
+// NewKinds reads kinds written as Kind.group. An empty list means PolicyException of both groups,
+// and "*" any kind. It returns an error for any other wildcard and for a version.
 func NewKinds(kinds []string) (Kinds, error) {
 	k := Kinds{allowed: map[exception.GroupKind]bool{}}
 	if len(kinds) == 0 {
@@ -37,10 +37,10 @@ func NewKinds(kinds []string) (Kinds, error) {
 	return k, nil
 }
 
-// Allow reports whether the kind is one of them.
+// Allow reports whether the kind is accepted.
 func (k Kinds) Allow(gk exception.GroupKind) bool { return k.any || k.allowed[gk] }
 
-// meet reports whether there is a kind that both allow.
+// meet reports whether both accept a common kind.
 func (k Kinds) meet(other Kinds) bool {
 	if k.any || other.any {
 		return true

@@ -9,8 +9,7 @@ import (
 	"github.com/polex-dev/polex/internal/lifetime"
 )
 
-// lifetimeRule is a maximum for the documents that it speaks of. A selector that
-// is nil speaks of any.
+// lifetimeRule is a maximum lifetime for the documents that it matches. A nil selector matches all.
 type lifetimeRule struct {
 	policies, namespaces names
 	kinds                *Kinds
@@ -42,9 +41,8 @@ func (r *lifetimeRule) speaksOf(e Scope) bool {
 		(r.kinds == nil || r.kinds.Allow(e.kind))
 }
 
-// MaxLifetime returns the longest time between signing and expiry that a
-// document may have, 0 for no maximum. ends is set where a rule of lifetimes
-// speaks of it: then it needs an end, even where others do without.
+// MaxLifetime returns the maximum time from signing to expiry for a document, or 0. ends reports
+// whether a rule of lifetimes matches the document: then it needs an expiry.
 func (p *Policy) MaxLifetime(e Scope) (longest time.Duration, ends bool) {
 	longest = p.maxLifetime
 	for i := range p.lifetimes {

@@ -12,7 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// limits are what an authority may sign; what is nil or zero is no limit.
+// limits restrict the documents of an authority; nil or zero sets no limit.
 type limits struct {
 	kinds                          *Kinds
 	kindNames                      names
@@ -52,12 +52,12 @@ func newLimits(c *LimitsConfig) (l limits, err error) {
 	return l, nil
 }
 
-// measures reports whether some of the limits are on a time since the signature.
+// measures reports whether a limit needs the signing time.
 func (l *limits) measures() bool {
 	return l.maxLifetime > 0 || l.renewals != nil && l.renewals.maxLifetime > 0
 }
 
-// check refuses limits that leave nothing of the kinds that a policy speaks of.
+// check returns an error for limits that exclude all accepted kinds of the policy.
 func (l *limits) check(spoken Kinds) error {
 	if l.kinds != nil && !l.kinds.meet(spoken) {
 		return fmt.Errorf("limits: the trust policy speaks of none of the kinds %s", l.kindNames)
@@ -74,8 +74,9 @@ func (l *limits) check(spoken Kinds) error {
 	return nil
 }
 
-// Within reports whether a document, signed at a time (zero where that cannot be told),
-// keeps to the authority's limits. If not, why names the limit that it breaks, and by what.
+// Within reports whether a document meets the limits of the authority. signed is the signing time,
+// or zero if it is unknown. If the document exceeds a limit, why names the limit and the found
+// value.
 func (a *Authority) Within(e Scope, signed time.Time) (is bool, why string) {
 	l := &a.limits
 	if l.kinds != nil && !l.kinds.Allow(e.kind) {

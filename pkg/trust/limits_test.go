@@ -48,8 +48,8 @@ func limited(l *trust.LimitsConfig) trust.Config {
 	return trust.Config{Kinds: []string{"*"}, Authorities: []trust.AuthorityConfig{{Name: "a", Issuer: issuer, Subject: subject, Limits: l}}}
 }
 
-// TestBeyond holds documents against one limit each: "" is within, and else a
-// part of what is said.
+// TestWithin checks documents with one limit each: "" means within the limit, otherwise it is a
+// part of the message.
 func TestWithin(t *testing.T) {
 	swap := func(text string, oldnew ...string) string {
 		t.Helper()
@@ -185,7 +185,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestLimitsRefused: limits that allow nothing, or limit nothing, are an error.
+// TestLimitsRefused: limits that allow nothing or limit nothing are an error.
 func TestLimitsRefused(t *testing.T) {
 	legacy, none := []string{"PolicyException.kyverno.io"}, []string{}
 	for _, tc := range []struct {
@@ -247,8 +247,7 @@ func TestLimitsRefused(t *testing.T) {
 	}
 }
 
-// TestLifetimes: every rule that speaks of a document counts, and the shortest
-// most.
+// TestLifetimes: every rule that matches a document counts, and the shortest maximum applies.
 func TestLifetimes(t *testing.T) {
 	rules := func(rules ...trust.LifetimeConfig) []trust.LifetimeConfig { return rules }
 	anywhere := strings.Replace(currentException, "kind: ValidatingPolicy", "kind: NamespacedValidatingPolicy", 1)

@@ -9,9 +9,9 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// FromFile makes the policy of a file of kind TrustPolicy, or of the section trust of
-// a configuration (.polex.yaml). It reads at most [exception.MaxDocument] bytes, and
-// the files that the policy names. Errors are those of [Read] and [Load].
+// FromFile makes a policy from a file of kind TrustPolicy, or from the section trust of a
+// configuration (.polex.yaml), and from the files that it names. The file has at most
+// [exception.MaxDocument] bytes. Errors are those of [Read] and [Load].
 func FromFile(path string) (*Policy, error) {
 	raw, err := readBounded(path)
 	if err != nil {
@@ -28,11 +28,10 @@ func FromFile(path string) (*Policy, error) {
 	return Load(c)
 }
 
-// Read takes a policy from a document that is already parsed: of kind TrustPolicy, or
-// of kind Config, where it is the section trust. Relative paths in it become relative
-// to dir. A key that a trust policy does not know, and a value that says nothing, is a
-// *[exception.SyntaxError] at its place: either might have been meant to forbid
-// something.
+// Read reads a policy from a parsed document: of kind TrustPolicy, or from the section trust of the
+// kind Config. Relative paths in it become relative to dir. An unknown key or an empty value is a
+// *[exception.SyntaxError] with its position: its author may have wanted to forbid something with
+// it.
 func Read(doc *exception.Document, dir string) (Config, error) {
 	var path exception.Path
 	if doc.Text("kind") == configKind {
@@ -73,9 +72,9 @@ func decode(doc *exception.Document, path exception.Path) (Config, error) {
 	return whole.Config, err
 }
 
-// checkSaid refuses values that say nothing: without this, maxLifetime: "" would
-// be no maximum, trustedRoot: "" the public-good root, and kinds: [] the default.
-// The policy itself may be empty; it then names nobody.
+// checkSaid rejects empty values. Otherwise maxLifetime: "" would set no maximum, trustedRoot: ""
+// would be the public-good root, and kinds: [] the default. The policy itself may be empty; then it
+// has no authority.
 func checkSaid(doc *exception.Document, path exception.Path) error {
 	value, _ := doc.Lookup(path...)
 	tree, ok := value.(map[string]any)
@@ -128,9 +127,9 @@ func relative(dir string, path *string) {
 	}
 }
 
-// Load makes the policy that a configuration describes, with the trusted root,
-// the keys and the certificate authorities that it names. What it names is read
-// here and nowhere else.
+// Load makes the policy of a configuration. It reads the trusted root, the keys and the certificate
+// authorities that the configuration names, of at most 4 MiB each. No other function reads these
+// files, except [LoadRoot].
 func Load(c Config) (*Policy, error) {
 	c.Authorities = slices.Clone(c.Authorities)
 	for i := range c.Authorities {
@@ -150,7 +149,7 @@ func Load(c Config) (*Policy, error) {
 	return New(c, root)
 }
 
-// readInto replaces a path by what the file holds.
+// readInto replaces a path by the content of the file.
 func readInto(text, path *string, what string) error {
 	if *path == "" {
 		return nil
@@ -163,7 +162,7 @@ func readInto(text, path *string, what string) error {
 		return fmt.Errorf("read %s: %w", what, err)
 	}
 	if len(raw) == 0 {
-		// Without it, the authority would be taken for a keyless one.
+		// An empty key would make the authority a keyless one.
 		return fmt.Errorf("%s: %s is empty", what, *path)
 	}
 	*text, *path = string(raw), ""

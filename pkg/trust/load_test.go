@@ -59,8 +59,8 @@ trust:
 	}
 }
 
-// TestReadRefuses: a word that a policy does not know is told with its place,
-// for it might have been meant to forbid something.
+// TestReadRefuses: the error for an unknown key has its position. Its author may have wanted to
+// forbid something.
 func TestReadRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, text, at string }{
 		{"a word nobody knows", "trust:\n  treshold: 2\n", ".polex.yaml:2:3"},
@@ -106,8 +106,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// TestReadTrustPolicy: a file of its own says what it is, and nothing but a
-// trust policy.
+// TestReadTrustPolicy: a separate file states its kind, and has only a trust policy.
 func TestReadTrustPolicy(t *testing.T) {
 	const header = "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\n"
 	got, err := trust.Read(configuration(t, header+"threshold: 2\nauthorities:\n  - {name: ci, keyFile: ci.pub}\n  - {name: acme, certificateAuthorityFile: ca.pem}\n"), "/srv")

@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// names are names and patterns; "*" alone is everything. Nil sets no limit.
+// names are names and patterns; "*" alone matches everything. Nil sets no limit.
 type names = wildcard.Names
 
 var (
@@ -19,8 +19,8 @@ var (
 
 var errNothing = errors.New("an empty list allows nothing: remove it, or list values")
 
-// newNames checks a list. Nil is none; an empty one is an error, and so is a name
-// that nothing has.
+// newNames checks a list. Nil stays nil. An empty list is an error, and so is a name that can never
+// match.
 func newNames(what string, list names, form *regexp.Regexp) (names, error) {
 	if list == nil {
 		return nil, nil
@@ -35,7 +35,7 @@ func newNames(what string, list names, form *regexp.Regexp) (names, error) {
 	return slices.Clone(list), nil
 }
 
-// newKindsIn checks a list of kinds that is never left to a default.
+// newKindsIn checks a list of kinds without a default.
 func newKindsIn(list []string) (*Kinds, error) {
 	if _, err := newNames("kinds", list, kindForm); err != nil || list == nil {
 		return nil, err

@@ -11,10 +11,8 @@ import (
 
 const maxPattern = 1024 // characters
 
-// patternSubject makes a subject of a regular expression. It is anchored at
-// both ends, whatever its author wrote, and has to say literally where its
-// subjects live: a pattern that does not is one that somebody at another host can
-// fit.
+// patternSubject makes a subject of a regular expression, and anchors it at both ends. The host or
+// domain must be literal: otherwise somebody with an identity at another host could match.
 func patternSubject(expression string) (*subject, error) {
 	if len(expression) > maxPattern {
 		return nil, fmt.Errorf("subjectRegexp is longer than %d characters", maxPattern)
@@ -23,8 +21,8 @@ func patternSubject(expression string) (*subject, error) {
 		return nil, err
 	}
 	dotted := literalDots(expression)
-	// On its own first: the parenthesis must close where it was opened, and
-	// "a)|(b" would compile within others and mean something else.
+	// Parse it without the group first: "a)|(b" would compile inside the group, and mean something
+	// else.
 	tree, err := syntax.Parse(dotted, syntax.Perl)
 	if err != nil {
 		return nil, fmt.Errorf("subjectRegexp: %w", err)
@@ -53,15 +51,14 @@ var (
 	literalDomain = regexp.MustCompile(`@[A-Za-z0-9._-]+$`)
 )
 
-// literalEdge returns the text that everything which a pattern takes begins
-// with, or ends with; whole says that there is nothing else. It can be shorter
-// than it could be, and then the pattern is refused. Anchors only narrow a
-// pattern, so that they are passed over.
+// literalEdge returns the literal text with which every match begins, or ends if end is set. whole
+// reports whether that is the complete match. The text can be shorter than possible; then the
+// pattern is rejected. Anchors only narrow a pattern, so they count as empty.
 func literalEdge(re *syntax.Regexp, end bool) (text string, whole bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
 		if re.Flags&syntax.FoldCase != 0 {
-			return "", false // (?i): other letters than these as well
+			return "", false // (?i) also matches other letters
 		}
 		return string(re.Rune), true
 	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText:
@@ -103,7 +100,7 @@ func literalEdge(re *syntax.Regexp, end bool) (text string, whole bool) {
 	}
 }
 
-// common returns what two texts both begin with, or both end with.
+// common returns the common beginning of two texts, or their common end.
 func common(a, b string, end bool) string {
 	n := 0
 	for n < len(a) && n < len(b) {
@@ -119,15 +116,15 @@ func common(a, b string, end bool) string {
 }
 
 var (
-	// A host, up to the slash behind it, and a domain, at the end of the pattern
-	// or of one of its branches: names alone, so that no operator is touched.
+	// A host with the slash behind it, and a domain at the end of the pattern or of a branch. Both
+	// contain literal names only, so no operator is changed.
 	hostInPattern   = regexp.MustCompile(`[a-z][a-z0-9+.-]*\\?:(?:\\?/){2}(?:[A-Za-z0-9:_-]|\\?\.|\\-)+\\?/`)
 	domainInPattern = regexp.MustCompile(`@(?:[A-Za-z0-9_-]|\\?\.|\\-)+(?:\)*(?:\$|\\z|\||$))`)
 	dot             = regexp.MustCompile(`\\?\.`)
 )
 
-// literalDots makes the dots of hosts and domains mean dots. People write
-// https://github.com/acme/.* and do not mean githubXcom.
+// literalDots escapes the dots of hosts and domains. In https://github.com/acme/.* the author does
+// not want to match githubXcom.
 func literalDots(expression string) string {
 	place := domainInPattern
 	if speaksOfAddress(expression) {
@@ -136,8 +133,7 @@ func literalDots(expression string) string {
 	return place.ReplaceAllStringFunc(expression, func(part string) string { return dot.ReplaceAllLiteralString(part, `\.`) })
 }
 
-// speaksOfAddress reports whether a pattern means addresses: many people escape
-// the slashes.
+// speaksOfAddress reports whether a pattern is for URIs. Many people escape the slashes.
 func speaksOfAddress(expression string) bool {
 	return strings.Contains(strings.ReplaceAll(expression, `\`, ""), "://")
 }

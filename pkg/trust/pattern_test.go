@@ -7,7 +7,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// madeFrom makes the one authority of a policy with a pattern.
+// madeFrom makes the only authority of a policy with a pattern.
 func madeFrom(r *trust.Root, expression string) (*trust.Authority, error) {
 	p, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Name: "a", Issuer: issuer, SubjectRegexp: expression}}}, r)
 	if err != nil {
@@ -16,7 +16,7 @@ func madeFrom(r *trust.Root, expression string) (*trust.Authority, error) {
 	return p.Authorities()[0], nil
 }
 
-// taken reports which type of subject an authority takes a name as, if any.
+// taken returns the type of subject for which an authority matches a name, or "".
 func taken(a *trust.Authority, name string) string {
 	for _, kind := range []string{"uri", "email"} {
 		if is, _ := a.Matches(trust.Identity{Issuer: issuer, Subject: name, Type: kind}); is {
@@ -26,8 +26,8 @@ func taken(a *trust.Authority, name string) string {
 	return ""
 }
 
-// TestPatternsThatStand: a pattern that says where its subjects live is taken at
-// its word, except that dots of hosts and domains are dots.
+// TestPatternsThatStand: a pattern with a literal host or domain is valid. Only dots in hosts and
+// domains change their meaning.
 func TestPatternsThatStand(t *testing.T) {
 	const acme = "https://github.com/acme/"
 	r := root(t)
@@ -67,8 +67,7 @@ func TestPatternsThatStand(t *testing.T) {
 	}
 }
 
-// TestPatternsThatFloat: what does not say where its subjects live is refused,
-// and the error says how to write it.
+// TestPatternsThatFloat: a pattern without a literal host or domain is rejected, with advice.
 func TestPatternsThatFloat(t *testing.T) {
 	r := root(t)
 	for _, expression := range []string{
@@ -103,7 +102,7 @@ func TestPatternsThatFloat(t *testing.T) {
 	}
 }
 
-// TestSubjects: a subject is one that a certificate can hold.
+// TestSubjects: a subject must be one that a certificate can have.
 func TestSubjects(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"https://github.com/acme/a/.github/workflows/s.yaml@refs/heads/main": true, "spiffe://acme.example/ns/a": true, "anna@acme.example": true,
@@ -118,8 +117,7 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// FuzzSubjectRegexp: whatever is accepted takes nobody at another host or of
-// another domain.
+// FuzzSubjectRegexp: a valid pattern never matches an identity of another host or domain.
 func FuzzSubjectRegexp(f *testing.F) {
 	f.Add(`https://github.com/acme/.*`, "https://github.com/acme/a")
 	f.Add(`^(anna|ben)@acme.example$`, "ben@acme.example")

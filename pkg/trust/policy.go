@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Policy is a trust policy that was checked. It does not change.
+// Policy is a checked trust policy. It does not change.
 type Policy struct {
 	root        *Root
 	authorities []*Authority
@@ -24,11 +24,11 @@ type Policy struct {
 	allowed     AllowedMetadata
 }
 
-// ErrNoAuthority is returned for a policy that names nobody: that is never
-// taken to mean anybody.
+// ErrNoAuthority is the error for a policy without authorities. Such a policy never accepts
+// everybody.
 var ErrNoAuthority = errors.New("the trust policy names no authority")
 
-// New checks a policy. The files that it names are not read: [Load] does that.
+// New checks a policy. It does not read the files that the policy names; [Load] does.
 func New(c Config, root *Root) (*Policy, error) {
 	if root == nil {
 		return nil, errors.New("the trust policy has no trusted root")
@@ -91,8 +91,8 @@ func (p *Policy) setAuthorities(configs []AuthorityConfig) error {
 	return nil
 }
 
-// usable refuses an authority whose signatures could never count: the root
-// would not witness them, or its limits leave nothing.
+// usable returns an error for an authority that could never count: the root cannot prove the time
+// of its signatures, or its limits allow no document.
 func (p *Policy) usable(a *Authority) error {
 	witnesses := p.root.Logs() || p.root.Timestamps()
 	switch {
@@ -111,8 +111,8 @@ func (p *Policy) usable(a *Authority) error {
 	return a.limits.check(p.kinds)
 }
 
-// shareAuthority makes authorities of one chain share it, and refuses a chain
-// whose certificates could be taken for those of another, or for Fulcio's.
+// shareAuthority lets authorities with the same chain share one certificate authority. It returns
+// an error if certificates of the chain could also belong to another chain or to Fulcio.
 func (p *Policy) shareAuthority(a *Authority) error {
 	if a.authority == nil {
 		return nil
@@ -132,7 +132,7 @@ func (p *Policy) shareAuthority(a *Authority) error {
 	return nil
 }
 
-// checkThresholds refuses what no seal could meet.
+// checkThresholds rejects thresholds that no document can meet.
 func (p *Policy) checkThresholds(configured int) error {
 	need := 0
 	for _, g := range p.groups {
@@ -152,20 +152,20 @@ func (p *Policy) checkThresholds(configured int) error {
 // Root returns the trusted root.
 func (p *Policy) Root() *Root { return p.root }
 
-// Authorities returns whose signatures count, in the order of the policy.
+// Authorities returns the trusted signers, in the order of the policy.
 func (p *Policy) Authorities() []*Authority { return p.authorities }
 
-// Threshold returns how many distinct authorities have to sign, at least 1.
+// Threshold returns the number of distinct authorities that must sign, at least 1.
 func (p *Policy) Threshold() int { return p.threshold }
 
-// Groups returns the groups, each of which has to be met besides the threshold.
+// Groups returns the groups. Every group and the threshold must be met.
 func (p *Policy) Groups() []Group { return p.groups }
 
-// AllowsKind reports whether the policy speaks of a kind.
+// AllowsKind reports whether the policy accepts a kind.
 func (p *Policy) AllowsKind(gk exception.GroupKind) bool { return p.kinds.Allow(gk) }
 
-// Terms are what the expiry of an exception is read by.
+// Terms returns the settings for reading the expiry of an exception.
 func (p *Policy) Terms() lifetime.Terms { return p.terms }
 
-// AllowsUnbounded reports whether an exception may do without an expiry.
+// AllowsUnbounded reports whether the policy accepts exceptions without an expiry.
 func (p *Policy) AllowsUnbounded() bool { return p.unbounded }

@@ -19,7 +19,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 )
 
-// root is the public-good root without some of its parts.
+// root returns the public-good root without some parts.
 func root(t testing.TB, without ...string) *trust.Root {
 	t.Helper()
 	var tree map[string]any
@@ -62,8 +62,7 @@ func policy() trust.Config {
 	return trust.Config{Authorities: []trust.AuthorityConfig{{Name: "merge", Issuer: issuer, Subject: subject}}}
 }
 
-// TestNewRefuses: what would take in anybody, or nobody, is an error when the
-// policy is made.
+// TestNewRefuses: a policy that accepts everybody or nobody is an error when it is made.
 func TestNewRefuses(t *testing.T) {
 	key := keyPEM(t, elliptic.P256())
 	first := func(bend func(*trust.AuthorityConfig)) func(*trust.Config) {
@@ -81,7 +80,7 @@ func TestNewRefuses(t *testing.T) {
 		name    string
 		bend    func(*trust.Config)
 		without []string // parts of the root
-		want    string   // in the error; "" is success
+		want    string   // in the error; "" for success
 	}{
 		{name: "control", bend: func(*trust.Config) {}},
 		{name: "nobody", bend: func(c *trust.Config) { c.Authorities = nil }, want: "names no authority"},
@@ -212,7 +211,7 @@ func TestPolicy(t *testing.T) {
 	config.MaxLifetime = "90d"
 	config.Revoked = []trust.RevocationConfig{
 		{Authority: "merge", SignedBefore: "2026-02-01T00:00:00Z"},
-		{Authority: "merge", SignedBefore: "2026-01-01T00:00:00Z"}, // the later of the two counts
+		{Authority: "merge", SignedBefore: "2026-01-01T00:00:00Z"}, // the later one counts
 	}
 	p, err := trust.New(config, root(t))
 	if err != nil {

@@ -9,11 +9,10 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// maxApprovals is how many approvals can be asked of a renewal.
+// maxApprovals is the maximum of requireApprovals.
 const maxApprovals = 100
 
-// renewalLimits are what an authority may sign of exceptions that say that they renew
-// another; what is zero is no limit.
+// renewalLimits restrict the renewals of an authority; zero sets no limit.
 type renewalLimits struct {
 	forbid      bool
 	most        int
@@ -45,14 +44,14 @@ func newRenewalLimits(c *RenewalLimitsConfig) (*renewalLimits, error) {
 	return l, nil
 }
 
-// taken is what a document says of an exception that it renews, and who approved it.
+// taken is the renewal that a document states, and its number of approvals.
 type taken struct {
 	renewal   exception.Renewal
-	unread    error // why that cannot be read
+	unread    error // the error if it is unreadable
 	approvals int
 }
 
-// renews reports whether the document says that it renews another.
+// renews reports whether the document states that it renews another.
 func (t taken) renews() bool { return t.unread != nil || t.renewal.Number > 0 }
 
 func takenBy(doc *exception.Document, said *exception.Exception) (t taken) {
@@ -62,8 +61,8 @@ func takenBy(doc *exception.Document, said *exception.Exception) (t taken) {
 	return t
 }
 
-// beyondRenewals says which of these limits a renewal breaks, and by what; it is ""
-// for one that breaks none, and for what renews nothing.
+// beyondRenewals names the first limit that a renewal exceeds and the found value, or returns "". A
+// document that renews nothing exceeds none.
 func (e *Scope) beyondRenewals(l *renewalLimits, signed time.Time) string {
 	t := e.taken
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// revoked is what a policy withdraws.
+// revoked holds the revocations of a policy.
 type revoked struct {
 	messages     map[string]bool      // by digest
 	certificates map[string]bool      // by fingerprint
@@ -63,18 +63,17 @@ func revokeDigest(list map[string]bool, text string) error {
 
 func fingerprint(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
 
-// MessageRevoked reports whether the signed message was withdrawn.
+// MessageRevoked reports whether the policy revokes the signed message.
 func (p *Policy) MessageRevoked(message []byte) bool {
 	sum := sha256.Sum256(message)
 	return p.revoked.messages[fingerprint(sum[:])]
 }
 
-// CertificateRevoked reports whether a certificate was withdrawn, by its
-// fingerprint: "sha256:" and the digest of its DER in lower case.
+// CertificateRevoked reports whether the policy revokes a certificate. The fingerprint is "sha256:"
+// and the digest of its DER in lower-case hexadecimal.
 func (p *Policy) CertificateRevoked(fingerprint string) bool {
 	return p.revoked.certificates[fingerprint]
 }
 
-// RevokedBefore returns the time before which the authority's signatures are
-// withdrawn, zero for none.
+// RevokedBefore returns the time before which the authority's signatures are revoked, or zero.
 func (p *Policy) RevokedBefore(authority string) time.Time { return p.revoked.before[authority] }

@@ -12,14 +12,14 @@ import (
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 )
 
-// Root is a trusted root: whose certificates, log entries and timestamps count.
+// Root is a trusted root: the accepted certificate authorities, logs and timestamp authorities.
 type Root struct {
 	source   string
 	digest   [sha256.Size]byte // of its JSON
 	material *sgroot.TrustedRoot
 }
 
-// LoadRoot reads a trusted_root.json; an empty path means [PublicGoodRoot].
+// LoadRoot reads a trusted_root.json of at most 4 MiB; an empty path means [PublicGoodRoot].
 func LoadRoot(path string) (*Root, error) {
 	if path == "" {
 		return PublicGoodRoot()
@@ -31,15 +31,14 @@ func LoadRoot(path string) (*Root, error) {
 	return ParseRoot(raw, path)
 }
 
-// PublicGoodRoot returns the root of the public-good Sigstore that is embedded
-// in the binary, as of [publicgood.Date].
+// PublicGoodRoot returns the embedded root of the public-good Sigstore, as of [publicgood.Date].
 func PublicGoodRoot() (*Root, error) {
 	return ParseRoot(publicgood.TrustedRootJSON(), "the public-good root of "+publicgood.Date)
 }
 
-// ParseRoot reads the JSON of a Sigstore trusted root (TrustedRoot of
-// sigstore/protobuf-specs). source names it in messages. A root without any
-// certificate authority and any log is an error.
+// ParseRoot reads the JSON of a Sigstore trusted root (TrustedRoot of sigstore/protobuf-specs).
+// source is its name in messages. A root with neither a certificate authority nor a log is an
+// error.
 func ParseRoot(raw []byte, source string) (*Root, error) {
 	material, err := sgroot.NewTrustedRootFromJSON(raw)
 	if err != nil {
@@ -52,27 +51,25 @@ func ParseRoot(raw []byte, source string) (*Root, error) {
 	return r, nil
 }
 
-// Source names where the root came from.
+// Source returns the origin of the root, for messages.
 func (r *Root) Source() string { return r.source }
 
 // Same reports whether another root was read from the same bytes.
 func (r *Root) Same(other *Root) bool { return r.digest == other.digest }
 
-// Material returns the root in the form that sigstore-go verifies with.
+// Material returns the root in sigstore-go's form.
 func (r *Root) Material() sgroot.TrustedMaterial { return r.material }
 
-// Issues reports whether the root names a certificate authority.
+// Issues reports whether the root has a certificate authority.
 func (r *Root) Issues() bool { return len(r.material.FulcioCertificateAuthorities()) > 0 }
 
-// Logs reports whether the root names a transparency log: then every signature
-// needs an entry.
+// Logs reports whether the root has a transparency log. Then every signature needs an entry.
 func (r *Root) Logs() bool { return len(r.material.RekorLogs()) > 0 }
 
-// LogsCertificates reports whether the root names a certificate transparency
-// log: then every certificate needs an SCT.
+// LogsCertificates reports whether the root has a CT log. Then every certificate needs an SCT.
 func (r *Root) LogsCertificates() bool { return len(r.material.CTLogs()) > 0 }
 
-// Timestamps reports whether the root names a timestamp authority.
+// Timestamps reports whether the root has a timestamp authority.
 func (r *Root) Timestamps() bool { return len(r.material.TimestampingAuthorities()) > 0 }
 
 // Log is one transparency log of a trusted root.
@@ -81,8 +78,8 @@ type Log struct {
 	start, end time.Time
 }
 
-// Log returns the log that goes by the id, or nil. The id is the SHA-256 of the
-// log's key and, for an Ed25519 key of Rekor's version 2, of its name as well.
+// Log returns the log with the id, or nil. The id is the SHA-256 of the log's key. For an Ed25519
+// key of Rekor v2, it is the SHA-256 of the log's name and key.
 func (r *Root) Log(id []byte) *Log {
 	l := r.material.RekorLogs()[hex.EncodeToString(id)]
 	if l == nil {

@@ -42,8 +42,7 @@ func schema(t testing.TB) *jsonschema.Schema {
 	return compiled
 }
 
-// TestSchemaFields: the schema has the fields of the Go types, each explained,
-// and no others.
+// TestSchemaFields: the schema has exactly the fields of the Go types, each with a description.
 func TestSchemaFields(t *testing.T) {
 	raw, err := os.ReadFile(schemaFile)
 	if err != nil {
@@ -112,7 +111,7 @@ func TestSchemaFields(t *testing.T) {
 	}
 }
 
-// everything is a trust policy that says all that one can say.
+// everything is a trust policy with all fields.
 const everything = `apiVersion: polex.dev/v1alpha1
 kind: TrustPolicy
 trustedRoot: root.json
@@ -163,7 +162,7 @@ allowedMetadata:
   annotations: {meta.helm.sh/release-name: exceptions}
 `
 
-// beside writes what a policy can name into a folder.
+// beside writes the files that a policy can name into a folder.
 func beside(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -178,7 +177,7 @@ func beside(t testing.TB) string {
 	return dir
 }
 
-// load reads a trust policy as a command does.
+// load reads a trust policy like a command.
 func load(text, dir string) (*trust.Policy, *exception.Document, error) {
 	doc, err := exception.Parse([]byte(text), "policy.yaml")
 	if err != nil {
@@ -205,8 +204,8 @@ func validate(t testing.TB, s *jsonschema.Schema, doc *exception.Document) error
 	return s.Validate(value)
 }
 
-// TestSchemaExamples: what the schema refuses, loading refuses too, and what
-// loads passes the schema.
+// TestSchemaExamples: a policy that the schema rejects does not load, and one that loads passes the
+// schema.
 func TestSchemaExamples(t *testing.T) {
 	s, dir := schema(t), beside(t)
 	inline := "|\n      " + strings.ReplaceAll(strings.TrimSpace(keyPEM(t, elliptic.P256())), "\n", "\n      ") + "\n"

@@ -12,19 +12,18 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Scope is what a document covers, read once: what limits and lifetimes are
-// held against.
+// Scope has the properties of a document that limits and lifetimes depend on.
 type Scope struct {
 	kind      exception.GroupKind
 	namespace string
-	reach     *kyverno.Exception // what it says of its resources; nil for another kind
+	reach     *kyverno.Exception // its policies and resources; nil for another kind
 	expiresAt time.Time
-	signedAt  time.Time // as the message states it
-	unread    error     // why its times cannot be read
-	taken     taken     // what it says of an exception that it renews
+	signedAt  time.Time // stated in the message
+	unread    error     // the error if its times are unreadable
+	taken     taken     // the renewal that it states
 }
 
-// ScopeOf reads a document of any kind.
+// ScopeOf reads the scope of a document of any kind.
 func (p *Policy) ScopeOf(doc *exception.Document) Scope {
 	e := Scope{kind: doc.GroupKind(), namespace: doc.Text("metadata", "namespace")}
 	if life, err := lifetime.Of(doc, p.terms); err != nil {
@@ -41,7 +40,7 @@ func (p *Policy) ScopeOf(doc *exception.Document) Scope {
 	return e
 }
 
-// beyondPolicies says which policy of an exception is not one of these, or "".
+// beyondPolicies names a policy of an exception that is not in the list, or returns "".
 func (e *Scope) beyondPolicies(allowed names) string {
 	switch {
 	case !e.kind.IsException():
@@ -57,7 +56,7 @@ func (e *Scope) beyondPolicies(allowed names) string {
 	return e.misread()
 }
 
-// beyondPolicy says which policy that a reference reaches is not one of these, or "".
+// beyondPolicy names a policy that a reference reaches and that is not in the list, or returns "".
 func beyondPolicy(ref kyverno.Ref, allowed names) string {
 	name := ref.Name.Text
 	inAnyNamespace := func(pattern string) bool {
@@ -75,8 +74,7 @@ func beyondPolicy(ref kyverno.Ref, allowed names) string {
 	return fmt.Sprintf("it is from %q", name)
 }
 
-// beyondExempted says which filter of an exception goes beyond these namespaces,
-// or "".
+// beyondExempted names a filter of an exception that reaches other namespaces, or returns "".
 func (e *Scope) beyondExempted(allowed names) string {
 	if e.reach == nil {
 		return fmt.Sprintf("a %s exempts nothing", e.kind)
@@ -101,8 +99,8 @@ func (e *Scope) beyondExempted(allowed names) string {
 	return e.misread()
 }
 
-// misread says which value of an exception has another type than its field, or "". Nobody
-// knows what such an exception covers.
+// misread names a value that has another type than its field, or returns "". The reach of such an
+// exception is unknown.
 func (e *Scope) misread() string {
 	if len(e.reach.Unread) == 0 {
 		return ""
@@ -111,8 +109,8 @@ func (e *Scope) misread() string {
 	return fmt.Sprintf("%s is %s, expected %s", u.Path, u.Found, u.Expected)
 }
 
-// isFrom reports whether an exception is from one of these policies, or may be:
-// what is a pattern, or cannot be read, may.
+// isFrom reports whether an exception names one of these policies, or may do so: a pattern or an
+// unreadable reference may.
 func (e *Scope) isFrom(spoken names) bool {
 	if !e.kind.IsException() {
 		return false
@@ -131,6 +129,6 @@ func (e *Scope) isFrom(spoken names) bool {
 	return len(e.reach.Refs) == 0 || e.misread() != ""
 }
 
-// standsIn reports whether a document stands in one of these namespaces, or may:
-// one that says none is applied wherever somebody chooses.
+// standsIn reports whether a document is in one of these namespaces, or may be. A document without
+// a namespace can be applied to any.
 func (e *Scope) standsIn(spoken names) bool { return e.namespace == "" || spoken.Include(e.namespace) }

@@ -22,14 +22,14 @@ const (
 // Service is a certificate authority, a log or a timestamp authority of a trusted root.
 type Service struct {
 	Kind string
-	URL  string // as the root has it; it may be ""
-	// ID tells it from others of its kind: a log's id, or the SHA-256 of an
+	URL  string // as in the trusted root; can be ""
+	// ID identifies the service among those of its kind: a log's id, or the SHA-256 of an
 	// authority's certificates, in hexadecimal.
 	ID          string
-	From, Until time.Time // zero for always and for good
+	From, Until time.Time // the validity; zero sets no limit
 }
 
-// Services returns the services of the root, sorted by kind, beginning and address.
+// Services returns the services of the root, sorted by kind, start of validity and URL.
 func (r *Root) Services() []Service {
 	var held []Service
 	for _, ca := range r.material.FulcioCertificateAuthorities() {

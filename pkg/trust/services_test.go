@@ -6,7 +6,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// TestHoldings: everybody whom the public-good root vouches for is there, once and in order.
+// TestHoldings: every service of the public-good root is listed once and in order.
 func TestHoldings(t *testing.T) {
 	root, err := trust.PublicGoodRoot()
 	if err != nil {

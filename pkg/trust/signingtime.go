@@ -2,20 +2,19 @@ package trust
 
 import "time"
 
-// MaxBindingValidity is the longest that a certificate may be valid for its signature
-// to bind the time of signing. Anybody can have an old signature logged and time-stamped
-// again, and leave the older evidence out. A certificate bounds by how much that can
-// move the time, for what witnesses it has to lie within its validity: a Fulcio
-// certificate is valid for ten minutes, and those of many private certificate
-// authorities for a day.
+// MaxBindingValidity is the maximum validity of a certificate that binds the signing time. Anybody
+// can get a new log entry or timestamp for an old signature, and remove the older evidence. But the
+// witnessed time must lie within the certificate's validity, so a short validity limits the change.
+// A Fulcio certificate is valid for ten minutes, those of many private certificate authorities for
+// a day.
 const MaxBindingValidity = 24 * time.Hour
 
-// BindsTime reports whether evidence for a certificate's signatures cannot be made
-// long after the signing, by the times between which it is valid.
+// BindsTime reports whether a certificate with this validity binds the signing time, see
+// [MaxBindingValidity].
 func BindsTime(notBefore, notAfter time.Time) bool {
 	return notAfter.Sub(notBefore) <= MaxBindingValidity
 }
 
-// SignedAt returns when the message says that it was signed, which is the word of
-// each of its signers, and zero where it does not say it or its times cannot be read.
+// SignedAt returns the signing time that the message states, as confirmed by each of its signers.
+// It is zero if the message states none or its times are unreadable.
 func (e *Scope) SignedAt() time.Time { return e.signedAt }

@@ -8,21 +8,21 @@ import (
 	"unicode"
 )
 
-// The types of subject alternative name that an authority can have: workflows
-// have addresses, people have mailboxes.
+// The types of subject alternative name that an authority can have: a URI for a workflow, a mail
+// address for a person.
 const (
 	typeURI   = "uri"
 	typeEmail = "email"
 )
 
-// subject says whom an authority's certificates name.
+// subject matches the names in an authority's certificates.
 type subject struct {
 	exact   string
 	pattern *regexp.Regexp // instead of exact
 	kind    string
 }
 
-// mismatch says why an identity's subject is another, or "".
+// matches compares an identity's subject. If it differs, why states the difference.
 func (s *subject) matches(id Identity) (is bool, why string) {
 	switch {
 	case s.pattern == nil && id.Subject != s.exact:
@@ -69,7 +69,7 @@ func exactSubject(text string) (*subject, error) {
 	}
 }
 
-// checkText refuses what no name holds and nobody sees.
+// checkText rejects white space and invisible characters, which names do not contain.
 func checkText(what, text string) error {
 	for _, r := range text {
 		if unicode.IsSpace(r) || !unicode.IsGraphic(r) {

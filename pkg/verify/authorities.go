@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// enough checks that enough distinct authorities signed, whatever their limits.
+// enough checks that enough distinct authorities signed, without regard to their limits.
 func (v *Verifier) enough(signatures []Signature) error {
 	signers := signersOf(signatures)
 	by := make([][]*trust.Authority, len(signers))
@@ -27,12 +27,11 @@ func (v *Verifier) enough(signatures []Signature) error {
 	return nil
 }
 
-// count checks that enough distinct authorities signed, each within its limits. A
-// signature counts for one authority at most, and one signer counts once however
-// often it signed.
+// count checks that enough distinct authorities signed, each within its limits. A signature counts
+// for one authority at most. A signer counts once, also with several signatures.
 func (v *Verifier) count(scope trust.Scope, signatures []Signature) error {
 	signers := signersOf(signatures)
-	within := make([][]*trust.Authority, len(signers)) // those that each signer may stand for
+	within := make([][]*trust.Authority, len(signers)) // the possible authorities, by signer
 	var broken []string
 	for i, signer := range signers {
 		for _, s := range signer {
@@ -62,8 +61,7 @@ func (v *Verifier) count(scope trust.Scope, signatures []Signature) error {
 	return nil
 }
 
-// tooFew says why the authorities are not enough: no signer is trusted, or some are
-// and they are not enough.
+// tooFew returns the rejection: either no signer is trusted, or the trusted signers are too few.
 func (v *Verifier) tooFew(signatures []Signature, by [][]*trust.Authority, lacking string) error {
 	if slices.ContainsFunc(by, func(may []*trust.Authority) bool { return len(may) > 0 }) {
 		return reject(ReasonTooFewAuthorities, "%s", lacking)
@@ -71,8 +69,8 @@ func (v *Verifier) tooFew(signatures []Signature, by [][]*trust.Authority, lacki
 	return reject(ReasonWrongIdentity, "signer is not trusted: %s", v.mismatches(signatures))
 }
 
-// signersOf puts the signatures of each signer together: those of one identity, and those
-// by one key, whatever certificates there are for it.
+// signersOf groups the signatures by signer. Two signatures have the same signer if they have the
+// same identity or the same key, even under different certificates.
 func signersOf(signatures []Signature) [][]*Signature {
 	var signers [][]*Signature
 	for i := range signatures {
@@ -93,7 +91,7 @@ func signersOf(signatures []Signature) [][]*Signature {
 	return signers
 }
 
-// isBy reports whether the signature is an authority's, whatever its limits.
+// isBy reports whether an authority made the signature, without regard to its limits.
 func (s *Signature) isBy(a *trust.Authority) bool {
 	if s.key != nil {
 		return s.key.SameKey(a) && (!s.unlogged || a.WithoutLog())
@@ -120,7 +118,7 @@ func (v *Verifier) mismatches(signatures []Signature) string {
 	return several(said)
 }
 
-// several lists the first of what is said, and nothing twice.
+// several joins the first few texts and omits duplicates.
 func several(said []string) string {
 	var list []string
 	for _, one := range said {

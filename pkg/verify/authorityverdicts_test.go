@@ -25,7 +25,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// withoutEvidence seals with a set and leaves its bundles out.
+// withoutEvidence signs with a set and omits its bundles.
 func withoutEvidence(s set) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		doc := parse(t, w.until(week))
@@ -39,12 +39,12 @@ func withoutEvidence(s set) maker {
 	}
 }
 
-// person is a set by somebody at the sandbox's issuer.
+// person is a set of a person at the sandbox's issuer.
 func person(mailbox string) set {
 	return set{fulcio: func(f *sandbox.Forgery) { f.Template.URIs, f.Template.EmailAddresses = nil, []string{mailbox} }}
 }
 
-// authorityVerdicts are about who and how many, and about keys.
+// authorityVerdicts are about signers, their number, and keys.
 func authorityVerdicts(w *world) []verdict {
 	const anna, ben = "anna@acme.example", "ben@acme.example"
 	two := func(c *trust.Config) {
@@ -54,7 +54,7 @@ func authorityVerdicts(w *world) []verdict {
 			{Name: "ben", Issuer: w.IssuerURL, Subject: ben},
 		}
 	}
-	// Both authorities take in anybody of acme: the second has to be another.
+	// Both authorities match everybody of acme: the second signer must be another one.
 	twoOfAcme := func(c *trust.Config) {
 		two(c)
 		c.Authorities[0].Subject, c.Authorities[0].SubjectRegexp = "", `\w+@acme\.example`
@@ -120,7 +120,7 @@ func authorityVerdicts(w *world) []verdict {
 		{name: "a key where an identity is asked for", want: verify.ReasonUnknownKey, doc: forged(set{keyed: true})},
 		{name: "an identity where a key is asked for", want: verify.ReasonWrongIdentity, doc: honest, policy: keyed(false)},
 		{name: "the entry is about another key", want: verify.ReasonLogEntryMismatch, doc: entryOfAnotherKey(key), policy: keyed(false)},
-		{name: "a key and a bundle with a chain", want: verify.ReasonMalformedSeal, policy: keyed(false), doc: forged(set{key: key, keyed: true, onlyV03: true, v03: func(b *protobundle.Bundle) {
+		{name: "a key and a bundle with a chain", want: verify.ReasonMalformedSignature, policy: keyed(false), doc: forged(set{key: key, keyed: true, onlyV03: true, v03: func(b *protobundle.Bundle) {
 			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{}}
 		}})},
 		{name: "a key and an identity", doc: stated(0, set{}, set{key: key, keyed: true}), policy: keyAndMerge},
@@ -179,7 +179,7 @@ func entryOfAnotherKey(key *ecdsa.PrivateKey) maker {
 	}
 }
 
-// TestWhoSigned: a result names every signature, and whom it counts for.
+// TestWhoSigned: a result has every signature, and the authority that it counts for.
 func TestWhoSigned(t *testing.T) {
 	w := inWorld(t)
 	stranger := set{fulcio: func(f *sandbox.Forgery) { f.Template.URIs[0].Host = "stranger.invalid" }}
@@ -205,7 +205,7 @@ func TestWhoSigned(t *testing.T) {
 	}
 }
 
-// TestIdentityOf reads what a certificate says of whom it names.
+// TestIdentityOf reads the identity in a certificate.
 func TestIdentityOf(t *testing.T) {
 	w := inWorld(t)
 	key := newKey(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// BenchmarkCompare is what holding object against message takes. What verifying
-// takes as a whole stands beside others in test/interop.
+// BenchmarkCompare measures the comparison of object and message. test/interop compares the whole
+// verification with other programs.
 func BenchmarkCompare(b *testing.B) {
 	w := inWorld(b)
 	message := parse(b, string(readSeal(b, w.honest).Message))
@@ -32,9 +32,9 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-// BenchmarkVerifyTwoSigners opens the two signatures of 2022, under the public-good
-// root, with certificates that it never saw; BenchmarkBareVerifyTwoSigners is what
-// sigstore-go alone takes for them.
+// BenchmarkVerifyTwoSigners verifies the two signatures of 2022 with the public-good root, and
+// without remembered certificates. BenchmarkBareVerifyTwoSigners does the same with sigstore-go
+// alone.
 func BenchmarkVerifyTwoSigners(b *testing.B) {
 	source := peerSample(b).Source()
 	b.ReportAllocs()
@@ -63,8 +63,8 @@ func BenchmarkBareVerifyTwoSigners(b *testing.B) {
 	bareVerify(b, root, twoSigners().Authorities, s.Message, bundles)
 }
 
-// bareVerify verifies bundles from their bytes with sigstore-go and nothing else,
-// each by any of the identities.
+// bareVerify verifies bundles from their bytes with sigstore-go only, each with any of the
+// identities.
 func bareVerify(b *testing.B, root *trust.Root, who []trust.AuthorityConfig, message []byte, bundles [][]byte) {
 	b.Helper()
 	v, err := sgverify.NewVerifier(root.Material(), sgverify.WithTransparencyLog(1), sgverify.WithObserverTimestamps(1), sgverify.WithSignedCertificateTimestamps(1))
@@ -97,8 +97,7 @@ func bareVerify(b *testing.B, root *trust.Root, who []trust.AuthorityConfig, mes
 	}
 }
 
-// liftByHand makes a Sigstore bundle of cosign's form, independently of the code
-// under test.
+// liftByHand converts cosign's form into a Sigstore bundle, independently of the tested code.
 func liftByHand(t testing.TB, message []byte, sig seal.Signature) *protobundle.Bundle {
 	t.Helper()
 	body, err := base64.StdEncoding.DecodeString(sig.Bundle.Payload.Body)

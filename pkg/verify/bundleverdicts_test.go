@@ -14,12 +14,12 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// entry is the one log entry of a bundle.
+// entry returns the only log entry of a bundle.
 func entry(b *protobundle.Bundle) *protorekor.TransparencyLogEntry {
 	return b.VerificationMaterial.TlogEntries[0]
 }
 
-// bundleVerdicts are about the two forms of evidence, and about timestamps.
+// bundleVerdicts are about the two forms of the evidence, and about timestamps.
 func bundleVerdicts(w *world) []verdict {
 	withoutLog := func(root object) { delete(root, "tlogs") }
 	withoutEntry := func(b *protobundle.Bundle) { b.VerificationMaterial.TlogEntries = nil }
@@ -59,25 +59,25 @@ func bundleVerdicts(w *world) []verdict {
 		{name: "the promise is broken and the proof right", want: verify.ReasonUnprovenLogEntry, doc: v03(func(b *protobundle.Bundle) {
 			entry(b).InclusionPromise.SignedEntryTimestamp[10] ^= 1
 		})},
-		{name: "no proof", want: verify.ReasonMalformedSeal, doc: both(func(b *protobundle.Bundle) { entry(b).InclusionProof = nil })},
-		{name: "two log entries", want: verify.ReasonMalformedSeal, doc: both(func(b *protobundle.Bundle) {
+		{name: "no proof", want: verify.ReasonMalformedSignature, doc: both(func(b *protobundle.Bundle) { entry(b).InclusionProof = nil })},
+		{name: "two log entries", want: verify.ReasonMalformedSignature, doc: both(func(b *protobundle.Bundle) {
 			b.VerificationMaterial.TlogEntries = append(b.VerificationMaterial.TlogEntries, entry(b))
 		})},
 		{name: "no log entry", want: verify.ReasonNoLogEntry, doc: v03(withoutEntry)},
 		{name: "no log entry but a timestamp", want: verify.ReasonNoLogEntry, doc: forged(set{onlyV03: true, stamps: now, v03: withoutEntry})},
 		{name: "the entry goes by another kind", differs: sameKind, want: verify.ReasonLogEntryMismatch, doc: v03(func(b *protobundle.Bundle) { entry(b).KindVersion.Kind = "rekord" })},
 		{name: "the entry goes by another version", differs: sameKind, want: verify.ReasonLogEntryMismatch, doc: v03(func(b *protobundle.Bundle) { entry(b).KindVersion.Version = "0.0.2" })},
-		{name: "bundle of another version", want: verify.ReasonMalformedSeal, doc: v03(func(b *protobundle.Bundle) {
+		{name: "bundle of another version", want: verify.ReasonMalformedSignature, doc: v03(func(b *protobundle.Bundle) {
 			b.MediaType = "application/vnd.dev.sigstore.bundle+json;version=0.1"
 		})},
-		{name: "bundle of an envelope", want: verify.ReasonMalformedSeal, doc: v03(func(b *protobundle.Bundle) { b.Content = &protobundle.Bundle_DsseEnvelope{} })},
+		{name: "bundle of an envelope", want: verify.ReasonMalformedSignature, doc: v03(func(b *protobundle.Bundle) { b.Content = &protobundle.Bundle_DsseEnvelope{} })},
 		{name: "bundle with a chain", want: verify.ReasonEvidenceMismatch, doc: v03(func(b *protobundle.Bundle) {
 			leaf := b.VerificationMaterial.GetCertificate()
 			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{
 				X509CertificateChain: &protocommon.X509CertificateChain{Certificates: []*protocommon.X509Certificate{leaf}}}
 		})},
 
-		// The tree does not cover the time, so only the promise makes it count.
+		// The tree does not cover the time, so only the inclusion promise proves it.
 		{name: "a time that no promise covers", want: verify.ReasonNoWitnessedTime, doc: v03(func(b *protobundle.Bundle) { entry(b).InclusionPromise = nil })},
 		{name: "a stolen key, a late entry and a time of its own", want: verify.ReasonNoWitnessedTime, doc: forged(set{onlyV03: true,
 			fulcio: func(f *sandbox.Forgery) {
@@ -118,7 +118,7 @@ func make33(at time.Time) []time.Time {
 	return times
 }
 
-// strayStamp is a timestamp of something else.
+// strayStamp is a timestamp of other data.
 func strayStamp(w *world) *protobundle.TimestampVerificationData {
 	response, err := w.ForgeTimestamp([]byte("another signature"), w.now)
 	if err != nil {
@@ -127,7 +127,7 @@ func strayStamp(w *world) *protobundle.TimestampVerificationData {
 	return &protobundle.TimestampVerificationData{Rfc3161Timestamps: []*protocommon.RFC3161SignedTimestamp{{SignedTimestamp: response}}}
 }
 
-// TestCheckedEvidence holds what a result says was verified against what was.
+// TestCheckedEvidence compares the verified evidence in a result with the real evidence.
 func TestCheckedEvidence(t *testing.T) {
 	w := inWorld(t)
 	key := newKey(t)

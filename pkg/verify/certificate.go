@@ -13,14 +13,14 @@ import (
 
 var (
 	oidSubjectAltName = asn1.ObjectIdentifier{2, 5, 29, 17}
-	// sanTypes are the types of name that Fulcio gives (RFC 5280, 4.2.1.6).
+	// sanTypes are the types of name in certificates of Fulcio (RFC 5280, 4.2.1.6).
 	sanTypes = map[int]string{1: "email", 6: "uri"}
 )
 
-// IdentityOf reads whom one of Fulcio's certificates names: exactly one subject
-// alternative name, taken from its bytes and not from a reading that normalises
-// it, and exactly one issuer. The certificate's subject does not count. It does
-// not verify the certificate: that is [Verifier.Verify]'s.
+// IdentityOf returns the identity in a certificate of Fulcio. The certificate needs exactly one
+// subject alternative name and one issuer, else it returns an error. The name comes from the bytes
+// of the certificate, without normalisation. The certificate's subject does not count. IdentityOf
+// does not verify the certificate; [Verifier.Verify] does.
 func IdentityOf(cert *x509.Certificate) (trust.Identity, error) {
 	id, err := namedBy(cert)
 	if err != nil {
@@ -38,7 +38,7 @@ func IdentityOf(cert *x509.Certificate) (trust.Identity, error) {
 	return id, nil
 }
 
-// namedBy reads the one name of a certificate, whoever issued it.
+// namedBy returns the one name of a certificate of any issuer.
 func namedBy(cert *x509.Certificate) (trust.Identity, error) {
 	var id trust.Identity
 	seen := map[string]bool{}
@@ -80,8 +80,8 @@ func subjectOf(der []byte) (kind, subject string, err error) {
 	return kind, string(names[0].Bytes), nil
 }
 
-// issuerOf reads Fulcio's issuer extension, in its old form (raw) and its new
-// one (DER); where both are there, they have to agree.
+// issuerOf reads Fulcio's issuer extension in its old form (raw) and its new form (DER). If both
+// exist, they must be equal.
 func issuerOf(cert *x509.Certificate) (string, error) {
 	var issuers []string
 	for _, ext := range cert.Extensions {

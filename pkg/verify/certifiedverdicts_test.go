@@ -20,7 +20,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// certifiedVerdicts are about certificate authorities of somebody's own.
+// certifiedVerdicts are about private certificate authorities.
 func certifiedVerdicts(w *world) []verdict {
 	const anna, robot = "anna@acme.example", "https://builds.acme.example/exceptions"
 	acme, other := newOrganisation(w.now, nil), newOrganisation(w.now, nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// TestManyGoroutines uses one Verifier from 64 goroutines at once, on documents
-// that they share too. It is meant for go test -race.
+// TestManyGoroutines uses one Verifier from 64 goroutines, also for shared documents. Run it with
+// go test -race.
 func TestManyGoroutines(t *testing.T) {
 	w := inWorld(t)
 	key := newKey(t)

@@ -26,10 +26,10 @@ import (
 
 var forge = flag.Bool("forge", false, "forge the cases of the attack corpus that have no file")
 
-// mostAllocated is what judging a hostile document may allocate, in bytes.
+// mostAllocated is the maximum memory for verifying a hostile document, in bytes.
 const mostAllocated = 20 << 20
 
-// TestCorpus judges every file of the attack corpus.
+// TestCorpus verifies every file of the attack corpus.
 func TestCorpus(t *testing.T) {
 	if *forge {
 		if err := attacks.Write(corpusOf(t, inWorld(t))); err != nil {
@@ -61,7 +61,7 @@ func TestCorpus(t *testing.T) {
 	t.Logf("the slowest took %s: %s", slowest.Round(time.Microsecond), slow)
 }
 
-// judgeInput judges what a file holds, document by document.
+// judgeInput verifies the documents of a file one by one.
 func judgeInput(v *verify.Verifier, c *attacks.Case) []string {
 	var got []string
 	var met exception.Identities
@@ -94,8 +94,8 @@ func judgeInput(v *verify.Verifier, c *attacks.Case) []string {
 	}
 }
 
-// TestCorpusIsWhole holds the files against the tables that they are forged
-// from: neither has a case that the other lacks, and every reason has one.
+// TestCorpusIsWhole compares the files with the tables from which they are forged: both have the
+// same cases, and every reason has one.
 func TestCorpusIsWhole(t *testing.T) {
 	const fewest = 150
 	var files, tables []string
@@ -208,7 +208,7 @@ func (tc verdict) input(t *testing.T, w *world) (name string, text []byte) {
 		if text, err = exception.Canonical(doc.Object()); err != nil {
 			t.Fatal(err)
 		}
-		// YAML would make an integer of a whole float.
+		// YAML would convert a whole float into an integer.
 		if again, err := exception.Parse(text, "x"); err != nil || !reflect.DeepEqual(again.Object(), doc.Object()) {
 			return "exception.json", exactJSON(t, doc.Object())
 		}
@@ -219,7 +219,7 @@ func (tc verdict) input(t *testing.T, w *world) (name string, text []byte) {
 	return "exception.yaml", text
 }
 
-// exactJSON writes a whole float as one.
+// exactJSON keeps whole floats as floats.
 func exactJSON(t *testing.T, object map[string]any) []byte {
 	t.Helper()
 	const mark = "a whole float "
@@ -248,7 +248,7 @@ func marked(value any, mark string) any {
 	return value
 }
 
-// policyText writes a trust policy with nothing in it that it does not say.
+// policyText writes a trust policy without empty fields.
 func policyText(t *testing.T, config trust.Config) []byte {
 	t.Helper()
 	config.TrustedRoot = attacks.RootFile
@@ -267,7 +267,7 @@ func policyText(t *testing.T, config trust.Config) []byte {
 	return text
 }
 
-// said leaves out what is empty.
+// said removes empty values.
 func said(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -286,7 +286,7 @@ func said(value any) any {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// slug makes a file's name of a case's: its own, or cut and told apart.
+// slug returns the file name of a case: its own name, or a shortened one that stays unique.
 func slug(name string) string {
 	const most = 72
 	text := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(name), "-"), "-")

@@ -19,15 +19,15 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// detached is a document without a seal, a bundle beside it, and what has to
-// come of the two.
+// detached is a document without signature annotations, a bundle in a file, and the expected
+// result.
 type detached struct {
 	name    string
-	want    string // "" is acceptance
-	text    string // that is signed
+	want    string // "" for acceptance
+	text    string // the signed text
 	set     set
-	bundle  func(t *testing.T, raw []byte) []byte // instead of what signs the text
-	message string                                // that is verified, instead of the text
+	bundle  func(t *testing.T, raw []byte) []byte // instead of the real bundle of the text
+	message string                                // the verified text, if it is another one
 	policy  func(*trust.Config)
 	after   time.Duration
 }
@@ -83,33 +83,33 @@ func detachedVerdicts(t *testing.T, w *world) []detached {
 		{name: "a key twice", text: text + "kind: PolicyException\n", want: verify.ReasonBadMessage},
 		{name: "a sealed document", text: string(w.honest.Source()), want: verify.ReasonBadMessage},
 		{name: "another kind", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), want: verify.ReasonKindNotAllowed},
-		{name: "another kind, and no bundle to speak of", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), bundle: instead(""), want: verify.ReasonMalformedSeal},
+		{name: "another kind, and no bundle to speak of", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), bundle: instead(""), want: verify.ReasonMalformedSignature},
 
-		{name: "an empty bundle", text: text, bundle: instead(""), want: verify.ReasonMalformedSeal},
-		{name: "a bundle of nothing", text: text, bundle: instead("{}"), want: verify.ReasonMalformedSeal},
-		{name: "a bundle that is no JSON", text: text, bundle: instead("signature: x"), want: verify.ReasonMalformedSeal},
-		{name: "cosign's bundle of before version 3", text: text, want: verify.ReasonMalformedSeal,
+		{name: "an empty bundle", text: text, bundle: instead(""), want: verify.ReasonMalformedSignature},
+		{name: "a bundle of nothing", text: text, bundle: instead("{}"), want: verify.ReasonMalformedSignature},
+		{name: "a bundle that is no JSON", text: text, bundle: instead("signature: x"), want: verify.ReasonMalformedSignature},
+		{name: "cosign's bundle of before version 3", text: text, want: verify.ReasonMalformedSignature,
 			bundle: instead(`{"base64Signature":"AAAA","cert":"AAAA","rekorBundle":{"SignedEntryTimestamp":"AAAA","Payload":{}}}`)},
-		{name: "a bundle of another version", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) {
+		{name: "a bundle of another version", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) {
 			b.MediaType = "application/vnd.dev.sigstore.bundle+json;version=0.2"
 		})},
-		{name: "a bundle with a field that nobody knows", text: text, want: verify.ReasonMalformedSeal, bundle: func(_ *testing.T, raw []byte) []byte {
+		{name: "a bundle with a field that nobody knows", text: text, want: verify.ReasonMalformedSignature, bundle: func(_ *testing.T, raw []byte) []byte {
 			return bytes.Replace(raw, []byte("{"), []byte(`{"more":1,`), 1)
 		}},
-		{name: "a bundle that is too large", text: text, want: verify.ReasonMalformedSeal, bundle: func(_ *testing.T, raw []byte) []byte {
+		{name: "a bundle that is too large", text: text, want: verify.ReasonMalformedSignature, bundle: func(_ *testing.T, raw []byte) []byte {
 			return append(raw, bytes.Repeat([]byte(" "), 256<<10)...)
 		}},
-		{name: "a bundle of an envelope", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) {
+		{name: "a bundle of an envelope", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) {
 			b.Content = &protobundle.Bundle_DsseEnvelope{}
 		})},
-		{name: "a bundle with a chain", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) {
+		{name: "a bundle with a chain", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) {
 			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{
 				Certificates: []*protocommon.X509Certificate{b.VerificationMaterial.GetCertificate()}}}
 		})},
-		{name: "a bundle without a signature", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) { b.GetMessageSignature().Signature = nil })},
-		{name: "a bundle without a certificate", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) { b.VerificationMaterial.GetCertificate().RawBytes = nil })},
-		{name: "a bundle without material", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) { b.VerificationMaterial = nil })},
-		{name: "two log entries", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) {
+		{name: "a bundle without a signature", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) { b.GetMessageSignature().Signature = nil })},
+		{name: "a bundle without a certificate", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) { b.VerificationMaterial.GetCertificate().RawBytes = nil })},
+		{name: "a bundle without material", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) { b.VerificationMaterial = nil })},
+		{name: "two log entries", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) {
 			b.VerificationMaterial.TlogEntries = append(b.VerificationMaterial.TlogEntries, entry(b))
 		})},
 		{name: "no log entry", text: text, bundle: withoutEntry, want: verify.ReasonNoLogEntry},
@@ -142,7 +142,7 @@ func detachedVerdicts(t *testing.T, w *world) []detached {
 	}
 }
 
-// TestDetachedVerdicts has the bundle beside the document instead of in it.
+// TestDetachedVerdicts verifies documents with their bundle in a separate file.
 func TestDetachedVerdicts(t *testing.T) {
 	w := inWorld(t)
 	for _, tc := range detachedVerdicts(t, w) {
@@ -175,7 +175,7 @@ func TestDetachedVerdicts(t *testing.T) {
 	}
 }
 
-// TestDetachedSeal: the bundle of a seal is that of the seal's message.
+// TestDetachedSeal: the bundle in the annotations is valid for the signed message.
 func TestDetachedSeal(t *testing.T) {
 	w := inWorld(t)
 	s := readSeal(t, w.honest)
@@ -195,10 +195,9 @@ func TestDetachedSeal(t *testing.T) {
 	}
 }
 
-// TestFlipDetached turns every byte of a document and of the bundle beside it.
-// Two things may be told in more than one way: how the log's signature is spelled
-// below a checkpoint, for notes have lines there that nobody has to know, and how
-// a timestamp is wrapped (RFC 5652), as long as it says the same time.
+// TestFlipDetached flips every byte of a document and of its bundle. Two parts have several valid
+// forms: the log's signature below a checkpoint (a note can have unknown signature lines), and the
+// wrapping of a timestamp (RFC 5652) with the same time.
 func TestFlipDetached(t *testing.T) {
 	w := inWorld(t)
 	message := []byte(w.until(week))
@@ -229,8 +228,8 @@ func TestFlipDetached(t *testing.T) {
 	}
 }
 
-// bundleSays is what a bundle says, but for how a checkpoint's signature is
-// spelled and a timestamp is wrapped.
+// bundleSays returns the content of a bundle without the forms of a checkpoint's signature and of a
+// timestamp's wrapping.
 func bundleSays(t *testing.T, raw []byte) *protobundle.Bundle {
 	t.Helper()
 	b := new(protobundle.Bundle)
@@ -245,7 +244,7 @@ func bundleSays(t *testing.T, raw []byte) *protobundle.Bundle {
 	return b
 }
 
-// FuzzVerifyDetached verifies anything.
+// FuzzVerifyDetached verifies any input.
 func FuzzVerifyDetached(f *testing.F) {
 	k := openKept(f)
 	bundle := k.seal.Signatures[0].BundleV03

@@ -6,11 +6,10 @@ import (
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 )
 
-// diagnose finds out which part of the evidence sigstore-go refused. Its errors
-// are not typed, so the parts are asked for one by one, in its own order; the
-// verdict is a refusal whatever comes out.
+// diagnose finds the part of the evidence that sigstore-go rejected. The errors of sigstore-go have
+// no types, so diagnose checks each part in sigstore-go's order. The result is always a rejection.
 func (e *evidenceVerifier) diagnose(entity *entity, cert *x509.Certificate, cause error) error {
-	// No use is made of what these calls accept: the document is refused.
+	// If one of these calls accepts, that changes nothing: the document is rejected.
 	times, logErr := sgverify.VerifyTlogEntry(entity, e.material, 1, true)
 	if logErr != nil && e.root.Logs() {
 		if outside := e.outsideValidity(entity, cert); outside != nil {
@@ -49,8 +48,8 @@ func (e *evidenceVerifier) diagnose(entity *entity, cert *x509.Certificate, caus
 	return rejectCause(ReasonBadEvidence, cause, "its evidence does not hold: %s", cause)
 }
 
-// outsideValidity tells a log entry that nobody vouches for from one that is
-// about a time at which the certificate was not valid.
+// outsideValidity returns a rejection if the time of the log entry is outside the validity of the
+// certificate. Such an entry fails in sigstore-go like an unproven one.
 func (e *evidenceVerifier) outsideValidity(entity *entity, cert *x509.Certificate) error {
 	if cert == nil {
 		return nil

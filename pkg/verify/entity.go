@@ -11,8 +11,7 @@ import (
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 )
 
-// entity is a bundle as sigstore-go verifies it, whose parts are read once and
-// not each time that they are asked for.
+// entity is a bundle for sigstore-go. Its parts are read once, not at every call.
 type entity struct {
 	*sgbundle.Bundle
 	entries []*tlog.Entry
@@ -25,10 +24,9 @@ func (e *entity) TlogEntries() ([]*tlog.Entry, error) { return e.entries, nil }
 // VerificationContent returns the certificate or the key.
 func (e *entity) VerificationContent() (sgverify.VerificationContent, error) { return e.content, nil }
 
-// entityOf makes of a bundle what sigstore-go verifies. What the bundle has to
-// hold is what the Sigstore bundle format asks of its version: the log's promise
-// in 0.1, its proof in 0.3, and there a certificate without a chain.
-// cert is the certificate that is expected in it, as it was parsed before, or nil.
+// entityOf makes an entity of a bundle, and checks the rules of the bundle's version. Version 0.1
+// requires an inclusion promise. Version 0.3 requires an inclusion proof and a single certificate
+// without a chain. cert is the expected certificate if it was parsed before, or nil.
 func entityOf(b *protobundle.Bundle, cert *x509.Certificate) (*entity, error) {
 	e := &entity{Bundle: &sgbundle.Bundle{Bundle: b}}
 	err := checkTimestampCount(b)
@@ -57,12 +55,12 @@ func entityOf(b *protobundle.Bundle, cert *x509.Certificate) (*entity, error) {
 		err = errors.New("its version is unknown")
 	}
 	if err != nil {
-		return nil, rejectCause(ReasonMalformedSeal, err, "the bundle is not complete: %s", err)
+		return nil, rejectCause(ReasonMalformedSignature, err, "the bundle is not complete: %s", err)
 	}
 	return e, nil
 }
 
-// leafOf is the certificate that a bundle holds, in either of the two places, or nil.
+// leafOf returns the certificate of a bundle, from either of the two fields, or nil.
 func leafOf(b *protobundle.Bundle) []byte {
 	material := b.GetVerificationMaterial()
 	if chain := material.GetX509CertificateChain().GetCertificates(); len(chain) > 0 {

@@ -18,20 +18,19 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// evidenceVerifier verifies the evidence of one kind of signer: of any Fulcio
-// certificate, of one certificate authority of the trust policy, or of one public
-// key.
+// evidenceVerifier verifies the evidence for one kind of signer: all certificates of Fulcio, one
+// certificate authority of the trust policy, or one public key.
 type evidenceVerifier struct {
 	root     *trust.Root
 	material sgroot.TrustedMaterial
 	library  *sgverify.Verifier
-	scts     bool                        // a certificate log has to vouch for the certificate
+	scts     bool                        // certificates need an SCT
 	issuer   *trust.CertificateAuthority // nil for Fulcio and for keys
-	// proven is what was verified before, by digestOfSet; nil is to remember nothing.
+	// proven holds the verified evidence, by digestOfSet; nil means that nothing is remembered.
 	proven *memory[[sha256.Size]byte, proven]
 
-	authority  *trust.Authority // the first that has the key; nil for certificates
-	withoutLog bool             // for one of those that have it
+	authority  *trust.Authority // the first authority that has the key; nil for certificates
+	withoutLog bool             // one of the authorities that have the key needs no log
 	key        signature.Verifier
 	digest     [sha256.Size]byte // of the key, DER
 }
@@ -41,14 +40,14 @@ func newKeylessVerifier(root *trust.Root) (*evidenceVerifier, error) {
 	if root.Logs() {
 		options = append(options, sgverify.WithTransparencyLog(1))
 	}
-	// The authorities of the material ask for the SCT, so that it is remembered
-	// with the certificate.
+	// The certificate authorities in this material check the SCT, so the memory of certificates
+	// covers it.
 	library, err := sgverify.NewVerifier(newRememberingMaterial(root), options...)
 	return &evidenceVerifier{root: root, material: root.Material(), library: library, scts: root.LogsCertificates()}, err
 }
 
-// keyMaterial is the trusted root with one key beside it, whatever the hint in
-// a bundle says: which key counts is the policy's to say.
+// keyMaterial is the trusted root with one key of the trust policy. It ignores the key hint in a
+// bundle: only the trust policy selects keys.
 type keyMaterial struct {
 	sgroot.TrustedMaterial
 	key *sgroot.ExpiringKey
@@ -76,7 +75,7 @@ func newKeyVerifier(root *trust.Root, a *trust.Authority) (*evidenceVerifier, er
 	return v, err
 }
 
-// signature verifies one signature set and says who made it.
+// signature verifies one signature set and returns its signer and evidence.
 func (v *Verifier) signature(message []byte, s seal.Signature) (Signature, error) {
 	if s.Certificate == nil {
 		return v.keyed(message, s)
@@ -85,7 +84,7 @@ func (v *Verifier) signature(message []byte, s seal.Signature) (Signature, error
 	if err != nil {
 		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate cannot be read: %s", err)
 	}
-	// A key of 350,000 bits takes a second, and anybody can put one into a certificate.
+	// An attacker can put a key of 350,000 bits into a certificate, and it takes a second.
 	if err := trust.CheckStrength(cert.PublicKey); err != nil {
 		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate's key cannot be used: %s", err)
 	}
@@ -105,7 +104,7 @@ func (v *Verifier) signature(message []byte, s seal.Signature) (Signature, error
 	return out, nil
 }
 
-// keyed finds the policy's key that made a signature without a certificate.
+// keyed verifies a signature without a certificate: it finds the key in the trust policy.
 func (v *Verifier) keyed(message []byte, s seal.Signature) (Signature, error) {
 	for _, k := range v.keys {
 		if k.key.VerifySignature(bytes.NewReader(s.Signature), bytes.NewReader(message)) != nil {
@@ -127,8 +126,7 @@ func (v *Verifier) keyed(message []byte, s seal.Signature) (Signature, error) {
 	return Signature{}, reject(ReasonUnknownKey, "there is no certificate beside the signature, and no key of the trust policy made it")
 }
 
-// verify returns what the evidence of one signature shows, and verifies it unless the
-// very same is remembered.
+// verify returns the verified evidence of one signature, from memory if it has the same bytes.
 func (e *evidenceVerifier) verify(message []byte, s seal.Signature, key signature.Verifier, cert *x509.Certificate) (Signature, error) {
 	if e.proven == nil {
 		return e.verifyAnew(message, s, key, cert)
@@ -144,8 +142,8 @@ func (e *evidenceVerifier) verify(message []byte, s seal.Signature, key signatur
 	return out, err
 }
 
-// verifyAnew checks the evidence of one signature by our own means and then by
-// sigstore-go's, whose verdict both have to share.
+// verifyAnew checks the evidence of one signature with the checks of this package and with
+// sigstore-go. Both must accept it.
 func (e *evidenceVerifier) verifyAnew(message []byte, s seal.Signature, key signature.Verifier, cert *x509.Certificate) (Signature, error) {
 	pb, err := evidenceOf(message, s)
 	if errors.Is(err, errNoEntry) {

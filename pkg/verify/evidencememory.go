@@ -9,12 +9,12 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// maxProven is how many signatures are remembered: those of as many exceptions as a
-// large cluster has. Each takes about 400 bytes. Beyond it, all is begun anew.
+// maxProven is the maximum number of remembered signatures, enough for a large cluster. Each takes
+// about 400 bytes. When the memory is full, it is cleared.
 const maxProven = 1 << 13
 
-// proven is what the evidence beside one signature has shown. Nothing of it depends on
-// the time at which it is asked for, nor on anything of the policy but its trusted root.
+// proven is the verified evidence of one signature. It depends neither on the current time nor on
+// any part of the policy but its trusted root.
 type proven struct {
 	witnessedAt time.Time
 	logURL      string
@@ -27,31 +27,31 @@ func provenOf(s Signature) proven {
 	return proven{s.WitnessedAt, s.LogURL, s.LogIndex, slices.Clone(s.Witnesses), slices.Clone(s.Checked)}
 }
 
-// signature is what was proven, in slices that are nobody else's.
+// signature returns the evidence in new slices.
 func (p proven) signature() Signature {
 	return Signature{WitnessedAt: p.witnessedAt, LogURL: p.logURL, LogIndex: p.logIndex, Witnesses: slices.Clone(p.witnesses), Checked: slices.Clone(p.checked)}
 }
 
-// Remember has the verifier remember each message with a signature under a Fulcio
-// certificate, and all evidence beside it, once it was verified, so that the same bytes
-// are not verified again: up to 8,192, in about 3 MB. What another verifier remembers
-// is taken over where its trusted root has the same bytes; before may be nil. Who is
-// trusted for what, the message, its times and what was revoked are judged every time.
+// Remember makes the verifier remember verified signatures under Fulcio certificates, with their
+// messages and evidence, so that it does not verify the same bytes again. It remembers up to 8,192
+// signatures, in about 3 MB. It takes over the memory of the verifier before if both trusted roots
+// have the same bytes; before can be nil. The authorities, the message, its times and the
+// revocations are always checked.
 //
-// It is for whoever judges the same objects again when the trust policy has changed, and
-// has to be called before anything is verified.
+// Use it to verify the same objects again after a change of the trust policy. Call it before the
+// first verification.
 func (v *Verifier) Remember(before *Verifier) {
 	switch {
 	case v.keyless == nil:
 	case before != nil && before.keyless != nil && before.keyless.proven != nil && before.policy.Root().Same(v.policy.Root()):
-		v.keyless = before.keyless // which is made of the root alone
+		v.keyless = before.keyless // it depends on the root only
 	default:
 		v.keyless.proven = &memory[[sha256.Size]byte, proven]{}
 	}
 }
 
-// digestOfSet tells a message and all that stands beside it from all others. Each part
-// goes in with its length, and with whether it is there.
+// digestOfSet returns the digest of a message and its signature set. Each part is hashed with its
+// length, or with -1 if it is absent, so two different sets have different digests.
 func digestOfSet(message []byte, s seal.Signature) [sha256.Size]byte {
 	h := sha256.New()
 	number := func(n int64) { _, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(n))) } //nolint:gosec // as a pattern of bits

@@ -7,8 +7,8 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// TestDigestOfSet: no part of a signature set can be another one, go, come or run over
-// into the next without another digest. Else evidence would count for what it is not of.
+// TestDigestOfSet: changing, removing, adding or shifting any part of a signature set changes the
+// digest. Otherwise evidence would count for another signature.
 func TestDigestOfSet(t *testing.T) {
 	type set struct {
 		message string

@@ -20,7 +20,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// The numbers are those of the attack catalogue.
+// The numbers are those of the threat model.
 func evidenceVerdicts(w *world) []verdict {
 	garbage := []byte("x")
 	return []verdict{
@@ -107,7 +107,7 @@ func evidenceVerdicts(w *world) []verdict {
 	}
 }
 
-// selfIssue makes a certificate of a key for itself.
+// selfIssue makes a self-signed certificate for a key.
 func (w *world) selfIssue(t testing.TB, bend func(*x509.Certificate)) func(*ecdsa.PrivateKey) []byte {
 	return func(key *ecdsa.PrivateKey) []byte {
 		template := w.forgery(t, key, nil).Template
@@ -129,7 +129,7 @@ func selfSigned(bend func(*x509.Certificate)) maker {
 	}
 }
 
-// otherAuthority has everything right but whose authority it is.
+// otherAuthority has a valid form, but its certificate authority is another one.
 func otherAuthority(t *testing.T, w *world) *exception.Document {
 	issue := func(key *ecdsa.PrivateKey) []byte {
 		caKey := newKey(t)
@@ -146,8 +146,7 @@ func otherAuthority(t *testing.T, w *world) *exception.Document {
 	return w.sealed(t, w.until(week), set{certificate: issue})
 }
 
-// signedByAnotherKey has a lying log vouch for a signature by a key that the
-// certificate does not name.
+// signedByAnotherKey: a malicious log accepts a signature by another key than the certificate's.
 func signedByAnotherKey(t *testing.T, w *world) *exception.Document {
 	doc := parse(t, w.until(week))
 	message, err := seal.Message(doc)
@@ -180,8 +179,8 @@ func entryOfTheBareKey(t *testing.T, w *world) *exception.Document {
 	}})
 }
 
-// promisedByOther signs the log's promise with a key of its own, under its own
-// name or under the log's.
+// promisedByOther signs the inclusion promise with another key, with that key's id or with the
+// log's id.
 func promisedByOther(ownName bool) maker {
 	return resealed(func(t *testing.T, s *seal.Seal) {
 		key := newKey(t)
@@ -205,8 +204,7 @@ func promisedByOther(ownName bool) maker {
 	})
 }
 
-// otherKey gives the first log of a list in the trusted root another key, under
-// the name it has.
+// otherKey replaces the key of the first log of a list in the trusted root, and keeps its id.
 func otherKey(list string) func(object) {
 	return func(root object) {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -10,25 +10,23 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// Examination is a document with the verdict of every step that does not depend on
-// the time. It says nothing by itself; [Examination.At] does. Its zero value holds at
-// no time. It is safe for use by many goroutines.
+// Examination is the result of the steps that do not depend on the time. [Examination.At] returns
+// the verdict. The zero value accepts at no time. Many goroutines can use one.
 type Examination struct {
 	verifier *Verifier
 	raw      []byte              // the signed bytes
-	message  *exception.Document // the same, read
+	message  *exception.Document // the parsed message
 	scope    trust.Scope
-	facts    Facts // up to the ninth step
-	// refused is what the document is refused for at any time, or why that cannot be
-	// said.
+	facts    Facts // of the steps up to the ninth
+	// refused is the rejection at any time, or the error that prevented the decision.
 	refused error
 }
 
-// errNotExamined is what the zero value of an Examination comes to.
+// errNotExamined is the result of the zero value of an Examination.
 var errNotExamined = errors.New("verify: nothing was examined")
 
-// examination goes through steps and keeps what they come to: errNotExamined, unless
-// they come to their end.
+// examination takes the steps and keeps their result. The result is errNotExamined until the steps
+// have returned.
 func (v *Verifier) examination(steps func(*Examination) error) *Examination {
 	e := &Examination{verifier: v, refused: errNotExamined}
 	e.refused = func() (err error) {
@@ -38,11 +36,10 @@ func (v *Verifier) examination(steps func(*Examination) error) *Examination {
 	return e
 }
 
-// judge takes the steps from the fourth to the ninth. What it verifies on its way it
-// adds to the facts.
+// judge takes the steps 4 to 9, and adds verified facts on its way.
 func (e *Examination) judge(o opened) error {
 	e.raw = o.raw
-	// 4. and 5. Each signature, and who made it.
+	// 4. and 5. Each signature, and its signer.
 	signatures := make([]Signature, len(o.sets))
 	for i := range o.sets {
 		var err error
@@ -51,7 +48,7 @@ func (e *Examination) judge(o opened) error {
 		}
 		e.facts.MessageDigest, e.facts.Signatures = digestOf(o.raw), signatures[:i+1]
 	}
-	// 6. Enough authorities. Nothing of the message is parsed before this holds.
+	// 6. Enough authorities. The message is not parsed before this step succeeds.
 	if err := e.verifier.enough(signatures); err != nil {
 		return err
 	}
@@ -73,18 +70,18 @@ func (e *Examination) judge(o opened) error {
 	return nil
 }
 
-// read parses the message that authorities signed, and adds what it states to the facts.
+// read parses the signed message, and adds its statements to the facts.
 func (e *Examination) read(o opened) error {
 	if o.spelling != nil {
 		if err := o.spelling(); err != nil {
-			return rejectCause(ReasonMalformedSeal, err, "its seal cannot be read: %s", err)
+			return rejectCause(ReasonMalformedSignature, err, "its seal cannot be read: %s", err)
 		}
 	}
 	message, err := seal.ParseMessage(o.raw)
 	if err != nil {
 		return rejectCause(ReasonBadMessage, err, "the signed message cannot be read: %s", err)
 	}
-	if o.applied == nil { // else the object's kind was looked at, and the message equals it
+	if o.applied == nil { // otherwise step 2 checked the object's kind, and the message equals it
 		if err := e.verifier.kind(message); err != nil {
 			return err
 		}
@@ -97,13 +94,13 @@ func (e *Examination) read(o opened) error {
 	return nil
 }
 
-// At decides whether the document counts at the time now, as [Verifier.Verify] does:
-// it takes the steps that are left.
+// At decides whether the document is valid at the time now, as [Verifier.Verify] does. It takes the
+// remaining steps.
 func (e *Examination) At(now time.Time) (verified *Verified, err error) {
 	if e == nil || e.verifier == nil {
 		return nil, errNotExamined
 	}
-	// What one answer hands out is not another's.
+	// Each caller gets its own slices.
 	facts := e.facts
 	facts.Signatures = slices.Clone(facts.Signatures)
 	facts.Approvals.Names = slices.Clone(facts.Approvals.Names)
@@ -122,7 +119,7 @@ func (e *Examination) At(now time.Time) (verified *Verified, err error) {
 	return &Verified{message: e.message, facts: facts}, nil
 }
 
-// last takes the tenth and the eleventh step.
+// last takes the steps 10 and 11.
 func (e *Examination) last(now time.Time, facts *Facts) (err error) {
 	defer recovered(&err)
 	// 10. The lifetime.
@@ -131,6 +128,6 @@ func (e *Examination) last(now time.Time, facts *Facts) (err error) {
 	if err != nil {
 		return err
 	}
-	// 11. Not withdrawn.
+	// 11. Not revoked.
 	return e.verifier.withdrawn(e.raw, facts.Signatures, e.scope.SignedAt())
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// TestExaminedOnce asks of one examination as of many times, of every case: each answer
-// is that of verifying anew, whatever was asked before. What does not depend on the
-// time is refused at any time, and what was signed is not before that.
+// TestExaminedOnce asks one examination of every case about many times. Each answer equals a new
+// verification, in any order. A rejection that does not depend on the time occurs at every time. A
+// valid document is not valid before its signing.
 func TestExaminedOnce(t *testing.T) {
 	w := inWorld(t)
 	lastTimeless := slices.Index(reasons(t), verify.ReasonAltered)
@@ -26,7 +26,7 @@ func TestExaminedOnce(t *testing.T) {
 		}
 		t.Run(tc.name, func(t *testing.T) {
 			v, doc := w.verifier(t, tc.policy, tc.root), tc.doc(t, w)
-			// That nobody witnessed a time is said of the lifetime, too.
+			// A missing time can also be a reason of the lifetime step.
 			timeless := tc.want != "" && tc.want != verify.ReasonNoWitnessedTime && slices.Index(reasons(t), tc.want) <= lastTimeless
 			met[timeless]++
 			examined := v.Examine(doc)
@@ -49,7 +49,7 @@ func TestExaminedOnce(t *testing.T) {
 	}
 }
 
-// answer is a verdict in a form that can be compared.
+// answer is a verdict in a comparable form.
 type answer struct {
 	Reason string
 	Detail string
@@ -69,7 +69,7 @@ func told(verified *verify.Verified, err error) answer {
 	}
 }
 
-// TestAnswersAreApart: what somebody does to the facts of one answer is not in another.
+// TestAnswersAreApart: changes to the facts of one answer do not affect another.
 func TestAnswersAreApart(t *testing.T) {
 	w := inWorld(t)
 	examined := w.verifier(t, nil, nil).Examine(w.honest)
@@ -91,7 +91,7 @@ func TestAnswersAreApart(t *testing.T) {
 	}
 }
 
-// TestNothingExamined: where nothing was examined, nothing holds.
+// TestNothingExamined: without an examined document, nothing is valid.
 func TestNothingExamined(t *testing.T) {
 	w := inWorld(t)
 	var none *verify.Verifier

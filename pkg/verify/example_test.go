@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// reconcile acts upon an object, or does not.
+// reconcile acts upon an object if it verifies.
 func reconcile(v *verify.Verifier, object *unstructured.Unstructured, now time.Time) (string, error) {
 	doc, err := exception.FromObject(object.Object)
 	if err != nil {
@@ -26,9 +26,9 @@ func reconcile(v *verify.Verifier, object *unstructured.Unstructured, now time.T
 	case errors.As(err, &rejected):
 		return fmt.Sprintf("%s is refused: %s", object.GetName(), rejected.Reason), nil
 	case err != nil:
-		return "", err // undecided: nothing is done either, and it is tried again
+		return "", err // undecided: do nothing and try again
 	}
-	// From here on, what was signed counts and not what was handed over.
+	// From here on, use the signed message, not the given object.
 	signed := verified.Message()
 	policy := signed.Text("spec", "exceptions", 0, "policyName")
 	return fmt.Sprintf("%s is an exception to %s until %s", signed.Identity(), policy, verified.ExpiresAt().Format(time.RFC3339)), nil
@@ -46,7 +46,7 @@ func Example() {
 	answer, err := reconcile(verifier, object, now)
 	fmt.Println(answer, err)
 
-	// Somebody with access to the cluster widens it.
+	// An attacker with access to the cluster widens it.
 	if err := unstructured.SetNestedField(object.Object, "*", "spec", "exceptions"); err != nil {
 		log.Fatal(err)
 	}
@@ -58,8 +58,7 @@ func Example() {
 	// a is refused: altered <nil>
 }
 
-// fromCluster stands for an informer or a client: the API server has added what
-// it adds.
+// fromCluster plays an informer or a client: the API server has added its fields.
 func fromCluster(path string) *unstructured.Unstructured {
 	raw, err := os.ReadFile(path)
 	if err != nil {

@@ -2,13 +2,12 @@ package verify
 
 import "github.com/polex-dev/polex/pkg/seal"
 
-// Evidence is step 5 alone, for evidence that others publish about messages that
-// are no documents.
+// Evidence takes the steps 4 and 5 only, for published evidence of messages that are not documents.
 func (v *Verifier) Evidence(message []byte, s seal.Signature) (Signature, error) {
 	return v.signature(message, s)
 }
 
-// Proven is how many signatures are remembered.
+// Proven returns the number of remembered signatures.
 func (v *Verifier) Proven() int {
 	if v.keyless.proven == nil {
 		return 0

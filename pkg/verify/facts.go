@@ -11,43 +11,43 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Facts are what was verified of a document, to explain an answer with. Beside
-// a refusal they are what had been verified by then: nothing counts for them,
-// and what they leave out nobody has checked.
+// Facts are the verified facts about a document, to explain an answer. Those of a rejection were
+// verified before it, and everything else is unchecked. A rejected document is not valid because of
+// them.
 type Facts struct {
-	// MessageDigest is "sha256:" and the hexadecimal digest of the signed
-	// message, as the revoked list of a trust policy takes it. It is "" as long as no
-	// signature over the message was verified.
+	// MessageDigest is "sha256:" and the hexadecimal digest of the signed message, the form of the
+	// revoked list in a trust policy. It is "" until a signature over the message is verified.
 	MessageDigest string
-	// Signatures are those that were verified, in the seal's order. Each names
-	// its authority once they all were.
+	// Signatures are the verified signatures, in the order of the annotations. Their field
+	// Authority is set after all of them are verified.
 	Signatures []Signature
-	// Renewal is which exception the message says that it renews, and Approvals who its
-	// record says approved it: the signers' word. They are zero where it says nothing, or
-	// nothing that can be read.
+	// Renewal names the exception that the message renews, and Approvals the approvers in its
+	// review record. The signers state both. They are zero if the message does not state them, or
+	// not in a readable form.
 	Renewal   exception.Renewal
 	Approvals exception.Approvals
-	// StartsAt and ExpiresAt are the times between which the message counts. They
-	// are zero for always and never, and where the lifetime was not come to.
+	// StartsAt and ExpiresAt limit the validity of the message. They are zero if there is no limit,
+	// and if the lifetime was not checked.
 	StartsAt, ExpiresAt time.Time
 }
 
-// Certificate tells a verified certificate from others.
+// Certificate describes a verified certificate.
 type Certificate struct {
 	Fingerprint         string // "sha256:" and the hexadecimal digest of its DER
 	NotBefore, NotAfter time.Time
 }
 
-// The kinds of witnesses.
+// The kinds of [Witness].
 const (
 	WitnessLog       = "transparency-log"
 	WitnessTimestamp = "timestamp-authority"
 )
 
-// Witness is someone of the trusted root who says when a signature was there.
+// Witness is a log or a timestamp authority of the trusted root that proves the time of a
+// signature.
 type Witness struct {
 	Kind string // [WitnessLog] or [WitnessTimestamp]
-	URL  string // as the trusted root has it; it may be ""
+	URL  string // as in the trusted root; can be ""
 	At   time.Time
 }
 

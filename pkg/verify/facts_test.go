@@ -17,12 +17,11 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// afterEvidence are the reasons that come when every signature was verified.
+// afterEvidence are the reasons after the verification of every signature.
 var afterEvidence = []string{verify.ReasonBadMessage, verify.ReasonWrongIdentity, verify.ReasonTooFewAuthorities, verify.ReasonBeyondLimits, verify.ReasonAltered, verify.ReasonBadLifetime,
 	verify.ReasonNoExpiry, verify.ReasonExpired, verify.ReasonLifetimeTooLong, verify.ReasonNotYetValid, verify.ReasonSignedInFuture, verify.ReasonWithdrawn}
 
-// checkFacts: a refusal says nothing that was not verified, and everything that
-// was.
+// checkFacts: the facts of a rejection are exactly the verified ones.
 func checkFacts(t *testing.T, doc *exception.Document, rejected *verify.Rejected) {
 	t.Helper()
 	facts := rejected.Facts
@@ -58,7 +57,7 @@ func sum(raw []byte) string {
 	return "sha256:" + hex.EncodeToString(digest[:])
 }
 
-// TestFacts holds what is said of a document against what is known of it.
+// TestFacts compares the facts of a document with the known values.
 func TestFacts(t *testing.T) {
 	w := inWorld(t)
 	s := readSeal(t, w.honest)
@@ -123,8 +122,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestFactsOfSome: where one signature of several does not hold, the facts are
-// those of the ones before it, and nobody is said to have signed for anybody.
+// TestFactsOfSome: if one of several signatures is invalid, the facts are those of the ones before
+// it, and no signature has an authority.
 func TestFactsOfSome(t *testing.T) {
 	w := inWorld(t)
 	_, err := w.verifier(t, nil, nil).Verify(forged(set{stamps: []time.Time{w.now}}, set{signature: []byte("x")})(t, w), w.now)

@@ -8,8 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// fileVerdicts are about what a file holds besides, or instead of, one plain
-// document.
+// fileVerdicts are about files with more than one plain document, or with none.
 func fileVerdicts(w *world) []verdict {
 	const malformed, unsigned, twice = "malformed", "unsigned", "duplicate-identity"
 	around := func(before, behind string) func(*testing.T, *world) string {

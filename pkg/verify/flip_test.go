@@ -21,14 +21,13 @@ import (
 
 var update = flag.Bool("update", false, "seal testdata/sealed.yaml anew; the times in Example are its")
 
-// kept is a document that was sealed once and for all, with the root of the
-// sandbox that did it: what was sealed must open in every later version, and
-// what a fuzzer finds must be found again.
+// kept is a document that was signed once, with the root of its sandbox. Every later version must
+// verify it, and a fuzzer's finding must be reproducible.
 type kept struct {
 	source  []byte
 	sealed  *exception.Document
 	seal    *seal.Seal
-	bare    map[string]any // the document without its seal
+	bare    map[string]any // the document without its signature annotations
 	message map[string]any
 	now     time.Time
 	v       *verify.Verifier
@@ -73,7 +72,7 @@ func openKept(t testing.TB) *kept {
 		}
 		write(t, sealedPath, doc.Source())
 		write(t, rootPath, w.root)
-		// The issuer is the sandbox's, and so has a port that nobody could know.
+		// The issuer is the sandbox's, with a random port.
 		write(t, policyPath, fmt.Appendf(nil, keptPolicy, w.IssuerURL, subject))
 	}
 	source, err := os.ReadFile(sealedPath)
@@ -91,7 +90,7 @@ func openKept(t testing.TB) *kept {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.Remember(nil) // so that what is altered could be taken for what was verified
+	v.Remember(nil) // so that a modified signature could match a remembered one
 	if _, err := v.Verify(doc, expires.Add(-week)); err != nil {
 		t.Fatal(err)
 	}
@@ -109,15 +108,15 @@ func bare(doc *exception.Document) map[string]any {
 	return root
 }
 
-// TestKept: what was sealed once still opens.
+// TestKept: a document that was signed long ago still verifies.
 func TestKept(t *testing.T) {
 	k := openKept(t)
 	judge(t, k.v, k.sealed, k.now, "")
 	judge(t, k.v, k.sealed, k.now.Add(week), verify.ReasonExpired)
 }
 
-// holds checks one altered source: it is refused, or what it says and what its
-// seal holds is what was sealed, value by value.
+// holds checks one modified source: it is rejected, or its values and its decoded annotations equal
+// the signed ones.
 func (k *kept) holds(t testing.TB, source []byte) (accepted bool) {
 	t.Helper()
 	doc, err := exception.Parse(source, "flipped.yaml")
@@ -146,8 +145,7 @@ func (k *kept) holds(t testing.TB, source []byte) (accepted bool) {
 	return true
 }
 
-// TestFlipEveryByte turns every byte of a sealed file, and the case of every
-// third.
+// TestFlipEveryByte changes every byte of a signed file, and the letter case of every third.
 func TestFlipEveryByte(t *testing.T) {
 	k := openKept(t)
 	var accepted atomic.Int64
@@ -176,7 +174,7 @@ func TestFlipEveryByte(t *testing.T) {
 	}
 }
 
-// FuzzVerifyFlip turns two bytes.
+// FuzzVerifyFlip changes two bytes.
 func FuzzVerifyFlip(f *testing.F) {
 	k := openKept(f)
 	f.Add(uint(0), byte(1), uint(0), byte(0))
@@ -189,7 +187,7 @@ func FuzzVerifyFlip(f *testing.F) {
 	})
 }
 
-// FuzzVerify verifies anything.
+// FuzzVerify verifies any input.
 func FuzzVerify(f *testing.F) {
 	k := openKept(f)
 	f.Add(k.source)

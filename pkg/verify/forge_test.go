@@ -28,8 +28,8 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// set is one signature set in the making, by a Sigstore that would sign
-// anything: it is right in everything that no field bends.
+// set is a signature set by a malicious Sigstore that signs anything. Without further fields it is
+// valid.
 type set struct {
 	key         *ecdsa.PrivateKey                  // nil: a new one
 	keyed       bool                               // no certificate
@@ -45,11 +45,11 @@ type set struct {
 	stamps      []time.Time // by the timestamp authority
 	onlyOld     bool
 	onlyV03     bool
-	v2          bool                // logged by Rekor's version 2, which has no old form
-	bodyV2      func(rekord object) // of a hashedrekord of version 0.0.2
+	v2          bool                // logged by Rekor v2, which has no old form
+	bodyV2      func(rekord object) // changes a hashedrekord of version 0.0.2
 }
 
-// hashedRekord is Rekor's type of entry, version 0.0.1.
+// hashedRekord is Rekor's entry type, version 0.0.1.
 type hashedRekord struct {
 	Version string `json:"apiVersion"`
 	Kind    string `json:"kind"`
@@ -69,7 +69,7 @@ type hashedRekord struct {
 	} `json:"spec"`
 }
 
-// forgery is a certificate like the honest one, for a key.
+// forgery returns a certificate for a key, like the honest one.
 func (w *world) forgery(t testing.TB, key *ecdsa.PrivateKey, identity func(*certificate.Extensions)) sandbox.Forgery {
 	t.Helper()
 	const sha = "5a0db0c0ffee5a0db0c0ffee5a0db0c0ffee5a0d"
@@ -148,12 +148,12 @@ func (w *world) sign(t testing.TB, message []byte, s set) seal.Signature {
 
 var again atomic.Int64
 
-// log has the log vouch for a set, whatever its body says.
+// log adds a set to the log, with any body.
 func (w *world) log(t testing.TB, s set, digest []byte, sig seal.Signature) *models.LogEntryAnon {
 	t.Helper()
 	raw := s.rawBody
 	if raw != nil {
-		// The log takes no entry twice, and a case may be made again.
+		// The log rejects duplicates, and a case can run twice.
 		raw = append(bytes.Clone(raw), bytes.Repeat([]byte(" "), int(again.Add(1)))...)
 	} else {
 		var b hashedRekord
@@ -219,7 +219,7 @@ func oldForm(entry *models.LogEntryAnon) *seal.RekorBundle {
 	}
 }
 
-// bundleV03 shares no bytes with the set, for a case to bend one of the two.
+// bundleV03 shares no bytes with the set, so that a case can change one of the two.
 func bundleV03(t testing.TB, entry *models.LogEntryAnon, digest []byte, sig seal.Signature) *protobundle.Bundle {
 	t.Helper()
 	unhex := func(text string) []byte {
@@ -234,7 +234,7 @@ func bundleV03(t testing.TB, entry *models.LogEntryAnon, digest []byte, sig seal
 		t.Fatal(err)
 	}
 	var kind struct{ Kind, APIVersion string }
-	_ = json.Unmarshal(body, &kind) // a body that is no JSON has no kind
+	_ = json.Unmarshal(body, &kind) // a body that is not JSON has no kind
 	proof := entry.Verification.InclusionProof
 	said := &protorekor.InclusionProof{LogIndex: *proof.LogIndex, TreeSize: *proof.TreeSize, RootHash: unhex(*proof.RootHash),
 		Checkpoint: &protorekor.Checkpoint{Envelope: *proof.Checkpoint}}
@@ -259,7 +259,7 @@ func bundleV03(t testing.TB, entry *models.LogEntryAnon, digest []byte, sig seal
 	}
 }
 
-// sealed is a document under the sets, each over its message.
+// sealed returns a document with the sets, each over its message.
 func (w *world) sealed(t testing.TB, yaml string, sets ...set) *exception.Document {
 	t.Helper()
 	doc := parse(t, yaml)
@@ -274,7 +274,7 @@ func (w *world) sealed(t testing.TB, yaml string, sets ...set) *exception.Docume
 	return attach(t, doc, s)
 }
 
-// sealedText seals any bytes as the message of the draft.
+// sealedText signs any bytes as the message of the draft.
 func (w *world) sealedText(t testing.TB, message string) *exception.Document {
 	t.Helper()
 	return w.sealedTextBy(t, message, set{})
@@ -286,8 +286,7 @@ func (w *world) sealedTextBy(t testing.TB, message string, by set) *exception.Do
 		Signatures: []seal.Signature{w.sign(t, []byte(message), by)}})
 }
 
-// resealed is the honest document with its seal taken apart, bent and put
-// together again.
+// resealed returns the honest document with changed signature annotations.
 func (w *world) resealed(t testing.TB, bend func(*seal.Seal)) *exception.Document {
 	t.Helper()
 	s, err := seal.Read(w.honest)
@@ -327,7 +326,7 @@ func marshal(t testing.TB, pb *protobundle.Bundle) []byte {
 	return raw
 }
 
-// packed is base64(gzip(text)), as the annotations are written.
+// packed returns base64(gzip(text)), as in the annotations.
 func packed(t testing.TB, text string) string {
 	t.Helper()
 	var b bytes.Buffer

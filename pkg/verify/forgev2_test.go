@@ -13,7 +13,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// rekordV2 is the body of a hashedrekord of version 0.0.2 as a tree.
+// rekordV2 returns the body of a hashedrekord of version 0.0.2 as a tree.
 func rekordV2(digest []byte, sig seal.Signature, keyDER []byte) object {
 	text := base64.StdEncoding.EncodeToString
 	verifier := object{"keyDetails": "PKIX_ECDSA_P256_SHA_256"}
@@ -28,7 +28,7 @@ func rekordV2(digest []byte, sig seal.Signature, keyDER []byte) object {
 	}}}
 }
 
-// logV2 has the log of version 2 vouch for a set, whatever its body says.
+// logV2 adds a set to the Rekor v2 log, with any body.
 func (w *world) logV2(t testing.TB, s set, digest []byte, sig seal.Signature) *protorekor.TransparencyLogEntry {
 	t.Helper()
 	raw := s.rawBody
@@ -40,7 +40,7 @@ func (w *world) logV2(t testing.TB, s set, digest []byte, sig seal.Signature) *p
 			s.bodyV2(tree)
 		}
 		var err error
-		if raw, err = json.Marshal(tree); err != nil { // sorted and without white space, as RFC 8785 has it
+		if raw, err = json.Marshal(tree); err != nil { // sorted and without white space (RFC 8785)
 			t.Fatal(err)
 		}
 	}

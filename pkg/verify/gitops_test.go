@@ -11,14 +11,14 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// The keys that GitOps tools add, each at its one place. This list is written
-// from the design and not from the code.
+// The keys that GitOps tools add, with their place. This list comes from the design, not from the
+// code.
 var added = map[string][]string{
 	"annotations": {"kubectl.kubernetes.io/last-applied-configuration", "argocd.argoproj.io/tracking-id"},
 	"labels":      {"app.kubernetes.io/instance", "kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"},
 }
 
-// nearMisses are keys that somebody else might take for one of those.
+// nearMisses are keys that look similar.
 var nearMisses = []string{
 	"kubectl.kubernetes.io/last-applied-configuration-2", "kubectl.kubernetes.io/restartedAt", "kubectl.kubernetes.io", "kubectl.kubernetes.io/",
 	"argocd.argoproj.io/tracking-id2", "argocd.argoproj.io/sync-options", "argocd.argoproj.io/Tracking-id", "Argocd.argoproj.io/tracking-id", "x.argocd.argoproj.io/tracking-id",
@@ -65,8 +65,8 @@ func TestGitOpsKeys(t *testing.T) {
 	}
 }
 
-// TestGitOpsLabelsOnAnUnlabelledDocument: the mapping that a tool makes to hold
-// its label goes with it, and an empty one that nobody needed does not.
+// TestGitOpsLabelsOnAnUnlabelledDocument: a mapping that a tool created for its label is ignored
+// too. An unneeded empty one is not.
 func TestGitOpsLabelsOnAnUnlabelledDocument(t *testing.T) {
 	w := inWorld(t)
 	v := w.verifier(t, nil, nil)
@@ -80,7 +80,7 @@ func TestGitOpsLabelsOnAnUnlabelledDocument(t *testing.T) {
 	}), w.now, verify.ReasonAltered)
 }
 
-// helm is what Helm adds.
+// helm allows Helm's additions.
 func helm(c *trust.Config) {
 	c.AllowedMetadata = trust.AllowedMetadata{
 		Labels:      map[string]string{"app.kubernetes.io/managed-by": "Helm", "team": "payments", "owner": "me"},
@@ -88,8 +88,8 @@ func helm(c *trust.Config) {
 	}
 }
 
-// TestAllowedMetadata: what the trust policy allows may be added, by its exact name and
-// value and in its place. It changes nothing of what was signed, and nothing that is read.
+// TestAllowedMetadata: the allowed metadata of the trust policy may be added with its exact name,
+// value and place. It does not change signed values.
 func TestAllowedMetadata(t *testing.T) {
 	w := inWorld(t)
 	v := w.verifier(t, helm, nil)
@@ -147,8 +147,8 @@ func TestAllowedMetadata(t *testing.T) {
 	})
 }
 
-// TestAllowedMetadataHint: whoever sees a label that a tool added is told the setting,
-// unless it would be of no use.
+// TestAllowedMetadataHint: the message about a label that a tool added names the setting, unless
+// the setting would not help.
 func TestAllowedMetadataHint(t *testing.T) {
 	w := inWorld(t)
 	v := w.verifier(t, nil, nil)

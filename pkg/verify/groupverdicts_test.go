@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// groupVerdicts are about groups, each of which has to be met.
+// groupVerdicts are about groups. Each must be met.
 func groupVerdicts(w *world) []verdict {
 	const anna, ben, carl, dora = "anna@acme.example", "ben@acme.example", "carl@acme.example", "dora@acme.example"
 	named := func(name, mailbox string) trust.AuthorityConfig {
@@ -28,7 +28,7 @@ func groupVerdicts(w *world) []verdict {
 		two(c)
 		c.Threshold = 3
 	}
-	// Anybody of acme can stand for either group, and anna alone for one of them.
+	// Everybody of acme matches either group, and anna also matches one alone.
 	overlapping := func(c *trust.Config) {
 		c.Authorities = []trust.AuthorityConfig{anybody("either"), anybody("or"), named("anna", anna)}
 		c.Groups = []trust.GroupConfig{
@@ -52,7 +52,7 @@ func groupVerdicts(w *world) []verdict {
 	}
 }
 
-// TestMaxSigners: as many signers as a seal has place for.
+// TestMaxSigners: the maximum of signers equals the maximum of signatures.
 func TestMaxSigners(t *testing.T) {
 	if trust.MaxSigners != seal.MaxSignatures {
 		t.Errorf("%d signers, and %d signatures", trust.MaxSigners, seal.MaxSignatures)

@@ -18,7 +18,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// named is a certificate for another subject, right in everything else.
+// named is a valid certificate for another subject.
 func named(names ...string) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		return w.sealed(t, w.until(week), set{fulcio: func(f *sandbox.Forgery) {
@@ -33,12 +33,12 @@ func named(names ...string) maker {
 // claimed is a certificate with other claims.
 func claimed(bend func(*certificate.Extensions)) maker { return forged(set{identity: bend}) }
 
-// templated is a certificate made otherwise.
+// templated is a certificate with a changed template.
 func templated(bend func(*x509.Certificate)) maker {
 	return forged(set{fulcio: func(f *sandbox.Forgery) { bend(f.Template) }})
 }
 
-// unlogged is a certificate that no certificate log would take.
+// unlogged is a certificate that no CT log would accept.
 func unlogged(bend func(*x509.Certificate)) maker {
 	return forged(set{fulcio: func(f *sandbox.Forgery) {
 		f.WithoutSCT = true
@@ -156,10 +156,10 @@ func branch(ref string) maker {
 	}
 }
 
-// spelled is a certificate whose one name has a type of its own choosing.
+// spelled is a certificate with one name of the given type.
 func spelled(tag int, name string) maker { return nameEncoded(byte(0x80|tag), name) }
 
-// nameEncoded is a certificate whose one name begins with such a byte.
+// nameEncoded is a certificate with one name that begins with the given byte.
 func nameEncoded(identifier byte, name string) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		value, err := asn1.Marshal([]asn1.RawValue{{Class: asn1.ClassContextSpecific, Tag: int(identifier & 0x1f), IsCompound: identifier&0x20 != 0, Bytes: []byte(name)}})

@@ -9,22 +9,22 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// certifiedMaterial is the trusted root with one certificate authority in place
-// of its own: the root's logs and timestamp authorities witness what that one's
-// certificates sign, and no certificate of the root's counts for it.
+// certifiedMaterial is the trusted root with one certificate authority of the trust policy in place
+// of its own. The root's logs and timestamp authorities prove the times of the signatures. A
+// certificate of the root's own certificate authorities does not pass.
 type certifiedMaterial struct {
 	sgroot.TrustedMaterial
 	issuer *trust.CertificateAuthority
 }
 
-// FulcioCertificateAuthorities returns the one authority. sigstore-go knows none
-// but Fulcio's by name.
+// FulcioCertificateAuthorities returns that certificate authority. sigstore-go has no other method
+// for one.
 func (m certifiedMaterial) FulcioCertificateAuthorities() []sgroot.CertificateAuthority {
 	return []sgroot.CertificateAuthority{m.issuer}
 }
 
-// newCertifiedVerifier asks for no SCT: the certificate logs of the root promise
-// nothing of what others issue.
+// newCertifiedVerifier requires no SCT: the CT logs of the root do not cover certificates of other
+// issuers.
 func newCertifiedVerifier(root *trust.Root, issuer *trust.CertificateAuthority) (*evidenceVerifier, error) {
 	options := []sgverify.VerifierOption{sgverify.WithObserverTimestamps(1)}
 	if root.Logs() {
@@ -35,9 +35,9 @@ func newCertifiedVerifier(root *trust.Root, issuer *trust.CertificateAuthority) 
 	return &evidenceVerifier{root: root, material: material, library: library, issuer: issuer}, err
 }
 
-// issuedBy returns who verifies a certificate, and whom it names: what one of the
-// policy's certificate authorities signed is judged as theirs alone, and anything
-// else as Fulcio's alone. New makes sure that nobody is both.
+// issuedBy returns the verifier for a certificate, and its identity. A certificate by a certificate
+// authority of the policy is verified against that one alone, any other against Fulcio alone. No
+// certificate authority can be both: the trust policy rejects that.
 func (v *Verifier) issuedBy(cert *x509.Certificate) (*evidenceVerifier, trust.Identity, error) {
 	for _, e := range v.certified {
 		if !e.issuer.Issued(cert) {

@@ -9,11 +9,11 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// maxClockSkew is how far a witness's clock may be ahead of ours. Beyond that,
-// ours is wrong, and an expiry could not be told.
+// maxClockSkew is the maximum by which a witnessed time can be later than the local clock. Beyond
+// it, the local clock is wrong, and cannot decide about an expiry.
 const maxClockSkew = 10 * time.Minute
 
-// lifetime returns the lifetime that was signed, beside a refusal too.
+// lifetime returns the signed lifetime, together with a rejection too.
 func (v *Verifier) lifetime(message *exception.Document, scope trust.Scope, signatures []Signature, now time.Time) (lifetime.Lifetime, error) {
 	none := lifetime.Lifetime{}
 	life, err := lifetime.Of(message, v.policy.Terms())
@@ -33,8 +33,8 @@ func (v *Verifier) lifetime(message *exception.Document, scope trust.Scope, sign
 	}
 	longest, ends := v.policy.MaxLifetime(scope)
 	if life.ExpiresAt.IsZero() {
-		// Signing turns a duration into a time. Where it did not, what was
-		// approved was an end, and to allow no end is not to allow this.
+		// Signing converts a duration into a time. If it did not, the reviewers approved an expiry,
+		// so this is a rejection even if the policy allows exceptions without one.
 		if life.ExpiresIn > 0 {
 			return life, reject(ReasonNoExpiry, "it asks for %s, and no time was made of that when it was signed", lifetime.FormatDuration(life.ExpiresIn))
 		}
@@ -63,8 +63,7 @@ func (v *Verifier) lifetime(message *exception.Document, scope trust.Scope, sign
 	return life, nil
 }
 
-// signedAt returns when the authorities signed, as [earliest] has it, unless that is
-// still to come.
+// signedAt returns the result of [earliest]. A signing time in the future is a rejection.
 func (v *Verifier) signedAt(signatures []Signature, stated, now time.Time) (time.Time, error) {
 	for _, s := range signatures {
 		if s.WitnessedAt.After(now.Add(maxClockSkew)) {
@@ -74,8 +73,8 @@ func (v *Verifier) signedAt(signatures []Signature, stated, now time.Time) (time
 	return earliest(signatures, stated), nil
 }
 
-// withdrawn checks the message, and the signatures of the policy's authorities,
-// against what the trust policy revokes.
+// withdrawn checks the revocations of the trust policy: the message, its certificates, and the
+// signatures of each authority before a time.
 func (v *Verifier) withdrawn(message []byte, signatures []Signature, stated time.Time) error {
 	if v.policy.MessageRevoked(message) {
 		return reject(ReasonWithdrawn, "the trust policy withdraws this message")
@@ -83,7 +82,7 @@ func (v *Verifier) withdrawn(message []byte, signatures []Signature, stated time
 	for i := range signatures {
 		s := &signatures[i]
 		for _, a := range v.policy.Authorities() {
-			if !s.isBy(a) { // of every authority that it is by, also one whose limits it is beyond
+			if !s.isBy(a) { // checks every authority of the signature, also beyond its limits
 				continue
 			}
 			switch before := v.policy.RevokedBefore(a.Name()); {

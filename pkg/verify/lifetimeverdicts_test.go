@@ -12,14 +12,14 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// lived seals the draft with other annotations about its life.
+// lived signs the draft with other annotations about its lifetime.
 func lived(annotations string) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		return w.sealed(t, replaced(t, draft, "%s", annotations), set{})
 	}
 }
 
-// restored is a document as a backup tool, or a sync after a deletion, creates it anew.
+// restored is a document that a backup tool or a sync created again after a deletion.
 func restored(created time.Time, doc maker) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		return edited(t, doc(t, w), func(root object) {

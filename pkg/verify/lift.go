@@ -19,12 +19,11 @@ const (
 	mediaTypeV03 = "application/vnd.dev.sigstore.bundle.v0.3+json"
 )
 
-// errNoEntry says that a signature set has no log entry in either form.
+// errNoEntry means that a signature set has no log entry in either form.
 var errNoEntry = errors.New("there is no log entry beside the signature")
 
-// evidenceOf returns a signature set's evidence as the one form that is
-// verified. Where both forms are there they have to say the same, so that what
-// one reader checks another does not contradict.
+// evidenceOf returns the evidence of a signature set in one form. If both forms exist, they must
+// agree, so that two readers never verify different evidence.
 func evidenceOf(message []byte, s seal.Signature) (*protobundle.Bundle, error) {
 	if s.BundleV03 == nil {
 		if s.Bundle == nil {
@@ -42,14 +41,13 @@ func evidenceOf(message []byte, s seal.Signature) (*protobundle.Bundle, error) {
 	return b, sameEntry(s.Bundle, b)
 }
 
-// sameSignature checks that a bundle is about the very signature, certificate
-// and message of its set.
+// sameSignature checks that a bundle has the signature, certificate and message of its set.
 func sameSignature(message []byte, s seal.Signature, b *protobundle.Bundle) error {
 	digest := sha256.Sum256(message)
 	m := b.GetMessageSignature()
 	switch {
 	case m == nil:
-		return reject(ReasonMalformedSeal, "the bundle holds no message signature")
+		return reject(ReasonMalformedSignature, "the bundle holds no message signature")
 	case !bytes.Equal(m.GetSignature(), s.Signature):
 		return reject(ReasonEvidenceMismatch, "the bundle holds another signature than the annotation")
 	case m.GetMessageDigest().GetAlgorithm() != protocommon.HashAlgorithm_SHA2_256 || !bytes.Equal(m.GetMessageDigest().GetDigest(), digest[:]):
@@ -79,8 +77,8 @@ func sameEntry(old *seal.RekorBundle, b *protobundle.Bundle) error {
 	return reject(ReasonEvidenceMismatch, "the two bundles hold different log entries")
 }
 
-// lift makes a v0.1 bundle of the old annotations: a chain of one certificate
-// (or the hint of a key), the entry with the log's promise, and the digest.
+// lift makes a v0.1 bundle of the old annotations. It has a chain of one certificate (or a key
+// hint), the log entry with its inclusion promise, and the digest.
 func lift(message []byte, s seal.Signature) (*protobundle.Bundle, error) {
 	entry, err := liftEntry(s.Bundle)
 	if err != nil {
@@ -110,15 +108,15 @@ func lift(message []byte, s seal.Signature) (*protobundle.Bundle, error) {
 	}, nil
 }
 
-// liftEntry leaves the kind to be read from the body.
+// liftEntry converts a log entry. The caller sets its kind, which is in the body.
 func liftEntry(old *seal.RekorBundle) (*protorekor.TransparencyLogEntry, error) {
 	body, err := base64.StdEncoding.Strict().DecodeString(old.Payload.Body)
 	if err != nil {
-		return nil, reject(ReasonMalformedSeal, "the log entry's body is not base64")
+		return nil, reject(ReasonMalformedSignature, "the log entry's body is not base64")
 	}
 	logID, err := hex.DecodeString(old.Payload.LogID)
 	if err != nil {
-		return nil, reject(ReasonMalformedSeal, "the log's id is not hexadecimal")
+		return nil, reject(ReasonMalformedSignature, "the log's id is not hexadecimal")
 	}
 	return &protorekor.TransparencyLogEntry{
 		LogIndex:          old.Payload.LogIndex,

@@ -15,14 +15,14 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// limitVerdicts are about what an authority may sign, and about the lifetimes of
-// some documents.
+// limitVerdicts are about the limits of an authority, and about the maximum lifetimes of some
+// documents.
 func limitVerdicts(w *world) []verdict {
 	const anna, ben = "anna@acme.example", "ben@acme.example"
 	limited := func(l trust.LimitsConfig) func(*trust.Config) {
 		return func(c *trust.Config) { c.Authorities[0].Limits = &l }
 	}
-	// Anna may sign anything, and ben for four hours.
+	// Anna may sign anything, and ben for at most four hours.
 	glass := func(c *trust.Config) {
 		c.Authorities = []trust.AuthorityConfig{
 			{Name: "anna", Issuer: w.IssuerURL, Subject: anna},
@@ -37,7 +37,7 @@ func limitVerdicts(w *world) []verdict {
 		glass(c)
 		c.Groups = []trust.GroupConfig{{Name: "night", Threshold: 1, Authorities: []string{"break-glass"}}}
 	}
-	// The same person, or the same key, for little in one place and more in another.
+	// The same person or key, with strict limits under one name and wider ones under another.
 	twice := func(a trust.AuthorityConfig) func(*trust.Config) {
 		return func(c *trust.Config) {
 			short, elsewhere := a, a
@@ -49,7 +49,7 @@ func limitVerdicts(w *world) []verdict {
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	byKey := trust.AuthorityConfig{Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
 	byAnna := trust.AuthorityConfig{Issuer: w.IssuerURL, Subject: anna}
-	// One key that needs a log entry under its first name, and none under its second.
+	// One key that requires a log entry under its first name, and none under its second.
 	loosely := func(limits *trust.LimitsConfig) func(*trust.Config) {
 		return func(c *trust.Config) {
 			strict, loose := byKey, byKey
@@ -93,7 +93,7 @@ func limitVerdicts(w *world) []verdict {
 			c.InsecureAllowUnbounded = true
 		}
 	}
-	// renewal seals a renewal of that number, with a record of who approved it.
+	// renewal signs a renewal with that number and a record of its approvers.
 	renewal := func(number, approvers string) maker {
 		says := "    " + exception.AnnotationRenews + ": allow-latest@sha256:" + strings.Repeat("0", 64) + "\n    " + exception.AnnotationRenewal + ": \"" + number + "\"\n"
 		if approvers != "" {

@@ -14,7 +14,7 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// logEntry is what the body of a hashedrekord says.
+// logEntry is the content of a hashedrekord entry.
 type logEntry struct {
 	kind, version string
 	digest        []byte // SHA-256 of the message
@@ -23,9 +23,8 @@ type logEntry struct {
 	isCertificate bool
 }
 
-// readEntry reads an entry's body strictly. Only hashedrekord is known: its
-// entry names the digest, the signature and the key, and nothing else has to be
-// trusted for it.
+// readEntry reads the body of an entry strictly. It accepts hashedrekord only: such an entry names
+// the digest, the signature and the key, and needs no other trusted data.
 func readEntry(body []byte) (logEntry, error) {
 	var b entryBody
 	if strict, err := kjson.UnmarshalStrict(body, &b, kjson.DisallowDuplicateFields); err != nil || len(strict) > 0 {
@@ -45,7 +44,7 @@ func readEntry(body []byte) (logEntry, error) {
 	}
 }
 
-// entryBody is what is read of a hashedrekord, in both versions.
+// entryBody has the fields of a hashedrekord, in both versions.
 type entryBody struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -118,14 +117,14 @@ func readV2(e logEntry, b *entryBody) (logEntry, error) {
 	return e, nil
 }
 
-// checkEntries checks that there is exactly one log entry, and that it is about
-// this message, signature and certificate (or key, where certificate is nil).
+// checkEntries checks that there is exactly one log entry, and that it names this message, this
+// signature and this certificate (or this key if certificate is nil).
 func checkEntries(entries []*protorekor.TransparencyLogEntry, message, signature, certificate []byte, key crypto.PublicKey) error {
 	if len(entries) == 0 {
 		return reject(ReasonNoLogEntry, "%s", errNoEntry)
 	}
 	if len(entries) > 1 {
-		return reject(ReasonMalformedSeal, "there are %d log entries for one signature", len(entries))
+		return reject(ReasonMalformedSignature, "there are %d log entries for one signature", len(entries))
 	}
 	e, err := readEntry(entries[0].GetCanonicalizedBody())
 	if err != nil {

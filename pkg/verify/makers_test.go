@@ -15,19 +15,19 @@ type maker = func(*testing.T, *world) *exception.Document
 
 func honest(_ *testing.T, w *world) *exception.Document { return w.honest }
 
-// forged seals the draft with sets that a lying Sigstore helped to make.
+// forged signs the draft with sets of a malicious Sigstore.
 func forged(sets ...set) maker {
 	return func(t *testing.T, w *world) *exception.Document { return w.sealed(t, w.until(week), sets...) }
 }
 
-// resealed bends the honest seal.
+// resealed changes the honest signature annotations.
 func resealed(bend func(*testing.T, *seal.Seal)) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		return w.resealed(t, func(s *seal.Seal) { bend(t, s) })
 	}
 }
 
-// onlyV03 leaves the honest seal its Sigstore bundle alone, bent.
+// onlyV03 keeps only the Sigstore bundle of the honest signature, changed.
 func onlyV03(bend func(*protobundle.Bundle)) maker {
 	return resealed(func(t *testing.T, s *seal.Seal) {
 		s.Signatures[0].Bundle = nil
@@ -35,7 +35,7 @@ func onlyV03(bend func(*protobundle.Bundle)) maker {
 	})
 }
 
-// onlyOld leaves the honest seal cosign's bundle alone, bent.
+// onlyOld keeps only cosign's bundle of the honest signature, changed.
 func onlyOld(bend func(*seal.RekorBundle)) maker {
 	return resealed(func(_ *testing.T, s *seal.Seal) {
 		s.Signatures[0].BundleV03 = nil
@@ -43,7 +43,7 @@ func onlyOld(bend func(*seal.RekorBundle)) maker {
 	})
 }
 
-// changed applies something else than what was honestly signed.
+// changed applies a changed object with the honest signature.
 func changed(edit func(t *testing.T, root object)) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		return edited(t, w.honest, func(root object) { edit(t, root) })
@@ -64,12 +64,12 @@ func annotated(values map[string]any) maker {
 	})
 }
 
-// text seals any text as the message of the draft, honestly signed and logged.
+// text signs any text as the message of the draft, with a valid log entry.
 func text(message func(t *testing.T, w *world) string) maker {
 	return func(t *testing.T, w *world) *exception.Document { return w.sealedText(t, message(t, w)) }
 }
 
-// must is for what a list of cases needs and cannot fail.
+// must returns a value for a list of cases, and panics at an error.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

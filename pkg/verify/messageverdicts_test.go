@@ -11,8 +11,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// messageVerdicts are about messages that are rightly signed and logged, and
-// still not one plain document.
+// messageVerdicts are about messages with a valid signature and log entry that are not one plain
+// document.
 func messageVerdicts(w *world) []verdict {
 	plain := w.until(week)
 	bad := func(name, message string) verdict {
@@ -42,7 +42,8 @@ func messageVerdicts(w *world) []verdict {
 		bad("a bomb of aliases", bomb),
 		bad("9000 lists", "a: "+strings.Repeat("[", 9000)+strings.Repeat("]", 9000)+"\n"),
 		bad("1e6 values", "a: ["+strings.Repeat("? b,", 200_000)+"]\n"),
-		// A stranger's message is never parsed: whatever is in it, the stranger is the reason.
+		// A message by an untrusted signer is never parsed: the signer is the reason for any
+		// content.
 		{name: "1e6 values by a stranger", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: byStranger("a: [" + strings.Repeat("? b,", 200_000) + "]\n")},
 		{name: "no YAML by a stranger", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: byStranger("a: [")},
 		bad("a number to kubectl, text to others", swapped(plain, "value: 3", "value: -_9")),
@@ -61,7 +62,7 @@ func messageVerdicts(w *world) []verdict {
 	}
 }
 
-// byStranger is any message, signed and logged rightly by somebody who is not trusted.
+// byStranger is any message with a valid signature and log entry by an untrusted signer.
 func byStranger(message string) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		return w.sealedTextBy(t, message, set{identity: func(e *certificate.Extensions) { e.SourceRepositoryURI = "https://github.com/evil/exceptions" }})
@@ -72,7 +73,7 @@ func listText(yaml string) string {
 	return "apiVersion: v1\nkind: List\nitems:\n- " + strings.TrimSpace(strings.ReplaceAll(yaml, "\n", "\n  ")) + "\n"
 }
 
-// listOf seals a list, as kubectl get writes it, rightly.
+// listOf signs a list in the form of kubectl get, with a valid signature.
 func listOf(yaml string) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		return w.sealed(t, "apiVersion: v1\nkind: List\nmetadata:\n  annotations:\n    a: b\nitems:\n- "+strings.TrimSpace(strings.ReplaceAll(yaml, "\n", "\n  "))+"\n", set{})

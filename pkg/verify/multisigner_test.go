@@ -13,9 +13,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// peerSample reads a file of k8s-manifest-sigstore's own tests from the module
-// as it was downloaded: two people signed it on the public-good Sigstore in
-// 2022.
+// peerSample reads a file of k8s-manifest-sigstore's own tests from its module. Two people signed
+// it with the public-good Sigstore in 2022.
 func peerSample(t testing.TB) *exception.Document {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/sigstore/k8s-manifest-sigstore").Output()
@@ -110,7 +109,7 @@ func TestTwoSignersOf2022(t *testing.T) {
 		{name: "the bundles exchanged", edit: swap("bundle", "bundle_1"), want: verify.ReasonLogEntryMismatch},
 		{name: "a bundle missing", edit: without("bundle_1"), want: verify.ReasonNoLogEntry},
 		{name: "a certificate missing", edit: without("certificate"), want: verify.ReasonUnknownKey},
-		{name: "the first signature missing", edit: without("signature"), want: verify.ReasonMalformedSeal},
+		{name: "the first signature missing", edit: without("signature"), want: verify.ReasonMalformedSignature},
 		{name: "before they signed", now: time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC), want: verify.ReasonSignedInFuture},
 		{name: "one signer withdrawn", want: verify.ReasonWithdrawn, policy: func(c *trust.Config) {
 			c.Revoked = []trust.RevocationConfig{{Authority: "redhat", SignedBefore: "2025-01-01T00:00:00Z"}}

@@ -10,7 +10,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// change is one edit of the honest document, at a mapping's key.
+// change is one edit of the honest document, at a key of a mapping.
 type change struct {
 	name  string
 	at    []any
@@ -33,10 +33,10 @@ func (c change) apply(t *testing.T, root object) {
 	}
 }
 
-// null is JSON's, for a change to it.
+// null is a JSON null as a new value.
 type null struct{}
 
-// objectVerdicts are about an honest seal on something else than was signed.
+// objectVerdicts are about honest signatures on modified objects.
 func objectVerdicts(*world) []verdict {
 	metadata, labels, annotations := []any{"metadata"}, []any{"metadata", "labels"}, []any{"metadata", "annotations"}
 	spec, resources := []any{"spec"}, []any{"spec", "match", "any", 0, "resources"}
@@ -111,7 +111,7 @@ func objectVerdicts(*world) []verdict {
 	)
 }
 
-// widened is another document of the same identity that borrows the seal.
+// widened is another document with the same identity and the honest signature.
 func widened(t *testing.T, w *world) *exception.Document {
 	evil := parse(t, replaced(t, w.until(week), "vendor-*", "*"))
 	return edited(t, evil, func(root object) {
@@ -122,8 +122,8 @@ func widened(t *testing.T, w *world) *exception.Document {
 	})
 }
 
-// applied is the object as an admission request or a watch delivers it: through
-// JSON, with what the API server and its clients have added.
+// applied is the object as in an admission request or a watch: through JSON, with the additions of
+// the API server and its clients.
 func applied(t *testing.T, w *world) *exception.Document {
 	sent := edited(t, w.honest, func(root object) {
 		written := object{
@@ -149,7 +149,7 @@ func applied(t *testing.T, w *world) *exception.Document {
 	return doc
 }
 
-// integers turns whole numbers into int64, as Kubernetes' own decoder does.
+// integers converts whole numbers to int64, like Kubernetes' decoder.
 func integers(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// unreachable is a network that tells the test on whoever uses it.
+// unreachable is a network that fails the test when it is used.
 type unreachable struct{ t *testing.T }
 
 func (u unreachable) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -23,7 +23,7 @@ func (u unreachable) dial(_ context.Context, network, address string) (net.Conn,
 	return nil, errors.New("there is no network here")
 }
 
-// TestNoNetwork judges the whole corpus without one.
+// TestNoNetwork verifies the whole corpus without a network.
 func TestNoNetwork(t *testing.T) {
 	transport, resolver := http.DefaultTransport, net.DefaultResolver
 	defer func() { http.DefaultTransport, net.DefaultResolver = transport, resolver }()

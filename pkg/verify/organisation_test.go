@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// organisation is a certificate authority of somebody's own: a root, and below
-// it one that issues.
+// organisation is a private certificate authority: a root and an issuing certificate below it.
 type organisation struct {
 	now           time.Time
 	root, issuing certified
@@ -47,8 +46,8 @@ func (o organisation) below(name string, bend func(*x509.Certificate)) certified
 	return o.root.issue(template)
 }
 
-// issue makes a key and a certificate for it; whoever has no certificate signs
-// their own.
+// issue makes a key and a certificate for it. Without a certificate of its own it makes a
+// self-signed one.
 func (c certified) issue(template *x509.Certificate) certified {
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	if c.cert == nil {
@@ -62,7 +61,7 @@ func (c certified) certify(template *x509.Certificate, key *ecdsa.PrivateKey) []
 	return must(x509.CreateCertificate(rand.Reader, template, c.cert, key.Public(), c.key))
 }
 
-// pem is the chain as a trust policy names it.
+// pem returns the chain in the form of a trust policy.
 func (o organisation) pem() string {
 	var text []byte
 	for _, cert := range []*x509.Certificate{o.issuing.cert, o.root.cert} {
@@ -71,7 +70,7 @@ func (o organisation) pem() string {
 	return string(text)
 }
 
-// leaf is a certificate for signing, of a day, for the mailbox or address.
+// leaf returns a signing certificate for the mail address or URI, valid for a day.
 func (o organisation) leaf(name string, bend func(*x509.Certificate)) *x509.Certificate {
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: "somebody"}, NotBefore: o.now.Add(-day / 2), NotAfter: o.now.Add(day / 2),
@@ -88,12 +87,12 @@ func (o organisation) leaf(name string, bend func(*x509.Certificate)) *x509.Cert
 	return template
 }
 
-// ofAYear bends a leaf to one that is valid for a year.
+// ofAYear changes a leaf to a validity of a year.
 func (o organisation) ofAYear(template *x509.Certificate) {
 	template.NotBefore, template.NotAfter = o.now.Add(-100*day), o.now.Add(265*day)
 }
 
-// by is a set by whom the organisation calls so.
+// by returns a set by the organisation's signer of that name.
 func (o organisation) by(name string) set { return o.issued(name, nil) }
 
 func (o organisation) issued(name string, bend func(*x509.Certificate)) set {
@@ -104,7 +103,7 @@ func issuedBy(issuer certified, template *x509.Certificate) set {
 	return set{certificate: func(key *ecdsa.PrivateKey) []byte { return issuer.certify(template, key) }}
 }
 
-// bent is the set with something changed, such as the time that the log says.
+// bent returns the set with a change, such as the time in the log.
 func (s set) bent(bend func(*set)) set {
 	bend(&s)
 	return s

@@ -9,8 +9,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// What has ended is verified to its end, and what does not count for another reason
-// does not count by its end either.
+// An expired document is verified as of its expiry. A document that is invalid for another reason
+// is invalid then too.
 func TestPredecessor(t *testing.T) {
 	w := inWorld(t)
 	doc := w.sealed(t, w.until(week), set{})

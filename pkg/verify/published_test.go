@@ -27,23 +27,23 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// publishedBundle is a Sigstore bundle that another project publishes, with what
-// it is to be verified by.
+// publishedBundle is a Sigstore bundle from another project, with the data for its verification.
 type publishedBundle struct {
 	module, file string
 	root         string // within the module; "" for the public-good root
 	key          string // within the module, for a bundle without a certificate
-	artifact     string // what was signed; "" where only the digest is published
-	digest       string // SHA-256 in hex; neither for an envelope, which holds what was signed
+	artifact     string // the signed data; "" if only the digest is published
+	digest       string // SHA-256 in hex; neither for an envelope, which contains the signed data
 	theirs       bool   // sigstore-go accepts it
 	ours         string
-	why          string // where sigstore-go accepts, and polex does not
+	why          string // the cause, if sigstore-go accepts it and polex does not
 }
 
-// badRoot stands for a reason where a trust policy cannot be made of the root.
+// badRoot means that the root cannot be used in a trust policy.
 const badRoot string = "no trust policy takes this root"
 
-// Why polex refuses what sigstore-go accepts. docs/explanation/interop.md says the same.
+// The causes for which polex rejects bundles that sigstore-go accepts. docs/explanation/interop.md
+// has the same list.
 const (
 	inEnvelope  = "it signs an envelope; polex requires a signature over the message itself"
 	olderBundle = "it has version 0.2; polex reads version 0.3 and cosign's form"
@@ -58,23 +58,24 @@ const (
 )
 
 var publishedBundles = []publishedBundle{
-	{module: modcache.SigstoreGo, file: goData + "bundles/dsse.sigstore.json", theirs: true, ours: verify.ReasonMalformedSeal, why: inEnvelope},
-	{module: modcache.SigstoreGo, file: goData + "bundles/dsse-2sigs.sigstore.json", ours: verify.ReasonMalformedSeal},
-	{module: modcache.SigstoreGo, file: goData + "bundles/sigstore.js@2.0.0-provenance.sigstore.json", theirs: true, ours: verify.ReasonMalformedSeal, why: inEnvelope},
-	{module: modcache.SigstoreGo, file: "examples/bundle-provenance.json", theirs: true, ours: verify.ReasonMalformedSeal, why: inEnvelope},
+	{module: modcache.SigstoreGo, file: goData + "bundles/dsse.sigstore.json", theirs: true, ours: verify.ReasonMalformedSignature, why: inEnvelope},
+	{module: modcache.SigstoreGo, file: goData + "bundles/dsse-2sigs.sigstore.json", ours: verify.ReasonMalformedSignature},
+	{module: modcache.SigstoreGo, file: goData + "bundles/sigstore.js@2.0.0-provenance.sigstore.json", theirs: true, ours: verify.ReasonMalformedSignature, why: inEnvelope},
+	{module: modcache.SigstoreGo, file: "examples/bundle-provenance.json", theirs: true, ours: verify.ReasonMalformedSignature, why: inEnvelope},
 	{module: modcache.SigstoreGo, file: "examples/bundle-publish.json", key: "examples/publish_key.pub", theirs: true, ours: verify.ReasonUnknownKey, why: inEnvelope},
 	{module: modcache.SigstoreGo, file: goData + "bundles/othername.sigstore.json", root: goData + "trusted-roots/scaffolding.json",
 		digest: "bc103b4a84971ef6459b294a2b98568a2bfb72cded09d4acd1e16366a401f95b", theirs: true, ours: verify.ReasonBadCertificate, why: otherName},
 	{module: modcache.SigstoreGo, file: goData + "bundles/public-key-validity.sigstore.json", root: goData + "trusted-roots/public-key-validity.json",
 		key: goData + "public-keys/public-key-validity.pem", artifact: "test content", theirs: true, ours: badRoot, why: stampedKey},
-	{module: modcache.ProtobufSpecs, file: helloBundle, artifact: helloText, theirs: true, ours: verify.ReasonMalformedSeal, why: olderBundle},
+	{module: modcache.ProtobufSpecs, file: helloBundle, artifact: helloText, theirs: true, ours: verify.ReasonMalformedSignature, why: olderBundle},
 }
 
 const helloText = "DO NOT MODIFY ME!\n\nthis is \"a.txt\", a sample input for sigstore-protobuf-specs' test suite.\n\nDO NOT MODIFY ME!\n"
 
-// TestPublishedBundles judges the bundles that Sigstore's own projects publish,
-// by the same roots. What sigstore-go refuses, polex refuses; what it accepts,
-// polex accepts or the table says why not. docs/explanation/interop.md holds the table.
+// TestPublishedBundles verifies the published bundles of Sigstore's own projects with the same
+// roots. polex rejects every bundle that sigstore-go rejects. It accepts every bundle that
+// sigstore-go accepts, except those with a cause in the table. docs/explanation/interop.md has the
+// table.
 func TestPublishedBundles(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "explanation", "interop.md"))
 	if err != nil {
@@ -103,7 +104,7 @@ func TestPublishedBundles(t *testing.T) {
 	everyBundleIsOneOf(t, publishedBundles)
 }
 
-// everyBundleIsOneOf fails for a bundle that the modules hold and the table does not.
+// everyBundleIsOneOf fails for a bundle in the modules that is not in the table.
 func everyBundleIsOneOf(t *testing.T, known []publishedBundle) {
 	t.Helper()
 	for _, module := range []string{modcache.SigstoreGo, modcache.ProtobufSpecs} {
@@ -136,7 +137,7 @@ func (p publishedBundle) rootJSON(t *testing.T) []byte {
 	return modcache.Read(t, p.module, p.root)
 }
 
-// sigstoreGoSays verifies a bundle with all that the root can vouch for.
+// sigstoreGoSays verifies a bundle with all evidence that the root can prove.
 func sigstoreGoSays(t *testing.T, p publishedBundle, raw []byte) error {
 	t.Helper()
 	root, err := sgroot.NewTrustedRootFromJSON(p.rootJSON(t))
@@ -175,7 +176,7 @@ func sigstoreGoSays(t *testing.T, p publishedBundle, raw []byte) error {
 	return err
 }
 
-// keyBeside is a root with one key beside it.
+// keyBeside is a root with one further key.
 type keyBeside struct {
 	sgroot.TrustedMaterial
 	key *sgroot.ExpiringKey
@@ -198,12 +199,12 @@ func withKey(t *testing.T, root sgroot.TrustedMaterial, raw []byte) sgroot.Trust
 	return keyBeside{root, sgroot.NewExpiringKey(v, time.Time{}, time.Time{})}
 }
 
-// polexSays puts a bundle where a seal holds it, and returns the reason of the
-// refusal of the evidence, or "".
+// polexSays puts a bundle into the annotations, and returns the reason of the evidence's rejection,
+// or "".
 func polexSays(t *testing.T, p publishedBundle, raw []byte) string {
 	t.Helper()
 	b := new(protobundle.Bundle)
-	_ = protojson.Unmarshal(raw, b) // of what cannot be read, the seal's other annotations hold nothing
+	_ = protojson.Unmarshal(raw, b) // the other annotations of an unreadable one are empty
 	return evidenceSays(t, p, seal.Signature{Signature: publishedSignature(b), Certificate: publishedCertificate(b), BundleV03: raw})
 }
 

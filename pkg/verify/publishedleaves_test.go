@@ -18,9 +18,8 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// hello is the bundle of the public-good Sigstore that is published with what it
-// signs, rewritten as version 0.3: what it holds is the same, and the one
-// certificate stands alone instead of in a chain.
+// hello is the published bundle of the public-good Sigstore for published data, converted to
+// version 0.3. Its content is the same; the only certificate is a field instead of a chain.
 func hello(t *testing.T) (publishedBundle, map[string]any) {
 	t.Helper()
 	p := publishedBundle{module: modcache.ProtobufSpecs, file: helloBundle, artifact: string(modcache.Read(t, modcache.ProtobufSpecs, helloFile))}
@@ -35,8 +34,7 @@ func hello(t *testing.T) (publishedBundle, map[string]any) {
 	return p, tree
 }
 
-// TestPublishedEvidence: what the public-good Sigstore vouches for holds, in
-// either form that a seal has for it.
+// TestPublishedEvidence: evidence from the public-good Sigstore is valid in both forms.
 func TestPublishedEvidence(t *testing.T) {
 	p, tree := hello(t)
 	raw := encoded(t, tree)
@@ -59,12 +57,12 @@ func TestPublishedEvidence(t *testing.T) {
 	}
 }
 
-// kindBeside is where polex is stricter about a value of a bundle than
-// sigstore-go, which takes the entry's own word for what it is.
+// kindBeside is the only value of a bundle for which polex is stricter than sigstore-go, which uses
+// the kind in the entry.
 var kindBeside = regexp.MustCompile(`\.tlogEntries\[0\]\.kindVersion\.(kind|version) (changed|removed)$`)
 
-// TestPublishedLeaves changes each value of a bundle, and takes each away. Both
-// refuse each time, or the one place is where polex is stricter.
+// TestPublishedLeaves changes and removes each value of a bundle. Both reject each change, except
+// for the one value for which only polex does.
 func TestPublishedLeaves(t *testing.T) {
 	p, tree := hello(t)
 	tried, stricter := 0, 0
@@ -86,8 +84,8 @@ func TestPublishedLeaves(t *testing.T) {
 	}
 }
 
-// eachValue calls try with each text below a value changed in place, and with
-// each value taken away, one at a time.
+// eachValue calls try with each text below a value changed in place, and with each value removed,
+// one at a time.
 func eachValue(value any, path string, set func(any), try func(what string)) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -113,8 +111,7 @@ func eachValue(value any, path string, set func(any), try func(what string)) {
 	}
 }
 
-// otherText is a text with one thing changed: a number by one, a byte in the middle
-// of what base64 holds, or a letter.
+// otherText changes a text: a number by one, a byte in the middle of base64 data, or a letter.
 func otherText(text string) string {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return strconv.FormatInt(n+1, 10)

@@ -2,12 +2,12 @@ package verify
 
 import "github.com/polex-dev/polex/pkg/exception"
 
-// The reasons, in the order in which the steps can give them.
+// The reasons, in the order of the steps.
 const (
-	ReasonKindNotAllowed = "kind-not-allowed"
-	ReasonUnsigned       = "unsigned"
-	ReasonMalformedSeal  = "malformed-seal"
-	ReasonBadMessage     = "malformed-message"
+	ReasonKindNotAllowed     = "kind-not-allowed"
+	ReasonUnsigned           = "unsigned"
+	ReasonMalformedSignature = "malformed-signature"
+	ReasonBadMessage         = "malformed-message"
 
 	ReasonBadCertificate       = "bad-certificate"
 	ReasonNoLogEntry           = "no-log-entry"
@@ -35,13 +35,12 @@ const (
 	ReasonWithdrawn            = "withdrawn"
 )
 
-// Reasons returns every reason that a [Rejected] can have, in the order in which
-// the steps give them.
+// Reasons returns every reason of a [Rejected], in the order of the steps.
 func Reasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: ReasonKindNotAllowed, Doc: "the kind is not in the trust policy"},
 		{Name: ReasonUnsigned, Doc: "the document has no signature"},
-		{Name: ReasonMalformedSeal, Doc: "a signature annotation is missing, unexpected or unreadable"},
+		{Name: ReasonMalformedSignature, Doc: "a signature annotation is missing, unexpected or unreadable"},
 		{Name: ReasonBadMessage, Doc: "the signed message is not one plain document"},
 		{Name: ReasonBadCertificate, Doc: "the certificate cannot be used: it needs exactly one name, one issuer and a supported key"},
 		{Name: ReasonNoLogEntry, Doc: "the evidence has no log entry, but the trusted root lists a log"},
@@ -70,16 +69,15 @@ func Reasons() []exception.Reason {
 	}
 }
 
-// Rejected is a refusal.
+// Rejected is a rejection. It implements error.
 type Rejected struct {
 	Reason string // one of [Reasons]
-	// Detail says what was found and what was expected; text from the document
-	// is quoted.
+	// Detail states the problem and the expected value; text from the document is quoted.
 	Detail string
-	// Cause is the error behind it, where there is one.
+	// Cause is the underlying error, or nil.
 	Cause error
-	// Facts are what had been verified by then. They explain the refusal, and
-	// nothing may be done for them.
+	// Facts are the facts that were verified before the rejection. They only explain it; never act
+	// on them.
 	Facts Facts
 }
 
@@ -89,8 +87,8 @@ func (r *Rejected) Error() string { return r.Detail + " [" + r.Reason + "]" }
 // Unwrap returns the cause.
 func (r *Rejected) Unwrap() error { return r.Cause }
 
-// IsPolicy reports whether the evidence held and the trust policy refused: a
-// reason that trying again does not change.
+// IsPolicy reports whether the trust policy rejected the document although its evidence is valid.
+// Trying again does not help.
 func (r *Rejected) IsPolicy() bool {
 	switch r.Reason {
 	case ReasonKindNotAllowed, ReasonWrongIdentity, ReasonTooFewAuthorities, ReasonBeyondLimits, ReasonUnknownKey,

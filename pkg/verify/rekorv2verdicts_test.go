@@ -25,7 +25,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// Further reasons for which cosign can come to another verdict.
+// Further causes for other verdicts of cosign.
 const (
 	everyStamp = "a timestamp that is there has to hold, even where the log says when it was signed"
 	fewStamps  = "a signature has four timestamps at most"
@@ -33,8 +33,8 @@ const (
 	whatIsSaid = "what the bundle says was logged has to be what was logged"
 )
 
-// rekorV2Verdicts are about logs of Rekor's version 2, which say no time, about
-// timestamps, and about what follows from what a trusted root promises.
+// rekorV2Verdicts are about Rekor v2 logs, which prove no time, about timestamps, and about the
+// evidence that a trusted root requires.
 func rekorV2Verdicts(w *world) []verdict {
 	now := []time.Time{w.now}
 	v2 := func(s set) maker {
@@ -54,7 +54,7 @@ func rekorV2Verdicts(w *world) []verdict {
 		{name: "Rekor v2 without a timestamp", want: verify.ReasonNoWitnessedTime, doc: v2(set{})},
 		{name: "Rekor v2 without a timestamp, by a key", want: verify.ReasonNoWitnessedTime, differs: witnessed, doc: v2(set{key: key, keyed: true}), policy: keyed},
 
-		// What the root lists decides.
+		// The trusted root decides.
 		{name: "a root of Rekor v1, an entry of v1", doc: forged(set{}), root: logs("v1")},
 		{name: "a root of Rekor v1, an entry of v2", want: verify.ReasonUnprovenLogEntry, doc: v2(set{stamps: now}), root: logs("v1")},
 		{name: "a root of Rekor v2, an entry of v2", doc: v2(set{stamps: now}), root: logs("v2")},
@@ -73,14 +73,14 @@ func rekorV2Verdicts(w *world) []verdict {
 		{name: "a private Sigstore under its own root", doc: elsewhereSealed, root: elsewhereRoot, policy: elsewherePolicy},
 		{name: "a private Sigstore under another root", want: verify.ReasonUnprovenLogEntry, doc: elsewhereSealed, policy: elsewherePolicy},
 
-		// What the bundle says of the entry.
+		// Statements of the bundle about the entry.
 		{name: "Rekor v2, the entry goes by version 1", want: verify.ReasonLogEntryMismatch, differs: sameKind, doc: stamped(func(b *protobundle.Bundle) { entry(b).KindVersion.Version = "0.0.1" })},
-		{name: "Rekor v2, a time beside the entry", want: verify.ReasonMalformedSeal, doc: stamped(func(b *protobundle.Bundle) { entry(b).IntegratedTime = w.now.Unix() })},
-		{name: "Rekor v2, a time and no timestamp", want: verify.ReasonMalformedSeal, doc: v2(set{v03: func(b *protobundle.Bundle) { entry(b).IntegratedTime = w.now.Unix() }})},
-		{name: "Rekor v2, a promise", want: verify.ReasonMalformedSeal, doc: stamped(func(b *protobundle.Bundle) {
+		{name: "Rekor v2, a time beside the entry", want: verify.ReasonMalformedSignature, doc: stamped(func(b *protobundle.Bundle) { entry(b).IntegratedTime = w.now.Unix() })},
+		{name: "Rekor v2, a time and no timestamp", want: verify.ReasonMalformedSignature, doc: v2(set{v03: func(b *protobundle.Bundle) { entry(b).IntegratedTime = w.now.Unix() }})},
+		{name: "Rekor v2, a promise", want: verify.ReasonMalformedSignature, doc: stamped(func(b *protobundle.Bundle) {
 			entry(b).InclusionPromise = &protorekor.InclusionPromise{SignedEntryTimestamp: []byte("x")}
 		})},
-		{name: "Rekor v2, no proof", want: verify.ReasonMalformedSeal, doc: stamped(func(b *protobundle.Bundle) { entry(b).InclusionProof = nil })},
+		{name: "Rekor v2, no proof", want: verify.ReasonMalformedSignature, doc: stamped(func(b *protobundle.Bundle) { entry(b).InclusionProof = nil })},
 		{name: "Rekor v2, another root hash", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: stamped(func(b *protobundle.Bundle) { entry(b).InclusionProof.RootHash[0] ^= 1 })},
 		{name: "Rekor v2, another tree size", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: stamped(func(b *protobundle.Bundle) { entry(b).InclusionProof.TreeSize++ })},
 		{name: "Rekor v2, another place in the proof", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: stamped(func(b *protobundle.Bundle) { entry(b).InclusionProof.LogIndex++ })},
@@ -113,7 +113,7 @@ func rekorV2Verdicts(w *world) []verdict {
 			toV1(tree)
 			entry(b).CanonicalizedBody, entry(b).KindVersion.Version = must(json.Marshal(tree)), "0.0.1"
 		})},
-		{name: "an entry of version 2 in Rekor v1, promised", want: verify.ReasonMalformedSeal, doc: v2InV1(true)},
+		{name: "an entry of version 2 in Rekor v1, promised", want: verify.ReasonMalformedSignature, doc: v2InV1(true)},
 		{name: "an entry of version 2 in Rekor v1, stamped", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: v2InV1(false)},
 		{name: "an entry of Rekor v1 beside one of v2", want: verify.ReasonEvidenceMismatch, differs: everySet, doc: bothLogs},
 
@@ -141,7 +141,7 @@ func rekorV2Verdicts(w *world) []verdict {
 	}
 }
 
-// logs leaves the root the log of one version.
+// logs keeps only the log of one version in the root.
 func logs(version string) func(object) {
 	return func(root object) {
 		all := root["tlogs"].([]any)
@@ -176,13 +176,12 @@ func stampWindow(edge string, at time.Time) func(object) {
 	}
 }
 
-// rekordOf is what the body of an entry of version 2 is about.
+// rekordOf returns the content of the body of a Rekor v2 entry.
 func rekordOf(root object) object {
 	return root["spec"].(object)["hashedRekordV002"].(object)
 }
 
-// toV1 rewrites the body of a hashedrekord of version 2 as one of version 1 that
-// says the same.
+// toV1 converts the body of a Rekor v2 hashedrekord into one of Rekor v1 with the same content.
 func toV1(root object) {
 	raw := func(value any) []byte { return must(base64.StdEncoding.DecodeString(value.(string))) }
 	said := rekordOf(root)
@@ -196,7 +195,7 @@ func toV1(root object) {
 	}
 }
 
-// signedV2 is the draft with a seal of the log of version 2, without a timestamp.
+// signedV2 is the draft with a signature in the Rekor v2 log, without a timestamp.
 func (w *world) signedV2(t *testing.T) (doc *exception.Document, s *seal.Seal, digest []byte) {
 	t.Helper()
 	doc = parse(t, w.until(week))
@@ -208,8 +207,8 @@ func (w *world) signedV2(t *testing.T) (doc *exception.Document, s *seal.Seal, d
 	return doc, &seal.Seal{Message: message, Signatures: []seal.Signature{w.sign(t, message, set{v2: true})}}, sum[:]
 }
 
-// v2InV1 has the log of version 1 vouch for an entry of version 2, with a promise
-// and a time or with a timestamp beside it.
+// v2InV1: the Rekor v1 log has an entry in the form of v2, with an inclusion promise and a time, or
+// with a timestamp.
 func v2InV1(promised bool) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		doc, s, digest := w.signedV2(t)
@@ -227,7 +226,7 @@ func v2InV1(promised bool) maker {
 	}
 }
 
-// bothLogs has each log vouch for a signature, each in its form.
+// bothLogs has an entry in each log for one signature, each in its form.
 func bothLogs(t *testing.T, w *world) *exception.Document {
 	doc, s, digest := w.signedV2(t)
 	signature := &s.Signatures[0]
@@ -236,8 +235,7 @@ func bothLogs(t *testing.T, w *world) *exception.Document {
 	return attach(t, doc, s)
 }
 
-// strangersStamp adds a timestamp of the signature by an authority that the root
-// knows nothing of.
+// strangersStamp adds a timestamp of the signature by an authority that is not in the root.
 func strangersStamp(w *world) func(*protobundle.Bundle) {
 	return func(b *protobundle.Bundle) {
 		other := must(elsewhere())
@@ -251,7 +249,7 @@ func strangersStamp(w *world) func(*protobundle.Bundle) {
 	}
 }
 
-// elsewhereSealed is sealed by another Sigstore with everything that it has.
+// elsewhereSealed is signed with another Sigstore and all of its evidence.
 func elsewhereSealed(t *testing.T, _ *world) *exception.Document {
 	other := must(elsewhere())
 	return other.sealed(t, other.until(week), set{v2: true, stamps: []time.Time{other.now}})

@@ -12,14 +12,11 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// A batch is signed with one certificate, and what costs most is to verify that.
-// So one that was verified under the root of this verifier, at a witnessed time,
-// with its SCT where the root promises one, is not verified again for the same
-// time. Signatures and log entries are remembered where [Verifier.Remember] says so,
-// and refusals never.
+// Verifying a certificate costs most, and the documents of a batch share one. So a certificate that
+// was verified under this root, at a witnessed time and with its SCT, is not verified again for the
+// same time. [Verifier.Remember] adds signatures and log entries. Rejections are never remembered.
 
-// maxRemembered bounds the memory that hostile documents can fill: then all is
-// forgotten and begun anew.
+// maxRemembered limits the memory that hostile documents can fill. A full memory is cleared.
 const maxRemembered = 4096
 
 type witnessed struct {
@@ -48,8 +45,8 @@ func (m *memory[K, V]) keep(key K, value V, most int) {
 	m.held[key] = value
 }
 
-// rememberingMaterial is a trusted root whose certificate authorities ask for the
-// SCT too, and remember whom they verified.
+// rememberingMaterial is a trusted root with certificate authorities that also check the SCT and
+// remember the certificates that they verified.
 type rememberingMaterial struct {
 	sgroot.TrustedMaterial
 	authorities []sgroot.CertificateAuthority
@@ -63,7 +60,7 @@ func newRememberingMaterial(root *trust.Root) *rememberingMaterial {
 	return m
 }
 
-// FulcioCertificateAuthorities returns the authorities that remember.
+// FulcioCertificateAuthorities returns the remembering certificate authorities.
 func (m *rememberingMaterial) FulcioCertificateAuthorities() []sgroot.CertificateAuthority {
 	return m.authorities
 }
@@ -74,8 +71,8 @@ type rememberingAuthority struct {
 	memory memory[witnessed, bool]
 }
 
-// Verify returns the chains of a certificate at a time, or the certificate alone
-// when they were verified before.
+// Verify returns the chains of a certificate at a time. For a remembered certificate it returns the
+// certificate alone.
 func (a *rememberingAuthority) Verify(cert *x509.Certificate, at time.Time) ([][]*x509.Certificate, error) {
 	w := witnessed{sha256.Sum256(cert.Raw), at.UnixNano()}
 	if _, known := a.memory.get(w); known {

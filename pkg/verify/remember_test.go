@@ -13,8 +13,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// TestRemembering gives one Verifier every case of its policy and root, forwards,
-// backwards and again: no verdict depends on what was verified before.
+// TestRemembering verifies every case of its policy and root with one Verifier, forwards, backwards
+// and again. No verdict depends on earlier ones.
 func TestRemembering(t *testing.T) {
 	w := inWorld(t)
 	v, signatures := w.verifier(t, nil, nil), w.verifier(t, nil, nil)
@@ -37,9 +37,8 @@ func TestRemembering(t *testing.T) {
 	}
 }
 
-// TestRememberedUnderItsRoot: a signature that was verified is known under another trust
-// policy of the same root, and that policy judges everything else. Under another root it
-// is not known.
+// TestRememberedUnderItsRoot: a verified signature is remembered for another trust policy with the
+// same root, and that policy decides everything else. It is not remembered for another root.
 func TestRememberedUnderItsRoot(t *testing.T) {
 	w := inWorld(t)
 	before := w.verifier(t, nil, nil)
@@ -73,7 +72,7 @@ func TestRememberedUnderItsRoot(t *testing.T) {
 	}
 }
 
-// TestRememberedIsNobodysElse: who changes what an answer holds changes no other answer.
+// TestRememberedIsNobodysElse: changing one answer does not change another one.
 func TestRememberedIsNobodysElse(t *testing.T) {
 	w := inWorld(t)
 	v := w.verifier(t, nil, nil)
@@ -94,8 +93,8 @@ func TestRememberedIsNobodysElse(t *testing.T) {
 	}
 }
 
-// TestRememberedForItsTimeAlone: that a certificate was good at one time says
-// nothing of another, nor of another certificate for its key.
+// TestRememberedForItsTimeAlone: a certificate that is valid at one time is not accepted for
+// another time. Nor is another certificate for its key.
 func TestRememberedForItsTimeAlone(t *testing.T) {
 	w := inWorld(t)
 	v := w.verifier(t, nil, nil)

@@ -35,8 +35,8 @@ func reasonOf(t *testing.T, w *world, doc *exception.Document, policy func(*trus
 	return rejected.Reason
 }
 
-// TestAnotherCertificateForTheKey: an old signature, under a newer certificate for the
-// same key and logged again, counts no longer than it did.
+// TestAnotherCertificateForTheKey: an old signature with a newer certificate for the same key and a
+// new log entry is valid no longer than before.
 func TestAnotherCertificateForTheKey(t *testing.T) {
 	w := inWorld(t)
 	const anna = "anna@acme.example"
@@ -84,8 +84,8 @@ func TestAnotherCertificateForTheKey(t *testing.T) {
 	}
 }
 
-// TestOneKeyIsOneSigner: one signature with two certificates for its key, or with the key
-// itself, does not make two signers.
+// TestOneKeyIsOneSigner: one signature with two certificates for its key, or with the key itself,
+// does not make two signers.
 func TestOneKeyIsOneSigner(t *testing.T) {
 	w := inWorld(t)
 	key, acme := newKey(t), newOrganisation(w.now, nil)
@@ -109,8 +109,8 @@ func TestOneKeyIsOneSigner(t *testing.T) {
 	}
 }
 
-// TestRevokedBeyondLimits: what an authority signed is revoked also where the document is
-// beyond its limits, and counts for another authority with the same key.
+// TestRevokedBeyondLimits: a revoked signature of an authority is rejected, even if the document is
+// beyond its limits and counts for another authority with the same key.
 func TestRevokedBeyondLimits(t *testing.T) {
 	w := inWorld(t)
 	key := newKey(t)
@@ -128,11 +128,12 @@ func TestRevokedBeyondLimits(t *testing.T) {
 	}
 }
 
-// signing is a certificate's key with another one that signs: nobody has the former.
+// signing has a certificate's public key and signs with another key: nobody has the former's
+// private key.
 type signing struct{ *ecdsa.PrivateKey }
 
-// TestLargeKeysAndTimestamps: a key or a timestamp that takes long to verify is refused
-// for its form. Anybody can make both.
+// TestLargeKeysAndTimestamps: a key or a timestamp that takes long to verify is rejected for its
+// form. Anybody can make both.
 func TestLargeKeysAndTimestamps(t *testing.T) {
 	w := inWorld(t)
 	selfIssued := func(public any) func(*ecdsa.PrivateKey) []byte {

@@ -30,15 +30,14 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// notOfTrust are the reasons that nobody can give who is shown a message, its
-// evidence and an identity, and nothing else.
+// notOfTrust are the reasons that depend on more than a message, its evidence and an identity.
 var notOfTrust = []string{
-	verify.ReasonKindNotAllowed, verify.ReasonUnsigned, verify.ReasonMalformedSeal, verify.ReasonBadMessage, verify.ReasonAltered,
+	verify.ReasonKindNotAllowed, verify.ReasonUnsigned, verify.ReasonMalformedSignature, verify.ReasonBadMessage, verify.ReasonAltered,
 	verify.ReasonBadLifetime, verify.ReasonNoExpiry, verify.ReasonExpired, verify.ReasonLifetimeTooLong, verify.ReasonNotYetValid,
 	verify.ReasonSignedInFuture, verify.ReasonWithdrawn, verify.ReasonBeyondLimits,
 }
 
-// Why cosign can come to another verdict.
+// Causes for other verdicts of cosign.
 const (
 	otherClaims = "polex compares claims of the certificate that cosign is not asked about"
 	everySet    = "every signature set of a seal has to hold, and cosign is shown one at a time"
@@ -54,9 +53,8 @@ const (
 	newIssuer   = "the issuer stands in the newer of Fulcio's two extensions alone, which is the one that counts"
 )
 
-// TestSecondOpinion: on every case of the corpus that is about trust, cosign's
-// own code, with the same root and identities, comes to the same verdict, or the
-// case says why it does not.
+// TestSecondOpinion: for every case of the corpus about trust, cosign's own code, with the same
+// root and identities, has the same verdict, or the case states the cause.
 func TestSecondOpinion(t *testing.T) {
 	asked, agreed := 0, 0
 	for _, c := range corpus(t) {
@@ -86,11 +84,11 @@ func TestSecondOpinion(t *testing.T) {
 	t.Logf("cosign agrees on %d of %d cases; the others say why", agreed, asked)
 }
 
-// errByTheClock keeps a verdict that would change with the years out of it.
+// errByTheClock excludes a verdict that would change with the years.
 var errByTheClock = errors.New("without a witness, cosign would judge the certificate by this machine's clock")
 
-// cosignSays asks cosign about every signature of a case for every authority.
-// It returns nil when enough of them have one.
+// cosignSays verifies every signature of a case with cosign for every authority. It returns nil if
+// enough of them have one.
 func cosignSays(t *testing.T, c *attacks.Case) error {
 	t.Helper()
 	doc, err := exception.Parse(c.Input, c.File)
@@ -123,7 +121,7 @@ func cosignSays(t *testing.T, c *attacks.Case) error {
 	return fmt.Errorf("%d authorities: %w", counted, errors.Join(refusals...))
 }
 
-// cosignCounts asks about one signature, in each form that its evidence has.
+// cosignCounts verifies one signature in each form of its evidence.
 func cosignCounts(t *testing.T, root *trust.Root, a trust.AuthorityConfig, message []byte, sig seal.Signature) error {
 	t.Helper()
 	opts := &cosign.CheckOpts{
@@ -166,7 +164,7 @@ type issuedOnlyBy struct {
 	chain string
 }
 
-// FulcioCertificateAuthorities returns the one.
+// FulcioCertificateAuthorities returns that chain.
 func (m issuedOnlyBy) FulcioCertificateAuthorities() []sgroot.CertificateAuthority {
 	chain := must(cryptoutils.UnmarshalCertificatesFromPEM([]byte(m.chain)))
 	last := len(chain) - 1

@@ -8,18 +8,18 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// bindsTime reports whether the witnessed time is about when the signature was made.
-// A key, and a certificate that is valid for long, can be witnessed again at any later
-// time, by anybody who has the old signature.
+// bindsTime reports whether the witnessed time is close to the signing time. Anybody with an old
+// signature can get new evidence for it later, if it was made with a key or with a certificate of a
+// long validity.
 func (s *Signature) bindsTime() bool {
 	return s.key == nil && trust.BindsTime(s.Certificate.NotBefore, s.Certificate.NotAfter)
 }
 
-// signedAt returns when the signature was made, by what nobody but its signer can
-// have made: the witnessed time where the certificate binds it, unless the message
-// states an earlier one, and otherwise what the message states, as long as a witness
-// does not say that the signature was there before. It is zero where neither says it.
-// A signature belongs to a key: another certificate for it can be witnessed later.
+// signedAt returns the signing time, from evidence that only the signer can make, or zero. If the
+// certificate binds the time, it is the witnessed time, or an earlier stated one. Otherwise it is
+// the stated time, and zero if the evidence proves no time or an earlier one. The stated time is
+// part of the message. A signature belongs to a key: later evidence can name another certificate
+// for that key.
 func (s *Signature) signedAt(stated time.Time) time.Time {
 	switch {
 	case s.bindsTime() && !stated.IsZero() && stated.Before(s.WitnessedAt):
@@ -33,9 +33,8 @@ func (s *Signature) signedAt(stated time.Time) time.Time {
 	}
 }
 
-// earliest returns the earliest time at which one of the authorities signed, or zero
-// when that of one of them cannot be told. Whichever of its signatures counts, the
-// answer is the same, and so is the verdict in whatever order they stand.
+// earliest returns the earliest signing time of the authorities, or zero if one of them is unknown.
+// The result does not depend on the order of the signatures, nor on the one that counts.
 func earliest(signatures []Signature, stated time.Time) time.Time {
 	var first time.Time
 	for i := range signatures {
@@ -54,9 +53,9 @@ func earliest(signatures []Signature, stated time.Time) time.Time {
 	return first
 }
 
-// SignedAt returns when the authorities of the trust policy signed the document: the
-// earliest of their times, by evidence that nobody can make again later. It is zero
-// where that of one of them cannot be told so.
+// SignedAt returns the earliest time at which an authority of the trust policy signed the document.
+// It uses only evidence that nobody can make later, and is zero if the time of one authority is
+// unknown.
 func (v *Verified) SignedAt() time.Time {
 	life, err := lifetime.Of(v.message, lifetime.Terms{})
 	if err != nil {
@@ -65,9 +64,9 @@ func (v *Verified) SignedAt() time.Time {
 	return earliest(v.facts.Signatures, life.SignedAt)
 }
 
-// revokedBefore reports whether a signature is among what its authority signed before
-// a time, or may be. A certificate that is valid for long counts from its beginning,
-// and what a key signed is revoked altogether: whoever stole it can state any time.
+// revokedBefore reports whether a signature was made before a time, or may have been. A certificate
+// with a long validity counts from its start. For a key all signatures are revoked: the thief of a
+// key can state any time.
 func (s *Signature) revokedBefore(before, stated time.Time) bool {
 	switch {
 	case before.IsZero():
@@ -81,9 +80,9 @@ func (s *Signature) revokedBefore(before, stated time.Time) bool {
 	}
 }
 
-// checkStated refuses a message that states a time at which none of its authorities can
-// have signed it: the certificates are others than those that it was signed with. Anybody
-// can add a signature of their own, with a certificate that was valid then.
+// checkStated rejects a message if no certificate of its authorities was valid at the stated time.
+// Such certificates are not those that signed it. Other signatures do not count: anybody can add
+// one with a certificate that was valid at that time.
 func checkStated(signatures []Signature, stated time.Time) error {
 	if stated.IsZero() {
 		return nil
@@ -96,6 +95,6 @@ func checkStated(signatures []Signature, stated time.Time) error {
 	return reject(ReasonBadLifetime, "it states that it was signed at %s, and no certificate beside its signatures was valid then", clock(stated))
 }
 
-// unboundTime is said of a signature whose time cannot be told.
+// unboundTime explains an unknown signing time.
 const unboundTime = "nobody witnessed when it was signed, or only with evidence that can be made again later: sign it anew with polex-sign, which states the time in " +
 	exception.AnnotationSignedAt + ", or with a certificate that is valid for a day at most"

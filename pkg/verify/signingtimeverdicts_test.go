@@ -18,8 +18,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// stated seals a draft of a week that states its signing, so long after the world's
-// time.
+// stated signs a draft with a lifetime of a week that states its signing time, relative to the
+// world's time.
 func stated(d time.Duration, sets ...set) maker { return statedUntil(d, week, sets...) }
 
 func statedUntil(signed, end time.Duration, sets ...set) maker {
@@ -30,8 +30,8 @@ func statedUntil(signed, end time.Duration, sets ...set) maker {
 	}
 }
 
-// signingTimeVerdicts are about evidence that anybody can make again later: a log entry
-// or a timestamp over an old signature, with the older evidence left out.
+// signingTimeVerdicts are about evidence that anybody can make later: a new log entry or timestamp
+// for an old signature, without the older evidence.
 func signingTimeVerdicts(w *world) []verdict {
 	const anna = "anna@acme.example"
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
@@ -59,7 +59,7 @@ func signingTimeVerdicts(w *world) []verdict {
 		}
 	}
 	soon, later := func(s set) set { s.at = w.now.Add(time.Minute); return s }, func(s set) set { s.at = w.now.Add(30 * day); return s }
-	stamped := func(s set) set { // logged by a version that says no time, and stamped later
+	stamped := func(s set) set { // logged by a version without a time, and stamped later
 		s.v2, s.stamps = true, []time.Time{w.now.Add(30 * day)}
 		return s
 	}
@@ -124,10 +124,10 @@ func signingTimeVerdicts(w *world) []verdict {
 	})
 }
 
-// madeAgain is a reason for which cosign comes to another verdict.
+// madeAgain is a cause for another verdict of cosign.
 const madeAgain = "a time counts as long as nobody can make the evidence of a later one"
 
-// differing says of the verdicts on the signing time why cosign's is another.
+// differing adds the cause of cosign's other verdict to the cases about the signing time.
 func differing(why string, list []verdict) []verdict {
 	for i := range list {
 		if list[i].want == verify.ReasonNoWitnessedTime {
@@ -137,8 +137,8 @@ func differing(why string, list []verdict) []verdict {
 	return list
 }
 
-// statedless seals a draft that ends so long after the world's time, and does not
-// state its signing.
+// statedless signs a draft that expires relative to the world's time, and does not state its
+// signing time.
 func statedless(end time.Duration, sets ...set) maker {
 	return func(t *testing.T, w *world) *exception.Document { return w.sealed(t, w.until(end), sets...) }
 }

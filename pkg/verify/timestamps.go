@@ -6,13 +6,13 @@ import (
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 )
 
-// maxTimestamps is the most timestamps beside one signature: one by each of a few
-// authorities. Each costs a chain of certificates to verify, and whoever has any
-// signature can have any number of them.
+// maxTimestamps is the maximum number of timestamps for one signature, enough for a few timestamp
+// authorities. Each requires the verification of a certificate chain, and anybody with a signature
+// can get more of them.
 const maxTimestamps = 4
 
-// Limits of one timestamp. The library that reads it takes quadratic time and memory in
-// how deep it nests. One with its certificates has a few KiB and a dozen levels.
+// Limits of one timestamp. The library that reads it takes quadratic time and memory in its depth.
+// A timestamp with its certificates has a few KiB and a dozen levels.
 const (
 	maxTimestamp       = 16 << 10 // bytes
 	maxTimestampLevels = 32
@@ -31,7 +31,7 @@ func checkTimestampCount(b *protobundle.Bundle) error {
 	return nil
 }
 
-// isDER reports whether values are in DER, no deeper than so many levels.
+// isDER reports whether the values are DER, with at most the given levels of nesting.
 func isDER(values []byte, levels int) bool {
 	for len(values) > 0 {
 		var value asn1.RawValue

@@ -24,19 +24,18 @@ const (
 	week = 7 * day
 )
 
-// verdict is one document and what has to come of it.
+// verdict is one document with its expected result.
 type verdict struct {
 	name   string
-	want   string // "" is acceptance
+	want   string // "" for acceptance
 	doc    func(t *testing.T, w *world) *exception.Document
 	policy func(*trust.Config)
 	root   func(root object)
-	after  time.Duration // how long after the signing it is verified
-	// file is instead of doc for a file of any number of documents, and wants of
-	// what has to come of each.
+	after  time.Duration // time of the verification, after the signing
+	// file replaces doc for a file with any number of documents; wants are their expected results.
 	file  func(t *testing.T, w *world) string
 	wants []string
-	// differs says why cosign comes to another verdict.
+	// differs is the cause of another verdict of cosign.
 	differs string
 }
 
@@ -46,8 +45,8 @@ func verdicts(w *world) []verdict {
 		certifiedVerdicts(w), groupVerdicts(w), limitVerdicts(w), rekorV2Verdicts(w), signingTimeVerdicts(w))
 }
 
-// TestVerdicts forges each document so that it is wrong in one way only, and
-// holds the reason of the refusal against the one that is expected.
+// TestVerdicts forges each document so that it is wrong in one way only, and compares the reason of
+// the rejection with the expected one.
 func TestVerdicts(t *testing.T) {
 	w := inWorld(t)
 	names := map[string]bool{}
@@ -100,7 +99,7 @@ func judgeFile(t *testing.T, v *verify.Verifier, tc verdict, w *world) {
 	}
 }
 
-// checkMessage holds what may be acted upon against the seal's own words.
+// checkMessage compares the verified message with the signed annotations.
 func checkMessage(t *testing.T, doc *exception.Document, verified *verify.Verified) {
 	t.Helper()
 	s, err := seal.Read(doc)
@@ -113,8 +112,8 @@ func checkMessage(t *testing.T, doc *exception.Document, verified *verify.Verifi
 	}
 }
 
-// TestEveryReasonHasAVerdict reads the constants from the source, so that a
-// reason cannot be added without a document that is refused for it.
+// TestEveryReasonHasAVerdict reads the constants from the source, so a new reason requires a
+// document that is rejected for it.
 func TestEveryReasonHasAVerdict(t *testing.T) {
 	shown := map[string]bool{}
 	for _, tc := range verdicts(inWorld(t)) {

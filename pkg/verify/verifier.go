@@ -11,18 +11,16 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// Verifier verifies documents under one trust policy. It is safe for use by
-// many goroutines.
+// Verifier verifies documents with one trust policy. Many goroutines can use it.
 type Verifier struct {
 	policy    *trust.Policy
-	keyless   *evidenceVerifier   // nil where the root issues or witnesses nothing
+	keyless   *evidenceVerifier   // nil if the root cannot verify keyless signatures
 	certified []*evidenceVerifier // one for each certificate authority of the policy
 	keys      []*evidenceVerifier // one for each key
 }
 
-// FromFile makes a verifier for the trust policy in a file, as [trust.FromFile] reads
-// it. The file has to be the caller's own, and never one that came with what is
-// verified.
+// FromFile makes a verifier for the trust policy in a file, see [trust.FromFile]. The file must be
+// the caller's own. Never use one from the source of the documents.
 func FromFile(path string) (*Verifier, error) {
 	policy, err := trust.FromFile(path)
 	if err != nil {
@@ -31,7 +29,7 @@ func FromFile(path string) (*Verifier, error) {
 	return New(policy)
 }
 
-// Terms are what the trust policy reads the expiry of an exception by.
+// Terms returns the settings of the trust policy for reading an expiry.
 func (v *Verifier) Terms() lifetime.Terms { return v.policy.Terms() }
 
 // New makes a verifier for a policy. A nil policy is an error.
@@ -55,8 +53,8 @@ func New(policy *trust.Policy) (*Verifier, error) {
 	return v, nil
 }
 
-// add makes the verifier of an authority's evidence, once for each key and
-// certificate authority.
+// add makes the verifier for the evidence of an authority. Authorities with the same key or
+// certificate authority share one.
 func (v *Verifier) add(a *trust.Authority) error {
 	switch {
 	case a.Key() != nil:
@@ -82,16 +80,15 @@ func (v *Verifier) add(a *trust.Authority) error {
 	return nil
 }
 
-// Verify decides whether the document counts at the time now. It returns a
-// *[Rejected] when it does not, and any other error when it could not decide.
+// Verify decides whether the document is valid at the time now. It returns a *[Rejected] if it is
+// rejected, and any other error if it could not decide.
 func (v *Verifier) Verify(doc *exception.Document, now time.Time) (*Verified, error) {
 	return v.Examine(doc).At(now)
 }
 
-// Examine takes the steps of [Verifier.Verify] that the time has no say in: those up
-// to the ninth, and the costly ones. It is for whoever asks about several times. A
-// document that has to be refused at any time has an examination, too: what comes of
-// it is what [Examination.At] says, and nothing else does.
+// Examine takes the steps of [Verifier.Verify] that do not depend on the time: the costly steps 2
+// to 9. Use it to ask about several times. It always returns an examination; [Examination.At]
+// returns the verdict, also for a document that is rejected at any time.
 func (v *Verifier) Examine(doc *exception.Document) *Examination {
 	return v.examination(func(e *Examination) error {
 		if doc == nil {
@@ -105,10 +102,10 @@ func (v *Verifier) Examine(doc *exception.Document) *Examination {
 	})
 }
 
-// Predecessor verifies a document for what takes up after it, and returns the message
-// that was signed. One whose end has come by now is judged as of the last second before
-// it. To be withdrawn is no end, and is refused whenever that end is. It returns no
-// *[Verified], for what has ended counts for nothing else.
+// Predecessor verifies a document that another one renews, and returns its signed message. It
+// verifies an expired document as of the last second before its expiry. A revoked document is
+// rejected even if it is expired. It returns no *[Verified], since an expired document is valid for
+// nothing else.
 func (v *Verifier) Predecessor(doc *exception.Document, now time.Time) (*exception.Document, error) {
 	examined := v.Examine(doc)
 	verified, err := examined.At(now)
@@ -122,7 +119,7 @@ func (v *Verifier) Predecessor(doc *exception.Document, now time.Time) (*excepti
 	return verified.message, nil
 }
 
-// open takes the second and the third step of the package's documentation.
+// open takes the steps 2 and 3.
 func (v *Verifier) open(doc *exception.Document) (opened, error) {
 	// 2. The kind.
 	if err := v.kind(doc); err != nil {
@@ -134,7 +131,7 @@ func (v *Verifier) open(doc *exception.Document) (opened, error) {
 		return opened{}, reject(ReasonUnsigned, "it is not signed")
 	}
 	if err != nil {
-		return opened{}, rejectCause(ReasonMalformedSeal, err, "its seal cannot be read: %s", err)
+		return opened{}, rejectCause(ReasonMalformedSignature, err, "its seal cannot be read: %s", err)
 	}
 	if err := seal.CheckForm(sealed.Message); err != nil {
 		return opened{}, rejectCause(ReasonBadMessage, err, "the signed message cannot be read: %s", err)
@@ -142,9 +139,8 @@ func (v *Verifier) open(doc *exception.Document) (opened, error) {
 	return opened{raw: sealed.Message, sets: sealed.Signatures, spelling: spelling, applied: doc}, nil
 }
 
-// recovered turns a panic into an error. The libraries parse hostile bytes.
-// Should one of them panic, the document is not verified, and the process lives
-// on to say so.
+// recovered turns a panic into an error. The libraries parse hostile bytes. If one of them panics,
+// the document is not verified, and the process continues.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("verify: internal error: %v", p)
@@ -161,15 +157,15 @@ func (v *Verifier) kind(doc *exception.Document) error {
 	return nil
 }
 
-// opened is a seal that was read, and is not yet believed.
+// opened is a document with its signature annotations read, before any verification.
 type opened struct {
-	raw      []byte // the signed bytes, parsed once authorities signed them
+	raw      []byte // the signed bytes, parsed after the signatures are verified
 	sets     []seal.Signature
-	spelling func() error        // of the seal's own encoding; nil without a seal
-	applied  *exception.Document // the object that carries the seal; nil where the message is what is applied
+	spelling func() error        // checks the encoding of the annotations; nil without annotations
+	applied  *exception.Document // the object with the annotations; nil without annotations
 }
 
-// inSet names the signature set that a refusal is about, where there are more.
+// inSet adds the number of the signature set to a rejection if there are several.
 func inSet(err error, index, sets int) error {
 	var rejected *Rejected
 	if sets > 1 && errors.As(err, &rejected) {
@@ -179,14 +175,14 @@ func inSet(err error, index, sets int) error {
 }
 
 const (
-	maxDifferences = 3  // that are told
-	maxCompared    = 20 // that are looked for
+	maxDifferences = 3  // in a message
+	maxCompared    = 20 // compared
 )
 
 func altered(differences []seal.Difference) error {
 	detail, hint := "it differs from its signed content: ", " (Helm, Flux commonMetadata and kustomize do this); list it under allowedMetadata in the trust policy"
 	for i, d := range differences {
-		// Where anything else differs, to allow this would be of no use.
+		// The setting does not help if there is another difference.
 		if field, key, value := d.AddedMetadata(); field == "" || trust.CheckAdded(field, key, value) != nil {
 			hint = ""
 		}

@@ -12,40 +12,39 @@ import (
 	"github.com/transparency-dev/merkle/rfc6962"
 )
 
-// The versions of hashedrekord: Rekor's version 1 logs the first, with a promise
-// and a time, and its version 2 the second, with neither.
+// The versions of hashedrekord: Rekor v1 writes 0.0.1 with an inclusion promise and a time, Rekor
+// v2 writes 0.0.2 with neither.
 const (
 	rekordV1 = "0.0.1"
 	rekordV2 = "0.0.2"
 )
 
-// checkForm refuses an entry that says what its log does not: Rekor's version 2
-// promises nothing and says no time. A time in such an entry would be anybody's.
+// checkForm rejects an entry of Rekor v2 with an inclusion promise or a time. Nothing signs such a
+// time, so anybody could have written it.
 func checkForm(entry *protorekor.TransparencyLogEntry, version string) error {
 	if version == rekordV2 && (entry.GetInclusionPromise() != nil || entry.GetIntegratedTime() != 0) {
-		return reject(ReasonMalformedSeal, "the log entry is of Rekor's version 2, which neither promises anything nor says a time, and it has one of these")
+		return reject(ReasonMalformedSignature, "the log entry is of Rekor's version 2, which neither promises anything nor says a time, and it has one of these")
 	}
 	return nil
 }
 
-// checkProof checks what sigstore-go leaves open in a proof that it accepts. For
-// an entry of Rekor's version 2 it makes the logged bytes anew of what the bundle
-// says, so that the bytes and the numbers beside the proof may be anything; and which
-// way it goes it takes from the checkpoint alone. What is said to be logged has to
-// be what is logged.
+// checkProof checks the parts of a proof that sigstore-go accepts without a check. For an entry of
+// Rekor v2, sigstore-go computes the logged bytes from the bundle. So the entry's own bytes, and
+// the numbers in the proof, could be anything. It also takes the version from the checkpoint alone.
+// The entry must be the logged one.
 func checkProof(entry *protorekor.TransparencyLogEntry) error {
 	p := entry.GetInclusionProof()
 	if p == nil {
-		return nil // the promise covers the entry
+		return nil // the inclusion promise covers the entry
 	}
 	lines := strings.SplitN(p.GetCheckpoint().GetEnvelope(), "\n", 4)
-	// The checkpoint of version 1 names a host and a tree, that of version 2 a host.
+	// The checkpoint of v1 names a host and a tree, that of v2 a host.
 	ofV2 := !strings.Contains(lines[0], " ")
 	if ofV2 != (entry.GetKindVersion().GetVersion() == rekordV2) {
 		return reject(ReasonUnprovenLogEntry, "the log entry and the checkpoint that proves it are of different versions of Rekor")
 	}
 	if !ofV2 {
-		return nil // sigstore-go verifies it with the bytes that are there
+		return nil // sigstore-go verifies the proof with the entry's own bytes
 	}
 	if len(lines) < 4 {
 		return reject(ReasonUnprovenLogEntry, "the checkpoint is not complete")
@@ -65,12 +64,12 @@ func checkProof(entry *protorekor.TransparencyLogEntry) error {
 	return nil
 }
 
-// checkTimestamps asks that every timestamp that is there holds, even where
-// another witness says when it was signed. sigstore-go passes over those that do not.
+// checkTimestamps rejects invalid timestamps, even if other evidence proves the time. sigstore-go
+// ignores those.
 func (e *evidenceVerifier) checkTimestamps(b *entity, result *sgverify.VerificationResult) error {
 	stamps, err := b.Timestamps()
 	if err != nil {
-		return rejectCause(ReasonMalformedSeal, err, "the bundle's timestamps cannot be read: %s", err)
+		return rejectCause(ReasonMalformedSignature, err, "the bundle's timestamps cannot be read: %s", err)
 	}
 	held := 0
 	for _, t := range result.VerifiedTimestamps {
@@ -81,7 +80,7 @@ func (e *evidenceVerifier) checkTimestamps(b *entity, result *sgverify.Verificat
 	if held == len(stamps) {
 		return nil
 	}
-	// Of two by one authority only the first is in the result.
+	// The result holds only the first of two timestamps by one authority.
 	signature := b.GetMessageSignature().GetSignature()
 	for _, stamp := range stamps {
 		if !e.stampedBy(stamp, signature) {
@@ -91,7 +90,7 @@ func (e *evidenceVerifier) checkTimestamps(b *entity, result *sgverify.Verificat
 	return nil
 }
 
-// typeTimestamp is what sigstore-go calls the time of a timestamp authority.
+// typeTimestamp is sigstore-go's name for the time of a timestamp authority.
 const typeTimestamp = "TimestampAuthority"
 
 func (e *evidenceVerifier) stampedBy(stamp, signature []byte) bool {

@@ -20,19 +20,19 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// world is a Sigstore on loopback, one for all the tests here, and what was
-// sealed honestly in it.
+// world is a Sigstore on loopback, shared by all tests here, and a document that was honestly
+// signed with it.
 type world struct {
 	*sandbox.Sandbox
-	now    time.Time // when everything happens, unless a case says otherwise
+	now    time.Time // the time of all cases, unless one states another
 	root   []byte    // its trusted_root.json
 	honest *exception.Document
 }
 
-// subject is whom the sandbox's workflow signs as.
+// subject is the identity of the sandbox's workflow.
 var subject = sandbox.Identity{}.Subject()
 
-// draft is the exception that is sealed; %s is the place of its lifetime.
+// draft is the exception to sign; %s is the place of its lifetime.
 const draft = `apiVersion: kyverno.io/v2
 kind: PolicyException
 metadata:
@@ -64,7 +64,7 @@ spec:
         value: 3
 `
 
-// until writes the draft with an expiry so long after the world's time.
+// until returns the draft with an expiry relative to the world's time.
 func (w *world) until(d time.Duration) string {
 	return fmt.Sprintf(draft, fmt.Sprintf("polex.dev/expires-at: %q", w.now.Add(d).UTC().Format(time.RFC3339)))
 }
@@ -82,7 +82,7 @@ var theWorld = sync.OnceValues(func() (*world, error) {
 	return w, err
 })
 
-// elsewhere is another Sigstore, that the first one's root knows nothing of.
+// elsewhere is another Sigstore that the first one's root does not have.
 var elsewhere = sync.OnceValues(func() (*world, error) {
 	here, err := theWorld()
 	if err != nil {
@@ -113,7 +113,7 @@ func inWorld(t testing.TB) *world {
 	return w
 }
 
-// signHonestly seals the way polex-sign does.
+// signHonestly signs like polex-sign.
 func (w *world) signHonestly(ctx context.Context, yaml string) (*exception.Document, error) {
 	sealed, err := sandboxtest.Sign(ctx, w.Sandbox, sandbox.Identity{}, w.now, yaml)
 	if err != nil {
@@ -122,7 +122,7 @@ func (w *world) signHonestly(ctx context.Context, yaml string) (*exception.Docum
 	return sealed[0], nil
 }
 
-// config trusts the sandbox's workflow, as strictly as a policy can.
+// config trusts the sandbox's workflow with the strictest policy.
 func (w *world) config() trust.Config {
 	return trust.Config{
 		MaxLifetime: "90d",
@@ -140,7 +140,7 @@ func (w *world) config() trust.Config {
 	}
 }
 
-// verifier makes a verifier of the world's policy and root, each bent first.
+// verifier makes a verifier of the world's policy and root, each changed first.
 func (w *world) verifier(t testing.TB, bend func(*trust.Config), bendRoot func(root object)) *verify.Verifier {
 	t.Helper()
 	root, err := trust.ParseRoot(w.bentRoot(t, bendRoot), "sandbox")
@@ -179,7 +179,7 @@ func (w *world) bentRoot(t testing.TB, bend func(root object)) []byte {
 	return raw
 }
 
-// object is a decoded tree with a way to walk it.
+// object is a decoded tree.
 type object = map[string]any
 
 // dig returns the mapping at a path of keys and indexes.
@@ -201,8 +201,7 @@ func dig(t testing.TB, root object, path ...any) object {
 	return m
 }
 
-// edited returns the document with its tree changed: what somebody applies
-// instead of what was signed.
+// edited returns the document with a changed tree, as an attacker applies it.
 func edited(t testing.TB, doc *exception.Document, edit func(root object)) *exception.Document {
 	t.Helper()
 	root := doc.Object()
@@ -232,7 +231,7 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-// replaced is strings.Replace that insists on having replaced something.
+// replaced is strings.Replace that fails without a replacement.
 func replaced(t testing.TB, text, old, with string) string {
 	t.Helper()
 	if !strings.Contains(text, old) {

@@ -45,8 +45,8 @@ func actions(t *testing.T) map[string]action {
 
 var pinned = regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40}$`)
 
-// TestNothingIsInterpolated: an expression in a script would let an input, and
-// so a branch's name or a title, be read as shell.
+// TestNothingIsInterpolated: no script contains an expression. With one, the shell would run an
+// input such as the name of a branch or a title.
 func TestNothingIsInterpolated(t *testing.T) {
 	for dir, a := range actions(t) {
 		if a.Runs.Using != "composite" {
@@ -63,8 +63,8 @@ func TestNothingIsInterpolated(t *testing.T) {
 	}
 }
 
-// TestInputsAndOutputsAreDocumented: the README's tables name each input with its
-// default, and each output; and each is passed on.
+// TestInputsAndOutputsAreDocumented: the tables of the README name each input with its default, and
+// each output. The action uses each of them.
 func TestInputsAndOutputsAreDocumented(t *testing.T) {
 	for dir, a := range actions(t) {
 		readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
@@ -106,8 +106,8 @@ func TestInputsAndOutputsAreDocumented(t *testing.T) {
 	}
 }
 
-// table returns the rows of the table whose head begins with a word, by the name in
-// their first cell.
+// table returns the rows of the table with a certain first word in its head, by the name in their
+// first cell.
 func table(readme, head string) map[string]string {
 	rows := map[string]string{}
 	_, below, _ := strings.Cut(readme, "\n| "+head+" |")

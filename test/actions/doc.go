@@ -1,3 +1,3 @@
-// Package actions tests the composite actions: the scripts that they run, and
-// that nothing a pull request says becomes part of one.
+// Package actions tests the composite actions: their scripts, and that no text from a pull request
+// becomes part of a script.
 package actions

@@ -25,7 +25,7 @@ type job struct {
 	} `json:"steps"`
 }
 
-// template are the workflows of examples/github, by their files' names.
+// template returns the workflows of examples/github, by file name.
 func template(t *testing.T) map[string]workflow {
 	t.Helper()
 	files, err := filepath.Glob("../../examples/github/.github/workflows/*.yaml")
@@ -47,13 +47,13 @@ func template(t *testing.T) map[string]workflow {
 	return found
 }
 
-// rights are what each job of the template may do, and it takes somebody to look at
-// it here before one may do more.
+// rights lists the permissions of each job of the template. A job gets another permission only
+// after a change here.
 var rights = map[string]map[string]string{
 	"pull-request.yaml/validate":       {"contents": "read"},
 	"pull-request.yaml/verify":         {"contents": "read"},
 	"pull-request.yaml/notify-refused": {"pull-requests": "write"},
-	"merge.yaml/seal":                  {"contents": "read", "pull-requests": "read", "id-token": "write"},
+	"merge.yaml/sign":                  {"contents": "read", "pull-requests": "read", "id-token": "write"},
 	"merge.yaml/commit":                {"contents": "write"},
 	"merge.yaml/notify":                {"contents": "read", "pull-requests": "write"},
 	"merge.yaml/notify-refused":        {"pull-requests": "write"},
@@ -61,8 +61,8 @@ var rights = map[string]map[string]string{
 	"schedule.yaml/notify":             {"contents": "read", "pull-requests": "write"},
 }
 
-// TestTemplateRights: a job has the rights that it needs, none in common, and what
-// can sign cannot write.
+// TestTemplateRights: each job has only the permissions that it needs, there are no common ones,
+// and a job that can sign cannot write.
 func TestTemplateRights(t *testing.T) {
 	met := map[string]bool{}
 	for file, w := range template(t) {
@@ -94,9 +94,8 @@ func without(permissions map[string]string, name string) map[string]string {
 	return rest
 }
 
-// TestTemplateSteps: a job runs GitHub's own actions and polex's, pinned by their
-// commits, with inputs that they have; the credentials to push stay on disk only
-// where something is pushed.
+// TestTemplateSteps: a job runs only GitHub's and polex's actions, pinned by commit, with inputs
+// that exist. Only jobs that push keep the credentials on disk.
 func TestTemplateSteps(t *testing.T) {
 	inputs := actions(t)
 	for file, w := range template(t) {
@@ -118,7 +117,7 @@ func TestTemplateSteps(t *testing.T) {
 							t.Errorf("%s, step %d: %s has no input %s", at, i, action, input)
 						}
 					}
-					// Which commit has been read is for whoever copies it to say.
+					// The user of the template chooses the commit.
 					if strings.Trim(commit, "0") != "" {
 						t.Errorf("%s, step %d names the commit %s", at, i, commit)
 					}

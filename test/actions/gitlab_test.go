@@ -13,8 +13,8 @@ import (
 	"github.com/polex-dev/polex/internal/scripttest"
 )
 
-// gitlab STATUS JOB runs the script of a job of examples/gitlab as a runner's shell
-// would, without installing anything first.
+// gitlab STATUS JOB runs the script of a job in examples/gitlab in a shell, as a runner does,
+// without installing anything first.
 func gitlab(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: gitlab status job")
@@ -24,7 +24,7 @@ func gitlab(ts *testscript.TestScript, neg bool, args []string) {
 	var jobs map[string]struct{ Script []string }
 	file := map[string]any{}
 	ts.Check(yaml.Unmarshal(raw, &file))
-	delete(file, "stages") // what is no job has another shape
+	delete(file, "stages") // the other keys are jobs
 	rest, err := yaml.Marshal(file)
 	ts.Check(err)
 	ts.Check(yaml.Unmarshal(rest, &jobs))
@@ -35,8 +35,8 @@ func gitlab(ts *testscript.TestScript, neg bool, args []string) {
 	scripttest.Exits(ts, false, []string{args[0], "sh", "-e", "-c", strings.Join(script, "\n")})
 }
 
-// token FILE VARIABLE puts a token of the identity that is trusted where a job of
-// GitLab has it, and a person may keep it.
+// token FILE VARIABLE writes a token of the trusted identity to the file that a GitLab job reads. A
+// person can keep it.
 func token(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: token file variable")

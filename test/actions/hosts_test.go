@@ -20,9 +20,9 @@ import (
 	"time"
 )
 
-// play answers on loopback under names of the Internet, for programs that take no
-// other addresses. It returns the variables by which curl finds them: a proxy whose
-// every way leads there, and the file of who has certified the names.
+// play starts a server on loopback under names of the Internet, for programs that accept no other
+// addresses. It returns the variables for curl: a proxy that connects to this server only, and the
+// file with the certificate authority of the names.
 func play(t *testing.T, handler http.Handler, names ...string) []string {
 	t.Helper()
 	certificate, authority, err := certified(names)
@@ -42,7 +42,7 @@ func play(t *testing.T, handler http.Handler, names ...string) []string {
 	return []string{"HTTPS_PROXY=" + proxy.URL, "CURL_CA_BUNDLE=" + authorities}
 }
 
-// tunnel is a proxy whose every way leads to one address.
+// tunnel is a proxy that always connects to one address.
 func tunnel(address string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect {
@@ -59,10 +59,10 @@ func tunnel(address string) http.HandlerFunc {
 			_ = there.Close()
 			return
 		}
-		// Only now: of what the client sends on this answer, nothing is the server's.
+		// The client must not send anything before this answer.
 		_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
 		go func() {
-			_, _ = io.Copy(there, buffered) // either end may go first
+			_, _ = io.Copy(there, buffered) // either side may close first
 			_ = there.Close()
 		}()
 		go func() {
@@ -72,7 +72,7 @@ func tunnel(address string) http.HandlerFunc {
 	}
 }
 
-// certified returns a certificate for names, and whoever has signed it in PEM.
+// certified returns a certificate for names, and its certificate authority in PEM.
 func certified(names []string) (tls.Certificate, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"testing"
 )
 
-// releases plays GitHub's releases on loopback, and what else a download could be
-// led to. It returns the variables by which a script reaches them, and the checksum
-// of the one archive there is.
+// releases serves GitHub's releases on loopback, and some wrong targets of a redirect. It returns
+// the variables for a script, and the checksum of the only archive.
 func releases(t *testing.T) []string {
 	t.Helper()
 	archive := archived(t)
@@ -37,7 +36,7 @@ func releases(t *testing.T) []string {
 	return append(play(t, mux, names...), "SHA256="+hex.EncodeToString(digest[:]))
 }
 
-// archived is a release, whose commands say who they are.
+// archived returns a release with commands that print their names.
 func archived(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -13,8 +13,7 @@ import (
 	"github.com/polex-dev/polex/internal/scripttest"
 )
 
-// TestScripts runs the actions' scripts as a runner does, in repositories made
-// for it.
+// TestScripts runs the actions' scripts as a runner does, in new repositories.
 func TestScripts(t *testing.T) {
 	actions, err := filepath.Abs("../../actions")
 	if err != nil {
@@ -32,7 +31,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() }) // what it leaves is removed with its folder
+	t.Cleanup(func() { _ = s.Close() }) // the folder and its content are removed
 	given = append(given, "CONFIG="+s.ConfigPath, "ROOT="+s.TrustedRootPath, "TOKEN_URL="+s.TokenRequestURL, "TOKEN_BEARER="+s.TokenRequestToken)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
@@ -50,8 +49,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// built is a folder with the commands, for scripts whose subject is not how they
-// are built.
+// built returns a folder with the built commands, for scripts that do not test the build.
 func built(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -62,7 +60,7 @@ func built(t *testing.T) string {
 	return dir
 }
 
-// revision VARIABLE REF sets a variable to the commit that a ref names.
+// revision VARIABLE REF sets a variable to the commit of a ref.
 func revision(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: revision variable ref")
@@ -71,9 +69,9 @@ func revision(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], ts.ReadFile("stdout")[:40])
 }
 
-// outputs NAME=VALUE... checks that exactly these outputs were set, as a runner
-// reads them: the value stands between two lines that the script has made up. A
-// space in a value stands for a line's end. They are forgotten then.
+// outputs NAME=VALUE... checks that exactly these outputs were set. It parses them as a runner
+// does: the value is between two delimiter lines from the script. A space in a value means a line
+// break. It removes the outputs.
 func outputs(ts *testscript.TestScript, _ bool, args []string) {
 	file := ts.Getenv("GITHUB_OUTPUT")
 	raw, err := os.ReadFile(file)

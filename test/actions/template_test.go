@@ -11,9 +11,9 @@ import (
 	"github.com/polex-dev/polex/internal/review"
 )
 
-// TestTemplateTriggers: the checks of a pull request run for main alone and again when the
-// target branch changes. Otherwise they could pass for another branch, by what that branch
-// trusts, and stay.
+// TestTemplateTriggers: the checks of a pull request run only for main, and run again when the
+// target branch changes. Otherwise a check could pass with the trust policy of another branch and
+// stay valid.
 func TestTemplateTriggers(t *testing.T) {
 	for _, file := range []string{"../../examples/github/.github/workflows/pull-request.yaml", "../../actions/verify/README.md", "../../actions/validate/README.md"} {
 		raw, err := os.ReadFile(file)
@@ -38,7 +38,8 @@ func TestTemplateTriggers(t *testing.T) {
 	}
 }
 
-// TestTemplateMerge: what a changed configuration leaves to a later run gets that run.
+// TestTemplateMerge: a push that changes unsigned/ or the configuration starts the workflow. A run
+// can leave exceptions to the run for a changed configuration.
 func TestTemplateMerge(t *testing.T) {
 	raw, err := os.ReadFile("../../examples/github/.github/workflows/merge.yaml")
 	if err != nil {
@@ -57,8 +58,8 @@ func TestTemplateMerge(t *testing.T) {
 	}
 }
 
-// TestTemplateOwners: the policy team owns what is requested, and the platform team all that
-// decides who is trusted, wherever it lies.
+// TestTemplateOwners: the policy team owns the requested exceptions. The platform team owns all
+// files that decide about trust, in every folder.
 func TestTemplateOwners(t *testing.T) {
 	for file, decides := range map[string][]string{
 		"github/.github/CODEOWNERS": {".github/workflows/merge.yaml", ".github/CODEOWNERS", ".github/actions/x/action.yml"},

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// releaseRights are what each job of the release may do. What builds may write
-// nothing, and what may write a release builds nothing.
+// releaseRights lists the permissions of each job of the release. A job that builds cannot write,
+// and the job that writes a release does not build.
 var releaseRights = map[string]map[string]string{
 	"build":   {"contents": "read"},
 	"attest":  {"id-token": "write", "attestations": "write"},
@@ -20,11 +20,11 @@ var releaseRights = map[string]map[string]string{
 	"verify":  {"contents": "read", "attestations": "read"},
 }
 
-// own are the actions that the release runs, besides this repository's: GitHub's.
+// own matches the actions of the release: GitHub's, and setup of this repository.
 var own = regexp.MustCompile(`^(\./actions/setup|actions/(checkout|setup-go|upload-artifact|download-artifact|attest-build-provenance)@[0-9a-f]{40})$`)
 
-// TestReleaseRights: no job of the release has more rights than it needs, the one
-// that publishes has nothing of the repository, and each action is pinned.
+// TestReleaseRights: no job of the release has more permissions than it needs, the job that
+// publishes uses nothing of the repository, and each action is pinned.
 func TestReleaseRights(t *testing.T) {
 	raw, err := os.ReadFile("../../.github/workflows/release.yaml")
 	if err != nil {
@@ -61,7 +61,7 @@ func TestReleaseRights(t *testing.T) {
 	}
 }
 
-// TestReleaseNames: the release is called and built as actions/setup looks for it.
+// TestReleaseNames: the release has the names that actions/setup expects.
 func TestReleaseNames(t *testing.T) {
 	setup, err := os.ReadFile("../../actions/setup/setup.sh")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// oursTakes reports whether an expression is a condition for polex, and why not.
+// oursTakes reports whether polex accepts an expression as a condition, and the reason if not.
 func oursTakes(t *testing.T, checker *shape.Checker, expression string) (bool, string) {
 	t.Helper()
 	d, err := exception.FromObject(map[string]any{
@@ -37,8 +37,8 @@ func oursTakes(t *testing.T, checker *shape.Checker, expression string) (bool, s
 	return true, ""
 }
 
-// TestEveryFunction writes a call of every overload that the peer declares, of
-// the right type and of a wrong one.
+// TestEveryFunction calls every overload that the peer declares, with arguments of the right type
+// and of a wrong one.
 func TestEveryFunction(t *testing.T) {
 	env := peerEnv(t)
 	checker, err := shape.New(shape.Config{})
@@ -74,7 +74,7 @@ func TestEveryFunction(t *testing.T) {
 	}
 }
 
-// written is a call of an overload, or false for what has no such syntax.
+// written returns a call of an overload, or false if it has no call syntax.
 func written(name string, member bool, args []*cel.Type) (string, bool) {
 	if strings.ContainsAny(name, "_@!-") {
 		return "", false // an operator
@@ -93,7 +93,7 @@ func written(name string, member bool, args []*cel.Type) (string, bool) {
 	return fmt.Sprintf("%s(%s)", name, strings.Join(texts, ", ")), true
 }
 
-// literal is an expression of a type.
+// literal returns an expression of a type.
 func literal(of *cel.Type) (string, bool) {
 	if text, ok := map[string]string{
 		"string": "'1s'", "int": "1", "uint": "1u", "double": "1.5", "bool": "true", "bytes": "b'a'", "dyn": "dyn(1)", "null_type": "null",
@@ -105,7 +105,7 @@ func literal(of *cel.Type) (string, bool) {
 		return text, true
 	}
 	if strings.HasPrefix(of.TypeName(), "kubernetes.authorization.") {
-		return "", false // nothing makes one
+		return "", false // no expression has this type
 	}
 	var inner []string
 	for _, p := range of.Parameters() {
@@ -130,8 +130,8 @@ func literal(of *cel.Type) (string, bool) {
 	return "", false
 }
 
-// TestEveryExpressionOfTheTests takes each text of shape's own tests for an
-// expression, most of which are.
+// TestEveryExpressionOfTheTests tries each text in shape's own tests as an expression. Most of them
+// are.
 func TestEveryExpressionOfTheTests(t *testing.T) {
 	env := peerEnv(t)
 	checker, err := shape.New(shape.Config{})

@@ -1,4 +1,4 @@
-// Package celpeer holds the CEL environment of pkg/shape against the one in
-// which Kyverno 1.19 admits the match conditions of an exception. It is a module
-// of its own, for that environment is made by k8s.io/apiserver.
+// Package celpeer compares the CEL environment of pkg/shape with the one of Kyverno 1.19 for match
+// conditions of an exception. It is a separate module, because that environment requires
+// k8s.io/apiserver.
 package celpeer

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// peerEnv is the environment of Kyverno's webhook for PolicyException: the base
-// of Kubernetes, with four variables.
+// peerEnv returns the environment of Kyverno's webhook for PolicyException: the base of Kubernetes
+// with four variables.
 func peerEnv(t *testing.T) *cel.Env {
 	t.Helper()
 	base := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
@@ -44,7 +44,7 @@ func peerEnv(t *testing.T) *cel.Env {
 	return env
 }
 
-// peerTakes reports whether an expression is a condition for Kyverno.
+// peerTakes reports whether Kyverno accepts an expression as a condition.
 func peerTakes(env *cel.Env, expression string) bool {
 	checked, issues := env.Compile(expression)
 	return issues.Err() == nil && checked.OutputType().IsExactType(cel.BoolType)

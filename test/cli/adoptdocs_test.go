@@ -15,8 +15,8 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// TestAdoptDocs: a script runs each command of docs/how-to/adopt.md, and the reasons that it explains
-// are those that there are.
+// TestAdoptDocs: a script runs each command of docs/how-to/adopt.md, and the page explains exactly
+// the existing reasons.
 func TestAdoptDocs(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/how-to/adopt.md")
 	if err != nil {
@@ -53,8 +53,8 @@ func TestAdoptDocs(t *testing.T) {
 	}
 }
 
-// TestAdoptDocsAudit: the patch of docs/how-to/adopt.md leaves the guard without its webhook, and with
-// all else.
+// TestAdoptDocsAudit: the patch of docs/how-to/adopt.md removes the guard's webhook and nothing
+// else.
 func TestAdoptDocsAudit(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/how-to/adopt.md")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
-// binaries is the folder that TestMain builds the commands into.
+// binaries is the folder with the commands that TestMain builds.
 var binaries string
 
 func TestMain(m *testing.M) {
@@ -82,8 +82,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// browser puts an xdg-open on the path that visits the page it is given, as a
-// browser with a person before it would, and does not wait for it.
+// browser puts an xdg-open on the path. It visits the given page like a browser with a user, and
+// does not wait for the answer.
 func browser(ts *testscript.TestScript, _ bool, _ []string) {
 	self, err := os.Executable()
 	ts.Check(err)
@@ -110,7 +110,7 @@ func browse(url string) int {
 	return 0
 }
 
-// shell LINE runs a line as a person types it.
+// shell LINE runs a line in a shell.
 func shell(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: shell 'line'")
@@ -138,7 +138,7 @@ func filler(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(f.Close())
 }
 
-// binary FILE writes bytes that are no text.
+// binary FILE writes bytes that are not text.
 func binary(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: binary file")

@@ -1,3 +1,3 @@
-// Package cli tests the binaries as their users meet them: scripts that a person
-// can read, run against the real binaries and a sandbox on loopback.
+// Package cli tests the commands as users run them: with readable scripts, the real binaries and a
+// sandbox on loopback.
 package cli

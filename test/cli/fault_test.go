@@ -13,9 +13,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// fault VARIABLE KIND puts a proxy in front of the server whose address the
-// variable holds, and its address into $FAULTY. The kinds are those of faults,
-// each for good, and after once- only the first time.
+// fault VARIABLE KIND starts a proxy for the server at the variable's address, and sets $FAULTY to
+// the proxy's address. The kinds are those of faults. A fault is permanent; with the prefix once-,
+// it occurs the first time only.
 func fault(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: fault variable kind")
@@ -30,7 +30,7 @@ func fault(ts *testscript.TestScript, _ bool, args []string) {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: target.Scheme, Host: target.Host})
 	proxy.ErrorLog = log.New(io.Discard, "", 0)
 	var mu sync.Mutex
-	var before *httptest.ResponseRecorder // the answer to the request before
+	var before *httptest.ResponseRecorder // the answer to the previous request
 	met := false
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
@@ -46,15 +46,15 @@ func fault(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("FAULTY", web.URL+strings.TrimPrefix(ts.Getenv(args[0]), target.Scheme+"://"+target.Host))
 }
 
-// faulty is a request that goes wrong.
+// faulty is a request that fails.
 type faulty struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	next   http.Handler
-	before *httptest.ResponseRecorder // what the server answered the request before
+	before *httptest.ResponseRecorder // the server's answer to the previous request
 }
 
-// true is what the server answers.
+// true returns the real answer of the server.
 func (f faulty) true() *httptest.ResponseRecorder {
 	heard := httptest.NewRecorder()
 	f.next.ServeHTTP(heard, f.r)
@@ -74,7 +74,7 @@ var faults = map[string]func(faulty) *httptest.ResponseRecorder{
 		http.Error(f.w, "down for maintenance", http.StatusServiceUnavailable)
 		return nil
 	},
-	"busy": func(f faulty) *httptest.ResponseRecorder { // for an hour
+	"busy": func(f faulty) *httptest.ResponseRecorder { // with Retry-After: one hour
 		f.w.Header().Set("Retry-After", "3600")
 		http.Error(f.w, "too many requests", http.StatusTooManyRequests)
 		return nil
@@ -91,13 +91,13 @@ var faults = map[string]func(faulty) *httptest.ResponseRecorder{
 		}
 		return nil
 	},
-	"lost": func(f faulty) *httptest.ResponseRecorder { // done, and cut off half way through saying so
+	"lost": func(f faulty) *httptest.ResponseRecorder { // does the request, and cuts the answer off in the middle
 		heard := f.true()
 		heard.Header().Set("Content-Length", "100000")
 		f.say(heard, heard.Body.Len()/2)
 		return nil
 	},
-	"confused": func(f faulty) *httptest.ResponseRecorder { // answers with the answer to the request before
+	"confused": func(f faulty) *httptest.ResponseRecorder { // returns the answer to the previous request
 		heard, said := f.true(), f.before
 		if said == nil {
 			said = heard

@@ -15,7 +15,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// named are the first columns of a page's rows that fit a pattern.
+// named returns the first cells of a page's rows that match a pattern.
 func named(t *testing.T, page, pattern string) []string {
 	t.Helper()
 	var found []string
@@ -26,8 +26,8 @@ func named(t *testing.T, page, pattern string) []string {
 	return found
 }
 
-// TestFormats holds the tables of docs/reference/formats.md against the code: what is written
-// is in them, and they name nothing that is not.
+// TestFormats compares the tables of docs/reference/formats.md with the code: they list every
+// written format and nothing else.
 func TestFormats(t *testing.T) {
 	formats := page(t, "docs/reference/formats.md")
 	ours := map[string]bool{guard.AnnotationCluster: true}
@@ -70,8 +70,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestWhatMayDiffer holds the page's list against the comparison: each of it may be
-// added to what was signed, and stands in the page where it may be.
+// TestWhatMayDiffer compares the page's list with the comparison: each entry may be added to a
+// signed object in the listed place.
 func TestWhatMayDiffer(t *testing.T) {
 	const signed = `{"apiVersion":"kyverno.io/v2","kind":"PolicyException","metadata":{"name":"a","annotations":{"b":"c"},"labels":{"d":"e"}},"spec":{}}`
 	message, err := exception.Parse([]byte(signed), "message")

@@ -15,10 +15,9 @@ import (
 //
 //	github CLONE [APPROVER...]
 //
-// It sets the environment of a workflow for the merge at the clone's HEAD, and
-// starts a GitHub API that knows it as pull request 12 of alice, approved by whom
-// the command names. They may write, and what they approved is what the merge's
-// second parent holds.
+// It sets the environment of a workflow for the merge at the clone's HEAD. It starts a GitHub API
+// that knows this merge as pull request 12 of alice, approved by the given approvers. They have
+// write access, and they approved the merge's second parent.
 func gitHub(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 1 {
 		ts.Fatalf("usage: github clone [approver...]")

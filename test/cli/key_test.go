@@ -7,7 +7,7 @@ import (
 	"github.com/sigstore/cosign/v2/pkg/cosign"
 )
 
-// keypair PRIVATE PUBLIC PASSWORD writes a key as cosign makes one.
+// keypair PRIVATE PUBLIC PASSWORD writes a key pair in cosign's format.
 func keypair(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: keypair private public password")

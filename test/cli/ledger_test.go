@@ -9,7 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// told checks that the last command wrote a ledger as docs/ describes it.
+// told checks that the last command wrote an audit report that matches the schema in docs/.
 func told(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	t.Helper()
 	raw, err := os.ReadFile("../../docs/ledger.schema.json")

@@ -18,10 +18,9 @@ import (
 //
 //	people LOG
 //
-// It starts a server that takes webhooks, and comments of acme/exceptions on GitHub,
-// and writes each that changes something to a file. The environment says where it is:
-// HOOK for one that works, BROKEN for one that does not, HANGS for one that never answers, NOTICE_TOKEN and what a
-// runner sets.
+// It starts a server that accepts webhooks and GitHub comments for acme/exceptions, and writes each
+// changing request to a file. It sets these variables: HOOK for a working webhook, BROKEN for one
+// that fails, HANGS for one that never answers, NOTICE_TOKEN, and those of a runner.
 func people(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: people log")
@@ -69,7 +68,7 @@ func people(ts *testscript.TestScript, _ bool, args []string) {
 		_ = json.NewEncoder(w).Encode(c)
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/hang/") { // answers nobody, and keeps nobody else waiting
+		if strings.HasPrefix(r.URL.Path, "/hang/") { // never answers, and does not block other requests
 			_, _ = io.Copy(io.Discard, r.Body)
 			<-r.Context().Done()
 			return

@@ -11,12 +11,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// parts are the commands of polex, and how each is called alone.
+// parts lists the commands of polex with their names as programs of their own.
 var parts = map[string][]string{
 	"request":  {"polex-request"},
 	"validate": {"polex-validate"},
 	"sign":     {"polex-sign"},
-	"promote":  {"polex-sign", "--promote"},
+	"promote":  {"polex-sign", "promote"},
 	"verify":   {"polex-verify"},
 	"prune":    {"polex-prune"},
 	"audit":    {"polex-audit"},
@@ -25,9 +25,8 @@ var parts = map[string][]string{
 	"sandbox":  {"polex-sandbox"},
 }
 
-// same STATUS PART ARG... runs polex PART and the program that it is alone, which have to
-// end with the status, and to say the same but for how they are called. What
-// polex says is there for stdout and stderr.
+// same STATUS PART ARG... runs polex PART and the program of its own. Both must end with the status
+// and print the same, except for their names. stdout and stderr then hold the output of polex.
 func same(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || parts[args[1]] == nil {
 		ts.Fatalf("usage: same status part [arg...]")
@@ -60,8 +59,8 @@ func same(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// alone names the commands in a text as they are called alone. An error begins with the
-// program's name alone.
+// alone replaces the command names in a text by those of the programs. An error begins with the
+// program's name only.
 func alone(text string) string {
 	for part, words := range parts {
 		text = strings.ReplaceAll(text, "polex "+part+": ", words[0]+": ")

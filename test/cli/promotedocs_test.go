@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPromoteDocs: each command that docs/how-to/promote.md shows is run by a script,
-// and each message that it explains is one that is given.
+// TestPromoteDocs: a script runs each command of docs/how-to/promote.md, and each message that the
+// page explains exists.
 func TestPromoteDocs(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/how-to/promote.md")
 	if err != nil {

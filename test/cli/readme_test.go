@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// pages are what people copy from.
+// pages are the pages with configuration to copy.
 var pages = []string{"README.md", "docs/how-to/validate.md", "docs/how-to/promote.md", "docs/how-to/verify.md", "docs/reference/failure-modes.md", "docs/explanation/workflow.md", "docs/how-to/runbooks.md"}
 
 func page(t *testing.T, name string) string {
@@ -26,7 +26,7 @@ func page(t *testing.T, name string) string {
 	return string(raw)
 }
 
-// blocks are what a page shows in a language, without what it is indented by.
+// blocks returns the blocks of a language in a page, without their indentation.
 func blocks(page, language string) []string {
 	var found []string
 	for _, block := range regexp.MustCompile("(?sm)^( *)```"+language+"\n(.*?)\n *```").FindAllStringSubmatch(page, -1) {
@@ -35,7 +35,7 @@ func blocks(page, language string) []string {
 	return found
 }
 
-// TestConfigurations reads each block of YAML in the pages as what it is.
+// TestConfigurations reads each YAML block of the pages with the command that it is for.
 func TestConfigurations(t *testing.T) {
 	met := map[string]int{}
 	for _, name := range pages {
@@ -57,8 +57,8 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
-// TestQuickStart runs the quick start of the README on an exception, with the programs that
-// are built already.
+// TestQuickStart runs the quick start of the README on an exception, with the binaries of this
+// test.
 func TestQuickStart(t *testing.T) {
 	_, section, _ := strings.Cut(page(t, "README.md"), "## Quick start")
 	_, commands, found := strings.Cut(blocks(section, "sh")[0], "\n")
@@ -88,7 +88,7 @@ spec:
 	}
 }
 
-// readShape lets the command load the configuration; 3 says that it did, and that
+// readShape lets the command load the configuration. Exit status 3 means that it did, and that
 // there was nothing to check.
 func readShape(t *testing.T, doc *exception.Document) {
 	t.Helper()
@@ -103,7 +103,7 @@ func readShape(t *testing.T, doc *exception.Document) {
 	}
 }
 
-// readHook looks for the hook among those that the repository offers.
+// readHook looks for the hook among the repository's hooks.
 func readHook(t *testing.T, doc *exception.Document) {
 	t.Helper()
 	offered, err := os.ReadFile("../../.pre-commit-hooks.yaml")
@@ -126,11 +126,17 @@ func readTrust(t *testing.T, doc *exception.Document) {
 	}
 }
 
-// subcommands are those whose flags the pages name.
-var subcommands = map[string][][]string{"polex-sign": {{"trusted-root", "--help"}}, "polex-guard": {{"serve", "--help"}, {"check", "--help"}}}
+// subcommands lists the subcommands with flags in the pages.
+var subcommands = map[string][][]string{
+	"polex": {{"adopt"}}, "polex-sign": {{"promote"}, {"trusted-root"}}, "polex-guard": {{"serve"}, {"check"}}, "polex-prune": {{"cleanup-policies"}},
+	"polex-audit": {{"notify"}}, "polex-sandbox": {{"run"}, {"serve"}, {"token"}, {"config"}},
+}
 
-// TestFlags checks that every flag that the pages name is one that a command has, and
-// that the README names every command that is built.
+// maxHelp is the most lines of a help text. --help-all has all flags.
+const maxHelp = 40
+
+// TestFlags checks that every flag in the pages is a flag of a command, and that the README names
+// every command.
 func TestFlags(t *testing.T) {
 	commands, err := filepath.Glob("../../cmd/polex*")
 	if err != nil || len(commands) == 0 {
@@ -142,12 +148,17 @@ func TestFlags(t *testing.T) {
 		if !strings.Contains(page(t, "README.md"), "`"+name) {
 			t.Errorf("the README does not mention %s", name)
 		}
-		for _, args := range append([][]string{{"--help"}}, subcommands[name]...) {
-			out, err := exec.Command(filepath.Join(binaries, name), args...).CombinedOutput()
+		for _, args := range append([][]string{nil}, subcommands[name]...) {
+			short, err := exec.Command(filepath.Join(binaries, name), append(args, "--help")...).CombinedOutput()
+			if lines := strings.Count(string(short), "\n"); err != nil || lines > maxHelp {
+				t.Errorf("%s %s --help: %v, %d lines", name, args, err, lines)
+			}
+			out, err := exec.Command(filepath.Join(binaries, name), append(args, "--help-all")...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%s %s: %v", name, args, err)
 			}
 			help.Write(out)
+			help.WriteString(" --help --help-all --version --new-bundle-format \n") // the last is of cosign
 		}
 	}
 	for _, name := range pages {

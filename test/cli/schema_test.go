@@ -9,7 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// reported checks that the last command wrote a report as docs/ describes it.
+// reported checks that the last command wrote a report that matches the schema in docs/.
 func reported(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	t.Helper()
 	raw, err := os.ReadFile("../../docs/report.schema.json")

@@ -12,10 +12,10 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 )
 
-// sigstoreVariables say where the scripts find a Sigstore: a sandbox that runs
-// for as long as the test or, so that the sandbox is held against a real one, the
-// Sigstore that the file named by POLEX_TEST_SIGSTORE describes, a variable a
-// line. Tokens are a sandbox's either way.
+// sigstoreVariables returns the variables with the addresses of a Sigstore. Normally that is a
+// sandbox that runs during the test. If POLEX_TEST_SIGSTORE names a file, it is the Sigstore that
+// the file describes, one variable a line: this compares the sandbox with a real one. Tokens are
+// always from a sandbox.
 func sigstoreVariables(t *testing.T) []string {
 	t.Helper()
 	if named := os.Getenv("POLEX_TEST_SIGSTORE"); named != "" {
@@ -46,8 +46,8 @@ func sigstoreVariables(t *testing.T) []string {
 	}
 }
 
-// actions lets the commands find the sandbox's identity as GitHub Actions
-// offers it; actions off takes that away again.
+// actions sets the variables of GitHub Actions for the sandbox's identity; actions off removes
+// them.
 func actions(ts *testscript.TestScript, _ bool, args []string) {
 	url, bearer := ts.Getenv("TOKEN_REQUEST_URL"), ts.Getenv("TOKEN_REQUEST_TOKEN")
 	if len(args) == 1 && args[0] == "off" {

@@ -11,18 +11,17 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox/tufrepo"
 )
 
-// tufServer is a script's TUF repository.
+// tufServer holds the TUF repository of a script.
 type tufServer struct{ repository *tufrepo.Repository }
 
-// tufKey is where a script keeps it.
+// tufKey is its key in the script's values.
 type tufKeyType struct{}
 
 var tufKey = tufKeyType{}
 
-// tuf serve FILE puts up a TUF repository that holds the file as the trusted root,
-// at $TUF, and writes its root.json. Then tuf publish FILE puts another one there,
-// tuf expire FILE one whose metadata is over, and tuf break PATH a signature that is
-// wrong.
+// tuf serve FILE starts a TUF repository at $TUF with the file as the trusted root, and writes its
+// root.json. Then tuf publish FILE replaces the file, tuf expire FILE publishes it with expired
+// metadata, and tuf break PATH publishes a wrong signature.
 func tuf(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: tuf serve|publish|expire|break file")

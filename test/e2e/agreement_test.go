@@ -16,17 +16,17 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// verdicts are what both say of a sample.
+// verdicts has the verdicts of the servers and of polex about a sample.
 type verdicts struct {
 	sample
-	real string // the API server's refusal, its webhooks' included, or ""
-	kept []byte // what the API server would store, unless it refuses
+	real string // the rejection by the API server or a webhook, or ""
+	kept []byte // the object that the API server would store, unless it rejects
 	ours []shape.Finding
 }
 
-// TestAgreement holds polex against the servers over the whole corpus. What they
-// admit and polex refuses must be on the list of stricter; what they refuse and
-// polex admits is a failure.
+// TestAgreement compares polex with the servers over the whole corpus. If the servers admit a
+// sample that polex rejects, the reason must be in the list strictness. If they reject one that
+// polex admits, the test fails.
 func TestAgreement(t *testing.T) {
 	samples := corpus(t)
 	if len(samples) < 200 {
@@ -54,7 +54,7 @@ func TestAgreement(t *testing.T) {
 	t.Log(agreed.String())
 }
 
-// judge asks both about every sample.
+// judge sends every sample to both.
 func judge(t *testing.T, samples []sample) []verdicts {
 	t.Helper()
 	namespaces := map[string]bool{}
@@ -62,7 +62,7 @@ func judge(t *testing.T, samples []sample) []verdicts {
 		namespaces[s.target(exception.KyvernoGroup, "v2").Namespace] = true
 	}
 	for namespace := range namespaces {
-		// One that cannot be made is refused with the sample.
+		// If a namespace cannot be created, the sample is rejected too.
 		_ = live.CreateNamespace(t.Context(), namespace)
 	}
 	checker, err := shape.New(shape.Config{InsecureAllowUnbounded: true})
@@ -74,8 +74,7 @@ func judge(t *testing.T, samples []sample) []verdicts {
 	asking.SetLimit(4)
 	for i, s := range samples {
 		asking.Go(func() error {
-			// A document that no longer says what it is goes where the
-			// unchanged one would.
+			// A changed document without a readable type is sent to the address of the original.
 			group, version := exception.KyvernoGroup, "v2"
 			if strings.Contains(string(s.text), "policyRefs") {
 				group, version = exception.PoliciesGroup, "v1"
@@ -100,7 +99,7 @@ func judge(t *testing.T, samples []sample) []verdicts {
 	return all
 }
 
-// refusals are polex's, as far as they speak of what the servers decide.
+// refusals returns polex's findings about properties that the servers check too.
 func refusals(checker *shape.Checker, s sample) []shape.Finding {
 	doc, err := exception.Parse(s.text, s.name)
 	if err != nil {
@@ -118,8 +117,8 @@ func refusals(checker *shape.Checker, s sample) []shape.Finding {
 	return found
 }
 
-// TestDocumented: what Kyverno's guide shows is admitted by the servers and by
-// polex; what it misprints is refused by both.
+// TestDocumented: the servers and polex admit the examples in Kyverno's guide. Both reject its
+// misprints.
 func TestDocumented(t *testing.T) {
 	for _, v := range judge(t, fixtures(t, "documented")) {
 		if v.real != "" || len(v.ours) > 0 {

@@ -10,16 +10,16 @@ import (
 	"testing"
 )
 
-// agreement counts.
+// agreement counts the results.
 type agreement struct {
 	source           // of all
 	byKyverno, laxer int
-	stricter         map[string]int     // by all the reasons of a document
+	stricter         map[string]int     // by all reasons of a document
 	used             map[string]bool    // of strictness
-	sources          map[string]*source // by where the documents come from
+	sources          map[string]*source // by the origin of the documents
 }
 
-// source counts the documents that come from one place.
+// source counts the documents from one origin.
 type source struct{ documents, admitted, refused int }
 
 func (s *source) String() string {

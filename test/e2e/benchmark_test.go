@@ -18,24 +18,23 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// benchmarked are how many exceptions are checked at once, and how often.
+// benchmarked lists the numbers of exceptions in one check, and the numbers of runs.
 var benchmarked = []struct{ exceptions, runs int }{{1, 11}, {1000, 5}, {10000, 3}, {100000, 1}}
 
-// contestant is a program that is given a file of exceptions.
+// contestant is a program with a file of exceptions as its input.
 type contestant struct {
 	name    string
-	command []string                    // the file comes last
-	most    int                         // exceptions that it is asked for: more would take minutes
-	refusal string                      // in its output, when a policy or a rule is named '*'
-	passed  func(exceptions int) string // in its output, when all is well
+	command []string                    // without the file, which is the last argument
+	most    int                         // maximum number of exceptions: more would take minutes
+	refusal string                      // in its output if a policy or a rule is named '*'
+	passed  func(exceptions int) string // in its output if all exceptions pass
 	took    []time.Duration
 	peak    int64
 }
 
-// TestBeside runs polex-validate beside Kyverno's own command line, with a
-// policy of each kind that asks for the same, as whole processes and by turns,
-// and prints what each took. It judges no figure: it fails when one of them did
-// not do the work.
+// TestBeside runs polex-validate and Kyverno's own command line in turns, as whole processes, with
+// a policy of each kind that has the same requirements. It prints times and memory, and does not
+// judge them. It fails if one of the programs did not do the work.
 func TestBeside(t *testing.T) {
 	dir := t.TempDir()
 	build(t, dir, "./test/e2e/measure")
@@ -44,10 +43,10 @@ func TestBeside(t *testing.T) {
 		name             string
 		exceptions       func(n int) string
 		narrow, wide     string
-		refusal          string // ours
-		policies         string // theirs: the names of the files begin with it
-		most             int    // exceptions that polex is asked for, and a ClusterPolicy up to 10,000
-		validatingAtMost int    // exceptions that a ValidatingPolicy is asked for
+		refusal          string // of polex
+		policies         string // of Kyverno: the prefix of the files' names
+		most             int    // maximum number of exceptions for polex, and up to 10,000 for a ClusterPolicy
+		validatingAtMost int    // maximum number of exceptions for a ValidatingPolicy
 	}{
 		{"kyverno.io", legacyExceptions, "[check, autogen-check]", "['*']", "[wildcard-rule]", "shape", 100000, 1000},
 		{"policies.kyverno.io", celExceptions, "name: require-probes", "name: '*'", "[wildcard-policy]", "celshape", 1000, 1000},
@@ -71,8 +70,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// compare runs everybody on the same files, by turns, and returns a table. The
-// ratios are to the first.
+// compare runs all programs on the same files in turns, and returns a table. The ratios are
+// relative to the first.
 func compare(t *testing.T, dir string, all []*contestant, exceptions func(n int) string) string {
 	t.Helper()
 	var table strings.Builder
@@ -104,7 +103,7 @@ func compare(t *testing.T, dir string, all []*contestant, exceptions func(n int)
 	return table.String()
 }
 
-// build makes a command of this module as a release does.
+// build builds a command of this module as in a release.
 func build(t *testing.T, dir, command string) string {
 	t.Helper()
 	path := filepath.Join(dir, filepath.Base(command))
@@ -122,15 +121,15 @@ func polexValidate(binary, refusal string, most int) *contestant {
 		name: "polex-validate", command: []string{binary}, most: most, refusal: refusal,
 		passed: func(n int) string {
 			if n == 1 {
-				return "1 document: all passed"
+				return "1 document: 1 valid"
 			}
-			return fmt.Sprintf("%d documents: all passed", n)
+			return fmt.Sprintf("%[1]d documents: %[1]d valid", n)
 		},
 	}
 }
 
-// kyvernoApply is Kyverno's command line with the policy of a kind. It counts
-// rules, not exceptions.
+// kyvernoApply is Kyverno's command line with the policy of a kind. It counts rules, not
+// exceptions.
 func kyvernoApply(policies, kind string, rules, most int) *contestant {
 	policy := fixture.FromRoot("test/e2e/testdata/" + policies + "-" + strings.ToLower(kind) + ".yaml")
 	return &contestant{
@@ -140,8 +139,8 @@ func kyvernoApply(policies, kind string, rules, most int) *contestant {
 	}
 }
 
-// run is one process from start to end. It is started by a small one that
-// measures it: the peak of a process begins at that of whoever started it.
+// run runs one process from start to end. A small program starts and measures it, since the peak
+// memory of a process begins with that of its parent.
 func (c *contestant) run(t *testing.T, dir, file string) (string, error) {
 	t.Helper()
 	measured := filepath.Join(dir, "measured.json")

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// legacyExceptions are n of kyverno.io that differ in their names, and that
-// nothing is wrong with.
+// legacyExceptions returns n valid exceptions of kyverno.io with different names.
 func legacyExceptions(n int) string {
 	var all strings.Builder
 	for i := range n {
@@ -37,8 +36,8 @@ spec:
 	return all.String()
 }
 
-// celExceptions are n of policies.kyverno.io that nothing is wrong with. Each has
-// two conditions, of which no text comes twice, and the forms take turns.
+// celExceptions returns n valid exceptions of policies.kyverno.io. Each has two conditions in
+// varying forms, and no text repeats.
 func celExceptions(n int) string {
 	ends := time.Now().Add(7 * 24 * time.Hour).UTC().Format(time.RFC3339)
 	var all strings.Builder
@@ -59,8 +58,8 @@ spec:
 	return all.String()
 }
 
-// celCondition is that of the ith exception: as people write them,
-// and as `polex-validate --fix` does.
+// celCondition returns a condition of the ith exception, in the usual forms and in that of
+// `polex-validate --fix`.
 func celCondition(i int) string {
 	team, web := fmt.Sprintf("team-%d", i), fmt.Sprintf("web-%d", i)
 	forms := [][2]string{

@@ -4,10 +4,10 @@ package e2e
 
 import "maps"
 
-// gone in place of a value takes its key away.
+// gone in place of a value removes its key.
 type gone struct{}
 
-// changes are what a value is replaced by, or false where that is no change.
+// changes returns the replacement of a value, or false if it is equal.
 var changes = map[string]func(any) (any, bool){
 	"removed":         func(any) (any, bool) { return gone{}, true },
 	"null":            func(any) (any, bool) { return nil, true },

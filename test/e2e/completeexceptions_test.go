@@ -2,8 +2,7 @@
 
 package e2e
 
-// Two exceptions that say as much as one can without contradicting itself, in
-// each version that is served.
+// Two exceptions with as many fields as possible, for each served version.
 const (
 	wholeLegacy = `apiVersion: kyverno.io/%s
 kind: PolicyException

@@ -1,5 +1,4 @@
-// Package e2e holds polex against what its answers are about and what it runs
-// in: a real API server, a real Kyverno and a runner of workflows. The tests are
-// built with the tag e2e, for they need programs that take minutes to build the
-// first time; `make e2e` builds them and runs the tests.
+// Package e2e tests polex with real programs: an API server, Kyverno and a workflow runner. The
+// tests are built with the tag e2e, because the first build of these programs takes minutes. `make
+// e2e` builds them and runs the tests.
 package e2e

@@ -17,7 +17,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// conditionsOfExceptions are what exceptions ask for, each a list of conditions.
+// conditionsOfExceptions are the match conditions of exceptions.
 var conditionsOfExceptions = [][]string{
 	nil,
 	{"object.metadata.name == 'web'"},
@@ -92,11 +92,10 @@ kind: ClusterRole
 metadata: {name: web, labels: {app: web}}
 `
 
-// stricterThanKyverno are conditions that polex counts as true of what Kyverno
-// 1.19.1 does not exempt, or not here: the CLI knows no sender and no namespace of
-// a Namespace, Kyverno has an empty object where the API server has null, what comes
-// into a cluster has more than a file says, and polex evaluates no function whose value
-// can be larger than what it is given.
+// stricterThanKyverno are conditions that count as true in polex, although Kyverno 1.19.1 does not
+// exempt the resource, or not in this test. The CLI knows neither the user nor the namespace of a
+// Namespace. Kyverno has an empty object where the API server has null. A request has more data
+// than a file. polex does not evaluate functions with a result larger than their input.
 var stricterThanKyverno = []string{
 	"object.metadata.name.find('[0-9]+') == '1'",
 	"'%s/%s'.format([object.metadata.namespace, object.metadata.name]) == 'team-a/web'",
@@ -114,8 +113,8 @@ func exceptionFrom(policy, kind string, conditions ...string) string {
 	return text
 }
 
-// exemptedBy returns what polex says that an exception exempts, as the CLI names
-// resources.
+// exemptedBy returns the resources that an exception exempts according to polex, with the CLI's
+// names.
 func exemptedBy(t *testing.T, source, resources string) (map[string]bool, shape.Exemption) {
 	t.Helper()
 	var docs []*exception.Document
@@ -144,10 +143,9 @@ func exemptedBy(t *testing.T, source, resources string) (map[string]bool, shape.
 	return exempt, found
 }
 
-// TestExemptedInKyverno asks Kyverno's CLI which resources each exception
-// exempts from a policy that refuses everything, when they are created, updated
-// or deleted, and polex which it would. Where polex assumes nothing, creating and
-// updating them is exempt.
+// TestExemptedInKyverno compares polex with Kyverno's CLI: which resources does each exception
+// exempt from a policy that rejects everything, on create, update and delete? If polex assumes
+// nothing, create and update are exempt.
 func TestExemptedInKyverno(t *testing.T) {
 	all := conditionsOfExceptions
 	for _, c := range stricterThanKyverno {
@@ -195,9 +193,8 @@ func TestExemptedInKyverno(t *testing.T) {
 	t.Logf("%d exceptions, %d of %d answers exempt", len(all), exempt, answers)
 }
 
-// TestLeftOutInKyverno has conditions that are an error for a resource: policies
-// that change it or generate something for it then leave it alone, though the
-// exception is not for it.
+// TestLeftOutInKyverno has conditions that fail with an error for a resource. Mutating and
+// generating policies then skip the resource, although the exception does not match it.
 func TestLeftOutInKyverno(t *testing.T) {
 	const resources = `apiVersion: v1
 kind: Pod
@@ -236,8 +233,8 @@ metadata: {name: other, namespace: team-a, labels: {app: api}}
 	}
 }
 
-// TestKindsOfKubernetes asks the API server for the kinds that it has of its own:
-// polex has to know which are in no namespace, and what they are called in URLs.
+// TestKindsOfKubernetes reads the API server's own kinds. polex must know the kinds without a
+// namespace, and the plural names.
 func TestKindsOfKubernetes(t *testing.T) {
 	known := 0
 	for _, k := range builtIn(t) {
@@ -263,7 +260,7 @@ type builtInKind struct {
 	namespaced                   bool
 }
 
-// builtIn are the kinds of Kubernetes that can be in a file.
+// builtIn returns the kinds of Kubernetes that can be in a file.
 func builtIn(t *testing.T) []builtInKind {
 	t.Helper()
 	get := func(path string, into any) {

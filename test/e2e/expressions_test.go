@@ -4,9 +4,9 @@ package e2e
 
 import "strings"
 
-// expressions are conditions that Kyverno's webhook compiles: with Kubernetes'
-// functions and types, without those that policies have on top. It admits some
-// of them and refuses others, and nobody has written down which.
+// expressions are conditions for Kyverno's webhook. It compiles them with Kubernetes' functions and
+// types, without the additions for policies. It admits some of them and rejects others; there is no
+// documentation of that.
 var expressions = []string{
 	// CEL itself.
 	"true", "!false", "true == 'true'", "'web'", "1", "null", "dyn(true)", "dyn('web')", "[]", "true ? true : false", "true ? 1 : 2",
@@ -32,11 +32,11 @@ var expressions = []string{
 	"[1, 2].sum() == 3", "[1, 2].min() == 1", "['b', 'a'].max() == 'b'", "[2, 1].isSorted()", "[1, 2].indexOf(2) == 1", "[1, 2].lastIndexOf(2) == 1", "['a'].sum() == 'a'", "[dyn(1), 'a'].min() == 1", "format.dns1123Label().validate('web').hasValue()", "!format.named('dns1123Label').value().validate('web').hasValue()", "format.nothing().validate('a').hasValue()", "format.date().validate('2026-01-01').hasValue()",
 	"sets.contains([1, 2], [1])", "sets.intersects([1], [2])", "sets.equivalent([1], [1, 1])", "'a,b'.split(',') == ['a', 'b']", "['a', 'b'].join('-') == 'a-b'", "'web'.substring(1) == 'eb'", "' a '.trim() == 'a'", "'A'.lowerAscii() == 'a'", "'a'.upperAscii() == 'A'", "'aa'.replace('a', 'b') == 'bb'", "'a'.charAt(0) == 'a'", "'ab'.reverse() == 'ba'", "'%s'.format(['a']) == 'a'", "'%d'.format([1]) == '1'", "'%q'.format([1]) == ''", "strings.quote('a') == '\"a\"'", "'a'.indexOf('a') == 0", "'a'.endsWithTypo('a')", "'a'.contains('a')",
 	"base64.encode(b'a') == 'YQ=='", "base64.decode('YQ==') == b'a'", "math.greatest(1, 2) == 2", "math.least([1, 2]) == 1", "math.ceil(1.5) == 2.0", "math.abs(-1) == 1", "math.bitAnd(1, 1) == 1", "[3, 1].sort() == [1, 3]", "[1, [2]].flatten() == [1, 2]", "[1, 2].slice(0, 1) == [1]", "[1, 1].distinct() == [1]", "lists.range(3) == [0, 1, 2]", "[1, 2].reverse() == [2, 1]", "[{'a': 1}].sortBy(e, e.a) == [{'a': 1}]", "regex.replace('a', 'a', 'b') == 'b'", "regex.extract('a1', '([0-9])').hasValue()",
-	// What policies of Kyverno have on top.
+	// Additions of Kyverno's policies.
 	"resource.Get('v1', 'configmaps', 'team-a', 'a').data.b == 'c'", "resource.List('v1', 'pods', '').items.size() == 0", "globalContext.Get('a', '') == 'b'", "http.Get('https://example.com').a == 'b'", "image('a:1').tag() == '1'", "isImage('a:1')", "parseServiceAccount('a').Name == 'b'", "json.Unmarshal('{}').a == 'b'", "yaml.parse('a: b').a == 'b'", "sha256('a') == 'b'", "hash.sha256('a') == 'b'", "time.now() > timestamp('2026-01-01T00:00:00Z')", "now() > timestamp('2026-01-01T00:00:00Z')", "random('[a-z]') == 'a'", "x509.decode('a').Subject == 'b'", "listObjToMap([], [], 'a', 'b') == {}", "generator.Apply('a', [])", "math.round(1.5, 0) == 2.0", "to_upper('a') == 'A'", "user.ParseServiceAccount('a').Name == 'b'",
 }
 
-// nested are conditions that hold themselves as often as is said.
+// nested are conditions with a given number of nested levels.
 var nested = map[string]func(times int) string{
 	"brackets":  func(n int) string { return strings.Repeat("(", n) + "true" + strings.Repeat(")", n) },
 	"negations": func(n int) string { return strings.Repeat("!", n) + "object.a" },
@@ -54,9 +54,9 @@ var nested = map[string]func(times int) string{
 	"loops":        func(n int) string { return strings.Repeat("[1].all(x, ", n) + "true" + strings.Repeat(")", n) },
 }
 
-// nestings are on both sides of polex's limit and of the servers', not so close
-// below the latter that Kyverno's webhook would run out of time.
+// nestings are below and above polex's limit and the servers'. None is close below the latter,
+// where Kyverno's webhook would exceed its timeout.
 var nestings = []int{50, 90, 110, 150, 270, 500}
 
-// lengths are of a condition's text, on both sides of polex's limit.
+// lengths are lengths of a condition below and above polex's limit.
 var lengths = []int{10_000, 10_240, 10_241, 100_000}

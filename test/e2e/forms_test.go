@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// forms are ways to write a value. Of those that both take, the API server must
-// read what polex reads: a reviewer and a signature are about the text, and the
-// cluster is about the value.
+// forms are ways to write a value. If both accept one, the API server must read the same value as
+// polex: a reviewer and a signature see the text, and the cluster uses the value.
 var forms = []string{
 	"text", "'text'", `"text"`, `"a\tb\u00e9\x41"`, "'it''s'", `"\/"`, "a: b", "a # b", "a#b", "'# a'", "- a", "[a, b]", "{a: b}", "[]", "{}", "''", `""`, "é", "\"\\ud83d\\ude00\"",
 	"|\n        a\n        b", "|-\n        a\n        b", "|+\n        a\n\n", ">\n        a\n        b", ">-\n        a\n\n        b", "a\n        b", "'a\n        b'", "\"a \\\n        b\"",
@@ -21,8 +20,7 @@ var forms = []string{
 	"[a, [b, {c: d}]]", "{a: {b: [c]}}", "[a,]", "{a: b,}", "{a, b}", "{'a': 'b', a: c}", "{1: a}", "{true: a}", "{null: a}", "{[a]: b}", "{a: b, <<: {c: d}}", "[1, 1.0, '1', true]",
 }
 
-// formSamples put each form into a value of free form, and texts into an
-// annotation.
+// formSamples puts each form into a free-form value, and each text into an annotation.
 func formSamples(t *testing.T) []sample {
 	t.Helper()
 	var all []sample

@@ -4,7 +4,7 @@ package e2e
 
 import "strings"
 
-// metadata are changes of what both groups share.
+// metadata are changes of the fields that both groups share.
 var metadata = []struct{ name, old, new string }{
 	{"capital name", "name: web-probes", "name: Web"},
 	{"name with an underscore", "name: web-probes", "name: web_probes"},

@@ -24,7 +24,7 @@ var (
 	podSecurity     = between("  podSecurity:", "")
 )
 
-// between is the text from one word to another, or to the end.
+// between returns the text from one word to another, or to the end.
 func between(from, to string) string {
 	_, rest, _ := strings.Cut(wholeLegacy, from)
 	if to != "" {
@@ -41,8 +41,8 @@ func manyConditions(n int) string {
 	return all.String()
 }
 
-// everyControl names each control of the Pod Security Standards, with what
-// Kyverno's webhook asks for.
+// everyControl lists each control of the Pod Security Standards, with the fields that Kyverno's
+// webhook requires.
 func everyControl() string {
 	all := "  podSecurity:\n"
 	for _, control := range []string{"HostProcess", "Host Namespaces", "HostPath Volumes", "AppArmor", "SELinux", "Seccomp", "Sysctls", "Volume Types", "Running as Non-root", "Running as Non-root user"} {

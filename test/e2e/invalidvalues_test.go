@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// written are changes of the two whole exceptions that only somebody who knows
-// the field would make: what means something, and is wrong, or looks wrong and
-// is right. Both judge them in every version that is served.
+// written are changes of the two whole exceptions by an author who knows the fields. They have a
+// meaning and are wrong, or look wrong and are right. Both sides judge them in every served
+// version.
 var written = map[string][]struct{ name, old, new string }{
 	wholeLegacy: {
 		{"name and names", "names: [web]", "names: [web]\n        name: web"},
@@ -115,7 +115,7 @@ var written = map[string][]struct{ name, old, new string }{
 	},
 }
 
-// writtenSamples are all of the above.
+// writtenSamples returns all of them.
 func writtenSamples(t *testing.T) []sample {
 	t.Helper()
 	var all []sample

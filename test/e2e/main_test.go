@@ -18,7 +18,7 @@ const (
 	tools    = "test/e2e/tools/kyverno"
 )
 
-// live is the one cluster of this process.
+// live is the only cluster of this process.
 var live *cluster.Cluster
 
 func TestMain(m *testing.M) {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// output runs what must not fail, and returns what it prints.
+// output runs a command that must succeed, and returns its output.
 func output(t *testing.T, c *exec.Cmd) string {
 	t.Helper()
 	out, err := c.Output()

@@ -15,9 +15,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// grownSamples change the two exceptions in one place each: every value, of
-// every type, is taken away or replaced, and every mapping gets a field that it
-// does not know.
+// grownSamples changes the two exceptions in one place each: it removes or replaces every value of
+// every type, and adds an unknown field to every mapping.
 func grownSamples(t *testing.T) []sample {
 	t.Helper()
 	var all []sample
@@ -49,7 +48,7 @@ func grownSamples(t *testing.T) []sample {
 	return all
 }
 
-// paths lists the places of all values below one, parents first.
+// paths returns the paths of all values below one, parents first.
 func paths(value any, path exception.Path) []exception.Path {
 	var all []exception.Path
 	add := func(key, below any) {
@@ -69,7 +68,7 @@ func paths(value any, path exception.Path) []exception.Path {
 	return all
 }
 
-// at changes the value at a path, and reports whether that changed anything.
+// at changes the value at a path, and reports whether it differs.
 func at(tree any, path exception.Path, change func(any) (any, bool)) bool {
 	for _, step := range path[:len(path)-1] {
 		switch step := step.(type) {
@@ -96,7 +95,7 @@ func at(tree any, path exception.Path, change func(any) (any, bool)) bool {
 		items := tree.([]any)
 		replacement, changed := change(items[last])
 		if _, remove := replacement.(gone); remove || !changed {
-			return false // the list itself is emptied elsewhere
+			return false // another case empties the list itself
 		}
 		items[last] = replacement
 		return true

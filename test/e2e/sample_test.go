@@ -19,16 +19,16 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// sample is a document that both judge, byte for byte the same.
+// sample is a document that both sides judge, with the same bytes.
 type sample struct {
 	name string
 	text []byte
 }
 
-// home is the namespace of a sample that names none.
+// home is the namespace of a sample without one.
 const home = "team-a"
 
-// corpus is every sample there is.
+// corpus returns all samples.
 func corpus(t *testing.T) []sample {
 	t.Helper()
 	all := kyvernoSamples(t)
@@ -57,8 +57,7 @@ func fixtures(t *testing.T, folder string) []sample {
 	return found
 }
 
-// kyvernoSamples are the exceptions that Kyverno's own tests use. They are read
-// from its source and not kept here.
+// kyvernoSamples returns the exceptions in Kyverno's own tests, from its source.
 func kyvernoSamples(t *testing.T) []sample {
 	t.Helper()
 	source, err := cluster.KyvernoSource(t.Context(), fixture.FromRoot(tools))
@@ -96,8 +95,8 @@ func kyvernoSamples(t *testing.T) []sample {
 	return found
 }
 
-// shapeSamples are the exceptions that the cases of pkg/shape are about, each
-// once. Its test leaves them as artifacts.
+// shapeSamples returns the different exceptions in the test cases of pkg/shape. Its test writes
+// them as artifacts.
 func shapeSamples(t *testing.T) []sample {
 	t.Helper()
 	dir := t.TempDir()
@@ -121,7 +120,7 @@ func shapeSamples(t *testing.T) []sample {
 	return found
 }
 
-// header is what the API server's address is made of.
+// header has the fields that determine the address in the API.
 type header struct {
 	APIVersion string
 	Kind       string
@@ -136,8 +135,7 @@ func isException(document []byte) bool {
 
 var metadataLine = regexp.MustCompile(`(?m)^metadata:[ ]*\n([ ]+)`)
 
-// housed gives a document a namespace if it has none, as kubectl would. The rest
-// of the text stays as it is.
+// housed adds a namespace to a document without one, like kubectl. The rest of the text stays.
 func housed(document []byte) []byte {
 	var h header
 	if yaml.Unmarshal(document, &h) == nil && h.Metadata.Namespace == nil {
@@ -146,8 +144,8 @@ func housed(document []byte) []byte {
 	return document
 }
 
-// target is where a sample would be created. What a document leaves unclear is
-// the address's to say, as for kubectl.
+// target returns the address of a sample in the API. For unclear parts of a document it uses the
+// defaults, like kubectl.
 func (s sample) target(group, version string) cluster.Target {
 	t := cluster.Target{Group: group, Version: version, Namespace: home}
 	var h header

@@ -19,18 +19,17 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// shapeReasons are the reasons that policies/shape mirrors.
+// shapeReasons are the reasons that policies/shape also has.
 var shapeReasons = []string{
 	shape.ReasonNoExpiry, shape.ReasonMatchesEverything, shape.ReasonWildcardPolicy,
 	shape.ReasonWildcardRule, shape.ReasonReachesGuard, shape.ReasonMissingReason,
 }
 
-// verdictOf says which reasons refuse an exception.
+// verdictOf has the reasons for which an exception is rejected.
 type verdictOf map[string]bool
 
-// TestShapePolicies asks Kyverno's own CLI about exceptions by both dialects of
-// policies/shape, and polex about the same exceptions. For each reason that is
-// mirrored the answers are the same.
+// TestShapePolicies compares Kyverno's CLI, with both dialects of policies/shape, and polex. For
+// each shared reason the verdicts about the same exceptions are equal.
 func TestShapePolicies(t *testing.T) {
 	exceptions := shapeExceptions(t)
 	byPolex := map[string]verdictOf{}
@@ -59,10 +58,10 @@ func TestShapePolicies(t *testing.T) {
 				for _, reason := range shapeReasons {
 					refused, asked := byKyverno[name][reason]
 					if reason == shape.ReasonReachesGuard && asked && !refused && want[shape.ReasonMatchesEverything] {
-						continue // a condition such as true also reaches: the policies refuse it for the other reason alone
+						continue // a condition such as true also reaches the guard: the policies reject it with the other reason only
 					}
 					if reason == shape.ReasonNoExpiry && asked && refused && want[shape.ReasonBadLifetime] {
-						continue // an empty end is none to the policies, and to polex one that cannot be read
+						continue // an empty expiry is none for the policies, and unreadable for polex
 					}
 					if !asked {
 						t.Errorf("%s: Kyverno says nothing of %s", name, reason)
@@ -98,8 +97,8 @@ func polexVerdict(t *testing.T, source string) verdictOf {
 	return verdict
 }
 
-// kyvernoVerdicts runs the CLI once over all exceptions. The verdict of a reason
-// is there only if the CLI reports one.
+// kyvernoVerdicts runs the CLI once over all exceptions. It has a verdict for a reason only if the
+// CLI reports one.
 func kyvernoVerdicts(t *testing.T, dialect string, exceptions map[string]string) map[string]verdictOf {
 	t.Helper()
 	dir := t.TempDir()
@@ -134,18 +133,17 @@ func kyvernoVerdicts(t *testing.T, dialect string, exceptions map[string]string)
 	return verdicts
 }
 
-// answer is what Kyverno's CLI says of one policy or rule and one resource.
+// answer is the result of Kyverno's CLI for one policy or rule and one resource.
 type answer struct {
 	Policy, Rule, Result, Message string
 	Resources                     []struct{ Kind, Namespace, Name string }
 }
 
-// applied returns what Kyverno's CLI reports. That a resource is refused is no
-// error.
+// applied returns the results of Kyverno's CLI. A rejected resource is not an error.
 func applied(t *testing.T, arguments ...string) []answer {
 	t.Helper()
-	said, warned := spoken(t, append([]string{"--policy-report", "--output-format", "json"}, arguments...)...)
-	// What the CLI warns of stands before the report.
+	said, warned := spoken(t, append([]string{"--policy-report", "--output", "json"}, arguments...)...)
+	// Warnings of the CLI are before the report.
 	var report struct{ Results []answer }
 	if err := json.Unmarshal([]byte(said[max(0, strings.IndexByte(said, '{')):]), &report); err != nil {
 		t.Fatalf("%v\n%s", err, warned)
@@ -153,7 +151,7 @@ func applied(t *testing.T, arguments ...string) []answer {
 	return report.Results
 }
 
-// spoken returns what Kyverno's CLI says when it applies policies.
+// spoken returns the output of Kyverno's CLI when it applies policies.
 func spoken(t *testing.T, arguments ...string) (said, warned string) {
 	t.Helper()
 	var stdout, stderr strings.Builder
@@ -166,7 +164,7 @@ func spoken(t *testing.T, arguments ...string) (said, warned string) {
 	return stdout.String(), stderr.String()
 }
 
-// uncommented returns a dialect with the rule that is commented out.
+// uncommented returns a dialect with its commented-out rule.
 func uncommented(t *testing.T, dialect string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "..", "policies", "shape", dialect))
@@ -219,7 +217,7 @@ spec:
 `
 )
 
-// shapeExceptions are the two above with one thing changed, by their names.
+// shapeExceptions returns the two above with one change each, by name.
 func shapeExceptions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}

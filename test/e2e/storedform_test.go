@@ -11,10 +11,9 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// keptAsWritten holds polex against what the API server would store. Of an
-// exception that polex admits, that is what was written: a seal compares the
-// two, and what is dropped without a word is what an attacker writes. Of one
-// that polex refuses because something would be dropped, it is not.
+// keptAsWritten compares a sample with the object that the API server would store. If polex admits
+// an exception, both must be equal: the guard compares them, and an attacker could use a silently
+// dropped value. If polex rejects it because of a dropped value, they must differ.
 func keptAsWritten(t *testing.T, v verdicts) {
 	t.Helper()
 	claimed := claimsADrop(v.ours)
@@ -38,8 +37,8 @@ func keptAsWritten(t *testing.T, v verdicts) {
 	}
 }
 
-// authored is an exception's tree without what the API server adds to it: the
-// record of its creation, and the default of reportResult.
+// authored returns an exception's tree without the API server's additions: the record of its
+// creation, and the default of reportResult.
 func authored(d *exception.Document) map[string]any {
 	tree := d.Object()
 	if metadata, isMapping := tree["metadata"].(map[string]any); isMapping {
@@ -55,7 +54,7 @@ func authored(d *exception.Document) map[string]any {
 	return tree
 }
 
-// claimsADrop reports whether all that polex says is that a value is dropped.
+// claimsADrop reports whether polex's only findings are dropped values.
 func claimsADrop(found []shape.Finding) bool {
 	for _, f := range found {
 		dropped := f.Reason == exception.ProblemNullValue ||

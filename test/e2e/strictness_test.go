@@ -9,11 +9,11 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// reasonSyntax is what cannot be read as strictly as polex reads.
+// reasonSyntax is for documents that polex's strict reader rejects.
 const reasonSyntax = "syntax"
 
-// mirrored are the findings beyond the schema that speak of what the servers
-// decide, not of what polex asks on top.
+// mirrored are the findings, besides those of the schema, about properties that the servers check
+// too.
 var mirrored = []string{
 	exception.ProblemUnknownVersion,
 	shape.ReasonBadExpression,
@@ -26,7 +26,7 @@ var mirrored = []string{
 	shape.ReasonUnknownPolicyKind,
 }
 
-// stricter is one way in which polex may refuse what the servers admit.
+// stricter is one way in which polex rejects documents that the servers admit.
 type stricter struct {
 	reason string
 	path   *regexp.Regexp // of the finding; nil for any
@@ -51,7 +51,7 @@ func (s *stricter) permits(f shape.Finding) bool {
 
 var conditionText = regexp.MustCompile(`^spec\.matchConditions\[[0-9]+\]\.expression$`)
 
-// strictness are all such ways. One that no sample needs fails the test.
+// strictness lists all of them. The test fails if no sample needs an entry.
 var strictness = []stricter{
 	{reasonSyntax, nil, "the API server accepts it, but a reviewer or another YAML reader reads it differently or not at all", nil},
 	{exception.ProblemInvalidValue, regexp.MustCompile(`^spec\.conditions\.(any|all)\[[0-9]+\]\.(key|value)`), "the API server returns a whole number that is written as a fraction as an integer", nil},

@@ -13,7 +13,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// translatedMatches are matches of kyverno.io whose translation Kyverno reads.
+// translatedMatches are matches of kyverno.io. Kyverno reads their translation.
 var translatedMatches = []string{
 	`any: [{resources: {kinds: [Deployment, Pod], names: [web, web-*], namespaces: [team-a]}}]`,
 	`any: [{resources: {kinds: [apps/v1/Deployment]}}]`,
@@ -66,9 +66,9 @@ kind: ClusterRole
 metadata: {name: web, labels: {app: web}}
 `
 
-// TestTranslationInKyverno asks Kyverno's CLI which resources each exception
-// exempts, in the old form from a ClusterPolicy that refuses everything, and
-// translated from a ValidatingPolicy that does.
+// TestTranslationInKyverno compares in Kyverno's CLI the resources that each exception exempts: in
+// the old form from a ClusterPolicy that rejects everything, and translated from such a
+// ValidatingPolicy.
 func TestTranslationInKyverno(t *testing.T) {
 	var oldExceptions, newExceptions, oldPolicies, newPolicies []string
 	for i, match := range translatedMatches {
@@ -104,20 +104,20 @@ func TestTranslationInKyverno(t *testing.T) {
 	t.Logf("%d exceptions, %d resources, %d of %d answers exempt", len(translatedMatches), resources, exempt, len(before))
 }
 
-// refusing writes a ValidatingPolicy that refuses everything.
+// refusing returns a ValidatingPolicy that rejects everything.
 func refusing(name string) string {
 	return fmt.Sprintf("apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: %s}\nspec:\n  autogen: {podControllers: {controllers: []}}\n  matchConstraints:\n    resourceRules:\n    - {apiGroups: ['', apps, rbac.authorization.k8s.io], apiVersions: ['*'], operations: [CREATE, UPDATE, DELETE], resources: [deployments, statefulsets, pods, namespaces, clusterroles]}\n  validations: [{expression: 'false', message: refused}]\n", name)
 }
 
-// question is what Kyverno's CLI is asked.
+// question is the input of Kyverno's CLI.
 type question struct {
 	resources            string
 	policies, exceptions []string
 	operation            string // "" is CREATE
 }
 
-// ask returns what the CLI says of each policy and resource: "fail", "skip"
-// where an exception exempts it, or "error" where one cannot be evaluated.
+// ask returns the CLI's result for each policy and resource: "fail", "skip" if an exception exempts
+// it, or "error" if one cannot be evaluated.
 func (q question) ask(t *testing.T) map[string]string {
 	t.Helper()
 	dir := t.TempDir()

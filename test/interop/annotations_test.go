@@ -52,7 +52,7 @@ func drop(t *testing.T, text, key string) string {
 	return string(out)
 }
 
-// sealKeys are the annotations of a seal in a manifest, sorted.
+// sealKeys returns the signature annotations of a manifest, sorted.
 func sealKeys(t *testing.T, text string) []string {
 	t.Helper()
 	obj := object(t, text)
@@ -65,8 +65,8 @@ func sealKeys(t *testing.T, text string) []string {
 	})
 }
 
-// A seal is the peer's annotations and one more, which begins with a name that
-// the peer leaves out of its comparison.
+// polex writes the peer's annotations and one more. The peer ignores the prefix of its name in
+// comparisons.
 func TestAnnotationsAreThePeers(t *testing.T) {
 	peers := sealKeys(t, peerSigns(t, unique(t, resolved(texts["policies.kyverno.io"])), keyless))
 	if diff := cmp.Diff([]string{bundleKey, certificateKey, messageKey, signatureKey}, peers); diff != "" {
@@ -89,8 +89,8 @@ func TestAnnotationsAreThePeers(t *testing.T) {
 	}
 }
 
-// Every numbered key that the peer writes is one of a seal's, but for the
-// reference to somewhere else, which a seal never follows.
+// Every numbered key that the peer writes is also one of polex, except the reference to another
+// object, which polex never follows.
 func TestNumberedKeysAreThePeers(t *testing.T) {
 	for i := range seal.MaxSignatures {
 		for part, key := range peerKeys.AnnotationKeyMap(i) {
@@ -106,7 +106,7 @@ func TestNumberedKeysAreThePeers(t *testing.T) {
 	}
 }
 
-// The peer finds in a seal of polex the sets that polex finds in it.
+// The peer finds the same signature sets as polex.
 func TestPeerReadsOurSets(t *testing.T) {
 	text := sealed(t, texts["policies.kyverno.io"])
 	obj := object(t, text)

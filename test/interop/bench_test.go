@@ -23,7 +23,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// contestant does one piece of work, and is timed.
+// contestant does one piece of timed work.
 type contestant struct {
 	name string
 	once func() error
@@ -35,8 +35,8 @@ func (c *contestant) median() time.Duration {
 	return c.took[len(c.took)/2]
 }
 
-// BenchmarkBeside verifies one sealed exception, by turns, so that whatever else
-// the machine does falls on all alike:
+// BenchmarkBeside verifies one signed exception in turns, so that other load on the machine affects
+// all equally:
 //
 //   - bare is sigstore-go's own Verify of the bundle alone, from its JSON;
 //   - ecdsa is only the ECDSA operations that this needs: two certificates by

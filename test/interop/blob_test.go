@@ -22,7 +22,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// blob is an exception as a file that cosign signs whole.
+// blob is an exception as a file. cosign signs all its bytes.
 const blob = `# Signed as it stands, this comment too.
 apiVersion: policies.kyverno.io/v1
 kind: PolicyException
@@ -36,8 +36,8 @@ spec:
     kind: ValidatingPolicy
 `
 
-// signingConfig says where cosign signs: with a log of one version of Rekor, and
-// a timestamp authority or none.
+// signingConfig is a signing configuration for cosign, with a log of one version of Rekor and with
+// or without a timestamp authority.
 func signingConfig(t *testing.T, rekorURL string, version uint32, timestampURL string) *sgroot.SigningConfig {
 	t.Helper()
 	service := func(url string, version uint32) []sgroot.Service {
@@ -55,9 +55,8 @@ func signingConfig(t *testing.T, rekorURL string, version uint32, timestampURL s
 	return config
 }
 
-// TestVerifyCosignSignBlob: what cosign signs a file with, as its command
-// sign-blob does with --bundle and a signing configuration, polex-verify --bundle
-// accepts for it, and for no other.
+// TestVerifyCosignSignBlob: polex-verify --bundle accepts a file that cosign's sign-blob --bundle
+// signed with a signing configuration, and rejects every other file.
 func TestVerifyCosignSignBlob(t *testing.T) {
 	token, err := world.Token(sandbox.Identity{}, "sigstore")
 	if err != nil {
@@ -107,8 +106,8 @@ func TestVerifyCosignSignBlob(t *testing.T) {
 	}
 }
 
-// TestCosignVerifyBlob: cosign accepts what polex-sign --bundle writes, for the
-// message of the seal, as its command verify-blob does with --bundle.
+// TestCosignVerifyBlob: cosign's verify-blob --bundle accepts the output of polex-sign --bundle for
+// the signed message.
 func TestCosignVerifyBlob(t *testing.T) {
 	for name, config := range map[string]sign.Config{
 		"version 1": {RekorURL: world.RekorURL},

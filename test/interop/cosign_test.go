@@ -15,8 +15,8 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// cosign verifies a seal's message as a blob, with either form of the evidence,
-// as its command verify-blob does with --bundle and an identity.
+// cosign verifies a signed message as a blob with either form of the evidence, like its command
+// verify-blob with --bundle and an identity.
 func TestCosignVerifiesOurs(t *testing.T) {
 	options := func(subject string) *cosign.CheckOpts {
 		return &cosign.CheckOpts{TrustedMaterial: world.root.Material(), Offline: true,

@@ -1,6 +1,6 @@
-// Package interop holds tests against k8s-manifest-sigstore, the peer whose
-// format polex reads and writes: what either side seals, the other verifies.
+// Package interop tests polex with k8s-manifest-sigstore, the peer that defined the format: each
+// side verifies the signatures of the other.
 //
-// The peer's library and cosign's are the reference here, unmodified, with a
-// sandbox as the trust root of both sides. Nothing of it ships.
+// The reference is the unmodified library of the peer and cosign's. A sandbox is the trusted root
+// of both sides. None of it is part of a release.
 package interop

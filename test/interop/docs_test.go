@@ -22,7 +22,7 @@ const (
 	tableEnd   = "<!-- /published -->\n"
 )
 
-// TestDocs holds the table of docs/explanation/interop.md against the verdicts.
+// TestDocs compares the table of docs/explanation/interop.md with the verdicts.
 func TestDocs(t *testing.T) {
 	before, rest, found := strings.Cut(read(t, page), tableBegin)
 	got, after, ended := strings.Cut(rest, tableEnd)
@@ -41,8 +41,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// publishedTable counts the verdicts of each project, and lists where polex is
-// stricter, by why it is.
+// publishedTable counts the verdicts for each project, and lists the documents that only polex
+// rejects, by cause.
 func publishedTable(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
@@ -76,7 +76,7 @@ func publishedTable(t *testing.T) string {
 	return out.String() + "\n"
 }
 
-// shortName is a file by its folder's last name, and the test in it.
+// shortName returns the last folder and the name of a file, and its test.
 func shortName(p published) string {
 	short := filepath.Base(filepath.Dir(p.file)) + "/" + filepath.Base(p.file)
 	if p.name == "" {
@@ -85,8 +85,8 @@ func shortName(p published) string {
 	return "`" + short + "`, " + p.name
 }
 
-// TestDocsVersions holds the versions that docs/explanation/interop.md names against those
-// that are pinned, and the test data that is read against what polex is built of.
+// TestDocsVersions compares the versions in docs/explanation/interop.md with the pinned ones, and
+// the versions of the test data with polex's dependencies.
 func TestDocsVersions(t *testing.T) {
 	text := read(t, page)
 	for _, pin := range []struct{ name, file, module string }{
@@ -118,7 +118,7 @@ func TestDocsVersions(t *testing.T) {
 	}
 }
 
-// pinned is the version that a go.mod below test/e2e/tools requires of a module.
+// pinned returns the version of a module in a go.mod under test/e2e/tools.
 func pinned(t *testing.T, file, module string) string {
 	t.Helper()
 	_, after, found := strings.Cut(read(t, filepath.Join("..", "e2e", "tools", file)), "\t"+module+" v")

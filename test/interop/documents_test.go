@@ -7,7 +7,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// texts are exceptions of both API groups, as people write them.
+// texts are typical exceptions of both API groups.
 var texts = map[string]string{
 	"kyverno.io, with comments": `# Approved until the vendor ships a fix.
 apiVersion: kyverno.io/v2
@@ -85,7 +85,7 @@ func parse(tb testing.TB, text string) *exception.Document {
 	return doc
 }
 
-// sealed returns the text that polex-sign writes for a document.
+// sealed returns a document as polex-sign signs it.
 func sealed(tb testing.TB, text string) string {
 	tb.Helper()
 	out, err := signer(tb).Seal(tb.Context(), []*exception.Document{parse(tb, text)}, time.Now())

@@ -16,9 +16,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// world is the one Sigstore of this process. The peer reads Fulcio's roots from
-// the environment once and keeps them for as long as the process lives, so there
-// can be no second one, and everything is set before the first test.
+// world is the only Sigstore of this process. The peer reads Fulcio's roots from the environment
+// once and keeps them, so everything is set before the first test.
 var world struct {
 	*sandbox.Sandbox
 	root *trust.Root
@@ -66,10 +65,9 @@ func setUp() error {
 	return nil
 }
 
-// detour sends connections for one address to another one, in the clear. The
-// peer's Fulcio address is a constant, and its client goes through
-// http.DefaultTransport, which cosign expects to be an *http.Transport. Any host
-// that is not on loopback is out of bounds for a test.
+// detour redirects connections for one address to another one, without TLS. The peer's Fulcio
+// address is a constant, and its client uses http.DefaultTransport, which cosign expects to be an
+// *http.Transport. Tests must not connect to other hosts than loopback.
 func detour(from, to string) {
 	var dialer net.Dialer
 	transport := http.DefaultTransport.(*http.Transport)
@@ -98,7 +96,7 @@ func signer(tb testing.TB) *sign.Signer {
 
 func subject() string { return sandbox.Identity{}.Subject() }
 
-// workflow is the authority that the sandbox's tokens stand for.
+// workflow is the authority for the sandbox's tokens.
 func workflow() trust.AuthorityConfig {
 	return trust.AuthorityConfig{Name: "workflow", Issuer: world.IssuerURL, Subject: subject()}
 }

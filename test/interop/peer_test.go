@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// object reads a manifest as any Kubernetes client would.
+// object reads a manifest like a Kubernetes client.
 func object(tb testing.TB, text string) unstructured.Unstructured {
 	tb.Helper()
 	raw, err := yaml.YAMLToJSONStrict([]byte(text))
@@ -25,8 +25,7 @@ func object(tb testing.TB, text string) unstructured.Unstructured {
 	return obj
 }
 
-// peerOptions are the peer's own defaults, for one signer, without a cluster to
-// try objects on.
+// peerOptions returns the peer's defaults for one signer, without a dry run in a cluster.
 func peerOptions(edit func(*k8smanifest.VerifyResourceOption)) *k8smanifest.VerifyResourceOption {
 	vo := k8smanifest.LoadDefaultConfig()
 	vo.DisableDryRun = true
@@ -40,8 +39,7 @@ func byWorkflow(vo *k8smanifest.VerifyResourceOption) {
 	vo.OIDCIssuer = world.IssuerURL
 }
 
-// peerVerifies reports whether the peer takes the object for what was signed.
-// An error of the peer's is a refusal.
+// peerVerifies reports whether the peer verifies the object. An error of the peer is a rejection.
 func peerVerifies(tb testing.TB, obj unstructured.Unstructured, edit func(*k8smanifest.VerifyResourceOption)) (bool, *k8smanifest.VerifyResourceResult, error) {
 	tb.Helper()
 	defer quiet(tb)()
@@ -49,8 +47,8 @@ func peerVerifies(tb testing.TB, obj unstructured.Unstructured, edit func(*k8sma
 	return err == nil && result.Verified, result, err
 }
 
-// quiet keeps the peer's prompts and raw signatures out of the test's output,
-// and its hands off the test's input, until what it returns is called.
+// quiet hides the peer's prompts and raw signatures from the test's output, and the test's input
+// from the peer, until restore is called.
 func quiet(tb testing.TB) (restore func()) {
 	tb.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -65,7 +63,7 @@ func quiet(tb testing.TB) (restore func()) {
 	}
 }
 
-// keyFiles are a key pair of cosign's on disk, where the peer wants it.
+// keyFiles is a key pair of cosign in files, as the peer needs it.
 type keyFiles struct {
 	private, public string // paths
 	publicPEM       string
@@ -92,10 +90,10 @@ func newKey(tb testing.TB) keyFiles {
 	return k
 }
 
-// peerSigns returns what the peer's signer writes for a manifest.
+// peerSigns returns a manifest as the peer's signer signs it.
 func peerSigns(tb testing.TB, text string, edit func(*k8smanifest.SignOption)) string {
 	tb.Helper()
-	// It leaves the key's password in the environment.
+	// The peer leaves the key's password in the environment.
 	if t, ok := tb.(*testing.T); ok {
 		t.Setenv("COSIGN_PASSWORD", "")
 	}
@@ -107,7 +105,7 @@ func peerSigns(tb testing.TB, text string, edit func(*k8smanifest.SignOption)) s
 	tarball := false
 	so := &k8smanifest.SignOption{Output: filepath.Join(dir, "out.yaml"), UpdateAnnotation: true, Tarball: &tarball}
 	so.RekorURL = world.RekorURL
-	so.Force = true // asks nobody
+	so.Force = true // without a prompt
 	edit(so)
 	restore := quiet(tb)
 	out, err := k8smanifest.Sign(in, so)

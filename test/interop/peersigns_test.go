@@ -15,8 +15,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// resolved is a text with a time of expiry instead of a duration: the peer's
-// signer resolves nothing.
+// resolved returns a text with an expiry in place of a duration, which the peer's signer does not
+// convert.
 func resolved(text string) string {
 	return strings.Replace(text, "polex.dev/expires-in: 7d", "polex.dev/expires-at: 2099-12-31T00:00:00Z", 1)
 }
@@ -27,7 +27,7 @@ func byKey(path string) func(*k8smanifest.SignOption) {
 
 func keyless(*k8smanifest.SignOption) {}
 
-// What the peer signs and logs, polex verifies, by key and keyless.
+// polex verifies the peer's logged signatures, by key and keyless.
 func TestOursVerifiesPeers(t *testing.T) {
 	key := newKey(t)
 	for name, text := range texts {
@@ -60,15 +60,15 @@ func TestOursVerifiesPeers(t *testing.T) {
 	}
 }
 
-// unique makes a payload that the log has not seen: the peer finds its entry by
-// searching for the payload.
+// unique makes a message that is not in the log yet: the peer finds its entry by a search for the
+// message.
 func unique(t *testing.T, text string) string {
 	t.Helper()
 	digest := sha256.Sum256([]byte(t.Name()))
 	return strings.Replace(text, "namespace: team-a\n", fmt.Sprintf("namespace: team-%x\n", digest[:8]), 1)
 }
 
-// Evidence that is not there is not taken on trust.
+// Missing evidence is a rejection.
 func TestOursRefusesIncomplete(t *testing.T) {
 	key := newKey(t)
 	text := resolved(texts["policies.kyverno.io"])
@@ -91,8 +91,8 @@ func TestOursRefusesIncomplete(t *testing.T) {
 		{"the bundle removed", drop(t, logged, bundleKey), byTeam, verify.ReasonNoLogEntry},
 		{"keyless, the bundle removed", drop(t, byWorkflow, bundleKey), workflow(), verify.ReasonNoLogEntry},
 		{"keyless, the certificate removed", drop(t, byWorkflow, certificateKey), workflow(), verify.ReasonUnknownKey},
-		{"the signature removed", drop(t, logged, signatureKey), byTeam, verify.ReasonMalformedSeal},
-		{"the message removed", drop(t, logged, messageKey), byTeam, verify.ReasonMalformedSeal},
+		{"the signature removed", drop(t, logged, signatureKey), byTeam, verify.ReasonMalformedSignature},
+		{"the message removed", drop(t, logged, messageKey), byTeam, verify.ReasonMalformedSignature},
 		{"another key", logged, trust.AuthorityConfig{Name: "other", Key: newKey(t).publicPEM}, verify.ReasonUnknownKey},
 		{"a key where a workflow is asked for", logged, workflow(), verify.ReasonUnknownKey},
 		{"a workflow where a key is asked for", byWorkflow, byTeam, verify.ReasonWrongIdentity},
@@ -111,8 +111,8 @@ func TestOursRefusesIncomplete(t *testing.T) {
 	}
 }
 
-// A second signature of the peer's stands beside the first, and both count. One
-// that stands beside the log entry of the other is refused.
+// A second signature of the peer counts like the first. A second signature with the log entry of
+// the first is rejected.
 func TestOursVerifiesAppended(t *testing.T) {
 	for _, tc := range []struct {
 		name     string

@@ -11,8 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/sign"
 )
 
-// What polex seals, the peer verifies: as it stands in Git, and as it lives in a
-// cluster.
+// The peer verifies a document signed by polex, as it is in Git and as it is in a cluster.
 func TestPeerVerifiesOurs(t *testing.T) {
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
@@ -31,7 +30,7 @@ func TestPeerVerifiesOurs(t *testing.T) {
 	}
 }
 
-// live is a manifest as the API server and kubectl leave it.
+// live returns a manifest with the additions of the API server and kubectl.
 func live(t *testing.T, text string) unstructured.Unstructured {
 	t.Helper()
 	obj := object(t, text)
@@ -71,7 +70,7 @@ func TestPeerVerifiesOursByKey(t *testing.T) {
 	}
 }
 
-// Both sides refuse what is not what was signed, or not by whom they trust.
+// Both sides reject modified documents, and documents without a trusted signer.
 func TestBothRefuseTampered(t *testing.T) {
 	text := sealed(t, texts["kyverno.io, with comments"])
 	other := sealed(t, texts["policies.kyverno.io"])

@@ -17,12 +17,11 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// published is a document that others publish, with a policy and a verdict of
-// theirs.
+// published is a document from another project, with its policy and its verdict there.
 type published struct {
 	project string // "Kyverno"
 	file    string // within its module
-	name    string // the test's, where one file is judged more than once
+	name    string // the name of the test, if there are several for one file
 	theirs  bool   // accepted
 	config  trust.Config
 	raw     []byte
@@ -30,14 +29,14 @@ type published struct {
 
 func (p *published) id() string { return strings.TrimSpace(p.file + " " + p.name) }
 
-// publishedVerdict is ours on one of them. unlogged is the same where every key
-// does without a log.
+// publishedVerdict is the verdict of polex on one of them. unlogged is the verdict if no key
+// requires a log entry.
 type publishedVerdict struct {
 	ours, unlogged string // "" is accepted
-	why            string // where theirs accepts
+	why            string // the cause, if the other project accepts the document
 }
 
-// The projects, and where in them sealed documents can stand.
+// The projects, and their folders that can have signed documents.
 var projects = []struct {
 	name, module string
 	read         func(t *testing.T, dir string) []published
@@ -47,9 +46,9 @@ var projects = []struct {
 	{"k8s-manifest-sigstore", modcache.KubectlSigstore, peerPublished, []string{"."}},
 }
 
-// TestPublished judges what others publish by the policies that they publish
-// with it. What they refuse, polex refuses; what they accept, polex accepts or
-// the table says why not.
+// TestPublished verifies the published documents of other projects with their published policies.
+// polex rejects every document that they reject. It accepts every document that they accept, except
+// those with a cause in the table.
 func TestPublished(t *testing.T) {
 	now := time.Now()
 	root, err := trust.PublicGoodRoot()
@@ -94,8 +93,8 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// TestPublishedKeyless: a seal that two people made with the public-good Sigstore
-// in 2022 counts for them, and for nobody else.
+// TestPublishedKeyless: signatures of two people with the public-good Sigstore from 2022 count for
+// these two, and for no other authority.
 func TestPublishedKeyless(t *testing.T) {
 	const file = "pkg/k8smanifest/testdata/sample-configmap-keyless-multi-signed.yaml"
 	p := published{file: file, raw: modcache.Read(t, modcache.KubectlSigstore, file)}
@@ -130,7 +129,7 @@ func TestPublishedKeyless(t *testing.T) {
 	}
 }
 
-// judge returns the reason of polex's refusal, or "".
+// judge returns the reason of polex's rejection, or "".
 func judge(t *testing.T, p published, config trust.Config, root *trust.Root, now time.Time) string {
 	t.Helper()
 	policy, err := trust.New(config, root)
@@ -167,7 +166,7 @@ func withoutLog(c trust.Config) trust.Config {
 	return c
 }
 
-// everySealedFileIsOneOf fails for a file that holds a seal and is not judged.
+// everySealedFileIsOneOf fails for a signed file that no test verifies.
 func everySealedFileIsOneOf(t *testing.T, dir string, folders []string, all []published) {
 	t.Helper()
 	for _, folder := range folders {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// kyvernoGoPublished are the admission requests within Kyverno's own Go tests,
-// by the attestors that each test function asks about.
+// kyvernoGoPublished returns the admission requests in Kyverno's own Go tests, by the attestors of
+// each test function.
 func kyvernoGoPublished(t *testing.T, dir string) []published {
 	t.Helper()
 	const file = "pkg/engine/handlers/validation/validate_manifest_test.go"
@@ -46,7 +46,7 @@ func kyvernoGoPublished(t *testing.T, dir string) []published {
 	return all
 }
 
-// stringsOf are the texts that a file declares outside of functions, by name.
+// stringsOf returns the texts that a file declares outside of functions, by name.
 func stringsOf(t *testing.T, file *ast.File) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
@@ -79,7 +79,7 @@ var (
 	goCount    = regexp.MustCompile(`count := (\d+)\n`)
 )
 
-// attestorsOf reads the one set of attestors that a test function writes out.
+// attestorsOf reads the only set of attestors in a test function.
 func attestorsOf(t *testing.T, body string, texts map[string]string) attestorSet {
 	t.Helper()
 	var entries []map[string]any

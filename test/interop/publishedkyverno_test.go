@@ -15,8 +15,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// attestorSet is the part of a ClusterPolicy's validate.manifests that says who
-// has to sign.
+// attestorSet is the part of a ClusterPolicy's validate.manifests that names the required signers.
 type attestorSet struct {
 	Count   *int
 	Entries []struct {
@@ -33,7 +32,7 @@ type attestorSet struct {
 	}
 }
 
-// authorities are those of a set, and how many of them have to sign.
+// authorities returns the authorities of a set, and the number of required signatures.
 func (s attestorSet) authorities(t *testing.T) (all []trust.AuthorityConfig, threshold int) {
 	t.Helper()
 	for i, entry := range s.Entries {
@@ -62,7 +61,7 @@ func (s attestorSet) config(t *testing.T) trust.Config {
 	return c
 }
 
-// rulesOf are the rules of a ClusterPolicy, by name.
+// rulesOf returns the rules of a ClusterPolicy, by name.
 func rulesOf(t *testing.T, raw []byte) map[string]trust.Config {
 	t.Helper()
 	var policy struct {
@@ -108,12 +107,11 @@ func kyvernoPublished(t *testing.T, dir string) []published {
 	return append(append(all, kyvernoCLIPublished(t, dir)...), kyvernoGoPublished(t, dir)...)
 }
 
-// scripted is a step that is written as a script instead: it fails when kubectl
-// can apply the file.
+// scripted matches a step in the form of a script, which fails if kubectl can apply the file.
 var scripted = regexp.MustCompile(`(?s)^if kubectl apply -f (\S+)\s+then.*exit 1\s+else.*exit 0\s+fi\s*$`)
 
-// chainsawPublished are the files that one of Kyverno's conformance tests
-// applies, under the policy beside them.
+// chainsawPublished returns the files that one of Kyverno's conformance tests applies, with the
+// policy beside them.
 func chainsawPublished(t *testing.T, dir, folder string) []published {
 	t.Helper()
 	var test struct {
@@ -168,8 +166,8 @@ func chainsawPublished(t *testing.T, dir, folder string) []published {
 	return all
 }
 
-// kyvernoCLIPublished are the resources of a test of Kyverno's command line, by
-// the rules that their results are about.
+// kyvernoCLIPublished returns the resources in a test of Kyverno's command line, by the rules of
+// their results.
 func kyvernoCLIPublished(t *testing.T, dir string) []published {
 	t.Helper()
 	const folder = "test/cli/test/manifests/verify-signature"

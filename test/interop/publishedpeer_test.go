@@ -10,8 +10,8 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// peerTests are what the peer's tests say of its test data. They are programs,
-// so what they say stands here, and that each is still about its file is checked.
+// peerTests are the verdicts in the peer's tests of its test data. Those tests are programs, so
+// their verdicts are repeated here. A test checks that each still uses its file.
 var peerTests = []struct {
 	source, test, file string
 	theirs             bool
@@ -33,10 +33,10 @@ var peerTests = []struct {
 	{"test/e2e/e2e_test.go", "VerifyResource Test With a Change in Ignored Field", "sample-configmap-modified.yaml", true, "hirokuni.kitahara1@gmail.com"},
 }
 
-// peerFunctions are the beginnings of the peer's tests, of either style.
+// peerFunctions matches the start of the peer's tests, in both styles.
 var peerFunctions = regexp.MustCompile(`(?m)^(?:func (Test\w+)\(|\tIt\("([^"]+)",)`)
 
-// functions are the tests of one of the peer's files, by name.
+// functions returns the tests in one of the peer's files, by name.
 func functions(source string) map[string]string {
 	begins := peerFunctions.FindAllStringSubmatchIndex(source, -1)
 	all := map[string]string{}
@@ -68,7 +68,7 @@ func peerPublished(t *testing.T, dir string) []published {
 			}
 			authority.Key = string(key)
 		} else {
-			// Theirs asks for no issuer. Ours takes the certificate's for the right one.
+			// The peer requires no issuer. polex gets the certificate's issuer.
 			authority.Subject, authority.Issuer = test.signer, "https://github.com/login/oauth"
 		}
 		all = append(all, published{project: "k8s-manifest-sigstore", file: path.Join(folder, test.file), name: test.test, theirs: test.theirs,

@@ -7,7 +7,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// Why polex refuses what others accept.
+// The causes for which polex rejects documents that others accept.
 const (
 	archived   = "the message is an archive, as from kubectl-sigstore with `--tarball=yes` and from older versions; polex accepts only documents"
 	unlogged   = "the signature is by a key and has no log entry; Kyverno does not require one for a key, even if its policy does"
@@ -16,15 +16,15 @@ const (
 	everyOne   = "one of the two signatures is by another key; polex requires that every signature of a document is valid"
 )
 
-// notLoaded stands for a reason where polex refuses the policy itself.
+// notLoaded means that polex rejects the policy itself.
 const notLoaded string = "none: polex rejects the policy"
 
-// Verdicts that stand more than once.
+// Repeated verdicts.
 var (
 	unsigned     = publishedVerdict{verify.ReasonUnsigned, verify.ReasonUnsigned, ""}
 	altered      = publishedVerdict{verify.ReasonAltered, verify.ReasonAltered, ""}
 	anArchive    = publishedVerdict{verify.ReasonBadMessage, verify.ReasonBadMessage, archived}
-	alsoArchived = publishedVerdict{verify.ReasonBadMessage, verify.ReasonBadMessage, ""} // they refuse it, too
+	alsoArchived = publishedVerdict{verify.ReasonBadMessage, verify.ReasonBadMessage, ""} // they reject it too
 
 	multiSignatures = map[string]publishedVerdict{
 		"resource-no-signature.yaml":   unsigned,
@@ -44,7 +44,7 @@ var (
 	}
 )
 
-// publishedVerdicts are ours on everything that is published, by its id.
+// publishedVerdicts are polex's verdicts on all published documents, by id.
 var publishedVerdicts = flat(map[string]map[string]publishedVerdict{
 	"test/conformance/chainsaw/verify-manifests/multi-signatures":             multiSignatures,
 	"test/conformance/chainsaw/verify-manifests/multi-signatures(deprecated)": multiSignatures,

@@ -1,4 +1,3 @@
-// Package rules holds the tests that keep the repository in the shape that its
-// design describes: who may import whom, what may do I/O, how packages are
-// named and documented, and what no file may mention.
+// Package rules tests the design rules of the repository: the allowed imports and I/O of each
+// package, the names and documentation of packages, and words that no file may contain.
 package rules

@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// endings are the policies that read what an exception states as its end.
+// endings are the policies that read the expiry of an exception.
 var endings = []string{"cleanup/deletingpolicy.yaml", "cleanup/clustercleanuppolicy.yaml", "generate/clusterpolicy.yaml", "generate/generatingpolicy.yaml"}
 
-// TestEndings: a policy reads a text as a time if it is one, and only then. One that
-// is none would stop the policy, or be an expression in another.
+// TestEndings: a policy reads a text as a time if and only if it is one. Any other text would stop
+// the policy, or be an expression in another one.
 func TestEndings(t *testing.T) {
 	written := regexp.MustCompile(`'(\^[^']+\$)'`)
 	one := ""
@@ -42,7 +42,7 @@ func TestEndings(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(document), &policy); err != nil {
 				t.Fatal(err)
 			}
-			// Those are the ones that no exception may reach.
+			// No exception may reach policies with this prefix.
 			if !strings.HasPrefix(policy.Metadata.Name, "polex-") {
 				t.Errorf("%s: an exception may reach %q", name, policy.Metadata.Name)
 			}
@@ -60,8 +60,8 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// texts are every day and no-day of the century, every minute and no-minute of a day,
-// zones, and what only looks like a time.
+// texts returns valid and invalid days of the century, valid and invalid minutes of a day, zones,
+// and texts that look like a time.
 func texts() []string {
 	all := []string{"", "soon", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01 00:00:00Z", "2026-01-01T00:00:00Z\n", "\n2026-01-01T00:00:00Z", "2026-01-01T00:00:00z",
 		"2026-01-01t00:00:00Z", "2026-01-01T00:00:00Z' || true || '", "{{ end }}", "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00.123456789Z", "2026-01-01T00:00Z", "26-01-01T00:00:00Z"}

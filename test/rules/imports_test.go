@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// house names each package under pkg/, which is the public library, and under internal/,
-// and the others it may import. What lies below a package, pkg/trust/publicgood say, obeys
-// the package's own line, unless it has one.
+// house lists the packages under pkg/ (the public library) and internal/, with the packages that
+// each may import. A package below another one, such as pkg/trust/publicgood, follows the line of
+// that one unless it has its own.
 var house = map[string][]string{
 	"exception": {},
 	"kyverno":   {"exception"},
-	// It writes exceptions, and with them when they end.
+	// It writes exceptions with their expiry.
 	"kyverno/translate": {"exception", "kyverno", "lifetime"},
 	"shape":             {"exception", "kyverno", "lifetime"},
 	"seal":              {"exception"},
@@ -35,15 +35,15 @@ var house = map[string][]string{
 	"git/commit":        {"git"},
 	"github":            {"retry"},
 	"review":            {"exception", "github", "retry"},
-	// Above review, which knows no repository, and no signature.
+	// It is separate from review, which uses neither a repository nor signatures.
 	"review/record": {"exception", "git", "review", "verify"},
 	"promote":       {"exception", "git", "git/commit", "request", "seal", "trust", "verify", "sign", "lifetime", "shape"},
 	"prune":         {"exception", "git", "git/commit", "lifetime", "promote"},
-	// What no exception may reach is for internal/kyverno to say, whoever asks: pkg/shape
-	// would bring CEL's compiler.
+	// internal/kyverno decides for all callers if an exception reaches the guard. pkg/shape would
+	// bring CEL's compiler.
 	"guard":  {"exception", "git", "kyverno", "seal", "trust", "verify", "lifetime"},
 	"ledger": {"exception", "git", "kyverno", "verify", "lifetime", "plain", "promote"},
-	// Above the ledger, which has no network.
+	// It is separate from the ledger, which has no network.
 	"ledger/cluster": {"apiserver", "exception", "kyverno", "ledger", "seal"},
 	"report":         {"ledger", "lifetime", "plain"},
 	"plain":          {},
@@ -51,22 +51,20 @@ var house = map[string][]string{
 	"notify/send":    {"notify", "github", "retry"},
 }
 
-// public are those under pkg/.
+// public lists the packages under pkg/.
 var public = []string{"exception", "seal", "shape", "sign", "trust", "verify"}
 
-// workshop are packages under internal/ that serve tests, releases and the sandbox.
+// workshop lists the packages under internal/ for tests, releases and the sandbox.
 var workshop = []string{"attacks", "modcache", "release", "sandbox", "scripttest"}
 
-// commands stands above the house: it may import all of it, and none of it may import
-// a command.
+// commands may import all packages of the house, and none of these may import a command.
 const commands = "internal/command"
 
-// pure do no I/O and have no clock: the same input gives the same answer.
+// pure packages do no I/O and read no clock: the same input gives the same answer.
 var pure = []string{"exception", "kyverno", "shape", "seal", "lifetime", "verify", "request", "adopt", "report", "plain", "notify"}
 
-// powers are what a package can do to the world by importing something, and
-// the packages of the house that may. A path covers what lies below it, unless it
-// ends in "$".
+// powers lists abilities that come with an import, and the packages that may have them. A path
+// includes the packages below it, unless it ends in "$".
 var powers = []struct {
 	what    string
 	imports []string
@@ -80,7 +78,7 @@ var powers = []struct {
 	{"use a Kubernetes client", []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, []string{"guard", "apiserver"}},
 }
 
-// covers reports whether path is pattern or lies below it.
+// covers reports whether path is pattern or is below it.
 func covers(pattern, path string) bool {
 	if exact, ok := strings.CutSuffix(pattern, "$"); ok {
 		return path == exact
@@ -88,10 +86,10 @@ func covers(pattern, path string) bool {
 	return path == pattern || strings.HasPrefix(path, pattern+"/")
 }
 
-// rooms are all packages of the house.
+// rooms matches all packages of the house.
 var rooms = []string{"./pkg/...", "./internal/..."}
 
-// room is the package of the house that a path belongs to, or "".
+// room returns the package of the house that a path belongs to, or "".
 func room(path string) string {
 	rest, ok := strings.CutPrefix(path, module+"/pkg/")
 	if !ok {
@@ -109,7 +107,7 @@ func room(path string) string {
 	return name
 }
 
-// inTheHouse lists the packages that obey a line of the house.
+// inTheHouse returns the packages with a line in house.
 func inTheHouse(t *testing.T) (found []pkg) {
 	t.Helper()
 	for _, p := range list(t, rooms...) {
@@ -147,7 +145,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// violations says which of p's imports break a rule.
+// violations returns the imports of p that break a rule.
 func violations(p pkg) []string {
 	var found []string
 	self := room(p.ImportPath)
@@ -167,7 +165,7 @@ func violations(p pkg) []string {
 	return found
 }
 
-// TestViolations keeps the rule itself from going soft.
+// TestViolations tests the rule itself.
 func TestViolations(t *testing.T) {
 	for _, tc := range []struct {
 		from, imports string
@@ -239,7 +237,7 @@ func TestPurePackagesHaveNoClock(t *testing.T) {
 	}
 }
 
-// clocks are the places where a file asks for the time or waits for it.
+// clocks returns the places where a file reads the time or waits.
 func clocks(file *ast.File) []token.Pos {
 	asks := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 	var found []token.Pos
@@ -285,8 +283,8 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// TestNothingThatShipsPullsIn looks at the whole graph below what ships: each
-// of these brings a hundred megabytes or a second opinion into the binary.
+// TestNothingThatShipsPullsIn checks all dependencies of the released packages. Each banned one
+// would bring a hundred megabytes, or a second verifier, into the binary.
 func TestNothingThatShipsPullsIn(t *testing.T) {
 	banned := []string{
 		"github.com/kyverno/kyverno",
@@ -302,8 +300,8 @@ func TestNothingThatShipsPullsIn(t *testing.T) {
 	}
 }
 
-// only holds that importers, and what lies below them, alone import a package or what
-// lies below that.
+// only checks that no packages other than importers, and those below them, import a package or one
+// below it.
 func only(t *testing.T, all []pkg, path string, importers ...string) {
 	t.Helper()
 	for _, p := range all {
@@ -318,19 +316,18 @@ func only(t *testing.T, all []pkg, path string, importers ...string) {
 	}
 }
 
-// TestNothingThatVerifiesFetches: a trusted root is fetched when somebody asks
-// for that, and by nothing else.
+// TestNothingThatVerifiesFetches: only the command for it fetches a trusted root.
 func TestNothingThatVerifiesFetches(t *testing.T) {
 	only(t, list(t, "./..."), "pkg/trust/tufroot", commands+"/sign")
 }
 
-// TestSandboxStaysOut: the sandbox makes trust out of nothing, so only the
-// command that says so, and tests, may use it.
+// TestSandboxStaysOut: the sandbox makes its own trusted root, so only its command and tests may
+// use it.
 func TestSandboxStaysOut(t *testing.T) {
 	only(t, list(t, "./..."), "internal/sandbox", commands+"/sandbox", "test")
 }
 
-// TestGatesStaySmall: a command links no other one. The binary for people has them all.
+// TestGatesStaySmall: a command does not link another one. Only polex links them all.
 func TestGatesStaySmall(t *testing.T) {
 	binaries, err := filepath.Glob("../../cmd/polex-*")
 	if err != nil || len(binaries) == 0 {

@@ -17,7 +17,7 @@ var (
 	pageName    = regexp.MustCompile(`\bdocs/([a-z/-]+\.(?:md|schema\.json)(?:#[\w-]+)?)`)
 )
 
-// anchors are the fragments that GitHub gives to the headings of a page.
+// anchors returns the fragments that GitHub gives the headings of a page.
 func anchors(text string) map[string]bool {
 	found := map[string]bool{}
 	for _, m := range headingLine.FindAllStringSubmatch(fencedBlock.ReplaceAllString(text, ""), -1) {
@@ -32,8 +32,8 @@ func anchors(text string) map[string]bool {
 	return found
 }
 
-// TestLinks: every relative link of a page, and every page that another file names, leads to
-// a file of the repository and to a heading in it.
+// TestLinks: every relative link of a page, and every page that another file names, leads to an
+// existing file and heading.
 func TestLinks(t *testing.T) {
 	exists, links := map[string]bool{}, 0
 	all := files(t)

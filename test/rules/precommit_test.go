@@ -10,8 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestPreCommitHooks holds the hooks against the commands that they run and the
-// files that they are for.
+// TestPreCommitHooks compares the hooks with their commands and files.
 func TestPreCommitHooks(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "..", ".pre-commit-hooks.yaml"))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestReasonsAreListed: every constant that names a reason is documented in the list of its
-// package, from which SARIF and the documentation come.
+// TestReasonsAreListed: every constant that names a reason is in its package's list, the source for
+// SARIF and the documentation.
 func TestReasonsAreListed(t *testing.T) {
 	found := 0
 	for _, tree := range []string{"internal/command", "internal/guard", "internal/promote", "internal/request", "internal/review", "pkg"} {
@@ -71,7 +71,7 @@ func first(all []ast.Expr) ast.Expr {
 	return all[0]
 }
 
-// documents returns the constant and the text of exception.Reason{Name: …, Doc: …}.
+// documents returns the constant and the text in exception.Reason{Name: …, Doc: …}.
 func documents(literal *ast.CompositeLit) (name, doc string) {
 	for _, element := range literal.Elts {
 		pair, ok := element.(*ast.KeyValueExpr)

@@ -17,7 +17,7 @@ import (
 // module is the path of the root module.
 const module = "github.com/polex-dev/polex"
 
-// pkg is the part of `go list -json` that the rules read.
+// pkg has the fields of `go list -json` that the rules use.
 type pkg struct {
 	ImportPath string
 	Name       string
@@ -26,12 +26,11 @@ type pkg struct {
 	Imports    []string
 }
 
-// rel is the package's path inside the module: "pkg/seal".
+// rel returns the package's path inside the module: "pkg/seal".
 func (p pkg) rel() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
 
-// look opens every directory of the repository. go test keeps a result until
-// something that the test itself opened changes, and what git and go list read
-// it does not see.
+// look opens every directory of the repository. go test caches a result until a file changes that
+// the test itself opened; it does not see files that git and go list read.
 var look = sync.OnceValue(func() error {
 	return filepath.WalkDir(filepath.Join("..", ".."), func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && (d.Name() == ".git" || d.Name() == "bin") {
@@ -57,7 +56,7 @@ func output(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// list is `go list` of the patterns that match anything, without test files.
+// list returns `go list` of the patterns, without test files.
 func list(t *testing.T, args ...string) []pkg {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(output(t, "go",
@@ -75,8 +74,8 @@ func list(t *testing.T, args ...string) []pkg {
 	}
 }
 
-// files are the repository's files, committed or about to be, slash-separated
-// and relative to the root.
+// files returns the paths of the repository's committed and new files, with slashes and relative to
+// the root.
 func files(t *testing.T) []string {
 	t.Helper()
 	out := output(t, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -92,7 +91,7 @@ func files(t *testing.T) []string {
 	return names
 }
 
-// read is one file of the repository.
+// read returns the content of one file of the repository.
 func read(t *testing.T, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", name))

@@ -7,13 +7,12 @@ import (
 	"testing"
 )
 
-// attacks are those that the threat model has to answer, by their numbers.
+// attacks are the numbers of the attacks that the threat model must answer.
 var attacks = []string{"88", "89", "90", "91", "92", "93", "94", "96", "97",
 	"99", "100", "101", "102", "103", "105", "106", "107", "108", "109", "110", "111", "112", "113", "114", "115", "116",
 	"117", "118", "119", "120", "121", "122", "123", "124", "125"}
 
-// TestThreatModel: each attack is answered, and the tests that are said to show an
-// answer exist.
+// TestThreatModel: each attack has an answer, and the tests that it names exist.
 func TestThreatModel(t *testing.T) {
 	all := files(t)
 	var met []string
@@ -42,8 +41,7 @@ func TestThreatModel(t *testing.T) {
 	}
 }
 
-// exists reports whether there is a script of this path, or a test that is written
-// "folder TestName".
+// exists reports whether there is a script with this path, or a test written as "folder TestName".
 func exists(t *testing.T, all []string, test string) bool {
 	t.Helper()
 	folder, name, isFunction := strings.Cut(test, " ")

@@ -47,7 +47,7 @@ func TestPackageDocs(t *testing.T) {
 	}
 }
 
-// documented reports whether a file's package comment speaks of its package.
+// documented reports whether a file's package comment begins with its package's name.
 func documented(name string, file *ast.File) bool {
 	text := file.Doc.Text()
 	if name == "main" {
@@ -56,9 +56,8 @@ func documented(name string, file *ast.File) bool {
 	return strings.HasPrefix(text, "Package "+name+" ")
 }
 
-// TestNoFileMentions: traces of the machine that a file was made on mean
-// nothing to who reads it. The words are put together here so that this file
-// passes its own test.
+// TestNoFileMentions: no file contains traces of a development machine. The words are in parts here
+// so that this file passes its own test.
 func TestNoFileMentions(t *testing.T) {
 	words := []string{
 		"/wo" + "rk/",

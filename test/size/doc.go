@@ -1,3 +1,3 @@
-// Package size measures what ships: how large each command is, how long it
-// takes to start and how much memory it needs to say its version.
+// Package size measures the released commands: their size, start-up time and memory for printing
+// the version.
 package size

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// shipped are the commands, what each is asked to do at once, and the most that
-// it may weigh, in bytes; 0 is measured only.
+// shipped lists the released commands, an argument for a quick run, and the maximum size in bytes;
+// 0 sets no maximum.
 var shipped = []struct {
 	command, argument string
 	most              int64
@@ -31,9 +31,8 @@ var shipped = []struct {
 
 const runs = 10
 
-// TestSize builds the commands as a release does, prints what they cost, and
-// fails when one has grown beyond its limit. Times are printed and never
-// judged.
+// TestSize builds the commands as a release does, prints their sizes, times and memory, and fails
+// if one exceeds its limit. It does not judge times.
 func TestSize(t *testing.T) {
 	dir := t.TempDir()
 	var table strings.Builder
@@ -64,8 +63,7 @@ func TestSize(t *testing.T) {
 	t.Logf("median of %d starts\n%s", runs, table.String())
 }
 
-// start runs a command and returns the median time that it takes, and the most
-// memory that it had.
+// start runs a command and returns the median of its times, and its peak memory.
 func start(t *testing.T, path, argument string) (median time.Duration, peak int64) {
 	t.Helper()
 	var took []time.Duration

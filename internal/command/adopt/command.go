@@ -22,35 +22,25 @@ import (
 	"github.com/polex-dev/polex/internal/promote/pending"
 )
 
-const help = `Move the exceptions of a repository to the folder of pending exceptions, in the
-form in which they are deployed and each with an expiry, and write .polex.yaml.
+const help = `Move the exceptions of a repository to the folder of pending exceptions, in the form in
+which they are deployed and each with an expiry, and write .polex.yaml.
 
-polex adopt finds the exceptions in all committed YAML and JSON files. It
-renders the Flux Kustomizations, Argo CD Applications and kustomizations of the
-repository in memory, without a network, and takes the form of each exception from
-there. With -, it also reads rendered manifests from standard input, such as those
-of helm template. With --live, objects of the cluster answer what the repository
-does not: kubectl get policyexceptions -A -o yaml.
+polex adopt renders the Flux Kustomizations, Argo CD Applications and kustomizations of
+the repository in memory, without a network. With -, it also reads rendered manifests from
+standard input; --live gives forms that only the cluster knows.
 
-It keeps an expiry that an exception states. The other exceptions get expiries that
-are spread evenly between --first-expiry and --last-expiry.
+It keeps a stated expiry. Other exceptions get expiries spread evenly between
+--first-expiry and --last-expiry. It changes the work tree; you make the commit.
 
-polex adopt changes files of the work tree, and you make the commit. --dry-run
-prints the plan and changes nothing.
-
-Exits 0 if every exception is adopted or there is none, 1 if some are not adopted, 2
-for an invalid command line or configuration, and 3 if the repository or a stream
-cannot be read.`
+Exit codes: 0 all adopted or none found, 1 some not adopted, 2 invalid command line or
+configuration, 3 the repository or a stream could not be read.`
 
 const example = `  # the plan
   polex adopt --dry-run
-
   # exceptions without a namespace in the repository
-  polex adopt --namespace platform-exceptions
-
+  polex adopt --exception-namespace platform-exceptions
   # a Helm chart of exceptions
   helm template exceptions charts/exceptions | polex adopt -
-
   # forms that only the cluster knows
   kubectl get policyexceptions -A -o yaml | polex adopt --live -`
 
@@ -78,16 +68,16 @@ func New(streams cli.Streams) *cobra.Command {
 	}
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+config.Name+" of the repository; without one, it is written)")
-	flags.StringVar(&o.namespace, "namespace", "", "`name` of the namespace of exceptions for which nothing states one")
-	flags.StringArrayVar(&o.substitute, "substitute", nil, "value of a Flux variable, as `name=value`; can be repeated")
-	flags.StringArrayVar(&o.expiryKeys, "expiry-key", nil, "`key` of yours that states the expiry, for trust.expiryKeys of the new "+config.Name+"; can be repeated")
-	flags.StringVar(&o.first, "first-expiry", "30d", "`duration` from now to the first expiry of the exceptions that state none")
-	flags.StringVar(&o.last, "last-expiry", "90d", "`duration` from now to the last of them")
-	flags.StringVar(&o.live, "live", "", "`file` with live PolicyExceptions, or - for standard input")
+	flags.StringVar(&o.config, "config", "", "configuration `file` (default: "+config.Name+" of the repository, which adopt writes if it is missing)")
+	flags.StringVar(&o.namespace, "exception-namespace", "", "namespace of exceptions that state none")
+	flags.StringArrayVar(&o.substitute, "substitute", nil, "value of a Flux variable, `name=value`; can be repeated")
+	flags.StringArrayVar(&o.expiryKeys, "expiry-key", nil, "your own annotation or label of the expiry, a `string` for trust.expiryKeys; can be repeated")
+	flags.StringVar(&o.first, "first-expiry", "30d", "`duration` from now to the first expiry of exceptions without one")
+	flags.StringVar(&o.last, "last-expiry", "90d", "`duration` from now to the last expiry of them")
+	flags.StringVar(&o.live, "live", "", "take forms from live exceptions in a `file` of kubectl get -A -o yaml, or -")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the plan and change nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		options, err := o.options(cmd, streams.Now())
+		options, notes, err := o.options(cmd, streams.Now())
 		if err != nil {
 			return err
 		}
@@ -122,6 +112,7 @@ func New(streams cli.Streams) *cobra.Command {
 		if err := files.check(plan); err != nil {
 			return err
 		}
+		plan.Notes = append(plan.Notes, notes...)
 		if len(files.untracked) > 0 {
 			plan.Notes = append(plan.Notes, fmt.Sprintf("%d files are not committed and were not read, %s for one", len(files.untracked), files.untracked[0]))
 		}
@@ -140,13 +131,14 @@ func New(streams cli.Streams) *cobra.Command {
 
 var variable = regexp.MustCompile(`^[_A-Za-z][_A-Za-z0-9]*$`)
 
-// options rejects invalid settings before anything is read.
-func (o *options) options(cmd *cobra.Command, now time.Time) (*adopt.Options, error) {
-	out := &adopt.Options{Namespace: o.namespace, Substitute: map[string]string{}, Now: now}
+// options rejects invalid settings before the repository is read. The notes name unreadable
+// policies.
+func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options, notes []string, err error) {
+	out = &adopt.Options{Namespace: o.namespace, Substitute: map[string]string{}, Now: now}
 	for _, text := range o.substitute {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || !variable.MatchString(name) {
-			return nil, cli.Usagef("--substitute %q is not written as NAME=VALUE", text)
+			return nil, nil, cli.Usagef("--substitute %q is not written as NAME=VALUE", text)
 		}
 		out.Substitute[name] = value
 	}
@@ -154,38 +146,42 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (*adopt.Options, er
 		name, text string
 		into       *time.Duration
 	}{{"first-expiry", o.first, &out.First}, {"last-expiry", o.last, &out.Last}} {
-		var err error
 		if *flag.into, err = lifetime.ParseDuration(flag.text); err != nil {
-			return nil, cli.Usagef("--%s: %w", flag.name, err)
+			return nil, nil, cli.Usagef("--%s: %w", flag.name, err)
 		}
 	}
 	if out.First > out.Last {
-		return nil, cli.Usagef("--first-expiry %s is after --last-expiry %s", o.first, o.last)
+		return nil, nil, cli.Usagef("--first-expiry %s is after --last-expiry %s", o.first, o.last)
 	}
 	cfg, err := cli.LoadRepositoryConfig(o.config)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	folders, err := pending.Folders{Unsigned: cfg.Directories.Unsigned, Signed: cfg.Directories.Signed}.Complete()
 	if err != nil {
-		return nil, &cli.UsageError{Err: err}
+		return nil, nil, &cli.UsageError{Err: err}
 	}
 	out.Unsigned, out.Signed = folders.Unsigned, folders.Signed
 	out.Configured = cfg.Dir != ""
 	if out.Shape, err = shapeconfig.Config(cfg, cmd.Flags()); err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	unread := &cli.Report{}
+	out.Shape.Policies = cli.Policies(shapeconfig.PolicyPaths(cfg, nil), unread)
+	for _, r := range unread.Results() {
+		notes = append(notes, fmt.Sprintf("directories.policies: %s:%d: %s", r.File, r.Line, r.Message))
 	}
 	for _, key := range o.expiryKeys {
 		if err := lifetime.CheckKey(key); err != nil {
-			return nil, cli.Usagef("--expiry-key: %w", err)
+			return nil, nil, cli.Usagef("--expiry-key: %w", err)
 		}
 		if out.Configured {
-			return nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the one that is there", config.Name, key)
+			return nil, nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the one that is there", config.Name, key)
 		}
 		out.Shape.Terms.Keys = append(out.Shape.Terms.Keys, key)
 	}
 	shapeconfig.WeighClaims(cfg.Promote, &out.Shape)
-	return out, nil
+	return out, notes, nil
 }
 
 // maxStream is the maximum size of standard input or of the live objects, in bytes.

@@ -4,18 +4,17 @@ import (
 	_ "embed"
 )
 
-// Source says where the trusted root is from. The refresh command writes it.
+// Source is the origin of the trusted root. The refresh command writes it.
 const Source = "npm package @sigstore/tuf 5.0.1, seeds.json, target trusted_root.json"
 
-// Date is the day, in UTC, that the trusted root was fetched. The refresh
-// command writes it.
+// Date is the day of the trusted root, in UTC. The refresh command writes it.
 const Date = "2026-11-20"
 
 //go:embed trusted_root.json
 var trustedRootJSON string
 
-// TrustedRootJSON returns the trusted root as JSON in Sigstore's TrustedRoot
-// format. Each call returns a copy of its own.
+// TrustedRootJSON returns the trusted root as JSON in Sigstore's TrustedRoot format. Each call
+// returns a new copy.
 func TrustedRootJSON() []byte {
 	return []byte(trustedRootJSON)
 }

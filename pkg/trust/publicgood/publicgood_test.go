@@ -27,8 +27,8 @@ func parse(t *testing.T, data []byte) *root.TrustedRoot {
 	return tr
 }
 
-// TestComplete: what verifying a seal needs is there, and the names are those
-// of the public-good instance.
+// TestComplete: the root has all parts for verification, with the names of the public-good
+// instance.
 func TestComplete(t *testing.T) {
 	tr := parse(t, publicgood.TrustedRootJSON())
 	got := map[string][]string{}
@@ -58,9 +58,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestAgreesWithSigstoreGo is the second opinion: what the library's own,
-// older copy says of logs and certificate authorities must be here, unchanged.
-// Its timestamp authority was replaced since, and is not compared.
+// TestAgreesWithSigstoreGo: all logs and certificate authorities in sigstore-go's older copy must
+// be here, unchanged. Its timestamp authority was replaced since, and is not compared.
 func TestAgreesWithSigstoreGo(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/sigstore/sigstore-go").Output()
 	if err != nil {

@@ -1,9 +1,7 @@
-// Package tufroot fetches a trusted root from a TUF repository, which is how
-// Sigstore's instances distribute theirs.
+// Package tufroot fetches a trusted root from a TUF repository, as Sigstore's instances distribute
+// theirs.
 //
-// It is the one part of trust that somebody has to run: nothing that verifies
-// imports it. Each fetch begins anew from the TUF root metadata that is given, in a
-// temporary folder that it removes: nothing is remembered, and no environment
-// variable has a say. So what it cannot see is a repository that goes back to a
-// whole earlier state whose metadata is still good: the metadata's end bounds that.
+// Verification never imports this package. Each fetch starts from the given TUF root metadata, in a
+// temporary folder that it removes. It stores no state and reads no environment variable. So it
+// cannot detect a repository that returns to an earlier complete state before its metadata expires.
 package tufroot

@@ -15,59 +15,58 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// Target is the name of the trusted root in a repository.
+// Target is the file name of the trusted root in a repository.
 const Target = "trusted_root.json"
 
-// PublicMirror is the repository of the public-good Sigstore.
+// PublicMirror is the address of the repository of the public-good Sigstore.
 const PublicMirror = tuf.DefaultMirror
 
-// MaxFile is the most bytes of any file of a repository.
+// MaxFile is the maximum size of any file of a repository, in bytes.
 const MaxFile = 8 << 20
 
-// What a fetch fails for, beside a repository that cannot be reached.
+// The errors of [Fetch], besides those of a download.
 var (
-	// ErrExpired says that the metadata's time is over: the repository is not
-	// kept up, somebody holds back what is newer, or the clock is wrong.
+	// ErrExpired means that the metadata has expired. The repository is not maintained, an attacker
+	// withholds newer metadata, or the clock is wrong.
 	ErrExpired = errors.New("the repository's metadata has expired")
-	// ErrUntrusted says that a file is not what the metadata signs, that the
-	// metadata is not signed by whom the root names, or that a version goes back.
+	// ErrUntrusted means that a file differs from the signed metadata, that the metadata lacks the
+	// signatures that the TUF root requires, or that a version went back.
 	ErrUntrusted = errors.New("the repository is not to be trusted")
-	// ErrUnusable says that what the repository holds is no trusted root that
-	// could verify anything.
+	// ErrUnusable means that the content of the repository is not a usable trusted root.
 	ErrUnusable = errors.New("the content of the repository is invalid")
 )
 
-// ErrNotFound is what a [Download] returns for a file that is not there.
+// ErrNotFound is the error of a [Download] for a missing file.
 var ErrNotFound = errors.New("there is no such file")
 
-// Download gets the file at an address of the repository, of at most so many bytes.
+// Download returns the file at an address of the repository. most is the maximum size in bytes.
 type Download func(address string, most int64) ([]byte, error)
 
 // Source is a TUF repository.
 type Source struct {
 	// Mirror is the address of the repository; "" means [PublicMirror].
 	Mirror string
-	// Root is the JSON of the TUF root metadata that its keys are trusted for;
-	// nil means the public-good Sigstore's, which is built in.
+	// Root is the JSON of the trusted TUF root metadata; nil means the built-in metadata of the
+	// public-good Sigstore.
 	Root []byte
-	// Download gets its files.
+	// Download downloads the files.
 	Download Download
 }
 
-// Fetched is a trusted root that a TUF repository vouches for.
+// Fetched is a verified trusted root from a TUF repository.
 type Fetched struct {
-	JSON   []byte // as the repository has it
+	JSON   []byte // the file's bytes
 	Root   *trust.Root
 	Mirror string
-	// RootVersion is the version of the TUF root metadata that signs all of it.
+	// RootVersion is the version of the TUF root metadata.
 	RootVersion int64
-	// GoodUntil is the time until which the repository promises that there is
-	// nothing newer.
+	// GoodUntil is the expiry of the timestamp metadata. Until then the repository guarantees that
+	// there is no newer version.
 	GoodUntil time.Time
 }
 
-// Fetch gets the trusted root of a repository. It returns [ErrExpired],
-// [ErrUntrusted], [ErrUnusable], or another error when a file could not be got.
+// Fetch fetches and verifies the trusted root of a repository. It returns [ErrExpired],
+// [ErrUntrusted], [ErrUnusable], or another error if a download fails.
 func Fetch(s Source) (fetched *Fetched, err error) {
 	if s.Mirror == "" {
 		s.Mirror = PublicMirror
@@ -82,7 +81,7 @@ func Fetch(s Source) (fetched *Fetched, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary folder: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // what is left is the system's to clean
+	defer func() { _ = os.RemoveAll(dir) }() // the system cleans up the rest
 	client, err := tuf.New(&tuf.Options{Root: s.Root, RepositoryBaseURL: s.Mirror, CachePath: dir, Fetcher: fetcher{s.Download}})
 	if err != nil {
 		return nil, fmt.Errorf("repository %s: %w", s.Mirror, classify(err))
@@ -104,8 +103,8 @@ func Fetch(s Source) (fetched *Fetched, err error) {
 	return f, err
 }
 
-// signed reads what a file of metadata says of itself. It was verified before it
-// was written here.
+// signed reads the version and expiry of a metadata file. The TUF client verified the file before
+// it wrote it.
 func signed(path string) (version int64, expires time.Time, err error) {
 	raw, err := os.ReadFile(path) // #nosec G304 -- in our own folder
 	if err != nil {
@@ -123,7 +122,7 @@ func signed(path string) (version int64, expires time.Time, err error) {
 	return m.Signed.Version, m.Signed.Expires, nil
 }
 
-// classify says which of the errors above an error of go-tuf is.
+// classify wraps an error of go-tuf with one of the errors above.
 func classify(err error) error {
 	switch {
 	case errors.Is(err, &metadata.ErrExpiredMetadata{}):
@@ -136,15 +135,15 @@ func classify(err error) error {
 	}
 }
 
-// fetcher lets go-tuf get files with a [Download].
+// fetcher implements go-tuf's fetcher with a [Download].
 type fetcher struct{ download Download }
 
-// DownloadFile gets a file. The timeout is not used: go-tuf says so.
+// DownloadFile downloads a file. It ignores the timeout, which go-tuf deprecates.
 func (f fetcher) DownloadFile(address string, most int64, _ time.Duration) ([]byte, error) {
 	most = min(most, MaxFile)
 	raw, err := f.download(address, most)
 	if errors.Is(err, ErrNotFound) {
-		// The status tells go-tuf that there is no newer root.
+		// This status tells go-tuf that there is no newer root.
 		return nil, &metadata.ErrDownloadHTTP{StatusCode: 404, URL: address}
 	}
 	if err != nil {

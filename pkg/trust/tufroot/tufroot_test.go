@@ -18,7 +18,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust/tufroot"
 )
 
-// good is when the metadata of these tests ends.
+// good is the expiry of the metadata in these tests.
 var good = time.Now().Add(24 * time.Hour).UTC().Truncate(time.Second)
 
 func repository(t *testing.T) *tufrepo.Repository {
@@ -70,7 +70,7 @@ func TestFetch(t *testing.T) {
 	if fetched.RootVersion != 1 || !fetched.GoodUntil.Equal(good) || fetched.Mirror != s.Mirror {
 		t.Errorf("version %d until %s of %s", fetched.RootVersion, fetched.GoodUntil, fetched.Mirror)
 	}
-	// What is new is fetched, over any number of roots.
+	// New metadata is fetched after any number of root rotations.
 	for range 3 {
 		if err := r.Rotate(good); err != nil {
 			t.Fatal(err)
@@ -92,8 +92,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestFetchRefuses: whatever is served, nothing is returned that the root's keys
-// do not vouch for, or that is over.
+// TestFetchRefuses: Fetch never returns a root that is not signed by the root's keys, or that is
+// expired.
 func TestFetchRefuses(t *testing.T) {
 	over := time.Now().Add(-time.Minute)
 	publish := func(target []byte, until time.Time) func(*testing.T, *tufrepo.Repository) {
@@ -103,7 +103,7 @@ func TestFetchRefuses(t *testing.T) {
 			}
 		}
 	}
-	// flip makes another digit of one of a file's signature.
+	// flip changes a digit of a file's signature.
 	flip := func(path string) func(*testing.T, *tufrepo.Repository) {
 		return func(t *testing.T, r *tufrepo.Repository) {
 			raw := bytes.Clone(r.File(path))
@@ -191,7 +191,7 @@ func TestFetchRefuses(t *testing.T) {
 	}
 }
 
-// TestFetchSource: which root and which address count is the caller's to say.
+// TestFetchSource: the caller selects the root and the address.
 func TestFetchSource(t *testing.T) {
 	r := repository(t)
 	s := source(t, r)
@@ -218,8 +218,7 @@ func TestFetchSource(t *testing.T) {
 	}
 }
 
-// TestFetchAsks: nothing is asked of anybody but the mirror, and no file is longer
-// than allowed.
+// TestFetchAsks: Fetch sends requests to the mirror only, and reads no file beyond the limit.
 func TestFetchAsks(t *testing.T) {
 	r := repository(t)
 	s := source(t, r)

@@ -11,21 +11,21 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// Application is what Argo CD says about one: its status, as `kubectl get` shows it.
+// Application is the status of an Application, as `kubectl get` shows it.
 type Application struct {
 	Sync struct {
 		Status    string // Synced, OutOfSync, Unknown
 		Revision  string
-		Revisions []string // where it has several sources
+		Revisions []string // if it has several sources
 	}
 	Health struct{ Status string }
-	// Conditions are what keeps it from being compared or synced.
+	// Conditions are the problems that prevent a comparison or a sync.
 	Conditions     []struct{ Type, Message string }
 	ReconciledAt   string
 	OperationState *Operation // the last sync; nil before the first
 }
 
-// Operation is a sync, and how it went.
+// Operation is a sync with its result.
 type Operation struct {
 	Phase      string // Running, Succeeded, Failed, Error
 	Message    string
@@ -37,8 +37,7 @@ type Operation struct {
 	}
 }
 
-// Said is everything that it says in words: what a person would look through for why
-// something was refused.
+// Said returns all texts of the status. A user reads them to find the reason of a rejection.
 func (s *Application) Said() string {
 	var words []string
 	for _, condition := range s.Conditions {
@@ -55,7 +54,7 @@ func (s *Application) Said() string {
 
 const applications = "/apis/argoproj.io/v1alpha1/namespaces/" + Namespace + "/applications/"
 
-// Application asks how one is.
+// Application reads the status of an Application.
 func (a *ArgoCD) Application(ctx context.Context, name string) (*Application, error) {
 	answer, err := a.options.Cluster.Do(ctx, cluster.Request{Method: http.MethodGet, Path: applications + name})
 	if err != nil {
@@ -71,13 +70,12 @@ func (a *ArgoCD) Application(ctx context.Context, name string) (*Application, er
 	return &object.Status, nil
 }
 
-// Refresh has Argo CD look at the repository now, as its button does. What it had
-// rendered before is rendered again.
+// Refresh makes Argo CD read the repository now, like its button, and render it again.
 func (a *ArgoCD) Refresh(ctx context.Context, name string) error {
 	return a.patch(ctx, applications+name, `{"metadata":{"annotations":{"argocd.argoproj.io/refresh":"hard"}}}`)
 }
 
-// Delete takes an Application away, and leaves what it applied.
+// Delete deletes an Application, and keeps its applied objects.
 func (a *ArgoCD) Delete(ctx context.Context, name string) error {
 	answer, err := a.options.Cluster.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: applications + name})
 	if err == nil && !answer.OK() && answer.Code != http.StatusNotFound {
@@ -86,7 +84,7 @@ func (a *ArgoCD) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-// Configure sets some of Argo CD's settings, those of argocd-cm.
+// Configure changes settings of Argo CD, in argocd-cm.
 func (a *ArgoCD) Configure(ctx context.Context, settings map[string]string) error {
 	patch, err := json.Marshal(map[string]any{"data": settings})
 	if err != nil {

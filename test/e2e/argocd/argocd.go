@@ -13,21 +13,21 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// Namespace is where Argo CD and its Applications are.
+// Namespace is the namespace of Argo CD and its Applications.
 const Namespace = "argocd"
 
-// starting is how long the servers may take until they are ready.
+// starting is the timeout for the start of all servers.
 const starting = 2 * time.Minute
 
-// Options say where the programs are, and what Argo CD is to look after.
+// Options has the folders of the programs and the cluster.
 type Options struct {
-	Binaries string // folder that holds argocd
-	Tools    string // folder of the module that pins it
-	Dir      string // for data and logs; an empty one
+	Binaries string // folder with argocd
+	Tools    string // folder of the module with its version
+	Dir      string // an empty folder for data and logs
 	Cluster  *cluster.Cluster
 }
 
-// ArgoCD is a running one.
+// ArgoCD is a running Argo CD.
 type ArgoCD struct {
 	*servers.Group
 
@@ -36,8 +36,8 @@ type ArgoCD struct {
 	repo    string // of the repository server
 }
 
-// Start runs everything, and returns once the controller has taken up an
-// Application. The processes end with Close or with the context.
+// Start starts everything, and returns when the controller works on an Application. The processes
+// stop with Close or with the context.
 func Start(ctx context.Context, options Options) (*ArgoCD, error) {
 	a := &ArgoCD{options: options, Group: &servers.Group{Binaries: options.Dir, Dir: options.Dir}}
 	if err := a.Steps(ctx, starting, a.lay, a.install, a.startRedis, a.startRepoServer, a.startController); err != nil {
@@ -48,14 +48,14 @@ func Start(ctx context.Context, options Options) (*ArgoCD, error) {
 
 func (a *ArgoCD) at(name string) string { return filepath.Join(a.options.Dir, name) }
 
-// programs are what the one binary is, by the name that it is called by.
+// The servers in the one binary. It selects the server by its file name.
 const (
 	repoServer   = "argocd-repo-server"
 	controller   = "argocd-application-controller"
 	pluginServer = "argocd-cmp-server"
 )
 
-// lay makes the folders that Argo CD's images have, and gives the binary its names.
+// lay creates the folders of Argo CD's images, and links the binary to its names.
 func (a *ArgoCD) lay(context.Context, context.Context) error {
 	for _, folder := range []string{"tmp", "gnupg", "ssh", "tls", "plugins", "cmp", "bin"} {
 		if err := os.MkdirAll(a.at(folder), 0o700); err != nil {
@@ -67,13 +67,12 @@ func (a *ArgoCD) lay(context.Context, context.Context) error {
 			return err
 		}
 	}
-	// Argo CD runs "kustomize build"; kubectl holds the same kustomize.
+	// Argo CD runs "kustomize build"; kubectl contains the same kustomize.
 	build := "#!/bin/sh\nshift\nexec '" + filepath.Join(a.options.Binaries, "kubectl") + "' kustomize \"$@\"\n"
 	return os.WriteFile(filepath.Join(a.at("bin"), "kustomize"), []byte(build), 0o700) //nolint:gosec // a program
 }
 
-// env are the variables of every process: its own folders, and the cluster as from
-// inside of it.
+// env returns the variables of every process: its own folders, and the cluster as if it ran inside.
 func (a *ArgoCD) env() []string {
 	return []string{
 		"TMPDIR=" + a.at("tmp"), "HOME=" + a.at("tmp"), "ARGOCD_GPG_ENABLED=false", "ARGOCD_GNUPGHOME=" + a.at("gnupg"),
@@ -110,7 +109,7 @@ func (a *ArgoCD) startRepoServer(ctx, within context.Context) error {
 	if err := a.Run(ctx, servers.Command{Program: repoServer, Env: a.env(), Args: []string{
 		"--address", "127.0.0.1", "--port", fmt.Sprint(free[0]), "--metrics-address", "127.0.0.1", "--metrics-port", fmt.Sprint(free[1]),
 		"--redis", a.redis, "--disable-tls",
-		// A commit that was pushed is seen by the next look, and not minutes later.
+		// A refresh sees a pushed commit at once, not minutes later.
 		"--revision-cache-expiration", "1s",
 	}}); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// probe is an Application that cannot be anything but wrong: its project is not
-// there. The controller says so once it works.
+// probe is an Application that is always invalid, because its project does not exist. The
+// controller reports that when it works.
 const probe = `apiVersion: argoproj.io/v1alpha1
 kind: Application
 metadata: {name: probe, namespace: argocd}
@@ -27,7 +27,7 @@ func (a *ArgoCD) startController(ctx, within context.Context) error {
 	if err := a.Run(ctx, servers.Command{Program: controller, Env: a.env(), Args: []string{
 		"--kubeconfig", a.options.Cluster.Kubeconfig(), "--namespace", Namespace,
 		"--repo-server", a.repo, "--repo-server-plaintext", "--redis", a.redis, "--metrics-port", fmt.Sprint(free[0]),
-		// It heals as soon as it sees, and looks often.
+		// It repairs differences at once, and checks often.
 		"--app-resync", "5", "--app-resync-jitter", "0", "--self-heal-timeout-seconds", "1", "--self-heal-backoff-timeout-seconds", "1",
 		"--self-heal-backoff-factor", "1", "--repo-error-grace-period-seconds", "0",
 	}}); err != nil {

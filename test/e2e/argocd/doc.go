@@ -1,16 +1,15 @@
-// Package argocd runs a real Argo CD on loopback for the end-to-end tests: what
-// renders and what applies, as processes, on a cluster that [cluster.Start] began.
+// Package argocd runs a real Argo CD on loopback for the end-to-end tests: the servers that render
+// and apply, as processes, with a cluster of [cluster.Start].
 //
-//  1. Argo CD's definitions and its configuration are read from its own source and
-//     applied, with the namespace argocd.
-//  2. Redis, the repository server and the application controller start.
-//  3. A config management plugin, which in a cluster is a container beside the
-//     repository server, is one more process: [ArgoCD.StartPlugin].
+//  1. It reads Argo CD's definitions and configuration from its source and applies them, with
+//     the namespace argocd.
+//  2. It starts Redis, the repository server and the application controller.
+//  3. A config management plugin, in a cluster a container beside the repository server, is a
+//     further process: [ArgoCD.StartPlugin].
 //
-// There is no API server of Argo CD's and no web page: what those do, tests do by
-// writing Applications. The cluster is https://kubernetes.default.svc to it, as from
-// inside.
+// There is neither Argo CD's API server nor its web page. Tests write Applications instead. For
+// Argo CD, the cluster is https://kubernetes.default.svc, as from inside.
 //
-// Every process is ended by [ArgoCD.Close]. The controller's metrics are the one
-// thing that listens on every address, which no setting of Argo CD changes.
+// [ArgoCD.Close] stops every process. Only the controller's metrics listen on every address,
+// because Argo CD has no setting for that.
 package argocd

@@ -14,13 +14,12 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// Source returns the folder of Argo CD's source, of the version that the module in
-// tools pins.
+// Source returns the folder of Argo CD's source, in the version of the module in tools.
 func Source(ctx context.Context, tools string) (string, error) {
 	return servers.Source(ctx, tools, "github.com/argoproj/argo-cd/v3")
 }
 
-// install applies the definitions and the configuration, as they are shipped.
+// install applies the released definitions and configuration.
 func (a *ArgoCD) install(_, within context.Context) error {
 	source, err := Source(within, a.options.Tools)
 	if err != nil {
@@ -41,7 +40,7 @@ func (a *ArgoCD) install(_, within context.Context) error {
 	return a.served(within)
 }
 
-// installFolder applies every manifest of a folder, into Argo CD's namespace.
+// installFolder applies every manifest of a folder in Argo CD's namespace.
 func (a *ArgoCD) installFolder(ctx context.Context, folder string) error {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil || len(files) == 0 {
@@ -63,7 +62,7 @@ func (a *ArgoCD) installFolder(ctx context.Context, folder string) error {
 	return nil
 }
 
-// served waits until Applications and projects can be written.
+// served waits until Applications and projects can be created.
 func (a *ArgoCD) served(within context.Context) error {
 	for _, kind := range []string{"Application", "AppProject"} {
 		if err := a.Until(within, kind, func(ctx context.Context) error {

@@ -9,14 +9,13 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// Plugin is a config management plugin, as its container would run it.
+// Plugin is a config management plugin.
 type Plugin struct {
-	Name   string // in its configuration
+	Name   string // as in its configuration
 	Config []byte // plugin.yaml
 }
 
-// StartPlugin runs the plugin's server, and waits until the repository server can
-// reach it.
+// StartPlugin runs the plugin's server, and waits until the repository server can reach it.
 func (a *ArgoCD) StartPlugin(ctx context.Context, p Plugin) error {
 	within, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()

@@ -1,3 +1,3 @@
-// Package cleanup holds the forms of an end that Kyverno heeds against its cleanup
-// controller. The tests are built with the tag e2e, as those of test/e2e are.
+// Package cleanup tests the forms of an expiry for Kyverno with its cleanup controller. The tests
+// are built with the tag e2e, like those of test/e2e.
 package cleanup

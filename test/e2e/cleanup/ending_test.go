@@ -17,18 +17,18 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// policies are where cleanup policies of a kind are created.
+// policies has the API paths of the kinds of cleanup policies.
 var policies = map[lifetime.CleanupForm]string{
 	lifetime.DeletingPolicy:       "/apis/policies.kyverno.io/v1/deletingpolicies",
 	lifetime.ClusterCleanupPolicy: "/apis/kyverno.io/v2/clustercleanuppolicies",
 }
 
-// waitLimit is how long something may take that has to happen; cron counts minutes.
+// waitLimit is the timeout for expected events; cron has a resolution of minutes.
 const waitLimit = 4 * time.Minute
 
 var targets = []cluster.Target{{Group: "kyverno.io", Version: "v2", Namespace: "default"}, {Group: "policies.kyverno.io", Version: "v1", Namespace: "default"}}
 
-// exceptionOf writes an exception that states an end, in the form of its group.
+// exceptionOf returns an exception with an expiry, in the form of its group.
 func exceptionOf(target cluster.Target, name, end, labels string) string {
 	if target.Group == exception.PoliciesGroup {
 		return fmt.Sprintf(`apiVersion: policies.kyverno.io/v1
@@ -80,7 +80,7 @@ func clean(t *testing.T, form lifetime.CleanupForm, text string) string {
 	return policies[form] + "/" + stored.Metadata.Name
 }
 
-// is returns an error unless an exception is there, or is not.
+// is returns an error unless an exception exists, or does not exist.
 func is(ctx context.Context, target cluster.Target, name string, there bool) error {
 	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: target.Path(name)})
 	switch {
@@ -101,9 +101,9 @@ func until(t *testing.T, what string, ask func(context.Context) error) {
 	}
 }
 
-// TestPolicies: Kyverno deletes what a policy is for once that has ended, and
-// nothing that has the name by then, or ends in another year: cron comes round for
-// those at the same minute.
+// TestPolicies: Kyverno deletes the exception of a policy after its expiry. It does not delete a
+// new exception of the same name, nor one that expires in another year at the same minute, for
+// which cron runs too.
 func TestPolicies(t *testing.T) {
 	end := time.Now().Add(20 * time.Second).Truncate(time.Second)
 	next := end.AddDate(1, 0, 0)
@@ -145,7 +145,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// carriedOut returns an error until the controller has carried out a policy.
+// carriedOut returns an error until the controller has run a policy.
 func carriedOut(ctx context.Context, path string) error {
 	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
 	if err == nil && !strings.Contains(string(answer.Body), `"lastExecutionTime":"20`) {
@@ -154,7 +154,7 @@ func carriedOut(ctx context.Context, path string) error {
 	return err
 }
 
-// TestLabel: what the label says is what Kyverno takes it for.
+// TestLabel: Kyverno reads the same time in the label as polex.
 func TestLabel(t *testing.T) {
 	end := time.Now().Add(10 * time.Second)
 	for _, target := range targets {

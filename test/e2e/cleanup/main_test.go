@@ -15,8 +15,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// live is an API server with Kyverno's definitions and its cleanup controller, which
-// all tests of this process share.
+// live is an API server with Kyverno's definitions and its cleanup controller, shared by all tests
+// of this process.
 var live *cluster.Cluster
 
 func TestMain(m *testing.M) {
@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// binding gives Kyverno's account what policies/cleanup says that it needs: what puts
-// roles together is a controller that does not run here.
+// binding gives Kyverno's account the role of policies/cleanup. The controller that aggregates
+// roles does not run here.
 const binding = `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: polex-cleanup}
@@ -52,8 +52,7 @@ func startController(ctx context.Context) error {
 	return ready(ctx)
 }
 
-// ready waits until the controller judges policies: one whose schedule has a year is
-// taken by none of its checks.
+// ready waits until the controller checks policies: it must reject one with a year in its schedule.
 func ready(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()

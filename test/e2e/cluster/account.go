@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// KubeconfigOf writes a file that says how to reach the API server as a
-// ServiceAccount, for a month: with the rights that it has, and no others.
+// KubeconfigOf writes a kubeconfig for a ServiceAccount with its permissions. It is valid for a
+// month.
 func (c *Cluster) KubeconfigOf(ctx context.Context, namespace, account, file string) error {
 	answer, err := c.Do(ctx, Request{
 		Method: http.MethodPost, Path: fmt.Sprintf("/api/v1/namespaces/%s/serviceaccounts/%s/token", namespace, account),

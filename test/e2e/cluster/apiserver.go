@@ -44,7 +44,7 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 	}
 	if err := c.Run(ctx, servers.Command{Program: "kube-apiserver", Args: []string{
 		"--etcd-servers=" + etcd, fmt.Sprintf("--secure-port=%d", free[2]), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
-		// Nothing here is reached through a Service.
+		// Nothing here uses a Service.
 		"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
 		"--cert-dir=" + at("certs"), "--service-account-key-file=" + at("sa.pub"), "--service-account-signing-key-file=" + at("sa.key"),
 		"--service-account-issuer=https://kubernetes.default.svc", "--token-auth-file=" + at("tokens.csv"),
@@ -67,7 +67,7 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 	return write(c.Kubeconfig(), c.kubeconfig(token))
 }
 
-// auditPolicy writes down what some users ask for, and nobody else.
+// auditPolicy logs the requests of some users only.
 func auditPolicy(users []string) string {
 	rules := "rules:\n"
 	if len(users) > 0 {
@@ -76,8 +76,7 @@ func auditPolicy(users []string) string {
 	return "apiVersion: audit.k8s.io/v1\nkind: Policy\n" + rules + "- {level: None}\n"
 }
 
-// writeKeyPair makes the key that the API server signs ServiceAccounts' tokens
-// with. It does not start without one.
+// writeKeyPair makes the key for ServiceAccounts' tokens, which the API server requires.
 func writeKeyPair(private, public string) error {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

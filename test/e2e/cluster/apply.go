@@ -10,13 +10,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Object names an object of any kind that the API server serves.
+// Object identifies an object of any kind that the API server serves.
 type Object struct {
 	APIVersion, Kind, Namespace, Name string
 }
 
-// Path is where the object is, as the API server itself says where objects of its
-// kind are. What has a namespace and names none is in default.
+// Path returns the path of the object, with the API server's own path for the kind. A missing
+// namespace means default.
 func (c *Client) Path(ctx context.Context, o Object) (string, error) {
 	root := "/apis/" + o.APIVersion
 	if !strings.Contains(o.APIVersion, "/") {
@@ -53,8 +53,7 @@ func (c *Client) Path(ctx context.Context, o Object) (string, error) {
 	return "", fmt.Errorf("%s serves no %s", o.APIVersion, o.Kind)
 }
 
-// Apply makes an object what a document says, on the server's side. What is said
-// by nobody else stays.
+// Apply applies a document on the server's side. Other fields stay.
 func (c *Client) Apply(ctx context.Context, document []byte) (*Answer, error) {
 	var written struct {
 		APIVersion, Kind string
@@ -70,8 +69,7 @@ func (c *Client) Apply(ctx context.Context, document []byte) (*Answer, error) {
 	return c.Do(ctx, Request{Method: http.MethodPatch, Path: path + "?fieldManager=e2e&force=true", ContentType: "application/apply-patch+yaml", Body: document})
 }
 
-// ApplyAll applies every document of a text, and an answer that is no yes is an
-// error.
+// ApplyAll applies every document of a text. An answer without success is an error.
 func (c *Client) ApplyAll(ctx context.Context, text []byte) error {
 	documents, err := Documents(text)
 	if err != nil {

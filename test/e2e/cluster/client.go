@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// Client speaks to the API server as an administrator. Requests are few and
-// plain, so it needs no more than net/http.
+// Client sends requests to the API server as an administrator. The requests are few and plain, so
+// it uses only net/http.
 type Client struct {
 	server, token, authority string
 	http                     *http.Client
 }
 
-// newClient trusts the certificate that the API server made for itself.
+// newClient trusts the API server's self-signed certificate.
 func newClient(server, token, authority string) (*Client, error) {
 	trusted, err := os.ReadFile(authority)
 	if err != nil {
@@ -38,7 +38,7 @@ func newClient(server, token, authority string) (*Client, error) {
 	}}, nil
 }
 
-// Server is the address of the API server.
+// Server returns the address of the API server.
 func (c *Client) Server() string { return c.server }
 
 // Request is one request; the body is YAML or JSON.
@@ -47,11 +47,11 @@ type Request struct {
 	Body         []byte
 	ContentType  string // "" for YAML
 
-	As     string   // who asks; "" for the administrator
-	Groups []string // that they are in
+	As     string   // the user; "" for the administrator
+	Groups []string // of the user
 }
 
-// Answer is what the API server said.
+// Answer is the answer of the API server.
 type Answer struct {
 	Code int
 	Body []byte
@@ -87,11 +87,11 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	return &Answer{Code: response.StatusCode, Body: body}, nil
 }
 
-// OK reports whether the API server did what was asked.
+// OK reports whether the request succeeded.
 func (a *Answer) OK() bool { return a.Code/100 == 2 }
 
-// Refusal reports whether the answer is a verdict on what was sent, and not a
-// server's own trouble: a webhook that does not answer refuses nothing.
+// Refusal reports whether the answer is a verdict about the request, not a failure of a server. A
+// webhook that does not answer is a failure.
 func (a *Answer) Refusal() bool {
 	switch a.Code {
 	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
@@ -100,8 +100,7 @@ func (a *Answer) Refusal() bool {
 	return false
 }
 
-// Message is the API server's own words where it answered with a Status, and
-// the whole answer where it did not.
+// Message returns the message of a Status, or the whole answer if it is not one.
 func (a *Answer) Message() string {
 	var status struct{ Message string }
 	if json.Unmarshal(a.Body, &status) == nil && status.Message != "" {

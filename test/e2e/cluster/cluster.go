@@ -10,19 +10,19 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// starting is how long the servers may take until they are ready.
+// starting is the timeout for the start of all servers.
 const starting = 3 * time.Minute
 
-// Options say where the programs are.
+// Options has the folders and settings.
 type Options struct {
-	Binaries string // folder that holds etcd, kube-apiserver and kyverno
-	Tools    string // folder of the module that pins Kyverno
-	Dir      string // for data and logs; an empty one
+	Binaries string // folder with etcd, kube-apiserver and kyverno
+	Tools    string // folder of the module with Kyverno's version
+	Dir      string // an empty folder for data and logs
 	// KyvernoEnv are variables for Kyverno, NAME=value.
 	KyvernoEnv []string
-	// WithoutKyverno starts the API server with Kyverno's definitions alone.
+	// WithoutKyverno starts only the API server, with Kyverno's definitions.
 	WithoutKyverno bool
-	// Audited are users whose requests the API server writes down, in AuditLog.
+	// Audited are users with their requests in the AuditLog.
 	Audited []string
 }
 
@@ -36,8 +36,8 @@ type Cluster struct {
 	kyvernoMetrics string
 }
 
-// Start runs everything, and returns once Kyverno judges exceptions, if it is to. The
-// processes end with Close or with the context.
+// Start starts everything, and returns when Kyverno checks exceptions, unless it is excluded. The
+// processes stop with Close or with the context.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	c := &Cluster{options: options, Group: &servers.Group{Binaries: options.Binaries, Dir: options.Dir}}
 	steps := []func(ctx, within context.Context) error{c.startAPIServer, c.install, c.served, c.startKyverno}
@@ -50,15 +50,14 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Kubeconfig is the path of a file that says how to reach the API server as an
-// administrator.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.options.Dir, "kubeconfig") }
 
-// AuditLog is the path of a file with a line of JSON, an audit.k8s.io/v1 Event, for
-// each request of the users that are audited.
+// AuditLog returns the path of a file with a line of JSON, an audit.k8s.io/v1 Event, for each
+// request of the audited users.
 func (c *Cluster) AuditLog() string { return filepath.Join(c.options.Dir, "audit.log") }
 
-// KyvernoMetrics is where Kyverno says what it measures, or "" without Kyverno.
+// KyvernoMetrics returns the address of Kyverno's metrics, or "" without Kyverno.
 func (c *Cluster) KyvernoMetrics() string { return c.kyvernoMetrics }
 
 func write(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }

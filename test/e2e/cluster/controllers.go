@@ -7,8 +7,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// StartControllers runs some of Kubernetes' own controllers beside the API server,
-// such as job-controller, which makes the Pods of a Job. Nothing runs those.
+// StartControllers runs some of Kubernetes' own controllers, such as job-controller, which creates
+// the Pods of a Job. Nothing runs the Pods.
 func (c *Cluster) StartControllers(ctx context.Context, names ...string) error {
 	return c.Run(ctx, servers.Command{Program: "kube-controller-manager", Args: []string{
 		"--kubeconfig=" + c.Kubeconfig(), "--controllers=" + strings.Join(names, ","),

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// Deletion is one that the API server has carried out.
+// Deletion is a deletion in the API server's audit log.
 type Deletion struct {
 	By                     string // the user
 	Group, Namespace, Name string
 	At                     time.Time // to the microsecond, by the API server's clock
 }
 
-// Deletions are those of exceptions, of each object that was there, by the users
-// that are audited.
+// Deletions returns the deletions of existing exceptions by the audited users.
 func (c *Cluster) Deletions() ([]Deletion, error) {
 	raw, err := os.ReadFile(c.AuditLog())
 	if err != nil {

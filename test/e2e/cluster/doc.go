@@ -1,14 +1,12 @@
-// Package cluster runs a real API server, and Kyverno's admission controller
-// beside it, as processes on loopback for the end-to-end tests. It needs no
-// container engine: Kyverno's webhooks are reached by address instead of through
-// a Service, and nothing schedules a Pod.
+// Package cluster runs a real API server and Kyverno's admission controller as processes on
+// loopback, for the end-to-end tests. It needs no containers: Kyverno's webhooks have addresses
+// instead of a Service, and nothing schedules Pods.
 //
-//  1. etcd and kube-apiserver start on free ports, with one administrator's
-//     token made for this run.
-//  2. The definitions, ConfigMaps and ServiceAccounts that Kyverno needs are
-//     read from its own source and created.
-//  3. Kyverno starts, and is ready once its webhook has refused an exception of
-//     each API group for a reason that only Kyverno has.
+//  1. It starts etcd and kube-apiserver on free ports, with a new administrator's token.
+//  2. It reads the definitions, ConfigMaps and ServiceAccounts that Kyverno needs from Kyverno's
+//     source, and creates them.
+//  3. It starts Kyverno. Kyverno is ready when its webhook rejects an exception of each API group
+//     with a reason of its own.
 //
-// Every process is ended by [Cluster.Close], and its log is kept until then.
+// [Cluster.Close] stops every process. The logs stay until then.
 package cluster

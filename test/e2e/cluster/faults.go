@@ -5,14 +5,14 @@ import (
 	"net/http"
 )
 
-// The programs that can be made to fail.
+// The programs that tests can stop.
 const (
 	Etcd      = "etcd"
 	APIServer = "kube-apiserver"
 )
 
-// RestartAPIServer kills the API server and starts it anew, and returns once it is
-// ready or the context ends. It has the same address, and goes on with the same data.
+// RestartAPIServer kills the API server and starts it again, and returns when it is ready or the
+// context ends. Address and data stay.
 func (c *Cluster) RestartAPIServer(ctx context.Context) error {
 	if err := c.Restart(context.WithoutCancel(ctx), APIServer); err != nil {
 		return err

@@ -20,13 +20,12 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// KyvernoSource returns the folder of Kyverno's source, of the version that the
-// module in tools pins.
+// KyvernoSource returns the folder of Kyverno's source, in the version of the module in tools.
 func KyvernoSource(ctx context.Context, tools string) (string, error) {
 	return servers.Source(ctx, tools, "github.com/kyverno/kyverno")
 }
 
-// install creates what Kyverno expects to find, from its own manifests.
+// install creates the objects that Kyverno requires, from its own manifests.
 func (c *Cluster) install(_, within context.Context) error {
 	source, err := KyvernoSource(within, c.options.Tools)
 	if err != nil {
@@ -50,8 +49,8 @@ func (c *Cluster) install(_, within context.Context) error {
 	return nil
 }
 
-// served waits until the API server serves what Kyverno defines. While definitions still
-// come, it may leave a request without an answer: each is given up soon.
+// served waits until the API server serves Kyverno's kinds. While definitions arrive, it may not
+// answer, so each request has a short timeout.
 func (c *Cluster) served(_, within context.Context) error {
 	paths := []string{"/apis/wgpolicyk8s.io/v1alpha2/policyreports"}
 	for _, version := range []string{"kyverno.io/v2", "kyverno.io/v2beta1", "policies.kyverno.io/v1", "policies.kyverno.io/v1beta1", "policies.kyverno.io/v1alpha1"} {
@@ -73,7 +72,7 @@ func (c *Cluster) served(_, within context.Context) error {
 	return nil
 }
 
-// collections are where objects of a kind are created.
+// collections has the API paths of kinds.
 var collections = map[string]string{
 	"CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
 	"Namespace":                "/api/v1/namespaces",
@@ -85,8 +84,7 @@ var collections = map[string]string{
 	"RoleBinding":              "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/rolebindings",
 }
 
-// createAll creates the objects of one kind that a file holds, and it must hold
-// one.
+// createAll creates the objects of one kind in a file. There must be at least one.
 func (c *Cluster) createAll(ctx context.Context, file, kind string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -98,7 +96,7 @@ func (c *Cluster) createAll(ctx context.Context, file, kind string) error {
 	}
 	created := 0
 	for _, document := range documents {
-		// Most of the large file is of no interest: look before reading.
+		// Most of the large file is not needed, so check the kind before parsing.
 		if !slices.ContainsFunc(bytes.Split(document, []byte("\n")), func(line []byte) bool { return string(line) == "kind: "+kind }) {
 			continue
 		}
@@ -127,7 +125,7 @@ func (c *Cluster) createAll(ctx context.Context, file, kind string) error {
 	return nil
 }
 
-// CreateNamespace makes a namespace, unless it is there.
+// CreateNamespace creates a namespace if it does not exist.
 func (c *Cluster) CreateNamespace(ctx context.Context, name string) error {
 	body := fmt.Appendf(nil, "{apiVersion: v1, kind: Namespace, metadata: {name: %q}}", name)
 	answer, err := c.Do(ctx, Request{Method: http.MethodPost, Path: collections["Namespace"], Body: body})
@@ -140,7 +138,7 @@ func (c *Cluster) CreateNamespace(ctx context.Context, name string) error {
 	return answer.expect(http.StatusCreated)
 }
 
-// Documents cuts YAML as kubectl does.
+// Documents splits YAML like kubectl.
 func Documents(text []byte) ([][]byte, error) {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	var found [][]byte

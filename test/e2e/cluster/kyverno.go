@@ -53,28 +53,28 @@ func (c *Cluster) startKyverno(ctx, within context.Context) error {
 	return nil
 }
 
-// probes are exceptions that the API server takes and Kyverno refuses.
+// probes are exceptions that the API server accepts and Kyverno rejects.
 var probes = []struct{ group, version, document, refusal string }{
 	{"kyverno.io", "v2", `{apiVersion: kyverno.io/v2, kind: PolicyException, metadata: {name: probe}, spec: {exceptions: [], match: {any: [{clusterRoles: [a]}]}}}`, "Usage of user info is forbidden"},
 	{"policies.kyverno.io", "v1", `{apiVersion: policies.kyverno.io/v1, kind: PolicyException, metadata: {name: probe}, spec: {policyRefs: []}}`, "must specify at least one policy ref"},
 }
 
-// Target is where an exception goes.
+// Target is the place of an exception in the API.
 type Target struct{ Group, Version, Namespace string }
 
-// Create creates an exception, past every webhook.
+// Create creates an exception through every webhook.
 func (c *Client) Create(ctx context.Context, t Target, document []byte) (*Answer, error) {
 	return c.Do(ctx, Request{Method: http.MethodPost, Path: t.Path("") + "?fieldValidation=Strict", Body: document})
 }
 
-// Path is that of an exception, or of all of the namespace for "".
+// Path returns the path of an exception, or of all in the namespace for "".
 func (t Target) Path(name string) string {
 	all := fmt.Sprintf("/apis/%s/%s/namespaces/%s/policyexceptions", t.Group, t.Version, t.Namespace)
 	return strings.TrimSuffix(all+"/"+name, "/")
 }
 
-// DryRun asks whether an exception would be admitted: by the API server, which
-// refuses what it would otherwise drop, and by every webhook. Nothing is stored.
+// DryRun creates an exception in a dry run, with every webhook. The API server rejects fields that
+// it would drop otherwise.
 func (c *Client) DryRun(ctx context.Context, t Target, document []byte) (*Answer, error) {
 	return c.Do(ctx, Request{
 		Method: http.MethodPost,

@@ -7,14 +7,14 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// Controller is one of Kyverno's that run beside its admission controller.
+// Controller configures one of Kyverno's controllers besides the admission controller.
 type Controller struct {
-	Kubeconfig string   // as whom it asks; "" for the administrator
-	Args       []string // on top of what it needs here
+	Kubeconfig string   // "" for the administrator
+	Args       []string // further arguments
 }
 
-// StartCleanupController runs Kyverno's cleanup controller, which deletes what labels
-// and cleanup policies say. Cron counts in UTC, as in its images.
+// StartCleanupController runs Kyverno's cleanup controller, which deletes objects by labels and
+// cleanup policies. Cron counts in UTC, as in Kyverno's images.
 func (c *Cluster) StartCleanupController(ctx context.Context, k Controller) error {
 	free, err := servers.FreePorts(2)
 	if err != nil {
@@ -27,8 +27,8 @@ func (c *Cluster) StartCleanupController(ctx context.Context, k Controller) erro
 		"--disableMetrics=true", "--metricsHost=127.0.0.1", fmt.Sprintf("--metricsPort=%d", free[1]))
 }
 
-// StartBackgroundController runs Kyverno's background controller, which generates what
-// policies say.
+// StartBackgroundController runs Kyverno's background controller, which generates objects by
+// policies.
 func (c *Cluster) StartBackgroundController(ctx context.Context, k Controller) error {
 	free, err := servers.FreePorts(1)
 	if err != nil {
@@ -38,8 +38,8 @@ func (c *Cluster) StartBackgroundController(ctx context.Context, k Controller) e
 		"--disableMetrics=true", "--metricsHost=127.0.0.1", fmt.Sprintf("--metricsPort=%d", free[0]), "--controllerRuntimeMetricsAddress=0")
 }
 
-// StartReportsController runs Kyverno's reports controller, which writes a PolicyReport
-// about what is there and breaks a policy, if that looks at what is there.
+// StartReportsController runs Kyverno's reports controller, which writes a PolicyReport about
+// existing objects that violate a policy with background checks.
 func (c *Cluster) StartReportsController(ctx context.Context, k Controller) error {
 	free, err := servers.FreePorts(1)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Cluster) StartReportsController(ctx context.Context, k Controller) erro
 		"--enablePolicyException=true", "--exceptionNamespace=*", "--disableMetrics=true", "--metricsHost=127.0.0.1", fmt.Sprintf("--metricsPort=%d", free[0]))
 }
 
-// startController runs a program as the Deployment of that name would.
+// startController runs a program like the Deployment of that name.
 func (c *Cluster) startController(ctx context.Context, name, program string, k Controller, args ...string) error {
 	if k.Kubeconfig == "" {
 		k.Kubeconfig = c.Kubeconfig()

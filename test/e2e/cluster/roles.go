@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 )
 
-// aggregator is the controller that puts the rules of roles with a label together.
+// aggregator is the controller that combines the rules of labelled roles.
 const aggregator = "clusterrole-aggregation-controller"
 
-// InstallRoles creates the roles that Kyverno's own manifests give to its controllers
-// and to people, and has Kubernetes put together those that are made of others.
+// InstallRoles creates the roles in Kyverno's manifests for its controllers and for users, and runs
+// the aggregation of roles.
 func (c *Cluster) InstallRoles(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()

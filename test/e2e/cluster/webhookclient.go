@@ -12,16 +12,14 @@ import (
 	"time"
 )
 
-// WebhookClientName is the common name of the certificate that the API server shows to
-// every webhook that asks for one.
+// WebhookClientName is the common name of the API server's client certificate for webhooks.
 const WebhookClientName = "kube-apiserver-webhooks"
 
-// ClientCA is the path of the certificate of who signed it.
+// ClientCA returns the path of its certificate authority.
 func (c *Cluster) ClientCA() string { return filepath.Join(c.options.Dir, "webhooks-ca.crt") }
 
-// admissionConfiguration makes the API server show a client certificate to webhooks, as
-// docs/reference/guard.md says, and returns the path of the file that --admission-control-config-file
-// names.
+// admissionConfiguration makes the API server use a client certificate for webhooks, as in
+// docs/reference/guard.md. It returns the path of the file for --admission-control-config-file.
 func (c *Cluster) admissionConfiguration() (string, error) {
 	at := func(name string) string { return filepath.Join(c.options.Dir, name) }
 	if err := c.writeWebhookClient(at("webhooks.crt"), at("webhooks.key")); err != nil {
@@ -47,7 +45,7 @@ plugins:
       kubeConfigFile: `+at("webhooks.kubeconfig")+"\n")
 }
 
-// writeWebhookClient writes a certificate with its key, and who signed it.
+// writeWebhookClient writes a certificate, its key and its certificate authority.
 func (c *Cluster) writeWebhookClient(certificate, private string) error {
 	authority, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package flux runs Flux's kustomize controller, the real one, on loopback for the
-// end-to-end tests: the part of Flux that applies, on a cluster that [cluster.Start]
-// began.
+// Package flux runs Flux's real kustomize-controller on loopback for the end-to-end tests. It
+// applies objects to a cluster of [cluster.Start].
 //
-// The part that fetches, source-controller, is played: [Flux.Publish] hands a commit on
-// as the artifact of a GitRepository.
+// There is no source-controller, which fetches. [Flux.Publish] publishes a commit as the artifact
+// of a GitRepository instead.
 package flux

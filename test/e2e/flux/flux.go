@@ -14,21 +14,21 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// starting is how long the controller may take until it is ready.
+// starting is the timeout for the start of the controller.
 const starting = time.Minute
 
-// sources is where GitRepository and OCIRepository are defined.
+// sources is the module with the definitions of GitRepository and OCIRepository.
 const sources = "github.com/fluxcd/source-controller@v1.9.6"
 
-// Options say where the program is, and which cluster it looks after.
+// Options has the folders and the cluster.
 type Options struct {
-	Binaries string // folder that holds kustomize-controller
-	Tools    string // folder of the module that pins it
-	Dir      string // for data and logs; an empty one
+	Binaries string // folder with kustomize-controller
+	Tools    string // folder of the module with its version
+	Dir      string // an empty folder for data and logs
 	Cluster  *cluster.Cluster
 }
 
-// Flux is a running one.
+// Flux is a running controller.
 type Flux struct {
 	*servers.Group
 
@@ -37,8 +37,8 @@ type Flux struct {
 	address   string // of the artifacts, host:port
 }
 
-// Start runs the controller, and returns once it is ready. It ends with Close or with
-// the context.
+// Start starts the controller, and returns when it is ready. It stops with Close or with the
+// context.
 func Start(ctx context.Context, options Options) (*Flux, error) {
 	f := &Flux{options: options, Group: &servers.Group{Binaries: options.Binaries, Dir: options.Dir}}
 	if err := f.Steps(ctx, starting, f.install, f.serve, f.startController); err != nil {
@@ -47,7 +47,7 @@ func Start(ctx context.Context, options Options) (*Flux, error) {
 	return f, nil
 }
 
-// Close ends the controller.
+// Close stops the controller.
 func (f *Flux) Close() error {
 	f.Stop()
 	if f.artifacts == nil {
@@ -56,7 +56,7 @@ func (f *Flux) Close() error {
 	return f.artifacts.Close()
 }
 
-// install applies the definitions of both controllers, as they are shipped.
+// install applies the released definitions of both controllers.
 func (f *Flux) install(_, within context.Context) error {
 	for _, module := range []string{"github.com/fluxcd/kustomize-controller", sources} {
 		source, err := servers.Source(within, f.options.Tools, module)
@@ -88,7 +88,7 @@ func (f *Flux) install(_, within context.Context) error {
 	return nil
 }
 
-// serve hands out artifacts.
+// serve serves artifacts.
 func (f *Flux) serve(context.Context, context.Context) error {
 	folder := filepath.Join(f.options.Dir, "artifacts")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -100,7 +100,7 @@ func (f *Flux) serve(context.Context, context.Context) error {
 	}
 	f.address = listener.Addr().String()
 	f.artifacts = &http.Server{Handler: http.FileServer(http.Dir(folder)), ReadHeaderTimeout: time.Minute}
-	go func() { _ = f.artifacts.Serve(listener) }() // ends with Close
+	go func() { _ = f.artifacts.Serve(listener) }() // stops with Close
 	return nil
 }
 

@@ -14,21 +14,21 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// gitRepository and kustomization are the kinds that a deployment is made of.
+// The kinds of a deployment.
 var (
 	gitRepository = cluster.Object{APIVersion: "source.toolkit.fluxcd.io/v1", Kind: "GitRepository"}
 	ociRepository = cluster.Object{APIVersion: "source.toolkit.fluxcd.io/v1", Kind: "OCIRepository"}
 	kustomization = cluster.Object{APIVersion: "kustomize.toolkit.fluxcd.io/v1", Kind: "Kustomization"}
 )
 
-// Publish hands a commit on as what a GitRepository fetched: an archive of its files.
+// Publish publishes an archive as a GitRepository's artifact of a commit.
 func (f *Flux) Publish(ctx context.Context, namespace, name, commit string, archive []byte) error {
 	where := gitRepository
 	where.Namespace, where.Name = namespace, name
 	return f.publish(ctx, where, commit, "main@sha1:"+commit, archive)
 }
 
-// PublishArtifact hands an archive on as the artifact that an OCIRepository fetched.
+// PublishArtifact publishes an archive as an OCIRepository's artifact.
 func (f *Flux) PublishArtifact(ctx context.Context, namespace, name string, archive []byte) error {
 	where := ociRepository
 	where.Namespace, where.Name = namespace, name
@@ -64,14 +64,14 @@ func (f *Flux) publish(ctx context.Context, where cluster.Object, named, revisio
 	return err
 }
 
-// Kustomization is what Flux says about one.
+// Kustomization is the status of a Kustomization.
 type Kustomization struct {
 	LastAppliedRevision, LastAttemptedRevision string
 
 	Conditions []struct{ Type, Status, Reason, Message string }
 }
 
-// Ready is whether it is, and why.
+// Ready returns the condition Ready and its message.
 func (k *Kustomization) Ready() (status, message string) {
 	for _, c := range k.Conditions {
 		if c.Type == "Ready" {
@@ -81,7 +81,7 @@ func (k *Kustomization) Ready() (status, message string) {
 	return "", ""
 }
 
-// Kustomization asks how one is.
+// Kustomization reads the status of a Kustomization.
 func (f *Flux) Kustomization(ctx context.Context, namespace, name string) (*Kustomization, error) {
 	where := kustomization
 	where.Namespace, where.Name = namespace, name

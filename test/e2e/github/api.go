@@ -16,8 +16,8 @@ import (
 
 const token = "ghs_0123456789"
 
-// API plays the part of GitHub's that is asked for who approved: every merge on main
-// of the remote is a pull request of alice, which bob has approved or nobody has.
+// API plays GitHub's API for reviews. Every merge on main of the remote is a pull request of alice,
+// approved by bob or not approved.
 type API struct {
 	URL string
 
@@ -26,33 +26,33 @@ type API struct {
 	server     *http.Server
 
 	mu       sync.Mutex
-	comments map[string][]Comment // by the pull request's number
-	merges   []string             // the pull request 1 is the first
+	comments map[string][]Comment // by the number of the pull request
+	merges   []string             // starting with pull request 1
 }
 
-// Comment is what somebody said in a pull request.
+// Comment is a comment in a pull request.
 type Comment struct {
 	ID   int               `json:"id"`
 	Body string            `json:"body"`
 	User map[string]string `json:"user"`
 }
 
-// Comments are those of a pull request.
+// Comments returns the comments of a pull request.
 func (a *API) Comments(number int) []Comment {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.comments[strconv.Itoa(number)])
 }
 
-// PullRequest is the number of the one that a commit merged; 0 for one that nobody has
-// asked for yet.
+// PullRequest returns the number of the pull request that a commit merged, or 0 if nobody has asked
+// the API about that commit.
 func (a *API) PullRequest(merge string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Index(a.merges, merge) + 1
 }
 
-// API starts one for a repository with a remote. Close it.
+// API starts an API for a repository with a remote. Close it.
 func (r *Repository) API(ctx context.Context, approved bool) (*API, error) {
 	a := &API{repository: r, approved: approved, comments: map[string][]Comment{}}
 	mux := http.NewServeMux()
@@ -72,7 +72,7 @@ func (r *Repository) API(ctx context.Context, approved bool) (*API, error) {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 				return
 			}
-			_ = json.NewEncoder(w).Encode(value) // who asks sees what is missing
+			_ = json.NewEncoder(w).Encode(value) // the client notices incomplete answers
 		})
 	}
 	answer("/commits/{sha}/pulls", a.pulls)
@@ -95,7 +95,7 @@ func (r *Repository) API(ctx context.Context, approved bool) (*API, error) {
 	return a, nil
 }
 
-// Close ends it.
+// Close stops the API.
 func (a *API) Close() error { return a.server.Close() }
 
 type (
@@ -107,7 +107,7 @@ func person(login string) object {
 	return object{"id": 1 + len(login), "login": login, "type": "User"}
 }
 
-// ask lets Git answer about the remote.
+// ask runs Git on the remote.
 func (a *API) ask(r *http.Request, args ...string) (string, error) {
 	return a.repository.Git(r.Context(), append([]string{"-C", a.repository.Remote}, args...)...)
 }

@@ -9,30 +9,28 @@ const (
 	ScheduleFile = ".github/workflows/schedule.yaml"
 )
 
-// Pushed is what GitHub says of a push to main. What it gives the jobs for their
-// identity, act gives to all of them: that only one may have it is for test/actions
-// to check.
+// Pushed returns the event of a push to main. GitHub gives some jobs data for their identity, and
+// act gives it to all jobs. test/actions checks that only one job may have it.
 func Pushed(commit string) Play {
 	return Play{Workflow: MergeFile, Event: "push",
 		Payload: fmt.Sprintf(`{"ref": "refs/heads/main", "after": %q, "repository": {"full_name": "%s/%s", "default_branch": "main"}}`, commit, Owner, Name)}
 }
 
-// Scheduled is what GitHub says when it is time.
+// Scheduled returns the event of a schedule.
 func Scheduled() Play {
 	return Play{Workflow: ScheduleFile, Event: "schedule",
 		Payload: fmt.Sprintf(`{"schedule": "23 3 * * *", "repository": {"full_name": "%s/%s"}}`, Owner, Name)}
 }
 
-// Closed is what GitHub says of a pull request that was merged into main as a commit. Where
-// that is checked out from has to be said: act does so only with the commit of the run.
+// Closed returns the event of a pull request that was merged into main as a commit. from is the
+// source of the checkout, because act only checks out the commit of the run.
 func Closed(commit, from string) Play {
 	return Play{Workflow: MergeFile, Event: "pull_request", Env: []string{"CHECKOUT_FROM=" + from},
 		Payload: fmt.Sprintf(`{"action": "closed", "number": 1, "repository": {"full_name": "%s/%s"},
 "pull_request": {"merged": true, "merge_commit_sha": %q, "base": {"ref": "main"}, "head": {"ref": "work"}}}`, Owner, Name, commit)}
 }
 
-// Proposed is what GitHub says of a pull request, as far as it names the commit that
-// it is to be merged into.
+// Proposed returns the event of a pull request with its base commit.
 func Proposed(base string) Play {
 	return Play{Workflow: ProposalFile, Event: "pull_request",
 		Payload: fmt.Sprintf(`{"number": 1, "pull_request": {"base": {"ref": "main", "sha": %q}, "head": {"ref": "work"}}}`, base)}

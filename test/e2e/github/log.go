@@ -9,15 +9,15 @@ import (
 	"slices"
 )
 
-// Log is what is left of a run.
+// Log is the result of a run.
 type Log struct {
-	Results     map[string]string // of the jobs that were run
+	Results     map[string]string // of the jobs that ran
 	Annotations []Annotation
 	Summaries   []string
 	Text        string
 }
 
-// Annotation is what GitHub would show on a line of the change.
+// Annotation is GitHub's message at a line of the change.
 type Annotation struct{ Level, File, Line, Title string }
 
 // Succeeded reports whether no job failed.
@@ -25,8 +25,7 @@ func (l *Log) Succeeded() bool {
 	return !slices.Contains(slices.Collect(maps.Values(l.Results)), "failure")
 }
 
-// readLog reads act's log, an object on each line. It says there what it took
-// for a command to the runner.
+// readLog reads act's log, a JSON object on each line. It also has the commands to the runner.
 func readLog(out []byte) (*Log, error) {
 	log := &Log{Results: map[string]string{}}
 	lines := bufio.NewScanner(bytes.NewReader(out))

@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// Play says what is run, and what for.
+// Play is a workflow to run with its event.
 type Play struct {
 	Workflow string // its file
 	Event    string
-	Payload  string // what GitHub says of the event
+	Payload  string // GitHub's data of the event
 	Env      []string
-	API      string // the address of GitHub's
-	// Builds has the actions build their commands, as they do where actions/setup
-	// has not run. It takes its time: without it, they are those of the runner.
+	API      string // address of GitHub's API
+	// Builds makes the actions build their commands, as without actions/setup. That is slow;
+	// otherwise the commands are those of the runner.
 	Builds bool
 }
 
-// Play runs a workflow, five minutes at most. A job that fails is no error.
+// Play runs a workflow for at most five minutes. A failed job is not an error.
 func (r *Repository) Play(ctx context.Context, p Play) (*Log, error) {
 	dir, err := r.scratch()
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	// The artifacts of a run are its own.
+	// Each run has its own artifacts.
 	artifacts := filepath.Join(dir, "artifacts")
 	if err := os.Mkdir(artifacts, 0o700); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (r *Repository) Play(ctx context.Context, p Play) (*Log, error) {
 	act.Env = append(slices.Clone(act.Env), "ARTIFACTS="+artifacts)
 	var out, errs bytes.Buffer
 	act.Stdout, act.Stderr = &out, &errs
-	// It ends what it has started when it is asked to.
+	// act stops its processes at this signal.
 	act.Cancel = func() error { return act.Process.Signal(os.Interrupt) }
 	act.WaitDelay = 10 * time.Second
 	err = act.Run()

@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// Repository is one that workflows are played in.
+// Repository is a repository with workflows to run.
 type Repository struct {
 	*Runner
-	Dir string // its work tree, which is what act copies
-	// Remote is the folder of the bare repository that it has pushed its main to;
-	// "" for none.
+	Dir string // its work tree, which act copies
+	// Remote is the folder of the bare remote repository; "" for none.
 	Remote string
 }
 
-// Repository makes one in an empty folder, with files and without a commit.
+// Repository creates one in an empty folder, with files and without a commit.
 func (r *Runner) Repository(ctx context.Context, dir string, files map[string]string) (*Repository, error) {
 	made := &Repository{Runner: r, Dir: dir}
 	for _, args := range [][]string{
@@ -32,9 +31,8 @@ func (r *Runner) Repository(ctx context.Context, dir string, files map[string]st
 	return made, made.Write(files)
 }
 
-// Push makes a commit of all there is, and a bare repository of that: it is the
-// folder remote, which is reached at url. Who pushes later says who commits; here it
-// is nobody.
+// Push commits all files, and creates a bare repository with that commit in the folder remote, for
+// access at url. Later pushes have an author of their own; this one has none.
 func (r *Repository) Push(ctx context.Context, remote, url string) error {
 	if _, err := r.Commit(ctx); err != nil {
 		return err
@@ -54,7 +52,7 @@ func (r *Repository) Push(ctx context.Context, remote, url string) error {
 	return nil
 }
 
-// Write puts files into the work tree.
+// Write writes files into the work tree.
 func (r *Repository) Write(files map[string]string) error {
 	for name, text := range files {
 		if err := place(filepath.Join(r.Dir, filepath.FromSlash(name)), text); err != nil {
@@ -64,7 +62,7 @@ func (r *Repository) Write(files map[string]string) error {
 	return nil
 }
 
-// Commit makes a commit of all there is, and returns its name.
+// Commit commits all files, and returns the commit.
 func (r *Repository) Commit(ctx context.Context) (string, error) {
 	for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message", "a commit"}} {
 		if _, err := r.Git(ctx, args...); err != nil {
@@ -74,8 +72,8 @@ func (r *Repository) Commit(ctx context.Context) (string, error) {
 	return r.Git(ctx, "rev-parse", "HEAD")
 }
 
-// Propose puts files on a new branch, as the change that a pull request asks for, and
-// returns its commit. It is what is checked out then.
+// Propose commits files on a new branch, like a pull request, and returns its commit, which stays
+// checked out.
 func (r *Repository) Propose(ctx context.Context, branch string, files map[string]string) (string, error) {
 	if _, err := r.Git(ctx, "switch", "--quiet", "--create", branch); err != nil {
 		return "", err
@@ -92,8 +90,8 @@ func (r *Repository) Propose(ctx context.Context, branch string, files map[strin
 	return r.Git(ctx, "rev-parse", "HEAD")
 }
 
-// Offer checks out the commit that GitHub makes for the runs of a pull request: the merge of
-// a branch into main, on no branch. It returns that commit.
+// Offer checks out the commit that GitHub makes for the runs of a pull request: the merge of a
+// branch into main, on no branch. It returns that commit.
 func (r *Repository) Offer(ctx context.Context, branch string) (string, error) {
 	for _, args := range [][]string{
 		{"checkout", "--quiet", "--detach", "main"},
@@ -106,8 +104,8 @@ func (r *Repository) Offer(ctx context.Context, branch string) (string, error) {
 	return r.Git(ctx, "rev-parse", "HEAD")
 }
 
-// Merge puts a branch on main of the remote as the merge of a pull request does, and
-// returns its commit. The branch is deleted.
+// Merge merges a branch into main of the remote like a pull request, and returns the commit. The
+// branch is deleted.
 func (r *Repository) Merge(ctx context.Context, branch string) (string, error) {
 	for _, args := range [][]string{
 		{"switch", "--quiet", "main"},
@@ -122,12 +120,12 @@ func (r *Repository) Merge(ctx context.Context, branch string) (string, error) {
 	return r.Git(ctx, "rev-parse", "HEAD")
 }
 
-// as has Git commit as a person.
+// as returns the arguments for a Git command as a person.
 func as(person string, args ...string) []string {
 	return append([]string{"-c", "user.name=" + person, "-c", "user.email=" + person + "@example.com"}, args...)
 }
 
-// Git runs Git in the work tree, and returns what it prints.
+// Git runs Git in the work tree, and returns its output.
 func (r *Repository) Git(ctx context.Context, args ...string) (string, error) {
 	return output(r.Command(ctx, "git", args...))
 }
@@ -139,12 +137,12 @@ func (r *Repository) Command(ctx context.Context, name string, args ...string) *
 	return c
 }
 
-// Tip is where main of the remote is.
+// Tip returns the commit of the remote's main.
 func (r *Repository) Tip(ctx context.Context) (string, error) {
 	return r.Git(ctx, "-C", r.Remote, "rev-parse", "main")
 }
 
-// Holds lists what a folder of the remote's main holds, but for its README.
+// Holds lists the files in a folder of the remote's main, except its README.
 func (r *Repository) Holds(ctx context.Context, folder string) ([]string, error) {
 	listed, err := r.Git(ctx, "-C", r.Remote, "ls-tree", "-r", "--name-only", "main", folder+"/")
 	if err != nil {
@@ -159,5 +157,5 @@ func (r *Repository) Holds(ctx context.Context, folder string) ([]string, error)
 	return files, nil
 }
 
-// scratch makes a folder that nobody else has.
+// scratch creates a new folder.
 func (r *Runner) scratch() (string, error) { return os.MkdirTemp(r.options.Dir, "play-") }

@@ -11,26 +11,26 @@ import (
 	"strings"
 )
 
-// ActionCommit stands for the commit of this repository that a workflow names.
+// ActionCommit is the placeholder for this repository's commit in workflows.
 const ActionCommit = "0123456789abcdef0123456789abcdef01234567"
 
-// Options say where things are.
+// Options has the folders.
 type Options struct {
 	Root string // of this repository
-	Dir  string // for what the runner keeps; an empty one
+	Dir  string // an empty folder for the runner's files
 }
 
-// Runner plays workflows.
+// Runner runs workflows.
 type Runner struct {
-	// Commands is a folder with polex's, built from this repository.
+	// Commands is a folder with polex's commands, built from this repository.
 	Commands string
 
 	options Options
 	env     []string
-	actions []string // act's arguments that say where actions lie
+	actions []string // act's arguments with the folders of actions
 }
 
-// NewRunner builds the commands, and lays out the actions.
+// NewRunner builds the commands, and copies the actions.
 func NewRunner(ctx context.Context, options Options) (*Runner, error) {
 	r := &Runner{options: options, Commands: filepath.Join(options.Dir, "commands")}
 	action := filepath.Join(options.Dir, "polex")
@@ -39,7 +39,7 @@ func NewRunner(ctx context.Context, options Options) (*Runner, error) {
 			return nil, err
 		}
 	}
-	// Only what is built and run: act copies all that it finds.
+	// Only the files for the build: act copies everything that it finds.
 	for _, part := range []string{"actions", "cmd", "internal", "pkg"} {
 		if err := os.CopyFS(filepath.Join(action, part), os.DirFS(r.root(part))); err != nil {
 			return nil, err
@@ -54,8 +54,7 @@ func NewRunner(ctx context.Context, options Options) (*Runner, error) {
 			return nil, err
 		}
 	}
-	// The modules that they are built from have to be here before any is built
-	// without a network.
+	// Download the modules before the builds without a network.
 	build := exec.CommandContext(ctx, "go", "build", "-C", options.Root, "-trimpath", "-o", r.Commands+string(filepath.Separator), "./cmd/...")
 	build.Env = append(build.Environ(), "CGO_ENABLED=0")
 	if _, err := output(build); err != nil {
@@ -65,7 +64,7 @@ func NewRunner(ctx context.Context, options Options) (*Runner, error) {
 		return nil, err
 	}
 	r.actions = []string{"--local-repository", "polex-dev/polex@" + ActionCommit + "=" + action}
-	// act checks out itself, unless another commit is asked for than the one of the run.
+	// act checks out itself, unless a step names another commit than that of the run.
 	for _, name := range []string{"setup-go", "checkout", "upload-artifact", "download-artifact"} {
 		pinned, err := r.pins(name)
 		if err != nil {
@@ -78,8 +77,7 @@ func NewRunner(ctx context.Context, options Options) (*Runner, error) {
 	return r, nil
 }
 
-// environment makes the variables that everything runs with: Go's caches, and no
-// way past loopback.
+// environment makes the variables of all processes: Go's caches, and no connection beyond loopback.
 func (r *Runner) environment(ctx context.Context) error {
 	const nobody = "http://127.0.0.1:9"
 	r.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.at("home"), "GIT_CONFIG_NOSYSTEM=1", "ACT_DISABLE_VERSION_CHECK=1", "GOPROXY=off",
@@ -94,7 +92,7 @@ func (r *Runner) environment(ctx context.Context) error {
 	return nil
 }
 
-// pins are the commits by which actions and examples name one of GitHub's actions.
+// pins returns the pinned commits of one of GitHub's actions in actions and examples.
 func (r *Runner) pins(name string) ([]string, error) {
 	var found []string
 	for _, pattern := range []string{"actions/*/action.yml", "examples/github/.github/workflows/*.yaml"} {
@@ -117,7 +115,7 @@ func (r *Runner) pins(name string) ([]string, error) {
 	return found, nil
 }
 
-// at is a path in the runner's folder, and root one in this repository.
+// at returns a path in the runner's folder, and root one in this repository.
 func (r *Runner) at(name string) string { return filepath.Join(r.options.Dir, name) }
 
 func (r *Runner) root(path string) string {
@@ -132,7 +130,7 @@ func place(path, text string) error {
 	return os.WriteFile(path, []byte(text), 0o600)
 }
 
-// output runs what must not fail, and returns what it prints.
+// output runs a command that must succeed, and returns its output.
 func output(c *exec.Cmd) (string, error) {
 	var stderr strings.Builder
 	c.Stderr = &stderr

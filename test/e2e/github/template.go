@@ -8,22 +8,20 @@ import (
 	"strings"
 )
 
-// Owner and Name are whose the repository is that is made of the template.
+// Owner and Name identify the repository made of the template.
 const (
 	Owner = "acme"
 	Name  = "exceptions"
 )
 
-// Sigstore is what a repository has to be told of one that is not the public-good
-// instance.
+// Sigstore has the settings for another Sigstore than the public-good instance.
 type Sigstore struct {
 	IssuerURL, FulcioURL, RekorURL string
 	TrustedRootPath                string
 }
 
-// Template is the files of examples/github below root, with everything replaced that
-// its README says to replace. What else is changed is what another Sigstore than the
-// public-good one takes: its addresses, its issuer and its root.
+// Template returns the files of examples/github below root, with the replacements in its README. It
+// also replaces the addresses, the issuer and the root of the public-good Sigstore.
 func Template(root string, s Sigstore) (map[string]string, error) {
 	files := map[string]string{}
 	from := filepath.Join(root, "examples", "github")
@@ -52,10 +50,10 @@ func Template(root string, s Sigstore) (map[string]string, error) {
 	return files, nil
 }
 
-// filled replaces what the template leaves open.
+// filled replaces the placeholders of the template.
 var filled = strings.NewReplacer(
 	"0000000000000000000000000000000000000000", ActionCommit,
 	"<owner>", Owner, "<repository>", Name,
-	"<repository id>", `"1001"`, "<owner id>", `"2001"`, // what the sandbox says they are
+	"<repository id>", `"1001"`, "<owner id>", `"2001"`, // the sandbox's values
 	"<policy team>", "policy", "<platform team>", "platform",
 )

@@ -11,14 +11,14 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestArgoCDBeforeTheGuard: what was signed is applied. Of what was not, each is
-// refused with its reason, which the Application shows, and the rest is applied all
-// the same. The commit that repairs it is taken up by itself.
+// TestArgoCDBeforeTheGuard: Argo CD applies signed exceptions. The guard rejects each other one
+// with its reason, which the Application shows, and the rest is still applied. Argo CD applies the
+// repairing commit without help.
 func TestArgoCDBeforeTheGuard(t *testing.T) {
 	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
 	r := newRepository(t, "guarded", map[string]string{
 		"signed/README.md": "signed\n", "signed/honest.yaml": sealed[0], "signed/team/native.yaml": sealed[1],
-		"signed/run.jsonnet": program, // which is not run
+		"signed/run.jsonnet": program, // is not run
 	})
 	guarded(t)
 	deployed(t, "argocd/application.yaml", r)
@@ -49,24 +49,24 @@ func TestArgoCDBeforeTheGuard(t *testing.T) {
 	commit = r.commit(t, gone)
 	synced(t, commit)
 	holds(t, "honest", "native", "later")
-	// What is taken out of Git ends, the last one too.
+	// Exceptions that are removed from Git are deleted, the last one too.
 	commit = r.commit(t, map[string]string{"signed/honest.yaml": "", "signed/team/native.yaml": "", "signed/later.yaml": ""})
 	refresh(t)
 	synced(t, commit)
 	holds(t)
 }
 
-// other is no exception.
+// other is not an exception.
 const other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: " + where + "}\n"
 
-// kustomized is what kustomize takes for its instructions.
+// kustomized is a file with instructions for kustomize.
 const kustomized = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [honest.yaml]\nnamePrefix: x-\n"
 
-// program is what Argo CD makes an exception of, if it runs it.
+// program becomes an exception if Argo CD runs it.
 const program = `{apiVersion: 'kyverno.io/v2', kind: 'PolicyException', metadata: {name: 'run', namespace: '` + where + `'}, spec: {exceptions: [{policyName: 'p', ruleNames: ['r']}], match: {any: [{resources: {kinds: ['Pod']}}]}}}`
 
-// TestArgoCDAppliesNothingElse: what is no exception is not applied, by the project,
-// and by the rights of the account that applies where the project would let it.
+// TestArgoCDAppliesNothingElse: Argo CD applies only exceptions. The project forbids other objects,
+// and so do the permissions of the applying account.
 func TestArgoCDAppliesNothingElse(t *testing.T) {
 	r := newRepository(t, "other", map[string]string{"signed/honest.yaml": seal(t, draft("honest"))[0], "signed/other.yaml": other})
 	deployed(t, "argocd/application.yaml", r)
@@ -88,7 +88,7 @@ func failed(a *argocd.Application) bool {
 	return a.OperationState != nil && (a.OperationState.RetryCount > 0 || a.OperationState.Phase == "Failed" || a.OperationState.Phase == "Error")
 }
 
-// absent fails if there is something at a path.
+// absent fails if an object exists at a path.
 func absent(t *testing.T, path string) {
 	t.Helper()
 	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: path})

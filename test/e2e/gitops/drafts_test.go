@@ -12,10 +12,10 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 )
 
-// draft writes an exception of the older group that lives for an hour.
+// draft returns an exception of the older group with a lifetime of an hour.
 func draft(name string) string { return lasting(name, "1h") }
 
-// lasting writes one that lives as long as is said.
+// lasting returns one with the given lifetime.
 func lasting(name, life string) string {
 	return fmt.Sprintf(`apiVersion: kyverno.io/v2
 kind: PolicyException
@@ -29,7 +29,7 @@ spec:
 `, name, where, life)
 }
 
-// newer writes one of the newer group.
+// newer returns one of the newer group.
 func newer(name string) string {
 	return fmt.Sprintf(`apiVersion: policies.kyverno.io/v1
 kind: PolicyException
@@ -44,16 +44,16 @@ spec:
 `, name, where)
 }
 
-// seal seals drafts as the merge workflow that is trusted.
+// seal signs drafts as the trusted merge workflow.
 func seal(t *testing.T, drafts ...string) []string {
 	t.Helper()
 	return sealing{}.seal(t, drafts...)
 }
 
-// sealing says how drafts are sealed.
+// sealing has the signer and its clock.
 type sealing struct {
 	by     sandbox.Identity // "" for the merge workflow
-	behind time.Duration    // how far the signer's clock is behind: less than the ten minutes that a verifier allows
+	behind time.Duration    // the delay of the signer's clock: less than the ten minutes that a verifier allows
 }
 
 func (s sealing) seal(t *testing.T, drafts ...string) []string {
@@ -61,8 +61,8 @@ func (s sealing) seal(t *testing.T, drafts ...string) []string {
 	return sandboxtest.Files(t, box, s.by, time.Now().Add(-s.behind), drafts...)
 }
 
-// refused are files that no cluster that trusts the merge workflow may take, each with
-// the reason for which it is refused.
+// refused lists files that a cluster with the merge workflow as trusted signer must reject, with
+// the reasons.
 func refused(t *testing.T) map[string]struct{ text, reason string } {
 	t.Helper()
 	wide := seal(t, draft("altered"))[0]

@@ -15,12 +15,11 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// placeholder is the repository in every file of the examples, which their READMEs
-// tell a reader to replace.
+// placeholder is the repository in every file of the examples. Their READMEs tell the reader to
+// replace it.
 const placeholder = "https://github.com/acme/exceptions"
 
-// example reads a file of the examples, and replaces what its README says: the
-// repository's address.
+// example reads a file of the examples and replaces the repository's address, as its README says.
 func example(t *testing.T, path string, r repository) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(fixture.FromRoot("examples"), filepath.FromSlash(path)))
@@ -45,8 +44,8 @@ func apply(t *testing.T, text string) {
 	}
 }
 
-// deployed applies what the README of examples/argocd begins with, and an Application
-// from a file; both go when the test ends, with all exceptions.
+// deployed follows the first steps of the README of examples/argocd, and applies an Application
+// from a file. At the end of the test it deletes both, with all exceptions.
 func deployed(t *testing.T, path string, r repository) {
 	t.Helper()
 	apply(t, example(t, "argocd/rbac.yaml", repository{}))
@@ -57,7 +56,7 @@ func deployed(t *testing.T, path string, r repository) {
 	t.Cleanup(func() { cleared(t) })
 }
 
-// cleared takes the Application and every exception away, and waits until they are gone.
+// cleared deletes the Application and all exceptions, and waits until they are gone.
 func cleared(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
@@ -81,8 +80,8 @@ func cleared(t *testing.T) {
 	}
 }
 
-// TestImagesHaveToBeNamed: the examples name images by a digest that nobody has filled
-// in, and none that a cluster would run.
+// TestImagesHaveToBeNamed: the images in the examples have a placeholder as digest, so no cluster
+// runs them unchanged.
 func TestImagesHaveToBeNamed(t *testing.T) {
 	found := 0
 	for _, path := range []string{"argocd/plugin/argocd-repo-server.yaml", "argocd/presync/verify.jsonnet"} {

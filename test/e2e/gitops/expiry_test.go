@@ -14,10 +14,10 @@ import (
 	"github.com/polex-dev/polex/test/e2e/argocd"
 )
 
-// TestExpiryAndSelfHeal: what ends is deleted by the guard. Argo CD would bring it
-// back from Git, and is refused, until polex-prune has taken it out of Git.
+// TestExpiryAndSelfHeal: the guard deletes an expired exception. Argo CD tries to restore it from
+// Git, and the guard rejects it until polex-prune has removed it from Git.
 func TestExpiryAndSelfHeal(t *testing.T) {
-	// It is signed now, and ends in twenty seconds.
+	// It is signed now, and expires in twenty seconds.
 	short := sealing{behind: 40 * time.Second}.seal(t, lasting("short", "1m"))[0]
 	r := newRepository(t, "expiry", map[string]string{"signed/honest.yaml": seal(t, draft("honest"))[0], "signed/short.yaml": short})
 	guarded(t)
@@ -47,7 +47,7 @@ func TestExpiryAndSelfHeal(t *testing.T) {
 	holds(t, "honest")
 }
 
-// storedAre returns an error unless the cluster has these exceptions and no other.
+// storedAre returns an error unless the cluster has exactly these exceptions.
 func storedAre(ctx context.Context, want ...string) error {
 	have, err := stored(ctx)
 	if err == nil && !slices.Equal(have, want) {

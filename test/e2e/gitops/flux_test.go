@@ -14,14 +14,14 @@ import (
 	"github.com/polex-dev/polex/test/e2e/flux"
 )
 
-// TestFluxBeforeTheGuard: what was signed is applied. A commit that holds something
-// else is refused as a whole, with the reason, until it is repaired.
+// TestFluxBeforeTheGuard: Flux applies signed exceptions. The guard's rejection stops a commit with
+// any other content as a whole, with the reason, until it is repaired.
 func TestFluxBeforeTheGuard(t *testing.T) {
 	f := startFlux(t)
 	guarded(t)
 	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
 	r := newRepository(t, "flux", nil)
-	apply(t, example(t, "flux/exceptions.yaml", repository{})) // who would fetch is not there
+	apply(t, example(t, "flux/exceptions.yaml", repository{})) // the source controller is not running
 	t.Cleanup(func() { withdraw(t, f) })
 	publish := func(files map[string]string) string {
 		t.Helper()
@@ -91,7 +91,7 @@ func startFlux(t *testing.T) *flux.Flux {
 	return f
 }
 
-// withdraw takes away what Flux is told, and with that what it applied.
+// withdraw deletes Flux's objects, and so their applied objects.
 func withdraw(t *testing.T, f *flux.Flux) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)

@@ -15,8 +15,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/guard"
 )
 
-// guarded has the API server ask polex-guard until the test ends. What is given stands in
-// its trust policy.
+// guarded registers polex-guard until the test ends. also is further text for its trust policy.
 func guarded(t *testing.T, also ...string) *guard.Process {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +62,7 @@ func guarded(t *testing.T, also ...string) *guard.Process {
 	return process
 }
 
-// unguarded has the API server ask nobody, and waits until it does not.
+// unguarded removes the webhook, and waits until the API server no longer calls the guard.
 func unguarded(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)

@@ -23,10 +23,10 @@ const (
 	fluxTool   = "test/e2e/tools/flux"
 )
 
-// where exceptions stand.
+// where is the namespace of exceptions.
 const where = "platform-exceptions"
 
-// What all tests of this process share.
+// Shared by all tests of this process.
 var (
 	live   *cluster.Cluster
 	box    *sandbox.Sandbox
@@ -35,7 +35,7 @@ var (
 	folder string // of the run; it holds polex's binaries
 )
 
-// waitLimit is how long something may take that has to happen.
+// waitLimit is the timeout for expected events.
 const waitLimit = 2 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -67,8 +67,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// exceptions are where those of the older group are.
+// exceptions are those of the older group.
 var exceptions = cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: where}
 
-// native are where those of the newer group are.
+// native are those of the newer group.
 var native = cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: where}

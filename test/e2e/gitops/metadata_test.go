@@ -21,7 +21,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/flux"
 )
 
-// shown returns the block of docs/how-to/gitops.md under a heading that begins with a text.
+// shown returns the block of docs/how-to/gitops.md under a heading. The block begins with a text.
 func shown(t *testing.T, heading, begin string) string {
 	t.Helper()
 	page, err := os.ReadFile(fixture.FromRoot("docs/how-to/gitops.md"))
@@ -39,12 +39,12 @@ func shown(t *testing.T, heading, begin string) string {
 	return ""
 }
 
-// indented puts a block into a section.
+// indented indents a block for a section.
 func indented(block string) string {
 	return "\n  " + strings.ReplaceAll(strings.TrimSpace(block), "\n", "\n  ") + "\n"
 }
 
-// labelled fails unless the guard let an exception be stored with labels and annotations.
+// labelled fails unless the cluster has an exception with these labels and annotations.
 func labelled(t *testing.T, target cluster.Target, name string, want map[string]string) {
 	t.Helper()
 	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: target.Path(name)})
@@ -64,8 +64,8 @@ func labelled(t *testing.T, target cluster.Target, name string, want map[string]
 	}
 }
 
-// TestHelm: a chart as docs/how-to/gitops.md has it is refused for what Helm adds, and applied
-// once the trust policy lists that. Helm does not run the text in braces of what was signed.
+// TestHelm: the guard rejects a chart from docs/how-to/gitops.md because of Helm's additions, and
+// accepts it when the trust policy lists them. Helm does not evaluate signed text in braces.
 func TestHelm(t *testing.T) {
 	chart, home := t.TempDir(), t.TempDir()
 	conditional := strings.Replace(draft("web"), "spec:\n", "spec:\n  conditions: {any: [{key: '{{ request.operation }}', operator: Equals, value: CREATE}]}\n", 1)
@@ -127,7 +127,7 @@ func TestHelm(t *testing.T) {
 	})
 }
 
-// TestFluxCommonMetadata: what Flux is told to add is refused, and applied once the trust
+// TestFluxCommonMetadata: the guard rejects Flux's commonMetadata, and accepts it when the trust
 // policy lists it, from Git and from an OCI artifact.
 func TestFluxCommonMetadata(t *testing.T) {
 	f := startFlux(t)
@@ -182,8 +182,8 @@ func TestFluxCommonMetadata(t *testing.T) {
 	}
 }
 
-// TestArgoCDAndKustomize: what kustomize adds is refused, and applied once the trust policy
-// lists it, from Git and from an OCI artifact.
+// TestArgoCDAndKustomize: the guard rejects kustomize's additions, and accepts them when the trust
+// policy lists them, from Git and from an OCI artifact.
 func TestArgoCDAndKustomize(t *testing.T) {
 	files := map[string]string{"signed/web.yaml": seal(t, draft("web"))[0], "kustomization.yaml": shown(t, "Argo CD and kustomize", "apiVersion:")}
 	git := newRepository(t, "kustomized", files)

@@ -20,7 +20,7 @@ import (
 
 var errStillThere = errors.New("it is still there")
 
-// until asks again and again, as long as the servers run, for waitLimit at most.
+// until repeats a check until it succeeds, while the servers run, for waitLimit at most.
 func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
@@ -30,7 +30,7 @@ func until(t *testing.T, what string, ask func(context.Context) error) {
 	}
 }
 
-// watched waits until the Application is as a test wants it, and returns it.
+// watched waits until the Application is in the wanted state, and returns it.
 func watched(t *testing.T, what string, want func(*argocd.Application) bool) *argocd.Application {
 	t.Helper()
 	var last *argocd.Application
@@ -48,8 +48,7 @@ func watched(t *testing.T, what string, want func(*argocd.Application) bool) *ar
 	return last
 }
 
-// synced waits until the Application is at a commit, and what that holds in the
-// cluster.
+// synced waits until the Application has applied a commit.
 func synced(t *testing.T, commit string) *argocd.Application {
 	t.Helper()
 	return watched(t, "the sync of "+commit, func(a *argocd.Application) bool {
@@ -58,7 +57,7 @@ func synced(t *testing.T, commit string) *argocd.Application {
 	})
 }
 
-// refresh has the Application look at the repository.
+// refresh makes the Application read the repository.
 func refresh(t *testing.T) {
 	t.Helper()
 	if err := argo.Refresh(t.Context(), "exceptions"); err != nil {
@@ -66,7 +65,7 @@ func refresh(t *testing.T) {
 	}
 }
 
-// stored are the names of the exceptions in the cluster, sorted.
+// stored returns the names of the exceptions in the cluster, sorted.
 func stored(ctx context.Context) ([]string, error) {
 	names := []string{}
 	for _, target := range []cluster.Target{exceptions, native} {
@@ -91,7 +90,7 @@ func stored(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// holds fails unless the cluster holds these exceptions and no other.
+// holds fails unless the cluster has exactly these exceptions.
 func holds(t *testing.T, want ...string) {
 	t.Helper()
 	have, err := stored(t.Context())
@@ -104,7 +103,7 @@ func holds(t *testing.T, want ...string) {
 	}
 }
 
-// says fails unless a text holds others.
+// says fails unless a text contains all others.
 func says(t *testing.T, text string, wanted ...string) {
 	t.Helper()
 	for _, want := range wanted {

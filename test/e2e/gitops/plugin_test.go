@@ -25,9 +25,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// TestPlugin: Argo CD renders what was verified and nothing else. If one file is
-// refused, nothing is applied, though no guard stands there, and the Application says
-// why.
+// TestPlugin: Argo CD renders only verified documents. If one file is rejected, nothing is applied,
+// even without a guard, and the Application shows the reason.
 func TestPlugin(t *testing.T) {
 	startPlugin(t)
 	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
@@ -54,7 +53,7 @@ func TestPlugin(t *testing.T) {
 			})
 		})
 	}
-	t.Run("jsonnet", func(t *testing.T) { // which Argo CD would run by itself
+	t.Run("jsonnet", func(t *testing.T) { // Argo CD would run it itself
 		r.commit(t, map[string]string{"signed/later.yaml": sealed[2], "signed/run.jsonnet": program})
 		refresh(t)
 		rendersNothing(t, "run.jsonnet", "[unexpected-file]")
@@ -76,8 +75,8 @@ func TestPlugin(t *testing.T) {
 	t.Run("another application", func(t *testing.T) { notWidened(t, r) })
 }
 
-// endsUnnoticed: Argo CD keeps what was rendered of a commit, and so does not see that
-// an exception has ended until it renders anew. This is why the plugin replaces no guard.
+// endsUnnoticed: Argo CD caches a rendered commit, so it does not notice an expiry until it renders
+// again. So the plugin does not replace the guard.
 func endsUnnoticed(t *testing.T, r repository) {
 	short := sealing{behind: 45 * time.Second}.seal(t, lasting("short", "1m"))[0]
 	commit := r.commit(t, map[string]string{"signed/short.yaml": short})
@@ -102,8 +101,8 @@ func endsUnnoticed(t *testing.T, r repository) {
 	until(t, "what has ended to be gone", func(ctx context.Context) error { return storedAre(ctx, "honest", "native") })
 }
 
-// notWidened: what an Application says beside the repository and its path has no say
-// in who is trusted.
+// notWidened: fields of an Application other than the repository and the path cannot change the
+// trusted signers.
 func notWidened(t *testing.T, r repository) {
 	policy := strings.ReplaceAll(trustPolicy(t), "acme/exceptions", "acme/other")
 	r.commit(t, map[string]string{
@@ -112,7 +111,7 @@ func notWidened(t *testing.T, r repository) {
 		"trust/trusted_root.json": trustedRoot(t),
 		".polex.yaml":             strings.Replace(policy, "trusted_root.json", "trust/trusted_root.json", 1),
 	})
-	// Theirs would do, if it were asked: otherwise this shows nothing.
+	// The test is only useful if that policy would accept the file.
 	checkout := t.TempDir()
 	git(t, "clone", "--quiet", r.url, checkout)
 	verify := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-verify"), "--config", filepath.Join(checkout, "trust/trust.yaml"), filepath.Join(checkout, "other"))
@@ -133,7 +132,7 @@ func notWidened(t *testing.T, r repository) {
 	holds(t, "honest", "native")
 }
 
-// rendersNothing waits until the Application cannot be compared, for these reasons.
+// rendersNothing waits until the Application has a comparison error with these reasons.
 func rendersNothing(t *testing.T, reasons ...string) {
 	t.Helper()
 	watched(t, "nothing to be rendered", func(a *argocd.Application) bool {
@@ -155,8 +154,8 @@ func containsAll(text string, wanted []string) bool {
 	return true
 }
 
-// startPlugin runs the plugin as the repository server's Deployment has it once it is
-// patched: the ConfigMap's plugin.yaml, with the paths of its mounts.
+// startPlugin runs the plugin as in the patched Deployment of the repository server: with the
+// ConfigMap's plugin.yaml and the paths of its mounts.
 func startPlugin(t *testing.T) {
 	t.Helper()
 	apply(t, configMap(t, argocd.Namespace, "polex-plugin", map[string]string{
@@ -177,8 +176,8 @@ func startPlugin(t *testing.T) {
 	}
 }
 
-// patchedSidecar patches Argo CD's own Deployment as the README tells to, and returns
-// the new container, and its mounts as folders and files of this machine.
+// patchedSidecar patches Argo CD's Deployment as the README says. It returns the new container, and
+// its mounts as folders and files of this machine.
 func patchedSidecar(t *testing.T) (found container, mounted map[string]string) {
 	t.Helper()
 	source, err := argocd.Source(t.Context(), fixture.FromRoot(argocdTool))
@@ -232,8 +231,7 @@ func patchedSidecar(t *testing.T) (found container, mounted map[string]string) {
 	return found, mounted
 }
 
-// asSigned fails unless what the cluster holds verifies again, and says what was
-// sealed.
+// asSigned fails unless the object in the cluster verifies and equals the signed one.
 func asSigned(t *testing.T, target cluster.Target, name, sealed string) {
 	t.Helper()
 	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: target.Path(name)})
@@ -248,7 +246,7 @@ func asSigned(t *testing.T, target cluster.Target, name, sealed string) {
 		}
 	}
 	emitted := func(text string) string {
-		verify := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-verify"), "--config", policy, "--emit=sealed", "-")
+		verify := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-verify"), "--config", policy, "--emit=signed", "-")
 		verify.Stdin = strings.NewReader(text)
 		var stderr strings.Builder
 		verify.Stderr = &stderr

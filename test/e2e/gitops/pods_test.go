@@ -19,7 +19,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// pod is what is read of one: what a kubelet would.
+// pod has the fields that a kubelet reads.
 type pod struct {
 	Metadata struct {
 		Name, Namespace, UID string
@@ -42,15 +42,15 @@ type container struct {
 	VolumeMounts                   []struct{ Name, MountPath, SubPath string }
 }
 
-// kubelet runs Pods' containers as processes of this machine, since nothing here runs
-// containers: the same programs with the same arguments, on folders for the volumes.
+// kubelet runs the containers of Pods as processes of this machine, since nothing here runs
+// containers. Programs and arguments are the same, and volumes are folders.
 type kubelet struct {
 	namespace string
-	played    []string // uids of the Pods that ran
+	played    []string // uids of the Pods that have run
 }
 
-// play waits for a Pod, runs it, and writes its status. It returns how its last
-// container was called, and everything that it said.
+// play waits for a Pod, runs it, and writes its status. It returns the arguments and the output of
+// its last container.
 func (k *kubelet) play(t *testing.T) (args []string, said string) {
 	t.Helper()
 	var next pod
@@ -102,7 +102,7 @@ func (k *kubelet) play(t *testing.T) (args []string, said string) {
 	return args, said
 }
 
-// volumes are folders, by the volume's name: empty ones, and what ConfigMaps hold.
+// volumes returns folders by the volume's name: empty ones, and the files of ConfigMaps.
 func (p pod) volumes(t *testing.T) map[string]string {
 	t.Helper()
 	folders := map[string]string{}
@@ -128,10 +128,10 @@ func (p pod) volumes(t *testing.T) map[string]string {
 	return folders
 }
 
-// line is the command line.
+// line returns the command line.
 func (c container) line() []string { return slices.Concat(c.Command, c.Args) }
 
-// run runs a container's command with its mounts' paths replaced by the folders.
+// run runs a container's command, with the folders in place of its mounts' paths.
 func (c container) run(t *testing.T, volumes map[string]string) (said string, code int) {
 	t.Helper()
 	in := func(text string) string {

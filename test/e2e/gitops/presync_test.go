@@ -10,9 +10,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/argocd"
 )
 
-// TestPreSync: the hook verifies the commit that is synced, by the cluster's trust
-// policy. If it refuses, nothing of the commit is applied, though no guard stands
-// there.
+// TestPreSync: the hook verifies the synced commit with the cluster's trust policy. If it rejects
+// the commit, nothing of it is applied, even without a guard.
 func TestPreSync(t *testing.T) {
 	const namespace = "exceptions-presync"
 	sealed := seal(t, draft("honest"), draft("later"))
@@ -20,7 +19,7 @@ func TestPreSync(t *testing.T) {
 	files := map[string]string{
 		"signed/honest.yaml":     sealed[0],
 		"presync/verify.jsonnet": example(t, "argocd/presync/verify.jsonnet", r),
-		// What the repository says of whom to trust is not asked for.
+		// The hook ignores the trust policy in the repository.
 		".polex.yaml": "apiVersion: polex.dev/v1alpha1\nkind: Config\ntrust: {authorities: [{name: mine, issuer: " + box.IssuerURL + ", subject: " + sandbox.Identity{Repository: "acme/other"}.Subject() + "}]}\n",
 	}
 	commit := r.commit(t, files)

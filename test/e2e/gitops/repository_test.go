@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// repository is a repository of exceptions on the Git server.
+// repository is a repository with exceptions on the Git server.
 type repository struct{ name, url string }
 
-// newRepository makes one whose first commit holds some files.
+// newRepository makes one with these files in its first commit.
 func newRepository(t *testing.T, name string, files map[string]string) repository {
 	t.Helper()
 	if err := remote.Create(t.Context(), name); err != nil {
@@ -20,7 +20,7 @@ func newRepository(t *testing.T, name string, files map[string]string) repositor
 	return r
 }
 
-// commit pushes one commit and returns it. A file whose text is "" is taken away.
+// commit pushes one commit and returns it. It deletes a file with the text "".
 func (r repository) commit(t *testing.T, files map[string]string) string {
 	t.Helper()
 	changes := map[string][]byte{}

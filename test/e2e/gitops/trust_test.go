@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// issuer is whom the examples believe to name workflows.
+// issuer is the OIDC issuer in the examples.
 const issuer = "https://token.actions.githubusercontent.com"
 
-// trustPolicy is the examples' trust policy with what their README tells to replace:
-// here the issuer, since the workflow has the same name.
+// trustPolicy returns the examples' trust policy with the sandbox's issuer. The name of the
+// workflow is the same.
 func trustPolicy(t *testing.T) string {
 	t.Helper()
 	text := example(t, "argocd/plugin/trust.yaml", repository{})
@@ -24,7 +24,7 @@ func trustPolicy(t *testing.T) string {
 	return replaced
 }
 
-// configMap writes a ConfigMap as `kubectl create configmap --from-file` does.
+// configMap returns a ConfigMap like `kubectl create configmap --from-file`.
 func configMap(t *testing.T, namespace, name string, files map[string]string) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": namespace}, "data": files})

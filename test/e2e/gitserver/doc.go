@@ -1,4 +1,3 @@
-// Package gitserver serves Git repositories on loopback for the end-to-end tests,
-// with git's own daemon: what a GitOps tool or a workflow calls the remote. Whoever
-// reaches it may push.
+// Package gitserver serves Git repositories on loopback for the end-to-end tests, with git's own
+// daemon. They are the remotes of GitOps tools and workflows. Everybody may push.
 package gitserver

@@ -11,21 +11,20 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// isolated are the variables that keep who runs the tests out of it: their settings,
-// and the repository that they are in.
+// isolated are variables that hide the user's settings and the current repository from git.
 var isolated = []string{
 	"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_TERMINAL_PROMPT=0",
 	"GIT_AUTHOR_NAME=e2e", "GIT_AUTHOR_EMAIL=e2e@example.com", "GIT_COMMITTER_NAME=e2e", "GIT_COMMITTER_EMAIL=e2e@example.com",
 }
 
-// Create makes an empty repository whose branch is main.
+// Create creates an empty repository with the branch main.
 func (s *Server) Create(ctx context.Context, name string) error {
 	_, err := s.run(ctx, "", "init", "--quiet", "--bare", "--initial-branch=main", s.Path(name))
 	return err
 }
 
-// Commit makes one commit on main of what the changes say, by path, and returns it:
-// a text is what a file holds from then on, and nil takes it away.
+// Commit makes one commit on main with changes by path, and returns it. A text is the new content
+// of a file, and nil deletes it.
 func (s *Server) Commit(ctx context.Context, name, message string, changes map[string][]byte) (string, error) {
 	work, err := os.MkdirTemp("", "polex-e2e-commit-")
 	if err != nil {
@@ -59,7 +58,7 @@ func (s *Server) Commit(ctx context.Context, name, message string, changes map[s
 	return strings.TrimSpace(commit), err
 }
 
-// run runs git in a folder, "" for any.
+// run runs git in a folder; "" for any.
 func (s *Server) run(ctx context.Context, dir string, args ...string) (string, error) {
 	program, err := exec.LookPath("git")
 	if err != nil {
@@ -72,7 +71,7 @@ func (s *Server) run(ctx context.Context, dir string, args ...string) (string, e
 	return string(out), nil
 }
 
-// Archive is a folder of a commit, as a compressed tar.
+// Archive returns a folder of a commit as a compressed tar.
 func (s *Server) Archive(ctx context.Context, name, commit, folder string) ([]byte, error) {
 	text, err := s.run(ctx, s.Path(name), "archive", "--format=tar.gz", commit, folder)
 	return []byte(text), err

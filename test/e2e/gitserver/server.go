@@ -12,10 +12,10 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// starting is how long the daemon may take until it answers.
+// starting is the timeout for the start of the daemon.
 const starting = 30 * time.Second
 
-// Server is a running one.
+// Server is a running daemon.
 type Server struct {
 	*servers.Group
 
@@ -24,8 +24,8 @@ type Server struct {
 	git     *servers.Group // of git's commands
 }
 
-// Start serves what is made in a folder, an empty one. The daemon ends with Close or
-// with the context.
+// Start serves the repositories in an empty folder. The daemon stops with Close or with the
+// context.
 func Start(ctx context.Context, dir string) (*Server, error) {
 	s := &Server{dir: filepath.Join(dir, "repositories")}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
@@ -56,8 +56,8 @@ func Start(ctx context.Context, dir string) (*Server, error) {
 	return s, nil
 }
 
-// daemon is the path of the program itself: `git daemon` would run it as a process of
-// its own, which does not end with git.
+// daemon returns the path of the program itself. `git daemon` would start it as another process,
+// which does not stop with git.
 func (s *Server) daemon(ctx context.Context) (string, error) {
 	folder, err := s.run(ctx, "", "--exec-path")
 	if err != nil {
@@ -66,8 +66,8 @@ func (s *Server) daemon(ctx context.Context) (string, error) {
 	return filepath.Join(strings.TrimSpace(folder), "git-daemon"), nil
 }
 
-// URL is where a repository is fetched from and pushed to.
+// URL returns the address of a repository for fetch and push.
 func (s *Server) URL(name string) string { return "git://" + s.address + "/" + name }
 
-// Path is the folder of a repository, which is bare.
+// Path returns the folder of a bare repository.
 func (s *Server) Path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }

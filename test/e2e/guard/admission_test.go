@@ -15,11 +15,10 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestAdmission: what was not signed, not so, not by those or not for this is
-// refused by the API server with its reason, through every version that is served,
-// and what was is admitted.
+// TestAdmission: the API server rejects unsigned, modified and wrongly signed exceptions with the
+// guard's reason, and admits valid ones, through every served version.
 func TestAdmission(t *testing.T) {
-	settings{flags: []string{"--cluster", "e2e"}}.run(t).register(t)
+	settings{flags: []string{"--cluster-name", "e2e"}}.run(t).register(t)
 	ns := namespace(t)
 	for _, target := range served {
 		target.Namespace = ns
@@ -52,7 +51,7 @@ func admits(t *testing.T, target cluster.Target) {
 	create(t, target, sealed[5]).refusedFor(t, "reaches-guard")
 	create(t, target, sealed[0]).want(t, http.StatusCreated)
 
-	// Another version's seal is not this version's, though the objects are the same.
+	// A signature for another version does not count, although the objects are the same.
 	for _, version := range served {
 		if version.Group == target.Group && version.Version != target.Version {
 			version.Namespace = ns
@@ -62,7 +61,7 @@ func admits(t *testing.T, target cluster.Target) {
 	}
 }
 
-// lives plays the life of an honest exception and what may not happen to it.
+// lives tests all changes in the life of a valid exception.
 func lives(t *testing.T, ns string) {
 	target := cluster.Target{Group: exception.KyvernoGroup, Version: "v2", Namespace: ns}
 	path := target.Path("life")
@@ -90,7 +89,7 @@ func lives(t *testing.T, ns string) {
 	put(newer).want(t, http.StatusOK)
 	put(newer).want(t, http.StatusOK)
 	put(older).refusedFor(t, "rollback")
-	// Shown in the other version, what is there is no less newer.
+	// Read in the other version, the stored exception is still the newer one.
 	beta := target
 	beta.Version = "v2beta1"
 	olderBeta := seal(t, draft{name: "beta", namespace: ns, lives: 2 * time.Hour}.legacy("v2beta1"))[0]
@@ -106,7 +105,7 @@ func lives(t *testing.T, ns string) {
 	patch("merge-patch+json", `{"metadata":{"finalizers":["a/b"]}}`).refusedFor(t, "altered")
 	patch("merge-patch+json", `{"spec":{"exceptions":[{"policyName":"*","ruleNames":["*"]}]}}`).refusedFor(t, "altered")
 	patch("merge-patch+json", `{"metadata":{"annotations":null}}`).refusedFor(t, "unsigned")
-	// What kubectl apply leaves behind, and what it sends on the server's side.
+	// The annotation of kubectl apply, and a server-side apply.
 	note, err := json.Marshal(newer)
 	if err != nil {
 		t.Fatal(err)
@@ -115,20 +114,19 @@ func lives(t *testing.T, ns string) {
 	patch("apply-patch+yaml", newer).want(t, http.StatusOK)
 	patch("apply-patch+yaml", older).refusedFor(t, "rollback")
 
-	// It waits for the garbage collector, which takes its finalizer away.
+	// It waits for the garbage collector, which removes its finalizer.
 	do(t, cluster.Request{Method: http.MethodDelete, Path: path, Body: []byte(`{"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Foreground"}`), ContentType: "application/json"}).want(t, http.StatusOK)
 	patch("merge-patch+json", `{"spec":{"exceptions":[{"policyName":"*","ruleNames":["*"]}]}}`).refusedFor(t, "being-deleted")
 	patch("merge-patch+json", `{"metadata":{"finalizers":null}}`).want(t, http.StatusOK)
 	do(t, cluster.Request{Method: http.MethodGet, Path: path}).want(t, http.StatusNotFound)
 
-	// A name that the API server makes, which nobody signed.
+	// A name from the API server is not the signed name.
 	create(t, target, strings.Replace(newer, "name: life", "generateName: life-", 1)).refusedFor(t, "altered")
-	// All of them at once.
+	// Delete all of them at once.
 	do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("")}).want(t, http.StatusOK)
 }
 
-// nextSecond waits until the log, which counts seconds, is in another one: what is
-// signed then is newer.
+// nextSecond waits for the next second. The log counts in seconds, so a later signature is newer.
 func nextSecond(t *testing.T) {
 	t.Helper()
 	timer := time.NewTimer(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))

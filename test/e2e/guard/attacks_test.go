@@ -14,8 +14,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestEveryNamespace: there is no namespace where an exception stands unasked: not the
-// cluster's own, Kyverno's, or the guard's.
+// TestEveryNamespace: the guard checks exceptions in every namespace, also in those of the cluster,
+// of Kyverno and of the guard.
 func TestEveryNamespace(t *testing.T) {
 	settings{}.run(t).register(t)
 	for _, ns := range []string{"default", "kube-system", "kube-public", "kube-node-lease", "kyverno", "polex-system"} {
@@ -29,8 +29,8 @@ func TestEveryNamespace(t *testing.T) {
 	}
 }
 
-// TestSwitchedOff: who may change how the guard is asked can let something in. It is
-// said what is wrong, and what came in is found.
+// TestSwitchedOff: a user who may change the guard's webhook can bypass it. The doctor names the
+// gap, and the guard reports the unsigned exception.
 func TestSwitchedOff(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -52,7 +52,7 @@ func TestSwitchedOff(t *testing.T) {
 	i.until(t, "the report", func(ctx context.Context) error { return reported(ctx, ns, []string{"smuggled unsigned fail"}) })
 	patched(t, webhooks+"/polex-guard", "replace", selector, "{}")
 	i.doctor(t, 0)
-	// It can be made no wider, and be taken out.
+	// The unsigned exception cannot be changed, but deleted.
 	i.until(t, "the hole to close", func(ctx context.Context) error {
 		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodPatch, Path: target.Path("smuggled"), ContentType: "application/merge-patch+json", Body: []byte(`{"metadata":{"labels":{"a":"b"}}}`)})
 		if err == nil {
@@ -64,15 +64,15 @@ func TestSwitchedOff(t *testing.T) {
 	i.until(t, "the deletion to be written down", func(ctx context.Context) error { return tells(ctx, ns, "Deleted", "smuggled") })
 }
 
-// TestSelfExemption: what would exempt exceptions from what guards them is refused,
-// whoever signed it, in either group.
+// TestSelfExemption: the guard rejects exceptions that exempt exceptions from their protection,
+// with any signer and in both groups.
 func TestSelfExemption(t *testing.T) {
 	settings{guard: "  guardPolicies: [protect-*]\n  guardNamespaces: [platform-security]\n"}.run(t).register(t)
 	ns := namespace(t)
 	for n, d := range []draft{{policy: "polex-verify"}, {policy: "protect-exceptions"}, {kind: "PolicyException"}} {
 		for _, target := range []cluster.Target{served[0], served[2]} {
 			if d.kind != "" && target.Group != "kyverno.io" {
-				continue // says kinds in its policy
+				continue // its policy names the kinds
 			}
 			target.Namespace = ns
 			d.name, d.namespace = fmt.Sprintf("self-%d", n), ns
@@ -81,18 +81,18 @@ func TestSelfExemption(t *testing.T) {
 	}
 	reaching := strings.Replace(draft{name: "there", namespace: ns}.legacy("v2"), "namespaces: [team-a]", "namespaces: [platform-security]", 1)
 	create(t, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}, seal(t, reaching)[0]).refusedFor(t, "reaches-guard")
-	// The guard runs in another namespace than the manifests say.
+	// The guard runs in another namespace than in the manifests.
 	home := strings.Replace(draft{name: "home", namespace: ns}.legacy("v2"), "namespaces: [team-a]", "namespaces: [default]", 1)
 	create(t, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}, seal(t, home)[0]).refusedFor(t, "reaches-guard")
-	// Nothing is required, or by no condition alone.
+	// No condition, or one that alone does not protect.
 	open := strings.Replace(draft{name: "open", namespace: ns}.legacy("v2"), "kinds: [Pod], names: [web-*], namespaces: [team-a]", "selector: {matchLabels: {app: web}}", 1)
 	create(t, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}, seal(t, open)[0]).refusedFor(t, "reaches-guard")
 	alone := strings.Replace(draft{name: "alone", namespace: ns}.policies("v1"), "matchConditions: [", "matchConditions: [{name: b, expression: has(object.spec)}, ", 1)
 	create(t, cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}, seal(t, alone)[0]).refusedFor(t, "reaches-guard")
 }
 
-// TestDeletion: a DELETE is allowed and written down, one of a dry run is not, and what
-// waits for a finalizer counts until it is gone and becomes nothing else.
+// TestDeletion: a DELETE is allowed and reported, except in a dry run. An exception that waits for
+// a finalizer stays valid until it is gone, and cannot be changed.
 func TestDeletion(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -104,7 +104,7 @@ func TestDeletion(t *testing.T) {
 	remove := func(name, options string) response {
 		return do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path(name) + options})
 	}
-	// It is written down by the guard that watches what there is.
+	// The guard that watches the exceptions reports it.
 	i.until(t, "the report", func(ctx context.Context) error {
 		return reported(ctx, ns, []string{"a verified pass", "b verified pass"})
 	})

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// authority certifies guards on loopback.
+// authority issues certificates for guards on loopback.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -47,7 +47,7 @@ func newTemplate(name string) *x509.Certificate {
 	}
 }
 
-// certificate is the authority's own.
+// certificate returns the authority's own certificate.
 func (a *authority) certificate() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }

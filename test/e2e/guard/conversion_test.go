@@ -20,9 +20,9 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestConversionWebhook: while a webhook converts exceptions, none is reported as
-// verified, and polex-guard check names it. An exception goes at its end all the same,
-// and without the webhook it is verified again.
+// TestConversionWebhook: while a webhook converts exceptions, the guard reports none as verified,
+// and polex-guard check names the webhook. An exception is still deleted at its expiry, and without
+// the webhook it is verified again.
 func TestConversionWebhook(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -68,8 +68,8 @@ func TestConversionWebhook(t *testing.T) {
 	})
 }
 
-// TestOtherSchema: a version that is served with another schema shows Kyverno less than
-// was signed, without any webhook. While there is one, no exception is verified.
+// TestOtherSchema: a served version with another schema shows Kyverno less than the signed object,
+// without any webhook. While there is such a version, no exception is verified.
 func TestOtherSchema(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -128,8 +128,8 @@ func TestOtherSchema(t *testing.T) {
 	}
 }
 
-// widener is a conversion webhook that shows in v2 an exception from the policy for
-// every Pod, and in other versions the one that is stored.
+// widener is a conversion webhook. In v2, it shows an exception that exempts every Pod, and in
+// other versions the stored one.
 func widener(t *testing.T) (url, bundle string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -169,8 +169,7 @@ func widener(t *testing.T) (url, bundle string) {
 	return server.URL + "/", base64.StdEncoding.EncodeToString(text)
 }
 
-// TestLeaseForYears: a Lease that somebody says they hold for years is believed for no
-// longer than a guard holds one.
+// TestLeaseForYears: a Lease with a duration of years counts no longer than a Lease of a guard.
 func TestLeaseForYears(t *testing.T) {
 	const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 	do(t, cluster.Request{Method: http.MethodDelete, Path: leases + "/polex-guard"})

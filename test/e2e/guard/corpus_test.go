@@ -21,8 +21,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// before is what the API server refuses before it asks the guard: rule by rule, and
-// how it says so.
+// before lists documents that the API server rejects before it calls the guard, by rule, with its
+// messages.
 var before = map[string]string{
 	"it is another kind than the address says":    `no kind "ConfigMap" is registered for version`,
 	"it is another version than the address says": "does not match the expected API version",
@@ -37,19 +37,20 @@ var before = map[string]string{
 	"metadata is not valid, in several places":    "is invalid: [metadata.",
 }
 
-// added is what the API server changes before it asks: it adds what nobody has signed.
+// added lists the API server's changes before it calls the guard. They add or remove fields that
+// are signed.
 var added = map[string]string{
 	"the namespace of the address": "[altered] it differs from its signed content: metadata.namespace was added",
 	"a default":                    `[altered] it differs from its signed content: spec.reportResult was added ("skip")`,
-	// What it leaves out, which was signed.
+	// Fields that it removes.
 	"a field that nobody knows": "[altered] it differs from its signed content: items was removed",
 	"a null in an annotation":   `[altered] it differs from its signed content: metadata.annotations["polex.dev/expires-at"] is "", signed as null`,
 	"a null in a field":         "[altered] it differs from its signed content: spec.expiresAt was removed (signed as null)",
 }
 
-// mended are the files in which the API server reads what was signed though the file
-// says it otherwise: it leaves out what is null or empty, what only it may write, and
-// how YAML was written. What it would store verifies.
+// mended lists the files that the API server converts into the signed object. It drops null and
+// empty values, fields that only it may write, and the form of the YAML. The stored object
+// verifies.
 var mended = []string{
 	"altered/null", "altered/no-namespace", "altered/a-number-as-a-float", "altered/a-deletion-s-time", "altered/no-finalizers",
 	"malformed/a-merge-key-in-the-document", "malformed/a-tag-in-the-document", "malformed/an-anchor-in-the-document",
@@ -57,15 +58,13 @@ var mended = []string{
 	"malformed/a-directive-for-the-parser", // is a document without an object
 }
 
-// TestCorpus replays the attack corpus: each document is put before the API server,
-// and is refused by the guard for the reason that the verifier gives, or by the API
-// server itself under a rule that is listed. Nothing is admitted that the corpus
-// refuses, unless what would be stored verifies. That holds too where the client asks
-// the API server to drop what it does not know.
+// TestCorpus sends each document of the attack corpus to the API server. The guard rejects it with
+// the verifier's reason, or the API server rejects it under a listed rule. A document that the
+// corpus rejects is admitted only if the stored object verifies. That holds too if the client lets
+// the API server drop unknown fields.
 //
-// Every case has a trust policy, a root and a time of its own, so the guard is the
-// library's handler within this process. Nothing is stored: the corpus holds one
-// identity hundreds of times.
+// Every case has its own trust policy, root and time, so the guard is the library's handler in this
+// process. Nothing is stored: the corpus has the same identity hundreds of times.
 func TestCorpus(t *testing.T) {
 	cases, err := attacks.Read()
 	if err != nil {
@@ -96,11 +95,11 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// replay is what a replay has come upon.
+// replay holds the results of a replay.
 type replay struct {
 	handler *atomic.Pointer[guard.Handler]
 	met     map[string]bool // rules
-	judged  int             // documents, by the guard, as expected
+	judged  int             // documents with the expected verdict of the guard
 }
 
 func (r *replay) play(t *testing.T, c *attacks.Case) {
@@ -111,13 +110,13 @@ func (r *replay) play(t *testing.T, c *attacks.Case) {
 	}
 	r.handler.Store(handler)
 	for n, document := range documentsOf(t, c) {
-		// A reader of the whole file stops at what it cannot read; kubectl goes on.
+		// A reader of the whole file stops at an unreadable document; kubectl continues.
 		want := c.Expect[min(n, len(c.Expect)-1)]
 		if want == "duplicate-identity" {
-			want = attacks.Verified // the API server knows what is there
+			want = attacks.Verified // the API server knows the stored objects
 		}
 		if want == attacks.Verified && bytes.Contains(document, []byte("policyRefs")) && !bytes.Contains(document, []byte("matchConditions")) {
-			want = guard.ReasonReachesGuard // the verifier does not ask what is exempt
+			want = guard.ReasonReachesGuard // the verifier does not check the exempted resources
 		}
 		for _, validation := range []string{"Strict", "Ignore"} {
 			said, verdict := put(t, document, validation)
@@ -137,7 +136,7 @@ func (r *replay) play(t *testing.T, c *attacks.Case) {
 			if said.OK() || verdict == want {
 				break
 			}
-			// Strictly, what is honest may be refused for what the API server knows better.
+			// With strict validation, the API server may reject a valid document.
 			if r.ruleOf(verdict, said.Message()) == "" || verdict == "" && want == attacks.Verified && validation == "Ignore" {
 				t.Errorf("document %d has to be %s, and %d: %s", n+1, want, said.Code, said.Message())
 			}
@@ -145,7 +144,8 @@ func (r *replay) play(t *testing.T, c *attacks.Case) {
 	}
 }
 
-// ruleOf is the rule under which the API server refuses, or makes the guard refuse.
+// ruleOf returns the rule under which the API server rejects a document, or makes the guard reject
+// it.
 func (r *replay) ruleOf(verdict, message string) string {
 	rules := before
 	if verdict != "" {
@@ -160,7 +160,7 @@ func (r *replay) ruleOf(verdict, message string) string {
 	return ""
 }
 
-// documentsOf cuts a file as kubectl does, which passes over what is empty.
+// documentsOf splits a file like kubectl, which ignores empty documents.
 func documentsOf(t *testing.T, c *attacks.Case) [][]byte {
 	t.Helper()
 	if isJSON(c.Input) {
@@ -180,16 +180,15 @@ func isJSON(document []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(docum
 
 var denial = regexp.MustCompile(`^admission webhook "guard\.polex\.dev" denied the request: \[([a-z0-9-]+)\] `)
 
-// put asks for a document to be created where it says that it belongs, in a dry run,
-// and returns what the guard refused it for, "verified" where it is admitted, and ""
-// where the API server refused it.
+// put creates a document at the address that it states, in a dry run. verdict is the guard's
+// reason, "verified" if it is admitted, and "" if the API server rejects it.
 func put(t *testing.T, document []byte, validation string) (r response, verdict string) {
 	t.Helper()
 	var said struct {
 		APIVersion, Kind string
 		Metadata         struct{ Namespace string }
 	}
-	_ = yaml.Unmarshal(document, &said) // what clients make nothing of is sent as it is
+	_ = yaml.Unmarshal(document, &said) // a document that clients cannot read is sent unchanged
 	if said.Metadata.Namespace == "" {
 		said.Metadata.Namespace = "exceptions"
 	}

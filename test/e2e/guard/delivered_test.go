@@ -16,11 +16,11 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// overlays are the manifests that a user builds on.
+// overlays are the manifests that a user installs.
 var overlays = []string{"cert-manager", "self-managed"}
 
-// TestDeliveredTrustsNobody: as they are delivered, the manifests run no guard, and
-// it says why.
+// TestDeliveredTrustsNobody: with the unchanged manifests, the guard does not start, and prints the
+// reason.
 func TestDeliveredTrustsNobody(t *testing.T) {
 	for _, overlay := range overlays {
 		delivered := built(t, "overlays/"+overlay)
@@ -33,8 +33,8 @@ func TestDeliveredTrustsNobody(t *testing.T) {
 	}
 }
 
-// namespaceOf is what has to be there before a token of the guard's account is: its
-// Namespace and ServiceAccount.
+// namespaceOf returns the objects that the token of the guard's account requires: its Namespace and
+// ServiceAccount.
 func namespaceOf(t *testing.T, manifests string) string {
 	t.Helper()
 	return edited(t, manifests, func(o *unstructured.Unstructured) bool {
@@ -42,8 +42,8 @@ func namespaceOf(t *testing.T, manifests string) string {
 	})
 }
 
-// TestDeliveredApply: every object of every folder is one that the API server takes,
-// with no field that it does not know, and can be applied again.
+// TestDeliveredApply: the API server accepts every object of every folder, knows all fields, and
+// accepts it again.
 func TestDeliveredApply(t *testing.T) {
 	definedCertificates(t)
 	for _, overlay := range overlays {
@@ -57,7 +57,7 @@ func TestDeliveredApply(t *testing.T) {
 	}
 }
 
-// withdraw takes away what counts in the whole cluster.
+// withdraw deletes the objects that affect the whole cluster.
 func withdraw(t *testing.T, manifests string) {
 	t.Helper()
 	for _, o := range objectsOf(t, manifests) {
@@ -75,8 +75,8 @@ func withdraw(t *testing.T, manifests string) {
 	}
 }
 
-// TestDeliveredRestricted: a Pod of the Deployment is admitted under the level
-// restricted that its namespace enforces, and one that is less careful is not.
+// TestDeliveredRestricted: the namespace enforces the level restricted. It admits a Pod of the
+// Deployment, and rejects less restricted ones.
 func TestDeliveredRestricted(t *testing.T) {
 	manifests := installation{overlay: "self-managed"}.build(t)
 	apply(t, namespaceOf(t, manifests))
@@ -121,8 +121,8 @@ func TestDeliveredRestricted(t *testing.T) {
 	}
 }
 
-// TestDeliveredPorts: what the Service, the NetworkPolicy and the probes name are
-// ports that the process listens at by its own defaults.
+// TestDeliveredPorts: the Service, the NetworkPolicy and the probes name the default ports of the
+// process.
 func TestDeliveredPorts(t *testing.T) {
 	manifests := built(t, "base")
 	ports := map[string]int32{}

@@ -19,8 +19,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestDoctor: a guard that is installed well is said to be, and each way to let
-// something past it is named.
+// TestDoctor: polex-guard check finds no problem in a correct installation, and names each way to
+// bypass the guard.
 func TestDoctor(t *testing.T) {
 	i := settings{}.run(t)
 	if got := i.doctor(t, 1); !slices.Equal(got, []string{"exceptions-disabled", "no-webhook", "not-protected"}) {
@@ -83,7 +83,7 @@ func TestDoctor(t *testing.T) {
 	if got, status := i.diagnosed(t, nobody); status != 3 || !slices.Equal(got, []string{"not-permitted", "undecided"}) {
 		t.Errorf("as nobody: %q, exit status %d", got, status)
 	}
-	// Another certificate than the API server was told to take.
+	// Another certificate than the one in the webhook.
 	certify(t, i.dir)
 	i.until(t, "the new certificate", func(context.Context) error {
 		if got, _ := i.diagnosed(t, live.Kubeconfig()); !slices.Contains(got, "bad-certificate") {
@@ -95,7 +95,7 @@ func TestDoctor(t *testing.T) {
 
 const (
 	mutators = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
-	// kyverno heeds the exceptions of every namespace.
+	// kyverno accepts exceptions in every namespace.
 	kyverno = `
 apiVersion: apps/v1
 kind: Deployment
@@ -108,7 +108,7 @@ spec:
 `
 )
 
-// patched changes one place of an object; the value is JSON.
+// patched changes one field of an object; the value is JSON.
 func patched(t *testing.T, path, operation, at, value string) {
 	t.Helper()
 	if value == "" {
@@ -118,7 +118,7 @@ func patched(t *testing.T, path, operation, at, value string) {
 		Body: fmt.Appendf(nil, `[{"op":%q,"path":%q,"value":%s}]`, operation, at, value)}).want(t, http.StatusOK)
 }
 
-// quoted is bytes as JSON has them.
+// quoted returns bytes as JSON.
 func quoted(t *testing.T, b []byte) string {
 	t.Helper()
 	text, err := json.Marshal(b)
@@ -135,8 +135,7 @@ func number(yes bool) int {
 	return 0
 }
 
-// doctor runs polex-guard check, which has to exit so, and returns the reasons of
-// what is not fine.
+// doctor runs polex-guard check, expects an exit status, and returns the reasons of the problems.
 func (i *instance) doctor(t *testing.T, status int) []string {
 	t.Helper()
 	reasons, got := i.diagnosed(t, live.Kubeconfig())

@@ -14,10 +14,9 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestManyEnd: of a thousand exceptions that end at once all go. It prints how long that
-// takes, counted from their end, beside what a loop takes that deletes as many, so many
-// at once; and both once more while another process floods the guard. It judges no
-// figure.
+// TestManyEnd: a thousand exceptions that expire at the same time are all deleted. It prints the
+// time that takes from their expiry, and the time of a loop with the same number of parallel
+// deletions, without and with a flood of requests. It does not judge the times.
 func TestManyEnd(t *testing.T) {
 	const many = 1000
 	i := settings{}.run(t)
@@ -59,12 +58,12 @@ func TestManyEnd(t *testing.T) {
 	}
 }
 
-// atOnce is how many requests are on their way at once, as of the guard's deletions.
+// atOnce is the number of parallel requests, equal to that of the guard's deletions.
 const atOnce = 32
 
 func numbered(n int) string { return fmt.Sprintf("e-%04d", n) }
 
-// fill creates so many exceptions that end at once, and returns when.
+// fill creates exceptions that expire at the same time, and returns that time.
 func fill(t *testing.T, target cluster.Target, many int, lives time.Duration) time.Time {
 	t.Helper()
 	drafts := make([]string, many)
@@ -100,7 +99,7 @@ func inParallel(many int, do func(n int)) {
 	all.Wait()
 }
 
-// noneAt returns an error as long as an exception is there.
+// noneAt returns an error while an exception exists.
 func noneAt(ctx context.Context, target cluster.Target) error {
 	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: target.Path("") + "?limit=1"})
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// draft is an exception to be written.
+// draft describes an exception for a test.
 type draft struct {
 	name, namespace string
 	lives           time.Duration // 0 is an hour
 	annotations     string        // more of them, as YAML flow: ", a: b"
 	policy          string        // "" is require-probes
-	kind            string        // that it exempts; "" is Pod
+	kind            string        // the exempted kind; "" is Pod
 }
 
 func (d draft) fill() draft {
@@ -41,7 +41,7 @@ func (d draft) fill() draft {
 	return d
 }
 
-// legacy writes it for kyverno.io.
+// legacy returns its YAML for kyverno.io.
 func (d draft) legacy(version string) string {
 	d = d.fill()
 	return fmt.Sprintf(`apiVersion: kyverno.io/%s
@@ -56,7 +56,7 @@ spec:
 `, version, d.name, d.namespace, short(d.lives), d.annotations, d.policy, d.kind)
 }
 
-// policies writes it for policies.kyverno.io.
+// policies returns its YAML for policies.kyverno.io.
 func (d draft) policies(version string) string {
 	d = d.fill()
 	return fmt.Sprintf(`apiVersion: policies.kyverno.io/%s
@@ -72,7 +72,7 @@ spec:
 `, version, d.name, d.namespace, short(d.lives), d.annotations, d.policy)
 }
 
-// in writes it for a group and version.
+// in returns its YAML for a group and version.
 func (d draft) in(t cluster.Target) string {
 	if t.Group == exception.PoliciesGroup {
 		return d.policies(t.Version)
@@ -90,22 +90,22 @@ func short(d time.Duration) string {
 	return text
 }
 
-// seal seals drafts as the merge workflow that the guard trusts.
+// seal signs drafts as the merge workflow that the guard trusts.
 func seal(t *testing.T, drafts ...string) []string {
 	t.Helper()
 	return sealAs(t, sandbox.Identity{}, drafts...)
 }
 
-// sealAs seals drafts as some workflow.
+// sealAs signs drafts as a given workflow.
 func sealAs(t *testing.T, id sandbox.Identity, drafts ...string) []string {
 	t.Helper()
 	return sandboxtest.Files(t, box, id, time.Now(), drafts...)
 }
 
-// response is what the API server said to a test.
+// response is the API server's answer.
 type response struct{ *cluster.Answer }
 
-// do sends a request; no answer ends the test.
+// do sends a request; without an answer the test fails.
 func do(t *testing.T, r cluster.Request) response {
 	t.Helper()
 	answer, err := live.Do(t.Context(), r)
@@ -122,7 +122,7 @@ func (r response) want(t *testing.T, code int) {
 	}
 }
 
-// refusedFor expects a refusal by the guard, for a reason.
+// refusedFor expects a rejection by the guard, with a reason.
 func (r response) refusedFor(t *testing.T, reason string) {
 	t.Helper()
 	if err := refused(r.Answer, reason); err != nil {
@@ -130,7 +130,7 @@ func (r response) refusedFor(t *testing.T, reason string) {
 	}
 }
 
-// refused returns an error for anything but a refusal by the guard for a reason.
+// refused returns an error unless the answer is a rejection by the guard with the reason.
 func refused(answer *cluster.Answer, reason string) error {
 	if answer.OK() || !strings.Contains(answer.Message(), `admission webhook "guard.polex.dev" denied the request: [`+reason+"] ") {
 		return fmt.Errorf("%d, want a refusal for %q: %s", answer.Code, reason, answer.Message())
@@ -164,7 +164,7 @@ func namespace(t *testing.T) string {
 	return name
 }
 
-// endOf is when a sealed exception ends.
+// endOf returns the expiry of a signed exception.
 func endOf(t *testing.T, sealed string) time.Time {
 	t.Helper()
 	doc, err := exception.Parse([]byte(sealed), "sealed")
@@ -185,7 +185,7 @@ func decodeAnswer(answer *cluster.Answer, into any) error {
 	return json.Unmarshal(answer.Body, into)
 }
 
-// widened is a sealed exception that exempts from another policy than was signed.
+// widened returns a signed exception with another policy than the signed one.
 func widened(t *testing.T, sealed string) string {
 	t.Helper()
 	wide := strings.Replace(sealed, "require-probes", "require-limits", 1)

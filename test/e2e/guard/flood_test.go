@@ -27,9 +27,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// TestFlood: while hundreds of connections and streams send bodies that do not end,
-// what is honest is stored, what is not is refused, deletions go through, and an
-// exception goes when it ends.
+// TestFlood: hundreds of connections and streams send endless bodies. Valid exceptions are still
+// stored, others rejected, deletions succeed, and an expired exception is deleted.
 func TestFlood(t *testing.T) {
 	for name, send := range map[string]func(ctx context.Context, address string, begun chan<- struct{}, ends *sync.WaitGroup){
 		"streams": func(ctx context.Context, address string, begun chan<- struct{}, ends *sync.WaitGroup) {
@@ -77,17 +76,16 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// atLeast is how many bodies without end are on their way, at least, before a test goes
-// on: as many as two connections carry.
+// atLeast is the minimum number of endless bodies in transit before a test continues: those on two
+// connections.
 const atLeast = 128
 
-// unverified does not ask who answers. A transport changes the one that it is given.
+// unverified does not check the server's certificate. A transport changes its configuration.
 func unverified() *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true} // #nosec G402 -- a flood does not care
 }
 
-// streams sends bodies that do not end, one after the other, as HTTP/2 streams of a
-// transport.
+// streams sends endless bodies, one after the other, as HTTP/2 streams of a transport.
 func streams(ctx context.Context, transport *http.Transport, url string, begun chan<- struct{}) {
 	for ctx.Err() == nil {
 		body, sender := io.Pipe()
@@ -107,8 +105,7 @@ func streams(ctx context.Context, transport *http.Transport, url string, begun c
 	}
 }
 
-// connects sends bodies that do not end, one after the other, each on a connection of
-// its own.
+// connects sends endless bodies, one after the other, each on its own connection.
 func connects(ctx context.Context, address string, begun chan<- struct{}) {
 	for ctx.Err() == nil {
 		conn, err := (&tls.Dialer{Config: unverified()}).DialContext(ctx, "tcp", address)
@@ -125,7 +122,7 @@ func connects(ctx context.Context, address string, begun chan<- struct{}) {
 	}
 }
 
-// told says that a body is on its way, to a test that still wants to know.
+// told signals that a body is in transit, if the test still waits for it.
 func told(begun chan<- struct{}) {
 	select {
 	case begun <- struct{}{}:
@@ -133,8 +130,8 @@ func told(begun chan<- struct{}) {
 	}
 }
 
-// TestNobodyAnswers: while no guard answers, or one hangs, exceptions and namespaces are
-// deleted, and nothing is created or changed.
+// TestNobodyAnswers: while the guard is stopped or hangs, exceptions and namespaces can be deleted,
+// but not created or changed.
 func TestNobodyAnswers(t *testing.T) {
 	for name, away := range map[string]func(*instance) error{
 		"it is gone": func(i *instance) error { i.group.Stop(); return nil },
@@ -163,13 +160,13 @@ func TestNobodyAnswers(t *testing.T) {
 					t.Error("it is created, and nobody was asked")
 				}
 			}
-			_ = i.group.Continue(Program) // so that it can end
+			_ = i.group.Continue(Program) // so that it can stop
 		})
 	}
 }
 
-// TestClientCA: with --client-ca the guard answers the reviews of an API server with
-// such a certificate, and of nobody else; questions are for everybody.
+// TestClientCA: with --client-ca the guard answers reviews only for an API server with such a
+// certificate. It answers other requests for everybody.
 func TestClientCA(t *testing.T) {
 	stranger := t.TempDir()
 	certify(t, stranger)
@@ -220,8 +217,7 @@ func TestClientCA(t *testing.T) {
 	}
 }
 
-// TestDeliveredClientCA: with the component, the guard is told of the file that is
-// mounted.
+// TestDeliveredClientCA: with the component, the guard gets the path of the mounted file.
 func TestDeliveredClientCA(t *testing.T) {
 	for _, overlay := range overlays {
 		manifests := withComponent(t, overlay, "client-ca")
@@ -243,9 +239,8 @@ func TestDeliveredClientCA(t *testing.T) {
 	}
 }
 
-// TestDocumentedClientCertificate: the API server of these tests shows its certificate
-// by the files that docs/reference/guard.md shows, but for their folder and for the names of the
-// webhooks that it is shown to.
+// TestDocumentedClientCertificate: the API server of these tests gets its client certificate from
+// the files in docs/reference/guard.md. Only the folder and the names of the webhooks differ.
 func TestDocumentedClientCertificate(t *testing.T) {
 	page, err := os.ReadFile(fixture.FromRoot("docs/reference/guard.md"))
 	if err != nil {
@@ -267,8 +262,7 @@ func TestDocumentedClientCertificate(t *testing.T) {
 	}
 }
 
-// TestSilentConnections: more connections than the guard keeps, which say nothing, keep
-// no honest request out.
+// TestSilentConnections: silent connections beyond the guard's limit do not block valid requests.
 func TestSilentConnections(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)

@@ -17,14 +17,14 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// forgedDeletion is a review that nobody but the API server should send.
+// forgedDeletion is a review that only the API server should send.
 func forgedDeletion(namespace, name string) []byte {
 	return fmt.Appendf(nil, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"DELETE",`+
 		`"kind":{"group":"kyverno.io","version":"v2","kind":"PolicyException"},"namespace":%q,"name":%q,"userInfo":{"username":"system:admin"}}}`, namespace, name)
 }
 
-// flood sends forged reviews of deletions to a guard, some at once, until it is told to
-// end. It returns how many were answered.
+// flood sends parallel forged reviews of deletions to a guard until end is called. end returns the
+// number of answers.
 func (i *instance) flood(t *testing.T, namespace string, atOnce int) (end func() int64) {
 	t.Helper()
 	client := &http.Client{Timeout: waitLimit, Transport: &http.Transport{
@@ -57,8 +57,8 @@ func (i *instance) flood(t *testing.T, namespace string, atOnce int) (end func()
 	}
 }
 
-// TestForgedDeletions: whoever reaches the webhook makes the guard write nothing about
-// what never was, and fills no memory; and what it really finds is told meanwhile.
+// TestForgedDeletions: forged reviews make the guard write nothing about objects that never
+// existed, and do not fill its memory. It still reports its real findings.
 func TestForgedDeletions(t *testing.T) {
 	i := settings{}.run(t)
 	ns := namespace(t)

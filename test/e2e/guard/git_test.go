@@ -16,8 +16,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// clone is a repository on disk as git-sync keeps it: fetched into from elsewhere,
-// one commit deep, without a file checked out.
+// clone is a repository on disk in git-sync's form: fetched from a remote, one commit deep, without
+// checked-out files.
 type clone struct {
 	t           *testing.T
 	origin, dir string
@@ -42,7 +42,7 @@ func (c *clone) git(dir string, args ...string) {
 	}
 }
 
-// holds commits files below signed/, and nothing else there, and fetches that.
+// holds commits these files as the whole content of signed/, and fetches the commit.
 func (c *clone) holds(files map[string]string) {
 	c.t.Helper()
 	signed := filepath.Join(c.origin, "signed")
@@ -61,7 +61,7 @@ func (c *clone) holds(files map[string]string) {
 	c.git(c.dir, "reset", "--quiet", "--soft", "FETCH_HEAD")
 }
 
-// damaged hides the objects until it is called again.
+// damaged hides the objects, or restores them.
 func (c *clone) damaged(yes bool) {
 	c.t.Helper()
 	from, to := filepath.Join(c.dir, ".git", "objects"), filepath.Join(c.dir, "objects")
@@ -73,8 +73,8 @@ func (c *clone) damaged(yes bool) {
 	}
 }
 
-// TestUnknownToGit: what stands in the cluster and not in Git is let in, told, and
-// removed if that is asked for. As long as Git cannot be read it is neither.
+// TestUnknownToGit: the guard admits exceptions that are not in Git, reports them, and deletes them
+// if configured. While Git is unreadable it neither reports nor deletes them.
 func TestUnknownToGit(t *testing.T) {
 	ns := namespace(t)
 	target := cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}
@@ -91,7 +91,7 @@ func TestUnknownToGit(t *testing.T) {
 		i.until(t, "the metric", func(ctx context.Context) error { return i.measures(ctx, line) })
 	}
 
-	// Before anything is fetched, nothing is unknown.
+	// Before the first fetch, nothing is unknown.
 	i := settings{flags: flags}.run(t)
 	i.register(t)
 	for _, text := range sealed {
@@ -113,7 +113,7 @@ func TestUnknownToGit(t *testing.T) {
 		return i.measures(ctx, `polex_guard_exceptions{kind="PolicyException.policies.kyverno.io",reason="unknown-to-git"} 1`)
 	})
 
-	// It comes to Git; all go; the objects are lost; they are back.
+	// Both come to Git; all files are removed; the objects are lost, then restored.
 	c.holds(map[string]string{"both.yaml": sealed[0] + "---\n" + sealed[1]})
 	is(i, "the report on both", "in verified pass", "out verified pass")
 	c.holds(map[string]string{})

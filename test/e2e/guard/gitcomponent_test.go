@@ -17,8 +17,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// TestDeliveredGit: with the component the guard reads what git-sync writes, and
-// git-sync, which talks to the world outside, has none of the guard's rights.
+// TestDeliveredGit: with the component, the guard reads the files of git-sync. git-sync uses the
+// network, and has none of the guard's permissions.
 func TestDeliveredGit(t *testing.T) {
 	for _, overlay := range overlays {
 		t.Run(overlay, func(t *testing.T) {

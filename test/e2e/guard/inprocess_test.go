@@ -22,8 +22,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// replayGuard registers a guard within this process, whose handler is what is
-// stored last.
+// replayGuard registers a guard in this process. It uses the handler that was stored last.
 func replayGuard(t *testing.T) *atomic.Pointer[guard.Handler] {
 	t.Helper()
 	var handler atomic.Pointer[guard.Handler]
@@ -64,7 +63,7 @@ func replayGuard(t *testing.T) *atomic.Pointer[guard.Handler] {
 	return &handler
 }
 
-// theSandbox are rules that trust the sandbox.
+// theSandbox returns rules that trust the sandbox.
 func theSandbox(t *testing.T) *guard.Rules {
 	t.Helper()
 	i := &instance{config: filepath.Join(t.TempDir(), "config.yaml")}
@@ -76,7 +75,7 @@ func theSandbox(t *testing.T) *guard.Rules {
 	return rulesIn(t, text, filepath.Dir(i.config))
 }
 
-// rulesOf are the rules of a case, for the guard and for looking at what it let in.
+// rulesOf returns the rules of a case, and a verifier to check admitted documents.
 func rulesOf(t *testing.T, c *attacks.Case) (*guard.Current, *verify.Verifier) {
 	t.Helper()
 	dir := t.TempDir()

@@ -21,7 +21,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// waitLimit is how long something may take that has to happen.
+// waitLimit is the timeout for expected events.
 const waitLimit = 2 * time.Minute
 
 // instance is one running polex-guard.
@@ -32,28 +32,28 @@ type instance struct {
 	webhook string // host:port
 	metrics string
 	health  string
-	bundle  []byte // of who certified it
+	bundle  []byte // of its certificate authority
 
 	process   *Process
-	alsoAsked string // more rules of the webhook, in YAML, indented
+	alsoAsked string // further rules of the webhook, in YAML, indented
 
-	// Of one that runs as its manifests say.
+	// For a guard that runs according to its manifests.
 	kubeconfig string // with the token of its ServiceAccount
 	args, env  []string
 	limits     corev1.ResourceRequirements
 }
 
-// settings are what a test asks of a guard.
+// settings configure a guard for a test.
 type settings struct {
 	guard string   // the section guard, in YAML, indented; "" for none
-	kinds []string // that the trust policy speaks of; exceptions, where it is empty
+	kinds []string // of the trust policy; exceptions, if it is empty
 	flags []string // more flags
 	dir   string   // "" for a new one
-	// kubeconfig says how the guard reaches the API server; "" is plainly.
+	// kubeconfig is the guard's connection to the API server; "" is a direct one.
 	kubeconfig string
-	// mounted certifies the guard, whose files are mounted as kubelet does.
+	// mounted issues the certificate of the guard. Its files are mounted like kubelet does.
 	mounted *authority
-	// itself lets the guard make its own certificate.
+	// itself makes the guard create its own certificate.
 	itself bool
 }
 
@@ -95,7 +95,7 @@ func (s settings) run(t *testing.T) *instance {
 	return i
 }
 
-// again starts the guard that was stopped or killed.
+// again restarts a stopped or killed guard.
 func (i *instance) again(t *testing.T) {
 	t.Helper()
 	if err := i.process.Again(context.Background()); err != nil {
@@ -104,10 +104,10 @@ func (i *instance) again(t *testing.T) {
 	i.until(t, "the guard to be ready", i.ready)
 }
 
-// ready reports whether the guard says that it can be asked.
+// ready returns nil if the guard is ready.
 func (i *instance) ready(ctx context.Context) error { return get(ctx, "http://"+i.health+"/readyz") }
 
-// configure writes the configuration: the sandbox's trust, in some kinds, and a section
+// configure writes the configuration: the sandbox's trust policy for some kinds, and a section
 // guard.
 func (i *instance) configure(t *testing.T, section string, kinds ...string) {
 	t.Helper()
@@ -127,7 +127,7 @@ func (i *instance) configure(t *testing.T, section string, kinds ...string) {
 	}
 }
 
-// until asks again and again, as long as the guard runs, for waitLimit at most.
+// until repeats a check until it succeeds, while the guard runs, for waitLimit at most.
 func (i *instance) until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
@@ -137,7 +137,7 @@ func (i *instance) until(t *testing.T, what string, ask func(context.Context) er
 	}
 }
 
-// certify writes a certificate for loopback and some names, and returns who certified it.
+// certify writes a certificate for loopback and some names, and returns its certificate authority.
 func certify(t *testing.T, dir string, names ...string) []byte {
 	t.Helper()
 	bundle, err := Certify(dir, names...)
@@ -149,8 +149,8 @@ func certify(t *testing.T, dir string, names ...string) []byte {
 
 const webhooks = Webhooks
 
-// register makes the API server ask the guard, until the test ends, and waits
-// until it does.
+// register registers the guard's webhook until the test ends, and waits until the API server calls
+// it.
 func (i *instance) register(t *testing.T) {
 	t.Helper()
 	do(t, cluster.Request{Method: http.MethodPost, Path: webhooks, Body: []byte(i.registration("127.0.0.1"))}).want(t, http.StatusCreated)
@@ -158,13 +158,13 @@ func (i *instance) register(t *testing.T) {
 	i.asked(t)
 }
 
-// registration is how the API server is told to ask the guard, under a name.
+// registration returns the webhook configuration, with a host name.
 func (i *instance) registration(host string) string {
 	text := Registration(strings.Replace(i.webhook, "127.0.0.1", host, 1), i.bundle)
 	return strings.Replace(text, "  failurePolicy:", i.alsoAsked+"  failurePolicy:", 1) // of the first webhook
 }
 
-// asked waits until the API server asks the guard.
+// asked waits until the API server calls the guard.
 func (i *instance) asked(t *testing.T) {
 	t.Helper()
 	i.until(t, "the API server to ask the guard", func(ctx context.Context) error {
@@ -177,7 +177,7 @@ func (i *instance) asked(t *testing.T) {
 	})
 }
 
-// unregister ends that the API server asks, and waits until it does not.
+// unregister removes the webhook, and waits until the API server no longer calls it.
 func unregister(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
@@ -196,7 +196,7 @@ func unregister(t *testing.T) {
 	}
 }
 
-// measures reports whether the metrics hold a line.
+// measures returns nil if the metrics have a line.
 func (i *instance) measures(ctx context.Context, line string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+i.metrics+"/metrics", nil)
 	if err != nil {
@@ -215,7 +215,7 @@ func (i *instance) measures(ctx context.Context, line string) error {
 	return err
 }
 
-// contains reports whether what the API server answers holds a text.
+// contains returns nil if the API server's answer has a text.
 func contains(ctx context.Context, path, text string) error {
 	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
 	if err == nil && !strings.Contains(string(answer.Body), text) {

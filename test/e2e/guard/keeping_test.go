@@ -18,8 +18,8 @@ import (
 
 const reports = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/%s/policyreports/polex-guard"
 
-// TestRecheck: what was there before the webhook is found, told in Events, in a
-// report and in metrics, and removed if that is asked for.
+// TestRecheck: the guard finds exceptions that are older than the webhook. It reports them in
+// Events, a report and metrics, and deletes them if configured.
 func TestRecheck(t *testing.T) {
 	ns := namespace(t)
 	legacy := cluster.Target{Group: "kyverno.io", Version: "v2beta1", Namespace: ns}
@@ -42,7 +42,7 @@ func TestRecheck(t *testing.T) {
 	i.until(t, "the metrics", func(ctx context.Context) error {
 		return i.measures(ctx, `polex_guard_exceptions{kind="PolicyException.kyverno.io",reason="unsigned"} 1`)
 	})
-	// What is taken out is taken out of the report.
+	// A deleted exception is removed from the report.
 	for _, target := range []cluster.Target{legacy, policies} {
 		do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("unsigned")}).want(t, http.StatusOK)
 	}
@@ -60,12 +60,12 @@ func TestRecheck(t *testing.T) {
 	}
 }
 
-// reported reads what a namespace's report says.
+// reported checks a namespace's report.
 func reported(ctx context.Context, ns string, want []string) error {
 	return reportedAt(ctx, fmt.Sprintf(reports, ns), want)
 }
 
-// reportedAt reads what the report at a path says.
+// reportedAt checks the report at a path.
 func reportedAt(ctx context.Context, path string, want []string) error {
 	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
 	if err != nil {
@@ -91,8 +91,8 @@ func reportedAt(ctx context.Context, path string, want []string) error {
 	return nil
 }
 
-// TestServedLater: a kind that the API server begins to serve when the guard has looked
-// at everything is looked at from then on, and not when everything is the next time.
+// TestServedLater: the API server begins to serve a kind after the guard's first check. The guard
+// checks this kind at once, not only in the next full check.
 func TestServedLater(t *testing.T) {
 	ns := namespace(t)
 	legacy := served[0]
@@ -127,8 +127,8 @@ spec:
 	})
 }
 
-// TestExpiry: exceptions go when they end, whichever guard holds the lease, and
-// not before.
+// TestExpiry: exceptions are deleted at their expiry, not earlier, by any guard that holds the
+// lease.
 func TestExpiry(t *testing.T) {
 	ns := namespace(t)
 	first := settings{}.run(t)
@@ -150,8 +150,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// ends creates an exception with a short life, and holds the time of its end
-// against what was signed.
+// ends creates an exception with a short lifetime, and compares the time of its deletion with the
+// signed expiry.
 func ends(t *testing.T, i *instance, target cluster.Target, lives time.Duration) {
 	t.Helper()
 	sealed := seal(t, draft{name: "short", namespace: target.Namespace, lives: lives}.in(target))[0]
@@ -165,7 +165,7 @@ func ends(t *testing.T, i *instance, target cluster.Target, lives time.Duration)
 	create(t, target, sealed).refusedFor(t, "expired")
 }
 
-// gone waits until an exception is gone, and returns when it was to end.
+// gone waits until an exception is deleted, and returns its expiry.
 func gone(t *testing.T, i *instance, target cluster.Target, name, sealed string) time.Time {
 	t.Helper()
 	i.until(t, "the exception to end", func(ctx context.Context) error {

@@ -21,9 +21,8 @@ import (
 	"github.com/polex-dev/polex/internal/guard"
 )
 
-// staysWithinLimits: after all of its duties, and after as many of the largest
-// reviews as it takes, the guard has used less memory at most than the Deployment
-// permits, and collects it before.
+// staysWithinLimits: after all of its tasks and many of the largest reviews, the peak memory of the
+// guard is below the Deployment's limit. The garbage collector's limit is lower still.
 func (i *instance) staysWithinLimits(t *testing.T) {
 	t.Helper()
 	limit := i.limits.Limits.Memory()
@@ -53,8 +52,8 @@ func (i *instance) staysWithinLimits(t *testing.T) {
 	}
 }
 
-// largest are reviews of the most bytes that are read, in shapes that take much to
-// hold: an object of many small parts, and one with a long text.
+// largest returns reviews of the maximum size that need much memory: an object of many small parts,
+// and one with a long text.
 func largest() [][]byte {
 	const head = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","kind":{"group":"kyverno.io","version":"v2","kind":"PolicyException"},` +
 		`"resource":{"group":"kyverno.io","version":"v2","resource":"policyexceptions"},"name":"a","namespace":"b","operation":"CREATE",` +
@@ -67,8 +66,7 @@ func largest() [][]byte {
 	return bodies
 }
 
-// post sends a review many times at once. Whatever the answers, there is one for
-// each.
+// post sends a review many times in parallel. Each gets an answer.
 func (i *instance) post(t *testing.T, times int, body []byte) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
@@ -92,7 +90,7 @@ func (i *instance) post(t *testing.T, times int, body []byte) {
 
 var highWater = regexp.MustCompile(`(?m)^VmHWM:\s+([0-9]+) kB$`)
 
-// peak is the most memory that the process has used, in bytes.
+// peak returns the peak memory of the process, in bytes.
 func (i *instance) peak(t *testing.T) int64 {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -15,7 +15,7 @@ import (
 // binaries is the folder of this repository with the programs.
 const binaries = "bin/e2e"
 
-// What all tests of this process share.
+// Shared by all tests of this process.
 var (
 	live   *cluster.Cluster // without Kyverno, whose definitions it has
 	box    *sandbox.Sandbox
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// served are the kinds with their versions that Kyverno defines.
+// served are the kinds and versions that Kyverno defines.
 var served = []cluster.Target{
 	{Group: "kyverno.io", Version: "v2"}, {Group: "kyverno.io", Version: "v2beta1"},
 	{Group: "policies.kyverno.io", Version: "v1"}, {Group: "policies.kyverno.io", Version: "v1beta1"}, {Group: "policies.kyverno.io", Version: "v1alpha1"},

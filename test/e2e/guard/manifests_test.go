@@ -21,14 +21,14 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// What the manifests call things.
+// Names in the manifests.
 const (
 	manifestsFolder = "policies/guard"
 	guardNamespace  = "polex-system"
 	account         = "system:serviceaccount:polex-system:polex-guard"
 )
 
-// kubectl runs kubectl as the administrator, and returns what it printed.
+// kubectl runs kubectl as the administrator, and returns its output.
 func kubectl(t *testing.T, input string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), fixture.FromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...)
@@ -42,7 +42,7 @@ func kubectl(t *testing.T, input string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// mustKubectl is kubectl that has to succeed.
+// mustKubectl is kubectl that must succeed.
 func mustKubectl(t *testing.T, input string, args ...string) string {
 	t.Helper()
 	out, err := kubectl(t, input, args...)
@@ -52,19 +52,19 @@ func mustKubectl(t *testing.T, input string, args ...string) string {
 	return out
 }
 
-// apply applies manifests as the README says, and no field may be unknown.
+// apply applies manifests as in the README, and rejects unknown fields.
 func apply(t *testing.T, manifests string) {
 	t.Helper()
 	mustKubectl(t, manifests, "apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", "-")
 }
 
-// built are the manifests of a folder of this repository.
+// built returns the manifests of a folder of this repository.
 func built(t *testing.T, dir string) string {
 	t.Helper()
 	return mustKubectl(t, "", "kustomize", fixture.FromRoot(filepath.Join(manifestsFolder, dir)))
 }
 
-// objectsOf are the objects of manifests.
+// objectsOf returns the objects of manifests.
 func objectsOf(t *testing.T, manifests string) []*unstructured.Unstructured {
 	t.Helper()
 	documents, err := cluster.Documents([]byte(manifests))
@@ -82,7 +82,7 @@ func objectsOf(t *testing.T, manifests string) []*unstructured.Unstructured {
 	return objects
 }
 
-// edited are the objects of manifests that a test keeps, and may have changed.
+// edited returns the objects for which keep returns true; keep may change them.
 func edited(t *testing.T, manifests string, keep func(*unstructured.Unstructured) bool) string {
 	t.Helper()
 	var kept []string
@@ -99,7 +99,7 @@ func edited(t *testing.T, manifests string, keep func(*unstructured.Unstructured
 	return strings.Join(kept, "---\n")
 }
 
-// only is the one object of a kind and name in manifests, read strictly.
+// only decodes the only object of a kind and name in manifests, strictly.
 func only(t *testing.T, manifests, kind, name string, into any) {
 	t.Helper()
 	found := 0
@@ -124,13 +124,13 @@ func deployment(t *testing.T, manifests string) *appsv1.Deployment {
 	return &d
 }
 
-// installation is what a user writes on top of an overlay.
+// installation is a user's kustomization of an overlay.
 type installation struct {
 	overlay string
 	args    []string // more arguments
 }
 
-// build builds the kustomization of the README, with what a user fills in.
+// build builds the kustomization of the README, with the user's values.
 func (i installation) build(t *testing.T) string {
 	t.Helper()
 	readme, err := os.ReadFile(fixture.FromRoot(manifestsFolder + "/README.md"))
@@ -148,7 +148,7 @@ func (i installation) build(t *testing.T) string {
 	}
 	text := regexp.MustCompile("(?m)^   ").ReplaceAllString(string(block[1]), "")
 	const address = "https://github.com/polex-dev/polex//policies/guard/overlays/cert-manager?ref=<commit>"
-	for from, to := range map[string]string{address: base, "<digest>": strings.Repeat("0", 64), "--cluster=<name>": "--cluster=e2e"} {
+	for from, to := range map[string]string{address: base, "<digest>": strings.Repeat("0", 64), "--cluster-name=<name>": "--cluster-name=e2e"} {
 		if !strings.Contains(text, from) {
 			t.Fatalf("the README's kustomization does not hold %s", from)
 		}
@@ -173,7 +173,7 @@ func (i installation) build(t *testing.T) string {
 	return mustKubectl(t, "", "kustomize", dir)
 }
 
-// definedCertificates makes the API server know cert-manager's kinds.
+// definedCertificates installs cert-manager's definitions.
 func definedCertificates(t *testing.T) {
 	t.Helper()
 	dir := filepath.Join(modcache.Dir(t, modcache.CertManager), "deploy", "crds")

@@ -15,8 +15,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// mount writes files as kubelet does, and replaces those that were there all at
-// once: each is a link through a folder that is one itself.
+// mount writes files like kubelet and replaces the existing ones at once: each is a link through a
+// folder that is a link too.
 func mount[T string | []byte](t *testing.T, dir string, files map[string]T) {
 	t.Helper()
 	folder, err := os.MkdirTemp(dir, "..data-")
@@ -45,8 +45,7 @@ func mount[T string | []byte](t *testing.T, dir string, files map[string]T) {
 	}
 }
 
-// mountSecret waits until the guard has put a certificate into its Secret, and mounts
-// that.
+// mountSecret waits until the guard has put a certificate into its Secret, and mounts it.
 func (i *instance) mountSecret(t *testing.T, secret, dir string) {
 	t.Helper()
 	i.until(t, "the guard to make a certificate", func(context.Context) error {
@@ -58,7 +57,7 @@ func (i *instance) mountSecret(t *testing.T, secret, dir string) {
 	mount(t, dir, secretData(t, secret))
 }
 
-// secretData is what a Secret holds.
+// secretData returns the data of a Secret.
 func secretData(t *testing.T, secret string) map[string][]byte {
 	t.Helper()
 	var object struct{ Data map[string][]byte }

@@ -17,8 +17,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// TestOpenReports: where the cluster knows the reports of openreports.io, those are
-// written, and what was written before of the others is taken away.
+// TestOpenReports: if the cluster has the reports of openreports.io, the guard writes those, and
+// deletes its older reports of the other kind.
 func TestOpenReports(t *testing.T) {
 	ns := namespace(t)
 	target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}
@@ -37,8 +37,8 @@ func TestOpenReports(t *testing.T) {
 	})
 }
 
-// servesOpenReports makes the API server serve the reports of openreports.io, until the
-// test ends, and returns where the one of a namespace is.
+// servesOpenReports installs the reports of openreports.io until the test ends, and returns the
+// path of a namespace's report.
 func servesOpenReports(t *testing.T, ns string) (path string) {
 	t.Helper()
 	source, err := servers.Source(t.Context(), fixture.FromRoot("test/e2e/tools/kyverno"), "github.com/openreports/reports-api")

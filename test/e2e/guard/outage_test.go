@@ -18,8 +18,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestKilled: while the guard is killed and started again and again, nothing gets in
-// that was not signed. What was gets in as soon as somebody answers.
+// TestKilled: while the guard is repeatedly killed and restarted, no unsigned exception is
+// admitted. A signed one is admitted as soon as a guard answers.
 func TestKilled(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -106,7 +106,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// stored are the names of what is in a namespace.
+// stored returns the names of the exceptions in a namespace.
 func stored(t *testing.T, target cluster.Target) []string {
 	t.Helper()
 	var list struct {
@@ -121,8 +121,7 @@ func stored(t *testing.T, target cluster.Target) []string {
 	return names
 }
 
-// TestHangs: a guard that hangs lets nothing in, and is one that answers once it goes
-// on.
+// TestHangs: while a guard hangs, nothing is admitted. It works again when it continues.
 func TestHangs(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -158,8 +157,8 @@ func TestHangs(t *testing.T) {
 	})
 }
 
-// TestAPIServerRestarts: once the API server is back, the guard is asked again, keeps
-// again, and ends what has ended.
+// TestAPIServerRestarts: after a restart of the API server, the guard is called again, checks
+// existing exceptions again, and deletes expired ones.
 func TestAPIServerRestarts(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -175,7 +174,7 @@ func TestAPIServerRestarts(t *testing.T) {
 	i.until(t, "the guard to lead and be ready", func(ctx context.Context) error {
 		return errors.Join(i.ready(ctx), i.measures(ctx, "polex_guard_leader 1"))
 	})
-	// What changes is seen again, and not only what was planned before.
+	// New changes are seen too, not only those planned before.
 	next := seal(t, draft{name: "next", namespace: ns, lives: 3 * time.Second}.legacy("v2"))[0]
 	create(t, target, next).want(t, http.StatusCreated)
 	gone(t, i, target, "next", next)
@@ -193,8 +192,8 @@ func restartAPIServer(t *testing.T) {
 	}
 }
 
-// TestEtcdStops: what ends while nothing can be stored goes once it can be again, once,
-// and nothing else does: not its namesake that was applied since, either.
+// TestEtcdStops: an exception that expires while nothing can be stored is deleted afterwards, once.
+// Nothing else is deleted, not even a new exception with the same name.
 func TestEtcdStops(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -209,7 +208,7 @@ func TestEtcdStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer live.Continue(cluster.Etcd) //nolint:errcheck // it goes on by now, unless the test failed
-	// Its end comes, and the lease runs out.
+	// It expires, and the lease runs out.
 	i.until(t, "the guard to feel it", func(ctx context.Context) error { return i.measures(ctx, "polex_guard_leader 0") })
 	if time.Now().Before(endOf(t, sealed[0])) {
 		t.Fatal("etcd did not stop for long enough")
@@ -219,7 +218,7 @@ func TestEtcdStops(t *testing.T) {
 	}
 	gone(t, i, target, "short", sealed[0])
 	create(t, target, namesake).want(t, http.StatusCreated)
-	// The controller has looked at everything since when another one went.
+	// When another exception is deleted, the controller has checked all since.
 	last := seal(t, draft{name: "last", namespace: ns, lives: 3 * time.Second}.legacy("v2"))[0]
 	create(t, target, last).want(t, http.StatusCreated)
 	gone(t, i, target, "last", last)
@@ -232,8 +231,7 @@ func TestEtcdStops(t *testing.T) {
 	i.until(t, "the Events", func(ctx context.Context) error { return tells(ctx, ns, "Removed", "last", "short") })
 }
 
-// tells expects the Events of a reason in a namespace to be about these objects, each
-// once.
+// tells expects that the Events of a reason in a namespace are about these objects, each once.
 func tells(ctx context.Context, ns, reason string, want ...string) error {
 	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/apis/events.k8s.io/v1/namespaces/" + ns + "/events"})
 	if err != nil {
@@ -256,7 +254,7 @@ func tells(ctx context.Context, ns, reason string, want ...string) error {
 		}
 		got = append(got, event.Regarding.Name)
 		if event.Series != nil {
-			got = append(got, event.Regarding.Name) // more than once
+			got = append(got, event.Regarding.Name) // also duplicates
 		}
 	}
 	slices.Sort(got)
@@ -266,8 +264,8 @@ func tells(ctx context.Context, ns, reason string, want ...string) error {
 	return nil
 }
 
-// TestLeaderKilled: a guard that was killed with the lease in its hand is followed by
-// the other one, which ends what has ended.
+// TestLeaderKilled: after the leader is killed, the other guard becomes the leader and deletes
+// expired exceptions.
 func TestLeaderKilled(t *testing.T) {
 	first := settings{}.run(t)
 	first.until(t, "the first guard to lead", func(ctx context.Context) error { return first.measures(ctx, "polex_guard_leader 1") })

@@ -15,8 +15,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestEndsWhileDeleted: an exception that somebody deletes in the foreground counts as
-// long as something that depends on it stays, and no longer than to its end.
+// TestEndsWhileDeleted: an exception in foreground deletion stays valid while a dependent object
+// exists, but not beyond its expiry.
 func TestEndsWhileDeleted(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -77,8 +77,8 @@ func serveVersion(t *testing.T, version string, is bool) {
 	}
 }
 
-// TestEndsInVersionThatIsGone: an exception that was signed in a version that is not
-// served any more is found, and ends, also where another guard has taken over since.
+// TestEndsInVersionThatIsGone: an exception that was signed in a version that is no longer served
+// is found and deleted at its expiry, also by a new leader.
 func TestEndsInVersionThatIsGone(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -102,8 +102,8 @@ func TestEndsInVersionThatIsGone(t *testing.T) {
 	}
 }
 
-// TestFindsWhatCannotBeRead: what cannot be read is told as anything else that nobody
-// signed, and removed if that is asked for.
+// TestFindsWhatCannotBeRead: an unreadable exception is reported like an unsigned one, and deleted
+// if configured.
 func TestFindsWhatCannotBeRead(t *testing.T) {
 	target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: namespace(t)}
 	deep := strings.Repeat("[", 70) + strings.Repeat("]", 70)

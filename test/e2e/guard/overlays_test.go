@@ -12,9 +12,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestDelivered: the guard does all that it is there for with the manifests of each
-// overlay: by their arguments, through their webhook and Service, and with the rights
-// of their roles alone.
+// TestDelivered: the guard does all of its tasks with the manifests of each overlay: with their
+// arguments, webhook and Service, and only the permissions of their roles.
 func TestDelivered(t *testing.T) {
 	definedCertificates(t)
 	for _, overlay := range overlays {
@@ -31,14 +30,14 @@ func TestDelivered(t *testing.T) {
 	}
 }
 
-// delivered is a guard that runs as its manifests say.
+// delivered is a guard that runs according to its manifests.
 type delivered struct {
 	*instance
 	manifests string
 	overlay   string
 }
 
-// deliver installs an overlay, runs its guard, and waits until the API server asks.
+// deliver installs an overlay, runs its guard, and waits until the API server calls it.
 func deliver(t *testing.T, overlay string) delivered {
 	t.Helper()
 	left(t)
@@ -52,15 +51,15 @@ func deliver(t *testing.T, overlay string) delivered {
 		}
 	})
 	apply(t, kyvernoDeployment)
-	// Nothing of what follows is kept from it by what protects it.
+	// The policies that protect the guard do not block the following steps.
 	k := administrators{users: "['admin']"}
 	if overlay == "self-managed" {
 		k.certifiers = "['" + account + "']"
 	}
 	protect(t, k, person{name: "admin"})
 	i := delivered{instance: pod(t, manifests), manifests: manifests, overlay: overlay}
-	// As where the API server cannot stream what there is, up to Kubernetes 1.33:
-	// then it is listed.
+	// As with API servers up to Kubernetes 1.33, which cannot stream existing objects: the guard
+	// lists them.
 	i.env = append(i.env, "KUBE_FEATURE_WatchListClient=false")
 	i.serviceToLoopback(t)
 	if overlay == "cert-manager" {
@@ -75,7 +74,7 @@ func deliver(t *testing.T, overlay string) delivered {
 	return i
 }
 
-// kyvernoDeployment is what check reads of Kyverno.
+// kyvernoDeployment is the Deployment that check reads.
 const kyvernoDeployment = `
 apiVersion: apps/v1
 kind: Deployment
@@ -87,10 +86,10 @@ spec:
     spec: {containers: [{name: kyverno, image: kyverno, args: [--enablePolicyException=true, --exceptionNamespace=exceptions]}]}
 `
 
-// everywhere are namespaces, those first that webhooks like to leave out.
+// everywhere lists namespaces, first those that webhooks often exclude.
 var everywhere = []string{"kube-system", "kyverno", guardNamespace, "default", "kube-public", "kube-node-lease"}
 
-// refusesEverywhere: what is not signed is refused in every namespace and version.
+// refusesEverywhere: the guard rejects unsigned exceptions in every namespace and version.
 func refusesEverywhere(t *testing.T) {
 	t.Helper()
 	for _, ns := range everywhere {
@@ -99,7 +98,7 @@ func refusesEverywhere(t *testing.T) {
 			create(t, target, draft{name: "unsigned", namespace: ns}.in(target)).refusedFor(t, "unsigned")
 		}
 	}
-	// Where there is a hole, this would find it.
+	// This test finds a gap if there is one.
 	target := served[0]
 	target.Namespace = "kube-system"
 	patchedByKubectl(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"add","path":"/webhooks/0/namespaceSelector","value":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kube-system"]}]}}]`)
@@ -120,7 +119,7 @@ func refusesEverywhere(t *testing.T) {
 	})
 }
 
-// until asks again and again, as long as the API server runs, for waitLimit at most.
+// until repeats a check until it succeeds, while the API server runs, for waitLimit at most.
 func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
@@ -132,8 +131,7 @@ func until(t *testing.T, what string, ask func(context.Context) error) {
 
 const keptNamespace = "delivered"
 
-// left leaves what was there before the guard was, for it to find: one that nobody
-// signed in each group and version.
+// left creates unsigned exceptions in each group and version, before the guard starts.
 func left(t *testing.T) {
 	t.Helper()
 	if err := live.CreateNamespace(t.Context(), keptNamespace); err != nil {
@@ -145,7 +143,7 @@ func left(t *testing.T) {
 	}
 }
 
-// keeps: what is there is judged, told of, ended and removed.
+// keeps: the guard checks, reports and deletes existing exceptions, and deletes expired ones.
 func keeps(t *testing.T, i delivered) {
 	t.Helper()
 	events := "/apis/events.k8s.io/v1/namespaces/" + keptNamespace + "/events"
@@ -169,9 +167,9 @@ func keeps(t *testing.T, i delivered) {
 	})
 
 	var ending []cluster.Target
-	for _, target := range []cluster.Target{served[1], served[4]} { // not the versions that are watched
+	for _, target := range []cluster.Target{served[1], served[4]} { // not the watched versions
 		target.Namespace = keptNamespace
-		// Deleted twice, which is one Event that says so.
+		// Two deletions give one Event with a count.
 		for range 2 {
 			create(t, target, seal(t, draft{name: "deleted", namespace: keptNamespace}.in(target))[0]).want(t, http.StatusCreated)
 			do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("deleted")}).want(t, http.StatusOK)
@@ -186,11 +184,11 @@ func keeps(t *testing.T, i delivered) {
 	for _, target := range ending {
 		i.until(t, "the exception to end", func(ctx context.Context) error { return gonePath(ctx, target.Path("short")) })
 	}
-	// And the same in reports of the newer kind, once the cluster knows them.
+	// And the same in newer reports, when the cluster has them.
 	open := servesOpenReports(t, keptNamespace)
 	create(t, kept, seal(t, draft{name: "more", namespace: keptNamespace}.in(kept))[0]).want(t, http.StatusCreated)
 	i.until(t, "a report of the newer kind", func(ctx context.Context) error {
-		// So that there is something new to say.
+		// So that the report changes.
 		do(t, cluster.Request{Method: http.MethodDelete, Path: kept.Path("more")})
 		create(t, kept, seal(t, draft{name: "more", namespace: keptNamespace}.in(kept))[0]).want(t, http.StatusCreated)
 		return reportedAt(ctx, open, []string{"kept verified pass", "more verified pass"})
@@ -202,7 +200,7 @@ func keeps(t *testing.T, i delivered) {
 	i.until(t, "the report to go", func(ctx context.Context) error { return gonePath(ctx, open) })
 }
 
-// gonePath returns an error as long as the API server has what a path names.
+// gonePath returns an error while the object at a path exists.
 func gonePath(ctx context.Context, path string) error {
 	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
 	if err == nil && answer.Code != http.StatusNotFound {

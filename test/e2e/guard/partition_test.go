@@ -18,9 +18,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestPartition: a guard that does not reach the API server any more, and is reached,
-// says that it is not ready and decides as before: by its files. Once it reaches the
-// API server again it keeps what is stored again.
+// TestPartition: a guard that cannot reach the API server, but can be reached, is not ready and
+// still decides from its files. When the connection is back, it checks existing exceptions again.
 func TestPartition(t *testing.T) {
 	way := openWay(t)
 	i := settings{kubeconfig: way.kubeconfig, guard: "  maxPerNamespace: 3\n"}.run(t)
@@ -51,8 +50,8 @@ func TestPartition(t *testing.T) {
 	})
 }
 
-// way is the way to the API server, which can be blocked: then nothing gets through,
-// and nothing is refused either.
+// way is a connection to the API server that can be blocked. Then no data passes, and no connection
+// is refused.
 type way struct {
 	kubeconfig string
 
@@ -106,7 +105,7 @@ func (w *way) pass() {
 	<-open
 }
 
-// wayConn is a connection to the API server that waits while the way is blocked.
+// wayConn is a connection to the API server that waits while it is blocked.
 type wayConn struct {
 	net.Conn
 	way *way

@@ -18,10 +18,9 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// pod runs the guard as the Deployment of some manifests says: its arguments, its
-// variables, the ConfigMap's files, and the token of its ServiceAccount. What a Pod
-// would be given beyond that is given by flags: how the API server is reached, which
-// namespace it is, and addresses that are free.
+// pod runs the guard according to the Deployment in some manifests: its arguments, variables,
+// ConfigMap files, and the token of its ServiceAccount. Flags replace the rest of a Pod: the
+// address of the API server, the namespace, and free ports.
 func pod(t *testing.T, manifests string) *instance {
 	t.Helper()
 	i := &instance{dir: t.TempDir()}
@@ -58,12 +57,12 @@ func pod(t *testing.T, manifests string) *instance {
 	return i
 }
 
-// mounted is where a folder of the Pod is.
+// mounted returns the path of a folder of the Pod.
 func (i *instance) mounted(path string) string {
 	return filepath.Join(i.dir, strings.ReplaceAll(strings.Trim(path, "/"), "/", "-"))
 }
 
-// start runs the process.
+// start starts the process.
 func (i *instance) start(t *testing.T) {
 	t.Helper()
 	if err := i.group.Run(context.Background(), servers.Command{Program: "polex-guard", End: syscall.SIGTERM, Args: i.args, Env: i.env}); err != nil {
@@ -87,9 +86,8 @@ func (i *instance) asAccount(t *testing.T) string {
 	return path
 }
 
-// serviceToLoopback makes the API server find the guard: the Service leads to
-// loopback, and the webhooks ask at the port where the process is. All else of
-// them is as delivered.
+// serviceToLoopback makes the guard reachable for the API server. The Service leads to loopback,
+// and the webhooks use the port of the process. All other fields are as delivered.
 func (i *instance) serviceToLoopback(t *testing.T) {
 	t.Helper()
 	_, port, _ := strings.Cut(i.webhook, ":")
@@ -108,8 +106,8 @@ func patchedByKubectl(t *testing.T, object, patch string) {
 	mustKubectl(t, "", "patch", object, "--namespace", guardNamespace, "--type", kind, "--patch", patch)
 }
 
-// certifiedBy tells the API server who certified the guard, as cert-manager's
-// injector does.
+// certifiedBy writes the guard's certificate authority into the webhooks, like cert-manager's
+// injector.
 func certifiedBy(t *testing.T, bundle []byte) {
 	t.Helper()
 	text, err := json.Marshal(base64.StdEncoding.EncodeToString(bundle))

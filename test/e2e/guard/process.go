@@ -22,16 +22,16 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// Program is the name of what runs.
+// Program is the name of the program.
 const Program = "polex-guard"
 
-// Options say how a guard runs. Its certificate is tls.crt and tls.key of the folder.
+// Options configure a guard. Its certificate is tls.crt and tls.key in the folder.
 type Options struct {
 	Binaries   string // folder that holds polex-guard
 	Dir        string // for its certificate and its log
 	Config     string // path of its configuration
 	Kubeconfig string
-	Flags      []string // more of them
+	Flags      []string // further flags
 }
 
 // Process is a running polex-guard, on ports of its own on loopback.
@@ -42,8 +42,8 @@ type Process struct {
 	command servers.Command
 }
 
-// Start runs a guard, and does not wait until it is ready. It ends with Stop or
-// with the context.
+// Start starts a guard, and does not wait until it is ready. It stops with Stop or at the end of
+// the context.
 func Start(ctx context.Context, o Options) (*Process, error) {
 	free, err := servers.FreePorts(3)
 	if err != nil {
@@ -57,7 +57,7 @@ func Start(ctx context.Context, o Options) (*Process, error) {
 		"--webhook-address", p.Webhook, "--metrics-address", p.Metrics, "--health-address", p.Health,
 	}}
 	for _, preset := range [][]string{{"--shutdown-delay", "0s"}, {"--namespace", "default"}, {"--reload-interval", "200ms"}} {
-		if !slices.Contains(o.Flags, preset[0]) { // a flag is given once
+		if !slices.Contains(o.Flags, preset[0]) { // a flag may occur once only
 			p.command.Args = append(p.command.Args, preset...)
 		}
 	}
@@ -65,10 +65,10 @@ func Start(ctx context.Context, o Options) (*Process, error) {
 	return p, p.Again(ctx)
 }
 
-// Again starts a guard that was stopped or killed, as it was started first.
+// Again restarts a stopped or killed guard with the same options.
 func (p *Process) Again(ctx context.Context) error { return p.Run(ctx, p.command) }
 
-// Ready waits until the guard says that it is.
+// Ready waits until the guard is ready.
 func (p *Process) Ready(ctx context.Context) error {
 	return p.Until(ctx, "the guard to be ready", func(ctx context.Context) error { return get(ctx, "http://"+p.Health+"/readyz") })
 }
@@ -90,11 +90,11 @@ func get(ctx context.Context, url string) error {
 	return nil
 }
 
-// Webhooks is where the API server is told whom to ask.
+// Webhooks is the API path of webhook configurations.
 const Webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
-// Registration is how the API server is told to ask a guard at an address, certified
-// by bundle.
+// Registration returns the webhook configuration for a guard at an address. bundle is its
+// certificate authority.
 func Registration(address string, bundle []byte) string {
 	return fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
@@ -121,8 +121,8 @@ webhooks:
 `, address, base64.StdEncoding.EncodeToString(bundle))
 }
 
-// Certify writes a certificate for loopback and some names to a folder, and returns
-// who certified it.
+// Certify writes a certificate for loopback and some names to a folder, and returns its certificate
+// authority.
 func Certify(dir string, names ...string) ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// Who asks. All of them may do everything by RBAC: only what protects the guard
-// refuses.
+// The users. RBAC permits everything to all of them, so only the policies that protect the guard
+// reject requests.
 const (
 	administratorGroup   = "platform-admins"
 	administratorAccount = "system:serviceaccount:flux-system:kustomize-controller"
@@ -28,7 +28,7 @@ const (
 	injector             = "system:serviceaccount:cert-manager:cert-manager-cainjector"
 )
 
-// person is somebody who asks, and the groups that they are in.
+// person is a user with groups.
 type person struct {
 	name   string
 	groups []string
@@ -40,8 +40,8 @@ var (
 	gitops        = person{name: administratorAccount}
 )
 
-// as are kubectl's flags to ask as somebody. omnipotents is who may do everything by
-// RBAC, which everybody here is in.
+// as returns kubectl's flags to impersonate the user. The group omnipotents has all permissions by
+// RBAC.
 func (p person) as() []string {
 	flags := []string{"--as", p.name, "--as-group", "omnipotents", "--as-group", "system:authenticated"}
 	for _, g := range p.groups {
@@ -50,7 +50,7 @@ func (p person) as() []string {
 	return flags
 }
 
-// does asks as somebody.
+// does runs kubectl as the user.
 func (p person) does(t *testing.T, input string, args ...string) error {
 	t.Helper()
 	_, err := kubectl(t, input, append(args, p.as()...)...)
@@ -59,10 +59,10 @@ func (p person) does(t *testing.T, input string, args ...string) error {
 
 const notAmong = "is not among the administrators of the guard"
 
-// administrators are who is named, in CEL; "" is what is delivered.
+// administrators are the named users and groups, in CEL; "" keeps the delivered value.
 type administrators struct{ groups, users, certifiers string }
 
-// build builds the folder protect with administrators named in it.
+// build builds the folder protect with these administrators.
 func (k administrators) build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -89,8 +89,8 @@ func (k administrators) build(t *testing.T) string {
 	return mustKubectl(t, "", "kustomize", dir)
 }
 
-// protect applies what protects the guard, and waits until it counts: until a
-// stranger is refused, and who is named is not.
+// protect applies the policies that protect the guard, and waits until they take effect: they
+// reject a stranger, and not a named user.
 func protect(t *testing.T, k administrators, named person) {
 	t.Helper()
 	manifests := k.build(t)
@@ -117,13 +117,13 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-
 	})
 }
 
-// touches changes something of an object, and stores nothing.
+// touches changes an object in a dry run.
 func (p person) touches(t *testing.T, object, namespace string) error {
 	t.Helper()
 	return p.does(t, "", "annotate", "--overwrite", "--dry-run=server", object, "a=b", "--namespace", namespace)
 }
 
-// refusesAnnotation is nil for a refusal by what protects the guard.
+// refusesAnnotation returns nil for a rejection by these policies.
 func refusesAnnotation(err error) error {
 	if err == nil {
 		return errors.New("it is not refused")
@@ -134,7 +134,7 @@ func refusesAnnotation(err error) error {
 	return nil
 }
 
-// unprotect takes the policies away, which no policy is asked about.
+// unprotect deletes the policies. The API server does not apply policies to policies.
 func unprotect(t *testing.T, manifests string) {
 	t.Helper()
 	for _, o := range objectsOf(t, manifests) {
@@ -158,7 +158,7 @@ func unprotect(t *testing.T, manifests string) {
 	}
 }
 
-// protected are objects that the guard rests on, one for each policy.
+// protected lists objects that the guard depends on, one for each policy.
 var protected = []struct{ object, namespace string }{
 	{"validatingwebhookconfiguration/polex-guard", ""},
 	{"configmap/polex-guard", guardNamespace},
@@ -186,9 +186,8 @@ metadata: {name: other}
 spec: {rules: [{name: a, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {message: a, deny: {}}}]}
 `
 
-// TestProtected: what the guard cannot guard itself is changed by those who are
-// named, and by nobody else, whatever RBAC permits: the webhook,
-// configurations and flags, policies, and what runs.
+// TestProtected: the guard cannot protect its webhook, configurations, flags, policies and
+// processes itself. Only the named administrators can change them, whatever RBAC permits.
 func TestProtected(t *testing.T) {
 	manifests := installation{overlay: "self-managed"}.build(t)
 	apply(t, manifests)
@@ -224,7 +223,7 @@ func TestProtected(t *testing.T) {
 	t.Run("nobody named", protectsWithoutAdministrators)
 }
 
-// attempts are what a stranger would try, each of which an administrator may do.
+// attempts lists attacks of a stranger. An administrator may do each of them.
 var attempts = []struct{ name, command, patch, input string }{
 	{name: "the webhook goes", command: "delete validatingwebhookconfiguration polex-guard"},
 	{name: "the webhook fails open", command: "patch validatingwebhookconfiguration polex-guard", patch: `{"webhooks":[]}`},
@@ -279,25 +278,25 @@ var attempts = []struct{ name, command, patch, input string }{
 	{name: "a webhook in Kyverno's name", command: "create", input: webhookOf("Mutating", "kyverno-labels", "pods", "")},
 }
 
-// webhookOf is a webhook that is asked about resources, with more of its fields.
+// webhookOf returns a webhook configuration for resources, with further fields.
 func webhookOf(kind, name, resources, more string) string {
 	return fmt.Sprintf(`{apiVersion: admissionregistration.k8s.io/v1, kind: %sWebhookConfiguration, metadata: {name: %s}, webhooks: [{name: a.example.com,
 clientConfig: {url: "https://127.0.0.1:1/"}, sideEffects: None, admissionReviewVersions: [v1],
 rules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [%s]}], %s}]}`, kind, name, resources, more)
 }
 
-// mutation is a policy of Kyverno's with one rule that changes what it matches.
+// mutation returns a Kyverno policy with one rule that changes matching objects.
 func mutation(rule string) string {
 	return fmt.Sprintf(`{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: labels}, spec: {rules: [{name: a, %s, mutate: {patchStrategicMerge: {data: {a: b}}}}]}}`, rule)
 }
 
-// mutatingPolicy is one of the other group.
+// mutatingPolicy returns one of the other group.
 func mutatingPolicy(resource, more string) string {
 	return fmt.Sprintf(`{apiVersion: policies.kyverno.io/v1, kind: MutatingPolicy, metadata: {name: labels}, spec: {matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [%s]}]%s},
 mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{}'}}]}}`, resource, more)
 }
 
-// apiService says who answers for a group.
+// apiService returns an APIService with the server for a group.
 func apiService(name, group, by string) string {
 	version, _, _ := strings.Cut(name, ".")
 	return fmt.Sprintf(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: %s.%s}, spec: {group: %s, version: %s, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true, %s}}`,
@@ -313,8 +312,8 @@ spec:
   containers: [{name: a, image: a, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]
 `
 
-// protectsFromSweeps: deleting everything of a kind names nothing, and is refused for
-// what is among it.
+// protectsFromSweeps: a request that deletes all objects of a kind names no object. It is rejected
+// if one of them is protected.
 func protectsFromSweeps(t *testing.T) {
 	for _, path := range []string{webhooks, "/apis/rbac.authorization.k8s.io/v1/clusterroles?labelSelector=a%21%3Db&fieldSelector=metadata.name%3Dpolex-guard",
 		"/api/v1/namespaces/polex-system/configmaps", "/apis/kyverno.io/v1/clusterpolicies?fieldSelector=metadata.name%3Dpolex-test",
@@ -330,7 +329,8 @@ func protectsFromSweeps(t *testing.T) {
 	}
 }
 
-// protectsFromWithin: nobody but administrators gets into a guard, or past its Service.
+// protectsFromWithin: only administrators can open a session in a guard's Pod or use the proxy of
+// its Service.
 func protectsFromWithin(t *testing.T) {
 	for _, path := range []string{"/pods/polex-guard-0/exec?command=a&stdout=true", "/pods/polex-guard-0/attach?stdout=true", "/pods/polex-guard-0/portforward?ports=6060", "/services/polex-guard:8080/proxy/metrics"} {
 		for _, tc := range []struct {
@@ -348,8 +348,8 @@ func protectsFromWithin(t *testing.T) {
 	}
 }
 
-// leavesOthersAlone: what is not the guard's is nobody's business here, and the
-// cluster does its work in the guard's namespace.
+// leavesOthersAlone: the policies do not affect other objects, nor the work of the cluster in the
+// guard's namespace.
 func leavesOthersAlone(t *testing.T) {
 	kubelet := person{name: "system:node:a", groups: []string{"system:nodes"}}
 	controller := person{name: "system:serviceaccount:kube-system:replicaset-controller", groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system"}}
@@ -423,7 +423,7 @@ func leavesOthersAlone(t *testing.T) {
 	}
 }
 
-// protectsFromCertifiers: who writes certificates writes nothing else.
+// protectsFromCertifiers: a user who may write certificates can write nothing else.
 func protectsFromCertifiers(t *testing.T) {
 	definedCertificates(t)
 	bundle := `[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":"` + base64.StdEncoding.EncodeToString(certify(t, t.TempDir())) + `"}]`
@@ -458,8 +458,9 @@ func protectsFromCertifiers(t *testing.T) {
 	}
 }
 
-// protectsWithoutAdministrators: where nobody is named, as it is delivered, nobody may. Who
-// may write policies is not locked out: they name administrators, and that counts.
+// protectsWithoutAdministrators: in the delivered form no administrator is named, so nobody may
+// change the objects. A user who may write policies is not locked out: naming administrators takes
+// effect.
 func protectsWithoutAdministrators(t *testing.T) {
 	k := administrators{groups: "['" + administratorGroup + "']"}
 	for _, tc := range []struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestReload: a new configuration counts without a restart, and nonsense leaves
-// the old one in place and says so.
+// TestReload: a new configuration takes effect without a restart. An invalid one changes nothing,
+// and the guard reports it.
 func TestReload(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -77,7 +77,7 @@ func TestReload(t *testing.T) {
 		return err
 	})
 
-	// Another certificate, for the same requests.
+	// Another certificate for the same requests.
 	i.bundle = certify(t, i.dir)
 	unregister(t)
 	i.register(t)

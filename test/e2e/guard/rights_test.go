@@ -27,20 +27,20 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// role is one that the manifests give to the guard.
+// role is a role of the guard in the manifests.
 type role struct {
 	kind, namespace, name string
 	rules                 []rbacv1.PolicyRule
 }
 
-// right is a single thing that a role permits.
+// right is a single permission of a role.
 type right struct{ verb, group, resource, namespace, name string }
 
 func (r right) String() string {
 	return strings.Join(strings.Fields(strings.Join([]string{r.verb, r.resource + "." + r.group, r.namespace, r.name}, " ")), " ")
 }
 
-// permits reports whether the right is to do what was asked for.
+// permits reports whether the right permits a request.
 func (r right) permits(asked right) bool {
 	return r.verb == asked.verb && r.group == asked.group && r.resource == asked.resource &&
 		(r.namespace == "" || r.namespace == asked.namespace) && (r.name == "" || r.name == asked.name)
@@ -68,7 +68,7 @@ func (d delivered) roles(t *testing.T) []role {
 	return roles
 }
 
-// singly are the role's rules with one verb on one resource each.
+// singly returns the role's rules with one verb on one resource each.
 func (r role) singly() []rbacv1.PolicyRule {
 	var single []rbacv1.PolicyRule
 	for _, rule := range r.rules {
@@ -83,13 +83,13 @@ func (r role) singly() []rbacv1.PolicyRule {
 	return single
 }
 
-// right is what one of the role's single rules permits.
+// right returns the permission of one of the role's single rules.
 func (r role) right(single rbacv1.PolicyRule) right {
 	return right{single.Verbs[0], single.APIGroups[0], single.Resources[0], r.namespace, strings.Join(single.ResourceNames, ",")}
 }
 
-// audited are the requests of the guard's account that the API server was sent, and
-// whether it was permitted to make them.
+// audited returns the requests of the guard's account from the API server's audit log, with its
+// decisions.
 func audited(t *testing.T) []askedFor {
 	t.Helper()
 	raw, err := os.ReadFile(live.AuditLog())
@@ -129,8 +129,7 @@ type askedFor struct {
 	decision string
 }
 
-// usesItsRights: of what the guard asked for, nothing was forbidden, and every single
-// right of its roles was used.
+// usesItsRights: no request of the guard was forbidden, and each permission of its roles was used.
 func (d delivered) usesItsRights(t *testing.T, before int) {
 	t.Helper()
 	asked := audited(t)[before:]
@@ -150,7 +149,7 @@ func (d delivered) usesItsRights(t *testing.T, before int) {
 	t.Logf("%d requests were permitted", len(asked))
 }
 
-// needsItsRights: without any single right, polex-guard check says so.
+// needsItsRights: polex-guard check reports each missing permission.
 func (d delivered) needsItsRights(t *testing.T) {
 	t.Helper()
 	taken := 0
@@ -162,7 +161,7 @@ func (d delivered) needsItsRights(t *testing.T) {
 				if wrong := d.diagnosed(ctx, t); len(wrong) == 0 {
 					return errors.New("all is well")
 				}
-				return ctx.Err() // what check could not ask for in time is no answer
+				return ctx.Err() // a check without an answer in time has no result
 			})
 			d.write(t, r, r.rules)
 			d.isFine(t)
@@ -183,7 +182,7 @@ func (d delivered) write(t *testing.T, r role, rules []rbacv1.PolicyRule) {
 	mustKubectl(t, string(text), "replace", "-f", "-")
 }
 
-// isFine waits until polex-guard check has nothing to say.
+// isFine waits until polex-guard check finds no problem.
 func (d delivered) isFine(t *testing.T) {
 	t.Helper()
 	until(t, "check to find nothing", func(ctx context.Context) error {
@@ -194,8 +193,8 @@ func (d delivered) isFine(t *testing.T) {
 	})
 }
 
-// diagnosed is what polex-guard check says as the guard's account. The webhook's name
-// is one that only a cluster resolves: it is reached where the process is.
+// diagnosed returns the problems that polex-guard check finds as the guard's account. Only a
+// cluster resolves the webhook's name, so the test redirects it to the process.
 func (i delivered) diagnosed(ctx context.Context, t *testing.T) (wrong []string) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", i.kubeconfig)

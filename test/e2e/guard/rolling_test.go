@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestRollingRestart: while two guards are replaced one after the other, no request
-// is decided wrongly, and none is left without an answer.
+// TestRollingRestart: while two guards are replaced one after the other, every request gets an
+// answer, and the right one.
 func TestRollingRestart(t *testing.T) {
 	guards := []*instance{}
 	for range 2 {
@@ -24,7 +24,7 @@ func TestRollingRestart(t *testing.T) {
 	s := pour(t, namespace(t))
 	s.flows(t, guards[0], 20)
 	for _, g := range guards {
-		// It is told to end, and waited for.
+		// Stop it, and wait for its end.
 		g.group.Stop()
 		s.flows(t, g, 20)
 		g.again(t)
@@ -33,9 +33,8 @@ func TestRollingRestart(t *testing.T) {
 	s.ends(t)
 }
 
-// balance puts guards behind one address, as a Service does: a new connection goes to
-// one that is ready or, where none says so in time, to one that is there at all, and one
-// that is made stays where it is.
+// balance puts guards behind one address, like a Service. A new connection goes to a ready guard.
+// If none is ready in time, it goes to any running one. An open connection stays.
 func balance(t *testing.T, guards []*instance) *instance {
 	t.Helper()
 	var turn atomic.Uint64
@@ -65,7 +64,7 @@ func balance(t *testing.T, guards []*instance) *instance {
 	return &instance{group: guards[0].group, webhook: address, bundle: bundle.Bytes()}
 }
 
-// relay listens on loopback, and joins each connection with one that dial makes.
+// relay listens on loopback, and connects each connection with one from dial.
 func relay(t *testing.T, dial func(context.Context) (net.Conn, error)) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

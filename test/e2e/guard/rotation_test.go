@@ -17,8 +17,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestCertificateRotation: while the certificate is replaced again and again, in the
-// way in which kubelet replaces what is mounted, no request is left without an answer.
+// TestCertificateRotation: while the certificate is repeatedly replaced, as kubelet replaces
+// mounted files, every request gets an answer.
 func TestCertificateRotation(t *testing.T) {
 	ca := newAuthority(t)
 	i := settings{mounted: ca}.run(t)
@@ -30,13 +30,13 @@ func TestCertificateRotation(t *testing.T) {
 		i.until(t, "the new certificate", func(context.Context) error { return i.serves(filepath.Join(i.dir, "tls.crt")) })
 		i.until(t, "the metric of its end", func(ctx context.Context) error { return i.measuresEnd(ctx, filepath.Join(i.dir, "tls.crt")) })
 	}
-	// One half of a pair is no certificate: the old one stays.
+	// A certificate without its key is invalid: the old pair stays.
 	mount(t, i.dir, map[string][]byte{"tls.crt": ca.certifies(t)["tls.crt"], "tls.key": []byte("none")})
 	s.flows(t, i, 20)
 	s.ends(t)
 }
 
-// serves reports whether the guard shows the certificate of a file.
+// serves returns nil if the guard uses the certificate of a file.
 func (i *instance) serves(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -54,7 +54,7 @@ func (i *instance) serves(file string) error {
 	return nil
 }
 
-// measuresEnd reports whether the metrics say when the certificate of a file ends.
+// measuresEnd returns nil if the metrics have the expiry of a file's certificate.
 func (i *instance) measuresEnd(ctx context.Context, file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -71,8 +71,8 @@ func (i *instance) measuresEnd(ctx context.Context, file string) error {
 	return i.measures(ctx, fmt.Sprintf("polex_guard_certificate_expiry_timestamp_seconds %v", float64(certificate.NotAfter.Unix())))
 }
 
-// TestSelfManagedRotation: a guard that keeps its certificate itself makes a new one
-// when it is gone, by the same authority, and no request is left without an answer.
+// TestSelfManagedRotation: a guard that manages its certificate makes a new one when it is deleted,
+// with the same authority, and every request gets an answer.
 func TestSelfManagedRotation(t *testing.T) {
 	i := runSelfManaged(t)
 	s := pour(t, namespace(t))

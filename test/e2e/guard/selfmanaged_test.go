@@ -18,12 +18,12 @@ const (
 	certificateSecret = secrets + "/" + secretName
 )
 
-// TestSelfManagedCertificate: a guard that makes its own certificate tells the API
-// server, and is asked.
+// TestSelfManagedCertificate: a guard that makes its own certificate registers it, and the API
+// server calls the guard.
 func TestSelfManagedCertificate(t *testing.T) { runSelfManaged(t) }
 
-// runSelfManaged starts a guard that keeps its certificate in a Secret, and waits until
-// the API server asks it.
+// runSelfManaged starts a guard that keeps its certificate in a Secret, and waits until the API
+// server calls it.
 func runSelfManaged(t *testing.T) *instance {
 	t.Helper()
 	do(t, cluster.Request{Method: http.MethodPost, Path: secrets, Body: fmt.Appendf(nil, "{apiVersion: v1, kind: Secret, metadata: {name: %s}}", secretName)}).want(t, http.StatusCreated)

@@ -16,8 +16,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestSlowClients: connections that say nothing, and requests whose bodies never end,
-// keep no honest request out, and are ended.
+// TestSlowClients: silent connections and requests with endless bodies do not block valid requests,
+// and are closed.
 func TestSlowClients(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)

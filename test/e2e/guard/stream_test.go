@@ -11,22 +11,22 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// stream asks for an honest and for a forged exception to be admitted, again and
-// again and several times at once, in dry runs.
+// stream sends a valid and a forged exception for admission, repeatedly and in parallel, in dry
+// runs.
 type stream struct {
 	target         cluster.Target
 	honest, forged string
 
 	mu         sync.Mutex
-	answered   int     // rightly
-	wrong      []error // verdicts
-	unanswered []error // nobody decided
+	answered   int     // correctly
+	wrong      []error // wrong verdicts
+	unanswered []error // no verdict
 
 	end    context.CancelFunc
 	ending sync.WaitGroup
 }
 
-// pour starts a stream, which ends with the test at the latest.
+// pour starts a stream. It ends at the latest with the test.
 func pour(t *testing.T, ns string) *stream {
 	t.Helper()
 	sealed := seal(t, draft{name: "honest", namespace: ns}.legacy("v2"), draft{name: "forged", namespace: ns}.legacy("v2"))
@@ -52,7 +52,7 @@ func (s *stream) ask(ctx context.Context) {
 	s.judge(ctx, "forged", err, err == nil && refused(forged, "altered") == nil, err == nil && (forged.OK() || isDenial(forged)), forged)
 }
 
-// judge counts an answer: right, wrong, or none by anybody who can decide.
+// judge counts an answer: right, wrong, or without a decision.
 func (s *stream) judge(ctx context.Context, what string, err error, right, decided bool, answer *cluster.Answer) {
 	if ctx.Err() != nil {
 		return
@@ -74,7 +74,7 @@ func (s *stream) judge(ctx context.Context, what string, err error, right, decid
 
 func isDenial(answer *cluster.Answer) bool { return denial.MatchString(answer.Message()) }
 
-// flows waits until so many more requests were answered rightly.
+// flows waits for a number of further right answers.
 func (s *stream) flows(t *testing.T, i *instance, more int) {
 	t.Helper()
 	s.mu.Lock()
@@ -90,8 +90,7 @@ func (s *stream) flows(t *testing.T, i *instance, more int) {
 	})
 }
 
-// ends ends the stream. No verdict may have been wrong, and no request may have
-// been left without one.
+// ends stops the stream. It fails if a verdict was wrong or missing.
 func (s *stream) ends(t *testing.T) {
 	t.Helper()
 	s.end()

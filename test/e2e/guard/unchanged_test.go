@@ -20,8 +20,8 @@ import (
 // Kyverno's definitions of exceptions.
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
 
-// TestUnchanged: an object that is put back as it is, in any version, is stored, and so
-// is one that nobody signed; the re-check finds that as before. What changes is judged.
+// TestUnchanged: an object that is written back unchanged, in any version, is stored, even an
+// unsigned one. The re-check still reports that one. A change is verified.
 func TestUnchanged(t *testing.T) {
 	ns := namespace(t)
 	unsigned := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}
@@ -46,7 +46,7 @@ func TestUnchanged(t *testing.T) {
 	})
 }
 
-// putBack reads an object in a version, and puts it back with something replaced.
+// putBack reads an object in a version, and writes it back with replacements.
 func putBack(t *testing.T, target cluster.Target, name string, replace *strings.Replacer) response {
 	t.Helper()
 	there := do(t, cluster.Request{Method: http.MethodGet, Path: target.Path(name)})
@@ -56,8 +56,8 @@ func putBack(t *testing.T, target cluster.Target, name string, replace *strings.
 
 const noWriter = "is not among those who may write exceptions"
 
-// TestMigration: what Kyverno runs after an upgrade to move exceptions to the storage
-// version of their definition runs through, also where it is no writer.
+// TestMigration: after an upgrade, Kyverno moves exceptions to the storage version of their
+// definition. That succeeds, also for an account that is not a writer.
 func TestMigration(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -76,7 +76,7 @@ func TestMigration(t *testing.T) {
 		}
 		return err
 	})
-	// Who is no writer changes nothing, not what the guard would let through either.
+	// An account that is not a writer changes nothing, not even an allowed annotation.
 	kept := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}
 	for what, replace := range map[string]*strings.Replacer{
 		"a policy": strings.NewReplacer("require-probes", "require-limits"), "a note of kubectl's": strings.NewReplacer(`"annotations":{`, `"annotations":{"argocd.argoproj.io/tracking-id":"a",`),

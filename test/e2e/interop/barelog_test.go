@@ -23,11 +23,11 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 
-	_ "github.com/sigstore/rekor/pkg/types/hashedrekord/v0.0.1" // which registers itself
+	_ "github.com/sigstore/rekor/pkg/types/hashedrekord/v0.0.1" // registers itself
 )
 
-// entries are requests to a log of version 1 that are ready to be sent: n
-// messages, signed under one certificate.
+// entries returns n prepared requests to a Rekor v1 log, with messages signed under one
+// certificate.
 func entries(t *testing.T, n int) [][]byte {
 	t.Helper()
 	pair, err := sgsign.NewEphemeralKeypair(nil)
@@ -63,8 +63,7 @@ func entries(t *testing.T, n int) [][]byte {
 	return ready
 }
 
-// upload sends entries to the real log, so many at once, and does nothing else.
-// It returns how long that took.
+// upload only sends entries to the real log, some in parallel. It returns the time for all.
 func upload(t *testing.T, ready [][]byte, atOnce int) time.Duration {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: atOnce}

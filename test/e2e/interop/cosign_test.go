@@ -18,8 +18,8 @@ import (
 
 const password = "correct horse"
 
-// theirEnv is what the others' commands need in their environment: the roots in
-// the form that they take, a home of their own, and no way past loopback.
+// theirEnv returns the environment for other projects' commands: the roots in their form, a home
+// folder, and no connection beyond loopback.
 func theirEnv(t *testing.T) []string {
 	t.Helper()
 	return []string{
@@ -29,13 +29,13 @@ func theirEnv(t *testing.T) []string {
 	}
 }
 
-// cosign runs cosign's own command.
+// cosign runs cosign's command.
 func cosign(t *testing.T, args ...string) error {
 	t.Helper()
 	return commands.Finish(t.Context(), servers.Command{Program: fixture.FromRoot("bin/e2e/cosign"), Args: args, Env: theirEnv(t), Dir: t.TempDir()})
 }
 
-// keyPair makes a pair by cosign's command, and returns the paths of both.
+// keyPair makes a key pair with cosign's command, and returns the paths.
 func keyPair(t *testing.T) (private, public string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,8 +45,8 @@ func keyPair(t *testing.T) (private, public string) {
 	return filepath.Join(dir, "cosign.key"), filepath.Join(dir, "cosign.pub")
 }
 
-// TestCosignVerifiesOurs: cosign verify-blob takes what polex-sign wrote, from
-// either form of the evidence.
+// TestCosignVerifiesOurs: cosign verify-blob accepts the signatures of polex-sign, in either form
+// of the evidence.
 func TestCosignVerifiesOurs(t *testing.T) {
 	private, public := keyPair(t)
 	_, stranger := keyPair(t)
@@ -60,7 +60,7 @@ func TestCosignVerifiesOurs(t *testing.T) {
 		byWorkflow, byWorkflowV2 := sealed(t, theReal(), draft(t, group, "agent")), sealed(t, theRealV2(), draft(t, group, "agent"))
 		byKey := filepath.Join(t.TempDir(), "by-key.yaml")
 		if err := commands.Finish(t.Context(), servers.Command{Program: "polex-sign", Env: []string{"COSIGN_PASSWORD=" + password},
-			Args: []string{"--key", private, "--rekor-url", real.RekorURL, "--trusted-root", real.TrustedRootPath, draft(t, group, "agent"), "--output", byKey}}); err != nil {
+			Args: []string{"--key", private, "--rekor-url", real.RekorURL, "--trusted-root", real.TrustedRootPath, draft(t, group, "agent"), "--output-file", byKey}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, tc := range []struct {
@@ -92,7 +92,7 @@ func TestCosignVerifiesOurs(t *testing.T) {
 	}
 }
 
-// signatureFile writes the signature of a sealed document as cosign reads it.
+// signatureFile writes the signature of a signed document in cosign's form.
 func signatureFile(t *testing.T, path string) string {
 	t.Helper()
 	value, _ := parse(t, read(t, path)).Lookup("metadata", "annotations", seal.Prefix+"signature")
@@ -103,8 +103,8 @@ func signatureFile(t *testing.T, path string) string {
 	return write(t, "signature", text)
 }
 
-// resolved writes an exception with a time of expiry instead of a duration: what
-// signs it resolves nothing.
+// resolved writes an exception with an expiry in place of a duration, which other signers do not
+// convert.
 func resolved(t *testing.T, group, name string) string {
 	t.Helper()
 	at := time.Now().Add(7 * 24 * time.Hour).UTC().Format(time.RFC3339)
@@ -112,8 +112,8 @@ func resolved(t *testing.T, group, name string) string {
 	return write(t, name+".yaml", text)
 }
 
-// signingConfig writes where cosign finds the log of version 2, in the one form
-// in which it can be told.
+// signingConfig writes the address of the Rekor v2 log in a signing configuration, the only form
+// that cosign reads.
 func signingConfig(t *testing.T) string {
 	t.Helper()
 	service := func(url string, version int) string {
@@ -124,8 +124,8 @@ func signingConfig(t *testing.T) string {
 		service(real.FulcioURL, 1), service(real.RekorV2URL, 2), service(real.TimestampURL, 1)))
 }
 
-// TestOursVerifiesCosigns: what cosign sign-blob writes about a message, attached
-// to the document, is a seal. A Sigstore bundle is also taken from beside it.
+// TestOursVerifiesCosigns: the output of cosign sign-blob for a message, attached to the document,
+// is a valid signature. polex also accepts a Sigstore bundle in a file of its own.
 func TestOursVerifiesCosigns(t *testing.T) {
 	private, public := keyPair(t)
 	_, stranger := keyPair(t)
@@ -139,7 +139,7 @@ func TestOursVerifiesCosigns(t *testing.T) {
 		keyless     bool
 		read        func(*testing.T, string) seal.Signature
 		good, wrong []string
-		want        string // of the wrong ones
+		want        string // the expected reason
 	}{
 		{"keyless, old", services, true, fromOld, workflow, somebody, "[wrong-identity]"},
 		{"keyless, new", append([]string{"--new-bundle-format"}, services...), true, fromModern, workflow, somebody, "[wrong-identity]"},

@@ -1,4 +1,4 @@
-// Package interop tests polex against the real Sigstore, and against the
-// commands that others sign and verify with: cosign, kubectl-sigstore and
-// Kyverno. The tests have the build tag e2e, and `make e2e` builds what they run.
+// Package interop tests polex with the real Sigstore, and with the commands of cosign,
+// kubectl-sigstore and Kyverno. The tests have the build tag e2e, and `make e2e` builds the
+// required programs.
 package interop

@@ -15,8 +15,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// drafts are exceptions of both API groups, by their groups, as people write
-// them. NAME stands for the name.
+// drafts are typical exceptions by API group. NAME is a placeholder for the name.
 var drafts = map[string]string{
 	"kyverno.io": `apiVersion: kyverno.io/v2
 kind: PolicyException
@@ -80,7 +79,7 @@ func read(t *testing.T, path string) string {
 	return string(raw)
 }
 
-// token writes an identity's token to a file and returns its path.
+// token writes the token of an identity to a file and returns its path.
 func token(t *testing.T, id sandbox.Identity) string {
 	t.Helper()
 	text, err := box.Token(id, "sigstore")
@@ -90,7 +89,7 @@ func token(t *testing.T, id sandbox.Identity) string {
 	return write(t, "token", text)
 }
 
-// must runs a command that has to succeed, and returns what it prints.
+// must runs a command that must succeed, and returns its output.
 func must(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	out, err := commands.Output(t.Context(), servers.Command{Program: program, Args: args})
@@ -100,15 +99,15 @@ func must(t *testing.T, program string, args ...string) string {
 	return string(out)
 }
 
-// sealed is the path of what polex-sign makes of a file.
+// sealed signs a file with polex-sign, and returns the path of the result.
 func sealed(t *testing.T, p place, path string, more ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), filepath.Base(path))
-	must(t, "polex-sign", append([]string{"--config", p.config, "--identity-token", token(t, sandbox.Identity{}), path, "--output", out}, more...)...)
+	must(t, "polex-sign", append([]string{"--config", p.config, "--identity-token", token(t, sandbox.Identity{}), path, "--output-file", out}, more...)...)
 	return out
 }
 
-// report is what polex-verify says in JSON.
+// report is polex-verify's report in JSON.
 type report struct {
 	Results []struct {
 		File, Reason, Message string
@@ -116,10 +115,10 @@ type report struct {
 	}
 }
 
-// verified asks polex-verify, whatever its verdict.
+// verified runs polex-verify, for any verdict.
 func verified(t *testing.T, args ...string) report {
 	t.Helper()
-	// The report comes with the exit statuses 0 and 1.
+	// There is a report for the exit statuses 0 and 1.
 	out, err := commands.Output(context.Background(), servers.Command{Program: "polex-verify", Args: append([]string{"-o", "json"}, args...)})
 	var r report
 	if json.Unmarshal(out, &r) != nil || len(r.Results) == 0 {
@@ -128,7 +127,7 @@ func verified(t *testing.T, args ...string) report {
 	return r
 }
 
-// reasons are those of a report, each once for every result.
+// reasons returns the reason of each result.
 func (r report) reasons() string {
 	var all []string
 	for _, result := range r.Results {

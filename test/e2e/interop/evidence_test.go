@@ -18,17 +18,17 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// localBundle is cosign's old bundle, of a signature in a file.
+// localBundle is cosign's old bundle of a signature in a file.
 type localBundle struct {
 	Signature []byte            `json:"base64Signature"`
 	Cert      string            `json:"cert,omitempty"`
 	Rekor     *seal.RekorBundle `json:"rekorBundle"`
 }
 
-// taken is a seal as the files that cosign reads.
+// taken has the paths of a signature's parts, as cosign reads them.
 type taken struct{ message, modern, old string }
 
-// takeApart writes the one signature of a sealed document to files.
+// takeApart writes the only signature of a signed document to files.
 func takeApart(t *testing.T, path string) taken {
 	t.Helper()
 	s, err := seal.Read(parse(t, read(t, path)))
@@ -47,7 +47,7 @@ func takeApart(t *testing.T, path string) taken {
 	return taken{message: write(t, "message.yaml", string(s.Message)), modern: write(t, "bundle.json", string(first.BundleV03)), old: write(t, "old.json", string(raw))}
 }
 
-// message writes what a seal of a file signs, and returns the path.
+// message writes the message to sign for a document, and returns its path.
 func message(t *testing.T, path string) string {
 	t.Helper()
 	raw, err := seal.Message(parse(t, read(t, path)))
@@ -57,8 +57,7 @@ func message(t *testing.T, path string) string {
 	return write(t, "message.yaml", string(raw))
 }
 
-// attach makes of a document and what cosign wrote about its message a sealed
-// document.
+// attach adds a signature from cosign to a document.
 func attach(t *testing.T, path string, signature seal.Signature) string {
 	t.Helper()
 	doc := parse(t, read(t, path))
@@ -95,7 +94,7 @@ func fromOld(t *testing.T, path string) seal.Signature {
 	block, _ := pem.Decode(text)
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		// Beside a key's signature stands the key.
+		// The file of a key's signature has the key.
 		return s
 	}
 	s.Certificate = certificate.Raw

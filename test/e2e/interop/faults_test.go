@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestFaults puts the faults that pkg/sign is tested with, of Fulcio, of both
-// logs, of the timestamp authority and of the endpoint of tokens, between it and
-// the real Sigstore.
+// TestFaults runs the fault tests of pkg/sign (Fulcio, both logs, the timestamp authority and the
+// token endpoint) with the real Sigstore behind the faults.
 func TestFaults(t *testing.T) {
 	before := treeSize(t)
 	passed := goTest(t, variables(t), "^Test(Certificate|Log|LogV2|Token)Faults(Pass)?$/./^named$|"+

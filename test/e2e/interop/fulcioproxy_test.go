@@ -22,12 +22,11 @@ import (
 	"time"
 )
 
-// detour is a proxy for a command whose Fulcio has a fixed address: it leads
-// connections to that address to the real Fulcio on loopback, and lets none to
-// anywhere else.
+// detour is a proxy for a command with a fixed address of Fulcio. It connects that address to the
+// real Fulcio on loopback, and rejects every other one.
 type detour struct {
 	url         string // for HTTPS_PROXY
-	certificate string // path of what the command has to trust, for SSL_CERT_FILE
+	certificate string // path of a certificate that the command must trust, for SSL_CERT_FILE
 
 	mu      sync.Mutex
 	led     int
@@ -55,13 +54,13 @@ func newDetour(t *testing.T) *detour {
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.lead(w, r, inside) }))
 	t.Cleanup(func() {
 		front.Close()
-		_ = behind.Close() // its connections are the front's
+		_ = behind.Close() // the front has its connections
 	})
 	d.url = front.URL
 	return d
 }
 
-// lead answers a request for a tunnel, and puts Fulcio at its other end.
+// lead answers a request for a tunnel, and connects it to Fulcio.
 func (d *detour) lead(w http.ResponseWriter, r *http.Request, inside *tunnelled) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,7 +75,7 @@ func (d *detour) lead(w http.ResponseWriter, r *http.Request, inside *tunnelled)
 		return
 	}
 	d.led++
-	_, _ = fmt.Fprint(connection, "HTTP/1.1 200 OK\r\n\r\n") // who does not hear it, says so
+	_, _ = fmt.Fprint(connection, "HTTP/1.1 200 OK\r\n\r\n") // the client reports an error
 	select {
 	case inside.connections <- readAhead{connection, buffered.Reader}:
 	case <-inside.closed:
@@ -84,7 +83,7 @@ func (d *detour) lead(w http.ResponseWriter, r *http.Request, inside *tunnelled)
 	}
 }
 
-// tunnelled is a listener of connections that came through the proxy.
+// tunnelled is a listener for connections through the proxy.
 type tunnelled struct {
 	connections chan net.Conn
 	closed      chan struct{}
@@ -107,7 +106,7 @@ func (l *tunnelled) Close() error {
 
 func (l *tunnelled) Addr() net.Addr { return &net.TCPAddr{} }
 
-// readAhead is a connection of which the proxy has read a part already.
+// readAhead is a connection that the proxy has partly read.
 type readAhead struct {
 	net.Conn
 	from *bufio.Reader

@@ -21,8 +21,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// kubectlSigstore runs the peer's own command. Its questions are answered with
-// yes.
+// kubectlSigstore runs the peer's command, and answers its questions with yes.
 func kubectlSigstore(t *testing.T, d *detour, args ...string) error {
 	t.Helper()
 	return commands.Finish(t.Context(), servers.Command{Program: fixture.FromRoot("bin/e2e/kubectl-sigstore"), Args: args, Dir: t.TempDir(), Input: "y\ny\ny\n",
@@ -30,7 +29,7 @@ func kubectlSigstore(t *testing.T, d *detour, args ...string) error {
 			"ACTIONS_ID_TOKEN_REQUEST_URL="+box.TokenRequestURL, "ACTIONS_ID_TOKEN_REQUEST_TOKEN="+box.TokenRequestToken)})
 }
 
-// kubectlSigstoreSign has the peer sign a file.
+// kubectlSigstoreSign signs a file with the peer's command.
 func kubectlSigstoreSign(t *testing.T, d *detour, args ...string) {
 	t.Helper()
 	if err := kubectlSigstore(t, d, append([]string{"sign", "--tarball=no", "--rekor-url", indexed(t)}, args...)...); err != nil {
@@ -38,9 +37,9 @@ func kubectlSigstoreSign(t *testing.T, d *detour, args ...string) {
 	}
 }
 
-// indexed is the address of Rekor for somebody who looks into its index right after an
-// upload and gives up where there is nothing: Rekor writes the index once it has
-// answered, and here an answer waits until there is something in it.
+// indexed returns the address of a proxy for Rekor. The peer searches the index directly after an
+// upload, and fails if there is no result. Rekor writes the index after its answer, so the proxy
+// waits for a result.
 func indexed(t *testing.T) string {
 	t.Helper()
 	log, err := url.Parse(real.RekorURL)
@@ -54,7 +53,7 @@ func indexed(t *testing.T) string {
 	return server.URL
 }
 
-// untilIndexed repeats a search of the index as long as it finds nothing, for a while.
+// untilIndexed repeats a search of the index while it has no result, for a limited time.
 type untilIndexed struct{}
 
 func (untilIndexed) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -89,8 +88,8 @@ func (untilIndexed) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// TestOursVerifiesKubectlSigstores: what kubectl-sigstore sign writes is a seal,
-// keyless and by key.
+// TestOursVerifiesKubectlSigstores: polex verifies the output of kubectl-sigstore sign, keyless and
+// by key.
 func TestOursVerifiesKubectlSigstores(t *testing.T) {
 	private, public := keyPair(t)
 	for group := range drafts {
@@ -123,8 +122,8 @@ func TestOursVerifiesKubectlSigstores(t *testing.T) {
 	}
 }
 
-// TestKubectlSigstoreVerifiesOurs: kubectl-sigstore verify takes what polex-sign
-// wrote, and nothing that was changed or that somebody else signed.
+// TestKubectlSigstoreVerifiesOurs: kubectl-sigstore verify accepts the output of polex-sign, and
+// rejects modified documents and other signers.
 func TestKubectlSigstoreVerifiesOurs(t *testing.T) {
 	for group := range drafts {
 		t.Run(group, func(t *testing.T) {

@@ -20,10 +20,10 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// waitLimit is how long something may take that has to happen.
+// waitLimit is the timeout for expected events.
 const waitLimit = time.Minute
 
-// startKyverno runs a cluster whose Kyverno knows the real Sigstore, with more
+// startKyverno runs a cluster with Kyverno configured for the real Sigstore, with further
 // variables.
 func startKyverno(t *testing.T, env ...string) *cluster.Cluster {
 	t.Helper()
@@ -52,13 +52,13 @@ func startKyverno(t *testing.T, env ...string) *cluster.Cluster {
 	return live
 }
 
-// Where the policies of this repository go.
+// The API paths of this repository's policies.
 const (
 	clusterPolicies    = "/apis/kyverno.io/v1/clusterpolicies"
 	validatingPolicies = "/apis/policies.kyverno.io/v1/validatingpolicies"
 )
 
-// delivered is a file of policies/, with what its README says to fill in.
+// delivered returns a file of policies/ with the replacements in its README.
 func delivered(t *testing.T, path string, filled ...string) []byte {
 	t.Helper()
 	text := read(t, fixture.FromRoot(filepath.Join("policies", path)))
@@ -77,7 +77,7 @@ var served = []cluster.Target{
 	{Group: "policies.kyverno.io", Version: "v1"}, {Group: "policies.kyverno.io", Version: "v1beta1"}, {Group: "policies.kyverno.io", Version: "v1alpha1"},
 }
 
-// draftIn writes an exception in a version.
+// draftIn returns an exception in a version.
 func draftIn(t *testing.T, target cluster.Target, name string) string {
 	t.Helper()
 	return strings.Replace(read(t, draft(t, target.Group, name)), apiVersion(cluster.Target{Group: target.Group, Version: newest[target.Group]}), apiVersion(target), 1)
@@ -87,8 +87,8 @@ var newest = map[string]string{"kyverno.io": "v2", "policies.kyverno.io": "v1"}
 
 func apiVersion(t cluster.Target) string { return "apiVersion: " + t.Group + "/" + t.Version + "\n" }
 
-// sealedAs seals drafts as a workflow of the real Sigstore's, by the library: it
-// also signs what the commands do not.
+// sealedAs signs drafts as a workflow with the real Sigstore and the library, which also signs
+// exceptions that the commands reject.
 func sealedAs(t *testing.T, id sandbox.Identity, drafts ...string) []string {
 	t.Helper()
 	root, err := trust.LoadRoot(real.TrustedRootPath)
@@ -122,7 +122,7 @@ func sealedAs(t *testing.T, id sandbox.Identity, drafts ...string) []string {
 	return texts
 }
 
-// untilEnded waits until a sealed exception has ended.
+// untilEnded waits until a signed exception has expired.
 func untilEnded(t *testing.T, sealed string) {
 	t.Helper()
 	doc, err := exception.Parse([]byte(sealed), "sealed")
@@ -142,15 +142,14 @@ func untilEnded(t *testing.T, sealed string) {
 	}
 }
 
-// attempt is something that a client does, and what has to come of it.
+// attempt is a request of a client with its expected result.
 type attempt struct {
 	name string
 	do   func(context.Context) (*cluster.Answer, error)
-	why  string // of the refusal; "" for none
+	why  string // of the rejection; "" for none
 }
 
-// creates is an attempt to create an exception, which has to be another one than
-// the good one if it is to be refused.
+// creates is an attempt to create an exception. A rejected one must differ from the valid one.
 func creates(live *cluster.Cluster, name string, target cluster.Target, text, why string) attempt {
 	return attempt{name, func(ctx context.Context) (*cluster.Answer, error) { return live.Create(ctx, target, []byte(text)) }, why}
 }
@@ -168,7 +167,7 @@ func (a attempt) try(t *testing.T) {
 	}
 }
 
-// until tries again until it comes out as it has to.
+// until repeats an attempt until it has the expected result.
 func (a attempt) until(t *testing.T, live *cluster.Cluster) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
@@ -192,7 +191,7 @@ type answered struct{ *cluster.Answer }
 
 func (a *answered) Error() string { return http.StatusText(a.Code) + ": " + a.Message() }
 
-// post creates an object that the test needs.
+// post creates an object for the test.
 func post(t *testing.T, live *cluster.Cluster, path string, body []byte) {
 	t.Helper()
 	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: path, Body: body})

@@ -17,14 +17,13 @@ import (
 	"github.com/polex-dev/polex/test/e2e/sigstore"
 )
 
-// The Sigstores of this process: the sandbox, which is the issuer of both, and
-// the real one.
+// The Sigstores of this process: the sandbox, which is the issuer for both, and the real one.
 var (
 	box  *sandbox.Sandbox
 	real *sigstore.Sigstore
 )
 
-// commands runs polex's own commands and those of others to their ends.
+// commands runs the commands of polex and of other projects to their end.
 var commands *servers.Group
 
 func TestMain(m *testing.M) {
@@ -52,8 +51,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// writeConfigs writes polex's configurations for the real Sigstore: the
-// sandbox's, with other addresses, beside the other trusted root.
+// writeConfigs writes polex's configurations for the real Sigstore: the sandbox's with other
+// addresses, in the folder of the other trusted root.
 func writeConfigs() error {
 	addresses := strings.NewReplacer(box.FulcioURL, real.FulcioURL, box.RekorURL, real.RekorURL, box.RekorV2URL, real.RekorV2URL, box.TimestampURL, real.TimestampURL)
 	for _, path := range []string{box.ConfigPath, box.ConfigV2Path} {
@@ -68,20 +67,19 @@ func writeConfigs() error {
 	return nil
 }
 
-// besideRoot is where the real Sigstore has a file of the sandbox's.
+// besideRoot returns the path of a sandbox's file in the folder of the real Sigstore.
 func besideRoot(path string) string {
 	return filepath.Join(filepath.Dir(real.TrustedRootPath), filepath.Base(path))
 }
 
-// place is one Sigstore with one version of its log, and what polex is told of it.
+// place is one Sigstore with one version of its log, and its configuration for polex.
 type place struct {
 	name, config, root, rekor string
-	checked                   string // what polex-verify checks of a seal
+	checked                   string // the evidence that polex-verify checks
 	flags                     []string
 }
 
-// The places, of each version the sandbox's and the real one: by these the
-// sandbox is held against the real one.
+// places returns the sandbox and the real Sigstore for each version, to compare the two.
 func places() [][2]place {
 	const (
 		v1 = "[certificate-chain sct signed-entry-timestamp inclusion-proof]"

@@ -14,9 +14,8 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 )
 
-// TestMainPath signs with a workflow's identity and verifies, with each
-// Sigstore. What polex-verify finds out about the seal, the certificate's claims
-// included, is the same.
+// TestMainPath signs with a workflow's identity and verifies, with each Sigstore. The results of
+// polex-verify are the same, including the claims of the certificate.
 func TestMainPath(t *testing.T) {
 	for _, pair := range places() {
 		for group := range drafts {
@@ -51,7 +50,7 @@ func TestMainPath(t *testing.T) {
 	}
 }
 
-// eachPlace runs a test with each Sigstore, and gives it another one.
+// eachPlace runs a test with each Sigstore, and passes it another one too.
 func eachPlace(t *testing.T, test func(t *testing.T, p, other place)) {
 	t.Helper()
 	for _, pair := range places() {
@@ -61,7 +60,7 @@ func eachPlace(t *testing.T, test func(t *testing.T, p, other place)) {
 	}
 }
 
-// TestRefused holds what nobody may get past polex-verify against each Sigstore.
+// TestRefused: polex-verify rejects invalid documents with each Sigstore.
 func TestRefused(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p, other place) {
 		good := sealed(t, p, draft(t, "kyverno.io", "agent"))
@@ -77,16 +76,15 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// byStranger is what the workflow of another branch makes of a file.
+// byStranger signs a file as the workflow of another branch.
 func byStranger(t *testing.T, p place, path string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "stranger.yaml")
-	must(t, "polex-sign", append(slices.Clone(p.flags), "--identity-token", token(t, sandbox.Identity{Ref: "refs/heads/dev"}), path, "--output", out)...)
+	must(t, "polex-sign", append(slices.Clone(p.flags), "--identity-token", token(t, sandbox.Identity{Ref: "refs/heads/dev"}), path, "--output-file", out)...)
 	return out
 }
 
-// TestFlipped turns a bit of every thirteenth byte of a sealed file. None of the
-// files verifies.
+// TestFlipped flips a bit in every thirteenth byte of a signed file. None of these files verifies.
 func TestFlipped(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p, _ place) {
 		good := []byte(read(t, sealed(t, p, draft(t, "kyverno.io", "agent"))))
@@ -105,7 +103,7 @@ func TestFlipped(t *testing.T) {
 			t.Errorf("%d results for %d files", len(said.Results), flipped)
 		}
 		for _, result := range said.Results {
-			// A second one that holds is refused for being the second.
+			// A second valid one is rejected as a duplicate.
 			if result.Reason == "verified" || result.Reason == "duplicate-identity" {
 				t.Errorf("%s: %s: %s", result.File, result.Reason, result.Message)
 			}

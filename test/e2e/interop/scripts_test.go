@@ -16,9 +16,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// TestScripts runs the scripts of test/cli that sign, which pass with the
-// sandbox, with the real Sigstore: what the sandbox does for polex, the real one
-// does, too.
+// TestScripts runs the signing scripts of test/cli with the real Sigstore. They pass with the
+// sandbox too, so both behave the same.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob(fixture.FromRoot("test/cli/testdata/sign-*.txtar"))
 	if err != nil || len(scripts) == 0 {
@@ -26,7 +25,7 @@ func TestScripts(t *testing.T) {
 	}
 	before := treeSize(t)
 	passed := goTest(t, variables(t), "^TestScripts$/^(bundle|promote|sign-.*)$", "./test/cli")
-	if want := len(scripts) + 2; len(passed) != want { // with bundle and promote
+	if want := len(scripts) + 2; len(passed) != want { // and the scripts for bundles and promotion
 		t.Errorf("passed: %q, want %d", passed, want)
 	}
 	if grown := treeSize(t) - before; grown < len(scripts) {
@@ -34,8 +33,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestRekorV2 asks rekor-tiles what the tests of the sandbox and of signing ask
-// the sandbox's log of version 2.
+// TestRekorV2 runs the tests of the sandbox's Rekor v2 log, in the packages sandbox and sign, with
+// rekor-tiles.
 func TestRekorV2(t *testing.T) {
 	env := []string{"POLEX_TEST_REKOR_V2_URL=" + real.RekorV2URL, "POLEX_TEST_REKOR_V2_KEY=" + real.RekorV2KeyPath}
 	for _, pkg := range []string{"./internal/sandbox", "./pkg/sign"} {
@@ -45,8 +44,8 @@ func TestRekorV2(t *testing.T) {
 	}
 }
 
-// variables describe the real Sigstore to the tests of other packages, which
-// have a sandbox otherwise.
+// variables returns the variables that make the tests of other packages use the real Sigstore
+// instead of a sandbox.
 func variables(t *testing.T) []string {
 	t.Helper()
 	described := strings.Join([]string{
@@ -58,8 +57,7 @@ func variables(t *testing.T) []string {
 	return []string{"POLEX_TEST_SIGSTORE=" + write(t, "sigstore", described)}
 }
 
-// goTest runs the tests of a package that match, and returns those below another
-// that passed.
+// goTest runs matching tests of a package, and returns the passed subtests.
 func goTest(t *testing.T, env []string, match, pkg string) []string {
 	t.Helper()
 	test := exec.Command("go", "test", "-count=1", "-v", "-run", match, pkg)
@@ -72,7 +70,7 @@ func goTest(t *testing.T, env []string, match, pkg string) []string {
 	return regexp.MustCompile(`(?m)^ *--- PASS: \S*/\S*`).FindAllString(string(out), -1)
 }
 
-// treeSize is how many entries the real Rekor has.
+// treeSize returns the number of entries in the real Rekor.
 func treeSize(t *testing.T) int {
 	t.Helper()
 	client := http.Client{Timeout: time.Minute}

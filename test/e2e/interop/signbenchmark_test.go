@@ -28,21 +28,20 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// many also measures a thousand exceptions, which takes minutes.
+// many adds a run with a thousand exceptions, which takes minutes.
 var many = flag.Bool("many", false, "sign 1,000 exceptions as well")
 
-// signedAtOnce are how many exceptions are signed at once, and how often. Of
-// kubectl-sigstore, which takes a quarter of a second for each, no more than
-// looped are asked for; what more would take is reckoned from those.
+// signedAtOnce lists the numbers of exceptions in one batch, and the numbers of runs.
+// kubectl-sigstore takes a quarter of a second for each, so it signs at most looped, and the time
+// for more is extrapolated.
 var signedAtOnce = []struct{ exceptions, runs int }{{1, 7}, {100, 5}, {1000, 1}}
 
 const looped = 100
 
-// TestSignBeside signs and promotes exceptions with the real Fulcio and Rekor 1,
-// beside the bare uploads of as many entries, eight at once as polex does, and
-// beside a loop around kubectl-sigstore sign. By turns; it prints what each took.
-// It judges no figure: it fails when the work was not done, or not with one
-// certificate.
+// TestSignBeside measures, in turns, signing and promoting exceptions with the real Fulcio and
+// Rekor v1, bare uploads of the same number of entries (eight in parallel, as in polex), and a loop
+// with kubectl-sigstore sign. It prints the times, and does not judge them. It fails if the work
+// was not done, or not with one certificate.
 func TestSignBeside(t *testing.T) {
 	build := exec.Command("go", "build", "-o", commands.Binaries, "./test/e2e/measure")
 	build.Dir = fixture.FromRoot("")
@@ -59,13 +58,13 @@ func TestSignBeside(t *testing.T) {
 		all := []*signing{
 			{name: "bare uploads to the log", sign: bareUploads},
 			{name: "pkg/sign", sign: counted.library},
-			{name: "polex-sign --promote --commit", sign: counted.promote},
+			{name: "polex-sign promote --commit", sign: counted.promote},
 			{name: "loop of kubectl-sigstore sign", sign: kubectlSigstoreLoop},
 		}
 		for run := range b.runs {
 			for _, s := range all {
 				if s.name == all[3].name && run > 0 && b.exceptions > 1 {
-					continue // half a minute a time
+					continue // half a minute each time
 				}
 				s.sign(t, s, b.exceptions)
 			}
@@ -78,13 +77,13 @@ func TestSignBeside(t *testing.T) {
 	t.Logf("8 uploads at once, on %d processors that the servers share\n%s", runtime.NumCPU(), table.String())
 }
 
-// signing is a way to have exceptions signed, and what it took.
+// signing is a way to sign exceptions, with its measurements.
 type signing struct {
 	name string
 	sign func(t *testing.T, s *signing, n int)
 
 	took         []time.Duration
-	peak         int64  // bytes; 0 where it is not a process of its own
+	peak         int64  // bytes; 0 if it is not a separate process
 	certificates string // for a batch
 }
 
@@ -104,7 +103,7 @@ func bareUploads(t *testing.T, s *signing, n int) {
 	s.took = append(s.took, upload(t, entries(t, n), sign.DefaultConcurrency))
 }
 
-// countedFulcio is a proxy for Fulcio that counts.
+// countedFulcio is a proxy for Fulcio that counts requests.
 type countedFulcio struct {
 	url   string
 	asked atomic.Int64
@@ -127,7 +126,7 @@ func newCountedFulcio(t *testing.T) *countedFulcio {
 	return c
 }
 
-// one fails unless one certificate was asked for since.
+// one fails unless exactly one certificate was requested since.
 func (c *countedFulcio) one(t *testing.T, s *signing, before int64) {
 	t.Helper()
 	n := c.asked.Load() - before
@@ -136,7 +135,7 @@ func (c *countedFulcio) one(t *testing.T, s *signing, before int64) {
 	}
 }
 
-// library signs documents that are in memory.
+// library signs documents in memory.
 func (c *countedFulcio) library(t *testing.T, s *signing, n int) {
 	root, err := trust.LoadRoot(real.TrustedRootPath)
 	if err != nil {
@@ -170,7 +169,7 @@ func numbered(i int) string {
 	return strings.Replace(drafts["kyverno.io"], "NAME", fmt.Sprintf("agent-%04d", i), 1)
 }
 
-// promote runs the command on a repository in which n exceptions wait.
+// promote runs the command in a repository with n pending exceptions.
 func (c *countedFulcio) promote(t *testing.T, s *signing, n int) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "unsigned"), 0o700); err != nil {
@@ -189,7 +188,7 @@ func (c *countedFulcio) promote(t *testing.T, s *signing, n int) {
 	}
 	before := c.asked.Load()
 	if err := s.measure(t, servers.Command{Program: filepath.Join(commands.Binaries, "polex-sign"), Dir: dir, Args: []string{"--config", theReal().config, "--fulcio-url", c.url,
-		"--identity-token", token(t, sandbox.Identity{}), "--promote", "--commit", "--author=Workflow <workflow@example.com>"}}); err != nil {
+		"--identity-token", token(t, sandbox.Identity{}), "promote", "--commit", "--author=Workflow <workflow@example.com>"}}); err != nil {
 		t.Fatal(err)
 	}
 	c.one(t, s, before)
@@ -198,7 +197,7 @@ func (c *countedFulcio) promote(t *testing.T, s *signing, n int) {
 	}
 }
 
-// kubectlSigstoreLoop signs file by file.
+// kubectlSigstoreLoop signs each file with its own process.
 func kubectlSigstoreLoop(t *testing.T, s *signing, n int) {
 	d := newDetour(t)
 	files := min(n, looped)
@@ -209,9 +208,8 @@ func kubectlSigstoreLoop(t *testing.T, s *signing, n int) {
 	for i := range files {
 		one := servers.Command{Program: fixture.FromRoot("bin/e2e/kubectl-sigstore"), Env: env, Dir: filepath.Dir(out), Input: "y\ny\ny\n",
 			Args: []string{"sign", "--tarball=no", "--rekor-url", real.RekorURL, "-o", out, "-f"}}
-		// It searches the log for its entry by the digest, and fails where the index lags
-		// behind. Only runs that succeed are counted. Another try has another file, or it
-		// would find the entry of the last.
+		// It searches the log for its entry by the digest, and fails if the index is late. Only
+		// successful runs count. A retry uses another file, or it would find the previous entry.
 		for tries := 1; ; tries++ {
 			try := one
 			try.Args = append(slices.Clone(one.Args), resolved(t, "kyverno.io", fmt.Sprintf("peer-%04d-%d", i, tries)))
@@ -238,8 +236,8 @@ func kubectlSigstoreLoop(t *testing.T, s *signing, n int) {
 	s.peak, s.certificates = max(s.peak, loop.peak), fmt.Sprint(d.led*n/files)
 }
 
-// measure runs a process from start to end, by a small one that measures it. One
-// that fails does not count.
+// measure runs a process from start to end with a small program that measures it. A failed run does
+// not count.
 func (s *signing) measure(t *testing.T, c servers.Command) error {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "measured.json")

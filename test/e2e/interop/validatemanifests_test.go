@@ -12,9 +12,9 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestValidateManifests: Kyverno's validate.manifests, by the policy as it is
-// delivered, admits in every version what polex-sign wrote, and refuses what was not
-// signed so. What policies/verify/README.md says that it does not ask, it admits.
+// TestValidateManifests: Kyverno's validate.manifests, with the delivered policy, admits exceptions
+// from polex-sign in every version, and rejects others. It also admits the ones that
+// policies/verify/README.md lists as not checked.
 func TestValidateManifests(t *testing.T) {
 	live := startKyverno(t)
 	for _, policy := range [][]byte{
@@ -51,7 +51,7 @@ func TestValidateManifests(t *testing.T) {
 				{name: "with what Flux and Argo CD add", do: func(ctx context.Context) (*cluster.Answer, error) {
 					return live.Do(ctx, cluster.Request{Method: http.MethodPatch, Path: target.Path("agent"), ContentType: "application/merge-patch+json", Body: []byte(added)})
 				}},
-				// It does not ask for these.
+				// It does not check these.
 				creates(live, "ended", target, short, ""),
 				creates(live, "in another namespace", elsewhere, strings.Replace(good, "namespace: team-a\n", "namespace: team-b\n", 1), ""),
 				{name: "another name, in a dry run", do: func(ctx context.Context) (*cluster.Answer, error) {
@@ -75,7 +75,7 @@ func TestValidateManifests(t *testing.T) {
 	}
 }
 
-// added is what GitOps tools add to what was signed.
+// added are the additions of GitOps tools.
 const added = `{"metadata":{
 	"labels":{"app.kubernetes.io/instance":"a","kustomize.toolkit.fluxcd.io/name":"a","kustomize.toolkit.fluxcd.io/namespace":"b"},
 	"annotations":{"argocd.argoproj.io/tracking-id":"a:b","kubectl.kubernetes.io/last-applied-configuration":"{}"}}}`

@@ -19,16 +19,16 @@ import (
 	"github.com/polex-dev/polex/test/e2e/guard"
 )
 
-// TestValidatingPolicy: a policy of Kyverno's that asks the guard, as it is
-// delivered, admits in every version what polex-sign wrote, refuses everything else
-// for the guard's reason, and whatever there is when the guard does not answer.
+// TestValidatingPolicy: the delivered Kyverno policy that calls the guard admits exceptions from
+// polex-sign in every version. It rejects all others with the guard's reason, and everything while
+// the guard does not answer.
 func TestValidatingPolicy(t *testing.T) {
 	dir := t.TempDir()
 	bundle, err := guard.Certify(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Kyverno's policies may ask anywhere but on loopback, where the guard is here.
+	// Kyverno's policies may not call loopback by default, where this guard runs.
 	live := startKyverno(t, "SSL_CERT_DIR="+dir, "FLAG_HTTP_BLOCKLIST=169.254.0.0/16")
 	asked := startGuard(t, live, dir)
 	policy := delivered(t, "verify/validatingpolicy.yaml", "https://polex-guard.polex-system.svc/verify", "https://"+asked.Webhook+"/verify")
@@ -52,8 +52,8 @@ func TestValidatingPolicy(t *testing.T) {
 	stands(t, asked.Webhook, dir, func(t *testing.T, name, why string) { t.Helper(); dryRun(name, why).try(t) })
 }
 
-// startGuard runs a guard with the certificate of a folder, that trusts the real
-// Sigstore and that nobody asks yet.
+// startGuard runs a guard with the certificate of a folder. It trusts the real Sigstore, and has no
+// webhook yet.
 func startGuard(t *testing.T, live *cluster.Cluster, dir string) *guard.Process {
 	t.Helper()
 	config := filepath.Join(dir, "config.yaml")
@@ -120,8 +120,8 @@ func guardDecides(t *testing.T, live *cluster.Cluster, target cluster.Target) {
 	remove(t, live, target.Path("agent"))
 }
 
-// exempts shows what an exception to the policy does that is there before it: the
-// policy is silent, and the guard, which stands outside of Kyverno, is not.
+// exempts: an earlier exception to the policy disables the policy, but not the guard, which is
+// independent of Kyverno.
 func exempts(t *testing.T, live *cluster.Cluster, policy []byte, registration string) {
 	target := cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: "team-a"}
 	dryRun := func(name, why string) attempt {
@@ -144,13 +144,13 @@ func exempts(t *testing.T, live *cluster.Cluster, policy []byte, registration st
 	dryRun("exempted", "Policy polex-verify failed: [unsigned]").until(t, live)
 }
 
-// stands lets another server answer at the guard's address, with its certificate.
+// stands runs another server at the guard's address, with its certificate.
 func stands(t *testing.T, address, dir string, dryRun func(t *testing.T, name, why string)) {
 	var status int
 	var body string
 	certificates := map[string]tls.Certificate{"the guard's": certificateIn(t, dir), "another's": certificateIn(t, certified(t))}
 	whose := "the guard's"
-	var never chan struct{} // closed to let it answer; nil where it does so at once
+	var never chan struct{} // closed to let it answer; nil if it answers at once
 	other := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if never != nil {
 			<-never
@@ -174,7 +174,7 @@ func stands(t *testing.T, address, dir string, dryRun func(t *testing.T, name, w
 		status    int
 		body, why string
 	}{
-		{200, `{"allowed":true,"reason":"verified"}`, ""}, // it would be believed
+		{200, `{"allowed":true,"reason":"verified"}`, ""}, // would be accepted
 		{500, `{"allowed":true}`, refused},
 		{200, `{"allowed":"true"}`, refused},
 		{200, `{"allowed":1}`, refused},
@@ -198,7 +198,7 @@ func stands(t *testing.T, address, dir string, dryRun func(t *testing.T, name, w
 	dryRun(t, "no answer", "failed calling webhook")
 }
 
-// certified is a folder with a new certificate.
+// certified returns a folder with a new certificate.
 func certified(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -20,12 +20,11 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// TestGuardBeside creates the same exceptions, honest ones of both groups, where
-// nobody is asked, where the guard is, where Kyverno is without a policy for them,
-// and where Kyverno is with validate.manifests: by turns, one at a time. It prints what
-// a create took, and what the guard and Kyverno took for it. Of two guards one is
-// asked, and the other holds the lease and looks at what is stored. It judges no
-// figure: it fails when an exception was not admitted, or a forged one was.
+// TestGuardBeside creates the same valid exceptions of both groups in turns, one at a time: without
+// a webhook, with the guard, with Kyverno and no policy for them, and with Kyverno and
+// validate.manifests. It prints the time of a create, and the CPU time of the guard and of Kyverno.
+// One of two guards is called; the other holds the lease and checks stored exceptions. It does not
+// judge the times. It fails if a valid exception is rejected or a forged one admitted.
 func TestGuardBeside(t *testing.T) {
 	turns, share := 8, 25
 	if *long {
@@ -63,7 +62,7 @@ func TestGuardBeside(t *testing.T) {
 			ms(w.at(50)-all[0].at(50)), ms(w.at(99)-all[0].at(99)), w.each(w.pid, w.cpu), w.each(w.also, w.kept), w.memory(t))
 	}
 	guard, kyverno := all[1], all[3]
-	check := kyverno.cpu - all[2].cpu // without what Kyverno does for any exception
+	check := kyverno.cpu - all[2].cpu // without Kyverno's work for any exception
 	t.Logf("%d creates each way, on %d processors that the servers share\n%s", turns*share, runtime.NumCPU(), table.String())
 	t.Logf("the guard to Kyverno: %.2f of the CPU (%.2f with the controller's, %.2f of the check's alone), %.2f of the memory (%.2f of the anonymous), %.2f of the time over bare",
 		ratio(guard.cpu, kyverno.cpu), ratio(guard.cpu+guard.kept, kyverno.cpu), ratio(guard.cpu, check),
@@ -73,23 +72,22 @@ func TestGuardBeside(t *testing.T) {
 
 func ratio[T time.Duration | int64](a, b T) float64 { return float64(a) / float64(b) }
 
-// way is one way for an exception into a cluster.
+// way is one way to create exceptions in a cluster.
 type way struct {
 	name      string
 	on        *cluster.Cluster
 	namespace string
-	pid       int    // of who is asked; 0 for nobody
-	also      int    // of who looks at what is stored, if that is another one
-	refuses   string // what it says to a forged one; "" where nobody checks
+	pid       int    // the process that is called; 0 for none
+	also      int    // the process that checks stored exceptions, if it is another one
+	refuses   string // the message for a forged exception; "" if nothing checks it
 
 	made []task
 	took []time.Duration
-	cpu  time.Duration // of who is asked
-	kept time.Duration // of who looks at what is stored
+	cpu  time.Duration // of the called process
+	kept time.Duration // of the process that checks stored exceptions
 }
 
-// prepare seals so many exceptions, and sees to it that a forged one is refused where
-// somebody checks.
+// prepare signs n exceptions, and checks that a forged one is rejected if there is a check.
 func (w *way) prepare(t *testing.T, n int) {
 	t.Helper()
 	groups := targets(w.namespace)
@@ -119,7 +117,7 @@ func (w *way) prepare(t *testing.T, n int) {
 	}
 }
 
-// create creates exceptions, one after the other.
+// create creates exceptions one after the other.
 func (w *way) create(t *testing.T, all []task) {
 	t.Helper()
 	asked, also := w.spent(t)
@@ -138,7 +136,7 @@ func (w *way) create(t *testing.T, all []task) {
 	w.cpu, w.kept = w.cpu+askedThen-asked, w.kept+alsoThen-also
 }
 
-// spent is the processors' time of who is asked and of who looks at what is stored.
+// spent returns the CPU times of the called process and of the one that checks stored exceptions.
 func (w *way) spent(t *testing.T) (asked, also time.Duration) {
 	t.Helper()
 	if w.pid != 0 {
@@ -150,13 +148,13 @@ func (w *way) spent(t *testing.T) (asked, also time.Duration) {
 	return asked, also
 }
 
-// at is how long so many of a hundred took at most.
+// at returns a percentile of the times.
 func (w *way) at(percent int) time.Duration {
 	sorted := slices.Sorted(slices.Values(w.took))
 	return sorted[(len(sorted)-1)*percent/100]
 }
 
-// each is what a create took of a process' time.
+// each returns the CPU time per create.
 func (w *way) each(pid int, all time.Duration) string {
 	if pid == 0 {
 		return ""
@@ -164,7 +162,7 @@ func (w *way) each(pid int, all time.Duration) string {
 	return ms(all / time.Duration(len(w.took)))
 }
 
-// memory is the most that who is asked had, and how much of what it has is no file's.
+// memory returns the peak memory of the called process, and its current anonymous memory.
 func (w *way) memory(t *testing.T) string {
 	t.Helper()
 	if w.pid == 0 {
@@ -175,8 +173,8 @@ func (w *way) memory(t *testing.T) string {
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
 
-// startKyverno runs another API server, whose Kyverno knows the sandbox and checks
-// the exceptions of one namespace, by the policy that this repository delivers.
+// startKyverno runs another API server. Its Kyverno knows the sandbox and verifies the exceptions
+// of one namespace, with the policy of this repository.
 func startKyverno(t *testing.T) *cluster.Cluster {
 	t.Helper()
 	peer, err := fixture.Cluster(context.Background(), cluster.Options{Dir: t.TempDir(), KyvernoEnv: []string{

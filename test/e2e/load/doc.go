@@ -1,7 +1,5 @@
-// Package load puts many exceptions before a real API server that asks polex-guard,
-// some honest and some forged, and weighs the guard beside Kyverno's own check of
-// signatures. Verdicts are asserted, and that the guard's memory does not grow;
-// times, memory and their ratios are printed. The Sigstore is the sandbox's. The
-// tests are built with the tag e2e; -long takes more of each, for figures that are
-// to be quoted.
+// Package load sends many valid and forged exceptions to a real API server with polex-guard, and
+// compares the guard with Kyverno's own check of signatures. It asserts verdicts, and that the
+// guard's memory does not grow. It prints times, memory and their ratios. The Sigstore is the
+// sandbox. The tests are built with the tag e2e; -long repeats more often, for published numbers.
 package load

@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// ecdsaAlone is how long it takes to verify so many signatures by P-384 keys, as of the
-// authorities that certify, and by P-256 keys, as of the log, its checkpoint and who
-// signs: the median of many.
+// ecdsaAlone returns the median time for verifying some signatures by P-384 keys (certificate
+// authorities) and by P-256 keys (the log, its checkpoint and the signer).
 func ecdsaAlone(t *testing.T, p384, p256 int) time.Duration {
 	t.Helper()
 	digest := sha256.Sum256([]byte("a message"))

@@ -13,8 +13,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// TestEdited: what a review verified is not judged again as long as it is as it was. An
-// edit that no review saw is, in the version that was signed and in another one.
+// TestEdited: the guard does not verify an unchanged exception again after its review. It verifies
+// an edit without a review, in the signed version and in another one.
 func TestEdited(t *testing.T) {
 	g := startGuard(t)
 	ns := namespace(t, live, "edited")
@@ -29,7 +29,7 @@ func TestEdited(t *testing.T) {
 		}
 	}
 	g.found(t, len(versions))
-	unregister() // so that no review sees what follows, as where somebody writes to etcd
+	unregister() // without a review, as for a write to etcd
 	for name, target := range versions {
 		answer, err := live.Do(t.Context(), cluster.Request{
 			Method: http.MethodPatch, Path: target.Path(name), ContentType: "application/merge-patch+json", Body: []byte(`{"spec": {"background": true}}`),
@@ -37,7 +37,7 @@ func TestEdited(t *testing.T) {
 		if err != nil || !answer.OK() {
 			t.Fatalf("%v: %v", err, answer.Message())
 		}
-		// It is verified no longer, and the rest is as it was.
+		// It is no longer verified, and the rest is unchanged.
 		delete(versions, name)
 		until(t, "the edit to be found", func(context.Context) error {
 			altered, verified := g.sum(t, `polex_guard_exceptions{`, `reason="altered"`), g.sum(t, `polex_guard_exceptions{`, `reason="verified"`)

@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// targets are both groups, in a namespace.
+// targets returns both groups in a namespace.
 func targets(namespace string) []cluster.Target {
 	return []cluster.Target{
 		{Group: exception.KyvernoGroup, Version: "v2", Namespace: namespace},
@@ -22,15 +22,15 @@ func targets(namespace string) []cluster.Target {
 	}
 }
 
-// draft is an exception to be written.
+// draft describes an exception for a test.
 type draft struct {
 	name        string
-	annotations string // more of them, as YAML flow: ", a: b"
+	annotations string // further ones, as YAML flow: ", a: b"
 	policy      string // "" is require-probes
 	lives       string // "" is 1h
 }
 
-// in writes it for a group and a namespace.
+// in returns its YAML for a group and a namespace.
 func (d draft) in(t cluster.Target) string {
 	if d.policy == "" {
 		d.policy = "require-probes"
@@ -59,7 +59,7 @@ spec:
 
 type object = map[string]any
 
-// seal seals drafts as some workflow, all under one certificate.
+// seal signs drafts as a workflow, all with one certificate.
 func seal(t testing.TB, id sandbox.Identity, drafts ...string) []object {
 	t.Helper()
 	docs, err := sandboxtest.Sign(t.Context(), box, id, time.Now(), drafts...)

@@ -13,7 +13,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// The seal's annotations.
+// The signature annotations.
 const (
 	domain      = "cosign.sigstore.dev/"
 	message     = domain + "message"
@@ -23,8 +23,8 @@ const (
 	bundleV03   = domain + "bundle.v0.3"
 )
 
-// forgery is something that an attacker makes of an honest exception, with another
-// honest one at hand, and the reason that the guard has to refuse it for.
+// forgery is an attacker's change of a valid exception, with the help of another valid one, and the
+// expected reason of the guard.
 type forgery struct {
 	name, want string
 	forge      func(o, other object)
@@ -47,14 +47,13 @@ var forgeries = []forgery{
 	{"another exception's log entry", "evidence-mismatch", func(o, other object) { take(o, other, bundle, bundleV03) }},
 	{"a signature of one byte", "evidence-mismatch", func(o, _ object) { annotations(o)[signature] = base64.StdEncoding.EncodeToString([]byte("x")) }},
 	{"a bit of the signature turned", "evidence-mismatch", func(o, _ object) { turn(o, signature) }},
-	{"a bit of the message turned", "malformed-seal", func(o, _ object) { turn(o, message) }},
-	{"a bit of the certificate turned", "malformed-seal", func(o, _ object) { turn(o, certificate) }},
-	{"a bit of the log entry turned", "malformed-seal", func(o, _ object) { turn(o, bundle) }},
+	{"a bit of the message turned", "malformed-signature", func(o, _ object) { turn(o, message) }},
+	{"a bit of the certificate turned", "malformed-signature", func(o, _ object) { turn(o, certificate) }},
+	{"a bit of the log entry turned", "malformed-signature", func(o, _ object) { turn(o, bundle) }},
 	{"a second signature", "unknown-key", func(o, _ object) { annotations(o)[signature+"_1"] = annotations(o)[signature] }},
-	{"an annotation of the seal's that nobody knows", "malformed-seal", func(o, _ object) { annotations(o)[domain+"resourceBundleRef"] = "example.com/a:b" }},
+	{"an annotation of the seal's that nobody knows", "malformed-signature", func(o, _ object) { annotations(o)[domain+"resourceBundleRef"] = "example.com/a:b" }},
 
-	// What stands in one form of the evidence has to stand in the other. These leave
-	// cosign's alone.
+	// Both forms of the evidence must agree. These change one form and keep cosign's.
 	{"another exception's message, in one form", "log-entry-mismatch", oneForm(func(o, other object) { take(o, other, message) })},
 	{"another exception's signature, in one form", "log-entry-mismatch", oneForm(func(o, other object) { take(o, other, signature) })},
 	{"another exception's log entry, in one form", "log-entry-mismatch", oneForm(func(o, other object) { take(o, other, bundle) })},
@@ -69,7 +68,7 @@ func oneForm(forge func(o, other object)) func(o, other object) {
 	}
 }
 
-// rename changes a text wherever it stands.
+// rename replaces a text everywhere.
 func rename(value any, from, to string) any {
 	switch v := value.(type) {
 	case string:
@@ -92,7 +91,7 @@ func take(o, other object, keys ...string) {
 	}
 }
 
-// turn turns a bit in the middle of what an annotation holds.
+// turn flips a bit in the middle of an annotation's decoded value.
 func turn(o object, key string) {
 	raw, err := base64.StdEncoding.DecodeString(annotations(o)[key].(string))
 	if err != nil {
@@ -102,8 +101,7 @@ func turn(o object, key string) {
 	annotations(o)[key] = base64.StdEncoding.EncodeToString(raw)
 }
 
-// misuse is an exception that was signed, by somebody or for something else than
-// the guard admits.
+// misuse is a signed exception from a signer or for a purpose that the guard does not admit.
 type misuse struct {
 	name, want string
 	by         sandbox.Identity
@@ -120,10 +118,10 @@ var misuses = []misuse{
 	{"of the past", "expired", sandbox.Identity{}, draft{lives: short.String()}},
 }
 
-// short is a life that has ended when tasks returns.
+// short is a lifetime that is over when tasks returns.
 const short = time.Second
 
-// task is an exception to create, and what has to come of it: a reason, or verified.
+// task is an exception to create and its expected result: a reason, or verified.
 type task struct {
 	name, want string
 	target     cluster.Target
@@ -132,8 +130,8 @@ type task struct {
 
 const verified = "verified"
 
-// tasks are so many exceptions for a namespace, every other one of them honest, of
-// both groups by turns and each of a name of its own.
+// tasks returns n exceptions for a namespace, of both groups in turns, with unique names. Every
+// other one is valid.
 func tasks(t testing.TB, namespace string, n int) []task {
 	t.Helper()
 	var all []task
@@ -166,6 +164,6 @@ func tasks(t testing.TB, namespace string, n int) []task {
 			all = append(all, made)
 		}
 	}
-	<-time.After(short + time.Second) // what is of the past has ended, at a whole second
+	<-time.After(short + time.Second) // the short ones have expired, to the second
 	return all
 }

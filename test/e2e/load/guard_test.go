@@ -19,10 +19,10 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// waitLimit is how long something may take that has to happen.
+// waitLimit is the timeout for expected events.
 const waitLimit = time.Minute
 
-// standing is a running guard and who certified it.
+// standing is a running guard and its certificate authority.
 type standing struct {
 	*guard.Process
 	bundle []byte // PEM
@@ -36,7 +36,7 @@ func startGuard(t *testing.T) *standing {
 	return startGuardOf(t, folder)
 }
 
-// startGuardOf runs the guard of a folder.
+// startGuardOf runs the guard program of a folder.
 func startGuardOf(t *testing.T, binaries string) *standing {
 	t.Helper()
 	g, dir := &standing{}, t.TempDir()
@@ -58,7 +58,7 @@ func startGuardOf(t *testing.T, binaries string) *standing {
 	}
 	g.pprof = fmt.Sprintf("127.0.0.1:%d", free[0])
 	if g.Process, err = guard.Start(context.Background(), guard.Options{
-		Binaries: binaries, Dir: dir, Config: g.config, Kubeconfig: live.Kubeconfig(), Flags: []string{"--pprof-address", g.pprof, "--reload-interval", "5s"}, // as it is without a flag
+		Binaries: binaries, Dir: dir, Config: g.config, Kubeconfig: live.Kubeconfig(), Flags: []string{"--pprof-address", g.pprof, "--reload-interval", "5s"}, // the default without the flag
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +76,8 @@ func startGuardOf(t *testing.T, binaries string) *standing {
 	return g
 }
 
-// register makes the API server ask the guard, about one namespace alone if one is
-// named, and waits until it does. What is returned ends that, and waits, too.
+// register registers the guard's webhook, for one namespace only if only is set, and waits until
+// the API server calls it. The returned function removes it, and waits too.
 func (g *standing) register(t *testing.T, only string) func() {
 	t.Helper()
 	text := guard.Registration(g.Webhook, g.bundle)
@@ -103,7 +103,8 @@ func (g *standing) register(t *testing.T, only string) func() {
 	return unregister
 }
 
-// refusal returns an error unless what is not signed is refused so; "" is not at all.
+// refusal returns an error unless an unsigned exception is rejected with the text; "" expects
+// admission.
 func refusal(ctx context.Context, namespace, why string) error {
 	target := targets(namespace)[0]
 	answer, err := live.DryRun(ctx, target, []byte(draft{name: "probe"}.in(target)))
@@ -127,7 +128,7 @@ func namespace(t *testing.T, on *cluster.Cluster, name string) string {
 	if err := on.CreateNamespace(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // the next test counts what is stored
+	t.Cleanup(func() { // the next test counts stored exceptions
 		for _, target := range targets(name) {
 			_, _ = on.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: target.Path("")})
 		}

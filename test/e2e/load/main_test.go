@@ -15,8 +15,8 @@ import (
 
 var long = flag.Bool("long", false, "create and ask for more, which takes many minutes")
 
-// What all tests of this process share: an API server without Kyverno, whose
-// definitions it has, and a Sigstore.
+// Shared by all tests of this process: an API server with Kyverno's definitions but without
+// Kyverno, and a Sigstore.
 var (
 	live   *cluster.Cluster
 	box    *sandbox.Sandbox

@@ -22,12 +22,10 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestMemory puts 20,000 reviews, every other one of a forged exception, to the guard
-// itself, without an API server that would be the slower one. After that it has as
-// much memory, as many goroutines and as many files open as after the first ones, but
-// for what garbage waits to be collected. Every answer has to be right. The same few
-// exceptions come again and again, whose signatures the guard remembers: what a create
-// takes is what TestStored prints.
+// TestMemory sends 20,000 reviews directly to the guard, every other one of a forged exception. An
+// API server would be slower. After that, the guard has the same memory, goroutines and open files
+// as after the first reviews, apart from garbage. Every answer must be right. The few exceptions
+// repeat, so the guard remembers their signatures; TestStored measures the cost of a create.
 func TestMemory(t *testing.T) {
 	warm, n := 2000, 20000
 	if *long {
@@ -62,7 +60,7 @@ func TestMemory(t *testing.T) {
 	if wrong.Load() > 0 {
 		t.Errorf("%d answers of %d were wrong", wrong.Load(), warm+n)
 	}
-	const garbage = 32 << 20 // as much as is there between two collections
+	const garbage = 32 << 20 // the amount between two collections
 	if after.heap > 2*before.heap+garbage || after.resident > 2*before.resident+garbage {
 		t.Errorf("the memory grew")
 	}
@@ -71,7 +69,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// taken is what a process has.
+// taken has the resources of a process.
 type taken struct {
 	heap, resident    int64 // bytes
 	goroutines, files int
@@ -90,7 +88,7 @@ func (g *standing) takes(t *testing.T) taken {
 	}
 }
 
-// metric reads a value of the guard's own.
+// metric returns a value of the guard's metrics.
 func (g *standing) metric(t *testing.T, name string) float64 {
 	t.Helper()
 	for line := range strings.Lines(g.measured(t)) {
@@ -102,7 +100,7 @@ func (g *standing) metric(t *testing.T, name string) float64 {
 	return 0
 }
 
-// sum adds up the values of the guard's own that begin with a text and hold another.
+// sum adds the values of the guard's metrics that begin with a text and contain another.
 func (g *standing) sum(t *testing.T, prefix, holds string) (sum float64) {
 	t.Helper()
 	for line := range strings.Lines(g.measured(t)) {
@@ -127,7 +125,7 @@ func (g *standing) measured(t *testing.T) string {
 	return string(fetch(t, "http://"+g.Metrics+"/metrics"))
 }
 
-// profile reads a profile of the guard's.
+// profile returns a profile of the guard.
 func (g *standing) profile(t *testing.T, name string) []byte {
 	t.Helper()
 	return fetch(t, "http://"+g.pprof+"/debug/pprof/"+name)
@@ -151,7 +149,7 @@ func fetch(t *testing.T, url string) []byte {
 	return text
 }
 
-// review asks for an exception to be created, as the API server would.
+// review returns the API server's review of a new exception.
 func review(t *testing.T, made task) []byte {
 	t.Helper()
 	doc, err := exception.Parse(made.body, made.name)
@@ -168,7 +166,7 @@ func review(t *testing.T, made task) []byte {
 	return raw
 }
 
-// asker puts reviews to a guard, and returns the reasons.
+// asker returns a function that sends reviews to a guard, and returns the reasons.
 func asker(t *testing.T, g *standing) func(body []byte) (string, error) {
 	t.Helper()
 	roots := x509.NewCertPool()

@@ -13,12 +13,11 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// atOnce are how many requests are on their way at once.
+// atOnce is the number of parallel requests.
 const atOnce = 8
 
-// TestMixed creates 2,000 exceptions of both groups, eight at a time and every other
-// one forged in some way. Each of the honest is stored, and each of the others is
-// refused for its reason.
+// TestMixed creates 2,000 exceptions of both groups, eight in parallel, every other one forged in
+// some way. Each valid one is stored, and each other one rejected with its reason.
 func TestMixed(t *testing.T) {
 	n := 2000
 	if *long {
@@ -57,7 +56,7 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// each does every task, some at once.
+// each does every task, some in parallel.
 func each(t *testing.T, all []task, do func(task)) {
 	t.Helper()
 	queue := make(chan task)
@@ -76,7 +75,7 @@ func each(t *testing.T, all []task, do func(task)) {
 	group.Wait()
 }
 
-// verdict is the reason of the guard in an answer of the API server's.
+// verdict returns the guard's reason in an answer of the API server.
 func verdict(answer *cluster.Answer) string {
 	if answer.Code == http.StatusCreated {
 		return verified

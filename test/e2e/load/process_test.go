@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// tick is what the kernel counts processors' time in (sysconf(_SC_CLK_TCK)).
+// tick is the kernel's unit of CPU time (sysconf(_SC_CLK_TCK)).
 const tick = 10 * time.Millisecond
 
-// cpu is how long a process has been on a processor (proc_pid_stat(5)).
+// cpu returns the CPU time of a process (proc_pid_stat(5)).
 func cpu(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	text := proc(t, pid, "stat")
-	// The program's name, in parentheses, may hold anything.
+	// The program's name, in parentheses, can contain anything.
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	const utime, stime = 14 - 3, 15 - 3 // the first of these is the third
 	var ticks int64
@@ -32,8 +32,8 @@ func cpu(t *testing.T, pid int) time.Duration {
 	return time.Duration(ticks) * tick
 }
 
-// memory is a line of /proc/PID/status in bytes: VmRSS, VmHWM for the most that there
-// was, or RssAnon for what is no file's (proc_pid_status(5)).
+// memory returns a line of /proc/PID/status in bytes: VmRSS, VmHWM for the peak, or RssAnon for
+// anonymous memory (proc_pid_status(5)).
 func memory(t *testing.T, pid int, line string) int64 {
 	t.Helper()
 	for text := range strings.Lines(proc(t, pid, "status")) {
@@ -49,7 +49,7 @@ func memory(t *testing.T, pid int, line string) int64 {
 	return 0
 }
 
-// files is how many files and connections a process has open.
+// files returns the number of a process' open files and connections.
 func files(t *testing.T, pid int) int {
 	t.Helper()
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))

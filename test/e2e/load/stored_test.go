@@ -18,12 +18,11 @@ import (
 
 var beside = flag.String("beside", "", "folder of another polex-guard, whose cost TestStored prints beside this one's")
 
-// TestStored prints what one guard takes for each exception: the processors' time to
-// admit it and look at it when it is stored, memory as long as it is, and time again to
-// judge all of them when the guard starts and when the trust policy changes; where 500
-// share a certificate, and where each has its own. With -beside DIR the guard in that
-// folder does the same by turns. It judges no figure: it fails when one was not found to
-// be verified.
+// TestStored prints the cost of each exception for one guard: the CPU time for admission and for
+// the check after it is stored, the memory, and the CPU time for verifying all after a start and
+// after a change of the trust policy. In one case 500 exceptions share a certificate, in the other
+// each has its own. With -beside DIR the guard in that folder does the same in turns. It does not
+// judge the cost. It fails if an exception is not verified.
 func TestStored(t *testing.T) {
 	n := 1000
 	if *long {
@@ -36,7 +35,7 @@ func TestStored(t *testing.T) {
 	ns := namespace(t, live, "stored")
 	for _, batch := range []struct {
 		count, share int
-		floor        time.Duration // of ECDSA: without the chain and the SCT of a certificate seen before
+		floor        time.Duration // of ECDSA: without the chain and the SCT of a known certificate
 	}{{n, 500, ecdsaAlone(t, 0, 3)}, {n / 5, 1, ecdsaAlone(t, 2, 4)}} {
 		made := stock(t, ns, batch.count, batch.share)
 		for _, binaries := range guards {
@@ -52,7 +51,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// stock seals exceptions of both groups, so many under each certificate.
+// stock signs exceptions of both groups, share with each certificate.
 func stock(t *testing.T, ns string, count, share int) (made []task) {
 	t.Helper()
 	groups := targets(ns)
@@ -70,14 +69,14 @@ func stock(t *testing.T, ns string, count, share int) (made []task) {
 	return made
 }
 
-// cost is what a guard takes for so many exceptions.
+// cost is the cost of n exceptions for a guard.
 type cost struct {
 	n                         int
-	creates, starts, rechecks time.Duration // on a processor, of all
-	// Of a guard without any, of the one that admitted them, of one that has started
-	// since, and of that after it judged them anew.
+	creates, starts, rechecks time.Duration // CPU time of all
+	// Of a guard without exceptions, of the one that admitted them, of one after a restart, and of
+	// that one after it verified them again.
 	empty, admitted, started, rechecked taken
-	most                                int64 // bytes of the last one
+	most                                int64 // peak bytes of the last one
 	floor                               time.Duration
 }
 
@@ -98,8 +97,7 @@ func (c cost) String() string {
 		fmt.Sprintf("another trust policy: %s on a processor, %s; at most %.1f MB", c.rechecks, each(c.rechecks), float64(c.most)/1e6)
 }
 
-// weigh creates exceptions where a guard is asked, starts it anew, and gives it another
-// trust policy.
+// weigh creates exceptions with a guard, restarts it, and gives it another trust policy.
 func weigh(t *testing.T, binaries string, made []task) cost {
 	t.Helper()
 	first := startGuardOf(t, binaries)
@@ -131,7 +129,7 @@ func weigh(t *testing.T, binaries string, made []task) cost {
 	if strings.Count(string(text), trust) != 1 {
 		t.Fatalf("there is no place for a change in %s", text)
 	}
-	before := g.metric(t, lastRecheck) // of whole seconds
+	before := g.metric(t, lastRecheck) // in whole seconds
 	until(t, "another second", func(context.Context) error {
 		if float64(time.Now().Unix()) <= before {
 			return fmt.Errorf("it is the same")
@@ -156,7 +154,7 @@ func weigh(t *testing.T, binaries string, made []task) cost {
 
 const lastRecheck = "polex_guard_last_recheck_timestamp_seconds"
 
-// found waits until a guard has looked at everything and found so many verified.
+// found waits until a guard has checked everything and found n verified exceptions.
 func (g *standing) found(t *testing.T, n int) {
 	t.Helper()
 	until(t, "everything to be judged", func(context.Context) error {
@@ -170,9 +168,9 @@ func (g *standing) found(t *testing.T, n int) {
 	})
 }
 
-// rests is what a guard has after that, at rest: what is left of the heap after a
-// collection, and what is resident once the guard has given back what it does not use. One
-// that does not is not waited for any longer.
+// rests returns the resources of an idle guard: the heap after a collection, and the resident
+// memory after the guard has returned unused memory to the system. It does not wait longer for a
+// guard that returns none.
 func (g *standing) rests(t *testing.T, n int) taken {
 	t.Helper()
 	g.found(t, n)

@@ -1,7 +1,6 @@
-// Command measure runs a program and writes how long it took and the most
-// memory that it had to a file, as JSON: measure FILE PROGRAM ARGUMENT... It is
-// small because Linux counts the memory of whoever starts a program as the
-// program's own at first.
+// Command measure runs a program and writes its time and peak memory to a file, as JSON: measure
+// FILE PROGRAM ARGUMENT... It is small because Linux first counts the memory of the parent as the
+// program's own.
 package main
 
 import (
@@ -42,7 +41,7 @@ func run(args []string) (int, error) {
 	}
 	if usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		m.PeakBytes = usage.Maxrss
-		if runtime.GOOS != "darwin" { // which alone counts in bytes (getrusage(2))
+		if runtime.GOOS != "darwin" { // only macOS counts in bytes (getrusage(2))
 			m.PeakBytes <<= 10
 		}
 	}

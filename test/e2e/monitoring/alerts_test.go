@@ -22,7 +22,7 @@ const (
 	runbook      = "https://github.com/polex-dev/polex/blob/main/docs/how-to/runbooks.md#"
 )
 
-// alert is one of rules.yaml.
+// alert is an alert of rules.yaml.
 type alert struct {
 	Alert, Expr, For    string
 	Labels, Annotations map[string]string
@@ -49,7 +49,7 @@ func alerts(t *testing.T) []alert {
 	return all
 }
 
-// TestOperator: the operator is given the very same rules.
+// TestOperator: the operator's manifest has exactly the same rules.
 func TestOperator(t *testing.T) {
 	rules := string(read(t, alertsFolder+"/rules.yaml"))
 	_, groups, _ := strings.Cut(rules, "\ngroups:\n")
@@ -71,8 +71,8 @@ func TestOperator(t *testing.T) {
 	}
 }
 
-// TestAlerts: each says how bad it is, what it is, what it means, and leads to what to
-// do; and nothing else is described.
+// TestAlerts: each alert has a severity, a summary, a description and a runbook, and there are no
+// other runbooks.
 func TestAlerts(t *testing.T) {
 	headings := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^### (Polex\w+)$`).FindAllSubmatch(read(t, "docs/how-to/runbooks.md"), -1) {
@@ -109,8 +109,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// TestAlertsTried: the tests that promtool runs make each alert fire, and in the same
-// test, at another time, not. They name all that fires, so both can fail.
+// TestAlertsTried: promtool's tests make each alert fire, and in the same test at another time not
+// fire. They list all firing alerts, so both can fail.
 func TestAlertsTried(t *testing.T) {
 	const everything = `ALERTS{alertstate="firing"}`
 	fires, silent := map[string]bool{}, map[string]bool{}

@@ -11,11 +11,11 @@ import (
 
 const dashboardFile = "policies/dashboard/polex.json"
 
-// dashboard is what the tests look at of one of Grafana's.
+// dashboard has the tested fields of a Grafana dashboard.
 type dashboard struct {
 	UID           string `json:"uid"`
 	Title         string
-	ID            any // of the database that it comes from
+	ID            any // of its original database
 	SchemaVersion int
 	Panels        []panel
 	Templating    struct{ List []variable }
@@ -26,7 +26,7 @@ type panel struct {
 	Type, Title, Description string
 	Datasource               source
 	GridPos                  struct{ X, Y, W, H int }
-	Panels                   []panel // of a row that is folded
+	Panels                   []panel // of a folded row
 	Targets                  []target
 }
 
@@ -53,16 +53,16 @@ func readDashboard(t *testing.T) *dashboard {
 	return &d
 }
 
-// chosen is the source that whoever looks at the dashboard chooses.
+// chosen is the source that the viewer of the dashboard selects.
 var chosen = source{Type: "prometheus", UID: "${datasource}"}
 
-// TestDashboard: it is one that Grafana can take as it is, wherever it runs.
+// TestDashboard: Grafana can import the dashboard unchanged.
 func TestDashboard(t *testing.T) {
 	d := readDashboard(t)
 	if d.UID == "" || d.Title == "" || d.ID != nil || d.SchemaVersion < 36 || len(d.Panels) == 0 {
 		t.Errorf("uid %q, title %q, id %v, version %d of the schema, %d panels", d.UID, d.Title, d.ID, d.SchemaVersion, len(d.Panels))
 	}
-	// Version 36 of the schema is the first in which a source is an object.
+	// Version 36 of the schema is the first with objects as sources.
 	var whole any
 	if err := json.Unmarshal(read(t, dashboardFile), &whole); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// sourcesOf visits every source that is named, wherever it is.
+// sourcesOf visits every source.
 func sourcesOf(value any, visit func(any)) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -132,8 +132,8 @@ func (p panel) check(t *testing.T) {
 	}
 }
 
-// TestDashboardVariables: what the queries name is there to be chosen or Grafana's own,
-// and what can be chosen is named.
+// TestDashboardVariables: every variable in a query is defined or is Grafana's own, and every
+// defined variable is used.
 func TestDashboardVariables(t *testing.T) {
 	d := readDashboard(t)
 	declared := map[string]bool{}
@@ -146,7 +146,7 @@ func TestDashboardVariables(t *testing.T) {
 			t.Errorf("the variable %s is a %s of %v", v.Name, v.Type, v.Datasource)
 		}
 	}
-	used := map[string]bool{"datasource": true} // by TestDashboard
+	used := map[string]bool{"datasource": true} // tested by TestDashboard
 	for _, q := range d.queries() {
 		for _, m := range regexp.MustCompile(`\$\{?(\w+)`).FindAllStringSubmatch(q.Expr, -1) {
 			used[m[1]] = true
@@ -162,7 +162,7 @@ func TestDashboardVariables(t *testing.T) {
 	}
 }
 
-// ofGrafana are variables of Grafana's own, with a value that they might have.
+// ofGrafana are Grafana's own variables with a possible value.
 var ofGrafana = map[string]string{"__rate_interval": "5m"}
 
 func (d *dashboard) queries() []target {
@@ -173,7 +173,7 @@ func (d *dashboard) queries() []target {
 	return all
 }
 
-// filled is a query as Grafana sends it, with everything chosen.
+// filled returns a query as Grafana sends it, with everything selected.
 func filled(query string) string {
 	for name, value := range ofGrafana {
 		query = strings.ReplaceAll(query, "$"+name, value)

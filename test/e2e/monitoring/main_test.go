@@ -12,7 +12,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// What all tests of this process share.
+// Shared by all tests of this process.
 var (
 	live   *cluster.Cluster // with Kyverno
 	box    *sandbox.Sandbox

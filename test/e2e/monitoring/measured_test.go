@@ -20,11 +20,11 @@ import (
 	"github.com/polex-dev/polex/test/e2e/guard"
 )
 
-// waitLimit is how long something may take that has to happen.
+// waitLimit is the timeout for expected events.
 const waitLimit = time.Minute
 
-// kyvernoPolicies are one of each kind. Both fail, and cannot be evaluated, for some
-// ConfigMaps of the namespace shop.
+// kyvernoPolicies has one of each kind. For some ConfigMaps of the namespace shop they fail, and
+// for some they cannot be evaluated.
 const kyvernoPolicies = `apiVersion: kyverno.io/v1
 kind: ClusterPolicy
 metadata: {name: legacy}
@@ -52,7 +52,7 @@ spec:
   validations: [{expression: object.data.good == "yes", message: it is not good}]
 `
 
-// ofKyverno is what Kyverno measures once its policies have failed and could not be
+// ofKyverno returns Kyverno's metrics after its policies have failed, and after one could not be
 // evaluated.
 func ofKyverno(t *testing.T) string {
 	t.Helper()
@@ -76,7 +76,7 @@ func ofKyverno(t *testing.T) string {
 	return said
 }
 
-// request asks for an exception that lives for so long.
+// request returns a request for an exception with a lifetime.
 func request(name, lives string) string {
 	return fmt.Sprintf(`apiVersion: kyverno.io/v2
 kind: PolicyException
@@ -87,8 +87,8 @@ spec:
 `, name, lives, name)
 }
 
-// repository is one in which two exceptions were asked for and signed. One of them ends
-// soon, the other was renewed.
+// repository is a repository with two requested and signed exceptions. One of them expires soon,
+// the other was renewed.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -98,17 +98,17 @@ func repository(t *testing.T) string {
 		for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message=" + message}} {
 			must(t, dir, "", "git", args...)
 		}
-		must(t, dir, "", filepath.Join(folder, "polex-sign"), "--config", box.ConfigPath, "--promote", "--commit", "--author", "Workflow <workflow@example.com>")
+		must(t, dir, "", filepath.Join(folder, "polex-sign"), "--config", box.ConfigPath, "promote", "--commit", "--author", "Workflow <workflow@example.com>")
 	}
 	must(t, dir, "", "git", "init", "--quiet", "--initial-branch=main")
 	promote("Ask for two")
-	must(t, dir, "", filepath.Join(folder, "polex-request"), "--config", box.ConfigPath, "--renew", "mongo", "--for", "1w")
+	must(t, dir, "", filepath.Join(folder, "polex-request"), "--config", box.ConfigPath, "--renew", "mongo", "--expires-in", "1w")
 	promote("Ask for one again")
 	return dir
 }
 
-// ofTheGuard is what a guard measures that has let in what the repository holds, has
-// refused something else, has found what was there before, and has ended an exception.
+// ofTheGuard returns the guard's metrics after it has admitted the repository's exceptions,
+// rejected another one, found an older one, and deleted an expired one.
 func ofTheGuard(t *testing.T, repository string) string {
 	t.Helper()
 	kubectl(t, "", "create", "namespace", "platform")
@@ -151,7 +151,7 @@ func ofTheGuard(t *testing.T, repository string) string {
 	return said
 }
 
-// ofTheLedger is the file that polex-audit writes for the node exporter.
+// ofTheLedger returns the file that polex-audit writes for the node exporter.
 func ofTheLedger(t *testing.T, repository string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "polex.prom")
@@ -210,7 +210,7 @@ func readFrom(t *testing.T, path string) []byte {
 	return text
 }
 
-// question is what the program queries is asked.
+// question is the input of the program queries.
 type question struct {
 	Measured []string
 	Values   map[string][]string
@@ -223,7 +223,7 @@ type query struct {
 	Read       []string
 }
 
-// problems are those of each query.
+// problems returns the problems of each query.
 func (q question) problems(t *testing.T) [][]string {
 	t.Helper()
 	input, err := json.Marshal(q)

@@ -17,8 +17,7 @@ import (
 
 const binaries = "bin/e2e"
 
-// program runs a program to its end, and returns what it printed. What else it said is
-// in the error.
+// program runs a program to its end, and returns its output. Its error output is in the error.
 func program(t *testing.T, dir, input, name string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -34,7 +33,7 @@ func program(t *testing.T, dir, input, name string, args ...string) (string, err
 	return string(out), err
 }
 
-// must is program that has to succeed.
+// must is a program that must succeed.
 func must(t *testing.T, dir, input, name string, args ...string) string {
 	t.Helper()
 	out, err := program(t, dir, input, name, args...)
@@ -49,14 +48,14 @@ func kubectl(t *testing.T, input string, args ...string) string {
 	return must(t, folder, input, fixture.FromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...)
 }
 
-// TestPromtool: the rules can be read, and do what their tests say.
+// TestPromtool: the rules are valid, and pass their tests.
 func TestPromtool(t *testing.T) {
 	promtool := fixture.FromRoot(binaries + "/promtool")
 	rules := fixture.FromRoot(alertsFolder + "/rules.yaml")
 	must(t, folder, "", promtool, "check", "rules", "--lint=all", "--lint-fatal", rules)
 	must(t, folder, "", promtool, append([]string{"test", "rules"}, testFiles(t)...)...)
 
-	// It would say so.
+	// Wrong rules fail.
 	for name, change := range map[string][3]string{
 		"one that fires always": {"expr: max(polex_guard_leader) == 0", "expr: vector(1)", "PolexGuardWithoutLeader"},
 		"one that never fires":  {"expr: absent(polex_guard_leader)", "expr: absent(vector(1))", "PolexGuardDown"},
@@ -75,8 +74,8 @@ func TestPromtool(t *testing.T) {
 	}
 }
 
-// TestManifests: an API server that knows the operator's kinds takes the manifests, and
-// knows every field.
+// TestManifests: an API server with the operator's kinds accepts the manifests, and knows every
+// field.
 func TestManifests(t *testing.T) {
 	definitions := filepath.Join(modcache.Dir(t, modcache.PrometheusOperator), "example", "prometheus-operator-crd")
 	for _, kind := range []string{"prometheusrules", "servicemonitors"} {
@@ -92,7 +91,7 @@ func TestManifests(t *testing.T) {
 			t.Errorf("%s holds %d objects", dir, got)
 		}
 	}
-	// What the sidecar finds, and the file, are the same.
+	// The sidecar's ConfigMap equals the file.
 	var found struct {
 		Data     map[string]string
 		Metadata struct{ Labels map[string]string }
@@ -103,7 +102,7 @@ func TestManifests(t *testing.T) {
 	if found.Data["polex.json"] != string(read(t, dashboardFile)) || found.Metadata.Labels["grafana_dashboard"] != "1" {
 		t.Errorf("the ConfigMap is another: %v", found.Metadata.Labels)
 	}
-	// What is scraped is the guard's: the Service has that label, and a port of that name.
+	// The scraped metrics are the guard's: the Service has that label, and a port with that name.
 	service := kubectl(t, "", "kustomize", fixture.FromRoot("policies/guard/base"))
 	for _, want := range []string{"app.kubernetes.io/name: polex-guard", "name: metrics"} {
 		if !strings.Contains(service, want) || !strings.Contains(kubectl(t, "", "kustomize", fixture.FromRoot(alertsFolder)), strings.TrimPrefix(want, "name: ")) {

@@ -12,14 +12,14 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// TestQueries: every metric, label and value that an alert or the dashboard names is one
-// that is measured.
+// TestQueries: every metric, label and value in an alert or in the dashboard exists in the measured
+// metrics.
 func TestQueries(t *testing.T) {
 	repository := repository(t)
 	q := question{
 		Measured: []string{ofTheGuard(t, repository), ofTheLedger(t, repository), ofKyverno(t)},
 		Values: map[string][]string{
-			// What could be measured as well, and is the guard's own word for it.
+			// Further possible values, from the guard's code.
 			"reason": {guard.ReasonVerified, guard.ReasonDeleted, guard.ReasonReleased, guard.ReasonStatus, guard.StateDeleting},
 		},
 		Given: []string{"job", "instance"},
@@ -42,7 +42,7 @@ func TestQueries(t *testing.T) {
 	t.Run("slips", func(t *testing.T) { slips(t, q) })
 }
 
-// slips: what is not measured is found.
+// slips: names that are not measured are found.
 func slips(t *testing.T, q question) {
 	q.Queries = nil
 	cases := []struct {
@@ -73,7 +73,7 @@ func slips(t *testing.T, q question) {
 	}
 }
 
-// asked is a query, and who asks it.
+// asked is a query with its origin.
 type asked struct {
 	by string
 	query
@@ -107,7 +107,7 @@ func ofDashboard(t *testing.T) []asked {
 			all = append(all, q)
 		}
 	}
-	// What can be chosen: label_values(METRIC, LABEL).
+	// The selectable values: label_values(METRIC, LABEL).
 	for _, v := range d.Templating.List {
 		if v.Type != "query" {
 			continue
@@ -125,7 +125,7 @@ func ofDashboard(t *testing.T) []asked {
 	return all
 }
 
-// ofRunbooks are the queries that docs/how-to/runbooks.md shows.
+// ofRunbooks returns the queries in docs/how-to/runbooks.md.
 func ofRunbooks(t *testing.T) []asked {
 	t.Helper()
 	var all []asked

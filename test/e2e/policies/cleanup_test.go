@@ -16,16 +16,16 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// Where manifests say what they are about: rules of the API server's form, the kinds
-// that make Kyverno generate something, and the kinds that it is to delete.
+// The places in manifests that select objects: the API server's rules, the kinds for which Kyverno
+// generates something, and the kinds that it deletes.
 var (
 	ruled     = regexp.MustCompile(`(?m)^(  )matchConstraints:$`)
 	generates = regexp.MustCompile(`(?m)^( +)kinds: \[[a-z.]+/\*/PolicyException\]$`)
 	deletes   = regexp.MustCompile(`(?m)^( +)kinds: \[[a-z.]+/v[0-9]/PolicyException\]$`)
 )
 
-// limited are manifests that are about one namespace, so that each of several
-// policies has exceptions of its own to delete within the same minute.
+// limited returns manifests for one namespace only. So each of several policies has its own
+// exceptions to delete in the same minute.
 func limited(t *testing.T, manifests, namespace string) string {
 	t.Helper()
 	switch {
@@ -40,19 +40,19 @@ func limited(t *testing.T, manifests, namespace string) string {
 	return ""
 }
 
-// garbage is what is no time, though it may look like one, or is none that has come:
-// read as a time, an expression fails, and Kyverno never carries the policy out again.
+// garbage lists texts that are not a time, or a time in the future. An expression that reads the
+// former as a time fails, and Kyverno never runs the policy again.
 var garbage = []string{
 	"", "soon", "2026-02-30T00:00:00Z", "2025-02-29T00:00:00Z", "2026-04-31T00:00:00Z", "2026-00-01T00:00:00Z", "2026-01-01T24:00:00Z",
 	"2026-01-01T00:00:00", "2026-01-01T00:00:00Z\n", " 2026-01-01T00:00:00Z", "2026-01-01T00:00:00+24:00", "2026-01-01", "2026-W01-1T00:00:00Z",
 	"{{ end }}", "{{ target.metadata.annotations.\"polex.dev/expires-at\" }}", "2026-01-01T00:00:00Z' || true || '", "2099-12-31T23:59:59-23:59",
 }
 
-// TestStanding: what has ended is deleted, and nothing else, once Kyverno is permitted
-// to, by either policy of policies/cleanup as by its own label; before, nothing is.
+// TestStanding: Kyverno deletes expired exceptions and nothing else, when it has the permission,
+// with both policies of policies/cleanup and with its own label. Before, it deletes nothing.
 func TestStanding(t *testing.T) {
 	const deleting, cleanup = "team-deleting", "team-cleanup"
-	paths := map[bool][]string{} // by whether it is to stay
+	paths := map[bool][]string{} // by whether they stay
 	now := time.Now()
 	for _, namespace := range []string{deleting, cleanup, "team-label"} {
 		if err := live.CreateNamespace(t.Context(), namespace); err != nil {
@@ -73,7 +73,7 @@ func TestStanding(t *testing.T) {
 			}
 			for n, end := range garbage {
 				if target.Group == exception.PoliciesGroup && n > 0 {
-					continue // the API server takes nothing but times
+					continue // the API server accepts times only
 				}
 				name := fmt.Sprintf("garbage-%d", n)
 				store(t, target, name, end)
@@ -97,9 +97,9 @@ func TestStanding(t *testing.T) {
 			}
 		}
 	})
-	// What failed ten times is not tried again until the policy is another.
+	// After ten failures, Kyverno does not retry until the policy changes.
 	withdraw(t, standing)
-	t.Parallel() // with what waits for the same minute
+	t.Parallel() // with the tests that wait for the same minute
 	permit(t)
 	apply(t, standing)
 	apply(t, old)
@@ -123,7 +123,7 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// storeLabelled creates an exception whose end Kyverno's own label says.
+// storeLabelled creates an exception with its expiry in Kyverno's own label.
 func storeLabelled(t *testing.T, target cluster.Target, name string, end time.Time) {
 	t.Helper()
 	text := strings.Replace(exceptionOf(target, name, end.UTC().Format(time.RFC3339)), "metadata: {", "metadata: {labels: {"+exception.LabelTTL+": "+lifetime.FormatTTL(end)+"}, ", 1)
@@ -133,8 +133,8 @@ func storeLabelled(t *testing.T, target cluster.Target, name string, end time.Ti
 	}
 }
 
-// failedToDelete returns an error until Kyverno has said that it may not delete an
-// exception of a namespace.
+// failedToDelete returns an error until Kyverno reports that it may not delete an exception of a
+// namespace.
 func failedToDelete(ctx context.Context, namespace string) error {
 	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/apis/events.k8s.io/v1/events"})
 	if err != nil {
@@ -143,8 +143,7 @@ func failedToDelete(ctx context.Context, namespace string) error {
 	return has(answer, "failed to delete the target resource PolicyException/"+namespace)
 }
 
-// permit applies the role that Kyverno needs to delete exceptions, and waits until it
-// counts.
+// permit applies the role that Kyverno needs to delete exceptions, and waits until it takes effect.
 func permit(t *testing.T) {
 	t.Helper()
 	apply(t, file(t, "cleanup/clusterrole.yaml"))

@@ -20,10 +20,10 @@ var served = []cluster.Target{
 	{Group: exception.PoliciesGroup, Version: "v1alpha1", Namespace: "default"},
 }
 
-// groups are a version of each API group.
+// groups are one version of each API group.
 var groups = []cluster.Target{served[0], served[2]}
 
-// exceptionOf writes an exception that states an end, in the form of its group.
+// exceptionOf returns an exception with an expiry, in the form of its group.
 func exceptionOf(target cluster.Target, name, end string) string {
 	head := fmt.Sprintf("apiVersion: %s/%s\nkind: PolicyException\n", target.Group, target.Version)
 	if target.Group == exception.PoliciesGroup {
@@ -48,7 +48,7 @@ func annotated(target cluster.Target, name, end string) string {
 	return fmt.Sprintf("metadata: {name: %s, namespace: %s%s}\n", name, target.Namespace, annotations)
 }
 
-// store creates an exception, and takes it away after the test.
+// store creates an exception, and deletes it after the test.
 func store(t *testing.T, target cluster.Target, name, end string) {
 	t.Helper()
 	text := exceptionOf(target, name, end)
@@ -61,13 +61,13 @@ func store(t *testing.T, target cluster.Target, name, end string) {
 	})
 }
 
-// person is somebody who asks.
+// person is a user.
 type person struct {
 	name   string
 	groups []string
 }
 
-// creates asks to create an exception, and stores nothing.
+// creates creates an exception in a dry run.
 func (p person) creates(ctx context.Context, target cluster.Target) (*cluster.Answer, error) {
 	return live.Do(ctx, cluster.Request{
 		Method: http.MethodPost, Path: target.Path("") + "?dryRun=All&fieldValidation=Strict",
@@ -75,7 +75,7 @@ func (p person) creates(ctx context.Context, target cluster.Target) (*cluster.An
 	})
 }
 
-// account is a ServiceAccount, as the API server knows it.
+// account returns a ServiceAccount as a user.
 func account(namespace, name string) person {
 	return person{strings.Join([]string{"system:serviceaccount", namespace, name}, ":"), []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}}
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// dialects are the files of policies/generate, where what they write is, for which
-// names, and whether it goes with the exception. Kyverno 1.19.1 writes the name of what a
-// GeneratingPolicy is asked about into a label.
+// dialects lists the files of policies/generate, the path of their generated policies, the maximum
+// length of names, and whether a generated policy is deleted with the exception. Kyverno 1.19.1
+// writes the name of a GeneratingPolicy's object into a label.
 var dialects = []struct {
 	file, namespace, written string
 	longest                  int
@@ -30,7 +30,7 @@ var dialects = []struct {
 	{"generate/clusterpolicy.yaml", "team-cluster", "/apis/kyverno.io/v2/clustercleanuppolicies", 253, false},
 }
 
-// cleanupPolicy is what the tests look at of a policy that was written.
+// cleanupPolicy has the fields of a generated policy that the tests check.
 type cleanupPolicy struct {
 	Metadata struct {
 		Name        string
@@ -44,7 +44,7 @@ type cleanupPolicy struct {
 	}
 }
 
-// written are the policies for exceptions of a namespace, by what they are about.
+// written returns the generated policies for exceptions of a namespace, by exception.
 func written(ctx context.Context, path, namespace string) (map[string]cleanupPolicy, error) {
 	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
 	if err != nil {
@@ -66,9 +66,9 @@ func written(ctx context.Context, path, namespace string) (map[string]cleanupPol
 	return found, nil
 }
 
-// TestGenerated: an exception gets a policy that deletes it in the minute in which it
-// has ended, and nothing else; a renewal gets another, and the policy goes with the
-// exception. What states no time gets none, whatever else it states.
+// TestGenerated: an exception gets a policy that deletes only this exception, in the minute after
+// its expiry. A renewal gets another policy, and the policy is deleted with the exception. An
+// exception without a valid time gets none.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	apply(t, file(t, "generate/clusterrole.yaml"))
@@ -87,7 +87,7 @@ func TestGenerated(t *testing.T) {
 	zone := time.FixedZone("", 5*3600+1800)
 	soon := map[string]time.Time{}
 	for _, d := range dialects {
-		stored := t // until what is looked at has ended, too
+		stored := t // until the last one has expired too
 		t.Run(d.file, func(t *testing.T) {
 			end := time.Now().Add(15 * time.Second).Truncate(time.Second)
 			soon[d.file] = end
@@ -105,7 +105,7 @@ func TestGenerated(t *testing.T) {
 						store(stored, target, fmt.Sprintf("garbage-%d", n), at)
 					}
 				}
-				// Kyverno has seen everything else once this one has its policy.
+				// When this one has its policy, Kyverno has seen all others.
 				const last = "2098-01-01T00:00:00Z"
 				store(stored, target, "last", last)
 				want[target.Group+"/"+d.namespace+"/last"] = last
@@ -143,8 +143,8 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// endings are ends by the names of exceptions: what is soon, what comes in a minute of
-// another day or year in UTC, and what has been.
+// endings returns expiries by the names of exceptions: soon ones, ones at the end of a day or year
+// in UTC, and past ones.
 func endings(soon time.Time) map[string]string {
 	return map[string]string{
 		"soon":                               soon.Format(time.RFC3339),
@@ -158,8 +158,7 @@ func endings(soon time.Time) map[string]string {
 	}
 }
 
-// holds returns an error unless there is the right policy for each exception, and none
-// besides.
+// holds returns an error unless each exception has the right policy, and there are no others.
 func holds(ctx context.Context, path, namespace string, want map[string]string) error {
 	found, err := written(ctx, path, namespace)
 	if err != nil {
@@ -185,7 +184,7 @@ func holds(ctx context.Context, path, namespace string, want map[string]string) 
 		if !strings.HasPrefix(p.Metadata.Name, "polex-") {
 			return fmt.Errorf("%s: an exception may reach %s", about, p.Metadata.Name)
 		}
-		// It states this very end, and it has come.
+		// It states this expiry, and the expiry is past.
 		if strings.Count(string(p.Spec.Conditions), "'"+text+"'") != 2 {
 			return fmt.Errorf("%s ends at %s, and is asked for %s", about, text, p.Spec.Conditions)
 		}
@@ -197,7 +196,7 @@ func holds(ctx context.Context, path, namespace string, want map[string]string) 
 	return nil
 }
 
-// isAbout returns an error unless a policy is about one exception and no other.
+// isAbout returns an error unless a policy matches this exception only.
 func (p cleanupPolicy) isAbout(group, namespace, name string) error {
 	version := "v1"
 	if group == exception.KyvernoGroup {
@@ -229,7 +228,7 @@ func (p cleanupPolicy) isAbout(group, namespace, name string) error {
 	return nil
 }
 
-// renews gives exceptions that would end soon a later end.
+// renews gives exceptions that expire soon a later expiry.
 func renews(t *testing.T, path, namespace string) {
 	later := time.Date(2027, 2, 28, 23, 59, 30, 0, time.UTC)
 	for _, target := range groups {
@@ -253,14 +252,14 @@ func renews(t *testing.T, path, namespace string) {
 	}
 }
 
-// applyOnceKnown applies a policy as soon as Kyverno knows of the role that it needs.
+// applyOnceKnown applies a policy when Kyverno knows the role that the policy needs.
 func applyOnceKnown(t *testing.T, manifests string) {
 	t.Helper()
 	until(t, "Kyverno to take the policy", func(ctx context.Context) error { return live.ApplyAll(ctx, []byte(manifests)) })
 }
 
-// counts returns an error until an exception of each group has its policy: one that is
-// created before Kyverno is asked about exceptions gets it when it changes.
+// counts returns an error until an exception of each group has its policy. An exception from before
+// Kyverno's webhook gets its policy at the next change.
 func counts(ctx context.Context, path, namespace string) error {
 	for _, target := range groups {
 		target.Namespace = namespace

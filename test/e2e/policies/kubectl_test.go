@@ -16,10 +16,10 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// waitLimit is how long something may take that has to happen; cron counts minutes.
+// waitLimit is the timeout for expected events; cron has a resolution of minutes.
 const waitLimit = 3 * time.Minute
 
-// file is what this repository delivers.
+// file returns a file of policies/.
 func file(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(fixture.FromRoot("policies/" + path))
@@ -29,7 +29,7 @@ func file(t *testing.T, path string) string {
 	return string(text)
 }
 
-// built are the manifests of a folder of policies.
+// built returns the manifests of a folder of policies.
 func built(t *testing.T, dir string) string {
 	t.Helper()
 	return kustomize(t, fixture.FromRoot("policies/"+dir))
@@ -47,7 +47,7 @@ func kustomize(t *testing.T, dir string) string {
 	return string(out)
 }
 
-// apply applies manifests as kubectl does, refusing fields that nobody knows.
+// apply applies manifests with kubectl, and rejects unknown fields.
 func apply(t *testing.T, manifests string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), fixture.FromRoot("bin/e2e/kubectl"), "apply", "--server-side", "--force-conflicts", "--validate=strict", "--kubeconfig", live.Kubeconfig(), "-f", "-")
@@ -57,7 +57,7 @@ func apply(t *testing.T, manifests string) {
 	}
 }
 
-// withdraw deletes what was applied.
+// withdraw deletes the applied objects.
 func withdraw(t *testing.T, manifests string) {
 	t.Helper()
 	cmd := exec.Command(fixture.FromRoot("bin/e2e/kubectl"), "delete", "--ignore-not-found", "--kubeconfig", live.Kubeconfig(), "-f", "-")
@@ -67,7 +67,7 @@ func withdraw(t *testing.T, manifests string) {
 	}
 }
 
-// until asks again and again, within waitLimit.
+// until repeats a check until it succeeds, within waitLimit.
 func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
@@ -77,7 +77,7 @@ func until(t *testing.T, what string, ask func(context.Context) error) {
 	}
 }
 
-// isThere returns an error unless something is there, or is not.
+// isThere returns an error unless an object exists, or does not exist.
 func isThere(ctx context.Context, path string, there bool) error {
 	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
 	switch {

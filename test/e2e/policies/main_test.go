@@ -16,8 +16,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// live is an API server with Kyverno and its controllers, which all tests of this
-// process share.
+// live is an API server with Kyverno and its controllers, shared by all tests of this process.
 var live *cluster.Cluster
 
 func TestMain(m *testing.M) {
@@ -30,7 +29,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// startControllers runs Kyverno's, each as its own ServiceAccount.
+// startControllers runs Kyverno's controllers, each with its own ServiceAccount.
 func startControllers(ctx context.Context, folder string) error {
 	if err := live.InstallRoles(ctx); err != nil {
 		return err
@@ -70,7 +69,7 @@ func aggregated(ctx context.Context) error {
 	return nil
 }
 
-// has returns an error unless an answer is a yes that holds a text.
+// has returns an error unless an answer is a success that contains a text.
 func has(answer *cluster.Answer, text string) error {
 	switch {
 	case !answer.OK():

@@ -18,7 +18,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// What people have by Kubernetes' own roles in one namespace, and in all for the
+// The roles of the users: Kubernetes' own roles in one namespace, and in all namespaces for the
 // auditor.
 const people = `
 apiVersion: rbac.authorization.k8s.io/v1
@@ -51,7 +51,7 @@ var (
 	developer = person{name: "developer"}
 	lead      = person{name: "lead"}
 	auditor   = person{name: "auditor"}
-	rescuer   = person{name: "lead", groups: []string{"break-glass"}} // who has the right, and is named by a group
+	rescuer   = person{name: "lead", groups: []string{"break-glass"}} // has the permission, and is named by a group
 	root      = person{name: "root", groups: []string{"system:masters"}}
 	argocd    = account("argocd", "argocd-application-controller")
 	flux      = account("flux-system", "kustomize-controller")
@@ -61,8 +61,8 @@ var (
 
 const notAmong = "is not among those who may write exceptions"
 
-// may returns an error unless somebody may create an exception, or may not, and then
-// with the words of who refuses.
+// may returns an error unless the user may create an exception, or is rejected with the text
+// refusal.
 func (p person) may(ctx context.Context, target cluster.Target, refusal string) error {
 	answer, err := p.creates(ctx, target)
 	switch {
@@ -74,8 +74,8 @@ func (p person) may(ctx context.Context, target cluster.Target, refusal string) 
 	return nil
 }
 
-// TestRights: whom an overlay names writes exceptions, and nobody else, though Kyverno's
-// own roles permit it to some; who may look at things looks at exceptions, too.
+// TestRights: only the users that an overlay names can write exceptions, although Kyverno's own
+// roles permit it to others. A user who may view other objects may view exceptions too.
 func TestRights(t *testing.T) {
 	apply(t, people)
 	t.Cleanup(func() { withdraw(t, people) })
@@ -121,7 +121,7 @@ func TestRights(t *testing.T) {
 	t.Run("another deployer", namesAnother)
 }
 
-// allowed waits until nothing refuses any more.
+// allowed waits until no policy rejects any more.
 func allowed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
@@ -130,7 +130,7 @@ func allowed(t *testing.T) {
 	}
 }
 
-// reads: whoever may view a namespace sees its exceptions, and an auditor all of them.
+// reads: a viewer of a namespace sees its exceptions, and an auditor all of them.
 func reads(t *testing.T) {
 	for _, target := range served {
 		everywhere := "/apis/" + target.Group + "/" + target.Version + "/policyexceptions"
@@ -153,8 +153,8 @@ func reads(t *testing.T) {
 	}
 }
 
-// changes: what is there is changed by the deployer alone, and while it is being
-// deleted by Kubernetes, which takes nothing but finalizers off.
+// changes: only the deployer can change stored exceptions. During a deletion only Kubernetes can,
+// and only remove finalizers.
 func changes(t *testing.T) {
 	for _, target := range groups {
 		body := strings.Replace(exceptionOf(target, "kept", "2030-01-01T00:00:00Z"), "metadata: {", "metadata: {finalizers: [polex.dev/test], ", 1)
@@ -202,7 +202,7 @@ var otherSpec = map[string]string{
 	exception.PoliciesGroup: `{"spec":{"policyRefs":[{"name":"other","kind":"ValidatingPolicy"}]}}`,
 }
 
-// takesNoRight: who has admin in a namespace gives the deployer's role to nobody.
+// takesNoRight: an admin of a namespace cannot give anybody the deployer's role.
 func takesNoRight(t *testing.T) {
 	const path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings?dryRun=All"
 	body := func(role string) []byte {
@@ -220,8 +220,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %s}, sub
 	}
 }
 
-// namesAnother: another overlay names another deployer instead, and as it is delivered
-// nobody is named.
+// namesAnother: another overlay names another deployer instead, and the delivered one names none.
 func namesAnother(t *testing.T) {
 	apply(t, built(t, "rbac/overlays/flux"))
 	until(t, "Flux to be named", func(ctx context.Context) error { return flux.may(ctx, served[0], "") })
@@ -243,7 +242,7 @@ func namesAnother(t *testing.T) {
 	}
 }
 
-// ownOverlay builds the kustomization that the README shows.
+// ownOverlay builds the kustomization in the README.
 func ownOverlay(t *testing.T) string {
 	t.Helper()
 	block := regexp.MustCompile("(?s)```yaml\n(# kustomization.yaml\n.*?)```").FindStringSubmatch(file(t, "rbac/README.md"))

@@ -21,7 +21,7 @@ import (
 
 const version = "v0.0.0-test"
 
-// run runs a program, and returns what it printed.
+// run runs a program, and returns its output.
 func run(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -34,8 +34,7 @@ func run(t *testing.T, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// dist releases what is committed here, from a clone in a folder of its own, and
-// returns that folder.
+// dist builds a release of the current commit in a new clone, and returns the clone's folder.
 func dist(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "clone")
@@ -44,8 +43,8 @@ func dist(t *testing.T) string {
 	return dir
 }
 
-// TestRelease: two clones in different folders make the same bytes; the archives
-// hold every command, which say what they are; and the image holds the guard alone.
+// TestRelease: two clones in different folders give the same bytes. The archives have every command
+// with its version, and the image has only the guard.
 func TestRelease(t *testing.T) {
 	first, second := dist(t), dist(t)
 	read := func(dir, name string) string {
@@ -73,7 +72,7 @@ func TestRelease(t *testing.T) {
 
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// holds holds an archive against the commands that there are.
+// holds compares an archive with the existing commands.
 func holds(t *testing.T, archive, arch string) {
 	t.Helper()
 	want, err := filepath.Glob(filepath.Join("..", "..", "..", "cmd", "polex*"))
@@ -119,8 +118,8 @@ func holds(t *testing.T, archive, arch string) {
 	}
 }
 
-// static: a program for a platform that needs nothing beside itself, and does not say
-// where it was built.
+// static: a program for a platform has no dependencies, and does not contain the folder of its
+// build.
 func static(t *testing.T, path, arch string) {
 	t.Helper()
 	f, err := elf.Open(path)

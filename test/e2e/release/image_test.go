@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// image builds the image for both platforms with what a release has built, and looks
-// at all that is in it. Nothing is fetched: it is made from scratch, and runs nothing.
+// image builds the image for both platforms from the release files, and checks its whole content.
+// The build starts from scratch, downloads nothing and runs nothing.
 func image(t *testing.T, dir string) {
 	if _, err := exec.LookPath("buildah"); err != nil {
 		t.Skip("buildah is not installed")
@@ -50,7 +50,7 @@ func image(t *testing.T, dir string) {
 	}
 }
 
-// contents are an image's configuration and all of its files.
+// contents has an image's configuration and all of its files.
 type contents struct {
 	Architecture, OS string
 	Config           struct {

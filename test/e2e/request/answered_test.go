@@ -17,8 +17,8 @@ import (
 
 var said = request.Statements{Reason: "this is a test", Ticket: "SEC-1", Owner: "team-a", ExpiresIn: "7d"}
 
-// drafts are those that the report of Kyverno's CLI leads to. Only the resources of
-// the sample are asked for, and not their siblings.
+// drafts returns the drafts from the report of Kyverno's CLI, for the resources of the sample and
+// not for their siblings.
 func drafts(t *testing.T, s sample, printed string) []request.Draft {
 	t.Helper()
 	var violations []request.Violation
@@ -42,16 +42,16 @@ func drafts(t *testing.T, s sample, printed string) []request.Draft {
 	}
 	for _, p := range problems {
 		if p.Reason == request.ReasonSubresource {
-			continue // nobody could know
+			continue // the missing data is unknown
 		}
 		t.Errorf("no draft for %s %s, %s: %s [%s]", p.Violation.Policy, p.Violation.Rule, p.Violation.Resource, p.Message, p.Reason)
 	}
 	return found
 }
 
-// TestKyvernosPolicies: for each policy of Kyverno's tests that something violates,
-// the drafts answer just these violations. What is not asked for, the siblings of the
-// resources and other rules among it, fails as before.
+// TestKyvernosPolicies: for each policy of Kyverno's tests with a violation, the drafts exempt
+// exactly these violations. All others still fail, such as siblings of the resources and other
+// rules.
 func TestKyvernosPolicies(t *testing.T) {
 	policies, exempt, kinds := map[string]bool{}, 0, map[string]int{}
 	for _, s := range samples(t) {
@@ -97,12 +97,12 @@ func TestKyvernosPolicies(t *testing.T) {
 	}
 }
 
-// strict holds a draft against the strictest settings.
+// strict checks a draft with the strictest settings.
 func strict(t *testing.T, s sample, d request.Draft) {
 	t.Helper()
 	for _, f := range findings(t, s, d.Document) {
-		// A policy about resources of any kind guards exceptions, too, and nobody is
-		// excepted from it, however narrowly.
+		// A policy about resources of any kind also protects exceptions, so no exception from it is
+		// allowed.
 		if f.Severity == shape.Error && f.Reason != shape.ReasonReachesGuard {
 			t.Errorf("%s: %s\n%s", f.Reason, f.Message, d.Source)
 		}
@@ -120,8 +120,8 @@ func findings(t *testing.T, s sample, doc *exception.Document) []shape.Finding {
 	return checker.Check(doc, time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC))
 }
 
-// TestOtherControls: an exception from a control of Pod security leaves the other
-// controls, and the same control for other images, as they were.
+// TestOtherControls: an exception from a control of Pod security does not change the other
+// controls, nor the same control for other images.
 func TestOtherControls(t *testing.T) {
 	const policies = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: standards}\nspec:\n  validationFailureAction: Enforce\n  rules:\n  - name: baseline\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    validate: {podSecurity: {level: baseline, version: latest}}\n"
 	with := func(spec string) string {

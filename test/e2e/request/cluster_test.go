@@ -52,7 +52,7 @@ func settings(name string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: team-b}\n", name)
 }
 
-// story is a real cluster, and the command under test.
+// story has a real cluster and the tested command.
 type story struct {
 	*cluster.Cluster
 	t       *testing.T
@@ -60,8 +60,8 @@ type story struct {
 	dir     string
 }
 
-// TestInACluster: what Kyverno denies is admitted once the exception that
-// polex-request drafts from the denial is there, and nothing else is.
+// TestInACluster: polex-request drafts an exception from Kyverno's denial. With it, Kyverno admits
+// the denied object, and no other.
 func TestInACluster(t *testing.T) {
 	root := func(path string) string {
 		whole, err := filepath.Abs(filepath.Join("..", "..", "..", path))
@@ -98,7 +98,7 @@ func TestInACluster(t *testing.T) {
 			}
 		}
 
-		// The report that Kyverno's reports controller would write leads to the same.
+		// The report of Kyverno's reports controller gives the same draft.
 		s.create("/apis/wgpolicyk8s.io/v1alpha2/namespaces/team-a/policyreports", `apiVersion: wgpolicyk8s.io/v1alpha2
 kind: PolicyReport
 metadata: {name: 1f7e2f0a-0000-4000-8000-000000000000, namespace: team-a, labels: {app.kubernetes.io/managed-by: kyverno}}
@@ -107,7 +107,7 @@ results:
 - {policy: probes, rule: check, result: fail, scored: true, source: kyverno, message: probes are required, timestamp: {nanos: 0, seconds: 1790000000}}
 - {policy: probes, rule: tag, result: pass, scored: true, source: kyverno, timestamp: {nanos: 0, seconds: 1790000000}}
 `)
-		if fromCluster := s.run("--cluster", "--kubeconfig", s.Kubeconfig(), "--in", "team-a"); fromCluster != draft {
+		if fromCluster := s.run("--from", "cluster", "--kubeconfig", s.Kubeconfig(), "--namespace", "team-a"); fromCluster != draft {
 			t.Errorf("from the cluster:\n%s\nfrom the denial:\n%s", fromCluster, draft)
 		}
 	})
@@ -126,7 +126,7 @@ results:
 	})
 }
 
-// create creates an object for good.
+// create creates an object permanently.
 func (s *story) create(path, text string) {
 	s.t.Helper()
 	answer, err := s.Do(s.t.Context(), cluster.Request{Method: http.MethodPost, Path: path + "?fieldValidation=Strict", Body: []byte(text)})
@@ -135,14 +135,14 @@ func (s *story) create(path, text string) {
 	}
 }
 
-// try asks whether an object would be admitted.
+// try creates an object in a dry run.
 func (s *story) try(ctx context.Context, path, text string) (*cluster.Answer, error) {
 	return s.Do(ctx, cluster.Request{Method: http.MethodPost, Path: path + "?dryRun=All", Body: []byte(text)})
 }
 
-const soon = 3 * time.Minute // for Kyverno to heed what is new, on a busy machine
+const soon = 3 * time.Minute // for Kyverno to notice new objects, on a busy machine
 
-// denied waits until an object is denied, and returns what is said.
+// denied waits until an object is denied, and returns the message.
 func (s *story) denied(path, text string) (said string) {
 	s.t.Helper()
 	s.until("denied", func(ctx context.Context) error {
@@ -178,7 +178,7 @@ func (s *story) until(what string, ask func(context.Context) error) {
 	}
 }
 
-// draft runs the command on a denial, with the policy and the manifest.
+// draft runs the command with a denial, the policy and the manifest.
 func (s *story) draft(policy, manifest string, arguments ...string) string {
 	s.t.Helper()
 	denial := arguments[len(arguments)-1]
@@ -190,10 +190,10 @@ func (s *story) draft(policy, manifest string, arguments ...string) string {
 	return s.run(append([]string{"--policies", "policy.yaml", "--resources", "manifest.yaml"}, arguments[:len(arguments)-1]...)...)
 }
 
-// run runs the command, which has to draft one exception that is strict.
+// run runs the command, which must draft one exception for the strict preset.
 func (s *story) run(arguments ...string) string {
 	s.t.Helper()
-	command := exec.CommandContext(s.t.Context(), s.command, append([]string{"--preset", "strict", "--reason", "a test", "--ticket", "SEC-1", "--owner", "team-a", "--for", "1d"}, arguments...)...)
+	command := exec.CommandContext(s.t.Context(), s.command, append([]string{"--preset", "strict", "--reason", "a test", "--ticket", "SEC-1", "--owner", "team-a", "--expires-in", "1d"}, arguments...)...)
 	command.Dir = s.dir
 	var stderr strings.Builder
 	command.Stderr = &stderr

@@ -15,24 +15,24 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// question is what Kyverno's CLI is asked.
+// question is the input of Kyverno's CLI.
 type question struct {
 	policies, resources, exceptions, values string
 }
 
-// answer is what it says of one rule and one resource: "fail", "skip" where an
-// exception exempts it, "pass" and so on.
+// answer is its result for one rule and one resource: "fail", "skip" if an exception exempts it,
+// "pass" and so on.
 type answer struct {
 	Policy, Rule, Result string
 	Resources            []struct{ APIVersion, Kind, Namespace, Name string }
 }
 
-// ask returns the report as it is printed, and what it says by policy, rule and
-// resource. A rule that looks at several things counts as failed if one fails.
+// ask returns the printed report, and its results by policy, rule and resource. A rule with several
+// results counts as failed if one fails.
 func (q question) ask(t *testing.T) (printed string, results map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
-	arguments := []string{"apply", "--policy-report", "--output-format", "json", "policies.yaml", "--resource", "resources.yaml"}
+	arguments := []string{"apply", "--policy-report", "--output", "json", "policies.yaml", "--resource", "resources.yaml"}
 	for name, text := range map[string]string{"policies.yaml": q.policies, "resources.yaml": q.resources, "exceptions.yaml": q.exceptions, "values.yaml": q.values} {
 		if text == "" {
 			continue
@@ -64,11 +64,11 @@ func (q question) ask(t *testing.T) (printed string, results map[string]string) 
 	for part := range strings.SplitSeq(rest, "\n---\n") {
 		var report struct{ Results []answer }
 		if json.Unmarshal([]byte(part), &report) != nil {
-			continue // it could make nothing of what it was given
+			continue // the CLI could not read its input
 		}
 		for _, a := range report.Results {
 			if a.Result == "skip" && a.Rule == "exception" {
-				a.Rule = "" // of a policy that has no rules
+				a.Rule = "" // of a policy without rules
 			}
 			for _, r := range a.Resources {
 				key := fmt.Sprintf("%s %s %s %s/%s", a.Policy, a.Rule, r.Kind, r.Namespace, r.Name)
@@ -81,7 +81,7 @@ func (q question) ask(t *testing.T) (printed string, results map[string]string) 
 	return printed, results
 }
 
-// documents reads as many documents as a text has. What cannot be read is none.
+// documents returns the readable documents of a text.
 func documents(text string) []*exception.Document {
 	r := exception.NewReader(strings.NewReader(text), "")
 	var docs []*exception.Document

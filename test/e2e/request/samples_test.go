@@ -16,14 +16,14 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// sample is policies of Kyverno's own tests with the resources that they are about.
+// sample has policies of Kyverno's own tests with their resources.
 type sample struct {
 	name string
 	question
 }
 
-// samples are those of Kyverno's tests of its CLI, and those of its conformance tests
-// of Pod security. They are read where they are, and not kept here.
+// samples returns the samples in Kyverno's CLI tests, and in its conformance tests for Pod
+// security. They are read from Kyverno's source.
 func samples(t *testing.T) []sample {
 	t.Helper()
 	source := modcache.Dir(t, modcache.Kyverno)
@@ -62,8 +62,8 @@ func samples(t *testing.T) []sample {
 	return all
 }
 
-// declared reads a test of Kyverno's CLI, if something is to fail in it: files of
-// policies, resources and values.
+// declared reads a test of Kyverno's CLI that expects a failure: its policies, resources and
+// values.
 func declared(path string) (sample, bool) {
 	var test struct {
 		Policies, Resources, Exceptions []string
@@ -89,7 +89,7 @@ func declared(path string) (sample, bool) {
 	return s, s.policies != "" && s.resources != ""
 }
 
-// joined puts files together, or returns "" where one cannot be had.
+// joined returns the concatenated files, or "" if one is missing.
 func joined(dir string, files ...string) string {
 	var parts []string
 	for _, file := range files {
@@ -105,17 +105,17 @@ func joined(dir string, files ...string) string {
 	return strings.Join(parts, "---\n") + "---\n"
 }
 
-// inNoNamespace are kinds of the samples that are in no namespace.
+// inNoNamespace are kinds in the samples without a namespace.
 var inNoNamespace = []string{"Namespace", "ClusterRole", "ClusterRoleBinding", "Node", "FlowSchema", "CustomResourceDefinition"}
 
-// The names that siblings get.
+// The names of siblings.
 const (
 	sibling   = "-sibling"
 	elsewhere = "elsewhere"
 )
 
-// withSiblings adds to each resource one of another name beside it, and one of the
-// same name in another namespace. Both are as bad as it is.
+// withSiblings adds two siblings of each resource: one with another name in the same namespace, and
+// one with the same name in another namespace. Both have the same violations.
 func withSiblings(t *testing.T, resources string) string {
 	t.Helper()
 	docs := documents(resources)

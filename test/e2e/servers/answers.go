@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Answers waits until an address of HTTP answers with status 200 and what read makes
-// something of; nil is for what only has to answer.
+// Answers waits until an HTTP address answers with status 200 and read accepts the answer; nil
+// accepts any.
 func (g *Group) Answers(within context.Context, address string, read func([]byte) error) error {
 	client := http.Client{Timeout: 10 * time.Second}
 	return g.Until(within, address, func(ctx context.Context) error {

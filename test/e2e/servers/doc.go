@@ -1,7 +1,5 @@
-// Package servers runs the real programs that the end-to-end tests speak to, as
-// processes on loopback.
+// Package servers runs the real programs of the end-to-end tests as processes on loopback.
 //
-// A [Group] is what belongs together: it ends as a whole, the last one started
-// first, and with the process that started it. Every program writes to a file of
-// its own, whose end is shown when something goes wrong.
+// A [Group] stops as a whole, the last program first, and with the process that started it. Every
+// program writes a log file of its own; failures show its last lines.
 package servers

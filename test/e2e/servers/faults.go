@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Kill ends a program without telling it, as a crash does.
+// Kill kills a program without a warning, like a crash.
 func (g *Group) Kill(name string) error {
 	p, err := g.named(name)
 	if err != nil {
@@ -22,8 +22,8 @@ func (g *Group) Kill(name string) error {
 	return nil
 }
 
-// Restart kills a program, and starts it anew with what it was told before. It does
-// not wait until it is ready.
+// Restart kills a program, and starts it again with the same command. It does not wait until the
+// program is ready.
 func (g *Group) Restart(ctx context.Context, name string) error {
 	p, err := g.named(name)
 	if err != nil {
@@ -35,10 +35,10 @@ func (g *Group) Restart(ctx context.Context, name string) error {
 	return g.Run(ctx, p.told)
 }
 
-// Pause stops a program where it is: it hangs, and its connections stay open.
+// Pause stops a program, so that it hangs with open connections.
 func (g *Group) Pause(name string) error { return g.signal(name, syscall.SIGSTOP) }
 
-// Continue lets a program go on that was paused.
+// Continue continues a paused program.
 func (g *Group) Continue(name string) error { return g.signal(name, syscall.SIGCONT) }
 
 func (g *Group) signal(name string, s syscall.Signal) error {

@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// Group is a number of programs that run together.
+// Group is a set of programs that run together.
 type Group struct {
 	Binaries string // folder of the programs
-	Dir      string // for logs, and where the programs run
+	Dir      string // for logs, and the programs' working directory
 
 	running []*process
 }
 
-// Command is what to run: a program's name in the folder or its path, its
-// arguments, and variables on top of this process's own.
+// Command is a program with its arguments and further variables. Program is a name in the folder or
+// a path.
 type Command struct {
 	Program string
 	Args    []string
 	Env     []string
-	Dir     string         // where it runs; "" for the group's
-	As      *Account       // nil for who runs the test
-	End     syscall.Signal // what ends it; 0 kills, for what it would save is thrown away with it
+	Dir     string         // working directory; "" for the group's
+	As      *Account       // nil for the current user
+	End     syscall.Signal // signal to stop it; 0 kills it, since its data is thrown away
 	Input   string
 }
 
 // Account is a user of the machine.
 type Account struct{ UID, GID uint32 }
 
-// Run starts a program. It ends with the context, or with Stop.
+// Run starts a program. It stops with the context, or with Stop.
 func (g *Group) Run(ctx context.Context, c Command) error {
 	p, err := g.start(ctx, c)
 	if err != nil {
@@ -42,7 +42,7 @@ func (g *Group) Run(ctx context.Context, c Command) error {
 	return nil
 }
 
-// Stop ends every program, the last one first.
+// Stop stops every program, the last one first.
 func (g *Group) Stop() {
 	for _, p := range slices.Backward(g.running) {
 		p.stop()
@@ -56,8 +56,8 @@ func (g *Group) Close() error {
 	return nil
 }
 
-// Steps takes steps until one fails. Each gets a context that lasts as long as the
-// programs, and one that bounds the start.
+// Steps runs steps until one fails. Each gets a context for its programs, and one with the timeout
+// of the start.
 func (g *Group) Steps(ctx context.Context, bound time.Duration, steps ...func(ctx, within context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
@@ -69,7 +69,7 @@ func (g *Group) Steps(ctx context.Context, bound time.Duration, steps ...func(ct
 	return nil
 }
 
-// Names are the programs that run, in the order in which they were started.
+// Names returns the running programs, in order of start.
 func (g *Group) Names() []string {
 	var names []string
 	for _, p := range g.running {
@@ -78,7 +78,7 @@ func (g *Group) Names() []string {
 	return names
 }
 
-// PID is the number of a program's process, or 0 for one that does not run.
+// PID returns the process ID of a program, or 0 if it does not run.
 func (g *Group) PID(name string) int {
 	for _, p := range g.running {
 		if p.name == name {
@@ -88,7 +88,7 @@ func (g *Group) PID(name string) int {
 	return 0
 }
 
-// Logs are the last lines of every program.
+// Logs returns the last lines of every program.
 func (g *Group) Logs() string {
 	var all strings.Builder
 	for _, p := range g.running {
@@ -97,8 +97,8 @@ func (g *Group) Logs() string {
 	return all.String()
 }
 
-// Until asks again and again whether something is there yet. It gives up when
-// the context ends or one of the programs does, with the last answer.
+// Until repeats a check until it succeeds. It fails when the context ends or one of the programs
+// stops, with the last error.
 func (g *Group) Until(ctx context.Context, what string, ask func(context.Context) error) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -108,7 +108,7 @@ func (g *Group) Until(ctx context.Context, what string, ask func(context.Context
 		if answer == nil {
 			return nil
 		}
-		if err == nil || ctx.Err() == nil { // that the time is up says less than what was heard before
+		if err == nil || ctx.Err() == nil { // the earlier error says more than a timeout
 			err = answer
 		}
 		for _, p := range g.running {

@@ -6,16 +6,15 @@ import (
 	"net"
 )
 
-// Ports are picked from these: systems give connections that go out others, from
-// 32768 on, and one of them would take a port before a program that takes long to
-// start listens on it.
+// The range of ports for programs. Systems use other ports, from 32768 on, for outgoing
+// connections. Such a connection could take the port of a program that starts slowly.
 const firstPort, lastPort = 10240, 32767
 
-// Loopback is a port of this machine as host:port.
+// Loopback returns a port of this machine as host:port.
 func Loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
-// FreePorts picks ports that are free now. Another process can take one before
-// it is used: then the program says so and ends.
+// FreePorts returns ports that are free now. If another process takes one before its use, the
+// program fails with a message.
 func FreePorts(n int) ([]int, error) {
 	var found []int
 	for tries := 0; len(found) < n; tries++ {
@@ -27,7 +26,7 @@ func FreePorts(n int) ([]int, error) {
 			}
 			return nil, err
 		}
-		defer l.Close() // when all are found, so that none is found twice
+		defer l.Close() // after the loop, so that no port is found twice
 		found = append(found, port)
 	}
 	return found, nil

@@ -11,19 +11,18 @@ import (
 	"strings"
 )
 
-// process is a program that runs until it is stopped, its output in a file.
+// process is a program that runs until it is stopped, with its output in a file.
 type process struct {
 	name   string
 	log    string
-	told   Command // what was to be run
+	told   Command // to run it again
 	cmd    *exec.Cmd
 	cancel context.CancelFunc
 	ended  chan struct{}
-	err    error // once ended is closed
+	err    error // set when ended is closed
 }
 
-// start runs a program with its output in NAME.log. It ends with the context, or
-// with stop.
+// start runs a program with its output in NAME.log. It stops with the context, or with stop.
 func (g *Group) start(ctx context.Context, c Command) (*process, error) {
 	name := filepath.Base(c.Program)
 	log, err := os.Create(filepath.Join(g.Dir, name+".log"))
@@ -41,7 +40,7 @@ func (g *Group) start(ctx context.Context, c Command) (*process, error) {
 	p := &process{name: name, log: log.Name(), told: c, cmd: cmd, cancel: cancel, ended: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// What dies with its parent dies with the thread that started it.
+		// A process with a parent-death signal ends with the thread that started it.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer close(p.ended)
@@ -58,13 +57,13 @@ func (g *Group) start(ctx context.Context, c Command) (*process, error) {
 	return p, nil
 }
 
-// stop ends the process and waits for that.
+// stop stops the process and waits for its end.
 func (p *process) stop() {
 	p.cancel()
 	<-p.ended
 }
 
-// dead returns an error once the process has ended by itself.
+// dead returns an error if the process has ended by itself.
 func (p *process) dead() error {
 	select {
 	case <-p.ended:
@@ -74,7 +73,7 @@ func (p *process) dead() error {
 	}
 }
 
-// tail is the end of what the process has said.
+// tail returns the last lines of the process' output.
 func (p *process) tail() string {
 	const most = 40
 	text, err := os.ReadFile(p.log)

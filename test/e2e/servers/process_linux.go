@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// dieWithParent ends a process when this one ends without doing so itself, as
-// when a test runs out of time. It also makes it somebody else's, if asked to.
+// dieWithParent makes a process end when this one ends unexpectedly, such as after a test's
+// timeout. It also sets the account.
 func dieWithParent(cmd *exec.Cmd, c Command) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: c.End}
 	if c.As != nil {

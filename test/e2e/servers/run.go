@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// waitLimit is how long a program may take to end once it is told to.
+// waitLimit is the timeout for the end of a program after its signal.
 const waitLimit = 10 * time.Second
 
-// command prepares a program, which ends with the context.
+// command prepares a program, which stops with the context.
 func (g *Group) command(ctx context.Context, c Command) (*exec.Cmd, error) {
 	if !filepath.IsAbs(c.Program) {
 		c.Program = filepath.Join(g.Binaries, c.Program)
@@ -36,8 +36,8 @@ func (g *Group) command(ctx context.Context, c Command) (*exec.Cmd, error) {
 	return cmd, dieWithParent(cmd, c)
 }
 
-// Output runs a program to its end, and returns what it printed to its standard
-// output. What else it said is in the error.
+// Output runs a program to its end, and returns its standard output. Its error output is in the
+// error.
 func (g *Group) Output(ctx context.Context, c Command) ([]byte, error) {
 	cmd, err := g.command(ctx, c)
 	if err != nil {

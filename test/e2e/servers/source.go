@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Source returns the folder of a module's source, of the version that the module
-// in tools pins.
+// Source returns the folder of a module's source, in the version of the module in tools.
 func Source(ctx context.Context, tools, module string) (string, error) {
 	download := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
 	download.Dir = tools

@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// startCTLog runs a certificate log that takes Fulcio's certificates.
+// startCTLog runs a CT log for Fulcio's certificates.
 func (s *Sigstore) startCTLog(ctx, within context.Context) error {
 	tree, err := s.createTree(within)
 	if err != nil {

@@ -27,12 +27,12 @@ func (s *Sigstore) startFulcio(ctx, within context.Context) error {
 		return err
 	}
 	s.FulcioURL = "http://" + servers.Loopback(free[0])
-	// Of all that listens here, its metrics alone cannot be kept to loopback.
+	// Only its metrics cannot be restricted to loopback.
 	if err := s.Run(ctx, servers.Command{Program: "fulcio", Args: []string{
 		"serve", "--host=127.0.0.1", "--port=" + strconv.Itoa(free[0]), "--grpc-host=127.0.0.1", "--grpc-port=" + strconv.Itoa(free[1]),
 		"--metrics-port=" + strconv.Itoa(free[2]), "--legacy-unix-domain-socket=@polex-" + rand.Text(),
 		"--ca=fileca", "--fileca-cert=" + s.FulcioChainPath, "--fileca-key=" + s.at(fulcioKeyFile), "--fileca-watch=false",
-		"--fileca-key-passwd=none", // has to be set; the key is not encrypted
+		"--fileca-key-passwd=none", // must be set; the key is not encrypted
 		"--ct-log-url=" + s.CTLogURL, "--ct-log-public-key-path=" + s.CTLogKeyPath, "--config-path=" + s.at("fulcio.yaml"),
 	}}); err != nil {
 		return err
@@ -40,8 +40,8 @@ func (s *Sigstore) startFulcio(ctx, within context.Context) error {
 	return s.Answers(within, s.FulcioURL+"/api/v1/rootCert", nil)
 }
 
-// fulcioConfig is the public instance's own, with the issuers on loopback in the
-// place of its issuers: how a token becomes a certificate stays as it is.
+// fulcioConfig returns the public instance's configuration with issuers on loopback. The rules that
+// convert a token into a certificate stay.
 func (s *Sigstore) fulcioConfig(within context.Context) ([]byte, error) {
 	source, err := servers.Source(within, s.options.Tools, "github.com/sigstore/fulcio")
 	if err != nil {

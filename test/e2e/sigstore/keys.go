@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Files of the folder that only the servers read.
+// Files that only the servers read.
 const (
 	fulcioKeyFile      = "fulcio.key"
 	rekorKeyFile       = "rekor.key"
@@ -23,7 +23,7 @@ const (
 	timestampChainFile = "timestamps.pem"
 )
 
-// validity is how long the chain is valid: the tests last minutes.
+// validity is the validity of the chain: the tests take minutes.
 const validity = 24 * time.Hour
 
 // authority is Fulcio's chain.
@@ -42,15 +42,15 @@ func newLogKey() (*logKey, error) {
 
 func (k *logKey) der() ([]byte, error) { return x509.MarshalPKCS8PrivateKey(k.private) }
 
-// id is what entries and timestamps call the log: the digest of its key.
+// id returns the log's id in entries and timestamps: the digest of its key.
 func (k *logKey) id() ([]byte, error) {
 	der, err := x509.MarshalPKIXPublicKey(k.private.Public())
 	digest := sha256.Sum256(der)
 	return digest[:], err
 }
 
-// makeKeys makes every key but that of the timestamp authority, and writes those
-// that servers and tools read.
+// makeKeys makes all keys except that of the timestamp authority, and writes the files for servers
+// and tools.
 func (s *Sigstore) makeKeys(context.Context, context.Context) error {
 	var err error
 	if s.fulcio, err = newAuthority(time.Now()); err != nil {
@@ -90,8 +90,7 @@ func (s *Sigstore) makeKeys(context.Context, context.Context) error {
 	return os.WriteFile(s.FulcioChainPath, chain.Bytes(), 0o600)
 }
 
-// newAuthority makes a root and the intermediate that issues, as the public
-// instance has them.
+// newAuthority makes a root and an issuing intermediate, like those of the public instance.
 func newAuthority(now time.Time) (*authority, error) {
 	rootKey, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	if err != nil {

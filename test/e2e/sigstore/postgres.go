@@ -14,11 +14,11 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// database is PostgreSQL, in a folder outside of the others: it does not run as
-// root, and who it runs as instead cannot look into root's folders.
+// database is PostgreSQL, in a separate folder: it does not run as root, and its account cannot
+// read root's folders.
 type database struct {
 	dir  string
-	as   *servers.Account // nil for who runs the test
+	as   *servers.Account // nil for the current user
 	port int
 }
 
@@ -64,7 +64,7 @@ func (s *Sigstore) startDatabase(ctx, within context.Context) error {
 	if err := s.Finish(within, initdb); err != nil {
 		return err
 	}
-	// Killed, it would leave memory behind that it shares between its processes.
+	// Without this signal, its shared memory would remain.
 	if err := s.Run(ctx, servers.Command{Program: programs["postgres"], As: s.database.as, Dir: dir, End: syscall.SIGINT, Args: []string{
 		"-D", filepath.Join(dir, "data"), "-p", strconv.Itoa(s.database.port), "-k", dir, "-h", "127.0.0.1", "-F",
 	}}); err != nil {
@@ -83,8 +83,8 @@ func (s *Sigstore) startDatabase(ctx, within context.Context) error {
 		"-f", filepath.Join(trillian, "storage", "postgresql", "schema", "storage.sql")}})
 }
 
-// postgresProgram finds one of PostgreSQL's programs: Debian keeps those of each
-// version apart, and few of them on the path.
+// postgresProgram finds one of PostgreSQL's programs. Debian installs those of each version in a
+// folder of their own, and few of them on the path.
 func postgresProgram(name string) (string, error) {
 	if found, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); err == nil && len(found) > 0 {
 		return slices.Max(found), nil
@@ -96,7 +96,7 @@ func postgresProgram(name string) (string, error) {
 	return found, nil
 }
 
-// nobody is an account without rights: PostgreSQL's own where there is one.
+// nobody returns an account without permissions: PostgreSQL's own if it exists.
 func nobody() (*servers.Account, error) {
 	found, err := user.Lookup("postgres")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// startRekor runs the transparency log of version 1 and its search index.
+// startRekor runs Rekor v1 and its search index.
 func (s *Sigstore) startRekor(ctx, within context.Context) error {
 	free, err := servers.FreePorts(2)
 	if err != nil {
@@ -22,8 +22,8 @@ func (s *Sigstore) startRekor(ctx, within context.Context) error {
 	if err != nil {
 		return err
 	}
-	// It serves metrics on a fixed port of every interface, and does without them
-	// where that port is taken.
+	// Rekor serves metrics on a fixed port of every interface, and runs without them if the port is
+	// taken.
 	var listen net.ListenConfig
 	if taken, err := listen.Listen(ctx, "tcp", "127.0.0.1:2112"); err == nil {
 		s.taken = taken
@@ -39,7 +39,7 @@ func (s *Sigstore) startRekor(ctx, within context.Context) error {
 	return s.Answers(within, s.RekorURL+"/api/v1/log", nil)
 }
 
-// startRekorV2 runs the transparency log of version 2, on files.
+// startRekorV2 runs Rekor v2, on files.
 func (s *Sigstore) startRekorV2(ctx, within context.Context) error {
 	free, err := servers.FreePorts(3)
 	if err != nil {
@@ -52,9 +52,9 @@ func (s *Sigstore) startRekorV2(ctx, within context.Context) error {
 	if err := s.Run(ctx, servers.Command{Program: "rekor-tiles", Args: []string{
 		"serve", "--http-address=127.0.0.1", "--http-port=" + strconv.Itoa(free[0]), "--grpc-address=127.0.0.1", "--grpc-port=" + strconv.Itoa(free[1]),
 		"--http-metrics-port=" + strconv.Itoa(free[2]), "--storage-dir=" + s.at("tiles"), "--signer-filepath=" + s.at(rekorV2KeyFile),
-		// The origin of its checkpoints is what a client makes of the address in the trusted root.
+		// Clients derive the origin of its checkpoints from the address in the trusted root.
 		"--hostname=127.0.0.1",
-		// It answers once the checkpoint holds the entry.
+		// It answers when the checkpoint has the entry.
 		"--checkpoint-interval=200ms", "--batch-max-age=50ms",
 	}}); err != nil {
 		return err

@@ -11,19 +11,19 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// starting is how long all servers may take until they are ready.
+// starting is the timeout for the start of all servers.
 const starting = 3 * time.Minute
 
-// Options say where the programs are, and whom Fulcio believes.
+// Options has the folders and the OIDC issuers for Fulcio.
 type Options struct {
-	Binaries  string   // folder that holds the programs
-	Tools     string   // folder of the module that pins them
-	Dir       string   // for data and logs; an empty one
-	Workflows []string // issuers of GitHub's tokens; they answer already
-	People    string   // an issuer of tokens with an address; it answers already
+	Binaries  string   // folder with the programs
+	Tools     string   // folder of the module with their versions
+	Dir       string   // an empty folder for data and logs
+	Workflows []string // issuers of GitHub's tokens; already running
+	People    string   // an issuer of tokens with a mail address; already running
 }
 
-// Sigstore is a running one. The addresses have no trailing slash.
+// Sigstore is a running Sigstore. The addresses have no trailing slash.
 type Sigstore struct {
 	*servers.Group
 
@@ -40,7 +40,7 @@ type Sigstore struct {
 
 	options  Options
 	database *database
-	taken    net.Listener // of a port that nobody is to listen on; may be nil
+	taken    net.Listener // of a port that no server may use; may be nil
 	trillian string       // address of its log server
 	fulcio   *authority
 	ctLog    *logKey
@@ -48,8 +48,8 @@ type Sigstore struct {
 	rekorV2  *logKey
 }
 
-// Start runs everything, and returns once all of it answers. The processes end
-// with Close or with the context.
+// Start starts everything, and returns when all servers answer. The processes stop with Close or
+// with the context.
 func Start(ctx context.Context, options Options) (*Sigstore, error) {
 	s := &Sigstore{options: options, Group: &servers.Group{Binaries: options.Binaries, Dir: options.Dir},
 		TrustedRootPath: filepath.Join(options.Dir, "trusted_root.json"),
@@ -65,7 +65,7 @@ func Start(ctx context.Context, options Options) (*Sigstore, error) {
 	return s, nil
 }
 
-// Close ends every process, the last one first, and removes the database.
+// Close stops every process, the last one first, and removes the database.
 func (s *Sigstore) Close() error {
 	s.Stop()
 	if s.taken != nil {
@@ -74,7 +74,7 @@ func (s *Sigstore) Close() error {
 	return s.database.remove()
 }
 
-// at is a path in the folder.
+// at returns a path in the folder.
 func (s *Sigstore) at(name string) string { return filepath.Join(s.options.Dir, name) }
 
 func (s *Sigstore) write(name string, raw []byte) error {

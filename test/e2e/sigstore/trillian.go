@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// startTrillian runs the trees below Rekor 1 and the certificate log.
+// startTrillian runs the trees for Rekor v1 and the CT log.
 func (s *Sigstore) startTrillian(ctx, within context.Context) error {
 	free, err := servers.FreePorts(4)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 )
 
-// writeTrustedRoot says in Sigstore's own format whom to trust.
+// writeTrustedRoot writes the trusted root in Sigstore's format.
 func (s *Sigstore) writeTrustedRoot(context.Context, context.Context) error {
 	from := s.fulcio.root.NotBefore
 	until := from.Add(validity)
@@ -49,7 +49,7 @@ func (s *Sigstore) writeTrustedRoot(context.Context, context.Context) error {
 	return os.WriteFile(s.TrustedRootPath, raw, 0o600)
 }
 
-// timestampAuthority reads the chain that the server made, leaf first.
+// timestampAuthority reads the chain of the timestamp server, leaf first.
 func (s *Sigstore) timestampAuthority(from, until time.Time) (*root.SigstoreTimestampingAuthority, error) {
 	raw, err := os.ReadFile(s.at(timestampChainFile))
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"os"
 )
 
-// GuardAccount is the guard's, as the API server calls it.
+// GuardAccount is the user name of the guard's ServiceAccount.
 const GuardAccount = "system:serviceaccount:polex-system:polex-guard"
 
-// guardAccount makes the guard's account, with the rights that are delivered, and
-// returns the path of its kubeconfig.
+// guardAccount creates the guard's account with the delivered permissions, and returns the path of
+// its kubeconfig.
 func (w *World) guardAccount(ctx context.Context) (string, error) {
 	for _, name := range []string{"namespace", "serviceaccount", "rbac"} {
 		text, err := os.ReadFile(fmt.Sprintf("%s/policies/guard/base/%s.yaml", w.Root, name))
@@ -25,12 +25,11 @@ func (w *World) guardAccount(ctx context.Context) (string, error) {
 	return file, w.Cluster.KubeconfigOf(ctx, "polex-system", "polex-guard", file)
 }
 
-// Lists is what an account may list, in all namespaces: the resources of some API
-// groups.
-type Lists struct{ Groups, Resources string } // with commas between them
+// Lists is a permission to list resources of some API groups in all namespaces.
+type Lists struct{ Groups, Resources string } // separated by commas
 
-// Account makes an account that may list this and nothing else, and returns the path
-// of its kubeconfig. Without anything, it may do what everybody may.
+// Account creates an account with only these permissions, and returns the path of its kubeconfig.
+// Without any, it has the default permissions.
 func (w *World) Account(ctx context.Context, name string, may ...Lists) (string, error) {
 	objects := fmt.Sprintf("{apiVersion: v1, kind: ServiceAccount, metadata: {name: %s, namespace: %s}}\n", name, Team)
 	if len(may) > 0 {

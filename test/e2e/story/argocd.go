@@ -12,10 +12,10 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// Application is the one of examples/argocd, which applies signed/ of main.
+// Application is the name of the one in examples/argocd, which applies signed/ of main.
 const Application = "exceptions"
 
-// startArgoCD runs Argo CD, with the Application of the example.
+// startArgoCD runs Argo CD with the Application of the example.
 func (w *World) startArgoCD(ctx context.Context) error {
 	var err error
 	if w.ArgoCD, err = argocd.Start(ctx, argocd.Options{Binaries: w.binaries(), Tools: w.tools("argocd"), Dir: w.at("argocd"), Cluster: w.Cluster}); err != nil {
@@ -38,8 +38,7 @@ func (w *World) startArgoCD(ctx context.Context) error {
 	})
 }
 
-// example is the project and the Application, with everything replaced that stands
-// for one's own.
+// example returns the project and the Application, with all placeholders replaced.
 func (w *World) example() ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(w.Root, "examples", "argocd", "application.yaml"))
 	if err != nil {
@@ -56,7 +55,7 @@ func (w *World) example() ([]string, error) {
 	return []string{string(documents[0]), string(documents[1])}, nil
 }
 
-// Follow has Argo CD apply a branch, by an Application of that name.
+// Follow makes Argo CD apply a branch, with an Application of that name.
 func (w *World) Follow(ctx context.Context, branch string) error {
 	documents, err := w.example()
 	if err != nil {
@@ -66,8 +65,7 @@ func (w *World) Follow(ctx context.Context, branch string) error {
 	return w.Cluster.ApplyAll(ctx, []byte(named))
 }
 
-// Applied waits until Argo CD says of an Application what a test expects of it, which
-// returns an error until then.
+// Applied waits until expected returns no error for an Application.
 func (w *World) Applied(ctx context.Context, name string, expected func(*argocd.Application) error) error {
 	if err := w.ArgoCD.Refresh(ctx, name); err != nil {
 		return err

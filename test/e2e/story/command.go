@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Said is what a command has left.
+// Said is the result of a command.
 type Said struct {
 	Status      int
 	Out, Errors string
 }
 
-// Polex runs one of polex's commands in the clone of somebody who works on the
-// repository. An error means that it could not be run.
+// Polex runs one of polex's commands in a user's clone of the repository. An error means that it
+// could not run.
 func (w *World) Polex(ctx context.Context, command string, args ...string) (*Said, error) {
 	ctx, cancel := context.WithTimeout(ctx, WaitLimit)
 	defer cancel()

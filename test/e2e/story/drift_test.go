@@ -14,9 +14,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/story"
 )
 
-// drifts: while the guard is off, somebody puts an exception past Git into the
-// cluster, and changes one that was signed. The ledger says so of these two, and of
-// nothing else.
+// drifts: while the guard is off, an exception that is not in Git is created in the cluster, and a
+// signed one is changed. The audit report has these two findings only.
 func drifts(t *testing.T) {
 	kubeconfig := auditor(t)
 	drift := []string{"--kubeconfig", kubeconfig, "--fail-on", "drift"}
@@ -27,7 +26,7 @@ func drifts(t *testing.T) {
 	must(t, world.GuardOff(t.Context()))
 	t.Cleanup(func() { must(t, world.GuardOn(context.Background())) })
 	admitted(t, stray)
-	// Argo CD leaves a label alone that Git does not name.
+	// Argo CD does not remove a label that Git does not have.
 	label := func(change string) {
 		_, err := world.Kubectl(t.Context(), "label", signed.Resource, "-n", story.Namespace, "web", change)
 		must(t, err)

@@ -6,9 +6,9 @@ import (
 	"text/template"
 )
 
-// guide says how to reach what runs, and what to try. What is indented by four are
-// commands, to be typed one after the other; behind "# refused: " stands what one
-// says that does not succeed.
+// guide explains the addresses of the running services, with commands to try. Lines with an
+// indentation of four spaces are commands, for execution in order. Behind "# refused: " is the
+// error of a command that fails.
 var guide = template.Must(template.New("guide").Parse(`
 Everything runs, on this machine only, until you press Ctrl-C.
 
@@ -64,16 +64,16 @@ And the Pod is let in, and no other:
 Sign it as the workflow of another branch, and it is refused:
 
     cd ..
-    polex-sign --fulcio-url {{.FulcioURL}} --rekor-url {{.RekorURL}} --trusted-root {{.TrustedRoot}} --identity-token "$(polex-sandbox token --dir {{.Dir}}/sandbox --ref refs/heads/dev)" {{.Try}}/exception.yaml --output dev.yaml
+    polex-sign --fulcio-url {{.FulcioURL}} --rekor-url {{.RekorURL}} --trusted-root {{.TrustedRoot}} --identity-token "$(polex-sandbox token --dir {{.Dir}}/sandbox --ref refs/heads/dev)" {{.Try}}/exception.yaml --output-file dev.yaml
     kubectl apply -f dev.yaml # refused: [wrong-identity]
 
 {{.Last}}
 `))
 
-// Last is the last line of what is explained.
+// Last is the last line of the explanation.
 const Last = "What the merge workflow does is said here."
 
-// Explain says how to reach everything, with commands to try.
+// Explain prints the addresses of the services and commands to try.
 func (w *World) Explain(out io.Writer) error {
 	try := w.at("try")
 	if err := os.Mkdir(try, 0o700); err != nil {

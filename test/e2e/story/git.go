@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/gitserver"
 )
 
-// startGit serves the repository, made of the template.
+// startGit serves a repository made of the template.
 func (w *World) startGit(ctx context.Context) error {
 	var err error
 	if w.git, err = gitserver.Start(ctx, w.at("git")); err != nil {
@@ -35,8 +35,7 @@ func (w *World) startGit(ctx context.Context) error {
 	return nil
 }
 
-// Propose asks for files in a pull request, and runs the template's workflow for
-// it.
+// Propose opens a pull request with files, and runs the template's workflow for it.
 func (w *World) Propose(ctx context.Context, branch string, files map[string]string) (*github.Log, error) {
 	if _, err := w.Exceptions.Propose(ctx, branch, files); err != nil {
 		return nil, err
@@ -44,7 +43,7 @@ func (w *World) Propose(ctx context.Context, branch string, files map[string]str
 	return w.Check(ctx, branch)
 }
 
-// Fetch takes over a branch that somebody else has pushed.
+// Fetch fetches a branch that another user pushed.
 func (w *World) Fetch(ctx context.Context, branch string) error {
 	if _, err := w.Exceptions.Git(ctx, "fetch", "--quiet", "origin"); err != nil {
 		return err
@@ -53,7 +52,7 @@ func (w *World) Fetch(ctx context.Context, branch string) error {
 	return err
 }
 
-// Check runs the template's workflow for a pull request that asks for a branch.
+// Check runs the template's workflow for a pull request from a branch.
 func (w *World) Check(ctx context.Context, branch string) (*github.Log, error) {
 	base, err := w.Exceptions.Git(ctx, "rev-parse", "main")
 	if err != nil {
@@ -65,8 +64,8 @@ func (w *World) Check(ctx context.Context, branch string) (*github.Log, error) {
 	return w.Exceptions.Play(ctx, github.Proposed(base))
 }
 
-// Merge merges pull requests, and runs the template's workflow for the last of them:
-// it takes along what the others ask for.
+// Merge merges pull requests, and runs the template's workflow for the last one. This run also
+// signs the exceptions of the others.
 func (w *World) Merge(ctx context.Context, branches ...string) (*github.Log, error) {
 	merged := ""
 	for _, branch := range branches {
@@ -78,7 +77,7 @@ func (w *World) Merge(ctx context.Context, branches ...string) (*github.Log, err
 	return w.sign(ctx, merged)
 }
 
-// Night runs the template's workflow for a schedule.
+// Night runs the template's scheduled workflow.
 func (w *World) Night(ctx context.Context) (*github.Log, error) {
 	play := github.Scheduled()
 	play.API = w.api.URL
@@ -89,14 +88,14 @@ func (w *World) Night(ctx context.Context) (*github.Log, error) {
 	return log, w.pull(ctx)
 }
 
-// PullRequest is the address of the pull request that a commit merged.
+// PullRequest returns the address of the pull request that a commit merged.
 func (w *World) PullRequest(merge string) string {
 	return fmt.Sprintf("https://github.com/%s/%s/pull/%d", github.Owner, github.Name, w.api.PullRequest(merge))
 }
 
-// sign runs the workflow for what was merged, which is checked out.
+// sign runs the workflow for the merged commit, which is checked out.
 func (w *World) sign(ctx context.Context, merged string) (*github.Log, error) {
-	// The token of a job names the commit that it runs for.
+	// The token of a job names the job's commit.
 	token, err := w.Issuer.Token(sandbox.Identity{SHA: merged}, "sigstore")
 	if err != nil {
 		return nil, err
@@ -110,14 +109,14 @@ func (w *World) sign(ctx context.Context, merged string) (*github.Log, error) {
 	return log, w.pull(ctx)
 }
 
-// pull takes over what the Git server has on main.
+// pull pulls main from the Git server.
 func (w *World) pull(ctx context.Context) error {
 	_, err := w.Exceptions.Git(ctx, "pull", "--quiet", "--ff-only")
 	return err
 }
 
-// Publish pushes files to a branch of their own, past every review: what somebody
-// does who may push, and what becomes of it is for the cluster.
+// Publish pushes files to a branch of their own, without a review. Any user with push access can do
+// that, so the cluster must reject it.
 func (w *World) Publish(ctx context.Context, branch string, files map[string]string) error {
 	if _, err := w.Exceptions.Propose(ctx, branch, files); err != nil {
 		return err

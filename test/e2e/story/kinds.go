@@ -8,31 +8,30 @@ import (
 
 // Namespaces of the cluster.
 const (
-	Namespace = "platform-exceptions" // the one that exceptions may stand in
-	Team      = "team-a"              // where the Pods are
+	Namespace = "platform-exceptions" // the namespace for exceptions
+	Team      = "team-a"              // the namespace of the Pods
 )
 
-// Ask is what somebody asks for.
+// Ask describes a requested exception.
 type Ask struct {
 	Name      string
-	Namespace string // "" for where exceptions may stand
-	For       string // how long; "" for seven days
+	Namespace string // "" for the namespace for exceptions
+	For       string // lifetime; "" for seven days
 	Policy    string // "" for the first of the kind
 }
 
-// Kind is one of the two kinds of exception that Kyverno has, with the policies that
-// it is from and Pods that break them.
+// Kind is one of Kyverno's two kinds of exception, with policies, and Pods that violate them.
 type Kind struct {
 	Name     string
-	Resource string // as kubectl knows the exceptions
-	Policy   string // what an exception is from
+	Resource string // kubectl's name for the exceptions
+	Policy   string // the policy of its exceptions
 	policies string
 	fields   [2]string
-	others   string // what breaks a policy of the other kind
+	others   string // violates a policy of the other kind
 	write    func(Ask) string
 }
 
-// Kinds are both.
+// Kinds are both kinds.
 var Kinds = []Kind{
 	{
 		Name: "ClusterPolicy", Resource: "policyexceptions.kyverno.io", Policy: "host-namespaces", fields: [2]string{"hostIPC: true", "hostPID: true"}, others: "hostNetwork: true",
@@ -115,34 +114,33 @@ spec:
 `, name, field, message)
 }
 
-// Exception is one that asks for a Pod of its own name, as a person writes it.
+// Exception returns an exception for the Pod of its own name.
 func (k Kind) Exception(a Ask) string {
 	a.Namespace, a.For, a.Policy = cmp.Or(a.Namespace, Namespace), cmp.Or(a.For, "7d"), cmp.Or(a.Policy, k.Policy)
 	return k.write(a)
 }
 
-// Breach is how a Pod breaks the policies of a kind.
+// Breach selects the violated policies of a kind.
 type Breach int
 
-// A Pod breaks the first rule, which exceptions are from, and maybe the second, or a
-// policy of the other kind.
+// A Pod violates the first rule, which exceptions name. It can also violate the second, or a policy
+// of the other kind.
 const (
 	First Breach = iota + 1
 	Both
 	FirstAndOthers
 )
 
-// Group is the API group of its exceptions.
+// Group returns the API group of its exceptions.
 func (k Kind) Group() string {
 	_, group, _ := strings.Cut(k.Resource, ".")
 	return group
 }
 
-// Elder is the name of the Pod that is older than the policies, and breaks the first
-// rule.
+// Elder returns the name of the Pod that is older than the policies and violates the first rule.
 func (k Kind) Elder() string { return "elder-" + strings.ToLower(k.Name) }
 
-// Pod is one that breaks the policies of the kind.
+// Pod returns a Pod that violates the policies of the kind.
 func (k Kind) Pod(name string, breach Breach) string {
 	fields := map[Breach][]string{First: k.fields[:1], Both: k.fields[:], FirstAndOthers: {k.fields[0], k.others}}[breach]
 	return fmt.Sprintf(`apiVersion: v1

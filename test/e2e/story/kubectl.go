@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// Kubectl runs kubectl as the cluster's administrator. The error is what a person
-// reads.
+// Kubectl runs kubectl as the cluster's administrator. The error is kubectl's message.
 func (w *World) Kubectl(ctx context.Context, args ...string) (string, error) {
 	return w.kubectl(ctx, "", args...)
 }
 
-// Apply applies a document as `kubectl apply` does, with more flags.
+// Apply applies a document like `kubectl apply`, with further flags.
 func (w *World) Apply(ctx context.Context, document string, flags ...string) (string, error) {
 	return w.kubectl(ctx, document, append([]string{"apply", "-f", "-"}, flags...)...)
 }
@@ -34,12 +33,12 @@ func (w *World) kubectl(ctx context.Context, input string, args ...string) (stri
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Delete deletes what a document names, and waits until it is gone.
+// Delete deletes the objects of a document, and waits until they are gone.
 func (w *World) Delete(ctx context.Context, document string) (string, error) {
 	return w.kubectl(ctx, document, "delete", "--now", "-f", "-")
 }
 
-// refuses returns an error unless a document is refused, for a reason that is said so.
+// refuses returns an error unless a document is rejected with a text.
 func (w *World) refuses(ctx context.Context, document, why string, flags ...string) error {
 	said, err := w.Apply(ctx, document, flags...)
 	if err == nil {

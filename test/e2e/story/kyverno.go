@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// KyvernoOn has Kyverno check signatures itself, and waits until it does. Its policy
-// is the one that is delivered, with whom and what it asks replaced.
+// KyvernoOn makes Kyverno verify signatures itself, and waits until it does. It uses the delivered
+// policy with replaced signer and kinds.
 func (w *World) KyvernoOn(ctx context.Context) error {
 	policy, err := w.kyvernoPolicy()
 	if err != nil {
@@ -20,7 +20,7 @@ func (w *World) KyvernoOn(ctx context.Context) error {
 	}
 	for _, kind := range Kinds {
 		if err := w.until(ctx, "Kyverno to check signatures", func(ctx context.Context) error {
-			// A dry run would not be checked. What is admitted before it is, is taken out.
+			// A dry run would not be checked. Exceptions that are admitted meanwhile are deleted.
 			probe := kind.Exception(Ask{Name: "probe"})
 			refused := w.refuses(ctx, probe, "message not found")
 			if refused != nil {
@@ -35,7 +35,7 @@ func (w *World) KyvernoOn(ctx context.Context) error {
 	return nil
 }
 
-// KyvernoOff has Kyverno check signatures no more.
+// KyvernoOff stops Kyverno's verification of signatures.
 func (w *World) KyvernoOff(ctx context.Context) error {
 	policy, err := w.kyvernoPolicy()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/story"
 )
 
-// checkedByKyverno: where the guard is off and Kyverno checks signatures
-// itself, what the merge workflow signed is admitted, and nothing else.
+// checkedByKyverno: without the guard and with Kyverno's verification, exceptions signed by the
+// merge workflow are admitted, and no others.
 func checkedByKyverno(t *testing.T) {
 	must(t, world.GuardOff(t.Context()))
 	t.Cleanup(func() { must(t, world.GuardOn(context.Background())) })
@@ -34,7 +34,7 @@ func checkedByKyverno(t *testing.T) {
 	}
 }
 
-// refusedByKyverno checks that it is Kyverno's policy that refuses a document.
+// refusedByKyverno checks that Kyverno's policy rejects a document.
 func refusedByKyverno(t *testing.T, document, why string) {
 	t.Helper()
 	said, err := world.Apply(t.Context(), document)

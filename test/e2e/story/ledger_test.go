@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/story"
 )
 
-// ledger is what polex-audit tells in JSON, as far as it is held against something.
+// ledger has the tested parts of polex-audit's JSON report.
 type ledger struct {
 	Findings []finding
 	Entries  []entry
@@ -75,7 +75,7 @@ func audited(t *testing.T, status int, args ...string) ledger {
 	return l
 }
 
-// of is the entry of an exception.
+// of returns the entry of an exception.
 func (l ledger) of(t *testing.T, exception *life) entry {
 	t.Helper()
 	at := slices.IndexFunc(l.Entries, func(e entry) bool { return e.Object == exception.object() })
@@ -85,8 +85,7 @@ func (l ledger) of(t *testing.T, exception *life) entry {
 	return l.Entries[at]
 }
 
-// auditor is the path of the kubeconfig of somebody who may list exceptions, and
-// nothing else.
+// auditor returns the path of a kubeconfig that may only list exceptions.
 func auditor(t *testing.T) string {
 	t.Helper()
 	kubeconfig, err := world.Account(t.Context(), "auditor", story.Lists{Groups: "kyverno.io, policies.kyverno.io", Resources: "policyexceptions"})
@@ -94,8 +93,8 @@ func auditor(t *testing.T) string {
 	return kubeconfig
 }
 
-// told holds the ledger against what was seen, when what has ended was taken out of
-// Git and its renewal has just ended.
+// told compares the audit report with the observed events. The first exceptions are removed from
+// Git, and their renewals have just expired.
 func told(t *testing.T, first, second []*life) {
 	l := audited(t, 0, "--kubeconfig", auditor(t))
 	ended := []finding{}
@@ -113,7 +112,7 @@ func told(t *testing.T, first, second []*life) {
 		if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(request{}, departure{})); diff != "" {
 			t.Errorf("%s (-seen +told):\n%s", one.name, diff)
 		}
-		// What was seen is in order, and the clock began when it was signed.
+		// The observed times are in order, and the lifetime counts from the signing.
 		order := []time.Time{one.asked.Authored, one.merged.Committed, one.ends.Add(-one.lasts), log.At, one.signed.Committed, one.since, one.ends}
 		if !slices.IsSortedFunc(order, time.Time.Compare) {
 			t.Errorf("%s: asked, merged, the start, logged, committed, in the cluster, ended: %s", one.name, order)
@@ -126,13 +125,12 @@ func told(t *testing.T, first, second []*life) {
 	}
 }
 
-// object is what the ledger calls it.
+// object returns the exception's name in the report.
 func (l *life) object() string {
 	return "PolicyException." + l.kind.Group() + " " + story.Namespace + "/" + l.name
 }
 
-// entry is what the ledger has to tell of it, by what was seen and by what the log
-// says.
+// entry returns the expected entry, from the observed events and the log.
 func (l *life) entry(log *story.LogEntry) entry {
 	e := entry{
 		Object: l.object(), State: "expired", File: "signed/" + l.file(), Verified: true, ExpiresAt: l.ends.UTC(), InCluster: "missing",
@@ -152,7 +150,7 @@ func (l *life) entry(log *story.LogEntry) entry {
 	return e
 }
 
-// judgedAt: a second before its end it counted, and from its end on it did not.
+// judgedAt: the exception is valid a second before its expiry, and expired from its expiry on.
 func (l *life) judgedAt(t *testing.T) {
 	t.Helper()
 	for state, at := range map[string]time.Time{"open": l.ends.Add(-time.Second), "expired": l.ends} {

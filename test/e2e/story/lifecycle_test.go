@@ -20,39 +20,39 @@ import (
 	"github.com/polex-dev/polex/test/e2e/story"
 )
 
-// How long an exception lives in [lives]: long enough to be renewed before its end, and
-// its renewal for the night to come before that one ends, however soon it was asked for.
+// The lifetimes in [lives]. The first is long enough for a renewal before the expiry. The second is
+// long enough that the scheduled workflow runs before the expiry of the renewal.
 const (
 	firstLives   = 90 * time.Second
 	renewalLives = firstLives + time.Minute
 )
 
-// workflow is who commits for a workflow.
+// workflow is the committer of a workflow.
 const workflow = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
 
-// atTheEnd is how long the guard may take to delete what has ended.
+// atTheEnd is the maximum time in which the guard deletes an expired exception.
 const atTheEnd = 2 * time.Second
 
-// life is an exception of one kind, and what was seen of it.
+// life is an exception of one kind with its observed events.
 type life struct {
 	kind   story.Kind
 	name   string
 	asked  commit // the request
 	merged commit
-	signed commit    // what brought it to signed/
-	pruned commit    // what took it away
-	run    commit    // what the merge workflow ran for
-	since  time.Time // that the cluster has it
+	signed commit    // added it to signed/
+	pruned commit    // removed it
+	run    commit    // the merge workflow ran for it
+	since  time.Time // creation in the cluster
 	lasts  time.Duration
 	ends   time.Time
 }
 
-// file is where it lies, below unsigned/ and signed/.
+// file returns its path below unsigned/ and signed/.
 func (l *life) file() string { return l.name + ".yaml" }
 
-// lives is the whole life of an exception: a Pod breaks a policy, a report says so,
-// and an exception is drafted from that, signed, applied, renewed, ended and taken
-// out of Git. The ledger tells all of it as it was.
+// lives tests the whole life of an exception. A Pod violates a policy, and a report shows it. An
+// exception is drafted from the report, signed, applied, renewed, expired and removed from Git. The
+// audit report has all of it.
 func lives(t *testing.T) {
 	var first, second []*life // of each kind: the exception, and its renewal
 	step(t, "a Pod that is there breaks a policy, and a report says so", reported)
@@ -118,7 +118,7 @@ func lives(t *testing.T) {
 	})
 }
 
-// reported waits until Kyverno's reports say that the elder Pods break a policy.
+// reported waits until Kyverno's reports show the violations of the elder Pods.
 func reported(t *testing.T) {
 	for _, kind := range story.Kinds {
 		eventually(t, "a report of "+kind.Elder(), func(ctx context.Context) error {
@@ -147,15 +147,15 @@ func reported(t *testing.T) {
 	}
 }
 
-// requested drafts an exception of each kind from the reports, on one branch, as
-// somebody who may read them.
+// requested drafts an exception of each kind from the reports, on one branch, as a user who may
+// read them.
 func requested(t *testing.T) []*life {
 	kubeconfig, err := world.Account(t.Context(), "developer",
 		story.Lists{Groups: "wgpolicyk8s.io", Resources: "policyreports, clusterpolicyreports"},
 		story.Lists{Groups: "kyverno.io, policies.kyverno.io", Resources: "'*'"},
 		story.Lists{Groups: "'', apps, batch", Resources: "pods, replicationcontrollers, deployments, replicasets, statefulsets, daemonsets, jobs, cronjobs"})
 	must(t, err)
-	drafts := drafted(t, "elders", firstLives, "--cluster", "--kubeconfig", kubeconfig, "--in", story.Team, "--namespace", story.Namespace,
+	drafts := drafted(t, "elders", firstLives, "--from", "cluster", "--kubeconfig", kubeconfig, "--namespace", story.Team, "--exception-namespace", story.Namespace,
 		"--reason", "it is older than the policy", "--ticket", "SEC-3", "--owner", "team-a")
 	if len(drafts) != len(story.Kinds) {
 		t.Fatalf("%d are drafted", len(drafts))
@@ -171,20 +171,20 @@ func requested(t *testing.T) []*life {
 	return all
 }
 
-// draft is one that polex-request says it has made.
+// draft is a result of polex-request.
 type draft struct{ File, Object, Reason string }
 
 func (d draft) name() string { return strings.TrimSuffix(path.Base(d.File), ".yaml") }
 
-// of reports whether it is of a kind of exception.
+// of reports whether it is an exception of the kind.
 func (d draft) of(kind story.Kind) bool {
 	return strings.HasPrefix(d.Object, "PolicyException."+kind.Group()+" ")
 }
 
-// drafted has polex-request make drafts on a branch that it pushes, as carol.
+// drafted runs polex-request as carol. It makes drafts on a branch and pushes it.
 func drafted(t *testing.T, branch string, lasts time.Duration, args ...string) []draft {
 	t.Helper()
-	said, err := world.Polex(t.Context(), "polex-request", append([]string{"--for", lasts.String(), "--branch", branch, "--push", "--author", "carol <carol@example.com>", "-o", "json"}, args...)...)
+	said, err := world.Polex(t.Context(), "polex-request", append([]string{"--expires-in", lasts.String(), "--pull-request-branch", branch, "--push", "--author", "carol <carol@example.com>", "-o", "json"}, args...)...)
 	must(t, err)
 	var report struct{ Results []draft }
 	if err := json.Unmarshal([]byte(said.Out), &report); err != nil || said.Status != 0 {
@@ -194,13 +194,13 @@ func drafted(t *testing.T, branch string, lasts time.Duration, args ...string) [
 	return slices.DeleteFunc(report.Results, func(d draft) bool { return d.Reason != "drafted" })
 }
 
-// commit is what Git says of one.
+// commit has the fields of a Git commit.
 type commit struct {
 	Hash, Author, Committer string
 	Authored, Committed     time.Time
 }
 
-// commitOf is the commit that a name stands for.
+// commitOf returns the commit of a ref.
 func commitOf(t *testing.T, ref string) commit {
 	t.Helper()
 	out, err := world.Exceptions.Git(t.Context(), "log", "-1", "--format=%H%n%an <%ae>%n%cn <%ce>%n%aI%n%cI", ref)
@@ -213,12 +213,12 @@ func commitOf(t *testing.T, ref string) commit {
 	return commit{lines[0], lines[1], lines[2], authored, committed}
 }
 
-// signedAndApplied merges pull requests, and waits until the cluster has what they
-// asked for. It takes down what it sees.
+// signedAndApplied merges pull requests, waits until the cluster has their exceptions, and records
+// the observed events.
 func signedAndApplied(t *testing.T, lives []*life, branches ...string) {
 	log, err := world.Merge(t.Context(), branches...)
 	must(t, err)
-	if diff := cmp.Diff(map[string]string{"seal": "success", "commit": "success", "notify": "success"}, log.Results); diff != "" {
+	if diff := cmp.Diff(map[string]string{"sign": "success", "commit": "success", "notify": "success"}, log.Results); diff != "" {
 		t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
 	}
 	ran, tip := commitOf(t, "main~1"), commitOf(t, "main")
@@ -235,7 +235,7 @@ func signedAndApplied(t *testing.T, lives []*life, branches ...string) {
 	}
 }
 
-// timesOf is since when the cluster has an exception, and when that ends, as it says.
+// timesOf returns the creation time and the expiry in an exception.
 func timesOf(object []byte) (since, ends time.Time, err error) {
 	var stored struct {
 		Metadata struct {
@@ -251,7 +251,7 @@ func timesOf(object []byte) (since, ends time.Time, err error) {
 	return stored.Metadata.CreationTimestamp, ends, err
 }
 
-// exactlyThePod: the Pod of the report is let in, and nothing else.
+// exactlyThePod: Kyverno admits the Pod of the report, and no other.
 func exactlyThePod(t *testing.T, lives []*life) {
 	for _, l := range lives {
 		letIn(t, l.kind.Pod(l.kind.Elder(), story.First))
@@ -262,8 +262,8 @@ func exactlyThePod(t *testing.T, lives []*life) {
 	}
 }
 
-// renewed asks for a renewal of each, in a pull request of its own, and waits until
-// the cluster has both.
+// renewed requests a renewal of each exception in its own pull request, and waits until the cluster
+// has both.
 func renewed(t *testing.T, first []*life) []*life {
 	var all []*life
 	var branches []string
@@ -285,7 +285,7 @@ func renewed(t *testing.T, first []*life) []*life {
 	return all
 }
 
-// ended waits until the guard has deleted what ends, and checks when it did.
+// ended waits until the guard has deleted expired exceptions, and checks the times.
 func ended(t *testing.T, lives []*life) {
 	for _, l := range lives {
 		var deleted cluster.Deletion
@@ -309,8 +309,7 @@ func ended(t *testing.T, lives []*life) {
 	}
 }
 
-// pruned runs the workflow of the schedule: one commit takes what has ended out of
-// signed/.
+// pruned runs the scheduled workflow: one commit removes expired exceptions from signed/.
 func pruned(t *testing.T, lives []*life) {
 	before := commitOf(t, "main")
 	log, err := world.Night(t.Context())
@@ -324,8 +323,8 @@ func pruned(t *testing.T, lives []*life) {
 	takenOut(t, lives, workflow)
 }
 
-// takenOut: the last commit takes exceptions out of signed/ and does nothing else, it
-// is somebody's, and Argo CD is content with it.
+// takenOut: the last commit only removes exceptions from signed/, has the right author, and Argo CD
+// is synced.
 func takenOut(t *testing.T, lives []*life, by string) {
 	t.Helper()
 	last := commitOf(t, "main")

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// LogEntry is what Rekor itself says of a signature, and the certificate in it.
+// LogEntry is Rekor's entry of a signature, with data of its certificate.
 type LogEntry struct {
 	Index                int64
 	At                   time.Time
-	Digest               string // of what was signed
+	Digest               string // of the signed message
 	Subject, Issuer, Run string
 }
 
-// Logged asks Rekor for an entry.
+// Logged fetches an entry from Rekor.
 func (w *World) Logged(ctx context.Context, index int64) (*LogEntry, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/api/v1/log/entries?logIndex=%d", w.Sigstore.RekorURL, index), nil)
 	if err != nil {
@@ -56,7 +56,7 @@ func (w *World) Logged(ctx context.Context, index int64) (*LogEntry, error) {
 	return nil, fmt.Errorf("find entry %d of Rekor: there is none", index)
 }
 
-// certified reads what Fulcio says of who signed.
+// certified reads the identity from Fulcio's certificate.
 func (e *LogEntry) certified(text []byte) error {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -67,7 +67,7 @@ func (e *LogEntry) certified(text []byte) error {
 		return fmt.Errorf("read the certificate of the entry: %d subjects: %w", len(certificate.URIs), err)
 	}
 	e.Subject = certificate.URIs[0].String()
-	// Fulcio's numbers below 1.3.6.1.4.1.57264.1.
+	// Fulcio's extensions below 1.3.6.1.4.1.57264.1.
 	for number, into := range map[int]*string{8: &e.Issuer, 21: &e.Run} {
 		for _, extension := range certificate.Extensions {
 			if extension.Id.Equal(asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, number}) {

@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/story"
 )
 
-// world is the one that all tests of this process play in.
+// world is shared by all tests of this process.
 var world *story.World
 
 func TestMain(m *testing.M) {

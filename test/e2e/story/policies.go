@@ -4,9 +4,8 @@ import (
 	"context"
 )
 
-// startPolicies applies what Pods have to obey, and waits until Kyverno sees to it. A
-// Pod of each kind is there before: it breaks a policy, and stays until it is made
-// anew.
+// startPolicies creates a Pod of each kind, then applies the policies for Pods, and waits until
+// Kyverno enforces them. The Pods violate a policy, and stay until they are recreated.
 func (w *World) startPolicies(ctx context.Context) error {
 	for _, kind := range Kinds {
 		if _, err := w.Apply(ctx, kind.Pod(kind.Elder(), First)); err != nil {

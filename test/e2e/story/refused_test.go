@@ -14,19 +14,18 @@ import (
 	"github.com/polex-dev/polex/test/e2e/story"
 )
 
-// attempt is something to bring to the cluster that was not signed so, not by those or
-// not for this.
+// attempt is an exception that the cluster must reject.
 type attempt struct {
 	name, reason string
 	ask          story.Ask
 	by           story.Signer
 	unsigned     bool
-	then         *strings.Replacer // what happens to it after signing
-	elsewhere    bool              // it goes to a namespace without exceptions
+	then         *strings.Replacer // a change after signing
+	elsewhere    bool              // in a namespace without exceptions
 }
 
-// attempts are what somebody may bring to the cluster instead, and the reason that
-// it is refused for. Each certificate is one that Fulcio issued for it.
+// attempts lists such exceptions with the expected reasons. Fulcio issued each certificate for this
+// test.
 var attempts = []attempt{
 	{name: "unsigned", reason: "unsigned", unsigned: true},
 	{name: "altered after signing", reason: "altered", then: strings.NewReplacer("[ipc]", `["*"]`, "object.metadata.name == ", "object.metadata.name != ")},
@@ -46,7 +45,7 @@ var otherBranch = signer(sandbox.Identity{Ref: "refs/heads/feature"})
 
 func signer(id sandbox.Identity) story.Signer { return story.Signer{Identity: id} }
 
-// of is what is brought for an attempt.
+// of returns the document of an attempt.
 func (a attempt) of(t *testing.T, kind story.Kind) string {
 	t.Helper()
 	a.ask.Name = a.label()
@@ -64,11 +63,11 @@ func (a attempt) of(t *testing.T, kind story.Kind) string {
 	return changed
 }
 
-// label is a name for what it makes.
+// label returns a name for its objects.
 func (a attempt) label() string { return strings.NewReplacer(" ", "-", "'", "").Replace(a.name) }
 
-// refusedThroughKubectl: whatever else somebody brings is refused by the API server with its
-// reason, and is not there.
+// refusedThroughKubectl: the API server rejects every attempt with its reason, and the exception
+// does not exist.
 func refusedThroughKubectl(t *testing.T) {
 	for _, a := range attempts {
 		t.Run(a.name, func(t *testing.T) {
@@ -80,8 +79,7 @@ func refusedThroughKubectl(t *testing.T) {
 			}
 		})
 	}
-	// What was replaced by a newer one does not come back, though it is signed and
-	// has not ended.
+	// A replaced exception cannot return, although it is signed and not expired.
 	t.Run("replayed from before it was replaced", func(t *testing.T) {
 		for _, kind := range story.Kinds {
 			t.Run(kind.Name, func(t *testing.T) { refused(t, replaced(t, kind, "replaced"), "rollback") })
@@ -89,8 +87,7 @@ func refusedThroughKubectl(t *testing.T) {
 	})
 }
 
-// replaced puts an exception and a newer one into the cluster, and returns the older
-// one.
+// replaced creates an exception and then a newer one in the cluster, and returns the older one.
 func replaced(t *testing.T, kind story.Kind, name string) string {
 	t.Helper()
 	older := sealed(t, story.Signer{}, kind.Exception(story.Ask{Name: name, For: "30d"}))
@@ -101,11 +98,10 @@ func replaced(t *testing.T, kind story.Kind, name string) string {
 	return older
 }
 
-// refusedThroughArgoCD: somebody who can push puts the same below signed/, where
-// Argo CD takes it from. It says in the status of the Application why it is not
-// applied.
+// refusedThroughArgoCD: a user with push access commits the same attempts below signed/, from where
+// Argo CD applies them. The status of the Application shows the reason of the rejection.
 func refusedThroughArgoCD(t *testing.T) {
-	branches := map[string]string{} // and what is said of each
+	branches := map[string]string{} // and the expected message of each
 	publish := func(branch, said string, of func(story.Kind) string) {
 		t.Helper()
 		files := map[string]string{}
@@ -120,8 +116,7 @@ func refusedThroughArgoCD(t *testing.T) {
 	for _, a := range attempts {
 		said := denied(a.reason)
 		if a.elsewhere {
-			// Argo CD's project does not let it out of the namespace of exceptions, and
-			// the guard is not asked.
+			// Argo CD's project restricts the namespace, and the guard is not called.
 			said = "namespace " + story.Team + " is not permitted in project"
 		}
 		publish(a.label(), said, func(kind story.Kind) string { return a.of(t, kind) })
@@ -131,7 +126,7 @@ func refusedThroughArgoCD(t *testing.T) {
 		if err := world.Follow(t.Context(), branch); err != nil {
 			t.Fatal(err)
 		}
-		// It would try again when the guard is off.
+		// It would retry while the guard is off.
 		t.Cleanup(func() {
 			if err := world.ArgoCD.Delete(context.Background(), branch); err != nil {
 				t.Error(err)
@@ -157,7 +152,7 @@ func refusedThroughArgoCD(t *testing.T) {
 	}
 }
 
-// denied is how the guard's refusal for a reason reads.
+// denied returns the guard's message for a reason.
 func denied(reason string) string {
 	return `admission webhook "guard.polex.dev" denied the request: [` + reason + `] `
 }

@@ -10,15 +10,14 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// Signer is who signs, and by which clock. The zero one is the merge workflow, by
-// the right time.
+// Signer is a signer and its clock. The zero value is the merge workflow with the right time.
 type Signer struct {
 	sandbox.Identity
-	Behind time.Duration // of the clock that it resolves expires-in by
+	Behind time.Duration // the delay of the clock that converts durations
 }
 
-// Seal signs exceptions with a certificate that Fulcio issues to somebody for this,
-// past whatever polex-sign would refuse.
+// Seal signs exceptions with a certificate that Fulcio issues for this call, without the checks of
+// polex-sign.
 func (w *World) Seal(ctx context.Context, by Signer, drafts ...string) ([]string, error) {
 	token, err := w.Issuer.Token(by.Identity, "sigstore")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/story"
 )
 
-// step is a part of a test that the rest stands on.
+// step runs a part of a test. If it fails, the test stops.
 func step(t *testing.T, name string, run func(t *testing.T)) {
 	t.Helper()
 	if !t.Run(name, run) {
@@ -23,7 +23,7 @@ func step(t *testing.T, name string, run func(t *testing.T)) {
 	}
 }
 
-// must ends the test with an error.
+// must stops the test at an error.
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -31,8 +31,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// refused checks that the guard refuses a document for a reason, as a person sees it
-// who applies it.
+// refused checks that the guard rejects a document with a reason, for a user of kubectl.
 func refused(t *testing.T, document, reason string) {
 	t.Helper()
 	for _, flags := range [][]string{nil, {"--server-side", "--force-conflicts"}, {"--dry-run=server"}} {
@@ -49,7 +48,7 @@ func refused(t *testing.T, document, reason string) {
 	}
 }
 
-// eventually waits until something is as it has to be.
+// eventually waits until a check succeeds.
 func eventually(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
 	within, cancel := context.WithTimeout(t.Context(), story.WaitLimit)
@@ -57,7 +56,7 @@ func eventually(t *testing.T, what string, ask func(context.Context) error) {
 	must(t, world.Cluster.Until(within, what, ask))
 }
 
-// eventuallyKeptOut waits until Kyverno has heard that an exception is gone.
+// eventuallyKeptOut waits until Kyverno has noticed a deleted exception.
 func eventuallyKeptOut(t *testing.T, pod string) {
 	t.Helper()
 	eventually(t, "Kyverno to keep the Pod out", func(ctx context.Context) error {
@@ -69,7 +68,7 @@ func eventuallyKeptOut(t *testing.T, pod string) {
 	keptOut(t, pod)
 }
 
-// keptOut checks that Kyverno refuses a Pod, and says what it would have to obey.
+// keptOut checks that Kyverno rejects a Pod, with the violated rule.
 func keptOut(t *testing.T, pod string) {
 	t.Helper()
 	said, err := world.Apply(t.Context(), pod)
@@ -82,8 +81,7 @@ func keptOut(t *testing.T, pod string) {
 	t.Log(err)
 }
 
-// letIn checks that a Pod is let in, once Kyverno has heard of the exception for it.
-// It is taken out again.
+// letIn checks that a Pod is admitted when Kyverno has noticed its exception, and deletes the Pod.
 func letIn(t *testing.T, pod string) {
 	t.Helper()
 	eventually(t, "Kyverno to let the Pod in", func(ctx context.Context) error {
@@ -95,7 +93,7 @@ func letIn(t *testing.T, pod string) {
 	}
 }
 
-// cloned is what a clone of the repository holds.
+// cloned returns the files in a clone of the repository.
 func cloned(t *testing.T) []string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "clone")
@@ -113,7 +111,7 @@ func cloned(t *testing.T) []string {
 	return files
 }
 
-// file names the file of an exception.
+// file returns the file name of an exception.
 func file(kind story.Kind, name string) string {
 	return strings.ToLower(kind.Name) + "/" + name + ".yaml"
 }
@@ -126,7 +124,7 @@ func there(t *testing.T, kind story.Kind, name string) {
 	}
 }
 
-// notThere checks that the cluster has no such exception.
+// notThere checks that the cluster does not have an exception.
 func notThere(t *testing.T, kind story.Kind, name string) {
 	t.Helper()
 	out, err := world.Kubectl(t.Context(), "get", kind.Resource, "-n", story.Namespace, name)
@@ -135,7 +133,7 @@ func notThere(t *testing.T, kind story.Kind, name string) {
 	}
 }
 
-// admitted checks that the API server takes a document.
+// admitted checks that the API server accepts a document.
 func admitted(t *testing.T, document string) {
 	t.Helper()
 	_, err := world.Apply(t.Context(), document)
@@ -150,8 +148,7 @@ func sealed(t *testing.T, by story.Signer, document string) string {
 	return signed[0]
 }
 
-// nextSecond waits until the log, which counts seconds, is in another one: what is
-// signed then is newer.
+// nextSecond waits for the next second. The log counts in seconds, so a later signature is newer.
 func nextSecond(t *testing.T) {
 	t.Helper()
 	timer := time.NewTimer(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))

@@ -16,9 +16,9 @@ import (
 	"github.com/polex-dev/polex/test/e2e/story"
 )
 
-// TestStory plays it, in this order.
+// TestStory runs the parts in this order.
 func TestStory(t *testing.T) {
-	// They take their time, and are asked for later.
+	// They start slowly, and are used later.
 	must(t, world.Cluster.StartReportsController(context.Background(), cluster.Controller{}))
 	t.Run("a Pod gets an exception, by a pull request", byPullRequest)
 	t.Run("an exception lives, is renewed and ends", lives)
@@ -28,8 +28,8 @@ func TestStory(t *testing.T) {
 	t.Run("where the guard is off, Kyverno can check", checkedByKyverno)
 }
 
-// byPullRequest is the way that leads to an exception: what each step finds, the next
-// one builds on.
+// byPullRequest tests the way from a pull request to an exception. Each step depends on the one
+// before.
 func byPullRequest(t *testing.T) {
 	asked := map[string]string{}
 	for _, kind := range story.Kinds {
@@ -59,7 +59,7 @@ func byPullRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(map[string]string{"seal": "success", "commit": "success", "notify": "success"}, log.Results); diff != "" {
+		if diff := cmp.Diff(map[string]string{"sign": "success", "commit": "success", "notify": "success"}, log.Results); diff != "" {
 			t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
 		}
 	})

@@ -11,11 +11,10 @@ import (
 	"github.com/polex-dev/polex/test/e2e/guard"
 )
 
-// Subject is who may sign: the merge workflow of the repository, at main.
+// Subject is the trusted signer: the merge workflow of the repository on main.
 const Subject = "https://github.com/" + github.Owner + "/" + github.Name + "/" + github.MergeFile + "@refs/heads/main"
 
-// trustPolicy is what the guard goes by. It is the cluster's, and not taken from the
-// repository that it judges.
+// trustPolicy is the guard's configuration. It belongs to the cluster, not to the repository.
 const trustPolicy = `apiVersion: polex.dev/v1alpha1
 kind: Config
 trust:
@@ -35,7 +34,7 @@ guard:
   namespaces: [%s]
 `
 
-// startGuard runs polex-guard, and has the API server ask it.
+// startGuard runs polex-guard and registers its webhook.
 func (w *World) startGuard(ctx context.Context) error {
 	policy := fmt.Sprintf(trustPolicy, w.Sigstore.TrustedRootPath, w.Issuer.IssuerURL, Subject, Namespace)
 	if err := os.WriteFile(w.TrustPolicy, []byte(policy), 0o600); err != nil {
@@ -65,7 +64,7 @@ func (w *World) startGuard(ctx context.Context) error {
 	return w.GuardOn(ctx)
 }
 
-// GuardOn has the API server ask the guard, and waits until it does.
+// GuardOn registers the guard's webhook, and waits until the API server calls it.
 func (w *World) GuardOn(ctx context.Context) error {
 	if _, err := w.Kubectl(ctx, "apply", "-f", w.at("guard/webhook.yaml")); err != nil {
 		return err
@@ -75,7 +74,7 @@ func (w *World) GuardOn(ctx context.Context) error {
 	})
 }
 
-// GuardOff has the API server ask it no more.
+// GuardOff removes the guard's webhook.
 func (w *World) GuardOff(ctx context.Context) error {
 	if _, err := w.Kubectl(ctx, "delete", "-f", w.at("guard/webhook.yaml")); err != nil {
 		return err
@@ -85,7 +84,7 @@ func (w *World) GuardOff(ctx context.Context) error {
 	})
 }
 
-// probe asks what becomes of one that nobody has signed.
+// probe creates an unsigned exception in a dry run.
 func (w *World) probe(ctx context.Context, expected func(*cluster.Answer) bool) error {
 	answer, err := w.Cluster.DryRun(ctx, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: Namespace}, []byte(Kinds[0].Exception(Ask{Name: "probe"})))
 	if err == nil && !expected(answer) {

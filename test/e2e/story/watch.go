@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Watch runs the merge workflow for what is pushed to main, as GitHub does, until
-// the context ends.
+// Watch runs the merge workflow for each push to main, like GitHub, until the context ends.
 func (w *World) Watch(ctx context.Context, out io.Writer) error {
 	known, err := w.Exceptions.Tip(ctx)
 	if err != nil {
@@ -34,7 +33,7 @@ func (w *World) Watch(ctx context.Context, out io.Writer) error {
 	}
 }
 
-// pushed runs the merge workflow, if something waits below unsigned/.
+// pushed runs the merge workflow if there are pending exceptions in unsigned/.
 func (w *World) pushed(ctx context.Context, tip string, out io.Writer) error {
 	if err := w.pull(ctx); err != nil {
 		return err

@@ -19,17 +19,17 @@ import (
 	"github.com/polex-dev/polex/test/e2e/sigstore"
 )
 
-// WaitLimit is how long something may take that has to happen.
+// WaitLimit is the timeout for expected events.
 const WaitLimit = 2 * time.Minute
 
-// Options say where things are.
+// Options has the folders.
 type Options struct {
 	Root string    // of this repository, with the programs in bin/e2e
-	Dir  string    // for data and logs; an empty one, and absolute
-	Log  io.Writer // a line for each thing that has started
+	Dir  string    // for data and logs; an empty folder with an absolute path
+	Log  io.Writer // a line for each started service
 }
 
-// World is everything that runs. Close it.
+// World is the set of running services. Close it.
 type World struct {
 	Options
 	Issuer     *sandbox.Sandbox // of GitHub's tokens
@@ -45,12 +45,12 @@ type World struct {
 	runner *github.Runner
 	api    *github.API
 	git    *gitserver.Server
-	ends   []func() error // the last one first
+	ends   []func() error // in order of start
 	began  time.Time
 }
 
-// Start starts everything, and returns once the API server asks the guard and
-// Kyverno refuses Pods. What runs ends with Close or with the context.
+// Start starts everything, and returns when the API server calls the guard and Kyverno rejects
+// Pods. Everything stops with Close or with the context.
 func Start(ctx context.Context, options Options) (*World, error) {
 	w := &World{Options: options, TrustPolicy: filepath.Join(options.Dir, "guard", "trust.yaml"), began: time.Now()}
 	for _, dir := range []string{"sandbox", "sigstore", "cluster", "guard", "runner", "git", "argocd", "exceptions", "home"} {
@@ -78,7 +78,7 @@ func Start(ctx context.Context, options Options) (*World, error) {
 	return w, nil
 }
 
-// Close ends every process, the last one first. The folder stays.
+// Close stops every process, the last one first. The folder stays.
 func (w *World) Close() error {
 	var all []error
 	for _, end := range slices.Backward(w.ends) {
@@ -88,7 +88,7 @@ func (w *World) Close() error {
 	return errors.Join(all...)
 }
 
-// Logs are the last lines of every process.
+// Logs returns the last lines of every process.
 func (w *World) Logs() string {
 	return w.Sigstore.Logs() + w.Cluster.Logs() + w.Guard.Logs() + w.ArgoCD.Logs()
 }
@@ -101,7 +101,7 @@ func (w *World) startRunner(ctx context.Context) error {
 
 func (w *World) startSigstore(ctx context.Context) error {
 	var err error
-	// It mints GitHub's tokens. Its own Fulcio and Rekor are asked by nobody.
+	// It issues GitHub's tokens. Its own Fulcio and Rekor are not used.
 	if w.Issuer, err = sandbox.Start(ctx, sandbox.Options{Dir: w.at("sandbox"), RekorVersions: []int{1},
 		Identity: sandbox.Identity{Repository: github.Owner + "/" + github.Name, WorkflowFile: github.MergeFile}}); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (w *World) startSigstore(ctx context.Context) error {
 func (w *World) startCluster(ctx context.Context) error {
 	var err error
 	w.Cluster, err = cluster.Start(ctx, cluster.Options{Binaries: w.binaries(), Tools: w.tools("kyverno"), Dir: w.at("cluster"),
-		// For its own check of signatures, which has no other way to be told whom to trust.
+		// For Kyverno's own verification of signatures, which reads its trusted keys from here.
 		KyvernoEnv: []string{
 			"SIGSTORE_ROOT_FILE=" + w.Sigstore.FulcioChainPath, "SIGSTORE_REKOR_PUBLIC_KEY=" + w.Sigstore.RekorKeyPath, "SIGSTORE_CT_LOG_PUBLIC_KEY_FILE=" + w.Sigstore.CTLogKeyPath,
 			"HOME=" + w.at("home"), "HTTPS_PROXY=" + nobody, "HTTP_PROXY=" + nobody,
@@ -135,10 +135,10 @@ func (w *World) startCluster(ctx context.Context) error {
 	return nil
 }
 
-// nobody listens there: no program finds a way past loopback.
+// nobody is an address without a server: no program can connect beyond loopback.
 const nobody = "http://127.0.0.1:1"
 
-// until asks again and again, for WaitLimit at most.
+// until repeats a check until it succeeds, for WaitLimit at most.
 func (w *World) until(ctx context.Context, what string, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, WaitLimit)
 	defer cancel()

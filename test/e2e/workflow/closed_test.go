@@ -10,8 +10,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
-// TestMergeClosed plays the workflow of docs/how-to/github.md for a pull request that was closed, as
-// it stands there: its checkouts are of a hash, and on no branch.
+// TestMergeClosed runs the workflow of docs/how-to/github.md for a closed pull request, unchanged:
+// it checks out a commit, not a branch.
 func TestMergeClosed(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
@@ -33,7 +33,7 @@ func TestMergeClosed(t *testing.T) {
 	closed := github.Closed(merged, repository.Remote)
 	closed.Env, closed.API = append(closed.Env, "SIGSTORE_ID_TOKEN="+token), api.URL
 	log := repository.run(t, closed)
-	log.ended(t, map[string]string{"seal": "success", "commit": "success"})
+	log.ended(t, map[string]string{"sign": "success", "commit": "success"})
 	if !strings.Contains(log.Text, "the work tree is not on origin/main") {
 		t.Errorf("its checkout was on a branch: %s", log.Text)
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
-// allJobs are those of a merge that asked for something.
-var allJobs = map[string]string{"seal": "success", "commit": "success", "notify": "success"}
+// allJobs are the jobs of a merge with requests.
+var allJobs = map[string]string{"sign": "success", "commit": "success", "notify": "success"}
 
-// told is what the run says of a notice about a file.
+// told returns the annotation of a notification about a file.
 func told(file string) annotation { return annotation{"notice", file, "1", "told"} }
 
-// said checks that a pull request has these comments, each by a part of it.
+// said checks that a pull request has these comments, each by a part of its text.
 func said(t *testing.T, api *github.API, number int, parts ...string) {
 	t.Helper()
 	comments := api.Comments(number)
@@ -33,14 +33,14 @@ func said(t *testing.T, api *github.API, number int, parts ...string) {
 	}
 }
 
-// pushed is what sets off the workflow of a merge.
+// pushed returns the event that starts the workflow of a merge.
 func pushed(s *sandbox.Sandbox, api *github.API, commit string) github.Play {
 	p := github.Pushed(commit)
 	p.Env, p.API = s.Environ(), api.URL
 	return p
 }
 
-// TestMerge plays what a merge sets off in a repository made of the template.
+// TestMerge runs the workflow of a merge in a repository made of the template.
 func TestMerge(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
@@ -67,10 +67,10 @@ func TestMerge(t *testing.T) {
 		}
 	}
 
-	// Run again, as somebody can on GitHub, it finds everything done.
+	// A user can run it again on GitHub. Then everything is already done.
 	tip := repository.tip(t)
 	log = repository.run(t, pushed(s, api, merged))
-	if log.Results["seal"] != "success" || log.Results["commit"] != "" && log.Results["commit"] != "skipped" {
+	if log.Results["sign"] != "success" || log.Results["commit"] != "" && log.Results["commit"] != "skipped" {
 		t.Errorf("the second run ended with %q: %s", log.Results, log.Text)
 	}
 	if now := repository.tip(t); now != tip {
@@ -82,17 +82,17 @@ func TestMerge(t *testing.T) {
 		}
 	}
 
-	// And a merge that asks for nothing is committed by nobody.
+	// A merge without requests causes no commit.
 	repository.git(t, "pull", "--quiet")
 	merged = repository.merge(t, map[string]string{"unsigned/README.md": "Nothing waits.\n"})
 	log = repository.run(t, pushed(s, api, merged))
-	if log.Results["seal"] != "success" || log.Results["commit"] == "failure" || repository.tip(t) != merged {
+	if log.Results["sign"] != "success" || log.Results["commit"] == "failure" || repository.tip(t) != merged {
 		t.Errorf("a merge of nothing ended with %q and left main at %s: %s", log.Results, repository.tip(t), log.Text)
 	}
 }
 
-// TestMergeByOthers: what another workflow or branch of the repository signs is
-// refused by the job that signs, and main stays as it is.
+// TestMergeByOthers: if another workflow or branch of the repository signs, the signing job rejects
+// the result, and main does not change.
 func TestMergeByOthers(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
@@ -112,7 +112,7 @@ func TestMergeByOthers(t *testing.T) {
 			p := pushed(s, api, merged)
 			p.Env = []string{"SIGSTORE_ID_TOKEN=" + token}
 			log := repository.run(t, p)
-			if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
+			if log.Results["sign"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
 				t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.Results, repository.tip(t), merged, log.Text)
 			}
 			want := []annotation{{"error", "unsigned/web.yaml", "1", "wrong-identity"}, told("unsigned/web.yaml")}
@@ -123,14 +123,14 @@ func TestMergeByOthers(t *testing.T) {
 	}
 }
 
-// TestMergeWithoutApproval: that it was merged is not enough.
+// TestMergeWithoutApproval: a merge without an approval is not enough.
 func TestMergeWithoutApproval(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
 	repository := runner.remoted(t, template(t, s))
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
 	log := repository.run(t, pushed(s, repository.gitHub(t, false), merged))
-	if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
+	if log.Results["sign"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
 		t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.Results, repository.tip(t), merged, log.Text)
 	}
 	if diff := cmp.Diff([]annotation{{"error", "unsigned/web.yaml", "1", "not-approved"}, told("unsigned/web.yaml")}, log.annotations); diff != "" {
@@ -138,7 +138,7 @@ func TestMergeWithoutApproval(t *testing.T) {
 	}
 }
 
-// TestMergeOfSloppy: one that is refused keeps all of a merge from being signed.
+// TestMergeOfSloppy: one rejected exception stops the signing of the whole merge.
 func TestMergeOfSloppy(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
@@ -146,7 +146,7 @@ func TestMergeOfSloppy(t *testing.T) {
 	api := repository.gitHub(t, true)
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow, "unsigned/sloppy.yaml": sloppy})
 	log := repository.run(t, pushed(s, api, merged))
-	if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
+	if log.Results["sign"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
 		t.Errorf("it ended with %q, and main is at %s, the merge at %s", log.Results, repository.tip(t), merged)
 	}
 	if diff := cmp.Diff(append(slices.Clone(sloppyAnnotations), told("unsigned/sloppy.yaml")), log.annotations); diff != "" {
@@ -156,8 +156,8 @@ func TestMergeOfSloppy(t *testing.T) {
 	said(t, api, 1, "- Refused: `missing-ticket, wildcard-rule`")
 }
 
-// TestSignInOneJob plays the workflow of the README of actions/sign, with a step in
-// front of it that puts the commands on the path.
+// TestSignInOneJob runs the workflow in the README of actions/sign, with an additional first step
+// that installs the commands.
 func TestSignInOneJob(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)

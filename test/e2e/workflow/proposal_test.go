@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
-// TestProposal plays what the template does about a pull request.
+// TestProposal runs the template's workflow for pull requests.
 func TestProposal(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
@@ -66,8 +66,8 @@ func TestProposal(t *testing.T) {
 	}
 }
 
-// TestProposalRefused: who asks is told in the pull request, unless it is from a fork,
-// whose token could not say it.
+// TestProposalRefused: the requester gets a comment in the pull request. There is none for a fork,
+// since its token may not write.
 func TestProposalRefused(t *testing.T) {
 	runner := newRunner(t)
 	repository := runner.repository(t, template(t, sigstore(t, github.MergeFile)))
@@ -90,8 +90,8 @@ func TestProposalRefused(t *testing.T) {
 	}
 }
 
-// TestTemplateAsItStands: until everything is replaced that the template leaves
-// open, it trusts nobody, and nothing is signed.
+// TestTemplateAsItStands: until all placeholders of the template are replaced, it trusts no signer,
+// and nothing is signed.
 func TestTemplateAsItStands(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
@@ -109,7 +109,7 @@ func TestTemplateAsItStands(t *testing.T) {
 			repository := runner.remoted(t, left)
 			merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
 			log := repository.run(t, pushed(s, repository.gitHub(t, true), merged))
-			if log.Results["seal"] != "failure" || repository.tip(t) != merged {
+			if log.Results["sign"] != "failure" || repository.tip(t) != merged {
 				t.Errorf("it ended with %q, and main is at %s, the merge at %s", log.Results, repository.tip(t), merged)
 			}
 		})

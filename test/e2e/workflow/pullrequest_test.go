@@ -46,7 +46,7 @@ var (
 	sloppy  = strings.NewReplacer("name: web", "name: sloppy", ", polex.dev/ticket: SEC-1", "", "[check]", "['*']").Replace(narrow)
 )
 
-// events are what GitHub says of each, as far as it names the base.
+// events has GitHub's data of each event, with the base commit.
 var events = map[string]string{
 	"pull_request": github.Proposed("%s").Payload,
 	"merge_group":  `{"merge_group": {"base_ref": "refs/heads/main", "base_sha": "%s"}}`,
@@ -57,8 +57,8 @@ var sloppyAnnotations = []annotation{
 	{"error", "unsigned/sloppy.yaml", "10", "wildcard-rule"},
 }
 
-// pullRequests are changes of a repository that holds a narrow exception, and
-// what has to be said of them: nothing of one that passes.
+// pullRequests are changes of a repository with a narrow exception, and the expected messages: none
+// if it passes.
 var pullRequests = []struct {
 	name       string
 	event      string
@@ -68,7 +68,7 @@ var pullRequests = []struct {
 }{
 	{"an exception that is narrow", "pull_request",
 		map[string]string{".polex.yaml": strictRules}, map[string]string{"unsigned/api.yaml": another},
-		nil, []string{"1 document &#40;and 1 unchanged file&#41;: all passed"}},
+		nil, []string{"1 document &#40;and 1 unchanged file&#41;: 1 valid"}},
 	{"an exception that is sloppy", "pull_request",
 		map[string]string{".polex.yaml": strictRules}, map[string]string{"unsigned/sloppy.yaml": sloppy},
 		sloppyAnnotations, []string{"1 document &#40;and 1 unchanged file&#41;: 2 refusals", "| unsigned/sloppy.yaml:6:3 |", "| missing-ticket |", "| wildcard-rule |"}},
@@ -77,14 +77,13 @@ var pullRequests = []struct {
 		sloppyAnnotations, []string{": 2 refusals"}},
 	{"one that comes after looser rules", "pull_request",
 		map[string]string{".polex.yaml": looseRules}, map[string]string{"unsigned/sloppy.yaml": sloppy},
-		nil, []string{": all passed"}},
+		nil, []string{": 1 valid"}},
 	{"one that waits in a merge queue with looser rules", "merge_group",
 		map[string]string{".polex.yaml": strictRules}, map[string]string{".polex.yaml": looseRules, "unsigned/sloppy.yaml": sloppy},
 		sloppyAnnotations, []string{"1 document &#40;and 1 unchanged file&#41;: 2 refusals"}},
 }
 
-// TestActionInPullRequests runs actions/validate by the workflow of its README,
-// as a runner would.
+// TestActionInPullRequests runs actions/validate with the workflow of its README.
 func TestActionInPullRequests(t *testing.T) {
 	runner := newRunner(t)
 	workflow := readmeWorkflow(t, "validate", "on:\n  pull_request:\n    branches: [main]\n")
@@ -111,7 +110,7 @@ func TestActionInPullRequests(t *testing.T) {
 	}
 }
 
-// readmeWorkflow is the workflow that an action's README shows.
+// readmeWorkflow returns the workflow in an action's README.
 func readmeWorkflow(t *testing.T, action, trigger string) string {
 	t.Helper()
 	_, rest, _ := strings.Cut(contents(t, "actions/"+action+"/README.md"), "```yaml\n")

@@ -15,7 +15,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
-// remoted is a repository with a bare remote, which it has pushed its main to.
+// remoted is a repository with a bare remote, which has its main.
 type remoted struct{ *repository }
 
 func (r *runner) remoted(t *testing.T, files map[string]string) *remoted {
@@ -39,21 +39,20 @@ func (r *remoted) gitHub(t *testing.T, approved bool) *github.API {
 	return api
 }
 
-// merge puts files on main of the remote as the merge of a pull request does, and
-// returns its commit.
+// merge commits files to main of the remote like a merged pull request, and returns the commit.
 func (r *remoted) merge(t *testing.T, files map[string]string) string {
 	t.Helper()
 	must(t)(r.Propose(t.Context(), "work", files))
 	return must(t)(r.Merge(t.Context(), "work"))
 }
 
-// tip is where main of the remote is.
+// tip returns the commit of the remote's main.
 func (r *remoted) tip(t *testing.T) string {
 	t.Helper()
 	return must(t)(r.Tip(t.Context()))
 }
 
-// holds lists what a folder of the remote's main holds, but for its README.
+// holds lists the files in a folder of the remote's main, except its README.
 func (r *remoted) holds(t *testing.T, folder string) []string {
 	t.Helper()
 	files, err := r.Holds(t.Context(), folder)
@@ -63,8 +62,8 @@ func (r *remoted) holds(t *testing.T, folder string) []string {
 	return files
 }
 
-// signed checks that main of the remote is one commit further than a merge, that
-// nothing waits any more, and that these files and no others are signed.
+// signed checks that the remote's main is one commit ahead of a merge, that there are no pending
+// exceptions, and that exactly these files are signed.
 func (r *remoted) signed(t *testing.T, merged string, files ...string) {
 	t.Helper()
 	if parents := r.git(t, "-C", r.Remote, "log", "--format=%P", "-1", "main"); parents != merged {
@@ -78,9 +77,8 @@ func (r *remoted) signed(t *testing.T, merged string, files ...string) {
 	}
 }
 
-// verified checks that everything that is signed on the remote verifies for the
-// workflow that the sandbox plays, and for no other workflow, branch or
-// repository.
+// verified checks that all signed files on the remote verify for the sandbox's workflow, and for no
+// other workflow, branch or repository.
 func (r *remoted) verified(t *testing.T, s *sandbox.Sandbox) {
 	t.Helper()
 	self := "https://github.com/" + github.Owner + "/" + github.Name + "/" + github.MergeFile + "@refs/heads/main"

@@ -12,8 +12,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
-// TestMergeAgain: the run of an old merge is started again after main has withdrawn what it
-// signed. Nothing is signed, and there is no artifact to download.
+// TestMergeAgain: a user restarts the run of an old merge after main has removed the signed
+// exception. Nothing is signed, and there is no artifact to download.
 func TestMergeAgain(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
@@ -33,7 +33,7 @@ func TestMergeAgain(t *testing.T) {
 	tip := repository.tip(t)
 
 	log := repository.run(t, pushed(s, api, merged))
-	if log.Results["seal"] != "success" || log.Results["commit"] == "success" || repository.tip(t) != tip {
+	if log.Results["sign"] != "success" || log.Results["commit"] == "success" || repository.tip(t) != tip {
 		t.Errorf("it ended with %q, and main is at %s, not %s: %s", log.Results, repository.tip(t), tip, log.Text)
 	}
 	if !slices.Contains(log.annotations, annotation{"warning", "unsigned/web.yaml", "1", "gone-since"}) {
@@ -44,8 +44,8 @@ func TestMergeAgain(t *testing.T) {
 	}
 }
 
-// TestProposalByTarget: a pull request is judged by what main trusts now, and not by the
-// base.sha of its event, which is older.
+// TestProposalByTarget: a pull request is checked with the current trust policy of main, not with
+// that of the older base.sha in its event.
 func TestProposalByTarget(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
@@ -64,7 +64,7 @@ func TestProposalByTarget(t *testing.T) {
 		t.Errorf("it was judged by other rules than main's: %+v", log.annotations)
 	}
 
-	// Without the merge, nothing says what it is merged into.
+	// Without the merge commit, the target is unknown.
 	repository.git(t, "switch", "--quiet", "work")
 	log = repository.run(t, github.Proposed(old))
 	log.ended(t, map[string]string{"validate": "failure", "verify": "failure"})
@@ -73,8 +73,8 @@ func TestProposalByTarget(t *testing.T) {
 	}
 }
 
-// TestMergePlanted: somebody pushed the branch for the pull request before the workflow did,
-// with another content. The workflow does not take it for its own.
+// TestMergePlanted: an attacker pushes the branch of the pull request before the workflow does,
+// with other content. The workflow does not use that branch.
 func TestMergePlanted(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
@@ -101,7 +101,7 @@ func TestMergePlanted(t *testing.T) {
 	planted := repository.git(t, "-C", repository.Remote, "rev-parse", branch)
 
 	log := repository.run(t, pushed(s, api, merged))
-	if log.Results["seal"] != "success" || log.Results["commit"] != "failure" || log.Results["notify"] == "success" {
+	if log.Results["sign"] != "success" || log.Results["commit"] != "failure" || log.Results["notify"] == "success" {
 		t.Errorf("it ended with %q: %s", log.Results, log.Text)
 	}
 	if !strings.Contains(log.Text, "the branch for the pull request exists and holds something else") {
@@ -111,7 +111,7 @@ func TestMergePlanted(t *testing.T) {
 		t.Errorf("the branch was written over: %s", now)
 	}
 
-	// Once it is deleted, the workflow pushes its own, and takes that for its own.
+	// After its deletion, the workflow pushes its own branch and uses it.
 	repository.git(t, "-C", repository.Remote, "branch", "--quiet", "--delete", "--force", branch)
 	repository.run(t, pushed(s, api, merged))
 	own := repository.git(t, "-C", repository.Remote, "rev-parse", branch)

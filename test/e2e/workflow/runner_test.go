@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
-// runner plays workflows for a test.
+// runner runs workflows for a test.
 type runner struct{ *github.Runner }
 
 func newRunner(t *testing.T) *runner {
@@ -26,10 +26,10 @@ func newRunner(t *testing.T) *runner {
 	return &runner{made}
 }
 
-// repository is one that workflows are played in.
+// repository is a repository with workflows to run.
 type repository struct{ *github.Repository }
 
-// repository makes one with files, and without a commit.
+// repository creates one with files, and without a commit.
 func (r *runner) repository(t *testing.T, files map[string]string) *repository {
 	t.Helper()
 	made, err := r.Repository(t.Context(), t.TempDir(), files)
@@ -46,14 +46,14 @@ func (r *repository) write(t *testing.T, files map[string]string) {
 	}
 }
 
-// commit makes a commit of all there is, and returns its name.
+// commit commits all files, and returns the commit.
 func (r *repository) commit(t *testing.T) string {
 	t.Helper()
 	return must(t)(r.Commit(t.Context()))
 }
 
-// offer puts files on a branch, and checks out the merge that GitHub makes of it for the runs
-// of a pull request.
+// offer commits files on a branch, and checks out GitHub's merge commit for the runs of a pull
+// request.
 func (r *repository) offer(t *testing.T, files map[string]string) string {
 	t.Helper()
 	must(t)(r.Propose(t.Context(), "work", files))
@@ -65,7 +65,7 @@ func (r *repository) git(t *testing.T, args ...string) string {
 	return must(t)(r.Git(t.Context(), args...))
 }
 
-// run plays a workflow.
+// run runs a workflow.
 func (r *repository) run(t *testing.T, p github.Play) played {
 	t.Helper()
 	log, err := r.Play(t.Context(), p)
@@ -79,16 +79,16 @@ func (r *repository) run(t *testing.T, p github.Play) played {
 	return left
 }
 
-// played is what is left of a run.
+// played is the result of a run.
 type played struct {
 	*github.Log
 	annotations []annotation
 }
 
-// annotation is what GitHub would show on a line of the change.
+// annotation is GitHub's message at a line of the change.
 type annotation github.Annotation
 
-// summarizes checks that the jobs' summaries hold each of the parts.
+// summarizes checks that the jobs' summaries contain each of the parts.
 func (p played) summarizes(t *testing.T, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -98,7 +98,7 @@ func (p played) summarizes(t *testing.T, parts ...string) {
 	}
 }
 
-// ended checks how each job ended.
+// ended checks the result of each job.
 func (p played) ended(t *testing.T, want map[string]string) {
 	t.Helper()
 	if diff := cmp.Diff(want, p.Results); diff != "" {
@@ -106,7 +106,7 @@ func (p played) ended(t *testing.T, want map[string]string) {
 	}
 }
 
-// must returns what there has to be.
+// must returns the result, and fails the test at an error.
 func must(t *testing.T) func(string, error) string {
 	return func(text string, err error) string {
 		t.Helper()
@@ -117,7 +117,7 @@ func must(t *testing.T) func(string, error) string {
 	}
 }
 
-// contents is a file of this repository.
+// contents returns a file of this repository.
 func contents(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(fixture.FromRoot(name))

@@ -15,15 +15,15 @@ import (
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
-// sealed signs a document as the workflow of the sandbox, by a clock that is behind.
-// What it gives a few minutes to live has expired by any other.
+// sealed signs a document as the sandbox's workflow, with a clock that is behind. An exception with
+// a lifetime of minutes has expired for every other clock.
 func sealed(t *testing.T, s *sandbox.Sandbox, text string, behind time.Duration) string {
 	t.Helper()
 	return sandboxtest.Files(t, s, sandbox.Identity{}, time.Now().Add(-behind), text)[0]
 }
 
-// TestSchedule: what has expired leaves the remote in one commit, what has not stays
-// and is verified.
+// TestSchedule: one commit removes expired exceptions from the remote. The others stay and are
+// verified.
 func TestSchedule(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
@@ -31,7 +31,7 @@ func TestSchedule(t *testing.T) {
 	api := repository.gitHub(t, true)
 	night := github.Scheduled()
 	night.API = api.URL
-	const lives = 3 * time.Second // of a minute; it counted when the log saw it
+	const lives = 3 * time.Second // the rest of a minute; it was valid at the time of the log entry
 	short := strings.NewReplacer("expires-in: 7d", `expires-in: 1m, polex.dev/pull-request: "https://github.com/acme/exceptions/pull/6"`, "name: web", "name: old").Replace(narrow)
 	soon := strings.NewReplacer("expires-in: 7d", `expires-in: 2d, polex.dev/pull-request: "https://github.com/acme/exceptions/pull/7"`, "name: web", "name: soon").Replace(narrow)
 	before := repository.merge(t, map[string]string{
@@ -55,17 +55,17 @@ func TestSchedule(t *testing.T) {
 	log.summarizes(t, "| signed/old.yaml:1:1 |", "| signed/web.yaml:1:1 |", "2 documents of commit ")
 	repository.git(t, "pull", "--quiet")
 
-	// What is left has nothing that has ended, and is verified all the same.
+	// The rest has nothing expired, and is still verified.
 	tip := repository.tip(t)
 	log = repository.run(t, night)
 	log.ended(t, map[string]string{"expire": "success", "notify": "success"})
 	if repository.tip(t) != tip {
 		t.Error("the second night made a commit")
 	}
-	said(t, api, 6, "**Exception ended**") // and not once more
+	said(t, api, 6, "**Exception ended**") // not a second time
 	said(t, api, 7, "**Exception ends soon**")
 
-	// A file that was changed by hand is found, whoever has merged it.
+	// A manually changed file is found after any merge.
 	changed := strings.Replace(repository.git(t, "show", "HEAD:signed/web.yaml"), "names: [web]", "names: [api]", 1)
 	repository.merge(t, map[string]string{"signed/web.yaml": changed + "\n"})
 	log = repository.run(t, night)

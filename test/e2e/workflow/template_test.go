@@ -10,7 +10,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
-// sigstore starts a Sigstore that knows a workflow of that repository by its file.
+// sigstore starts a sandbox for a workflow of that repository, by its file.
 func sigstore(t *testing.T, workflow string) *sandbox.Sandbox {
 	t.Helper()
 	s, err := sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir(), RekorVersions: []int{1},
@@ -26,7 +26,7 @@ func sigstore(t *testing.T, workflow string) *sandbox.Sandbox {
 	return s
 }
 
-// template is the files of examples/github, for that Sigstore.
+// template returns the files of examples/github for that Sigstore.
 func template(t *testing.T, s *sandbox.Sandbox) map[string]string {
 	t.Helper()
 	files, err := github.Template(fixture.FromRoot("."), github.Sigstore{IssuerURL: s.IssuerURL, FulcioURL: s.FulcioURL, RekorURL: s.RekorURL, TrustedRootPath: s.TrustedRootPath})

@@ -15,21 +15,21 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/root"
 )
 
-// fetched is a trusted root, where it is from and when it was fetched.
+// fetched is a trusted root with its origin and the time of the fetch.
 type fetched struct {
 	json   []byte
 	source string
 	at     time.Time
 }
 
-// line is one line to rewrite in a file, found by what it begins with.
+// line is one line to replace in a file. begins matches the old line.
 type line struct {
 	begins *regexp.Regexp
 	text   string
 }
 
-// update rewrites the three files in dir that speak of the trusted root, or
-// none of them if f is what they have. It reports whether it wrote.
+// update rewrites the three files of the trusted root in dir, unless it is unchanged. It reports
+// whether it wrote.
 func update(dir string, f fetched) (changed bool, err error) {
 	if err := complete(f.json); err != nil {
 		return false, err
@@ -58,8 +58,8 @@ func update(dir string, f fetched) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	// A crash between two of these leaves files that disagree, which a test of
-	// publicgood sees; it never leaves half a file.
+	// After a crash between two writes the files disagree, and a test of publicgood fails. No file
+	// is ever incomplete.
 	for _, w := range []struct {
 		path string
 		data []byte
@@ -71,7 +71,7 @@ func update(dir string, f fetched) (changed bool, err error) {
 	return true, nil
 }
 
-// complete refuses a trusted root that could not verify a keyless signature.
+// complete rejects a trusted root that cannot verify a keyless signature.
 func complete(data []byte) error {
 	tr, err := root.NewTrustedRootFromJSON(data)
 	if err != nil {
@@ -83,8 +83,7 @@ func complete(data []byte) error {
 	return nil
 }
 
-// rewrite returns the file's content with each line replaced. Each must be
-// there exactly once.
+// rewrite returns the file's content with each line replaced. Each line must exist exactly once.
 func rewrite(path string, lines ...line) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -99,7 +98,7 @@ func rewrite(path string, lines ...line) ([]byte, error) {
 	return data, nil
 }
 
-// replace writes a file through a temporary one beside it.
+// replace writes a file through a temporary file in the same folder.
 func replace(path string, data []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {

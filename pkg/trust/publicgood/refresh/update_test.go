@@ -13,10 +13,10 @@ import (
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 )
 
-// day is when these tests pretend to fetch.
+// day is the time of the fetch in these tests.
 var day = time.Date(2031, 2, 3, 23, 0, 0, 0, time.FixedZone("west", -4*3600))
 
-// copied is a directory with copies of the three files.
+// copied returns a folder with copies of the three files.
 func copied(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func read(t *testing.T, dir, name string) string {
 
 func TestUpdateWritesWhatIsNew(t *testing.T) {
 	dir := copied(t)
-	// The same root in other bytes is new: the digest is over bytes.
+	// The same root with other bytes is new: the digest is over the bytes.
 	fresh := append(publicgood.TrustedRootJSON(), '\n')
 	changed, err := update(dir, fetched{json: fresh, source: `a "quoted" $1 source`, at: day})
 	if err != nil || !changed {

@@ -1,5 +1,5 @@
-// Command up starts everything that the story is played with, says how to reach it,
-// and leaves it running until it is interrupted. `make e2e-up` runs it.
+// Command up starts all services of the story, prints their addresses, and runs until it is
+// interrupted. `make e2e-up` runs it.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 	}
 }
 
-// run runs everything until it is interrupted, and leaves nothing behind.
+// run runs everything until it is interrupted, and leaves no processes or files.
 func run(out io.Writer) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -19,15 +19,15 @@ import (
 	"github.com/polex-dev/polex/test/e2e/story"
 )
 
-// TestUp starts everything as `make e2e-up` does, types what it says, and interrupts
-// it. Nothing is left then: no process, and no file.
+// TestUp starts everything like `make e2e-up`, runs the printed commands, and interrupts it. No
+// process and no file is left.
 func TestUp(t *testing.T) {
 	tmp, err := os.MkdirTemp("", "polex-up-test-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(tmp)
-	// PostgreSQL runs as somebody else.
+	// PostgreSQL runs as another user.
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -59,14 +59,14 @@ func TestUp(t *testing.T) {
 	}
 }
 
-// up is what runs.
+// up is the running program.
 type up struct {
 	cmd   *exec.Cmd
-	said  []string // until it runs
+	said  []string // the output until it is ready
 	ended chan error
 }
 
-// start builds and starts it, and returns once it runs.
+// start builds and starts it, and returns when it is ready.
 func start(t *testing.T, tmp string) *up {
 	t.Helper()
 	root, err := filepath.Abs("../../../..")
@@ -82,7 +82,7 @@ func start(t *testing.T, tmp string) *up {
 	t.Cleanup(cancel)
 	u := &up{cmd: exec.CommandContext(ctx, program), ended: make(chan error, 1)}
 	u.cmd.Dir, u.cmd.Env, u.cmd.Stderr = root, append(os.Environ(), "TMPDIR="+tmp), os.Stderr
-	// A terminal interrupts all that runs in it.
+	// A terminal interrupts all of its processes.
 	u.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	u.cmd.Cancel = u.interrupt
 	out, err := u.cmd.StdoutPipe()
@@ -110,10 +110,10 @@ func start(t *testing.T, tmp string) *up {
 	return u
 }
 
-// interrupt is Ctrl-C.
+// interrupt sends the signal of Ctrl-C.
 func (u *up) interrupt() error { return syscall.Kill(-u.cmd.Process.Pid, syscall.SIGINT) }
 
-// types types what it says, in a shell.
+// types runs the printed commands in a shell.
 func (u *up) types(t *testing.T) {
 	script, refused := "set -eu\n", 0
 	for _, line := range u.said {
@@ -141,8 +141,8 @@ func (u *up) types(t *testing.T) {
 	}
 }
 
-// descendants are the processes that another one has started, or those that it has
-// started, and when each began.
+// descendants returns the processes that a process has started, directly or not, with their start
+// times.
 func descendants(t *testing.T, of int) map[int]string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -170,8 +170,8 @@ func descendants(t *testing.T, of int) map[int]string {
 	return found
 }
 
-// born says when a process began, by the kernel's count; "" if it is not there, or
-// is there only because nobody has asked how it ended.
+// born returns the start time of a process in the kernel's units, or "" if it does not exist or is
+// a zombie.
 func born(pid int) string {
 	if fields := stat(pid); len(fields) > 19 && fields[0] != "Z" {
 		return fields[19]
@@ -179,7 +179,7 @@ func born(pid int) string {
 	return ""
 }
 
-// stat is what the kernel says of a process, from its state on.
+// stat returns the kernel's fields of a process, from its state on.
 func stat(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// catalog has of each metric its labels, and of each label its values.
+// catalog has the labels of each metric, and the values of each label.
 type catalog map[string]map[string]set
 
 type set map[string]bool
 
-// measured reads what was measured.
+// measured reads the measured metrics.
 func measured(q Question) (catalog, error) {
 	c := catalog{}
 	for i, text := range q.Measured {

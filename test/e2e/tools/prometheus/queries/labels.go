@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// labels are those that the answer of an expression has. It looks at everything below
-// on its way.
+// labels returns the labels in the result of an expression. It also checks all parts of the
+// expression.
 func (c *checker) labels(e parser.Expr) set {
 	switch e := e.(type) {
 	case *parser.VectorSelector:
@@ -35,8 +35,8 @@ func (c *checker) labels(e parser.Expr) set {
 	}
 }
 
-// selected looks for the metric, and for each value that a label is held against: of
-// what leaves something out as well, which is a slip where there is no such value.
+// selected checks the metric and each value that a label is compared with. That includes excluded
+// values: if there is no such value, the query is wrong.
 func (c *checker) selected(s *parser.VectorSelector) set {
 	metric, there := c.known[s.Name]
 	if !there {
@@ -52,7 +52,7 @@ func (c *checker) selected(s *parser.VectorSelector) set {
 			c.complain("%s has no label %s", s.Name, m.Name)
 			continue
 		}
-		wanted := m.SetMatches() // of a regular expression that only lists words
+		wanted := m.SetMatches() // of a regular expression that is a list of words
 		if m.Type == labels.MatchEqual || m.Type == labels.MatchNotEqual {
 			wanted = []string{m.Value}
 		}
@@ -68,8 +68,7 @@ func (c *checker) selected(s *parser.VectorSelector) set {
 	return keys(metric)
 }
 
-// finds reports whether a value is one that a regular expression speaks of, whether to
-// have it or to leave it out.
+// finds reports whether a regular expression matches a value, to include or to exclude it.
 func finds(m *labels.Matcher) func(string) bool {
 	return func(value string) bool { return m.Matches(value) == (m.Type == labels.MatchRegexp) }
 }
@@ -111,7 +110,7 @@ func (c *checker) combined(b *parser.BinaryExpr) set {
 			c.complain("it is matched on %s, which is no label of both sides of %s", name, b)
 		}
 	}
-	if b.Op == parser.LOR { // what both have
+	if b.Op == parser.LOR { // labels of both sides
 		maps.DeleteFunc(left, func(name string, _ bool) bool { return !right[name] })
 	}
 	return left

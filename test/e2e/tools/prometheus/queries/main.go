@@ -1,9 +1,9 @@
-// Command queries says what queries ask for that is not there: it reads what was
-// measured, in Prometheus' text format, and queries in PromQL, and looks for every
-// metric, label and value of the queries in what was measured.
+// Command queries finds unknown names in queries. It reads measured metrics in Prometheus' text
+// format and queries in PromQL. It looks for every metric, label and value of the queries in the
+// metrics.
 //
-// It reads a [Question] in JSON from its standard input, and writes the problems of
-// each query, a list of lists, to its standard output.
+// It reads a [Question] in JSON from its standard input. It writes a list with the problems of each
+// query to its standard output.
 package main
 
 import (
@@ -15,18 +15,18 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// Question is what is asked.
+// Question is the input of the program.
 type Question struct {
-	// Measured are the answers of some /metrics, and files of the same format.
+	// Measured are answers of /metrics, and files in the same format.
 	Measured []string
-	// Values are those that a label may have beside the ones that were measured.
+	// Values are further values of a label.
 	Values map[string][]string
-	// Given are labels that every metric has, since Prometheus adds them.
+	// Given are labels that Prometheus adds to every metric.
 	Given   []string
 	Queries []Query
 }
 
-// Query is a query, and the labels that are read from its answer.
+// Query is a query, and the labels that are used from its result.
 type Query struct {
 	Expression string
 	Read       []string

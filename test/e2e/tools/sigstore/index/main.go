@@ -1,6 +1,5 @@
-// Command index holds Rekor's search index in memory, by the protocol of Redis.
-// Nothing of a seal rests on the index: kubectl-sigstore searches it for what it
-// has uploaded.
+// Command index is Rekor's search index in memory, with the protocol of Redis. Only
+// kubectl-sigstore uses the index: it searches for its uploads.
 package main
 
 import (
@@ -17,5 +16,5 @@ func main() {
 	if err := miniredis.NewMiniRedis().StartAddr(os.Args[1]); err != nil {
 		log.Fatal(err)
 	}
-	select {} // until it is ended
+	select {} // until it is killed
 }

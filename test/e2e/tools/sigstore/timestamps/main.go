@@ -1,6 +1,6 @@
-// Command timestamps is Sigstore's timestamp authority without its metrics: the
-// program timestamp-server serves those on a fixed port of every interface, and
-// ends when somebody else has it. What answers is the same package.
+// Command timestamps is Sigstore's timestamp authority without metrics. The program
+// timestamp-server serves metrics on a fixed port of every interface, and stops if that port is
+// taken. The answers come from the same package.
 package main
 
 import (
@@ -26,8 +26,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// As timestamp-server has them where no flag says otherwise, but for the clock
-	// that it would ask the network for.
+	// The defaults of timestamp-server, except its clock, which would use the network.
 	for key, value := range map[string]any{
 		"timestamp-signer": "memory", "timestamp-signer-hash": "sha256", "enforce-intermediate-eku": true,
 		"default-policy-oid": "1.3.6.1.4.1.57264.2", "accepted-policy-oids": []string{"1.3.6.1.4.1.57264.2"},
