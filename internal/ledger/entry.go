@@ -11,19 +11,21 @@ type State string
 
 // The states.
 const (
-	Waiting    State = "waiting"    // asked for under unsigned/
-	Dropped    State = "dropped"    // asked for, and taken back without being signed
-	Open       State = "open"       // under signed/, and it counts
-	NotYet     State = "not-yet"    // under signed/, and its start has not come
-	Expired    State = "expired"    // under signed/ still, and its end has come
-	Unverified State = "unverified" // under signed/, and its seal does not hold
-	NotSigned  State = "not-signed" // under signed/ since before the first signature, and not signed yet
-	Removed    State = "removed"    // it was under signed/
+	Waiting     State = "waiting"      // asked for under unsigned/
+	Dropped     State = "dropped"      // asked for, and taken back without being signed
+	Open        State = "open"         // under signed/, and it counts
+	NotYet      State = "not-yet"      // under signed/, and its start has not come
+	Expired     State = "expired"      // under signed/ still, and its end has come
+	Altered     State = "altered"      // under signed/, and it differs from the signed content
+	Unsigned    State = "unsigned"     // under signed/, without a signature
+	Unverified  State = "unverified"   // under signed/, and its signature is invalid for another reason
+	NeverSigned State = "never-signed" // under signed/ since before the first signature, and not signed yet
+	Removed     State = "removed"      // it was under signed/
 )
 
 // States returns all of them, in the order in which they are listed.
 func States() []State {
-	return []State{Unverified, NotSigned, Expired, Open, NotYet, Waiting, Removed, Dropped}
+	return []State{Altered, Unsigned, Unverified, NeverSigned, Expired, Open, NotYet, Waiting, Removed, Dropped}
 }
 
 // Here reports whether an exception of this state lies in one of the folders.
@@ -44,13 +46,14 @@ type Entry struct {
 	// Verified says that the seal held, now or when it was signed. Only then is what
 	// follows, up to ExpiresAt, from what was signed; otherwise it is what the file
 	// says, and nobody vouches for it.
-	Verified  bool      `json:"verified"`
-	Policies  []Policy  `json:"policies"`
-	Said      Said      `json:"said"`
-	StartsAt  time.Time `json:"startsAt,omitzero"`  // zero for always
-	ExpiresAt time.Time `json:"expiresAt,omitzero"` // zero for never
+	Verified  bool       `json:"verified"`
+	Exempted  []Exempted `json:"exempted"`
+	Policies  []Policy   `json:"policies"`
+	Said      Said       `json:"said"`
+	StartsAt  time.Time  `json:"startsAt,omitzero"`  // zero for always
+	ExpiresAt time.Time  `json:"expiresAt,omitzero"` // zero for never
 
-	Seal    *Seal    `json:"seal,omitempty"`         // nil for what never was under signed/
+	Seal    *Seal    `json:"signing,omitempty"`      // nil for what never was under signed/
 	Request *Request `json:"requestByGit,omitempty"` // nil where nothing under unsigned/ came before it
 	// Appeared is the step that brought it to signed/, nil for what never was there.
 	Appeared *Appearance `json:"appearedByGit,omitempty"`
@@ -81,6 +84,8 @@ type Policy struct {
 	Kind  string   `json:"kind,omitempty"` // "" for kyverno.io
 	Name  string   `json:"name"`
 	Rules []string `json:"rules,omitempty"`
+	// Severity is "" before [Ledger.Weigh].
+	Severity string `json:"severity,omitempty"`
 }
 
 // String returns the name, with the kind before it where there is one.
@@ -109,8 +114,8 @@ type Said struct {
 type Seal struct {
 	// Now is the verdict as of the time of the ledger, and AtSigning as of the
 	// witnessed time, or of the start where that is later.
-	Now           Verdict `json:"now"`
-	AtSigning     Verdict `json:"atSigning"`
+	Now           Verdict `json:"verdict"`
+	AtSigning     Verdict `json:"verdictAtSigning"`
 	MessageDigest string  `json:"messageDigest,omitempty"` // "" where no signature holds
 	// SignedAt is the earliest witnessed time; zero where nobody witnessed one.
 	SignedAt   time.Time   `json:"signedAt,omitzero"`
@@ -134,8 +139,8 @@ const (
 // Signature is one that was verified. What it leaves out, the certificate does not
 // say.
 type Signature struct {
-	Authority   string    `json:"authority"`         // of the trust policy; "" where it counts for none
-	Subject     string    `json:"subject,omitempty"` // "" for a key
+	Authority   string    `json:"authority"`        // of the trust policy; "" where it counts for none
+	Subject     string    `json:"signer,omitempty"` // "" for a key
 	Issuer      string    `json:"issuer,omitempty"`
 	Run         string    `json:"run,omitempty"` // address of the workflow's run
 	Trigger     string    `json:"trigger,omitempty"`

@@ -53,6 +53,7 @@ type options struct {
 	allowShallow   bool
 
 	clusterFile, kubeconfig string
+	policies                []string
 
 	failOn  []string
 	often   int
@@ -97,6 +98,7 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.at, "at", "", "tell it as of a `time`: a date (the end of that day in UTC) or an RFC 3339 time")
 	flags.StringVar(&o.clusterFile, "cluster-file", "", "compare with a cluster: `file` with its exceptions, as kubectl get -A -o yaml or json writes them, or -")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "compare with a cluster: `file` that says how to reach it")
+	flags.StringSliceVar(&o.policies, "policies", nil, "`paths` of the Kyverno policies, which state the severities in the report (default: directories.policies of the configuration)")
 	flags.StringSliceVar(&o.failOn, "fail-on", nil, "exit with 1 for findings of these `kinds`: drift, expired, any, or the name of one; can be repeated")
 	flags.IntVar(&o.often, "often", 10, "`number` of open exceptions of one policy from which it is said to need another look; 0 says it of none")
 	flags.IntVar(&o.renewed, "renewed", 0, "`number` of renewals in a row from which an exception under signed/ is a finding, renewed-often; 0 makes it none")
