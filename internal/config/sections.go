@@ -20,7 +20,7 @@ type file struct {
 type Directories struct {
 	Unsigned string `json:"unsigned" by:"validate sign request audit" default:"unsigned" doc:"the folder of pending exceptions, from the root of the repository"`
 	Signed   string `json:"signed" default:"signed" doc:"the folder of signed exceptions, from the root of the repository; polex-verify --git has no default"`
-	Policies string `json:"policies" by:"validate sign request" default:"none: policies are not checked" doc:"the folder of the Kyverno policies, from the configuration file"`
+	Policies string `json:"policies" by:"validate sign request audit" default:"none: policies are not checked" doc:"the folder of the Kyverno policies, from the configuration file"`
 }
 
 // Statements is the section with a team's own statement keys.

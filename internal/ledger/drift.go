@@ -39,7 +39,7 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 	gone := map[exception.IdentityKey]*Entry{}
 	pending := map[exception.IdentityKey]*Entry{}
 	for _, e := range l.Entries {
-		if e.State == Waiting || e.State == NotSigned {
+		if e.State == Waiting || e.State == NeverSigned {
 			pending[e.key.identity] = e
 		}
 		switch {

@@ -142,7 +142,7 @@ type answer struct {
 // applied returns the results of Kyverno's CLI. A rejected resource is not an error.
 func applied(t *testing.T, arguments ...string) []answer {
 	t.Helper()
-	said, warned := spoken(t, append([]string{"--policy-report", "--output", "json"}, arguments...)...)
+	said, warned := spoken(t, append([]string{"--policy-report", "--output-format", "json"}, arguments...)...)
 	// Warnings of the CLI are before the report.
 	var report struct{ Results []answer }
 	if err := json.Unmarshal([]byte(said[max(0, strings.IndexByte(said, '{')):]), &report); err != nil {

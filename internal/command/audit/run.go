@@ -21,6 +21,7 @@ import (
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/report"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -29,7 +30,9 @@ type run struct {
 	options  *options
 	streams  cli.Streams
 	format   *cli.Output[*report.Report]
+	policy   *trust.Policy
 	verifier *verify.Verifier
+	policies []string // paths
 
 	now, at          time.Time
 	signed, unsigned string
@@ -47,6 +50,9 @@ func (r *run) prepare() error {
 		return err
 	}
 	r.statements = cfg.Statements
+	if r.policies = o.policies; len(r.policies) == 0 && cfg.Directories.Policies != "" {
+		r.policies = []string{filepath.Join(cfg.Dir, filepath.FromSlash(cfg.Directories.Policies))}
+	}
 	r.now = r.streams.Now().UTC().Truncate(time.Second)
 	var bad *git.RevisionError
 	if err := git.CheckRevision(o.ref); errors.As(err, &bad) {
@@ -90,8 +96,23 @@ func (r *run) prepare() error {
 	if err := r.failures(cluster); err != nil {
 		return err
 	}
-	r.verifier, err = o.trusted.Verifier(cfg)
+	if r.policy, err = o.trusted.Policy(cfg); err != nil {
+		return err
+	}
+	r.verifier, err = verify.New(r.policy)
 	return err
+}
+
+// weigh sets the severities of the policies. The severities of an unreadable file are unknown.
+func (r *run) weigh(l *ledger.Ledger) {
+	if len(r.policies) == 0 {
+		return
+	}
+	unread := &cli.Report{}
+	l.Weigh(cli.Policies(r.policies, unread))
+	for _, result := range unread.Results() {
+		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: %s: %s\n", plain.Line(result.File), plain.Line(result.Message))
+	}
 }
 
 // folders sets the paths of the two folders in the commit.
@@ -153,6 +174,7 @@ func (r *run) audit(ctx context.Context) error {
 	if err := r.compare(ctx, l); err != nil {
 		return err
 	}
+	r.weigh(l)
 	v := r.report(l)
 	if err := r.format.Write(r.streams.Out, v); err != nil {
 		return err

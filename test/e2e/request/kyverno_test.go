@@ -32,7 +32,7 @@ type answer struct {
 func (q question) ask(t *testing.T) (printed string, results map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
-	arguments := []string{"apply", "--policy-report", "--output", "json", "policies.yaml", "--resource", "resources.yaml"}
+	arguments := []string{"apply", "--policy-report", "--output-format", "json", "policies.yaml", "--resource", "resources.yaml"}
 	for name, text := range map[string]string{"policies.yaml": q.policies, "resources.yaml": q.resources, "exceptions.yaml": q.exceptions, "values.yaml": q.values} {
 		if text == "" {
 			continue
