@@ -48,7 +48,7 @@ func TestTroubleshooting(t *testing.T) {
 		}
 	}
 	messages := 0
-	for _, row := range regexp.MustCompile("(?m)^\\| (.*?) \\| ").FindAllStringSubmatch(symptoms, -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| (.*?) \| `).FindAllStringSubmatch(symptoms, -1) {
 		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
 			if !strings.Contains(m[1], " ") {
 				continue

@@ -67,7 +67,7 @@ func Start(t *testing.T) *Browser {
 		out.Close()
 	})
 	// A browser that hangs is killed, and then the test fails.
-	timer := time.AfterFunc(3*time.Minute, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(3*time.Minute, func() { _ = cmd.Process.Kill() })
 	t.Cleanup(func() { timer.Stop() })
 	target := b.Call("Target.createTarget", Object{"url": "about:blank"})
 	attached := b.Call("Target.attachToTarget", Object{"targetId": target["targetId"], "flatten": true})
