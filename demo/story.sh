@@ -43,7 +43,7 @@ say 'A policy has denied a database. Its owner asks for the narrowest exception 
 git switch --quiet --create mongo
 run 0 cat ../drafts/denial.txt
 run 0 polex-request --from denial --resources apps --reason 'the image cannot run as another user before 7.1' --ticket SEC-1234 --owner team-data \
-	--for 30d --namespace platform --output unsigned/mongo.yaml ../drafts/denial.txt
+	--expires-in 30d --namespace platform --output unsigned/mongo.yaml ../drafts/denial.txt
 run 0 cat unsigned/mongo.yaml
 cp unsigned/mongo.yaml ../drafts/
 
@@ -62,7 +62,7 @@ git switch --quiet main
 run 0 git merge --no-ff --quiet --no-edit mongo
 
 say 'The workflow on main signs it with its own identity: one commit.'
-run 0 polex-sign --promote --commit
+run 0 polex-sign promote --commit
 run 0 git show --stat --format='%s%n%n%b' HEAD
 
 say 'Anyone can tell who signed it, when, and until when: no network needed.'
@@ -78,7 +78,7 @@ polex-sandbox token --workflow .github/workflows/other.yaml >other.token
 fulcio=$(sed -n 's/^  fulcioURL: *//p' "$POLEX_SANDBOX/polex.yaml" | tr -d '"')
 rekor=$(sed -n 's/^  rekorURL: *//p' "$POLEX_SANDBOX/polex.yaml" | tr -d '"')
 # Outside the repository, because its own policy would already stop the signing here.
-run 0 polex-sign mongo.yaml --output other.yaml --identity-token other.token \
+run 0 polex-sign mongo.yaml --output-file other.yaml --identity-token other.token \
 	--fulcio-url "$fulcio" --rekor-url "$rekor" --trusted-root ../repository/trusted_root.json
 cd ../repository
 run 1 polex-verify --config .polex.yaml ../drafts/other.yaml
@@ -88,7 +88,7 @@ run 1 polex-verify --config .polex.yaml ../drafts/mongo.yaml
 
 say 'And once it has expired, it is refused.'
 sed 's/expires-in: .*/expires-in: 2s/; s/^  name: .*/  name: short/' ../drafts/mongo.yaml >../drafts/short.yaml
-run 0 polex-sign ../drafts/short.yaml --output ../drafts/expired.yaml
+run 0 polex-sign ../drafts/short.yaml --output-file ../drafts/expired.yaml
 sleep 3
 run 1 polex-verify --config .polex.yaml ../drafts/expired.yaml
 

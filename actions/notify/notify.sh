@@ -19,7 +19,7 @@ if [ -n "$INPUT_COMMIT" ]; then
   asked=yes
 fi
 if [ -n "$INPUT_ENDING" ]; then
-  arguments+=(--ending "$INPUT_ENDING")
+  arguments+=(--expires-within "$INPUT_ENDING")
   asked=yes
 fi
 # A job that failed early leaves no report.

@@ -12,7 +12,7 @@ arguments=(--push)
 target_branch "${INPUT_BRANCH:-}"
 as_bot
 if [ -n "$INPUT_AUTHOR" ]; then arguments+=(--author "$INPUT_AUTHOR"); fi
-if [ -n "$INPUT_WARN_BEFORE" ]; then arguments+=(--warn-before "$INPUT_WARN_BEFORE"); fi
+if [ -n "$INPUT_WARN_BEFORE" ]; then arguments+=(--expires-within "$INPUT_WARN_BEFORE"); fi
 
 commands polex-prune
 status=0

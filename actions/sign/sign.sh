@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs polex-sign --promote for the pending exceptions of a commit, in one job or split into two.
+# Runs polex-sign promote for the pending exceptions of a commit, in one job or split into two.
 # The inputs are the INPUT_ variables; the runner sets the other variables.
 set -euo pipefail
 
@@ -8,18 +8,18 @@ set -euo pipefail
 # shellcheck source=../scripts/target.sh
 . "$scripts/target.sh"
 
-arguments=(--promote --source "$INPUT_SOURCE")
+arguments=(promote --ref "$INPUT_SOURCE")
 case $INPUT_STEP in
-  seal)
-    if [ -z "$INPUT_SEALED" ]; then fail 2 'step: seal needs the input sealed, the folder to write to.'; fi
-    arguments+=(--sealed-output "$INPUT_SEALED")
+  sign)
+    if [ -z "$INPUT_PROMOTION" ]; then fail 2 'step: sign needs the input promotion, the folder to write to.'; fi
+    arguments+=(--signed-output "$INPUT_PROMOTION")
     ;;
   commit)
-    if [ -z "$INPUT_SEALED" ]; then fail 2 'step: commit needs the input sealed, the folder that step: seal has written.'; fi
-    arguments+=(--sealed-input "$INPUT_SEALED")
+    if [ -z "$INPUT_PROMOTION" ]; then fail 2 'step: commit needs the input promotion, the folder that step: sign wrote.'; fi
+    arguments+=(--signed-input "$INPUT_PROMOTION")
     ;;
-  seal-and-commit) ;;
-  *) fail 2 "There is no step $INPUT_STEP: seal, commit and seal-and-commit are known." ;;
+  sign-and-commit) ;;
+  *) fail 2 "The input step is sign, commit or sign-and-commit, not $INPUT_STEP." ;;
 esac
 case ${INPUT_KEEP_GOING:=false} in
   true) arguments+=(--keep-going) ;;
@@ -31,7 +31,7 @@ if [ "$INPUT_STEP" = commit ]; then unset GITHUB_TOKEN; fi
 target_branch "${INPUT_BRANCH:-}"
 fetch_with_token
 branch=
-if [ "$INPUT_STEP" != seal ]; then
+if [ "$INPUT_STEP" != sign ]; then
   case $INPUT_PULL_REQUEST in
     true)
       branch=polex/signed-${INPUT_SOURCE:0:12}
@@ -65,7 +65,7 @@ keep_report
 going=false
 if [ "$INPUT_KEEP_GOING" = true ] && [ "$status" -eq 1 ]; then
   going=true
-  if [ "$INPUT_STEP" = seal ] && [ -d "$INPUT_SEALED" ]; then status=0; fi
+  if [ "$INPUT_STEP" = sign ] && [ -d "$INPUT_PROMOTION" ]; then status=0; fi
 fi
 count=$(found '[.results[] | select(.outcome == "passed")] | length')
 if [ "$status" -eq 0 ] && [ "${count:-0}" -gt 0 ]; then

@@ -45,7 +45,7 @@ for path in "${lines[@]}"; do
   if ! only_notes "$path"; then paths+=("$path"); fi
 done
 if [ "${#lines[@]}" -gt 0 ] && [ "${#paths[@]}" -eq 0 ]; then
-  echo 'nothing waits to be signed'
+  echo 'no pending exceptions'
   exit 0
 fi
 status=0

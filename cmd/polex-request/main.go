@@ -1,5 +1,5 @@
 // Command polex-request drafts the narrowest exception for a violation. It reads files, or the API
-// server with --cluster. It changes only the folder or branch of the drafts.
+// server with --from cluster. It changes only the folder or branch of the drafts.
 package main
 
 import (

@@ -15,6 +15,6 @@ trap 'rm -rf "$scratch"' EXIT
 git clone --quiet --no-local --branch main "$remote" "$scratch/clone"
 cd "$scratch/clone"
 
-polex-sign --promote --dry-run "$@"
-polex-sign --promote --push --author "$author" "$@"
+polex-sign promote --dry-run "$@"
+polex-sign promote --push --author "$author" "$@"
 polex-verify --config .polex.yaml --only-exceptions --git . --ref HEAD --path signed

@@ -134,7 +134,7 @@ func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) 
 		first := same[id][0]
 		switch {
 		case id.Namespace == "":
-			plan.refuse(c, &Problem{Reason: ReasonNoNamespace, Message: "it has no namespace", Hint: "give it with --namespace NAME"})
+			plan.refuse(c, &Problem{Reason: ReasonNoNamespace, Message: "it has no namespace", Hint: "give it with --exception-namespace NAME"})
 		case !dnsName.MatchString(id.Namespace) || !dnsName.MatchString(id.Name):
 			plan.refuse(c, &Problem{Reason: exception.ProblemInvalidValue, Message: fmt.Sprintf("%q in namespace %q is not a name that an exception can have", id.Name, id.Namespace),
 				Hint: "a name has at most 230 lower-case letters, digits, dashes and dots"})

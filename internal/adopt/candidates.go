@@ -138,9 +138,9 @@ func (r *repository) choose(c *candidate, rendered, live []*given) *Problem {
 		return &Problem{Reason: ReasonNotRendered, Message: failed.Error(), Hint: hint}
 	case len(forms) != 1:
 		return &Problem{Reason: ReasonSeveral, Message: "the repository deploys it in different forms:" + several,
-			Hint: "give the namespace of the one to adopt with --namespace NAME, or " + hint}
+			Hint: "give the namespace of the one to adopt with --exception-namespace NAME, or " + hint}
 	default:
-		return &Problem{Reason: ReasonNoNamespace, Message: "nothing in the repository says which namespace it is deployed to", Hint: "give it with --namespace NAME, or " + hint}
+		return &Problem{Reason: ReasonNoNamespace, Message: "nothing in the repository says which namespace it is deployed to", Hint: "give it with --exception-namespace NAME, or " + hint}
 	}
 }
 

@@ -9,7 +9,7 @@ type file struct {
 	Directories Directories `json:"directories" by:"validate sign verify prune request audit" doc:"where the repository keeps exceptions and policies"`
 	Shape       any         `json:"shape" by:"validate sign request" doc:"the validation rules of exceptions"`
 	Statements  Statements  `json:"statements" by:"validate sign request audit" doc:"keys of your own for the reason, the ticket and the owner of an exception: annotations, labels, or entries of spec.properties"`
-	Promote     Promote     `json:"promote" by:"sign" doc:"how polex-sign --promote treats pending exceptions, and which approvals it requires"`
+	Promote     Promote     `json:"promote" by:"sign" doc:"how polex-sign promote treats pending exceptions, and which approvals it requires"`
 	Lifetime    Lifetime    `json:"lifetime" by:"sign" doc:"how polex-sign writes the expiry of an exception"`
 	Sigstore    Sigstore    `json:"sigstore" by:"sign" doc:"the Sigstore services that sign"`
 	Trust       any         `json:"trust" by:"validate verify sign guard request audit" doc:"the trusted signers"`
@@ -20,7 +20,7 @@ type file struct {
 type Directories struct {
 	Unsigned string `json:"unsigned" by:"validate sign request audit" default:"unsigned" doc:"the folder of pending exceptions, from the root of the repository"`
 	Signed   string `json:"signed" default:"signed" doc:"the folder of signed exceptions, from the root of the repository; polex-verify --git has no default"`
-	Policies string `json:"policies" by:"validate sign request" default:"none: policies are not checked" doc:"the folder of the Kyverno policies, from the configuration file"`
+	Policies string `json:"policies" by:"validate sign request audit" default:"none: policies are not checked" doc:"the folder of the Kyverno policies, from the configuration file"`
 }
 
 // Statements is the section with a team's own statement keys.

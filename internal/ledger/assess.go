@@ -14,6 +14,7 @@ import (
 type assessment struct {
 	verified            bool
 	seal                *Seal
+	exempted            []Exempted
 	policies            []Policy
 	said                Said
 	startsAt, expiresAt time.Time
@@ -114,7 +115,7 @@ func statements(doc *exception.Document, terms lifetime.Terms, keys exception.St
 		}
 	}
 	keys.Fill(e, doc)
-	a := assessment{policies: []Policy{}, said: Said{
+	a := assessment{exempted: []Exempted{}, policies: []Policy{}, said: Said{
 		Reason: short(e.Reason.Text), Ticket: short(e.Ticket.Text), Owner: short(e.Owner.Text), Category: short(e.Category.Text),
 		RequestedBy: short(e.RequestedBy.Text), ApprovedBy: short(e.ApprovedBy.Text), PullRequest: short(e.PullRequest.Text),
 		MergeCommit: short(doc.Annotation(exception.AnnotationMergeCommit)), RecordedFrom: short(doc.Annotation(exception.AnnotationRecordedFrom)),
@@ -129,7 +130,9 @@ func statements(doc *exception.Document, terms lifetime.Terms, keys exception.St
 	if !ok {
 		return a
 	}
-	refs := kyverno.Read(doc).Refs
+	read := kyverno.Read(doc)
+	a.exempted = exemptedBy(read)
+	refs := read.Refs
 	for _, ref := range refs[:min(len(refs), maxListed)] {
 		p := Policy{Kind: short(ref.Kind.Text), Name: short(ref.Name.Text)}
 		for _, rule := range ref.Rules[:min(len(ref.Rules), maxListed)] {

@@ -39,7 +39,7 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 	gone := map[exception.IdentityKey]*Entry{}
 	pending := map[exception.IdentityKey]*Entry{}
 	for _, e := range l.Entries {
-		if e.State == Waiting || e.State == NotSigned {
+		if e.State == Waiting || e.State == NeverSigned {
 			pending[e.key.identity] = e
 		}
 		switch {
@@ -88,7 +88,7 @@ func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone, pending *Entry
 		}
 	case verify.ReasonUnsigned:
 		if pending != nil && gone == nil && (e == nil || e == pending) {
-			say(InCluster, "it carries no signature; an exception of its name is not signed yet, in "+pending.File, "sign it with polex-sign --promote, and deploy signed/")
+			say(InCluster, "it carries no signature; an exception of its name is not signed yet, in "+pending.File, "sign it with polex-sign promote, and deploy signed/")
 			return
 		}
 		say(InCluster, "it carries no signature", "find out who created it, and have polex-guard reject it")

@@ -11,19 +11,21 @@ type State string
 
 // The states.
 const (
-	Waiting    State = "waiting"    // a request under unsigned/
-	Dropped    State = "dropped"    // a request that was removed without being signed
-	Open       State = "open"       // under signed/ and valid
-	NotYet     State = "not-yet"    // under signed/, and its start is in the future
-	Expired    State = "expired"    // under signed/ and expired
-	Unverified State = "unverified" // under signed/, and its signature is invalid
-	NotSigned  State = "not-signed" // under signed/ since before the first signature, and not signed yet
-	Removed    State = "removed"    // was under signed/, and is not any more
+	Waiting     State = "waiting"      // a request under unsigned/
+	Dropped     State = "dropped"      // a request that was removed without being signed
+	Open        State = "open"         // under signed/ and valid
+	NotYet      State = "not-yet"      // under signed/, and its start is in the future
+	Expired     State = "expired"      // under signed/ and expired
+	Altered     State = "altered"      // under signed/, and it differs from the signed content
+	Unsigned    State = "unsigned"     // under signed/, without a signature
+	Unverified  State = "unverified"   // under signed/, and its signature is invalid for another reason
+	NeverSigned State = "never-signed" // under signed/ since before the first signature, and not signed yet
+	Removed     State = "removed"      // was under signed/, and is not any more
 )
 
 // States returns all states in the order of the report.
 func States() []State {
-	return []State{Unverified, NotSigned, Expired, Open, NotYet, Waiting, Removed, Dropped}
+	return []State{Altered, Unsigned, Unverified, NeverSigned, Expired, Open, NotYet, Waiting, Removed, Dropped}
 }
 
 // Here reports whether an exception of this state is in one of the folders.
@@ -44,13 +46,14 @@ type Entry struct {
 	// Verified reports whether the signature is valid now or was valid at the signing time. Then
 	// the fields up to ExpiresAt come from the signed message. Otherwise they come from the file,
 	// and nothing proves them.
-	Verified  bool      `json:"verified"`
-	Policies  []Policy  `json:"policies"`
-	Said      Said      `json:"said"`
-	StartsAt  time.Time `json:"startsAt,omitzero"`  // zero if it is valid from the signing on
-	ExpiresAt time.Time `json:"expiresAt,omitzero"` // zero if it never expires
+	Verified  bool       `json:"verified"`
+	Exempted  []Exempted `json:"exempted"`
+	Policies  []Policy   `json:"policies"`
+	Said      Said       `json:"said"`
+	StartsAt  time.Time  `json:"startsAt,omitzero"`  // zero if it is valid from the signing on
+	ExpiresAt time.Time  `json:"expiresAt,omitzero"` // zero if it never expires
 
-	Seal    *Seal    `json:"seal,omitempty"`         // nil if it was never under signed/
+	Seal    *Seal    `json:"signing,omitempty"`      // nil if it was never under signed/
 	Request *Request `json:"requestByGit,omitempty"` // nil if there was no request under unsigned/
 	// Appeared is the step that added it to signed/, or nil.
 	Appeared *Appearance `json:"appearedByGit,omitempty"`
@@ -80,6 +83,8 @@ type Policy struct {
 	Kind  string   `json:"kind,omitempty"` // "" for kyverno.io
 	Name  string   `json:"name"`
 	Rules []string `json:"rules,omitempty"`
+	// Severity is "" before [Ledger.Weigh].
+	Severity string `json:"severity,omitempty"`
 }
 
 // String returns the name, after the kind and a slash if there is a kind.
@@ -107,8 +112,8 @@ type Said struct {
 type Seal struct {
 	// Now is the verdict for the time of the report. AtSigning is the verdict for the signing time,
 	// or for the start of the exception if that is later.
-	Now           Verdict `json:"now"`
-	AtSigning     Verdict `json:"atSigning"`
+	Now           Verdict `json:"verdict"`
+	AtSigning     Verdict `json:"verdictAtSigning"`
 	MessageDigest string  `json:"messageDigest,omitempty"` // "" if no signature is valid
 	// SignedAt is the earliest signing time, or zero if no trusted source proves one.
 	SignedAt   time.Time   `json:"signedAt,omitzero"`
@@ -131,8 +136,8 @@ const (
 
 // Signature is a verified signature. A field is empty if the certificate does not have it.
 type Signature struct {
-	Authority   string    `json:"authority"`         // of the trust policy; "" if the signer is not in the trust policy
-	Subject     string    `json:"subject,omitempty"` // "" for a key
+	Authority   string    `json:"authority"`        // of the trust policy; "" if the signer is not in the trust policy
+	Subject     string    `json:"signer,omitempty"` // "" for a key
 	Issuer      string    `json:"issuer,omitempty"`
 	Run         string    `json:"run,omitempty"` // URL of the workflow run
 	Trigger     string    `json:"trigger,omitempty"`

@@ -18,8 +18,10 @@ type Kind string
 // The kinds. Kinds that begin with "cluster-" are drift.
 const (
 	KindExpired     Kind = "expired"            // under signed/ and expired
-	KindUnverified  Kind = "unverified"         // under signed/, and its signature is invalid
-	KindNotSigned   Kind = "not-signed"         // under signed/ since before the first signature, and not signed yet
+	KindAltered     Kind = "altered"            // under signed/, and it differs from the signed content
+	KindUnsigned    Kind = "unsigned"           // under signed/, without a signature
+	KindUnverified  Kind = "unverified"         // under signed/, and its signature is invalid for another reason
+	KindNeverSigned Kind = "never-signed"       // under signed/ since before the first signature, and not signed yet
 	OnceUnverified  Kind = "once-unverified"    // was under signed/, and its signature was never valid
 	KindReturned    Kind = "returned"           // a document that was removed from signed/ is there again
 	NotARenewal     Kind = "not-a-renewal"      // signed as a renewal, and its predecessor does not match the reference
@@ -46,12 +48,14 @@ var kinds = []struct {
 	doc  string
 }{
 	{KindExpired, "it is expired, and still under signed/"},
-	{KindUnverified, "it is under signed/, and its signature is invalid"},
-	{KindNotSigned, "it is under signed/ since before the first signature, and not signed yet"},
+	{KindAltered, "it is under signed/, and differs from the signed content"},
+	{KindUnsigned, "it is under signed/ without a signature"},
+	{KindUnverified, "it is under signed/, and its signature is invalid for another reason"},
+	{KindNeverSigned, "it is under signed/ since before the first signature, and not signed yet"},
 	{OnceUnverified, "it was under signed/, and its signature was never valid"},
 	{KindReturned, "a document that was removed from signed/ is there again"},
 	{NotARenewal, "it is signed as the renewal of an exception that was never under signed/ in that form"},
-	{RenewedOften, "it is under signed/, and was renewed as often as --renewed says"},
+	{RenewedOften, "it is under signed/, and was renewed as often as --renewal-threshold says"},
 	{Duplicate, "two documents under signed/ have one name"},
 	{Unreadable, "a file, or a part of it, cannot be read"},
 	{Rewritten, "the history does not contain the last commit of an earlier report"},
@@ -91,7 +95,9 @@ func (k Kind) Doc() string {
 func (k Kind) IsDrift() bool { return strings.HasPrefix(string(k), "cluster-") }
 
 // IsUnverified reports whether the finding is about an invalid or missing signature under signed/.
-func (k Kind) IsUnverified() bool { return k == KindUnverified || k == KindNotSigned }
+func (k Kind) IsUnverified() bool {
+	return slices.Contains([]Kind{KindAltered, KindUnsigned, KindUnverified, KindNeverSigned}, k)
+}
 
 // IsExpired reports whether the finding is about an expired exception in signed/ or in the cluster.
 func (k Kind) IsExpired() bool { return k == KindExpired || k == ExpiredThere }
@@ -155,10 +161,10 @@ func (r *reading) settleEntry(e *Entry) {
 	switch {
 	case e.State == Expired:
 		say(KindExpired, "it expired at "+clock(e.ExpiresAt)+", and is still there", "remove it with polex-prune; fix the violation, or request a new exception")
-	case e.State == NotSigned:
-		say(KindNotSigned, fmt.Sprintf("it is not signed yet; %s wrote it at %s (by Git)", e.Request.By, clock(e.Request.At)), "polex adopt moves it to where requests wait for a signature")
-	case e.State == Unverified:
-		say(KindUnverified, e.Seal.Now.Detail+" ["+e.Seal.Now.Reason+"]", "polex-verify --explain says more")
+	case e.State == NeverSigned:
+		say(KindNeverSigned, fmt.Sprintf("it is not signed yet; %s wrote it at %s (by Git)", e.Request.By, clock(e.Request.At)), "polex adopt moves it to where requests wait for a signature")
+	case e.State == Altered, e.State == Unsigned, e.State == Unverified:
+		say(Kind(e.State), e.Seal.Now.Detail+" ["+e.Seal.Now.Reason+"]", "polex-verify --explain says more")
 	case e.State == Removed && !e.early && !e.Verified && e.Seal.AtSigning.Reason != Unwitnessed:
 		say(OnceUnverified, "it was there until "+clock(e.Left.At)+" (by Git), and never counted: "+e.Seal.AtSigning.Detail+" ["+e.Seal.AtSigning.Reason+"]", "")
 	}
@@ -178,7 +184,7 @@ func stateOf(e *Entry) State {
 	case e.Left != nil:
 		return Removed
 	case e.early:
-		return NotSigned
+		return NeverSigned
 	case e.Seal.Now.Holds:
 		return Open
 	// The verifier checks everything except revocation before the expiry. Verified shows that the
@@ -187,6 +193,10 @@ func stateOf(e *Entry) State {
 		return Expired
 	case e.Seal.Now.Reason == verify.ReasonNotYetValid && e.Verified:
 		return NotYet
+	case e.Seal.Now.Reason == verify.ReasonAltered:
+		return Altered
+	case e.Seal.Now.Reason == verify.ReasonUnsigned:
+		return Unsigned
 	default:
 		return Unverified
 	}

@@ -65,7 +65,7 @@ func (f *folding) requests(s *step) {
 				e.State, e.Request = Waiting, f.request(s, c, d)
 				f.asked[d.key.identity] = e
 			}
-			e.File, e.Policies, e.Said, e.StartsAt, e.ExpiresAt = c.Path, d.policies, d.said, d.startsAt, d.expiresAt
+			e.File, e.Exempted, e.Policies, e.Said, e.StartsAt, e.ExpiresAt = c.Path, d.exempted, d.policies, d.said, d.startsAt, d.expiresAt
 		}
 	}
 }
@@ -96,7 +96,7 @@ func authored(c *git.Commit) Event {
 }
 
 func (f *folding) entry(d *found, file string) *Entry {
-	e := &Entry{Identity: d.identity, File: file, Verified: d.verified, Policies: d.policies, Said: d.said,
+	e := &Entry{Identity: d.identity, File: file, Verified: d.verified, Exempted: d.exempted, Policies: d.policies, Said: d.said,
 		StartsAt: d.startsAt, ExpiresAt: d.expiresAt, Seal: d.seal, key: d.key, badRenewal: d.badRenewal}
 	if d.verified && d.renewal != (exception.Renewal{}) {
 		e.Renews = &Renewal{Renewal: d.renewal}
@@ -167,7 +167,7 @@ func (f *folding) stays(gone *[]*Entry, d *found, early bool) *Entry {
 	}
 	e := (*gone)[i]
 	if e.key != d.key {
-		e.key, e.Policies, e.Said, e.StartsAt, e.ExpiresAt, e.Seal = d.key, d.policies, d.said, d.startsAt, d.expiresAt, d.seal
+		e.key, e.Exempted, e.Policies, e.Said, e.StartsAt, e.ExpiresAt, e.Seal = d.key, d.exempted, d.policies, d.said, d.startsAt, d.expiresAt, d.seal
 	}
 	*gone = slices.Delete(*gone, i, i+1)
 	return e

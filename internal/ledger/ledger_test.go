@@ -90,7 +90,7 @@ func TestStory(t *testing.T) {
 		"platform/d 1 open verified=true reason:d",
 		"platform/d 2 open verified=true reason:d",
 		"platform/e 0 dropped asked:Cyd left:withdrawn by Eve reason:e",
-		"platform/evil 1 unverified verified=false reason:trust me",
+		"platform/evil 1 unsigned verified=false reason:trust me",
 		"platform/f 0 waiting asked:Fay reason:f",
 	}
 	if diff := cmp.Diff(want, lines(l)); diff != "" {
@@ -98,7 +98,7 @@ func TestStory(t *testing.T) {
 	}
 	const object = "PolicyException.kyverno.io platform/"
 	if diff := cmp.Diff([]string{
-		"unverified " + object + "evil signed/evil.yaml",
+		"unsigned " + object + "evil signed/evil.yaml",
 		"returned " + object + "b signed/b.yaml",
 		"duplicate-identity " + object + "d signed/d.yaml",
 		"unreadable  signed/bad.yaml",
@@ -119,7 +119,7 @@ func TestStory(t *testing.T) {
 	// An expired exception is expired, and not invalid.
 	later := r.mustRead(w, func(o *ledger.Options) { o.Now = w.now.Add(45 * 24 * time.Hour) })
 	states := later.States()
-	if states[ledger.Open] != 1 || states[ledger.Expired] != 3 || states[ledger.Unverified] != 1 {
+	if states[ledger.Open] != 1 || states[ledger.Expired] != 3 || states[ledger.Unsigned] != 1 {
 		t.Errorf("45 days later there are %v", states)
 	}
 	for _, e := range later.Entries {
@@ -190,7 +190,7 @@ func TestUnbelieved(t *testing.T) {
 			}
 			r.commit("Eve", "Put it there", files{"signed/a.yaml": tc.text})
 			l := r.mustRead(w, nil)
-			if e := l.Entries[0]; e.Verified || e.State != ledger.Unverified || e.Seal.Now.Reason != tc.reason || e.Seal.AtSigning.Holds {
+			if e := l.Entries[0]; e.Verified || e.State != ledger.State(tc.reason) || e.Seal.Now.Reason != tc.reason || e.Seal.AtSigning.Holds {
 				t.Errorf("%+v", e.Seal)
 			}
 			if sums := l.Sums(1); sums.NotCounted != 1 || len(sums.Policies) > 0 && sums.Policies[0].Open > 0 || len(sums.Often) != 0 {

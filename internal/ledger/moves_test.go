@@ -91,9 +91,9 @@ func TestMovesFromLists(t *testing.T) {
 	}
 }
 
-// TestNotSigned: an exception from before the first signature is "not signed yet", and not reported
+// TestNeverSigned: an exception from before the first signature is "not signed yet", and not reported
 // as modified.
-func TestNotSigned(t *testing.T) {
+func TestNeverSigned(t *testing.T) {
 	w := inWorld(t)
 	sealed := w.seal(t, draft("a", "30d", "a"))[0]
 	r := newRepository(t, w.now.Add(-4*time.Hour))
@@ -123,13 +123,13 @@ func TestNotSigned(t *testing.T) {
 			t.Errorf("%s (-want +got)\n%s", what, diff)
 		}
 	}
-	expect("before", []string{"a not-signed: Ann", "b not-signed: Cyd"}, []string{"not-signed a signed/a.yaml", "not-signed b signed/b.yaml"})
+	expect("before", []string{"a never-signed: Ann", "b never-signed: Cyd"}, []string{"never-signed a signed/a.yaml", "never-signed b signed/b.yaml"})
 	r.commit("Workflow", "Sign a", files{"signed/a.yaml": sealed})
-	expect("one is signed", []string{"a open: Ann", "b not-signed: Cyd"}, []string{"not-signed b signed/b.yaml"})
+	expect("one is signed", []string{"a open: Ann", "b never-signed: Cyd"}, []string{"never-signed b signed/b.yaml"})
 	r.commit("Eve", "Without a signature", files{"signed/evil.yaml": draft("evil", "30d", "x"), "signed/a.yaml": draft("a", "30d", "a")})
-	expect("put there later", []string{"a unverified", "b not-signed: Cyd", "evil unverified"}, []string{"unverified a signed/a.yaml", "unverified evil signed/evil.yaml", "not-signed b signed/b.yaml", "returned a signed/a.yaml"})
+	expect("put there later", []string{"a unsigned", "b never-signed: Cyd", "evil unsigned"}, []string{"unsigned a signed/a.yaml", "unsigned evil signed/evil.yaml", "never-signed b signed/b.yaml", "returned a signed/a.yaml"})
 	r.commit("Eve", "Widen it", files{"signed/b.yaml": draft("b", "60d", "wider")})
-	expect("edited later", []string{"a unverified", "b unverified", "evil unverified"}, []string{"unverified a signed/a.yaml", "unverified b signed/b.yaml", "unverified evil signed/evil.yaml", "returned a signed/a.yaml"})
+	expect("edited later", []string{"a unsigned", "b unsigned", "evil unsigned"}, []string{"unsigned a signed/a.yaml", "unsigned b signed/b.yaml", "unsigned evil signed/evil.yaml", "returned a signed/a.yaml"})
 }
 
 // TestList: a list of exceptions names no policy, and does not count as the first signature.
@@ -143,7 +143,7 @@ func TestList(t *testing.T) {
 		got = append(got, fmt.Sprint(e.Identity.Kind, " ", e.State, " ", len(e.Policies)))
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff([]string{"List not-signed 0", "List waiting 0", "PolicyException not-signed 1"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"List never-signed 0", "List waiting 0", "PolicyException never-signed 1"}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -162,7 +162,7 @@ func TestMayHoldExceptions(t *testing.T) {
 			t.Errorf("%s: found %q", head, got)
 		}
 	}
-	for _, kind := range []ledger.Kind{ledger.KindUnverified, ledger.KindNotSigned} {
+	for _, kind := range []ledger.Kind{ledger.KindAltered, ledger.KindUnsigned, ledger.KindUnverified, ledger.KindNeverSigned} {
 		if !slices.Contains(ledger.Select("unverified"), kind) {
 			t.Errorf("unverified does not mean %s", kind)
 		}

@@ -153,7 +153,7 @@ func (r *reading) renewals() {
 
 func (r *reading) notARenewal(e *Entry, message string) {
 	r.find(Finding{Kind: NotARenewal, Object: e.Identity.String(), File: e.File, Commit: e.Appeared.Commit, Message: message,
-		Hint: "find out who signed it: polex-sign --promote refuses it, and its record of approvals does not count"})
+		Hint: "find out who signed it: polex-sign promote refuses it, and its record of approvals does not count"})
 }
 
 // chains builds the chains of exceptions that renew each other.

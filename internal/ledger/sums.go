@@ -59,7 +59,7 @@ func (l *Ledger) Sums(often int) Sums {
 			continue
 		}
 		if !e.Verified {
-			if e.State.Here() && e.State != NotSigned {
+			if e.State.Here() && e.State != NeverSigned {
 				s.NotCounted++
 			}
 			continue

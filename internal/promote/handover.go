@@ -74,7 +74,7 @@ func (p *Promotion) HandOver(dir string) (err error) {
 // makeBeside creates the temporary folder that is renamed to dir when it is complete.
 func makeBeside(dir string) (string, error) {
 	if _, err := os.Lstat(dir); err == nil {
-		return "", fmt.Errorf("write sealed files: %q exists already: remove it, or name another folder with --sealed-output", dir)
+		return "", fmt.Errorf("write sealed files: %q exists already: remove it, or name another folder with --signed-output", dir)
 	}
 	temporary, err := os.MkdirTemp(filepath.Dir(filepath.Clean(dir)), ".polex-sealed-*")
 	if err != nil {
@@ -96,7 +96,7 @@ func writeInto(dir, name string, content []byte) error {
 func (p *Plan) readManifest(content []byte) (map[string]string, exception.Refusals) {
 	refuse := func(format string, args ...any) (map[string]string, exception.Refusals) {
 		return nil, exception.Refusals{{Position: exception.Position{File: ManifestName}, Reason: ReasonNotTheRequest, Message: fmt.Sprintf(format, args...),
-			Hint: "give the file that polex-sign --promote --sealed-output wrote for this commit"}}
+			Hint: "give the file that polex-sign promote --signed-output wrote for this commit"}}
 	}
 	doc, err := exception.Parse(content, ManifestName)
 	if err != nil || !doc.JSON() {

@@ -157,7 +157,7 @@ func (q *Queue) checkUnmoved() error {
 		return err
 	}
 	if head != q.head {
-		return fmt.Errorf("%w (it was %s at %s when the queue was read)", commit.ErrMoved, q.head.Branch, q.head.Commit)
+		return fmt.Errorf("%w (it was %s at %s when polex-sign read it)", commit.ErrMoved, q.head.Branch, q.head.Commit)
 	}
 	return q.checkClean()
 }

@@ -92,10 +92,10 @@ func TestRun(t *testing.T) {
 		{name: "a dry run stops", change: func(j *promote.Job) { j.DryRun = true },
 			want: []string{"signed/a.yaml", "signed/b.yaml"}, asked: [2]int{1, 0}},
 		{name: "a dry run is refused as well", files: map[string]string{"unsigned/a.yaml": sealed}, change: func(j *promote.Job) { j.DryRun = true },
-			want: []string{"unsigned/a.yaml " + sign.ReasonAlreadySealed}},
+			want: []string{"unsigned/a.yaml " + sign.ReasonSignaturePresent}},
 		{name: "a malformed file refuses all", files: map[string]string{"unsigned/a.yaml": "a: ["}, want: []string{"unsigned/a.yaml malformed"}},
 		{name: "a document that cannot be signed refuses all", files: map[string]string{"unsigned/a.yaml": sealed},
-			want: []string{"unsigned/a.yaml " + sign.ReasonAlreadySealed}},
+			want: []string{"unsigned/a.yaml " + sign.ReasonSignaturePresent}},
 		{name: "another kind beside exceptions refuses all", files: map[string]string{"unsigned/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n---\n" + podText("beside", "beside")},
 			want: []string{"unsigned/a.yaml " + promote.ReasonKindNotAllowed}},
 		{name: "a kind that is nearly the one of exceptions refuses all", files: map[string]string{"unsigned/a.yaml": "apiVersion: kyverno.io/v2\nkind: policyException\nmetadata: {name: a, namespace: b}\n"},
@@ -103,7 +103,7 @@ func TestRun(t *testing.T) {
 		{name: "a file of another kind stays", files: map[string]string{"unsigned/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"},
 			want: []string{"signed/b.yaml"}, asked: [2]int{1, 1}, written: true},
 		{name: "they are left out", files: map[string]string{"unsigned/a.yaml": sealed, "unsigned/c.yaml": "a: ["}, change: func(j *promote.Job) { j.KeepGoing = true },
-			want: []string{"signed/b.yaml", "unsigned/a.yaml " + sign.ReasonAlreadySealed, "unsigned/c.yaml malformed"}, asked: [2]int{1, 1}, written: true, leftOut: 2},
+			want: []string{"signed/b.yaml", "unsigned/a.yaml " + sign.ReasonSignaturePresent, "unsigned/c.yaml malformed"}, asked: [2]int{1, 1}, written: true, leftOut: 2},
 		{name: "a review refuses all", change: func(j *promote.Job) {
 			j.Record = func(context.Context, *promote.Plan, string) ([]*exception.Document, error) {
 				return nil, refuse("unsigned/a.yaml")
@@ -203,7 +203,7 @@ func TestRunRehearses(t *testing.T) {
 		prepare func(*repository, *promote.Job)
 		want    string
 	}{
-		"the output exists":           {output(t.TempDir()), "name another folder with --sealed-output"},
+		"the output exists":           {output(t.TempDir()), "name another folder with --signed-output"},
 		"the output has no folder":    {output(t.TempDir() + "/missing/sealed"), "no such file"},
 		"another Git holds the index": {func(r *repository, _ *promote.Job) { r.write(".git/index.lock", "") }, "remove that file"},
 		"a folder is in the way":      {func(r *repository, _ *promote.Job) { r.write("signed/a.yaml/", "") }, commit.ErrInTheWay.Error()},

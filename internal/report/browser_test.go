@@ -4,6 +4,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -17,6 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/polex-dev/polex/internal/plain"
 )
 
 // TestBrowser opens the page in Chromium, with the width of a phone and of a screen, in light and
@@ -28,18 +31,16 @@ func TestBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := startBrowser(t)
-	for _, width := range []int{390, 1280} {
+	for _, width := range []int{400, 1280} {
 		for _, scheme := range []string{"light", "dark"} {
 			t.Run(fmt.Sprintf("%d %s", width, scheme), func(t *testing.T) {
 				b.noise = nil
 				b.call("Emulation.setDeviceMetricsOverride", object{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
 				b.call("Emulation.setEmulatedMedia", object{"features": []object{{"name": "prefers-color-scheme", "value": scheme}}})
 				b.open("file://" + path)
-				if got := b.evaluate(`document.title + "|" + document.querySelectorAll("tbody").length + "|" + document.querySelectorAll("svg").length`); got != "Exceptions as of 2026-11-22|120|8" {
+				if got := b.evaluate(`document.title + "|" + document.querySelectorAll("tbody[id]").length + "|" + document.querySelectorAll("svg").length`); got != "Exceptions as of 2026-11-22|120|8" {
 					t.Errorf("the page is %v", got)
 				}
-				// Also with all records open.
-				b.evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`)
 				if got := b.evaluate(`document.documentElement.scrollWidth`); got != float64(width) {
 					t.Errorf("it is %v wide in a window of %d", got, width)
 				}
@@ -52,11 +53,49 @@ func TestBrowser(t *testing.T) {
 				for _, line := range b.noise {
 					t.Error(line)
 				}
-				b.evaluate(`document.querySelectorAll("details").forEach((d, i) => d.open = i == 1)`)
-				for i, part := range []string{"h1", "#time", ".chains", "#entries"} {
+				for i, part := range []string{"h1", "#current", "#removed", "#time", ".chains"} {
 					b.keep(t, part, width, fmt.Sprintf("ledger-%d-%s-%d.png", width, scheme, i))
 				}
 			})
+		}
+	}
+}
+
+// TestPrint: the PDF from Chromium contains every ticket, digest, commit and log index of the page.
+func TestPrint(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.html")
+	v := large(120)
+	if err := os.WriteFile(path, []byte(written(t, "html", v)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := startBrowser(t)
+	b.open("file://" + path)
+	said, _ := b.evaluate(`document.body.innerText`).(string)
+	data, _ := b.call("Page.printToPDF", object{"preferCSSPageSize": true})["data"].(string)
+	raw, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(cmp.Or(os.Getenv("POLEX_TEST_SCREENSHOTS"), t.TempDir()), "ledger.pdf")
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, err := exec.Command("pdftotext", "-raw", file, "-").Output()
+	if err != nil {
+		t.Fatalf("pdftotext (apt-get install poppler-utils): %v", err)
+	}
+	dense := func(text string) string { return strings.Join(strings.Fields(text), "") }
+	printed, shown := dense(string(text)), dense(said)
+	wanted := []string{v.Tip, v.Repository, v.Trust.Digest, v.Trust.Root, v.Trust.Signers[0].Identity, "2026-11-22T13:00:00Z"}
+	for _, e := range v.Entries {
+		wanted = append(wanted, e.Identity.Name, e.Said.Ticket, e.Said.Reason, e.Exempted[0].Names[0], sealOf(e).MessageDigest, clock(e.ExpiresAt), e.Request.Commit)
+		for _, s := range sealOf(e).Signatures {
+			wanted = append(wanted, s.Subject, s.Run, s.Commit, fmt.Sprint(s.LogIndex))
+		}
+	}
+	for _, want := range wanted {
+		if want := dense(plain.Line(want)); !strings.Contains(printed, want) {
+			t.Errorf("the PDF lacks %s (the page has it: %t)", want, strings.Contains(shown, want))
 		}
 	}
 }
@@ -73,7 +112,7 @@ func TestBrowserNotices(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	path := filepath.Join(t.TempDir(), "bad.html")
-	page := `<!doctype html><title>bad</title><img src="` + server.URL + `/x"><p style="color:#ddd;background:#fff">pale</p><h3>x</h3><div style="width:3000px">wide</div>`
+	page := `<!doctype html><title>bad</title><img src="` + server.URL + `/x"><p style="color:#ddd;background:#fff">pale</p><h3 style="width:1px;overflow-wrap:anywhere">xyz</h3><div style="width:3000px">wide</div>`
 	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +122,7 @@ func TestBrowserNotices(t *testing.T) {
 	if asked.Load() == 0 || !strings.Contains(strings.Join(b.noise, "\n"), server.URL) {
 		t.Errorf("a request is not noticed: %q", b.noise)
 	}
-	if b.evaluate(contrast) == "" || b.evaluate(headings) == "" || b.evaluate(`document.documentElement.scrollWidth`) == float64(390) {
+	if b.evaluate(contrast) == "" || b.evaluate(headings) != "H3 after h0, not one h1, no language, broken: xyz" || b.evaluate(`document.documentElement.scrollWidth`) == float64(390) {
 		t.Error("what is pale, out of order or wide is not noticed")
 	}
 }
@@ -114,10 +153,14 @@ const headings = `(() => {
 	for (const t of document.querySelectorAll("table")) if (!t.caption) bad.push("a table without a caption")
 	for (const s of document.querySelectorAll("svg")) if (!s.getAttribute("aria-label")) bad.push("a picture without words")
 	if (!document.documentElement.lang) bad.push("no language")
+	for (const e of document.querySelectorAll("h1,h2,h3,th[scope=col],dt,figcaption,caption,.tiles li")) for (const t of e.childNodes) if (t.nodeType == 3) for (const m of t.data.matchAll(/[^\s-]+/g)) {
+		const r = document.createRange()
+		r.setStart(t, m.index)
+		r.setEnd(t, m.index + m[0].length)
+		if (new Set([...r.getClientRects()].map(c => Math.round(c.top))).size > 1) bad.push("broken: " + m[0])
+	}
 	return bad.join(", ")
 })()`
-
-type object = map[string]any
 
 // browser is a Chromium controlled by the DevTools protocol over pipes.
 type browser struct {

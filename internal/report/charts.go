@@ -22,6 +22,21 @@ func (d *drawing) text(x, y float64, class, anchor, text string) {
 	d.add(`<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`, x, y, class, anchor, template.HTMLEscapeString(plain.Line(text)))
 }
 
+// lines writes a text with at most so many characters on each line, and returns the number of
+// lines.
+func (d *drawing) lines(x, y float64, text string, most int) int {
+	letters, n := []rune(plain.Line(text)), 0
+	for ; len(letters) > 0; n++ {
+		wide := min(most, len(letters))
+		d.text(x, y+float64(n*lineHeight), "", "start", string(letters[:wide]))
+		letters = letters[wide:]
+	}
+	return n
+}
+
+// lineHeight is the height of a line in a drawing, in pixels.
+const lineHeight = 17
+
 // done returns the drawing. The title describes it in words for screen readers.
 func (d *drawing) done(width, height int, class, title string) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %d %d" class="%s" role="img" aria-label="%s">%s</svg>`, //nolint:gosec // every text was escaped
@@ -31,8 +46,8 @@ func (d *drawing) done(width, height int, class, title string) template.HTML {
 // bars draws one bar per name: the open exceptions and all exceptions so far.
 func bars(name string, counts []ledger.Count) template.HTML {
 	const (
-		width, row, names = 360, 40, 22
-		longest           = width - 80
+		width   = 360
+		longest = width - 80
 	)
 	counts = counts[:min(len(counts), maxBars)]
 	most := 1
@@ -41,16 +56,17 @@ func bars(name string, counts []ledger.Count) template.HTML {
 	}
 	var d drawing
 	var words []string
-	for i, c := range counts {
-		y := float64(i * row)
-		d.text(0, y+15, "", "start", plain.Cut(named(c.Name), 48))
+	y := 0.0
+	for _, c := range counts {
+		y += float64(d.lines(0, y+15, named(c.Name), 44)*lineHeight) + 5
 		scale := float64(longest) / float64(most)
-		d.add(`<rect class="rest" x="0" y="%.1f" width="%.1f" height="12" rx="2"/>`, y+names, float64(c.Ever)*scale)
-		d.add(`<rect class="bar" x="0" y="%.1f" width="%.1f" height="12" rx="2"/>`, y+names, float64(c.Open)*scale)
-		d.text(float64(c.Ever)*scale+6, y+names+11, "small", "start", fmt.Sprintf("%d of %d", c.Open, c.Ever))
+		d.add(`<rect class="rest" x="0" y="%.1f" width="%.1f" height="12" rx="2"/>`, y, float64(c.Ever)*scale)
+		d.add(`<rect class="bar" x="0" y="%.1f" width="%.1f" height="12" rx="2"/>`, y, float64(c.Open)*scale)
+		d.text(float64(c.Ever)*scale+6, y+11, "small", "start", fmt.Sprintf("%d of %d", c.Open, c.Ever))
 		words = append(words, fmt.Sprintf("%s: %d open of %d", named(c.Name), c.Open, c.Ever))
+		y += 18
 	}
-	return d.done(width, len(counts)*row, "", "By "+name+". "+strings.Join(words, "; "))
+	return d.done(width, int(y), "", "By "+name+". "+strings.Join(words, "; "))
 }
 
 // maxMonths is the number of months in the chart, the most recent ones.

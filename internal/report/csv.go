@@ -1,42 +1,35 @@
 package report
 
 import (
-	"cmp"
 	"encoding/csv"
-	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
-	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/plain"
 )
 
-var csvHeader = []string{
-	"object", "version", "state", "verified", "policies", "rules",
-	"reason", "ticket", "owner", "category", "requested by", "approved by", "pull request",
-	"signed at", "signed by", "run", "commit", "log", "log index", "message digest",
-	"starts at", "expires at", "reason now", "reason at signing",
-	"asked at (by Git)", "asked by (by Git)", "asked in (by Git)",
-	"appeared at (by Git)", "appeared in (by Git)",
-	"left at (by Git)", "left by (by Git)", "left in (by Git)", "left how",
-	"in cluster", "file",
-	"renews", "message renewed", "renewal", "renewed by", "chain from", "chain until",
-}
-
-// CSV writes one line per entry in the format of RFC 4180.
+// CSV writes one line per entry in the format of RFC 4180: the fields of the entry, then the fields of
+// the report.
 func CSV(w io.Writer, v *Report) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
-	if err := out.Write(csvHeader); err != nil {
+	var header, common []string
+	for _, f := range fields {
+		header = append(header, name(f.path))
+	}
+	for _, f := range reportFields {
+		header = append(header, name(f.path))
+		common = append(common, csvCell(joined(f.values(v))))
+	}
+	if err := out.Write(header); err != nil {
 		return err
 	}
 	for _, e := range v.Entries {
-		cells := csvCells(e)
-		for i, cell := range cells {
-			cells[i] = csvCell(cell)
+		row := make([]string, 0, len(header))
+		for _, f := range fields {
+			row = append(row, csvCell(joined(f.values(e))))
 		}
-		if err := out.Write(cells); err != nil {
+		if err := out.Write(append(row, common...)); err != nil {
 			return err
 		}
 	}
@@ -52,25 +45,4 @@ func csvCell(text string) string {
 		return "'" + text
 	}
 	return text
-}
-
-func csvCells(e *ledger.Entry) []string {
-	var policies, rules []string
-	for _, p := range e.Policies {
-		policies = append(policies, p.String())
-		rules = append(rules, p.Rules...)
-	}
-	row := []string{e.Identity.String(), strconv.Itoa(e.Version), string(e.State), strconv.FormatBool(e.Verified), strings.Join(policies, " "), strings.Join(rules, " "),
-		e.Said.Reason, e.Said.Ticket, e.Said.Owner, e.Said.Category, e.Said.RequestedBy, e.Said.ApprovedBy, e.Said.PullRequest}
-	s, seal := cmp.Or(signature(e), &ledger.Signature{LogIndex: -1}), cmp.Or(e.Seal, &ledger.Seal{})
-	index := ""
-	if s.LogIndex >= 0 {
-		index = fmt.Sprint(s.LogIndex)
-	}
-	row = append(row, clock(seal.SignedAt), s.Subject, s.Run, s.Commit, s.LogURL, index, seal.MessageDigest,
-		clock(e.StartsAt), clock(e.ExpiresAt), seal.Now.Reason, seal.AtSigning.Reason)
-	request, appeared, left := cmp.Or(e.Request, &ledger.Request{}), cmp.Or(e.Appeared, &ledger.Appearance{}), cmp.Or(e.Left, &ledger.Departure{})
-	row = append(row, clock(request.At), request.By, request.Commit, clock(appeared.At), appeared.Commit,
-		clock(left.At), left.By, left.Commit, string(left.How), string(e.Cluster), e.File)
-	return append(row, renewalCells(e)...)
 }

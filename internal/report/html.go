@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"crypto/sha256"
 	_ "embed" // the page and its style
 	"encoding/base64"
@@ -31,25 +30,43 @@ const (
 // page is the input of the template. html/template escapes its texts. Fields of type template.HTML
 // contain only texts that this package has escaped.
 type page struct {
-	CSP                                string
-	Style                              template.CSS
-	Day, At, Tool, Revision, Tip, Root string
-	Commits                            string
-	Tiles                              []tile
-	Waited                             string
-	WaitedOf                           int
-	Findings                           []ledger.Finding
-	MoreFindings                       int
-	Often                              []string
-	Timeline, Months                   template.HTML
-	TimelineCaption                    string
-	NotCounted                         string
-	Charts                             []chart
-	Entries                            []pageEntry
-	EntryCaption                       string
-	MoreEntries                        int
-	Chains                             []*ledger.Chain
-	MoreChains                         int
+	*Report
+	CSP              string
+	Style            template.CSS
+	Day, Of          string
+	About            []fact
+	Tiles            []tile
+	Waited           string
+	Findings         []ledger.Finding
+	MoreFindings     int
+	Often            []string
+	Timeline, Months template.HTML
+	TimelineCaption  string
+	NotCounted       string
+	Charts           []chart
+	Lists            []list
+	Chains           []*ledger.Chain
+	MoreChains       int
+}
+
+// list are the exceptions of some states.
+type list struct {
+	ID, Name string
+	Groups   []pageGroup
+	N, More  int
+}
+
+type pageGroup struct {
+	Name    string
+	Members []pageMember
+}
+
+// pageMember is an exception in a group. Facts are its record, which stands in its first group.
+type pageMember struct {
+	member
+	ID, Exception, Asked, Mark, Until string
+	Exempted, Policies, Log           []string
+	Facts                             []fact
 }
 
 type tile struct {
@@ -64,19 +81,10 @@ type chart struct {
 	More int
 }
 
-type pageEntry struct {
-	State                                                                        ledger.State
-	Name, Reason, Policies, Asked, AskedMark, Approved, Signed, Until, UntilMark string
-	Facts                                                                        []fact
+type fact struct {
+	Label  string
+	Values []string
 }
-
-type fact struct{ Label, Mark, Value string }
-
-// The marks of unverified values.
-const (
-	byGit      = "by Git"
-	unverified = "unverified"
-)
 
 // HTML writes one self-contained page. Its Content-Security-Policy forbids scripts and every
 // request.
@@ -87,10 +95,12 @@ func HTML(w io.Writer, v *Report) error {
 	}
 	digest := sha256.Sum256([]byte(pageCSS))
 	p := &page{
-		CSP:   "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'",
-		Style: template.CSS(pageCSS), //nolint:gosec // it is a file of this folder
-		Day:   day(v.At), At: clock(v.At), Tool: v.Version, Revision: v.Revision, Commits: plain.Count(v.Commits, "commit", "commits"),
-		Tip: fmt.Sprintf("%.12s", v.Tip), Root: fmt.Sprintf("%.12s", v.Root), WaitedOf: v.Totals.Of,
+		CSP:    "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'",
+		Style:  template.CSS(pageCSS), //nolint:gosec // it is a file of this folder
+		Report: v, Day: day(v.At), Of: fmt.Sprintf("%s of the branch, %d merged", plain.Count(v.Commits, "commit", "commits"), v.Merged),
+	}
+	for _, f := range reportFields {
+		p.About = append(p.About, fact{name(f.path), lines(f.values(v))})
 	}
 	if v.Totals.Of > 0 {
 		p.Waited = lasting(v.Totals.Wait)
@@ -118,15 +128,35 @@ func HTML(w io.Writer, v *Report) error {
 	}
 	p.Chains = v.Chains[:min(len(v.Chains), maxBars)]
 	p.MoreChains = max(0, len(v.Chains)-maxBars)
-	// Exceptions that are still in the repository come first.
-	sorted := slices.Clone(v.Entries)
-	slices.SortStableFunc(sorted, func(a, b *ledger.Entry) int { return cmp.Compare(gone(a), gone(b)) })
-	for _, e := range sorted[:min(len(sorted), maxPageEntries)] {
-		p.Entries = append(p.Entries, pageEntryOf(e))
-	}
-	p.MoreEntries = max(0, len(v.Entries)-maxPageEntries)
-	p.EntryCaption = plain.Count(len(v.Entries), "exception", "exceptions") + ", as approved or requested; current ones first"
+	p.list()
 	return parsed.Execute(w, p)
+}
+
+// list sorts the exceptions into lists: current ones first.
+func (p *page) list() {
+	p.Lists = []list{{ID: "current", Name: "Current exceptions"}, {ID: "pending", Name: "Pending exceptions"}, {ID: "removed", Name: "Removed exceptions"}}
+	of := make([][]*ledger.Entry, len(p.Lists))
+	ids := map[*ledger.Entry]string{}
+	for i, e := range p.Entries {
+		ids[e] = fmt.Sprint("e", i+1)
+		at := 2 * gone(e)
+		if e.State == ledger.Waiting {
+			at = 1
+		}
+		of[at] = append(of[at], e)
+	}
+	room := maxPageEntries
+	for i := range p.Lists {
+		l := &p.Lists[i]
+		l.N = len(of[i])
+		for _, g := range groups(of[i]) {
+			shown := g.Members[:min(len(g.Members), room)]
+			room, l.More = room-len(shown), l.More+len(g.Members)-len(shown)
+			if len(shown) > 0 {
+				l.Groups = append(l.Groups, pageGroup{plain.Line(where(g.Namespace)), listOf(shown, func(m member) pageMember { return pageMemberOf(m, ids[m.Entry]) })})
+			}
+		}
+	}
 }
 
 func gone(e *ledger.Entry) int {
@@ -138,138 +168,54 @@ func gone(e *ledger.Entry) int {
 
 // stateLabels describes each state in a few words.
 var stateLabels = map[ledger.State]string{
-	ledger.Open: "open", ledger.NotYet: "signed, still to start", ledger.Expired: "expired, and still there", ledger.Unverified: "with a seal that does not hold",
-	ledger.NotSigned: "not signed yet", ledger.Waiting: "waiting to be signed", ledger.Removed: "gone", ledger.Dropped: "asked for, and taken back",
+	ledger.Open: "open", ledger.NotYet: "signed, before the start", ledger.Expired: "expired, still in signed/", ledger.Altered: "altered after signing", ledger.Unsigned: "unsigned",
+	ledger.Unverified: "invalid signature", ledger.NeverSigned: "never signed", ledger.Waiting: "waiting for a signature", ledger.Removed: "removed", ledger.Dropped: "dropped before signing",
 }
 
-func pageEntryOf(e *ledger.Entry) pageEntry {
-	out := pageEntry{State: e.State, Name: plain.Line(e.Identity.Namespace + "/" + e.Identity.Name), Reason: plain.Line(e.Said.Reason),
-		Policies: plain.Line(policyNames(e)), Approved: plain.Line(e.Said.ApprovedBy), Until: day(e.ExpiresAt)}
-	if e.Version > 1 {
-		out.Name += fmt.Sprintf(" (approval %d)", e.Version)
-	}
-	mark := ""
-	if !e.Verified {
-		mark = unverified
-		for _, text := range []*string{&out.Reason, &out.Approved, &out.Policies} {
-			if *text != "" {
-				*text += " (" + unverified + ")"
-			}
-		}
-		if out.Until != "" {
-			out.UntilMark = unverified
-		}
-	}
-	who, signed := askedBy(e)
-	out.Asked = plain.Line(who)
-	switch {
-	case who == "" || signed:
-	case e.Said.RequestedBy != "":
-		out.AskedMark = unverified
-	default:
-		out.AskedMark = byGit
-	}
-	if e.Seal != nil {
-		out.Signed = day(e.Seal.SignedAt)
-	}
-	out.Facts = facts(e, mark)
-	return out
+// inColumns are the fields that the columns of the page show.
+var inColumns = []string{
+	"exempted.namespaces", "exempted.kinds", "exempted.names", "exempted.narrowedBy", "policies.name", "policies.rules", "policies.severity", "object", "state",
+	"said.requestedBy", "said.approvedBy", "said.ticket", "said.owner", "said.reason", "signing.signatures.logIndex", "signing.signatures.authority",
 }
 
-// facts returns the whole record of an entry.
-func facts(e *ledger.Entry, mark string) []fact {
-	var all []fact
-	say := func(label, mark, value string) {
-		if value != "" {
-			all = append(all, fact{label, mark, plain.Line(value)})
-		}
+func pageMemberOf(m member, id string) pageMember {
+	out := pageMember{member: m, ID: id, Exception: plain.Line(m.Identity.String()), Until: day(m.ExpiresAt)}
+	if m.Version > 1 {
+		out.Exception += fmt.Sprintf(" (approval %d)", m.Version)
 	}
-	say("object", "", e.Identity.String())
-	said := e.Said
-	for _, s := range [][2]string{
-		{"reason", said.Reason}, {"ticket", said.Ticket}, {"owner", said.Owner}, {"category", said.Category},
-		{"requested by", said.RequestedBy}, {"approved by", said.ApprovedBy}, {"pull request", said.PullRequest},
-		{"merge commit", said.MergeCommit}, {"recorded from", said.RecordedFrom},
-	} {
-		say(s[0], mark, s[1])
-	}
-	for _, p := range e.Policies {
+	out.Exempted = lines(m.exempts())
+	out.Policies = lines(listOf(m.Policies, func(p ledger.Policy) string {
 		text := p.String()
 		if len(p.Rules) > 0 {
 			text += ": " + strings.Join(p.Rules, ", ")
 		}
-		say("policy", mark, text)
+		if p.Severity != "" {
+			text += " (severity " + p.Severity + ")"
+		}
+		return text
+	}))
+	out.Log = lines([]string{of("signing.signatures.authority", m.Entry), of("signing.signatures.logIndex", m.Entry)})
+	who, signed := askedBy(m.Entry)
+	if out.Asked = plain.Line(who); who != "" && !signed && m.Said.RequestedBy == "" {
+		out.Mark = "by Git"
 	}
-	say("counts from", mark, clock(e.StartsAt))
-	say("counts until", mark, clock(e.ExpiresAt))
-	if e.Seal != nil {
-		say("seal now", "", verdict(e.Seal.Now))
-		say("seal when signed", "", verdict(e.Seal.AtSigning))
-		for _, s := range e.Seal.Signatures {
-			who := s.Subject
-			if who == "" {
-				who = "a key"
-			}
-			if s.Authority == "" {
-				who += ", not in the trust policy"
-			}
-			say("signed by", "", who)
-			say("issuer", "", s.Issuer)
-			say("workflow run", "", s.Run)
-			say("at commit", "", s.Commit)
-			say("signing time", "", clock(s.WitnessedAt))
-			if s.LogIndex >= 0 {
-				say("log entry", "", fmt.Sprintf("%d of %s", s.LogIndex, s.LogURL))
+	if m.First {
+		for _, f := range fields {
+			if values := lines(f.values(m.Entry)); len(values) > 0 && !slices.Contains(inColumns, f.path) {
+				out.Facts = append(out.Facts, fact{name(f.path), values})
 			}
 		}
-		say("message", "", e.Seal.MessageDigest)
 	}
-	say("renews", "", predecessor(e))
-	if e.Renews != nil {
-		say("message renewed", "", e.Renews.Digest)
-		say("renewal", "", fmt.Sprintf("%d in a row", e.Renews.Number))
-		if e.Renews.Of == nil {
-			say("predecessor", "", "not in this history, with a seal that held")
-		}
-	}
-	say("renewed by", "", successors(e))
-	if e.Chain != nil {
-		say("all renewals", "", lasts(e.Chain))
-	}
-	event := func(label string, at ledger.Event, more string) {
-		say(label, byGit, at.By+", "+clock(at.At)+", "+at.Commit+more)
-	}
-	if e.Request != nil {
-		event("asked for", e.Request.Event, ", in "+e.Request.File+before(e.Request.Before))
-		for _, m := range e.Request.Moves {
-			event("moved", m.Event, ", from "+m.From)
-		}
-		if e.Request.Merged != nil {
-			event("merged", *e.Request.Merged, "")
-		}
-	}
-	if e.Appeared != nil {
-		event("came to signed/", e.Appeared.Event, before(e.Appeared.Before))
-	}
-	if e.Left != nil {
-		event("left", e.Left.Event, ", "+string(e.Left.How))
-	}
-	say("file", "", e.File)
-	say("in the cluster", "", string(e.Cluster))
-	return all
+	return out
 }
 
-// before returns a note for an event that may be older than the first known commit.
-func before(known bool) string {
-	if known {
-		return ", or before: the history begins there"
+// lines returns the values that are not empty, each safe for one line.
+func lines(values []string) []string {
+	var said []string
+	for _, value := range values {
+		if value != "" {
+			said = append(said, plain.Line(value))
+		}
 	}
-	return ""
-}
-
-func verdict(v ledger.Verdict) string {
-	if v.Holds {
-		return "it holds"
-	}
-	return v.Detail + " [" + v.Reason + "]"
+	return said
 }

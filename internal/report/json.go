@@ -14,7 +14,9 @@ type jsonReport struct {
 	Kind       string           `json:"kind"`
 	Tool       jsonTool         `json:"tool"`
 	Source     jsonSource       `json:"source"`
-	At         string           `json:"at"`
+	At         string           `json:"asOf"`
+	MadeAt     string           `json:"madeAt"`
+	Trust      Trust            `json:"trustPolicy"`
 	Cluster    *jsonCluster     `json:"cluster,omitempty"`
 	Summary    jsonSummary      `json:"summary"`
 	Sums       jsonSums         `json:"sums"`
@@ -28,6 +30,7 @@ type jsonTool struct {
 }
 
 type jsonSource struct {
+	Repository  string `json:"repository"`
 	Revision    string `json:"revision"`
 	Commit      string `json:"commit,omitempty"`
 	FirstCommit string `json:"firstCommit,omitempty"`
@@ -63,12 +66,15 @@ type jsonWait struct {
 func JSON(w io.Writer, v *Report) error {
 	out := jsonReport{
 		APIVersion: "polex.dev/v1alpha1", Kind: "Ledger", Tool: jsonTool{"polex-audit", v.Version},
-		Source:   jsonSource{v.Revision, v.Tip, v.Root, v.Commits, v.Merged, v.Shallow},
+		Source:   jsonSource{v.Repository, v.Revision, v.Tip, v.Root, v.Commits, v.Merged, v.Shallow},
 		At:       clock(v.At),
+		MadeAt:   clock(v.MadeAt),
+		Trust:    v.Trust,
 		Summary:  jsonSummary{v.States(), len(v.Findings), present(v.Failed), v.Status},
 		Sums:     jsonSums{v.Totals, present(v.Chains), jsonWait{int64(v.Totals.Wait / time.Second), v.Totals.Of, v.Totals.LeftOut}},
 		Findings: present(v.Findings), Entries: present(v.Entries),
 	}
+	out.Trust.Signers = present(v.Trust.Signers)
 	if v.Compared {
 		out.Cluster = &jsonCluster{v.Objects}
 	}

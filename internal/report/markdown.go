@@ -8,32 +8,54 @@ import (
 	"github.com/polex-dev/polex/internal/plain"
 )
 
-// maxMarkdownRows keeps a job summary below GitHub's limit of 1 MiB.
-const maxMarkdownRows = 500
+// maxMarkdown is the maximum size of the rows in bytes. GitHub limits a job summary to 1 MiB.
+const maxMarkdown = 900_000
 
-// Markdown writes tables for a job summary. It cuts lists at 500 rows.
+// Markdown writes tables for a job summary, with the first fields for an auditor.
 func Markdown(w io.Writer, v *Report) error {
 	var b strings.Builder
 	text := plain.Markdown
-	fmt.Fprintf(&b, "## Exceptions\n\n%s\n\n%s\n", text(headline(v)), text(stateCounts(v)))
+	fmt.Fprintf(&b, "## Exceptions\n\n%s\n\n%s\n\n| field | value |\n| --- | --- |\n", text(headline(v)), text(stateCounts(v)))
+	for _, f := range reportFields {
+		fmt.Fprintf(&b, "| %s | %s |\n", name(f.path), text(joined(f.values(v))))
+	}
+	more := 0
+	row := func(cells []string) {
+		if line := "| " + strings.Join(cells, " | ") + " |\n"; more == 0 && b.Len()+len(line) <= maxMarkdown {
+			b.WriteString(line)
+		} else {
+			more++
+		}
+	}
+	rest := func() {
+		if more > 0 {
+			fmt.Fprintf(&b, "\nand %d more, which JSON and CSV list\n", more)
+		}
+		more = 0
+	}
 	if len(v.Findings) > 0 {
 		b.WriteString("\n### To look at\n\n| about | what | kind |\n| --- | --- | --- |\n")
-		for _, f := range v.Findings[:min(len(v.Findings), maxMarkdownRows)] {
+		for _, f := range v.Findings {
 			what := text(f.Message)
 			if f.Hint != "" {
 				what += "<br>" + text(f.Hint)
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", text(about(f)), what, f.Kind)
+			row([]string{text(about(f)), what, string(f.Kind)})
 		}
-		more(&b, len(v.Findings))
+		rest()
 	}
 	if listed := v.listed(); len(listed) > 0 {
-		b.WriteString("\n### Exceptions\n\nA ? marks values from Git or the file alone. All days are UTC.\n\n| state | exception | policy | asked by | reason | signed | until |\n| --- | --- | --- | --- | --- | --- | --- |\n")
-		for _, e := range listed[:min(len(listed), maxMarkdownRows)] {
-			c := cells(e)
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", text(c[0]), text(c[1]), text(c[2]), text(c[3]), text(claimed(e.Said.Reason, e.Verified)), text(c[4]), text(c[5]))
+		b.WriteString("\n### Exceptions by exempted namespace\n\nA ? marks values from Git or the file alone. All times are UTC.\n")
+		for _, g := range groups(listed) {
+			if more == 0 {
+				head := listOf(fields[:asked], func(f field) string { return name(f.path) })
+				fmt.Fprintf(&b, "\n#### %s\n\n| %s |\n|%s\n", text(where(g.Namespace)), strings.Join(head, " | "), strings.Repeat(" --- |", asked))
+			}
+			for _, m := range g.Members {
+				row(listOf(fields[:asked], func(f field) string { return text(f.shown(m.Entry)) }))
+			}
 		}
-		more(&b, len(listed))
+		rest()
 	}
 	if v.Totals.Of > 0 {
 		fmt.Fprintf(&b, "\n%s\n", text(waited(v)))
@@ -61,10 +83,4 @@ func Markdown(w io.Writer, v *Report) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func more(b *strings.Builder, n int) {
-	if n > maxMarkdownRows {
-		fmt.Fprintf(b, "\nand %d more\n", n-maxMarkdownRows)
-	}
 }

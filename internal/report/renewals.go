@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/polex-dev/polex/internal/ledger"
@@ -11,23 +9,6 @@ import (
 )
 
 const oneDay = 24 * time.Hour
-
-// predecessor returns the identity of the renewed exception, or "".
-func predecessor(e *ledger.Entry) string {
-	if e.Renews == nil {
-		return ""
-	}
-	return e.Predecessor().String()
-}
-
-// successors returns the identities of the exceptions that renew e.
-func successors(e *ledger.Entry) string {
-	var names []string
-	for _, after := range e.RenewedBy {
-		names = append(names, after.Identity.String())
-	}
-	return strings.Join(names, ", ")
-}
 
 // approval returns the namespace, name and version of an entry for people.
 func approval(e *ledger.Entry) string {
@@ -60,16 +41,4 @@ func renewedMost(c *ledger.Chain) string {
 		names += " to " + approval(last)
 	}
 	return names
-}
-
-// renewalCells returns the CSV cells about renewals.
-func renewalCells(e *ledger.Entry) []string {
-	cells := []string{predecessor(e), "", "", successors(e), "", ""}
-	if e.Renews != nil {
-		cells[1], cells[2] = e.Renews.Digest, strconv.Itoa(e.Renews.Number)
-	}
-	if e.Chain != nil {
-		cells[4], cells[5] = clock(e.Chain.From), clock(e.Chain.To)
-	}
-	return cells
 }

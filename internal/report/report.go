@@ -10,14 +10,31 @@ import (
 // Report is the input of all formats.
 type Report struct {
 	*ledger.Ledger
-	Version  string // version of polex
-	Revision string // revision on the command line
-	Totals   ledger.Sums
-	All      bool     // list removed exceptions too
-	Failed   []string // kinds of findings that fail the run
-	Status   int      // exit status
-	Width    int      // of the table, in characters
-	Terminal bool     // break long lines of the table
+	Version    string // of polex
+	Repository string // whose history it is
+	Revision   string // what was asked about
+	MadeAt     time.Time
+	Trust      Trust
+	Totals     ledger.Sums
+	All        bool     // lists what has gone, too
+	Failed     []string // kinds of findings that fail the run
+	Status     int      // its exit status
+	Width      int      // of a table, in characters
+	Terminal   bool     // a table breaks its lines
+}
+
+// Trust is the trust policy that judged the signatures.
+type Trust struct {
+	Digest    string   `json:"digest"`
+	Root      string   `json:"trustedRoot"` // its digest
+	Threshold int      `json:"threshold"`
+	Signers   []Signer `json:"signers"`
+}
+
+// Signer is a trusted signer.
+type Signer struct {
+	Name     string `json:"name"`
+	Identity string `json:"identity"`
 }
 
 // New makes the report. failOn are the kinds of findings that fail the run.
@@ -59,19 +76,6 @@ func askedBy(e *ledger.Entry) (who string, signed bool) {
 		return e.Request.By, false
 	}
 	return "", false
-}
-
-// signature returns the first signature of a trusted signer, or nil.
-func signature(e *ledger.Entry) *ledger.Signature {
-	if e.Seal == nil {
-		return nil
-	}
-	for i := range e.Seal.Signatures {
-		if e.Seal.Signatures[i].Authority != "" {
-			return &e.Seal.Signatures[i]
-		}
-	}
-	return nil
 }
 
 func clock(t time.Time) string {

@@ -23,8 +23,8 @@ func Table(w io.Writer, v *Report) error {
 	}
 	if listed := v.listed(); len(listed) > 0 {
 		b.WriteString("\n")
-		writeRows(&b, listed, v.Width)
-		b.WriteString("\n? by Git or the file alone: nobody vouches for it. All days are UTC.\n")
+		v.writeRows(&b, listed)
+		b.WriteString("\n? marks values from Git or the file alone. All days are UTC.\n")
 	}
 	if len(v.Findings) > 0 {
 		fmt.Fprintf(&b, "\n%s to look at\n", plain.Count(len(v.Findings), "finding", "findings"))
@@ -41,6 +41,10 @@ func Table(w io.Writer, v *Report) error {
 		}
 	}
 	writeSums(&b, v)
+	b.WriteString("\n")
+	for _, f := range reportFields {
+		v.fold(&b, name(f.path)+": "+joined(f.values(v)), 0)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -50,7 +54,7 @@ func headline(v *Report) string {
 	if v.Commits == 0 {
 		return fmt.Sprintf("%s has no commit at %s", v.Revision, clock(v.At))
 	}
-	line := fmt.Sprintf("%s of %s to %.12s", plain.Count(v.Commits, "commit", "commits"), v.Revision, v.Tip)
+	line := fmt.Sprintf("%s of %s to %s", plain.Count(v.Commits, "commit", "commits"), v.Revision, v.Tip)
 	if v.Merged > 0 {
 		line += fmt.Sprintf(" (and %d merged)", v.Merged)
 	}
@@ -79,45 +83,84 @@ func about(f ledger.Finding) string {
 
 // columns are the columns of the table. Columns with a width of zero share the remaining width.
 var columns = []struct {
-	width int
-	share int
-}{{10, 0}, {0, 50}, {0, 50}, {15, 0}, {10, 0}, {11, 0}}
-
-func writeRows(b *strings.Builder, entries []*ledger.Entry, width int) {
-	left := width - (len(columns) - 1)
-	for _, c := range columns {
-		left -= c.width
-	}
-	row := func(cells ...string) {
-		var line strings.Builder
-		for i, c := range columns {
-			wide := c.width
-			if c.share > 0 {
-				wide = left * c.share / 100
-			}
-			if i > 0 {
-				line.WriteByte(' ')
-			}
-			line.WriteString(fit(cells[i], wide))
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	row("STATE", "EXCEPTION", "POLICY", "ASKED BY", "SIGNED", "UNTIL")
-	for _, e := range entries {
-		row(cells(e)...)
-	}
+	head, path string
+	width      int
+	wide       bool
+}{
+	{"EXEMPTED", "", 0, false},
+	{"POLICY", "policies.name", 0, false},
+	{"SEVERITY", "policies.severity", 0, true},
+	{"EXCEPTION", "object", 0, false},
+	{"STATE", "state", 12, false},
+	{"REQUESTED BY", "said.requestedBy", 12, false},
+	{"APPROVED BY", "said.approvedBy", 0, true},
+	{"TICKET", "said.ticket", 0, true},
+	{"OWNER", "said.owner", 0, true},
+	{"LOG INDEX", "signing.signatures.logIndex", 0, true},
+	{"SIGNED", "signing.signedAt", 0, true},
+	{"EXPIRES", "expiresAt", 11, false},
 }
 
-func cells(e *ledger.Entry) []string {
-	who, signed := askedBy(e)
-	if name, _, ok := strings.Cut(who, " <"); ok {
-		who = name
+// cell is what a column shows: of a time its day, and of an object its name.
+func cell(path string, m member) string {
+	switch path {
+	case "":
+		return claimed(joined(m.exempts()), m.Verified)
+	case "object":
+		return approval(m.Entry)
+	case "signing.signedAt":
+		return day(sealOf(m.Entry).SignedAt)
+	case "expiresAt":
+		return claimed(day(m.ExpiresAt), m.Verified)
 	}
-	signedAt := ""
-	if e.Seal != nil {
-		signedAt = day(e.Seal.SignedAt)
+	return fieldAt(path).shown(m.Entry)
+}
+
+// widest is how far a column is padded where nothing is cut.
+const widest = 60
+
+// writeRows writes the entries by exempted namespace. Off a terminal, no cell is cut.
+func (v *Report) writeRows(b *strings.Builder, entries []*ledger.Entry) {
+	all := groups(entries)
+	widths := make([]int, len(columns))
+	left, sharing := v.Width-1, 0
+	for i, c := range columns {
+		switch widths[i] = c.width; {
+		case c.wide && v.Terminal:
+		case v.Terminal && c.width == 0:
+			sharing++
+			left--
+		case v.Terminal:
+			left -= c.width + 1
+		default:
+			widths[i] = utf8.RuneCountInString(c.head)
+			for _, g := range all {
+				for _, m := range g.Members {
+					widths[i] = min(max(widths[i], utf8.RuneCountInString(plain.Line(cell(c.path, m)))), widest)
+				}
+			}
+		}
 	}
-	return []string{string(e.State), approval(e), claimed(policyNames(e), e.Verified), claimed(who, signed), signedAt, claimed(day(e.ExpiresAt), e.Verified)}
+	row := func(text func(i int) string) {
+		line := " "
+		for i, c := range columns {
+			if c.wide && v.Terminal {
+				continue
+			}
+			if widths[i] == 0 {
+				widths[i] = left / sharing
+			}
+			line += " " + v.fit(text(i), widths[i])
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	row(func(i int) string { return columns[i].head })
+	for _, g := range all {
+		v.fold(b, where(g.Namespace), 0)
+		for _, m := range g.Members {
+			row(func(i int) string { return cell(columns[i].path, m) })
+		}
+	}
 }
 
 // claimed marks an unverified value with a question mark.
@@ -128,21 +171,13 @@ func claimed(text string, verified bool) string {
 	return text
 }
 
-func policyNames(e *ledger.Entry) string {
-	var names []string
-	for _, p := range e.Policies {
-		names = append(names, p.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// fit escapes a text and cuts or pads it to the width of a cell.
-func fit(text string, width int) string {
+// fit makes a cell of a text: escaped, filled up, and cut on a terminal where it is too long.
+func (v *Report) fit(text string, width int) string {
 	text = plain.Line(text)
-	if n := utf8.RuneCountInString(text); n <= width {
-		return text + strings.Repeat(" ", width-n)
+	if v.Terminal {
+		text = plain.Cut(text, width)
 	}
-	return plain.Cut(text, width)
+	return text + strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
 }
 
 // fold escapes a text and writes it. On a terminal it breaks lines at the width.
@@ -187,9 +222,9 @@ func writeSums(b *strings.Builder, v *Report) {
 			continue
 		}
 		wide := v.Width - 16
-		fmt.Fprintf(b, "\n%s %7s %7s\n", fit("by "+sum.name, wide), "open", "ever")
+		fmt.Fprintf(b, "\n%s %7s %7s\n", v.fit("by "+sum.name, wide), "open", "ever")
 		for _, c := range sum.counts[:min(len(sum.counts), maxSums)] {
-			fmt.Fprintf(b, "%s %7d %7d\n", fit(named(c.Name), wide), c.Open, c.Ever)
+			fmt.Fprintf(b, "%s %7d %7d\n", v.fit(named(c.Name), wide), c.Open, c.Ever)
 		}
 		if more := len(sum.counts) - maxSums; more > 0 {
 			fmt.Fprintf(b, "and %d more\n", more)
@@ -197,16 +232,16 @@ func writeSums(b *strings.Builder, v *Report) {
 	}
 	if len(v.Chains) > 0 {
 		wide := v.Width - 10
-		fmt.Fprintf(b, "\n%s %9s\n", fit("renewed most", wide), "renewals")
+		fmt.Fprintf(b, "\n%s %9s\n", v.fit("renewed most", wide), "renewals")
 		for _, c := range v.Chains[:min(len(v.Chains), maxSums)] {
-			fmt.Fprintf(b, "%s %9d\n", fit(renewedMost(c)+", "+lasts(c), wide), c.Renewals)
+			fmt.Fprintf(b, "%s %9d\n", v.fit(renewedMost(c)+", "+lasts(c), wide), c.Renewals)
 		}
 		if more := len(v.Chains) - maxSums; more > 0 {
 			fmt.Fprintf(b, "and %d more\n", more)
 		}
 	}
 	if v.Totals.NotCounted > 0 {
-		fmt.Fprintf(b, "\n%s not counted, since the seal does not hold\n", plain.Count(v.Totals.NotCounted, "exception is", "exceptions are"))
+		fmt.Fprintf(b, "\n%s not counted: the signature is invalid\n", plain.Count(v.Totals.NotCounted, "exception is", "exceptions are"))
 	}
 }
 
@@ -236,7 +271,7 @@ func notSigned(v *Report) string {
 	var oldest *ledger.Entry
 	count := 0
 	for _, e := range v.Entries {
-		if e.State != ledger.Waiting && e.State != ledger.NotSigned || e.Request == nil || e.Request.At.IsZero() {
+		if e.State != ledger.Waiting && e.State != ledger.NeverSigned || e.Request == nil || e.Request.At.IsZero() {
 			continue
 		}
 		if count++; oldest == nil || e.Request.At.Before(oldest.Request.At) {

@@ -116,16 +116,11 @@ func timeline(v *Report) (template.HTML, string) {
 	)
 	from, to = from.Add(-12*time.Hour), to.Add(12*time.Hour)
 	x := func(t time.Time) float64 { return names + float64(t.Sub(from))/float64(to.Sub(from))*room }
-	height := top + len(shown)*tall + 8
-	var d drawing
-	for _, tick := range ticks(from, to) {
-		d.add(`<line class="grid" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, x(tick), top-6, x(tick), height)
-		d.text(x(tick), 14, "small", "middle", day(tick))
-	}
-	for i, r := range shown {
-		y := float64(top + i*tall)
-		name := approval(r.last.entry)
-		d.text(0, y+14, "", "start", plain.Cut(name, 31))
+	var d, grid drawing
+	height := top + 8
+	for _, r := range shown {
+		y := float64(height - 8)
+		height += tall + (d.lines(0, y+14, approval(r.last.entry), 30)-1)*lineHeight
 		d.text(names-10, y+14, "small", "end", string(r.last.entry.State))
 		if len(r.spans) > 1 {
 			d.add(`<line class="chain" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, x(r.spans[0].from), y+19, x(r.to), y+19)
@@ -135,7 +130,12 @@ func timeline(v *Report) (template.HTML, string) {
 				max(x(s.to)-x(s.from), 3), template.HTMLEscapeString(plain.Line(s.words())))
 		}
 	}
-	d.add(`<line class="now" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, x(v.At), top-6, x(v.At), height)
+	for _, tick := range ticks(from, to) {
+		grid.add(`<line class="grid" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, x(tick), top-6, x(tick), height)
+		grid.text(x(tick), 14, "small", "middle", day(tick))
+	}
+	grid.WriteString(d.String())
+	grid.add(`<line class="now" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, x(v.At), top-6, x(v.At), height)
 	caption := fmt.Sprintf("From the signature to the end of %s; the dashed line is %s", plain.Count(drawn, "exception", "exceptions"), day(v.At))
 	if chains > 0 {
 		caption += ". Renewals share a line, underlined"
@@ -143,7 +143,7 @@ func timeline(v *Report) (template.HTML, string) {
 	if left > 0 {
 		caption += fmt.Sprintf(". %d more are in the list below", left)
 	}
-	return d.done(width, height, "timeline", caption), caption
+	return grid.done(width, height, "timeline", caption), caption
 }
 
 // link returns the CSS class of bars that share a line.

@@ -19,7 +19,7 @@ type Reason = exception.Reason
 // [Config.Rules] come last.
 var checks = []check{
 	notAnExceptionCheck,
-	alreadySealedCheck,
+	signaturePresentCheck,
 	schemaCheck,
 	backgroundUserInfoCheck,
 	badUserInfoCheck,

@@ -16,5 +16,5 @@ var claimsCases = []change{
 	{name: "where one is recorded", of: legacy, config: shape.Config{Levels: map[string]shape.Level{shape.ReasonClaimsReview: shape.LevelError}},
 		old: "  annotations:\n", new: "  annotations:\n    polex.dev/approved-by: bob\n", want: []string{`7 claims-review metadata.annotations["polex.dev/approved-by"]`}},
 	{name: "what is sealed", of: legacy, old: "  annotations:\n", new: "  annotations:\n    cosign.sigstore.dev/message: x\n    polex.dev/approved-by: bob\n",
-		want: []string{`7 already-sealed metadata.annotations["cosign.sigstore.dev/message"]`}},
+		want: []string{`7 signature-present metadata.annotations["cosign.sigstore.dev/message"]`}},
 }

@@ -16,7 +16,7 @@ var renewalCheck = check{
 	Title: "Renewals",
 	About: "Finds an exception that is renewed more often than `shape.renewals.max` allows, or that names its " +
 		"predecessor incorrectly. This check reads the number of renewals from the annotation. `polex-sign " +
-		"--promote` compares it with the signed predecessor. It does not sign a renewal that names another " +
+		"promote` compares it with the signed predecessor. It does not sign a renewal that names another " +
 		"message, skips a number or exempts something else.",
 	Reasons: []Reason{
 		{Name: reasonBadRenewal, Doc: "the annotations that name the predecessor are invalid", Fixed: true},

@@ -62,7 +62,7 @@ func TestLogFaults(t *testing.T) {
 		{name: "hung up", fault: hangUp, asked: 4, want: "EOF (asked 4 times)"},
 		{name: "no verification", fault: onEntry(func(e map[string]any) { delete(e, "verification") }), asked: 1, want: "not a complete log entry"},
 		{name: "no promise", fault: onEntry(func(e map[string]any) { delete(verification(e), "signedEntryTimestamp") }), asked: 1,
-			want: "does not verify", reason: verify.ReasonMalformedSeal},
+			want: "does not verify", reason: verify.ReasonMalformedSignature},
 		{name: "no proof", fault: onEntry(func(e map[string]any) { delete(verification(e), "inclusionProof") }), asked: 1, want: "not a complete log entry"},
 		{name: "false promise", fault: onEntry(func(e map[string]any) {
 			v := verification(e)

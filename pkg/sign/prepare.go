@@ -12,7 +12,7 @@ import (
 
 // The reasons for not signing a document, besides those of [exception.CheckSchema].
 const (
-	ReasonAlreadySealed     = "already-sealed"
+	ReasonSignaturePresent  = "signature-present"
 	ReasonDuplicateIdentity = "duplicate-identity"
 	ReasonBadLifetime       = "bad-lifetime"
 	ReasonNoExpiry          = "no-expiry"
@@ -22,7 +22,7 @@ const (
 // Reasons returns the reasons of this package.
 func Reasons() []exception.Reason {
 	return []exception.Reason{
-		{Name: ReasonAlreadySealed, Doc: "the document is signed already"},
+		{Name: ReasonSignaturePresent, Doc: "the document is signed already"},
 		{Name: ReasonDuplicateIdentity, Doc: "two documents are the same object to the API server"},
 		{Name: ReasonBadLifetime, Doc: "the times of the document cannot be read or contradict each other"},
 		{Name: ReasonNoExpiry, Doc: "the exception never expires"},
@@ -73,7 +73,7 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 	switch _, err := seal.Read(doc); {
 	case errors.Is(err, seal.ErrUnsigned):
 	default:
-		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"metadata", "annotations"}), Reason: ReasonAlreadySealed,
+		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"metadata", "annotations"}), Reason: ReasonSignaturePresent,
 			Message: "it carries a seal already", Hint: "remove the annotations under " + seal.Prefix + " to have it signed anew"}}
 	}
 	if doc.IsList() {

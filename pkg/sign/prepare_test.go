@@ -30,10 +30,10 @@ func TestPrepareRefuses(t *testing.T) {
 		name, text string
 		want       []string // "line reason"
 	}{
-		{"already sealed", edited(kyvernoText, expiresIn, expiresIn+sealed+"message: AAAA\n"+sealed+"signature: AAAA\n"), []string{"7 already-sealed"}},
-		{"half of a seal", edited(kyvernoText, expiresIn, expiresIn+sealed+"certificate_1: AAAA\n"), []string{"7 already-sealed"}},
-		{"reference to a bundle", edited(kyvernoText, expiresIn, expiresIn+sealed+"resourceBundleRef: ghcr.invalid/a/b:c\n"), []string{"7 already-sealed"}},
-		{"sealed with a number", edited(kyvernoText, expiresIn, expiresIn+sealed+"signature: 7\n"), []string{"7 already-sealed"}},
+		{"already sealed", edited(kyvernoText, expiresIn, expiresIn+sealed+"message: AAAA\n"+sealed+"signature: AAAA\n"), []string{"7 signature-present"}},
+		{"half of a seal", edited(kyvernoText, expiresIn, expiresIn+sealed+"certificate_1: AAAA\n"), []string{"7 signature-present"}},
+		{"reference to a bundle", edited(kyvernoText, expiresIn, expiresIn+sealed+"resourceBundleRef: ghcr.invalid/a/b:c\n"), []string{"7 signature-present"}},
+		{"sealed with a number", edited(kyvernoText, expiresIn, expiresIn+sealed+"signature: 7\n"), []string{"7 signature-present"}},
 		{"same identity", fmt.Sprintf(kyvernoText, "a") + "---\n" + fmt.Sprintf(kyvernoText, "a"), []string{"22 duplicate-identity"}},
 		{"same identity in another version", fmt.Sprintf(kyvernoText, "a") + "---\n" + edited(kyvernoText, "kyverno.io/v2", "kyverno.io/v2beta1"), []string{"22 duplicate-identity"}},
 		{"unknown field", edited(kyvernoText, "spec:\n", "spec:\n  podSelector: x\n"), []string{"11 unknown-field"}},

@@ -30,7 +30,28 @@ type Authority struct {
 // Name returns the name of the authority in reports.
 func (a *Authority) Name() string { return a.name }
 
-// Key returns the authority's public key, or nil if it signs with certificates.
+// String describes the signers that the authority stands for, in one line.
+func (a *Authority) String() string {
+	if a.key != nil {
+		return fmt.Sprintf("public key sha256:%x", a.key.fingerprint)
+	}
+	text := a.subject.exact
+	if a.subject.pattern != nil {
+		text = fmt.Sprintf("subjects that match %s", a.subject.pattern)
+	}
+	if a.authority != nil {
+		return fmt.Sprintf("%s, certificate authority %s", text, a.authority)
+	}
+	text += ", issuer " + a.issuer
+	for _, name := range claimOrder {
+		if want, asked := a.claims[name]; asked {
+			text += fmt.Sprintf(", %s %s", name, want)
+		}
+	}
+	return text
+}
+
+// Key returns the authority's public key, or nil when it signs by certificates.
 func (a *Authority) Key() crypto.PublicKey {
 	if a.key == nil {
 		return nil

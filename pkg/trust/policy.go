@@ -1,6 +1,8 @@
 package trust
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -22,6 +24,7 @@ type Policy struct {
 	unbounded   bool
 	revoked     revoked
 	allowed     AllowedMetadata
+	digest      string
 }
 
 // ErrNoAuthority is the error for a policy without authorities. Such a policy never accepts
@@ -35,6 +38,9 @@ func New(c Config, root *Root) (*Policy, error) {
 	}
 	p := &Policy{root: root, threshold: max(c.Threshold, 1), unbounded: c.InsecureAllowUnbounded}
 	var err error
+	if p.digest, err = digestOf(c, root); err != nil {
+		return nil, err
+	}
 	if p.kinds, err = NewKinds(c.Kinds); err != nil {
 		return nil, err
 	}
@@ -148,6 +154,17 @@ func (p *Policy) checkThresholds(configured int) error {
 	}
 	return nil
 }
+
+// digestOf is the digest of a policy with the bytes of its root instead of the path.
+func digestOf(c Config, root *Root) (string, error) {
+	c.TrustedRoot = root.Digest()
+	raw, err := json.Marshal(c)
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(raw)), err
+}
+
+// Digest returns "sha256:" and the digest of everything that the policy says, the trusted
+// root and the keys included. Two policies of one digest judge alike.
+func (p *Policy) Digest() string { return p.digest }
 
 // Root returns the trusted root.
 func (p *Policy) Root() *Root { return p.root }

@@ -57,7 +57,10 @@ func (r *Root) Source() string { return r.source }
 // Same reports whether another root was read from the same bytes.
 func (r *Root) Same(other *Root) bool { return r.digest == other.digest }
 
-// Material returns the root in sigstore-go's form.
+// Digest returns "sha256:" and the digest of the bytes that the root was read from.
+func (r *Root) Digest() string { return fmt.Sprintf("sha256:%x", r.digest) }
+
+// Material returns the root in the form that sigstore-go verifies with.
 func (r *Root) Material() sgroot.TrustedMaterial { return r.material }
 
 // Issues reports whether the root has a certificate authority.

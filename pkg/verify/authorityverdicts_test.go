@@ -120,7 +120,7 @@ func authorityVerdicts(w *world) []verdict {
 		{name: "a key where an identity is asked for", want: verify.ReasonUnknownKey, doc: forged(set{keyed: true})},
 		{name: "an identity where a key is asked for", want: verify.ReasonWrongIdentity, doc: honest, policy: keyed(false)},
 		{name: "the entry is about another key", want: verify.ReasonLogEntryMismatch, doc: entryOfAnotherKey(key), policy: keyed(false)},
-		{name: "a key and a bundle with a chain", want: verify.ReasonMalformedSeal, policy: keyed(false), doc: forged(set{key: key, keyed: true, onlyV03: true, v03: func(b *protobundle.Bundle) {
+		{name: "a key and a bundle with a chain", want: verify.ReasonMalformedSignature, policy: keyed(false), doc: forged(set{key: key, keyed: true, onlyV03: true, v03: func(b *protobundle.Bundle) {
 			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{}}
 		}})},
 		{name: "a key and an identity", doc: stated(0, set{}, set{key: key, keyed: true}), policy: keyAndMerge},

@@ -59,18 +59,18 @@ func bundleVerdicts(w *world) []verdict {
 		{name: "the promise is broken and the proof right", want: verify.ReasonUnprovenLogEntry, doc: v03(func(b *protobundle.Bundle) {
 			entry(b).InclusionPromise.SignedEntryTimestamp[10] ^= 1
 		})},
-		{name: "no proof", want: verify.ReasonMalformedSeal, doc: both(func(b *protobundle.Bundle) { entry(b).InclusionProof = nil })},
-		{name: "two log entries", want: verify.ReasonMalformedSeal, doc: both(func(b *protobundle.Bundle) {
+		{name: "no proof", want: verify.ReasonMalformedSignature, doc: both(func(b *protobundle.Bundle) { entry(b).InclusionProof = nil })},
+		{name: "two log entries", want: verify.ReasonMalformedSignature, doc: both(func(b *protobundle.Bundle) {
 			b.VerificationMaterial.TlogEntries = append(b.VerificationMaterial.TlogEntries, entry(b))
 		})},
 		{name: "no log entry", want: verify.ReasonNoLogEntry, doc: v03(withoutEntry)},
 		{name: "no log entry but a timestamp", want: verify.ReasonNoLogEntry, doc: forged(set{onlyV03: true, stamps: now, v03: withoutEntry})},
 		{name: "the entry goes by another kind", differs: sameKind, want: verify.ReasonLogEntryMismatch, doc: v03(func(b *protobundle.Bundle) { entry(b).KindVersion.Kind = "rekord" })},
 		{name: "the entry goes by another version", differs: sameKind, want: verify.ReasonLogEntryMismatch, doc: v03(func(b *protobundle.Bundle) { entry(b).KindVersion.Version = "0.0.2" })},
-		{name: "bundle of another version", want: verify.ReasonMalformedSeal, doc: v03(func(b *protobundle.Bundle) {
+		{name: "bundle of another version", want: verify.ReasonMalformedSignature, doc: v03(func(b *protobundle.Bundle) {
 			b.MediaType = "application/vnd.dev.sigstore.bundle+json;version=0.1"
 		})},
-		{name: "bundle of an envelope", want: verify.ReasonMalformedSeal, doc: v03(func(b *protobundle.Bundle) { b.Content = &protobundle.Bundle_DsseEnvelope{} })},
+		{name: "bundle of an envelope", want: verify.ReasonMalformedSignature, doc: v03(func(b *protobundle.Bundle) { b.Content = &protobundle.Bundle_DsseEnvelope{} })},
 		{name: "bundle with a chain", want: verify.ReasonEvidenceMismatch, doc: v03(func(b *protobundle.Bundle) {
 			leaf := b.VerificationMaterial.GetCertificate()
 			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{

@@ -44,7 +44,7 @@ func openDetached(message, bundle []byte) (opened, error) {
 // signatureIn reads the signature set from a bundle in a file.
 func signatureIn(raw, message []byte) (seal.Signature, error) {
 	if len(raw) > maxBundle {
-		return seal.Signature{}, reject(ReasonMalformedSeal, "the bundle is larger than %d KiB", maxBundle>>10)
+		return seal.Signature{}, reject(ReasonMalformedSignature, "the bundle is larger than %d KiB", maxBundle>>10)
 	}
 	b, err := readBundle(raw)
 	if err != nil {
@@ -53,15 +53,15 @@ func signatureIn(raw, message []byte) (seal.Signature, error) {
 	set := seal.Signature{Signature: b.GetMessageSignature().GetSignature(), BundleV03: raw}
 	switch material := b.GetVerificationMaterial(); {
 	case b.GetMessageSignature() == nil:
-		return seal.Signature{}, reject(ReasonMalformedSeal, "the bundle holds no message signature")
+		return seal.Signature{}, reject(ReasonMalformedSignature, "the bundle holds no message signature")
 	case len(set.Signature) == 0:
-		return seal.Signature{}, reject(ReasonMalformedSeal, "the bundle holds an empty signature")
+		return seal.Signature{}, reject(ReasonMalformedSignature, "the bundle holds an empty signature")
 	case material.GetCertificate() != nil:
 		if set.Certificate = material.GetCertificate().GetRawBytes(); len(set.Certificate) == 0 {
-			return seal.Signature{}, reject(ReasonMalformedSeal, "the bundle holds an empty certificate")
+			return seal.Signature{}, reject(ReasonMalformedSignature, "the bundle holds an empty certificate")
 		}
 	case material.GetPublicKey() == nil:
-		return seal.Signature{}, reject(ReasonMalformedSeal, "the bundle holds neither one certificate nor the hint of a key")
+		return seal.Signature{}, reject(ReasonMalformedSignature, "the bundle holds neither one certificate nor the hint of a key")
 	case len(material.GetTlogEntries()) == 0 && len(material.GetTimestampVerificationData().GetRfc3161Timestamps()) == 0:
 		set.BundleV03 = nil // a bare signature by a key, as in annotations without a bundle
 	}
@@ -71,14 +71,14 @@ func signatureIn(raw, message []byte) (seal.Signature, error) {
 // readBundle reads a bundle v0.3, the only version that it accepts.
 func readBundle(raw []byte) (*protobundle.Bundle, error) {
 	if exception.TooManyNodes(raw, maxBundleNodes) {
-		return nil, reject(ReasonMalformedSeal, "the bundle has more than %d values and separators", maxBundleNodes)
+		return nil, reject(ReasonMalformedSignature, "the bundle has more than %d values and separators", maxBundleNodes)
 	}
 	b := new(protobundle.Bundle)
 	if err := protojson.Unmarshal(raw, b); err != nil {
-		return nil, rejectCause(ReasonMalformedSeal, err, "the bundle cannot be read: %s", err)
+		return nil, rejectCause(ReasonMalformedSignature, err, "the bundle cannot be read: %s", err)
 	}
 	if b.GetMediaType() != mediaTypeV03 {
-		return nil, reject(ReasonMalformedSeal, "the bundle is of type %q, not %q", b.GetMediaType(), mediaTypeV03)
+		return nil, reject(ReasonMalformedSignature, "the bundle is of type %q, not %q", b.GetMediaType(), mediaTypeV03)
 	}
 	return b, nil
 }

@@ -83,33 +83,33 @@ func detachedVerdicts(t *testing.T, w *world) []detached {
 		{name: "a key twice", text: text + "kind: PolicyException\n", want: verify.ReasonBadMessage},
 		{name: "a sealed document", text: string(w.honest.Source()), want: verify.ReasonBadMessage},
 		{name: "another kind", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), want: verify.ReasonKindNotAllowed},
-		{name: "another kind, and no bundle to speak of", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), bundle: instead(""), want: verify.ReasonMalformedSeal},
+		{name: "another kind, and no bundle to speak of", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), bundle: instead(""), want: verify.ReasonMalformedSignature},
 
-		{name: "an empty bundle", text: text, bundle: instead(""), want: verify.ReasonMalformedSeal},
-		{name: "a bundle of nothing", text: text, bundle: instead("{}"), want: verify.ReasonMalformedSeal},
-		{name: "a bundle that is no JSON", text: text, bundle: instead("signature: x"), want: verify.ReasonMalformedSeal},
-		{name: "cosign's bundle of before version 3", text: text, want: verify.ReasonMalformedSeal,
+		{name: "an empty bundle", text: text, bundle: instead(""), want: verify.ReasonMalformedSignature},
+		{name: "a bundle of nothing", text: text, bundle: instead("{}"), want: verify.ReasonMalformedSignature},
+		{name: "a bundle that is no JSON", text: text, bundle: instead("signature: x"), want: verify.ReasonMalformedSignature},
+		{name: "cosign's bundle of before version 3", text: text, want: verify.ReasonMalformedSignature,
 			bundle: instead(`{"base64Signature":"AAAA","cert":"AAAA","rekorBundle":{"SignedEntryTimestamp":"AAAA","Payload":{}}}`)},
-		{name: "a bundle of another version", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) {
+		{name: "a bundle of another version", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) {
 			b.MediaType = "application/vnd.dev.sigstore.bundle+json;version=0.2"
 		})},
-		{name: "a bundle with a field that nobody knows", text: text, want: verify.ReasonMalformedSeal, bundle: func(_ *testing.T, raw []byte) []byte {
+		{name: "a bundle with a field that nobody knows", text: text, want: verify.ReasonMalformedSignature, bundle: func(_ *testing.T, raw []byte) []byte {
 			return bytes.Replace(raw, []byte("{"), []byte(`{"more":1,`), 1)
 		}},
-		{name: "a bundle that is too large", text: text, want: verify.ReasonMalformedSeal, bundle: func(_ *testing.T, raw []byte) []byte {
+		{name: "a bundle that is too large", text: text, want: verify.ReasonMalformedSignature, bundle: func(_ *testing.T, raw []byte) []byte {
 			return append(raw, bytes.Repeat([]byte(" "), 256<<10)...)
 		}},
-		{name: "a bundle of an envelope", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) {
+		{name: "a bundle of an envelope", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) {
 			b.Content = &protobundle.Bundle_DsseEnvelope{}
 		})},
-		{name: "a bundle with a chain", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) {
+		{name: "a bundle with a chain", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) {
 			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{
 				Certificates: []*protocommon.X509Certificate{b.VerificationMaterial.GetCertificate()}}}
 		})},
-		{name: "a bundle without a signature", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) { b.GetMessageSignature().Signature = nil })},
-		{name: "a bundle without a certificate", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) { b.VerificationMaterial.GetCertificate().RawBytes = nil })},
-		{name: "a bundle without material", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) { b.VerificationMaterial = nil })},
-		{name: "two log entries", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) {
+		{name: "a bundle without a signature", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) { b.GetMessageSignature().Signature = nil })},
+		{name: "a bundle without a certificate", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) { b.VerificationMaterial.GetCertificate().RawBytes = nil })},
+		{name: "a bundle without material", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) { b.VerificationMaterial = nil })},
+		{name: "two log entries", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) {
 			b.VerificationMaterial.TlogEntries = append(b.VerificationMaterial.TlogEntries, entry(b))
 		})},
 		{name: "no log entry", text: text, bundle: withoutEntry, want: verify.ReasonNoLogEntry},

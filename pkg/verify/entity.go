@@ -55,7 +55,7 @@ func entityOf(b *protobundle.Bundle, cert *x509.Certificate) (*entity, error) {
 		err = errors.New("its version is unknown")
 	}
 	if err != nil {
-		return nil, rejectCause(ReasonMalformedSeal, err, "the bundle is not complete: %s", err)
+		return nil, rejectCause(ReasonMalformedSignature, err, "the bundle is not complete: %s", err)
 	}
 	return e, nil
 }

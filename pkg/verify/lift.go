@@ -47,7 +47,7 @@ func sameSignature(message []byte, s seal.Signature, b *protobundle.Bundle) erro
 	m := b.GetMessageSignature()
 	switch {
 	case m == nil:
-		return reject(ReasonMalformedSeal, "the bundle holds no message signature")
+		return reject(ReasonMalformedSignature, "the bundle holds no message signature")
 	case !bytes.Equal(m.GetSignature(), s.Signature):
 		return reject(ReasonEvidenceMismatch, "the bundle holds another signature than the annotation")
 	case m.GetMessageDigest().GetAlgorithm() != protocommon.HashAlgorithm_SHA2_256 || !bytes.Equal(m.GetMessageDigest().GetDigest(), digest[:]):
@@ -112,11 +112,11 @@ func lift(message []byte, s seal.Signature) (*protobundle.Bundle, error) {
 func liftEntry(old *seal.RekorBundle) (*protorekor.TransparencyLogEntry, error) {
 	body, err := base64.StdEncoding.Strict().DecodeString(old.Payload.Body)
 	if err != nil {
-		return nil, reject(ReasonMalformedSeal, "the log entry's body is not base64")
+		return nil, reject(ReasonMalformedSignature, "the log entry's body is not base64")
 	}
 	logID, err := hex.DecodeString(old.Payload.LogID)
 	if err != nil {
-		return nil, reject(ReasonMalformedSeal, "the log's id is not hexadecimal")
+		return nil, reject(ReasonMalformedSignature, "the log's id is not hexadecimal")
 	}
 	return &protorekor.TransparencyLogEntry{
 		LogIndex:          old.Payload.LogIndex,

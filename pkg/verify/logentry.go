@@ -124,7 +124,7 @@ func checkEntries(entries []*protorekor.TransparencyLogEntry, message, signature
 		return reject(ReasonNoLogEntry, "%s", errNoEntry)
 	}
 	if len(entries) > 1 {
-		return reject(ReasonMalformedSeal, "there are %d log entries for one signature", len(entries))
+		return reject(ReasonMalformedSignature, "there are %d log entries for one signature", len(entries))
 	}
 	e, err := readEntry(entries[0].GetCanonicalizedBody())
 	if err != nil {

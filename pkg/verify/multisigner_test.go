@@ -109,7 +109,7 @@ func TestTwoSignersOf2022(t *testing.T) {
 		{name: "the bundles exchanged", edit: swap("bundle", "bundle_1"), want: verify.ReasonLogEntryMismatch},
 		{name: "a bundle missing", edit: without("bundle_1"), want: verify.ReasonNoLogEntry},
 		{name: "a certificate missing", edit: without("certificate"), want: verify.ReasonUnknownKey},
-		{name: "the first signature missing", edit: without("signature"), want: verify.ReasonMalformedSeal},
+		{name: "the first signature missing", edit: without("signature"), want: verify.ReasonMalformedSignature},
 		{name: "before they signed", now: time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC), want: verify.ReasonSignedInFuture},
 		{name: "one signer withdrawn", want: verify.ReasonWithdrawn, policy: func(c *trust.Config) {
 			c.Revoked = []trust.RevocationConfig{{Authority: "redhat", SignedBefore: "2025-01-01T00:00:00Z"}}

@@ -58,16 +58,16 @@ const (
 )
 
 var publishedBundles = []publishedBundle{
-	{module: modcache.SigstoreGo, file: goData + "bundles/dsse.sigstore.json", theirs: true, ours: verify.ReasonMalformedSeal, why: inEnvelope},
-	{module: modcache.SigstoreGo, file: goData + "bundles/dsse-2sigs.sigstore.json", ours: verify.ReasonMalformedSeal},
-	{module: modcache.SigstoreGo, file: goData + "bundles/sigstore.js@2.0.0-provenance.sigstore.json", theirs: true, ours: verify.ReasonMalformedSeal, why: inEnvelope},
-	{module: modcache.SigstoreGo, file: "examples/bundle-provenance.json", theirs: true, ours: verify.ReasonMalformedSeal, why: inEnvelope},
+	{module: modcache.SigstoreGo, file: goData + "bundles/dsse.sigstore.json", theirs: true, ours: verify.ReasonMalformedSignature, why: inEnvelope},
+	{module: modcache.SigstoreGo, file: goData + "bundles/dsse-2sigs.sigstore.json", ours: verify.ReasonMalformedSignature},
+	{module: modcache.SigstoreGo, file: goData + "bundles/sigstore.js@2.0.0-provenance.sigstore.json", theirs: true, ours: verify.ReasonMalformedSignature, why: inEnvelope},
+	{module: modcache.SigstoreGo, file: "examples/bundle-provenance.json", theirs: true, ours: verify.ReasonMalformedSignature, why: inEnvelope},
 	{module: modcache.SigstoreGo, file: "examples/bundle-publish.json", key: "examples/publish_key.pub", theirs: true, ours: verify.ReasonUnknownKey, why: inEnvelope},
 	{module: modcache.SigstoreGo, file: goData + "bundles/othername.sigstore.json", root: goData + "trusted-roots/scaffolding.json",
 		digest: "bc103b4a84971ef6459b294a2b98568a2bfb72cded09d4acd1e16366a401f95b", theirs: true, ours: verify.ReasonBadCertificate, why: otherName},
 	{module: modcache.SigstoreGo, file: goData + "bundles/public-key-validity.sigstore.json", root: goData + "trusted-roots/public-key-validity.json",
 		key: goData + "public-keys/public-key-validity.pem", artifact: "test content", theirs: true, ours: badRoot, why: stampedKey},
-	{module: modcache.ProtobufSpecs, file: helloBundle, artifact: helloText, theirs: true, ours: verify.ReasonMalformedSeal, why: olderBundle},
+	{module: modcache.ProtobufSpecs, file: helloBundle, artifact: helloText, theirs: true, ours: verify.ReasonMalformedSignature, why: olderBundle},
 }
 
 const helloText = "DO NOT MODIFY ME!\n\nthis is \"a.txt\", a sample input for sigstore-protobuf-specs' test suite.\n\nDO NOT MODIFY ME!\n"

@@ -4,10 +4,10 @@ import "github.com/polex-dev/polex/pkg/exception"
 
 // The reasons, in the order of the steps.
 const (
-	ReasonKindNotAllowed = "kind-not-allowed"
-	ReasonUnsigned       = "unsigned"
-	ReasonMalformedSeal  = "malformed-seal"
-	ReasonBadMessage     = "malformed-message"
+	ReasonKindNotAllowed     = "kind-not-allowed"
+	ReasonUnsigned           = "unsigned"
+	ReasonMalformedSignature = "malformed-signature"
+	ReasonBadMessage         = "malformed-message"
 
 	ReasonBadCertificate       = "bad-certificate"
 	ReasonNoLogEntry           = "no-log-entry"
@@ -40,7 +40,7 @@ func Reasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: ReasonKindNotAllowed, Doc: "the kind is not in the trust policy"},
 		{Name: ReasonUnsigned, Doc: "the document has no signature"},
-		{Name: ReasonMalformedSeal, Doc: "a signature annotation is missing, unexpected or unreadable"},
+		{Name: ReasonMalformedSignature, Doc: "a signature annotation is missing, unexpected or unreadable"},
 		{Name: ReasonBadMessage, Doc: "the signed message is not one plain document"},
 		{Name: ReasonBadCertificate, Doc: "the certificate cannot be used: it needs exactly one name, one issuer and a supported key"},
 		{Name: ReasonNoLogEntry, Doc: "the evidence has no log entry, but the trusted root lists a log"},

@@ -75,12 +75,12 @@ func rekorV2Verdicts(w *world) []verdict {
 
 		// Statements of the bundle about the entry.
 		{name: "Rekor v2, the entry goes by version 1", want: verify.ReasonLogEntryMismatch, differs: sameKind, doc: stamped(func(b *protobundle.Bundle) { entry(b).KindVersion.Version = "0.0.1" })},
-		{name: "Rekor v2, a time beside the entry", want: verify.ReasonMalformedSeal, doc: stamped(func(b *protobundle.Bundle) { entry(b).IntegratedTime = w.now.Unix() })},
-		{name: "Rekor v2, a time and no timestamp", want: verify.ReasonMalformedSeal, doc: v2(set{v03: func(b *protobundle.Bundle) { entry(b).IntegratedTime = w.now.Unix() }})},
-		{name: "Rekor v2, a promise", want: verify.ReasonMalformedSeal, doc: stamped(func(b *protobundle.Bundle) {
+		{name: "Rekor v2, a time beside the entry", want: verify.ReasonMalformedSignature, doc: stamped(func(b *protobundle.Bundle) { entry(b).IntegratedTime = w.now.Unix() })},
+		{name: "Rekor v2, a time and no timestamp", want: verify.ReasonMalformedSignature, doc: v2(set{v03: func(b *protobundle.Bundle) { entry(b).IntegratedTime = w.now.Unix() }})},
+		{name: "Rekor v2, a promise", want: verify.ReasonMalformedSignature, doc: stamped(func(b *protobundle.Bundle) {
 			entry(b).InclusionPromise = &protorekor.InclusionPromise{SignedEntryTimestamp: []byte("x")}
 		})},
-		{name: "Rekor v2, no proof", want: verify.ReasonMalformedSeal, doc: stamped(func(b *protobundle.Bundle) { entry(b).InclusionProof = nil })},
+		{name: "Rekor v2, no proof", want: verify.ReasonMalformedSignature, doc: stamped(func(b *protobundle.Bundle) { entry(b).InclusionProof = nil })},
 		{name: "Rekor v2, another root hash", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: stamped(func(b *protobundle.Bundle) { entry(b).InclusionProof.RootHash[0] ^= 1 })},
 		{name: "Rekor v2, another tree size", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: stamped(func(b *protobundle.Bundle) { entry(b).InclusionProof.TreeSize++ })},
 		{name: "Rekor v2, another place in the proof", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: stamped(func(b *protobundle.Bundle) { entry(b).InclusionProof.LogIndex++ })},
@@ -113,7 +113,7 @@ func rekorV2Verdicts(w *world) []verdict {
 			toV1(tree)
 			entry(b).CanonicalizedBody, entry(b).KindVersion.Version = must(json.Marshal(tree)), "0.0.1"
 		})},
-		{name: "an entry of version 2 in Rekor v1, promised", want: verify.ReasonMalformedSeal, doc: v2InV1(true)},
+		{name: "an entry of version 2 in Rekor v1, promised", want: verify.ReasonMalformedSignature, doc: v2InV1(true)},
 		{name: "an entry of version 2 in Rekor v1, stamped", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: v2InV1(false)},
 		{name: "an entry of Rekor v1 beside one of v2", want: verify.ReasonEvidenceMismatch, differs: everySet, doc: bothLogs},
 

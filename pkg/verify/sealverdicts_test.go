@@ -16,7 +16,7 @@ import (
 func sealVerdicts(w *world) []verdict {
 	const prefix = "cosign.sigstore.dev/"
 	malformed := func(name string, values map[string]any) verdict {
-		return verdict{name: name, want: verify.ReasonMalformedSeal, doc: annotated(values)}
+		return verdict{name: name, want: verify.ReasonMalformedSignature, doc: annotated(values)}
 	}
 	out := []verdict{
 		malformed("no message", map[string]any{prefix + "message": nil}),
@@ -38,21 +38,21 @@ func sealVerdicts(w *world) []verdict {
 		malformed("another resource's bundle", map[string]any{prefix + "resourceBundleRef": "registry.invalid/evil:latest"}),
 		malformed("another image's signature", map[string]any{prefix + "imageRef": "registry.invalid/evil:latest"}),
 		malformed("a bundle that is null", map[string]any{prefix + "bundle.v0.3": nil, prefix + "bundle": "null"}),
-		{name: "three documents' worth of a ninth signature", want: verify.ReasonMalformedSeal, doc: annotated(ninth(prefix))},
+		{name: "three documents' worth of a ninth signature", want: verify.ReasonMalformedSignature, doc: annotated(ninth(prefix))},
 		{name: "a seal in another case", want: verify.ReasonAltered, doc: annotated(map[string]any{"Cosign.sigstore.dev/message": "AAAA"})},
 		{name: "a bundle's address under another prefix", want: verify.ReasonAltered, doc: annotated(map[string]any{"example.com/resourceBundleRef": "registry.invalid/evil:latest"})},
-		{name: "not a Sigstore bundle", want: verify.ReasonMalformedSeal, doc: packing("bundle.v0.3", `{"mediaType": 7}`)},
-		{name: "a Sigstore bundle with unknown fields", want: verify.ReasonMalformedSeal, doc: packing("bundle.v0.3", `{"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json", "evil": 1}`)},
-		{name: "an empty Sigstore bundle", want: verify.ReasonMalformedSeal, doc: packing("bundle.v0.3", `{}`)},
-		{name: "a certificate that is no PEM", want: verify.ReasonMalformedSeal, doc: packing("certificate", "certificate")},
-		{name: "something before the certificate", want: verify.ReasonMalformedSeal, doc: aroundCertificate("evil\n", "")},
-		{name: "something behind the certificate", want: verify.ReasonMalformedSeal, doc: aroundCertificate("", "evil\n")},
-		{name: "a flat bomb", want: verify.ReasonMalformedSeal, doc: packing("message", strings.Repeat("\x00", 16<<20))},
-		{name: "a bomb for a bundle", want: verify.ReasonMalformedSeal, doc: packing("bundle", "{"+strings.Repeat(" ", 16<<20))},
+		{name: "not a Sigstore bundle", want: verify.ReasonMalformedSignature, doc: packing("bundle.v0.3", `{"mediaType": 7}`)},
+		{name: "a Sigstore bundle with unknown fields", want: verify.ReasonMalformedSignature, doc: packing("bundle.v0.3", `{"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json", "evil": 1}`)},
+		{name: "an empty Sigstore bundle", want: verify.ReasonMalformedSignature, doc: packing("bundle.v0.3", `{}`)},
+		{name: "a certificate that is no PEM", want: verify.ReasonMalformedSignature, doc: packing("certificate", "certificate")},
+		{name: "something before the certificate", want: verify.ReasonMalformedSignature, doc: aroundCertificate("evil\n", "")},
+		{name: "something behind the certificate", want: verify.ReasonMalformedSignature, doc: aroundCertificate("", "evil\n")},
+		{name: "a flat bomb", want: verify.ReasonMalformedSignature, doc: packing("message", strings.Repeat("\x00", 16<<20))},
+		{name: "a bomb for a bundle", want: verify.ReasonMalformedSignature, doc: packing("bundle", "{"+strings.Repeat(" ", 16<<20))},
 		{name: "a nested bomb", want: verify.ReasonEvidenceMismatch, doc: func(t *testing.T, w *world) *exception.Document {
 			return packing("message", packed(t, strings.Repeat("\x00", 16<<20)))(t, w)
 		}},
-		{name: "a message larger than a pipe's buffer, and junk", want: verify.ReasonMalformedSeal, doc: func(t *testing.T, w *world) *exception.Document {
+		{name: "a message larger than a pipe's buffer, and junk", want: verify.ReasonMalformedSignature, doc: func(t *testing.T, w *world) *exception.Document {
 			return annotated(map[string]any{prefix + "message": packed(t, w.until(week)+"# "+strings.Repeat("a", 70<<10)+"\n"), prefix + "bundle.v0.3": packed(t, "{}")})(t, w)
 		}},
 	}
@@ -67,14 +67,14 @@ func sealVerdicts(w *world) []verdict {
 		`{"SignedEntryTimestamp":"AAAA","Payload":{"body":"e30=","integratedTime":"1","logIndex":1,"logID":"00"}}`,
 		`{"SignedEntryTimestamp":"AAAA","payload":{"body":"e30=","integratedTime":1,"logIndex":1,"logID":"00"}}`,
 	} {
-		out = append(out, verdict{name: "the bundle " + bundle, want: verify.ReasonMalformedSeal, doc: withoutV03(packing("bundle", bundle))})
+		out = append(out, verdict{name: "the bundle " + bundle, want: verify.ReasonMalformedSignature, doc: withoutV03(packing("bundle", bundle))})
 	}
 	// A number of the honest bundle in another form, which other readers may reject.
 	old := string(must(json.Marshal(readOldBundle(w))))
 	for _, key := range []string{"logIndex", "integratedTime"} {
 		for _, spelling := range []string{"7.0", "7e0", "-7", "07", `"7"`} {
 			bent := regexp.MustCompile(`("`+key+`":)(\d+)`).ReplaceAllString(old, "${1}"+strings.ReplaceAll(spelling, "7", "${2}"))
-			out = append(out, verdict{name: key + " spelled as " + spelling, want: verify.ReasonMalformedSeal, doc: withoutV03(packing("bundle", bent))})
+			out = append(out, verdict{name: key + " spelled as " + spelling, want: verify.ReasonMalformedSignature, doc: withoutV03(packing("bundle", bent))})
 		}
 	}
 	// No value is used as an address, a path or a variable.

@@ -32,7 +32,7 @@ import (
 
 // notOfTrust are the reasons that depend on more than a message, its evidence and an identity.
 var notOfTrust = []string{
-	verify.ReasonKindNotAllowed, verify.ReasonUnsigned, verify.ReasonMalformedSeal, verify.ReasonBadMessage, verify.ReasonAltered,
+	verify.ReasonKindNotAllowed, verify.ReasonUnsigned, verify.ReasonMalformedSignature, verify.ReasonBadMessage, verify.ReasonAltered,
 	verify.ReasonBadLifetime, verify.ReasonNoExpiry, verify.ReasonExpired, verify.ReasonLifetimeTooLong, verify.ReasonNotYetValid,
 	verify.ReasonSignedInFuture, verify.ReasonWithdrawn, verify.ReasonBeyondLimits,
 }

@@ -23,7 +23,7 @@ const (
 // time, so anybody could have written it.
 func checkForm(entry *protorekor.TransparencyLogEntry, version string) error {
 	if version == rekordV2 && (entry.GetInclusionPromise() != nil || entry.GetIntegratedTime() != 0) {
-		return reject(ReasonMalformedSeal, "the log entry is of Rekor's version 2, which neither promises anything nor says a time, and it has one of these")
+		return reject(ReasonMalformedSignature, "the log entry is of Rekor's version 2, which neither promises anything nor says a time, and it has one of these")
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func checkProof(entry *protorekor.TransparencyLogEntry) error {
 func (e *evidenceVerifier) checkTimestamps(b *entity, result *sgverify.VerificationResult) error {
 	stamps, err := b.Timestamps()
 	if err != nil {
-		return rejectCause(ReasonMalformedSeal, err, "the bundle's timestamps cannot be read: %s", err)
+		return rejectCause(ReasonMalformedSignature, err, "the bundle's timestamps cannot be read: %s", err)
 	}
 	held := 0
 	for _, t := range result.VerifiedTimestamps {

@@ -16,7 +16,7 @@ var parts = map[string][]string{
 	"request":  {"polex-request"},
 	"validate": {"polex-validate"},
 	"sign":     {"polex-sign"},
-	"promote":  {"polex-sign", "--promote"},
+	"promote":  {"polex-sign", "promote"},
 	"verify":   {"polex-verify"},
 	"prune":    {"polex-prune"},
 	"audit":    {"polex-audit"},

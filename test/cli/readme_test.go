@@ -127,7 +127,13 @@ func readTrust(t *testing.T, doc *exception.Document) {
 }
 
 // subcommands lists the subcommands with flags in the pages.
-var subcommands = map[string][][]string{"polex-sign": {{"trusted-root", "--help"}}, "polex-guard": {{"serve", "--help"}, {"check", "--help"}}}
+var subcommands = map[string][][]string{
+	"polex": {{"adopt"}}, "polex-sign": {{"promote"}, {"trusted-root"}}, "polex-guard": {{"serve"}, {"check"}}, "polex-prune": {{"cleanup-policies"}},
+	"polex-audit": {{"notify"}}, "polex-sandbox": {{"run"}, {"serve"}, {"token"}, {"config"}},
+}
+
+// maxHelp is the most lines of a help text. --help-all has all flags.
+const maxHelp = 40
 
 // TestFlags checks that every flag in the pages is a flag of a command, and that the README names
 // every command.
@@ -142,12 +148,17 @@ func TestFlags(t *testing.T) {
 		if !strings.Contains(page(t, "README.md"), "`"+name) {
 			t.Errorf("the README does not mention %s", name)
 		}
-		for _, args := range append([][]string{{"--help"}}, subcommands[name]...) {
-			out, err := exec.Command(filepath.Join(binaries, name), args...).CombinedOutput()
+		for _, args := range append([][]string{nil}, subcommands[name]...) {
+			short, err := exec.Command(filepath.Join(binaries, name), append(args, "--help")...).CombinedOutput()
+			if lines := strings.Count(string(short), "\n"); err != nil || lines > maxHelp {
+				t.Errorf("%s %s --help: %v, %d lines", name, args, err, lines)
+			}
+			out, err := exec.Command(filepath.Join(binaries, name), append(args, "--help-all")...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%s %s: %v", name, args, err)
 			}
 			help.Write(out)
+			help.WriteString(" --help --help-all --version --new-bundle-format \n") // the last is of cosign
 		}
 	}
 	for _, name := range pages {

@@ -32,7 +32,7 @@ signed() { # by the flags
 	git add --all
 	git commit --quiet --message "Request $1"
 	shift
-	polex-sign --promote --commit "$@"
+	polex-sign promote --commit "$@"
 }
 REKOR=$(sed -n 's/^  rekorURL: *//p' config | tr -d '"')
 COSIGN_PASSWORD=secret

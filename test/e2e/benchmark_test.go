@@ -121,9 +121,9 @@ func polexValidate(binary, refusal string, most int) *contestant {
 		name: "polex-validate", command: []string{binary}, most: most, refusal: refusal,
 		passed: func(n int) string {
 			if n == 1 {
-				return "1 document: all passed"
+				return "1 document: 1 valid"
 			}
-			return fmt.Sprintf("%d documents: all passed", n)
+			return fmt.Sprintf("%[1]d documents: %[1]d valid", n)
 		},
 	}
 }

@@ -22,35 +22,25 @@ import (
 	"github.com/polex-dev/polex/internal/promote/pending"
 )
 
-const help = `Move the exceptions of a repository to the folder of pending exceptions, in the
-form in which they are deployed and each with an expiry, and write .polex.yaml.
+const help = `Move the exceptions of a repository to the folder of pending exceptions, in the form in
+which they are deployed and each with an expiry, and write .polex.yaml.
 
-polex adopt finds the exceptions in all committed YAML and JSON files. It
-renders the Flux Kustomizations, Argo CD Applications and kustomizations of the
-repository in memory, without a network, and takes the form of each exception from
-there. With -, it also reads rendered manifests from standard input, such as those
-of helm template. With --live, objects of the cluster answer what the repository
-does not: kubectl get policyexceptions -A -o yaml.
+polex adopt renders the Flux Kustomizations, Argo CD Applications and kustomizations of
+the repository in memory, without a network. With -, it also reads rendered manifests from
+standard input; --live gives forms that only the cluster knows.
 
-It keeps an expiry that an exception states. The other exceptions get expiries that
-are spread evenly between --first-expiry and --last-expiry.
+It keeps a stated expiry. Other exceptions get expiries spread evenly between
+--first-expiry and --last-expiry. It changes the work tree; you make the commit.
 
-polex adopt changes files of the work tree, and you make the commit. --dry-run
-prints the plan and changes nothing.
-
-Exits 0 if every exception is adopted or there is none, 1 if some are not adopted, 2
-for an invalid command line or configuration, and 3 if the repository or a stream
-cannot be read.`
+Exit codes: 0 all adopted or none found, 1 some not adopted, 2 invalid command line or
+configuration, 3 the repository or a stream could not be read.`
 
 const example = `  # the plan
   polex adopt --dry-run
-
   # exceptions without a namespace in the repository
-  polex adopt --namespace platform-exceptions
-
+  polex adopt --exception-namespace platform-exceptions
   # a Helm chart of exceptions
   helm template exceptions charts/exceptions | polex adopt -
-
   # forms that only the cluster knows
   kubectl get policyexceptions -A -o yaml | polex adopt --live -`
 
@@ -78,13 +68,13 @@ func New(streams cli.Streams) *cobra.Command {
 	}
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+config.Name+" of the repository; without one, it is written)")
-	flags.StringVar(&o.namespace, "namespace", "", "`name` of the namespace of exceptions for which nothing states one")
-	flags.StringArrayVar(&o.substitute, "substitute", nil, "value of a Flux variable, as `name=value`; can be repeated")
-	flags.StringArrayVar(&o.expiryKeys, "expiry-key", nil, "`key` of yours that states the expiry, for trust.expiryKeys of the new "+config.Name+"; can be repeated")
-	flags.StringVar(&o.first, "first-expiry", "30d", "`duration` from now to the first expiry of the exceptions that state none")
-	flags.StringVar(&o.last, "last-expiry", "90d", "`duration` from now to the last of them")
-	flags.StringVar(&o.live, "live", "", "`file` with live PolicyExceptions, or - for standard input")
+	flags.StringVar(&o.config, "config", "", "configuration `file` (default: "+config.Name+" of the repository, which adopt writes if it is missing)")
+	flags.StringVar(&o.namespace, "exception-namespace", "", "namespace of exceptions that state none")
+	flags.StringArrayVar(&o.substitute, "substitute", nil, "value of a Flux variable, `name=value`; can be repeated")
+	flags.StringArrayVar(&o.expiryKeys, "expiry-key", nil, "your own annotation or label of the expiry, a `string` for trust.expiryKeys; can be repeated")
+	flags.StringVar(&o.first, "first-expiry", "30d", "`duration` from now to the first expiry of exceptions without one")
+	flags.StringVar(&o.last, "last-expiry", "90d", "`duration` from now to the last expiry of them")
+	flags.StringVar(&o.live, "live", "", "take forms from live exceptions in a `file` of kubectl get -A -o yaml, or -")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the plan and change nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		options, notes, err := o.options(cmd, streams.Now())

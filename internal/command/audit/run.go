@@ -21,6 +21,7 @@ import (
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/report"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -29,7 +30,9 @@ type run struct {
 	options  *options
 	streams  cli.Streams
 	format   *cli.Output[*report.Report]
+	policy   *trust.Policy
 	verifier *verify.Verifier
+	policies []string // paths
 
 	now, at          time.Time
 	signed, unsigned string
@@ -47,6 +50,9 @@ func (r *run) prepare() error {
 		return err
 	}
 	r.statements = cfg.Statements
+	if r.policies = o.policies; len(r.policies) == 0 && cfg.Directories.Policies != "" {
+		r.policies = []string{filepath.Join(cfg.Dir, filepath.FromSlash(cfg.Directories.Policies))}
+	}
 	r.now = r.streams.Now().UTC().Truncate(time.Second)
 	var bad *git.RevisionError
 	if err := git.CheckRevision(o.ref); errors.As(err, &bad) {
@@ -64,7 +70,7 @@ func (r *run) prepare() error {
 			// A date means the end of that day. For today that is in the future, so use the current
 			// time.
 			if len(o.at) != len(time.DateOnly) || at.Sub(r.now) > 24*time.Hour {
-				return cli.Usagef("--at %s is still to come", o.at)
+				return cli.Usagef("--at %s is in the future", o.at)
 			}
 			at = r.now
 		}
@@ -72,26 +78,41 @@ func (r *run) prepare() error {
 	}
 	if o.seen != "" {
 		if !plumbing.IsHash(o.seen) {
-			return &cli.UsageError{Err: fmt.Errorf("--seen %q is no whole hash", o.seen), Hint: "it stands under source.commit in the JSON of an earlier run"}
+			return &cli.UsageError{Err: fmt.Errorf("--previous %q is not a whole hash", o.seen), Hint: "use source.commit of the JSON of an earlier run"}
 		}
 		r.seen = plumbing.NewHash(o.seen)
 	}
-	cluster := o.given("cluster-file") || o.given("kubeconfig")
+	cluster := o.given("live") || o.given("kubeconfig")
 	switch {
-	case o.given("cluster-file") && o.given("kubeconfig"):
-		return cli.Usagef("--cluster-file and --kubeconfig are two clusters, and one is compared")
+	case o.given("live") && o.given("kubeconfig"):
+		return cli.Usagef("--live does not go with --kubeconfig")
 	case cluster && !r.at.IsZero():
-		return &cli.UsageError{Err: errors.New("a cluster is as it is now, and --at asks about another time"), Hint: "leave one of them away"}
+		return &cli.UsageError{Err: errors.New("--at does not go with --live and --kubeconfig: the cluster is as it is now"), Hint: "remove one of them"}
 	case o.often < 0, o.renewed < 0:
-		return cli.Usagef("--often and --renewed are not negative")
+		return cli.Usagef("--policy-threshold and --renewal-threshold must not be negative")
 	case o.noCache && o.cacheDir != "":
-		return cli.Usagef("--no-cache remembers nothing, and --cache-dir says where")
+		return cli.Usagef("--no-cache does not go with --cache-dir")
 	}
 	if err := r.failures(cluster); err != nil {
 		return err
 	}
-	r.verifier, err = o.trusted.Verifier(cfg)
+	if r.policy, err = o.trusted.Policy(cfg); err != nil {
+		return err
+	}
+	r.verifier, err = verify.New(r.policy)
 	return err
+}
+
+// weigh sets the severities of the policies. The severities of an unreadable file are unknown.
+func (r *run) weigh(l *ledger.Ledger) {
+	if len(r.policies) == 0 {
+		return
+	}
+	unread := &cli.Report{}
+	l.Weigh(cli.Policies(r.policies, unread))
+	for _, result := range unread.Results() {
+		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: %s: %s\n", plain.Line(result.File), plain.Line(result.Message))
+	}
 }
 
 // folders sets the paths of the two folders in the commit.
@@ -137,10 +158,10 @@ func (r *run) failures(cluster bool) error {
 		drift = drift || name == "drift" || ledger.Kind(name).IsDrift()
 	}
 	if slices.Contains(r.options.failOn, string(ledger.RenewedOften)) && r.options.renewed == 0 {
-		return &cli.UsageError{Err: errors.New("--fail-on asks how often an exception was renewed, and nothing says how often is too often"), Hint: "say it with --renewed"}
+		return &cli.UsageError{Err: errors.New("--fail-on renewed-often requires --renewal-threshold"), Hint: "add --renewal-threshold 3"}
 	}
 	if drift && !cluster {
-		return &cli.UsageError{Err: errors.New("--fail-on asks about a cluster, and none is compared"), Hint: "name one with --cluster-file or --kubeconfig"}
+		return &cli.UsageError{Err: errors.New("--fail-on drift requires a cluster"), Hint: "name it with --live or --kubeconfig"}
 	}
 	return nil
 }
@@ -153,6 +174,7 @@ func (r *run) audit(ctx context.Context) error {
 	if err := r.compare(ctx, l); err != nil {
 		return err
 	}
+	r.weigh(l)
 	v := r.report(l)
 	if err := r.format.Write(r.streams.Out, v); err != nil {
 		return err
@@ -220,7 +242,7 @@ func (r *run) explain(l *ledger.Ledger, v *report.Report) {
 	switch {
 	case len(l.Entries) == 0:
 		say("there is nothing to tell: no exception was ever in %s or %s", plain.Line(r.signed), plain.Line(r.unsigned))
-		say("hint: name other folders with --path, or with directories in --config, or another --ref")
+		say("hint: name other folders with --directory, or with directories in --config, or another --ref")
 	case v.Status == cli.Undecided && l.Shallow:
 		say("the clone is shallow, so this is not all that happened")
 		say("hint: git fetch --unshallow, or --allow-shallow for a report on the current state only")

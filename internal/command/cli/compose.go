@@ -10,7 +10,7 @@ import (
 
 // Part is a command that is also a program of its own.
 type Part struct {
-	Alone   string // name of that program, such as "polex-sign --promote"
+	Alone   string // name of that program, such as "polex-sign promote"
 	Command *cobra.Command
 }
 
@@ -19,7 +19,7 @@ type Part struct {
 const composed = "polex_composed"
 
 // Compose adds parts to a command and changes the names in their help texts. The name of a part is
-// the last word of Alone without dashes: "promote" for "polex-sign --promote".
+// the last word of Alone without dashes: "promote" for "polex-sign promote".
 func Compose(root *cobra.Command, parts []Part) {
 	called := make([]string, 0, 2*len(parts))
 	for _, p := range parts {

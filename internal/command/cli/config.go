@@ -11,7 +11,7 @@ import (
 
 // AddConfigFlag adds the flag --config to a command that uses [LoadRepositoryConfig].
 func AddConfigFlag(flags *pflag.FlagSet, path *string) {
-	flags.StringVar(path, "config", "", "`file` with the configuration (default: "+config.Name+" of the repository, if there is one)")
+	flags.StringVar(path, "config", "", "configuration `file` (default: "+config.Name+" of the repository)")
 }
 
 // LoadConfig is [config.Load] with usage errors.

@@ -15,8 +15,12 @@ type Format = Output[*Report]
 
 // AddFormatFlag adds the flags -o and --report.
 func AddFormatFlag(cmd *cobra.Command) *Format {
+	when := color("auto")
+	cmd.Flags().Var(&when, "color", "auto, always or never; NO_COLOR is respected")
+	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+	Rare(cmd.Flags(), "color")
 	return AddOutputFlags(cmd, "results", []Writer[*Report]{
-		{"text", writeText}, {"json", writeJSON}, {"sarif", writeSARIF}, {"github", writeGitHub}, {"markdown", writeMarkdown},
+		{"text", func(w io.Writer, r *Report) error { return writeText(w, r, when.look(w)) }}, {"json", writeJSON}, {"sarif", writeSARIF}, {"github", writeGitHub}, {"markdown", writeMarkdown},
 	})
 }
 
@@ -30,7 +34,7 @@ func Finish(format *Format, w io.Writer, report *Report) error {
 
 // writeText writes a line "file:line:col: message [reason]" per result, the hint below it, and a
 // summary.
-func writeText(w io.Writer, r *Report) error {
+func writeText(w io.Writer, r *Report, as look) error {
 	for _, res := range r.Results() {
 		if res.silent() {
 			continue
@@ -42,14 +46,19 @@ func writeText(w io.Writer, r *Report) error {
 		if where != "" {
 			where += ": "
 		}
-		if res.Outcome == Warn {
-			where += "warning: "
+		where = as.paint(bold, where)
+		style := cyan
+		switch res.Outcome {
+		case Warn:
+			where, style = where+as.paint(yellow, "warning: "), yellow
+		case Refuse, Unknown:
+			style = red
 		}
-		if _, err := fmt.Fprintf(w, "%s%s [%s]\n", where, plain.Line(res.Message), res.Reason); err != nil {
+		if _, err := fmt.Fprintf(w, "%s%s %s\n%s", where, plain.Line(res.Message), as.paint(style, "["+res.Reason+"]"), as.source(r, res)); err != nil {
 			return err
 		}
 		if res.Hint != "" {
-			if _, err := fmt.Fprintf(w, "    hint: %s\n", plain.Line(res.Hint)); err != nil {
+			if _, err := fmt.Fprintf(w, "    %s %s\n", as.paint(cyan, "hint:"), plain.Line(res.Hint)); err != nil {
 				return err
 			}
 		}
@@ -105,12 +114,12 @@ func summary(r *Report) string {
 	if n := r.Count(Warn); n > 0 {
 		parts = append(parts, plural(n, "warning"))
 	}
-	switch n := r.Count(Pass); {
+	switch n := r.Count(Pass) - r.Aside; {
+	case r.Status() == Passed && idle && n == 0:
+		parts = append([]string{r.Idle}, parts...)
 	case r.Done != "" && n > 0:
 		parts = append([]string{fmt.Sprintf("%d %s", n, r.Done)}, parts...)
 	case r.Done != "":
-	case r.Status() == Passed && idle && n == 0:
-		parts = append([]string{r.Idle}, parts...)
 	case r.Status() == Passed:
 		parts = append([]string{"all passed"}, parts...)
 	}

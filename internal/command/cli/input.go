@@ -164,6 +164,10 @@ func (in Inputs) file(path string, visit func(*exception.Document)) {
 		return
 	}
 	defer f.Close() //nolint:errcheck // only read
+	if in.Report.read == nil {
+		in.Report.read = map[string]bool{}
+	}
+	in.Report.read[path] = true
 	in.Stream(f, path, visit)
 }
 

@@ -33,9 +33,10 @@ type file[T any] struct {
 // AddOutputFlags adds the flags -o and --report. The first writer is the default of -o.
 func AddOutputFlags[T any](cmd *cobra.Command, what string, writers []Writer[T]) *Output[T] {
 	o := &Output[T]{what: what, writers: writers, chosen: writers[0]}
-	cmd.Flags().VarP(o, "output-format", "o", "`format` of the "+what+": "+strings.Join(o.names(), ", "))
-	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(o.names(), cobra.ShellCompDirectiveNoFileComp))
-	cmd.Flags().Var(reports[T]{o}, "report", "write the "+what+" to a file as well, as `format=file`; can be repeated")
+	cmd.Flags().VarP(o, "output", "o", "`format` of the "+what+": "+strings.Join(o.names(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(o.names(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().Var(reports[T]{o}, "report", "also write the "+what+" to a file; can be repeated: `format=file`")
+	Rare(cmd.Flags(), "report")
 	return o
 }
 
@@ -104,7 +105,7 @@ func (o *Output[T]) Write(w io.Writer, v T) error {
 		}
 	}
 	buffered := bufio.NewWriter(w)
-	err := o.chosen.Write(buffered, v)
+	err := o.chosen.Write(screen{buffered, IsTerminal(w)}, v)
 	if err == nil {
 		err = buffered.Flush()
 	}

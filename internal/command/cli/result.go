@@ -58,7 +58,7 @@ func ResultOf(r *exception.Refusal) Result {
 func (r *Result) silent() bool { return r.Outcome == Pass && r.Message == "" }
 
 // NothingPending is [Report.Idle] for the folder of pending exceptions.
-const NothingPending = "nothing waits to be signed"
+const NothingPending = "no pending exceptions"
 
 // Report collects the results of one run.
 type Report struct {
@@ -75,6 +75,8 @@ type Report struct {
 	// Done describes the action on passed documents, such as "removed". The summary shows their
 	// number.
 	Done string
+	// Aside counts the passed results that are not about a document of this run.
+	Aside int
 	// CountPassed only counts documents that passed without a message, to save memory. Only the
 	// JSON format lists them.
 	CountPassed bool
@@ -84,6 +86,7 @@ type Report struct {
 
 	results []Result
 	counts  map[Outcome]int
+	read    map[string]bool // files on disk that hold the documents
 }
 
 // Add adds results to the report.

@@ -31,12 +31,18 @@ func execute(ctx context.Context, root *cobra.Command, args []string, streams St
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.Flags().VarPF(asked{}, "version", "v", "version for "+root.Name()).NoOptDefVal = "true"
+	setHelp(root)
+	setVersion(root, streams.Out)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		if errors.Is(err, errVersion) {
-			return errVersion
+		switch {
+		case errors.Is(err, errVersion):
+			writeVersion(streams.Out, root)
+			return StatusError(Passed)
+		case errors.Is(err, errHelpAll):
+			writeHelp(streams.Out, c, true)
+			return StatusError(Passed)
 		}
-		return &UsageError{Err: err, Hint: fmt.Sprintf("run %s --help", c.CommandPath())}
+		return &UsageError{Err: err, Hint: didYouMean(c, err)}
 	})
 
 	err := CheckGiven(root, args)
@@ -45,9 +51,6 @@ func execute(ctx context.Context, root *cobra.Command, args []string, streams St
 	}
 	var status StatusError
 	switch {
-	case errors.Is(err, errVersion):
-		fmt.Fprintf(streams.Out, "%s %s\n", root.Name(), VersionText())
-		return Passed
 	case err == nil:
 		return Passed
 	case errors.As(err, &status):

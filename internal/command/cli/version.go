@@ -2,7 +2,11 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"runtime/debug"
+
+	"github.com/spf13/cobra"
 )
 
 // Version is the release of the binary. The linker sets it.
@@ -19,17 +23,36 @@ func VersionText() string {
 	return "devel"
 }
 
-// asked is the value of --version. Cobra's own version flag uses text/template, and then the linker
-// keeps every exported method: 2.6 MB of polex-validate.
-type asked struct{}
+// setVersion gives a program the flag --version and the command version. Cobra's own flag
+// prints by a template, and with text/template the linker keeps every method: 2.6 MB.
+func setVersion(root *cobra.Command, w io.Writer) {
+	root.Flags().VarPF(asked{errVersion}, "version", "v", "print the version").NoOptDefVal = "true"
+	if root.Args == nil {
+		root.Args = cobra.ArbitraryArgs // with a subcommand, cobra would reject paths
+	}
+	root.AddCommand(&cobra.Command{
+		Use: "version", Short: "Print the version", Long: "Print the version.", Args: NoPath,
+		RunE: func(*cobra.Command, []string) error { writeVersion(w, root); return nil },
+	})
+}
 
-var errVersion = errors.New("the version is asked for")
+func writeVersion(w io.Writer, root *cobra.Command) {
+	_, _ = fmt.Fprintf(w, "%s %s\n", root.Name(), VersionText())
+}
 
-// String returns the default value for the help text.
+// asked is the value of a flag that ends the reading of the flags with its error.
+type asked struct{ err error }
+
+var (
+	errVersion = errors.New("--version")
+	errHelpAll = errors.New("--help-all")
+)
+
+// String returns the default that help shows.
 func (asked) String() string { return "false" }
 
 // Type makes the flag a switch without a value in help texts.
 func (asked) Type() string { return "bool" }
 
-// Set stops the parsing of the flags.
-func (asked) Set(string) error { return errVersion }
+// Set ends the reading of the flags.
+func (a asked) Set(string) error { return a.err }

@@ -32,12 +32,13 @@ type Flags struct {
 // promotion".
 func (f *Flags) Add(flags *pflag.FlagSet, what string) {
 	flags.BoolVar(&f.Commit, "commit", false, "commit "+what)
-	flags.StringVar(&f.Author, "author", "", "`name` <address> of the commit (default: the one that Git would write, by user.name and user.email)")
-	flags.BoolVar(&f.SignCommit, "sign-commit", false, "sign the commit, as Git is configured to (gpg.format, user.signingKey); commit.gpgSign does so, too")
-	flags.BoolVar(&f.Push, "push", false, "commit "+what+" on top of the remote branch, and push it")
-	flags.StringVar(&f.Remote, "remote", "", "`name` of the remote that has the target branch (default: the one that HEAD's branch follows, or origin)")
-	flags.StringVar(&f.Branch, "branch", "", "target `branch` (default: the one that HEAD's branch follows)")
-	flags.IntVar(&f.Attempts, "push-attempts", 0, "`number` of times that a push is tried while others push (default: 10)")
+	flags.StringVar(&f.Author, "author", "", "author of the commit, as Name <address> (default: Git's user.name and user.email)")
+	flags.BoolVar(&f.SignCommit, "sign-commit", false, "sign the commit by Git's configuration (default: commit.gpgSign)")
+	flags.BoolVar(&f.Push, "push", false, "commit "+what+" on the remote branch, and push it")
+	flags.StringVar(&f.Remote, "remote", "", "remote of the target branch (default: that of HEAD's branch, or origin)")
+	flags.StringVar(&f.Branch, "branch", "", "target branch (default: the upstream of HEAD's branch)")
+	flags.IntVar(&f.Attempts, "push-attempts", 0, "attempts to push while others push, 1 to 100 (default: 10)")
+	cli.Rare(flags, "author", "sign-commit", "remote", "push-attempts")
 }
 
 // Commits reports whether a commit is made.
@@ -50,13 +51,13 @@ func (f *Flags) Check() error { return f.CheckFor(f.Commits(), f.Push) }
 func (f *Flags) CheckFor(commits, pushes bool) error {
 	switch {
 	case !commits && f.SignCommit:
-		return cli.Usagef("--sign-commit signs the commit that --commit or --push makes")
+		return cli.Usagef("--sign-commit requires --commit or --push")
 	case !commits && f.Author != "":
-		return cli.Usagef("--author is of the commit that --commit or --push makes")
+		return cli.Usagef("--author requires --commit or --push")
 	case !pushes && (f.Remote != "" || f.Branch != "" || f.Attempts != 0):
-		return cli.Usagef("--remote, --branch and --push-attempts go with --push")
+		return cli.Usagef("--remote, --branch and --push-attempts require --push")
 	case f.Attempts < 0 || f.Attempts > 100:
-		return cli.Usagef("--push-attempts is 1 to 100")
+		return cli.Usagef("--push-attempts %d is not from 1 to 100", f.Attempts)
 	}
 	return CheckBranch("branch", f.Branch)
 }
@@ -67,7 +68,7 @@ func CheckBranch(flag, name string) error {
 		return nil
 	}
 	if err := commit.CheckBranch(name); err != nil {
-		return &cli.UsageError{Err: fmt.Errorf("--%s %w", flag, err), Hint: "git check-ref-format --branch says which names Git takes; HEAD and what begins with refs/ is not a branch"}
+		return &cli.UsageError{Err: fmt.Errorf("--%s %w", flag, err), Hint: "git check-ref-format --branch NAME checks a name; HEAD and refs/… are not branches"}
 	}
 	return nil
 }

@@ -22,16 +22,14 @@ import (
 	"github.com/polex-dev/polex/policies/guard/protect"
 )
 
-const checkHelp = `Say what would let an exception past the guard, or keep the guard from doing what
-it is there for: how the webhook is registered, its certificate, what converts, serves or
-changes exceptions and the guard's own objects on their way, the policies that
-protect the guard, Kyverno's flags, what the guard is permitted to do, and its clock.
+const checkHelp = `Check the installation of the guard: the webhook, its certificate, other webhooks and
+conversions that change exceptions, the policies that protect the guard, Kyverno's flags,
+permissions and the clock.
 
-Run it in a Pod with the guard's ServiceAccount, whose permissions it asks about.
-It changes nothing.
+Run it in the Pod of the guard, with its ServiceAccount. It changes nothing.
 
-Exits 0 if everything is as it should be, 1 if something is wrong, 2 for an invalid
-command line or configuration, and 3 if something could not be found out.`
+Exit codes: 0 no finding, 1 findings, 2 invalid command line or configuration, 3
+something could not be checked.`
 
 type checkFlags struct {
 	cluster     clusterFlags
@@ -69,13 +67,13 @@ func newCheckCommand(streams cli.Streams) *cobra.Command {
 func (f *checkFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.cluster.add(cmd)
-	flags.StringVar(&f.Config, "config", "", "`file` with the guard's configuration")
-	flags.StringVar(&f.Webhook, "webhook-name", defaultWebhook, "`name` of the ValidatingWebhookConfiguration")
-	flags.StringVar(&f.Static, "static-webhook", "", "`file` with the ValidatingWebhookConfiguration, where the API server reads it from its own disk (staticManifestsDir) and not from the API")
-	flags.StringVar(&f.Namespace, "namespace", "", "`namespace` of the guard and its Lease (default: that of the Pod)")
-	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "`name` of the Secret that the guard keeps a certificate of its own in, where it does")
-	flags.StringVar(&f.Kyverno, "kyverno-namespace", "kyverno", "`namespace` of Kyverno")
-	flags.DurationVar(&f.Deadline, "deadline", guard.DefaultDeadline, "how `long` the guard lets a request take")
+	flags.StringVar(&f.Config, "config", "", "configuration `file` of the guard (required)")
+	flags.StringVar(&f.Webhook, "webhook-name", defaultWebhook, "name of the ValidatingWebhookConfiguration")
+	flags.StringVar(&f.Static, "static-webhook", "", "`file` with the webhook configuration in the API server's staticManifestsDir")
+	flags.StringVarP(&f.Namespace, "namespace", "n", "", "namespace of the guard and its Lease (default: that of the Pod)")
+	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "name of the Secret in which the guard keeps its own certificate")
+	flags.StringVar(&f.Kyverno, "kyverno-namespace", "kyverno", "namespace of Kyverno")
+	flags.DurationVar(&f.Deadline, "timeout", guard.DefaultDeadline, "--timeout of polex-guard serve, a `duration`")
 }
 
 func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Report, error) {

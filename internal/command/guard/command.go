@@ -7,17 +7,14 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 )
 
-const help = `Guard a cluster: let no PolicyException in, and keep none, that was not signed
-by somebody who is trusted, unchanged and unexpired.
-
-serve answers the API server's admission reviews, and check says what is wrong
-with how it is installed. Run one of them with --help.`
+const help = `Guard a cluster: reject PolicyExceptions that are unsigned, modified or expired, and
+delete exceptions at their expiry.`
 
 // New makes the command.
 func New(streams cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:                   "polex-guard serve | check",
-		Short:                 "Guard a cluster against exceptions that were not signed",
+		Use:                   "polex-guard COMMAND",
+		Short:                 "Reject exceptions in a cluster that are unsigned, modified or expired",
 		Long:                  help,
 		Args:                  noArguments,
 		DisableFlagsInUseLine: true,
@@ -32,8 +29,5 @@ func New(streams cli.Streams) *cobra.Command {
 
 // noArguments rejects arguments that are neither flags nor commands.
 func noArguments(cmd *cobra.Command, args []string) error {
-	if err := cobra.NoArgs(cmd, args); err != nil {
-		return &cli.UsageError{Err: err, Hint: "run " + cmd.CommandPath() + " --help"}
-	}
-	return nil
+	return cli.UnknownCommand(cmd, args)
 }

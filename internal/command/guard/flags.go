@@ -20,7 +20,7 @@ import (
 type clusterFlags struct{ Kubeconfig string }
 
 func (f *clusterFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.Kubeconfig, "kubeconfig", "", "`file` that says how to reach the API server (default: as a Pod does)")
+	cmd.Flags().StringVar(&f.Kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: the Pod's ServiceAccount)")
 }
 
 // The rate limits for requests to the API server: average per second, and burst. They do not apply
@@ -45,7 +45,7 @@ func (f *clusterFlags) reach() (*rest.Config, error) {
 	if f.Kubeconfig == "" {
 		config, err := rest.InClusterConfig()
 		if err != nil {
-			return nil, &cli.UsageError{Err: err, Hint: "outside of a Pod, name a file with --kubeconfig"}
+			return nil, &cli.UsageError{Err: err, Hint: "outside of a Pod, add --kubeconfig FILE"}
 		}
 		return config, nil
 	}
@@ -96,30 +96,31 @@ type serveFlags struct {
 func (f *serveFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.cluster.add(cmd)
-	flags.StringVar(&f.Config, "config", "", "`file` with the configuration: the sections trust and guard, or a trust policy")
-	flags.StringVar(&f.Cluster, "cluster", "", "`name` of this cluster, which an exception with the annotation "+guard.AnnotationCluster+" has to name")
-	flags.StringVar(&f.Namespace, "namespace", "", "`namespace` of the Lease that several guards take turns by (default: that of the Pod)")
-	flags.DurationVar(&f.RecheckInterval, "recheck-interval", 10*time.Minute, "how `often` everything that is stored is looked at again")
-	flags.BoolVar(&f.EnforceExisting, "enforce-existing", false, "delete exceptions that would be refused, once they have been for a whole --recheck-interval")
-	flags.StringVar(&f.Git, "git", "", "`folder` of a Git repository that is kept up to date, with or without a work tree: exceptions that a commit of it does not hold are unknown-to-git")
-	flags.StringVar(&f.GitRevision, "git-ref", "HEAD", "with --git, the `commit`: HEAD, a branch, a tag or a whole hash; looked at every --reload-interval")
-	flags.StringArrayVar(&f.GitPaths, "git-path", []string{"signed"}, "with --git, a `file` or folder in the commit, or . for all of it; can be repeated")
-	flags.StringVar(&f.TLSCert, "tls-cert", "", "`file` with the certificate of the webhook and its chain, in PEM; taken up when it changes")
-	flags.StringVar(&f.TLSKey, "tls-key", "", "`file` with its key")
-	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "`name` of a Secret that is mounted where --tls-cert and --tls-key are, and that the guard keeps a certificate of its own in")
-	flags.StringVar(&f.DNSName, "dns-name", "", "`name` in that certificate (default: polex-guard.NAMESPACE.svc)")
-	flags.StringVar(&f.WebhookName, "webhook-name", defaultWebhook, "`name` of the ValidatingWebhookConfiguration whose caBundle the guard keeps")
-	flags.StringVar(&f.ClientCA, "client-ca", "", "`file` with the authorities, in PEM, that sign the API server's client certificate: "+admitPath+" and "+deletedPath+" then answer nobody without one; taken up when it changes")
-	flags.StringArrayVar(&f.ClientNames, "client-name", nil, "with --client-ca, the common `name` that the client certificate has to have; can be repeated (default: any)")
-	flags.StringVar(&f.WebhookAddress, "webhook-address", ":9443", "`address` that answers admission reviews, at "+admitPath+" and "+deletedPath+", and questions, at "+verifyPath)
+	flags.StringVar(&f.Config, "config", "", "configuration `file`: the sections trust and guard, or a trust policy (required)")
+	flags.StringVar(&f.Cluster, "cluster-name", "", "name of this cluster, for exceptions with the annotation "+guard.AnnotationCluster)
+	flags.StringVarP(&f.Namespace, "namespace", "n", "", "namespace of the guard and its Lease (default: that of the Pod)")
+	flags.DurationVar(&f.RecheckInterval, "recheck-interval", 10*time.Minute, "`duration` between checks of all stored exceptions")
+	flags.BoolVar(&f.EnforceExisting, "enforce-existing", false, "delete stored exceptions that are invalid for a whole --recheck-interval")
+	flags.StringVar(&f.Git, "git", "", "report stored exceptions that are not in the Git repository in a `folder`")
+	flags.StringVar(&f.GitRevision, "ref", "HEAD", "with --git, the `commit`: HEAD, a branch, a tag or a whole hash")
+	flags.StringArrayVar(&f.GitPaths, "path", []string{"signed"}, "with --git, a `file` or folder in the commit, or .")
+	flags.StringVar(&f.TLSCert, "tls-cert", "", "PEM `file` with the certificate and chain of the webhook (required)")
+	flags.StringVar(&f.TLSKey, "tls-key", "", "PEM `file` with the key of that certificate (required)")
+	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "name of the mounted Secret in which the guard keeps its own certificate")
+	flags.StringVar(&f.DNSName, "dns-name", "", "DNS name in that certificate (default: polex-guard.NAMESPACE.svc)")
+	flags.StringVar(&f.WebhookName, "webhook-name", defaultWebhook, "name of the ValidatingWebhookConfiguration")
+	flags.StringVar(&f.ClientCA, "client-ca", "", "require a client certificate of the API server from the CAs in a PEM `file`")
+	flags.StringArrayVar(&f.ClientNames, "client-name", nil, "with --client-ca, common name of the client certificate, a `string` (default: any)")
+	flags.StringVar(&f.WebhookAddress, "webhook-address", ":9443", "`address` of the webhook")
 	flags.StringVar(&f.MetricsAddress, "metrics-address", ":8080", "`address` of /metrics; \"\" for none")
 	flags.StringVar(&f.HealthAddress, "health-address", ":8081", "`address` of /healthz and /readyz; \"\" for none")
 	cli.MayBeEmpty(flags, "metrics-address", "health-address")
 	flags.StringVar(&f.PprofAddress, "pprof-address", "", "loopback `address` of /debug/pprof (default: none)")
-	flags.DurationVar(&f.Deadline, "deadline", guard.DefaultDeadline, "how `long` a request may take; less than the webhook's timeoutSeconds")
-	flags.IntVar(&f.Concurrent, "concurrent", guard.DefaultConcurrent, "how `many` requests are judged at once, and how many large ones are read, which bounds the memory")
-	flags.DurationVar(&f.ReloadInterval, "reload-interval", 5*time.Second, "how `often` the configuration's files are looked at")
-	flags.DurationVar(&f.ShutdownDelay, "shutdown-delay", 5*time.Second, "how `long` to go on answering when told to end, so that nobody asks any more")
+	flags.DurationVar(&f.Deadline, "timeout", guard.DefaultDeadline, "longest `duration` of a request; less than timeoutSeconds of the webhook")
+	flags.IntVar(&f.Concurrent, "concurrency", guard.DefaultConcurrent, "requests at once, which bounds the memory")
+	flags.DurationVar(&f.ReloadInterval, "reload-interval", 5*time.Second, "`duration` between checks of files and commits for changes")
+	flags.DurationVar(&f.ShutdownDelay, "shutdown-delay", 5*time.Second, "`duration` to keep answering after SIGTERM")
+	cli.Rare(flags, "dns-name", "webhook-name", "metrics-address", "health-address", "pprof-address", "concurrency", "reload-interval", "shutdown-delay", "kubeconfig")
 }
 
 func (f *serveFlags) check() error {
@@ -127,17 +128,17 @@ func (f *serveFlags) check() error {
 	case f.Config == "":
 		return errNoConfig
 	case f.TLSCert == "" || f.TLSKey == "":
-		return &cli.UsageError{Err: errors.New("there is no certificate to serve with"), Hint: "name its files with --tls-cert and --tls-key"}
+		return &cli.UsageError{Err: errors.New("missing required flags: --tls-cert, --tls-key"), Hint: "name the PEM files of the webhook's certificate and key"}
 	case f.RecheckInterval <= 0:
-		return cli.Usagef("--recheck-interval is more than nothing")
+		return cli.Usagef("--recheck-interval %s is not positive", f.RecheckInterval)
 	case f.Deadline <= 0 || f.Concurrent <= 0 || f.ReloadInterval <= 0 || f.ShutdownDelay < 0:
-		return cli.Usagef("--deadline, --concurrent and --reload-interval are more than nothing, and --shutdown-delay is not negative")
+		return cli.Usagef("--timeout, --concurrency and --reload-interval must be positive, and --shutdown-delay must not be negative")
 	case f.ClientCA == "" && (f.given("client-ca") || f.given("client-name")):
-		return &cli.UsageError{Err: errors.New("--client-ca names no file, and --client-name says which of its certificates count"), Hint: "name the file with --client-ca"}
+		return &cli.UsageError{Err: errors.New("--client-name requires --client-ca"), Hint: "name the file with --client-ca"}
 	case !isAddress(f.WebhookAddress):
 		return cli.Usagef("--webhook-address: %q is not an address: write it like :9443 or 127.0.0.1:9443", f.WebhookAddress)
 	case f.PprofAddress != "" && !isLoopback(f.PprofAddress):
-		return &cli.UsageError{Err: errors.New("--pprof-address: it shows the process's memory, and is for loopback alone"), Hint: "write it like 127.0.0.1:6060, and forward the port"}
+		return &cli.UsageError{Err: errors.New("--pprof-address must be a loopback address, as it shows the memory of the process"), Hint: "use 127.0.0.1:6060, and kubectl port-forward"}
 	}
 	if err := f.checkGit(); err != nil {
 		return err
@@ -147,8 +148,8 @@ func (f *serveFlags) check() error {
 	return err
 }
 
-// errNoConfig is the error for a missing --config.
-var errNoConfig = &cli.UsageError{Err: errors.New("missing required flag: --config"), Hint: "name a configuration with --config FILE"}
+// errNoConfig is the error where no configuration is named.
+var errNoConfig = &cli.UsageError{Err: errors.New("missing required flag: --config"), Hint: "add --config FILE"}
 
 // podNamespace is the file with the namespace of the Pod.
 const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
@@ -160,7 +161,7 @@ func namespaceOf(given string) (string, error) {
 	}
 	text, err := os.ReadFile(podNamespace)
 	if err != nil {
-		return "", &cli.UsageError{Err: errors.New("there is no namespace for the Lease"), Hint: "outside of a Pod, name one with --namespace"}
+		return "", &cli.UsageError{Err: errors.New("missing --namespace"), Hint: "outside of a Pod, add --namespace polex-system"}
 	}
 	return strings.TrimSpace(string(text)), nil
 }

@@ -18,8 +18,8 @@ import (
 // sidecar may clone it later.
 func (f *serveFlags) checkGit() error {
 	if !f.given("git") {
-		if f.given("git-ref") || f.given("git-path") {
-			return &cli.UsageError{Err: errors.New("--git-ref and --git-path require --git"), Hint: "add --git FOLDER, the clone to read"}
+		if f.given("ref") || f.given("path") {
+			return &cli.UsageError{Err: errors.New("--ref and --path require --git"), Hint: "add --git FOLDER, the clone to read"}
 		}
 		return nil
 	}

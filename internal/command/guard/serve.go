@@ -27,22 +27,20 @@ import (
 	"github.com/polex-dev/polex/internal/guard/server"
 )
 
-const serveHelp = `Answer the admission reviews of a cluster, look again at what is stored in it, and
-delete an exception when its time has come.
+const serveHelp = `Answer the admission reviews of a cluster, check stored exceptions again, and delete
+expired ones.
 
-Who is trusted comes from --config alone: a file of kind Config with the sections
-trust and guard, or a trust policy. It is looked at every few seconds, with the
-files that it names. A new one that is invalid is refused, and the old one
-stays. Nothing is fetched, and no environment variable has a say.
+The trusted signers come from --config alone. polex-guard reads the file and the files
+it names again after changes; it rejects an invalid configuration and keeps the old one. It
+fetches nothing.
 
-With --git it also says which exceptions stand in the cluster and not in the
-repository. That is told, and with --enforce-existing acted upon; whether a request
-is let in never hangs on it.
+With --git, it also reports stored exceptions that are not in the repository. With
+--enforce-existing, it deletes them and invalid ones.
 
-Several can run side by side. Each answers reviews; one of them, which holds the
-Lease, writes: events, reports, and deletions.`
+Several replicas can run. All answer reviews; the one with the Lease writes events and
+reports, and deletes.`
 
-const serveExample = `  polex-guard serve --config /etc/polex/config.yaml --cluster prod \
+const serveExample = `  polex-guard serve --config /etc/polex/config.yaml --cluster-name prod \
     --tls-cert /tls/tls.crt --tls-key /tls/tls.key`
 
 // The paths for admission reviews, for reviews of deletions, and for verification requests.

@@ -24,9 +24,8 @@ import (
 
 const help = `Sign reviewed Kyverno PolicyExceptions, verify them and guard a cluster.
 
-Each command is a program of its own, too, for a gate that needs no more: polex
-verify is polex-verify, and polex promote is polex-sign --promote. Named
-kubectl-polex on the PATH, this is kubectl polex.`
+Each command is also a program of its own: polex verify is polex-verify. As
+kubectl-polex on the PATH, polex is the kubectl plugin kubectl polex.`
 
 // plugin is the name of a program that kubectl runs as its command polex.
 const plugin = "kubectl-polex"
@@ -40,11 +39,10 @@ func Named(path string) func(cli.Streams) *cobra.Command {
 			Short:                 "Sign, verify and guard Kyverno PolicyExceptions",
 			Long:                  help,
 			Args: func(cmd *cobra.Command, args []string) error {
-				err := errors.New("no command is given")
 				if len(args) > 0 {
-					err = cobra.NoArgs(cmd, args)
+					return cli.UnknownCommand(cmd, args)
 				}
-				return &cli.UsageError{Err: err, Hint: cmd.CommandPath() + " --help lists the commands"}
+				return &cli.UsageError{Err: errors.New("no command given"), Hint: cmd.CommandPath() + " --help lists the commands"}
 			},
 			RunE: func(*cobra.Command, []string) error { return nil }, // Args has returned an error
 		}
@@ -55,7 +53,7 @@ func Named(path string) func(cli.Streams) *cobra.Command {
 			{Alone: "polex adopt", Command: adopt.New(streams)},
 			{Alone: "polex-request", Command: request.New(streams)},
 			{Alone: "polex-validate", Command: validate.New(streams)},
-			{Alone: "polex-sign --promote", Command: sign.Promote(streams)},
+			{Alone: "polex-sign promote", Command: sign.Promote(streams)},
 			{Alone: "polex-sign", Command: sign.New(streams)},
 			{Alone: "polex-verify", Command: verify.New(streams)},
 			{Alone: "polex-prune", Command: prune.New(streams)},

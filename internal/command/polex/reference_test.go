@@ -32,8 +32,8 @@ const pageIntro = `# Commands
 
 This page is generated from the commands: the text of ` + "`--help`" + ` and every flag.
 
-- ` + "`polex COMMAND` is the same as `polex-COMMAND`. `polex promote` is `polex-sign --promote`, and `polex notify` is `polex-audit notify`" + `.
-- Every command has ` + "`--help` and `--version`" + `.
+- ` + "`polex COMMAND` is the same as `polex-COMMAND`. `polex promote` is `polex-sign promote`, and `polex notify` is `polex-audit notify`" + `.
+- Every command has ` + "`--help`" + `, with ` + "`--help-all`" + ` for every flag. Every program has ` + "`version`" + `.
 - ` + "`polex completion bash`" + ` prints a completion script for bash; zsh, fish and powershell work the same way.
 - The README lists the [exit codes](../../README.md#exit-codes).
 `

@@ -10,23 +10,17 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-const cleanupHelp = `Print a policy for each exception that has Kyverno's cleanup controller delete it
-once it has ended: for clusters without polex-guard, which does that by itself.
+const cleanupHelp = `Print a Kyverno policy for each exception that deletes it at its expiry, for clusters
+without polex-guard.
 
-Cron knows no year. So each policy names the exception and the very end that it
-states, and leaves alone what has that name a year later. Only the end is read;
-whether the signature holds is for polex-verify. Policies are printed once there
-is one for every document, and what is wrong goes to standard error.
+Each policy names one exception and its exact expiry. The policies are printed only if
+every document has one. polex-verify checks signatures; this command does not.
+Kyverno needs the permission to delete exceptions, and its controller must run in UTC.
 
-Kyverno has to be permitted to delete exceptions, and its controller to run in
-UTC, as its images do.
-
-Exits 0 if every document got a policy, 1 if one has no end, has ended or is no
-exception, 2 for a command line that cannot be meant, and 3 if a file could not
-be read or there was none.`
+Exit codes: 0 a policy for every document, 1 a document has no expiry, has expired or is
+not an exception, 2 invalid command line or configuration, 3 a file could not be read.`
 
 const cleanupExample = `  polex-prune cleanup-policies signed/ | kubectl apply -f -
-
   # for Kyverno before 1.17
   polex-prune cleanup-policies --form ClusterCleanupPolicy signed/`
 
@@ -45,7 +39,7 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 	form := string(lifetime.DeletingPolicy)
 	cmd := &cobra.Command{
 		Use:                   "cleanup-policies [flags] PATH...",
-		Short:                 "Print policies that have Kyverno delete exceptions once they have ended",
+		Short:                 "Print Kyverno policies that delete expired exceptions",
 		Long:                  cleanupHelp,
 		Example:               cleanupExample,
 		DisableFlagsInUseLine: true,
@@ -54,7 +48,7 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 	format := cli.AddFormatFlag(cmd)
 	var path string
 	cli.AddConfigFlag(cmd.Flags(), &path)
-	cmd.Flags().StringVar(&form, "form", form, "`kind` of the policies: DeletingPolicy, or ClusterCleanupPolicy, which Kyverno calls deprecated")
+	cmd.Flags().StringVar(&form, "form", form, "kind of the policies: DeletingPolicy, or ClusterCleanupPolicy for Kyverno before 1.17")
 	_ = cmd.RegisterFlagCompletionFunc("form", cobra.FixedCompletions([]string{string(lifetime.DeletingPolicy), string(lifetime.ClusterCleanupPolicy)}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(_ *cobra.Command, paths []string) error {
 		cfg, err := cli.LoadRepositoryConfig(path)
@@ -66,9 +60,9 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 			return cli.InConfig(err)
 		}
 		c := &cleanup{streams: streams, form: lifetime.CleanupForm(form), terms: terms, held: exception.Stream{Limit: maxPolicies},
-			report: &cli.Report{Tool: "polex-prune", Reasons: reasons()}}
+			report: &cli.Report{Tool: "polex-prune", Done: "with a policy", Reasons: reasons()}}
 		if c.form != lifetime.DeletingPolicy && c.form != lifetime.ClusterCleanupPolicy {
-			return cli.Usagef("--form is DeletingPolicy or ClusterCleanupPolicy, and not %q", form)
+			return cli.Usagef("--form %q is not DeletingPolicy or ClusterCleanupPolicy", form)
 		}
 		cli.Inputs{Paths: paths, Stdin: streams.In, Report: c.report}.Each(c.document)
 		if err := format.Write(streams.Err, c.report); err != nil {

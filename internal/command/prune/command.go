@@ -2,7 +2,6 @@
 package prune
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,26 +19,21 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-const help = `Take exceptions that have ended out of signed/, so that what deploys the folder
-takes them out of the cluster, and nothing brings them back.
+const help = `Remove expired exceptions from signed/, so that Argo CD or Flux removes them from the
+cluster and nothing brings them back.
 
-What HEAD holds counts, or with --push what the remote has. An exception has
-ended when the time that it states has come; whether its signature holds is for
-polex-verify. Of a file that holds others too, those stay as they are. A file of
-which the times cannot be read is left alone and named, and the others are pruned
-all the same.
+polex-prune reads HEAD, or with --push the remote branch. It decides by the stated expiry;
+polex-verify checks signatures. Other documents of a file stay. If an expiry cannot be
+read, polex-prune names the file, leaves it alone and prunes the others.
 
-Without --commit or --push, polex-prune changes the files of the work tree, and the
-commit is yours to make; --dry-run changes nothing. With --warn-before, what ends within that time is named as well.
+Without --commit or --push, it changes the work tree only.
 
-Exits 0 if nothing is left that has ended, or nothing had, 2 for a command line
-that cannot be meant, and 3 if a document could not be read or the repository
-failed.`
+Exit codes: 0 nothing expired is left, 2 invalid command line or configuration, 3 a
+document could not be read or the repository failed.`
 
-const example = `  # what is about to happen
-  polex-prune --dry-run --warn-before 72h
-
-  # what a schedule runs
+const example = `  # the plan
+  polex-prune --dry-run --expires-within 72h
+  # in a scheduled workflow
   polex-prune --push --author 'Exceptions workflow <workflow@example.com>'`
 
 // The reasons of results.
@@ -50,19 +44,18 @@ const (
 )
 
 type options struct {
-	config     string
-	signed     string
-	warnBefore string
-	dryRun     bool
-	commit     commitflags.Flags
+	config string
+	within string // --expires-within
+	dryRun bool
+	commit commitflags.Flags
 }
 
 // New makes the command.
 func New(streams cli.Streams) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:                   "polex-prune [flags] | polex-prune cleanup-policies PATH...",
-		Short:                 "Take exceptions that have ended out of signed/",
+		Use:                   "polex-prune [flags]",
+		Short:                 "Remove expired exceptions from signed/",
 		Long:                  help,
 		Example:               example,
 		DisableFlagsInUseLine: true,
@@ -72,9 +65,8 @@ func New(streams cli.Streams) *cobra.Command {
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
-	flags.StringVar(&o.signed, "signed", "", "`folder` of the signed exceptions (default: signed)")
-	flags.StringVar(&o.warnBefore, "warn-before", "", "list exceptions that expire within this `duration`, such as 72h or 2w")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "list the exceptions to remove, and change nothing")
+	flags.StringVar(&o.within, "expires-within", "", "also list exceptions that expire within a `duration`, such as 72h or 2w")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "list the exceptions to remove; change nothing")
 	o.commit.Add(flags, "the removal")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r, err := o.load(streams, format)
@@ -95,15 +87,14 @@ func (o *options) load(streams cli.Streams, format *cli.Format) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.signed = cmp.Or(o.signed, cfg.Directories.Signed)
 	terms, err := cfg.Terms()
 	if err != nil {
 		return nil, cli.InConfig(err)
 	}
-	r := &run{options: o, streams: streams, format: format, look: prune.Options{Signed: o.signed, Terms: terms, Now: streams.Now(), DryRun: o.dryRun}}
-	if o.warnBefore != "" {
-		if r.look.Soon, err = lifetime.ParseDuration(o.warnBefore); err != nil {
-			return nil, &cli.UsageError{Err: fmt.Errorf("--warn-before: %w", err)}
+	r := &run{options: o, streams: streams, format: format, look: prune.Options{Signed: cfg.Directories.Signed, Terms: terms, Now: streams.Now(), DryRun: o.dryRun}}
+	if o.within != "" {
+		if r.look.Soon, err = lifetime.ParseDuration(o.within); err != nil {
+			return nil, &cli.UsageError{Err: fmt.Errorf("--expires-within: %w", err)}
 		}
 	}
 	return r, nil
@@ -162,12 +153,12 @@ func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) er
 		line := resultFor(e)
 		line.Outcome, line.Reason = cli.Warn, reasonEndsSoon
 		line.Message = fmt.Sprintf("%s expires at %s", e.Identity, clock(e.ExpiresAt))
-		line.Hint = fmt.Sprintf("fix the workload, or renew the exception: polex-request --renew %s --for 7d", e.Identity.Name)
+		line.Hint = fmt.Sprintf("fix the workload, or renew the exception: polex-request --renew %s --expires-in 7d", e.Identity.Name)
 		report.Add(line)
 	}
 	for _, bad := range found.Unreadable {
 		report.Add(cli.Result{Outcome: cli.Unknown, File: bad.Position.File, Line: bad.Position.Line, Column: bad.Position.Column,
-			Reason: reasonMalformed, Message: bad.Message, Hint: "its file stays as it is: mend it, or take it away by hand"})
+			Reason: reasonMalformed, Message: bad.Message, Hint: "the file stays as it is: fix or remove it by hand"})
 	}
 	if err := r.format.Write(r.streams.Out, report); err != nil {
 		return err
@@ -190,13 +181,13 @@ func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) er
 
 func reasons() []exception.Reason {
 	return []exception.Reason{
-		{Name: reasonPruned, Doc: "its end has come, and it leaves the folder"},
-		{Name: reasonEndsSoon, Doc: "its end comes within the time that was asked about", Severity: exception.SeverityWarning},
+		{Name: reasonPruned, Doc: "the exception has expired and is removed"},
+		{Name: reasonEndsSoon, Doc: "the exception expires within the duration of --expires-within", Severity: exception.SeverityWarning},
 		{Name: reasonMalformed, Doc: "the document, or a time in it, cannot be read"},
 
-		{Name: reasonPolicy, Doc: "a policy deletes it once it has ended", Severity: exception.SeverityNote},
-		{Name: reasonNoPolicy, Doc: "it has no end to come that a policy could wait for"},
-		{Name: reasonNoException, Doc: "it is no PolicyException"},
+		{Name: reasonPolicy, Doc: "a policy of Kyverno deletes the exception at its expiry", Severity: exception.SeverityNote},
+		{Name: reasonNoPolicy, Doc: "the exception has no expiry in the future"},
+		{Name: reasonNoException, Doc: "the document is not a PolicyException"},
 	}
 }
 

@@ -18,10 +18,10 @@ type choice struct {
 }
 
 func (c *choice) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&c.policy, "policy", "", "`name` of the policy that is violated, or namespace/name")
-	flags.StringVar(&c.rule, "rule", "", "`name` of its rule, as Kyverno runs it for the resource; none for policies.kyverno.io")
-	flags.StringVar(&c.about, "about", "", "`resource` that violates it: KIND[.GROUP]/[NAMESPACE/]NAME, such as Deployment/team-a/web")
-	flags.StringVar(&c.in, "in", "", "`namespace` that violations are looked for in")
+	flags.StringVar(&c.policy, "policy", "", "violated policy: name, or namespace/name")
+	flags.StringVar(&c.rule, "rule", "", "violated rule, as Kyverno runs it for the resource; none for policies.kyverno.io")
+	flags.StringVar(&c.about, "about", "", "violating resource: KIND[.GROUP]/[NAMESPACE/]NAME, such as Deployment/team-a/web")
+	flags.StringVarP(&c.in, "namespace", "n", "", "namespace of the violations (default: all)")
 }
 
 func (c *choice) any() bool { return c.policy != "" || c.rule != "" || c.about != "" || c.in != "" }

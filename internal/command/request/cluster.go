@@ -15,23 +15,12 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// clusterFlags are the flags for the connection to a cluster.
-type clusterFlags struct {
-	on                  bool
-	kubeconfig, context string
-}
+// clusterFlags say which cluster is asked.
+type clusterFlags struct{ kubeconfig, context string }
 
 func (c *clusterFlags) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&c.on, "cluster", false, "read reports, policies and resources of a cluster")
-	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "`file` that says how to reach it (default: as kubectl finds it)")
-	flags.StringVar(&c.context, "context", "", "`name` of the context in it (default: the current one)")
-}
-
-func (c *clusterFlags) check() error {
-	if !c.on && (c.kubeconfig != "" || c.context != "") {
-		return cli.Usagef("--kubeconfig and --context go with --cluster")
-	}
-	return nil
+	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: that of kubectl)")
+	flags.StringVar(&c.context, "context", "", "context of the kubeconfig (default: the current one)")
 }
 
 // reports returns the collections of reports. Not every cluster serves all of them. Cluster reports
@@ -74,7 +63,7 @@ func (r *run) fromCluster(ctx context.Context) ([]request.Violation, error) {
 			}
 			r.foreign += report.Foreign
 			if found = append(found, slices.DeleteFunc(report.Violations, func(v request.Violation) bool { return !r.options.choice.takes(v) })...); len(found) > request.MaxViolations {
-				return cli.Hint(fmt.Errorf("there are more than %d violations", request.MaxViolations), "name a namespace or a policy: --in, --policy")
+				return cli.Hint(fmt.Errorf("there are more than %d violations", request.MaxViolations), "name a namespace or a policy: --namespace, --policy")
 			}
 			return nil
 		})
@@ -122,7 +111,7 @@ func (r *run) readWorkloads(ctx context.Context, server *apiserver.Server, found
 		for _, of := range workloads(namespace) {
 			if _, err := each(ctx, server, of, func(doc *exception.Document) error {
 				if r.objects = append(r.objects, doc); len(r.objects) > mostObjects {
-					return cli.Hint(fmt.Errorf("there are more than %d workloads", mostObjects), "name a namespace: --in")
+					return cli.Hint(fmt.Errorf("there are more than %d workloads", mostObjects), "name a namespace: --namespace")
 				}
 				return nil
 			}); err != nil {

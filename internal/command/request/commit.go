@@ -126,7 +126,7 @@ func branchHint(err error) error {
 	case errors.Is(err, commit.ErrBranchExists), errors.Is(err, errInTheWay):
 		return cli.Hint(err, "nothing was changed; name another branch, or delete that one")
 	case errors.Is(err, commit.ErrBranchBelow):
-		return cli.Hint(err, "nothing was changed; name another branch with --branch")
+		return cli.Hint(err, "nothing was changed; name another branch with --pull-request-branch")
 	}
 	return commitflags.Hint(err, "")
 }

@@ -33,24 +33,24 @@ type output struct {
 const stdout = "-"
 
 func (o *output) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.path, "output", "", "`file` or folder to write to, or - for standard output (default: unsigned/ in a repository with "+config.Name+", and - elsewhere)")
-	flags.StringVar(&o.commit.Branch, "branch", "", "`name` of a new branch to commit drafts on; the work tree stays as it is")
-	flags.BoolVar(&o.commit.Push, "push", false, "make the branch on top of the remote branch, and push it")
-	flags.StringVar(&o.commit.Remote, "remote", "", "`name` of the remote to push to (default: the one that the branch follows, or origin)")
-	flags.StringVar(&o.commit.Author, "author", "", "`name` <address> of the commit (default: Git's user.name and user.email)")
-	flags.BoolVar(&o.commit.SignCommit, "sign-commit", false, "sign the commit, as Git is configured to (gpg.format, user.signingKey)")
+	flags.StringVar(&o.path, "output-file", "", "`file` or folder for the drafts, or - (default: unsigned/ in a repository with "+config.Name+")")
+	flags.StringVar(&o.commit.Branch, "pull-request-branch", "", "commit the drafts on a new branch; leave the work tree as it is")
+	flags.BoolVar(&o.commit.Push, "push", false, "make the new branch from the remote branch, and push it")
+	flags.StringVar(&o.commit.Remote, "remote", "", "remote to push to (default: that of HEAD's branch, or origin)")
+	flags.StringVar(&o.commit.Author, "author", "", "author of the commit, as Name <address> (default: Git's user.name and user.email)")
+	flags.BoolVar(&o.commit.SignCommit, "sign-commit", false, "sign the commit by Git's configuration (default: commit.gpgSign)")
 }
 
 func (o *output) check() error {
 	switch {
 	case o.commit.Branch != "" && o.path != "":
-		return cli.Usagef("--branch commits drafts, and --output writes them: only one of the two can be meant")
+		return cli.Usagef("--pull-request-branch does not go with --output-file")
 	case o.commit.Branch == "" && (o.commit.Push || o.commit.Remote != "" || o.commit.Author != "" || o.commit.SignCommit):
-		return cli.Usagef("--push, --remote, --author and --sign-commit are about the commit that --branch makes")
+		return cli.Usagef("--push, --remote, --author and --sign-commit require --pull-request-branch")
 	case !o.commit.Push && o.commit.Remote != "":
-		return cli.Usagef("--remote goes with --push")
+		return cli.Usagef("--remote requires --push")
 	}
-	return commitflags.CheckBranch("branch", o.commit.Branch)
+	return commitflags.CheckBranch("pull-request-branch", o.commit.Branch)
 }
 
 // results returns the stream for the report: standard error if the drafts go to standard output.
@@ -190,7 +190,7 @@ func (r *run) write(drafts []request.Draft) error {
 		folder = true
 	}
 	if !folder && len(drafts) > 1 {
-		return cli.Usagef("--output %s is one file, and there are %d drafts: name a folder, as %s/", target, len(drafts), target)
+		return cli.Usagef("--output-file %s is one file, and there are %d drafts: name a folder, as %s/", target, len(drafts), target)
 	}
 	if folder {
 		if err := os.MkdirAll(target, 0o755); err != nil { // #nosec G301 -- as Git makes folders

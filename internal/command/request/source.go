@@ -13,9 +13,10 @@ import (
 
 // The values of --from. The content of a file does not decide its form.
 const (
-	fromReport = "report"
-	fromApply  = "apply"
-	fromDenial = "denial"
+	fromReport  = "report"
+	fromApply   = "apply"
+	fromDenial  = "denial"
+	fromCluster = "cluster"
 )
 
 // maxText is the maximum size in bytes of a command's output.
@@ -24,7 +25,7 @@ const maxText = 64 << 20
 // violations reads the violations from the source in the flags.
 func (r *run) violations(ctx context.Context, paths []string) ([]request.Violation, error) {
 	switch {
-	case r.options.cluster.on:
+	case r.options.from == fromCluster:
 		return r.fromCluster(ctx)
 	case len(paths) == 0:
 		return r.fromFlags()

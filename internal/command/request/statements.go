@@ -20,21 +20,21 @@ import (
 type statements struct{ request.Statements }
 
 func (s *statements) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&s.Reason, "reason", "", "`why` it is needed")
-	flags.StringVar(&s.Ticket, "ticket", "", "`ticket` that it is decided in")
-	flags.StringVar(&s.Owner, "owner", "", "`name` of the person or team that owns it")
-	flags.StringVar(&s.ExpiresIn, "for", "", "`duration` from its signing to its end, such as 4h or 7d")
-	flags.StringVar(&s.Category, "category", "", "`category`: waiver, where the risk is accepted, or mitigated")
+	flags.StringVar(&s.Reason, "reason", "", "reason for the exception")
+	flags.StringVar(&s.Ticket, "ticket", "", "ticket of the decision")
+	flags.StringVar(&s.Owner, "owner", "", "owner, a person or team")
+	flags.StringVar(&s.ExpiresIn, "expires-in", "", "`duration` from signing to expiry, such as 4h or 7d")
+	flags.StringVar(&s.Category, "category", "", "category: waiver (the risk is accepted) or mitigated")
 }
 
 func (s *statements) check() error {
 	if s.ExpiresIn != "" {
 		if _, err := lifetime.ParseDuration(s.ExpiresIn); err != nil {
-			return cli.Usagef("--for: %w", err)
+			return cli.Usagef("--expires-in: %w", err)
 		}
 	}
 	if s.Category != "" && s.Category != shape.CategoryWaiver && s.Category != shape.CategoryMitigated {
-		return cli.Usagef("--category is %s or %s, and not %q", shape.CategoryWaiver, shape.CategoryMitigated, s.Category)
+		return cli.Usagef("--category %q is not %s or %s", s.Category, shape.CategoryWaiver, shape.CategoryMitigated)
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func (s *statements) questions(required []string) []question {
 		{"ticket", "in which ticket is it decided?", &s.Ticket, slices.Contains(required, shape.RequireTicket)},
 		{"owner", "owner (a person or team):", &s.Owner, slices.Contains(required, shape.RequireOwner)},
 		{"category", "waiver (the risk is accepted) or mitigated?", &s.Category, slices.Contains(required, shape.RequireCategory)},
-		{"for", "for how long, from its signing (4h, 7d, 2w)?", &s.ExpiresIn, true},
+		{"expires-in", "for how long, from its signing (4h, 7d, 2w)?", &s.ExpiresIn, true},
 	}
 	return slices.DeleteFunc(all, func(q question) bool { return *q.into != "" || !q.needed })
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 )
 
-const help = `polex-sandbox runs an OpenID issuer that speaks for GitHub Actions, Fulcio with a
-transparency log for its certificates, Rekor (versions 1 and 2) and a timestamp authority, all in one
-process and on 127.0.0.1. What is sealed against it verifies with the trusted_root.json
-and the polex.yaml that it writes, and with nothing else.
+const help = `Run a Sigstore on 127.0.0.1 to try polex and to test: an OIDC issuer like that of GitHub
+Actions, Fulcio with a CT log, Rekor 1 and 2, and a timestamp authority, in one process.
 
-Nothing it issues is worth anything outside of it: it gives any identity to whoever asks.
+The sandbox gives any identity to everybody. Its signatures verify only with the
+trusted_root.json and the polex.yaml that it writes.
 
 Sign and verify, without an account or a network:
 
@@ -23,26 +22,25 @@ Sign and verify, without an account or a network:
     polex-sign --config "$POLEX_SANDBOX/polex.yaml" exception.yaml |
     polex-verify --config "$POLEX_SANDBOX/polex.yaml" -'
 
-The same by your own .polex.yaml, of which the sandbox replaces the Sigstore alone:
+With your own .polex.yaml, and the sandbox instead of your Sigstore:
 
   polex-sandbox run -- sh -c '
     polex-sandbox config >.polex-sandbox.yaml &&
     polex-sign --config .polex-sandbox.yaml exception.yaml'
 
-Without --config, polex-sign signs by your .polex.yaml or, where there is none, with the public
-Sigstore, even inside of a sandbox.
+Without --config, polex-sign uses your .polex.yaml or the public Sigstore, also in a sandbox.
 
-Exit status: 0 done, 2 usage, 3 could not start; run exits as its command does.`
+Exit codes: 0 done, 2 invalid command line, 3 could not start. run exits as its command.`
 
 // New makes the command.
 func New(streams cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "polex-sandbox",
-		Short: "A whole Sigstore on loopback, to try polex and to test with",
+		Short: "Run a Sigstore on loopback, to try polex and to test",
 		Long:  help,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("polex-sandbox --help lists the commands", "unknown command %q", args[0])
+				return cli.UnknownCommand(cmd, args)
 			}
 			return usage("to run a command against a sandbox: polex-sandbox run -- COMMAND", "no command given")
 		},

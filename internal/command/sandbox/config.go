@@ -20,19 +20,18 @@ func newConfig(streams cli.Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "config [flags] [FILE]",
 		Short: "Print your own configuration with the sandbox in place of your Sigstore",
-		Long: `config prints FILE, a .polex.yaml of your own, with the Sigstore of the running sandbox in
-place of yours: the section sigstore, and of the section trust the trustedRoot and the
-authorities. Everything else stays: shape, promote, directories and the limits of trust.
-Without FILE it is the .polex.yaml of the repository; where there is none, what is printed is
-the sandbox's own polex.yaml.
+		Long: `Print your configuration FILE (default: .polex.yaml of the repository) with the running
+sandbox instead of your Sigstore: the section sigstore, trust.trustedRoot and
+trust.authorities change, and everything else stays. Without a FILE, config prints the
+polex.yaml of the sandbox.
 
-Write it beside FILE, since paths in a configuration are relative to it:
+Write it beside FILE, because paths in it are relative to its folder:
 
   polex-sandbox run -- sh -c '
     polex-sandbox config >.polex-sandbox.yaml &&
     polex-sign --config .polex-sandbox.yaml exception.yaml'
 
-The sandbox is the one of $POLEX_SANDBOX, which run sets, or of --dir.`,
+The sandbox is that of $POLEX_SANDBOX, which run sets, or of --dir.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage("polex-sandbox config --help", "config takes one file")
@@ -58,7 +57,7 @@ The sandbox is the one of $POLEX_SANDBOX, which run sets, or of --dir.`,
 			return err
 		},
 	}
-	command.Flags().StringVar(&dir, "dir", "", "`folder` of the running sandbox (default $POLEX_SANDBOX)")
+	command.Flags().StringVar(&dir, "dir", "", "`folder` of the running sandbox (default: $POLEX_SANDBOX)")
 	return command
 }
 

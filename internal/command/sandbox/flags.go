@@ -18,13 +18,13 @@ polex-sandbox: what it signs proves nothing. Never add its trusted root to a rea
 
 // identityFlags adds flags for the parts of the identity that a test usually changes.
 func identityFlags(flags *pflag.FlagSet, id *sandbox.Identity) {
-	flags.StringVar(&id.Repository, "repository", "", "repository of the workflow, as `owner/name` (default acme/exceptions)")
-	flags.StringVar(&id.WorkflowFile, "workflow", "", "`path` of the workflow file (default .github/workflows/sign.yaml)")
-	flags.StringVar(&id.Ref, "ref", "", "full Git `ref` that the workflow runs on (default refs/heads/main)")
-	flags.StringVar(&id.SHA, "sha", "", "`commit` that the workflow runs on")
-	flags.StringVar(&id.EventName, "event", "", "`name` of the event that started it (default push)")
-	flags.StringVar(&id.RunnerEnvironment, "runner-environment", "", "`kind` of runner, github-hosted or self-hosted (default github-hosted)")
-	flags.DurationVar(&id.TokenLifetime, "token-lifetime", 0, "how long a token is good for; negative: it has expired (default 10m)")
+	flags.StringVar(&id.Repository, "repository", "", "`owner/name` of the repository (default: acme/exceptions)")
+	flags.StringVar(&id.WorkflowFile, "workflow", "", "path of the workflow file (default: .github/workflows/sign.yaml)")
+	flags.StringVar(&id.Ref, "ref", "", "full Git ref of the workflow run (default: refs/heads/main)")
+	flags.StringVar(&id.SHA, "sha", "", "`commit` of the workflow run")
+	flags.StringVar(&id.EventName, "event", "", "event of the workflow run (default: push)")
+	flags.StringVar(&id.RunnerEnvironment, "runner-environment", "", "github-hosted or self-hosted (default: github-hosted)")
+	flags.DurationVar(&id.TokenLifetime, "token-lifetime", 0, "lifetime of a token; negative: expired already (default: 10m)")
 }
 
 func checkIdentity(id sandbox.Identity) error {
@@ -44,7 +44,7 @@ type startOptions struct {
 
 func (o *startOptions) register(flags *pflag.FlagSet) {
 	identityFlags(flags, &o.identity)
-	flags.IntSliceVar(&o.rekor, "rekor-versions", []int{1, 2}, "`versions` of Rekor to run, 1 or 2 or both")
+	flags.IntSliceVar(&o.rekor, "rekor-versions", []int{1, 2}, "versions of Rekor to run")
 	flags.BoolVar(&o.log, "log", false, "write a line to stderr for every request")
 }
 

@@ -20,22 +20,22 @@ func newRun(streams cli.Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG...]",
 		Short: "Run a command against a sandbox of its own",
-		Long: `run starts a sandbox, runs COMMAND, stops the sandbox and exits as COMMAND did. COMMAND
-finds in its environment
+		Long: `Start a sandbox, run COMMAND, stop the sandbox and exit as COMMAND did. The environment of
+COMMAND has
 
-  ACTIONS_ID_TOKEN_REQUEST_URL     as a GitHub Actions job does: whoever asks there gets
-  ACTIONS_ID_TOKEN_REQUEST_TOKEN   a token for the identity that the flags describe
+  ACTIONS_ID_TOKEN_REQUEST_URL     as in GitHub Actions: gives a token for the identity
+  ACTIONS_ID_TOKEN_REQUEST_TOKEN   of the flags
   POLEX_SANDBOX                    the folder with polex.yaml and trusted_root.json
 
-and polex.yaml trusts exactly that identity. For a token of another one, to see it refused,
-COMMAND can call polex-sandbox token.`,
+polex.yaml trusts exactly that identity. polex-sandbox token gives tokens of other
+identities, to see their signatures rejected.`,
 		Example: `  polex-sandbox run -- sh -c '
     polex-sign --config "$POLEX_SANDBOX/polex.yaml" exception.yaml |
     polex-verify --config "$POLEX_SANDBOX/polex.yaml" -'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("polex-sandbox run -- COMMAND [ARG...]; to leave a sandbox running, polex-sandbox serve",
-					"run needs a command")
+					"no COMMAND given")
 			}
 			return nil
 		},
@@ -43,7 +43,7 @@ COMMAND can call polex-sandbox token.`,
 	}
 	// Flags end where the command begins: the rest belongs to the command.
 	command.Flags().SetInterspersed(false)
-	command.Flags().StringVar(&o.dir, "dir", "", "`folder` for the sandbox's files (default a temporary one, removed afterwards)")
+	command.Flags().StringVar(&o.dir, "dir", "", "`folder` for the files of the sandbox (default: a temporary one)")
 	o.register(command.Flags())
 	return command
 }

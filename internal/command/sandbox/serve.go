@@ -19,9 +19,8 @@ func newServe(streams cli.Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "serve --dir DIR [flags]",
 		Short: "Leave a sandbox running until it is interrupted",
-		Long: `serve starts a sandbox and prints to stdout the environment that a command needs to find it,
-as export lines to paste into another shell. It stops at the first interrupt. The folder stays:
-what was sealed meanwhile can still be verified with its trusted_root.json.`,
+		Long: `Start a sandbox, print its environment as export lines for another shell, and run until
+an interrupt (Ctrl-C). The folder stays: signatures still verify with its trusted_root.json.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usage("to run a command, polex-sandbox run -- COMMAND", "serve takes no arguments")
@@ -30,14 +29,14 @@ what was sealed meanwhile can still be verified with its trusted_root.json.`,
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), o, streams) },
 	}
-	command.Flags().StringVar(&o.dir, "dir", "", "`folder` for the sandbox's files, made if missing (required)")
+	command.Flags().StringVar(&o.dir, "dir", "", "`folder` for the files of the sandbox (required)")
 	o.register(command.Flags())
 	return command
 }
 
 func serve(ctx context.Context, o startOptions, streams cli.Streams) error {
 	if o.dir == "" {
-		return usage("the folder is how other commands find the sandbox: polex-sandbox serve --dir sandbox", "serve needs --dir")
+		return usage("add --dir sandbox: other commands find the sandbox by its folder", "missing required flag: --dir")
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()

@@ -21,15 +21,14 @@ func newToken(streams cli.Streams) *cobra.Command {
 	var o tokenOptions
 	command := &cobra.Command{
 		Use:   "token [flags]",
-		Short: "Print a token for any identity, from the sandbox that is running",
-		Long: `token asks the running sandbox for a token and prints it. Without flags it is one for the
-identity that polex.yaml trusts; each flag changes one thing about it. So this shows that
-another branch's signature is refused:
+		Short: "Print a token for any identity from the running sandbox",
+		Long: `Print a token of the running sandbox. Without flags, it has the identity that polex.yaml
+trusts; each flag changes one claim. This signature of another branch does not verify:
 
   polex-sign --config "$POLEX_SANDBOX/polex.yaml" \
     --identity-token "$(polex-sandbox token --ref refs/heads/dev)" exception.yaml
 
-The sandbox is the one of $POLEX_SANDBOX, which run sets, or of --dir.`,
+The sandbox is that of $POLEX_SANDBOX, which run sets, or of --dir.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usage("polex-sandbox token --help lists the flags", "token takes no arguments")
@@ -38,10 +37,10 @@ The sandbox is the one of $POLEX_SANDBOX, which run sets, or of --dir.`,
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return printToken(c.Context(), o, streams) },
 	}
-	command.Flags().StringVar(&o.dir, "dir", "", "`folder` of the running sandbox (default $POLEX_SANDBOX)")
-	command.Flags().StringVar(&o.audience, "audience", "sigstore", "`client` that the token is for")
-	command.Flags().StringVar(&o.issuer, "issuer", "", "`URL` that the token names as its issuer (default the sandbox's; the same with /other is one that Fulcio knows and polex.yaml does not trust)")
-	command.Flags().StringVar(&o.identity.JobWorkflowRef, "job-workflow-ref", "", "reusable workflow that holds the job, as `owner/name/path@ref`")
+	command.Flags().StringVar(&o.dir, "dir", "", "`folder` of the running sandbox (default: $POLEX_SANDBOX)")
+	command.Flags().StringVar(&o.audience, "audience", "sigstore", "audience of the token")
+	command.Flags().StringVar(&o.issuer, "issuer", "", "issuer `url` of the token (default: that of the sandbox; with /other, polex.yaml does not trust it)")
+	command.Flags().StringVar(&o.identity.JobWorkflowRef, "job-workflow-ref", "", "`owner/name/path@ref` of the reusable workflow of the job")
 	identityFlags(command.Flags(), &o.identity)
 	return command
 }

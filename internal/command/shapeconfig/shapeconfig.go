@@ -26,11 +26,11 @@ const (
 // AddFlags adds the flags that [Config] reads.
 func AddFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.String(flagPreset, "", "`name` of the settings to start from: baseline or strict; the settings of a preset win over those of the configuration (default: baseline)")
-	flags.String(flagMaxLifetime, "", "longest `duration` that an exception may live, such as 90d (default: no limit)")
-	flags.Bool(flagAllowUnbounded, false, "permit exceptions that never expire")
-	flags.StringSlice(flagRequire, nil, "`statements` that an exception must have, of "+strings.Join(shape.Statements(), ", ")+" (default: nothing)")
-	flags.String(flagKyvernoVersion, "", "`release` of Kyverno, such as 1.19, that has to serve and heed the exception (default: not asked)")
+	flags.String(flagPreset, "", "baseline or strict; it wins over the configuration (default: baseline)")
+	flags.String(flagMaxLifetime, "", "longest `duration` from signing to expiry, such as 90d (default: no limit)")
+	flags.Bool(flagAllowUnbounded, false, "accept exceptions that never expire")
+	flags.StringSlice(flagRequire, nil, "required statements, of "+strings.Join(shape.Statements(), ", ")+" (default: none)")
+	flags.String(flagKyvernoVersion, "", "Kyverno release that must support the exception, such as 1.19 (default: any)")
 }
 
 // Config merges the configuration and the flags. A flag wins over the configuration. A preset in a

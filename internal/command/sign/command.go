@@ -21,67 +21,42 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-const help = `Seal exceptions with your own identity: Sigstore's keyless signing, or a key.
+const help = `Sign exceptions with an identity from Sigstore (keyless), or with a key.
 
-PATH is a file, a folder or - for standard input. The sealed documents go to
-standard output, or to --output; comments and the order of keys stay as they
-were.
+PATH is a file, a folder or - for standard input. The signed documents go to standard
+output or --output-file. Comments and the order of keys stay.
 
-With --promote, e` + promoting + "\n\n" + identity + `
+The identity comes from --identity-token, from GitHub Actions (id-token: write), or from
+a browser. The public Sigstore publishes it (docs/explanation/privacy.md); polex-sign asks first
+on a terminal.
 
-With --bundle, the evidence of one document is written beside it as well. The
-bundle signs the message that the seal holds, for cosign verify-blob and
-polex-verify --bundle.
-
-` + statuses
-
-// The parts of the help that both commands share.
-const (
-	promoting = `verything that waits under unsigned/ in the commit that HEAD or
---source names, and that still waits on the target branch, which is fetched first,
-is sealed and moved to signed/, all of it or nothing. With --keep-going, files that
-cannot be promoted stay where they are and are reported, and the others are
-promoted; the exit status is 1 then. --commit commits that on HEAD; --push commits
-it on what the remote has and pushes it without force, again when the remote has
-moved; --pull-request-mode pushes it to a branch of its own; --dry-run shows what
-would be done. A run that was cut off anywhere is finished or taken back by the next.
-
-With --sealed-output, the sealed files go to a folder, for a second job to verify
-and commit with --sealed-input: the job that signs need not write, and the job
-that writes need not sign.`
-
-	identity = `The identity comes from --identity-token, from the environment that the command
-runs in (GitHub Actions with id-token: write), or, on a terminal, from signing
-in with a browser. One certificate serves the whole batch. A duration in the
-annotation polex.dev/expires-in becomes a time, counted from now. Everything is
-verified before it is handed out, by the trust policy of the configuration where
-it has one.
-
-The public Sigstore, which signs by default, publishes who signs for ever: an e-mail
-address, or the name of the repository and the workflow (docs/explanation/privacy.md). On a
-terminal, polex-sign asks before that; --yes answers. A private Sigstore (--fulcio-url,
---rekor-url) publishes nothing.`
-
-	statuses = `Exits 0 if everything was sealed (or the queue was empty), 1 if a document was
-refused (with --keep-going, the others were sealed), 2 for a command line that
-cannot be meant, and 3 if Sigstore, a file or the repository failed. Then nothing
-was written, or the next run completes it.`
-)
+Exit codes: 0 signed, 1 rejected, 2 invalid command line or configuration, 3 could not sign.`
 
 const example = `  # one file, by hand
-  polex-sign unsigned/mongo.yaml --output signed/mongo.yaml
-
+  polex-sign unsigned/mongo.yaml --output-file signed/mongo.yaml
 ` + promoteExample
 
-const promoteExample = `  # what a workflow runs after a merge
-  polex-sign --promote --push --source "$GITHUB_SHA"`
+const promoteHelp = `Sign the pending exceptions (unsigned/) and move them to signed/.
+
+promote reads the commit that HEAD or --ref names. An exception must also be pending on
+the target branch, which promote fetches first. It promotes every file or none;
+with --keep-going, it leaves out the invalid files and exits with 1. The next run completes
+or undoes an interrupted one.
+
+Without --commit, --push or --pull-request-mode, it changes the work tree only.
+
+Exit codes: 0 promoted or nothing pending, 1 rejected, 2 invalid command line or
+configuration, 3 Sigstore, a file or the repository failed.`
+
+const promoteExample = `  # in a workflow, after a merge
+  polex-sign promote --push --ref "$GITHUB_SHA"`
 
 type options struct {
 	config string
 	output string
 	bundle string
 
-	promote bool
+	promote bool // the command promote
 	promoteOptions
 
 	key           string
@@ -104,21 +79,23 @@ type options struct {
 func New(streams cli.Streams) *cobra.Command {
 	o := &options{}
 	cmd := newCommand(streams, o)
-	cmd.Use, cmd.Short = "polex-sign [flags] PATH... | polex-sign --promote [flags] | polex-sign trusted-root [flags]", "Seal exceptions with your own identity"
+	cmd.Use, cmd.Short = "polex-sign [flags] PATH...", "Sign exceptions with your own identity"
 	cmd.Long, cmd.Example = help, example
 	flags := cmd.Flags()
-	flags.StringVar(&o.output, "output", "", "`file` to write the sealed documents to (default: standard output)")
-	flags.StringVar(&o.bundle, "bundle", "", "`file` to write the Sigstore bundle (v0.3) of the one document to, which signs the message in its seal")
-	flags.BoolVar(&o.promote, "promote", false, "sign the pending exceptions of the repository and move them to the signed folder")
-	cmd.AddCommand(newTrustedRoot(streams))
+	flags.StringVar(&o.output, "output-file", "", "write the signed documents to a `file` (default: standard output)")
+	flags.StringVar(&o.bundle, "bundle", "", "write the Sigstore bundle (v0.3) of one document to a `file`, for cosign verify-blob")
+	cli.Rare(flags, "bundle")
+	cmd.AddCommand(Promote(streams), newTrustedRoot(streams))
 	return cmd
 }
 
-// Promote makes the command polex-sign --promote.
+// Promote makes the command polex-sign promote.
 func Promote(streams cli.Streams) *cobra.Command {
-	cmd := newCommand(streams, &options{promote: true})
-	cmd.Use, cmd.Short = "polex-sign --promote [flags]", "Sign the pending exceptions and move them to the signed folder"
-	cmd.Long, cmd.Example = "E"+promoting+"\n\n"+identity+"\n\n"+statuses, promoteExample
+	o := &options{promote: true}
+	cmd := newCommand(streams, o)
+	cmd.Use, cmd.Short = "promote [flags]", "Sign the pending exceptions and move them to signed/"
+	cmd.Long, cmd.Example, cmd.Args = promoteHelp, promoteExample, cli.NoPath
+	o.addPromote(cmd.Flags())
 	return cmd
 }
 
@@ -128,23 +105,23 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
-	o.addPromote(flags)
-	flags.StringVar(&o.key, "key", "", "`file` with an encrypted private key, as cosign makes it, instead of a keyless identity")
-	flags.StringVar(&o.identityToken, "identity-token", "", "identity `token` to sign with, or the file that holds it")
-	flags.StringVar(&o.fulcioURL, "fulcio-url", "", "`address` of the certificate authority (default: the public-good one)")
-	flags.StringVar(&o.rekorURL, "rekor-url", "", "`address` of the transparency log (default: the public-good one)")
-	flags.IntVar(&o.rekorVersion, "rekor-version", 0, "`version` of the transparency log, 1 or 2; 2 takes --rekor-url and --timestamp-server-url (default: 1)")
-	flags.StringVar(&o.timestampURL, "timestamp-server-url", "", "`address` of a timestamp authority that witnesses when it was signed (RFC 3161)")
-	flags.StringVar(&o.bundleFormat, "bundle-format", "", "`form` of the evidence in the seal: cosign (read by Kyverno up to 1.19), sigstore (bundle v0.3) or both, "+
-		"which is sigstore alone with --rekor-version 2 (default: both)")
-	flags.StringVar(&o.oidcIssuer, "oidc-issuer", "", "`address` where a person signs in (default: the public-good one)")
-	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client `id` that identity tokens are asked for (default: sigstore)")
+	flags.StringVar(&o.key, "key", "", "sign with the encrypted private key of cosign in a `file`")
+	flags.StringVar(&o.identityToken, "identity-token", "", "identity token, or the file that holds it")
+	flags.StringVar(&o.fulcioURL, "fulcio-url", "", "`url` of Fulcio (default: the public-good Sigstore)")
+	flags.StringVar(&o.rekorURL, "rekor-url", "", "`url` of Rekor (default: the public-good Sigstore)")
+	flags.IntVar(&o.rekorVersion, "rekor-version", 0, "Rekor's version, 1 or 2; 2 requires --rekor-url and --timestamp-server-url (default: 1)")
+	flags.StringVar(&o.timestampURL, "timestamp-server-url", "", "`url` of a timestamp authority (RFC 3161)")
+	flags.StringVar(&o.bundleFormat, "bundle-format", "", "format of the signature: cosign (for Kyverno up to 1.19), sigstore or both; sigstore with --rekor-version 2 (default: both)")
+	flags.StringVar(&o.oidcIssuer, "oidc-issuer", "", "`url` of the OIDC issuer to sign in at (default: the public-good Sigstore)")
+	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client of identity tokens (default: sigstore)")
 	flags.BoolVar(&o.device, "device-flow", false, "sign in with a code on another device")
-	flags.IntVar(&o.concurrency, "concurrency", 0, "`number` of uploads at once (default: 8)")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask on a terminal before anything is published in the logs of the public Sigstore")
+	flags.IntVar(&o.concurrency, "concurrency", 0, "uploads at once, 1 to 64 (default: 8)")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "publish in the logs of the public Sigstore without asking")
+	cli.Rare(flags, "rekor-version", "bundle-format", "oidc-issuer", "oidc-client-id", "device-flow", "timestamp-server-url", "key", "concurrency")
 	_ = cmd.RegisterFlagCompletionFunc("rekor-version", cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("bundle-format", cobra.FixedCompletions([]string{string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)}, cobra.ShellCompDirectiveNoFileComp))
 	trusted := trustflags.Add(cmd)
+	cli.Rare(flags, "certificate-identity", "certificate-identity-regexp", "certificate-oidc-issuer", "trusted-root")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if err := o.check(paths); err != nil {
 			return err
@@ -173,7 +150,7 @@ func (o *options) prepare(cmd *cobra.Command, trusted *trustflags.Flags) (*run, 
 		return nil, err
 	}
 	shapeconfig.LeaveClaims(&shapes)
-	r := &run{options: o, config: cfg, report: &cli.Report{Tool: "polex-sign",
+	r := &run{options: o, config: cfg, report: &cli.Report{Tool: "polex-sign", Done: "signed",
 		Reasons: slices.Concat(promote.Reasons(), review.Reasons(), verify.Reasons(), sign.Reasons(), shapeconfig.Reasons(shapes), ownReasons())}}
 	shapes.Policies = cli.Policies(shapeconfig.PolicyPaths(cfg, nil), r.report)
 	if r.checks.Shape, err = shapeconfig.Checker(shapes); err != nil {
@@ -212,24 +189,17 @@ func (r *run) trust(flags *trustflags.Flags) error {
 
 // check rejects flags that contradict each other, before any other work.
 func (o *options) check(paths []string) error {
-	if err := o.checkPromote(o.promote); err != nil {
-		return err
-	}
 	switch {
-	case o.promote && len(paths) > 0:
-		return cli.Usagef("--promote signs the pending exceptions of the repository; remove the paths")
-	case o.bundle != "" && o.promote:
-		return cli.Usagef("--bundle is about one document, and --promote takes everything that waits")
 	case o.bundle != "" && o.bundle == o.output:
-		return cli.Usagef("--bundle and --output name the same file")
-	case o.promote && o.output != "":
-		return cli.Usagef("--promote writes to the signed folder, and --output is for paths")
+		return cli.Usagef("--bundle and --output-file name the same file")
 	case !o.promote && len(paths) == 0:
-		return &cli.UsageError{Err: errors.New("no path is given"), Hint: "name files or folders, - for standard input, or use --promote"}
+		return &cli.UsageError{Err: errors.New("no path given"), Hint: "name files or folders, or - for standard input; polex-sign promote signs the pending exceptions"}
 	case o.key != "" && (o.identityToken != "" || o.fulcioURL != "" || o.device):
-		return cli.Usagef("--key signs with a key, and the other flags with an identity: choose one")
+		return cli.Usagef("--key does not go with --identity-token, --fulcio-url and --device-flow: sign with a key or with an identity")
 	case o.concurrency < 0 || o.concurrency > 64:
-		return cli.Usagef("--concurrency is 1 to 64")
+		return cli.Usagef("--concurrency %d is not from 1 to 64", o.concurrency)
+	case o.promote:
+		return o.checkPromote()
 	}
 	return nil
 }
@@ -240,6 +210,7 @@ func (o *options) load() (*config.Config, error) {
 		return nil, err
 	}
 	s, d := cfg.Sigstore, cfg.Directories
+	o.unsigned, o.signed = d.Unsigned, d.Signed
 	o.ttlLabel, o.replace = cfg.Lifetime.TTLLabel, cfg.Promote.Updates == "replace"
 	for _, setting := range []struct {
 		flag *string
@@ -247,7 +218,6 @@ func (o *options) load() (*config.Config, error) {
 	}{
 		{&o.fulcioURL, s.FulcioURL}, {&o.rekorURL, s.RekorURL}, {&o.oidcIssuer, s.OIDCIssuer}, {&o.oidcClientID, s.OIDCClientID}, {&o.timestampURL, s.TimestampURL},
 		{&o.bundleFormat, s.BundleFormat},
-		{&o.unsigned, d.Unsigned}, {&o.signed, d.Signed},
 	} {
 		if *setting.flag == "" {
 			*setting.flag = setting.file
@@ -277,7 +247,7 @@ func (o *options) sigstore() sign.Config {
 func (o *options) checkSigstore() error {
 	cosign := sign.BundleFormat(o.bundleFormat) == sign.BundleCosign
 	if o.bundle != "" && cosign {
-		return cli.Usagef("--bundle writes a Sigstore bundle, and --bundle-format cosign makes none")
+		return cli.Usagef("--bundle does not go with --bundle-format cosign, which makes no Sigstore bundle")
 	}
 	err := o.sigstore().Check()
 	switch {

@@ -47,7 +47,7 @@ func (r *run) promote(ctx context.Context) error {
 func (r *run) job(clone *commit.Clone) (promote.Job, error) {
 	o := r.options
 	job := promote.Job{
-		Options: promote.Options{Unsigned: o.unsigned, Signed: o.signed, Kinds: r.kinds, Source: o.source, Replace: o.replace, KeepGoing: o.keepGoing},
+		Options: promote.Options{Unsigned: o.unsigned, Signed: o.signed, Kinds: r.kinds, Source: o.ref, Replace: o.replace, KeepGoing: o.keepGoing},
 		Clone:   clone, Now: r.now, PullRequest: o.pullRequest, DryRun: o.dryRun, SealedOutput: o.sealedOutput, SealedInput: o.sealedInput,
 		Checks: r.checks, Verifier: r.verifier, Sign: r.sign,
 		Record: func(ctx context.Context, plan *promote.Plan, branch string) ([]*exception.Document, error) {
@@ -124,7 +124,7 @@ func explain(err error) error {
 	case errors.As(err, &revision) && revision.Malformed:
 		return &cli.UsageError{Err: err, Hint: revision.Hint()}
 	case errors.Is(err, promote.ErrNotContained):
-		return cli.Hint(err, "name a --source that the branch has, or bring the clone up to date")
+		return cli.Hint(err, "name a commit of the branch with --ref, or bring the clone up to date: git fetch")
 	case errors.Is(err, promote.ErrWithdrawn):
 		return cli.Hint(err, "work in a fresh clone, or take that commit back (git reset --keep to the target branch); nothing was changed")
 	case errors.Is(err, promote.ErrUnpushed):

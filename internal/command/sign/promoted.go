@@ -41,6 +41,9 @@ func (r *run) promoted(result *promote.Result) error {
 	}
 	r.report.Documents = result.Documents + len(result.Skipped) + result.LeftOut
 	r.report.Skipped = result.OtherKinds
+	if r.options.dryRun {
+		r.report.Done = "would be signed"
+	}
 	if result.Documents == 0 {
 		r.report.Idle = cli.NothingPending
 		if slices.ContainsFunc(result.Skipped, func(s promote.Skip) bool { return s.Signed }) {
@@ -60,6 +63,7 @@ func (r *run) promoted(result *promote.Result) error {
 		}
 		for _, gone := range m.Replaces {
 			r.report.Add(r.replaced(m, gone))
+			r.report.Aside++
 		}
 	}
 	err := r.format.Write(r.streams.Out, r.report)

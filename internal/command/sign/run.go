@@ -39,7 +39,7 @@ func (r *run) files(ctx context.Context, paths []string) error {
 		docs = append(docs, doc)
 	})
 	if r.options.bundle != "" && len(docs) > 1 {
-		return cli.Usagef("--bundle is about one document, and there are %d", len(docs))
+		return cli.Usagef("--bundle requires one document, and there are %d", len(docs))
 	}
 	found, err := r.checks.Check(docs, r.now)
 	if err != nil {

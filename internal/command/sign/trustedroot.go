@@ -18,24 +18,20 @@ import (
 	"github.com/polex-dev/polex/pkg/trust/tufroot"
 )
 
-const trustedRootHelp = `Fetch the trusted root of a Sigstore from its TUF repository and write it to a
-file, for --trusted-root and the trust policy's trustedRoot.
+const trustedRootHelp = `Fetch the trusted root of a Sigstore from its TUF repository and write it to a file,
+for --trusted-root and the setting trust.trustedRoot.
 
-What is fetched is verified from the TUF root metadata on: the public-good
-Sigstore's, which is built in, or the file that --root names. Then the file is
-replaced at once, and what it holds is printed. Nothing else is written, and
-nothing that verifies exceptions ever fetches anything: a trusted root changes
-when somebody runs this, reads what is new and commits it.
+trusted-root verifies the repository from its TUF root metadata: the built-in one of the
+public-good Sigstore, or --root. Commit the file after a review: no polex command
+fetches it while it verifies.
 
-Exits 0 if the file is up to date now, 2 for a command line that cannot be
-meant, and 3 if the repository could not be reached or is not to be trusted,
-has expired or holds no trusted root. Then the file stays as it was.`
+Exit codes: 0 up to date, 2 invalid command line, 3 the repository cannot be reached,
+is not trusted, has expired or has no trusted root. On 3, the file stays as it was.`
 
 const trustedRootExample = `  # the public-good Sigstore
-  polex-sign trusted-root --output trusted_root.json
-
+  polex-sign trusted-root --output-file trusted_root.json
   # a private one
-  polex-sign trusted-root --output trusted_root.json --mirror https://tuf.example.com --root root.json`
+  polex-sign trusted-root --output-file trusted_root.json --mirror https://tuf.example.com --root root.json`
 
 // fetchTimeout is the timeout for all files, requestTimeout the one for each file.
 const (
@@ -61,23 +57,23 @@ func rootReasons() []exception.Reason {
 func newTrustedRoot(streams cli.Streams) *cobra.Command {
 	var output, mirror, rootPath string
 	cmd := &cobra.Command{
-		Use:                   "trusted-root --output FILE [flags]",
+		Use:                   "trusted-root --output-file FILE [flags]",
 		Short:                 "Fetch the trusted root of a Sigstore from its TUF repository",
 		Long:                  trustedRootHelp,
 		Example:               trustedRootExample,
 		DisableFlagsInUseLine: true,
 	}
 	format := cli.AddFormatFlag(cmd)
-	cmd.Flags().StringVar(&output, "output", "", "`file` to write the trusted root to")
-	cmd.Flags().StringVar(&mirror, "mirror", "", "`address` of the TUF repository (default: "+tufroot.PublicMirror+")")
-	cmd.Flags().StringVar(&rootPath, "root", "", "`file` with the repository's TUF root metadata, root.json (default: the public-good Sigstore's, built in)")
+	cmd.Flags().StringVar(&output, "output-file", "", "write the trusted root to a `file` (required)")
+	cmd.Flags().StringVar(&mirror, "mirror", "", "`url` of the TUF repository (default: "+tufroot.PublicMirror+")")
+	cmd.Flags().StringVar(&rootPath, "root", "", "`file` with the TUF root metadata, root.json (default: the public-good Sigstore, built in)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		source := tufroot.Source{Mirror: mirror}
 		switch err := checkAddress(mirror); {
 		case len(args) > 0:
-			return cli.Usagef("trusted-root takes no paths; --output names the file")
+			return cli.Usagef("trusted-root takes no paths; --output-file names the file")
 		case output == "":
-			return &cli.UsageError{Err: errors.New("nothing says where to write the trusted root"), Hint: "name the file with --output"}
+			return &cli.UsageError{Err: errors.New("missing required flag: --output-file"), Hint: "add --output-file trusted_root.json"}
 		case err != nil:
 			return &cli.UsageError{Err: fmt.Errorf("address %q: %w", mirror, err), Hint: "write it like https://tuf.example.com"}
 		}

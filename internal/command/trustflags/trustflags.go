@@ -33,19 +33,20 @@ type Flags struct {
 func Add(cmd *cobra.Command) *Flags {
 	flags := cmd.Flags()
 	f := &Flags{given: flags.Changed}
-	flags.StringVar(&f.Identity, "certificate-identity", "", "exact `subject` of the signing certificate, such as https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main")
-	flags.StringVar(&f.IdentityRegexp, "certificate-identity-regexp", "", "regular `expression` that the whole subject matches")
-	flags.StringVar(&f.Issuer, "certificate-oidc-issuer", "", "exact `address` of the OIDC issuer, such as https://token.actions.githubusercontent.com")
-	flags.StringVar(&f.TrustedRoot, "trusted-root", "", "`file` with the trusted root (default: the public-good Sigstore, embedded)")
-	flags.StringSliceVar(&f.Kinds, "kinds", nil, "`kinds` that are accepted, as Kind.group, or '*' (default: PolicyException of both groups)")
-	flags.StringVar(&f.MaxLifetime, "max-lifetime", "", "longest `duration` between signing and expiry, such as 90d")
+	flags.StringVar(&f.Identity, "certificate-identity", "", "trusted signer: the exact subject of the certificate")
+	flags.StringVar(&f.IdentityRegexp, "certificate-identity-regexp", "", "trusted signer: a regular expression for the whole subject")
+	flags.StringVar(&f.Issuer, "certificate-oidc-issuer", "", "`url` of the OIDC issuer of the trusted signer")
+	flags.StringVar(&f.TrustedRoot, "trusted-root", "", "`file` with the trusted root (default: the public-good Sigstore, built in)")
+	flags.StringSliceVar(&f.Kinds, "kinds", nil, "accepted kinds, as Kind.group, or '*' (default: PolicyException of both groups)")
+	flags.StringVar(&f.MaxLifetime, "max-lifetime", "", "longest `duration` from signing to expiry, such as 90d")
 	flags.BoolVar(&f.AllowUnbounded, "allow-unbounded", false, "accept exceptions that never expire")
+	cli.Rare(flags, "certificate-identity-regexp", "kinds", "max-lifetime", "allow-unbounded")
 	return f
 }
 
 // AddKey adds the flag for a public key.
 func (f *Flags) AddKey(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.Key, "key", "", "`file` with the public key that signs, in PEM")
+	cmd.Flags().StringVar(&f.Key, "key", "", "trusted signer: the public key in a PEM `file`")
 }
 
 // NamesAuthority reports whether the flags name a trusted signer.

@@ -18,63 +18,33 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-const help = `Check that exceptions are well shaped before anybody reviews or signs them: that
-the API server keeps them as they are written, that they say which resources and
-rules they are for, that they end, that they say what the configuration asks for,
-and that they do not reach what guards them.
+const help = `Check exceptions before review and signing: the API server accepts them unchanged, they
+name their resources and rules, they expire, they have the required statements, and
+they do not exempt the guard.
 
-PATH is a file, a folder (every .yaml, .yml and .json below it) or - for
-standard input. Without --config, the .polex.yaml of the repository that the
-working directory lies in is used, if there is one. A flag wins over it.
+PATH is a file, a folder or - for standard input (default: the pending exceptions,
+unsigned/). Every file there must also pass the rules of polex-sign promote. Files of
+other kinds there, such as a kustomization.yaml, are skipped and counted.
 
-Without PATH, it is the folder of pending exceptions (directories.unsigned, or
-unsigned/), which may be empty or missing.
+Exceptions for PolicyException, for policies named polex-* and for the namespaces kyverno
+and polex-system are always rejected.
 
-Where PATH is in the folder of pending exceptions, every file there is held to the
-rules of polex-sign --promote as well: a file that could not be promoted is refused
-here, before it stops others. Files there that hold documents of other kinds alone,
-such as a kustomization.yaml, are skipped and counted; --skip-other-kinds skips them
-elsewhere, too. A file with a list, with an exception, with a kind that the trust
-policy lists (kinds), or that cannot be read is never skipped, and neither is any in
-signed/.
-
-With --split, a file that holds several documents or a list is replaced by one file
-for each: exceptions.yaml by exceptions-1.yaml and so on. No file is overwritten.
-
-Nothing loosens the checks on what guards exceptions: an exception that matches
-PolicyException, a policy called polex-*, or the namespaces kyverno and
-polex-system is always refused.
-
-Exits 0 if and only if at least one document was found and every one passed, 1
-if one was refused, 2 for a command line or configuration that cannot be meant,
-and 3 if one could not be read or there was nothing to check. A warning fails
-nothing. A run that finds only files that are unchanged (--changed-since) or skipped
-exits 0.`
+Exit codes: 0 all valid or nothing pending, 1 rejected, 2 invalid command line or
+configuration, 3 something could not be read or there is no document.`
 
 const example = `  # in a pull request, with annotations on its lines
   polex-validate -o github unsigned/
-
-  # only what the pull request touches
+  # only the files that the pull request changes
   polex-validate --changed-since origin/main unsigned/
-
-  # do the policies exist, what would be exempt, and what is live already?
-  polex-validate --policies policies/ --resources apps/ --signed signed/ unsigned/
-
-  # write them for the Kyverno that no longer reads kyverno.io exceptions
-  polex-validate --fix --policies policies/ --whole-policy unsigned/mongo.yaml
-
-  # one file for each exception of a list
-  polex-validate --split unsigned/exceptions.yaml
-
-  # at most a month, with a ticket
-  polex-validate --max-lifetime 30d --require reason,ticket exception.yaml`
+  # with the policies, the resources and the signed exceptions
+  polex-validate --policies policies/ --resources apps/ --signed signed/ unsigned/`
 
 // New makes the command.
 func New(streams cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:                   "polex-validate [flags] [PATH...]",
-		Short:                 "Check that exceptions are narrow, bounded and accounted for",
+		Short:                 "Check exceptions before review and signing",
 		Long:                  help,
 		Example:               example,
 		DisableFlagsInUseLine: true,
@@ -82,16 +52,17 @@ func New(streams cli.Streams) *cobra.Command {
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
-	flags.StringVar(&o.changedSince, "changed-since", "", "branch, tag or `commit`: look only at files that have changed since HEAD parted from it")
-	flags.BoolVar(&o.skipOtherKinds, "skip-other-kinds", false, "skip files that hold documents of other kinds alone, and count them (always so in the folder of pending exceptions, never in the signed one)")
+	flags.StringVar(&o.changedSince, "changed-since", "", "check only files changed since the merge base with a `commit` or branch")
+	flags.BoolVar(&o.skipOtherKinds, "skip-other-kinds", false, "skip files without exceptions and count them (in unsigned/ always, in signed/ never)")
 	shapeconfig.AddFlags(cmd)
 	o.around.addFlags(cmd)
-	flags.BoolVar(&o.split, "split", false, "replace each file that holds several documents or a list by one file for each of them, such as web-1.yaml, instead of checking")
-	flags.BoolVar(&o.fix, "fix", false, "print the policies.kyverno.io form of kyverno.io exceptions, where one exempts just the same, instead of checking")
-	flags.BoolVar(&o.wholePolicy, "whole-policy", false, "with --fix: exempt from whole policies, since the new form has no rules")
+	flags.BoolVar(&o.split, "split", false, "replace files of several documents by one file for each, instead of checking")
+	flags.BoolVar(&o.fix, "fix", false, "print the same exceptions in the form of policies.kyverno.io, instead of checking")
+	flags.BoolVar(&o.wholePolicy, "whole-policy", false, "with --fix: exempt from whole policies; the new form has no rules")
+	cli.Rare(flags, "skip-other-kinds", "fix", "split", "crds", "whole-policy", "preset", "max-lifetime", "allow-unbounded", "require", "kyverno-version")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if o.wholePolicy && !o.fix {
-			return cli.Usagef("--whole-policy goes with --fix")
+			return cli.Usagef("--whole-policy requires --fix")
 		}
 		if o.split && (o.fix || o.changedSince != "") {
 			return cli.Usagef("--split does not go with --fix or --changed-since")
@@ -108,7 +79,7 @@ func New(streams cli.Streams) *cobra.Command {
 			return err
 		}
 		shapeconfig.WeighClaims(cfg.Promote, &config)
-		report := &cli.Report{Tool: "polex-validate", Reasons: reasons(config), CountPassed: !format.Writes("json")}
+		report := &cli.Report{Tool: "polex-validate", Done: "valid", Reasons: reasons(config), CountPassed: !format.Writes("json")}
 		repository, err := openRepository(cfg)
 		if err != nil {
 			return err

@@ -19,10 +19,10 @@ type surroundings struct{ policies, resources, signed, crds []string }
 
 func (s *surroundings) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringSliceVar(&s.policies, "policies", nil, "`paths` of the Kyverno policies that exceptions are from: do the policies and rules exist? (default: directories.policies of the configuration)")
-	flags.StringSliceVar(&s.resources, "resources", nil, "`paths` of manifests: which of them would be exempt?")
-	flags.StringSliceVar(&s.crds, "crds", nil, "`paths` of the cluster's own definitions of PolicyException (default: those of Kyverno 1.19.1)")
-	flags.StringSliceVar(&s.signed, "signed", nil, "`paths` of the live exceptions, to find replaced, widened and duplicate ones (default: the signed folder, when PATH is in the pending one)")
+	flags.StringSliceVar(&s.policies, "policies", nil, "paths of the Kyverno policies (default: directories.policies of the configuration)")
+	flags.StringSliceVar(&s.resources, "resources", nil, "paths of manifests, to list the exempted resources")
+	flags.StringSliceVar(&s.crds, "crds", nil, "paths of the cluster's CRDs of PolicyException (default: those of Kyverno 1.19.1)")
+	flags.StringSliceVar(&s.signed, "signed", nil, "paths of the signed exceptions, to compare with (default: signed/ if PATH is in unsigned/)")
 }
 
 // read adds the files at the paths to the configuration and the set. It reports unreadable files,

@@ -16,65 +16,40 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-const help = `Verify that exceptions are sealed by someone who is trusted, that they are
-exactly what was signed, and that they have not expired.
+const help = `Verify that exceptions are signed by a trusted signer, unmodified and not expired.
 
-PATH is a file, a folder (every .yaml, .yml and .json below it) or - for
-standard input. Who is trusted comes from flags and from --config alone, never
-from the environment or from what is verified. Nothing is fetched: the trusted
-root is a file, or the public-good one that is built in.
+PATH is a file, a folder or - for standard input; with --git, polex-verify reads a commit.
+The trusted signers come from --config or from flags, never from the environment or
+from the verified files. polex-verify uses no network.
 
-With --git, what one commit of a repository holds is verified, whatever lies in
-the work tree or the index: --ref names the commit and --path files and folders
-in it, which are what the results name.
+Exit codes: 0 at least one document and all verified, 1 rejected, 2 invalid command line
+or configuration, 3 could not decide or there is no document.`
 
-With --only-exceptions, every file in a folder is rejected that is not a signed
-document, as tools that apply the folder may obey it: a Kustomization, jsonnet,
-a chart, a link. Only README.md, .gitkeep and CODEOWNERS may lie there besides.
-
-With --emit, standard output holds nothing but what was verified, as a stream of
-YAML, and that only if every document passed. The results go to standard error.
-
-With --bundle, one document that carries no seal is verified by the Sigstore
-bundle beside it, as polex-sign --bundle and cosign sign-blob write it: the
-bundle has to sign every byte of the file.
-
-Exits 0 if and only if at least one document was found and every one passed,
-1 if one was refused, 2 for a command line that cannot be meant, and 3 if one
-could not be decided or there was nothing to verify.`
-
-const example = `  # what the workflow of acme/exceptions signed on main
+const example = `  # the signer: a workflow of acme/exceptions on main
   polex-verify signed/ \
     --certificate-identity https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main \
     --certificate-oidc-issuer https://token.actions.githubusercontent.com
-
-  # what main holds, without a checkout, handed on as it was signed
-  polex-verify --config polex.yaml --git . --ref main --path signed --emit=sealed
-
-  # why, in full
-  polex-verify --config polex.yaml --explain signed/mongo.yaml
-
-  # a document without a seal, which cosign sign-blob --new-bundle-format --bundle signed
-  polex-verify --config polex.yaml --bundle mongo.sigstore.json mongo.yaml
-
-  # what the cluster holds
-  kubectl get policyexception -n platform mongo -o yaml | polex-verify --config polex.yaml -`
+  # a commit, printed as it was signed
+  polex-verify --config polex.yaml --git . --ref main --path signed --emit=signed
+  # live exceptions, with all facts
+  kubectl get policyexception -n platform mongo -o yaml | polex-verify --config polex.yaml --explain -`
 
 // New makes the command.
 func New(streams cli.Streams) *cobra.Command {
 	var configPath string
 	cmd := &cobra.Command{
-		Use:                   "polex-verify [flags] PATH... | --git DIR [--path PATH]...",
+		Use:                   "polex-verify [flags] PATH... | polex-verify --git FOLDER [flags]",
 		Short:                 "Verify that exceptions are signed, unchanged and unexpired",
 		Long:                  help,
 		Example:               example,
 		DisableFlagsInUseLine: true,
 	}
 	format := cli.AddFormatFlag(cmd)
-	cmd.Flags().StringVar(&configPath, "config", "", "`file` with the configuration, whose trust policy is used")
+	cmd.Flags().StringVar(&configPath, "config", "", "configuration `file` with the trust policy (default: none)")
 	trusted := trustflags.Add(cmd)
 	trusted.AddKey(cmd)
 	git, explain, emit, detached, only := addGitFlags(cmd), addExplainFlag(cmd), addEmitFlag(cmd), addBundleFlag(cmd), addOnlyFlag(cmd)
+	cli.Rare(cmd.Flags(), "bundle", "only-exceptions")
 	cmd.Args = git.check
 	cmd.RunE = func(_ *cobra.Command, paths []string) error {
 		if err := detached.check(paths, git, emit); err != nil {
@@ -94,7 +69,7 @@ func New(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		report := &cli.Report{Tool: "polex-verify", Reasons: append(verify.Reasons(), ownReasons()...)}
+		report := &cli.Report{Tool: "polex-verify", Done: "verified", Reasons: append(verify.Reasons(), ownReasons()...)}
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
 		if only.on {
 			inputs.Screen = only.screen

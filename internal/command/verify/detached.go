@@ -18,7 +18,7 @@ type detached struct {
 
 func addBundleFlag(cmd *cobra.Command) *detached {
 	d := &detached{}
-	cmd.Flags().StringVar(&d.bundle, "bundle", "", "`file` with the Sigstore bundle (v0.3) that signs every byte of the one document, which carries no seal")
+	cmd.Flags().StringVar(&d.bundle, "bundle", "", "verify one unsigned document by the Sigstore bundle (v0.3) in a `file`")
 	return d
 }
 
@@ -30,15 +30,15 @@ func (d *detached) check(paths []string, git *gitFlags, emit *emission) error {
 	case !d.on():
 		return nil
 	case git.on():
-		return cli.Usagef("--bundle is about a file on disk, and --git about a commit")
-	case emit.form == "sealed":
-		return &cli.UsageError{Err: errors.New("a document that --bundle verifies has no seal to print"), Hint: "print the document itself with --emit=message"}
+		return cli.Usagef("--bundle does not go with --git")
+	case emit.form == "signed":
+		return &cli.UsageError{Err: errors.New("--bundle does not go with --emit=signed: the document has no signature"), Hint: "print the document itself with --emit=message"}
 	}
 	if len(paths) != 1 {
-		return &cli.UsageError{Err: errors.New("--bundle is about one document, and more paths are given"), Hint: "verify them one by one, each with its own bundle"}
+		return &cli.UsageError{Err: errors.New("--bundle requires exactly one PATH"), Hint: "verify them one by one, each with its own bundle"}
 	}
 	if info, err := os.Stat(paths[0]); err == nil && info.IsDir() && paths[0] != "-" {
-		return cli.Usagef("--bundle is about one document, and %s is a folder", paths[0])
+		return cli.Usagef("--bundle requires a file, and %s is a folder", paths[0])
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func (d *detached) verify(r *run, in cli.Inputs) {
 
 // detachedHints replace the hints for signed documents.
 var detachedHints = map[string]string{
-	verify.ReasonBadMessage:       "verify a sealed document without --bundle",
-	verify.ReasonMalformedSeal:    "make the bundle with polex-sign --bundle, or with cosign sign-blob --new-bundle-format --bundle",
-	verify.ReasonEvidenceMismatch: "the bundle signs other bytes: restore the file that was signed, or find its bundle; verify a sealed document without --bundle",
+	verify.ReasonBadMessage:         "verify a sealed document without --bundle",
+	verify.ReasonMalformedSignature: "make the bundle with polex-sign --bundle, or with cosign sign-blob --new-bundle-format --bundle",
+	verify.ReasonEvidenceMismatch:   "the bundle signs other bytes: restore the file that was signed, or find its bundle; verify a sealed document without --bundle",
 }

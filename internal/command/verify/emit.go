@@ -28,9 +28,9 @@ type emission struct {
 // addEmitFlag adds --emit. Without a value, it means --emit=message.
 func addEmitFlag(cmd *cobra.Command) *emission {
 	e := &emission{stream: exception.Stream{Limit: maxEmitted}}
-	cmd.Flags().Var(e, "emit", "if everything passes, print the verified documents as YAML, and the results on standard error: the `form` is message, without the signature, or sealed, with it")
+	cmd.Flags().Var(e, "emit", "print the verified documents if all pass: message (without signature) or signed")
 	cmd.Flags().Lookup("emit").NoOptDefVal = "message"
-	_ = cmd.RegisterFlagCompletionFunc("emit", cobra.FixedCompletions([]string{"message", "sealed"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("emit", cobra.FixedCompletions([]string{"message", "signed"}, cobra.ShellCompDirectiveNoFileComp))
 	return e
 }
 
@@ -38,12 +38,12 @@ func addEmitFlag(cmd *cobra.Command) *emission {
 func (e *emission) String() string { return e.form }
 
 // Type names the value in help texts.
-func (e *emission) Type() string { return "form" }
+func (e *emission) Type() string { return "string" }
 
 // Set sets the form.
 func (e *emission) Set(form string) error {
-	if form != "message" && form != "sealed" {
-		return fmt.Errorf("%q is not one of message and sealed", form)
+	if form != "message" && form != "signed" {
+		return fmt.Errorf("%q is not message or signed", form)
 	}
 	e.form = form
 	return nil
@@ -55,7 +55,7 @@ func (e *emission) on() bool { return e.form != "" }
 // of returns the printed form of a document. It may run in parallel.
 func (e *emission) of(doc *exception.Document, verified *verify.Verified) (*exception.Document, error) {
 	out, err := message(verified)
-	if err == nil && e.form == "sealed" {
+	if err == nil && e.form == "signed" {
 		out, err = resealed(out, doc)
 	}
 	return out, err

@@ -47,7 +47,7 @@ func TestTooMuchToEmit(t *testing.T) {
 		want  int
 	}{
 		{"message", 1000, cli.Passed}, {"message", 100, cli.Undecided},
-		{"sealed", 20000, cli.Passed}, {"sealed", 1000, cli.Undecided},
+		{"signed", 20000, cli.Passed}, {"signed", 1000, cli.Undecided},
 	} {
 		r := run{verifier: verifier, report: &cli.Report{Documents: 1}, now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC),
 			emit: &emission{form: tc.form, stream: exception.Stream{Limit: tc.limit}}}

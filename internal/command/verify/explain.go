@@ -16,14 +16,14 @@ type explanation struct{ on bool }
 
 func addExplainFlag(cmd *cobra.Command) *explanation {
 	e := &explanation{}
-	cmd.Flags().BoolVar(&e.on, "explain", false, "print the verified facts below each line of text: signer, run, commit, log entry or timestamp, and expiry")
+	cmd.Flags().BoolVar(&e.on, "explain", false, "print signer, run, commit, log entry or timestamp, and expiry")
 	return e
 }
 
 // check rejects formats that cannot show the explanation.
 func (e *explanation) check(format *cli.Format) error {
 	if e.on && format.String() != "text" && format.String() != "json" {
-		return &cli.UsageError{Err: fmt.Errorf("--explain has no place in -o %s", format), Hint: "leave -o away, or take -o json, which has it under details"}
+		return &cli.UsageError{Err: fmt.Errorf("--explain does not go with -o %s", format), Hint: "remove -o, or use -o json, which has the facts under details"}
 	}
 	return nil
 }

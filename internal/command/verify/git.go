@@ -32,9 +32,9 @@ type gitFlags struct {
 func addGitFlags(cmd *cobra.Command) *gitFlags {
 	flags := cmd.Flags()
 	f := &gitFlags{given: flags.Changed}
-	flags.StringVar(&f.dir, "git", "", "`folder` of a Git repository, with or without a work tree: verify the files of a commit")
+	flags.StringVar(&f.dir, "git", "", "verify a commit of the Git repository in a `folder`")
 	flags.StringVar(&f.revision, "ref", "HEAD", "with --git, the `commit`: HEAD, a branch, a tag or a whole hash")
-	flags.StringArrayVar(&f.paths, "path", nil, "with --git, a `file` or folder in the commit, or . for all of it; can be repeated (default: directories.signed of --config)")
+	flags.StringArrayVar(&f.paths, "path", nil, "with --git, a `file` or folder in the commit, or . (default: directories.signed)")
 	return f
 }
 

@@ -55,7 +55,7 @@ func TestJSONBecomesYAML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, form := range []string{"message", "sealed"} {
+	for _, form := range []string{"message", "signed"} {
 		emitted, err := (&emission{form: form}).of(doc, verified)
 		if err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ type only struct{ on bool }
 
 func addOnlyFlag(cmd *cobra.Command) *only {
 	o := &only{}
-	cmd.Flags().BoolVar(&o.on, "only-exceptions", false, "reject every file that is not a signed document, such as a Kustomization, but for README.md, .gitkeep and CODEOWNERS")
+	cmd.Flags().BoolVar(&o.on, "only-exceptions", false, "reject every other file, such as a Kustomization")
 	return o
 }
 
@@ -37,7 +37,7 @@ func (o *only) check(paths []string, detached *detached) error {
 	case detached.on():
 		return cli.Usagef("--only-exceptions requires signed documents, and --bundle is about a document without a signature of its own")
 	case slices.Contains(paths, "-"):
-		return &cli.UsageError{Err: errors.New("--only-exceptions is about files, and - is standard input"), Hint: "name the folder"}
+		return &cli.UsageError{Err: errors.New("--only-exceptions does not go with standard input (-)"), Hint: "name the folder"}
 	}
 	return nil
 }

@@ -246,7 +246,7 @@ func asSigned(t *testing.T, target cluster.Target, name, sealed string) {
 		}
 	}
 	emitted := func(text string) string {
-		verify := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-verify"), "--config", policy, "--emit=sealed", "-")
+		verify := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-verify"), "--config", policy, "--emit=signed", "-")
 		verify.Stdin = strings.NewReader(text)
 		var stderr strings.Builder
 		verify.Stderr = &stderr

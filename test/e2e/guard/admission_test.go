@@ -18,7 +18,7 @@ import (
 // TestAdmission: the API server rejects unsigned, modified and wrongly signed exceptions with the
 // guard's reason, and admits valid ones, through every served version.
 func TestAdmission(t *testing.T) {
-	settings{flags: []string{"--cluster", "e2e"}}.run(t).register(t)
+	settings{flags: []string{"--cluster-name", "e2e"}}.run(t).register(t)
 	ns := namespace(t)
 	for _, target := range served {
 		target.Namespace = ns

@@ -148,7 +148,7 @@ func (i installation) build(t *testing.T) string {
 	}
 	text := regexp.MustCompile("(?m)^   ").ReplaceAllString(string(block[1]), "")
 	const address = "https://github.com/polex-dev/polex//policies/guard/overlays/cert-manager?ref=<commit>"
-	for from, to := range map[string]string{address: base, "<digest>": strings.Repeat("0", 64), "--cluster=<name>": "--cluster=e2e"} {
+	for from, to := range map[string]string{address: base, "<digest>": strings.Repeat("0", 64), "--cluster-name=<name>": "--cluster-name=e2e"} {
 		if !strings.Contains(text, from) {
 			t.Fatalf("the README's kustomization does not hold %s", from)
 		}

@@ -60,7 +60,7 @@ func TestCosignVerifiesOurs(t *testing.T) {
 		byWorkflow, byWorkflowV2 := sealed(t, theReal(), draft(t, group, "agent")), sealed(t, theRealV2(), draft(t, group, "agent"))
 		byKey := filepath.Join(t.TempDir(), "by-key.yaml")
 		if err := commands.Finish(t.Context(), servers.Command{Program: "polex-sign", Env: []string{"COSIGN_PASSWORD=" + password},
-			Args: []string{"--key", private, "--rekor-url", real.RekorURL, "--trusted-root", real.TrustedRootPath, draft(t, group, "agent"), "--output", byKey}}); err != nil {
+			Args: []string{"--key", private, "--rekor-url", real.RekorURL, "--trusted-root", real.TrustedRootPath, draft(t, group, "agent"), "--output-file", byKey}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, tc := range []struct {

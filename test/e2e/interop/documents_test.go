@@ -103,7 +103,7 @@ func must(t *testing.T, program string, args ...string) string {
 func sealed(t *testing.T, p place, path string, more ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), filepath.Base(path))
-	must(t, "polex-sign", append([]string{"--config", p.config, "--identity-token", token(t, sandbox.Identity{}), path, "--output", out}, more...)...)
+	must(t, "polex-sign", append([]string{"--config", p.config, "--identity-token", token(t, sandbox.Identity{}), path, "--output-file", out}, more...)...)
 	return out
 }
 

@@ -80,7 +80,7 @@ func TestRefused(t *testing.T) {
 func byStranger(t *testing.T, p place, path string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "stranger.yaml")
-	must(t, "polex-sign", append(slices.Clone(p.flags), "--identity-token", token(t, sandbox.Identity{Ref: "refs/heads/dev"}), path, "--output", out)...)
+	must(t, "polex-sign", append(slices.Clone(p.flags), "--identity-token", token(t, sandbox.Identity{Ref: "refs/heads/dev"}), path, "--output-file", out)...)
 	return out
 }
 

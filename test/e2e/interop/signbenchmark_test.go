@@ -58,7 +58,7 @@ func TestSignBeside(t *testing.T) {
 		all := []*signing{
 			{name: "bare uploads to the log", sign: bareUploads},
 			{name: "pkg/sign", sign: counted.library},
-			{name: "polex-sign --promote --commit", sign: counted.promote},
+			{name: "polex-sign promote --commit", sign: counted.promote},
 			{name: "loop of kubectl-sigstore sign", sign: kubectlSigstoreLoop},
 		}
 		for run := range b.runs {
@@ -188,7 +188,7 @@ func (c *countedFulcio) promote(t *testing.T, s *signing, n int) {
 	}
 	before := c.asked.Load()
 	if err := s.measure(t, servers.Command{Program: filepath.Join(commands.Binaries, "polex-sign"), Dir: dir, Args: []string{"--config", theReal().config, "--fulcio-url", c.url,
-		"--identity-token", token(t, sandbox.Identity{}), "--promote", "--commit", "--author=Workflow <workflow@example.com>"}}); err != nil {
+		"--identity-token", token(t, sandbox.Identity{}), "promote", "--commit", "--author=Workflow <workflow@example.com>"}}); err != nil {
 		t.Fatal(err)
 	}
 	c.one(t, s, before)

@@ -47,11 +47,11 @@ var forgeries = []forgery{
 	{"another exception's log entry", "evidence-mismatch", func(o, other object) { take(o, other, bundle, bundleV03) }},
 	{"a signature of one byte", "evidence-mismatch", func(o, _ object) { annotations(o)[signature] = base64.StdEncoding.EncodeToString([]byte("x")) }},
 	{"a bit of the signature turned", "evidence-mismatch", func(o, _ object) { turn(o, signature) }},
-	{"a bit of the message turned", "malformed-seal", func(o, _ object) { turn(o, message) }},
-	{"a bit of the certificate turned", "malformed-seal", func(o, _ object) { turn(o, certificate) }},
-	{"a bit of the log entry turned", "malformed-seal", func(o, _ object) { turn(o, bundle) }},
+	{"a bit of the message turned", "malformed-signature", func(o, _ object) { turn(o, message) }},
+	{"a bit of the certificate turned", "malformed-signature", func(o, _ object) { turn(o, certificate) }},
+	{"a bit of the log entry turned", "malformed-signature", func(o, _ object) { turn(o, bundle) }},
 	{"a second signature", "unknown-key", func(o, _ object) { annotations(o)[signature+"_1"] = annotations(o)[signature] }},
-	{"an annotation of the seal's that nobody knows", "malformed-seal", func(o, _ object) { annotations(o)[domain+"resourceBundleRef"] = "example.com/a:b" }},
+	{"an annotation of the seal's that nobody knows", "malformed-signature", func(o, _ object) { annotations(o)[domain+"resourceBundleRef"] = "example.com/a:b" }},
 
 	// Both forms of the evidence must agree. These change one form and keep cosign's.
 	{"another exception's message, in one form", "log-entry-mismatch", oneForm(func(o, other object) { take(o, other, message) })},

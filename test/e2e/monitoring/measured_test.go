@@ -98,11 +98,11 @@ func repository(t *testing.T) string {
 		for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message=" + message}} {
 			must(t, dir, "", "git", args...)
 		}
-		must(t, dir, "", filepath.Join(folder, "polex-sign"), "--config", box.ConfigPath, "--promote", "--commit", "--author", "Workflow <workflow@example.com>")
+		must(t, dir, "", filepath.Join(folder, "polex-sign"), "--config", box.ConfigPath, "promote", "--commit", "--author", "Workflow <workflow@example.com>")
 	}
 	must(t, dir, "", "git", "init", "--quiet", "--initial-branch=main")
 	promote("Ask for two")
-	must(t, dir, "", filepath.Join(folder, "polex-request"), "--config", box.ConfigPath, "--renew", "mongo", "--for", "1w")
+	must(t, dir, "", filepath.Join(folder, "polex-request"), "--config", box.ConfigPath, "--renew", "mongo", "--expires-in", "1w")
 	promote("Ask for one again")
 	return dir
 }

@@ -107,7 +107,7 @@ results:
 - {policy: probes, rule: check, result: fail, scored: true, source: kyverno, message: probes are required, timestamp: {nanos: 0, seconds: 1790000000}}
 - {policy: probes, rule: tag, result: pass, scored: true, source: kyverno, timestamp: {nanos: 0, seconds: 1790000000}}
 `)
-		if fromCluster := s.run("--cluster", "--kubeconfig", s.Kubeconfig(), "--in", "team-a"); fromCluster != draft {
+		if fromCluster := s.run("--from", "cluster", "--kubeconfig", s.Kubeconfig(), "--namespace", "team-a"); fromCluster != draft {
 			t.Errorf("from the cluster:\n%s\nfrom the denial:\n%s", fromCluster, draft)
 		}
 	})
@@ -193,7 +193,7 @@ func (s *story) draft(policy, manifest string, arguments ...string) string {
 // run runs the command, which must draft one exception for the strict preset.
 func (s *story) run(arguments ...string) string {
 	s.t.Helper()
-	command := exec.CommandContext(s.t.Context(), s.command, append([]string{"--preset", "strict", "--reason", "a test", "--ticket", "SEC-1", "--owner", "team-a", "--for", "1d"}, arguments...)...)
+	command := exec.CommandContext(s.t.Context(), s.command, append([]string{"--preset", "strict", "--reason", "a test", "--ticket", "SEC-1", "--owner", "team-a", "--expires-in", "1d"}, arguments...)...)
 	command.Dir = s.dir
 	var stderr strings.Builder
 	command.Stderr = &stderr

@@ -28,7 +28,7 @@ type entry struct {
 	Said                map[string]string
 	ExpiresAt           time.Time
 	InCluster           string
-	Seal                struct {
+	Signing             struct {
 		MessageDigest string
 		SignedAt      time.Time
 		Signatures    []signature
@@ -39,9 +39,9 @@ type entry struct {
 }
 
 type signature struct {
-	Subject, Issuer, Run, Trigger, Commit, Runner string
-	WitnessedAt                                   time.Time
-	LogIndex                                      int64
+	Signer, Issuer, Run, Trigger, Commit, Runner string
+	WitnessedAt                                  time.Time
+	LogIndex                                     int64
 }
 
 type event struct {
@@ -100,10 +100,10 @@ func told(t *testing.T, first, second []*life) {
 	ended := []finding{}
 	for _, one := range slices.Concat(first, second) {
 		got := l.of(t, one)
-		if len(got.Seal.Signatures) != 1 {
-			t.Fatalf("%s has %d signatures", one.name, len(got.Seal.Signatures))
+		if len(got.Signing.Signatures) != 1 {
+			t.Fatalf("%s has %d signatures", one.name, len(got.Signing.Signatures))
 		}
-		log, err := world.Logged(t.Context(), got.Seal.Signatures[0].LogIndex)
+		log, err := world.Logged(t.Context(), got.Signing.Signatures[0].LogIndex)
 		must(t, err)
 		want := one.entry(log)
 		if one.pruned.Hash == "" {
@@ -141,8 +141,8 @@ func (l *life) entry(log *story.LogEntry) entry {
 		RequestByGit:  &request{event{l.asked.Hash, l.asked.Author, l.asked.Authored.UTC()}, "unsigned/" + l.file(), &event{l.merged.Hash, l.merged.Committer, l.merged.Committed.UTC()}},
 		AppearedByGit: event{l.signed.Hash, l.signed.Committer, l.signed.Committed.UTC()},
 	}
-	e.Seal.MessageDigest, e.Seal.SignedAt = "sha256:"+log.Digest, log.At
-	e.Seal.Signatures = []signature{{Subject: log.Subject, Issuer: log.Issuer, Run: log.Run, Trigger: "push", Commit: l.run.Hash, Runner: "github-hosted", WitnessedAt: log.At, LogIndex: log.Index}}
+	e.Signing.MessageDigest, e.Signing.SignedAt = "sha256:"+log.Digest, log.At
+	e.Signing.Signatures = []signature{{Signer: log.Subject, Issuer: log.Issuer, Run: log.Run, Trigger: "push", Commit: l.run.Hash, Runner: "github-hosted", WitnessedAt: log.At, LogIndex: log.Index}}
 	if l.pruned.Hash != "" {
 		e.State, e.InCluster = "removed", ""
 		e.LeftByGit = &departure{event{l.pruned.Hash, l.pruned.Committer, l.pruned.Committed.UTC()}, "pruned"}

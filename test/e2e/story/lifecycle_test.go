@@ -155,7 +155,7 @@ func requested(t *testing.T) []*life {
 		story.Lists{Groups: "kyverno.io, policies.kyverno.io", Resources: "'*'"},
 		story.Lists{Groups: "'', apps, batch", Resources: "pods, replicationcontrollers, deployments, replicasets, statefulsets, daemonsets, jobs, cronjobs"})
 	must(t, err)
-	drafts := drafted(t, "elders", firstLives, "--cluster", "--kubeconfig", kubeconfig, "--in", story.Team, "--namespace", story.Namespace,
+	drafts := drafted(t, "elders", firstLives, "--from", "cluster", "--kubeconfig", kubeconfig, "--namespace", story.Team, "--exception-namespace", story.Namespace,
 		"--reason", "it is older than the policy", "--ticket", "SEC-3", "--owner", "team-a")
 	if len(drafts) != len(story.Kinds) {
 		t.Fatalf("%d are drafted", len(drafts))
@@ -184,7 +184,7 @@ func (d draft) of(kind story.Kind) bool {
 // drafted runs polex-request as carol. It makes drafts on a branch and pushes it.
 func drafted(t *testing.T, branch string, lasts time.Duration, args ...string) []draft {
 	t.Helper()
-	said, err := world.Polex(t.Context(), "polex-request", append([]string{"--for", lasts.String(), "--branch", branch, "--push", "--author", "carol <carol@example.com>", "-o", "json"}, args...)...)
+	said, err := world.Polex(t.Context(), "polex-request", append([]string{"--expires-in", lasts.String(), "--pull-request-branch", branch, "--push", "--author", "carol <carol@example.com>", "-o", "json"}, args...)...)
 	must(t, err)
 	var report struct{ Results []draft }
 	if err := json.Unmarshal([]byte(said.Out), &report); err != nil || said.Status != 0 {
@@ -218,7 +218,7 @@ func commitOf(t *testing.T, ref string) commit {
 func signedAndApplied(t *testing.T, lives []*life, branches ...string) {
 	log, err := world.Merge(t.Context(), branches...)
 	must(t, err)
-	if diff := cmp.Diff(map[string]string{"seal": "success", "commit": "success", "notify": "success"}, log.Results); diff != "" {
+	if diff := cmp.Diff(map[string]string{"sign": "success", "commit": "success", "notify": "success"}, log.Results); diff != "" {
 		t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
 	}
 	ran, tip := commitOf(t, "main~1"), commitOf(t, "main")

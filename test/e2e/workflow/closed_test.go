@@ -33,7 +33,7 @@ func TestMergeClosed(t *testing.T) {
 	closed := github.Closed(merged, repository.Remote)
 	closed.Env, closed.API = append(closed.Env, "SIGSTORE_ID_TOKEN="+token), api.URL
 	log := repository.run(t, closed)
-	log.ended(t, map[string]string{"seal": "success", "commit": "success"})
+	log.ended(t, map[string]string{"sign": "success", "commit": "success"})
 	if !strings.Contains(log.Text, "the work tree is not on origin/main") {
 		t.Errorf("its checkout was on a branch: %s", log.Text)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // allJobs are the jobs of a merge with requests.
-var allJobs = map[string]string{"seal": "success", "commit": "success", "notify": "success"}
+var allJobs = map[string]string{"sign": "success", "commit": "success", "notify": "success"}
 
 // told returns the annotation of a notification about a file.
 func told(file string) annotation { return annotation{"notice", file, "1", "told"} }
@@ -70,7 +70,7 @@ func TestMerge(t *testing.T) {
 	// A user can run it again on GitHub. Then everything is already done.
 	tip := repository.tip(t)
 	log = repository.run(t, pushed(s, api, merged))
-	if log.Results["seal"] != "success" || log.Results["commit"] != "" && log.Results["commit"] != "skipped" {
+	if log.Results["sign"] != "success" || log.Results["commit"] != "" && log.Results["commit"] != "skipped" {
 		t.Errorf("the second run ended with %q: %s", log.Results, log.Text)
 	}
 	if now := repository.tip(t); now != tip {
@@ -86,7 +86,7 @@ func TestMerge(t *testing.T) {
 	repository.git(t, "pull", "--quiet")
 	merged = repository.merge(t, map[string]string{"unsigned/README.md": "Nothing waits.\n"})
 	log = repository.run(t, pushed(s, api, merged))
-	if log.Results["seal"] != "success" || log.Results["commit"] == "failure" || repository.tip(t) != merged {
+	if log.Results["sign"] != "success" || log.Results["commit"] == "failure" || repository.tip(t) != merged {
 		t.Errorf("a merge of nothing ended with %q and left main at %s: %s", log.Results, repository.tip(t), log.Text)
 	}
 }
@@ -112,7 +112,7 @@ func TestMergeByOthers(t *testing.T) {
 			p := pushed(s, api, merged)
 			p.Env = []string{"SIGSTORE_ID_TOKEN=" + token}
 			log := repository.run(t, p)
-			if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
+			if log.Results["sign"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
 				t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.Results, repository.tip(t), merged, log.Text)
 			}
 			want := []annotation{{"error", "unsigned/web.yaml", "1", "wrong-identity"}, told("unsigned/web.yaml")}
@@ -130,7 +130,7 @@ func TestMergeWithoutApproval(t *testing.T) {
 	repository := runner.remoted(t, template(t, s))
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
 	log := repository.run(t, pushed(s, repository.gitHub(t, false), merged))
-	if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
+	if log.Results["sign"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
 		t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.Results, repository.tip(t), merged, log.Text)
 	}
 	if diff := cmp.Diff([]annotation{{"error", "unsigned/web.yaml", "1", "not-approved"}, told("unsigned/web.yaml")}, log.annotations); diff != "" {
@@ -146,7 +146,7 @@ func TestMergeOfSloppy(t *testing.T) {
 	api := repository.gitHub(t, true)
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow, "unsigned/sloppy.yaml": sloppy})
 	log := repository.run(t, pushed(s, api, merged))
-	if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
+	if log.Results["sign"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
 		t.Errorf("it ended with %q, and main is at %s, the merge at %s", log.Results, repository.tip(t), merged)
 	}
 	if diff := cmp.Diff(append(slices.Clone(sloppyAnnotations), told("unsigned/sloppy.yaml")), log.annotations); diff != "" {

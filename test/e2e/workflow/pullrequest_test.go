@@ -68,7 +68,7 @@ var pullRequests = []struct {
 }{
 	{"an exception that is narrow", "pull_request",
 		map[string]string{".polex.yaml": strictRules}, map[string]string{"unsigned/api.yaml": another},
-		nil, []string{"1 document &#40;and 1 unchanged file&#41;: all passed"}},
+		nil, []string{"1 document &#40;and 1 unchanged file&#41;: 1 valid"}},
 	{"an exception that is sloppy", "pull_request",
 		map[string]string{".polex.yaml": strictRules}, map[string]string{"unsigned/sloppy.yaml": sloppy},
 		sloppyAnnotations, []string{"1 document &#40;and 1 unchanged file&#41;: 2 refusals", "| unsigned/sloppy.yaml:6:3 |", "| missing-ticket |", "| wildcard-rule |"}},
@@ -77,7 +77,7 @@ var pullRequests = []struct {
 		sloppyAnnotations, []string{": 2 refusals"}},
 	{"one that comes after looser rules", "pull_request",
 		map[string]string{".polex.yaml": looseRules}, map[string]string{"unsigned/sloppy.yaml": sloppy},
-		nil, []string{": all passed"}},
+		nil, []string{": 1 valid"}},
 	{"one that waits in a merge queue with looser rules", "merge_group",
 		map[string]string{".polex.yaml": strictRules}, map[string]string{".polex.yaml": looseRules, "unsigned/sloppy.yaml": sloppy},
 		sloppyAnnotations, []string{"1 document &#40;and 1 unchanged file&#41;: 2 refusals"}},

@@ -33,7 +33,7 @@ func TestMergeAgain(t *testing.T) {
 	tip := repository.tip(t)
 
 	log := repository.run(t, pushed(s, api, merged))
-	if log.Results["seal"] != "success" || log.Results["commit"] == "success" || repository.tip(t) != tip {
+	if log.Results["sign"] != "success" || log.Results["commit"] == "success" || repository.tip(t) != tip {
 		t.Errorf("it ended with %q, and main is at %s, not %s: %s", log.Results, repository.tip(t), tip, log.Text)
 	}
 	if !slices.Contains(log.annotations, annotation{"warning", "unsigned/web.yaml", "1", "gone-since"}) {
@@ -101,7 +101,7 @@ func TestMergePlanted(t *testing.T) {
 	planted := repository.git(t, "-C", repository.Remote, "rev-parse", branch)
 
 	log := repository.run(t, pushed(s, api, merged))
-	if log.Results["seal"] != "success" || log.Results["commit"] != "failure" || log.Results["notify"] == "success" {
+	if log.Results["sign"] != "success" || log.Results["commit"] != "failure" || log.Results["notify"] == "success" {
 		t.Errorf("it ended with %q: %s", log.Results, log.Text)
 	}
 	if !strings.Contains(log.Text, "the branch for the pull request exists and holds something else") {

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Rare leaves flags out of --help, which has at most 40 lines. --help-all and
+// docs/reference/commands.md describe every flag.
+func Rare(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		_ = flags.SetAnnotation(name, rare, nil)
+	}
+}
+
+const rare = "polex_rare"
+
+// setHelp writes help without a template: with text/template, the linker keeps every method.
+func setHelp(root *cobra.Command) {
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd, false) })
+	all := root.PersistentFlags().VarPF(asked{errHelpAll}, "help-all", "", "describe every flag")
+	all.NoOptDefVal, all.Hidden = "true", true
+}
+
+func writeHelp(w io.Writer, cmd *cobra.Command, all bool) {
+	fmt.Fprintf(w, "%s\n\nUsage: %s\n", strings.TrimSpace(cmd.Long), strings.ReplaceAll(cmd.UseLine(), " | ", "\n       "))
+	if cmd.Example != "" {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+	}
+	known := []string{"completion", "help", "version"}
+	if commands := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return slices.Contains(known, c.Name()) }); len(commands) > 0 {
+		fmt.Fprint(w, "\nCommands (and completion, version):\n")
+		for _, c := range commands {
+			fmt.Fprintf(w, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
+		}
+	}
+	shown := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
+	var others []string
+	cmd.InheritedFlags() // cobra adds them to cmd.Flags
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		switch _, isRare := f.Annotations[rare]; {
+		case f.Hidden || f.Name == "help" || f.Name == "version":
+		case isRare && !all:
+			others = append(others, "--"+f.Name)
+		default:
+			shown.AddFlag(f)
+		}
+	})
+	if shown.HasFlags() {
+		fmt.Fprintf(w, "\nFlags:\n%s", shown.FlagUsages())
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(w, "\n%s --help-all describes more flags:\n", cmd.CommandPath())
+		line := " "
+		for _, name := range others {
+			if len(line)+len(name) > 98 {
+				fmt.Fprintln(w, line)
+				line = " "
+			}
+			line += " " + name
+		}
+		fmt.Fprintln(w, line)
+	}
+}
+
+// didYouMean returns a hint that names the flag or command closest to a misspelt one.
+func didYouMean(cmd *cobra.Command, err error) string {
+	help := fmt.Sprintf("run %s --help", cmd.CommandPath())
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return help
+	}
+	name := unknown.GetSpecifiedName()
+	if name == "f" || name == "filename" {
+		return "give files and folders without a flag"
+	}
+	names := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra compares the names of commands alone
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	if close := names.SuggestionsFor(name); len(close) > 0 && len(name) > 1 {
+		return "did you mean --" + strings.Join(close, " or --") + "?"
+	}
+	return help
+}
+
+// UnknownCommand returns the usage error of a command that has subcommands, or nil without
+// arguments.
+func UnknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
+	if close := cmd.SuggestionsFor(args[0]); len(close) > 0 {
+		hint = fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), strings.Join(close, " or "))
+	}
+	return &UsageError{Err: fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), Hint: hint}
+}
