@@ -29,7 +29,7 @@ test: ## run the tests
 	go test ./...
 	go -C test/celpeer test ./...
 
-lint: $(TOOLS)/golangci-lint $(TOOLS)/actionlint ## check formatting, vet, lint, workflows, scripts and go.mod
+lint: $(TOOLS)/golangci-lint $(TOOLS)/actionlint $(TOOLS)/vale ## check formatting, vet, lint, workflows, scripts and go.mod
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt these: $$unformatted" >&2; exit 1; }
 	go vet -tags e2e ./...
 	go -C test/celpeer vet ./...
@@ -37,6 +37,7 @@ lint: $(TOOLS)/golangci-lint $(TOOLS)/actionlint ## check formatting, vet, lint,
 	$(TOOLS)/actionlint
 	$(TOOLS)/actionlint examples/github/.github/workflows/*.yaml
 	@if command -v shellcheck >/dev/null; then git ls-files -co --exclude-standard -- '*.sh' .ci/run | xargs shellcheck; else echo "shellcheck is not installed: the scripts go unchecked"; fi
+	$(TOOLS)/vale --output=line README.md CHANGELOG.md docs actions examples policies .github cmd internal pkg test
 	go mod tidy -diff
 
 fuzz: ## run every fuzz test for FUZZTIME each (30s)
@@ -75,6 +76,10 @@ $(TOOLS)/golangci-lint: test/tools/go.mod
 
 $(TOOLS)/actionlint: test/tools/actionlint/go.mod
 	go -C test/tools/actionlint build -o $(CURDIR)/$(TOOLS)/ tool
+
+# The parsers of its formats are in C.
+$(TOOLS)/vale: test/tools/vale/go.mod
+	CGO_ENABLED=1 go -C test/tools/vale build -o $(CURDIR)/$(TOOLS)/ tool
 
 # The programs of the end-to-end tests. The first build takes minutes, later ones seconds.
 E2EBUILD := build -trimpath -ldflags="-s -w" -o $(CURDIR)/$(E2E)

@@ -83,7 +83,7 @@ func (c *Config) checkSigned() error {
 }
 
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path) // #nosec G304 -- the user names what is read
+	f, err := os.Open(path) // #nosec G304 -- the user names the file
 	if err != nil {
 		return nil, err
 	}

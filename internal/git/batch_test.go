@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// answers returns fixed answers of git cat-file, whatever the request is.
+// answers returns fixed answers of git cat-file to any request.
 type answers struct{ *strings.Reader }
 
 func (answers) Write(p []byte) (int, error) { return len(p), nil }

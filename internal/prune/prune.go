@@ -96,7 +96,7 @@ func Look(tree *git.Tree, o Options) (*Found, error) {
 			// Report the file. It must not prevent pruning of the other files.
 			found.Unreadable = append(found.Unreadable, &exception.SyntaxError{Position: exception.Position{File: entry.Path, Line: 1, Column: 1},
 				Message: "the path is not UTF-8, or looks like one of Git's own files, and nothing in this file is pruned", Hint: "rename it with git mv, or remove it"})
-			return nil //nolint:nilerr // it is among what was found
+			return nil //nolint:nilerr // found lists it
 		}
 		content, err := tree.Read(entry)
 		if err != nil {

@@ -123,7 +123,7 @@ func TestFieldsShown(t *testing.T) {
 	}
 }
 
-// TestGroups: an entry is in the group of each exempted namespace, with what it exempts there.
+// TestGroups: an entry is in the group of each exempted namespace, with its exempted resources there.
 func TestGroups(t *testing.T) {
 	entry := func(name string, exempted ...ledger.Exempted) *ledger.Entry {
 		e := &ledger.Entry{Exempted: exempted}

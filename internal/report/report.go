@@ -12,13 +12,13 @@ type Report struct {
 	*ledger.Ledger
 	Version    string // of polex
 	Repository string // whose history it is
-	Revision   string // what was asked about
+	Revision   string // revision on the command line
 	MadeAt     time.Time
 	Trust      Trust
 	Totals     ledger.Sums
-	All        bool     // lists what has gone, too
+	All        bool     // list removed exceptions too
 	Failed     []string // kinds of findings that fail the run
-	Status     int      // its exit status
+	Status     int      // its exit code
 	Width      int      // of a table, in characters
 	Terminal   bool     // a table breaks its lines
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Exits implements the command exits N COMMAND..., which requires the exit status N. The script
+// Exits implements the command exits N COMMAND..., which requires the exit code N. The script
 // language's ! cannot distinguish 1 from 3.
 func Exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {

@@ -18,7 +18,7 @@ type lifetimeRule struct {
 
 func newLifetimeRule(c LifetimeConfig) (r lifetimeRule, err error) {
 	if c.Policies == nil && c.Namespaces == nil && c.Kinds == nil {
-		return r, errors.New("it speaks of everything: set policies, namespaces or kinds, or use maxLifetime")
+		return r, errors.New("it applies to every document: set policies, namespaces or kinds, or use maxLifetime")
 	}
 	if r.policies, err = newNames("policies", c.Policies, policyForm); err != nil {
 		return r, err

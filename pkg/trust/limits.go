@@ -60,7 +60,7 @@ func (l *limits) measures() bool {
 // check returns an error for limits that exclude all accepted kinds of the policy.
 func (l *limits) check(spoken Kinds) error {
 	if l.kinds != nil && !l.kinds.meet(spoken) {
-		return fmt.Errorf("limits: the trust policy speaks of none of the kinds %s", l.kindNames)
+		return fmt.Errorf("limits: the kinds %s are not in the trust policy (kinds)", l.kindNames)
 	}
 	allows := func(gk exception.GroupKind) bool { return spoken.Allow(gk) && (l.kinds == nil || l.kinds.Allow(gk)) }
 	switch {

@@ -221,7 +221,7 @@ func TestLimitsRefused(t *testing.T) {
 		{"a policy with two slashes", trust.LimitsConfig{Policies: []string{"a/b/c"}}, nil, "neither a name"},
 		{"a policy without a namespace before its slash", trust.LimitsConfig{Policies: []string{"/b"}}, nil, "neither a name"},
 		{"an expression", trust.LimitsConfig{Policies: []string{"require-.+"}}, nil, "neither a name"},
-		{"a kind that the policy does not speak of", trust.LimitsConfig{Kinds: []string{"ConfigMap"}}, nil, "speaks of none of the kinds"},
+		{"a kind that the policy does not speak of", trust.LimitsConfig{Kinds: []string{"ConfigMap"}}, nil, "are not in the trust policy"},
 		{"a kind among all", trust.LimitsConfig{Kinds: []string{"ConfigMap"}}, []string{"*"}, ""},
 		{"all kinds", trust.LimitsConfig{Kinds: []string{"*"}}, nil, ""},
 		{"exempted namespaces of the other group", trust.LimitsConfig{ExemptedNamespaces: []string{"a"}}, []string{"PolicyException.policies.kyverno.io"}, "not among the kinds"},
@@ -297,7 +297,7 @@ func TestLifetimes(t *testing.T) {
 		})
 	}
 	for want, rule := range map[string]trust.LifetimeConfig{
-		"speaks of everything": {Max: "1h"},
+		"applies to every document": {Max: "1h"},
 		"max":                  {Policies: []string{"a"}},
 		"max:":                 {Policies: []string{"a"}, Max: "0h"},
 		"policies: an empty":   {Policies: []string{}, Max: "1h"},

@@ -152,7 +152,7 @@ func (v *Verifier) kind(doc *exception.Document) error {
 		return reject(ReasonKindNotAllowed, "kubectl takes a document with the key \"items\" for a list of documents, and none of them is signed")
 	}
 	if gk := doc.GroupKind(); !v.policy.AllowsKind(gk) {
-		return reject(ReasonKindNotAllowed, "the trust policy does not speak of the kind %q", gk.String())
+		return reject(ReasonKindNotAllowed, "kind %s is not in the trust policy (kinds)", gk)
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func browser(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("PATH", dir+string(filepath.ListSeparator)+ts.Getenv("PATH"))
 }
 
-// browse visits a page and returns an exit status.
+// browse visits a page and returns an exit code.
 func browse(url string) int {
 	client := http.Client{Timeout: time.Minute}
 	resp, err := client.Get(url)

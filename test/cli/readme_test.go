@@ -88,7 +88,7 @@ spec:
 	}
 }
 
-// readShape lets the command load the configuration. Exit status 3 means that it did, and that
+// readShape lets the command load the configuration. Exit code 3 means that it did, and that
 // there was nothing to check.
 func readShape(t *testing.T, doc *exception.Document) {
 	t.Helper()

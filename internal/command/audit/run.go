@@ -234,7 +234,7 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 	return l, nil
 }
 
-// explain writes the reason for a nonzero exit status to standard error.
+// explain writes the reason for a nonzero exit code to standard error.
 func (r *run) explain(l *ledger.Ledger, v *report.Report) {
 	say := func(format string, args ...any) {
 		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: "+format+"\n", args...)

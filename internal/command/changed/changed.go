@@ -121,7 +121,7 @@ func (s *Since) Touched(path string) (bool, error) {
 		absolute = filepath.Join(folder, path)
 	}
 	if target, err := filepath.EvalSymlinks(absolute); err != nil || target != absolute {
-		return true, nil //nolint:nilerr // what cannot be read is told by the one that reads it
+		return true, nil //nolint:nilerr // the reader reports an unreadable file
 	}
 	name, err := filepath.Rel(s.root, absolute)
 	if err != nil || !filepath.IsLocal(name) {
@@ -148,7 +148,7 @@ func (s *Since) Touched(path string) (bool, error) {
 // blobName returns the Git object name of a file: the hash of "blob", its size and its content, in
 // the hash algorithm of the repository.
 func blobName(path string, size int64, length int) (string, error) {
-	f, err := os.Open(path) // #nosec G304 -- the user names what is read
+	f, err := os.Open(path) // #nosec G304 -- the user names the file
 	if err != nil {
 		return "", err
 	}

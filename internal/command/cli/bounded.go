@@ -8,7 +8,7 @@ import (
 
 // readBounded reads a whole file of at most limit bytes.
 func readBounded(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path) // #nosec G304 -- the user names what is read
+	f, err := os.Open(path) // #nosec G304 -- the user names the file
 	if err != nil {
 		return nil, err
 	}

@@ -158,7 +158,7 @@ func (in Inputs) file(path string, visit func(*exception.Document)) {
 		in.Report.Skipped++
 		return
 	}
-	f, err := os.Open(path) // #nosec G304 -- the user names what is read
+	f, err := os.Open(path) // #nosec G304 -- the user names the file
 	if err != nil {
 		in.unreadable(path, err)
 		return
@@ -176,7 +176,7 @@ func (in Inputs) file(path string, visit func(*exception.Document)) {
 func (in Inputs) Whole() (doc *exception.Document, source []byte) {
 	r, name := in.Stdin, "<stdin>"
 	if path := in.Paths[0]; path != "-" {
-		f, err := os.Open(path) // #nosec G304 -- the user names what is read
+		f, err := os.Open(path) // #nosec G304 -- the user names the file
 		if err != nil {
 			in.unreadable(path, err)
 			return nil, nil

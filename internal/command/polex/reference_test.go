@@ -106,7 +106,7 @@ func row(f *pflag.Flag) string {
 	return fmt.Sprintf("| `%s` | %s |", given, marked(strings.ReplaceAll(usage, "|", `\|`)))
 }
 
-// prose makes the text of a help Markdown: what it indents is shown as it is, and flags as code.
+// prose makes the text of a help Markdown: indented lines become code blocks, and flags become code.
 func prose(help string) string {
 	paragraphs := strings.Split(help, "\n\n")
 	for i, p := range paragraphs {

@@ -69,7 +69,7 @@ func runCommand(ctx context.Context, o startOptions, streams cli.Streams, args [
 	}
 	defer func() { _ = s.Close() }() // only the exit code of the command matters now
 
-	child := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // running what it is given is its job
+	child := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // the user names the command
 	child.Stdin, child.Stdout, child.Stderr = streams.In, streams.Out, streams.Err
 	child.Env = append(os.Environ(), s.Environ()...)
 	if err := child.Start(); err != nil {

@@ -89,8 +89,8 @@ type queue struct {
 	signed  []string        // paths of the signed files with exceptions
 }
 
-// openQueue returns the queue if a path covers a part of the pending folder. It returns nil
-// otherwise, outside a repository, or if nothing in the queue has changed.
+// openQueue returns the pending files if a path covers a part of the pending folder. It returns nil
+// otherwise, outside a repository, or if no pending file has changed.
 func openQueue(ctx context.Context, r repository, cfg *config.Config, paths []string, since *changed.Since) (*queue, error) {
 	if r.root == "" {
 		return nil, nil

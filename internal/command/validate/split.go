@@ -125,7 +125,7 @@ func (p part) write() error {
 
 // removeReplaced removes a split file, after its parts are stored on disk.
 func removeReplaced(file string) error {
-	folder, err := os.Open(filepath.Dir(file)) // #nosec G304 -- the user names what is split
+	folder, err := os.Open(filepath.Dir(file)) // #nosec G304 -- the user names the file
 	if err != nil {
 		return err
 	}

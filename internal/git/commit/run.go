@@ -26,7 +26,7 @@ type gitError struct {
 	err     error
 }
 
-// Error returns Git's message, or the exit status if there is no message.
+// Error returns Git's message, or the exit code if there is no message.
 func (e *gitError) Error() string {
 	if e.said == "" {
 		return fmt.Sprintf("git %s: %v", e.command, e.err)
@@ -34,7 +34,7 @@ func (e *gitError) Error() string {
 	return fmt.Sprintf("git %s: %s", e.command, e.said)
 }
 
-// Unwrap returns the exit status.
+// Unwrap returns the exit code.
 func (e *gitError) Unwrap() error { return e.err }
 
 // kept are the variables for Git's remote access, identity and configuration. All other GIT_

@@ -91,7 +91,7 @@ func (l labelsOf) expression(e kyverno.SelectorExpression) string {
 }
 
 // inSelectedNamespaces writes the namespaceSelector. It does not apply to Namespaces. A resource
-// without a namespace is treated like one whose namespace has no labels.
+// without a namespace is treated like one in a namespace without labels.
 func (t *translator) inSelectedNamespaces(f kyverno.Filter) []string {
 	all := t.selected(f.NamespaceSelector, labelsOf{"namespaceObject.metadata.labels", "namespaceObject != null && has(namespaceObject.metadata.labels)"})
 	if len(all) == 0 || !mayBeNamespace(f) {

@@ -116,7 +116,7 @@ func (a *API) pulls(r *http.Request) (any, error) {
 	merge := r.PathValue("sha")
 	head, err := a.ask(r, "rev-parse", merge+"^2")
 	if err != nil {
-		return list{}, nil //nolint:nilerr // what is no merge was no pull request
+		return list{}, nil //nolint:nilerr // only a merge has a pull request
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

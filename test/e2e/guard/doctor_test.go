@@ -135,7 +135,7 @@ func number(yes bool) int {
 	return 0
 }
 
-// doctor runs polex-guard check, expects an exit status, and returns the reasons of the problems.
+// doctor runs polex-guard check, expects an exit code, and returns the reasons of the problems.
 func (i *instance) doctor(t *testing.T, status int) []string {
 	t.Helper()
 	reasons, got := i.diagnosed(t, live.Kubeconfig())

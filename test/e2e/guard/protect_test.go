@@ -187,7 +187,7 @@ spec: {rules: [{name: a, match: {any: [{resources: {kinds: [Pod]}}]}, validate: 
 `
 
 // TestProtected: the guard cannot protect its webhook, configurations, flags, policies and
-// processes itself. Only the named administrators can change them, whatever RBAC permits.
+// processes itself. Only the named administrators can change them, with any RBAC.
 func TestProtected(t *testing.T) {
 	manifests := installation{overlay: "self-managed"}.build(t)
 	apply(t, manifests)

@@ -25,7 +25,7 @@ func main() {
 	os.Exit(status)
 }
 
-// run returns the program's exit status.
+// run returns the program's exit code.
 func run(args []string) (int, error) {
 	if len(args) < 2 {
 		return 0, errors.New("name a file and a program")

@@ -47,5 +47,5 @@ func (w *World) refuses(ctx context.Context, document, why string, flags ...stri
 	if !strings.Contains(err.Error(), why) {
 		return err
 	}
-	return nil //nolint:nilerr // the refusal is what was asked for
+	return nil //nolint:nilerr // the caller expects the rejection
 }
