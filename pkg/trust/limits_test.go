@@ -298,11 +298,11 @@ func TestLifetimes(t *testing.T) {
 	}
 	for want, rule := range map[string]trust.LifetimeConfig{
 		"applies to every document": {Max: "1h"},
-		"max":                  {Policies: []string{"a"}},
-		"max:":                 {Policies: []string{"a"}, Max: "0h"},
-		"policies: an empty":   {Policies: []string{}, Max: "1h"},
-		"namespaces":           {Namespaces: []string{"A"}, Max: "1h"},
-		"kinds":                {Kinds: []string{"configmap"}, Max: "1h"},
+		"max":                       {Policies: []string{"a"}},
+		"max:":                      {Policies: []string{"a"}, Max: "0h"},
+		"policies: an empty":        {Policies: []string{}, Max: "1h"},
+		"namespaces":                {Namespaces: []string{"A"}, Max: "1h"},
+		"kinds":                     {Kinds: []string{"configmap"}, Max: "1h"},
 	} {
 		config := policy()
 		config.Lifetimes = rules(rule)
