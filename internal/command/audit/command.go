@@ -93,7 +93,7 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.BoolVar(&o.allowShallow, "allow-shallow", false, "accept a clone without all of the history")
 	flags.StringVar(&o.cacheDir, "cache-dir", "", "`folder` of the cache (default: polex in the user's cache folder)")
 	flags.BoolVar(&o.noCache, "no-cache", false, "neither read nor write the cache")
-	cli.Rare(flags, "all", "git", "ref", "trusted-root", "previous", "accept-rewritten", "allow-shallow", "cache-dir", "no-cache", "policy-threshold", "renewal-threshold")
+	cli.Rare(flags, "all", "git", "ref", "policies", "trusted-root", "previous", "accept-rewritten", "allow-shallow", "cache-dir", "no-cache", "policy-threshold", "renewal-threshold")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r := &run{options: o, streams: streams, format: format}
 		if err := r.prepare(); err != nil {

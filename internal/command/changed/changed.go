@@ -8,7 +8,7 @@ package changed
 import (
 	"bytes"
 	"context"
-	"crypto/sha1" // Git's object names, for comparison only
+	"crypto/sha1" // #nosec G505 -- Git's object names, for comparison only
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"

@@ -84,8 +84,8 @@ func didYouMean(cmd *cobra.Command, err error) string {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 	})
-	if close := names.SuggestionsFor(name); len(close) > 0 && len(name) > 1 {
-		return "did you mean --" + strings.Join(close, " or --") + "?"
+	if like := names.SuggestionsFor(name); len(like) > 0 && len(name) > 1 {
+		return "did you mean --" + strings.Join(like, " or --") + "?"
 	}
 	return help
 }
@@ -98,8 +98,8 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 	}
 	hint := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
 	cmd.SuggestionsMinimumDistance = 2
-	if close := cmd.SuggestionsFor(args[0]); len(close) > 0 {
-		hint = fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), strings.Join(close, " or "))
+	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+		hint = fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), strings.Join(like, " or "))
 	}
 	return &UsageError{Err: fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), Hint: hint}
 }
