@@ -46,16 +46,21 @@ func release(version, out string) error {
 	if err := os.RemoveAll(out); err != nil {
 		return err
 	}
+	manual, err := manual(filepath.Join(out, "manual"), version, when)
+	if err != nil {
+		return err
+	}
 	var checksums strings.Builder
 	for _, p := range platforms {
 		dir := filepath.Join(out, p.String())
 		if err := build(p, version, dir); err != nil {
 			return err
 		}
-		files := []string{"LICENSE", "README.md"}
+		files := []entry{{"LICENSE", "LICENSE", 0o644}, {"README.md", "README.md", 0o644}}
 		for _, c := range commands {
-			files = append(files, filepath.Join(dir, filepath.Base(c)))
+			files = append(files, entry{filepath.Base(c), filepath.Join(dir, filepath.Base(c)), 0o755})
 		}
+		files = append(files, manual...)
 		packed, err := pack(files, when)
 		if err != nil {
 			return err

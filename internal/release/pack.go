@@ -6,13 +6,19 @@ import (
 	"compress/gzip"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 )
 
-// pack archives files under their base names, in the given order. The archive contains nothing
-// about the user, machine and time of the build.
-func pack(files []string, when time.Time) ([]byte, error) {
+// entry is a file of an archive.
+type entry struct {
+	name string // in the archive
+	path string // on disk
+	mode int64
+}
+
+// pack archives files in the given order. The archive contains nothing about the user, machine and
+// time of the build.
+func pack(files []entry, when time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
@@ -20,21 +26,17 @@ func pack(files []string, when time.Time) ([]byte, error) {
 	}
 	archive := tar.NewWriter(compressed)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(file.path)
 		if err != nil {
 			return nil, fmt.Errorf("archive: %w", err)
 		}
-		mode := int64(0o644)
-		if filepath.Dir(file) != "." {
-			mode = 0o755
-		}
 		if err := archive.WriteHeader(&tar.Header{
-			Typeflag: tar.TypeReg, Name: filepath.Base(file), Mode: mode, Size: int64(len(text)), ModTime: when, Format: tar.FormatUSTAR,
+			Typeflag: tar.TypeReg, Name: file.name, Mode: file.mode, Size: int64(len(text)), ModTime: when, Format: tar.FormatUSTAR,
 		}); err != nil {
-			return nil, fmt.Errorf("archive %s: %w", file, err)
+			return nil, fmt.Errorf("archive %s: %w", file.path, err)
 		}
 		if _, err := archive.Write(text); err != nil {
-			return nil, fmt.Errorf("archive %s: %w", file, err)
+			return nil, fmt.Errorf("archive %s: %w", file.path, err)
 		}
 	}
 	if err := archive.Close(); err != nil {

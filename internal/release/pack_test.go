@@ -32,7 +32,7 @@ func TestPack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		archive, err := pack([]string{"LICENSE", command}, when)
+		archive, err := pack([]entry{{"LICENSE", "LICENSE", 0o644}, {"polex-a", command, 0o755}}, when)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestPack(t *testing.T) {
 	if _, err := r.Next(); !errors.Is(err, io.EOF) {
 		t.Errorf("there is more: %v", err)
 	}
-	if _, err := pack([]string{"none"}, when); err == nil {
+	if _, err := pack([]entry{{"none", "none", 0o644}}, when); err == nil {
 		t.Error("a file that is not there is packed")
 	}
 }
