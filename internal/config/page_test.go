@@ -24,7 +24,7 @@ shape:
 - The file is optional. ` + "`polex-validate`, `polex-request`, `polex-sign` and `polex-prune`" + ` read the ` + "`.polex.yaml`" + ` at the root of the repository, or the file that ` + "`--config`" + ` names.
 - ` + "`polex-verify`, `polex-audit` and `polex-guard`" + ` read only the file that ` + "`--config`" + ` names: a gate never takes its trust policy from the repository that it verifies.
 - A flag wins over the file, and ` + "`--preset`" + ` wins over every key that presets set.
-- An unknown key, a value of another type, a value beyond its limits and a key without a value are errors: exit status 2, with the position of the key.
+- An unknown key, a value of another type, a value beyond its limits and a key without a value are errors: exit code 2, with the position of the key.
 - A file has at most 1 MiB. It is one YAML document.
 - A duration is whole weeks, days, hours, minutes and seconds, the longest first: ` + "`4h`, `90d`, `1d12h`" + `.
 - [polex.schema.json](../polex.schema.json) is the JSON Schema of the file. A file of ` + "`kind: TrustPolicy`" + ` holds the section ` + "`trust`" + ` alone and has [its own](../trustpolicy.schema.json).

@@ -132,7 +132,7 @@ func serve(t *testing.T) (address string, names []string) {
 	return server.URL + "/", names
 }
 
-// dead says what is wrong with a link.
+// dead returns the reason that a link leads nowhere, or "".
 func dead(link, address string, pages map[string]page) string {
 	if m := repository.FindStringSubmatch(link); m != nil {
 		if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
