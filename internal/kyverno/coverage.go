@@ -81,13 +81,14 @@ func (a *asking) allows(all coverages, path exception.Path, others bool) {
 		addKind = "join the conditions by && in one: in a policy that Kyverno generates, each exempts by itself"
 		addNamespace = addKind
 	}
+	const orPolicies = "; or, if its policies do not match PolicyExceptions, add their files to directories.policies of .polex.yaml and guard.policies of the guard"
 	if len(all) == 0 {
 		all = coverages{{}} // an empty list is no proof
 	}
 	for _, c := range all {
 		switch {
 		case !a.ordinary && c[exceptions] == possible:
-			a.says(path, addKind, "%s may also exempt a PolicyException: an exception must not exempt exceptions from their checks", by)
+			a.says(path, addKind+orPolicies, "%s may also exempt a PolicyException: an exception must not exempt exceptions from their checks", by)
 			return
 		case c[namespaces] == possible:
 			a.says(path, addNamespace, "%s may also exempt resources in a guarded namespace", by)
@@ -96,7 +97,7 @@ func (a *asking) allows(all coverages, path exception.Path, others bool) {
 			a.says(path, addKind, "%s may also exempt a guarded Namespace", by)
 			return
 		case !a.ordinary && c[exceptions] != excluded && c[namespaces] != excluded && c[whole] != excluded:
-			a.says(path, addKind, "%s requires no kind, namespace or whole name, so PolicyExceptions are exempt too: an exception must not exempt exceptions from their checks", by)
+			a.says(path, addKind+orPolicies, "%s requires no kind, namespace or whole name, so PolicyExceptions are exempt too: an exception must not exempt exceptions from their checks", by)
 			return
 		}
 	}
