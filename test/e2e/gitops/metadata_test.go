@@ -201,7 +201,7 @@ stringData: {type: oci, url: %q, insecureOCIForceHttp: "true"}
 	applies := func(t *testing.T, r repository) {
 		t.Helper()
 		text := example(t, "argocd/application.yaml", r)
-		from := strings.Index(text, "    # Said outright")
+		from := strings.Index(text, "    # Explicit:")
 		to := strings.Index(text, "  destination:\n    server")
 		if from < 0 || to < from {
 			t.Fatal("the Application has another form")
