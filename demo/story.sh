@@ -43,7 +43,7 @@ say 'A policy has denied a database. Its owner asks for the narrowest exception 
 git switch --quiet --create mongo
 run 0 cat ../drafts/denial.txt
 run 0 polex-request --from denial --resources apps --reason 'the image cannot run as another user before 7.1' --ticket SEC-1234 --owner team-data \
-	--expires-in 30d --namespace platform --output unsigned/mongo.yaml ../drafts/denial.txt
+	--expires-in 30d --exception-namespace platform --output-file unsigned/mongo.yaml ../drafts/denial.txt
 run 0 cat unsigned/mongo.yaml
 cp unsigned/mongo.yaml ../drafts/
 

@@ -107,7 +107,7 @@ type requester struct {
 func (r *requester) exempt(c *cause) (*exemption, *Problem) {
 	namespace := cmp.Or(r.Namespace, c.workload.Namespace)
 	if namespace == "" {
-		return nil, &Problem{Reason: ReasonNoHome, Violation: c.of[0].Violation, Message: fmt.Sprintf("%s is in no namespace, and an exception has to live in one", c.workload), Hint: "say where exceptions live: --namespace"}
+		return nil, &Problem{Reason: ReasonNoHome, Violation: c.of[0].Violation, Message: fmt.Sprintf("%s is in no namespace, and an exception has to live in one", c.workload), Hint: "name the namespace of the exception with --exception-namespace"}
 	}
 	e := &exemption{causes: []*cause{c}, namespace: namespace}
 	var problem *Problem

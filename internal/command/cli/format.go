@@ -35,6 +35,7 @@ func Finish(format *Format, w io.Writer, report *Report) error {
 // writeText writes a line "file:line:col: message [reason]" per result, the hint below it, and a
 // summary.
 func writeText(w io.Writer, r *Report, as look) error {
+	lines := &excerpts{look: as, files: r.read}
 	for _, res := range r.Results() {
 		if res.silent() {
 			continue
@@ -54,7 +55,7 @@ func writeText(w io.Writer, r *Report, as look) error {
 		case Refuse, Unknown:
 			style = red
 		}
-		if _, err := fmt.Fprintf(w, "%s%s %s\n%s", where, plain.Line(res.Message), as.paint(style, "["+res.Reason+"]"), as.source(r, res)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s%s %s\n%s", where, plain.Line(res.Message), as.paint(style, "["+res.Reason+"]"), lines.of(res)); err != nil {
 			return err
 		}
 		if res.Hint != "" {

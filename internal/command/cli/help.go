@@ -33,8 +33,7 @@ func writeHelp(w io.Writer, cmd *cobra.Command, all bool) {
 	if cmd.Example != "" {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
 	}
-	known := []string{"completion", "help", "version"}
-	if commands := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return slices.Contains(known, c.Name()) }); len(commands) > 0 {
+	if commands := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return slices.Contains(standard, c.Name()) }); len(commands) > 0 {
 		fmt.Fprint(w, "\nCommands (and completion, version):\n")
 		for _, c := range commands {
 			fmt.Fprintf(w, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)

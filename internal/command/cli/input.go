@@ -164,10 +164,12 @@ func (in Inputs) file(path string, visit func(*exception.Document)) {
 		return
 	}
 	defer f.Close() //nolint:errcheck // only read
-	if in.Report.read == nil {
-		in.Report.read = map[string]bool{}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		if in.Report.read == nil {
+			in.Report.read = map[string]fs.FileInfo{}
+		}
+		in.Report.read[path] = info
 	}
-	in.Report.read[path] = true
 	in.Stream(f, path, visit)
 }
 

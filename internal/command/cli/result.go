@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"io/fs"
 	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -86,7 +87,7 @@ type Report struct {
 
 	results []Result
 	counts  map[Outcome]int
-	read    map[string]bool // files on disk that hold the documents
+	read    map[string]fs.FileInfo // regular files on disk that hold the documents
 }
 
 // Add adds results to the report.

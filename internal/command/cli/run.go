@@ -45,7 +45,10 @@ func execute(ctx context.Context, root *cobra.Command, args []string, streams St
 		return &UsageError{Err: err, Hint: didYouMean(c, err)}
 	})
 
-	err := CheckGiven(root, args)
+	err := checkReserved(root, args)
+	if err == nil {
+		err = CheckGiven(root, args)
+	}
 	if err == nil {
 		err = root.ExecuteContext(ctx)
 	}

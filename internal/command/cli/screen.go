@@ -1,11 +1,12 @@
 package cli
 
 import (
-	"bufio"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/polex-dev/polex/internal/plain"
@@ -63,40 +64,80 @@ func (l look) paint(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// The longest line that is shown, and the most of a file that is read for it, in bytes.
+// The longest line that is shown, in characters, and the most of a file that is read for it, in bytes.
 const (
 	maxShownLine = 160
 	maxShownFile = 8 << 20
 )
 
-// source returns the line of a result with a marker below its column, or "" if the document
-// is not a file that this run has read.
-func (l look) source(r *Report, res Result) string {
-	if !l.lines || res.Line == 0 || !r.read[res.File] {
+// excerpts are the lines of the documents below their results, which come sorted by file and line.
+type excerpts struct {
+	look
+	files map[string]fs.FileInfo // regular files on disk that hold the documents
+
+	path, rest string // the current file, and its text from a line on
+	line       int
+}
+
+// of returns the line of a result with a marker below its column, or "" if this run has not read
+// the document from a regular file.
+func (e *excerpts) of(res Result) string {
+	if !e.lines || res.Line == 0 || res.Column > maxShownLine {
 		return ""
 	}
-	f, err := os.Open(res.File)
+	if e.path != res.File {
+		e.path, e.line, e.rest = res.File, 1, readAgain(res.File, e.files[res.File])
+	}
+	for ; e.line < res.Line && e.rest != ""; e.line++ {
+		_, e.rest, _ = strings.Cut(e.rest, "\n")
+	}
+	text, _, _ := strings.Cut(e.rest, "\n")
+	text = strings.TrimSuffix(text, "\r")
+	before := firstOf(text, res.Column-1)
+	if e.rest == "" || utf8.RuneCountInString(before) < res.Column-1 {
+		return ""
+	}
+	if start := firstOf(text, maxShownLine); start != text {
+		text = start + "…"
+	}
+	return fmt.Sprintf("%s %s\n%s %s\n", e.paint(cyan, fmt.Sprintf("%5d |", res.Line)), plain.Line(text),
+		e.paint(cyan, "      |"), strings.Repeat(" ", utf8.RuneCountInString(plain.Line(before)))+e.paint(red, "^"))
+}
+
+// firstOf returns the first n characters of a text.
+func firstOf(text string, n int) string {
+	end := 0
+	for ; n > 0 && end < len(text); n-- {
+		_, size := utf8.DecodeRuneInString(text[end:])
+		end += size
+	}
+	return text[:end]
+}
+
+// readAgain returns the text of a file, or "" if it is not the file that was read. A pipe would
+// block, and a link or a replaced file can lead to a secret.
+func readAgain(path string, before fs.FileInfo) string {
+	if before == nil {
+		return ""
+	}
+	if info, err := os.Lstat(path); err != nil || !unchanged(before, info) {
+		return ""
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have been replaced by a pipe
 	if err != nil {
 		return ""
 	}
 	defer f.Close() //nolint:errcheck // only read
-	lines := bufio.NewScanner(io.LimitReader(f, maxShownFile))
-	lines.Buffer(nil, maxShownFile)
-	for n := 1; lines.Scan(); n++ {
-		if n < res.Line {
-			continue
-		}
-		text := lines.Text()
-		if res.Column > len(text)+1 || res.Column > maxShownLine {
-			return ""
-		}
-		if len(text) > maxShownLine {
-			text = strings.ToValidUTF8(text[:maxShownLine], "") + "…"
-		}
-		number := fmt.Sprintf("%5d", n)
-		before := plain.Line(text[:max(res.Column, 1)-1])
-		return fmt.Sprintf("%s %s\n%s %s\n", l.paint(cyan, number+" |"), plain.Line(text),
-			l.paint(cyan, "      |"), strings.Repeat(" ", utf8.RuneCountInString(before))+l.paint(red, "^"))
+	if info, err := f.Stat(); err != nil || !unchanged(before, info) {
+		return ""
 	}
-	return ""
+	text, err := io.ReadAll(io.LimitReader(f, maxShownFile))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+func unchanged(before, now fs.FileInfo) bool {
+	return now.Mode().IsRegular() && os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
 }

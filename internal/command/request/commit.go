@@ -61,6 +61,10 @@ func (r *run) branch(ctx context.Context, clone *commit.Clone, by commit.Author,
 	onto := flags
 	onto.Branch = "" // the branch of HEAD
 	to, err := onto.To(clone)
+	var usage *cli.UsageError
+	if errors.As(err, &usage) {
+		usage.Hint = "name the remote with --remote, and check out a branch that follows the target branch"
+	}
 	if err != nil {
 		return commit.Result{}, err
 	}

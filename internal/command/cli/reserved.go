@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// checkReserved rejects a path that cobra takes for a command of every program. A list of changed
+// files can begin with a file called help: the program would describe itself and exit with 0, as if
+// it had read the files.
+func checkReserved(root *cobra.Command, args []string) error {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	cmd, rest, err := root.Find(args)
+	if err != nil {
+		return nil //nolint:nilerr // cobra says so
+	}
+	top := cmd
+	for top.HasParent() && top.Parent() != root {
+		top = top.Parent()
+	}
+	name := ""
+	switch at := slices.IndexFunc(args, isCompletion); {
+	case at >= 0:
+		name = args[at]
+	case top != root && slices.Contains(standard, top.Name()):
+		name = top.Name()
+	}
+	if _, err := os.Lstat(name); name != "" && err == nil && strings.Contains(root.Use, "PATH") {
+		return &UsageError{Err: fmt.Errorf("%q is the name of a command and of a file", name), Hint: "write ./" + name + " for the file"}
+	}
+	words := slices.DeleteFunc(slices.Clone(rest), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+	switch name {
+	case "help":
+		topic, unknown, err := root.Find(words)
+		if err != nil {
+			topic, unknown = root, words
+		}
+		return UnknownCommand(topic, unknown)
+	case "completion":
+		return UnknownCommand(cmd, words)
+	}
+	return nil
+}
+
+// standard are the commands of every program.
+var standard = []string{"completion", "help", "version"}
+
+// isCompletion reports whether an argument asks for shell completion.
+func isCompletion(arg string) bool {
+	return arg == cobra.ShellCompRequestCmd || arg == cobra.ShellCompNoDescRequestCmd
+}

@@ -1,0 +1,89 @@
+package polex_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/polex"
+)
+
+// foreign are flags of other commands and programs that pages name without them.
+var foreign = []string{
+	"--signed", "--config", "--policies", "--changed-since", "--enforce-existing", // of another command than that of the page
+	"--output-format", "--enablePolicyException", "--exceptionNamespace", // of Kyverno
+	"--tarball", "--root", "--link", "--depth", "--admission-control-config-file", // of kubectl sigstore, git-sync and the API server
+}
+
+// A call is a program with its arguments, up to the end of the command. A span is a flag alone.
+var (
+	call = regexp.MustCompile(`(?:^|[\s` + "`" + `(/])polex[- ]([a-z]+)( [^` + "`" + `|;&$]*)?`)
+	span = regexp.MustCompile("`(--[a-z][A-Za-z-]*)")
+	name = regexp.MustCompile(`(?:^|\s)(--[a-z][a-z-]*)`)
+)
+
+// TestFlagsInPages: each flag of polex that a page, a script, a workflow or a manifest passes or
+// names is a flag of that command.
+func TestFlagsInPages(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	program := polex.Named("polex")(cli.Streams{})
+	listed, err := exec.Command("git", "-C", root, "ls-files", "-z", "--", "README.md", "docs", "demo", "policies", "examples", "actions", ".github").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls, spans := 0, 0
+	for path := range strings.SplitSeq(strings.TrimSuffix(string(listed), "\x00"), "\x00") {
+		raw, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(string(raw), "\\\n", " ")
+		for _, m := range call.FindAllStringSubmatch(text, -1) {
+			line, _, _ := strings.Cut(m[2], "\n")
+			cmd, _, err := program.Find(append([]string{m[1]}, strings.Fields(line)...))
+			if err != nil || cmd == program {
+				continue // a name such as polex-system
+			}
+			isTold := strings.Contains(cmd.Use, "COMMAND") // a text about all its commands
+			for _, flag := range name.FindAllStringSubmatch(line, -1) {
+				if calls++; !has(flag[1])(cmd) && !(isTold && below(has(flag[1]))(cmd)) {
+					t.Errorf("%s: %s has no flag %s", path, cmd.CommandPath(), flag[1])
+				}
+			}
+		}
+		if !strings.HasPrefix(path, "docs/") {
+			continue
+		}
+		commands := program.Commands()
+		if cmd, _, err := program.Find([]string{strings.TrimSuffix(filepath.Base(path), ".md")}); err == nil && cmd != program {
+			commands = []*cobra.Command{cmd} // its page
+		}
+		for _, m := range span.FindAllStringSubmatch(text, -1) {
+			if spans++; !slices.Contains(foreign, m[1]) && !slices.ContainsFunc(commands, below(has(m[1]))) {
+				t.Errorf("%s: no flag %s", path, m[1])
+			}
+		}
+	}
+	if calls < 50 || spans < 100 {
+		t.Errorf("%d flags in commands and %d alone are not all of them", calls, spans)
+	}
+}
+
+// has returns a test whether a command has a flag.
+func has(flag string) func(*cobra.Command) bool {
+	return func(cmd *cobra.Command) bool {
+		return slices.Contains([]string{"--help", "--help-all", "--version"}, flag) || cmd.Flag(strings.TrimPrefix(flag, "--")) != nil
+	}
+}
+
+// below returns a test of a command and those below it.
+func below(is func(*cobra.Command) bool) func(*cobra.Command) bool {
+	return func(cmd *cobra.Command) bool { return is(cmd) || slices.ContainsFunc(cmd.Commands(), below(is)) }
+}
