@@ -113,8 +113,14 @@ func holds(t *testing.T, archive, arch string) {
 			}
 		}
 	}
-	if want = append([]string{"LICENSE", "README.md"}, want...); !slices.Equal(names, want) {
-		t.Errorf("%s: it holds %q, want %q", arch, names, want)
+	programs := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.Contains(name, "/") })
+	if want = append([]string{"LICENSE", "README.md"}, want...); !slices.Equal(programs, want) {
+		t.Errorf("%s: it holds %q, want %q", arch, programs, want)
+	}
+	for _, want := range []string{"completions/polex.bash", "man/polex-verify.1"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s: it lacks %s", arch, want)
+		}
 	}
 }
 
