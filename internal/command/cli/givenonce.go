@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,7 +24,7 @@ const mayBeEmpty = "polex_may_be_empty"
 // variable in a script, and would act as if the flag were missing. If a flag with one value is
 // given twice, only the last value would count. Cobra reports all other mistakes.
 func CheckGiven(root *cobra.Command, args []string) error {
-	if len(args) > 0 && isCompletion(args[0]) {
+	if len(args) > 0 && slices.Contains(shellCompletion, args[0]) {
 		return nil
 	}
 	cmd, rest, err := root.Find(args)

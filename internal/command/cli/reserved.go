@@ -24,9 +24,9 @@ func checkReserved(root *cobra.Command, args []string) error {
 		top = top.Parent()
 	}
 	name := ""
-	switch at := slices.IndexFunc(args, isCompletion); {
+	switch at := slices.IndexFunc(shellCompletion, func(name string) bool { return slices.Contains(args, name) }); {
 	case at >= 0:
-		name = args[at]
+		name = shellCompletion[at]
 	case top != root && slices.Contains(standard, top.Name()):
 		name = top.Name()
 	}
@@ -50,7 +50,5 @@ func checkReserved(root *cobra.Command, args []string) error {
 // standard are the commands of every program.
 var standard = []string{"completion", "help", "version"}
 
-// isCompletion reports whether an argument asks for shell completion.
-func isCompletion(arg string) bool {
-	return arg == cobra.ShellCompRequestCmd || arg == cobra.ShellCompNoDescRequestCmd
-}
+// shellCompletion are the commands by which a shell asks a program for completion.
+var shellCompletion = []string{cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}
