@@ -23,12 +23,11 @@ func checkReserved(root *cobra.Command, args []string) error {
 	for top.HasParent() && top.Parent() != root {
 		top = top.Parent()
 	}
-	name := ""
-	switch at := slices.IndexFunc(shellCompletion, func(name string) bool { return slices.Contains(args, name) }); {
-	case at >= 0:
+	name := "" // from the lists below, so an argument never chooses the file
+	if at := slices.IndexFunc(shellCompletion, func(name string) bool { return slices.Contains(args, name) }); at >= 0 {
 		name = shellCompletion[at]
-	case top != root && slices.Contains(standard, top.Name()):
-		name = top.Name()
+	} else if at := slices.Index(standard, top.Name()); at >= 0 && top != root {
+		name = standard[at]
 	}
 	if _, err := os.Lstat(name); name != "" && err == nil && strings.Contains(root.Use, "PATH") {
 		return &UsageError{Err: fmt.Errorf("%q is the name of a command and of a file", name), Hint: "write ./" + name + " for the file"}
