@@ -194,6 +194,10 @@ func (e *edits) beside(d *deployer) error {
 		return err
 	}
 	name := path.Join(path.Dir(s.file), signedName+".yaml")
+	// A parent Application may deploy only the files that match a pattern such as *-app.yaml.
+	if end, ok := strings.CutPrefix(path.Base(s.file), text(s.object, "metadata", "name")+"-"); ok && path.Ext(end) == ".yaml" {
+		name = path.Join(path.Dir(s.file), signedName+"-"+end)
+	}
 	if before, there := e.files[name]; there && string(before) != string(raw) {
 		return fmt.Errorf("%s exists and has another content: remove it", name)
 	}
