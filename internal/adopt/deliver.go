@@ -31,7 +31,7 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 	}
 	var pruning []string
 	for _, name := range slices.Sorted(maps.Keys(clusters)) {
-		if err := e.cluster(clusters[name]); err != nil {
+		if err := e.cluster(clusters[name], e.delivered[name]); err != nil {
 			return err
 		}
 		for _, d := range clusters[name] {
@@ -99,10 +99,8 @@ func (r *repository) spreads(adopted []*candidate) {
 	}
 }
 
-func (e *edits) cluster(deployers []*deployer) error {
-	done := slices.ContainsFunc(deployers, func(d *deployer) bool {
-		return slices.ContainsFunc(e.deployments(d.object), func(to deployment) bool { return to.dir == e.options.Signed })
-	})
+// cluster delivers to one cluster. done means that a deployer of the signed folder exists.
+func (e *edits) cluster(deployers []*deployer, done bool) error {
 	empty := map[int]bool{}
 	for _, d := range deployers {
 		switch {
