@@ -76,6 +76,9 @@ func Make(in Input, o Options) (*Plan, error) {
 	chosen = append(chosen, r.without(rendered, "<rendered>", chosen)...)
 	chosen = append(chosen, r.without(live, "<live>", chosen)...)
 	for _, c := range chosen {
+		if note := update(c.object); note != "" {
+			c.Notes = append(c.Notes, note)
+		}
 		if len(r.options.Shape.AllowInKyverno) == 0 && leaveKyverno(c.object) {
 			c.Notes = append(c.Notes, "the namespace kyverno is no longer exempt: Kyverno's chart leaves it out of its webhooks; if yours does not, see shape.allowInKyverno")
 		}
@@ -137,7 +140,7 @@ func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) 
 			plan.refuse(c, &Problem{Reason: ReasonNoNamespace, Message: "it has no namespace", Hint: "give it with --exception-namespace NAME"})
 		case !dnsName.MatchString(id.Namespace) || !dnsName.MatchString(id.Name):
 			plan.refuse(c, &Problem{Reason: exception.ProblemInvalidValue, Message: fmt.Sprintf("%q in namespace %q is not a name that an exception can have", id.Name, id.Namespace),
-				Hint: "a name has at most 230 lower-case letters, digits, dashes and dots"})
+				Hint: "remove it, or rename it: at most 230 lower-case letters, digits, dashes and dots"})
 		case namesNone(c.object):
 			plan.refuse(c, &Problem{Reason: ReasonNoPolicies, Message: "it names no policy, and exempts nothing", Hint: "remove it"})
 		case slices.ContainsFunc(same[id], func(other *candidate) bool { return key(other.object) != key(c.object) }):

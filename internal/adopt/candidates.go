@@ -137,8 +137,13 @@ func (r *repository) choose(c *candidate, rendered, live []*given) *Problem {
 	case failed != nil:
 		return &Problem{Reason: ReasonNotRendered, Message: failed.Error(), Hint: hint}
 	case len(forms) != 1:
-		return &Problem{Reason: ReasonSeveral, Message: "the repository deploys it in different forms:" + several,
-			Hint: "give the namespace of the one to adopt with --exception-namespace NAME, or " + hint}
+		how := "give the namespace of the one to adopt with --exception-namespace NAME"
+		if len(forms) > 1 && !slices.ContainsFunc(forms[1:], func(form map[string]any) bool {
+			return text(form, "metadata", "namespace") != text(forms[0], "metadata", "namespace")
+		}) {
+			how = "write a document for each form in its place"
+		}
+		return &Problem{Reason: ReasonSeveral, Message: "the repository deploys it in different forms:" + several, Hint: how + ", or " + hint}
 	default:
 		return &Problem{Reason: ReasonNoNamespace, Message: "nothing in the repository says which namespace it is deployed to", Hint: "give it with --exception-namespace NAME, or " + hint}
 	}

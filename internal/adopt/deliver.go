@@ -31,7 +31,7 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 	}
 	var pruning []string
 	for _, name := range slices.Sorted(maps.Keys(clusters)) {
-		if err := e.cluster(clusters[name]); err != nil {
+		if err := e.cluster(clusters[name], e.delivered[name]); err != nil {
 			return err
 		}
 		for _, d := range clusters[name] {
@@ -99,10 +99,8 @@ func (r *repository) spreads(adopted []*candidate) {
 	}
 }
 
-func (e *edits) cluster(deployers []*deployer) error {
-	done := slices.ContainsFunc(deployers, func(d *deployer) bool {
-		return slices.ContainsFunc(e.deployments(d.object), func(to deployment) bool { return to.dir == e.options.Signed })
-	})
+// cluster delivers to one cluster. done means that a deployer of the signed folder exists.
+func (e *edits) cluster(deployers []*deployer, done bool) error {
 	empty := map[int]bool{}
 	for _, d := range deployers {
 		switch {
@@ -194,6 +192,10 @@ func (e *edits) beside(d *deployer) error {
 		return err
 	}
 	name := path.Join(path.Dir(s.file), signedName+".yaml")
+	// A parent Application may deploy only the files that match a pattern such as *-app.yaml.
+	if end, ok := strings.CutPrefix(path.Base(s.file), text(s.object, "metadata", "name")+"-"); ok && path.Ext(end) == ".yaml" {
+		name = path.Join(path.Dir(s.file), signedName+"-"+end)
+	}
 	if before, there := e.files[name]; there && string(before) != string(raw) {
 		return fmt.Errorf("%s exists and has another content: remove it", name)
 	}

@@ -23,12 +23,8 @@ func (r *repository) deployments(object map[string]any) []deployment {
 		return r.fluxDeployment(object)
 	}
 	namespace := text(object, "spec", "destination", "namespace")
-	sources := list(object, "spec", "sources")
-	if source := mapping(object, "spec", "source"); source != nil {
-		sources = append(sources, source)
-	}
 	var all []deployment
-	for _, source := range sources {
+	for _, source := range argoSources(object) {
 		dir, local := folder(text(source, "path"))
 		if !local || text(source, "path") == "" || source["plugin"] != nil || source["chart"] != nil || !r.isOwn(text(source, "repoURL")) || r.files[path.Join(dir, "Chart.yaml")] != nil {
 			continue
@@ -44,6 +40,15 @@ func (r *repository) deployments(object map[string]any) []deployment {
 		all = append(all, d)
 	}
 	return all
+}
+
+// argoSources returns the sources of an Application.
+func argoSources(object map[string]any) []map[string]any {
+	sources := list(object, "spec", "sources")
+	if source := mapping(object, "spec", "source"); source != nil {
+		sources = append(sources, source)
+	}
+	return sources
 }
 
 func (r *repository) fluxDeployment(object map[string]any) []deployment {
@@ -81,17 +86,20 @@ func (r *repository) gitURL(flux map[string]any) string {
 func (r *repository) elsewhere() string {
 	n, first := 0, ""
 	for _, s := range r.sources {
-		url := text(s.object, "spec", "source", "repoURL")
-		dir, local := folder(text(s.object, "spec", "source", "path"))
+		all := argoSources(s.object)
 		if isFlux(s.object) {
-			url = r.gitURL(s.object)
-			dir, local = folder(text(s.object, "spec", "path"))
+			all = []map[string]any{{"repoURL": r.gitURL(s.object), "path": text(s.object, "spec", "path")}}
 		}
-		if s.isException() || !local || dir == "." || r.isOwn(url) || !slices.ContainsFunc(r.sources, func(s *source) bool { return s.isException() && within(dir, s.file) }) {
+		i := slices.IndexFunc(all, func(from map[string]any) bool {
+			dir, local := folder(text(from, "path"))
+			return local && dir != "." && !r.isOwn(text(from, "repoURL")) &&
+				slices.ContainsFunc(r.sources, func(s *source) bool { return s.isException() && within(dir, s.file) })
+		})
+		if s.isException() || i < 0 {
 			continue
 		}
 		if n++; first == "" {
-			first = fmt.Sprintf("%s %s deploys %s", text(s.object, "kind"), text(s.object, "metadata", "name"), Repository(url))
+			first = fmt.Sprintf("%s %s deploys %s", text(s.object, "kind"), text(s.object, "metadata", "name"), Repository(text(all[i], "repoURL")))
 		}
 	}
 	if n == 0 {

@@ -60,7 +60,9 @@ func unlisted(object map[string]any, configured bool) (notes []string) {
 			said, _ := of[name].(string)
 			if _, err := lifetime.ParseDay(said); err == nil && endKey.MatchString(name) {
 				how := "add --expiry-key " + name
-				if configured {
+				if lifetime.CheckKey(name) != nil {
+					how = "write it under a key of your own"
+				} else if configured {
 					how = fmt.Sprintf("list %s under trust.expiryKeys in %s first", name, configName)
 				}
 				notes = append(notes, fmt.Sprintf("%s: %q does not count as its expiry; if it is to count, %s", name, said, how))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -66,6 +67,7 @@ type repository struct {
 	fs         filesys.FileSystem        // input of kustomize
 	copies     map[string]*copied        // in fs
 	deployed   int                       // number of rendered forms of deployers
+	delivered  map[string]bool           // clusters with a deployer of the signed folder
 	removed    map[int]bool              // sources that a kustomization lists and also removes
 	tag        string
 	substitute bool                          // whether a Flux Kustomization substitutes variables
@@ -79,7 +81,7 @@ var interesting = [][]byte{[]byte("PolicyException"), []byte("fluxcd.io/"), []by
 
 func read(files map[string][]byte, o *Options) *repository {
 	r := &repository{options: o, files: files, names: slices.Sorted(maps.Keys(files)), chunks: map[string][]chunk{}, byFile: map[string][]int{},
-		folders: map[string]*kustomization{}, patches: map[string]int{}, reached: map[string][]int{}, altering: map[string]bool{}, known: map[exception.Identity]string{}, removed: map[int]bool{}, fs: filesys.MakeFsInMemory(), copies: map[string]*copied{}, tag: tag + rand.Text()}
+		folders: map[string]*kustomization{}, patches: map[string]int{}, reached: map[string][]int{}, altering: map[string]bool{}, known: map[exception.Identity]string{}, removed: map[int]bool{}, delivered: map[string]bool{}, fs: filesys.MakeFsInMemory(), copies: map[string]*copied{}, tag: tag + rand.Text()}
 	for _, name := range r.names {
 		r.kustomization(name)
 	}
@@ -117,7 +119,7 @@ func (r *repository) file(name string) {
 		switch {
 		case excepts && bytes.Contains(chunk.text, []byte("{{")) && (err != nil || r.template(name) != ""):
 			about.Reason, about.Message = ReasonTemplate, "this is a template of a PolicyException"
-			about.Hint = "render it and adopt the output: helm template DIR | polex adopt -"
+			about.Hint = fmt.Sprintf("render it and adopt the output: helm template DIR%s | polex adopt -", capabilities(r.files[name]))
 			r.problems = append(r.problems, about)
 		case err != nil && excepts:
 			about.Reason, about.Message = ReasonUnreadable, err.Error()
@@ -132,6 +134,20 @@ func (r *repository) file(name string) {
 			r.add(&source{file: name, chunk: i, item: -1, line: chunk.line, object: object, text: chunk.text})
 		}
 	}
+}
+
+// capability finds the API versions on which a template depends.
+var capability = regexp.MustCompile(`APIVersions\.Has "([\w./-]+)"`)
+
+// capabilities returns the flags for the API versions on which a template depends. Without them,
+// helm template renders nothing: it asks no cluster.
+func capabilities(content []byte) (flags string) {
+	for _, found := range capability.FindAllSubmatch(content, -1) {
+		if flag := " --api-versions " + string(found[1]); !strings.Contains(flags+" ", flag+" ") {
+			flags += flag
+		}
+	}
+	return flags
 }
 
 // template returns Helm's name for a template, which begins with the name of its chart, or "" for

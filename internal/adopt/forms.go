@@ -64,6 +64,9 @@ func (r *repository) deploy(top int, forms map[int][]form, visited map[int]bool)
 		d := queue[n]
 		r.deployed++
 		visited[d.source] = true
+		if slices.ContainsFunc(r.deployments(d.object), func(to deployment) bool { return to.dir == r.options.Signed }) {
+			r.delivered[r.clusterOf(d)] = true
+		}
 		out, err := r.render(d.object)
 		if err != nil {
 			err = fmt.Errorf("%s %s cannot be rendered: %w", text(d.object, "kind"), text(d.object, "metadata", "name"), err)

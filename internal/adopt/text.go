@@ -44,5 +44,17 @@ func like(source, content []byte) ([]byte, error) {
 	if err := comments.CopyComments(from, to); err != nil {
 		return nil, err
 	}
+	block(to.YNode())
 	return yaml.MarshalWithOptions(to.Document(), &yaml.EncoderOptions{SeqIndent: yaml.WideSequenceStyle})
+}
+
+// block writes a list with comments with one entry a line, and reports whether the node has one.
+func block(node *yaml.Node) (commented bool) {
+	for _, in := range node.Content {
+		commented = block(in) || commented
+	}
+	if commented {
+		node.Style &^= yaml.FlowStyle
+	}
+	return commented || node.HeadComment+node.LineComment+node.FootComment != ""
 }

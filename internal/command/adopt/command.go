@@ -19,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote/pending"
 )
 
@@ -114,10 +115,10 @@ func New(streams cli.Streams) *cobra.Command {
 		}
 		plan.Notes = append(plan.Notes, notes...)
 		if len(files.untracked) > 0 {
-			plan.Notes = append(plan.Notes, fmt.Sprintf("%d files are not committed and were not read, %s for one", len(files.untracked), files.untracked[0]))
+			plan.Notes = append(plan.Notes, fmt.Sprintf("not committed and not read: %s, %s for one", plain.Count(len(files.untracked), "file", "files"), files.untracked[0]))
 		}
 		if len(files.large) > 0 {
-			plan.Notes = append(plan.Notes, fmt.Sprintf("%d files are larger than %d MiB and were not read, %s for one", len(files.large), git.MaxFile>>20, files.large[0]))
+			plan.Notes = append(plan.Notes, fmt.Sprintf("larger than %d MiB and not read: %s, %s for one", git.MaxFile>>20, plain.Count(len(files.large), "file", "files"), files.large[0]))
 		}
 		if !o.dryRun {
 			if _, err := clone.Apply(files.propose(plan)); err != nil {
