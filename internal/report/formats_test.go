@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -220,6 +221,27 @@ func TestMetrics(t *testing.T) {
 		if !strings.Contains(out, want+"\n") {
 			t.Errorf("there is no %s in\n%s", want, out)
 		}
+	}
+}
+
+// TestMetricsDocumented: docs/how-to/audit.md lists every metric with its labels, and no other.
+func TestMetricsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/how-to/audit.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `(polex_audit_[^`]+)` \\|").FindAllSubmatch(page, -1) {
+		got = append(got, string(m[1]))
+	}
+	out := written(t, "prometheus", large(60))
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) gauge\n(?:polex_\w+(\{.*\}))?`).FindAllStringSubmatch(out, -1) {
+		want = append(want, m[1]+regexp.MustCompile(`="(?:[^"\\]|\\.)*"`).ReplaceAllString(m[2], ""))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if len(want) < 10 || !slices.Equal(want, got) {
+		t.Errorf("docs/how-to/audit.md lists\n%s\nand there are\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
