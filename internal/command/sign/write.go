@@ -26,7 +26,7 @@ func (r *run) write(sealed []*exception.Document) error {
 	} else if err := cli.WriteFile(r.options.output, content); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(r.streams.Err, "sealed %d of %d\n", len(sealed), len(sealed))
+	_, err = fmt.Fprintf(r.streams.Err, "signed %d of %d\n", len(sealed), len(sealed))
 	return err
 }
 
