@@ -18,7 +18,7 @@ SHAPES = [  # opening, closing, Graphviz's name
     ("{", "}", "diamond"),
 ]
 EDGE = re.compile(r"\s*(?:-->|--\s(?P<solid>.+?)\s-->|-\.\s(?P<dotted>.+?)\s\.->)\s*")
-DEFAULTS = 'bgcolor=transparent; ranksep=0.35; fontname="sans-serif"; node [shape=box, fontname="sans-serif"]; edge [fontname="sans-serif", fontsize=11]'
+DEFAULTS = 'bgcolor=transparent; ranksep=0.35; labeljust=l; fontname="sans-serif"; node [shape=box, fontname="sans-serif"]; edge [fontname="sans-serif", fontsize=11]'
 
 
 def on_page_markdown(markdown, page, config, files):
@@ -83,9 +83,11 @@ def chain(statement):
         if not edge:
             raise ValueError(statement)
         statement, before = statement[edge.end():], name[0]
-        label = f"label={quoted(edge['solid'] or edge['dotted'] or '')}" + (", style=dashed" if edge["dotted"] else "")
+        text = edge["solid"] or edge["dotted"]
+        label = (f"label={quoted(text, pad='&nbsp;')}" if text else "") + (" style=dashed" if edge["dotted"] else "")
 
 
-def quoted(text):
+def quoted(text, pad=""):
+    """A label of Graphviz. The padding keeps its lines off the edge."""
     text = html.unescape(text.strip('"')).replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + re.sub(r"<br\s*/?>", r"\\n", text) + '"'
+    return '"' + pad + re.sub(r"<br\s*/?>", rf"{pad}\\n{pad}", text) + pad + '"'

@@ -58,8 +58,9 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_page_content(html, page, config, files):
-    """Lets a long key in a table break after a dot."""
-    return re.sub(r"<td><code>[^<]{24,}</code>", lambda m: m[0].replace(".", ".<wbr>"), html)
+    """Lets a long key or metric in a table break between its parts, and keeps a short command or flag in one line."""
+    html = re.sub(r"<td><code>[^<]{24,}</code>", lambda m: re.sub(r"(?<=[._{,])", "<wbr>", m[0]), html)
+    return re.sub(r"<code>(?=[^<\s]{1,24}</code>)", '<code class="word">', html)
 
 
 def outside(target, page, config):

@@ -23,11 +23,17 @@ func (d *drawing) text(x, y float64, class, anchor, text string) {
 }
 
 // lines writes a text with at most so many characters on each line, and returns the number of
-// lines.
+// lines. It breaks the text between its parts if it can.
 func (d *drawing) lines(x, y float64, text string, most int) int {
 	letters, n := []rune(plain.Line(text)), 0
 	for ; len(letters) > 0; n++ {
 		wide := min(most, len(letters))
+		for at := wide; at > most/2 && wide < len(letters); at-- {
+			if strings.ContainsRune("-/.@ ", letters[at-1]) {
+				wide = at
+				break
+			}
+		}
 		d.text(x, y+float64(n*lineHeight), "", "start", string(letters[:wide]))
 		letters = letters[wide:]
 	}

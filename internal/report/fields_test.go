@@ -88,7 +88,7 @@ func TestFieldsShown(t *testing.T) {
 	v.Entries[3].Request.Merged = &v.Entries[4].Request.Event
 	v.Totals = v.Sums(2)
 	for format, text := range map[string]string{
-		"html": html.UnescapeString(written(t, "html", v)), "csv": strings.ReplaceAll(written(t, "csv", v), `""`, `"`),
+		"html": html.UnescapeString(unbroken.Replace(written(t, "html", v))), "csv": strings.ReplaceAll(written(t, "csv", v), `""`, `"`),
 		"markdown": html.UnescapeString(written(t, "markdown", v)), "table": written(t, "table", v),
 	} {
 		if strings.Contains(text, "…") {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -105,6 +106,39 @@ func written(t *testing.T, format string, v *Report) string {
 	return b.String()
 }
 
+// unbroken removes the places where a browser may break a line.
+var unbroken = strings.NewReplacer("<wbr>", "")
+
+// TestParts: an address breaks between its parts, and stays text.
+func TestParts(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://github.com/acme/sign.yaml@refs/heads/main": "https://github.com/<wbr>acme/<wbr>sign.yaml<wbr>@refs/<wbr>heads/<wbr>main",
+		"Bo <bo@example.com>":                               "Bo &lt;bo<wbr>@example.com&gt;",
+		`</td><a href="//x">&#47;`:                          "&lt;/<wbr>td&gt;&lt;a href=&#34;/<wbr>/<wbr>x&#34;&gt;&amp;#47;",
+	} {
+		if got := string(parts(text)); got != want {
+			t.Errorf("parts(%q) is %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestLines: a drawing breaks a long name between its parts, and one without parts anywhere.
+func TestLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"platform/legacy-worker-of-billing": "platform/|legacy-|worker-of-|billing",
+		"team-data@example.com":             "team-data@|example.com",
+		"monitoringandlogging":              "monitoringan|dlogging",
+		"web":                               "web",
+	} {
+		var d drawing
+		n := d.lines(0, 0, text, 12)
+		got := strings.Join(regexp.MustCompile(`<[^>]*>`).Split(strings.ReplaceAll(d.String(), "</text><text", "</text>|<text"), -1), "")
+		if got != want || n != strings.Count(want, "|")+1 {
+			t.Errorf("%q is drawn as %s in %d lines, want %s", text, got, n, want)
+		}
+	}
+}
+
 // TestHostileText: text of a document stays text in every format.
 func TestHostileText(t *testing.T) {
 	v := large(60)
@@ -187,6 +221,27 @@ func TestMetrics(t *testing.T) {
 		if !strings.Contains(out, want+"\n") {
 			t.Errorf("there is no %s in\n%s", want, out)
 		}
+	}
+}
+
+// TestMetricsDocumented: docs/how-to/audit.md lists every metric with its labels, and no other.
+func TestMetricsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/how-to/audit.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `(polex_audit_[^`]+)` \\|").FindAllSubmatch(page, -1) {
+		got = append(got, string(m[1]))
+	}
+	out := written(t, "prometheus", large(60))
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) gauge\n(?:polex_\w+(\{.*\}))?`).FindAllStringSubmatch(out, -1) {
+		want = append(want, m[1]+regexp.MustCompile(`="(?:[^"\\]|\\.)*"`).ReplaceAllString(m[2], ""))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if len(want) < 10 || !slices.Equal(want, got) {
+		t.Errorf("docs/how-to/audit.md lists\n%s\nand there are\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

@@ -89,7 +89,7 @@ type fact struct {
 // HTML writes one self-contained page. Its Content-Security-Policy forbids scripts and every
 // request.
 func HTML(w io.Writer, v *Report) error {
-	parsed, err := template.New("page").Funcs(template.FuncMap{"line": plain.Line, "about": about, "names": renewedMost, "lasts": lasts}).Parse(pageHTML)
+	parsed, err := template.New("page").Funcs(template.FuncMap{"line": plain.Line, "about": about, "names": renewedMost, "lasts": lasts, "parts": parts}).Parse(pageHTML)
 	if err != nil {
 		return err
 	}
@@ -131,6 +131,14 @@ func HTML(w io.Writer, v *Report) error {
 	p.list()
 	return parsed.Execute(w, p)
 }
+
+// parts lets a browser break an address, an identity or a path between its parts.
+func parts(text string) template.HTML {
+	return template.HTML(partBreaks.Replace(template.HTMLEscapeString(text))) //nolint:gosec // the text was escaped
+}
+
+// partBreaks follow an escaped text: no entity of HTMLEscapeString contains "/" or "@".
+var partBreaks = strings.NewReplacer("://", "://", "/", "/<wbr>", "@", "<wbr>@")
 
 // list sorts the exceptions into lists: current ones first.
 func (p *page) list() {

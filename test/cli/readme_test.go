@@ -2,14 +2,17 @@ package cli_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 )
@@ -85,6 +88,20 @@ spec:
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), "signed.yaml:1:1: signed by https://") || !strings.Contains(string(out), "[altered]") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestExitCodes: the README lists exactly the exit codes of the commands.
+func TestExitCodes(t *testing.T) {
+	_, section, _ := strings.Cut(page(t, "README.md"), "## Exit codes")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var got []string
+	for _, row := range regexp.MustCompile(`(?m)^\| ([0-9, ]+) \|`).FindAllStringSubmatch(section, -1) {
+		got = append(got, row[1])
+	}
+	want := fmt.Sprintf("%d %d %d %d %d, %d", cli.Passed, cli.Refused, cli.Usage, cli.Undecided, 128+int(syscall.SIGINT), 128+int(syscall.SIGTERM))
+	if strings.Join(got, " ") != want {
+		t.Errorf("the README lists %q, want %s", got, want)
 	}
 }
 

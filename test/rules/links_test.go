@@ -13,11 +13,12 @@ var (
 	codeSpan    = regexp.MustCompile("`[^`\n]*`")
 	linkTarget  = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	headingLine = regexp.MustCompile(`(?m)^#+ +(.*?)$`)
+	ownAnchor   = regexp.MustCompile(`<a id="([a-z-]+)"></a>`)
 	slugless    = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
 	pageName    = regexp.MustCompile(`\bdocs/([a-z/-]+\.(?:md|schema\.json)(?:#[\w-]+)?)`)
 )
 
-// anchors returns the fragments that GitHub gives the headings of a page.
+// anchors returns the fragments that GitHub gives the headings of a page, and those of its own.
 func anchors(text string) map[string]bool {
 	found := map[string]bool{}
 	for _, m := range headingLine.FindAllStringSubmatch(fencedBlock.ReplaceAllString(text, ""), -1) {
@@ -28,6 +29,9 @@ func anchors(text string) map[string]bool {
 			unique = fmt.Sprintf("%s-%d", slug, n)
 		}
 		found[unique] = true
+	}
+	for _, m := range ownAnchor.FindAllStringSubmatch(text, -1) {
+		found[m[1]] = true
 	}
 	return found
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTroubleshooting: docs/troubleshooting.md lists every reason and no other, and each message that
-// it quotes is one of polex.
+// TestTroubleshooting: docs/troubleshooting.md lists every reason with an anchor, and no other. Each
+// message that it quotes is one of polex.
 func TestTroubleshooting(t *testing.T) {
 	symptoms, table, found := strings.Cut(string(read(t, "docs/troubleshooting.md")), "\n## Every reason\n")
 	if !found {
@@ -27,9 +27,12 @@ func TestTroubleshooting(t *testing.T) {
 		}
 	}
 	rows := map[string]bool{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| (.+) \\|$").FindAllStringSubmatch(table, -1) {
-		if rows[m[1]] = true; !reasons[m[1]] {
-			t.Errorf("there is no reason %s", m[1])
+	for _, m := range regexp.MustCompile("(?m)^\\| (?:<a id=\"([a-z-]+)\"></a>)?`([a-z-]+)` \\| .+ \\|$").FindAllStringSubmatch(table, -1) {
+		if m[1] != m[2] {
+			t.Errorf("docs/troubleshooting.md: the anchor of %s is %q", m[2], m[1])
+		}
+		if rows[m[2]] = true; !reasons[m[2]] {
+			t.Errorf("there is no reason %s", m[2])
 		}
 	}
 	for reason := range reasons {
