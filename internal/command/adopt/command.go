@@ -73,8 +73,8 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.StringArrayVar(&o.substitute, "substitute", nil, "value of a Flux variable, `name=value`; can be repeated")
 	flags.StringArrayVar(&o.expiryKeys, "expiry-key", nil, "your own annotation or label of the expiry, a `string` for trust.expiryKeys; can be repeated")
 	flags.StringVar(&o.first, "first-expiry", "30d", "`duration` from now to the first expiry of exceptions without one")
-	flags.StringVar(&o.last, "last-expiry", "90d", "`duration` from now to the last expiry of them")
-	flags.StringVar(&o.live, "live", "", "take forms from live exceptions in a `file` of kubectl get -A -o yaml, or -")
+	flags.StringVar(&o.last, "last-expiry", "90d", "`duration` from now to the last of these expiries")
+	flags.StringVar(&o.live, "live", "", "use the forms of live exceptions in a `file` of kubectl get -A -o yaml, or -")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the plan and change nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		options, notes, err := o.options(cmd, streams.Now())
@@ -114,10 +114,10 @@ func New(streams cli.Streams) *cobra.Command {
 		}
 		plan.Notes = append(plan.Notes, notes...)
 		if len(files.untracked) > 0 {
-			plan.Notes = append(plan.Notes, fmt.Sprintf("%d files are not committed and were not read, %s for one", len(files.untracked), files.untracked[0]))
+			plan.Notes = append(plan.Notes, fmt.Sprintf("%d files are not committed and were not read, e.g. %s", len(files.untracked), files.untracked[0]))
 		}
 		if len(files.large) > 0 {
-			plan.Notes = append(plan.Notes, fmt.Sprintf("%d files are larger than %d MiB and were not read, %s for one", len(files.large), git.MaxFile>>20, files.large[0]))
+			plan.Notes = append(plan.Notes, fmt.Sprintf("%d files are larger than %d MiB and were not read, e.g. %s", len(files.large), git.MaxFile>>20, files.large[0]))
 		}
 		if !o.dryRun {
 			if _, err := clone.Apply(files.propose(plan)); err != nil {
@@ -176,7 +176,7 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options
 			return nil, nil, cli.Usagef("--expiry-key: %w", err)
 		}
 		if out.Configured {
-			return nil, nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the one that is there", config.Name, key)
+			return nil, nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the existing one", config.Name, key)
 		}
 		out.Shape.Terms.Keys = append(out.Shape.Terms.Keys, key)
 	}
@@ -188,7 +188,7 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options
 const maxStream = 64 << 20
 
 // errNotCommitted means that a file to change differs from HEAD.
-var errNotCommitted = errors.New("not committed, and adopting them changes them")
+var errNotCommitted = errors.New("not committed, and polex adopt would change them")
 
 // check rejects a plan that changes uncommitted files.
 func (f *files) check(plan *adopt.Plan) error {

@@ -21,12 +21,12 @@ func (r *run) write(sealed []*exception.Document) error {
 	}
 	if r.options.output == "" {
 		if _, err := r.streams.Out.Write(content); err != nil {
-			return fmt.Errorf("write sealed documents: %w", err)
+			return fmt.Errorf("write signed documents: %w", err)
 		}
 	} else if err := cli.WriteFile(r.options.output, content); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(r.streams.Err, "sealed %d of %d\n", len(sealed), len(sealed))
+	_, err = fmt.Fprintf(r.streams.Err, "signed %d of %d\n", len(sealed), len(sealed))
 	return err
 }
 
