@@ -10,7 +10,7 @@ set -euo pipefail
 arguments=(--config "$INPUT_CONFIG")
 asked=
 if [ -n "$INPUT_COMMIT" ]; then
-  if ! [[ $INPUT_COMMIT =~ ^([0-9a-f]{40}|[0-9a-f]{64})$ ]]; then fail 2 'The input commit is no whole hash.'; fi
+  if ! [[ $INPUT_COMMIT =~ ^([0-9a-f]{40}|[0-9a-f]{64})$ ]]; then fail 2 'The input commit is not a whole hash.'; fi
   # The commit is younger than the run and may be missing in the checkout.
   if ! git cat-file -e "$INPUT_COMMIT^{commit}" 2>/dev/null && ! git fetch --quiet origin "$INPUT_COMMIT"; then
     fail 3 'The commit is not in this clone. Check out with fetch-depth: 0, which fetches every branch.'
@@ -33,7 +33,7 @@ if [ -n "$INPUT_REPORT" ] && [ -s "$INPUT_REPORT" ]; then
   asked=yes
 fi
 if [ -z "$asked" ]; then
-  echo 'there is nothing to tell'
+  echo 'there are no events to report'
   output count 0
   exit 0
 fi

@@ -9,5 +9,5 @@ def cell: tostring | explode | map(
 | "### Signed: \($signed | length)\n",
   (if $commit then "In commit \($commit | cell).\n" else "To be committed by the next job.\n" end),
   "| file | exception | until | log entry |\n| --- | --- | --- | --- |",
-  ($signed[:500][] | "| \(.file | cell) | \(.object | cell) | \(.details.expiresAt // "it has no end" | cell) | \(.details.logIndex // "none" | cell) |"),
+  ($signed[:500][] | "| \(.file | cell) | \(.object | cell) | \(.details.expiresAt // "no expiry" | cell) | \(.details.logIndex // "none" | cell) |"),
   (if ($signed | length) > 500 then "\nand \(($signed | length) - 500) more" else empty end)

@@ -71,7 +71,7 @@ func Make(in Input, o Options) (*Plan, error) {
 		chosen = append(chosen, c)
 	}
 	for _, why := range slices.Sorted(maps.Keys(left)) {
-		plan.Notes = append(plan.Notes, fmt.Sprintf("left where they are: %s %s, %s for one", count(len(left[why]), "exception"), why, left[why][0]))
+		plan.Notes = append(plan.Notes, fmt.Sprintf("left where they are: %s %s, e.g. %s", count(len(left[why]), "exception"), why, left[why][0]))
 	}
 	chosen = append(chosen, r.without(rendered, "<rendered>", chosen)...)
 	chosen = append(chosen, r.without(live, "<live>", chosen)...)
@@ -144,7 +144,7 @@ func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) 
 		case namesNone(c.object):
 			plan.refuse(c, &Problem{Reason: ReasonNoPolicies, Message: "it names no policy, and exempts nothing", Hint: "remove it"})
 		case slices.ContainsFunc(same[id], func(other *candidate) bool { return key(other.object) != key(c.object) }):
-			plan.refuse(c, &Problem{Reason: ReasonSeveral, Message: "other documents of the repository are the same object with another content", Hint: "keep one of them"})
+			plan.refuse(c, &Problem{Reason: ReasonSeveral, Message: "other documents of the repository define the same object with different content", Hint: "keep one of them"})
 		case c != first:
 			first.sources, first.forms = append(first.sources, c.sources...), append(first.forms, c.forms...)
 			first.Notes = append(first.Notes, fmt.Sprintf("%s:%d is the same", c.File, c.Line))
@@ -221,7 +221,7 @@ func (r *repository) finish(plan *Plan, all []*candidate) (adopted []*candidate,
 		case err != nil:
 			plan.refuse(c, &Problem{Reason: ReasonUnreadable, Message: err.Error()})
 		case there && !bytes.Equal(before, content):
-			plan.refuse(c, &Problem{Reason: ReasonExists, Message: c.To + " exists and has another content", Hint: "remove one of the two"})
+			plan.refuse(c, &Problem{Reason: ReasonExists, Message: c.To + " exists with different content", Hint: "remove one of the two"})
 		case known != "" && known != c.To:
 			plan.refuse(c, &Problem{Reason: ReasonExists, Message: known + " exists already", Hint: "remove the old document"})
 		default:

@@ -44,7 +44,7 @@ func (r *repository) build(d deployment) (all []form, err error) {
 	}
 	over, _, err := r.settings(&kustomization{file: "a deployer", dir: d.dir, object: d.over})
 	if err == nil && visits*length(over) > maxVisits {
-		err = errors.New("the patches of the deployer are too large for what it deploys")
+		err = errors.New("the patches of the deployer are too large for its manifests")
 	}
 	if err != nil {
 		return nil, err
@@ -131,13 +131,13 @@ func (r *repository) copy(target string) (visits int, err error) {
 	}
 	c := r.copies[target]
 	if c == nil {
-		c = &copied{err: fmt.Errorf("the kustomization of %s leads to itself", target)} // until it is copied
+		c = &copied{err: fmt.Errorf("the kustomization of %s includes itself", target)} // until it is copied
 		r.copies[target] = c
 		if c.object, c.visits, c.err = r.settings(r.folders[target]); c.err == nil {
 			c.err = r.write(target, c.object)
 		}
 		if c.err == nil && c.visits > maxVisits {
-			c.err = fmt.Errorf("the kustomization of %s leads to more than %d files and KiB", target, maxVisits)
+			c.err = fmt.Errorf("the kustomization of %s includes more than %d files or KiB", target, maxVisits)
 		}
 	}
 	return c.visits + 1, c.err

@@ -89,7 +89,7 @@ func (c *candidate) take(found []*given, note string) bool {
 
 // choose selects the only form of an exception, or returns a problem.
 func (r *repository) choose(c *candidate, rendered, live []*given) *Problem {
-	if c.take(find(rendered, r.sources[c.sources[0]].object), "its form is that of the rendered manifests") {
+	if c.take(find(rendered, r.sources[c.sources[0]].object), "adopted in the form of the rendered manifests") {
 		c.object = inNamespace(c.object, r.options.Namespace)
 		return nil
 	}
@@ -122,7 +122,7 @@ func (r *repository) choose(c *candidate, rendered, live []*given) *Problem {
 		c.object = inNamespace(forms[0], r.options.Namespace)
 		return nil
 	}
-	if c.take(find(live, names...), "its form is that of the live object") {
+	if c.take(find(live, names...), "adopted in the form of the live object") {
 		return nil
 	}
 	hint := "give the live objects with --live: kubectl get policyexceptions -A -o yaml | polex adopt --live -"
@@ -145,7 +145,7 @@ func (r *repository) choose(c *candidate, rendered, live []*given) *Problem {
 		}
 		return &Problem{Reason: ReasonSeveral, Message: "the repository deploys it in different forms:" + several, Hint: how + ", or " + hint}
 	default:
-		return &Problem{Reason: ReasonNoNamespace, Message: "nothing in the repository says which namespace it is deployed to", Hint: "give it with --exception-namespace NAME, or " + hint}
+		return &Problem{Reason: ReasonNoNamespace, Message: "the repository does not state the namespace that it is deployed to", Hint: "give it with --exception-namespace NAME, or " + hint}
 	}
 }
 

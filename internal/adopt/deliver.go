@@ -27,7 +27,7 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 		}
 	}
 	if len(clusters) == 0 && len(adopted) > 0 {
-		plan.Notes = append(plan.Notes, fmt.Sprintf("no Flux Kustomization and no Argo CD Application of the repository deploys these exceptions: have %s/ deployed; examples/flux and examples/argocd show how", e.options.Signed))
+		plan.Notes = append(plan.Notes, fmt.Sprintf("no Flux Kustomization and no Argo CD Application of the repository deploys these exceptions: add one for %s/, as in examples/flux or examples/argocd", e.options.Signed))
 	}
 	var pruning []string
 	for _, name := range slices.Sorted(maps.Keys(clusters)) {
@@ -41,7 +41,7 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 			}
 			for _, to := range e.deployments(d.object) {
 				if !to.flat && e.folders[to.dir] == nil && within(to.dir, e.options.Unsigned) {
-					plan.Notes = append(plan.Notes, fmt.Sprintf("%s %s deploys every file below %s, the pending exceptions in %s/ among them: narrow its path",
+					plan.Notes = append(plan.Notes, fmt.Sprintf("%s %s deploys every file below %s, including the pending exceptions in %s/: narrow its path",
 						text(d.object, "kind"), text(d.object, "metadata", "name"), to.dir, e.options.Unsigned))
 				}
 			}
@@ -95,7 +95,7 @@ func (r *repository) spreads(adopted []*candidate) {
 			_, name, _ = strings.Cut(name, " ")
 			names[n] = strings.TrimSuffix(strings.TrimSpace(name), "/flux-system")
 		}
-		c.Notes = append(c.Notes, fmt.Sprintf("only the cluster of %s has it, and %s/ goes to all %d clusters", strings.Join(names, " and of "), r.options.Signed, len(all)))
+		c.Notes = append(c.Notes, fmt.Sprintf("only the cluster of %s has it, but %s/ is deployed to all %d clusters", strings.Join(names, " and of "), r.options.Signed, len(all)))
 	}
 }
 
@@ -197,7 +197,7 @@ func (e *edits) beside(d *deployer) error {
 		name = path.Join(path.Dir(s.file), signedName+"-"+end)
 	}
 	if before, there := e.files[name]; there && string(before) != string(raw) {
-		return fmt.Errorf("%s exists and has another content: remove it", name)
+		return fmt.Errorf("%s exists with different content: remove it", name)
 	}
 	e.changed[name] = raw
 	e.say(name, fmt.Sprintf("new, deploys %s/", e.options.Signed))

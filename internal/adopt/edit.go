@@ -252,7 +252,7 @@ func (e *edits) templates(plan *Plan, rendered []*given, others map[string]int) 
 			plan.Problems = append(plan.Problems, p)
 		case left+others[from] == 0:
 			e.leave(p.File)
-			e.say(p.File, fmt.Sprintf("all that it renders is adopted (%s)", count(n, "exception")))
+			e.say(p.File, fmt.Sprintf("everything that it renders is adopted (%s)", count(n, "exception")))
 		case left < n:
 			note := fmt.Sprintf("%s: exceptions adopted: %d of %d; it renders other objects too, so remove the adopted exceptions from it", p.File, n-left, n)
 			if !slices.Contains(plan.Notes, note) {

@@ -65,7 +65,7 @@ func unlisted(object map[string]any, configured bool) (notes []string) {
 				} else if configured {
 					how = fmt.Sprintf("list %s under trust.expiryKeys in %s first", name, configName)
 				}
-				notes = append(notes, fmt.Sprintf("%s: %q does not count as its expiry; if it is to count, %s", name, said, how))
+				notes = append(notes, fmt.Sprintf("%s: %q is not read as its expiry; to use it, %s", name, said, how))
 			}
 		}
 	}

@@ -123,7 +123,7 @@ func (r *repository) file(name string) {
 			r.problems = append(r.problems, about)
 		case err != nil && excepts:
 			about.Reason, about.Message = ReasonUnreadable, err.Error()
-			about.Hint = "mend the file, or remove it"
+			about.Hint = "fix the file, or remove it"
 			r.problems = append(r.problems, about)
 		case err != nil || object == nil:
 		case items(object) != nil:

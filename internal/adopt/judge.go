@@ -62,7 +62,7 @@ func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*e
 		if f.Reason == "lifetime-too-long" {
 			hint = "polex adopt does not change the configuration; raise shape.maxLifetime there, or lower --last-expiry"
 		} else if !fixed[f.Reason] {
-			hint = fmt.Sprintf("polex adopt does not change the configuration; it could have shape.checks.%s: warning", f.Reason)
+			hint = fmt.Sprintf("polex adopt does not change the configuration; to adopt the exception, set shape.checks.%s: warning there", f.Reason)
 		}
 		plan.refuse(c, &Problem{Reason: f.Reason, Message: f.Message, Hint: hint})
 		delete(plan.Write, c.To)

@@ -76,7 +76,7 @@ func (k *kustomization) target(entry string) string {
 	return path.Join(k.dir, entry)
 }
 
-// cycle marks a kustomization that leads to itself. The build rejects it.
+// cycle marks a kustomization that includes itself. The build rejects it.
 const cycle = -1
 
 // leads returns the exceptions and deployers that a file or a folder with a kustomization leads to,

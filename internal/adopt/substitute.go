@@ -42,7 +42,7 @@ func (r *repository) variables(flux map[string]any) variables {
 				v.hidden[key] = "Secret " + name
 				continue
 			case differs[key]:
-				v.hidden[key] = fmt.Sprintf("%s %s, which the repository has with several values", kind, name)
+				v.hidden[key] = fmt.Sprintf("%s %s, which has several values in the repository", kind, name)
 				continue
 			}
 			delete(v.hidden, key)

@@ -67,7 +67,7 @@ func checkText(text string, tag reflect.StructTag) string {
 	switch tag.Get("format") {
 	case "duration":
 		if _, err := lifetime.ParseDuration(text); err != nil {
-			return "is no duration: " + err.Error()
+			return "is not a duration: " + err.Error()
 		}
 	case "key":
 		if err := lifetime.CheckKey(text); err != nil {

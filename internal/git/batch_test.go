@@ -22,8 +22,8 @@ func TestBatchThatLies(t *testing.T) {
 	huge := hash + " blob 33554433\n" + strings.Repeat("x", 33554433) + "\n"
 	for name, tc := range map[string]struct{ said, want string }{
 		"honest":             {hash + " blob 5\na: 1\n\n", ""},
-		"other content":      {hash + " blob 5\na: 2\n\n", "its content is another"},
-		"another kind":       {hash + " tree 5\na: 1\n\n", "its content is another"},
+		"other content":      {hash + " blob 5\na: 2\n\n", "the content does not match the hash"},
+		"another kind":       {hash + " tree 5\na: 1\n\n", "the content does not match the hash"},
 		"another object":     {strings.Repeat("0", 40) + " blob 5\na: 1\n\n", "answered"},
 		"an unknown kind":    {hash + " secret 5\na: 1\n\n", "answered"},
 		"no size":            {hash + " blob\na: 1\n\n", "answered"},

@@ -72,7 +72,7 @@ func TestSharedFolderDepth(t *testing.T) {
 		deep = f.tree(line("40000", "d", deep))
 	}
 	f.commit(f.tree(line("40000", "a", chain), line("40000", "b", deep)))
-	if visited, err := walked(t, f); visited != 0 || err == nil || !strings.Contains(err.Error(), "folders in each other") {
+	if visited, err := walked(t, f); visited != 0 || err == nil || !strings.Contains(err.Error(), "levels of folders") {
 		t.Errorf("%d visited, %v", visited, err)
 	}
 }

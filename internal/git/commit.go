@@ -89,7 +89,7 @@ func parseCommit(content []byte) (*Commit, error) {
 		line, after, _ := bytes.Cut(rest, []byte("\n"))
 		text, ok := strings.CutPrefix(string(line), s.key)
 		if !ok {
-			return nil, fmt.Errorf("there is no %sline where it belongs", s.key)
+			return nil, fmt.Errorf("the %sline is missing or misplaced", s.key)
 		}
 		*s.into, rest = parseStamp(text), after
 	}

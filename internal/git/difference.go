@@ -78,7 +78,7 @@ func (d *differing) entries(name string, old, changed Entry, depth int) error {
 		return fmt.Errorf("%q: more than %d files and folders differ", name, MaxEntries)
 	}
 	if depth > MaxDepth || len(name) > maxPath {
-		return fmt.Errorf("%q: there are more than %d folders in each other, or its path has more than %d bytes", name, MaxDepth, maxPath)
+		return fmt.Errorf("%q: there are more than %d levels of folders, or its path has more than %d bytes", name, MaxDepth, maxPath)
 	}
 	oldFolder, newFolder := old.Mode == filemode.Dir, changed.Mode == filemode.Dir
 	if (oldFolder || newFolder) && (d.into == nil || d.into[name]) {
@@ -181,7 +181,7 @@ func (s *scan) next() error {
 	end := bytes.IndexByte(s.rest, 0)
 	space := bytes.IndexByte(s.rest, ' ')
 	if end < 0 || space < 0 || space > end || len(s.rest) < end+1+len(plumbing.Hash{}) {
-		return errors.New("the tree is cut off")
+		return errors.New("the tree is truncated")
 	}
 	mode, err := modeOf(s.rest[:space])
 	if err != nil {
@@ -190,13 +190,13 @@ func (s *scan) next() error {
 	size := end + 1 + len(plumbing.Hash{})
 	s.entry, s.name, s.mode, s.rest = s.rest[:size], s.rest[space+1:end], mode, s.rest[size:]
 	if !plainName(s.name) {
-		return fmt.Errorf("the tree has an entry called %q, which is no name in a folder", s.name)
+		return fmt.Errorf("the tree has an entry called %q, which is not a valid file name", s.name)
 	}
 	if !first && compareNames(last, lastMode, s.name, s.mode) >= 0 {
 		if bytes.Equal(last, s.name) {
 			return fmt.Errorf("the tree has two entries called %q", s.name)
 		}
-		return fmt.Errorf("the tree is not in order at %q: git fsck says more", s.name)
+		return fmt.Errorf("the tree is not sorted at %q: run git fsck", s.name)
 	}
 	for len(s.within) > 0 && !bytes.HasPrefix(s.name, s.within[len(s.within)-1]) {
 		s.within = s.within[:len(s.within)-1]

@@ -119,10 +119,10 @@ func TestDifferences(t *testing.T) {
 // TestHostileDifferences: two programs could read these trees differently.
 func TestHostileDifferences(t *testing.T) {
 	for name, tc := range map[string]struct{ lines, want string }{
-		"out of order":                {"100644 blob %[1]s\tb\n100644 blob %[1]s\ta\n", "not in order"},
+		"out of order":                {"100644 blob %[1]s\tb\n100644 blob %[1]s\ta\n", "is not sorted"},
 		"a name that stands twice":    {"100644 blob %[1]s\ta\n100644 blob %[1]s\ta\n", "two entries called"},
 		"a file and a folder":         {"100644 blob %[1]s\ta\n100644 blob %[1]s\ta-b\n040000 tree %[2]s\ta\n", "two entries called"},
-		"a name that leads elsewhere": {"100644 blob %[1]s\t..\n", "no name in a folder"},
+		"a name that leads elsewhere": {"100644 blob %[1]s\t..\n", "is not a valid file name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"signed/a.yaml": "a"})

@@ -37,20 +37,20 @@ func TestTreesThatLie(t *testing.T) {
 		"not in order": {func(f *forge) plumbing.Hash {
 			h := f.put(blob, small)
 			return f.tree(line("100644", "a", h), line("100644", "b", h), line("40000", "a", f.tree()))
-		}, "not in order"},
-		"up":                {func(f *forge) plumbing.Hash { return f.tree(line("40000", "..", f.tree())) }, "no name in a folder"},
-		"here":              {func(f *forge) plumbing.Hash { return f.tree(line("40000", ".", f.tree())) }, "no name in a folder"},
-		"deeper":            {func(f *forge) plumbing.Hash { return f.tree(line("100644", "a/b", f.put(blob, small))) }, "no name in a folder"},
-		"nameless":          {func(f *forge) plumbing.Hash { return f.tree(line("100644", "", f.put(blob, small))) }, "no name in a folder"},
-		"Git's own":         {func(f *forge) plumbing.Hash { return f.tree(line("40000", ".GIT", f.tree())) }, "no name in a folder"},
+		}, "is not sorted"},
+		"up":                {func(f *forge) plumbing.Hash { return f.tree(line("40000", "..", f.tree())) }, "is not a valid file name"},
+		"here":              {func(f *forge) plumbing.Hash { return f.tree(line("40000", ".", f.tree())) }, "is not a valid file name"},
+		"deeper":            {func(f *forge) plumbing.Hash { return f.tree(line("100644", "a/b", f.put(blob, small))) }, "is not a valid file name"},
+		"nameless":          {func(f *forge) plumbing.Hash { return f.tree(line("100644", "", f.put(blob, small))) }, "is not a valid file name"},
+		"Git's own":         {func(f *forge) plumbing.Hash { return f.tree(line("40000", ".GIT", f.tree())) }, "is not a valid file name"},
 		"no mode":           {func(f *forge) plumbing.Hash { return f.tree(line("", "a", f.put(blob, small))) }, "of the mode"},
 		"a mode of letters": {func(f *forge) plumbing.Hash { return f.tree(line("x", "a", f.put(blob, small))) }, "of the mode"},
 		"a huge mode":       {func(f *forge) plumbing.Hash { return f.tree(line("77777777777", "a", f.put(blob, small))) }, "of the mode"},
-		"cut off":           {func(f *forge) plumbing.Hash { return f.tree([]byte("100644 a\x00abc")) }, "cut off"},
-		"no end of a name":  {func(f *forge) plumbing.Hash { return f.tree([]byte("100644 a")) }, "cut off"},
-		"a file as tree":    {func(f *forge) plumbing.Hash { return f.put(blob, small) }, "a tree is expected"},
-		"a file as folder":  {func(f *forge) plumbing.Hash { return f.tree(line("40000", "a", f.put(blob, small))) }, "a tree is expected"},
-		"a tree as file":    {func(f *forge) plumbing.Hash { return f.tree(line("100644", "a", f.tree())) }, "a blob is expected"},
+		"cut off":           {func(f *forge) plumbing.Hash { return f.tree([]byte("100644 a\x00abc")) }, "truncated"},
+		"no end of a name":  {func(f *forge) plumbing.Hash { return f.tree([]byte("100644 a")) }, "truncated"},
+		"a file as tree":    {func(f *forge) plumbing.Hash { return f.put(blob, small) }, "expected a tree"},
+		"a file as folder":  {func(f *forge) plumbing.Hash { return f.tree(line("40000", "a", f.put(blob, small))) }, "expected a tree"},
+		"a tree as file":    {func(f *forge) plumbing.Hash { return f.tree(line("100644", "a", f.tree())) }, "expected a blob"},
 		"a missing file":    {func(f *forge) plumbing.Hash { return f.tree(line("100644", "a", plumbing.Hash{1})) }, "does not have it"},
 		"a long name": {func(f *forge) plumbing.Hash {
 			return f.tree(line("100644", strings.Repeat("a", 5000), f.put(blob, small)))
@@ -61,9 +61,9 @@ func TestTreesThatLie(t *testing.T) {
 				h = f.tree(line("40000", "d", h))
 			}
 			return h
-		}, "folders in each other"},
+		}, "levels of folders"},
 		// Ten folders in ten folders in ten folders, made of a few objects.
-		"without an end": {func(f *forge) plumbing.Hash {
+		"an endless chain": {func(f *forge) plumbing.Hash {
 			h := f.tree()
 			for range 12 {
 				var lines [][]byte
@@ -137,19 +137,19 @@ func TestLooseObjectsThatLie(t *testing.T) {
 		want    string
 	}{
 		"honest":            {"blob 5\x00a: 1\n", ""},
-		"other content":     {"blob 5\x00a: 2\n", "its content is another"},
-		"another kind":      {"tree 5\x00a: 1\n", "its content is another"},
-		"longer":            {"blob 5\x00a: 1\n" + strings.Repeat("x", 64<<20), "another size"},
-		"shorter":           {"blob 6\x00a: 1\n", "another size"},
+		"other content":     {"blob 5\x00a: 2\n", "the content does not match the hash"},
+		"another kind":      {"tree 5\x00a: 1\n", "the content does not match the hash"},
+		"longer":            {"blob 5\x00a: 1\n" + strings.Repeat("x", 64<<20), "its size differs"},
+		"shorter":           {"blob 6\x00a: 1\n", "its size differs"},
 		"claims too much":   {"blob 99999999999\x00a: 1\n", "too large"},
 		"claims the utmost": {"blob 9223372036854775807\x00a: 1\n", "too large"},
-		"claims more":       {"blob 18446744073709551616\x00a: 1\n", "no object of Git's"},
-		"claims less":       {"blob -5\x00a: 1\n", "no object of Git's"},
-		"no size":           {"blob\x00a: 1\n", "no object of Git's"},
-		"no kind":           {"5\x00a: 1\n", "no object of Git's"},
-		"an unknown kind":   {"secret 5\x00a: 1\n", "no object of Git's"},
-		"no header":         {strings.Repeat("x", 64<<20), "no object of Git's"},
-		"empty":             {"", "no object of Git's"},
+		"claims more":       {"blob 18446744073709551616\x00a: 1\n", "not a Git object"},
+		"claims less":       {"blob -5\x00a: 1\n", "not a Git object"},
+		"no size":           {"blob\x00a: 1\n", "not a Git object"},
+		"no kind":           {"5\x00a: 1\n", "not a Git object"},
+		"an unknown kind":   {"secret 5\x00a: 1\n", "not a Git object"},
+		"no header":         {strings.Repeat("x", 64<<20), "not a Git object"},
+		"empty":             {"", "not a Git object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newForge(t)
@@ -197,12 +197,12 @@ func TestPacksThatLie(t *testing.T) {
 	}{
 		"honest":           {one(whole(small)), ""},
 		"honest change":    {based(whole([]byte("a: 1\nb: 2\n")), change(10, 5)), ""},
-		"other content":    {one(whole([]byte("a: 2\n"))), "its content is another"},
-		"another kind":     {one(entry(plumbing.TreeObject, 5, nil, small)), "its content is another"},
+		"other content":    {one(whole([]byte("a: 2\n"))), "the content does not match the hash"},
+		"another kind":     {one(entry(plumbing.TreeObject, 5, nil, small)), "the content does not match the hash"},
 		"an unknown kind":  {one(entry(5, 5, nil, small)), ""},
 		"claims too much":  {one(entry(blob, 1<<40, nil, small)), "too large"},
 		"longer":           {one(entry(blob, 5, nil, zeros)), "exceeds declared size"},
-		"shorter":          {one(entry(blob, 6, nil, small)), "another size"},
+		"shorter":          {one(entry(blob, 6, nil, small)), "size of an object differs"},
 		"cut off":          {one([]byte{0xb5}), "malformed pack"},
 		"no zlib":          {one([]byte{0x35, 1, 2, 3, 4}), "malformed pack"},
 		"a large base":     {based(whole(append(slices.Clone(small), make([]byte, large)...)), change(large+5, 5)), ""},
@@ -216,7 +216,7 @@ func TestPacksThatLie(t *testing.T) {
 		"a change too large":     {based(whole(small), zeros), "malformed pack"},
 		"no base":                {one(entry(plumbing.REFDeltaObject, 2, base[:], []byte{5, 5})), "base of an object is not in it"},
 		"a base behind it":       {one(entry(plumbing.OFSDeltaObject, 2, []byte{0x7f}, []byte{5, 5})), "malformed pack"},
-		"no sizes":               {based(whole(small), []byte{0xff, 0xff}), "does not say its size"},
+		"no sizes":               {based(whole(small), []byte{0xff, 0xff}), "does not state its size"},
 		"a base of another size": {based(whole(small), change(6, 5)), "malformed pack"},
 		"an empty base":          {based(whole(nil), change(0, 0)), "malformed pack"},
 	} {
@@ -243,8 +243,8 @@ func TestChangesThatNeverEnd(t *testing.T) {
 		steps  int
 		want   string
 	}{
-		"much is made":  {change(git.MaxFile, git.MaxFile), 70, "bytes to make it"},
-		"much is kept":  {append(change(git.MaxFile, git.MaxFile), bytes.Repeat([]byte{0x90, 1}, 1<<20)...), 40, "changes of"},
+		"much is made":  {change(git.MaxFile, git.MaxFile), 70, "bytes to unpack"},
+		"much is kept":  {append(change(git.MaxFile, git.MaxFile), bytes.Repeat([]byte{0x90, 1}, 1<<20)...), 40, "base and deltas"},
 		"many are kept": {change(git.MaxFile, 5), 5000, "more than 4096 bases"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -271,17 +271,17 @@ func TestIndexesThatLie(t *testing.T) {
 		want string
 	}{
 		"honest":         {func(b []byte) []byte { return b }, ""},
-		"billions":       {func(b []byte) []byte { copy(b[8+255*4:], "\xff\xff\xff\xff"); return b }, "cut off"},
+		"billions":       {func(b []byte) []byte { copy(b[8+255*4:], "\xff\xff\xff\xff"); return b }, "truncated"},
 		"out of order":   {func(b []byte) []byte { copy(b[8:], "\xff\xff\xff\xff"); return b }, "out of order"},
 		"version 1":      {func(b []byte) []byte { b[7] = 1; return b }, "not one of version 2"},
 		"empty":          {func([]byte) []byte { return nil }, "not one of version 2"},
-		"cut off":        {func(b []byte) []byte { return b[:len(b)-41] }, "cut off"},
-		"behind the end": {func(b []byte) []byte { copy(b[len(b)-44:], "\x7f\xff\xff\xff"); return b }, "behind its end"},
+		"cut off":        {func(b []byte) []byte { return b[:len(b)-41] }, "truncated"},
+		"behind the end": {func(b []byte) []byte { copy(b[len(b)-44:], "\x7f\xff\xff\xff"); return b }, "after its end"},
 		"far behind it":  {func(b []byte) []byte { copy(b[len(b)-44:], "\xff\xff\xff\xff"); return b }, "EOF"},
 		"far, and negative": {func(b []byte) []byte {
 			copy(b[len(b)-44:], "\x80\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff")
 			return b
-		}, "behind its end"},
+		}, "after its end"},
 		"amid the pack": {func(b []byte) []byte { copy(b[len(b)-44:], "\x00\x00\x00\x0d"); return b }, "malformed pack"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -308,7 +308,7 @@ func TestTagsThatLie(t *testing.T) {
 		"honest": {func(_ *forge, commit plumbing.Hash) []byte {
 			return fmt.Appendf(nil, "object %s\ntype commit\ntag x\n", commit)
 		}, ""},
-		"a file":  {func(f *forge, _ plumbing.Hash) []byte { return fmt.Appendf(nil, "object %s\n", f.put(blob, small)) }, "a blob and no commit"},
+		"a file":  {func(f *forge, _ plumbing.Hash) []byte { return fmt.Appendf(nil, "object %s\n", f.put(blob, small)) }, "a blob, not a commit"},
 		"no hash": {func(*forge, plumbing.Hash) []byte { return []byte("object x\n") }, "does not begin with"},
 		"no key":  {func(_ *forge, commit plumbing.Hash) []byte { return fmt.Appendf(nil, "tree %s\n", commit) }, "does not begin with"},
 		"too many": {func(f *forge, commit plumbing.Hash) []byte {
@@ -316,7 +316,7 @@ func TestTagsThatLie(t *testing.T) {
 				commit = f.put(plumbing.TagObject, fmt.Appendf(nil, "object %s\n", commit))
 			}
 			return fmt.Appendf(nil, "object %s\n", commit)
-		}, "without an end"},
+		}, "endless chain"},
 		"too large": {func(*forge, plumbing.Hash) []byte { return make([]byte, 2<<20) }, "too large"},
 	} {
 		f := newForge(t)

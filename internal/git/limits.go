@@ -50,5 +50,5 @@ const (
 var ErrTooLarge = errors.New("it is too large")
 
 func tooLarge[N int | int64 | uint64](size N, most int64) error {
-	return fmt.Errorf("%w: %d bytes, and %d are the most", ErrTooLarge, size, most)
+	return fmt.Errorf("%w: %d bytes, and the maximum is %d", ErrTooLarge, size, most)
 }

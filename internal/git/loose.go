@@ -41,14 +41,14 @@ func (r *Repository) loose(hash plumbing.Hash, most int64) (plumbing.ObjectType,
 		return 0, nil, fmt.Errorf("unpack it: %w", err)
 	}
 	if int64(len(content)) != size {
-		return 0, nil, errors.New("unpack it: it has another size than it says")
+		return 0, nil, errors.New("unpack it: its size differs from its header")
 	}
 	return kind, content, nil
 }
 
 // looseHeader reads "blob 12" and the zero byte after it.
 func looseHeader(in *bufio.Reader) (plumbing.ObjectType, int64, error) {
-	malformed := errors.New("unpack it: this is no object of Git's")
+	malformed := errors.New("unpack it: this is not a Git object")
 	header, err := in.ReadSlice(0)
 	if err != nil || len(header) > 32 {
 		return 0, 0, malformed

@@ -12,7 +12,7 @@ import (
 func (r *Repository) read(kind plumbing.ObjectType, hash plumbing.Hash, most int64) ([]byte, error) {
 	found, content, err := r.readAny(hash, most)
 	if err == nil && found != kind {
-		err = fmt.Errorf("%s is a %s, and a %s is expected", hash, found, kind)
+		err = fmt.Errorf("%s is a %s, expected a %s", hash, found, kind)
 	}
 	return content, err
 }
@@ -23,7 +23,7 @@ func (r *Repository) readAny(hash plumbing.Hash, most int64) (plumbing.ObjectTyp
 		return 0, nil, fmt.Errorf("read object %s: %w", hash, err)
 	}
 	if plumbing.ComputeHash(kind, content) != hash {
-		return 0, nil, fmt.Errorf("read object %s: the repository is damaged: its content is another", hash)
+		return 0, nil, fmt.Errorf("read object %s: the repository is damaged: the content does not match the hash", hash)
 	}
 	return kind, content, nil
 }

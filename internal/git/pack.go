@@ -60,7 +60,7 @@ func (r *Repository) openPacks() error {
 			packs = append(packs, p)
 		}
 		if err == nil && len(packs) > maxPacks {
-			err = fmt.Errorf("there are more than %d packs: git gc puts them together", maxPacks)
+			err = fmt.Errorf("there are more than %d packs: git gc combines them", maxPacks)
 		}
 		if err != nil {
 			return errors.Join(fmt.Errorf("open %s: %w", base, err), closePacks(packs))
@@ -116,7 +116,7 @@ func (p *pack) readCounts() error {
 		}
 	}
 	if info.Size() < indexHeader+int64(p.counts[255])*perObject+indexTrailer {
-		return fmt.Errorf("%w: its index is cut off", errPack)
+		return fmt.Errorf("%w: its index is truncated", errPack)
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (p *pack) place(number uint32) (int64, error) {
 		place = int64(binary.BigEndian.Uint32(raw[:4]))<<32 | int64(binary.BigEndian.Uint32(raw[4:]))
 	}
 	if place < 0 || place >= p.size {
-		return 0, fmt.Errorf("%w: an object begins behind its end", errPack)
+		return 0, fmt.Errorf("%w: an object begins after its end", errPack)
 	}
 	return place, nil
 }
@@ -211,7 +211,7 @@ func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
 			return 0, nil, tooLarge(header.Length, most)
 		}
 		if held += header.Length; header.Length < 0 || held > maxHeld {
-			return 0, nil, fmt.Errorf("%w: its base and the changes of it have more than %d bytes", ErrTooLarge, maxHeld)
+			return 0, nil, fmt.Errorf("%w: its base and deltas have more than %d bytes", ErrTooLarge, maxHeld)
 		}
 		if err := p.made.spend(unpacking * header.Length); err != nil {
 			return 0, nil, err
@@ -221,7 +221,7 @@ func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
 			return 0, nil, fmt.Errorf("%w: %w", errPack, unexpected(err))
 		}
 		if int64(content.Len()) != header.Length {
-			return 0, nil, fmt.Errorf("%w: an object has another size than it says", errPack)
+			return 0, nil, fmt.Errorf("%w: the size of an object differs from its header", errPack)
 		}
 		switch header.Type {
 		case plumbing.OFSDeltaObject:
@@ -259,7 +259,7 @@ type made struct {
 
 func (m *made) spend(bytes int64) error {
 	if m.left -= bytes; m.bounded && m.left < 0 {
-		return errors.New("the objects of this commit take too much work to unpack: git repack -a -d -f makes a plain pack of an honest repository")
+		return errors.New("the objects of this commit take too much work to unpack: if you trust the repository, run git repack -a -d -f")
 	}
 	return nil
 }
@@ -292,13 +292,13 @@ func (p *pack) apply(whole []byte, kind plumbing.ObjectType, changes [][]byte, a
 		_, n := binary.Uvarint(changes[i])
 		size, m := binary.Uvarint(changes[i][max(n, 0):])
 		if n <= 0 || m <= 0 {
-			return nil, fmt.Errorf("%w: a change does not say its size", errPack)
+			return nil, fmt.Errorf("%w: a delta does not state its size", errPack)
 		}
 		if room := maxHeld - held; size > room || uint64(len(whole)) > room-size {
-			return nil, fmt.Errorf("%w: its base, its changes and the result have more than %d bytes", ErrTooLarge, maxHeld)
+			return nil, fmt.Errorf("%w: its base, its deltas and the result have more than %d bytes", ErrTooLarge, maxHeld)
 		}
 		if made += size; made > maxMade {
-			return nil, fmt.Errorf("%w: it takes more than %d bytes to make it", ErrTooLarge, maxMade)
+			return nil, fmt.Errorf("%w: it needs more than %d bytes to unpack", ErrTooLarge, maxMade)
 		}
 		if err := p.made.spend(int64(size)); err != nil { //nolint:gosec // at most maxHeld
 			return nil, err

@@ -31,7 +31,7 @@ func (r *Repository) reference(name string) (plumbing.Hash, error) {
 		}
 		name = target
 	}
-	return plumbing.ZeroHash, fmt.Errorf("%s leads from one reference to another without an end", name)
+	return plumbing.ZeroHash, fmt.Errorf("%s is an endless chain of references", name)
 }
 
 // Branch returns the full reference that HEAD leads to (refs/heads/main), even without a commit. It
@@ -66,7 +66,7 @@ func (r *Repository) Head() (Head, error) {
 		return Head{}, err
 	}
 	if target, err := targetOf(branch, content); err != nil || target != "" {
-		return Head{}, errors.Join(err, fmt.Errorf("%s leads on to %s, which is not supported", branch, target))
+		return Head{}, errors.Join(err, fmt.Errorf("%s points to %s, which is not supported", branch, target))
 	}
 	hash, err := hashOf(branch, content)
 	return Head{Branch: plumbing.ReferenceName(branch), Commit: hash}, err
@@ -82,7 +82,7 @@ func (r *Repository) Reference(name plumbing.ReferenceName) (plumbing.Hash, erro
 func targetOf(name, content string) (string, error) {
 	target, symbolic := strings.CutPrefix(content, "ref: ")
 	if symbolic && (!strings.HasPrefix(target, "refs/") || !plainReference(target)) {
-		return "", fmt.Errorf("%s leads to %q, which is no reference", name, target)
+		return "", fmt.Errorf("%s points to %q, which is not a reference", name, target)
 	}
 	if !symbolic {
 		return "", nil
@@ -128,7 +128,7 @@ func hashOf(name, text string) (plumbing.Hash, error) {
 	case len(text) == 64:
 		return plumbing.ZeroHash, fmt.Errorf("%s holds a SHA-256, and only repositories with SHA-1 can be read", name)
 	default:
-		return plumbing.ZeroHash, errors.New(name + " holds no hash")
+		return plumbing.ZeroHash, errors.New(name + " does not contain a hash")
 	}
 }
 

@@ -43,7 +43,7 @@ func Open(dir string) (*Repository, error) {
 	case err != nil:
 		return nil, fmt.Errorf("open repository: %w", err)
 	case !info.IsDir():
-		return nil, errors.New("open repository: its .git is not a folder but leads elsewhere: name the repository that it leads to (git rev-parse --git-common-dir)")
+		return nil, errors.New("open repository: its .git is not a folder, but points to a repository: name that one (git rev-parse --git-common-dir)")
 	}
 	return OpenFolders(Folders{Own: path, Common: path})
 }
@@ -67,7 +67,7 @@ func OpenFolders(f Folders) (r *Repository, err error) {
 		name string
 	}{{r.own, "HEAD"}, {r.root, "objects"}, {r.root, "refs"}} {
 		if _, err := part.in.Stat(part.name); err != nil {
-			return r, fmt.Errorf("this is no Git repository: it has no %s", part.name)
+			return r, fmt.Errorf("this is not a Git repository: it has no %s", part.name)
 		}
 	}
 	if f.Objects != nil {
@@ -88,7 +88,7 @@ func (r *Repository) Close() error {
 	return errors.Join(errs...)
 }
 
-var errNoObject = errors.New("the repository does not have it: is it a partial or shallow clone, or one that borrows objects of another?")
+var errNoObject = errors.New("the repository does not have it: is it a partial or shallow clone, or one with alternates?")
 
 // object returns a packed or loose object of at most most bytes. As in Git, a packed object comes
 // first.

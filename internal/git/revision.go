@@ -31,7 +31,7 @@ func CheckRevision(revision string) error {
 	if plainReference(revision) {
 		return nil
 	}
-	return &RevisionError{Revision: revision, Malformed: true, message: "this is no name of a commit",
+	return &RevisionError{Revision: revision, Malformed: true, message: "this is not the name of a commit",
 		hint: "write HEAD, a branch, a tag or a whole hash; git rev-parse makes a hash of an expression"}
 }
 
@@ -66,7 +66,7 @@ func (r *Repository) Resolve(revision string) (plumbing.Hash, error) {
 		}
 		if found != "" && hash != commit {
 			return plumbing.ZeroHash, &RevisionError{Revision: revision, message: fmt.Sprintf("%s and %s are different commits", found, name),
-				hint: "write the one that is meant in full: " + found + " or " + name}
+				hint: "write the full name: " + found + " or " + name}
 		}
 		found, commit = name, hash
 	}
@@ -79,7 +79,7 @@ func (r *Repository) Resolve(revision string) (plumbing.Hash, error) {
 func unknown(revision string) error {
 	e := &RevisionError{Revision: revision, message: "the repository does not have it", hint: "has it been fetched?"}
 	if abbreviation.MatchString(revision) {
-		e.hint = "if this is the beginning of a hash, write the whole of it: another object could begin with the same"
+		e.hint = "if this is the start of a hash, write the whole hash: another object could have the same start"
 	}
 	return e
 }
@@ -102,8 +102,8 @@ func (r *Repository) peel(hash plumbing.Hash) (plumbing.Hash, error) {
 				return plumbing.ZeroHash, fmt.Errorf("tag: %w", err)
 			}
 		default:
-			return plumbing.ZeroHash, fmt.Errorf("%s is a %s and no commit", hash, kind)
+			return plumbing.ZeroHash, fmt.Errorf("%s is a %s, not a commit", hash, kind)
 		}
 	}
-	return plumbing.ZeroHash, errors.New("one tag stands for another without an end")
+	return plumbing.ZeroHash, errors.New("the tags point to each other in an endless chain")
 }

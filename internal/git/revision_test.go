@@ -68,31 +68,31 @@ func TestRevisionErrors(t *testing.T) {
 	r, first, _ := branched(t)
 	for revision, tc := range map[string]struct{ want, hint string }{
 		"missing":                 {"does not have it", "fetched"},
-		first[:10]:                {"does not have it", "write the whole of it"},
+		first[:10]:                {"does not have it", "write the whole hash"},
 		"refs/heads/missing":      {"does not have it", "fetched"},
 		"FETCH_HEAD":              {"does not have it", "fetched"},
 		"config":                  {"does not have it", "fetched"},
 		"refs":                    {"does not have it", "fetched"},
 		"heads":                   {"does not have it", "fetched"},
-		"both":                    {"refs/tags/both and refs/heads/both are different commits", "in full"},
-		"refs/heads/a..b":         {"no name of a commit", "git rev-parse"},
-		"":                        {"no name of a commit", "git rev-parse"},
-		"@":                       {"no name of a commit", "git rev-parse"},
-		"main~1":                  {"no name of a commit", "git rev-parse"},
-		"main^":                   {"no name of a commit", "git rev-parse"},
-		"main@{1}":                {"no name of a commit", "git rev-parse"},
-		"main:a.yaml":             {"no name of a commit", "git rev-parse"},
-		"../../secret":            {"no name of a commit", "git rev-parse"},
-		"/etc/passwd":             {"no name of a commit", "git rev-parse"},
-		"refs/heads/../../config": {"no name of a commit", "git rev-parse"},
-		"a b":                     {"no name of a commit", "git rev-parse"},
-		"a\nb":                    {"no name of a commit", "git rev-parse"},
-		"a\x00b":                  {"no name of a commit", "git rev-parse"},
-		`a\b`:                     {"no name of a commit", "git rev-parse"},
-		"main.lock":               {"no name of a commit", "git rev-parse"},
-		".hidden":                 {"no name of a commit", "git rev-parse"},
-		"main/":                   {"no name of a commit", "git rev-parse"},
-		strings.Repeat("x", 2000): {"no name of a commit", "git rev-parse"},
+		"both":                    {"refs/tags/both and refs/heads/both are different commits", "full name"},
+		"refs/heads/a..b":         {"not the name of a commit", "git rev-parse"},
+		"":                        {"not the name of a commit", "git rev-parse"},
+		"@":                       {"not the name of a commit", "git rev-parse"},
+		"main~1":                  {"not the name of a commit", "git rev-parse"},
+		"main^":                   {"not the name of a commit", "git rev-parse"},
+		"main@{1}":                {"not the name of a commit", "git rev-parse"},
+		"main:a.yaml":             {"not the name of a commit", "git rev-parse"},
+		"../../secret":            {"not the name of a commit", "git rev-parse"},
+		"/etc/passwd":             {"not the name of a commit", "git rev-parse"},
+		"refs/heads/../../config": {"not the name of a commit", "git rev-parse"},
+		"a b":                     {"not the name of a commit", "git rev-parse"},
+		"a\nb":                    {"not the name of a commit", "git rev-parse"},
+		"a\x00b":                  {"not the name of a commit", "git rev-parse"},
+		`a\b`:                     {"not the name of a commit", "git rev-parse"},
+		"main.lock":               {"not the name of a commit", "git rev-parse"},
+		".hidden":                 {"not the name of a commit", "git rev-parse"},
+		"main/":                   {"not the name of a commit", "git rev-parse"},
+		strings.Repeat("x", 2000): {"not the name of a commit", "git rev-parse"},
 	} {
 		_, err := resolve(r.dir, revision)
 		var bad *git.RevisionError
@@ -101,7 +101,7 @@ func TestRevisionErrors(t *testing.T) {
 			t.Errorf("%q: %v, want a RevisionError", revision, err)
 		case !strings.Contains(bad.Error(), tc.want) || !strings.Contains(bad.Hint(), tc.hint):
 			t.Errorf("%q: %v (%s), want %q and %q", revision, bad, bad.Hint(), tc.want, tc.hint)
-		case bad.Malformed != (tc.want == "no name of a commit") || (git.CheckRevision(revision) != nil) != bad.Malformed:
+		case bad.Malformed != (tc.want == "not the name of a commit") || (git.CheckRevision(revision) != nil) != bad.Malformed:
 			t.Errorf("%q: malformed %v", revision, bad.Malformed)
 		}
 	}
@@ -138,21 +138,21 @@ func TestReferencesThatLie(t *testing.T) {
 		prepare func(*repository)
 		want    string
 	}{
-		"HEAD leads out":        {func(r *repository) { r.write(".git/HEAD", "ref: ../../secret\n") }, "is no reference"},
-		"HEAD leads out deeper": {func(r *repository) { r.write(".git/HEAD", "ref: refs/../../secret\n") }, "is no reference"},
-		"HEAD leads to config":  {func(r *repository) { r.write(".git/HEAD", "ref: config\n") }, "is no reference"},
+		"HEAD leads out":        {func(r *repository) { r.write(".git/HEAD", "ref: ../../secret\n") }, "is not a reference"},
+		"HEAD leads out deeper": {func(r *repository) { r.write(".git/HEAD", "ref: refs/../../secret\n") }, "is not a reference"},
+		"HEAD leads to config":  {func(r *repository) { r.write(".git/HEAD", "ref: config\n") }, "is not a reference"},
 		"no branch yet":         {func(r *repository) { r.write(".git/HEAD", "ref: refs/heads/none\n") }, "does not have it"},
-		"a circle":              {func(r *repository) { r.write(".git/refs/heads/main", "ref: refs/heads/main\n") }, "without an end"},
-		"no hash":               {func(r *repository) { r.write(".git/refs/heads/main", "zzz\n") }, "holds no hash"},
+		"a circle":              {func(r *repository) { r.write(".git/refs/heads/main", "ref: refs/heads/main\n") }, "endless chain"},
+		"no hash":               {func(r *repository) { r.write(".git/refs/heads/main", "zzz\n") }, "does not contain a hash"},
 		"SHA-256":               {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 64)) }, "only repositories with SHA-1"},
 		"a whole book":          {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 5000)) }, "too large"},
-		"a file":                {func(r *repository) { r.write(".git/refs/heads/main", r.git("rev-parse", "HEAD:a.yaml")) }, "a blob and no commit"},
-		"a tree":                {func(r *repository) { r.write(".git/refs/heads/main", r.git("rev-parse", "HEAD^{tree}")) }, "a tree and no commit"},
+		"a file":                {func(r *repository) { r.write(".git/refs/heads/main", r.git("rev-parse", "HEAD:a.yaml")) }, "a blob, not a commit"},
+		"a tree":                {func(r *repository) { r.write(".git/refs/heads/main", r.git("rev-parse", "HEAD^{tree}")) }, "a tree, not a commit"},
 		"nothing there":         {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 40)) }, "does not have it"},
 		"packed-refs of garbage": {func(r *repository) {
 			r.git("pack-refs", "--all")
 			r.write(".git/packed-refs", "\xff refs/heads/main\n")
-		}, "holds no hash"},
+		}, "does not contain a hash"},
 		"packed-refs of one line": {func(r *repository) {
 			r.git("pack-refs", "--all")
 			r.write(".git/packed-refs", strings.Repeat("x", 1<<20))

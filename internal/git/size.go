@@ -28,14 +28,14 @@ func (t *Tree) size(folder Entry, depth int) (size, error) {
 		t.sized[folder.hash] = s
 	}
 	if depth+s.levels > MaxDepth+1 {
-		return size{}, fmt.Errorf("%q: there are more than %d folders in each other", folder.Path, MaxDepth)
+		return size{}, fmt.Errorf("%q: there are more than %d levels of folders", folder.Path, MaxDepth)
 	}
 	return s, nil
 }
 
 func (t *Tree) measure(folder Entry, depth int) (size, error) {
 	if depth > MaxDepth {
-		return size{}, fmt.Errorf("%q: there are more than %d folders in each other", folder.Path, MaxDepth)
+		return size{}, fmt.Errorf("%q: there are more than %d levels of folders", folder.Path, MaxDepth)
 	}
 	if len(t.sized) >= MaxEntries {
 		return size{}, fmt.Errorf("%q: there are more than %d folders", folder.Path, MaxEntries)

@@ -76,7 +76,7 @@ func (t *Tree) Find(name string) (Entry, error) {
 	}
 	// Names in a tree are bytes and can be invalid UTF-8.
 	if !fs.ValidPath(strings.ToValidUTF8(name, "?")) || strings.Count(name, "/") >= MaxDepth {
-		return Entry{}, fmt.Errorf("find %q: it does not lie inside of the repository", name)
+		return Entry{}, fmt.Errorf("find %q: it is outside the repository", name)
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		var found Entry
@@ -105,7 +105,7 @@ func (t *Tree) At(name string) (Entry, error) {
 	return e, err
 }
 
-var errNoFolder = errors.New("it is no folder")
+var errNoFolder = errors.New("it is not a folder")
 
 // Walk calls visit for the entry at a path, or for all entries below a folder except folders,
 // sorted by name. It stops at the first error. More than [MaxEntries] entries or [MaxDepth] levels
@@ -163,7 +163,7 @@ func (t *Tree) each(folder Entry, visit func(*scan)) error {
 	}
 	if !t.counted[folder.hash] {
 		if t.trees += int64(len(content)); t.trees > maxTrees {
-			return fmt.Errorf("%q: the folders up to it have more than %d MiB", folder.Path, maxTrees>>20)
+			return fmt.Errorf("%q: with this one, the folders have more than %d MiB", folder.Path, maxTrees>>20)
 		}
 		if t.counted == nil {
 			t.counted = map[plumbing.Hash]bool{}
@@ -191,14 +191,14 @@ func (t *Tree) each(folder Entry, visit func(*scan)) error {
 // More than [MaxFiles] bytes in all files together is another error.
 func (t *Tree) Read(file Entry) ([]byte, error) {
 	if !file.IsFile() {
-		return nil, fmt.Errorf("read %q: it is no regular file", file.Path)
+		return nil, fmt.Errorf("read %q: it is not a regular file", file.Path)
 	}
 	content, err := t.objects.read(plumbing.BlobObject, file.hash, MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", file.Path, err)
 	}
 	if t.read += int64(len(content)); t.read > MaxFiles {
-		return nil, fmt.Errorf("read %q: the files up to it have more than %d MiB", file.Path, MaxFiles>>20)
+		return nil, fmt.Errorf("read %q: with this one, the files have more than %d MiB", file.Path, MaxFiles>>20)
 	}
 	return content, nil
 }
@@ -207,21 +207,21 @@ func (t *Tree) Read(file Entry) ([]byte, error) {
 // error.
 func (t *Tree) Follow(link Entry) (Entry, error) {
 	if link.Mode != filemode.Symlink {
-		return Entry{}, fmt.Errorf("follow %q: it is no link", link.Path)
+		return Entry{}, fmt.Errorf("follow %q: it is not a link", link.Path)
 	}
 	target, err := t.objects.read(plumbing.BlobObject, link.hash, maxLink)
 	if err != nil {
 		return Entry{}, fmt.Errorf("follow %q: %w", link.Path, err)
 	}
 	if path.IsAbs(string(target)) {
-		return Entry{}, fmt.Errorf("follow %q: it leads out of the repository", link.Path)
+		return Entry{}, fmt.Errorf("follow %q: it points outside the repository", link.Path)
 	}
 	at, err := t.Find(path.Join(path.Dir(link.Path), string(target)))
 	if err != nil {
 		return Entry{}, fmt.Errorf("follow %q: %w", link.Path, err)
 	}
 	if at.Mode == filemode.Symlink {
-		return Entry{}, errors.New("follow " + link.Path + ": it leads to another link")
+		return Entry{}, errors.New("follow " + link.Path + ": it points to another link")
 	}
 	return at, nil
 }

@@ -48,7 +48,7 @@ var repositoryForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,38}/[A-Za-z
 // CheckRepository rejects a name that is not "owner/name".
 func CheckRepository(name string) error {
 	if !repositoryForm.MatchString(name) || strings.HasSuffix(name, "/.") || strings.HasSuffix(name, "/..") {
-		return fmt.Errorf("%q is no repository: it is written as owner/name", name)
+		return fmt.Errorf("%q is not a repository: write it as owner/name", name)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func New(c Config) (*Client, error) {
 	case c.HTTP == nil:
 		return nil, errors.New("github: no HTTP client")
 	case c.Token == "" || strings.ContainsAny(c.Token, " \r\n\t"):
-		return nil, errors.New("there is no token for the API, or it is none")
+		return nil, errors.New("the token for the API is missing or malformed")
 	}
 	client := &Client{http: *c.HTTP, base: base, server: server, repository: c.Repository, token: c.Token}
 	client.http.Transport = retry.Transport{Timing: c.Timing, Next: c.HTTP.Transport, MaxAnswer: maxAnswer, FollowOnHost: true, SecondaryLimits: true}
@@ -83,14 +83,14 @@ func CheckAddress(address string) (string, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err == nil && u.User != nil: // possibly with a password
-		return "", errors.New("this is no address: it has a user's name in it; write https://api.github.com, and set the token by itself")
+		return "", errors.New("this is not an address: it contains a user name; write https://api.github.com, and set the token by itself")
 	case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
-		return "", fmt.Errorf("%q is no address: write it as https://api.github.com", address)
+		return "", fmt.Errorf("%q is not an address: write it as https://api.github.com", address)
 	}
 	host := u.Hostname()
 	loopback := host == "127.0.0.1" || host == "::1" || host == "localhost"
 	if u.Scheme != "https" && (u.Scheme != "http" || !loopback) {
-		return "", fmt.Errorf("%q is not reached by https", address)
+		return "", fmt.Errorf("%q does not use https", address)
 	}
 	return strings.TrimSuffix(address, "/"), nil
 }
@@ -147,7 +147,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	}
 	if err == nil {
 		if err = json.Unmarshal(body, into); err != nil {
-			err = fmt.Errorf("it returned something that is no answer of this API: %w", err)
+			err = fmt.Errorf("its answer is not one of this API: %w", err)
 		}
 	}
 	if err != nil {

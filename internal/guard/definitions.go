@@ -78,7 +78,7 @@ func (c *Controller) shown(kind exception.GroupKind) error {
 	case c.conversions == nil:
 		return refuse(ReasonConversion, "the definition of %s could not be read, so a webhook may convert it", kind)
 	case (*c.conversions)[kind] != "":
-		return refuse(ReasonConversion, "%s converts %s from version to version, so Kyverno may be shown another exception than was signed", (*c.conversions)[kind], kind)
+		return refuse(ReasonConversion, "%s converts %s between versions, so Kyverno may read another exception than the signed one", (*c.conversions)[kind], kind)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func noted(_ context.Context, raw []byte, f form) *Decision {
 	}
 	d := about(request, f)
 	if request.Operation != admissionv1.Delete {
-		err = refuse(ReasonOperationNotAllowed, "this address is asked about DELETE alone, and not about %q", string(request.Operation))
+		err = refuse(ReasonOperationNotAllowed, "this address answers only about DELETE, not about %q", string(request.Operation))
 	}
 	d.answer(ReasonDeleted, d.Facts, err)
 	return d

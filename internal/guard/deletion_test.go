@@ -159,7 +159,7 @@ func TestLargeBodiesGiveWay(t *testing.T) {
 	}
 	select {
 	case got := <-ended:
-		if !strings.Contains(got, "it gave way") {
+		if !strings.Contains(got, "dropped for newer requests") {
 			t.Error(got)
 		}
 	case <-time.After(waitLimit):

@@ -114,7 +114,7 @@ func TestDeadline(t *testing.T) {
 	defer close(patient.release)
 	w := httptest.NewRecorder()
 	patient.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit?timeout=1ms", bytes.NewReader(body(t, signed(t)))))
-	if !strings.Contains(w.Body.String(), "in time") {
+	if !strings.Contains(w.Body.String(), "too long") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

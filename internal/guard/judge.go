@@ -61,7 +61,7 @@ func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionReques
 		return ReasonDeleted, facts, nil
 	case admissionv1.Create, admissionv1.Update:
 	default:
-		return "", facts, refuse(ReasonOperationNotAllowed, "%q is not for objects that are signed", string(request.Operation))
+		return "", facts, refuse(ReasonOperationNotAllowed, "%q is not supported for signed objects", string(request.Operation))
 	}
 	doc, err := parseObject(request.Object.Raw, "object")
 	if err != nil {
@@ -142,7 +142,7 @@ func parseObject(raw []byte, name string) (*exception.Document, error) {
 // signature does not cover the result.
 func isRequested(doc *exception.Document, request *admissionv1.AdmissionRequest) error {
 	if asked := request.RequestKind; asked != nil && *asked != request.Kind {
-		return refuse(ReasonConverted, "it was written as %s and shown as %s", asked, request.Kind.String())
+		return refuse(ReasonConverted, "it was written as %s and sent to the guard as %s", asked, request.Kind.String())
 	}
 	name := doc.Text("metadata", "name")
 	switch said := (metav1.GroupVersionKind{Group: doc.GroupKind().Group, Version: doc.Version(), Kind: doc.GroupKind().Kind}); {

@@ -19,11 +19,11 @@ func (j *judge) place(message *exception.Document) error {
 	}
 	switch named := message.Annotation(AnnotationCluster); {
 	case named == "" && j.rules.settings.RequireCluster:
-		return refuse(ReasonNoCluster, "it does not say which cluster it is for")
+		return refuse(ReasonNoCluster, "it names no cluster")
 	case named == "" || named == j.cluster:
 		return nil
 	case j.cluster == "":
-		return refuse(ReasonAnotherCluster, "it is for the cluster %q, and the guard was not told which one this is", named)
+		return refuse(ReasonAnotherCluster, "it is for the cluster %q, and the guard does not know its own cluster (--cluster-name)", named)
 	default:
 		return refuse(ReasonAnotherCluster, "it is for the cluster %q, and this is %q", named, j.cluster)
 	}
@@ -59,7 +59,7 @@ func (j *judge) tooMany(ctx context.Context, message *exception.Document) error 
 		return err
 	}
 	if there >= most {
-		return refuse(ReasonTooMany, "%d of its kind stand in %q, and %d may", there, id.Namespace, most)
+		return refuse(ReasonTooMany, "%d of its kind are in %q, and the maximum is %d", there, id.Namespace, most)
 	}
 	return nil
 }

@@ -71,11 +71,11 @@ func (question) read(raw []byte) (*admissionv1.AdmissionRequest, error) {
 		err = errors.New("there is more than one value")
 	}
 	if err != nil {
-		return nil, refuse(ReasonMalformed, "the body is not a question: %s", err)
+		return nil, refuse(ReasonMalformed, "the body is not a valid question: %s", err)
 	}
 	if q.Operation != admissionv1.Create && q.Operation != admissionv1.Update {
 		// The log and the metrics would count a DELETE as if it had happened.
-		return nil, refuse(ReasonOperationNotAllowed, "%q is not asked about", string(q.Operation))
+		return nil, refuse(ReasonOperationNotAllowed, "%q is not CREATE or UPDATE", string(q.Operation))
 	}
 	request := &admissionv1.AdmissionRequest{
 		Operation: q.Operation, Kind: q.Kind, RequestKind: q.RequestKind, Namespace: q.Namespace, Name: q.Name, SubResource: q.SubResource, DryRun: &q.DryRun,

@@ -18,7 +18,7 @@ func (h *Handler) queue(ctx context.Context, raw []byte, f form, places, turns [
 		case place <- struct{}{}:
 			defer func() { <-place }()
 		default:
-			return denied(f.uidOf(raw), ReasonOverloaded, "more requests wait than the guard lets wait")
+			return denied(f.uidOf(raw), ReasonOverloaded, "too many requests wait")
 		}
 	}
 	release := func(taken []chan struct{}) {
@@ -31,7 +31,7 @@ func (h *Handler) queue(ctx context.Context, raw []byte, f form, places, turns [
 		case turn <- struct{}{}:
 		case <-ctx.Done():
 			release(turns[:n])
-			return denied(f.uidOf(raw), ReasonOverloaded, "its turn did not come in time")
+			return denied(f.uidOf(raw), ReasonOverloaded, "it waited too long")
 		}
 	}
 	decided := make(chan *Decision, 1)
@@ -44,6 +44,6 @@ func (h *Handler) queue(ctx context.Context, raw []byte, f form, places, turns [
 	case d := <-decided:
 		return d
 	case <-ctx.Done():
-		return denied(f.uidOf(raw), ReasonUndecided, "it could not be judged in time")
+		return denied(f.uidOf(raw), ReasonUndecided, "the check took too long")
 	}
 }

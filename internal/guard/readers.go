@@ -59,7 +59,7 @@ func (i incoming) stop() error {
 func (h *Handler) handle(ctx context.Context, body incoming, f form, decide decider) *Decision {
 	end, ok := h.reading.begin(body.stop)
 	if !ok {
-		return unread(body, f, "more requests are read than the guard reads at once")
+		return unread(body, f, "too many requests arrive at once")
 	}
 	raw, err := io.ReadAll(io.LimitReader(body, small+1))
 	if err == nil && len(raw) > small {
@@ -68,10 +68,10 @@ func (h *Handler) handle(ctx context.Context, body incoming, f form, decide deci
 			defer func() { <-h.large }()
 			end() // from here on it counts as a large request
 		case <-body.stopped:
-			return denied(f.uidOf(raw), ReasonOverloaded, "it gave way to newer requests")
+			return denied(f.uidOf(raw), ReasonOverloaded, "it was dropped for newer requests")
 		case <-ctx.Done():
 			end()
-			return denied(f.uidOf(raw), ReasonOverloaded, "too many large requests are here")
+			return denied(f.uidOf(raw), ReasonOverloaded, "too many large requests arrive at once")
 		}
 		_ = body.readUntil(time.Now().Add(largeWithin)) // connections use the wall clock
 		raw, err = io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(raw), body), MaxReview+1))
@@ -80,7 +80,7 @@ func (h *Handler) handle(ctx context.Context, body incoming, f form, decide deci
 	if err != nil {
 		select {
 		case <-body.stopped:
-			return denied(f.uidOf(raw), ReasonOverloaded, "it gave way to newer requests")
+			return denied(f.uidOf(raw), ReasonOverloaded, "it was dropped for newer requests")
 		default:
 		}
 		return denied(f.uidOf(raw), ReasonUndecided, "the request could not be read: "+err.Error())

@@ -130,7 +130,7 @@ func (r *Rules) mayStandOutsideGit(facts Facts) bool {
 // Current holds the current rules. Its zero value has none, and then nothing can be decided.
 type Current struct{ rules atomic.Pointer[Rules] }
 
-var errNoRules = errors.New("there is no configuration to decide by")
+var errNoRules = errors.New("there is no configuration")
 
 // Replace makes r the current rules.
 func (c *Current) Replace(r *Rules) { c.rules.Store(r) }

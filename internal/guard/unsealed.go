@@ -21,14 +21,14 @@ func (c change) unsealed() (reason string, err error) {
 	old, doc := c.old, c.doc
 	switch {
 	case c.subresource != "" && c.subresource != statusSubresource:
-		return "", refuse(ReasonSubresourceNotAllowed, "%q changes the object beside what was signed", c.subresource)
+		return "", refuse(ReasonSubresourceNotAllowed, "%q would change unsigned fields of the object", c.subresource)
 	case old == nil && c.subresource == "":
 		return "", nil // the stored object cannot be read, so the new one is verified
 	case old == nil:
 		return "", c.unreadable
 	case c.subresource == statusSubresource:
 		if differ(old, doc, statusSubresource) {
-			return "", refuse(ReasonSubresourceNotAllowed, "more than its status changes")
+			return "", refuse(ReasonSubresourceNotAllowed, "it changes more than the status")
 		}
 		return ReasonStatus, nil
 	}
@@ -36,7 +36,7 @@ func (c change) unsealed() (reason string, err error) {
 		return "", nil
 	}
 	if differ(old, doc, "finalizers") || !subset(finalizers(doc), finalizers(old)) {
-		return "", refuse(ReasonBeingDeleted, "it is being deleted, and only its finalizers may go")
+		return "", refuse(ReasonBeingDeleted, "it is being deleted, and only its finalizers may be removed")
 	}
 	return ReasonReleased, nil
 }

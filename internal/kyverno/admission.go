@@ -12,7 +12,7 @@ import (
 type Admission struct {
 	Policy string `json:"policy" doc:"the name of a policy of the cluster, which is among the known ones and does not name Kyverno"`
 	Kind   string `json:"kind" doc:"the kind as the exception writes it, such as Deployment"`
-	Name   string `json:"name" doc:"the name as the exception writes it; kyverno-admission-controller-* admits that pattern alone"`
+	Name   string `json:"name" doc:"the name as the exception writes it; kyverno-admission-controller-* permits only that pattern"`
 }
 
 // Admitting returns a guard that admits these entries in the namespace kyverno. No entry admits
@@ -27,9 +27,9 @@ func (g Guard) Admitting(admitted []Admission) (Guard, error) {
 		case a.Policy == "" || strings.ContainsAny(a.Policy, "*?/"):
 			return g, fmt.Errorf("allowInKyverno: the policy %q is not the name of one policy of the cluster", a.Policy)
 		case wildcard.In(a.Kind) || isGuardedKind(Located{Text: a.Kind}):
-			return g, fmt.Errorf("allowInKyverno: the kind %q is not one that an exception can be for; write one such as Deployment", a.Kind)
+			return g, fmt.Errorf("allowInKyverno: an exception cannot exempt the kind %q; write one such as Deployment", a.Kind)
 		case a.Name == "" || strings.IndexAny(a.Name, "*?") == 0:
-			return g, fmt.Errorf("allowInKyverno: the name %q is not one, nor a pattern that begins with one", a.Name)
+			return g, fmt.Errorf("allowInKyverno: %q is neither a name nor a pattern that begins with one", a.Name)
 		}
 	}
 	g.admitted = slices.Clone(admitted)
@@ -80,7 +80,7 @@ func (a *asking) hasNamespace(name string) (guarded string, found bool) {
 // namespaceHint returns the hint about a guarded namespace.
 func namespaceHint(name, otherwise string) string {
 	if name == kyvernoNamespace {
-		return "name other namespaces, or list the policy, the kind and the name under guard.allowInKyverno of the guard and shape.allowInKyverno of .polex.yaml, and the policy's file under guard.policies; the exception must then list kinds and names, too"
+		return "name other namespaces. To permit one object, list the policy, kind and name under guard.allowInKyverno of the guard and shape.allowInKyverno of .polex.yaml, and the policy's file under guard.policies. The exception must then list kinds and names"
 	}
 	return otherwise
 }

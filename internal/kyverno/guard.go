@@ -31,7 +31,7 @@ type Guard struct {
 func NewGuard(policies, namespaces []string) (Guard, error) {
 	for _, pattern := range slices.Concat(policies, namespaces) {
 		if pattern == "" || wildcard.Only(pattern) {
-			return Guard{}, fmt.Errorf("%q is no name to guard: it would refuse every exception or none", pattern)
+			return Guard{}, fmt.Errorf("%q is not a name to guard: it would reject every exception or none", pattern)
 		}
 	}
 	return Guard{policies: slices.Clone(policies), namespaces: slices.Clone(namespaces)}, nil

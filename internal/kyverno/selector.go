@@ -99,7 +99,7 @@ func (s *Selector) Problems() []SelectorProblem {
 			}
 		case "Exists", "DoesNotExist":
 			if len(e.Values) > 0 {
-				say(e.Path.With("values"), "remove values, or write "+map[string]string{"Exists": "In", "DoesNotExist": "NotIn"}[e.Operator], "the operator %s takes no values", e.Operator)
+				say(e.Path.With("values"), "remove values, or write "+map[string]string{"Exists": "In", "DoesNotExist": "NotIn"}[e.Operator], "the operator %s accepts no values", e.Operator)
 			}
 		default:
 			say(e.Path.With("operator"), "write In, NotIn, Exists or DoesNotExist", "%q is not an operator of a selector", e.Operator)

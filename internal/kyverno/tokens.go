@@ -26,12 +26,12 @@ const (
 func (t token) is(text string) bool { return t.kind == symbol && t.text == text }
 
 var (
-	errPrefix  = errors.New("a text with a prefix (r, b) is not read here")
-	errTriple  = errors.New("a text between three quotes is not read here")
-	errText    = errors.New("a text has no end, or an escape that is not read here")
-	errSymbol  = errors.New("a character is not one of CEL, or not read here")
+	errPrefix  = errors.New("a string with a prefix (r, b) is not supported")
+	errTriple  = errors.New("a string between three quotes is not supported")
+	errText    = errors.New("a string has no end, or an escape that is not supported")
+	errSymbol  = errors.New("a character is not part of CEL, or not supported")
 	errBracket = errors.New("its brackets do not match")
-	errWork    = errors.New("it is too long, with what stands before it")
+	errWork    = errors.New("together with the text before it, it is too long")
 )
 
 // tokenWork is the work to look at a token once.

@@ -44,7 +44,7 @@ func assess(v *verify.Verifier, doc *exception.Document, at time.Time, keys exce
 		// It is valid now, so it was valid at the signing too, or only its start was still to come.
 		s.AtSigning = verdict
 	case signedAt.IsZero():
-		s.AtSigning = Verdict{Reason: Unwitnessed, Detail: "no trusted timestamp or log entry says when it was signed"}
+		s.AtSigning = Verdict{Reason: Unwitnessed, Detail: "no trusted timestamp or log entry proves when it was signed"}
 		if verdict.Reason != verify.ReasonExpired && verdict.Reason != verify.ReasonNotYetValid {
 			s.AtSigning = verdict // it was never valid
 		}

@@ -88,24 +88,24 @@ func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone, pending *Entry
 		}
 	case verify.ReasonUnsigned:
 		if pending != nil && gone == nil && (e == nil || e == pending) {
-			say(InCluster, "it carries no signature; an exception of its name is not signed yet, in "+pending.File, "sign it with polex-sign promote, and deploy signed/")
+			say(InCluster, "it has no signature; an exception of its name is not signed yet, in "+pending.File, "sign it with polex-sign promote, and deploy signed/")
 			return
 		}
-		say(InCluster, "it carries no signature", "find out who created it, and have polex-guard reject it")
+		say(InCluster, "it has no signature", "find out who created it, and have polex-guard reject it")
 	case verify.ReasonAltered:
 		say(AlteredThere, s.Now.Detail, "deploy it again, and find out who changed it")
 	case verify.ReasonExpired:
 		say(ExpiredThere, s.Now.Detail, "delete it; polex-guard does that by itself")
 	default:
-		say(RefusedThere, s.Now.Detail+" ["+s.Now.Reason+"]", "polex-verify --explain says more")
+		say(RefusedThere, s.Now.Detail+" ["+s.Now.Reason+"]", "run polex-verify --explain")
 	}
 	switch {
 	case e != nil:
 	case gone != nil:
-		say(NotInGit, fmt.Sprintf("it left signed/ at %s (by Git) in commit %s (%s), by %s", clock(gone.Left.At), gone.Left.Commit, gone.Left.How, gone.Left.By),
+		say(NotInGit, fmt.Sprintf("it was removed from signed/ at %s (by Git) in commit %s (%s), by %s", clock(gone.Left.At), gone.Left.Commit, gone.Left.How, gone.Left.By),
 			"let the deployer of signed/ prune removed files")
 	default:
-		say(NotInGit, "signed/ does not hold it, and never did", "find out who made it")
+		say(NotInGit, "it is not in signed/, and never was", "find out who made it")
 	}
 }
 

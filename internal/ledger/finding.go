@@ -51,11 +51,11 @@ var kinds = []struct {
 	{KindAltered, "it is under signed/, and differs from the signed content"},
 	{KindUnsigned, "it is under signed/ without a signature"},
 	{KindUnverified, "it is under signed/, and its signature is invalid for another reason"},
-	{KindNeverSigned, "it is under signed/ since before the first signature, and not signed yet"},
+	{KindNeverSigned, "it has been under signed/ since before the first signature, and is not signed yet"},
 	{OnceUnverified, "it was under signed/, and its signature was never valid"},
 	{KindReturned, "a document that was removed from signed/ is there again"},
 	{NotARenewal, "it is signed as the renewal of an exception that was never under signed/ in that form"},
-	{RenewedOften, "it is under signed/, and was renewed as often as --renewal-threshold says"},
+	{RenewedOften, "it is under signed/, and was renewed at least as often as --renewal-threshold"},
 	{Duplicate, "two documents under signed/ have one name"},
 	{Unreadable, "a file, or a part of it, cannot be read"},
 	{Rewritten, "the history does not contain the last commit of an earlier report"},
@@ -162,20 +162,20 @@ func (r *reading) settleEntry(e *Entry) {
 	case e.State == Expired:
 		say(KindExpired, "it expired at "+clock(e.ExpiresAt)+", and is still there", "remove it with polex-prune; fix the violation, or request a new exception")
 	case e.State == NeverSigned:
-		say(KindNeverSigned, fmt.Sprintf("it is not signed yet; %s wrote it at %s (by Git)", e.Request.By, clock(e.Request.At)), "polex adopt moves it to where requests wait for a signature")
+		say(KindNeverSigned, fmt.Sprintf("it is not signed yet; %s wrote it at %s (by Git)", e.Request.By, clock(e.Request.At)), "polex adopt moves it to the folder of pending exceptions")
 	case e.State == Altered, e.State == Unsigned, e.State == Unverified:
-		say(Kind(e.State), e.Seal.Now.Detail+" ["+e.Seal.Now.Reason+"]", "polex-verify --explain says more")
+		say(Kind(e.State), e.Seal.Now.Detail+" ["+e.Seal.Now.Reason+"]", "run polex-verify --explain")
 	case e.State == Removed && !e.early && !e.Verified && e.Seal.AtSigning.Reason != Unwitnessed:
-		say(OnceUnverified, "it was there until "+clock(e.Left.At)+" (by Git), and never counted: "+e.Seal.AtSigning.Detail+" ["+e.Seal.AtSigning.Reason+"]", "")
+		say(OnceUnverified, "it was there until "+clock(e.Left.At)+" (by Git), and never valid: "+e.Seal.AtSigning.Detail+" ["+e.Seal.AtSigning.Reason+"]", "")
 	}
 	if e.Returned && !e.early && e.State.Here() {
-		say(KindReturned, "it had been there before, had left, and was put there again as it was", "find out if that was approved; list a forbidden one under revoked in the trust policy")
+		say(KindReturned, "it was under signed/ before, was removed, and was added again unchanged", "find out if that was approved; list a forbidden one under revoked in the trust policy")
 	}
 	if r.Renewed > 0 && e.Verified && e.State.Here() && e.number() >= r.Renewed {
-		say(RenewedOften, fmt.Sprintf("it was renewed %s in a row%s", plain.Count(e.number(), "time", "times"), e.Chain.since()), "what it excuses is not being fixed, or the policy does not fit: have it decided anew")
+		say(RenewedOften, fmt.Sprintf("it was renewed %s in a row%s", plain.Count(e.number(), "time", "times"), e.Chain.since()), "nobody fixes the violation, or the policy does not fit: request a new exception")
 	}
 	if e.Verified && !e.Seal.SignedAt.IsZero() && e.Request != nil && !e.Request.At.IsZero() && e.Request.At.After(e.Seal.SignedAt.Add(clockSkew)) {
-		say(ClockSkew, fmt.Sprintf("it was asked for at %s (by Git), after it was signed at %s", clock(e.Request.At), clock(e.Seal.SignedAt)), "the requester's clock is wrong; the signing time is proven by a log or a timestamp authority")
+		say(ClockSkew, fmt.Sprintf("it was requested at %s (by Git), after it was signed at %s", clock(e.Request.At), clock(e.Seal.SignedAt)), "the requester's clock is wrong; the signing time is proven by a log or a timestamp authority")
 	}
 }
 
@@ -217,7 +217,7 @@ func (f *folding) unread() {
 	}
 	for file, c := range there {
 		if why := f.unreadable(c); why != "" {
-			f.find(Finding{Kind: Unreadable, File: file, Message: why, Hint: "run polex-verify on the file; the other documents of the file are listed"})
+			f.find(Finding{Kind: Unreadable, File: file, Message: why, Hint: "run polex-verify on the file; the report lists its other documents"})
 		}
 	}
 	if past > 0 {
@@ -262,7 +262,7 @@ func (f *folding) twice() {
 		slices.Sort(files)
 		f.find(Finding{Kind: Duplicate, Object: same[0].Identity.String(), File: same[0].File,
 			Message: fmt.Sprintf("%d documents have this name, in %s", len(same), strings.Join(files[:min(len(files), 10)], ", ")),
-			Hint:    "only one can be applied, and which is chance: keep the one that was approved"})
+			Hint:    "only one can be applied: keep the approved one"})
 	}
 }
 

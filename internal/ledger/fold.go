@@ -51,7 +51,7 @@ func (r *reading) documentsOf(from source) []*found {
 	return nil
 }
 
-// requests adds the requests that a step brings under unsigned/. An identity with a pending request
+// requests adds the requests that a step adds under unsigned/. An identity with a pending request
 // keeps that request, even if its fields or its file change.
 func (f *folding) requests(s *step) {
 	for _, c := range s.changes {

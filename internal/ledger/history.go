@@ -29,7 +29,7 @@ type step struct {
 // event returns the commit of the step as an event.
 func (s *step) event() Event { return eventOf(s.commit) }
 
-// eventOf returns the event with the committer: the committer brought the commit to the branch.
+// eventOf returns the event with the committer: the committer added the commit to the branch.
 func eventOf(c *git.Commit) Event {
 	return Event{c.Hash.String(), person(c.Committer), inUTC(c.Committer.When)}
 }

@@ -32,10 +32,10 @@ const (
 )
 
 // ErrTooMuch means that the history exceeds a limit.
-var ErrTooMuch = errors.New("there is more than a ledger is made of")
+var ErrTooMuch = errors.New("there is too much for an audit report")
 
 func tooMuch(most int, what string) error {
-	return fmt.Errorf("%w: %d %s are the most", ErrTooMuch, most, what)
+	return fmt.Errorf("%w: the maximum is %d %s", ErrTooMuch, most, what)
 }
 
 // short cuts a text after maxText bytes.

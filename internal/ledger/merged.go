@@ -42,9 +42,9 @@ func (r *reading) sides(cut map[plumbing.Hash]bool) error {
 	if r.Seen.IsZero() || met[r.Seen] || !r.At.IsZero() {
 		return nil
 	}
-	message := fmt.Sprintf("the commit %s, where an earlier ledger ended, does not lead here any more: the history was rewritten, or it is another branch", r.Seen)
+	message := fmt.Sprintf("the history does not contain the commit %s, the last of an earlier report: the history was rewritten, or this is another branch", r.Seen)
 	if r.ledger.Shallow {
-		message = fmt.Sprintf("whether the commit %s, where an earlier ledger ended, leads here cannot be told: the history is cut off", r.Seen)
+		message = fmt.Sprintf("polex cannot tell whether the history contains the commit %s, the last of an earlier report: the clone is shallow", r.Seen)
 	}
 	r.find(Finding{Kind: Rewritten, Commit: r.Seen.String(), Message: message,
 		Hint: "ask who pushed with force, and why; other clones still have the old branch"})

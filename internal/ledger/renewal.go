@@ -132,7 +132,7 @@ func (r *reading) renewals() {
 		if of := e.Renews.Of; of != nil {
 			of.RenewedBy = append(of.RenewedBy, e)
 			if of.Verified && e.Renews.Number != of.number()+1 {
-				r.notARenewal(e, fmt.Sprintf("it says that it is renewal %d of %s, and it is %d", e.Renews.Number, before, of.number()+1))
+				r.notARenewal(e, fmt.Sprintf("it states that it is renewal %d of %s, expected %d", e.Renews.Number, before, of.number()+1))
 			}
 			continue
 		}
@@ -145,7 +145,7 @@ func (r *reading) renewals() {
 		case other != nil && other.Seal.MessageDigest != "":
 			r.notARenewal(e, fmt.Sprintf("it renews %s with the digest %s, and the signed one of that name has %s", before, e.Renews.Digest, other.Seal.MessageDigest))
 		default:
-			r.notARenewal(e, fmt.Sprintf("it says that it renews %s, which was never signed and there", before))
+			r.notARenewal(e, fmt.Sprintf("it states that it renews %s, which was never signed under signed/", before))
 		}
 	}
 	r.chains()

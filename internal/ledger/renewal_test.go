@@ -177,13 +177,13 @@ func TestNotARenewal(t *testing.T) {
 		linked  bool
 	}{
 		"as it says":         {before: first, after: renewing("b", "1d", "a@"+digest, "1"), renews: true, linked: true},
-		"never there":        {after: renewing("b", "1d", "a@"+digest, "1"), renews: true, message: "was never signed and there"},
-		"another name":       {before: first, after: renewing("b", "1d", "c@"+digest, "1"), renews: true, message: "platform/c, which was never signed and there"},
+		"never there":        {after: renewing("b", "1d", "a@"+digest, "1"), renews: true, message: "was never signed under signed/"},
+		"another name":       {before: first, after: renewing("b", "1d", "c@"+digest, "1"), renews: true, message: "platform/c, which was never signed under signed/"},
 		"another message":    {before: first, after: renewing("b", "1d", "a@"+none, "1"), renews: true, message: none + ", and the signed one of that name has " + digest},
-		"another number":     {before: first, after: renewing("b", "1d", "a@"+digest, "7"), renews: true, linked: true, message: "it says that it is renewal 7 of PolicyException.kyverno.io platform/a, and it is 1"},
-		"another namespace":  {before: first, after: strings.Replace(renewing("b", "1d", "a@"+digest, "1"), "namespace: platform", "namespace: other", 1), renews: true, message: "other/a, which was never signed and there"},
+		"another number":     {before: first, after: renewing("b", "1d", "a@"+digest, "7"), renews: true, linked: true, message: "it states that it is renewal 7 of PolicyException.kyverno.io platform/a, expected 1"},
+		"another namespace":  {before: first, after: strings.Replace(renewing("b", "1d", "a@"+digest, "1"), "namespace: platform", "namespace: other", 1), renews: true, message: "other/a, which was never signed under signed/"},
 		"of what is altered": {before: altered, after: renewing("b", "1d", "a@"+digest, "1"), renews: true, message: "the signature of that one is invalid: it differs from its signed content"},
-		"of what is no seal": {before: draft("a", "1d", "a"), after: renewing("b", "1d", "a@"+none, "1"), renews: true, message: "was never signed and there"},
+		"of what is no seal": {before: draft("a", "1d", "a"), after: renewing("b", "1d", "a@"+none, "1"), renews: true, message: "was never signed under signed/"},
 		"no form of it":      {before: first, after: renewing("b", "1d", "a", "1"), message: "is invalid"},
 		"no seal":            {before: first, after: renewing("b", "1d", "c@"+none, "7"), unsaid: true},
 		"neither":            {before: first, after: renewing("b", "1d", "c", "x"), unsaid: true},

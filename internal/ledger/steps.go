@@ -48,7 +48,7 @@ func ReadSteps(raw []byte, signed, unsigned string) (*Steps, error) {
 		return nil, fmt.Errorf("read steps: %w", err)
 	}
 	if w.Format != stepsFormat || w.Signed != signed || w.Unsigned != unsigned {
-		return nil, errors.New("read steps: they are of another form, or of other folders")
+		return nil, errors.New("read steps: they have another form, or other folders")
 	}
 	s := NewSteps(signed, unsigned)
 	for commit, list := range w.Changes {

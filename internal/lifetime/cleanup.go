@@ -48,17 +48,17 @@ func CleanupPolicy(d *exception.Document, form CleanupForm, terms Terms, now tim
 	}
 	switch id := d.Identity(); {
 	case !dnsName.MatchString(id.Name):
-		return nil, &Error{Path: exception.Path{"metadata", "name"}, Message: fmt.Sprintf("%q is no name of an exception", id.Name)}
+		return nil, &Error{Path: exception.Path{"metadata", "name"}, Message: fmt.Sprintf("%q is not the name of an exception", id.Name)}
 	case !dnsName.MatchString(id.Namespace):
-		return nil, &Error{Path: exception.Path{"metadata", "namespace"}, Message: fmt.Sprintf("%q is no namespace", id.Namespace),
-			Hint: "a policy for the whole cluster has to say where the exception stands"}
+		return nil, &Error{Path: exception.Path{"metadata", "namespace"}, Message: fmt.Sprintf("%q is not a namespace", id.Namespace),
+			Hint: "a cluster-scoped policy requires the namespace of the exception"}
 	case !dnsName.MatchString(d.Version()):
-		return nil, &Error{Path: exception.Path{"apiVersion"}, Message: fmt.Sprintf("%q is no version", d.Version())}
+		return nil, &Error{Path: exception.Path{"apiVersion"}, Message: fmt.Sprintf("%q is not a version", d.Version())}
 	case l.ExpiresAt.IsZero() || len(l.End.Path) == 0:
-		return nil, &Error{Path: exception.Path{"metadata"}, Message: "it has no time at which it ends",
-			Hint: "a duration becomes one when the exception is signed"}
+		return nil, &Error{Path: exception.Path{"metadata"}, Message: "it has no expiry time",
+			Hint: "polex-sign converts a duration to a time"}
 	case !now.Before(l.ExpiresAt):
-		return nil, &Error{Path: l.End.Path, Message: fmt.Sprintf("it has ended at %s, and cron would wait for a year", l.End.Text),
+		return nil, &Error{Path: l.End.Path, Message: fmt.Sprintf("it expired at %s, and cron would wait for a year", l.End.Text),
 			Hint: "delete it"}
 	}
 	end := ending{id: d.Identity(), version: d.Version(), states: l.End, at: wholeSecond(l.ExpiresAt)}
@@ -68,7 +68,7 @@ func CleanupPolicy(d *exception.Document, form CleanupForm, terms Terms, now tim
 	case ClusterCleanupPolicy:
 		return []byte(end.clusterCleanupPolicy()), nil
 	default:
-		return nil, fmt.Errorf("%q is no kind of cleanup policy", form)
+		return nil, fmt.Errorf("%q is not a kind of cleanup policy", form)
 	}
 }
 

@@ -33,7 +33,7 @@ func ParseDuration(text string) (time.Duration, error) {
 		total += time.Duration(n) * unit
 	}
 	if total == 0 {
-		return 0, fmt.Errorf("%q is no time at all", text)
+		return 0, fmt.Errorf("%q is zero or negative", text)
 	}
 	return total, nil
 }

@@ -172,5 +172,5 @@ func checkText(s exception.Statement) error {
 	if s.Other == "" {
 		return nil
 	}
-	return &Error{Path: s.Path, Message: fmt.Sprintf("it is %s, and a text is expected", s.Other), Hint: "write it in quotes, or remove it"}
+	return &Error{Path: s.Path, Message: fmt.Sprintf("it is %s, expected a text", s.Other), Hint: "write it in quotes, or remove it"}
 }

@@ -22,7 +22,7 @@ const (
 	Ended   Kind = "ended"
 )
 
-// Event is a notice about one exception. Its texts are untrusted, and the renderers make them
+// Event is a notification about one exception. Its texts are untrusted, and the renderers make them
 // inert. docs/how-to/notices.md describes its form in [JSON].
 type Event struct {
 	Kind     Kind               `json:"event"`
@@ -127,7 +127,7 @@ func of(kind Kind, e *ledger.Entry) Event {
 	return event
 }
 
-// ID identifies an event in all its notices. It depends on the kind, the exception, the signed
+// ID identifies an event in all its notifications. It depends on the kind, the exception, the signed
 // message and the reason of a rejection.
 func (e Event) ID() string {
 	if len(e.Members) > 0 {

@@ -25,7 +25,7 @@ func RefusedIn(report []byte) ([]Event, error) {
 		return nil, fmt.Errorf("read the report: %w", err)
 	}
 	if r.APIVersion != "polex.dev/v1alpha1" || r.Kind != "Report" {
-		return nil, errors.New("it is no report of polex")
+		return nil, errors.New("it is not a report of polex")
 	}
 	type key struct {
 		id   exception.Identity

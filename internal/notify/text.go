@@ -13,18 +13,18 @@ const (
 	maxPolicies = 10  // in the list
 )
 
-// line is one line of a notice: a label and an untrusted value.
+// line is one line of a notification: a label and an untrusted value.
 type line struct {
 	label, value string
 	address      bool // the value can be a link
 }
 
-// titles are the first lines of notices.
+// titles are the first lines of notifications.
 var titles = map[Kind]string{
 	Signed:  "Exception signed",
-	Refused: "Exception refused",
-	Ending:  "Exception ends soon",
-	Ended:   "Exception ended",
+	Refused: "Exception rejected",
+	Ending:  "Exception expires soon",
+	Ended:   "Exception expired",
 }
 
 func (e Event) title() string {
@@ -34,7 +34,7 @@ func (e Event) title() string {
 	return titles[e.Kind]
 }
 
-// remark returns a sentence for the end of a notice, or "".
+// remark returns a sentence for the end of a notification, or "".
 func (e Event) remark() string {
 	switch {
 	case !e.Verified:
@@ -42,13 +42,13 @@ func (e Event) remark() string {
 	case e.Kind == Ending:
 		return "Fix the violation, or have a new exception approved before this one expires."
 	case e.Kind == Ended:
-		return "It has left the signed folder, and counts no more."
+		return "It expired, and was removed from the signed folder."
 	default:
 		return ""
 	}
 }
 
-// lines returns the lines of a notice, with plain and shortened values.
+// lines returns the lines of a notification, with plain and shortened values.
 func (e Event) lines() []line {
 	var all []line
 	add := func(label, value string) {
@@ -79,14 +79,14 @@ func (e Event) lines() []line {
 		add("Reason", e.Reason)
 		add("Ticket", e.Ticket)
 		add("Owner", e.Owner)
-		add("Asked for by", e.RequestedBy)
+		add("Requested by", e.RequestedBy)
 		add("Approved by", e.ApprovedBy)
 		until := "Until"
 		if e.Kind == Ended {
 			until = "Ended"
 		}
 		if e.ExpiresAt.IsZero() {
-			add(until, "it has no end")
+			add(until, "no expiry")
 		} else {
 			add(until, clock(e.ExpiresAt))
 		}

@@ -52,7 +52,7 @@ func differs(asked, signed *exception.Document, witnessed time.Time, terms lifet
 		return err.Error()
 	}
 	for _, d := range seal.Compare(object, want, 1) {
-		return fmt.Sprintf("%s is %s, and was asked for as %s", d.Path, d.New(), d.Old())
+		return fmt.Sprintf("%s is %s, requested as %s", d.Path, d.New(), d.Old())
 	}
 	return "it has fields that only a cluster adds"
 }
@@ -114,11 +114,11 @@ func badExpiry(asked, signed *exception.Document, witnessed time.Time, terms lif
 	}
 	switch {
 	case wanted.ExpiresIn == 0 && !got.ExpiresAt.Equal(wanted.ExpiresAt):
-		return "it asks for no duration, and the time of expiry is another"
+		return "the request has no duration, and the expiry time differs"
 	case wanted.ExpiresIn > 0 && got.ExpiresAt.IsZero():
-		return "it asks for a duration, and there is no time of expiry"
+		return "the request has a duration, and the signed document has no expiry time"
 	case wanted.ExpiresIn > 0 && got.ExpiresAt.After(witnessed.Add(wanted.ExpiresIn+skew)):
-		return fmt.Sprintf("it asks for %s, and ends at %s", lifetime.FormatDuration(wanted.ExpiresIn), got.ExpiresAt.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("the request has the duration %s, and the signed document expires at %s", lifetime.FormatDuration(wanted.ExpiresIn), got.ExpiresAt.UTC().Format(time.RFC3339))
 	}
 	return ""
 }

@@ -276,7 +276,7 @@ func TestApplyChecksDocuments(t *testing.T) {
 		t.Error("one too many: applied")
 	}
 	slices.Reverse(docs)
-	if _, _, err := q.apply(docs, author()); err == nil || !strings.Contains(err.Error(), "was signed where") {
+	if _, _, err := q.apply(docs, author()); err == nil || !strings.Contains(err.Error(), "was signed, expected") {
 		t.Errorf("in another order: %v", err)
 	}
 	r.unchanged(head)

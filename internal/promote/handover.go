@@ -54,19 +54,19 @@ func (p *Promotion) HandOver(dir string) (err error) {
 			err = writeInto(temporary, move.To, content)
 		}
 		if err != nil {
-			return fmt.Errorf("write sealed files: %w", err)
+			return fmt.Errorf("write signed files: %w", err)
 		}
 	}
 	content, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
-		return fmt.Errorf("write sealed files: %w", err)
+		return fmt.Errorf("write signed files: %w", err)
 	}
 	err = errors.Join(writeInto(temporary, ManifestName, append(content, '\n')), os.Chmod(temporary, 0o755)) // #nosec G302 -- another job reads it
 	if err == nil {
 		err = os.Rename(temporary, dir)
 	}
 	if err != nil {
-		return fmt.Errorf("write sealed files: %w", err)
+		return fmt.Errorf("write signed files: %w", err)
 	}
 	return nil
 }
@@ -74,11 +74,11 @@ func (p *Promotion) HandOver(dir string) (err error) {
 // makeBeside creates the temporary folder that is renamed to dir when it is complete.
 func makeBeside(dir string) (string, error) {
 	if _, err := os.Lstat(dir); err == nil {
-		return "", fmt.Errorf("write sealed files: %q exists already: remove it, or name another folder with --signed-output", dir)
+		return "", fmt.Errorf("write signed files: %q exists already: remove it, or name another folder with --signed-output", dir)
 	}
 	temporary, err := os.MkdirTemp(filepath.Dir(filepath.Clean(dir)), ".polex-sealed-*")
 	if err != nil {
-		return "", fmt.Errorf("write sealed files: %w", err)
+		return "", fmt.Errorf("write signed files: %w", err)
 	}
 	return temporary, nil
 }
@@ -100,14 +100,14 @@ func (p *Plan) readManifest(content []byte) (map[string]string, exception.Refusa
 	}
 	doc, err := exception.Parse(content, ManifestName)
 	if err != nil || !doc.JSON() {
-		return refuse("it is no JSON object")
+		return refuse("it is not a JSON object")
 	}
 	var m manifest
 	if err := doc.Decode(&m); err != nil || m.APIVersion != manifestVersion || m.Kind != manifestKind {
 		return refuse("it does not describe a promotion")
 	}
 	if plumbing.NewHash(m.Source) != p.queue.source {
-		return refuse("it is about the commit %q, and this is %s", m.Source, p.queue.source)
+		return refuse("it is for the commit %q, expected %s", m.Source, p.queue.source)
 	}
 	waits := map[string]string{}
 	for _, f := range p.queue.files {
@@ -116,7 +116,7 @@ func (p *Plan) readManifest(content []byte) (map[string]string, exception.Refusa
 	files := map[string]string{}
 	for _, f := range m.Files {
 		if to, there := waits[f.From]; !there || to != f.To {
-			return refuse("it names %q for %q, which does not wait in that commit", f.From, f.To)
+			return refuse("it names %q for %q, which is not pending in that commit", f.From, f.To)
 		}
 		if path.Clean(f.To) != f.To || files[f.To] != "" {
 			return refuse("it names %q more than once", f.To)

@@ -16,11 +16,11 @@ import (
 
 // ErrUnpushed means that the local branch has an unpushed commit that is not a promotion. This
 // package does not push such a commit.
-var ErrUnpushed = errors.New("the local branch has a commit that is not on the remote, and that is no promotion made in this clone")
+var ErrUnpushed = errors.New("the local branch has a commit that is not on the remote, and is not a promotion of this clone")
 
 // ErrWithdrawn means that an unpushed promotion signs a request that the target branch does not
 // have any more in this form, or that the rules of the target branch have changed since.
-var ErrWithdrawn = errors.New("the local branch has a promotion that was not pushed, of a request that the target branch does not have any more")
+var ErrWithdrawn = errors.New("the local branch has an unpushed promotion of a request that is no longer on the target branch")
 
 // Land pushes the promotions that an earlier run committed locally and did not push, for example
 // because it was interrupted. If the remote has moved, Land makes the commits again on top of it,

@@ -48,7 +48,7 @@ type Replaced struct {
 // Skip is a pending file that this run does not promote, and that is not an error.
 type Skip struct {
 	File, Reason, Message string
-	// Signed reports whether this run had signed the file when it was changed or withdrawn.
+	// Signed reports whether this run had signed the file when it was changed or removed.
 	Signed bool
 }
 
@@ -181,7 +181,7 @@ func (p *Plan) choose() error {
 		}
 		switch blob := p.there.waiting(f.from); {
 		case blob.IsZero():
-			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonGoneSince, Message: "it was signed or withdrawn since"})
+			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonGoneSince, Message: "it was signed or removed since"})
 		case blob != f.blob || again[f.from]:
 			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonChangedSince, Message: "it was changed since, and is left to the run of that commit"})
 		case rule != "":

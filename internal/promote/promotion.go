@@ -39,11 +39,11 @@ func (p *Plan) Seal(sealed []*exception.Document) (*Promotion, error) {
 	promotion := &Promotion{queue: p.queue, moves: map[string]*Move{}}
 	asked := p.Documents()
 	if len(sealed) != len(asked) {
-		return nil, fmt.Errorf("%d documents were signed of %d", len(sealed), len(asked))
+		return nil, fmt.Errorf("%d of %d documents were signed", len(sealed), len(asked))
 	}
 	for i, doc := range sealed {
 		if doc.Identity() != asked[i].Identity() {
-			return nil, fmt.Errorf("%s was signed where %s was asked for", doc.Identity(), asked[i].Identity())
+			return nil, fmt.Errorf("%s was signed, expected %s", doc.Identity(), asked[i].Identity())
 		}
 	}
 	for _, m := range p.Moves {

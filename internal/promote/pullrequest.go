@@ -18,7 +18,7 @@ import (
 
 // ErrBranchTaken means that the branch for the pull request exists with another commit than the one
 // of this promotion.
-var ErrBranchTaken = errors.New("the branch for the pull request exists and holds something else")
+var ErrBranchTaken = errors.New("the branch for the pull request exists with different content")
 
 // PullRequestBranch returns the default name of the branch for a pull request.
 func (q *Queue) PullRequestBranch() string { return "polex/signed-" + q.source.String()[:12] }
@@ -47,7 +47,7 @@ func (p *Plan) OnBranch(ctx context.Context, branch commit.Remote, by commit.Aut
 	}
 	switch {
 	case by.Sign:
-		return taken("a commit with a signature of its own cannot be made again to compare it")
+		return taken("polex cannot make a signed commit again to compare it")
 	case verifier == nil:
 		return taken("no trusted signer configured")
 	}
@@ -108,7 +108,7 @@ func readSigned(tree *git.Tree, name string) ([]byte, *exception.Refusal, error)
 	entry, err := tree.Find(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return refuse("it is not there")
+		return refuse("it does not exist")
 	case err != nil:
 		return nil, nil, err
 	case entry.Mode != filemode.Regular:

@@ -60,8 +60,8 @@ func TestOnBranch(t *testing.T) {
 		{name: "unsigned", edit: func(r *repository) { r.write("signed/a.yaml", request) }, want: "it is not signed"},
 		{name: "wider, and signed once", edit: func(r *repository) { r.write("signed/a.yaml", wider) }, want: "it differs from unsigned/a.yaml"},
 		{name: "executable", edit: func(r *repository) { r.must(os.Chmod(r.path("signed/a.yaml"), 0o755)) }, want: "it is not a regular file"},
-		{name: "not there", edit: func(r *repository) { r.git("rm", "--quiet", "signed/a.yaml") }, want: "it is not there"},
-		{name: "the commit is to be signed", nothing: true, by: func(a *commit.Author) { a.Sign = true }, want: "cannot be made again"},
+		{name: "not there", edit: func(r *repository) { r.git("rm", "--quiet", "signed/a.yaml") }, want: "it does not exist"},
+		{name: "the commit is to be signed", nothing: true, by: func(a *commit.Author) { a.Sign = true }, want: "cannot make a signed commit again"},
 		{name: "nobody is trusted", nothing: true, nobody: true, want: "no trusted signer"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -216,7 +216,7 @@ func TestLandConflicts(t *testing.T) {
 	r.unchanged(head)
 }
 
-// TestLandWithdrawn: an unpushed promotion signs nothing that main has withdrawn or does not allow
+// TestLandWithdrawn: an unpushed promotion signs nothing that main has removed or does not allow
 // any more.
 func TestLandWithdrawn(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -40,13 +40,13 @@ const (
 func Reasons() []exception.Reason {
 	return append(pending.Reasons(), []exception.Reason{
 		{Name: ReasonKindNotAllowed, Doc: "the trust policy does not name the kind"},
-		{Name: ReasonMalformed, Doc: "the document cannot be read without guessing"},
+		{Name: ReasonMalformed, Doc: "the document cannot be read unambiguously"},
 		{Name: ReasonNotTheRequest, Doc: "the signed file is missing, or differs from the pending file"},
 		{Name: ReasonUnexpectedFile, Doc: "the folder of signed files holds a file that its manifest does not name"},
 		{Name: ReasonTooLarge, Doc: "the signed file is larger than polex reads"},
 		{Name: ReasonSealedEarlier, Doc: "the file was signed before it was requested"},
 		{Name: ReasonNotSealed, Doc: "the folder of signed files lacks the file"},
 		{Name: ReasonChangedSince, Doc: "the file or the configuration has changed, and the run of the newer commit promotes it", Severity: exception.SeverityWarning},
-		{Name: ReasonGoneSince, Doc: "the file was signed or withdrawn by now", Severity: exception.SeverityWarning},
+		{Name: ReasonGoneSince, Doc: "the file was signed or removed by now", Severity: exception.SeverityWarning},
 	}...)
 }

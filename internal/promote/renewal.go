@@ -25,7 +25,7 @@ func (l *listing) renewals(docs []*exception.Document) ([]*exception.Document, e
 		}
 		if problem != nil {
 			refusals = append(refusals, &exception.Refusal{Position: doc.PositionOf(e.Renews.Path), Reason: ReasonNotARenewal, Message: problem.Error(),
-				Hint: "have it drafted with polex-request --renew, or request it anew"})
+				Hint: "draft it with polex-request --renew, or request a new exception"})
 		}
 		predecessors[i] = before
 	}
@@ -40,7 +40,7 @@ func (l *listing) continues(doc *exception.Document, e *exception.Exception) (pr
 	}
 	before := e.Identity
 	before.Name = said.Name
-	problem = fmt.Errorf("it says that it renews %s, and no such exception is signed", before)
+	problem = fmt.Errorf("it states that it renews %s, and no such exception is signed", before)
 	for _, where := range l.Where(before) {
 		signed, err := documentsIn(l.tree, l.signed[where])
 		if err != nil {

@@ -96,7 +96,7 @@ type run struct {
 // or the remote show only after the signing.
 func (r *run) run(ctx context.Context) error {
 	if r.SealedInput != "" && r.Verifier == nil {
-		return errors.New("no trusted signer is configured to verify the sealed files by")
+		return errors.New("no trusted signer is configured to verify the signed files")
 	}
 	if err := r.land(ctx); err != nil {
 		return err

@@ -233,7 +233,7 @@ func TestRunPushes(t *testing.T) {
 		err    error // with no want and none landed, nil means a commit.RefusedError
 	}{
 		{name: "the remote takes it", want: []string{"signed/a.yaml"}},
-		{name: "an earlier run was cut off before it pushed", before: func(r, _ *repository) {
+		{name: "an earlier run was interrupted before it pushed", before: func(r, _ *repository) {
 			job, _ := r.job()
 			job.To.Way = deliver.Commit
 			_, err := promote.Run(r.tb.Context(), job)

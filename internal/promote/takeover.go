@@ -27,12 +27,12 @@ const skew = 5 * time.Minute
 func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) ([]*exception.Document, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("read sealed files: %w", err)
+		return nil, fmt.Errorf("read signed files: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // only read
 	content, refusal, err := readHanded(root, ManifestName)
 	if err != nil {
-		return nil, fmt.Errorf("read sealed files: %w", err)
+		return nil, fmt.Errorf("read signed files: %w", err)
 	}
 	if refusal != nil {
 		return nil, exception.Refusals{refusal}
@@ -42,7 +42,7 @@ func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) ([
 		return nil, refusals
 	}
 	if refusals, err = unexpected(root, files); err != nil {
-		return nil, fmt.Errorf("read sealed files: %w", err)
+		return nil, fmt.Errorf("read signed files: %w", err)
 	}
 	if p.queue.options.KeepGoing {
 		p.leaveOut(p.unsealed(files))
@@ -51,7 +51,7 @@ func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) ([
 	for _, m := range p.Moves {
 		docs, problems, err := p.takeOver(root, m, verifier, now)
 		if err != nil {
-			return nil, fmt.Errorf("read sealed file %q: %w", m.To, err)
+			return nil, fmt.Errorf("read signed file %q: %w", m.To, err)
 		}
 		sealed, refusals = append(sealed, docs...), append(refusals, problems...)
 	}
@@ -67,7 +67,7 @@ func (p *Plan) unsealed(files map[string]string) exception.Refusals {
 	for _, m := range p.Moves {
 		if _, handed := files[m.To]; !handed {
 			refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: m.From}, Reason: ReasonNotSealed,
-				Message: "it is not among the sealed files: the job that signs left it out", Hint: "the results of that job say why"})
+				Message: "it is not among the signed files: the job that signs left it out", Hint: "the results of that job say why"})
 		}
 	}
 	return refusals
@@ -100,13 +100,13 @@ func readHanded(root *os.Root, name string) ([]byte, *exception.Refusal, error) 
 	for dir := name; dir != "."; dir = path.Dir(dir) {
 		info, err := root.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, &exception.Refusal{Position: at, Reason: ReasonNotTheRequest, Message: "it is not among the sealed files"}, nil
+			return nil, &exception.Refusal{Position: at, Reason: ReasonNotTheRequest, Message: "it is not among the signed files"}, nil
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		if dir == name && !info.Mode().IsRegular() || dir != name && !info.IsDir() {
-			return nil, &exception.Refusal{Position: at, Reason: ReasonNotRegular, Message: "it is a link, or no file at all, and only regular files are taken"}, nil
+			return nil, &exception.Refusal{Position: at, Reason: ReasonNotRegular, Message: "it is not a regular file, and only regular files are accepted"}, nil
 		}
 		if dir == name && info.Size() > git.MaxFile {
 			return nil, &exception.Refusal{Position: at, Reason: ReasonTooLarge, Message: fmt.Sprintf("it has more than %d bytes", git.MaxFile)}, nil
@@ -172,7 +172,7 @@ func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *ver
 		// The signer had read the source commit. An earlier signature belongs to another approval.
 		if source := p.queue.committedAt; witnessed.Before(source.Add(-skew)) {
 			return &exception.Refusal{Position: sealed.Position(), Reason: ReasonSealedEarlier,
-				Message: fmt.Sprintf("it was sealed at %s, and the commit that asks for it is of %s", witnessed.UTC().Format(time.RFC3339), source.UTC().Format(time.RFC3339))}
+				Message: fmt.Sprintf("it was signed at %s, before the commit of the request of %s", witnessed.UTC().Format(time.RFC3339), source.UTC().Format(time.RFC3339))}
 		}
 	}
 	if problem := differs(asked, verified.Message(), witnessed, terms); problem != "" {

@@ -13,7 +13,7 @@ import (
 )
 
 // Target returns the commit for the plan: the tip of the target branch. It fetches the branch, so a
-// repeated run does not sign a request that was signed or withdrawn in the meantime.
+// repeated run does not sign a request that was signed or removed in the meantime.
 //
 // local is for a promotion that stays in the clone. Then the local branch is used if it contains
 // the remote branch, or if the remote does not have that branch.
@@ -42,7 +42,7 @@ func Target(ctx context.Context, clone *commit.Clone, branch commit.Remote, loca
 }
 
 // askedAgain returns the unchanged pending files that another commit than the one in the source
-// added. Such a request was withdrawn and made again, and the first approval does not cover the
+// added. Such a request was removed and made again, and the first approval does not cover the
 // second request.
 func (q *Queue) askedAgain(there *listing, on plumbing.Hash) (map[string]bool, error) {
 	if on == q.source {

@@ -54,7 +54,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// TestPlanAfterwards: a withdrawn request is not signed. If it was made again, the approvals of the
+// TestPlanAfterwards: a removed request is not signed. If it was made again, the approvals of the
 // first request do not count.
 func TestPlanAfterwards(t *testing.T) {
 	for _, tc := range []struct {

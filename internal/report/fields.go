@@ -18,7 +18,7 @@ type field struct {
 	values func(*ledger.Entry) []string
 }
 
-// The fields, those that an auditor asks for first.
+// The fields. Those that auditors need first come first.
 var fields = slices.Concat(
 	[]field{
 		exempted("namespaces", func(x ledger.Exempted) []string { return x.Namespaces }),
@@ -116,7 +116,7 @@ var fields = slices.Concat(
 	},
 )
 
-// asked is how many of the fields an auditor asks for first.
+// asked is the number of fields that auditors need first.
 const asked = 21
 
 // reportFields are those of the report itself.

@@ -61,7 +61,7 @@ type pageGroup struct {
 	Members []pageMember
 }
 
-// pageMember is an exception in a group. Facts are its record, which stands in its first group.
+// pageMember is an exception in a group. Facts are its record, which its first group shows.
 type pageMember struct {
 	member
 	ID, Exception, Asked, Mark, Until string
@@ -177,7 +177,7 @@ func gone(e *ledger.Entry) int {
 // stateLabels describes each state in a few words.
 var stateLabels = map[ledger.State]string{
 	ledger.Open: "open", ledger.NotYet: "signed, before the start", ledger.Expired: "expired, still in signed/", ledger.Altered: "altered after signing", ledger.Unsigned: "unsigned",
-	ledger.Unverified: "invalid signature", ledger.NeverSigned: "never signed", ledger.Waiting: "waiting for a signature", ledger.Removed: "removed", ledger.Dropped: "dropped before signing",
+	ledger.Unverified: "invalid signature", ledger.NeverSigned: "never signed", ledger.Waiting: "pending", ledger.Removed: "removed", ledger.Dropped: "dropped before signing",
 }
 
 // inColumns are the fields that the columns of the page show.

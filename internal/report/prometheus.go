@@ -35,30 +35,30 @@ func Prometheus(w io.Writer, v *Report) error {
 		name   string
 		counts []ledger.Count
 	}{{"policy", v.Totals.Policies}, {"namespace", v.Totals.Namespaces}} {
-		metric("polex_audit_open_by_"+by.name, "Open exceptions by "+by.name+", those with the most.")
+		metric("polex_audit_open_by_"+by.name, "Open exceptions by "+by.name+", for those with the most.")
 		for _, c := range by.counts[:min(len(by.counts), maxSeries)] {
 			fmt.Fprintf(&b, "polex_audit_open_by_%s{%s=%s} %d\n", by.name, by.name, label(c.Name), c.Open)
 		}
 	}
-	metric("polex_audit_renewals_by_policy", "Approvals that renewed another exception by policy, those of the most open ones first.")
+	metric("polex_audit_renewals_by_policy", "Signed renewals by policy, for the policies with the most.")
 	for _, c := range v.Totals.Renewals[:min(len(v.Totals.Renewals), maxSeries)] {
 		fmt.Fprintf(&b, "polex_audit_renewals_by_policy{policy=%s} %d\n", label(c.Name), c.Ever)
 	}
-	each(&b, "polex_audit_expiry_timestamp_seconds", "When an exception under signed/ ends, where that was verified.", v, func(e *ledger.Entry) (int64, bool) { return e.ExpiresAt.Unix(), !e.ExpiresAt.IsZero() })
-	each(&b, "polex_audit_renewals", "How often an exception under signed/ was renewed in a row, of those that renew another one.", v, func(e *ledger.Entry) (int64, bool) {
+	each(&b, "polex_audit_expiry_timestamp_seconds", "When a verified exception under signed/ expires.", v, func(e *ledger.Entry) (int64, bool) { return e.ExpiresAt.Unix(), !e.ExpiresAt.IsZero() })
+	each(&b, "polex_audit_renewals", "Number of renewals in a row, for each exception under signed/ that renews another one.", v, func(e *ledger.Entry) (int64, bool) {
 		if e.Renews == nil {
 			return 0, false
 		}
 		return int64(e.Renews.Number), true
 	})
-	each(&b, "polex_audit_chain_start_timestamp_seconds", "Time at which a renewal came to signed/, with the renewed exception.", v, func(e *ledger.Entry) (int64, bool) {
+	each(&b, "polex_audit_chain_start_timestamp_seconds", "When the first exception of a chain of renewals was added to signed/.", v, func(e *ledger.Entry) (int64, bool) {
 		if e.Renews == nil || e.Chain == nil || e.Chain.From.IsZero() {
 			return 0, false
 		}
 		return e.Chain.From.Unix(), true
 	})
 	if v.Totals.Of > 0 {
-		metric("polex_audit_request_to_signature_median_seconds", "Median time from the request, as Git tells it, to the signature.")
+		metric("polex_audit_request_to_signature_median_seconds", "Median time from the request, according to Git, to the signature.")
 		fmt.Fprintf(&b, "polex_audit_request_to_signature_median_seconds %.0f\n", v.Totals.Wait.Seconds())
 	}
 	metric("polex_audit_shallow", "1 if the clone is shallow.")
@@ -67,7 +67,7 @@ func Prometheus(w io.Writer, v *Report) error {
 		shallow = 1
 	}
 	fmt.Fprintf(&b, "polex_audit_shallow %d\n", shallow)
-	metric("polex_audit_timestamp_seconds", "The time of the ledger.")
+	metric("polex_audit_timestamp_seconds", "Time of the report.")
 	fmt.Fprintf(&b, "polex_audit_timestamp_seconds %d\n", v.At.Unix())
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -30,7 +30,7 @@ func lasts(c *ledger.Chain) string {
 	case c.From.IsZero():
 		return "from an unknown time"
 	default:
-		return "from " + day(c.From) + " without an end"
+		return "from " + day(c.From) + ", no expiry"
 	}
 }
 

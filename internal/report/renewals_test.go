@@ -45,7 +45,7 @@ func renewedThrice() *Report {
 // TestRenewalsTold: every format shows the renewals, their number and their duration.
 func TestRenewalsTold(t *testing.T) {
 	for format, wants := range map[string][]string{
-		"table": {`(?m)^renewed most +renewals$`, `(?m)^a/ghost-r5, from 2026-11-21 without an end +5$`, `(?m)^a/web to a/web-r2, 65d, from 2026-10-13 to 2026-12-17 +2$`,
+		"table": {`(?m)^renewed most +renewals$`, `(?m)^a/ghost-r5, from 2026-11-21, no expiry +5$`, `(?m)^a/web to a/web-r2, 65d, from 2026-10-13 to 2026-12-17 +2$`,
 			`(?m)^by policy, of renewals +open +ever\nprobes +3 +3$`},
 		"markdown": {`\| a/web to a/web-r2 \| 65d, from 2026-10-13 to 2026-12-17 \| 2 \|`, `\| policy, of renewals \| open \| ever \|\n\| --- \| ---: \| ---: \|\n\| probes \| 3 \| 3 \|`},
 		"html": {`<strong>a/web to a/web-r2</strong> <span class="state open">open</span><br>renewed 2 times; 65d`, `<dt>renews: object</dt><dd>PolicyException.kyverno.io a/web-r1</dd>`,

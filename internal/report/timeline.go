@@ -136,7 +136,7 @@ func timeline(v *Report) (template.HTML, string) {
 	}
 	grid.WriteString(d.String())
 	grid.add(`<line class="now" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, x(v.At), top-6, x(v.At), height)
-	caption := fmt.Sprintf("From the signature to the end of %s; the dashed line is %s", plain.Count(drawn, "exception", "exceptions"), day(v.At))
+	caption := fmt.Sprintf("From the signature to the expiry of %s; the dashed line is %s", plain.Count(drawn, "exception", "exceptions"), day(v.At))
 	if chains > 0 {
 		caption += ". Renewals share a line, underlined"
 	}
@@ -158,7 +158,7 @@ func (r *row) link() string {
 func (s span) words() string {
 	until := "until " + day(s.to)
 	if s.open {
-		until = "without an end"
+		until = "no expiry"
 	}
 	text := fmt.Sprintf("%s, %s: from %s %s", approval(s.entry), s.entry.State, day(s.from), until)
 	if s.entry.Renews != nil {

@@ -157,14 +157,14 @@ func (c *cause) target(kind made, all objects) target {
 func (c *cause) note() {
 	for _, one := range c.of {
 		if one.guessed {
-			c.notes = append(c.notes, fmt.Sprintf("%q is taken for a ClusterPolicy: --policies would tell", one.Policy))
+			c.notes = append(c.notes, fmt.Sprintf("%q is assumed to be a ClusterPolicy; to be sure, use --policies", one.Policy))
 		}
 		if one.wondering {
-			c.notes = append(c.notes, fmt.Sprintf("whether %q is about the Pods of %s too is not known: --policies would tell", one.Policy, c.workload))
+			c.notes = append(c.notes, fmt.Sprintf("it is not known whether %q also covers the Pods of %s; to be sure, use --policies", one.Policy, c.workload))
 		}
 	}
 	if c.workload.isPod() {
-		c.notes = append(c.notes, fmt.Sprintf("%s is exempt by its very name: if a controller made it, give the manifest of either (--resources), for the next one has another name", c.workload))
+		c.notes = append(c.notes, fmt.Sprintf("%s is exempt by its exact name: if a controller made it, the next one has another name; give its manifest with --resources", c.workload))
 	}
 	slices.Sort(c.notes)
 	c.notes = slices.Compact(c.notes)

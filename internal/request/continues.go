@@ -30,14 +30,14 @@ func Continues(successor, signed *exception.Document) error {
 	case said.Name+"@"+said.Digest != before.named:
 		return fmt.Errorf("it renews %s@%s, and the signed one is %s", said.Name, said.Digest, before.named)
 	case said.Number != before.number+1:
-		return fmt.Errorf("it says that it is renewal %d, and it is %d", said.Number, before.number+1)
+		return fmt.Errorf("it states that it is renewal %d, expected %d", said.Number, before.number+1)
 	}
 	whole, err := successor.Add(exception.Defaults(successor)...)
 	if err != nil {
 		return err
 	}
 	if before.id.GroupKind != after.Identity.GroupKind || before.id.Namespace != after.Identity.Namespace || !reflect.DeepEqual(exempts(before.message), exempts(whole)) {
-		return errors.New("it does not exempt the same as its predecessor: request it anew")
+		return errors.New("it does not exempt the same as its predecessor: request a new exception")
 	}
 	return nil
 }

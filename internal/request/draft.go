@@ -49,10 +49,10 @@ type Draft struct {
 // [MaxViolations] is an error.
 func New(violations []Violation, o Options) ([]Draft, []Problem, error) {
 	if len(violations) > MaxViolations {
-		return nil, nil, fmt.Errorf("%d violations at once, and %d are taken in: name a policy or a namespace", len(violations), MaxViolations)
+		return nil, nil, fmt.Errorf("%d violations at once, and the maximum is %d: name a policy or a namespace", len(violations), MaxViolations)
 	}
 	if o.Namespace != "" && !labelForm.MatchString(o.Namespace) {
-		return nil, nil, fmt.Errorf("%q is no name of a namespace", o.Namespace)
+		return nil, nil, fmt.Errorf("%q is not the name of a namespace", o.Namespace)
 	}
 	r := &requester{Options: o, objects: readObjects(o.Objects), controllers: map[breach]bool{}}
 	var all []*resolved
@@ -107,7 +107,7 @@ type requester struct {
 func (r *requester) exempt(c *cause) (*exemption, *Problem) {
 	namespace := cmp.Or(r.Namespace, c.workload.Namespace)
 	if namespace == "" {
-		return nil, &Problem{Reason: ReasonNoHome, Violation: c.of[0].Violation, Message: fmt.Sprintf("%s is in no namespace, and an exception has to live in one", c.workload), Hint: "name the namespace of the exception with --exception-namespace"}
+		return nil, &Problem{Reason: ReasonNoHome, Violation: c.of[0].Violation, Message: fmt.Sprintf("%s has no namespace, and an exception requires one", c.workload), Hint: "name the namespace of the exception with --exception-namespace"}
 	}
 	e := &exemption{causes: []*cause{c}, namespace: namespace}
 	var problem *Problem

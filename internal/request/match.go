@@ -37,8 +37,8 @@ func (c *cause) rulesAndMatch() (map[string]any, *Problem) {
 	}
 	if one := c.of[0]; len(c.controls) == 0 {
 		if one.known != nil && one.known.PodSecurity {
-			return nil, &Problem{Reason: ReasonObjectNeeded, Violation: one.Violation, Message: "the source does not say which controls of Pod security were violated",
-				Hint: "give the report, or all that Kyverno said"}
+			return nil, &Problem{Reason: ReasonObjectNeeded, Violation: one.Violation, Message: "the source does not state which controls of Pod security were violated",
+				Hint: "use the report, or the whole output of Kyverno"}
 		}
 		return spec, nil
 	}
@@ -60,7 +60,7 @@ func (c *cause) podSecurity() ([]any, *Problem) {
 			entries = append(entries, map[string]any{"controlName": control.Name, "images": list(control.Images)})
 		}
 		if !whole && !images {
-			return nil, &Problem{Reason: ReasonObjectNeeded, Violation: c.of[0].Violation, Message: fmt.Sprintf("%q is about containers, and the source does not say which images they run", control.Name),
+			return nil, &Problem{Reason: ReasonObjectNeeded, Violation: c.of[0].Violation, Message: fmt.Sprintf("%q is about containers, and the source does not state which images they run", control.Name),
 				Hint: "give the manifest: --resources"}
 		}
 	}

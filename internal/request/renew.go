@@ -31,7 +31,7 @@ func Renew(signed *exception.Document, statements Statements, terms lifetime.Ter
 		return nil, &NotRenewableError{Message: fmt.Sprintf("%s differs from its signed content", differences[0].Path)}
 	}
 	if before.number >= exception.MaxRenewals {
-		return nil, &NotRenewableError{Message: fmt.Sprintf("it has been renewed %d times", before.number), Hint: "request it anew"}
+		return nil, &NotRenewableError{Message: fmt.Sprintf("it has been renewed %d times", before.number), Hint: "request a new exception"}
 	}
 	object := before.message.Object()
 	kind := before.id.GroupKind

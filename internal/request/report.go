@@ -52,7 +52,7 @@ func FromReport(doc *exception.Document) (*Report, *Problem) {
 func (r *Report) read(doc *exception.Document, at exception.Position) *Problem {
 	gk := doc.GroupKind()
 	if !slices.Contains(reportKinds[gk.Group], gk.Kind) {
-		return &Problem{Reason: ReasonNotAReport, Violation: Violation{Position: at}, Message: fmt.Sprintf("this is %q of %q, and no report of policies", plain.Cut(gk.Kind, longestQuote), plain.Cut(doc.APIVersion(), longestQuote)),
+		return &Problem{Reason: ReasonNotAReport, Violation: Violation{Position: at}, Message: fmt.Sprintf("this is %q of %q, not a policy report", plain.Cut(gk.Kind, longestQuote), plain.Cut(doc.APIVersion(), longestQuote)),
 			Hint: "give a PolicyReport, or name another form: --from"}
 	}
 	results, _ := doc.Lookup("results")

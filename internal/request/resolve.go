@@ -48,7 +48,7 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 		case v.PolicyKind != "":
 			one.PolicyKind = v.PolicyKind
 		case v.Rule == "":
-			return problem(ReasonPolicyNeeded, "give the policies: --policies", "the source does not say which kind of policy %q is", v.Policy)
+			return problem(ReasonPolicyNeeded, "give the policies: --policies", "the source does not state which kind of policy %q is", v.Policy)
 		case strings.Contains(v.Policy, "/"):
 			one.PolicyKind = kindPolicy
 		default:
@@ -59,11 +59,11 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 	} else {
 		known := r.lookUp(&v)
 		if len(known) == 0 {
-			return problem(ReasonUnknownPolicy, "give all policies, the one that was violated among them", "there is no %s %q among the policies", cmp.Or(v.PolicyKind, "policy"), v.Policy)
+			return problem(ReasonUnknownPolicy, "give all policies, including the violated one", "there is no %s %q among the policies", cmp.Or(v.PolicyKind, "policy"), v.Policy)
 		}
 		for _, k := range known[1:] {
 			if k.Identity != known[0].Identity {
-				return problem(ReasonPolicyNeeded, "give the policy that was violated, without the others", "%q may be %s or %s", v.Policy, known[0].Identity, k.Identity)
+				return problem(ReasonPolicyNeeded, "give only the violated policy", "%q may be %s or %s", v.Policy, known[0].Identity, k.Identity)
 			}
 		}
 		one.PolicyKind = known[0].Kind

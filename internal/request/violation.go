@@ -74,10 +74,10 @@ var subresourceKinds = []string{"Scale", "Eviction", "Binding", "TokenRequest", 
 // wellFormed returns a problem for an invalid name in a violation, or nil.
 func (v *Violation) wellFormed() *Problem {
 	if v.Resource.APIVersion == "" && kindForm.MatchString(v.Resource.Kind) {
-		return &Problem{Reason: ReasonObjectNeeded, Violation: *v, Message: fmt.Sprintf("the source does not say which API group %q is of", v.Resource.Kind), Hint: "give the manifest: --resources"}
+		return &Problem{Reason: ReasonObjectNeeded, Violation: *v, Message: fmt.Sprintf("the source does not state which API group %q is of", v.Resource.Kind), Hint: "give the manifest: --resources"}
 	}
 	if slices.Contains(subresourceKinds, v.Resource.Kind) {
-		return &Problem{Reason: ReasonSubresource, Violation: *v, Message: fmt.Sprintf("%s is how a part of another object is written, and the source does not say of which kind that is", v.Resource.Kind),
+		return &Problem{Reason: ReasonSubresource, Violation: *v, Message: fmt.Sprintf("%s is a request for a subresource, and the source does not state the kind of the object", v.Resource.Kind),
 			Hint: "write the exception by hand, for KIND/SUBRESOURCE"}
 	}
 	for _, field := range []struct {
@@ -99,7 +99,7 @@ func (v *Violation) wellFormed() *Problem {
 		if field.text == "" {
 			hint = "name it, or give a source that does"
 		}
-		return &Problem{Reason: ReasonBadName, Violation: *v, Message: fmt.Sprintf("%q is no %s that an exception could name exactly", plain.Cut(field.text, longestQuote), field.what), Hint: hint}
+		return &Problem{Reason: ReasonBadName, Violation: *v, Message: fmt.Sprintf("%q is not a %s that an exception could name exactly", plain.Cut(field.text, longestQuote), field.what), Hint: hint}
 	}
 	return nil
 }

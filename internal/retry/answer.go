@@ -72,14 +72,14 @@ func (t Transport) mayFollow(response *http.Response) error {
 		return fmt.Errorf("it returned %d; redirects are not followed", response.StatusCode)
 	}
 	if to.Scheme != from.URL.Scheme || to.Host != from.URL.Host {
-		return fmt.Errorf("it leads to another host, %q", to.Host)
+		return fmt.Errorf("it redirects to another host, %q", to.Host)
 	}
 	followed := 0
 	for before := from.Response; before != nil && before.Request != nil; before = before.Request.Response {
 		followed++
 	}
 	if followed == maxRedirects {
-		return errors.New("it leads in circles")
+		return errors.New("it redirects in a loop")
 	}
 	return nil
 }

@@ -74,9 +74,9 @@ func (t Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		case !errors.As(err, &again):
 			return nil, err
 		case again.after > longestWait:
-			return nil, fmt.Errorf("%w (and asks not to be asked again for %s)", err, again.after)
+			return nil, fmt.Errorf("%w (and requests no retry for %s)", err, again.after)
 		case request.Body != nil && request.GetBody == nil:
-			return nil, fmt.Errorf("%w (asked once: the request cannot be repeated)", err)
+			return nil, fmt.Errorf("%w (no retry: the request cannot be repeated)", err)
 		case try == tries:
 			return nil, fmt.Errorf("%w (asked %d times)", err, tries)
 		}

@@ -105,7 +105,7 @@ func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*ver
 		}
 		if changed != "" {
 			v.approvers = nil
-			v.ignored = []string{fmt.Sprintf("commit %s does not count: %q has another content there than the file to sign", m.Head.SHA, changed)}
+			v.ignored = []string{fmt.Sprintf("commit %s does not count: %q has different content there than the file to sign", m.Head.SHA, changed)}
 		}
 	}
 	sortLogins(v.approvers)
@@ -116,11 +116,11 @@ func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*ver
 func (r *Reviewer) counts(m *merged, given reviewed, v *verdict) bool {
 	switch {
 	case given.User.Type != "User":
-		v.ignore(given.User, "it is no person")
+		v.ignore(given.User, "it is not by a person")
 	case given.User.is(m.User):
-		v.ignore(given.User, "they asked for it themselves")
+		v.ignore(given.User, "they requested the exception")
 	case given.CommitID != m.Head.SHA && !r.config.InsecureAllowStaleApprovals:
-		v.ignore(given.User, "it is of another commit than the last")
+		v.ignore(given.User, "it is not for the last commit")
 	default:
 		return true
 	}
@@ -160,7 +160,7 @@ func (r *Reviewer) mayWrite(ctx context.Context, who *user) (bool, error) {
 	}
 	_, err := r.api.Get(ctx, r.api.Path("/collaborators/%s/permission", who.Login), nil, &answer)
 	if err == nil && (answer.User == nil || answer.User.ID != who.ID) {
-		err = fmt.Errorf("the answer is about somebody else")
+		err = fmt.Errorf("the answer is about another user")
 	}
 	if err != nil {
 		return false, unanswered(fmt.Sprintf("ask whether %s may write to the repository", who.Login), err)

@@ -121,7 +121,7 @@ func TestApprovals(t *testing.T) {
 		"whose permission is not known": {func(g *gitHub, _ *review.Config) { delete(g.answers, api+"/collaborators/bob/permission") }, "unknown: whether bob may write"},
 		"whose permission is somebody else's": {func(g *gitHub, _ *review.Config) {
 			g.set(api+"/collaborators/bob/permission", carol, "user")
-		}, "unknown: about somebody else"},
+		}, "unknown: about another user"},
 		"a comment": {func(g *gitHub, _ *review.Config) { g.reviews(given(1, bob, "COMMENTED")) }, review.ReasonNotApproved},
 		"a comment after the approval": {func(g *gitHub, _ *review.Config) {
 			g.reviews(given(1, bob, "APPROVED"), given(2, bob, "COMMENTED"))
@@ -185,7 +185,7 @@ func TestApprovals(t *testing.T) {
 		}, "unknown: more than 100 people"},
 		"a login that is none": {func(g *gitHub, _ *review.Config) {
 			g.reviews(given(1, account(7, "bob/../../x", "User"), "APPROVED"))
-		}, "unknown: is no login"},
+		}, "unknown: is not a login"},
 		"another content was approved": {func(g *gitHub, _ *review.Config) {
 			g.set(api+"/git/trees/"+unsigned, strings.Repeat("6", 40), "tree", 1, "sha")
 		}, review.ReasonNotApproved},
@@ -195,9 +195,9 @@ func TestApprovals(t *testing.T) {
 		}, review.ReasonNotApproved},
 		"its folder was not there":     {func(g *gitHub, _ *review.Config) { g.answers[api+"/git/trees/"+headTree] = tree() }, review.ReasonNotApproved},
 		"its folder was a file":        {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+headTree, "blob", "tree", 0, "type") }, review.ReasonNotApproved},
-		"its folder has no hash":       {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+headTree, "../x", "tree", 0, "sha") }, "unknown: is no hash"},
+		"its folder has no hash":       {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+headTree, "../x", "tree", 0, "sha") }, "unknown: is not a hash"},
 		"its folder cannot be read":    {func(g *gitHub, _ *review.Config) { delete(g.answers, api+"/git/trees/"+unsigned) }, "unknown: folder"},
-		"its folder is not told whole": {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+unsigned, true, "truncated") }, "unknown: not whole"},
+		"its folder is not told whole": {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+unsigned, true, "truncated") }, "unknown: is incomplete"},
 		"another content, nobody asked": {func(g *gitHub, c *review.Config) {
 			g.answers[api+"/git/trees/"+unsigned] = tree()
 			c.RequireApprovals = 0

@@ -90,11 +90,11 @@ func (r *Reviewer) folder(ctx context.Context, root, dir string, known map[strin
 		}
 	}
 	if len(known) >= maxFolders || strings.Count(dir, "/") >= maxFolders {
-		return nil, &UnknownError{What: fmt.Sprintf("the approved files lie in more than %d folders", maxFolders)}
+		return nil, &UnknownError{What: fmt.Sprintf("the approved files are in more than %d folders", maxFolders)}
 	}
 	what := fmt.Sprintf("read folder %q as it was when approved", dir)
 	if !hashForm.MatchString(hash) {
-		return nil, &UnknownError{What: fmt.Sprintf("%s: %q is no hash", what, hash)}
+		return nil, &UnknownError{What: fmt.Sprintf("%s: %q is not a hash", what, hash)}
 	}
 	var answer struct {
 		Tree      []treeEntry `json:"tree"`
@@ -102,7 +102,7 @@ func (r *Reviewer) folder(ctx context.Context, root, dir string, known map[strin
 	}
 	_, err := r.api.Get(ctx, r.api.Path("/git/trees/%s", hash), nil, &answer)
 	if err == nil && answer.Truncated {
-		err = fmt.Errorf("the answer is not whole")
+		err = fmt.Errorf("the answer is incomplete")
 	}
 	if err != nil {
 		return nil, unanswered(what, err)

@@ -37,7 +37,7 @@ func TestFromEvent(t *testing.T) {
 		"into another branch":                 {event: pull("base", object{"ref": "staging", "repo": object{"full_name": repository}}), want: bare},
 		"of another repository":               {event: pull("base", object{"ref": "main", "repo": object{"full_name": "mallory/x"}}), want: bare},
 		"an address elsewhere":                {event: pull("html_url", "https://mallory.example/acme/exceptions/pull/12"), err: "its address"},
-		"a login that is none":                {event: pull("user", account(1, "a b", "User")), err: "is no login"},
+		"a login that is none":                {event: pull("user", account(1, "a b", "User")), err: "is not a login"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			payload, err := json.Marshal(tc.event)

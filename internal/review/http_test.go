@@ -105,7 +105,7 @@ func TestRedirect(t *testing.T) {
 		want string
 	}{
 		"to another host": {func(_ *gitHub, path string) string { return elsewhere.URL + path }, "unknown: another host"},
-		"in circles":      {func(_ *gitHub, path string) string { return "/renamed" + path }, "unknown: in circles"},
+		"in circles":      {func(_ *gitHub, path string) string { return "/renamed" + path }, "unknown: in a loop"},
 		"renamed": {func(_ *gitHub, path string) string {
 			if strings.HasPrefix(path, api+"/commits/"+mergeCommit) {
 				return "/repositories/1/commits/" + mergeCommit + "/pulls"
@@ -235,43 +235,43 @@ func TestNew(t *testing.T) {
 		change func(c *review.Config)
 		want   string
 	}{
-		"an open line":          {func(c *review.Config) { c.GitHub.APIURL = "http://api.example.com" }, "not reached by https"},
-		"an open line to pages": {func(c *review.Config) { c.GitHub.ServerURL = "http://example.com" }, "not reached by https"},
-		"no address":            {func(c *review.Config) { c.GitHub.APIURL = "" }, "no address"},
-		"a query":               {func(c *review.Config) { c.GitHub.APIURL = "https://api.example.com/?x=" }, "no address"},
-		"a password":            {func(c *review.Config) { c.GitHub.APIURL = "https://a:b@api.example.com" }, "no address"},
-		"no token":              {func(c *review.Config) { c.GitHub.Token = "" }, "no token"},
-		"a token of two lines":  {func(c *review.Config) { c.GitHub.Token = "a\nb" }, "no token"},
+		"an open line":          {func(c *review.Config) { c.GitHub.APIURL = "http://api.example.com" }, "does not use https"},
+		"an open line to pages": {func(c *review.Config) { c.GitHub.ServerURL = "http://example.com" }, "does not use https"},
+		"no address":            {func(c *review.Config) { c.GitHub.APIURL = "" }, "is not an address"},
+		"a query":               {func(c *review.Config) { c.GitHub.APIURL = "https://api.example.com/?x=" }, "is not an address"},
+		"a password":            {func(c *review.Config) { c.GitHub.APIURL = "https://a:b@api.example.com" }, "not an address"},
+		"no token":              {func(c *review.Config) { c.GitHub.Token = "" }, "token for the API is missing or malformed"},
+		"a token of two lines":  {func(c *review.Config) { c.GitHub.Token = "a\nb" }, "token for the API is missing or malformed"},
 		"no client":             {func(c *review.Config) { c.GitHub.HTTP = nil }, "no HTTP client"},
-		"a path as repository":  {func(c *review.Config) { c.GitHub.Repository = "acme/../x" }, "no repository"},
-		"above as repository":   {func(c *review.Config) { c.GitHub.Repository = "acme/.." }, "no repository"},
-		"no branch":             {func(c *review.Config) { c.Branch = "" }, "no branch"},
-		"a reference":           {func(c *review.Config) { c.Branch = "refs/heads/main" }, "no branch"},
+		"a path as repository":  {func(c *review.Config) { c.GitHub.Repository = "acme/../x" }, "is not a repository"},
+		"above as repository":   {func(c *review.Config) { c.GitHub.Repository = "acme/.." }, "is not a repository"},
+		"no branch":             {func(c *review.Config) { c.Branch = "" }, "is not the name of a branch"},
+		"a reference":           {func(c *review.Config) { c.Branch = "refs/heads/main" }, "is not the name of a branch"},
 		"no history":            {func(c *review.Config) { c.History = nil }, "no history"},
 		"no source":             {func(c *review.Config) { c.Source = "" }, "no source"},
 		"fewer than none":       {func(c *review.Config) { c.RequireApprovals = -1 }, "0 to 100"},
 		"more than a hundred":   {func(c *review.Config) { c.RequireApprovals = 101 }, "0 to 100"},
-		"approvals of an event": {func(c *review.Config) { c.Source = review.SourceEvent }, "an event shows none"},
+		"approvals of an event": {func(c *review.Config) { c.Source = review.SourceEvent }, "an event has none"},
 		"owners of an event": {func(c *review.Config) {
 			c.Source, c.RequireApprovals, c.RequireCodeOwners = review.SourceEvent, 0, true
-		}, "an event shows none"},
+		}, "an event has none"},
 		"approvals of trailers": {func(c *review.Config) { c.Source = review.SourceTrailers }, "any author can write names into a commit message"},
 		"owners of trailers": {func(c *review.Config) {
 			c.Source, c.InsecureCountTrailers, c.RequireCodeOwners = review.SourceTrailers, true, true
 		}, "any author can write names into a commit message"},
 		"fewer than none of a renewal":   {func(c *review.Config) { c.Renewals.RequireApprovals = -1 }, "0 to 100"},
 		"too many of a renewal":          {func(c *review.Config) { c.Renewals.RequireApprovals = 101 }, "0 to 100"},
-		"fewer of a renewal than of any": {func(c *review.Config) { c.RequireApprovals, c.Renewals.RequireApprovals = 2, 1 }, "never asked for less"},
+		"fewer of a renewal than of any": {func(c *review.Config) { c.RequireApprovals, c.Renewals.RequireApprovals = 2, 1 }, "must not require fewer"},
 		"approvals of an event, of a renewal": {func(c *review.Config) {
 			c.Source, c.RequireApprovals, c.Renewals.RequireApprovals = review.SourceEvent, 0, 1
-		}, "an event shows none"},
+		}, "an event has none"},
 		"a new approver of an event": {func(c *review.Config) {
 			c.Source, c.RequireApprovals, c.Renewals.RequireNewApprover = review.SourceEvent, 0, true
-		}, "an event shows none"},
+		}, "an event has none"},
 		"a new approver of trailers": {func(c *review.Config) {
 			c.Source, c.RequireApprovals, c.Renewals.RequireNewApprover = review.SourceTrailers, 0, true
 		}, "any author can write names into a commit message"},
-		"trailers beside an API": {func(c *review.Config) { c.InsecureCountTrailers = true }, "to be counted from trailers"},
+		"trailers beside an API": {func(c *review.Config) { c.InsecureCountTrailers = true }, "are counted from trailers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newGitHub(t).config()

@@ -18,7 +18,7 @@ var (
 // checkLogin rejects a string that is not a valid GitHub login.
 func checkLogin(login string) error {
 	if !loginForm.MatchString(login) {
-		return &UnknownError{What: fmt.Sprintf("%q is no login", login)}
+		return &UnknownError{What: fmt.Sprintf("%q is not a login", login)}
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (r *Reviewer) rulesAt(commit string) (*CodeOwners, string, error) {
 		}
 		rules, err := ParseCodeOwners(text)
 		if err != nil {
-			return nil, "", &UnknownError{What: fmt.Sprintf("%s of commit %s", place, commit), Err: err, Advice: "mend the line first, and then propose the exception again"}
+			return nil, "", &UnknownError{What: fmt.Sprintf("%s of commit %s", place, commit), Err: err, Advice: "fix the line first, and then propose the exception again"}
 		}
 		return rules, string(text), nil
 	}
@@ -81,7 +81,7 @@ func (r *Reviewer) ownerApproved(ctx context.Context, rules *CodeOwners, f File,
 	}
 	if len(owners) == 0 {
 		refusal.Message = "CODEOWNERS named no owner of it before the change"
-		refusal.Hint = "name one for its folder, in a pull request of its own"
+		refusal.Hint = "name one for its folder, in a separate pull request"
 		return refusal, nil
 	}
 	refusal.Message = fmt.Sprintf("none of its code owners %q approved it", owners)
@@ -139,7 +139,7 @@ func (r *Reviewer) membership(ctx context.Context, team, login string) (membersh
 		return m, nil
 	}
 	if !teamForm.MatchString(team) {
-		return membership{}, &UnknownError{What: fmt.Sprintf("%q is no team", team)}
+		return membership{}, &UnknownError{What: fmt.Sprintf("%q is not a team", team)}
 	}
 	org, slug, _ := strings.Cut(team, "/")
 	if len(r.member) >= maxMemberships {

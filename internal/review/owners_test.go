@@ -52,7 +52,7 @@ func TestCodeOwners(t *testing.T) {
 		}, want: review.ReasonNoCodeOwnerApproval},
 		"a team that is not known":               {owners: "* @acme/security", want: "unknown: bob is a member of @acme/security"},
 		"a team that is not known, and an owner": {owners: "* @acme/security @bob", want: "bob"},
-		"a team that is none":                    {owners: "* @-acme/security", want: "unknown: is no team"},
+		"a team that is none":                    {owners: "* @-acme/security", want: "unknown: is not a team"},
 		"a team that may not be known": {owners: "* @acme/security", change: func(g *gitHub, _ *review.Config, _ *history) {
 			g.meddle = forbid(memberships)
 		}, want: "unknown: returned 403"},

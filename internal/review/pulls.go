@@ -56,7 +56,7 @@ func (p *pull) check(server, repository string) (address string, err error) {
 	case !hashForm.MatchString(p.Head.SHA):
 		return "", &UnknownError{What: fmt.Sprintf("pull request %d says that its last commit is %q", p.Number, p.Head.SHA)}
 	case p.User == nil:
-		return "", &UnknownError{What: fmt.Sprintf("pull request %d does not say who asked for it", p.Number)}
+		return "", &UnknownError{What: fmt.Sprintf("pull request %d does not state its author", p.Number)}
 	}
 	return address, checkLogin(p.User.Login)
 }
@@ -104,7 +104,7 @@ func (r *Reviewer) find(ctx context.Context, commit string) (*merged, error) {
 		found[0].address, err = found[0].check(r.api.Server(), r.api.Repository())
 		return found[0], err
 	default:
-		return nil, &UnknownError{What: fmt.Sprintf("commit %s is the merge of %d pull requests, %d and %d among them", commit, len(found), found[0].Number, found[1].Number)}
+		return nil, &UnknownError{What: fmt.Sprintf("commit %s is the merge of %d pull requests, including %d and %d", commit, len(found), found[0].Number, found[1].Number)}
 	}
 }
 
@@ -137,7 +137,7 @@ func (r *Reviewer) brought(ctx context.Context, m *merged, commit string) (bool,
 			return false, unanswered(fmt.Sprintf("read pull request %d", m.Number), err)
 		}
 		if whole.Number != m.Number || whole.Commits < 1 || whole.Commits > maxCommits {
-			return false, &UnknownError{What: fmt.Sprintf("pull request %d has %d commits, and 1 to %d are looked at", m.Number, whole.Commits, maxCommits)}
+			return false, &UnknownError{What: fmt.Sprintf("pull request %d has %d commits, expected 1 to %d", m.Number, whole.Commits, maxCommits)}
 		}
 		series = whole.Commits
 	}

@@ -57,8 +57,8 @@ func TestPullRequest(t *testing.T) {
 		"an address with a line in it": {func(g *gitHub, _ *review.Config) {
 			g.set(at, "https://github.com/acme/exceptions/pull/12\nx", 0, "html_url")
 		}, "unknown: its address"},
-		"a login that is none":          {func(g *gitHub, _ *review.Config) { g.set(at, account(1, "alice, bob", "User"), 0, "user") }, "unknown: is no login"},
-		"nobody who asked":              {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "user") }, "unknown: who asked"},
+		"a login that is none":          {func(g *gitHub, _ *review.Config) { g.set(at, account(1, "alice, bob", "User"), 0, "user") }, "unknown: is not a login"},
+		"nobody who asked":              {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "user") }, "unknown: does not state its author"},
 		"a last commit that is none":    {func(g *gitHub, _ *review.Config) { g.set(at, "HEAD", 0, "head", "sha") }, "unknown: its last commit"},
 		"a bot that asked":              {func(g *gitHub, _ *review.Config) { g.set(at, robot, 0, "user") }, "bob"},
 		"the server does not know it":   {func(g *gitHub, _ *review.Config) { delete(g.answers, at) }, "unknown: returned 404"},

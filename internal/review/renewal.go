@@ -51,7 +51,7 @@ func (r *Reviewer) Renewal(doc *exception.Document, record *Record, before Prede
 	approved, unknown := before.approvals(record.Source)
 	if unknown != "" {
 		return refuse(ReasonApproversUnknown, "it requires an approver besides those of the renewed exception, and those are not known: "+unknown,
-			"withdraw it, and request a first exception anew, which is decided by itself")
+			"remove it, and request a new exception instead of a renewal")
 	}
 	if slices.ContainsFunc(record.Approvers, func(who string) bool { return !approved.Has(who) }) {
 		return nil
@@ -60,7 +60,7 @@ func (r *Reviewer) Renewal(doc *exception.Document, record *Record, before Prede
 	if len(record.Approvers) > 0 {
 		message = "its approvers (" + strings.Join(record.Approvers, ", ") + ") approved its predecessor, too"
 	}
-	return refuse(ReasonNoNewApprover, message, "propose it again, and have it approved by somebody else than "+cmp.Or(strings.Join(approved.Names, ", "), "its requester"))
+	return refuse(ReasonNoNewApprover, message, "propose it again, and have it approved by another person than "+cmp.Or(strings.Join(approved.Names, ", "), "its requester"))
 }
 
 // approvals returns the approvers of the predecessor, or the reason why they are unknown. Records

@@ -63,15 +63,15 @@ func New(c Config) (*Reviewer, error) {
 	case c.History == nil:
 		return nil, errors.New("review: no history")
 	case c.Branch == "" || strings.HasPrefix(c.Branch, "refs/"):
-		return nil, fmt.Errorf("%q is no branch's name", c.Branch)
+		return nil, fmt.Errorf("%q is not the name of a branch", c.Branch)
 	case c.RequireApprovals < 0 || c.RequireApprovals > maxRequired:
-		return nil, fmt.Errorf("%d approvals cannot be asked for, only 0 to %d", c.RequireApprovals, maxRequired)
+		return nil, fmt.Errorf("%d approvals cannot be required, only 0 to %d", c.RequireApprovals, maxRequired)
 	case c.Renewals.RequireApprovals < 0 || c.Renewals.RequireApprovals > maxRequired:
-		return nil, fmt.Errorf("%d approvals cannot be asked of a renewal, only 0 to %d", c.Renewals.RequireApprovals, maxRequired)
+		return nil, fmt.Errorf("%d approvals cannot be required of a renewal, only 0 to %d", c.Renewals.RequireApprovals, maxRequired)
 	case c.Renewals.RequireApprovals > 0 && c.Renewals.RequireApprovals < c.RequireApprovals:
-		return nil, fmt.Errorf("%d approvals are asked of a renewal, and %d of a first exception: a renewal is never asked for less", c.Renewals.RequireApprovals, c.RequireApprovals)
+		return nil, fmt.Errorf("%d approvals are required of a renewal, and %d of a first exception: a renewal must not require fewer", c.Renewals.RequireApprovals, c.RequireApprovals)
 	case c.InsecureCountTrailers && c.Source != SourceTrailers:
-		return nil, fmt.Errorf("approvals are to be counted from trailers, and the record is from %q", c.Source)
+		return nil, fmt.Errorf("approvals are counted from trailers, and the record is from %q", c.Source)
 	}
 	var err error
 	switch c.Source {
@@ -79,7 +79,7 @@ func New(c Config) (*Reviewer, error) {
 		r.api, err = github.New(c.GitHub)
 	case SourceEvent:
 		if c.asksApprovals() || c.RequireCodeOwners {
-			return nil, errors.New("approvals are asked for, and an event shows none: they take the API, and a token for it")
+			return nil, errors.New("approvals are required, and an event has none: use the API (promote.record: api) and a token for it")
 		}
 		r.event, err = readEvent(c.Event)
 		if err == nil {
@@ -93,7 +93,7 @@ func New(c Config) (*Reviewer, error) {
 			return nil, errors.New("required approvals need promote.record: api, since any author can write names into a commit message; promote.approvalsFrom: trailers counts them without code owners")
 		}
 	default:
-		return nil, fmt.Errorf("there is no source %q of records: api, event and trailers are known", c.Source)
+		return nil, fmt.Errorf("there is no source %q of records, expected api, event or trailers", c.Source)
 	}
 	return r, err
 }
@@ -103,10 +103,10 @@ func New(c Config) (*Reviewer, error) {
 // review cannot be determined.
 func (r *Reviewer) Record(ctx context.Context, o Origin) (*Record, error) {
 	if !hashForm.MatchString(o.Commit) {
-		return nil, fmt.Errorf("%q is no commit's hash", o.Commit)
+		return nil, fmt.Errorf("%q is not the hash of a commit", o.Commit)
 	}
 	if len(o.Files) == 0 {
-		return nil, fmt.Errorf("commit %s brought no file that is to be signed", o.Commit)
+		return nil, fmt.Errorf("commit %s added no file to sign", o.Commit)
 	}
 	record := &Record{Source: r.config.Source, Commit: o.Commit, Branch: r.config.Branch}
 	switch r.config.Source {
@@ -126,7 +126,7 @@ func (r *Reviewer) fromAPI(ctx context.Context, o Origin, record *Record) (*Reco
 	}
 	if m == nil {
 		if r.config.asks() {
-			return nil, refuse(o.Files, ReasonNoPullRequest, fmt.Sprintf("commit %s, which brought it, is no pull request that was merged into %s", o.Commit, r.config.Branch),
+			return nil, refuse(o.Files, ReasonNoPullRequest, fmt.Sprintf("commit %s, which added it, does not belong to a pull request that was merged into %s", o.Commit, r.config.Branch),
 				"a direct push has no review; right after a merge, GitHub may need a moment: then run it again")
 		}
 		return record, nil
@@ -163,18 +163,18 @@ func unanswered(what string, err error) error {
 	if errors.As(err, &unknown) {
 		return &UnknownError{What: what, Err: err, Advice: unknown.Advice}
 	}
-	advice := "nothing was signed; run it again once the cause is gone"
+	advice := "nothing was signed; fix the cause and run it again"
 	var answered *retry.StatusError
 	switch {
 	case !errors.As(err, &answered):
 	case answered.Status == http.StatusUnauthorized:
 		advice = "is the token one of this server, and still valid?"
 	case answered.Status == http.StatusForbidden && strings.Contains(answered.Said, "rate limit"):
-		advice = "too much was asked with this token: run it again later"
+		advice = "the token has reached its rate limit: run it again later"
 	case answered.Status == http.StatusUnprocessableEntity:
 		advice = "is the commit pushed?"
 	case answered.Status == http.StatusForbidden || answered.Status == http.StatusNotFound:
-		advice = "the token needs the permissions pull-requests: read and contents: read; that of a person has to be able to push, too"
+		advice = "the token needs the permissions pull-requests: read and contents: read; a person's token must also be able to push"
 	}
 	return &UnknownError{What: what, Err: err, Advice: advice}
 }

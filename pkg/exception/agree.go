@@ -31,7 +31,7 @@ func agree(root *node, chunk []byte, at Position, as layout) error {
 		if theirs == nil {
 			return nil
 		}
-		return &SyntaxError{Position: Position{at.File, at.Line, 1}, Message: "kubectl reads a document here, and it is not written as one"}
+		return &SyntaxError{Position: Position{at.File, at.Line, 1}, Message: "kubectl reads a document here, and polex reads none"}
 	}
 	d := difference(root, theirs)
 	if d == nil {

@@ -23,7 +23,7 @@ func ReadDefinitions(docs []*Document) (*Definitions, error) {
 			continue
 		}
 		if doc.APIVersion() != "apiextensions.k8s.io/v1" {
-			return nil, fmt.Errorf("%s: a definition of %q, and apiextensions.k8s.io/v1 is read", doc.Position(), doc.APIVersion())
+			return nil, fmt.Errorf("%s: a definition of %q, expected apiextensions.k8s.io/v1", doc.Position(), doc.APIVersion())
 		}
 		if d.served[group] == nil {
 			d.served[group] = map[string]*schema{}

@@ -17,7 +17,7 @@ var says = []string{
 func fromOpenAPI(from map[string]any, path Path) (*schema, error) {
 	for _, word := range slices.Sorted(maps.Keys(from)) {
 		if !slices.Contains(says, word) {
-			return nil, fmt.Errorf("%s: %q is not read here, and it may refuse what would pass", path, word)
+			return nil, fmt.Errorf("%s: %q is not supported, and it may reject more than polex knows", path, word)
 		}
 	}
 	if preserve, _ := from["x-kubernetes-preserve-unknown-fields"].(bool); preserve {
@@ -40,7 +40,7 @@ func fromOpenAPI(from map[string]any, path Path) (*schema, error) {
 	case "object":
 		return objectFromOpenAPI(from, path)
 	default:
-		return nil, fmt.Errorf("%s: the type %q is not read here", path, kind)
+		return nil, fmt.Errorf("%s: the type %q is not supported", path, kind)
 	}
 }
 
@@ -64,7 +64,7 @@ func objectFromOpenAPI(from map[string]any, path Path) (*schema, error) {
 	if not, there := from["not"].(map[string]any); there {
 		apart := words(not["required"])
 		if len(not) != 1 || len(apart) != 2 {
-			return nil, fmt.Errorf("%s: %q is not read here, but for two fields that exclude each other", path, "not")
+			return nil, fmt.Errorf("%s: %q is not supported, except for two fields that exclude each other", path, "not")
 		}
 		s.notBoth(apart[0], apart[1])
 	}

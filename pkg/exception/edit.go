@@ -73,14 +73,14 @@ func (d *Document) add(group []Addition) (*Document, error) {
 		}
 	}
 	if parent == nil || parent.kind != mappingNode {
-		return nil, fmt.Errorf("%s is empty or no mapping: remove it, or fill it", a.Path[:len(a.Path)-1])
+		return nil, fmt.Errorf("%s is empty or not a mapping: remove it, or fill it", a.Path[:len(a.Path)-1])
 	}
 	there := map[string]bool{}
 	for _, other := range group {
 		// If there are several, each lacks one key only.
 		key, _ := other.Path[len(a.Path)-len(missing)].(string)
 		if there[key] || parent.entry(key) != nil {
-			return nil, fmt.Errorf("%s is there already", other.Path)
+			return nil, fmt.Errorf("%s exists already", other.Path)
 		}
 		there[key] = true
 	}
@@ -126,7 +126,7 @@ func (d *Document) reread(source []byte, group []Addition) (*Document, error) {
 		at[a.Path[len(a.Path)-1].(string)] = a.Value
 	}
 	if out == nil || !reflect.DeepEqual(out.Object(), want) {
-		return nil, fmt.Errorf("the text around it is laid out in a way that cannot be added to: write the mapping over several lines")
+		return nil, fmt.Errorf("polex cannot add to the layout of this document: write the mapping over several lines")
 	}
 	return out, nil
 }
@@ -137,7 +137,7 @@ func (d *Document) insertBlock(parent *node, keys []string, value string) (at in
 	start := d.offset(first.line, 1)
 	indent := string(d.source[start:d.offset(first.line, first.column)])
 	if strings.Trim(indent, " ") != "" {
-		return 0, "", fmt.Errorf("the mapping does not begin on a line of its own")
+		return 0, "", fmt.Errorf("the mapping does not begin on its own line")
 	}
 	eol := "\n"
 	if end := bytes.IndexByte(d.source[start:], '\n'); end > 0 && d.source[start+end-1] == '\r' {

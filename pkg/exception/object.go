@@ -47,7 +47,7 @@ func fromValue(value any, depth int) (*node, error) {
 		return &node{scalar: int64(v)}, nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("%v is not a number that JSON knows", v)
+			return nil, fmt.Errorf("%v is not a valid JSON number", v)
 		}
 		return &node{scalar: v}, nil
 	default:
@@ -93,7 +93,7 @@ func order(value any) error {
 		}
 	case string:
 		if i := strings.IndexAny(v, "\u0085\u2028\u2029"); i >= 0 {
-			return fmt.Errorf("%q has a line separator that is no newline", shortened(v))
+			return fmt.Errorf("%q has a line separator that is not a newline", shortened(v))
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ func Readable(object map[string]any) ([]byte, error) {
 		return nil, fmt.Errorf("write YAML: the written text cannot be read back: %w", err)
 	}
 	if !reflect.DeepEqual(back.Object(), object) {
-		return nil, errors.New("write YAML: it would not read as it is meant")
+		return nil, errors.New("write YAML: it would read back differently")
 	}
 	return b.Bytes(), nil
 }

@@ -231,7 +231,7 @@ func (r *Reader) jsonChunk() ([]byte, Position, error) {
 	for {
 		ahead, err := r.ahead()
 		if errors.Is(err, io.EOF) {
-			return nil, at, &SyntaxError{Position: at, Message: "not valid JSON: the document is cut off"}
+			return nil, at, &SyntaxError{Position: at, Message: "not valid JSON: the document is incomplete"}
 		}
 		if err != nil {
 			return nil, at, err

@@ -154,7 +154,7 @@ func (c *schemaChecker) wrongType(n *node, at place, s *schema, path Path) {
 			written = fmt.Sprintf("%v", n.scalar)
 		}
 	}
-	c.report(at, path, ProblemWrongType, fmt.Sprintf("this must be %s, and %s stands here", s.kind, written), hint)
+	c.report(at, path, ProblemWrongType, fmt.Sprintf("this must be %s, found %s", s.kind, written), hint)
 }
 
 // freeForm accepts any JSON that the API server returns unchanged. That includes a null deep
@@ -208,7 +208,7 @@ func (c *schemaChecker) object(n *node, at place, s *schema, path Path) {
 func (c *schemaChecker) unknown(at place, s *schema, path Path, name string) {
 	if s.special == objectMeta && serverField[name] {
 		c.report(at, path, ProblemUnsignableField,
-			fmt.Sprintf("%s is set by the API server or by controllers, and nothing else vouches for it", path), "remove it")
+			fmt.Sprintf("%s is set by the API server or by controllers, and must not be signed", path), "remove it")
 		return
 	}
 	c.report(at, path, ProblemUnknownField, fmt.Sprintf("there is no field %q here", shortened(name)), didYouMean(name, s))

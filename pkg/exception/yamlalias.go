@@ -18,7 +18,7 @@ type anchored struct {
 func (b *yamlBuilder) alias(n *yaml.Node, depth int) (*node, error) {
 	known := b.anchors[n.Alias]
 	if known == nil {
-		return nil, b.errorf(n, "the alias *%s stands within the value that it refers to", n.Value)
+		return nil, b.errorf(n, "the alias *%s is inside the value that it refers to", n.Value)
 	}
 	if depth+known.levels > MaxDepth {
 		return nil, b.errorf(n, "nested deeper than %d levels", MaxDepth)
@@ -46,7 +46,7 @@ func (b *yamlBuilder) merge(out *node, seen map[string]int, n *yaml.Node, depth 
 	}
 	for _, mapping := range from {
 		if mapping.kind != mappingNode {
-			return b.errorf(n, "a merge key takes a mapping or a list of mappings")
+			return b.errorf(n, "a merge key requires a mapping or a list of mappings")
 		}
 		for _, e := range mapping.entries {
 			if _, set := seen[e.key]; !set {

@@ -13,7 +13,7 @@ import (
 // signatures.
 func Attach(doc *exception.Document, s *Seal) (*exception.Document, error) {
 	if len(s.Signatures) == 0 || len(s.Signatures) > MaxSignatures {
-		return nil, fmt.Errorf("a seal carries 1 to %d signatures, not %d", MaxSignatures, len(s.Signatures))
+		return nil, fmt.Errorf("a document has 1 to %d signatures, not %d", MaxSignatures, len(s.Signatures))
 	}
 	var additions []exception.Addition
 	add := func(p part, index int, value string) {

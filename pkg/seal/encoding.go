@@ -69,7 +69,7 @@ func (u *unpacker) unpack(key, text string, limit int) ([]byte, error) {
 		return nil, err
 	}
 	if !bytes.HasPrefix(packed, gzipHeader) || len(packed) <= len(gzipHeader)+gzipTrailer {
-		return nil, errors.New("not gzip, or with a header that says something")
+		return nil, errors.New("not gzip, or its header has more than the fixed bytes")
 	}
 	out, err := gunzip(make([]byte, 0, min(limit, 3*len(packed))), packed, limit)
 	if err != nil {
@@ -83,7 +83,7 @@ func (u *unpacker) unpack(key, text string, limit int) ([]byte, error) {
 func (u *unpacker) checkSpelling() error {
 	for _, v := range u.values {
 		if u.another(v) {
-			return formatError(v.key, "the gzip data ends in bits that say nothing")
+			return formatError(v.key, "the unused bits at the end of the gzip data are not zero")
 		}
 	}
 	return nil
@@ -126,7 +126,7 @@ func gunzip(into, packed []byte, limit int) ([]byte, error) {
 		return nil, fmt.Errorf("it unpacks to more than %d KiB", limit>>10)
 	}
 	if in.Len() > 0 {
-		return nil, errors.New("something follows the gzip data")
+		return nil, errors.New("there is more data after the gzip data")
 	}
 	return out.Bytes(), nil
 }

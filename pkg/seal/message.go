@@ -17,7 +17,7 @@ func Message(doc *exception.Document) ([]byte, error) {
 		if annotations, ok := metadata["annotations"].(map[string]any); ok {
 			for key := range annotations {
 				if len(key) >= len(Prefix) && key[:len(Prefix)] == Prefix {
-					return nil, fmt.Errorf("it carries the annotation %q already", key)
+					return nil, fmt.Errorf("it already has the annotation %q", key)
 				}
 			}
 		}
@@ -46,7 +46,7 @@ var gzipMagic = []byte{0x1f, 0x8b}
 // bytes, so it is safe before the signatures are verified.
 func CheckForm(message []byte) error {
 	if bytes.HasPrefix(message, gzipMagic) {
-		return errors.New("it is an archive, as kubectl-sigstore makes with --tarball=yes and older ones always: sign with --tarball=no")
+		return errors.New("it is an archive, which kubectl-sigstore makes with --tarball=yes, and its older releases always: sign with --tarball=no")
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func ParseMessage(message []byte) (*exception.Document, error) {
 	annotations, _ := value.(map[string]any)
 	for key := range annotations {
 		if len(key) >= len(Prefix) && key[:len(Prefix)] == Prefix {
-			return nil, fmt.Errorf("the message carries the annotation %q of a seal itself", key)
+			return nil, fmt.Errorf("the message itself has the signature annotation %q", key)
 		}
 	}
 	return doc, nil

@@ -42,7 +42,7 @@ type RekorPayload struct {
 }
 
 // ErrUnsigned is the error for a document without signature annotations.
-var ErrUnsigned = errors.New("it carries no signature")
+var ErrUnsigned = errors.New("it has no signature")
 
 // FormatError is an invalid signature annotation, with the problem.
 type FormatError struct {
@@ -117,10 +117,10 @@ func collect(annotations map[string]any) (map[string]string, error) {
 		}
 		_, index, known := parseKey(key)
 		if !known {
-			return nil, formatError(key, "this annotation is not part of a seal")
+			return nil, formatError(key, "this is not a signature annotation")
 		}
 		if index >= MaxSignatures {
-			return nil, formatError(key, "a seal carries at most %d signatures", MaxSignatures)
+			return nil, formatError(key, "a document has at most %d signatures", MaxSignatures)
 		}
 		text, ok := value.(string)
 		if !ok {

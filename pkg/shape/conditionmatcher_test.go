@@ -30,13 +30,13 @@ const townsfolk = "ClusterRole reader, CronJob nightly, Deployment team-a/web, D
 
 // assumedWords are short names of the assumptions.
 var assumedWords = map[string]string{
-	"the request comes from":      "sender",
+	"the request is from":         "sender",
 	"without a namespace":         "namespace",
 	"namespaces which are in no":  "labels",
 	"generated names":             "name",
 	"created, updated or deleted": "operation",
 	"values which the API":        "server",
-	"called in URLs":              "URL",
+	"the URLs of custom kinds":    "URL",
 	"not evaluated here":          "function",
 	"costs too much":              "cost",
 	"a condition cannot":          "left-out",

@@ -29,7 +29,7 @@ func (s *subject) badPodSecurity() {
 		case slices.Contains(containerControls, name) && images == 0:
 			s.find(ReasonBadPodSecurity, entry.Path, fmt.Sprintf("the control %q checks containers, and requires images", name), "add images, e.g. registry.example.com/web:*")
 		case slices.Contains(podControls, name) && images > 0:
-			s.find(ReasonBadPodSecurity, entry.Path.With("images"), fmt.Sprintf("the control %q checks the whole Pod, and takes no images", name), "remove images")
+			s.find(ReasonBadPodSecurity, entry.Path.With("images"), fmt.Sprintf("the control %q checks the whole Pod, and accepts no images", name), "remove images")
 		}
 		switch field, values := entry.Field, len(entry.Values); {
 		case field != "" && values == 0:

@@ -123,7 +123,7 @@ func TestExemptedSaysWhatItAssumes(t *testing.T) {
 	}
 	for match, want := range map[string][]string{
 		"{any: [{resources: {kinds: [Deployment]}}]}":                                                           nil,
-		"{any: [{resources: {kinds: [Deployment]}, clusterRoles: [admin]}]}":                                    {"that the request comes from those that the match asks for"},
+		"{any: [{resources: {kinds: [Deployment]}, clusterRoles: [admin]}]}":                                    {"that the request is from a user that the match requires"},
 		"{any: [{resources: {kinds: [Deployment, CronJob], namespaces: [team-a]}}]}":                            {"that objects without a namespace in their file are in one that matches"},
 		"{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchLabels: {tier: gold}}}}]}":           {"that namespaces which are in no file have the labels"},
 		"{any: [{resources: {kinds: [v1/Pod]}}]}":                                                               {"that no controller makes more of these objects, such as the Pods of a Deployment"},

@@ -105,7 +105,7 @@ func (s *Signer) signatureOf(pb *protobundle.Bundle, message []byte) (seal.Signa
 	}
 	digest := sha256.Sum256(message)
 	if got := pb.GetMessageSignature().GetMessageDigest().GetDigest(); string(got) != string(digest[:]) {
-		return seal.Signature{}, errors.New("the signing key works on another digest than SHA-256")
+		return seal.Signature{}, errors.New("the signing key uses another digest than SHA-256")
 	}
 	entry := entries[0]
 	signature := seal.Signature{Signature: pb.GetMessageSignature().GetSignature(), Certificate: s.certificate}

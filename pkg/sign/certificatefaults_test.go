@@ -35,7 +35,7 @@ func TestCertificateFaults(t *testing.T) {
 			want: `it returned 503: {"message":"down for maintenance"} (asked 4 times)`},
 		{name: "429 for good", fault: answer(http.StatusTooManyRequests, "slow down"), asked: 4, want: "it returned 429: slow down (asked 4 times)"},
 		{name: "429 for an hour", fault: answer(http.StatusTooManyRequests, "slow down", "Retry-After", "3600"), asked: 1,
-			want: "it returned 429: slow down (and asks not to be asked again for 1h0m0s)"},
+			want: "it returned 429: slow down (and requests no retry for 1h0m0s)"},
 		{name: "403", fault: answer(http.StatusForbidden, "no"), asked: 1, want: "Fulcio returned 403: no"},
 		{name: "404", fault: answer(http.StatusNotFound, "page not found"), asked: 1, want: "Fulcio returned 404"},
 		{name: "a way to somebody else", fault: answer(http.StatusTemporaryRedirect, "", "Location", "/elsewhere"), asked: 1,

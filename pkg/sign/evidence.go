@@ -16,7 +16,7 @@ import (
 
 // errLogged means that a log has this entry already and does not return it. Rekor v2 never returns
 // it, Rekor v1 not until the entry is in its tree.
-var errLogged = errors.New("it has this very entry already, and does not hand it out again")
+var errLogged = errors.New("it already has this entry, and does not return it")
 
 var _ sgsign.Transparency = (*evidence)(nil)
 

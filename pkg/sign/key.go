@@ -60,14 +60,14 @@ func newKeypair(key signature.Signer, public crypto.PublicKey) (*keypair, error)
 	case *rsa.PublicKey:
 		k.kind = "RSA"
 	default:
-		return nil, errors.New("the private key is neither ECDSA nor RSA: the log takes signatures over a SHA-256 digest")
+		return nil, errors.New("the private key is neither ECDSA nor RSA: the log accepts signatures over a SHA-256 digest")
 	}
 	details, err := signature.GetDefaultAlgorithmDetails(public)
 	if err != nil {
 		return nil, fmt.Errorf("private key: %w", err)
 	}
 	if details.GetHashType() != crypto.SHA256 {
-		return nil, fmt.Errorf("the private key signs %s digests, and the seal's is SHA-256: use an ECDSA key on P-256, or RSA", details.GetHashType())
+		return nil, fmt.Errorf("the private key signs %s digests, and a signature requires SHA-256: use an ECDSA key on P-256, or RSA", details.GetHashType())
 	}
 	k.details = details.GetSignatureAlgorithm()
 	der, err := x509.MarshalPKIXPublicKey(public)

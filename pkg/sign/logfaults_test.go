@@ -47,7 +47,7 @@ func TestLogFaults(t *testing.T) {
 		{name: "503 for good", fault: answer(http.StatusServiceUnavailable, `{"code":503,"message":"down"}`), asked: 4,
 			want: `it returned 503: {"code":503,"message":"down"} (asked 4 times)`},
 		{name: "429 for an hour", fault: answer(http.StatusTooManyRequests, "slow down", "Retry-After", "3600"), asked: 1,
-			want: "it returned 429: slow down (and asks not to be asked again for 1h0m0s)"},
+			want: "it returned 429: slow down (and requests no retry for 1h0m0s)"},
 		{name: "400", fault: answer(http.StatusBadRequest, `{"code":400,"message":"no thanks"}`), asked: 1, want: "it returned 400: {\"code\":400,\"message\":\"no thanks\"}"},
 		{name: "404", fault: answer(http.StatusNotFound, `nothing here`), asked: 1, want: "it returned 404: nothing here"},
 		{name: "a way to somebody else", fault: answer(http.StatusPermanentRedirect, "", "Location", "/elsewhere"), asked: 1,
@@ -81,7 +81,7 @@ func TestLogFaults(t *testing.T) {
 		{name: "body of a number", fault: onEntry(func(e map[string]any) { e["body"] = 7 }), asked: 1, want: "body is not"},
 		// The log does not return the entry either; the same happens with another signature.
 		{name: "a conflict about nothing", fault: answer(http.StatusConflict, `{"code":409,"message":"an equivalent entry already exists"}`), asked: 2,
-			want: "it has this very entry already, and does not hand it out"},
+			want: "it already has this entry, and does not return it"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {

@@ -95,7 +95,7 @@ func TestLogV2Faults(t *testing.T) {
 		{name: "an empty entry", server: sandbox.ServerRekorV2, fault: answer(http.StatusCreated, "{}"), asked: 1, want: "does not verify", reason: verify.ReasonUnsupportedLogEntry},
 		{name: "too big", server: sandbox.ServerRekorV2, fault: tooBig, asked: 1, want: "its answer is larger than 1024 KiB"},
 		{name: "hung up", server: sandbox.ServerRekorV2, fault: hangUp, asked: 4, want: "EOF (asked 4 times)"},
-		{name: "the same entry for good", server: sandbox.ServerRekorV2, fault: answer(http.StatusConflict, `{"code":6}`), asked: 2, want: "has this very entry already"},
+		{name: "the same entry for good", server: sandbox.ServerRekorV2, fault: answer(http.StatusConflict, `{"code":6}`), asked: 2, want: "already has this entry"},
 		{name: "no proof", server: sandbox.ServerRekorV2, fault: onEntryV2(func(e map[string]any) { delete(e, "inclusionProof") }), asked: 1,
 			want: "does not verify", reason: verify.ReasonMalformedSignature},
 		{name: "a proof of another place", server: sandbox.ServerRekorV2, fault: onEntryV2(func(e map[string]any) { e["logIndex"] = "4711" }), asked: 1,

@@ -56,7 +56,7 @@ func Prepare(docs []*exception.Document, now time.Time, rules Rules) ([]*excepti
 	for _, doc := range docs {
 		if first, again := met.Add(doc); again {
 			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: ReasonDuplicateIdentity,
-				Message: fmt.Sprintf("%s is already at %s", doc.Identity(), first), Hint: "only one of the two can be applied: keep the one that was approved"})
+				Message: fmt.Sprintf("%s is already at %s", doc.Identity(), first), Hint: "only one of the two can be applied: keep the approved one"})
 			continue
 		}
 		out, problems := prepare(doc, now, rules)
@@ -74,11 +74,11 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 	case errors.Is(err, seal.ErrUnsigned):
 	default:
 		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"metadata", "annotations"}), Reason: ReasonSignaturePresent,
-			Message: "it carries a seal already", Hint: "remove the annotations under " + seal.Prefix + " to have it signed anew"}}
+			Message: "it is already signed", Hint: "remove the annotations under " + seal.Prefix + " to sign it again"}}
 	}
 	if doc.IsList() {
 		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"items"}), Reason: ReasonUnsignable,
-			Message: `kubectl takes a document with the key "items" for a list of documents`, Hint: "put each document of the list into a file of its own"}}
+			Message: `kubectl reads a document with the key "items" as a list of documents`, Hint: "put each document of the list into a file of its own"}}
 	}
 	var refusals exception.Refusals
 	for _, p := range exception.CheckSchema(doc) {
@@ -91,7 +91,7 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 	at := exception.Path{"metadata", "annotations", exception.AnnotationSignedAt}
 	if _, says := doc.Lookup(at...); says {
 		return nil, exception.Refusals{{Position: doc.PositionOf(at), Reason: ReasonBadLifetime,
-			Message: "it says already when it was signed", Hint: "remove the annotation: polex-sign writes it"}}
+			Message: "it already states its signing time", Hint: "remove the annotation: polex-sign writes it"}}
 	}
 	if rules.statesTime {
 		additions = append(additions, exception.Addition{Path: at, Value: now.UTC().Truncate(time.Second).Format(time.RFC3339)})

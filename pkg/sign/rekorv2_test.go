@@ -175,8 +175,8 @@ func TestConfigRefuses(t *testing.T) {
 		want string
 	}{
 		{"an unknown version", func(c *sign.Config) { c.RekorVersion = 3 }, "no version 3"},
-		{"version 2 without an address", func(c *sign.Config) { c.RekorURL = "" }, "no address"},
-		{"version 2 in cosign's form", func(c *sign.Config) { c.BundleFormat = sign.BundleCosign }, "cosign's bundle holds neither"},
+		{"version 2 without an address", func(c *sign.Config) { c.RekorURL = "" }, "no default address"},
+		{"version 2 in cosign's form", func(c *sign.Config) { c.BundleFormat = sign.BundleCosign }, "cosign's bundle can hold neither"},
 		{"a timestamp in cosign's form", func(c *sign.Config) {
 			c.RekorVersion, c.RekorURL, c.BundleFormat = 1, f.RekorURL, sign.BundleCosign
 		}, "nor a timestamp"},

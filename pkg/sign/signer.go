@@ -113,17 +113,17 @@ func (c Config) Check() error {
 	switch c.BundleFormat {
 	case "", BundleBoth, BundleSigstore, BundleCosign:
 	default:
-		return fmt.Errorf("there is no bundle format %q: %s, %s and %s are known", c.BundleFormat, BundleCosign, BundleSigstore, BundleBoth)
+		return fmt.Errorf("there is no bundle format %q, expected %s, %s or %s", c.BundleFormat, BundleCosign, BundleSigstore, BundleBoth)
 	}
 	switch {
 	case c.RekorVersion < 0 || c.RekorVersion > 2:
-		return fmt.Errorf("there is no version %d of Rekor: 1 and 2 are known", c.RekorVersion)
+		return fmt.Errorf("there is no version %d of Rekor, expected 1 or 2", c.RekorVersion)
 	case v2 && c.RekorURL == "":
-		return errors.New("a log of Rekor's version 2 has no address to fall back on")
+		return errors.New("a log of Rekor 2 has no default address")
 	case v2 && c.TimestampURL == "":
-		return errors.New("a log of Rekor's version 2 says no time, and there is no timestamp authority to say it")
+		return errors.New("a log of Rekor 2 proves no signing time, and no timestamp authority is configured")
 	case c.BundleFormat == BundleCosign && (v2 || c.TimestampURL != ""):
-		return errors.New("cosign's bundle holds neither an entry of Rekor's version 2 nor a timestamp")
+		return errors.New("cosign's bundle can hold neither an entry of Rekor 2 nor a timestamp")
 	}
 	return nil
 }

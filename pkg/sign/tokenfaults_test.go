@@ -31,7 +31,7 @@ func TestTokenFaults(t *testing.T) {
 	}{
 		{name: "503 for good", fault: answer(http.StatusServiceUnavailable, "unavailable"), asked: 4, want: "it returned 503: unavailable (asked 4 times)"},
 		{name: "503 that looks like a token", fault: answer(http.StatusServiceUnavailable, `{"value":"a.b.c"}`), asked: 4, want: "it returned 503"},
-		{name: "429 for an hour", fault: answer(http.StatusTooManyRequests, "", "Retry-After", "3600"), asked: 1, want: "asks not to be asked again for 1h0m0s"},
+		{name: "429 for an hour", fault: answer(http.StatusTooManyRequests, "", "Retry-After", "3600"), asked: 1, want: "requests no retry for 1h0m0s"},
 		{name: "403", fault: answer(http.StatusForbidden, `{"message":"no id-token permission"}`), asked: 1, want: "no id-token permission"},
 		{name: "a way to somebody else", fault: answer(http.StatusFound, "", "Location", "/elsewhere"), asked: 1, want: "redirects are not followed"},
 		{name: "a page", fault: answer(http.StatusOK, "<html>sign in"), asked: 1, want: "its answer holds no token"},

@@ -19,7 +19,7 @@ const MaxSigners = 8
 // unmet group or threshold.
 func (p *Policy) Assign(candidates [][]*Authority) (counted []*Authority, enough bool, lacking string) {
 	if len(candidates) > MaxSigners {
-		return nil, false, fmt.Sprintf("%d signers are more than %d", len(candidates), MaxSigners)
+		return nil, false, fmt.Sprintf("%d signers, and the maximum is %d", len(candidates), MaxSigners)
 	}
 	if counted, ok := p.best(candidates); ok {
 		return counted, true, ""
@@ -44,11 +44,11 @@ func (p *Policy) best(candidates [][]*Authority) (counted []*Authority, ok bool)
 func (p *Policy) lacking(candidates [][]*Authority) string {
 	for _, g := range p.groups {
 		if n := most(g.Authorities, candidates); n < g.Threshold {
-			return fmt.Sprintf("%d of the group %q signed it, and %d have to", n, g.Name, g.Threshold)
+			return fmt.Sprintf("%d of the group %q signed it, and %d are required", n, g.Name, g.Threshold)
 		}
 	}
 	if n := most(p.authorities, candidates); n < p.threshold {
-		return fmt.Sprintf("%d of the authorities signed it, and %d have to", n, p.threshold)
+		return fmt.Sprintf("%d of the authorities signed it, and %d are required", n, p.threshold)
 	}
 	return "its signers do not satisfy all groups at once"
 }

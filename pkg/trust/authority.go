@@ -144,7 +144,7 @@ func newAuthority(c AuthorityConfig) (*Authority, error) {
 	case c.Key != "" && (identity || c.CertificateAuthority != ""):
 		return nil, errors.New("it is either a key or an identity, not both")
 	case c.Key == "" && c.InsecureWithoutLog:
-		return nil, errors.New("insecureWithoutLog is for keys: a certificate means nothing without a witnessed time")
+		return nil, errors.New("insecureWithoutLog is for keys: a certificate proves nothing without a proven signing time")
 	case c.Key != "":
 		a.withoutLog = c.InsecureWithoutLog
 		a.key, err = parseKey(c.Key)
@@ -192,7 +192,7 @@ func (a *Authority) keyless(c AuthorityConfig) (err error) {
 
 func (a *Authority) certified(c AuthorityConfig) (err error) {
 	if c.Issuer != "" || len(c.Claims) > 0 {
-		return errors.New("issuer and claims are Fulcio's, and a certificate authority of one's own knows neither")
+		return errors.New("issuer and claims belong to Fulcio, and a certificateAuthority of your own has neither")
 	}
 	if a.authority, err = ParseCertificateAuthority(c.CertificateAuthority); err != nil {
 		return fmt.Errorf("certificateAuthority: %w", err)
@@ -220,7 +220,7 @@ func checkIssuer(issuer string) error {
 		return fmt.Errorf("issuer %q holds a wildcard, and issuers are compared exactly", issuer)
 	}
 	if u.Scheme == "http" && u.Hostname() != "127.0.0.1" && u.Hostname() != "localhost" && u.Hostname() != "::1" {
-		return fmt.Errorf("issuer %q is not reached by https", issuer)
+		return fmt.Errorf("issuer %q does not use https", issuer)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func ParseCertificateAuthority(text string) (*CertificateAuthority, error) {
 		return nil, err
 	}
 	if len(blocks) > maxChain {
-		return nil, fmt.Errorf("a chain of %d certificates; %d are the most", len(blocks), maxChain)
+		return nil, fmt.Errorf("a chain of %d certificates; the maximum is %d", len(blocks), maxChain)
 	}
 	ca := &CertificateAuthority{}
 	for i, block := range blocks {
@@ -137,7 +137,7 @@ func (ca *CertificateAuthority) Verify(cert *x509.Certificate, at time.Time) ([]
 			return [][]*x509.Certificate{chain}, nil
 		}
 	}
-	return nil, errors.New("it chains to the root by another way than the one that is configured")
+	return nil, errors.New("its chain to the root differs from the configured one")
 }
 
 // sameIssuer reports whether two certificate authorities issue with one key.

@@ -76,7 +76,7 @@ type AuthorityConfig struct {
 	Key     string `json:"key"`
 	KeyFile string `json:"keyFile"`
 	// InsecureWithoutLog accepts signatures of the key without a transparency log entry. They have
-	// no witnessed time.
+	// no proven time.
 	InsecureWithoutLog bool `json:"insecureWithoutLog"`
 
 	// CertificateAuthority is a chain of certificates in PEM: the issuing certificate first, the

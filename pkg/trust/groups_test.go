@@ -61,13 +61,13 @@ func TestThresholds(t *testing.T) {
 				c.Authorities = append(c.Authorities, mailbox(name))
 				c.Groups = append(c.Groups, group(name, 1, name))
 			}
-		}, "8 signatures at most"},
+		}, "at most 8 signatures"},
 		{"a threshold beyond all signatures", func(c *trust.Config) {
 			for i := range 9 {
 				c.Authorities = append(c.Authorities, mailbox(fmt.Sprint("p", i)))
 			}
 			c.Threshold = 9
-		}, "8 signatures at most"},
+		}, "at most 8 signatures"},
 		{"a threshold beyond the authorities", func(c *trust.Config) { c.Threshold = 4 }, "by 3 authorities"},
 		{"one person under two names, for one", also(annaAgain, 3), ""},
 		{"one person under two names, for two", also(annaAgain, 4), "3 signers"},
@@ -263,13 +263,13 @@ func TestAssignSays(t *testing.T) {
 		candidates [][]*trust.Authority
 		want       string
 	}{
-		{nil, `0 of the group "platform" signed it, and 2 have to`},
-		{[][]*trust.Authority{{anna}, {carl}, {dora}}, `1 of the group "platform" signed it, and 2 have to`},
-		{[][]*trust.Authority{{anna}, {ben}, {dora}}, `0 of the group "security" signed it, and 1 have to`},
-		{[][]*trust.Authority{{anna}, {ben, carl}}, "2 of the authorities signed it, and 3 have to"},
+		{nil, `0 of the group "platform" signed it, and 2 are required`},
+		{[][]*trust.Authority{{anna}, {carl}, {dora}}, `1 of the group "platform" signed it, and 2 are required`},
+		{[][]*trust.Authority{{anna}, {ben}, {dora}}, `0 of the group "security" signed it, and 1 are required`},
+		{[][]*trust.Authority{{anna}, {ben, carl}}, "2 of the authorities signed it, and 3 are required"},
 		{[][]*trust.Authority{{anna}, {ben, carl}, {dora}}, "do not satisfy all groups at once"},
 		{[][]*trust.Authority{{anna}, {ben}, {carl}}, ""},
-		{make([][]*trust.Authority, 9), "9 signers are more than 8"},
+		{make([][]*trust.Authority, 9), "9 signers, and the maximum is 8"},
 	} {
 		_, enough, got := p.Assign(tc.candidates)
 		if !strings.Contains(got, tc.want) || enough != (tc.want == "") {
@@ -297,7 +297,7 @@ func TestAssignIsBounded(t *testing.T) {
 	for i := range 7 {
 		candidates[i] = p.Authorities()
 	}
-	if _, _, lacking := p.Assign(candidates); lacking != `7 of the group "all" signed it, and 8 have to` {
+	if _, _, lacking := p.Assign(candidates); lacking != `7 of the group "all" signed it, and 8 are required` {
 		t.Errorf("%q", lacking)
 	}
 }

@@ -83,7 +83,7 @@ func (a *Authority) Within(e Scope, signed time.Time) (is bool, why string) {
 		return false, fmt.Sprintf("limits.kinds are %s, and it is a %q", l.kindNames, e.kind.String())
 	}
 	if l.namespaces != nil && !l.namespaces.Include(e.namespace) {
-		return false, fmt.Sprintf("limits.namespaces are %s, and it stands in %q", l.namespaces, e.namespace)
+		return false, fmt.Sprintf("limits.namespaces are %s, and it is in %q", l.namespaces, e.namespace)
 	}
 	if l.policies != nil {
 		if found := e.beyondPolicies(l.policies); found != "" {
@@ -115,7 +115,7 @@ func (e *Scope) beyondLifetime(longest time.Duration, signed time.Time) string {
 	case e.expiresAt.IsZero():
 		return "it never expires"
 	case signed.IsZero():
-		return "nobody witnessed when it was signed, or only with evidence that can be made again later"
+		return "its signing time is not proven, or only by evidence that can be recreated later"
 	case e.expiresAt.Sub(signed) > longest:
 		return fmt.Sprintf("it was signed at %s until %s", signed.UTC().Format(time.RFC3339), e.expiresAt.UTC().Format(time.RFC3339))
 	}

@@ -55,7 +55,7 @@ func Read(doc *exception.Document, dir string) (Config, error) {
 func decode(doc *exception.Document, path exception.Path) (Config, error) {
 	if kind := doc.Text("kind"); doc.APIVersion() != apiVersion || kind != policyKind && kind != configKind {
 		return Config{}, &exception.SyntaxError{Position: doc.Position(),
-			Message: fmt.Sprintf("this is no trust policy: apiVersion is %q, kind is %q", doc.APIVersion(), kind),
+			Message: fmt.Sprintf("this is not a trust policy: apiVersion is %q, kind is %q", doc.APIVersion(), kind),
 			Hint:    "begin it with apiVersion: " + apiVersion + " and kind: " + policyKind}
 	}
 	if len(path) > 0 {
@@ -116,7 +116,7 @@ func said(doc *exception.Document, path exception.Path, value any) error {
 	if !empty {
 		return nil
 	}
-	return &exception.SyntaxError{Position: doc.PositionOf(path), Message: path.String() + " says nothing", Hint: "remove it, or give a value"}
+	return &exception.SyntaxError{Position: doc.PositionOf(path), Message: path.String() + " is empty", Hint: "remove it, or give a value"}
 }
 
 func sortedKeys[V any](tree map[string]V) []string { return slices.Sorted(maps.Keys(tree)) }

@@ -103,13 +103,13 @@ func (p *Policy) usable(a *Authority) error {
 	witnesses := p.root.Logs() || p.root.Timestamps()
 	switch {
 	case a.key != nil && !a.withoutLog && !p.root.Logs():
-		return errors.New("the trusted root names no log, so no signature of this key could be witnessed; set insecureWithoutLog to do without")
+		return errors.New("the trusted root names no log, so no log entry of this key could be verified; set insecureWithoutLog to require none")
 	case a.key != nil && a.limits.measures() && !witnesses:
 		return errors.New("limits: the trusted root has no log, so the lifetime of signatures by this key cannot be proven")
 	case a.key == nil && a.authority == nil && !p.root.Issues():
 		return errors.New("the trusted root names no certificate authority")
 	case a.key == nil && !witnesses:
-		return errors.New("the trusted root names neither a log nor a timestamp authority: nothing would witness the time of a signature by certificate")
+		return errors.New("the trusted root names neither a log nor a timestamp authority, so the signing time of a certificate could not be proven")
 	}
 	if err := p.shareAuthority(a); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (p *Policy) shareAuthority(a *Authority) error {
 		return nil
 	}
 	if a.authority.isFulcio(p.root) {
-		return errors.New("certificateAuthority: it is one of the trusted root's own: name the signer by issuer and subject")
+		return errors.New("certificateAuthority: it is in the trusted root: name the signer by issuer and subject")
 	}
 	for _, other := range p.authorities {
 		switch {
@@ -132,7 +132,7 @@ func (p *Policy) shareAuthority(a *Authority) error {
 		case a.authority.is(other.authority.chain):
 			a.authority = other.authority
 		default:
-			return fmt.Errorf("certificateAuthority: it is that of %q by another chain: give both the same", other.name)
+			return fmt.Errorf("certificateAuthority: it is that of %q with another chain: use the same chain for both", other.name)
 		}
 	}
 	return nil
@@ -148,9 +148,9 @@ func (p *Policy) checkThresholds(configured int) error {
 	case configured < 0 || p.threshold > len(p.authorities):
 		return fmt.Errorf("the threshold %d cannot be reached by %d authorities", configured, len(p.authorities))
 	case p.threshold > most:
-		return fmt.Errorf("the threshold %d cannot be reached by %d signers, for some of the authorities are the same one", configured, most)
+		return fmt.Errorf("the threshold %d cannot be reached by %d signers: some authorities are the same signer", configured, most)
 	case max(p.threshold, need) > MaxSigners:
-		return fmt.Errorf("the thresholds ask for %d signers, and a seal carries %d signatures at most", max(p.threshold, need), MaxSigners)
+		return fmt.Errorf("the thresholds require %d signers, and a document has at most %d signatures", max(p.threshold, need), MaxSigners)
 	}
 	return nil
 }

@@ -173,7 +173,7 @@ func TestNewRefuses(t *testing.T) {
 
 		{name: "a root without a certificate authority", bend: func(*trust.Config) {}, without: []string{"certificateAuthorities"}, want: "no certificate authority"},
 		{name: "a root without a log", bend: func(*trust.Config) {}, without: []string{"tlogs"}},
-		{name: "a root without any witness", bend: func(*trust.Config) {}, without: []string{"tlogs", "timestampAuthorities"}, want: "witness"},
+		{name: "a root without any witness", bend: func(*trust.Config) {}, without: []string{"tlogs", "timestampAuthorities"}, want: "signing time"},
 		{name: "a key under a root without a log", bend: toKey, without: []string{"tlogs"}, want: "insecureWithoutLog"},
 		{name: "a key that needs none under a root without a log", bend: func(c *trust.Config) {
 			toKey(c)

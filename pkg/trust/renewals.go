@@ -29,11 +29,11 @@ func newRenewalLimits(c *RenewalLimitsConfig) (*renewalLimits, error) {
 	case *c == RenewalLimitsConfig{}:
 		return nil, errors.New("they limit nothing: leave them out, or set one")
 	case c.Forbid && *c != RenewalLimitsConfig{Forbid: true}:
-		return nil, errors.New("forbid leaves no renewal to set a limit to: set it alone")
+		return nil, errors.New("forbid permits no renewal, so remove the other limits")
 	case c.Max < 0 || c.Max > exception.MaxRenewals:
-		return nil, fmt.Errorf("max: %d in a row cannot be meant, only 1 to %d", c.Max, exception.MaxRenewals)
+		return nil, fmt.Errorf("max: %d is invalid, expected 1 to %d", c.Max, exception.MaxRenewals)
 	case c.RequireApprovals < 0 || c.RequireApprovals > maxApprovals:
-		return nil, fmt.Errorf("requireApprovals: %d cannot be meant, only 1 to %d", c.RequireApprovals, maxApprovals)
+		return nil, fmt.Errorf("requireApprovals: %d is invalid, expected 1 to %d", c.RequireApprovals, maxApprovals)
 	}
 	if c.MaxLifetime != "" {
 		var err error

@@ -4,7 +4,7 @@ import "time"
 
 // MaxBindingValidity is the maximum validity of a certificate that binds the signing time. Anybody
 // can get a new log entry or timestamp for an old signature, and remove the older evidence. But the
-// witnessed time must lie within the certificate's validity, so a short validity limits the change.
+// proven time must lie within the certificate's validity, so a short validity limits the change.
 // A Fulcio certificate is valid for ten minutes, those of many private certificate authorities for
 // a day.
 const MaxBindingValidity = 24 * time.Hour

@@ -45,7 +45,7 @@ func namedBy(cert *x509.Certificate) (trust.Identity, error) {
 	for _, ext := range cert.Extensions {
 		oid := ext.Id.String()
 		if seen[oid] {
-			return id, fmt.Errorf("the extension %s stands in it twice", oid)
+			return id, fmt.Errorf("it has the extension %s twice", oid)
 		}
 		seen[oid] = true
 		if ext.Id.Equal(oidSubjectAltName) {
@@ -98,7 +98,7 @@ func issuerOf(cert *x509.Certificate) (string, error) {
 	}
 	switch {
 	case len(issuers) == 0 || issuers[0] == "":
-		return "", errors.New("it does not say which OIDC issuer vouched for its owner")
+		return "", errors.New("it names no OIDC issuer")
 	case len(issuers) > 1 && issuers[0] != issuers[1]:
 		return "", fmt.Errorf("it names two OIDC issuers, %q and %q", issuers[0], issuers[1])
 	}

@@ -15,17 +15,17 @@ func (e *evidenceVerifier) diagnose(entity *entity, cert *x509.Certificate, caus
 		if outside := e.outsideValidity(entity, cert); outside != nil {
 			return outside
 		}
-		return rejectCause(ReasonUnprovenLogEntry, cause, "no log of the trusted root vouches for the log entry")
+		return rejectCause(ReasonUnprovenLogEntry, cause, "no log of the trusted root proves the log entry")
 	}
 	stamped, _, _ := sgverify.VerifySignedTimestamp(entity, e.material)
 	for _, t := range stamped {
 		times = append(times, *t)
 	}
 	if len(times) == 0 {
-		return rejectCause(ReasonNoWitnessedTime, cause, "nobody trusted witnessed when it was signed")
+		return rejectCause(ReasonNoWitnessedTime, cause, "no trusted log or timestamp authority proves when it was signed")
 	}
 	if cert == nil {
-		return rejectCause(ReasonBadEvidence, cause, "its evidence does not hold: %s", cause)
+		return rejectCause(ReasonBadEvidence, cause, "its evidence is invalid: %s", cause)
 	}
 	var chains [][]*x509.Certificate
 	for _, t := range times {
@@ -35,17 +35,17 @@ func (e *evidenceVerifier) diagnose(entity *entity, cert *x509.Certificate, caus
 				return rejectCause(ReasonCertificateNotValid, cause, "it was signed at %s, and the certificate was valid from %s to %s", clock(t.Time), clock(cert.NotBefore), clock(cert.NotAfter))
 			}
 			if e.issuer != nil {
-				return rejectCause(ReasonUntrustedCertificate, cause, "the certificate does not chain to %s, the trust policy's certificate authority, as that is configured", e.issuer)
+				return rejectCause(ReasonUntrustedCertificate, cause, "the certificate does not chain to %s, the certificate authority in the trust policy", e.issuer)
 			}
 			return rejectCause(ReasonUntrustedCertificate, cause, "the certificate was not issued by an authority of the trusted root (%s)", e.root.Source())
 		}
 	}
 	if e.scts {
 		if err := sgverify.VerifySignedCertificateTimestamp(chains, 1, e.material); err != nil {
-			return rejectCause(ReasonNoSCT, cause, "no certificate log of the trusted root vouches for the certificate")
+			return rejectCause(ReasonNoSCT, cause, "no certificate log of the trusted root proves the certificate")
 		}
 	}
-	return rejectCause(ReasonBadEvidence, cause, "its evidence does not hold: %s", cause)
+	return rejectCause(ReasonBadEvidence, cause, "its evidence is invalid: %s", cause)
 }
 
 // outsideValidity returns a rejection if the time of the log entry is outside the validity of the

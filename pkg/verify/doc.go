@@ -8,7 +8,7 @@
 //  3. Every signature set is read within limits. A gap in the numbering or an unknown set is
 //     a rejection.
 //  4. Each signature is over the bytes of the message. It is made with a certificate that
-//     chains to the trusted root at the witnessed time and has an SCT, and a log entry names
+//     chains to the trusted root at the proven time and has an SCT, and a log entry names
 //     this signature, digest and certificate. A certificate of a certificate authority in
 //     the trust policy needs no SCT. A key in the trust policy needs no certificate. One bad
 //     signature rejects the document.

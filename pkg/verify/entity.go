@@ -46,7 +46,7 @@ func entityOf(b *protobundle.Bundle, cert *x509.Certificate) (*entity, error) {
 	case b.GetMessageSignature() == nil:
 		err = errors.New("it holds no message signature")
 	case b.GetMediaType() == mediaTypeV03 && b.GetVerificationMaterial().GetX509CertificateChain() != nil:
-		err = errors.New("it holds a chain of certificates, and its version has one")
+		err = errors.New("it holds a chain of certificates, and its version allows only one")
 	case b.GetMediaType() == mediaTypeV03 && len(e.entries) > 0 && !e.HasInclusionProof():
 		err = errors.New("its log entry has no inclusion proof")
 	case b.GetMediaType() == mediaTypeV01 && len(e.entries) > 0 && !e.HasInclusionPromise():

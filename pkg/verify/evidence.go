@@ -114,7 +114,7 @@ func (v *Verifier) keyed(message []byte, s seal.Signature) (Signature, error) {
 			return Signature{LogIndex: -1, Checked: []string{"public-key"}, key: k.authority, keyDigest: k.digest, unlogged: true}, nil
 		}
 		if k.library == nil {
-			return Signature{}, reject(ReasonUnprovenLogEntry, "the trusted root names no log that could vouch for the entry")
+			return Signature{}, reject(ReasonUnprovenLogEntry, "the trusted root names no log that could prove the entry")
 		}
 		out, err := k.verify(message, s, k.key, nil)
 		if err != nil {
@@ -123,7 +123,7 @@ func (v *Verifier) keyed(message []byte, s seal.Signature) (Signature, error) {
 		out.key, out.keyDigest = k.authority, k.digest
 		return out, nil
 	}
-	return Signature{}, reject(ReasonUnknownKey, "there is no certificate beside the signature, and no key of the trust policy made it")
+	return Signature{}, reject(ReasonUnknownKey, "it has no certificate, and was not made by a key in the trust policy")
 }
 
 // verify returns the verified evidence of one signature, from memory if it has the same bytes.
@@ -202,7 +202,7 @@ func (e *evidenceVerifier) summary(pb *protobundle.Bundle, entity *entity, cert 
 		}
 	}
 	if out.WitnessedAt.IsZero() {
-		return Signature{}, reject(ReasonNoWitnessedTime, "nobody trusted witnessed when it was signed")
+		return Signature{}, reject(ReasonNoWitnessedTime, "no trusted log or timestamp authority proves when it was signed")
 	}
 	if entries := pb.GetVerificationMaterial().GetTlogEntries(); len(entries) == 1 {
 		entry := entries[0]

@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// maxClockSkew is the maximum by which a witnessed time can be later than the local clock. Beyond
+// maxClockSkew is the maximum by which a proven time can be later than the local clock. Beyond
 // it, the local clock is wrong, and cannot decide about an expiry.
 const maxClockSkew = 10 * time.Minute
 
@@ -36,13 +36,13 @@ func (v *Verifier) lifetime(message *exception.Document, scope trust.Scope, sign
 		// Signing converts a duration into a time. If it did not, the reviewers approved an expiry,
 		// so this is a rejection even if the policy allows exceptions without one.
 		if life.ExpiresIn > 0 {
-			return life, reject(ReasonNoExpiry, "it asks for %s, and no time was made of that when it was signed", lifetime.FormatDuration(life.ExpiresIn))
+			return life, reject(ReasonNoExpiry, "it has the duration %s, which was not converted to a time when it was signed", lifetime.FormatDuration(life.ExpiresIn))
 		}
 		if message.GroupKind().IsException() && !v.policy.AllowsUnbounded() {
-			return life, reject(ReasonNoExpiry, "it never expires, and exceptions have to")
+			return life, reject(ReasonNoExpiry, "it has no expiry, and exceptions require one")
 		}
 		if ends {
-			return life, reject(ReasonNoExpiry, "it never expires, and the trust policy's lifetimes allow it %s", lifetime.FormatDuration(longest))
+			return life, reject(ReasonNoExpiry, "it has no expiry, and lifetimes of the trust policy allow it %s", lifetime.FormatDuration(longest))
 		}
 	} else {
 		if !now.Before(life.ExpiresAt) {
@@ -50,10 +50,10 @@ func (v *Verifier) lifetime(message *exception.Document, scope trust.Scope, sign
 		}
 		if longest > 0 {
 			if signedAt.IsZero() {
-				return life, reject(ReasonNoWitnessedTime, "its lifetime cannot be held against the maximum of %s: %s", lifetime.FormatDuration(longest), unboundTime)
+				return life, reject(ReasonNoWitnessedTime, "its lifetime cannot be compared with the maximum of %s: %s", lifetime.FormatDuration(longest), unboundTime)
 			}
 			if life.ExpiresAt.Sub(signedAt) > longest {
-				return life, reject(ReasonLifetimeTooLong, "signed at %s until %s, it lives longer than %s", clock(signedAt), clock(life.ExpiresAt), lifetime.FormatDuration(longest))
+				return life, reject(ReasonLifetimeTooLong, "signed at %s until %s, which is longer than %s", clock(signedAt), clock(life.ExpiresAt), lifetime.FormatDuration(longest))
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func (v *Verifier) lifetime(message *exception.Document, scope trust.Scope, sign
 func (v *Verifier) signedAt(signatures []Signature, stated, now time.Time) (time.Time, error) {
 	for _, s := range signatures {
 		if s.WitnessedAt.After(now.Add(maxClockSkew)) {
-			return time.Time{}, reject(ReasonSignedInFuture, "it was signed at %s, which is still to come: is this clock right?", clock(s.WitnessedAt))
+			return time.Time{}, reject(ReasonSignedInFuture, "it was signed at %s, which is in the future: is this clock right?", clock(s.WitnessedAt))
 		}
 	}
 	return earliest(signatures, stated), nil
@@ -77,7 +77,7 @@ func (v *Verifier) signedAt(signatures []Signature, stated, now time.Time) (time
 // signatures of each authority before a time.
 func (v *Verifier) withdrawn(message []byte, signatures []Signature, stated time.Time) error {
 	if v.policy.MessageRevoked(message) {
-		return reject(ReasonWithdrawn, "the trust policy withdraws this message")
+		return reject(ReasonWithdrawn, "the trust policy revokes this message")
 	}
 	for i := range signatures {
 		s := &signatures[i]
@@ -88,14 +88,14 @@ func (v *Verifier) withdrawn(message []byte, signatures []Signature, stated time
 			switch before := v.policy.RevokedBefore(a.Name()); {
 			case !s.revokedBefore(before, stated):
 			case s.key != nil:
-				return reject(ReasonWithdrawn, "the trust policy revokes signatures of %q before %s, and so all of them: a key does not prove the time", a.Name(), clock(before))
+				return reject(ReasonWithdrawn, "the trust policy revokes signatures of %q before %s, and therefore all: a key does not prove the time", a.Name(), clock(before))
 			case s.bindsTime():
 				return reject(ReasonWithdrawn, "the trust policy revokes signatures of %q before %s", a.Name(), clock(before))
 			default:
-				return reject(ReasonWithdrawn, "the trust policy revokes signatures of %q before %s, and so all by this certificate, which is valid from %s", a.Name(), clock(before), clock(s.Certificate.NotBefore))
+				return reject(ReasonWithdrawn, "the trust policy revokes signatures of %q before %s, and therefore all of this certificate, which is valid from %s", a.Name(), clock(before), clock(s.Certificate.NotBefore))
 			}
 			if v.policy.CertificateRevoked(s.Certificate.Fingerprint) {
-				return reject(ReasonWithdrawn, "the trust policy withdraws the certificate that %q signed with", a.Name())
+				return reject(ReasonWithdrawn, "the trust policy revokes the certificate of %q", a.Name())
 			}
 		}
 	}

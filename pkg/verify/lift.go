@@ -20,7 +20,7 @@ const (
 )
 
 // errNoEntry means that a signature set has no log entry in either form.
-var errNoEntry = errors.New("there is no log entry beside the signature")
+var errNoEntry = errors.New("the signature has no log entry")
 
 // evidenceOf returns the evidence of a signature set in one form. If both forms exist, they must
 // agree, so that two readers never verify different evidence.
@@ -51,7 +51,7 @@ func sameSignature(message []byte, s seal.Signature, b *protobundle.Bundle) erro
 	case !bytes.Equal(m.GetSignature(), s.Signature):
 		return reject(ReasonEvidenceMismatch, "the bundle holds another signature than the annotation")
 	case m.GetMessageDigest().GetAlgorithm() != protocommon.HashAlgorithm_SHA2_256 || !bytes.Equal(m.GetMessageDigest().GetDigest(), digest[:]):
-		return reject(ReasonEvidenceMismatch, "the bundle is about another message")
+		return reject(ReasonEvidenceMismatch, "the bundle belongs to another message")
 	case !bytes.Equal(b.GetVerificationMaterial().GetCertificate().GetRawBytes(), s.Certificate):
 		return reject(ReasonEvidenceMismatch, "the bundle holds another certificate than the annotation")
 	}

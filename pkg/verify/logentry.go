@@ -32,7 +32,7 @@ func readEntry(body []byte) (logEntry, error) {
 	}
 	e := logEntry{kind: b.Kind, version: b.APIVersion}
 	if e.kind != "hashedrekord" {
-		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is of the kind %q, and only hashedrekord is known", e.kind)
+		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is of the kind %q, and only hashedrekord is supported", e.kind)
 	}
 	switch e.version {
 	case rekordV1:
@@ -40,7 +40,7 @@ func readEntry(body []byte) (logEntry, error) {
 	case rekordV2:
 		return readV2(e, &b)
 	default:
-		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is a hashedrekord of version %q, and 0.0.1 and 0.0.2 are known", e.version)
+		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is a hashedrekord of version %q, and only 0.0.1 and 0.0.2 are supported", e.version)
 	}
 }
 
@@ -83,7 +83,7 @@ type entryBody struct {
 
 func readV1(e logEntry, b *entryBody) (logEntry, error) {
 	if a := b.Spec.Data.Hash.Algorithm; a != "sha256" {
-		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry's digest is %q, and only sha256 is known", a)
+		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry's digest is %q, and only sha256 is supported", a)
 	}
 	digest, err1 := hex.DecodeString(b.Spec.Data.Hash.Value)
 	signature, err2 := base64.StdEncoding.DecodeString(b.Spec.Signature.Content)
@@ -100,7 +100,7 @@ func readV1(e logEntry, b *entryBody) (logEntry, error) {
 func readV2(e logEntry, b *entryBody) (logEntry, error) {
 	said := &b.Spec.V002
 	if a := said.Data.Algorithm; a != "SHA2_256" {
-		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry's digest is %q, and only SHA2_256 is known", a)
+		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry's digest is %q, and only SHA2_256 is supported", a)
 	}
 	digest, err1 := base64.StdEncoding.DecodeString(said.Data.Digest)
 	signature, err2 := base64.StdEncoding.DecodeString(said.Signature.Content)
@@ -131,17 +131,17 @@ func checkEntries(entries []*protorekor.TransparencyLogEntry, message, signature
 		return err
 	}
 	if kv := entries[0].GetKindVersion(); kv.GetKind() != e.kind || kv.GetVersion() != e.version {
-		return reject(ReasonLogEntryMismatch, "the bundle calls its log entry %s %s, and it is a %s %s", kv.GetKind(), kv.GetVersion(), e.kind, e.version)
+		return reject(ReasonLogEntryMismatch, "the bundle states that its log entry is %s %s, and it is a %s %s", kv.GetKind(), kv.GetVersion(), e.kind, e.version)
 	}
 	if err := checkForm(entries[0], e.version); err != nil {
 		return err
 	}
 	digest := sha256.Sum256(message)
 	if !bytes.Equal(e.digest, digest[:]) {
-		return reject(ReasonLogEntryMismatch, "the log entry is about another message")
+		return reject(ReasonLogEntryMismatch, "the log entry belongs to another message")
 	}
 	if !bytes.Equal(e.signature, signature) {
-		return reject(ReasonLogEntryMismatch, "the log entry is about another signature")
+		return reject(ReasonLogEntryMismatch, "the log entry belongs to another signature")
 	}
 	signer := certificate
 	if certificate == nil {
@@ -150,7 +150,7 @@ func checkEntries(entries []*protorekor.TransparencyLogEntry, message, signature
 		}
 	}
 	if e.isCertificate != (certificate != nil) || !bytes.Equal(e.publicKey, signer) {
-		return reject(ReasonLogEntryMismatch, "the log entry is about another certificate or key")
+		return reject(ReasonLogEntryMismatch, "the log entry belongs to another certificate or key")
 	}
 	return nil
 }

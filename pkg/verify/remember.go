@@ -13,7 +13,7 @@ import (
 )
 
 // Verifying a certificate costs most, and the documents of a batch share one. So a certificate that
-// was verified under this root, at a witnessed time and with its SCT, is not verified again for the
+// was verified under this root, at a proven time and with its SCT, is not verified again for the
 // same time. [Verifier.Remember] adds signatures and log entries. Rejections are never remembered.
 
 // maxRemembered limits the memory that hostile documents can fill. A full memory is cleared.

@@ -39,7 +39,7 @@ var notOfTrust = []string{
 
 // Causes for other verdicts of cosign.
 const (
-	otherClaims = "polex compares claims of the certificate that cosign is not asked about"
+	otherClaims = "polex compares claims of the certificate that cosign does not check"
 	everySet    = "every signature set of a seal has to hold, and cosign is shown one at a time"
 	oneName     = "polex takes a certificate of exactly one name, and the name that is asked for is among these"
 	typedName   = "polex compares the type of a name too: workflows have addresses, people have mailboxes"

@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// bindsTime reports whether the witnessed time is close to the signing time. Anybody with an old
+// bindsTime reports whether the proven time is close to the signing time. Anybody with an old
 // signature can get new evidence for it later, if it was made with a key or with a certificate of a
 // long validity.
 func (s *Signature) bindsTime() bool {
@@ -16,7 +16,7 @@ func (s *Signature) bindsTime() bool {
 }
 
 // signedAt returns the signing time, from evidence that only the signer can make, or zero. If the
-// certificate binds the time, it is the witnessed time, or an earlier stated one. Otherwise it is
+// certificate binds the time, it is the proven time, or an earlier stated one. Otherwise it is
 // the stated time, and zero if the evidence proves no time or an earlier one. The stated time is
 // part of the message. A signature belongs to a key: later evidence can name another certificate
 // for that key.
@@ -96,5 +96,5 @@ func checkStated(signatures []Signature, stated time.Time) error {
 }
 
 // unboundTime explains an unknown signing time.
-const unboundTime = "nobody witnessed when it was signed, or only with evidence that can be made again later: sign it anew with polex-sign, which states the time in " +
+const unboundTime = "its signing time is not proven, or only by evidence that can be recreated later: sign it again with polex-sign, which states the time in " +
 	exception.AnnotationSignedAt + ", or with a certificate that is valid for a day at most"

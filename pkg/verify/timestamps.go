@@ -21,7 +21,7 @@ const (
 func checkTimestampCount(b *protobundle.Bundle) error {
 	stamps := b.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps()
 	if n := len(stamps); n > maxTimestamps {
-		return reject(ReasonBadEvidence, "there are %d timestamps beside the signature, and %d are the most", n, maxTimestamps)
+		return reject(ReasonBadEvidence, "the signature has %d timestamps, and the maximum is %d", n, maxTimestamps)
 	}
 	for _, stamp := range stamps {
 		if raw := stamp.GetSignedTimestamp(); len(raw) > maxTimestamp || !isDER(raw, maxTimestampLevels) {

@@ -131,7 +131,7 @@ func (v *Verifier) open(doc *exception.Document) (opened, error) {
 		return opened{}, reject(ReasonUnsigned, "it is not signed")
 	}
 	if err != nil {
-		return opened{}, rejectCause(ReasonMalformedSignature, err, "its seal cannot be read: %s", err)
+		return opened{}, rejectCause(ReasonMalformedSignature, err, "its signature annotations cannot be read: %s", err)
 	}
 	if err := seal.CheckForm(sealed.Message); err != nil {
 		return opened{}, rejectCause(ReasonBadMessage, err, "the signed message cannot be read: %s", err)
@@ -149,7 +149,7 @@ func recovered(err *error) {
 
 func (v *Verifier) kind(doc *exception.Document) error {
 	if doc.IsList() {
-		return reject(ReasonKindNotAllowed, "kubectl takes a document with the key \"items\" for a list of documents, and none of them is signed")
+		return reject(ReasonKindNotAllowed, "kubectl reads a document with the key \"items\" as a list of documents, and none of them is signed")
 	}
 	if gk := doc.GroupKind(); !v.policy.AllowsKind(gk) {
 		return reject(ReasonKindNotAllowed, "kind %s is not in the trust policy (kinds)", gk)

@@ -23,7 +23,7 @@ const (
 // time, so anybody could have written it.
 func checkForm(entry *protorekor.TransparencyLogEntry, version string) error {
 	if version == rekordV2 && (entry.GetInclusionPromise() != nil || entry.GetIntegratedTime() != 0) {
-		return reject(ReasonMalformedSignature, "the log entry is of Rekor's version 2, which neither promises anything nor says a time, and it has one of these")
+		return reject(ReasonMalformedSignature, "the log entry is of Rekor 2, which has neither an inclusion promise nor a time, and it states one of these")
 	}
 	return nil
 }
@@ -52,10 +52,10 @@ func checkProof(entry *protorekor.TransparencyLogEntry) error {
 	size, sizeErr := strconv.ParseUint(lines[1], 10, 63)
 	root, rootErr := base64.StdEncoding.DecodeString(lines[2])
 	if sizeErr != nil || rootErr != nil || p.GetTreeSize() != int64(size) || !bytes.Equal(p.GetRootHash(), root) {
-		return reject(ReasonUnprovenLogEntry, "the proof is for another tree than that of its checkpoint")
+		return reject(ReasonUnprovenLogEntry, "the proof and its checkpoint are of different trees")
 	}
 	if p.GetLogIndex() != entry.GetLogIndex() || entry.GetLogIndex() < 0 {
-		return reject(ReasonUnprovenLogEntry, "the proof is for another place in the log than the entry's")
+		return reject(ReasonUnprovenLogEntry, "the index of the proof differs from the index of the log entry")
 	}
 	leaf := rfc6962.DefaultHasher.HashLeaf(entry.GetCanonicalizedBody())
 	if err := proof.VerifyInclusion(rfc6962.DefaultHasher, uint64(entry.GetLogIndex()), size, leaf, p.GetHashes(), root); err != nil { //nolint:gosec // not negative
@@ -84,7 +84,7 @@ func (e *evidenceVerifier) checkTimestamps(b *entity, result *sgverify.Verificat
 	signature := b.GetMessageSignature().GetSignature()
 	for _, stamp := range stamps {
 		if !e.stampedBy(stamp, signature) {
-			return reject(ReasonBadEvidence, "a timestamp beside the signature is not of it, or by no timestamp authority of the trusted root (%s)", e.root.Source())
+			return reject(ReasonBadEvidence, "a timestamp does not belong to the signature, or is not by a timestamp authority of the trusted root (%s)", e.root.Source())
 		}
 	}
 	return nil

@@ -88,3 +88,30 @@ func TestGoVersion(t *testing.T) {
 		}
 	}
 }
+
+// oldWords are phrases that readers of messages understood only at the second reading.
+var oldWords = regexp.MustCompile(`(?i)\b(?:does not go with|the cause is gone|are the most|(?:signed|requested|drafted) anew|(?:this|it) is no|is no (?:name|file|folder|link|address|hash)|` +
+	`cannot be meant|is not read here|for its subject|witnessed when|vouch(?:es)? for the (?:log entry|certificate)|cut off|carr(?:y|ies) a seal|asks? of|asked of|lies? in each other|does not lie)\b`)
+
+// TestMessages: no string of the programs has such a phrase. vale reads comments and documents, and
+// not the strings in Go.
+func TestMessages(t *testing.T) {
+	for _, name := range files(t) {
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "test/") || strings.Contains(name, "/testdata/") {
+			continue
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, name, read(t, name), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+				if phrase := oldWords.FindString(text.Value); phrase != "" {
+					t.Errorf("%s: %q needs a second reading", set.Position(text.Pos()), phrase)
+				}
+			}
+			return true
+		})
+	}
+}

@@ -74,8 +74,8 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.StringArrayVar(&o.substitute, "substitute", nil, "value of a Flux variable, `name=value`; can be repeated")
 	flags.StringArrayVar(&o.expiryKeys, "expiry-key", nil, "your own annotation or label of the expiry, a `string` for trust.expiryKeys; can be repeated")
 	flags.StringVar(&o.first, "first-expiry", "30d", "`duration` from now to the first expiry of exceptions without one")
-	flags.StringVar(&o.last, "last-expiry", "90d", "`duration` from now to the last expiry of them")
-	flags.StringVar(&o.live, "live", "", "take forms from live exceptions in a `file` of kubectl get -A -o yaml, or -")
+	flags.StringVar(&o.last, "last-expiry", "90d", "`duration` from now to the last of these expiries")
+	flags.StringVar(&o.live, "live", "", "use the forms of live exceptions in a `file` of kubectl get -A -o yaml, or -")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the plan and change nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		options, notes, err := o.options(cmd, streams.Now())
@@ -115,10 +115,10 @@ func New(streams cli.Streams) *cobra.Command {
 		}
 		plan.Notes = append(plan.Notes, notes...)
 		if len(files.untracked) > 0 {
-			plan.Notes = append(plan.Notes, fmt.Sprintf("not committed and not read: %s, %s for one", plain.Count(len(files.untracked), "file", "files"), files.untracked[0]))
+			plan.Notes = append(plan.Notes, fmt.Sprintf("not committed and not read: %s, e.g. %s", plain.Count(len(files.untracked), "file", "files"), files.untracked[0]))
 		}
 		if len(files.large) > 0 {
-			plan.Notes = append(plan.Notes, fmt.Sprintf("larger than %d MiB and not read: %s, %s for one", git.MaxFile>>20, plain.Count(len(files.large), "file", "files"), files.large[0]))
+			plan.Notes = append(plan.Notes, fmt.Sprintf("larger than %d MiB and not read: %s, e.g. %s", git.MaxFile>>20, plain.Count(len(files.large), "file", "files"), files.large[0]))
 		}
 		if !o.dryRun {
 			if _, err := clone.Apply(files.propose(plan)); err != nil {
@@ -177,7 +177,7 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options
 			return nil, nil, cli.Usagef("--expiry-key: %w", err)
 		}
 		if out.Configured {
-			return nil, nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the one that is there", config.Name, key)
+			return nil, nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the existing one", config.Name, key)
 		}
 		out.Shape.Terms.Keys = append(out.Shape.Terms.Keys, key)
 	}
@@ -189,7 +189,7 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options
 const maxStream = 64 << 20
 
 // errNotCommitted means that a file to change differs from HEAD.
-var errNotCommitted = errors.New("not committed, and adopting them changes them")
+var errNotCommitted = errors.New("not committed, and polex adopt would change them")
 
 // check rejects a plan that changes uncommitted files.
 func (f *files) check(plan *adopt.Plan) error {

@@ -23,9 +23,9 @@ var reasons = []exception.Reason{
 	{Name: adopt.ReasonUnreadable, Doc: "the document cannot be read"},
 	{Name: adopt.ReasonNotRendered, Doc: "a deployer or kustomization of the exception cannot be rendered"},
 	{Name: adopt.ReasonVariable, Doc: "the value of a Flux variable is not known"},
-	{Name: adopt.ReasonNoNamespace, Doc: "nothing says which namespace the exception is deployed to"},
+	{Name: adopt.ReasonNoNamespace, Doc: "the namespace of the deployed exception is not known"},
 	{Name: adopt.ReasonSeveral, Doc: "the repository deploys the exception in several forms"},
-	{Name: adopt.ReasonExists, Doc: "the file exists with another content"},
+	{Name: adopt.ReasonExists, Doc: "the file exists with different content"},
 	{Name: adopt.ReasonNoPolicies, Doc: "the exception names no policy, and exempts nothing"},
 }
 

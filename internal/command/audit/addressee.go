@@ -48,7 +48,7 @@ func (n *notification) addressees() error {
 		case form == send.JSON || form == send.Slack || form == send.Teams:
 			err = n.webhook(&a, form, secret)
 		default:
-			return cli.Usagef("--to %s: nobody of github, json, slack and teams", whom)
+			return cli.Usagef("--to %s: expected github, json, slack or teams", whom)
 		}
 		if err != nil {
 			return &cli.UsageError{Err: fmt.Errorf("--to %s=%s:%s: %w", whom, kind, where, err)}

@@ -63,9 +63,9 @@ func readCluster(ctx context.Context, kubeconfig string) (ledger.Cluster, error)
 	hint := "does kubectl reach it, with the same file?"
 	switch {
 	case errors.Is(err, cluster.ErrNotServed):
-		hint = "is it the cluster that is meant, and is Kyverno installed?"
+		hint = "is it the right cluster, and is Kyverno installed?"
 	case apierrors.IsForbidden(err):
-		hint = "it takes list on policyexceptions of both groups, in all namespaces"
+		hint = "it requires the permission list on policyexceptions of both groups, in all namespaces"
 	}
 	return there, cli.Hint(fmt.Errorf("read the cluster: %w", err), hint)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func addFormatFlag(cmd *cobra.Command) *cli.Output[*report.Report] {
-	return cli.AddOutputFlags(cmd, "ledger", []cli.Writer[*report.Report]{
+	return cli.AddOutputFlags(cmd, "audit report", []cli.Writer[*report.Report]{
 		{Name: "table", Write: table}, {Name: "json", Write: report.JSON}, {Name: "csv", Write: report.CSV},
 		{Name: "markdown", Write: report.Markdown}, {Name: "html", Write: report.HTML}, {Name: "prometheus", Write: report.Prometheus},
 	})

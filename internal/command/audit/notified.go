@@ -26,13 +26,13 @@ const (
 	reasonNotTold = "not-told"
 )
 
-const nothingToTell = "there is nothing to tell"
+const nothingToTell = "there are no events to report"
 
 func notifyReasons() []exception.Reason {
 	return []exception.Reason{
-		{Name: reasonTold, Doc: "somebody was told", Severity: exception.SeverityNote},
+		{Name: reasonTold, Doc: "a recipient was notified", Severity: exception.SeverityNote},
 		{Name: reasonNowhere, Doc: "no verified record names a pull request of the repository to comment on", Severity: exception.SeverityWarning},
-		{Name: reasonNotTold, Doc: "somebody was not told"},
+		{Name: reasonNotTold, Doc: "a recipient was not notified"},
 	}
 }
 
@@ -99,9 +99,9 @@ func (n *notification) tellAll(ctx context.Context, a addressee, events []notify
 	for _, e := range a.singly(events) {
 		result := n.tell(timely, a, e)
 		if result.Outcome == cli.Unknown && timely.Err() != nil {
-			result.Message = fmt.Sprintf("%s %s: %s not told: telling it everything took longer than %s (--timeout)", e.Name(), e.Kind, a.name, n.timeout)
+			result.Message = fmt.Sprintf("%s %s: %s not notified: all its notifications together took longer than %s (--timeout)", e.Name(), e.Kind, a.name, n.timeout)
 			if ctx.Err() != nil {
-				result.Message = fmt.Sprintf("%s %s: %s not told: the run was ended", e.Name(), e.Kind, a.name)
+				result.Message = fmt.Sprintf("%s %s: %s not notified: the run was stopped", e.Name(), e.Kind, a.name)
 			}
 		}
 		results = append(results, result)
@@ -128,10 +128,10 @@ func (n *notification) tell(ctx context.Context, a addressee, e notify.Event) cl
 	switch {
 	case errors.Is(err, errNowhere):
 		result.Outcome, result.Reason = cli.Warn, reasonNowhere
-		did = "nobody told in a pull request: no verified record names one of the repository"
+		did = "not sent to a pull request: no verified record names one of the repository"
 	case err != nil:
 		result.Outcome, result.Reason = cli.Unknown, reasonNotTold
-		did = fmt.Sprintf("%s not told: %s", a.name, err)
+		did = fmt.Sprintf("%s not notified: %s", a.name, err)
 	}
 	result.Message = fmt.Sprintf("%s %s: %s", e.Name(), e.Kind, did)
 	return result

@@ -99,7 +99,7 @@ func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notifica
 	case o.pullRequest < 0:
 		return nil, cli.Usagef("--pull-request %d is not the number of a pull request", o.pullRequest)
 	case o.pullRequest != 0 && o.merged != "":
-		return nil, cli.Usagef("--pull-request does not go with --merged")
+		return nil, cli.Usagef("--pull-request cannot be combined with --merged")
 	case (o.pullRequest != 0 || o.merged != "") && o.refused == "":
 		return nil, &cli.UsageError{Err: errors.New("--pull-request and --merged are for --refused"), Hint: "a signed exception names its pull request itself"}
 	}

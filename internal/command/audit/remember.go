@@ -38,7 +38,7 @@ func (o *options) remember(ref, signed, unsigned string) (*memory, error) {
 		cache, err := os.UserCacheDir()
 		if err != nil {
 			// Without a home directory there is no place for the cache.
-			return &memory{}, nil //nolint:nilerr // the ledger is right without it
+			return &memory{}, nil //nolint:nilerr // the report is right without it
 		}
 		dir = filepath.Join(cache, "polex", "audit")
 	}
@@ -63,10 +63,10 @@ func (o *options) remember(ref, signed, unsigned string) (*memory, error) {
 	}
 	hash := strings.TrimSpace(string(text))
 	if err == nil && !plumbing.IsHash(hash) {
-		err = fmt.Errorf("%s holds no hash", m.seenPath)
+		err = fmt.Errorf("%s does not contain a hash", m.seenPath)
 	}
 	if err != nil {
-		return nil, cli.Hint(fmt.Errorf("read where the last ledger ended: %w", err), "if nobody knows why, remove that file: then whether the history was rewritten since is not told this once")
+		return nil, cli.Hint(fmt.Errorf("read the last commit of the earlier report: %w", err), "if the cause is unknown, remove that file; this run then cannot detect a rewritten history")
 	}
 	m.seen = plumbing.NewHash(hash)
 	return m, nil

@@ -85,13 +85,13 @@ func (r *run) prepare() error {
 	cluster := o.given("live") || o.given("kubeconfig")
 	switch {
 	case o.given("live") && o.given("kubeconfig"):
-		return cli.Usagef("--live does not go with --kubeconfig")
+		return cli.Usagef("--live cannot be combined with --kubeconfig")
 	case cluster && !r.at.IsZero():
-		return &cli.UsageError{Err: errors.New("--at does not go with --live and --kubeconfig: the cluster is as it is now"), Hint: "remove one of them"}
+		return &cli.UsageError{Err: errors.New("--at cannot be combined with --live and --kubeconfig: the cluster is as it is now"), Hint: "remove one of them"}
 	case o.often < 0, o.renewed < 0:
 		return cli.Usagef("--policy-threshold and --renewal-threshold must not be negative")
 	case o.noCache && o.cacheDir != "":
-		return cli.Usagef("--no-cache does not go with --cache-dir")
+		return cli.Usagef("--no-cache cannot be combined with --cache-dir")
 	}
 	if err := r.failures(cluster); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (r *run) weigh(l *ledger.Ledger) {
 func (r *run) folders(cfg *config.Config) error {
 	within := path.Clean(filepath.ToSlash(r.options.path))
 	if r.options.path == "" || !fs.ValidPath(within) {
-		return cli.Usagef("the path %q does not lie inside of the repository", r.options.path)
+		return cli.Usagef("the path %q is outside the repository", r.options.path)
 	}
 	r.signed, r.unsigned = path.Join(within, filepath.ToSlash(cmp.Or(cfg.Directories.Signed, "signed"))), path.Join(within, filepath.ToSlash(cmp.Or(cfg.Directories.Unsigned, "unsigned")))
 	return nil
@@ -241,10 +241,10 @@ func (r *run) explain(l *ledger.Ledger, v *report.Report) {
 	}
 	switch {
 	case len(l.Entries) == 0:
-		say("there is nothing to tell: no exception was ever in %s or %s", plain.Line(r.signed), plain.Line(r.unsigned))
+		say("there is nothing to report: no exception was ever in %s or %s", plain.Line(r.signed), plain.Line(r.unsigned))
 		say("hint: name other folders with --directory, or with directories in --config, or another --ref")
 	case v.Status == cli.Undecided && l.Shallow:
-		say("the clone is shallow, so this is not all that happened")
+		say("the clone is shallow, so the report is incomplete")
 		say("hint: git fetch --unshallow, or --allow-shallow for a report on the current state only")
 	case v.Status == cli.Undecided:
 		say("some exceptions of the cluster could not be read")

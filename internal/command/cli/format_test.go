@@ -20,7 +20,7 @@ import (
 const hostile = "a\n::error::x\u202e <img src=x> [y](https://evil.example) | @team `z` %0A"
 
 func report() *cli.Report {
-	r := &cli.Report{Tool: "polex-validate", Documents: 3, Reasons: []exception.Reason{{Name: "no-expiry", Doc: "the exception does not say when it ends"}},
+	r := &cli.Report{Tool: "polex-validate", Documents: 3, Reasons: []exception.Reason{{Name: "no-expiry", Doc: "the exception has no expiry"}},
 		Source: &cli.Source{Revision: hostile, Commit: "0123456789abcdef0123456789abcdef01234567"}}
 	r.Add(
 		cli.Result{Outcome: cli.Refuse, File: "unsigned/" + hostile + ".yaml", Line: 3, Column: 7, Reason: "no-expiry", Message: hostile, Hint: hostile, Path: "spec", Object: hostile,

@@ -42,9 +42,9 @@ func CheckGiven(root *cobra.Command, args []string) error {
 		_, empty := f.Annotations[mayBeEmpty]
 		switch {
 		case value == "" && !empty && (list || f.Value.Type() == "string"):
-			wrong = &UsageError{Err: fmt.Errorf("--%s is empty", f.Name), Hint: "is a variable not set? Leave the flag out to have its default"}
+			wrong = &UsageError{Err: fmt.Errorf("--%s is empty", f.Name), Hint: "is a variable not set? Leave the flag out to use its default"}
 		case again && !list && !several && (f.Value.Type() != "bool" || value != before):
-			wrong = &UsageError{Err: fmt.Errorf("--%s is given twice, as %q and as %q, and takes one value", f.Name, before, value), Hint: fmt.Sprintf("give it once; %s --help says more", cmd.CommandPath())}
+			wrong = &UsageError{Err: fmt.Errorf("--%s is given twice, as %q and as %q, and accepts one value", f.Name, before, value), Hint: fmt.Sprintf("give it once; see %s --help", cmd.CommandPath())}
 		default:
 			return nil
 		}

@@ -258,7 +258,7 @@ func (in Inputs) unreadable(path string, err error) {
 // AtLeastOnePath is the argument check of a command that reads documents.
 func AtLeastOnePath(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return &UsageError{Err: errors.New("no path is given"), Hint: fmt.Sprintf("name files or folders, or - for standard input; %s --help says more", cmd.CommandPath())}
+		return &UsageError{Err: errors.New("no path is given"), Hint: fmt.Sprintf("name files or folders, or - for standard input; see %s --help", cmd.CommandPath())}
 	}
 	return nil
 }
@@ -266,7 +266,7 @@ func AtLeastOnePath(cmd *cobra.Command, args []string) error {
 // NoPath is the argument check of a command that takes no paths.
 func NoPath(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return &UsageError{Err: fmt.Errorf("%s takes no path, and %q is one", cmd.CommandPath(), args[0]), Hint: cmd.CommandPath() + " --help says what it reads"}
+		return &UsageError{Err: fmt.Errorf("%s accepts no path: %q", cmd.CommandPath(), args[0]), Hint: "see " + cmd.CommandPath() + " --help"}
 	}
 	return nil
 }

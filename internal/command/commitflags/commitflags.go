@@ -153,7 +153,7 @@ func Hint(err error, otherwise string) error {
 	var refused *commit.RefusedError
 	switch {
 	case errors.Is(err, commit.ErrOutrun):
-		return cli.Hint(err, "nothing was changed; run it again when fewer push at once")
+		return cli.Hint(err, "nothing was changed; run it again when fewer runs push")
 	case errors.As(err, &refused):
 		return cli.Hint(err, "nothing was changed; if the branch is protected, let this identity push to it"+otherwise)
 	case errors.Is(err, commit.ErrInTheWay):

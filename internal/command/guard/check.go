@@ -137,7 +137,7 @@ func (f *checkFlags) static() (*admissionregistrationv1.ValidatingWebhookConfigu
 		return nil, fmt.Errorf("read %s: %w", f.Static, err)
 	}
 	if _, err := documents.Read(); !errors.Is(err, io.EOF) || config.Kind != "ValidatingWebhookConfiguration" || config.APIVersion != admissionregistrationv1.SchemeGroupVersion.String() {
-		return nil, fmt.Errorf("%s has to hold one ValidatingWebhookConfiguration of %s, and nothing else", f.Static, admissionregistrationv1.SchemeGroupVersion)
+		return nil, fmt.Errorf("%s must contain exactly one ValidatingWebhookConfiguration of %s", f.Static, admissionregistrationv1.SchemeGroupVersion)
 	}
 	return &config, nil
 }

@@ -29,7 +29,7 @@ func (f *serveFlags) checkGit() error {
 	}
 	for i, name := range f.GitPaths {
 		if f.GitPaths[i] = path.Clean(filepath.ToSlash(name)); name == "" || !fs.ValidPath(f.GitPaths[i]) {
-			return cli.Usagef("the path %q does not lie inside of the repository", name)
+			return cli.Usagef("the path %q is outside the repository", name)
 		}
 	}
 	return nil
@@ -46,7 +46,7 @@ func (g *process) readGit() error {
 		Read: reader.Read, Every: g.flags.ReloadInterval, Clock: g.clock, Metrics: g.metrics,
 		Moved: func(c *guard.Commit) { g.log.Info("git", "commit", c.Hash, "messages", len(c.Messages)) },
 		Unreadable: func(err error) {
-			g.log.Error("the repository cannot be read, and nothing is called unknown to it", "error", err.Error())
+			g.log.Error("the repository cannot be read, so no exception is reported as unknown-to-git", "error", err.Error())
 			g.teller.GitUnreadable(g.pod, err)
 		},
 	}

@@ -28,7 +28,7 @@ func (g *process) reachesAPIServer(r *http.Request) error {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("the API server answers %d", answer.StatusCode)
+		return fmt.Errorf("the API server returned %d", answer.StatusCode)
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func (g *process) refusedConfiguration(err error) {
 	if g.teller == nil {
 		return
 	}
-	g.log.Error("the configuration is refused, and the old one stays", "error", err.Error())
+	g.log.Error("the configuration is invalid, and the old one stays in use", "error", err.Error())
 	g.teller.ConfigurationRefused(g.pod, err)
 }
 
@@ -211,7 +211,7 @@ func (g *process) addProbes() error {
 		g.manager.AddReadyzCheck("draining", func(*http.Request) error {
 			select {
 			case <-g.draining:
-				return errors.New("told to end")
+				return errors.New("received a signal to stop")
 			default:
 				return nil
 			}

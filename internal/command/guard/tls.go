@@ -81,7 +81,7 @@ func (g *process) clientCA() (*server.ClientCA, error) {
 				problem = err.Error()
 			}
 			if problem != "" && problem != told {
-				g.log.Error("--client-ca cannot be read, and the authorities that it named count on", "error", problem)
+				g.log.Error("--client-ca cannot be read, and its previous authorities stay in use", "error", problem)
 			}
 			told = problem
 		}

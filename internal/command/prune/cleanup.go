@@ -95,7 +95,7 @@ func (c *cleanup) document(doc *exception.Document) {
 	result := cli.ResultFor(doc)
 	result.Outcome = cli.Refuse
 	if !doc.GroupKind().IsException() {
-		result.Reason, result.Message = reasonNoException, "this is no PolicyException"
+		result.Reason, result.Message = reasonNoException, "this is not a PolicyException"
 		c.report.Add(result)
 		return
 	}

@@ -75,7 +75,7 @@ func (r *run) fromCluster(ctx context.Context) ([]request.Violation, error) {
 		}
 	}
 	if there == 0 {
-		return nil, cli.Hint(errors.New("the cluster has no reports of policies"), "Kyverno's reports controller makes them; without it, use --from denial")
+		return nil, cli.Hint(errors.New("the cluster has no policy reports"), "Kyverno's reports controller makes them; without it, use --from denial")
 	}
 	if r.config.Policies == nil {
 		if r.config.Policies, err = clusterPolicies(ctx, server); err != nil {

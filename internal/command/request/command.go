@@ -48,7 +48,7 @@ func New(streams cli.Streams) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:                   "polex-request [flags] [PATH...]",
-		Short:                 "Draft the narrowest exception that answers a violation",
+		Short:                 "Draft the narrowest exception for a violation",
 		Long:                  help,
 		Example:               example,
 		DisableFlagsInUseLine: true,
@@ -90,7 +90,7 @@ func (o *options) check(paths []string) error {
 	case o.renew != "" && (len(paths) > 0 || o.from == fromCluster || o.merge || o.choice.any()):
 		return cli.Usagef("--renew takes the violation from the renewed exception: remove PATH, --from cluster, --merge and the flags of a violation")
 	case o.from == fromCluster && len(paths) > 0:
-		return cli.Usagef("--from cluster does not go with PATH: %q", paths[0])
+		return cli.Usagef("--from cluster cannot be combined with PATH: %q", paths[0])
 	case !slices.Contains([]string{fromReport, fromApply, fromDenial, fromCluster}, o.from):
 		return cli.Usagef("--from %q is not report, apply, denial or cluster", o.from)
 	case (o.from == fromApply || o.from == fromDenial) && len(paths) == 0:

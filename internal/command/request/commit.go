@@ -144,7 +144,7 @@ type proposal struct {
 
 func (p *proposal) path(d request.Draft) string { return path.Join(p.folder, fileOf(d)) }
 
-var errInTheWay = errors.New("it is there, and says something else")
+var errInTheWay = errors.New("the file exists with different content")
 
 // propose adds the files that the tree does not have.
 func (p *proposal) propose(tree *git.Tree) (commit.Change, error) {

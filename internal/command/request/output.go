@@ -44,7 +44,7 @@ func (o *output) addFlags(flags *pflag.FlagSet) {
 func (o *output) check() error {
 	switch {
 	case o.commit.Branch != "" && o.path != "":
-		return cli.Usagef("--pull-request-branch does not go with --output-file")
+		return cli.Usagef("--pull-request-branch cannot be combined with --output-file")
 	case o.commit.Branch == "" && (o.commit.Push || o.commit.Remote != "" || o.commit.Author != "" || o.commit.SignCommit):
 		return cli.Usagef("--push, --remote, --author and --sign-commit require --pull-request-branch")
 	case !o.commit.Push && o.commit.Remote != "":
@@ -113,7 +113,7 @@ func (r *run) live() map[exception.IdentityKey]exception.Position {
 func (r *run) passes(checker *shape.Checker, d request.Draft, live map[exception.IdentityKey]exception.Position) bool {
 	if at, there := live[d.Document.Identity().Key()]; there {
 		r.add(cli.Result{Outcome: cli.Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: reasonLive, Object: d.Document.Identity().String(),
-			Message: "this is signed already, and has not ended", Hint: "when it is needed for longer: --renew " + d.Document.Identity().Name})
+			Message: "a signed exception of this name exists, and has not expired", Hint: "to extend it: --renew " + d.Document.Identity().Name})
 		return false
 	}
 	results := shapeconfig.Results(d.Document, checker.Check(d.Document, r.now))
@@ -225,5 +225,5 @@ func fileOf(d request.Draft) string { return d.Document.Identity().Name + ".yaml
 
 func (r *run) inTheWay(d request.Draft, path string) {
 	r.add(cli.Result{Outcome: cli.Refuse, File: path, Reason: reasonInTheWay, Object: d.Document.Identity().String(),
-		Message: "it is there, and says something else", Hint: "remove it to have it drafted anew, or change it by hand"})
+		Message: "the file exists with different content", Hint: "remove it to draft it again, or change it by hand"})
 }

@@ -121,10 +121,10 @@ func (r *run) nothing() error {
 	}
 	message := "there is no violation to draft an exception for"
 	if r.options.choice.any() {
-		message += " among those that are meant"
+		message += " for the selected policy, resource or namespace"
 	}
 	if r.foreign > 0 {
-		message += fmt.Sprintf("; %d results are of others than Kyverno, and no exception answers them", r.foreign)
+		message += fmt.Sprintf("; %d results are from other tools than Kyverno, and a PolicyException does not cover them", r.foreign)
 	}
 	r.report.Add(cli.Result{Outcome: cli.Unknown, Reason: reasonNoViolations, Message: message})
 	return r.end()
@@ -150,10 +150,10 @@ func (r *run) refuse(p request.Problem) {
 func reasons(config shape.Config) []exception.Reason {
 	return slices.Concat(request.Reasons(), shapeconfig.Reasons(config), []exception.Reason{
 		{Name: reasonDrafted, Doc: "the exception is drafted", Severity: exception.SeverityNote},
-		{Name: reasonThere, Doc: "the same draft is there already", Severity: exception.SeverityNote},
-		{Name: reasonLive, Doc: "an exception for the same is signed already", Severity: exception.SeverityNote},
-		{Name: reasonInTheWay, Doc: "a file of the draft's name holds something else"},
-		{Name: reasonNoViolations, Doc: "there is nothing that an exception is needed for"},
-		{Name: reasonNote, Doc: "the draft could not take something into account", Severity: exception.SeverityWarning},
+		{Name: reasonThere, Doc: "the same draft exists already", Severity: exception.SeverityNote},
+		{Name: reasonLive, Doc: "a signed exception of the same name exists, and has not expired", Severity: exception.SeverityNote},
+		{Name: reasonInTheWay, Doc: "the file exists with different content"},
+		{Name: reasonNoViolations, Doc: "the source has no violation"},
+		{Name: reasonNote, Doc: "the draft may not fit, as the message explains", Severity: exception.SeverityWarning},
 	})
 }

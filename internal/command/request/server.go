@@ -57,7 +57,7 @@ func each(ctx context.Context, s *apiserver.Server, of collection, visit func(*e
 			return false, nil
 		}
 		if err == nil || apierrors.IsForbidden(err) {
-			return true, cli.Hint(fmt.Errorf("read %s: the API server forbids it", name), "it takes list on reports, policies and workloads: docs/how-to/request.md names them")
+			return true, cli.Hint(fmt.Errorf("read %s: the API server forbids it", name), "it requires the permission list on reports, policies and workloads: docs/how-to/request.md names them")
 		}
 	}
 	return false, cli.Hint(fmt.Errorf("read %s: %w", name, err), "does kubectl reach it, with the same --kubeconfig and --context?")

@@ -50,7 +50,7 @@ func (r *run) fromFlags() ([]request.Violation, error) {
 		return []request.Violation{c.violation()}, nil
 	}
 	if c.any() || !cli.IsTerminal(r.streams.In) {
-		return nil, &cli.UsageError{Err: errors.New("no violation given"), Hint: "give a report, or --policy, --rule and --about"}
+		return nil, &cli.UsageError{Err: errors.New("no violation given"), Hint: "name a file with reports, or use --policy, --rule and --about"}
 	}
 	if err := ask(missing, r.streams); err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func New(o Options) (*record.Recorder, error) {
 			Repository: o.Getenv("GITHUB_REPOSITORY"), Token: o.Getenv("GITHUB_TOKEN")},
 	}
 	if c.Branch == "" {
-		return nil, cli.Hint(errors.New("nothing says which branch is signed, and so which pull requests were merged into it"), "check out a branch, or set GITHUB_REF")
+		return nil, cli.Hint(errors.New("the target branch is not known, so its merged pull requests are not known either"), "check out a branch, or set GITHUB_REF")
 	}
 	if source == review.SourceEvent {
 		if c.Event, err = cli.ReadFileUpTo(o.Getenv("GITHUB_EVENT_PATH"), review.MaxEvent); err != nil {
@@ -90,7 +90,7 @@ func (o *Options) source(r config.Review, asked bool) (review.Source, error) {
 		return o.shown(asked)
 	case config.RecordNone:
 		if asked {
-			return "", cli.Usagef("%s.record: none looks at no review, and approvals are asked for", section)
+			return "", cli.Usagef("%s.record is none, and approvals are required", section)
 		}
 		return "", nil
 	default:
@@ -104,7 +104,7 @@ func (o *Options) shown(asked bool) (review.Source, error) {
 	case o.Getenv("GITHUB_ACTIONS") == "true" && o.Getenv("GITHUB_TOKEN") != "":
 		return review.SourceAPI, o.complete(review.SourceAPI)
 	case asked:
-		return "", cli.Hint(errors.New("approvals are asked for, and nothing here can show them"),
+		return "", cli.Hint(errors.New("approvals are required, and no source of approvals is available here"),
 			"in GitHub Actions, give the step env: GITHUB_TOKEN: ${{ github.token }} and the job pull-requests: read; elsewhere see docs/explanation/approvals.md")
 	case o.Getenv("GITHUB_ACTIONS") == "true" && o.Getenv("GITHUB_EVENT_PATH") != "":
 		return review.SourceEvent, o.complete(review.SourceEvent)

@@ -30,7 +30,7 @@ With your own .polex.yaml, and the sandbox instead of your Sigstore:
 
 Without --config, polex-sign uses your .polex.yaml or the public Sigstore, also in a sandbox.
 
-Exit codes: 0 done, 2 invalid command line, 3 could not start. run exits as its command.`
+Exit codes: 0 done, 2 invalid command line, 3 could not start. run exits with the exit code of its command.`
 
 // New makes the command.
 func New(streams cli.Streams) *cobra.Command {

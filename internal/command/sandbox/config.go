@@ -34,7 +34,7 @@ Write it beside FILE, because paths in it are relative to its folder:
 The sandbox is that of $POLEX_SANDBOX, which run sets, or of --dir.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage("polex-sandbox config --help", "config takes one file")
+				return usage("polex-sandbox config --help", "config accepts one file")
 			}
 			return nil
 		},

@@ -12,8 +12,8 @@ import (
 )
 
 // banner warns every user of the sandbox.
-const banner = `polex-sandbox: THIS IS A SANDBOX. Its keys die with it, and it gives any identity to whoever asks:
-polex-sandbox: what it signs proves nothing. Never add its trusted root to a real trust policy.
+const banner = `polex-sandbox: THIS IS A SANDBOX. Its keys die with it, and it gives any identity to every caller:
+polex-sandbox: its signatures prove nothing. Never add its trusted root to a real trust policy.
 `
 
 // identityFlags adds flags for the parts of the identity that a test usually changes.

@@ -23,7 +23,7 @@ func newServe(streams cli.Streams) *cobra.Command {
 an interrupt (Ctrl-C). The folder stays: signatures still verify with its trusted_root.json.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("to run a command, polex-sandbox run -- COMMAND", "serve takes no arguments")
+				return usage("to run a command, polex-sandbox run -- COMMAND", "serve accepts no arguments")
 			}
 			return nil
 		},

@@ -31,7 +31,7 @@ trusts; each flag changes one claim. This signature of another branch does not v
 The sandbox is that of $POLEX_SANDBOX, which run sets, or of --dir.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("polex-sandbox token --help lists the flags", "token takes no arguments")
+				return usage("polex-sandbox token --help lists the flags", "token accepts no arguments")
 			}
 			return nil
 		},

@@ -53,7 +53,7 @@ func Exempted(e shape.Exemption) string {
 	text := strings.Join(all[:min(most, len(all))], ", ")
 	switch more := e.Count - min(most, len(all)); {
 	case e.Cut && len(all) == 0:
-		text = "resources that are too many, or too costly to try, to be told"
+		text = "resources that are too many or too costly to list"
 	case e.Cut:
 		text += fmt.Sprintf(" and more than %d others", more)
 	case more > 0:

@@ -113,7 +113,7 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 	flags.StringVar(&o.timestampURL, "timestamp-server-url", "", "`url` of a timestamp authority (RFC 3161)")
 	flags.StringVar(&o.bundleFormat, "bundle-format", "", "format of the signature: cosign (for Kyverno up to 1.19), sigstore or both; sigstore with --rekor-version 2 (default: both)")
 	flags.StringVar(&o.oidcIssuer, "oidc-issuer", "", "`url` of the OIDC issuer to sign in at (default: the public-good Sigstore)")
-	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client of identity tokens (default: sigstore)")
+	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client ID for identity tokens (default: sigstore)")
 	flags.BoolVar(&o.device, "device-flow", false, "sign in with a code on another device")
 	flags.IntVar(&o.concurrency, "concurrency", 0, "uploads at once, 1 to 64 (default: 8)")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "publish in the logs of the public Sigstore without asking")
@@ -195,7 +195,7 @@ func (o *options) check(paths []string) error {
 	case !o.promote && len(paths) == 0:
 		return &cli.UsageError{Err: errors.New("no path given"), Hint: "name files or folders, or - for standard input; polex-sign promote signs the pending exceptions"}
 	case o.key != "" && (o.identityToken != "" || o.fulcioURL != "" || o.device):
-		return cli.Usagef("--key does not go with --identity-token, --fulcio-url and --device-flow: sign with a key or with an identity")
+		return cli.Usagef("--key cannot be combined with --identity-token, --fulcio-url and --device-flow: sign with a key or with an identity")
 	case o.concurrency < 0 || o.concurrency > 64:
 		return cli.Usagef("--concurrency %d is not from 1 to 64", o.concurrency)
 	case o.promote:
@@ -247,14 +247,14 @@ func (o *options) sigstore() sign.Config {
 func (o *options) checkSigstore() error {
 	cosign := sign.BundleFormat(o.bundleFormat) == sign.BundleCosign
 	if o.bundle != "" && cosign {
-		return cli.Usagef("--bundle does not go with --bundle-format cosign, which makes no Sigstore bundle")
+		return cli.Usagef("--bundle cannot be combined with --bundle-format cosign, which makes no Sigstore bundle")
 	}
 	err := o.sigstore().Check()
 	switch {
 	case err == nil:
 		return nil
 	case o.rekorVersion == 2 && o.rekorURL == "":
-		return &cli.UsageError{Err: err, Hint: "name the log that is in use with --rekor-url: the public-good addresses change twice a year"}
+		return &cli.UsageError{Err: err, Hint: "name the current log with --rekor-url: the public-good addresses change twice a year"}
 	case o.rekorVersion == 2 && o.timestampURL == "":
 		return &cli.UsageError{Err: err, Hint: "name one of the trusted root with --timestamp-server-url"}
 	case cosign:

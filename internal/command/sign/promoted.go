@@ -47,7 +47,7 @@ func (r *run) promoted(result *promote.Result) error {
 	if result.Documents == 0 {
 		r.report.Idle = cli.NothingPending
 		if slices.ContainsFunc(result.Skipped, func(s promote.Skip) bool { return s.Signed }) {
-			r.report.Idle = "nothing was promoted, since all that was signed was withdrawn or changed meanwhile"
+			r.report.Idle = "nothing was promoted: every signed request was removed or changed in the meantime"
 		}
 	}
 	if r.report.Documents == 0 {

@@ -53,9 +53,9 @@ func (o *promoteOptions) checkPromote() error {
 	case o.pullRequestName != "" && !o.pullRequest:
 		return cli.Usagef("--pull-request-branch requires --pull-request-mode")
 	case o.sealedOutput != "" && (commits || o.sealedInput != "" || o.dryRun):
-		return cli.Usagef("--signed-output does not go with --commit, --push, --pull-request-mode, --dry-run and --signed-input: another job commits")
+		return cli.Usagef("--signed-output cannot be combined with --commit, --push, --pull-request-mode, --dry-run and --signed-input: another job commits")
 	case o.sealedInput != "" && o.dryRun:
-		return cli.Usagef("--dry-run does not go with --signed-input, which signs nothing")
+		return cli.Usagef("--dry-run cannot be combined with --signed-input, which signs nothing")
 	case o.Attempts != 0 && !pushes:
 		return cli.Usagef("--push-attempts requires --push or --pull-request-mode")
 	}

@@ -45,9 +45,9 @@ func (r *run) signer(ctx context.Context) (*sign.Signer, error) {
 func undone(err error) error {
 	var rejected *verify.Rejected
 	if errors.As(err, &rejected) && rejected.Reason == verify.ReasonCertificateNotValid {
-		return cli.Hint(err, "nothing was written; the certificate has to outlive the batch: sign less at once, or more at a time with --concurrency")
+		return cli.Hint(err, "nothing was written; the certificate must be valid for the whole batch: sign fewer files at once, or raise --concurrency")
 	}
-	return cli.Hint(err, "nothing was written; run it again once the cause is gone")
+	return cli.Hint(err, "nothing was written; fix the cause and run it again")
 }
 
 // token returns an identity token: from the flag, from the environment, or from an interactive
@@ -97,7 +97,7 @@ func (r *run) keySigner(config sign.Config) (*sign.Signer, error) {
 	}
 	signer, err := sign.WithKey(config, raw, password)
 	if err != nil {
-		return nil, cli.Hint(err, "is COSIGN_PASSWORD right, and the key one that cosign made?")
+		return nil, cli.Hint(err, "is COSIGN_PASSWORD right, and did cosign make the key?")
 	}
 	return signer, nil
 }

@@ -71,7 +71,7 @@ func newTrustedRoot(streams cli.Streams) *cobra.Command {
 		source := tufroot.Source{Mirror: mirror}
 		switch err := checkAddress(mirror); {
 		case len(args) > 0:
-			return cli.Usagef("trusted-root takes no paths; --output-file names the file")
+			return cli.Usagef("trusted-root accepts no paths; --output-file names the file")
 		case output == "":
 			return &cli.UsageError{Err: errors.New("missing required flag: --output-file"), Hint: "add --output-file trusted_root.json"}
 		case err != nil:
@@ -122,13 +122,13 @@ func refresh(source tufroot.Source, path string, report *cli.Report) error {
 	if before, err := trust.ParseRoot(old, path); err == nil {
 		for _, h := range before.Services() {
 			if !held[h.Kind+h.ID] {
-				report.Add(cli.Result{Outcome: cli.Warn, File: path, Reason: reasonGone, Message: "the " + h.Kind + " that was in it before is gone: " + describe(h), Details: details(h)})
+				report.Add(cli.Result{Outcome: cli.Warn, File: path, Reason: reasonGone, Message: "the " + h.Kind + " of the old file is missing: " + describe(h), Details: details(h)})
 			}
 		}
 	}
 	good := fetched.GoodUntil.UTC().Format(time.RFC3339)
 	report.Add(cli.Result{Outcome: cli.Pass, File: path, Reason: reason,
-		Message: fmt.Sprintf("as %s has it under version %d of its root, good until %s", fetched.Mirror, fetched.RootVersion, good),
+		Message: fmt.Sprintf("from %s, TUF root version %d, valid until %s", fetched.Mirror, fetched.RootVersion, good),
 		Details: map[string]any{"mirror": fetched.Mirror, "tufRootVersion": fetched.RootVersion, "goodUntil": good}})
 	return nil
 }
@@ -137,13 +137,13 @@ func fetchHint(err error) string {
 	const stays = "the file stays as it was; "
 	switch {
 	case errors.Is(err, tufroot.ErrExpired):
-		return stays + "is this machine's clock right? If so, the repository is not kept up, or somebody holds back newer versions"
+		return stays + "is this machine's clock right? If so, the repository is not maintained, or an attacker withholds newer versions"
 	case errors.Is(err, tufroot.ErrUntrusted):
-		return stays + "somebody may be meddling with the repository; if it is a private one, is --root its root.json?"
+		return stays + "an attacker may have changed the repository; if it is a private one, is --root its root.json?"
 	case errors.Is(err, tufroot.ErrUnusable):
 		return stays + "is --mirror the TUF repository of a Sigstore?"
 	default:
-		return stays + "run it again once the cause is gone"
+		return stays + "fix the cause and run it again"
 	}
 }
 

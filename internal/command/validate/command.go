@@ -65,10 +65,10 @@ func New(streams cli.Streams) *cobra.Command {
 			return cli.Usagef("--whole-policy requires --fix")
 		}
 		if o.split && (o.fix || o.changedSince != "") {
-			return cli.Usagef("--split does not go with --fix or --changed-since")
+			return cli.Usagef("--split cannot be combined with --fix or --changed-since")
 		}
 		if o.skipOtherKinds && o.fix {
-			return cli.Usagef("--skip-other-kinds does not go with --fix, which prints every document")
+			return cli.Usagef("--skip-other-kinds cannot be combined with --fix, which prints every document")
 		}
 		cfg, err := cli.LoadRepositoryConfig(o.config)
 		if err != nil {

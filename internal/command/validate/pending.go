@@ -235,7 +235,7 @@ func (q *queue) check(report *cli.Report) {
 			asked[doc.Identity] = true
 			if first, again := by[doc.Identity]; again && !q.covered[first] { // the run itself reports duplicates among the files that it checks
 				q.refuse(report, r.From, &exception.Refusal{Position: doc.Position, Reason: shape.ReasonDuplicateIdentity,
-					Message: fmt.Sprintf("%s waits to be signed already, in %s", doc.Identity, first), Hint: "only one of the two can be promoted"})
+					Message: fmt.Sprintf("%s is already pending, in %s", doc.Identity, first), Hint: "only one of the two can be promoted"})
 			} else if !again {
 				by[doc.Identity] = r.From
 			}

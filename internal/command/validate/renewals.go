@@ -42,7 +42,7 @@ func (r *renewals) keep(doc *exception.Document, passed cli.Result) bool {
 	}
 	before := e.Identity
 	before.Name = said.Name
-	r.kept = append(r.kept, kept{doc: doc, before: before, passed: passed, problem: fmt.Errorf("it says that it renews %s, which is not among the live exceptions", before)})
+	r.kept = append(r.kept, kept{doc: doc, before: before, passed: passed, problem: fmt.Errorf("it states that it renews %s, which is not a live exception", before)})
 	return true
 }
 
@@ -79,14 +79,14 @@ func (r *renewals) verdict(k kept) []cli.Result {
 		return result
 	}
 	if k.problem != nil {
-		return []cli.Result{said(cli.Refuse, pending.ReasonNotARenewal, k.problem.Error(), "have it drafted with polex-request --renew, or request it anew")}
+		return []cli.Result{said(cli.Refuse, pending.ReasonNotARenewal, k.problem.Error(), "draft it with polex-request --renew, or request a new exception")}
 	}
 	results := []cli.Result{k.passed}
 	// polex-sign verifies the signature of the predecessor. A missing record is a problem with any
 	// signer, so it is reported here already.
 	if r.newApprover && k.live.Approvals().From == "" {
-		results = append(results, said(cli.Warn, reasonApproversUnknown, "another approver than its predecessor's is asked for, and that one was signed without a record of its review",
-			"request a first exception anew, which is decided by itself"))
+		results = append(results, said(cli.Warn, reasonApproversUnknown, "the renewal requires an approver who did not approve its predecessor, and the predecessor has no review record",
+			"request a new exception instead of a renewal"))
 	}
 	return results
 }

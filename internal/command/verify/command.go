@@ -114,7 +114,7 @@ const (
 func ownReasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: reasonDuplicate, Doc: "an earlier document is the same object to the API server, and only one of the two can be applied"},
-		{Name: reasonUnexpectedFile, Doc: "with --only-exceptions, a file does not hold signed documents, and tools that apply the folder may obey it"},
+		{Name: reasonUnexpectedFile, Doc: "with --only-exceptions, a file does not hold signed documents, and tools that apply the folder may follow its instructions"},
 		{Name: reasonUnknownRevision, Doc: "--ref names no commit, or several: could not decide, exit code 3"},
 		{Name: reasonNotEmitted, Doc: "the document is verified but cannot be printed: could not decide, exit code 3"},
 		{Name: reasonUndecided, Doc: "an internal error: could not decide, exit code 3"},
@@ -191,7 +191,7 @@ func (r *run) accept(doc *exception.Document, a answer, result *cli.Result) {
 	if first, again := r.met.Add(doc); again {
 		result.Outcome, result.Reason = cli.Refuse, reasonDuplicate
 		result.Message = fmt.Sprintf("%s is already at %s", doc.Identity(), first)
-		result.Hint = "only one of the two can be applied: keep the one that was approved"
+		result.Hint = "only one of the two can be applied: keep the approved one"
 		return
 	}
 	err := a.emitErr

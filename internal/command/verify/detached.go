@@ -30,9 +30,9 @@ func (d *detached) check(paths []string, git *gitFlags, emit *emission) error {
 	case !d.on():
 		return nil
 	case git.on():
-		return cli.Usagef("--bundle does not go with --git")
+		return cli.Usagef("--bundle cannot be combined with --git")
 	case emit.form == "signed":
-		return &cli.UsageError{Err: errors.New("--bundle does not go with --emit=signed: the document has no signature"), Hint: "print the document itself with --emit=message"}
+		return &cli.UsageError{Err: errors.New("--bundle cannot be combined with --emit=signed: the document has no signature"), Hint: "print the document itself with --emit=message"}
 	}
 	if len(paths) != 1 {
 		return &cli.UsageError{Err: errors.New("--bundle requires exactly one PATH"), Hint: "verify them one by one, each with its own bundle"}
@@ -65,7 +65,7 @@ func (d *detached) verify(r *run, in cli.Inputs) {
 
 // detachedHints replace the hints for signed documents.
 var detachedHints = map[string]string{
-	verify.ReasonBadMessage:         "verify a sealed document without --bundle",
+	verify.ReasonBadMessage:         "verify a signed document without --bundle",
 	verify.ReasonMalformedSignature: "make the bundle with polex-sign --bundle, or with cosign sign-blob --new-bundle-format --bundle",
-	verify.ReasonEvidenceMismatch:   "the bundle signs other bytes: restore the file that was signed, or find its bundle; verify a sealed document without --bundle",
+	verify.ReasonEvidenceMismatch:   "the bundle signs other bytes: restore the file that was signed, or find its bundle; verify a signed document without --bundle",
 }

@@ -23,7 +23,7 @@ func addExplainFlag(cmd *cobra.Command) *explanation {
 // check rejects formats that cannot show the explanation.
 func (e *explanation) check(format *cli.Format) error {
 	if e.on && format.String() != "text" && format.String() != "json" {
-		return &cli.UsageError{Err: fmt.Errorf("--explain does not go with -o %s", format), Hint: "remove -o, or use -o json, which has the facts under details"}
+		return &cli.UsageError{Err: fmt.Errorf("--explain cannot be combined with -o %s", format), Hint: "remove -o, or use -o json, which has the facts under details"}
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func explain(facts verify.Facts, counts bool) []cli.Fact {
 		said = append(said, cli.Fact{Label: label, Value: fmt.Sprintf(format, args...)})
 	}
 	if !counts {
-		say("verified", "the facts below; the exception is rejected all the same")
+		say("verified", "the facts below; the exception is rejected nevertheless")
 	}
 	for _, s := range facts.Signatures {
 		said = append(said, explainSignature(s)...)
@@ -57,7 +57,7 @@ func explain(facts verify.Facts, counts bool) []cli.Fact {
 	case !facts.ExpiresAt.IsZero():
 		say("counts until", "%s", clock(facts.ExpiresAt))
 	case counts:
-		say("counts until", "withdrawn: it has no end")
+		say("counts until", "revoked (no expiry)")
 	}
 	return said
 }
@@ -138,7 +138,7 @@ func summary(facts verify.Facts) string {
 		said = append(said, line)
 	}
 	if facts.ExpiresAt.IsZero() {
-		return strings.Join(append(said, "without an end"), ", ")
+		return strings.Join(append(said, "no expiry"), ", ")
 	}
 	return strings.Join(append(said, "until "+clock(facts.ExpiresAt)), ", ")
 }

@@ -72,7 +72,7 @@ func (f *gitFlags) inCommit(cfg *config.Config) ([]string, error) {
 	clean := make([]string, len(paths))
 	for i, name := range paths {
 		if clean[i] = path.Clean(filepath.ToSlash(name)); name == "" || !fs.ValidPath(clean[i]) {
-			return nil, cli.Usagef("the path %q does not lie inside of the repository", name)
+			return nil, cli.Usagef("the path %q is outside the repository", name)
 		}
 	}
 	return clean, nil
@@ -169,7 +169,7 @@ func (c *commitInputs) file(e git.Entry, visit func(*exception.Document)) {
 		if c.copies++; c.copies > maxCopies {
 			c.report.Documents++
 			c.report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Line: 1, Column: 1, Reason: reasonDuplicate,
-				Message: fmt.Sprintf("the file has the very content of %q", first), Hint: "only one of the two can be applied: keep the one that was approved"})
+				Message: fmt.Sprintf("the file has the same content as %q", first), Hint: "only one of the two can be applied: keep the approved one"})
 			return
 		}
 	} else {

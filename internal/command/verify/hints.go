@@ -5,10 +5,10 @@ import "github.com/polex-dev/polex/pkg/verify"
 // hints are the hints for rejections that do not explain themselves.
 var hints = map[string]string{
 	verify.ReasonUnsigned:             "sign it with polex-sign, or let the merge workflow promote it",
-	verify.ReasonAltered:              "restore the file that was signed, or have the change reviewed and signed anew",
+	verify.ReasonAltered:              "restore the file that was signed, or have the change reviewed and signed again",
 	verify.ReasonBadMessage:           "remove the annotations under cosign.sigstore.dev/ and sign the file again",
-	verify.ReasonWrongIdentity:        "if this signer is meant to count, say so in the trust policy",
-	verify.ReasonBeyondLimits:         "narrow it to the limits of its signer, or have an authority sign that may",
+	verify.ReasonWrongIdentity:        "to accept this signer, add it to the trust policy",
+	verify.ReasonBeyondLimits:         "narrow it to the limits of its signer, or have it signed by an authority whose limits permit it",
 	verify.ReasonExpired:              "remove it, or have a renewal reviewed and signed",
 	verify.ReasonNoExpiry:             "have it signed with an expiry, or pass --allow-unbounded",
 	verify.ReasonUntrustedCertificate: "if a private Sigstore signed it, name its root with --trusted-root",

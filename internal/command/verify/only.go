@@ -35,9 +35,9 @@ func (o *only) check(paths []string, detached *detached) error {
 	case !o.on:
 		return nil
 	case detached.on():
-		return cli.Usagef("--only-exceptions requires signed documents, and --bundle is about a document without a signature of its own")
+		return cli.Usagef("--only-exceptions requires signed documents, and --bundle verifies an unsigned one")
 	case slices.Contains(paths, "-"):
-		return &cli.UsageError{Err: errors.New("--only-exceptions does not go with standard input (-)"), Hint: "name the folder"}
+		return &cli.UsageError{Err: errors.New("--only-exceptions cannot be combined with standard input (-)"), Hint: "name the folder"}
 	}
 	return nil
 }
@@ -63,9 +63,9 @@ func (o *only) screen(name string, mode fs.FileMode) (read bool, refused *cli.Re
 	case slices.Contains(notes, base):
 		return false, nil
 	case !exception.HoldsDocuments(base) || strings.HasPrefix(base, "."):
-		return refuse(reasonUnexpectedFile, "this is not a file of signed documents, and tools that apply the folder may obey it")
+		return refuse(reasonUnexpectedFile, "this is not a file of signed documents, and tools that apply the folder may follow its instructions")
 	case slices.Contains(instructions, strings.ToLower(strings.TrimSuffix(base, path.Ext(base)))):
-		return refuse(reasonUnexpectedFile, "tools that apply the folder take a file of this name for instructions")
+		return refuse(reasonUnexpectedFile, "tools that apply the folder read instructions from a file of this name")
 	case !utf8.ValidString(name):
 		return refuse(cli.ReasonNotRegular, "the path is not UTF-8, and polex-prune does not reach such a file")
 	case mode.Perm()&0o111 != 0:

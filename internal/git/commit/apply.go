@@ -36,7 +36,7 @@ func (c *Clone) apply(j *journal) error {
 		case headErr != nil:
 			return errors.Join(err, headErr)
 		case !j.filesOnly && head.Commit == j.commit:
-			return fmt.Errorf("the commit %s is made, and the work tree has not all of it yet; the next run finishes that: %w", j.commit, err)
+			return fmt.Errorf("the commit %s exists, and the work tree is not fully updated; the next run completes it: %w", j.commit, err)
 		}
 		return errors.Join(err, c.bring(j, head.Commit))
 	})
@@ -75,14 +75,14 @@ func (c *Clone) recover() (string, error) {
 	case j.filesOnly && head == j.head:
 		target, said = j.commit, "finished the changes of an interrupted run"
 	case !j.filesOnly && (head == j.head || head.Commit == j.commit):
-		target, said = j.commit, fmt.Sprintf("finished the commit %s of a run that was cut off", j.commit)
+		target, said = j.commit, fmt.Sprintf("finished the commit %s of an interrupted run", j.commit)
 	}
 	err = c.locked(func() error { return c.bring(j, target) })
 	if err == nil {
 		err = c.freeReferences()
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w: look at git status, put it right, and run it again", err)
+		return "", fmt.Errorf("%w: read git status, repair the work tree, and run it again", err)
 	}
 	return said, nil
 }
@@ -139,7 +139,7 @@ func (c *Clone) plan(j *journal, target plumbing.Hash, cutOff bool) (*plan, erro
 			noted = e.Old
 		}
 		if !slices.Contains(versions, noted) {
-			return nil, fmt.Errorf("%q is staged in another version: commit the change or undo it", e.Path)
+			return nil, fmt.Errorf("%q is staged with different content: commit the change or undo it", e.Path)
 		}
 		switch {
 		case !want.Absent() && (broken || found != want || noted != want):
@@ -183,7 +183,7 @@ func (c *Clone) carryOut(j *journal, p *plan) error {
 // replaces the index.
 func (c *Clone) moveTo(ctx context.Context, j *journal, p *plan) error {
 	if len(p.unset) > 0 {
-		if _, err := c.write(ctx, "take files out of the index", c.onCopy(call{input: list(p.unset)}), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
+		if _, err := c.write(ctx, "remove files from the index", c.onCopy(call{input: list(p.unset)}), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
 			return err
 		}
 	}

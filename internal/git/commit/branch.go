@@ -14,7 +14,7 @@ import (
 )
 
 // ErrBranchExists means that a branch exists and does not contain the change.
-var ErrBranchExists = errors.New("the branch exists and holds something else")
+var ErrBranchExists = errors.New("the branch exists with different content")
 
 // Branch commits a change on top of HEAD as a new branch. HEAD, index and work tree stay unchanged.
 // If the branch exists and already contains the whole change, Branch returns its commit and no

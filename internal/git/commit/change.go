@@ -47,13 +47,13 @@ func effect(tree *git.Tree, change Change) (Change, error) {
 				continue
 			}
 			if above, err := tree.At(name[:i]); err != nil || !above.Absent() && above.Mode != filemode.Dir {
-				return left, fmt.Errorf("write %q: %q is no folder", name, name[:i])
+				return left, fmt.Errorf("write %q: %q is not a folder", name, name[:i])
 			}
 		}
 	}
 	for _, name := range slices.Sorted(slices.Values(change.Remove)) {
 		if _, written := change.Write[name]; written {
-			return left, fmt.Errorf("%q is to be written and removed", name)
+			return left, fmt.Errorf("%q would be written and removed", name)
 		}
 		old, err := at(tree, name)
 		if err != nil {

@@ -102,7 +102,7 @@ func (c *Clone) open() error {
 	}
 	c.noModes = c.is(false, "core.fileMode")
 	if c.Recovered, err = c.recover(); err != nil {
-		return fmt.Errorf("an earlier run was cut off: %w", err)
+		return fmt.Errorf("an earlier run was interrupted: %w", err)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (c *Clone) supported() error {
 	names, err := c.references()
 	for _, name := range names {
 		if strings.HasPrefix(c.private, name+"/") {
-			return fmt.Errorf("%w: the reference %s is in the place of the references of polex: git update-ref -d %[2]s", ErrSetting, name)
+			return fmt.Errorf("%w: the reference %s blocks the references of polex: git update-ref -d %[2]s", ErrSetting, name)
 		}
 	}
 	return err

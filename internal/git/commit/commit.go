@@ -22,7 +22,7 @@ type Author struct {
 }
 
 // ErrNoAuthor means that neither the caller nor Git provides an author.
-var ErrNoAuthor = errors.New("nobody is named as the author of the commit")
+var ErrNoAuthor = errors.New("the commit has no author")
 
 // Signature returns the author in the form that Git writes. Without an author it returns
 // [ErrNoAuthor].
@@ -152,7 +152,7 @@ func (c *Clone) signed(ctx context.Context, plain plumbing.Hash, o object) (plum
 			"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", o.parents[0].String(), plain.String()+"^{tree}")
 		return err
 	}); err != nil {
-		return plumbing.ZeroHash, fmt.Errorf("%w (commit.gpgSign or --sign-commit asks for it, by gpg.format and user.signingKey)", err)
+		return plumbing.ZeroHash, fmt.Errorf("%w (commit.gpgSign or --sign-commit requires it; the key is from gpg.format and user.signingKey)", err)
 	}
 	hash := plumbing.NewHash(strings.TrimSpace(said))
 	if err := c.holds(hash, o); err != nil {

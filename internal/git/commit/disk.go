@@ -19,7 +19,7 @@ import (
 
 // ErrInTheWay means that the work tree contains unexpected content, which polex must not overwrite
 // or remove.
-var ErrInTheWay = errors.New("the work tree holds something else there")
+var ErrInTheWay = errors.New("another file or folder is in the way")
 
 // onDisk returns the version of a path that the work tree contains. Git decides about line ends,
 // filters and core.fileMode. Any other content is [ErrInTheWay]. onDisk follows no links, because
@@ -62,7 +62,7 @@ func (c *Clone) lstat(name string) (fs.FileInfo, error) {
 		}
 		info, err := c.work.Lstat(name[:i])
 		if err == nil && !info.IsDir() {
-			err = fmt.Errorf("%q is no folder: %w", name[:i], ErrInTheWay)
+			err = fmt.Errorf("%q is not a folder: %w", name[:i], ErrInTheWay)
 		}
 		if err != nil {
 			return nil, err

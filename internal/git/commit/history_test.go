@@ -91,8 +91,8 @@ func TestResolve(t *testing.T) {
 	c := r.open()
 	for name, want := range map[string]string{
 		"HEAD": second, "main": second, "light": first, "heavy": first, "origin/main": second, first: first, "same": second,
-		"both": "are different commits", "nowhere": "does not have it", first[:12]: "does not have it", "HEAD~1": "no name of a commit", "-x": "does not have it", "main^{tree}": "no name of a commit",
-		strings.Repeat("0", 40): "does not have it", r.line("rev-parse", "HEAD:README.md"): "no commit",
+		"both": "are different commits", "nowhere": "does not have it", first[:12]: "does not have it", "HEAD~1": "not the name of a commit", "-x": "does not have it", "main^{tree}": "not the name of a commit",
+		strings.Repeat("0", 40): "does not have it", r.line("rev-parse", "HEAD:README.md"): "not a commit",
 	} {
 		got, err := c.Resolve(name)
 		if plumbing.IsHash(want) && (err != nil || got.String() != want) || !plumbing.IsHash(want) && (err == nil || !strings.Contains(err.Error(), want)) {

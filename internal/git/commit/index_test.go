@@ -68,7 +68,7 @@ func TestIndexIsRefused(t *testing.T) {
 			r.write("unsigned/a.yaml", "a: 2\n")
 			r.git("add", "unsigned/a.yaml")
 			r.write("unsigned/a.yaml", "a: 1\n")
-		}, "staged in another version"},
+		}, "staged with different content"},
 		"cut off": {func(r *repository) { r.must(os.Truncate(r.path(".git/index"), 100)) }, "malformed"},
 		"another": {func(r *repository) { r.write(".git/index", strings.Repeat("x", 100)) }, "malformed"},
 		"version 5": {func(r *repository) {

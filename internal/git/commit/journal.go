@@ -63,7 +63,7 @@ func (c *Clone) readJournal() (*journal, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	malformed := fmt.Errorf("its journal %s cannot be read: look at git status, put the work tree right, and remove it: git update-ref -d %s", journalReference, journalReference)
+	malformed := fmt.Errorf("its journal %s cannot be read: read git status, repair the work tree, and remove the journal: git update-ref -d %s", journalReference, journalReference)
 	if err != nil {
 		return nil, errors.Join(malformed, err)
 	}
@@ -145,7 +145,7 @@ func (c *Clone) freeReferences() error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	return c.updateReferences("remove the references of a run that was cut off", "delete "+strings.Join(names, "\ndelete ")+"\n")
+	return c.updateReferences("remove the references of an interrupted run", "delete "+strings.Join(names, "\ndelete ")+"\n")
 }
 
 // references returns this package's references of all work trees.

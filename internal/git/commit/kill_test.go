@@ -121,7 +121,7 @@ func TestKilledIsFinished(t *testing.T) {
 		r.tb = t
 		start(t, order{Dir: r.dir, Mode: "commit", KillAt: n})
 		again := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
-		if again.Recovered != "finished the commit "+undisturbed.Commit+" of a run that was cut off" {
+		if again.Recovered != "finished the commit "+undisturbed.Commit+" of an interrupted run" {
 			t.Errorf("killed before %q: %+v", undisturbed.Steps[n], again)
 		}
 		if got := endOf(r, "commit"); got != want {

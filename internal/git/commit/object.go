@@ -45,7 +45,7 @@ func (c *Clone) holds(hash plumbing.Hash, o object) error {
 		return err
 	}
 	if !slices.Equal(found.Parents, o.parents) || strings.TrimRight(found.Message, "\n") != strings.TrimRight(o.change.Message, "\n") || found.Author != found.Committer {
-		return fmt.Errorf("commit %s is another than was to be written", hash)
+		return fmt.Errorf("commit %s differs from the intended one", hash)
 	}
 	before, err := c.Tree(o.parents[0])
 	if err != nil {
@@ -58,17 +58,17 @@ func (c *Clone) holds(hash plumbing.Hash, o object) error {
 		if written && d.New.IsFile() {
 			there, err := c.Blob(d.New.Hash())
 			if err == nil && !bytes.Equal(there, content) {
-				err = fmt.Errorf("%q has another content", d.Path)
+				err = fmt.Errorf("%q has different content", d.Path)
 			}
 			return err
 		}
 		if written || !d.New.Absent() || !slices.Contains(o.change.Remove, d.Path) {
-			return fmt.Errorf("%q was not to be changed", d.Path)
+			return fmt.Errorf("%q is changed unintentionally", d.Path)
 		}
 		return nil
 	})
 	if want := len(o.change.Write) + len(o.change.Remove); err == nil && changed != want {
-		err = fmt.Errorf("%d files are changed, and %d were to be", changed, want)
+		err = fmt.Errorf("%d files are changed, expected %d", changed, want)
 	}
 	return err
 }

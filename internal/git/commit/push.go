@@ -76,7 +76,7 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 		if p.As == "" && !p.Stay {
 			if result.Left, err = c.follow(p, landed, by); err != nil && !m.commit.IsZero() {
 				// The push succeeded. With an error, a caller would believe that it failed.
-				result.Left, err = fmt.Sprintf("the local branch and the work tree do not have it yet: %v: the next run brings them up to date, or git pull", err), nil
+				result.Left, err = fmt.Sprintf("the local branch and the work tree do not have it yet: %v: the next run updates them, or git pull", err), nil
 			}
 		}
 		return result, err
@@ -102,7 +102,7 @@ func (c *Clone) attempt(ctx context.Context, p Push, commit, tip plumbing.Hash) 
 	// Regardless of Git's message, the state of the remote decides: the connection may have ended
 	// after the remote accepted the push.
 	if now, err = c.Fetch(ctx, p.To); err != nil {
-		return false, tip, fmt.Errorf("%w; and it could not be asked whether it has the commit: %w", refused(to, pushErr), err)
+		return false, tip, fmt.Errorf("%w; and polex cannot tell whether the remote has the commit: %w", refused(to, pushErr), err)
 	}
 	// The commit has the tip as parent, so it cannot be older.
 	there, err := c.ContainsSince(now, commit, tip)
@@ -144,7 +144,7 @@ func (c *Clone) follow(p Push, commit plumbing.Hash, by Author) (left string, er
 		return "", err
 	}
 	if !behind && head.Commit != p.Instead {
-		return "the local branch has commits of its own, and stays as it is", nil
+		return "the local branch has other commits, and stays as it is", nil
 	}
 	author, err := c.Signature(by)
 	if err != nil {
@@ -153,7 +153,7 @@ func (c *Clone) follow(p Push, commit plumbing.Hash, by Author) (left string, er
 	j := &journal{head: head, commit: commit, by: author, what: "polex: follow " + p.To.String()}
 	err = c.apply(j)
 	if errors.Is(err, ErrInTheWay) {
-		return fmt.Sprintf("the work tree stays as it is: %v: git pull brings it up to date", err), nil
+		return fmt.Sprintf("the work tree stays as it is: %v: git pull updates it", err), nil
 	}
 	return "", err
 }

@@ -85,7 +85,7 @@ func TestRemoteRefuses(t *testing.T) {
 		"gone":                  {local: func(r *repository) { r.must(os.Rename(r.path("../remote.git"), r.path("../gone.git"))) }, want: "git fetch"},
 		"no such branch":        {remote: func(r *repository) { r.git("branch", "--move", "main", "trunk") }, want: "git fetch"},
 		"no repository any more": {remote: hook("pre-receive", "mv ../remote.git ../gone.git; exit 1"),
-			want: "it could not be asked whether it has the commit", refused: true},
+			want: "polex cannot tell whether the remote has the commit", refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -212,7 +212,7 @@ func TestFollow(t *testing.T) {
 			r.git("checkout", "--quiet", "-b", "topic")
 			r.git("branch", "--quiet", "--set-upstream-to=origin/main")
 		}},
-		"commits of its own": {local: func(r *repository) { r.write("mine.txt", "x"); r.commit("Mine") }, left: "commits of its own"},
+		"commits of its own": {local: func(r *repository) { r.write("mine.txt", "x"); r.commit("Mine") }, left: "has other commits"},
 		"no branch":          {local: func(r *repository) { r.git("checkout", "--quiet", "--detach") }, left: "is not on"},
 	} {
 		t.Run(name, func(t *testing.T) {

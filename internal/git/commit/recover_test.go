@@ -26,7 +26,7 @@ func cutOff(t *testing.T, step string) *repository {
 // TestRecoverElsewhere: HEAD has moved since a run was killed. The next run undoes or finishes the
 // change and does not touch the files of others.
 func TestRecoverElsewhere(t *testing.T) {
-	steps := []string{"write the files", "sync the files", "take files out of the index", "move refs/heads/main"}
+	steps := []string{"write the files", "sync the files", "remove files from the index", "move refs/heads/main"}
 	for _, step := range steps {
 		t.Run(step, func(t *testing.T) {
 			r := cutOff(t, step)
@@ -86,7 +86,7 @@ func TestRecoverLeavesOthers(t *testing.T) {
 			r := cutOff(t, tc.step)
 			r.write(tc.file, "mine\n")
 			got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
-			if !strings.Contains(got.Err, tc.file) || !strings.Contains(got.Err, "an earlier run was cut off") || !strings.Contains(got.Err, "git status") {
+			if !strings.Contains(got.Err, tc.file) || !strings.Contains(got.Err, "an earlier run was interrupted") || !strings.Contains(got.Err, "git status") {
 				t.Errorf("the next run says %+v", got)
 			}
 			if r.read(tc.file) != "mine\n" {

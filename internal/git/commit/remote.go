@@ -94,7 +94,7 @@ func (c *Clone) Fetch(ctx context.Context, r Remote) (plumbing.Hash, error) {
 
 // ErrBranchBelow means that Git cannot create a branch, because another branch has the name of its
 // folder: polex/web is impossible if there is a branch polex.
-var ErrBranchBelow = errors.New("no branch can lie below another")
+var ErrBranchBelow = errors.New("Git cannot create a branch below an existing one")
 
 // Ask returns the commit of a remote branch without a fetch, or false if there is none. It returns
 // [ErrBranchBelow] if the branch is impossible.
@@ -150,7 +150,7 @@ type RefusedError struct {
 
 // Error returns the message of Git and the remote.
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%s did not take the commit: %s", e.Remote, strings.TrimSpace(e.Said))
+	return fmt.Sprintf("%s rejected the commit: %s", e.Remote, strings.TrimSpace(e.Said))
 }
 
 // Unwrap returns the cause.

@@ -324,7 +324,7 @@ func TestHalfWritten(t *testing.T) {
 			r.write("signed/team/b.yml", there)
 			got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
 			if name == "somebody's" {
-				if !strings.Contains(got.Err, `"signed/team/b.yml": the work tree holds something else there`) || r.read("signed/team/b.yml") != there {
+				if !strings.Contains(got.Err, `"signed/team/b.yml": another file or folder is in the way`) || r.read("signed/team/b.yml") != there {
 					t.Errorf("%+v", got)
 				}
 				return
@@ -379,11 +379,11 @@ func TestReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct{ instead, want string }{
-		"another commit":  {`"$REAL" "$@" >/dev/null; exec "$REAL" rev-parse HEAD`, "is another than was to be written"},
-		"another content": {`sed 's/^sealed$/forged/' | "$REAL" "$@"; exit`, "has another content"},
-		"another file":    {`sed 's/signed.a.yaml/.github\/a.yaml/' | "$REAL" "$@"; exit`, "was not to be changed"},
-		"a file less":     {`sed '/^D/d' | "$REAL" "$@"; exit`, "3 files are changed, and 6 were to be"},
-		"another message": {`sed 's/^Sign 3$/Sign 4/' | "$REAL" "$@"; exit`, "is another than was to be written"},
+		"another commit":  {`"$REAL" "$@" >/dev/null; exec "$REAL" rev-parse HEAD`, "differs from the intended one"},
+		"another content": {`sed 's/^sealed$/forged/' | "$REAL" "$@"; exit`, "has different content"},
+		"another file":    {`sed 's/signed.a.yaml/.github\/a.yaml/' | "$REAL" "$@"; exit`, "is changed unintentionally"},
+		"a file less":     {`sed '/^D/d' | "$REAL" "$@"; exit`, "3 files are changed, expected 6"},
+		"another message": {`sed 's/^Sign 3$/Sign 4/' | "$REAL" "$@"; exit`, "differs from the intended one"},
 		"no hash":         {`echo yes; exit`, `answered "yes"`},
 	} {
 		t.Run(name, func(t *testing.T) {

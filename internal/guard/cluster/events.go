@@ -118,7 +118,7 @@ func (e *Events) write(ctx context.Context, event *eventsv1.Event) {
 	e.dropped = 0
 	e.mu.Unlock()
 	if dropped > 0 {
-		e.log.Warn("Events were dropped: more were to be written than wait", "dropped", dropped)
+		e.log.Warn("Events were dropped: too many at once", "dropped", dropped)
 	}
 }
 

@@ -71,7 +71,7 @@ func (t *Teller) ConfigurationRefused(pod *corev1.ObjectReference, err error) {
 
 // GitUnreadable writes such an Event about an exceptions repository that cannot be read.
 func (t *Teller) GitUnreadable(pod *corev1.ObjectReference, err error) {
-	d := guard.Decision{Reason: guard.ReasonUndecided, Detail: err.Error(), Hint: "until it can be read, nothing is called " + guard.ReasonUnknownToGit}
+	d := guard.Decision{Reason: guard.ReasonUndecided, Detail: err.Error(), Hint: "until it can be read, no exception is reported as " + guard.ReasonUnknownToGit}
 	t.Events.Add(pod, corev1.EventTypeWarning, eventGit, "ReadGit", d.Message())
 }
 

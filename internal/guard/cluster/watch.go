@@ -119,7 +119,7 @@ func (s *Store) change(gk exception.GroupKind, f *followed, kind string, m brief
 		}
 		return fmt.Errorf("the watch ends: %d %s", code, message)
 	default:
-		return fmt.Errorf("the watch tells of %q", kind)
+		return fmt.Errorf("the watch sent %q", kind)
 	}
 	return nil
 }

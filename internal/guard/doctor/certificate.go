@@ -22,7 +22,7 @@ const reaching = 5 * time.Second
 func (k *checkup) certificate(ctx context.Context, subject string, w *admissionregistrationv1.ValidatingWebhook) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(w.ClientConfig.CABundle) {
-		k.add(Finding{Subject: subject, Reason: ReasonBundle, Message: "its caBundle holds no certificate", Hint: "let cert-manager inject it, or copy the one that certifies the guard"})
+		k.add(Finding{Subject: subject, Reason: ReasonBundle, Message: "its caBundle contains no certificate", Hint: "let cert-manager inject it, or copy the one that certifies the guard"})
 		return
 	}
 	address, name := addressOf(w)
@@ -32,7 +32,7 @@ func (k *checkup) certificate(ctx context.Context, subject string, w *admissionr
 	var invalid *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &invalid):
-		k.add(Finding{Subject: subject, Reason: ReasonCertificate, Message: fmt.Sprintf("the API server does not take the certificate of %s: %s", address, err), Hint: "the certificate has to name it, be valid now, and be certified by the caBundle"})
+		k.add(Finding{Subject: subject, Reason: ReasonCertificate, Message: fmt.Sprintf("the API server does not accept the certificate of %s: %s", address, err), Hint: "the certificate must name this host, be valid now, and chain to the caBundle"})
 		return
 	case err != nil:
 		k.unknown(subject, fmt.Errorf("reach %s: %w", address, err))
@@ -41,7 +41,7 @@ func (k *checkup) certificate(ctx context.Context, subject string, w *admissionr
 	defer conn.Close() //nolint:errcheck // nothing was written
 	for _, cert := range conn.ConnectionState().PeerCertificates {
 		if left := cert.NotAfter.Sub(k.Now()); left < soon {
-			k.add(Finding{Subject: subject, Reason: ReasonCertificateEnds, Message: fmt.Sprintf("the certificate of %q ends at %s", cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339)), Hint: "renew it; the program that renews it should have done so by now"})
+			k.add(Finding{Subject: subject, Reason: ReasonCertificateEnds, Message: fmt.Sprintf("the certificate of %q expires at %s", cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339)), Hint: "renew it; the program that renews it should have done so by now"})
 		}
 	}
 }

@@ -28,12 +28,12 @@ func (k *checkup) clock(ctx context.Context) {
 	defer answer.Body.Close()
 	theirs, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {
-		k.unknown(subject, fmt.Errorf("the API server says no time: %w", err))
+		k.unknown(subject, fmt.Errorf("the API server states no time: %w", err))
 		return
 	}
 	if apart := k.Now().Sub(theirs).Abs(); apart > aside {
-		k.add(Finding{Subject: subject, Reason: ReasonClock, Message: fmt.Sprintf("this clock and the API server's are %s apart", apart.Round(time.Second)), Hint: "set them: an exception ends by the guard's"})
+		k.add(Finding{Subject: subject, Reason: ReasonClock, Message: fmt.Sprintf("this clock and the API server's are %s apart", apart.Round(time.Second)), Hint: "set the clocks: the guard's clock decides when an exception expires"})
 		return
 	}
-	k.fine(subject, "it goes with the API server's")
+	k.fine(subject, "it agrees with the clock of the API server")
 }

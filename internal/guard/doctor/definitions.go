@@ -34,7 +34,7 @@ func (k *checkup) definitions(ctx context.Context) {
 			continue
 		}
 		if by := cluster.Conversion(definition); by != "" {
-			k.add(Finding{Subject: "customresourcedefinitions/" + name, Reason: ReasonConversion, Message: by + " converts exceptions, so Kyverno may be shown another one than was signed",
+			k.add(Finding{Subject: "customresourcedefinitions/" + name, Reason: ReasonConversion, Message: by + " converts exceptions between versions, so Kyverno may read another exception than the signed one",
 				Hint: "apply the definition of Kyverno again, with spec.conversion.strategy: None, and find out who changed it"})
 		}
 	}

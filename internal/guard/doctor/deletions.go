@@ -21,7 +21,7 @@ func (k *checkup) deletions(ctx context.Context) {
 		k.unknown(policies, err)
 		return
 	}
-	defer k.unlessFound("the webhook about deletions", "nothing but the guard")()
+	defer k.unlessFound("webhooks and policies for deletions", "only the guard checks the deletion of exceptions")()
 	for _, config := range configs.Items {
 		for _, w := range config.Webhooks {
 			if config.Name != k.Webhook {
@@ -44,7 +44,7 @@ func (k *checkup) deletions(ctx context.Context) {
 // blocks reports rules that match the deletion of exceptions.
 func (k *checkup) blocks(subject string, rules []admissionregistrationv1.RuleWithOperations) {
 	if k.asksAbout(rules, admissionregistrationv1.Delete) {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonBlocksDeletions, Message: "it may refuse to let the guard delete an exception, which then counts beyond its end",
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonBlocksDeletions, Message: "it may prevent the guard from deleting an exception, which then stays valid after its expiry",
 			Hint: "leave DELETE of policyexceptions out of its rules"})
 	}
 }

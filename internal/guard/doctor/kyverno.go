@@ -35,16 +35,16 @@ func (k *checkup) kyverno(ctx context.Context) {
 	case !seen:
 		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonExceptionsDisabled, Message: "there is no admission controller of Kyverno", Hint: "name its namespace with --kyverno-namespace"})
 	case len(k.found) == before:
-		k.fine(subject, "exceptions are heeded, and not from everywhere")
+		k.fine(subject, "Kyverno applies exceptions, and only from one namespace")
 	}
 }
 
 func (k *checkup) flags(subject string, given map[string]string) {
 	if given["enablePolicyException"] != "true" {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonExceptionsDisabled, Message: "Kyverno heeds no exceptions", Hint: "run it with --enablePolicyException=true"})
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonExceptionsDisabled, Message: "Kyverno ignores all exceptions", Hint: "run it with --enablePolicyException=true"})
 	}
 	if from := given["exceptionNamespace"]; from == "*" || from == "" {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonFromEverywhere, Message: "Kyverno heeds exceptions from every namespace, those of policies.kyverno.io at least", Hint: "run it with --exceptionNamespace, and keep others out of that namespace"})
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonFromEverywhere, Message: "Kyverno applies exceptions from every namespace, at least those of policies.kyverno.io", Hint: "run it with --exceptionNamespace, and keep others out of that namespace"})
 	}
 }
 

@@ -39,21 +39,21 @@ func (k *checkup) mutating(ctx context.Context) {
 		k.unknown("namespaces/"+k.Namespace, err)
 		return
 	}
-	defer k.unlessFound("mutating webhooks and policies", "nothing is asked about exceptions, or about "+k.Namespace)()
+	defer k.unlessFound("mutating webhooks and policies", "none changes exceptions, or objects in "+k.Namespace)()
 	for _, m := range mutators {
 		if k.asksAbout(m.rules, admissionregistrationv1.Create) || k.asksAbout(m.rules, admissionregistrationv1.Update) {
 			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutates,
-				Message: "it is asked to change exceptions; one that it does change is refused as altered", Hint: "leave policyexceptions out of its rules"})
+				Message: "it may change exceptions; the guard rejects a changed one as altered", Hint: "leave policyexceptions out of its rules"})
 		}
 		k.blocks(m.subject, m.rules)
 		if !m.selects(namespace.Labels) {
 			continue
 		}
-		const hint = "leave the namespace out by its namespaceSelector; of Kyverno, by config.webhooks.namespaceSelector of its chart"
+		const hint = "exclude the namespace with its namespaceSelector; for Kyverno, set config.webhooks.namespaceSelector of its chart"
 		if what := m.changes(believed); len(what) > 0 {
-			k.add(Finding{Subject: m.subject, Reason: ReasonMutatesGuard, Message: fmt.Sprintf("it can change %s of %s, by which the guard decides", strings.Join(what, ", "), k.Namespace), Hint: hint})
+			k.add(Finding{Subject: m.subject, Reason: ReasonMutatesGuard, Message: fmt.Sprintf("it can change %s of %s, which the guard depends on", strings.Join(what, ", "), k.Namespace), Hint: hint})
 		} else if what := m.changes(running); len(what) > 0 {
-			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutatesGuard, Message: fmt.Sprintf("it can change %s of %s, and so the programs that run there", strings.Join(what, ", "), k.Namespace), Hint: hint})
+			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutatesGuard, Message: fmt.Sprintf("it can change %s of %s, and thereby its programs", strings.Join(what, ", "), k.Namespace), Hint: hint})
 		} else if m.authored {
 			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutatesGuard, Message: "everybody who can write a mutating policy can change the ConfigMap and Secret of " + k.Namespace, Hint: hint})
 		}

@@ -65,7 +65,7 @@ func (k *checkup) permissions(ctx context.Context) {
 		}
 		if len(lacking) > 0 {
 			k.add(Finding{Subject: "permissions", Reason: ReasonNotPermitted, Message: "it may not " + strings.Join(lacking, ", ") + " " + schema.GroupResource{Group: n.group, Resource: n.resource}.String(),
-				Hint: "give the guard's ServiceAccount the role of its manifests, and run this as that"})
+				Hint: "give the guard's ServiceAccount the role of its manifests, and run this check as that account"})
 		}
 	}
 }

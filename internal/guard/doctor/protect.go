@@ -50,7 +50,7 @@ func (k *checkup) protect(ctx context.Context) {
 			Hint: "name administrators, and apply policies/guard/protect"})
 		return
 	}
-	defer k.unlessFound(subject, "those that protect the guard are there, and bound")()
+	defer k.unlessFound(subject, "the policies that protect the guard exist and are bound")()
 	wrong := func(name, message string) {
 		k.add(Finding{Subject: subject + "/" + name, Reason: ReasonProtectionHole, Message: message, Hint: "apply policies/guard/protect again, and find out who changed it"})
 	}
@@ -63,7 +63,7 @@ func (k *checkup) protect(ctx context.Context) {
 	for _, name := range names {
 		switch p := there[name]; {
 		case p == nil:
-			wrong(name, "it is not there")
+			wrong(name, "it does not exist")
 		case p.Spec.FailurePolicy != nil && *p.Spec.FailurePolicy != admissionregistrationv1.Fail:
 			wrong(name, "it admits requests that it cannot evaluate: its failurePolicy is not Fail")
 		case len(p.Spec.Validations) == 0:
@@ -71,8 +71,8 @@ func (k *checkup) protect(ctx context.Context) {
 		case !bound[name]:
 			wrong(name, "no binding makes it deny everywhere: there is none, or it leaves something out or only warns")
 		case delivered[name] != nil && !equality.Semantic.DeepEqual(asStored(p.Spec), asStored(*delivered[name])):
-			k.add(Finding{Outcome: Doubtful, Subject: subject + "/" + name, Reason: ReasonProtectionHole, Message: "it is not the one of this version of polex-guard, but for its lists of administrators",
-				Hint: "compare it with policies/guard/protect, and apply that again if nobody means the difference"})
+			k.add(Finding{Outcome: Doubtful, Subject: subject + "/" + name, Reason: ReasonProtectionHole, Message: "it differs from the policy of this version of polex-guard in more than the administrators",
+				Hint: "compare it with policies/guard/protect, and apply it again unless the difference is intended"})
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (k *checkup) webhook(ctx context.Context) {
 	err := k.Client.Get(ctx, types.NamespacedName{Name: k.Webhook}, &config)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && len(config.Webhooks) == 0:
-		k.add(Finding{Subject: subject, Reason: ReasonNoWebhook, Message: "the API server is not told to ask the guard", Hint: "apply the guard's manifests, or name another one with --webhook-name, or a file of the API server's with --static-webhook"})
+		k.add(Finding{Subject: subject, Reason: ReasonNoWebhook, Message: "there is no webhook of the guard", Hint: "apply the guard's manifests, or name another one with --webhook-name, or a file of the API server's with --static-webhook"})
 		return
 	case err != nil:
 		k.unknown(subject, err)
@@ -97,7 +97,7 @@ func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.Vali
 				}) {
 					continue
 				}
-				f := Finding{Subject: subject, Reason: ReasonVersionNotAsked, Message: fmt.Sprintf("%s of %s in %s is let through unasked", operation, gk, m.GroupVersionKind.Version),
+				f := Finding{Subject: subject, Reason: ReasonVersionNotAsked, Message: fmt.Sprintf("%s of %s in %s is admitted without a request to the guard", operation, gk, m.GroupVersionKind.Version),
 					Hint: `write apiVersions: ["*"], operations: [CREATE, UPDATE], scope: "*"`}
 				if operation == admissionregistrationv1.Delete {
 					f.Outcome, f.Reason, f.Message = Doubtful, ReasonDeleteNotAsked, fmt.Sprintf("the audit log does not name the user who deletes a %s in %s", gk, m.GroupVersionKind.Version)
@@ -125,8 +125,8 @@ func asks(rules []admissionregistrationv1.RuleWithOperations, m *meta.RESTMappin
 // open checks that the webhook for deletions allows them while no guard answers.
 func (k *checkup) open(subject string, w *admissionregistrationv1.ValidatingWebhook) {
 	if w.FailurePolicy == nil || *w.FailurePolicy != admissionregistrationv1.Ignore {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonDeletesFailClosed, Message: "without an answer of the guard, no exception can be deleted, and no namespace that holds one",
-			Hint: "ask about DELETE in a webhook of its own, at " + DeletedPath + " and with failurePolicy: Ignore"})
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonDeletesFailClosed, Message: "without an answer of the guard, exceptions and their namespaces cannot be deleted",
+			Hint: "use a separate webhook for DELETE, at " + DeletedPath + " and with failurePolicy: Ignore"})
 	}
 }
 
@@ -137,10 +137,10 @@ func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWe
 	}
 	k.leads(subject, w)
 	if selects(w.NamespaceSelector) {
-		wrong(ReasonNamespaceHole, "namespaces that its namespaceSelector leaves out are not guarded", "remove it: an exception counts wherever it stands")
+		wrong(ReasonNamespaceHole, "namespaces that its namespaceSelector leaves out are not guarded", "remove it: an exception is valid in every namespace")
 	}
 	if selects(w.ObjectSelector) {
-		wrong(ReasonObjectHole, "objects choose by their labels whether they are looked at", "remove the objectSelector")
+		wrong(ReasonObjectHole, "the labels of an object decide whether the guard checks it", "remove the objectSelector")
 	}
 	if len(w.MatchConditions) > 0 {
 		wrong(ReasonConditionHole, "objects that its matchConditions exclude are not guarded", "remove them")
@@ -152,7 +152,7 @@ func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWe
 		wrong(ReasonTimeout, fmt.Sprintf("the API server waits %s, and the guard takes up to %s", timeout, k.Deadline), "raise timeoutSeconds, or lower --timeout")
 	}
 	if w.SideEffects == nil || *w.SideEffects != admissionregistrationv1.SideEffectClassNone && *w.SideEffects != admissionregistrationv1.SideEffectClassNoneOnDryRun {
-		wrong(ReasonSideEffects, "a dry run is refused without being asked about", "write sideEffects: NoneOnDryRun")
+		wrong(ReasonSideEffects, "the API server rejects a dry run without a request to the guard", "write sideEffects: NoneOnDryRun")
 	}
 	if w.MatchPolicy == nil || *w.MatchPolicy != admissionregistrationv1.Exact {
 		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonMatchPolicy, Message: "an object in a version that no rule names is converted first, and refused", Hint: "write matchPolicy: Exact, and every version"})
@@ -172,7 +172,7 @@ func (k *checkup) leads(subject string, w *admissionregistrationv1.ValidatingWeb
 	address, _ := addressOf(w)
 	host, _, _ := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonAsksElsewhere, Message: fmt.Sprintf("the API server asks %s, and it cannot be found out whether the guard answers there", address), Hint: hint})
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonAsksElsewhere, Message: fmt.Sprintf("the API server asks %s, and this check cannot tell whether the guard answers there", address), Hint: hint})
 	}
 }
 

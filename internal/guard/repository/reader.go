@@ -70,7 +70,7 @@ func (r Reader) state(tree *git.Tree) (string, error) {
 	for _, path := range r.Paths {
 		entry, err := tree.Find(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("commit %s has no %q; to hold no exception, it has to hold that folder with another file in it", tree.Commit(), path)
+			return "", fmt.Errorf("commit %s has no %q; if it has no exceptions, commit another file to that folder", tree.Commit(), path)
 		}
 		if err != nil {
 			return "", fmt.Errorf("commit %s: %w", tree.Commit(), err)
@@ -124,10 +124,10 @@ func (c *collector) document(doc *exception.Document) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("line %d: its seal cannot be read: %w", doc.Position().Line, err)
+		return fmt.Errorf("line %d: its signature annotations cannot be read: %w", doc.Position().Line, err)
 	}
 	if c.sealed--; c.sealed < 0 {
-		return errors.New("there are more sealed documents than are read")
+		return errors.New("there are too many signed documents")
 	}
 	digest := sha256.Sum256(sealed.Message)
 	c.messages["sha256:"+hex.EncodeToString(digest[:])] = true
@@ -136,7 +136,7 @@ func (c *collector) document(doc *exception.Document) error {
 
 func (c *collector) weigh(n int) error {
 	if c.bytes -= n; c.bytes < 0 {
-		return errors.New("there are more bytes than are read")
+		return errors.New("the files are too large together")
 	}
 	return nil
 }

@@ -203,9 +203,9 @@ func TestUnreadable(t *testing.T) {
 		want   string
 	}{
 		"no folder":             {repository.Reader{Dir: filepath.Join(t.TempDir(), "none")}, "open repository"},
-		"no repository":         {repository.Reader{Dir: t.TempDir()}, "this is no Git repository"},
+		"no repository":         {repository.Reader{Dir: t.TempDir()}, "this is not a Git repository"},
 		"nothing fetched yet":   {repository.Reader{Dir: empty.dir}, "the repository does not have it"},
-		"a work tree elsewhere": {repository.Reader{Dir: linked}, "leads elsewhere"},
+		"a work tree elsewhere": {repository.Reader{Dir: linked}, "points to a repository"},
 		"no such revision":      {repository.Reader{Dir: with(nil).dir, Revision: "none"}, "the repository does not have it"},
 		"no such path":          {repository.Reader{Dir: with(nil).dir, Paths: []string{"sealed"}}, `has no "sealed"`},
 		"one of two paths":      {repository.Reader{Dir: with(nil).dir, Paths: []string{"signed", "sealed"}}, `has no "sealed"`},
@@ -217,15 +217,15 @@ func TestUnreadable(t *testing.T) {
 		"no YAML":               {repository.Reader{Dir: with(map[string]string{"signed/c.yaml": "a: [\n"}).dir}, `"signed/c.yaml": `},
 		"a key twice":           {repository.Reader{Dir: with(map[string]string{"signed/c.yaml": a + "kind: x\n"}).dir}, `"signed/c.yaml": `},
 		"half a seal": {repository.Reader{Dir: with(map[string]string{
-			"signed/c.yaml": "kind: x\nmetadata: {annotations: {cosign.sigstore.dev/message: x}}\n"}).dir}, "its seal cannot be read"},
+			"signed/c.yaml": "kind: x\nmetadata: {annotations: {cosign.sigstore.dev/message: x}}\n"}).dir}, "its signature annotations cannot be read"},
 		"a link":                 {repository.Reader{Dir: with(map[string]string{"signed/c.yaml": "-> a.yaml"}).dir}, `"signed/c.yaml" is a link`},
 		"a link to a folder":     {repository.Reader{Dir: with(map[string]string{"signed/c": "-> ../signed"}).dir}, `"signed/c" is a link`},
 		"an executable file":     {repository.Reader{Dir: executable.dir}, `"signed/a.yaml" is executable`},
 		"one that is named":      {repository.Reader{Dir: executable.dir, Paths: []string{"signed/a.yaml"}}, `"signed/a.yaml" is executable`},
 		"a link out":             {repository.Reader{Dir: with(map[string]string{"signed/c": "-> /etc/passwd"}).dir}, `"signed/c" is a link`},
 		"a path that is a link":  {repository.Reader{Dir: with(map[string]string{"c": "-> signed"}).dir, Paths: []string{"c"}}, `"c" is a link`},
-		"more bytes than may be": {repository.Reader{Dir: with(nil).dir, MaxBytes: len(a) + len(b)}, "more bytes than are read"},
-		"more than may be":       {repository.Reader{Dir: with(nil).dir, MaxMessages: 1}, "more sealed documents than are read"},
+		"more bytes than may be": {repository.Reader{Dir: with(nil).dir, MaxBytes: len(a) + len(b)}, "too large together"},
+		"more than may be":       {repository.Reader{Dir: with(nil).dir, MaxMessages: 1}, "too many signed documents"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.reader.Revision == "" {

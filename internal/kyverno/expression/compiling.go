@@ -24,7 +24,7 @@ const parsingCharacter = 20
 
 func (c *Compiling) take(n int) error {
 	if c.left -= n; c.left < 0 {
-		return fmt.Errorf("it is too much to compile, with what stands before it")
+		return fmt.Errorf("together with the text before it, it is too long to compile")
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func TestCompilingIsBounded(t *testing.T) {
 		"lists":                many("[1]==[1]"),
 		"maps":                 many("{1:1}=={}"),
 	} {
-		if _, c := compiled(t, expression); c.Problem == nil || !strings.HasPrefix(c.Problem.Error(), "it is too much to compile") {
+		if _, c := compiled(t, expression); c.Problem == nil || !strings.HasPrefix(c.Problem.Error(), "together with the text before it, it is too long to compile") {
 			t.Errorf("%s: %v", name, c.Problem)
 		}
 	}

@@ -26,14 +26,14 @@ const (
 
 // assumptionTexts are the texts for people, each as the end of "assuming …".
 var assumptionTexts = [...]string{
-	"that the request comes from those that the match asks for",
+	"that the request is from a user that the match requires",
 	"that the conditions hold",
 	"that objects without a namespace in their file are in one that matches",
 	"that namespaces which are in no file have the labels",
 	"that generated names match",
-	"that objects are created, updated or deleted as the conditions ask, and are then as in their files",
+	"that objects are created, updated or deleted as the conditions require, with the content of their files",
 	"that values which the API server adds to objects and requests match",
-	"that custom kinds are called in URLs as the conditions ask",
+	"that the URLs of custom kinds have the names that the conditions require",
 	"that functions which are not evaluated here return matching values",
 	"that conditions hold where evaluating them costs too much",
 	"that policies which mutate, generate or delete skip objects on which a condition cannot be evaluated",

@@ -43,14 +43,14 @@ type Note struct {
 func Exception(doc *exception.Document, how Translation) (source []byte, notes []Note, err error) {
 	read := kyverno.Read(doc)
 	if read == nil || !read.ByMatch {
-		return nil, nil, fmt.Errorf("%s: this is %q of %q, and a %s of %s is translated", doc.Position(), doc.Text("kind"), doc.APIVersion(), exception.Kind, kyverno.MatchKind.Group)
+		return nil, nil, fmt.Errorf("%s: this is %q of %q, expected a %s of %s", doc.Position(), doc.Text("kind"), doc.APIVersion(), exception.Kind, kyverno.MatchKind.Group)
 	}
 	if problems := exception.CheckSchema(doc); len(problems) > 0 {
 		return nil, nil, fmt.Errorf("%s: %s: validate the exception first", doc.PositionOf(problems[0].Path), problems[0].Message)
 	}
 	t := &translator{how: how, doc: doc, Exception: read}
 	if keys := manifest.SignatureKeys(doc); len(keys) > 0 {
-		return nil, nil, fmt.Errorf("%s: the exception is sealed, and the seal is of this very text: translate the draft", doc.Position())
+		return nil, nil, fmt.Errorf("%s: the exception is signed, and a translation would invalidate the signature: translate the draft", doc.Position())
 	}
 	if _, err := lifetime.Of(doc, lifetime.Terms{}); err != nil {
 		var bad *lifetime.Error
@@ -95,13 +95,13 @@ func (t *translator) note(path exception.Path, message, hint string) {
 // is background: false, unless the match requires a user: see [translator.user].
 func (t *translator) withoutCounterpart() {
 	if t.Preconditions != nil {
-		t.note(exception.Path{"spec", "conditions"}, "conditions are JMESPath, and the new form knows CEL alone", "write them as matchConditions by hand")
+		t.note(exception.Path{"spec", "conditions"}, "conditions are in JMESPath, and the new form supports only CEL", "write them as matchConditions by hand")
 	}
 	if len(t.PodSecurity) > 0 {
-		t.note(exception.Path{"spec", "podSecurity"}, "an exception from some controls of a Pod Security profile has no counterpart", "except from the policies that check those controls one by one")
+		t.note(exception.Path{"spec", "podSecurity"}, "an exception from some controls of a Pod Security profile has no counterpart", "write exceptions from the policies that check the single controls")
 	}
 	if !t.Background && !t.asksForUsers() {
-		t.note(exception.Path{"spec", "background"}, "the new form counts in background scans too, and this exception does not", "remove background if the scan may skip these resources as well")
+		t.note(exception.Path{"spec", "background"}, "the new form also applies to background scans, and this exception does not", "remove background if the scan may skip these resources as well")
 	}
 }
 

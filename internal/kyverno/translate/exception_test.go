@@ -189,8 +189,8 @@ func TestTranslationNotes(t *testing.T) {
 
 func TestTranslateRefuses(t *testing.T) {
 	for name, tc := range map[string]struct{ source, want string }{
-		"the new form":    {replaced(legacy, "kyverno.io/v2", "policies.kyverno.io/v1"), "is translated"},
-		"another kind":    {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "is translated"},
+		"the new form":    {replaced(legacy, "kyverno.io/v2", "policies.kyverno.io/v1"), "expected a PolicyException"},
+		"another kind":    {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "expected a PolicyException"},
 		"a broken schema": {replaced(legacy, "ruleNames", "rules"), "validate the exception first"},
 		"a sealed one":    {replaced(legacy, "    polex.dev/expires-in", "    cosign.sigstore.dev/message: x\n    polex.dev/expires-in"), "translate the draft"},
 	} {

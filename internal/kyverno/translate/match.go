@@ -24,7 +24,7 @@ func (t *translator) match() string {
 		filters, between = t.Match.All, " &&\n"
 	}
 	if len(filters) == 0 {
-		t.note(t.ScopePath, "the match names no resource, so the exception exempts nothing", "say which resources it is for")
+		t.note(t.ScopePath, "the match names no resource, so the exception exempts nothing", "name the resources")
 	}
 	parts := make([]string, 0, len(filters))
 	for _, f := range filters {
@@ -46,7 +46,7 @@ func (t *translator) filter(f kyverno.Filter) []string {
 	}
 	at := f.Path.With("resources")
 	if len(f.Operations) > 0 {
-		t.note(at.With("operations"), "Kyverno does not look at operations in an exception, so that it exempts more than it says", "remove them, or write the new form by hand with request.operation")
+		t.note(at.With("operations"), "Kyverno ignores operations in an exception, so it exempts more than it states", "remove them, or write the new form by hand with request.operation")
 	}
 	conditions := t.ofKinds(f.Kinds)
 	for _, more := range [][]string{
@@ -57,7 +57,7 @@ func (t *translator) filter(f kyverno.Filter) []string {
 		conditions = append(conditions, more...)
 	}
 	if len(conditions) == 0 && len(t.notes) == 0 {
-		t.note(f.Path, "the filter takes every resource, and a translation would hide that", "say which resources it is for")
+		t.note(f.Path, "the filter matches every resource, and a translation would hide that", "name the resources")
 	}
 	return conditions
 }

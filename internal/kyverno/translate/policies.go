@@ -25,19 +25,19 @@ func (t *translator) policies() {
 			t.namespace = namespace
 		}
 		if namespace != t.namespace {
-			t.note(ref.Name.Path, fmt.Sprintf("%q and %q do not live in one place, and the new form cannot tell", t.Refs[0].Name.Text, ref.Name.Text), "write an exception for each namespace, and one for the policies of the cluster")
+			t.note(ref.Name.Path, fmt.Sprintf("%q and %q are in different namespaces, and the new form cannot express that", t.Refs[0].Name.Text, ref.Name.Text), "write an exception for each namespace, and one for the policies of the cluster")
 		}
 		t.rules(ref)
 		kind, known := t.how.PolicyKinds[ref.Name.Text]
 		switch {
 		case !known:
-			t.note(ref.Name.Path, fmt.Sprintf("the new form says which kind of policy %q is", ref.Name.Text), "name its new kind: ValidatingPolicy, MutatingPolicy, …")
+			t.note(ref.Name.Path, fmt.Sprintf("the new form requires the kind of the policy %q", ref.Name.Text), "name its new kind: ValidatingPolicy, MutatingPolicy, …")
 			continue
 		case !knownPolicyKind(kind):
-			t.note(ref.Name.Path, fmt.Sprintf("%q is no kind of policy that takes the place of %q", kind, ref.Name.Text), "say one of "+strings.Join(translated, ", ")+", or its Namespaced form")
+			t.note(ref.Name.Path, fmt.Sprintf("%q is not a kind of policy that can replace %q", kind, ref.Name.Text), "name one of "+strings.Join(translated, ", ")+", or its Namespaced form")
 			continue
 		case strings.HasPrefix(kind, namespacedPrefix) != namespaced:
-			t.note(ref.Name.Path, fmt.Sprintf("%q is to be a %s: one lives in a namespace, the other does not", ref.Name.Text, kind), "a policy that has moved needs an exception written anew")
+			t.note(ref.Name.Path, fmt.Sprintf("%q would become a %s: only one of the two kinds has a namespace", ref.Name.Text, kind), "write a new exception for a policy that has moved")
 			continue
 		}
 		if !met[ref.Name.Text] {
@@ -57,6 +57,6 @@ func (t *translator) rules(ref kyverno.Ref) {
 	case t.how.WholePolicy || slices.ContainsFunc(ref.RuleNames(), anyText):
 	default:
 		t.note(path, fmt.Sprintf("the new form exempts from the whole of %q, and this exception from the rules that it names", ref.Name.Text),
-			"say that the whole policy is meant, if these are all its rules or the others may be skipped too")
+			"confirm the whole policy if these are all its rules, or if the others may be skipped too")
 	}
 }

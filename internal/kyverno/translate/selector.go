@@ -60,7 +60,7 @@ func (t *translator) selected(selector *kyverno.Selector, l labelsOf) []string {
 		// Kyverno replaces a pattern by a label that matches it, and keeps one value for each key.
 		clash := func(other string) bool { return other != key && wildcard.Overlap(other, key) }
 		if wildcard.In(key) && (len(keys) > maxPatterns || slices.ContainsFunc(keys, clash)) {
-			t.note(selector.Path.With("matchLabels").With(key), fmt.Sprintf("%q may mean the label of another entry, and which of the two counts is chance in Kyverno", key), "write the keys out")
+			t.note(selector.Path.With("matchLabels").With(key), fmt.Sprintf("%q may mean the label of another entry, and Kyverno uses one of the two at random", key), "write each key in full")
 		}
 		all = append(all, l.fit(key, value))
 	}

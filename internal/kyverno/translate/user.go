@@ -21,7 +21,7 @@ func (t *translator) byUser(f kyverno.Filter) []string {
 		return nil
 	}
 	if t.Background {
-		t.note(f.Path.With("subjects"), "Kyverno refuses subjects in an exception for background scans, which know no user", "write background: false first")
+		t.note(f.Path.With("subjects"), "Kyverno rejects subjects in an exception for background scans, which have no user", "write background: false first")
 	}
 	var either []string
 	for _, s := range f.Subjects {
@@ -33,7 +33,7 @@ func (t *translator) byUser(f kyverno.Filter) []string {
 		case "Group":
 			either = append(either, "has(request.userInfo.groups) && request.userInfo.groups.exists(g, "+test("g", s.Name, inFree)+")")
 		default:
-			t.note(s.Path.With("kind"), fmt.Sprintf("%q is no kind of subject, and Kyverno matches nothing with it", s.Kind), "write User, Group or ServiceAccount")
+			t.note(s.Path.With("kind"), fmt.Sprintf("%q is not a kind of subject, and Kyverno matches nothing with it", s.Kind), "write User, Group or ServiceAccount")
 		}
 	}
 	return []string{anyOf(either)}

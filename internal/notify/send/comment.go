@@ -30,7 +30,7 @@ type comment struct {
 // another text.
 func (g *GitHub) Comment(ctx context.Context, number int, e notify.Event) (Did, error) {
 	if number <= 0 {
-		return "", fmt.Errorf("%d is no pull request", number)
+		return "", fmt.Errorf("%d is not a pull request", number)
 	}
 	did, err := g.comment(ctx, number, e)
 	if err != nil {

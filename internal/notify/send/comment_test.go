@@ -197,8 +197,8 @@ func TestCommentFaults(t *testing.T) {
 		"no right to write": {http.MethodPost, says(http.StatusForbidden), "403"},
 		"overloaded":        {http.MethodGet, says(http.StatusBadGateway), "502"},
 		"cannot write":      {http.MethodPost, says(http.StatusBadGateway), "502"},
-		"a redirect":        {http.MethodGet, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "leads to another host"},
-		"no JSON":           {http.MethodGet, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "no answer of this API"},
+		"a redirect":        {http.MethodGet, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "redirects to another host"},
+		"no JSON":           {http.MethodGet, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "its answer is not one of this API"},
 		"cut off":           {http.MethodGet, cutOff, "EOF"},
 		"pages without end": {http.MethodGet, endless, "more than 30 pages"},
 	} {

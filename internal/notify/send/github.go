@@ -38,7 +38,7 @@ func NumberOf(server, repository, address string) (int, bool) {
 // PullRequestOf returns the number of the one merged pull request that contains a commit.
 func (g *GitHub) PullRequestOf(ctx context.Context, commit string) (int, error) {
 	if !commitForm.MatchString(commit) {
-		return 0, fmt.Errorf("%q is no whole hash of a commit", commit)
+		return 0, fmt.Errorf("%q is not a whole hash of a commit", commit)
 	}
 	var pulls []struct {
 		Number   int

@@ -33,7 +33,7 @@ func Render(form Form, e notify.Event) ([]byte, error) {
 	case Teams:
 		return notify.Teams(e)
 	default:
-		return nil, fmt.Errorf("%q is no form of a webhook", form)
+		return nil, fmt.Errorf("%q is not a form of a webhook", form)
 	}
 }
 

@@ -22,6 +22,6 @@ func Reasons() []exception.Reason {
 		{Name: ReasonTargetExists, Doc: "another file has the name that the signed file would have"},
 		{Name: ReasonAlreadySigned, Doc: "the signed folder holds an exception of this name already, or held it before and the exception is grandfathered"},
 		{Name: ReasonPartlyReplaced, Doc: "the file would replace some exceptions of a signed file, and not all of them"},
-		{Name: ReasonNotARenewal, Doc: "it is not the renewal of a live exception that it says it is"},
+		{Name: ReasonNotARenewal, Doc: "it states that it renews another exception, and does not"},
 	}
 }

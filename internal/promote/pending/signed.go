@@ -87,29 +87,29 @@ func (s *Signed) Check(r Request, asked map[exception.Identity]bool, replace boo
 		for _, id := range s.within[name] {
 			if !asked[id] {
 				return nil, exception.Refusals{{Position: r.Documents[0].Position, Reason: ReasonPartlyReplaced,
-					Message: fmt.Sprintf("%s holds %s as well, which nothing replaces", name, id),
-					Hint:    "ask for all the exceptions of that file again, or remove it in a pull request"}}
+					Message: fmt.Sprintf("%s holds %s as well, which no pending file replaces", name, id),
+					Hint:    "request all exceptions of that file again, or remove it in a pull request"}}
 			}
 		}
 	}
 	return replaces, nil
 }
 
-const hintReplace = "an approved exception is not replaced without a word: remove the signed one in the same pull request, choose another name, or set promote.updates: replace"
+const hintReplace = "promote.updates does not permit a replacement: remove the signed one in the same pull request, choose another name, or set promote.updates: replace"
 
 // inTheWay reports whether a signed file has exactly this name. It returns a problem if a folder
 // has this name, a file has the name of its folder, or a name differs only in case. A file system
 // that ignores case cannot hold both.
 func (s *Signed) inTheWay(to string) (same bool, problem string) {
 	if other, met := s.folded[strings.ToLower(to)]; met && other != to {
-		return false, fmt.Sprintf("%s exists already, which some systems take for the same as %s", other, to)
+		return false, fmt.Sprintf("%s exists already, which some file systems treat as the same name as %s", other, to)
 	}
 	for dir := path.Dir(to); dir != "."; dir = path.Dir(dir) {
 		if other, met := s.folded[strings.ToLower(dir)]; met && other != dir {
-			return false, fmt.Sprintf("%s exists already, which some systems take for the same as %s", other, dir)
+			return false, fmt.Sprintf("%s exists already, which some file systems treat as the same name as %s", other, dir)
 		}
 		if s.files[dir] {
-			return false, fmt.Sprintf("%s exists already, and is no folder", dir)
+			return false, fmt.Sprintf("%s exists already, and is not a folder", dir)
 		}
 	}
 	if s.files[to] {
@@ -130,7 +130,7 @@ func (t Targets) Add(r Request) exception.Refusals {
 	for name := r.To; name != "."; name = path.Dir(name) {
 		if other, met := t[strings.ToLower(name)]; met && other != name {
 			return exception.Refusals{{Position: exception.Position{File: r.From}, Reason: ReasonTargetExists,
-				Message: fmt.Sprintf("%s would lie beside %s, which some systems take for the same", name, other), Hint: "choose another name"}}
+				Message: fmt.Sprintf("%s would be next to %s, which some file systems treat as the same name", name, other), Hint: "choose another name"}}
 		}
 	}
 	for name := r.To; name != "."; name = path.Dir(name) {

@@ -31,7 +31,7 @@ var (
 	ErrExpired = errors.New("the repository's metadata has expired")
 	// ErrUntrusted means that a file differs from the signed metadata, that the metadata lacks the
 	// signatures that the TUF root requires, or that a version went back.
-	ErrUntrusted = errors.New("the repository is not to be trusted")
+	ErrUntrusted = errors.New("the repository is not trusted")
 	// ErrUnusable means that the content of the repository is not a usable trusted root.
 	ErrUnusable = errors.New("the content of the repository is invalid")
 )
@@ -75,7 +75,7 @@ func Fetch(s Source) (fetched *Fetched, err error) {
 		s.Root = tuf.DefaultRoot()
 	}
 	if u, err := url.Parse(s.Mirror); err != nil || u.Host == "" {
-		return nil, fmt.Errorf("repository %q: it is no address", s.Mirror)
+		return nil, fmt.Errorf("repository %q: it is not an address", s.Mirror)
 	}
 	dir, err := os.MkdirTemp("", "polex-tuf-")
 	if err != nil {

@@ -204,7 +204,7 @@ func TestFetchSource(t *testing.T) {
 		{"the public-good root", func(s *tufroot.Source) { s.Root = nil }, ""},
 		{"no root", func(s *tufroot.Source) { s.Root = []byte{} }, "no initial trusted root"},
 		{"a root that is none", func(s *tufroot.Source) { s.Root = []byte("{}") }, ""},
-		{"no address", func(s *tufroot.Source) { s.Mirror = "tuf.example.com" }, "it is no address"},
+		{"no address", func(s *tufroot.Source) { s.Mirror = "tuf.example.com" }, "it is not an address"},
 		{"nobody there", func(s *tufroot.Source) { s.Mirror = "http://127.0.0.1:1" }, "refused"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -62,7 +62,7 @@ func drifts(t *testing.T) {
 		status           int
 		says             []string
 	}{
-		{"an account without rights", stranger, 3, []string{"read the cluster: kyverno.io: ", `cannot list resource "policyexceptions" in API group "kyverno.io" at the cluster scope`, "hint: it takes list on policyexceptions of both groups, in all namespaces"}},
+		{"an account without rights", stranger, 3, []string{"read the cluster: kyverno.io: ", `cannot list resource "policyexceptions" in API group "kyverno.io" at the cluster scope`, "hint: it requires the permission list on policyexceptions of both groups, in all namespaces"}},
 		{"a token that nobody has given out", elsewhere("token", `user: {token: "`, `user: {token: "no`), 3, []string{"read the cluster: kyverno.io: ", "the server has asked for the client to provide credentials", "hint: does kubectl reach it"}},
 		{"a cluster that cannot be reached", elsewhere("server", world.Cluster.Server(), "https://127.0.0.1:1"), 3, []string{"read the cluster: kyverno.io: ", "connection refused", "hint: does kubectl reach it"}},
 		{"a kubeconfig that is not there", filepath.Join(t.TempDir(), "none"), 2, []string{"read kubeconfig: ", "no such file"}},

@@ -104,7 +104,7 @@ func TestMergePlanted(t *testing.T) {
 	if log.Results["sign"] != "success" || log.Results["commit"] != "failure" || log.Results["notify"] == "success" {
 		t.Errorf("it ended with %q: %s", log.Results, log.Text)
 	}
-	if !strings.Contains(log.Text, "the branch for the pull request exists and holds something else") {
+	if !strings.Contains(log.Text, "the branch for the pull request exists with different content") {
 		t.Errorf("it does not say why: %s", log.Text)
 	}
 	if now := repository.git(t, "-C", repository.Remote, "rev-parse", branch); now != planted {
