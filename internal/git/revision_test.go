@@ -67,13 +67,13 @@ func TestResolve(t *testing.T) {
 func TestRevisionErrors(t *testing.T) {
 	r, first, _ := branched(t)
 	for revision, tc := range map[string]struct{ want, hint string }{
-		"missing":                 {"does not have it", "fetched"},
+		"missing":                 {"does not have it", "git fetch"},
 		first[:10]:                {"does not have it", "write the whole of it"},
-		"refs/heads/missing":      {"does not have it", "fetched"},
-		"FETCH_HEAD":              {"does not have it", "fetched"},
-		"config":                  {"does not have it", "fetched"},
-		"refs":                    {"does not have it", "fetched"},
-		"heads":                   {"does not have it", "fetched"},
+		"refs/heads/missing":      {"does not have it", "git fetch"},
+		"FETCH_HEAD":              {"does not have it", "git fetch"},
+		"config":                  {"does not have it", "git fetch"},
+		"refs":                    {"does not have it", "git fetch"},
+		"heads":                   {"does not have it", "git fetch"},
 		"both":                    {"refs/tags/both and refs/heads/both are different commits", "in full"},
 		"refs/heads/a..b":         {"no name of a commit", "git rev-parse"},
 		"":                        {"no name of a commit", "git rev-parse"},
@@ -141,7 +141,7 @@ func TestReferencesThatLie(t *testing.T) {
 		"HEAD leads out":        {func(r *repository) { r.write(".git/HEAD", "ref: ../../secret\n") }, "is no reference"},
 		"HEAD leads out deeper": {func(r *repository) { r.write(".git/HEAD", "ref: refs/../../secret\n") }, "is no reference"},
 		"HEAD leads to config":  {func(r *repository) { r.write(".git/HEAD", "ref: config\n") }, "is no reference"},
-		"no branch yet":         {func(r *repository) { r.write(".git/HEAD", "ref: refs/heads/none\n") }, "does not have it"},
+		"no branch yet":         {func(r *repository) { r.write(".git/HEAD", "ref: refs/heads/none\n") }, "has no commits yet"},
 		"a circle":              {func(r *repository) { r.write(".git/refs/heads/main", "ref: refs/heads/main\n") }, "without an end"},
 		"no hash":               {func(r *repository) { r.write(".git/refs/heads/main", "zzz\n") }, "holds no hash"},
 		"SHA-256":               {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 64)) }, "only repositories with SHA-1"},

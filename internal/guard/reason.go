@@ -69,7 +69,7 @@ var hints = map[string]string{
 	ReasonOverloaded:            "try again",
 	ReasonUndecided:             "try again; if it stays so, the guard's log says why",
 	ReasonSubresourceNotAllowed: "change the object itself, signed",
-	ReasonUnknownToGit:          "delete it, or have it reviewed and signed anew",
+	ReasonUnknownToGit:          "delete it, or have it reviewed and signed again",
 	ReasonUnreadable:            "delete it, or have it reviewed and signed in a version that the API server serves",
 	ReasonConversion:            "apply the definition of Kyverno again, with spec.conversion.strategy: None, and find out who changed it; polex-guard check says more",
 }

@@ -23,7 +23,7 @@ type line struct {
 var titles = map[Kind]string{
 	Signed:  "Exception signed",
 	Refused: "Exception refused",
-	Ending:  "Exception ends soon",
+	Ending:  "Exception expires soon",
 	Ended:   "Exception ended",
 }
 

@@ -157,10 +157,10 @@ func (c *cause) target(kind made, all objects) target {
 func (c *cause) note() {
 	for _, one := range c.of {
 		if one.guessed {
-			c.notes = append(c.notes, fmt.Sprintf("%q is taken for a ClusterPolicy: --policies would tell", one.Policy))
+			c.notes = append(c.notes, fmt.Sprintf("assumed that %q is a ClusterPolicy; --policies checks it", one.Policy))
 		}
 		if one.wondering {
-			c.notes = append(c.notes, fmt.Sprintf("whether %q is about the Pods of %s too is not known: --policies would tell", one.Policy, c.workload))
+			c.notes = append(c.notes, fmt.Sprintf("assumed that %q does not cover the Pods of %s; --policies checks it", one.Policy, c.workload))
 		}
 	}
 	if c.workload.isPod() {

@@ -26,7 +26,7 @@ func Reasons() []exception.Reason {
 		{Name: ReasonObjectNeeded, Doc: "the source does not say enough of the resource, and its manifest is not given"},
 		{Name: ReasonSubresource, Doc: "the request was for a part of an object, and the source does not say of which kind"},
 		{Name: ReasonNoHome, Doc: "it is not said which namespace the exception is to live in"},
-		{Name: ReasonNotAReport, Doc: "the document is no report of policies"},
+		{Name: ReasonNotAReport, Doc: "the document is not a policy report"},
 		{Name: ReasonTooMany, Doc: "there are more violations than are taken in at once"},
 		{Name: ReasonNotRenewable, Doc: "the exception cannot be renewed as it is"},
 	}

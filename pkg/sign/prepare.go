@@ -74,7 +74,7 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 	case errors.Is(err, seal.ErrUnsigned):
 	default:
 		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"metadata", "annotations"}), Reason: ReasonSignaturePresent,
-			Message: "it carries a seal already", Hint: "remove the annotations under " + seal.Prefix + " to have it signed anew"}}
+			Message: "it has signature annotations already", Hint: "remove the annotations under " + seal.Prefix + " to have it signed again"}}
 	}
 	if doc.IsList() {
 		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"items"}), Reason: ReasonUnsignable,

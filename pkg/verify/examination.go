@@ -74,7 +74,7 @@ func (e *Examination) judge(o opened) error {
 func (e *Examination) read(o opened) error {
 	if o.spelling != nil {
 		if err := o.spelling(); err != nil {
-			return rejectCause(ReasonMalformedSignature, err, "its seal cannot be read: %s", err)
+			return rejectCause(ReasonMalformedSignature, err, "its signature annotations cannot be read: %s", err)
 		}
 	}
 	message, err := seal.ParseMessage(o.raw)

@@ -131,7 +131,7 @@ func (v *Verifier) open(doc *exception.Document) (opened, error) {
 		return opened{}, reject(ReasonUnsigned, "it is not signed")
 	}
 	if err != nil {
-		return opened{}, rejectCause(ReasonMalformedSignature, err, "its seal cannot be read: %s", err)
+		return opened{}, rejectCause(ReasonMalformedSignature, err, "its signature annotations cannot be read: %s", err)
 	}
 	if err := seal.CheckForm(sealed.Message); err != nil {
 		return opened{}, rejectCause(ReasonBadMessage, err, "the signed message cannot be read: %s", err)

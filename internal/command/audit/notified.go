@@ -26,7 +26,7 @@ const (
 	reasonNotTold = "not-told"
 )
 
-const nothingToTell = "there is nothing to tell"
+const nothingToTell = "no message to send"
 
 func notifyReasons() []exception.Reason {
 	return []exception.Reason{

@@ -47,7 +47,7 @@ func undone(err error) error {
 	if errors.As(err, &rejected) && rejected.Reason == verify.ReasonCertificateNotValid {
 		return cli.Hint(err, "nothing was written; the certificate has to outlive the batch: sign less at once, or more at a time with --concurrency")
 	}
-	return cli.Hint(err, "nothing was written; run it again once the cause is gone")
+	return cli.Hint(err, "nothing was written; correct the cause and run it again")
 }
 
 // token returns an identity token: from the flag, from the environment, or from an interactive

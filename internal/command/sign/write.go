@@ -21,12 +21,16 @@ func (r *run) write(sealed []*exception.Document) error {
 	}
 	if r.options.output == "" {
 		if _, err := r.streams.Out.Write(content); err != nil {
-			return fmt.Errorf("write sealed documents: %w", err)
+			return fmt.Errorf("write signed documents: %w", err)
 		}
 	} else if err := cli.WriteFile(r.options.output, content); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(r.streams.Err, "sealed %d of %d\n", len(sealed), len(sealed))
+	noun := "documents"
+	if len(sealed) == 1 {
+		noun = "document"
+	}
+	_, err = fmt.Fprintf(r.streams.Err, "%d %s: %d signed\n", len(sealed), noun, len(sealed))
 	return err
 }
 

@@ -124,7 +124,7 @@ func (c *collector) document(doc *exception.Document) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("line %d: its seal cannot be read: %w", doc.Position().Line, err)
+		return fmt.Errorf("line %d: its signature annotations cannot be read: %w", doc.Position().Line, err)
 	}
 	if c.sealed--; c.sealed < 0 {
 		return errors.New("there are more sealed documents than are read")

@@ -203,8 +203,8 @@ func TestUnreadable(t *testing.T) {
 		want   string
 	}{
 		"no folder":             {repository.Reader{Dir: filepath.Join(t.TempDir(), "none")}, "open repository"},
-		"no repository":         {repository.Reader{Dir: t.TempDir()}, "this is no Git repository"},
-		"nothing fetched yet":   {repository.Reader{Dir: empty.dir}, "the repository does not have it"},
+		"no repository":         {repository.Reader{Dir: t.TempDir()}, "not a Git repository"},
+		"nothing fetched yet":   {repository.Reader{Dir: empty.dir}, "the repository has no commits yet"},
 		"a work tree elsewhere": {repository.Reader{Dir: linked}, "leads elsewhere"},
 		"no such revision":      {repository.Reader{Dir: with(nil).dir, Revision: "none"}, "the repository does not have it"},
 		"no such path":          {repository.Reader{Dir: with(nil).dir, Paths: []string{"sealed"}}, `has no "sealed"`},
@@ -217,7 +217,7 @@ func TestUnreadable(t *testing.T) {
 		"no YAML":               {repository.Reader{Dir: with(map[string]string{"signed/c.yaml": "a: [\n"}).dir}, `"signed/c.yaml": `},
 		"a key twice":           {repository.Reader{Dir: with(map[string]string{"signed/c.yaml": a + "kind: x\n"}).dir}, `"signed/c.yaml": `},
 		"half a seal": {repository.Reader{Dir: with(map[string]string{
-			"signed/c.yaml": "kind: x\nmetadata: {annotations: {cosign.sigstore.dev/message: x}}\n"}).dir}, "its seal cannot be read"},
+			"signed/c.yaml": "kind: x\nmetadata: {annotations: {cosign.sigstore.dev/message: x}}\n"}).dir}, "its signature annotations cannot be read"},
 		"a link":                 {repository.Reader{Dir: with(map[string]string{"signed/c.yaml": "-> a.yaml"}).dir}, `"signed/c.yaml" is a link`},
 		"a link to a folder":     {repository.Reader{Dir: with(map[string]string{"signed/c": "-> ../signed"}).dir}, `"signed/c" is a link`},
 		"an executable file":     {repository.Reader{Dir: executable.dir}, `"signed/a.yaml" is executable`},

@@ -51,7 +51,7 @@ func TestSchedule(t *testing.T) {
 		t.Errorf("main of the remote is on %s, and not on %s", parents, before)
 	}
 	said(t, api, 6, "**Exception ended**")
-	said(t, api, 7, "**Exception ends soon**")
+	said(t, api, 7, "**Exception expires soon**")
 	log.summarizes(t, "| signed/old.yaml:1:1 |", "| signed/web.yaml:1:1 |", "2 documents of commit ")
 	repository.git(t, "pull", "--quiet")
 
@@ -63,7 +63,7 @@ func TestSchedule(t *testing.T) {
 		t.Error("the second night made a commit")
 	}
 	said(t, api, 6, "**Exception ended**") // not a second time
-	said(t, api, 7, "**Exception ends soon**")
+	said(t, api, 7, "**Exception expires soon**")
 
 	// A manually changed file is found after any merge.
 	changed := strings.Replace(repository.git(t, "show", "HEAD:signed/web.yaml"), "names: [web]", "names: [api]", 1)
