@@ -33,7 +33,7 @@ if [ -n "$INPUT_REPORT" ] && [ -s "$INPUT_REPORT" ]; then
   asked=yes
 fi
 if [ -z "$asked" ]; then
-  echo 'there are no events to report'
+  echo 'no message to send'
   output count 0
   exit 0
 fi

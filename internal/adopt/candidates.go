@@ -145,7 +145,7 @@ func (r *repository) choose(c *candidate, rendered, live []*given) *Problem {
 		}
 		return &Problem{Reason: ReasonSeveral, Message: "the repository deploys it in different forms:" + several, Hint: how + ", or " + hint}
 	default:
-		return &Problem{Reason: ReasonNoNamespace, Message: "the repository does not state the namespace that it is deployed to", Hint: "give it with --exception-namespace NAME, or " + hint}
+		return &Problem{Reason: ReasonNoNamespace, Message: "no namespace in the file, and no other file of the repository sets one", Hint: "give it with --exception-namespace NAME, or " + hint}
 	}
 }
 

@@ -67,7 +67,7 @@ func OpenFolders(f Folders) (r *Repository, err error) {
 		name string
 	}{{r.own, "HEAD"}, {r.root, "objects"}, {r.root, "refs"}} {
 		if _, err := part.in.Stat(part.name); err != nil {
-			return r, fmt.Errorf("this is not a Git repository: it has no %s", part.name)
+			return r, fmt.Errorf("not a Git repository: it has no %s", part.name)
 		}
 	}
 	if f.Objects != nil {

@@ -242,13 +242,13 @@ func TestElsewhere(t *testing.T) {
 			r.must(os.Symlink(elsewhere, path))
 			return r.dir
 		}, "is no regular file"},
-		"a folder below the root": {func(r *repository) string { return filepath.Join(r.dir, "signed") }, "this is not a Git repository"},
+		"a folder below the root": {func(r *repository) string { return filepath.Join(r.dir, "signed") }, "not a Git repository"},
 		"a file":                  {func(r *repository) string { return filepath.Join(r.dir, "README.md") }, "open repository"},
 		"nothing":                 {func(r *repository) string { return filepath.Join(r.dir, "missing") }, "open repository"},
 		"a folder of a linked tree": {func(r *repository) string {
 			r.git("worktree", "add", "--quiet", "-b", "x", r.tb.TempDir()+"/x")
 			return filepath.Join(r.dir, ".git", "worktrees", "x")
-		}, "this is not a Git repository"},
+		}, "not a Git repository"},
 		"an object that is not here": {func(r *repository) string { return r.partial() }, "partial"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -281,7 +281,7 @@ func TestPaths(t *testing.T) {
 	}{
 		".": {files: 6}, "signed": {files: 3}, "signed/team": {files: 2}, "signed/a.yaml": {files: 1}, "linked": {files: 1},
 		"missing": {missing: true}, "signed/missing": {missing: true}, "sign": {missing: true}, "SIGNED": {missing: true},
-		"signed/a.yaml/x": {want: "is not a folder"}, "linked/a.yaml": {want: "is not a folder"},
+		"signed/a.yaml/x": {want: "is no folder"}, "linked/a.yaml": {want: "is no folder"},
 		"": {want: "outside"}, "/signed": {want: "outside"}, "../signed": {want: "outside"}, "signed/../signed": {want: "outside"}, "signed/": {want: "outside"},
 		strings.Repeat("a/", 64) + "a": {want: "outside"},
 	} {

@@ -77,7 +77,10 @@ func (r *Repository) Resolve(revision string) (plumbing.Hash, error) {
 }
 
 func unknown(revision string) error {
-	e := &RevisionError{Revision: revision, message: "the repository does not have it", hint: "has it been fetched?"}
+	e := &RevisionError{Revision: revision, message: "the repository does not have it", hint: "correct the name, or run git fetch"}
+	if revision == "HEAD" {
+		e.message, e.hint = "the repository has no commits yet", "make the first commit, or run git fetch"
+	}
 	if abbreviation.MatchString(revision) {
 		e.hint = "if this is the start of a hash, write the whole hash: another object could have the same start"
 	}

@@ -76,7 +76,7 @@ func (t *Tree) Find(name string) (Entry, error) {
 	}
 	// Names in a tree are bytes and can be invalid UTF-8.
 	if !fs.ValidPath(strings.ToValidUTF8(name, "?")) || strings.Count(name, "/") >= MaxDepth {
-		return Entry{}, fmt.Errorf("find %q: it is outside the repository", name)
+		return Entry{}, fmt.Errorf("find %q: it is outside of the repository", name)
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		var found Entry

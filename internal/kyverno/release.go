@@ -86,7 +86,7 @@ func ParseRelease(version string) (Release, error) {
 	}
 	parts := releaseForm.FindStringSubmatch(version)
 	if parts == nil {
-		return 0, fmt.Errorf("%q is not a version of Kyverno, such as 1.19 or v1.19.1", version)
+		return 0, fmt.Errorf("%q is not a release of Kyverno, such as 1.19 or v1.19.1", version)
 	}
 	minor, err := strconv.Atoi(parts[1])
 	if err != nil {

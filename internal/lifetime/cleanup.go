@@ -55,10 +55,10 @@ func CleanupPolicy(d *exception.Document, form CleanupForm, terms Terms, now tim
 	case !dnsName.MatchString(d.Version()):
 		return nil, &Error{Path: exception.Path{"apiVersion"}, Message: fmt.Sprintf("%q is not a version", d.Version())}
 	case l.ExpiresAt.IsZero() || len(l.End.Path) == 0:
-		return nil, &Error{Path: exception.Path{"metadata"}, Message: "it has no expiry time",
-			Hint: "polex-sign converts a duration to a time"}
+		return nil, &Error{Path: exception.Path{"metadata"}, Message: "it has no expiry time (polex.dev/expires-at)",
+			Hint: "sign it first: polex-sign makes a time of the duration"}
 	case !now.Before(l.ExpiresAt):
-		return nil, &Error{Path: l.End.Path, Message: fmt.Sprintf("it expired at %s, and cron would wait for a year", l.End.Text),
+		return nil, &Error{Path: l.End.Path, Message: fmt.Sprintf("it expired at %s", l.End.Text),
 			Hint: "delete it"}
 	}
 	end := ending{id: d.Identity(), version: d.Version(), states: l.End, at: wholeSecond(l.ExpiresAt)}
@@ -99,7 +99,7 @@ metadata:
   annotations:
     polex.dev/about: %s
 spec:
-  # In UTC. It comes round every year: the conditions say which time is meant.
+  # In UTC. The schedule repeats every year, and the conditions name the year.
   schedule: %s
 `, apiVersion, form, n.name(), quoted(n.id.String()), quoted(Cron(n.at)))
 }

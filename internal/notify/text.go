@@ -22,9 +22,9 @@ type line struct {
 // titles are the first lines of notifications.
 var titles = map[Kind]string{
 	Signed:  "Exception signed",
-	Refused: "Exception rejected",
+	Refused: "Exception refused",
 	Ending:  "Exception expires soon",
-	Ended:   "Exception expired",
+	Ended:   "Exception ended",
 }
 
 func (e Event) title() string {

@@ -53,7 +53,7 @@ type Skip struct {
 }
 
 // ErrNotContained means that the target branch does not contain the source commit.
-var ErrNotContained = errors.New("it does not contain the commit with the pending exceptions")
+var ErrNotContained = errors.New("the target branch does not contain the commit with the pending exceptions")
 
 // Plan makes the plan for a commit. It returns [exception.Refusals] if a file cannot be promoted.
 func (q *Queue) Plan(on plumbing.Hash) (*Plan, error) {

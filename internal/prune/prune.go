@@ -66,7 +66,7 @@ type Found struct {
 }
 
 // ErrOutside means that the folder is not inside the repository.
-var ErrOutside = errors.New("the folder is outside the repository")
+var ErrOutside = errors.New("the folder is outside of the repository")
 
 // Look finds the expired exceptions in a tree. It returns [ErrOutside], or another error if the
 // tree cannot be read.

@@ -259,7 +259,7 @@ func sums(v *Report) []sum {
 func named(name string) string { return cmp.Or(name, "(none)") }
 
 func waited(v *Report) string {
-	line := fmt.Sprintf("median time from the request (by Git) to the signature: %s, of %d", lasting(v.Totals.Wait), v.Totals.Of)
+	line := fmt.Sprintf("median time from the request (by Git) to the signature: %s (exceptions: %d)", lasting(v.Totals.Wait), v.Totals.Of)
 	if v.Totals.LeftOut > 0 {
 		line += fmt.Sprintf("; %d left out, without a known time of the request", v.Totals.LeftOut)
 	}

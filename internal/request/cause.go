@@ -157,10 +157,10 @@ func (c *cause) target(kind made, all objects) target {
 func (c *cause) note() {
 	for _, one := range c.of {
 		if one.guessed {
-			c.notes = append(c.notes, fmt.Sprintf("%q is assumed to be a ClusterPolicy; to be sure, use --policies", one.Policy))
+			c.notes = append(c.notes, fmt.Sprintf("assumed that %q is a ClusterPolicy; --policies checks it", one.Policy))
 		}
 		if one.wondering {
-			c.notes = append(c.notes, fmt.Sprintf("it is not known whether %q also covers the Pods of %s; to be sure, use --policies", one.Policy, c.workload))
+			c.notes = append(c.notes, fmt.Sprintf("assumed that %q does not cover the Pods of %s; --policies checks it", one.Policy, c.workload))
 		}
 	}
 	if c.workload.isPod() {

@@ -52,8 +52,8 @@ func FromReport(doc *exception.Document) (*Report, *Problem) {
 func (r *Report) read(doc *exception.Document, at exception.Position) *Problem {
 	gk := doc.GroupKind()
 	if !slices.Contains(reportKinds[gk.Group], gk.Kind) {
-		return &Problem{Reason: ReasonNotAReport, Violation: Violation{Position: at}, Message: fmt.Sprintf("this is %q of %q, not a policy report", plain.Cut(gk.Kind, longestQuote), plain.Cut(doc.APIVersion(), longestQuote)),
-			Hint: "give a PolicyReport, or name another form: --from"}
+		return &Problem{Reason: ReasonNotAReport, Violation: Violation{Position: at}, Message: fmt.Sprintf("found kind %q of %q, expected a policy report", plain.Cut(gk.Kind, longestQuote), plain.Cut(doc.APIVersion(), longestQuote)),
+			Hint: "give a PolicyReport, or name the kind of the source with --from"}
 	}
 	results, _ := doc.Lookup("results")
 	list, _ := results.([]any)

@@ -59,7 +59,7 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 	} else {
 		known := r.lookUp(&v)
 		if len(known) == 0 {
-			return problem(ReasonUnknownPolicy, "give all policies, including the violated one", "there is no %s %q among the policies", cmp.Or(v.PolicyKind, "policy"), v.Policy)
+			return problem(ReasonUnknownPolicy, "correct the name, or add the file of the policy to --policies", "the policies have no %s %q", cmp.Or(v.PolicyKind, "policy"), v.Policy)
 		}
 		for _, k := range known[1:] {
 			if k.Identity != known[0].Identity {
@@ -76,7 +76,7 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 		}
 		one.name()
 		if !one.withPolicies(known) {
-			return problem(ReasonUnknownRule, "give the policy as it was when it was violated", "the policy %q has no rule %q", one.Policy, v.Rule)
+			return problem(ReasonUnknownRule, "correct the name, or give the policy as it was at the time of the violation", "the policy %q has no rule %q", one.Policy, v.Rule)
 		}
 	}
 	one.controls = r.objects.controls(v)

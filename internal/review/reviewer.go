@@ -163,7 +163,7 @@ func unanswered(what string, err error) error {
 	if errors.As(err, &unknown) {
 		return &UnknownError{What: what, Err: err, Advice: unknown.Advice}
 	}
-	advice := "nothing was signed; fix the cause and run it again"
+	advice := "nothing was signed; correct the cause and run it again"
 	var answered *retry.StatusError
 	switch {
 	case !errors.As(err, &answered):

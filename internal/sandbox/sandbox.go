@@ -150,7 +150,7 @@ func rekorVersions(asked []int) ([]int, error) {
 	versions := slices.Compact(slices.Sorted(slices.Values(asked)))
 	for _, version := range versions {
 		if version != 1 && version != 2 {
-			return nil, fmt.Errorf("there is no version %d of Rekor, expected 1 or 2", version)
+			return nil, fmt.Errorf("version %d of Rekor is not 1 or 2", version)
 		}
 	}
 	return versions, nil

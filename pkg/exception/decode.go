@@ -42,7 +42,34 @@ func (d *Document) Decode(into any, path ...any) error {
 		}
 	}
 	at := Path(append(slices.Clone(path), below...))
-	return &SyntaxError{Position: d.PositionOf(at), Message: err.Error(), Hint: keyHint(reflect.TypeOf(into), below)}
+	return &SyntaxError{Position: d.PositionOf(at), Message: decodeMessage(err, at), Hint: keyHint(reflect.TypeOf(into), below)}
+}
+
+// decodeMessage returns a message without Go's types.
+func decodeMessage(err error, at Path) string {
+	m := typeInError.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err.Error()
+	}
+	expected := "a mapping"
+	switch typ := strings.TrimPrefix(m[3], "*"); {
+	case typ == "string", strings.HasSuffix(typ, ".Level"):
+		expected = "text"
+	case typ == "bool":
+		expected = "true or false"
+	case strings.HasPrefix(typ, "int"):
+		expected = "a whole number"
+	case strings.HasPrefix(typ, "[]"):
+		expected = "a list"
+	}
+	found := map[string]string{"string": "text", "bool": "true or false", "array": "a list", "object": "a mapping"}[m[1]]
+	if m[1] == "number" {
+		found = "a number"
+		if m[2] != "" {
+			found = m[2]
+		}
+	}
+	return fmt.Sprintf("%s: expected %s, found %s", at, expected, found)
 }
 
 // keyHint returns a hint for an unknown key: the new name of a renamed key (from the tag formerly),
@@ -82,6 +109,7 @@ func keyHint(t reflect.Type, path Path) string {
 
 var (
 	fieldInError = regexp.MustCompile(`(?:unknown field "|into Go struct field \w*\.)([^" ]+)`)
+	typeInError  = regexp.MustCompile(`^json: cannot unmarshal (\w+)(?: (\S+))? into Go (?:struct field \S+|value) of type (\S+)$`)
 	pathStep     = regexp.MustCompile(`[^.\[\]]+|\[\d+\]`)
 )
 

@@ -7,6 +7,37 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
+// TestDecodeTypes: the error for a value of another type names no type of Go.
+func TestDecodeTypes(t *testing.T) {
+	type section struct {
+		Text    string            `json:"text"`
+		On      bool              `json:"on"`
+		Count   int               `json:"count"`
+		List    []string          `json:"list"`
+		Mapping map[string]string `json:"mapping"`
+	}
+	for text, want := range map[string]string{
+		"text: 30":        "section.text: expected text, found a number",
+		"text: [a]":       "section.text: expected text, found a list",
+		"on: a":           "section.on: expected true or false, found text",
+		"count: 1.5":      "section.count: expected a whole number, found 1.5",
+		"count: {a: 1}":   "section.count: expected a whole number, found a mapping",
+		"list: true":      "section.list: expected a list, found true or false",
+		"mapping: a":      "section.mapping: expected a mapping, found text",
+		"mapping: {a: 1}": "section.mapping: expected text, found a number",
+	} {
+		doc, err := exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = doc.Decode(&section{}, "section")
+		var syntax *exception.SyntaxError
+		if !errors.As(err, &syntax) || syntax.Message != want {
+			t.Errorf("%s: %v, and not %q", text, err, want)
+		}
+	}
+}
+
 // TestDecodeHints: the error for an unknown key has its position and a similar known key.
 func TestDecodeHints(t *testing.T) {
 	type item struct {

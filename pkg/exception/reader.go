@@ -226,6 +226,9 @@ func (r *Reader) jsonChunk() ([]byte, Position, error) {
 	if err != nil {
 		return nil, at, err
 	}
+	if begin, _ := r.in.Peek(2); string(begin) == "{{" { // not JSON, where a key is text
+		return nil, at, &SyntaxError{Position: at, Message: helmTemplate, Hint: renderIt}
+	}
 	chunk := make([]byte, 0, r.room)
 	depth, inString, escaped := 0, false, false
 	for {

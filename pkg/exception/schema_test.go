@@ -135,7 +135,7 @@ func TestCheckSchema(t *testing.T) {
 		{name: "text that is a number", of: legacyWhole, old: "migration", new: "12",
 			want: []string{`8 wrong-type metadata.annotations["polex.dev/reason"]`}, hint: "put it in quotes"},
 		{name: "a text for a list", of: legacyWhole, old: "[check, autogen-check]", new: "check",
-			want: []string{"13 wrong-type spec.exceptions[0].ruleNames"}, hint: "write it as a list of one"},
+			want: []string{"13 wrong-type spec.exceptions[0].ruleNames"}, hint: "write it as a list: [check]"},
 		{name: "a mapping for a list", of: legacyWhole, old: "    - resources:", new: "      resources:",
 			want: []string{"15 wrong-type spec.match.any"}},
 		{name: "text for a boolean", of: legacyWhole, old: "background: false", new: `background: "false"`,

@@ -146,7 +146,10 @@ func (c *schemaChecker) wrongType(n *node, at place, s *schema, path Path) {
 		hint = "put it in quotes"
 	}
 	if s.kind == listKind && kindOf(n) == s.items.kind {
-		hint = "write it as a list of one"
+		hint = "write it as a list"
+		if n.kind == scalarNode && s.items.kind == textKind {
+			hint = fmt.Sprintf("write it as a list: [%s]", n.scalar)
+		}
 	}
 	written := kindOf(n).String()
 	if n.kind == scalarNode {
@@ -154,7 +157,16 @@ func (c *schemaChecker) wrongType(n *node, at place, s *schema, path Path) {
 			written = fmt.Sprintf("%v", n.scalar)
 		}
 	}
-	c.report(at, path, ProblemWrongType, fmt.Sprintf("this must be %s, found %s", s.kind, written), hint)
+	c.report(at, path, ProblemWrongType, fmt.Sprintf("expected %s, found %s", s.kind, written), hint)
+}
+
+// missingHint returns a hint for a missing field. A namespace that a tool adds after the signing is
+// not in the signed message.
+func missingHint(path Path) string {
+	if path.String() != "metadata.namespace" {
+		return ""
+	}
+	return "write it in the file: a namespace that kustomize, Helm or kubectl adds is not part of the signed content"
 }
 
 // freeForm accepts any JSON that the API server returns unchanged. That includes a null deep
@@ -196,7 +208,7 @@ func (c *schemaChecker) object(n *node, at place, s *schema, path Path) {
 	}
 	for _, f := range s.fields {
 		if f.required && !present[f.name] {
-			c.report(at, path.With(f.name), ProblemMissingField, fmt.Sprintf("%s is missing", path.With(f.name)), "")
+			c.report(at, path.With(f.name), ProblemMissingField, fmt.Sprintf("%s is missing", path.With(f.name)), missingHint(path.With(f.name)))
 		}
 	}
 	if a, b := s.apart[0], s.apart[1]; a != "" && present[a] && present[b] {

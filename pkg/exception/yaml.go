@@ -20,7 +20,7 @@ func parseYAML(chunk []byte, at Position, as layout) (*node, error) {
 		if errors.Is(err, io.EOF) {
 			return nil, nil
 		}
-		return nil, yamlError(err, at)
+		return nil, yamlError(err, at, chunk)
 	}
 	b := &yamlBuilder{at: at, source: runeCursor{source: chunk, line: 1, column: 1}}
 	if as.aliases {
@@ -44,7 +44,7 @@ func parseYAML(chunk []byte, at Position, as layout) (*node, error) {
 	if err := dec.Decode(&second); err == nil {
 		return nil, b.errorf(&second, "a second document begins here")
 	} else if !errors.Is(err, io.EOF) {
-		return nil, yamlError(err, at)
+		return nil, yamlError(err, at, chunk)
 	}
 	return root, nil
 }
@@ -116,7 +116,7 @@ func (b *yamlBuilder) mapping(out *node, n *yaml.Node, depth int) error {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
 		if k.Kind != yaml.ScalarNode {
-			return b.errorf(k, "a key must be text")
+			return mistake(b.hinted(k, "", "a key must be text"), textOfLine(b.source.source, k.Line))
 		}
 		if k.Anchor != "" || k.Style&yaml.TaggedStyle != 0 || b.bareTag(k) {
 			return b.errorf(k, "a key may not carry an anchor or a tag")
@@ -172,11 +172,11 @@ func (b *yamlBuilder) scalar(n *yaml.Node) (any, error) {
 	return value, nil
 }
 
-func (b *yamlBuilder) errorf(n *yaml.Node, format string, args ...any) error {
+func (b *yamlBuilder) errorf(n *yaml.Node, format string, args ...any) *SyntaxError {
 	return b.hinted(n, "", format, args...)
 }
 
-func (b *yamlBuilder) hinted(n *yaml.Node, hint, format string, args ...any) error {
+func (b *yamlBuilder) hinted(n *yaml.Node, hint, format string, args ...any) *SyntaxError {
 	pos := Position{File: b.at.File, Line: b.at.Line + n.Line - 1, Column: n.Column}
 	if n.Line == 0 {
 		pos.Line, pos.Column = b.at.Line, 1
@@ -187,7 +187,7 @@ func (b *yamlBuilder) hinted(n *yaml.Node, hint, format string, args ...any) err
 var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 // yamlError converts the library's error into one with our position.
-func yamlError(err error, at Position) error {
+func yamlError(err error, at Position, chunk []byte) error {
 	text := err.Error()
 	pos := Position{File: at.File, Line: at.Line, Column: 1}
 	if m := yamlErrorLine.FindStringSubmatch(text); m != nil {
@@ -196,5 +196,5 @@ func yamlError(err error, at Position) error {
 			pos.Line = at.Line + line - 1
 		}
 	}
-	return &SyntaxError{Position: pos, Message: "not valid YAML: " + text}
+	return mistake(&SyntaxError{Position: pos, Message: "not valid YAML: " + text}, textOfLine(chunk, pos.Line-at.Line+1))
 }

@@ -70,7 +70,7 @@ func (d Difference) String() string {
 	case field == "annotations" && exception.IsQualifiedName(key):
 		return fmt.Sprintf("annotation %s=%s was added after signing", key, d.New())
 	case !d.InMessage:
-		return fmt.Sprintf("%s was added (%s)", d.Path, d.New())
+		return fmt.Sprintf("%s was added after signing (%s)", d.Path, d.New())
 	case !d.InObject:
 		return fmt.Sprintf("%s was removed (signed as %s)", d.Path, d.Old())
 	default:
@@ -91,14 +91,21 @@ func describe(value any, present bool) string {
 		}
 		return strconv.Quote(v)
 	case map[string]any:
-		return fmt.Sprintf("a mapping of %d keys", len(v))
+		return "a mapping of " + counted(len(v), "key")
 	case []any:
-		return fmt.Sprintf("a list of %d items", len(v))
+		return "a list of " + counted(len(v), "item")
 	case int64:
 		return strconv.FormatInt(v, 10)
 	default:
 		return fmt.Sprintf("%v", v)
 	}
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Compare returns the first differences between an object and its signed message, at most limit, in

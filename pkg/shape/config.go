@@ -173,7 +173,7 @@ func checkLifetimes(c *Config) error {
 func checkRequired(c *Config) error {
 	for _, what := range slices.Concat(c.Require, c.Renewals.Require) {
 		if !slices.Contains(Statements(), what) {
-			return fmt.Errorf("%q cannot be required, only %s", what, strings.Join(Statements(), ", "))
+			return fmt.Errorf("require: %q is not one of %s", what, strings.Join(Statements(), ", "))
 		}
 	}
 	c.Require, c.Renewals.Require = slices.Clone(c.Require), slices.Clone(c.Renewals.Require)

@@ -22,7 +22,7 @@ func (s *subject) notAnException() {
 	switch gk := s.Doc.GroupKind(); {
 	case gk.LooksLikeList() || s.Doc.IsList():
 		hint = "run polex-validate --split, which writes one file for each exception"
-	case gk.LooksLikeException(), gk.Kind == "" && (gk.Group == exception.KyvernoGroup || gk.Group == exception.PoliciesGroup):
+	case exception.Nearest(gk.Kind, []string{exception.Kind}) != "", gk.LooksLikeException(), gk.Kind == "" && (gk.Group == exception.KyvernoGroup || gk.Group == exception.PoliciesGroup):
 		hint = fmt.Sprintf("write apiVersion: %s or %s, and kind: %s", kyverno.APIVersion(kyverno.MatchKind), kyverno.APIVersion(kyverno.ConditionKind), exception.Kind)
 	}
 	s.find(ReasonNotAnException, exception.Path{"kind"},

@@ -64,7 +64,7 @@ func (s *Settings) Config() (Config, error) {
 	if s.Preset != "" {
 		var known bool
 		if c, known = Preset(s.Preset); !known {
-			return c, fmt.Errorf("there is no preset %q, only baseline and strict", s.Preset)
+			return c, fmt.Errorf("preset %q is not baseline or strict", s.Preset)
 		}
 	}
 	var err error
@@ -139,7 +139,7 @@ func (s *Settings) inMatch(c *Config) error {
 func duration(text string) (time.Duration, error) {
 	d, err := lifetime.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf("maximum lifetime: %w", err)
+		return 0, fmt.Errorf("maxLifetime: %w", err)
 	}
 	return d, nil
 }

@@ -22,6 +22,6 @@ func (s *subject) signaturePresent() {
 		return
 	}
 	s.find(reasonSignaturePresent, exception.Path{"metadata", "annotations", keys[0]},
-		fmt.Sprintf("the annotation %q is part of a signature, and a draft has none", keys[0]),
+		fmt.Sprintf("the annotation %q is part of a signature, and only a signed exception may have it", keys[0]),
 		"remove the annotations under "+manifest.SignaturePrefix+"; to check a signed exception, use polex-verify")
 }

@@ -52,6 +52,9 @@ func isRule(sorted []string, name string) bool {
 	return is
 }
 
+// maxNamedRules is the maximum number of rules that a hint lists.
+const maxNamedRules = 5
+
 // nearestRule returns a hint with the likely meaning of an unknown name.
 func nearestRule(names []string, text string) string {
 	for _, prefix := range []string{kyverno.AutogenCronJobPrefix, kyverno.AutogenPrefix} {
@@ -62,5 +65,8 @@ func nearestRule(names []string, text string) string {
 	if hint := exception.Nearest(text, names); hint != "" {
 		return hint
 	}
-	return "name a rule of the policy"
+	if len(names) == 0 {
+		return "name a rule of the policy"
+	}
+	return "name a rule of the policy: " + strings.Join(names[:min(len(names), maxNamedRules)], ", ")
 }

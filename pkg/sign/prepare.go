@@ -74,7 +74,7 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 	case errors.Is(err, seal.ErrUnsigned):
 	default:
 		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"metadata", "annotations"}), Reason: ReasonSignaturePresent,
-			Message: "it is already signed", Hint: "remove the annotations under " + seal.Prefix + " to sign it again"}}
+			Message: "it has signature annotations already", Hint: "remove the annotations under " + seal.Prefix + " to have it signed again"}}
 	}
 	if doc.IsList() {
 		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"items"}), Reason: ReasonUnsignable,

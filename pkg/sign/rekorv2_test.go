@@ -180,7 +180,7 @@ func TestConfigRefuses(t *testing.T) {
 		{"a timestamp in cosign's form", func(c *sign.Config) {
 			c.RekorVersion, c.RekorURL, c.BundleFormat = 1, f.RekorURL, sign.BundleCosign
 		}, "nor a timestamp"},
-		{"an unknown form", func(c *sign.Config) { c.BundleFormat = "tar" }, "no bundle format"},
+		{"an unknown form", func(c *sign.Config) { c.BundleFormat = "tar" }, "bundle format \"tar\" is not"},
 		{"version 2 without a timestamp authority", func(c *sign.Config) { c.TimestampURL = "" }, "no timestamp authority"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -113,15 +113,15 @@ func (c Config) Check() error {
 	switch c.BundleFormat {
 	case "", BundleBoth, BundleSigstore, BundleCosign:
 	default:
-		return fmt.Errorf("there is no bundle format %q, expected %s, %s or %s", c.BundleFormat, BundleCosign, BundleSigstore, BundleBoth)
+		return fmt.Errorf("bundle format %q is not %s, %s or %s", c.BundleFormat, BundleCosign, BundleSigstore, BundleBoth)
 	}
 	switch {
 	case c.RekorVersion < 0 || c.RekorVersion > 2:
-		return fmt.Errorf("there is no version %d of Rekor, expected 1 or 2", c.RekorVersion)
+		return fmt.Errorf("version %d of Rekor is not 1 or 2", c.RekorVersion)
 	case v2 && c.RekorURL == "":
-		return errors.New("a log of Rekor 2 has no default address")
+		return errors.New("version 2 of Rekor requires the address of the log (--rekor-url)")
 	case v2 && c.TimestampURL == "":
-		return errors.New("a log of Rekor 2 proves no signing time, and no timestamp authority is configured")
+		return errors.New("version 2 of Rekor requires a timestamp authority (--timestamp-server-url)")
 	case c.BundleFormat == BundleCosign && (v2 || c.TimestampURL != ""):
 		return errors.New("cosign's bundle can hold neither an entry of Rekor 2 nor a timestamp")
 	}

@@ -1,6 +1,10 @@
 package trust
 
-import "github.com/polex-dev/polex/internal/lifetime"
+import (
+	"fmt"
+
+	"github.com/polex-dev/polex/internal/lifetime"
+)
 
 // The header of a file with a trust policy. The rest of the file is a [Config].
 const (
@@ -50,6 +54,14 @@ type ExpiryConfig = lifetime.Config
 
 // Grandfather gives an expiry to one exception that states none. All other rules still apply.
 type Grandfather = lifetime.Grandfather
+
+// called names an authority in errors about it.
+func (c AuthorityConfig) called(index int) string {
+	if c.Name == "" {
+		return fmt.Sprintf("authority %d", index+1)
+	}
+	return fmt.Sprintf("authority %d %q", index+1, c.Name)
+}
 
 // AuthorityConfig is a trusted signer. A keyless identity has Issuer, Subject or SubjectRegexp, and
 // Claims. A name in certificates of a private certificate authority has CertificateAuthority, and

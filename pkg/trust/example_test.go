@@ -22,5 +22,5 @@ func ExampleFromFile() {
 		fmt.Println(a.Name(), is, why)
 	}
 	// Output:
-	// main false its subject is "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/feature", not "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main"
+	// main false the subject of the certificate is "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/feature", not "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main"
 }

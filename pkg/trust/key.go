@@ -56,7 +56,7 @@ func pemBlocks(text string) ([]*pem.Block, error) {
 		blocks = append(blocks, block)
 	}
 	if begun := strings.Count(text, "-----BEGIN "); len(blocks) == 0 || begun != len(blocks) {
-		return nil, errors.New("this is not complete PEM")
+		return nil, errors.New("not a complete PEM file")
 	}
 	return blocks, nil
 }

@@ -139,7 +139,7 @@ func Load(c Config) (*Policy, error) {
 			err = readInto(&a.CertificateAuthority, &a.CertificateAuthorityFile, "certificateAuthority")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("authority %d %s: %w", i+1, a.Name, err)
+			return nil, fmt.Errorf("%s: %w", a.called(i), err)
 		}
 	}
 	root, err := LoadRoot(c.TrustedRoot)

@@ -166,7 +166,7 @@ func TestLoad(t *testing.T) {
 		{"a certificate authority and its file", keyed(trust.AuthorityConfig{CertificateAuthority: "x", CertificateAuthorityFile: chainFile, Subject: "anna@acme.example"}), "both set"},
 		{"an empty file of a certificate authority beside an identity", keyed(trust.AuthorityConfig{CertificateAuthorityFile: file("empty", ""), Issuer: issuer, Subject: subject}), "is empty"},
 		{"two keys in a file", keyed(trust.AuthorityConfig{KeyFile: file("two.pub", key+key2)}), "there are 2 here"},
-		{"a key and half of another", keyed(trust.AuthorityConfig{KeyFile: file("half.pub", key+key2[:60])}), "not complete PEM"},
+		{"a key and half of another", keyed(trust.AuthorityConfig{KeyFile: file("half.pub", key+key2[:60])}), "not a complete PEM"},
 		{"an empty key file", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: file("empty", "")}), "key:"},
 		{"a key file that is a folder", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: dir}), "read key"},
 		{"a key file beyond all measure", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: file("huge", strings.Repeat("a", 4<<20+1))}), "larger than"},

@@ -84,7 +84,7 @@ func (p *Policy) setAuthorities(configs []AuthorityConfig) error {
 	for i, c := range configs {
 		a, err := newAuthority(c)
 		if err != nil {
-			return fmt.Errorf("authority %d %s: %w", i+1, c.Name, err)
+			return fmt.Errorf("%s: %w", c.called(i), err)
 		}
 		if p.authority(a.name) != nil {
 			return fmt.Errorf("two authorities are called %q", a.name)

@@ -84,12 +84,12 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{name: "control", bend: func(*trust.Config) {}},
 		{name: "nobody", bend: func(c *trust.Config) { c.Authorities = nil }, want: "names no authority"},
-		{name: "an authority of nothing", bend: first(func(a *trust.AuthorityConfig) { *a = trust.AuthorityConfig{} }), want: "names no issuer"},
-		{name: "no issuer", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = "" }), want: "names no issuer"},
-		{name: "no subject", bend: first(func(a *trust.AuthorityConfig) { a.Subject = "" }), want: "names no subject"},
+		{name: "an authority of nothing", bend: first(func(a *trust.AuthorityConfig) { *a = trust.AuthorityConfig{} }), want: "has no issuer"},
+		{name: "no issuer", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = "" }), want: "has no issuer"},
+		{name: "no subject", bend: first(func(a *trust.AuthorityConfig) { a.Subject = "" }), want: "has no subject"},
 		{name: "claims and no subject", bend: first(func(a *trust.AuthorityConfig) {
 			a.Subject, a.Claims = "", map[string]string{"sourceRepositoryIdentifier": "1"}
-		}), want: "names no subject"},
+		}), want: "has no subject"},
 		{name: "12 a wildcard", bend: first(func(a *trust.AuthorityConfig) { a.Subject = "https://github.com/acme/*" }), want: "wildcard"},
 		{name: "12 a wildcard alone", bend: first(func(a *trust.AuthorityConfig) { a.Subject = "*" }), want: "wildcard"},
 		{name: "12 a question mark", bend: first(func(a *trust.AuthorityConfig) { a.Subject = "anna?@acme.example" }), want: "wildcard"},

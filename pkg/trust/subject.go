@@ -26,11 +26,11 @@ type subject struct {
 func (s *subject) matches(id Identity) (is bool, why string) {
 	switch {
 	case s.pattern == nil && id.Subject != s.exact:
-		return false, fmt.Sprintf("its subject is %q, not %q", id.Subject, s.exact)
+		return false, fmt.Sprintf("the subject of the certificate is %q, not %q", id.Subject, s.exact)
 	case s.pattern != nil && !s.pattern.MatchString(id.Subject):
-		return false, fmt.Sprintf("its subject %q does not match %q", id.Subject, s.pattern)
+		return false, fmt.Sprintf("the subject of the certificate is %q, which does not match %q", id.Subject, s.pattern)
 	case id.Type != s.kind:
-		return false, fmt.Sprintf("its subject is of type %s, not %s", id.Type, s.kind)
+		return false, fmt.Sprintf("the subject of the certificate has the type %s, not %s", id.Type, s.kind)
 	}
 	return true, ""
 }
@@ -38,7 +38,7 @@ func (s *subject) matches(id Identity) (is bool, why string) {
 func newSubject(c AuthorityConfig) (*subject, error) {
 	switch {
 	case c.Subject == "" && c.SubjectRegexp == "":
-		return nil, errors.New("it names no subject: without one, every user of the issuer could sign")
+		return nil, errors.New("it has no subject (--certificate-identity): without one, every user of the issuer could sign")
 	case c.Subject != "" && c.SubjectRegexp != "":
 		return nil, errors.New("subject and subjectRegexp are both set")
 	case c.Subject != "":

@@ -15,7 +15,7 @@ func (e *evidenceVerifier) diagnose(entity *entity, cert *x509.Certificate, caus
 		if outside := e.outsideValidity(entity, cert); outside != nil {
 			return outside
 		}
-		return rejectCause(ReasonUnprovenLogEntry, cause, "no log of the trusted root proves the log entry")
+		return rejectCause(ReasonUnprovenLogEntry, cause, "no transparency log in the trusted root confirms the log entry")
 	}
 	stamped, _, _ := sgverify.VerifySignedTimestamp(entity, e.material)
 	for _, t := range stamped {
@@ -42,7 +42,7 @@ func (e *evidenceVerifier) diagnose(entity *entity, cert *x509.Certificate, caus
 	}
 	if e.scts {
 		if err := sgverify.VerifySignedCertificateTimestamp(chains, 1, e.material); err != nil {
-			return rejectCause(ReasonNoSCT, cause, "no certificate log of the trusted root proves the certificate")
+			return rejectCause(ReasonNoSCT, cause, "no CT log in the trusted root confirms the certificate")
 		}
 	}
 	return rejectCause(ReasonBadEvidence, cause, "its evidence is invalid: %s", cause)

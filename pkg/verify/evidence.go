@@ -114,7 +114,7 @@ func (v *Verifier) keyed(message []byte, s seal.Signature) (Signature, error) {
 			return Signature{LogIndex: -1, Checked: []string{"public-key"}, key: k.authority, keyDigest: k.digest, unlogged: true}, nil
 		}
 		if k.library == nil {
-			return Signature{}, reject(ReasonUnprovenLogEntry, "the trusted root names no log that could prove the entry")
+			return Signature{}, reject(ReasonUnprovenLogEntry, "the trusted root lists no transparency log for the entry")
 		}
 		out, err := k.verify(message, s, k.key, nil)
 		if err != nil {
@@ -123,7 +123,7 @@ func (v *Verifier) keyed(message []byte, s seal.Signature) (Signature, error) {
 		out.key, out.keyDigest = k.authority, k.digest
 		return out, nil
 	}
-	return Signature{}, reject(ReasonUnknownKey, "it has no certificate, and was not made by a key in the trust policy")
+	return Signature{}, reject(ReasonUnknownKey, "the signature has no certificate, and no key in the trust policy made it")
 }
 
 // verify returns the verified evidence of one signature, from memory if it has the same bytes.

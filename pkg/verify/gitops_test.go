@@ -169,7 +169,7 @@ func TestAllowedMetadataHint(t *testing.T) {
 		`label cleanup.kyverno.io/ttl=1h was added after signing`: func(root object) {
 			dig(t, root, "metadata")["labels"] = object{"cleanup.kyverno.io/ttl": "1h"}
 		},
-		`metadata.labels["a\nb"] was added ("c")`: func(root object) {
+		`metadata.labels["a\nb"] was added after signing ("c")`: func(root object) {
 			dig(t, root, "metadata")["labels"] = object{"a\nb": "c"}
 		},
 	} {

@@ -53,7 +53,7 @@ func (v *Verifier) lifetime(message *exception.Document, scope trust.Scope, sign
 				return life, reject(ReasonNoWitnessedTime, "its lifetime cannot be compared with the maximum of %s: %s", lifetime.FormatDuration(longest), unboundTime)
 			}
 			if life.ExpiresAt.Sub(signedAt) > longest {
-				return life, reject(ReasonLifetimeTooLong, "signed at %s until %s, which is longer than %s", clock(signedAt), clock(life.ExpiresAt), lifetime.FormatDuration(longest))
+				return life, reject(ReasonLifetimeTooLong, "signed at %s, it expires at %s: the lifetime exceeds the maximum of %s (maxLifetime)", clock(signedAt), clock(life.ExpiresAt), lifetime.FormatDuration(longest))
 			}
 		}
 	}

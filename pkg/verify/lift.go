@@ -49,7 +49,7 @@ func sameSignature(message []byte, s seal.Signature, b *protobundle.Bundle) erro
 	case m == nil:
 		return reject(ReasonMalformedSignature, "the bundle holds no message signature")
 	case !bytes.Equal(m.GetSignature(), s.Signature):
-		return reject(ReasonEvidenceMismatch, "the bundle holds another signature than the annotation")
+		return reject(ReasonEvidenceMismatch, "the bundle and the annotation cosign.sigstore.dev/signature hold different signatures")
 	case m.GetMessageDigest().GetAlgorithm() != protocommon.HashAlgorithm_SHA2_256 || !bytes.Equal(m.GetMessageDigest().GetDigest(), digest[:]):
 		return reject(ReasonEvidenceMismatch, "the bundle belongs to another message")
 	case !bytes.Equal(b.GetVerificationMaterial().GetCertificate().GetRawBytes(), s.Certificate):

@@ -62,7 +62,7 @@ func New(streams cli.Streams) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && args[0] != "-" {
-				return &cli.UsageError{Err: fmt.Errorf("%q is not -", args[len(args)-1]), Hint: "polex adopt reads the repository of the working directory; - adds rendered manifests from standard input"}
+				return &cli.UsageError{Err: fmt.Errorf("unexpected argument %q", args[len(args)-1]), Hint: "polex adopt reads the repository of the working directory; - adds rendered manifests from standard input"}
 			}
 			return nil
 		},

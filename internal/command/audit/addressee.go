@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/command/cli"
@@ -37,18 +38,19 @@ func (n *notification) addressees() error {
 			// Do not echo the value: it may be a secret.
 			return &cli.UsageError{Err: errors.New("invalid --to: expected ADDRESSEE=env:NAME or ADDRESSEE=file:PATH"), Hint: "a secret does not belong on a command line, where others see it"}
 		}
+		form := send.Form(whom)
+		if !slices.Contains([]send.Form{"github", send.JSON, send.Slack, send.Teams}, form) {
+			return cli.Usagef("--to %q is not github, json, slack or teams", whom)
+		}
 		a := addressee{name: whom}
 		secret, err := n.secret(kind, where)
 		if err != nil {
 			return err
 		}
-		switch form := send.Form(whom); {
-		case whom == "github":
+		if whom == "github" {
 			err = n.gitHub(&a, secret)
-		case form == send.JSON || form == send.Slack || form == send.Teams:
+		} else {
 			err = n.webhook(&a, form, secret)
-		default:
-			return cli.Usagef("--to %s: expected github, json, slack or teams", whom)
 		}
 		if err != nil {
 			return &cli.UsageError{Err: fmt.Errorf("--to %s=%s:%s: %w", whom, kind, where, err)}

@@ -26,7 +26,7 @@ const (
 	reasonNotTold = "not-told"
 )
 
-const nothingToTell = "there are no events to report"
+const nothingToTell = "no message to send"
 
 func notifyReasons() []exception.Reason {
 	return []exception.Reason{

@@ -119,7 +119,7 @@ func (r *run) weigh(l *ledger.Ledger) {
 func (r *run) folders(cfg *config.Config) error {
 	within := path.Clean(filepath.ToSlash(r.options.path))
 	if r.options.path == "" || !fs.ValidPath(within) {
-		return cli.Usagef("the path %q is outside the repository", r.options.path)
+		return cli.Usagef("the path %q is outside of the repository", r.options.path)
 	}
 	r.signed, r.unsigned = path.Join(within, filepath.ToSlash(cmp.Or(cfg.Directories.Signed, "signed"))), path.Join(within, filepath.ToSlash(cmp.Or(cfg.Directories.Unsigned, "unsigned")))
 	return nil
@@ -146,11 +146,11 @@ func (r *run) failures(cluster bool) error {
 	for _, name := range r.options.failOn {
 		kinds := ledger.Select(name)
 		if len(kinds) == 0 {
-			names := []string{"drift", "expired", "any"}
+			names := []string{"drift", "any"}
 			for _, kind := range slices.Sorted(slices.Values(ledger.Kinds())) {
 				names = append(names, string(kind))
 			}
-			return &cli.UsageError{Err: fmt.Errorf("--fail-on %q is not a kind of finding", name), Hint: "it is one of " + strings.Join(names, ", ")}
+			return &cli.UsageError{Err: fmt.Errorf("--fail-on %q is not a kind of finding", name), Hint: cmp.Or(exception.Nearest(name, names), "expected "+strings.Join(names, ", "))}
 		}
 		for _, kind := range kinds {
 			r.fails[kind] = true
@@ -241,7 +241,7 @@ func (r *run) explain(l *ledger.Ledger, v *report.Report) {
 	}
 	switch {
 	case len(l.Entries) == 0:
-		say("there is nothing to report: no exception was ever in %s or %s", plain.Line(r.signed), plain.Line(r.unsigned))
+		say("no exception was ever in %s or %s", plain.Line(r.signed), plain.Line(r.unsigned))
 		say("hint: name other folders with --directory, or with directories in --config, or another --ref")
 	case v.Status == cli.Undecided && l.Shallow:
 		say("the clone is shallow, so the report is incomplete")

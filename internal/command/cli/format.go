@@ -110,7 +110,7 @@ func summary(r *Report) string {
 		parts = append(parts, plural(n, "refusal"))
 	}
 	if n := r.Count(Unknown); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d undecided", n))
+		parts = append(parts, fmt.Sprintf("%d could not be checked", n))
 	}
 	if n := r.Count(Warn); n > 0 {
 		parts = append(parts, plural(n, "warning"))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -42,7 +43,7 @@ func CheckGiven(root *cobra.Command, args []string) error {
 		_, empty := f.Annotations[mayBeEmpty]
 		switch {
 		case value == "" && !empty && (list || f.Value.Type() == "string"):
-			wrong = &UsageError{Err: fmt.Errorf("--%s is empty", f.Name), Hint: "is a variable not set? Leave the flag out to use its default"}
+			wrong = &UsageError{Err: fmt.Errorf("--%s is empty", f.Name), Hint: fmt.Sprintf("set the variable that you pass, or leave --%s out", f.Name)}
 		case again && !list && !several && (f.Value.Type() != "bool" || value != before):
 			wrong = &UsageError{Err: fmt.Errorf("--%s is given twice, as %q and as %q, and accepts one value", f.Name, before, value), Hint: fmt.Sprintf("give it once; see %s --help", cmd.CommandPath())}
 		default:
@@ -50,8 +51,15 @@ func CheckGiven(root *cobra.Command, args []string) error {
 		}
 		return wrong
 	})
-	if wrong == nil {
-		return nil
+	if wrong != nil {
+		return wrong
 	}
-	return wrong
+	paths := cmd.Flags().Args()
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		paths = paths[:dash]
+	}
+	if slices.Contains(paths, "") {
+		return &UsageError{Err: errors.New("PATH is empty"), Hint: "set the variable that you pass, or leave the argument out"}
+	}
+	return nil
 }

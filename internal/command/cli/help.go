@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -71,6 +72,10 @@ func writeHelp(w io.Writer, cmd *cobra.Command, all bool) {
 // didYouMean returns a hint that names the flag or command closest to a misspelt one.
 func didYouMean(cmd *cobra.Command, err error) string {
 	help := fmt.Sprintf("run %s --help", cmd.CommandPath())
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) && invalid.GetFlag().Name == "output" && cmd.Flags().Lookup("output-file") != nil {
+		return "--output is the format of the results; --output-file names a file"
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return help
@@ -86,7 +91,30 @@ func didYouMean(cmd *cobra.Command, err error) string {
 	if like := names.SuggestionsFor(name); len(like) > 0 && len(name) > 1 {
 		return "did you mean --" + strings.Join(like, " or --") + "?"
 	}
+	for _, sub := range cmd.Commands() {
+		if sub.Flags().Lookup(name) != nil {
+			return fmt.Sprintf("did you mean %s --%s?", sub.CommandPath(), name)
+		}
+	}
 	return help
+}
+
+// Misspelt returns a usage error if the first path is not on disk and is like a subcommand: a
+// misspelt subcommand would otherwise be reported as a missing file. It returns nil for any other
+// path.
+func Misspelt(cmd *cobra.Command, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	if _, err := os.Lstat(paths[0]); err == nil || len(similar(cmd, paths[0])) == 0 {
+		return nil
+	}
+	return UnknownCommand(cmd, paths)
+}
+
+func similar(cmd *cobra.Command, name string) []string {
+	cmd.SuggestionsMinimumDistance = 2
+	return cmd.SuggestionsFor(name)
 }
 
 // UnknownCommand returns the usage error of a command that has subcommands, or nil without
@@ -96,8 +124,7 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
-	cmd.SuggestionsMinimumDistance = 2
-	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+	if like := similar(cmd, args[0]); len(like) > 0 {
 		hint = fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), strings.Join(like, " or "))
 	}
 	return &UsageError{Err: fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), Hint: hint}

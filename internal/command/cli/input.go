@@ -250,7 +250,7 @@ func (in Inputs) unreadable(path string, err error) {
 	// The result names the path already.
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
-		err = fmt.Errorf("%s: %w", pathErr.Op, pathErr.Err)
+		err = pathErr.Err
 	}
 	in.Report.Add(Result{Outcome: Unknown, File: path, Reason: ReasonUnreadable, Message: err.Error()})
 }
@@ -266,7 +266,10 @@ func AtLeastOnePath(cmd *cobra.Command, args []string) error {
 // NoPath is the argument check of a command that takes no paths.
 func NoPath(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return &UsageError{Err: fmt.Errorf("%s accepts no path: %q", cmd.CommandPath(), args[0]), Hint: "see " + cmd.CommandPath() + " --help"}
+		if err := Misspelt(cmd, args); err != nil {
+			return err
+		}
+		return &UsageError{Err: fmt.Errorf("%s takes no path, and %q is one", cmd.CommandPath(), args[0]), Hint: cmd.CommandPath() + " --help says what it reads"}
 	}
 	return nil
 }

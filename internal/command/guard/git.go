@@ -29,7 +29,7 @@ func (f *serveFlags) checkGit() error {
 	}
 	for i, name := range f.GitPaths {
 		if f.GitPaths[i] = path.Clean(filepath.ToSlash(name)); name == "" || !fs.ValidPath(f.GitPaths[i]) {
-			return cli.Usagef("the path %q is outside the repository", name)
+			return cli.Usagef("the path %q is outside of the repository", name)
 		}
 	}
 	return nil

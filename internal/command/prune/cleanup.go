@@ -39,6 +39,7 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 	form := string(lifetime.DeletingPolicy)
 	cmd := &cobra.Command{
 		Use:                   "cleanup-policies [flags] PATH...",
+		SuggestFor:            []string{"cleanup-policy"},
 		Short:                 "Print Kyverno policies that delete expired exceptions",
 		Long:                  cleanupHelp,
 		Example:               cleanupExample,

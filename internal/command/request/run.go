@@ -119,12 +119,12 @@ func (r *run) nothing() error {
 	if r.report.Count(cli.Refuse)+r.report.Count(cli.Unknown) > 0 {
 		return r.end() // the report has the reasons
 	}
-	message := "there is no violation to draft an exception for"
+	message := "found no violation to draft an exception for"
 	if r.options.choice.any() {
-		message += " for the selected policy, resource or namespace"
+		message += " that --policy, --rule, --about and --namespace select"
 	}
 	if r.foreign > 0 {
-		message += fmt.Sprintf("; %d results are from other tools than Kyverno, and a PolicyException does not cover them", r.foreign)
+		message += fmt.Sprintf("; %d results are not from Kyverno, and an exception has no effect on them", r.foreign)
 	}
 	r.report.Add(cli.Result{Outcome: cli.Unknown, Reason: reasonNoViolations, Message: message})
 	return r.end()

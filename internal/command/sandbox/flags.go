@@ -12,8 +12,8 @@ import (
 )
 
 // banner warns every user of the sandbox.
-const banner = `polex-sandbox: THIS IS A SANDBOX. Its keys die with it, and it gives any identity to every caller:
-polex-sandbox: its signatures prove nothing. Never add its trusted root to a real trust policy.
+const banner = `polex-sandbox: THIS IS A SANDBOX. Every process on this machine can get any identity from it,
+polex-sandbox: so its signatures prove nothing. Never add its trusted root to a real trust policy.
 `
 
 // identityFlags adds flags for the parts of the identity that a test usually changes.
@@ -55,7 +55,7 @@ func (o *startOptions) start(ctx context.Context, streams cli.Streams) (*sandbox
 	}
 	for _, version := range o.rekor {
 		if version != 1 && version != 2 {
-			return nil, usage("--rekor-versions 1, --rekor-versions 2 or --rekor-versions 1,2", "there is no version %d of Rekor", version)
+			return nil, usage("--rekor-versions 1, --rekor-versions 2 or --rekor-versions 1,2", "version %d of Rekor is not 1 or 2", version)
 		}
 	}
 	options := sandbox.Options{Dir: o.dir, Identity: o.identity, RekorVersions: o.rekor}

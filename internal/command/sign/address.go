@@ -13,16 +13,16 @@ func checkAddress(address string) error {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return errors.New("it is not an address")
+		return errors.New("not an https address")
 	}
 	switch h := u.Hostname(); {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return errors.New("it has more than a scheme, a host and a path")
+		return errors.New("only scheme, host and path are allowed")
 	case u.Scheme == "https":
 		return nil
 	case u.Scheme == "http" && (h == "127.0.0.1" || h == "localhost" || h == "::1"):
 		return nil
 	default:
-		return errors.New("it does not use https")
+		return errors.New("not an https address")
 	}
 }

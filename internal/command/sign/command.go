@@ -85,6 +85,7 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.output, "output-file", "", "write the signed documents to a `file` (default: standard output)")
 	flags.StringVar(&o.bundle, "bundle", "", "write the Sigstore bundle (v0.3) of one document to a `file`, for cosign verify-blob")
 	cli.Rare(flags, "bundle")
+	cmd.Args = cli.Misspelt
 	cmd.AddCommand(Promote(streams), newTrustedRoot(streams))
 	return cmd
 }
@@ -229,9 +230,11 @@ func (o *options) load() (*config.Config, error) {
 	if err := o.checkSigstore(); err != nil {
 		return nil, err
 	}
-	for _, address := range []string{o.fulcioURL, o.rekorURL, o.timestampURL, o.oidcIssuer} {
-		if err := checkAddress(address); err != nil {
-			return nil, &cli.UsageError{Err: fmt.Errorf("address %q: %w", address, err), Hint: "write it like https://rekor.example.com"}
+	for _, of := range []struct{ flag, address string }{
+		{"--fulcio-url", o.fulcioURL}, {"--rekor-url", o.rekorURL}, {"--timestamp-server-url", o.timestampURL}, {"--oidc-issuer", o.oidcIssuer},
+	} {
+		if err := checkAddress(of.address); err != nil {
+			return nil, &cli.UsageError{Err: fmt.Errorf("%s %q: %w", of.flag, of.address, err), Hint: "write it like https://rekor.example.com"}
 		}
 	}
 	return cfg, nil

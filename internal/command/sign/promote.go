@@ -124,7 +124,7 @@ func explain(err error) error {
 	case errors.As(err, &revision) && revision.Malformed:
 		return &cli.UsageError{Err: err, Hint: revision.Hint()}
 	case errors.Is(err, promote.ErrNotContained):
-		return cli.Hint(err, "name a commit of the branch with --ref, or update the clone: git fetch")
+		return cli.Hint(err, "push the commit first, or name a commit of the branch with --ref")
 	case errors.Is(err, promote.ErrWithdrawn):
 		return cli.Hint(err, "work in a fresh clone, or undo that commit (git reset --keep to the target branch); nothing was changed")
 	case errors.Is(err, promote.ErrUnpushed):

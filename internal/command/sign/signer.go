@@ -47,7 +47,7 @@ func undone(err error) error {
 	if errors.As(err, &rejected) && rejected.Reason == verify.ReasonCertificateNotValid {
 		return cli.Hint(err, "nothing was written; the certificate must be valid for the whole batch: sign fewer files at once, or raise --concurrency")
 	}
-	return cli.Hint(err, "nothing was written; fix the cause and run it again")
+	return cli.Hint(err, "nothing was written; correct the cause and run it again")
 }
 
 // token returns an identity token: from the flag, from the environment, or from an interactive

@@ -143,7 +143,7 @@ func fetchHint(err error) string {
 	case errors.Is(err, tufroot.ErrUnusable):
 		return stays + "is --mirror the TUF repository of a Sigstore?"
 	default:
-		return stays + "fix the cause and run it again"
+		return stays + "correct the cause and run it again"
 	}
 }
 

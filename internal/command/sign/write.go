@@ -26,7 +26,11 @@ func (r *run) write(sealed []*exception.Document) error {
 	} else if err := cli.WriteFile(r.options.output, content); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(r.streams.Err, "signed %d of %d\n", len(sealed), len(sealed))
+	noun := "documents"
+	if len(sealed) == 1 {
+		noun = "document"
+	}
+	_, err = fmt.Fprintf(r.streams.Err, "%d %s: %d signed\n", len(sealed), noun, len(sealed))
 	return err
 }
 

@@ -51,13 +51,13 @@ func explain(facts verify.Facts, counts bool) []cli.Fact {
 		say("approved by", "%s, by its record from %s", people(a.Names), a.From)
 	}
 	if !facts.StartsAt.IsZero() {
-		say("counts from", "%s", clock(facts.StartsAt))
+		say("starts at", "%s", clock(facts.StartsAt))
 	}
 	switch {
 	case !facts.ExpiresAt.IsZero():
-		say("counts until", "%s", clock(facts.ExpiresAt))
+		say("expires at", "%s", clock(facts.ExpiresAt))
 	case counts:
-		say("counts until", "revoked (no expiry)")
+		say("expires at", "never: it is valid until it is revoked")
 	}
 	return said
 }
@@ -85,10 +85,10 @@ func explainSignature(s verify.Signature) []cli.Fact {
 	say("commit", firstOf(claims, "sourceRepositoryDigest", "githubWorkflowSHA"))
 	say("runner", claims["runnerEnvironment"])
 	for _, w := range s.Witnesses {
-		say("witnessed", clock(w.At)+" by the "+strings.ReplaceAll(w.Kind, "-", " ")+" "+w.URL)
+		say("signing time", clock(w.At)+" by the "+strings.ReplaceAll(w.Kind, "-", " ")+" "+w.URL)
 	}
 	if len(s.Witnesses) == 0 {
-		say("witnessed", "by nobody")
+		say("signing time", "not proven")
 	}
 	if s.LogIndex >= 0 {
 		say("log entry", fmt.Sprintf("%d of %s", s.LogIndex, s.LogURL))

@@ -72,7 +72,7 @@ func (f *gitFlags) inCommit(cfg *config.Config) ([]string, error) {
 	clean := make([]string, len(paths))
 	for i, name := range paths {
 		if clean[i] = path.Clean(filepath.ToSlash(name)); name == "" || !fs.ValidPath(clean[i]) {
-			return nil, cli.Usagef("the path %q is outside the repository", name)
+			return nil, cli.Usagef("the path %q is outside of the repository", name)
 		}
 	}
 	return clean, nil

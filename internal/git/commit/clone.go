@@ -64,6 +64,9 @@ func Open(o Options) (*Clone, error) {
 func (c *Clone) open() error {
 	said, err := c.ask(call{}, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-common-dir")
 	if err != nil {
+		if strings.Contains(err.Error(), "not a git repository") {
+			err = errors.New("not in a Git repository: run this in a clone")
+		}
 		return fmt.Errorf("open repository %q: %w", c.dir, err)
 	}
 	lines := strings.Split(strings.TrimSuffix(said, "\n"), "\n")

@@ -31,7 +31,7 @@ func (t *translator) policies() {
 		kind, known := t.how.PolicyKinds[ref.Name.Text]
 		switch {
 		case !known:
-			t.note(ref.Name.Path, fmt.Sprintf("the new form requires the kind of the policy %q", ref.Name.Text), "name its new kind: ValidatingPolicy, MutatingPolicy, …")
+			t.note(ref.Name.Path, fmt.Sprintf("an exception of policies.kyverno.io names policies of policies.kyverno.io, and --policies has no single one named %q", ref.Name.Text), "migrate the policy first, and give its new file with --policies")
 			continue
 		case !knownPolicyKind(kind):
 			t.note(ref.Name.Path, fmt.Sprintf("%q is not a kind of policy that can replace %q", kind, ref.Name.Text), "name one of "+strings.Join(translated, ", ")+", or its Namespaced form")

@@ -38,10 +38,10 @@ func hide(err error, secrets ...string) error {
 func checkAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Opaque != "" {
-		return nil, errors.New("it is not the address of a server")
+		return nil, errors.New("not the address of a server")
 	}
 	if _, err := github.CheckAddress(u.Scheme + "://" + u.Host); err != nil {
-		return nil, errors.New("it does not use https")
+		return nil, errors.New("not an https address")
 	}
 	return u, nil
 }

@@ -23,7 +23,7 @@ func (f Folders) Complete() (Folders, error) {
 	for _, dir := range []*string{&f.Unsigned, &f.Signed} {
 		clean := path.Clean(*dir)
 		if !fs.ValidPath(clean) || clean == "." || strings.EqualFold(clean, ".git") || strings.HasPrefix(strings.ToLower(clean), ".git/") {
-			return f, fmt.Errorf("folder %q is outside the repository", *dir)
+			return f, fmt.Errorf("folder %q is outside of the repository", *dir)
 		}
 		*dir = clean
 	}

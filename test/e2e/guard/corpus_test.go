@@ -41,7 +41,7 @@ var before = map[string]string{
 // are signed.
 var added = map[string]string{
 	"the namespace of the address": "[altered] it differs from its signed content: metadata.namespace was added",
-	"a default":                    `[altered] it differs from its signed content: spec.reportResult was added ("skip")`,
+	"a default":                    `[altered] it differs from its signed content: spec.reportResult was added after signing ("skip")`,
 	// Fields that it removes.
 	"a field that nobody knows": "[altered] it differs from its signed content: items was removed",
 	"a null in an annotation":   `[altered] it differs from its signed content: metadata.annotations["polex.dev/expires-at"] is "", signed as null`,

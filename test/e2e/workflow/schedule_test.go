@@ -50,7 +50,7 @@ func TestSchedule(t *testing.T) {
 	if parents := repository.git(t, "-C", repository.Remote, "log", "--format=%P", "-1", "main"); parents != before {
 		t.Errorf("main of the remote is on %s, and not on %s", parents, before)
 	}
-	said(t, api, 6, "**Exception expired**")
+	said(t, api, 6, "**Exception ended**")
 	said(t, api, 7, "**Exception expires soon**")
 	log.summarizes(t, "| signed/old.yaml:1:1 |", "| signed/web.yaml:1:1 |", "2 documents of commit ")
 	repository.git(t, "pull", "--quiet")
@@ -62,7 +62,7 @@ func TestSchedule(t *testing.T) {
 	if repository.tip(t) != tip {
 		t.Error("the second night made a commit")
 	}
-	said(t, api, 6, "**Exception expired**") // not a second time
+	said(t, api, 6, "**Exception ended**") // not a second time
 	said(t, api, 7, "**Exception expires soon**")
 
 	// A manually changed file is found after any merge.
