@@ -281,7 +281,7 @@ func TestPaths(t *testing.T) {
 	}{
 		".": {files: 6}, "signed": {files: 3}, "signed/team": {files: 2}, "signed/a.yaml": {files: 1}, "linked": {files: 1},
 		"missing": {missing: true}, "signed/missing": {missing: true}, "sign": {missing: true}, "SIGNED": {missing: true},
-		"signed/a.yaml/x": {want: "is no folder"}, "linked/a.yaml": {want: "is no folder"},
+		"signed/a.yaml/x": {want: "is not a folder"}, "linked/a.yaml": {want: "is not a folder"},
 		"": {want: "outside"}, "/signed": {want: "outside"}, "../signed": {want: "outside"}, "signed/../signed": {want: "outside"}, "signed/": {want: "outside"},
 		strings.Repeat("a/", 64) + "a": {want: "outside"},
 	} {

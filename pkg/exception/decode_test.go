@@ -11,7 +11,7 @@ import (
 func TestDecodeTypes(t *testing.T) {
 	type section struct {
 		Text    string            `json:"text"`
-		On      bool              `json:"on"`
+		Set     bool              `json:"set"`
 		Count   int               `json:"count"`
 		List    []string          `json:"list"`
 		Mapping map[string]string `json:"mapping"`
@@ -19,7 +19,7 @@ func TestDecodeTypes(t *testing.T) {
 	for text, want := range map[string]string{
 		"text: 30":        "section.text: expected text, found a number",
 		"text: [a]":       "section.text: expected text, found a list",
-		"on: a":           "section.on: expected true or false, found text",
+		"set: a":          "section.set: expected true or false, found text",
 		"count: 1.5":      "section.count: expected a whole number, found 1.5",
 		"count: {a: 1}":   "section.count: expected a whole number, found a mapping",
 		"list: true":      "section.list: expected a list, found true or false",

@@ -174,14 +174,14 @@ func TestConfigRefuses(t *testing.T) {
 		bend func(*sign.Config)
 		want string
 	}{
-		{"an unknown version", func(c *sign.Config) { c.RekorVersion = 3 }, "no version 3"},
-		{"version 2 without an address", func(c *sign.Config) { c.RekorURL = "" }, "no default address"},
+		{"an unknown version", func(c *sign.Config) { c.RekorVersion = 3 }, "version 3 of Rekor is not 1 or 2"},
+		{"version 2 without an address", func(c *sign.Config) { c.RekorURL = "" }, "requires the address of the log"},
 		{"version 2 in cosign's form", func(c *sign.Config) { c.BundleFormat = sign.BundleCosign }, "cosign's bundle can hold neither"},
 		{"a timestamp in cosign's form", func(c *sign.Config) {
 			c.RekorVersion, c.RekorURL, c.BundleFormat = 1, f.RekorURL, sign.BundleCosign
 		}, "nor a timestamp"},
 		{"an unknown form", func(c *sign.Config) { c.BundleFormat = "tar" }, "bundle format \"tar\" is not"},
-		{"version 2 without a timestamp authority", func(c *sign.Config) { c.TimestampURL = "" }, "no timestamp authority"},
+		{"version 2 without a timestamp authority", func(c *sign.Config) { c.TimestampURL = "" }, "requires a timestamp authority"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			config := f.configV2()

@@ -102,7 +102,7 @@ func TestParseCertificateAuthority(t *testing.T) {
 		{"no PEM", "acme", "complete PEM"},
 		{"half of one", chain(below)[:200], "complete PEM"},
 		{"one and half of another", chain(below) + chain(top)[:200], "complete PEM"},
-		{"too many", chain(long...), "8 are the most"},
+		{"too many", chain(long...), "the maximum is 8"},
 		{"a private key beside it", chain(below, top) + string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private})), "does not belong"},
 		{"bytes that are none", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("x")})), "certificate 1"},
 		{"no root", chain(below), "is not issued by"},

@@ -94,7 +94,7 @@ func (c *Clone) Fetch(ctx context.Context, r Remote) (plumbing.Hash, error) {
 
 // ErrBranchBelow means that Git cannot create a branch, because another branch has the name of its
 // folder: polex/web is impossible if there is a branch polex.
-var ErrBranchBelow = errors.New("Git cannot create a branch below an existing one")
+var ErrBranchBelow = errors.New("cannot create a branch below an existing one")
 
 // Ask returns the commit of a remote branch without a fetch, or false if there is none. It returns
 // [ErrBranchBelow] if the branch is impossible.

@@ -205,7 +205,7 @@ func TestUnreadable(t *testing.T) {
 		"no folder":             {repository.Reader{Dir: filepath.Join(t.TempDir(), "none")}, "open repository"},
 		"no repository":         {repository.Reader{Dir: t.TempDir()}, "not a Git repository"},
 		"nothing fetched yet":   {repository.Reader{Dir: empty.dir}, "the repository has no commits yet"},
-		"a work tree elsewhere": {repository.Reader{Dir: linked}, "leads elsewhere"},
+		"a work tree elsewhere": {repository.Reader{Dir: linked}, "points to a repository"},
 		"no such revision":      {repository.Reader{Dir: with(nil).dir, Revision: "none"}, "the repository does not have it"},
 		"no such path":          {repository.Reader{Dir: with(nil).dir, Paths: []string{"sealed"}}, `has no "sealed"`},
 		"one of two paths":      {repository.Reader{Dir: with(nil).dir, Paths: []string{"signed", "sealed"}}, `has no "sealed"`},
