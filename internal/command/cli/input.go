@@ -263,13 +263,13 @@ func AtLeastOnePath(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// NoPath is the argument check of a command that takes no paths.
+// NoPath is the argument check of a command that accepts no paths.
 func NoPath(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		if err := Misspelt(cmd, args); err != nil {
 			return err
 		}
-		return &UsageError{Err: fmt.Errorf("%s takes no path, and %q is one", cmd.CommandPath(), args[0]), Hint: cmd.CommandPath() + " --help says what it reads"}
+		return &UsageError{Err: fmt.Errorf("%s accepts no path: %q", cmd.CommandPath(), args[0]), Hint: cmd.CommandPath() + " --help says what it reads"}
 	}
 	return nil
 }
