@@ -98,7 +98,7 @@ git add --all
 git commit --quiet --message 'What was signed for two seconds'
 run 0 polex-prune --commit
 
-say 'What has become of every exception is on record: from Git and from what the seals prove.'
+say 'What has become of every exception is on record: from Git and from what the signatures prove.'
 run 0 polex-audit --config .polex.yaml --all
 
-say 'That was the whole path. The README says what a seal proves, and what it does not.'
+say 'That was the whole path. The README says what a signature proves, and what it does not.'
