@@ -116,7 +116,7 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 	flags.StringVar(&o.oidcIssuer, "oidc-issuer", "", "`url` of the OIDC issuer to sign in at (default: the public-good Sigstore)")
 	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client ID for identity tokens (default: sigstore)")
 	flags.BoolVar(&o.device, "device-flow", false, "sign in with a code on another device")
-	flags.IntVar(&o.concurrency, "concurrency", 0, "uploads at once, 1 to 64 (default: 8)")
+	flags.IntVar(&o.concurrency, "concurrency", sign.DefaultConcurrency, "uploads at once, 1 to 64")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "publish in the logs of the public Sigstore without asking")
 	cli.Rare(flags, "rekor-version", "bundle-format", "oidc-issuer", "oidc-client-id", "device-flow", "timestamp-server-url", "key", "concurrency")
 	_ = cmd.RegisterFlagCompletionFunc("rekor-version", cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
@@ -197,7 +197,7 @@ func (o *options) check(paths []string) error {
 		return &cli.UsageError{Err: errors.New("no path given"), Hint: "name files or folders, or - for standard input; polex-sign promote signs the pending exceptions"}
 	case o.key != "" && (o.identityToken != "" || o.fulcioURL != "" || o.device):
 		return cli.Usagef("--key cannot be combined with --identity-token, --fulcio-url and --device-flow: sign with a key or with an identity")
-	case o.concurrency < 0 || o.concurrency > 64:
+	case o.concurrency < 1 || o.concurrency > 64:
 		return cli.Usagef("--concurrency %d is not from 1 to 64", o.concurrency)
 	case o.promote:
 		return o.checkPromote()
