@@ -171,7 +171,7 @@ func uncommented(t *testing.T, dialect string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, commented, found := strings.Cut(string(raw), "# To ask for a reason, ")
+	head, commented, found := strings.Cut(string(raw), "# To require a reason, ")
 	if !found {
 		t.Fatalf("%s has no rule to take comment signs off", dialect)
 	}
