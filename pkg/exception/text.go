@@ -64,16 +64,16 @@ func checkMarkers(chunk []byte, at Position) error {
 // Every value except the first needs one, so this limits a parser's work before it runs. Those
 // inside texts and comments count too.
 func TooManyNodes(raw []byte, most int) bool {
+	n := 0
 	for _, c := range raw {
-		switch c {
-		case ',', ':', '-', '?', '[', '{', '#', '\n':
-			if most--; most < 0 {
-				return true
-			}
-		}
+		n += separators[c]
 	}
-	return false
+	return n > most
 }
+
+// separators has 1 for each byte that TooManyNodes counts. A table is several times faster than a
+// switch.
+var separators = [256]int{',': 1, ':': 1, '-': 1, '?': 1, '[': 1, '{': 1, '#': 1, '\n': 1}
 
 func checkNodes(chunk []byte, at Position, most int) error {
 	if !TooManyNodes(chunk, most) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"slices"
 	"strings"
 	"sync"
 
@@ -103,7 +104,7 @@ func (u *unpacker) another(v packedValue) bool {
 	}
 	highest := byte(1) << (bits.Len8(*last) - 1)
 	*last ^= highest
-	same, err := gunzip(u.again[:0], v.packed, len(v.out))
+	same, err := gunzip(slices.Grow(u.again[:0], len(v.out)+bytes.MinRead), v.packed, len(v.out))
 	*last ^= highest
 	u.again = same
 	return err == nil && bytes.Equal(same, v.out)
