@@ -88,6 +88,9 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // only read
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder: name the file in it", path)
+	}
 	raw, err := io.ReadAll(io.LimitReader(f, exception.MaxDocument+1))
 	if err == nil && len(raw) > exception.MaxDocument {
 		err = fmt.Errorf("%s is larger than %d KiB", path, exception.MaxDocument>>10)

@@ -185,7 +185,7 @@ func TestNotARenewal(t *testing.T) {
 		"of what is altered": {before: altered, after: renewing("b", "1d", "a@"+digest, "1"), renews: true, message: "the signature of that one is invalid: it differs from its signed content"},
 		"of what is no seal": {before: draft("a", "1d", "a"), after: renewing("b", "1d", "a@"+none, "1"), renews: true, message: "was never signed under signed/"},
 		"no form of it":      {before: first, after: renewing("b", "1d", "a", "1"), message: "is invalid"},
-		"no seal":            {before: first, after: renewing("b", "1d", "c@"+none, "7"), unsaid: true},
+		"no signature":       {before: first, after: renewing("b", "1d", "c@"+none, "7"), unsaid: true},
 		"neither":            {before: first, after: renewing("b", "1d", "c", "x"), unsaid: true},
 		"itself":             {before: first, after: renewing("b", "1d", "b@"+none, "1"), renews: true, message: "the signed one of that name has"},
 	} {

@@ -26,8 +26,8 @@ const (
 	ReasonNotTheRequest  = "not-the-request"
 	ReasonUnexpectedFile = "unexpected-file"
 	ReasonTooLarge       = "too-large"
-	ReasonSealedEarlier  = "sealed-earlier"
-	ReasonNotSealed      = "not-sealed" // with [Options.KeepGoing]
+	ReasonSealedEarlier  = "signed-earlier"
+	ReasonNotSealed      = "not-signed" // with [Options.KeepGoing]
 )
 
 // The reasons to skip a file: another run promotes it or has promoted it.

@@ -59,7 +59,7 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 	} else {
 		known := r.lookUp(&v)
 		if len(known) == 0 {
-			return problem(ReasonUnknownPolicy, "correct the name, or add the file of the policy to --policies", "the policies have no %s %q", cmp.Or(v.PolicyKind, "policy"), v.Policy)
+			return problem(ReasonUnknownPolicy, cmp.Or(r.nearestPolicy(v.Policy), "correct the name, or add the file of the policy to --policies"), "the policies have no %s %q", cmp.Or(v.PolicyKind, "policy"), v.Policy)
 		}
 		for _, k := range known[1:] {
 			if k.Identity != known[0].Identity {
@@ -76,11 +76,16 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 		}
 		one.name()
 		if !one.withPolicies(known) {
-			return problem(ReasonUnknownRule, "correct the name, or give the policy as it was at the time of the violation", "the policy %q has no rule %q", one.Policy, v.Rule)
+			return problem(ReasonUnknownRule, cmp.Or(exception.Nearest(v.Rule, kyverno.RuleNames(known)), "correct the name, or give the policy as it was at the time of the violation"), "the policy %q has no rule %q", one.Policy, v.Rule)
 		}
 	}
 	one.controls = r.objects.controls(v)
 	return one, nil
+}
+
+// nearestPolicy returns a hint with the policy of the most similar name, or "".
+func (r *requester) nearestPolicy(name string) string {
+	return exception.Nearest(name, slices.Concat(r.Policies.Names(exception.KyvernoGroup), r.Policies.Names(exception.PoliciesGroup)))
 }
 
 // lookUp returns the documents of a violated policy. A Policy is in the namespace of the resource,

@@ -3,6 +3,8 @@ package shape
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
@@ -54,8 +56,7 @@ func (s *subject) lifetime() {
 	switch limit, setting := s.maxLifetime(); {
 	case !at && !in:
 		if !s.config.InsecureAllowUnbounded {
-			s.find(ReasonNoExpiry, exception.Path{"metadata", "annotations"}, "the exception has no expiry",
-				"add the annotation "+exception.AnnotationExpiresIn+": 7d, which counts from the signing; or list it in the trust policy under grandfathered, with a time and the digest "+lifetime.ContentDigest(s.Doc))
+			s.noExpiry()
 		}
 	case at && !life.ExpiresAt.After(s.now):
 		s.find(ReasonExpired, life.End.Path, fmt.Sprintf("the exception expired at %s", life.End.Text), "remove it, or request it again with polex-request")
@@ -64,6 +65,20 @@ func (s *subject) lifetime() {
 	case limit > 0 && life.ExpiresIn > limit:
 		s.tooLong(s.Said.ExpiresIn.Path, exception.AnnotationExpiresIn+" "+s.Said.ExpiresIn.Text, limit, setting)
 	}
+}
+
+func (s *subject) noExpiry() {
+	path := exception.Path{"metadata", "annotations"}
+	value, _ := s.Doc.Lookup(path...)
+	annotations, _ := value.(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		if like := exception.Nearest(key, []string{exception.AnnotationExpiresIn, exception.AnnotationExpiresAt}); like != "" {
+			s.find(ReasonNoExpiry, path.With(key), fmt.Sprintf("the exception has no expiry: %s is not a key of polex", key), like)
+			return
+		}
+	}
+	s.find(ReasonNoExpiry, path, "the exception has no expiry",
+		"add the annotation "+exception.AnnotationExpiresIn+": 7d, which counts from the signing; or list it in the trust policy under grandfathered, with a time and the digest "+lifetime.ContentDigest(s.Doc))
 }
 
 func (s *subject) tooLong(path exception.Path, stated string, limit time.Duration, setting string) {

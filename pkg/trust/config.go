@@ -16,6 +16,9 @@ const (
 // Config is an unchecked trust policy: from a file of kind TrustPolicy, from the section trust of
 // .polex.yaml, or from the flags of a command. The zero value trusts no signer.
 type Config struct {
+	// Source is the file of the policy, for errors; "" if it has none.
+	Source string `json:"-"`
+
 	// TrustedRoot is the path of a trusted_root.json. "" means the embedded root of the public-good
 	// Sigstore.
 	TrustedRoot string `json:"trustedRoot"`
@@ -55,9 +58,20 @@ type ExpiryConfig = lifetime.Config
 // Grandfather gives an expiry to one exception that states none. All other rules still apply.
 type Grandfather = lifetime.Grandfather
 
+// located adds the file of the policy to an error.
+func (c Config) located(err error) error {
+	if c.Source == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", c.Source, err)
+}
+
 // called names an authority in errors about it.
 func (c AuthorityConfig) called(index int) string {
-	if c.Name == "" {
+	switch {
+	case c.Source != "":
+		return c.Source
+	case c.Name == "":
 		return fmt.Sprintf("authority %d", index+1)
 	}
 	return fmt.Sprintf("authority %d %q", index+1, c.Name)
@@ -67,6 +81,10 @@ func (c AuthorityConfig) called(index int) string {
 // Claims. A name in certificates of a private certificate authority has CertificateAuthority, and
 // Subject or SubjectRegexp. A public key has Key.
 type AuthorityConfig struct {
+	// Source names the authority in errors: by its position in a file, or by the flag that set it.
+	// "" names it by its number.
+	Source string `json:"-"`
+
 	// Name is the name of the authority in reports, unique in a policy. The default is the subject
 	// or its pattern, and "key" for a key.
 	Name string `json:"name"`

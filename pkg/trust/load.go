@@ -45,7 +45,9 @@ func Read(doc *exception.Document, dir string) (Config, error) {
 		return Config{}, err
 	}
 	relative(dir, &c.TrustedRoot)
+	c.Source = doc.Position().File
 	for i := range c.Authorities {
+		c.Authorities[i].Source = doc.PositionOf(path.With("authorities").With(i)).String() + ": " + c.Authorities[i].called(i)
 		relative(dir, &c.Authorities[i].KeyFile)
 		relative(dir, &c.Authorities[i].CertificateAuthorityFile)
 	}

@@ -44,17 +44,18 @@ trust:
 		t.Fatal(err)
 	}
 	want := trust.Config{
-		TrustedRoot: "/srv/repo/roots/trusted_root.json", Threshold: 2, MaxLifetime: "90d",
+		Source: ".polex.yaml", TrustedRoot: "/srv/repo/roots/trusted_root.json", Threshold: 2, MaxLifetime: "90d",
 		Authorities: []trust.AuthorityConfig{
-			{Name: "ci", KeyFile: "/srv/repo/keys/ci.pub"}, {KeyFile: "/etc/polex/ops.pub"},
-			{Issuer: "https://accounts.example", Subject: "anna@acme.example", Claims: map[string]string{"buildTrigger": "push"}},
+			{Source: `.polex.yaml:8:7: authority 1 "ci"`, Name: "ci", KeyFile: "/srv/repo/keys/ci.pub"},
+			{Source: ".polex.yaml:10:7: authority 2", KeyFile: "/etc/polex/ops.pub"},
+			{Source: ".polex.yaml:11:7: authority 3", Issuer: "https://accounts.example", Subject: "anna@acme.example", Claims: map[string]string{"buildTrigger": "push"}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	nothing, err := trust.Read(configuration(t, "apiVersion: polex.dev/v1alpha1\nkind: Config\n"), "/srv/repo")
-	if diff := cmp.Diff(trust.Config{}, nothing); diff != "" || err != nil {
+	if diff := cmp.Diff(trust.Config{Source: ".polex.yaml"}, nothing); diff != "" || err != nil {
 		t.Errorf("where there is nothing: %v\n%s", err, diff)
 	}
 }
@@ -113,7 +114,8 @@ func TestReadTrustPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := trust.Config{Threshold: 2, Authorities: []trust.AuthorityConfig{{Name: "ci", KeyFile: "/srv/ci.pub"}, {Name: "acme", CertificateAuthorityFile: "/srv/ca.pem"}}}
+	want := trust.Config{Source: ".polex.yaml", Threshold: 2, Authorities: []trust.AuthorityConfig{
+		{Source: `.polex.yaml:5:5: authority 1 "ci"`, Name: "ci", KeyFile: "/srv/ci.pub"}, {Source: `.polex.yaml:6:5: authority 2 "acme"`, Name: "acme", CertificateAuthorityFile: "/srv/ca.pem"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

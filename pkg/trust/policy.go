@@ -42,39 +42,44 @@ func New(c Config, root *Root) (*Policy, error) {
 		return nil, err
 	}
 	if p.kinds, err = NewKinds(c.Kinds); err != nil {
-		return nil, err
+		return nil, c.located(err)
 	}
 	if err := p.setAuthorities(c.Authorities); err != nil {
 		return nil, err
 	}
+	if err := p.setRules(c); err != nil {
+		return nil, c.located(err)
+	}
+	return p, nil
+}
+
+// setRules sets everything that counts for all authorities together.
+func (p *Policy) setRules(c Config) (err error) {
 	if err := p.setGroups(c.Groups); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.checkThresholds(c.Threshold); err != nil {
-		return nil, err
+		return err
 	}
 	if c.MaxLifetime != "" {
 		if p.maxLifetime, err = lifetime.ParseDuration(c.MaxLifetime); err != nil {
-			return nil, fmt.Errorf("maxLifetime: %w", err)
+			return fmt.Errorf("maxLifetime: %w", err)
 		}
 	}
 	for i, lc := range c.Lifetimes {
 		rule, err := newLifetimeRule(lc)
 		if err != nil {
-			return nil, fmt.Errorf("lifetimes %d: %w", i+1, err)
+			return fmt.Errorf("lifetimes %d: %w", i+1, err)
 		}
 		p.lifetimes = append(p.lifetimes, rule)
 	}
 	if p.terms, err = c.Terms(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.setRevoked(c.Revoked); err != nil {
-		return nil, err
+		return err
 	}
-	if err := p.setAllowedMetadata(c.AllowedMetadata); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return p.setAllowedMetadata(c.AllowedMetadata)
 }
 
 func (p *Policy) setAuthorities(configs []AuthorityConfig) error {
@@ -87,10 +92,10 @@ func (p *Policy) setAuthorities(configs []AuthorityConfig) error {
 			return fmt.Errorf("%s: %w", c.called(i), err)
 		}
 		if p.authority(a.name) != nil {
-			return fmt.Errorf("two authorities are called %q", a.name)
+			return fmt.Errorf("%s: two authorities are called %q", c.called(i), a.name)
 		}
 		if err := p.usable(a); err != nil {
-			return fmt.Errorf("authority %q: %w", a.name, err)
+			return fmt.Errorf("%s: %w", c.called(i), err)
 		}
 		p.authorities = append(p.authorities, a)
 	}

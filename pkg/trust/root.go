@@ -42,7 +42,7 @@ func PublicGoodRoot() (*Root, error) {
 func ParseRoot(raw []byte, source string) (*Root, error) {
 	material, err := sgroot.NewTrustedRootFromJSON(raw)
 	if err != nil {
-		return nil, fmt.Errorf("trusted root %s: not the JSON of a Sigstore trusted root: %w", source, err)
+		return nil, fmt.Errorf("trusted root %s: not the JSON of a Sigstore trusted root, such as cosign trusted-root create writes: %w", source, err)
 	}
 	r := &Root{source: source, digest: sha256.Sum256(raw), material: material}
 	if len(material.FulcioCertificateAuthorities()) == 0 && len(material.RekorLogs()) == 0 {

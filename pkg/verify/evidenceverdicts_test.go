@@ -84,7 +84,7 @@ func evidenceVerdicts(w *world) []verdict {
 		{name: "garbage signature that the log vouches for", want: verify.ReasonBadSignature, doc: forged(set{signature: garbage})},
 		{name: "signature by another key that the log vouches for", want: verify.ReasonBadSignature, doc: signedByAnotherKey},
 
-		{name: "no seal", want: verify.ReasonUnsigned, doc: func(t *testing.T, w *world) *exception.Document { return parse(t, w.until(week)) }},
+		{name: "no signature", want: verify.ReasonUnsigned, doc: func(t *testing.T, w *world) *exception.Document { return parse(t, w.until(week)) }},
 		{name: "no bundle", want: verify.ReasonNoLogEntry, doc: resealed(func(_ *testing.T, s *seal.Seal) {
 			s.Signatures[0].Bundle, s.Signatures[0].BundleV03 = nil, nil
 		})},

@@ -46,7 +46,7 @@ func fileVerdicts(w *world) []verdict {
 		bad("a directive for the parser", around("%YAML 1.1\n---\n", "")),
 		{name: "a number of base 8 in the document", file: spoilt("value: 3", "value: 0o3"), wants: []string{malformed}},
 		{name: "the number as a text", file: spoilt("value: 3", `value: "3"`), wants: []string{"altered"}},
-		{name: "a list of sealed documents", file: func(t *testing.T, w *world) string {
+		{name: "a list of signed documents", file: func(t *testing.T, w *world) string {
 			list, err := exception.Canonical(object{"apiVersion": "v1", "kind": "List", "items": []any{w.honest.Object()}})
 			if err != nil {
 				t.Fatal(err)

@@ -53,7 +53,7 @@ func messageVerdicts(w *world) []verdict {
 		bad("a separator to kubectl, a key to others", plain+"---#x: y\n"),
 		{name: "a list to kubectl", want: verify.ReasonKindNotAllowed, doc: func(t *testing.T, w *world) *exception.Document { return w.sealed(t, plain+"items: []\n", set{}) }},
 		bad("a line break that only some know", swapped(plain, "the vendor", "the\u2028vendor")),
-		bad("a seal inside of the message", swapped(plain, "polex.dev/reason", "cosign.sigstore.dev/signature: AAAA\n    polex.dev/reason")),
+		bad("a signature inside the message", swapped(plain, "polex.dev/reason", "cosign.sigstore.dev/signature: AAAA\n    polex.dev/reason")),
 		{name: "a list", want: verify.ReasonKindNotAllowed, doc: listOf(plain)},
 		{name: "a list's item", want: verify.ReasonAltered, doc: text(func(*testing.T, *world) string { return listText(plain) })},
 		{name: "the message as JSON", doc: func(t *testing.T, w *world) *exception.Document {

@@ -105,7 +105,7 @@ func objectVerdicts(*world) []verdict {
 			match := dig(t, root, "spec", "match")
 			match["any"] = append([]any{object{"resources": object{"kinds": []any{"*"}}}}, match["any"].([]any)...)
 		})},
-		verdict{name: "the widened document under the honest one's seal", want: verify.ReasonAltered, doc: widened},
+		verdict{name: "the widened document under the honest one's signature", want: verify.ReasonAltered, doc: widened},
 		verdict{name: "what the API server adds", doc: applied},
 		verdict{name: "what the API server adds, under false names", want: verify.ReasonAltered, doc: changed(change{at: metadata, key: "UID", value: "1"}.apply)},
 	)

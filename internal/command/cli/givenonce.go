@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/polex-dev/polex/internal/lifetime"
 )
 
 // repeats marks a flag value that may be given several times, in addition to pflag's lists.
@@ -62,4 +65,61 @@ func CheckGiven(root *cobra.Command, args []string) error {
 		return &UsageError{Err: errors.New("PATH is empty"), Hint: "set the variable that you pass, or leave the argument out"}
 	}
 	return nil
+}
+
+// Check makes a flag reject a wrong value before anything else is read, with an error that names
+// the flag. The error of check quotes the value.
+func Check(flags *pflag.FlagSet, name string, check func(value string) error) {
+	f := flags.Lookup(name)
+	f.Value = checkedValue{f.Value, check}
+}
+
+type checkedValue struct {
+	pflag.Value
+	check func(string) error
+}
+
+func (v checkedValue) Set(value string) error {
+	if value != "" { // CheckGiven decides about this one
+		if err := v.check(value); err != nil {
+			return err
+		}
+	}
+	return v.Value.Set(value)
+}
+
+// IsDuration is for [Check].
+func IsDuration(text string) error {
+	_, err := lifetime.ParseDuration(text)
+	return err
+}
+
+// OneOf returns a check for [Check]: the value must be one of names.
+func OneOf(names ...string) func(string) error {
+	return func(name string) error {
+		if slices.Contains(names, name) {
+			return nil
+		}
+		return fmt.Errorf("%q is not one of %s", name, strings.Join(names, ", "))
+	}
+}
+
+// inFlag rewrites pflag's error about a value as "--flag: the problem".
+func inFlag(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	f, expected := invalid.GetFlag(), ""
+	switch f.Value.Type() {
+	case "bool":
+		expected = "true or false"
+	case "int":
+		expected = "a whole number"
+	case "duration":
+		expected = "a duration such as 90s or 5m"
+	default:
+		return fmt.Errorf("--%s: %w", f.Name, invalid.Unwrap())
+	}
+	return fmt.Errorf("--%s: %q is not %s", f.Name, invalid.GetValue(), expected)
 }

@@ -42,7 +42,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, streams St
 			writeHelp(streams.Out, c, true)
 			return StatusError(Passed)
 		}
-		return &UsageError{Err: err, Hint: didYouMean(c, err)}
+		return &UsageError{Err: inFlag(err), Hint: didYouMean(c, err)}
 	})
 
 	err := checkReserved(root, args)

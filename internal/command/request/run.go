@@ -97,7 +97,7 @@ func (r *run) request(ctx context.Context, paths []string) error {
 	}
 	found = slices.DeleteFunc(found, func(v request.Violation) bool { return !r.options.choice.takes(v) })
 	if len(found) == 0 {
-		return r.nothing()
+		return r.nothing(paths)
 	}
 	say := &r.options.say
 	if err := say.complete(say.questions(r.config.Require), r.streams); err != nil {
@@ -115,7 +115,7 @@ func (r *run) request(ctx context.Context, paths []string) error {
 }
 
 // nothing ends a run without violations.
-func (r *run) nothing() error {
+func (r *run) nothing(paths []string) error {
 	if r.report.Count(cli.Refuse)+r.report.Count(cli.Unknown) > 0 {
 		return r.end() // the report has the reasons
 	}
@@ -126,7 +126,14 @@ func (r *run) nothing() error {
 	if r.foreign > 0 {
 		message += fmt.Sprintf("; %d results are not from Kyverno, and an exception has no effect on them", r.foreign)
 	}
-	r.report.Add(cli.Result{Outcome: cli.Unknown, Reason: reasonNoViolations, Message: message})
+	result := cli.Result{Outcome: cli.Unknown, Reason: reasonNoViolations, Message: message}
+	if len(paths) == 1 {
+		result.File = nameOf(paths[0])
+	}
+	if r.options.from == fromDenial {
+		result.Hint = "give the whole error of kubectl: it names the policy and the rule"
+	}
+	r.report.Add(result)
 	return r.end()
 }
 

@@ -28,6 +28,8 @@ func AddFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.String(flagPreset, "", "baseline or strict; it wins over the configuration (default: baseline)")
 	flags.String(flagMaxLifetime, "", "longest `duration` from signing to expiry, such as 90d (default: no limit)")
+	cli.Check(flags, flagMaxLifetime, cli.IsDuration)
+	cli.Check(flags, flagPreset, cli.OneOf("baseline", "strict"))
 	flags.Bool(flagAllowUnbounded, false, "accept exceptions that never expire")
 	flags.StringSlice(flagRequire, nil, "required statements, of "+strings.Join(shape.Statements(), ", ")+" (default: none)")
 	flags.String(flagKyvernoVersion, "", "Kyverno release that must support the exception, such as 1.19 (default: any)")

@@ -39,6 +39,7 @@ func Add(cmd *cobra.Command) *Flags {
 	flags.StringVar(&f.TrustedRoot, "trusted-root", "", "`file` with the trusted root (default: the public-good Sigstore, built in)")
 	flags.StringSliceVar(&f.Kinds, "kinds", nil, "accepted kinds, as Kind.group, or '*' (default: PolicyException of both groups)")
 	flags.StringVar(&f.MaxLifetime, "max-lifetime", "", "longest `duration` from signing to expiry, such as 90d")
+	cli.Check(flags, "max-lifetime", cli.IsDuration)
 	flags.BoolVar(&f.AllowUnbounded, "allow-unbounded", false, "accept exceptions that never expire")
 	cli.Rare(flags, "certificate-identity-regexp", "kinds", "max-lifetime", "allow-unbounded")
 	return f
@@ -81,10 +82,14 @@ func (f *Flags) Config(cfg *config.Config) (trust.Config, error) {
 func (f *Flags) authorities() []trust.AuthorityConfig {
 	var authorities []trust.AuthorityConfig
 	if f.Identity != "" || f.IdentityRegexp != "" || f.Issuer != "" {
-		authorities = append(authorities, trust.AuthorityConfig{Subject: f.Identity, SubjectRegexp: f.IdentityRegexp, Issuer: f.Issuer})
+		source := "--certificate-identity"
+		if f.IdentityRegexp != "" {
+			source = "--certificate-identity-regexp"
+		}
+		authorities = append(authorities, trust.AuthorityConfig{Source: source, Subject: f.Identity, SubjectRegexp: f.IdentityRegexp, Issuer: f.Issuer})
 	}
 	if f.Key != "" {
-		authorities = append(authorities, trust.AuthorityConfig{KeyFile: f.Key})
+		authorities = append(authorities, trust.AuthorityConfig{Source: "--key " + f.Key, KeyFile: f.Key})
 	}
 	return authorities
 }
