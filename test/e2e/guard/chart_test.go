@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/test/e2e/fixture"
@@ -252,11 +253,26 @@ func TestChartSettings(t *testing.T) {
 }
 
 // TestChartAudits: in the mode audit, the API server asks the guard about deletions alone, and does
-// not need the answer.
+// not need the answer. Nothing else differs from the mode enforce.
 func TestChartAudits(t *testing.T) {
+	chart := fixture.FromRoot(chartFolder)
+	audit, enforce := mustHelm(t, chartValues(t), "template", "polex-guard", chart), mustHelm(t, chartValues(t).with(values{"mode": "enforce"}), "template", "polex-guard", chart)
 	var w admissionregistrationv1.ValidatingWebhookConfiguration
-	only(t, mustHelm(t, chartValues(t), "template", "polex-guard", fixture.FromRoot(chartFolder)), "ValidatingWebhookConfiguration", "polex-guard", &w)
-	if len(w.Webhooks) != 1 || w.Webhooks[0].Name != "deletions.guard.polex.dev" || *w.Webhooks[0].FailurePolicy != admissionregistrationv1.Ignore {
-		t.Errorf("the webhooks are %v", w.Webhooks)
+	only(t, audit, "ValidatingWebhookConfiguration", "polex-guard", &w)
+	for _, hook := range w.Webhooks {
+		asksNever := cmp.Equal(hook.MatchConditions, []admissionregistrationv1.MatchCondition{{Name: "audit", Expression: "false"}})
+		if opens := *hook.FailurePolicy == admissionregistrationv1.Ignore; asksNever == opens {
+			t.Errorf("%s fails with %s, and has the conditions %v", hook.Name, *hook.FailurePolicy, hook.MatchConditions)
+		}
+	}
+	without := edited(t, audit, func(o *unstructured.Unstructured) bool {
+		hooks, _, _ := unstructured.NestedSlice(o.Object, "webhooks")
+		for _, hook := range hooks {
+			delete(hook.(map[string]any), "matchConditions")
+		}
+		return len(hooks) == 0 || unstructured.SetNestedSlice(o.Object, hooks, "webhooks") == nil
+	})
+	if diff := cmp.Diff(byName(t, without), byName(t, enforce)); diff != "" {
+		t.Errorf("-audit +enforce:\n%s", diff)
 	}
 }
