@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -92,6 +94,59 @@ func mustHelm(t *testing.T, v values, args ...string) string {
 		t.Fatalf("helm %s: %v", strings.Join(args, " "), err)
 	}
 	return out
+}
+
+// documented returns the arguments of the only helm command of docs/how-to/helm-install.md that has a
+// text, for a chart.
+func documented(t *testing.T, chart, text string) (args []string) {
+	t.Helper()
+	page, err := os.ReadFile(fixture.FromRoot("docs/how-to/helm-install.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(strings.ReplaceAll(string(page), "\\\n", " ")) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == "helm" && strings.Contains(line, text) {
+			if args != nil {
+				t.Fatalf("the page has two commands with %s", text)
+			}
+			for _, word := range words[1:] {
+				args = append(args, strings.ReplaceAll(strings.Trim(word, "'"), chartFolder, chart))
+			}
+		}
+	}
+	if args == nil {
+		t.Fatalf("the page has no command with %s", text)
+	}
+	return args
+}
+
+// TestChartDocumented: the command of the page renders the values of the page, with the trusted root
+// of a file.
+func TestChartDocumented(t *testing.T) {
+	page, err := os.ReadFile(fixture.FromRoot("docs/how-to/helm-install.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s) *```yaml\n( *# values.yaml\n.*?) *```").FindSubmatch(page)
+	if block == nil {
+		t.Fatal("the page holds no values.yaml")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"values.yaml": regexp.MustCompile("(?m)^   ").ReplaceAllString(string(block[1]), ""), "trusted_root.json": "{}"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := documented(t, fixture.FromRoot(chartFolder), "helm install")
+	args[0] = "template"
+	for i := range args {
+		args[i] = strings.NewReplacer("values.yaml", dir+"/values.yaml", "=trusted_root.json", "="+dir+"/trusted_root.json").Replace(args[i])
+	}
+	var data corev1.ConfigMap
+	only(t, mustHelm(t, nil, args...), "ConfigMap", "polex-guard", &data)
+	if data.Data["trusted_root.json"] != "{}" || !strings.Contains(data.Data["config.yaml"], "trustedRoot: trusted_root.json") {
+		t.Errorf("the ConfigMap holds %q", data.Data)
+	}
 }
 
 // TestChartRenders: the chart has the same objects as the kustomization of each overlay, with and

@@ -175,9 +175,10 @@ func TestChartRelease(t *testing.T) {
 
 	// Enforcing has no gap: the webhook has its caBundle already.
 	s := pour(t, r.target.Namespace)
-	r.upgrade(t, enforce)
+	mustHelm(t, nil, documented(t, r.chart, "--set mode=enforce")...)
 	r.rejects(t)
 	s.hadAnswers(t)
+	mustHelm(t, nil, append(documented(t, r.chart, "--set protect.enabled=true"), "--set", "protect.users={admin}")...)
 	r.isProtected(t)
 	r.isFine(t)
 
@@ -213,7 +214,7 @@ func TestChartRelease(t *testing.T) {
 		as := []string{"--kube-as-user", stranger.name, "--kube-as-group", "omnipotents", "--kube-as-group", "system:authenticated"}
 		// The last one deletes the protection, because no admission policy protects admission policies.
 		for _, tc := range []struct{ says, command string }{
-			{notAmong, "upgrade polex-guard " + r.chart + " --reuse-values --set mode=audit"},
+			{notAmong, "upgrade polex-guard " + r.chart + " --reset-then-reuse-values --set mode=audit"},
 			{notAmong, "rollback polex-guard 1"},
 			{"failed to delete", "uninstall polex-guard"},
 		} {
@@ -252,7 +253,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: deployer
 	s := pour(t, r.target.Namespace)
 	s.flows(t, r.instance, 20)
 	manifest := mustHelm(t, nil, "get", "manifest", "polex-guard")
-	mustHelm(t, nil, "upgrade", "polex-guard", r.chart, "--reuse-values", "--set", "mode=audit,protect.enabled=false", "--wait", "--timeout", "60s")
+	mustHelm(t, nil, documented(t, r.chart, "mode=audit,protect.enabled=false")...)
 	stopped := r.stopsWithDeployment(t)
 	// Helm says that it left the webhook, and is content.
 	if out := mustHelm(t, nil, "uninstall", "polex-guard", "--kube-as-user", "deployer", "--kube-as-group", "deployers", "--kube-as-group", "system:authenticated"); !strings.Contains(out, "[ValidatingWebhookConfiguration] polex-guard") {
