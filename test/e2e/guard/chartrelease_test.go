@@ -321,3 +321,31 @@ func leftOf(t *testing.T, manifests string) {
 		}
 	}
 }
+
+// TestChartCertificates: the issuer of the certificate can change in the mode audit, in both
+// directions, and the webhook rejects nothing meanwhile.
+func TestChartCertificates(t *testing.T) {
+	definedCertificates(t)
+	r := installed(t, "helm-certificates", chartValues(t))
+	r.group.Stop() // no guard answers
+	upgrade := func(certificates string, more ...string) error {
+		_, err := helm(t, chartValues(t).with(values{"certificates": certificates}), append([]string{"upgrade", "polex-guard", r.chart}, more...)...)
+		return err
+	}
+	if err := upgrade("certManager"); err != nil {
+		t.Fatal(err)
+	}
+	r.stores(t, "by-cert-manager")
+	do(t, cluster.Request{Method: http.MethodGet, Path: guardSecret}).want(t, http.StatusNotFound)
+	do(t, cluster.Request{Method: http.MethodGet, Path: "/apis/cert-manager.io/v1/namespaces/" + guardNamespace + "/certificates/polex-guard"}).want(t, http.StatusOK)
+	// cert-manager makes the Secret.
+	mustKubectl(t, "", "create", "secret", "generic", "polex-guard-tls", "--namespace", guardNamespace)
+	if err := upgrade("selfManaged"); err == nil || !strings.Contains(err.Error(), "cannot be imported into the current release") {
+		t.Errorf("the Secret of cert-manager: %v", err)
+	}
+	if err := upgrade("selfManaged", "--take-ownership"); err != nil {
+		t.Error(err)
+	}
+	r.stores(t, "by-the-guard")
+	mustHelm(t, nil, documented(t, r.chart, "helm uninstall")...)
+}
