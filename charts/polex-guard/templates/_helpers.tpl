@@ -44,6 +44,6 @@ only what a value says.
 {{- /* NetworkPolicy peers of address ranges. */ -}}
 {{- define "polex-guard.peers" -}}
 {{- range . }}
-- ipBlock: {cidr: {{ . }}}
+- ipBlock: {cidr: {{ quote . }}}
 {{- end }}
 {{- end -}}

@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
@@ -33,12 +36,10 @@ type release struct {
 	target cluster.Target // for exceptions
 }
 
-// installed installs the chart, and runs its guard. ns is a namespace for exceptions.
-func installed(t *testing.T, ns string, v values) release {
+// installed installs the chart, and runs its guard.
+func installed(t *testing.T, v values) release {
 	t.Helper()
-	if err := live.CreateNamespace(t.Context(), ns); err != nil {
-		t.Fatal(err)
-	}
+	ns := namespace(t)
 	free, err := servers.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,13 @@ func installed(t *testing.T, ns string, v values) release {
 	r := release{chart: chartToLoopback(t, free[0]), target: served[0]}
 	r.target.Namespace = ns
 	mustHelm(t, v, "install", "polex-guard", r.chart, "--create-namespace")
-	t.Cleanup(func() { unregister(t) })
+	t.Cleanup(func() { // after a failure, nothing protects the following tests' objects
+		cmd := exec.Command(fixture.FromRoot(binaries+"/kubectl"), "delete", "validatingadmissionpolicybindings", "--all", "--kubeconfig", live.Kubeconfig())
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		unregister(t)
+	})
 	r.delivered = delivered{instance: pod(t, mustHelm(t, nil, "get", "manifest", "polex-guard")), overlay: "self-managed"}
 	port := r.webhook
 	r.webhook = fmt.Sprintf("127.0.0.1:%d", free[0])
@@ -164,7 +171,7 @@ func TestChartRelease(t *testing.T) {
 	})
 	permitEverything(t)
 	audit, enforce := chartValues(t), enforcing(t)
-	r := installed(t, "helm-release", audit)
+	r := installed(t, audit)
 
 	r.upgrade(t, audit) // and waits for the guard
 	r.stores(t, "audited")
@@ -173,7 +180,17 @@ func TestChartRelease(t *testing.T) {
 	})
 	do(t, cluster.Request{Method: http.MethodDelete, Path: r.target.Path("audited")}).want(t, http.StatusOK)
 
-	// Enforcing has no gap: the webhook has its caBundle already.
+	// Enforcing has no gap: each webhook has its caBundle already.
+	var registered admissionregistrationv1.ValidatingWebhookConfiguration
+	decode(t, do(t, cluster.Request{Method: http.MethodGet, Path: webhooks + "/polex-guard"}), &registered)
+	for _, hook := range registered.Webhooks {
+		if len(hook.ClientConfig.CABundle) == 0 {
+			t.Errorf("%s has no caBundle in the mode audit", hook.Name)
+		}
+	}
+	if len(registered.Webhooks) != 2 {
+		t.Errorf("there are %d webhooks", len(registered.Webhooks))
+	}
 	s := pour(t, r.target.Namespace)
 	mustHelm(t, nil, documented(t, r.chart, "--set mode=enforce")...)
 	r.rejects(t)
@@ -247,7 +264,7 @@ func TestChartUninstall(t *testing.T) {
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: deployers},
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: deployers}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: deployers}]}`, "apply", "-f", "-")
-	r := installed(t, "helm-uninstall", enforcing(t))
+	r := installed(t, enforcing(t))
 	r.rejects(t)
 
 	s := pour(t, r.target.Namespace)
@@ -326,7 +343,7 @@ func leftOf(t *testing.T, manifests string) {
 // directions, and the webhook rejects nothing meanwhile.
 func TestChartCertificates(t *testing.T) {
 	definedCertificates(t)
-	r := installed(t, "helm-certificates", chartValues(t))
+	r := installed(t, chartValues(t))
 	r.group.Stop() // no guard answers
 	upgrade := func(certificates string, more ...string) error {
 		_, err := helm(t, chartValues(t).with(values{"certificates": certificates}), append([]string{"upgrade", "polex-guard", r.chart}, more...)...)
