@@ -71,6 +71,14 @@ func release(version, out string) error {
 		}
 		fmt.Fprintf(&checksums, "%x  %s\n", sha256.Sum256(packed), name)
 	}
+	packed, name, err := chart(filepath.Join("charts", "polex-guard"), filepath.Join(out, "chart"), version, when)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(out, name), packed, 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintf(&checksums, "%x  %s\n", sha256.Sum256(packed), name)
 	return os.WriteFile(filepath.Join(out, "checksums.txt"), []byte(checksums.String()), 0o644)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
@@ -23,15 +24,15 @@ func loader(path, namespace string) guard.Load {
 	return func(digest string) (*guard.Rules, error) {
 		cfg, err := cli.LoadConfig(path)
 		if err != nil {
-			return nil, err
+			return nil, forThisVersion(err)
 		}
 		config, err := trust.Read(cfg.Document(), cfg.Dir)
 		if err != nil {
-			return nil, err
+			return nil, forThisVersion(err)
 		}
 		var settings guard.Settings
 		if err := cfg.Section("guard", &settings); err != nil {
-			return nil, cli.InConfig(err)
+			return nil, forThisVersion(err)
 		}
 		settings.GuardNamespaces = append(settings.GuardNamespaces, namespace) // protect the guard's own namespace, even if it has another name
 		for i, path := range settings.Policies {
@@ -54,6 +55,17 @@ func loader(path, namespace string) guard.Load {
 		}
 		return rules.Knowing(known), nil
 	}
+}
+
+// forThisVersion adds the version of this guard to an error in the text of the configuration. A
+// configuration for another version may have keys or a form that this one does not know. The guard
+// rejects it as a whole: an ignored key could be a restriction.
+func forThisVersion(err error) error {
+	var syntax *exception.SyntaxError
+	if !errors.As(err, &syntax) {
+		return err
+	}
+	return cli.InConfig(fmt.Errorf("%w (this is polex-guard %s: correct the configuration, or install the version that it is written for)", err, cli.VersionText()))
 }
 
 // digestOf returns a digest of a configuration and of the files that it names.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/internal/command/cli"
 )
 
 // TestLoadPolicies: the loader reads the policies that the configuration names, relative to its
@@ -56,5 +58,43 @@ func TestLoadPolicies(t *testing.T) {
 	}
 	if rules, err := load(seen); rules != nil || err == nil {
 		t.Errorf("%v %v", rules, err)
+	}
+}
+
+// TestLoadOtherVersion: a guard rejects a configuration for a newer or an older version as a whole,
+// and names its own version. An ignored key could be a restriction.
+func TestLoadOtherVersion(t *testing.T) {
+	const (
+		known = "apiVersion: polex.dev/v1alpha1\nkind: Config\n"
+		trust = "trust:\n  authorities: [{name: ci, issuer: https://ci.example, subject: https://ci.example/merge}]\n"
+	)
+	path := filepath.Join(t.TempDir(), "guard.yaml")
+	for name, text := range map[string]string{
+		"none":                                                 "",
+		`apiVersion is "polex.dev/v1"`:                         "apiVersion: polex.dev/v1\nkind: Config\n" + trust,
+		`apiVersion is "polex.dev/v1alpha0"`:                   "apiVersion: polex.dev/v1alpha0\nkind: Config\n" + trust,
+		`unknown field "notAfter"`:                             known + trust + "  notAfter: 2027-01-01\n",
+		`unknown field "authorities[0].team"`:                  known + strings.Replace(trust, "name: ci", "name: ci, team: a", 1),
+		`unknown field "quota"`:                                known + trust + "guard: {quota: 1}\n",
+		`unknown field "fleet"`:                                known + trust + "fleet: {}\n",
+		"trust.threshold: expected a whole number, found text": known + trust + "  threshold: all\n",
+	} {
+		if text == "" {
+			text = known + trust
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rules, err := loader(path, "polex-system")("")
+		if name == "none" {
+			if rules == nil || err != nil {
+				t.Errorf("the configuration of this version: %v", err)
+			}
+			continue
+		}
+		if want := " (this is polex-guard " + cli.VersionText() + ": correct the configuration, or install the version that it is written for)"; rules != nil ||
+			err == nil || !strings.Contains(err.Error(), name) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v %v", name, rules, err)
+		}
 	}
 }

@@ -4,6 +4,7 @@ package guard
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -126,8 +127,10 @@ func deployment(t *testing.T, manifests string) *appsv1.Deployment {
 
 // installation is a user's kustomization of an overlay.
 type installation struct {
-	overlay string
-	args    []string // more arguments
+	overlay    string
+	components []string
+	args       []string // more arguments
+	sync       []string // more arguments of git-sync
 }
 
 // build builds the kustomization of the README, with the user's values.
@@ -142,20 +145,31 @@ func (i installation) build(t *testing.T) string {
 		t.Fatal("the README holds no kustomization.yaml")
 	}
 	dir := t.TempDir()
-	base, err := filepath.Rel(dir, fixture.FromRoot(manifestsFolder+"/overlays/"+i.overlay))
-	if err != nil {
-		t.Fatal(err)
+	relative := func(folder string) string {
+		path, err := filepath.Rel(dir, fixture.FromRoot(manifestsFolder+"/"+folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
 	text := regexp.MustCompile("(?m)^   ").ReplaceAllString(string(block[1]), "")
 	const address = "https://github.com/polex-dev/polex//policies/guard/overlays/cert-manager?ref=<commit>"
-	for from, to := range map[string]string{address: base, "<digest>": strings.Repeat("0", 64), "--cluster-name=<name>": "--cluster-name=e2e"} {
+	for from, to := range map[string]string{address: relative("overlays/" + i.overlay), "<digest>": strings.Repeat("0", 64), "--cluster-name=<name>": "--cluster-name=e2e"} {
 		if !strings.Contains(text, from) {
 			t.Fatalf("the README's kustomization does not hold %s", from)
 		}
 		text = strings.ReplaceAll(text, from, to)
 	}
-	for _, arg := range i.args {
-		text += "  - target: {kind: Deployment, name: polex-guard}\n    patch: |\n      - {op: add, path: /spec/template/spec/containers/0/args/-, value: " + arg + "}\n"
+	for container, args := range [][]string{i.args, i.sync} {
+		for _, arg := range args {
+			text += fmt.Sprintf("  - target: {kind: Deployment, name: polex-guard}\n    patch: |\n      - {op: add, path: /spec/template/spec/containers/%d/args/-, value: %s}\n", container, arg)
+		}
+	}
+	if len(i.components) > 0 {
+		text += "components:\n"
+	}
+	for _, component := range i.components {
+		text += "  - " + relative("components/"+component) + "\n"
 	}
 	root, err := os.ReadFile(box.TrustedRootPath)
 	if err != nil {

@@ -100,8 +100,7 @@ func protect(t *testing.T, k administrators, named person) {
 			_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: path})
 		}
 	})
-	mustKubectl(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: omnipotents},
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: omnipotents}]}`, "apply", "-f", "-")
+	permitEverything(t)
 	apply(t, manifests)
 	t.Cleanup(func() { unprotect(t, manifests) })
 	for _, p := range protected {
@@ -115,6 +114,13 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-
 	until(t, "what protects from mutators", func(context.Context) error {
 		return refusesAnnotation(stranger.does(t, webhookOf("Mutating", "labels", "configmaps", ""), "create", "--dry-run=server", "-f", "-"))
 	})
+}
+
+// permitEverything gives the group omnipotents all permissions by RBAC.
+func permitEverything(t *testing.T) {
+	t.Helper()
+	mustKubectl(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: omnipotents},
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: omnipotents}]}`, "apply", "-f", "-")
 }
 
 // touches changes an object in a dry run.

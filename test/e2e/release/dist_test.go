@@ -67,6 +67,19 @@ func TestRelease(t *testing.T) {
 		}
 		holds(t, archive, arch)
 	}
+	// Helm reads the chart, which names the image of this release.
+	chart := "polex-guard-" + strings.TrimPrefix(version, "v") + ".tgz"
+	if line := fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(read(first, chart))), chart); !strings.Contains(checksums, line) {
+		t.Errorf("the checksums do not hold %s", chart)
+	}
+	helm, err := filepath.Abs("../../../bin/e2e/helm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rendered := run(t, t.TempDir(), helm, "template", "polex-guard", filepath.Join(first, "dist", chart), "--namespace", "polex-system",
+		"--set", "config.trust.authorities[0].name=ci,config.trust.authorities[0].keyFile=key.pub"); !strings.Contains(rendered, "image: ghcr.io/polex-dev/polex-guard:"+version+"\n") {
+		t.Errorf("the chart does not name the image of the release:\n%s", rendered)
+	}
 	t.Run("image", func(t *testing.T) { image(t, first) })
 }
 
