@@ -10,7 +10,7 @@ import (
 
 // Admission lets exceptions from one policy exempt one kind and name in the namespace kyverno.
 type Admission struct {
-	Policy string `json:"policy" doc:"the name of a policy of the cluster, which is among the known ones and does not name Kyverno"`
+	Policy string `json:"policy" doc:"the name of a cluster policy among the given policies; the policy itself must not name Kyverno"`
 	Kind   string `json:"kind" doc:"the kind as the exception writes it, such as Deployment"`
 	Name   string `json:"name" doc:"the name as the exception writes it; kyverno-admission-controller-* permits only that pattern"`
 }

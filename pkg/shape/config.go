@@ -29,6 +29,8 @@ func Statements() []string {
 // Config holds the settings of a [Checker]. [Baseline] and [Strict] are places to start
 // from.
 type Config struct {
+	// Source is the place of the settings, for errors; "" if they are in no file.
+	Source string
 	// Terms are those of the trust policy, which define the expiry of an exception.
 	Terms lifetime.Terms
 	// Statements are the team's own keys for the reason, the ticket and the owner.
@@ -118,6 +120,14 @@ type Checker struct {
 
 // New returns a checker, or an error if the configuration is invalid.
 func New(c Config) (*Checker, error) {
+	checker, err := newChecker(c)
+	if err != nil && c.Source != "" {
+		return nil, fmt.Errorf("%s: %w", c.Source, err)
+	}
+	return checker, err
+}
+
+func newChecker(c Config) (*Checker, error) {
 	for _, check := range []func(*Config) error{checkLifetimes, checkRequired, checkPlaces, checkLevels} {
 		if err := check(&c); err != nil {
 			return nil, err

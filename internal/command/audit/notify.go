@@ -16,7 +16,7 @@ request, and by webhooks of Slack, Teams and JSON.
 
 --changes reports the exceptions that the commit of --ref signed or removed.
 --expires-within reports exceptions that expire soon. --refused reports the rejections in
-a report that another command wrote with -o json; nothing in it is verified.
+a JSON report of another command, such as polex-validate -o json. It trusts that report.
 
 --to names the recipient and the environment variable or file of its secret: the token of
 github, or the URL of the webhook of json, slack and teams. polex never prints it. A second

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -29,7 +30,14 @@ func WriteFile(path string, content []byte) error {
 func CreateFile(path string, content []byte) error { return write(path, content, os.Link) }
 
 func write(path string, content []byte, put func(from, to string) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	folder := filepath.Dir(path)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("write %s: it is a folder: name a file", path)
+	}
+	f, err := os.CreateTemp(folder, "."+filepath.Base(path)+".*.tmp")
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("write %s: the folder %s does not exist", path, folder)
+	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

@@ -50,7 +50,7 @@ func (r *run) fromFlags() ([]request.Violation, error) {
 		return []request.Violation{c.violation()}, nil
 	}
 	if c.any() || !cli.IsTerminal(r.streams.In) {
-		return nil, &cli.UsageError{Err: errors.New("no violation given"), Hint: "name a file with reports, or use --policy, --rule and --about"}
+		return nil, missingPart(missing)
 	}
 	if err := ask(missing, r.streams); err != nil {
 		return nil, err
@@ -168,4 +168,16 @@ func (r *run) about() request.Resource {
 func (r *run) text(path string) (string, error) {
 	raw, err := cli.ReadInput(path, r.streams.In, maxText)
 	return string(raw), err
+}
+
+// missingPart is the error for a violation that the flags do not name in full.
+func missingPart(missing []question) error {
+	if len(missing) == 2 {
+		return &cli.UsageError{Err: errors.New("no violation given"), Hint: "name a file with reports, or use --policy, --rule and --about"}
+	}
+	var flags []string
+	for _, q := range missing {
+		flags = append(flags, "--"+q.flag)
+	}
+	return cli.Usagef("missing %s", strings.Join(flags, " and "))
 }

@@ -2,6 +2,7 @@
 package shapeconfig
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -10,6 +11,8 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/config"
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
@@ -33,6 +36,10 @@ func AddFlags(cmd *cobra.Command) {
 	flags.Bool(flagAllowUnbounded, false, "accept exceptions that never expire")
 	flags.StringSlice(flagRequire, nil, "required statements, of "+strings.Join(shape.Statements(), ", ")+" (default: none)")
 	flags.String(flagKyvernoVersion, "", "Kyverno release that must support the exception, such as 1.19 (default: any)")
+	cli.Check(flags, flagKyvernoVersion, func(version string) error {
+		_, err := kyverno.ParseRelease(version)
+		return err
+	})
 }
 
 // Config merges the configuration and the flags. A flag wins over the configuration. A preset in a
@@ -60,14 +67,27 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 		if s.Require, err = flags.GetStringSlice(flagRequire); err != nil {
 			return shape.Config{}, err
 		}
+		for _, name := range s.Require {
+			if err := cli.OneOf(shape.Statements()...)(name); err != nil {
+				return shape.Config{}, cli.Usagef("--%s: %w", flagRequire, err)
+			}
+		}
 	}
 	if flags.Changed(flagKyvernoVersion) {
 		s.KyvernoVersion = flags.Lookup(flagKyvernoVersion).Value.String()
 	}
+	source := ""
+	if path := (exception.Path{"shape"}); cfg.Document().File() != "" {
+		source = cfg.Document().PositionOf(path).String() + ": shape"
+	}
 	asked, err := s.Config()
+	if err != nil && source != "" {
+		err = fmt.Errorf("%s: %w", source, err)
+	}
 	if err != nil {
 		return shape.Config{}, &cli.UsageError{Err: err}
 	}
+	asked.Source = source
 	asked.Terms, asked.Statements = terms, cfg.Statements
 	return asked, nil
 }

@@ -2,6 +2,7 @@ package sign
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -81,7 +82,7 @@ func readToken(given string) (string, error) {
 	}
 	raw, err := cli.ReadFile(given)
 	if err != nil {
-		return "", &cli.UsageError{Err: fmt.Errorf("read identity token: %w", err)}
+		return "", &cli.UsageError{Err: fmt.Errorf("--identity-token is not a token, and not a file that can be read: %w", err)}
 	}
 	return strings.TrimSpace(string(raw)), nil
 }
@@ -90,6 +91,9 @@ func (r *run) keySigner(config sign.Config) (*sign.Signer, error) {
 	raw, err := cli.ReadFile(r.options.key)
 	if err != nil {
 		return nil, &cli.UsageError{Err: fmt.Errorf("read private key: %w", err)}
+	}
+	if block, _ := pem.Decode(raw); block == nil {
+		return nil, cli.Usagef("--key %s is not a private key in PEM, such as cosign generate-key-pair writes", r.options.key)
 	}
 	password, err := r.password()
 	if err != nil {

@@ -26,7 +26,7 @@ public-good Sigstore, or --root. Commit the file after a review: no polex comman
 fetches it while it verifies.
 
 Exit codes: 0 up to date, 2 invalid command line, 3 the repository cannot be reached,
-is not trusted, has expired or has no trusted root. On 3, the file stays as it was.`
+is not trusted, has expired or has no trusted root. With 3, the file stays unchanged.`
 
 const trustedRootExample = `  # the public-good Sigstore
   polex-sign trusted-root --output-file trusted_root.json

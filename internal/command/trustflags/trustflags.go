@@ -4,6 +4,7 @@ package trustflags
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 
@@ -104,6 +105,9 @@ func (f *Flags) Policy(cfg *config.Config) (*trust.Policy, error) {
 	policy, err := trust.Load(c)
 	switch {
 	case errors.Is(err, trust.ErrNoAuthority):
+		if c.Source != "" {
+			return nil, &cli.UsageError{Err: fmt.Errorf("no trusted signer configured in %s", c.Source), Hint: "list signers in its trust policy under authorities, or name one with --certificate-identity and --certificate-oidc-issuer"}
+		}
 		return nil, &cli.UsageError{Err: errors.New("no trusted signer configured"), Hint: whoHint()}
 	case err != nil:
 		return nil, &cli.UsageError{Err: err}
