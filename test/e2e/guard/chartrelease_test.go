@@ -53,6 +53,7 @@ func installed(t *testing.T, v values) release {
 			t.Errorf("%v: %s", err, out)
 		}
 		unregister(t)
+		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: "/apis/coordination.k8s.io/v1/namespaces/" + guardNamespace + "/leases/polex-guard"})
 	})
 	r.delivered = delivered{instance: pod(t, mustHelm(t, nil, "get", "manifest", "polex-guard")), overlay: "self-managed"}
 	port := r.webhook
