@@ -3,7 +3,7 @@
 # actions/setup in this job (POLEX_BIN), or FOLDER. If the action belongs to a release
 # (actions/version), it downloads the commands of that release, and requires a signature at the
 # commit that the workflow names (ACTION_REF). Otherwise, or with POLEX_SOURCE=source, it builds them
-# from that commit, and go.sum verifies their modules.
+# from that commit, and go.sum verifies their modules. POLEX_SOURCE cannot name another release.
 set -euo pipefail
 
 folder=$1
@@ -20,8 +20,8 @@ if [ -n "${POLEX_BIN:-}" ]; then
 fi
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 mkdir -p "$folder"
-version=${POLEX_SOURCE:-$(cat "$root/actions/version")}
-if [ "$version" = source ]; then
+version=$(cat "$root/actions/version")
+if [ "$version" = source ] || [ "${POLEX_SOURCE:-}" = source ]; then
   CGO_ENABLED=0 go -C "$root" build -tags grpcnotrace -trimpath -o "$folder/" "${@/#/./cmd/}" >&2 || exit 3
 else
   commit=

@@ -20,7 +20,7 @@ case $INPUT_VERSION in
   "" | source)
     if [ -n "$INPUT_SHA256" ]; then fail 2 'There is a sha256 and no version that it is the checksum of.'; fi
     # With no version, commands.sh downloads the release that the action belongs to, if any.
-    POLEX_BIN='' POLEX_SOURCE=$INPUT_VERSION "$scripts/commands.sh" "$folder" "${names[@]}" >/dev/null
+    POLEX_BIN='' POLEX_SOURCE=${INPUT_VERSION:-${POLEX_SOURCE:-}} "$scripts/commands.sh" "$folder" "${names[@]}" >/dev/null
     ;;
   *)
     # Nothing but the checksum links a version that the workflow names to a release that somebody has
