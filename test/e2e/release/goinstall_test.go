@@ -38,11 +38,10 @@ func goInstall(t *testing.T, clone string) {
 	}
 	modules := strings.TrimSpace(run(t, clone, "go", "env", "GOMODCACHE"))
 	bin, cache := t.TempDir(), filepath.Join(t.TempDir(), "modules")
-	t.Cleanup(func() { run(t, "", "chmod", "-R", "u+w", cache) }) // Go's modules are read-only
 	// The other modules come from the cache of this machine. The flags are those of its build cache.
 	runWith(t, []string{
 		"GOBIN=" + bin, "GOMODCACHE=" + cache, "GOPROXY=file://" + proxy + ",file://" + filepath.Join(modules, "cache", "download"),
-		"GONOSUMDB=" + path, "GONOSUMCHECK=1", "GOSUMDB=off", "GOFLAGS=-trimpath -tags=grpcnotrace", "CGO_ENABLED=0",
+		"GONOSUMDB=" + path, "GOSUMDB=off", "GOFLAGS=-modcacherw -trimpath -tags=grpcnotrace", "CGO_ENABLED=0",
 	}, t.TempDir(), "go", "install", path+"/cmd/polex@"+tag)
 	if said := run(t, bin, filepath.Join(bin, "polex"), "--version"); !strings.Contains(said, tag) {
 		t.Errorf("it says that it is %s", said)

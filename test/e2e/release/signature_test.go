@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,20 +38,31 @@ func signature(t *testing.T, clone string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := cosign("sign-blob", "--yes", "--new-bundle-format", "--fulcio-url", s.FulcioURL, "--rekor-url", s.RekorURL, "--identity-token", token,
+		file := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := cosign("sign-blob", "--yes", "--new-bundle-format", "--fulcio-url", s.FulcioURL, "--rekor-url", s.RekorURL, "--identity-token", file,
 			"--bundle", bundle, "checksums.txt"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	verify := func(bundle, file string) error {
-		return cosign("verify-blob", "--new-bundle-format", "--trusted-root", s.TrustedRootPath, "--bundle", bundle,
-			"--certificate-identity", "https://github.com/polex-dev/polex/.github/workflows/release.yaml@refs/tags/"+version,
-			"--certificate-oidc-issuer", s.IssuerURL, file)
+	verify := func(bundle, file string, further ...string) error {
+		return cosign(slices.Concat([]string{"verify-blob", "--new-bundle-format", "--trusted-root", s.TrustedRootPath, "--bundle", bundle,
+			"--certificate-identity", "https://github.com/polex-dev/polex/.github/workflows/release.yaml@refs/tags/" + version,
+			"--certificate-oidc-issuer", s.IssuerURL}, further, []string{file})...)
 	}
-	release := sandbox.Identity{Repository: "polex-dev/polex", WorkflowFile: ".github/workflows/release.yaml", Ref: "refs/tags/" + version}
+	release := sandbox.Identity{Repository: "polex-dev/polex", WorkflowFile: ".github/workflows/release.yaml", Ref: "refs/tags/" + version, SHA: strings.Repeat("1", 40)}
 	sign(release, "checksums.txt.sigstore.json")
 	if err := verify("checksums.txt.sigstore.json", "checksums.txt"); err != nil {
 		t.Error("cosign rejects the checksums of the release")
+	}
+	// actions/scripts/release.sh names the commit too.
+	if err := verify("checksums.txt.sigstore.json", "checksums.txt", "--certificate-github-workflow-sha", release.SHA); err != nil {
+		t.Error("cosign rejects the commit of the release")
+	}
+	if err := verify("checksums.txt.sigstore.json", "checksums.txt", "--certificate-github-workflow-sha", strings.Repeat("0", 40)); err == nil {
+		t.Error("cosign accepts another commit")
 	}
 	changed := strings.Replace(string(read(t, filepath.Join(dir, "checksums.txt"))), "polex_", "polex-", 1)
 	if err := os.WriteFile(filepath.Join(dir, "changed.txt"), []byte(changed), 0o600); err != nil {
