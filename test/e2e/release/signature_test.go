@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,8 +15,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// signature: cosign signs the checksums as the release workflow does, and verifies them with the
-// command of docs/how-to/install.md. It rejects other checksums, another tag and another workflow.
+// signature: cosign signs the checksums as the release workflow does, and verifies them. It rejects
+// other checksums, and another commit, tag, workflow or repository.
 func signature(t *testing.T, clone string) {
 	dir := filepath.Join(clone, "dist")
 	s, err := sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir(), RekorVersions: []int{1}})
@@ -57,6 +58,7 @@ func signature(t *testing.T, clone string) {
 	if err := verify("checksums.txt.sigstore.json", "checksums.txt"); err != nil {
 		t.Error("cosign rejects the checksums of the release")
 	}
+	documented(t, dir, s)
 	// actions/scripts/release.sh names the commit too.
 	if err := verify("checksums.txt.sigstore.json", "checksums.txt", "--certificate-github-workflow-sha", release.SHA); err != nil {
 		t.Error("cosign rejects the commit of the release")
@@ -83,5 +85,30 @@ func signature(t *testing.T, clone string) {
 		if err := verify(bundle, "checksums.txt"); err == nil {
 			t.Errorf("cosign accepts the signature of another %s", name)
 		}
+	}
+}
+
+// documented runs the commands of docs/how-to/install.md after the downloads: cosign, sha256sum and
+// tar. Only the issuer and the trusted root are those of the sandbox.
+func documented(t *testing.T, dist string, s *sandbox.Sandbox) {
+	t.Helper()
+	page := read(t, fixture.FromRoot("docs/how-to/install.md"))
+	const issuer = "https://token.actions.githubusercontent.com"
+	commands := string(regexp.MustCompile(`(?ms)^cosign verify-blob .*?^tar -xzf [^\n]+$`).Find(page))
+	if strings.Count(commands, issuer) != 1 || !strings.Contains(commands, "sha256sum --check") {
+		t.Fatalf("the page does not verify with cosign and sha256sum:\n%s", commands)
+	}
+	commands = strings.Replace(commands, issuer, s.IssuerURL+" --trusted-root "+s.TrustedRootPath, 1)
+	dir := t.TempDir()
+	for _, name := range []string{"checksums.txt", "checksums.txt.sigstore.json", "polex_" + strings.TrimPrefix(version, "v") + "_linux_amd64.tar.gz"} {
+		if err := os.WriteFile(filepath.Join(dir, name), read(t, filepath.Join(dist, name)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{"version=" + version, "platform=linux_amd64", "HOME=" + t.TempDir(), "HTTPS_PROXY=http://127.0.0.1:1",
+		"PATH=" + fixture.FromRoot("bin/e2e") + string(filepath.ListSeparator) + os.Getenv("PATH")}
+	runWith(t, env, dir, "sh", "-e", "-c", commands)
+	if _, err := os.Stat(filepath.Join(dir, "polex")); err != nil {
+		t.Error(err)
 	}
 }
