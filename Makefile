@@ -10,7 +10,7 @@ TOOLS    := bin/tools
 E2E      := bin/e2e
 SITE     ?= bin/site
 
-.PHONY: help build generate docs test lint fuzz bench demo dist e2e e2e-tools e2e-up refresh-root sizes clean
+.PHONY: help build generate docs test lint fuzz bench demo dist images e2e e2e-tools e2e-up refresh-root sizes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -50,8 +50,11 @@ bench: sizes ## measure speed and sizes
 demo: build ## sign, verify and reject exceptions with a Sigstore on loopback
 	./demo/run.sh
 
-dist: ## build the release files into dist/: archives, checksums and the program of the image
+dist: ## build the release files into dist/: archives, checksums, manifests of package managers
 	go run ./internal/release -version $(VERSION) -out dist
+
+images: ## build the images from dist/ with buildah (pulls Debian's image)
+	internal/release/images.sh $(VERSION)
 
 e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL, Redis, Chromium, mkdocs-material and graphviz)
 	go test -tags e2e -count=1 -p 2 -timeout 30m -v $$(go list -tags e2e ./test/e2e/... | grep -v /load$$) ./internal/report

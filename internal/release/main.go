@@ -7,18 +7,29 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
 // platforms are the platforms of a release.
-var platforms = []platform{{"linux", "amd64"}, {"linux", "arm64"}}
+var platforms = []platform{
+	{"darwin", "amd64"}, {"darwin", "arm64"},
+	{"linux", "amd64"}, {"linux", "arm64"},
+	{"windows", "amd64"}, {"windows", "arm64"},
+}
 
 type platform struct{ os, arch string }
 
 func (p platform) String() string { return p.os + "_" + p.arch }
+
+// program returns the file name of a command.
+func (p platform) program(command string) string {
+	if p.os == "windows" {
+		return command + ".exe"
+	}
+	return command
+}
 
 func main() {
 	version := flag.String("version", "", "the `version`, as its tag is called")
@@ -50,36 +61,81 @@ func release(version, out string) error {
 	if err != nil {
 		return err
 	}
-	var checksums strings.Builder
+	var archives []archive
 	for _, p := range platforms {
 		dir := filepath.Join(out, p.String())
 		if err := build(p, version, dir); err != nil {
 			return err
 		}
-		files := []entry{{"LICENSE", "LICENSE", 0o644}, {"README.md", "README.md", 0o644}}
-		for _, c := range commands {
-			files = append(files, entry{filepath.Base(c), filepath.Join(dir, filepath.Base(c)), 0o755})
-		}
-		files = append(files, manual...)
-		packed, err := pack(files, when)
+		modules, err := modules(p)
 		if err != nil {
 			return err
 		}
-		name := fmt.Sprintf("polex_%s_%s.tar.gz", strings.TrimPrefix(version, "v"), p)
-		if err := os.WriteFile(filepath.Join(out, name), packed, 0o644); err != nil {
-			return err
+		for _, c := range commands {
+			a := archive{command: filepath.Base(c), version: version, platform: p}
+			files, err := a.files(dir, manual, modules)
+			if err != nil {
+				return err
+			}
+			packed, err := pack(files, when, p)
+			if err != nil {
+				return err
+			}
+			a.sha256 = sha256.Sum256(packed)
+			if err := os.WriteFile(filepath.Join(out, a.name()), packed, 0o644); err != nil {
+				return err
+			}
+			archives = append(archives, a)
 		}
-		fmt.Fprintf(&checksums, "%x  %s\n", sha256.Sum256(packed), name)
 	}
-	packed, name, err := chart(filepath.Join("charts", "polex-guard"), filepath.Join(out, "chart"), version, when)
+	chart, err := chart(filepath.Join("charts", "polex-guard"), out, version, when)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(out, name), packed, 0o644); err != nil {
+	if err := roots(filepath.Join(out, "ca-certificates.crt")); err != nil {
 		return err
 	}
-	fmt.Fprintf(&checksums, "%x  %s\n", sha256.Sum256(packed), name)
-	return os.WriteFile(filepath.Join(out, "checksums.txt"), []byte(checksums.String()), 0o644)
+	return manifests(out, version, archives, chart)
+}
+
+// archive is the archive of a command for a platform.
+type archive struct {
+	command, version string
+	platform         platform
+	sha256           [sha256.Size]byte
+}
+
+func (a archive) name() string {
+	suffix := ".tar.gz"
+	if a.platform.os == "windows" {
+		suffix = ".zip"
+	}
+	return fmt.Sprintf("%s_%s_%s%s", a.command, strings.TrimPrefix(a.version, "v"), a.platform, suffix)
+}
+
+// files returns the content of an archive. It writes the licences and the SBOM to the folder of the
+// program.
+func (a archive) files(dir string, manual []entry, modules map[string]string) ([]entry, error) {
+	program := a.platform.program(a.command)
+	path := filepath.Join(dir, program)
+	notices, bom := path+".licenses.txt", path+".cdx.json"
+	if err := licenses(path, notices, modules); err != nil {
+		return nil, err
+	}
+	if err := sbom(path, bom, a.version); err != nil {
+		return nil, err
+	}
+	files := []entry{
+		{"LICENSE", "LICENSE", 0o644}, {"README.md", "README.md", 0o644},
+		{"THIRD-PARTY-LICENSES.txt", notices, 0o644}, {"sbom.cdx.json", bom, 0o644}, {program, path, 0o755},
+	}
+	for _, page := range manual {
+		name := strings.TrimPrefix(page.name, "man/")
+		if a.command == "polex" || strings.HasPrefix(name, a.command+".") || strings.HasPrefix(name, a.command+"-") {
+			files = append(files, page)
+		}
+	}
+	return files, nil
 }
 
 // committed returns the time of the commit, which becomes the time of every file.
@@ -92,12 +148,19 @@ func committed() (time.Time, error) {
 	return time.Unix(seconds, 0), err
 }
 
-// build builds every command for a platform: static, and without paths of this machine. Like the
-// Makefile, it omits gRPC's trace pages, which are a quarter of some commands.
+// tags omit gRPC's trace pages, like the Makefile: they are a quarter of some commands.
+const tags = "grpcnotrace"
+
+// environment returns the environment in which Go builds for a platform. The programs are static.
+func (p platform) environment(cmd *exec.Cmd) []string {
+	return append(cmd.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0")
+}
+
+// build builds every command for a platform, without paths of this machine.
 func build(p platform, version, dir string) error {
 	const stamp = "github.com/polex-dev/polex/internal/command/cli.Version="
-	cmd := exec.Command("go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w -X "+stamp+version, "-o", dir+string(filepath.Separator), "./cmd/...") // #nosec G204 -- a version without a space
-	cmd.Env = slices.Concat(cmd.Environ(), []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0"})
+	cmd := exec.Command("go", "build", "-tags="+tags, "-trimpath", "-ldflags=-s -w -X "+stamp+version, "-o", dir+string(filepath.Separator), "./cmd/...") // #nosec G204 -- a version without a space
+	cmd.Env = p.environment(cmd)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("build for %s: %w", p, err)

@@ -2,9 +2,11 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"os"
 	"time"
 )
@@ -13,37 +15,65 @@ import (
 type entry struct {
 	name string // in the archive
 	path string // on disk
-	mode int64
+	mode os.FileMode
 }
 
 // pack archives files in the given order. The archive contains nothing about the user, machine and
 // time of the build.
-func pack(files []entry, when time.Time) ([]byte, error) {
+func pack(files []entry, when time.Time, p platform) ([]byte, error) {
 	var b bytes.Buffer
-	compressed, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	write := tarball
+	if p.os == "windows" {
+		write = zipped
+	}
+	if err := write(&b, files, when.UTC()); err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func tarball(w io.Writer, files []entry, when time.Time) error {
+	compressed, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	archive := tar.NewWriter(compressed)
 	for _, file := range files {
 		text, err := os.ReadFile(file.path)
 		if err != nil {
-			return nil, fmt.Errorf("archive: %w", err)
+			return err
 		}
 		if err := archive.WriteHeader(&tar.Header{
-			Typeflag: tar.TypeReg, Name: file.name, Mode: file.mode, Size: int64(len(text)), ModTime: when, Format: tar.FormatUSTAR,
+			Typeflag: tar.TypeReg, Name: file.name, Mode: int64(file.mode), Size: int64(len(text)), ModTime: when, Format: tar.FormatUSTAR,
 		}); err != nil {
-			return nil, fmt.Errorf("archive %s: %w", file.path, err)
+			return fmt.Errorf("%s: %w", file.path, err)
 		}
 		if _, err := archive.Write(text); err != nil {
-			return nil, fmt.Errorf("archive %s: %w", file.path, err)
+			return fmt.Errorf("%s: %w", file.path, err)
 		}
 	}
 	if err := archive.Close(); err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
+		return err
 	}
-	if err := compressed.Close(); err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
+	return compressed.Close()
+}
+
+func zipped(w io.Writer, files []entry, when time.Time) error {
+	archive := zip.NewWriter(w)
+	for _, file := range files {
+		text, err := os.ReadFile(file.path)
+		if err != nil {
+			return err
+		}
+		header := &zip.FileHeader{Name: file.name, Method: zip.Deflate, Modified: when}
+		header.SetMode(file.mode)
+		f, err := archive.CreateHeader(header)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file.path, err)
+		}
+		if _, err := f.Write(text); err != nil {
+			return fmt.Errorf("%s: %w", file.path, err)
+		}
 	}
-	return b.Bytes(), nil
+	return archive.Close()
 }

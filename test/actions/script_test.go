@@ -40,6 +40,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PATH", os.Getenv("PATH"))
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			env.Setenv("POLEX_SOURCE", "source") // this commit can be of a release
 			env.Setenv("RUNNER_TEMP", env.Getenv("TMPDIR"))
 			env.Setenv("GITHUB_STEP_SUMMARY", filepath.Join(env.WorkDir, "summary.md"))
 			env.Setenv("GITHUB_OUTPUT", filepath.Join(env.WorkDir, "output"))

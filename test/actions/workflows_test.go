@@ -13,11 +13,12 @@ import (
 // releaseRights lists the permissions of each job of the release. A job that builds cannot write,
 // and the job that writes a release does not build.
 var releaseRights = map[string]map[string]string{
-	"build":   {"contents": "read"},
-	"attest":  {"id-token": "write", "attestations": "write"},
-	"image":   {"contents": "read", "packages": "write", "id-token": "write", "attestations": "write"},
-	"publish": {"contents": "write"},
-	"verify":  {"contents": "read", "attestations": "read"},
+	"build":            {"contents": "read"},
+	"attest":           {"id-token": "write", "attestations": "write"},
+	"image":            {"contents": "read", "packages": "write", "id-token": "write", "attestations": "write"},
+	"publish":          {"contents": "write"},
+	"verify":           {"contents": "read", "attestations": "read", "packages": "read"},
+	"verify-elsewhere": {"contents": "read", "attestations": "read"},
 }
 
 // own matches the actions of the release: GitHub's, and setup of this repository.
@@ -61,20 +62,48 @@ func TestReleaseRights(t *testing.T) {
 	}
 }
 
-// TestReleaseNames: the release has the names that actions/setup expects.
+// TestReleaseNames: the release has the names that the actions expect.
 func TestReleaseNames(t *testing.T) {
-	setup, err := os.ReadFile("../../actions/setup/setup.sh")
+	script, err := os.ReadFile("../../actions/scripts/release.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat("../../.github/workflows/release.yaml"); err != nil || !strings.Contains(string(setup), "/.github/workflows/release.yaml@refs/tags/$version") {
-		t.Errorf("actions/setup asks for the provenance of another workflow: %v", err)
+	if _, err := os.Stat("../../.github/workflows/release.yaml"); err != nil || !strings.Contains(string(script), "/.github/workflows/release.yaml@refs/tags/$version") {
+		t.Errorf("the actions ask for the provenance of another workflow: %v", err)
 	}
 	build, err := os.ReadFile("../../internal/release/main.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(setup), `polex_${version#v}_$platform.tar.gz`) || !strings.Contains(string(build), `"polex_%s_%s.tar.gz"`) {
-		t.Error("actions/setup looks for another archive than is built")
+	if !strings.Contains(string(script), `${command}_${version#v}_$platform.tar.gz`) || !strings.Contains(string(build), `"%s_%s_%s%s"`) {
+		t.Error("the actions look for another archive than is built")
+	}
+}
+
+// TestReleaseImage: the image with packages starts from one that is pinned by its digest.
+func TestReleaseImage(t *testing.T) {
+	raw, err := os.ReadFile("../../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^ARG BASE=docker\.io/library/debian:[0-9]+-slim@sha256:[0-9a-f]{64}$`).Match(raw) {
+		t.Error("its base is not Debian, pinned by digest")
+	}
+	stages := strings.Split(string(raw), "\nFROM ")[1:]
+	for _, stage := range stages {
+		from, content, _ := strings.Cut(stage, "\n")
+		base, name, _ := strings.Cut(from, " AS ")
+		if want := map[bool]string{true: "${BASE}", false: "scratch"}[name == "polex"]; base != want {
+			t.Errorf("%s is made from %s, want %s", name, base, want)
+		}
+		if !strings.Contains(content, "\nUSER 65532:65532\n") || strings.Contains(content, "\nADD ") {
+			t.Errorf("%s runs as another user, or has files from elsewhere", name)
+		}
+		if name != "polex" && strings.Contains(content, "RUN ") {
+			t.Errorf("%s runs something while it is built", name)
+		}
+	}
+	if len(stages) != 3 {
+		t.Errorf("there are %d images", len(stages))
 	}
 }

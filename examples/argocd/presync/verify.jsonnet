@@ -33,10 +33,10 @@ function(revision) {
         requests: { cpu: '10m', memory: '64Mi' },
         limits: { memory: '256Mi' },
       },
-      // Any image that has git, as Argo CD's own has.
+      // The image for CI has git.
       initContainers: [{
         name: 'clone',
-        image: 'registry.example.com/git@sha256:<digest>',
+        image: 'ghcr.io/polex-dev/polex@sha256:<digest>',
         command: ['git', 'clone', '--quiet', '--bare', '--no-tags', '--single-branch', '--branch=main', 'https://github.com/acme/exceptions', '/repository/exceptions.git'],
         env: [{ name: 'HOME', value: '/repository' }],
         securityContext: restricted,
@@ -45,7 +45,7 @@ function(revision) {
       }],
       containers: [{
         name: 'verify',
-        image: 'registry.example.com/polex-verify@sha256:<digest>',
+        image: 'ghcr.io/polex-dev/polex-verify@sha256:<digest>',
         command: ['/usr/local/bin/polex-verify'],
         args: ['--config=/etc/polex/trust.yaml', '--only-exceptions', '--git=/repository/exceptions.git', '--ref=' + revision, '--path=signed'],
         terminationMessagePolicy: 'FallbackToLogsOnError',  // the reason is in the Pod's status

@@ -43,7 +43,9 @@ func (r *Repository) Play(ctx context.Context, p Play) (*Log, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	args := []string{p.Event, "--workflows", p.Workflow, "--eventpath", file, "--platform", "ubuntu-24.04=-self-hosted", "--json", "--no-cache-server", "--action-cache-path", filepath.Join(dir, "actions")}
-	if !p.Builds {
+	if p.Builds {
+		p.Env = append(slices.Clone(p.Env), "POLEX_SOURCE=source") // this commit can be of a release
+	} else {
 		p.Env = append(slices.Clone(p.Env), "POLEX_BIN="+r.Commands)
 	}
 	if p.API != "" {

@@ -4,9 +4,15 @@ package release
 
 import (
 	"archive/tar"
+	"archive/zip"
+	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"debug/elf"
+	"debug/macho"
+	"debug/pe"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +23,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 const version = "v0.0.0-test"
@@ -24,8 +32,15 @@ const version = "v0.0.0-test"
 // run runs a program, and returns its output.
 func run(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
+	return runWith(t, nil, dir, name, args...)
+}
+
+// runWith runs a program with further variables.
+func runWith(t *testing.T, env []string, dir, name string, args ...string) string {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = new(strings.Builder)
 	out, err := cmd.Output()
 	if err != nil {
@@ -43,115 +58,262 @@ func dist(t *testing.T) string {
 	return dir
 }
 
-// TestRelease: two clones in different folders give the same bytes. The archives have every command
-// with its version, and the image has only the guard.
+// TestRelease: two clones in different folders give the same bytes. Each command has an archive for
+// each platform, with its version, SBOM and licences. The subtests use the files as users do.
 func TestRelease(t *testing.T) {
 	first, second := dist(t), dist(t)
-	read := func(dir, name string) string {
-		t.Helper()
-		text, err := os.ReadFile(filepath.Join(dir, "dist", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	checksums := read(first, "checksums.txt")
-	if other := read(second, "checksums.txt"); checksums != other {
+	checksums := read(t, filepath.Join(first, "dist", "checksums.txt"))
+	if other := read(t, filepath.Join(second, "dist", "checksums.txt")); !bytes.Equal(checksums, other) {
 		t.Errorf("one commit makes\n%sand\n%s", checksums, other)
 	}
-	for _, arch := range []string{"amd64", "arm64"} {
-		name := "polex_" + strings.TrimPrefix(version, "v") + "_linux_" + arch + ".tar.gz"
-		archive := read(first, name)
-		if line := fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(archive)), name); !strings.Contains(checksums, line) {
-			t.Errorf("the checksums do not hold %s", line)
+	commands, err := filepath.Glob(filepath.Join(first, "cmd", "polex*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 3 // of the chart, polex.rb and polex.yaml
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		for _, arch := range []string{"amd64", "arm64"} {
+			for _, command := range commands {
+				lines++
+				command = filepath.Base(command)
+				suffix := ".tar.gz"
+				if system == "windows" {
+					suffix = ".zip"
+				}
+				name := strings.Join([]string{command, strings.TrimPrefix(version, "v"), system, arch}, "_") + suffix
+				archive := read(t, filepath.Join(first, "dist", name))
+				if line := fmt.Sprintf("%x  %s\n", sha256.Sum256(archive), name); !bytes.Contains(checksums, []byte(line)) {
+					t.Errorf("the checksums do not hold %s", line)
+				}
+				t.Run(name, func(t *testing.T) { holds(t, archive, command, system, arch) })
+			}
 		}
-		holds(t, archive, arch)
+	}
+	if got := bytes.Count(checksums, []byte("\n")); got != lines {
+		t.Errorf("there are checksums of %d files, want %d", got, lines)
 	}
 	// Helm reads the chart, which names the image of this release.
-	chart := "polex-guard-" + strings.TrimPrefix(version, "v") + ".tgz"
-	if line := fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(read(first, chart))), chart); !strings.Contains(checksums, line) {
-		t.Errorf("the checksums do not hold %s", chart)
+	chart := filepath.Join(first, "dist", "polex-guard-"+strings.TrimPrefix(version, "v")+".tgz")
+	if line := fmt.Sprintf("%x  %s\n", sha256.Sum256(read(t, chart)), filepath.Base(chart)); !bytes.Contains(checksums, []byte(line)) {
+		t.Errorf("the checksums do not hold %s", line)
 	}
 	helm, err := filepath.Abs("../../../bin/e2e/helm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rendered := run(t, t.TempDir(), helm, "template", "polex-guard", filepath.Join(first, "dist", chart), "--namespace", "polex-system",
+	if rendered := run(t, t.TempDir(), helm, "template", "polex-guard", chart, "--namespace", "polex-system",
 		"--set", "config.trust.authorities[0].name=ci,config.trust.authorities[0].keyFile=key.pub"); !strings.Contains(rendered, "image: ghcr.io/polex-dev/polex-guard:"+version+"\n") {
 		t.Errorf("the chart does not name the image of the release:\n%s", rendered)
 	}
-	t.Run("image", func(t *testing.T) { image(t, first) })
-}
-
-var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
-
-// holds compares an archive with the existing commands.
-func holds(t *testing.T, archive, arch string) {
-	t.Helper()
-	want, err := filepath.Glob(filepath.Join("..", "..", "..", "cmd", "polex*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range want {
-		want[i] = filepath.Base(want[i])
-	}
-	plain, err := gzip.NewReader(strings.NewReader(archive))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, r, names := t.TempDir(), tar.NewReader(plain), []string{}
-	for {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if names = append(names, h.Name); !strings.HasPrefix(h.Name, "polex-") {
-			continue
-		}
-		path := filepath.Join(dir, h.Name)
-		if err := os.WriteFile(path, text, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		static(t, path, arch)
-		if runtime.GOOS == "linux" && runtime.GOARCH == arch && h.Name != "polex-sandbox" {
-			if said := run(t, dir, path, "--version"); !strings.Contains(said, version) {
-				t.Errorf("%s says that it is %s", h.Name, said)
+	for _, name := range []string{"polex.rb", "polex.yaml"} {
+		text := read(t, filepath.Join(first, "dist", name))
+		for line := range strings.Lines(string(checksums)) {
+			sum, file, _ := strings.Cut(strings.TrimSpace(line), "  ")
+			if !strings.HasPrefix(file, "polex_") || name == "polex.rb" && strings.HasSuffix(file, ".zip") {
+				continue
+			}
+			if !bytes.Contains(text, []byte(sum)) || !bytes.Contains(text, []byte("/"+version+"/"+file)) {
+				t.Errorf("%s does not have %s with its checksum", name, file)
 			}
 		}
 	}
-	programs := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.Contains(name, "/") })
-	if want = append([]string{"LICENSE", "README.md"}, want...); !slices.Equal(programs, want) {
-		t.Errorf("%s: it holds %q, want %q", arch, programs, want)
+	t.Run("kubectl", func(t *testing.T) { kubectl(t, first) })
+	t.Run("signature", func(t *testing.T) { signature(t, first) })
+	t.Run("images", func(t *testing.T) { images(t, first, second) })
+	t.Run("go install", func(t *testing.T) { goInstall(t, first) })
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, want := range []string{"completions/polex.bash", "man/polex-verify.1"} {
-		if !slices.Contains(names, want) {
-			t.Errorf("%s: it lacks %s", arch, want)
+	return text
+}
+
+// holds checks the content of an archive.
+func holds(t *testing.T, archive []byte, command, system, arch string) {
+	t.Helper()
+	dir, program := t.TempDir(), command
+	unpack := untar
+	if system == "windows" {
+		program += ".exe"
+		unpack = unzip
+	}
+	names := unpack(t, archive, dir)
+	pages := map[bool][]string{true: {"completions/polex.bash", "completions/_polex", "completions/polex.fish", "completions/polex.ps1", "man/polex.1", "man/polex-verify.1"},
+		false: {"man/" + command + ".1"}}[command == "polex"]
+	for _, page := range pages {
+		if !slices.Contains(names, page) {
+			t.Errorf("it lacks %s", page)
+		}
+	}
+	top := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.Contains(name, "/") })
+	if want := []string{"LICENSE", "README.md", "THIRD-PARTY-LICENSES.txt", "sbom.cdx.json", program}; !slices.Equal(top, want) {
+		t.Errorf("it holds %q, want %q", top, want)
+	}
+	path := filepath.Join(dir, program)
+	if got, want := machine(t, path, system), machines[system+"/"+arch]; got != want {
+		t.Errorf("the program is for %s, want %s", got, want)
+	}
+	described(t, path, read(t, filepath.Join(dir, "sbom.cdx.json")), read(t, filepath.Join(dir, "THIRD-PARTY-LICENSES.txt")))
+	if runtime.GOOS == system && runtime.GOARCH == arch && command != "polex-sandbox" {
+		if said := run(t, dir, path, "--version"); !strings.Contains(said, version) {
+			t.Errorf("%s says that it is %s", program, said)
 		}
 	}
 }
 
-// static: a program for a platform has no dependencies, and does not contain the folder of its
-// build.
-func static(t *testing.T, path, arch string) {
+// described: the SBOM and the licences have every module of a program.
+func described(t *testing.T, path string, sbom, licenses []byte) {
 	t.Helper()
-	f, err := elf.Open(path)
+	info, err := buildinfo.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	if f.Machine != machines[arch] {
-		t.Errorf("%s is for %s", path, f.Machine)
-	}
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_INTERP {
-			t.Errorf("%s needs an interpreter", path)
+	var bom struct {
+		BOMFormat string
+		Metadata  struct {
+			Component struct{ Name, Version string }
 		}
+		Components []struct{ Name, Version string }
+	}
+	if err := json.Unmarshal(sbom, &bom); err != nil {
+		t.Fatal(err)
+	}
+	if main := bom.Metadata.Component; bom.BOMFormat != "CycloneDX" || main.Name != info.Main.Path || main.Version != version {
+		t.Errorf("the SBOM is of %s %s in the format %q", main.Name, main.Version, bom.BOMFormat)
+	}
+	named := map[string]bool{}
+	for _, c := range bom.Components {
+		named[c.Name+"@"+c.Version] = true
+	}
+	for _, m := range info.Deps {
+		name := m.Path + "@" + m.Version
+		if !named[name] {
+			t.Errorf("the SBOM does not name %s", name)
+		}
+		if !bytes.Contains(licenses, []byte("==== "+name+": ")) {
+			t.Errorf("there is no licence of %s", name)
+		}
+	}
+	if !named["std@"+info.GoVersion] {
+		t.Errorf("the SBOM does not name the standard library of %s", info.GoVersion)
+	}
+}
+
+var machines = map[string]string{
+	"linux/amd64": elf.EM_X86_64.String(), "linux/arm64": elf.EM_AARCH64.String(),
+	"darwin/amd64": macho.CpuAmd64.String(), "darwin/arm64": macho.CpuArm64.String(),
+	"windows/amd64": fmt.Sprint(pe.IMAGE_FILE_MACHINE_AMD64), "windows/arm64": fmt.Sprint(pe.IMAGE_FILE_MACHINE_ARM64),
+}
+
+// machine returns the machine that a program is for. A program for Linux needs no interpreter.
+func machine(t *testing.T, path, system string) string {
+	t.Helper()
+	var opened io.Closer
+	var machine string
+	var err error
+	switch system {
+	case "linux":
+		var f *elf.File
+		if f, err = elf.Open(path); err == nil {
+			opened, machine = f, f.Machine.String()
+			if slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+				t.Errorf("%s needs an interpreter", path)
+			}
+		}
+	case "darwin":
+		var f *macho.File
+		if f, err = macho.Open(path); err == nil {
+			opened, machine = f, f.Cpu.String()
+		}
+	case "windows":
+		var f *pe.File
+		if f, err = pe.Open(path); err == nil {
+			opened, machine = f, fmt.Sprint(f.Machine)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := opened.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return machine
+}
+
+// untar unpacks an archive, and returns the names of its files.
+func untar(t *testing.T, archive []byte, dir string) (names []string) {
+	t.Helper()
+	plain, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := tar.NewReader(plain); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return names
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, h.Name)
+		write(t, filepath.Join(dir, filepath.FromSlash(h.Name)), r, h.FileInfo().Mode())
+	}
+}
+
+func unzip(t *testing.T, archive []byte, dir string) (names []string) {
+	t.Helper()
+	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.File {
+		content, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, f.Name)
+		write(t, filepath.Join(dir, filepath.FromSlash(f.Name)), content, f.Mode())
+	}
+	return names
+}
+
+func write(t *testing.T, path string, content io.Reader, mode os.FileMode) {
+	t.Helper()
+	text, err := io.ReadAll(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// native unpacks the archive of polex for this machine, and returns the folder.
+func native(t *testing.T, clone string) string {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the archive for Windows is a zip")
+	}
+	dir := t.TempDir()
+	untar(t, read(t, filepath.Join(clone, "dist", fmt.Sprintf("polex_%s_%s_%s.tar.gz", strings.TrimPrefix(version, "v"), runtime.GOOS, runtime.GOARCH))), dir)
+	return dir
+}
+
+// kubectl: kubectl runs the program of the archive as its plugin, under the name that krew links.
+func kubectl(t *testing.T, clone string) {
+	dir := native(t, clone)
+	if err := os.Symlink(filepath.Join(dir, "polex"), filepath.Join(dir, "kubectl-polex")); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH")}
+	if said := runWith(t, env, dir, fixture.FromRoot("bin/e2e/kubectl"), "polex", "--version"); !strings.Contains(said, version) {
+		t.Errorf("kubectl polex says that it is %s", said)
 	}
 }

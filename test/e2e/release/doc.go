@@ -1,3 +1,3 @@
-// Package release tests the release files: the same commit gives the same bytes, and the image has
-// only the guard. The tests are built with the tag e2e.
+// Package release tests the release files: the same commit gives the same bytes, and each way of
+// installing that a loopback can stand for works. The tests are built with the tag e2e.
 package release

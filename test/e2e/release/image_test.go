@@ -6,9 +6,12 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,81 +20,147 @@ import (
 	"testing"
 )
 
-// image builds the image for both platforms from the release files, and checks its whole content.
-// The build starts from scratch, downloads nothing and runs nothing.
-func image(t *testing.T, dir string) {
+// scratch lists the images that have nothing but a program and certificates, and the path of the
+// program.
+var scratch = map[string]string{"polex-guard": "polex-guard", "polex-verify": "usr/local/bin/polex-verify"}
+
+// images builds the images without a distribution from the release files of two clones, and checks
+// their whole content. The build downloads nothing and runs nothing.
+func images(t *testing.T, first, second string) {
 	if _, err := exec.LookPath("buildah"); err != nil {
 		t.Skip("buildah is not installed")
 	}
-	for _, arch := range []string{"amd64", "arm64"} {
-		storage := t.TempDir()
-		buildah := func(args ...string) {
-			t.Helper()
-			run(t, dir, "buildah", append([]string{"--storage-driver", "vfs", "--root", filepath.Join(storage, "root"), "--runroot", filepath.Join(storage, "run")}, args...)...)
+	for image, path := range scratch {
+		var digests []string
+		for _, clone := range []string{first, second} {
+			storage := t.TempDir()
+			conf := filepath.Join(storage, "storage.conf")
+			if err := os.WriteFile(conf, fmt.Appendf(nil, "[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = %q\n", filepath.Join(storage, "root"), filepath.Join(storage, "run")), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			runWith(t, []string{"CONTAINERS_STORAGE_CONF=" + conf}, clone, "internal/release/images.sh", version, image)
+			layout := filepath.Join(clone, "dist", "images", image)
+			digests = append(digests, index(t, layout).Manifests[0].Digest)
 		}
-		layout := filepath.Join(storage, "layout")
-		buildah("bud", "--isolation", "chroot", "--platform", "linux/"+arch, "--build-arg", "TARGETARCH="+arch, "--tag", "polex-guard", ".")
-		buildah("push", "polex-guard", "oci:"+layout)
-		i := opened(t, layout)
-		if i.Architecture != arch || i.OS != "linux" {
-			t.Errorf("it is for %s on %s, want %s", i.OS, i.Architecture, arch)
+		if digests[0] != digests[1] {
+			t.Errorf("%s: one commit makes the images %s", image, digests)
 		}
-		if i.Config.User != "65532:65532" || !slices.Equal(i.Config.Entrypoint, []string{"/polex-guard"}) || len(i.Config.Cmd) > 0 || len(i.Config.Env) > 1 {
-			t.Errorf("%s: it runs as %+v", arch, i.Config)
+		all := opened(t, filepath.Join(first, "dist", "images", image))
+		if len(all) != 2 || all["linux/amd64"] == nil || all["linux/arm64"] == nil {
+			t.Errorf("%s is for %d platforms", image, len(all))
 		}
-		guard, err := os.ReadFile(filepath.Join(dir, "dist", "linux_"+arch, "polex-guard"))
-		if err != nil {
-			t.Fatal(err)
+		for platform, i := range all {
+			inspect(t, first, image, path, i)
+			t.Logf("%s for %s: %d bytes in all, %d compressed", image, platform, i.size(), i.compressed)
 		}
-		if len(i.files) != 1 || !bytes.Equal(i.files["polex-guard"], guard) {
-			t.Errorf("%s: it holds %d files, or another guard", arch, len(i.files))
-		}
-		t.Logf("%s: %d bytes", arch, len(guard))
 	}
 }
 
-// contents has an image's configuration and all of its files.
+// inspect checks the image of a program for one platform.
+func inspect(t *testing.T, clone, image, path string, i *contents) {
+	t.Helper()
+	if i.Config.User != "65532:65532" || !slices.Equal(i.Config.Entrypoint, []string{"/" + path}) || len(i.Config.Cmd) > 0 || len(i.Config.Env) > 1 {
+		t.Errorf("%s for %s: it runs as %+v", image, i.Architecture, i.Config)
+	}
+	const labels = "org.opencontainers.image."
+	for label, want := range map[string]string{
+		"title": image, "source": "https://github.com/polex-dev/polex", "licenses": "Apache-2.0", "version": strings.TrimPrefix(version, "v"),
+		"revision": strings.TrimSpace(run(t, clone, "git", "rev-parse", "HEAD")),
+		"created":  i.Created,
+	} {
+		if got := i.Config.Labels[labels+label]; got != want {
+			t.Errorf("%s: the label %s is %q, want %q", image, label, got, want)
+		}
+	}
+	if i.Config.Labels[labels+"description"] == "" {
+		t.Errorf("%s has no description", image)
+	}
+	const roots = "etc/ssl/certs/ca-certificates.crt"
+	if !bytes.Equal(i.files[path], read(t, filepath.Join(clone, "dist", "linux_"+i.Architecture, image))) {
+		t.Errorf("%s for %s has another program", image, i.Architecture)
+	}
+	if len(i.files) != 2 || !bytes.Equal(i.files[roots], read(t, filepath.Join(clone, "dist", "ca-certificates.crt"))) {
+		t.Errorf("%s for %s holds %q", image, i.Architecture, slices.Sorted(maps.Keys(i.files)))
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(i.files[roots]) {
+		t.Errorf("%s has no certificate authorities", image)
+	}
+	if mode := i.modes[path]; mode&0o555 != 0o555 || mode&0o022 != 0 {
+		t.Errorf("%s cannot be run by everybody, or changed by others: %o", path, mode)
+	}
+	if mode := i.modes[roots]; mode&0o444 != 0o444 || mode&0o022 != 0 {
+		t.Errorf("%s cannot be read by everybody, or can be changed by others: %o", roots, mode)
+	}
+}
+
+// contents has the configuration of an image for one platform, and all of its files.
 type contents struct {
 	Architecture, OS string
+	Created          string
 	Config           struct {
 		User                 string
 		Entrypoint, Cmd, Env []string
+		Labels               map[string]string
 	}
-	files map[string][]byte
+	files      map[string][]byte
+	modes      map[string]int64
+	compressed int64
 }
 
-type descriptor struct{ Digest string }
+func (i *contents) size() (bytes int) {
+	for _, text := range i.files {
+		bytes += len(text)
+	}
+	return bytes
+}
 
-// opened reads an image of one platform from an OCI layout.
-func opened(t *testing.T, layout string) contents {
+type descriptor struct {
+	Digest string
+	Size   int64
+}
+
+type manifests struct{ Manifests []descriptor }
+
+func decode(t *testing.T, path string, into any) {
 	t.Helper()
-	decode := func(path string, into any) {
-		t.Helper()
-		text, err := os.ReadFile(filepath.Join(layout, path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(text, into); err != nil {
-			t.Fatal(err)
-		}
+	if err := json.Unmarshal(read(t, path), into); err != nil {
+		t.Fatal(err)
 	}
-	blob := func(d descriptor) string { return filepath.Join("blobs", strings.Replace(d.Digest, ":", "/", 1)) }
-	var index struct{ Manifests []descriptor }
-	var manifest struct {
-		Config descriptor
-		Layers []descriptor
-	}
-	decode("index.json", &index)
-	if len(index.Manifests) != 1 {
-		t.Fatalf("there are %d images", len(index.Manifests))
-	}
-	decode(blob(index.Manifests[0]), &manifest)
-	i := contents{files: map[string][]byte{}}
-	decode(blob(manifest.Config), &i)
-	for _, layer := range manifest.Layers {
-		i.unpack(t, filepath.Join(layout, blob(layer)))
+}
+
+func index(t *testing.T, layout string) (i manifests) {
+	t.Helper()
+	decode(t, filepath.Join(layout, "index.json"), &i)
+	if len(i.Manifests) != 1 {
+		t.Fatalf("there are %d images", len(i.Manifests))
 	}
 	return i
+}
+
+// opened reads the image of each platform from an OCI layout.
+func opened(t *testing.T, layout string) map[string]*contents {
+	t.Helper()
+	blob := func(d descriptor) string {
+		return filepath.Join(layout, "blobs", strings.Replace(d.Digest, ":", "/", 1))
+	}
+	var list manifests
+	decode(t, blob(index(t, layout).Manifests[0]), &list)
+	all := map[string]*contents{}
+	for _, one := range list.Manifests {
+		var manifest struct {
+			Config descriptor
+			Layers []descriptor
+		}
+		decode(t, blob(one), &manifest)
+		i := &contents{files: map[string][]byte{}, modes: map[string]int64{}}
+		decode(t, blob(manifest.Config), i)
+		for _, layer := range manifest.Layers {
+			i.compressed += layer.Size
+			i.unpack(t, blob(layer))
+		}
+		all[i.OS+"/"+i.Architecture] = i
+	}
+	return all
 }
 
 func (i *contents) unpack(t *testing.T, layer string) {
@@ -121,8 +190,6 @@ func (i *contents) unpack(t *testing.T, layer string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i.files[h.Name] = text; h.Mode&0o111 != 0o111 {
-			t.Errorf("%s cannot be run by everybody: %o", h.Name, h.Mode)
-		}
+		i.files[h.Name], i.modes[h.Name] = text, h.Mode
 	}
 }
