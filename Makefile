@@ -10,7 +10,7 @@ TOOLS    := bin/tools
 E2E      := bin/e2e
 SITE     ?= bin/site
 
-.PHONY: help build generate docs test lint fuzz bench demo dist images e2e e2e-tools e2e-up refresh-root sizes clean
+.PHONY: help build generate docs test lint vet-platforms fuzz bench demo dist images e2e e2e-tools e2e-up refresh-root sizes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,10 @@ lint: $(TOOLS)/golangci-lint $(TOOLS)/actionlint $(TOOLS)/vale ## check formatti
 	@if command -v shellcheck >/dev/null; then git ls-files -co --exclude-standard -- '*.sh' .ci/run | xargs shellcheck; else echo "shellcheck is not installed: the scripts go unchecked"; fi
 	$(TOOLS)/vale --output=line README.md CHANGELOG.md docs actions charts examples policies .github cmd internal pkg test
 	go mod tidy -diff
+
+vet-platforms: ## vet for every platform of a release (compiles for each)
+	@for platform in darwin/amd64 darwin/arm64 linux/amd64 linux/arm64 windows/amd64 windows/arm64; do echo "$$platform"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go vet -trimpath -tags=$(TAGS) ./cmd/... ./internal/... ./pkg/... || exit 1; done
 
 fuzz: ## run every fuzz test for FUZZTIME each (30s)
 	@git grep --untracked -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | sed 's|/[^/]*:func | |' | while read -r dir name; do \

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -59,15 +58,9 @@ func child(given string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if o.FileSize > 0 {
-		signal.Ignore(syscall.SIGXFSZ)
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: o.FileSize, Max: o.FileSize}); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-	}
-	if o.Umask > 0 {
-		syscall.Umask(o.Umask)
+	if err := limit(o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	result := work(o)
 	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {

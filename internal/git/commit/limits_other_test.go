@@ -1,0 +1,13 @@
+//go:build !unix
+
+package commit_test
+
+import "errors"
+
+// limit fails for an order with limits, which only Unix has.
+func limit(o order) error {
+	if o.Umask > 0 || o.FileSize > 0 {
+		return errors.ErrUnsupported
+	}
+	return nil
+}
