@@ -8,7 +8,7 @@
 // zip for Windows, which extracts no other format everywhere). The archive of polex has the
 // completions and all man pages, that of another command its own pages.
 //
-// OUT/polex-guard-1.2.3.tgz is the Helm chart, OUT/polex.yaml a manifest for krew, OUT/polex.rb a formula for Homebrew, and
-// OUT/ca-certificates.crt are the certificate authorities of the images. OUT/checksums.txt lists
-// the archives, the chart and the two manifests, for sha256sum --check.
+// OUT/polex-guard-1.2.3.tgz is the Helm chart, OUT/polex.yaml a manifest for krew, OUT/polex.rb a
+// formula for Homebrew, and OUT/ca-certificates.crt are the certificate authorities of the images.
+// OUT/checksums.txt lists the archives, the chart and the two manifests, for sha256sum --check.
 package main

@@ -207,7 +207,7 @@ var hostForm = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[
 
 func checkIssuer(issuer string) error {
 	if issuer == "" {
-		return errors.New("it has no issuer (the key issuer, or --certificate-oidc-issuer): without one, any identity provider could confirm the subject")
+		return errors.New("it has no issuer: set issuer, or the flag --certificate-oidc-issuer. Without one, any identity provider could confirm the subject")
 	}
 	if err := checkText("issuer", issuer); err != nil {
 		return err

@@ -33,4 +33,7 @@ func TestDigest(t *testing.T) {
 			t.Errorf("another %s has the same digest", name)
 		}
 	}
+	if digest(func(c *trust.Config) { c.Source, c.Authorities[0].Source = "a.yaml", "a.yaml:3:5" }) != same {
+		t.Error("the digest depends on the place of the policy")
+	}
 }

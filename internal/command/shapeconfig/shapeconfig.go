@@ -77,8 +77,8 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 		s.KyvernoVersion = flags.Lookup(flagKyvernoVersion).Value.String()
 	}
 	source := ""
-	if path := (exception.Path{"shape"}); cfg.Document().File() != "" {
-		source = cfg.Document().PositionOf(path).String() + ": shape"
+	if doc := cfg.Document(); doc.File() != "" {
+		source = doc.PositionOf(exception.Path{"shape"}).String() + ": shape"
 	}
 	asked, err := s.Config()
 	if err != nil && source != "" {
