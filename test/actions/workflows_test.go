@@ -4,59 +4,91 @@ import (
 	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 )
 
-// releaseRights lists the permissions of each job of the release. A job that builds cannot write,
-// and the job that writes a release does not build.
-var releaseRights = map[string]map[string]string{
-	"build":            {"contents": "read"},
-	"attest":           {"id-token": "write", "attestations": "write"},
-	"image":            {"contents": "read", "packages": "write", "id-token": "write", "attestations": "write"},
-	"publish":          {"contents": "write"},
-	"verify":           {"contents": "read", "attestations": "read", "packages": "read"},
-	"verify-elsewhere": {"contents": "read", "attestations": "read"},
+// projectRights lists the permissions of each job of the project's workflows. A job that builds cannot
+// write, and the job that writes a release does not build.
+var projectRights = map[string]map[string]map[string]string{
+	"ci.yaml": {
+		"lint":        {"contents": "read"},
+		"test":        {"contents": "read"},
+		"e2e":         {"contents": "read"},
+		"govulncheck": {"contents": "read"},
+	},
+	"release.yaml": {
+		"build":            {"contents": "read"},
+		"attest":           {"id-token": "write", "attestations": "write"},
+		"image":            {"contents": "read", "packages": "write", "id-token": "write", "attestations": "write"},
+		"publish":          {"contents": "write"},
+		"verify":           {"contents": "read", "attestations": "read", "packages": "read"},
+		"verify-elsewhere": {"contents": "read", "attestations": "read"},
+	},
 }
 
-// own matches the actions of the release: GitHub's, and setup of this repository.
+// triggers lists the events that start each workflow. None of them gives the code of a pull request
+// the rights of this repository.
+var triggers = map[string][]string{
+	"ci.yaml":      {"pull_request", "push", "schedule"},
+	"release.yaml": {"push"},
+}
+
+// own matches the actions that the workflows use: GitHub's, and setup of this repository.
 var own = regexp.MustCompile(`^(\./actions/setup|actions/(checkout|setup-go|upload-artifact|download-artifact|attest-build-provenance)@[0-9a-f]{40})$`)
 
-// TestReleaseRights: no job of the release has more permissions than it needs, the job that
-// publishes uses nothing of the repository, and each action is pinned.
-func TestReleaseRights(t *testing.T) {
-	raw, err := os.ReadFile("../../.github/workflows/release.yaml")
+// TestWorkflowRights: no job has more permissions than it needs, the job that publishes uses
+// nothing of the repository, each action is pinned, no credentials stay on the disk, and a release
+// is not built from a cache.
+func TestWorkflowRights(t *testing.T) {
+	files, err := os.ReadDir("../../.github/workflows")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var w workflow
-	if err := yaml.Unmarshal(raw, &w); err != nil {
-		t.Fatal(err)
+	if len(files) != len(projectRights) {
+		t.Errorf("there are %d workflows, and the rights of %d", len(files), len(projectRights))
 	}
-	if w.Permissions == nil || len(w.Permissions) > 0 {
-		t.Errorf("its jobs have %v in common", w.Permissions)
-	}
-	if len(w.Jobs) != len(releaseRights) {
-		t.Errorf("there are %d jobs, and the rights of %d", len(w.Jobs), len(releaseRights))
-	}
-	for name, j := range w.Jobs {
-		if !maps.Equal(j.Permissions, releaseRights[name]) {
-			t.Errorf("%s may %v, want %v", name, j.Permissions, releaseRights[name])
+	for file, jobs := range projectRights {
+		raw, err := os.ReadFile("../../.github/workflows/" + file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for i, step := range j.Steps {
-			if step.Run == "" && !own.MatchString(step.Uses) {
-				t.Errorf("%s, step %d runs %q", name, i, step.Uses)
+		var w struct {
+			workflow
+			On map[string]any `json:"true"` // the key "on" is a boolean in YAML 1.1
+		}
+		if err := yaml.Unmarshal(raw, &w); err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Sorted(maps.Keys(w.On)); !slices.Equal(got, triggers[file]) {
+			t.Errorf("%s starts on %v, want %v", file, got, triggers[file])
+		}
+		if w.Permissions == nil || len(w.Permissions) > 0 {
+			t.Errorf("the jobs of %s have %v in common", file, w.Permissions)
+		}
+		if len(w.Jobs) != len(jobs) {
+			t.Errorf("%s has %d jobs, and the rights of %d", file, len(w.Jobs), len(jobs))
+		}
+		for name, j := range w.Jobs {
+			if !maps.Equal(j.Permissions, jobs[name]) {
+				t.Errorf("%s: %s may %v, want %v", file, name, j.Permissions, jobs[name])
 			}
-			if strings.HasPrefix(step.Uses, "actions/checkout@") && (step.With["persist-credentials"] != false || name == "publish") {
-				t.Errorf("%s has the repository, or the right to write to it, on its disk", name)
-			}
-			if cached, said := step.With["cache"]; strings.HasPrefix(step.Uses, "actions/setup-go@") && (!said || cached != false) {
-				t.Errorf("%s builds from a cache that another run has filled", name)
-			}
-			if strings.Contains(step.Run, "${{") {
-				t.Errorf("%s, step %d is put together from what others say", name, i)
+			for i, step := range j.Steps {
+				if step.Run == "" && !own.MatchString(step.Uses) {
+					t.Errorf("%s: %s, step %d runs %q", file, name, i, step.Uses)
+				}
+				if strings.HasPrefix(step.Uses, "actions/checkout@") && (step.With["persist-credentials"] != false || name == "publish") {
+					t.Errorf("%s: %s has the repository, or the right to write to it, on its disk", file, name)
+				}
+				if cached, said := step.With["cache"]; file == "release.yaml" && strings.HasPrefix(step.Uses, "actions/setup-go@") && (!said || cached != false) {
+					t.Errorf("%s builds from a cache that another run has filled", name)
+				}
+				if strings.Contains(step.Run, "${{") {
+					t.Errorf("%s: %s, step %d is put together from what others say", file, name, i)
+				}
 			}
 		}
 	}
