@@ -92,7 +92,12 @@ func signatureOf(s verify.Signature) Signature {
 		}
 		return ""
 	}
+	caller := first("buildConfigURI")
+	if caller == short(s.Identity.Subject) {
+		caller = ""
+	}
 	return Signature{
+		Caller: caller, Environment: first("deploymentEnvironment"), TokenSubject: first("tokenSubject"),
 		Authority: s.Authority, Subject: s.Identity.Subject, Issuer: s.Identity.Issuer,
 		Run: first("runInvocationURI"), Runner: first("runnerEnvironment"),
 		// Fulcio used the second names before 2023.

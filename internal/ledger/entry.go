@@ -136,18 +136,21 @@ const (
 
 // Signature is a verified signature. A field is empty if the certificate does not have it.
 type Signature struct {
-	Authority   string    `json:"authority"`        // of the trust policy; "" if the signer is not in the trust policy
-	Subject     string    `json:"signer,omitempty"` // "" for a key
-	Issuer      string    `json:"issuer,omitempty"`
-	Run         string    `json:"run,omitempty"` // URL of the workflow run
-	Trigger     string    `json:"trigger,omitempty"`
-	Source      string    `json:"repository,omitempty"` // repository of the workflow run
-	Ref         string    `json:"ref,omitempty"`
-	Commit      string    `json:"commit,omitempty"` // commit of the workflow run
-	Runner      string    `json:"runner,omitempty"`
-	WitnessedAt time.Time `json:"witnessedAt,omitzero"` // signing time, or zero
-	LogURL      string    `json:"log,omitempty"`
-	LogIndex    LogIndex  `json:"logIndex,omitzero"`
+	Authority    string    `json:"authority"`        // of the trust policy; "" if the signer is not in the trust policy
+	Subject      string    `json:"signer,omitempty"` // "" for a key
+	Issuer       string    `json:"issuer,omitempty"`
+	Run          string    `json:"run,omitempty"` // URL of the workflow run
+	Trigger      string    `json:"trigger,omitempty"`
+	Source       string    `json:"repository,omitempty"` // repository of the workflow run
+	Ref          string    `json:"ref,omitempty"`
+	Commit       string    `json:"commit,omitempty"` // commit of the workflow run
+	Runner       string    `json:"runner,omitempty"`
+	Caller       string    `json:"caller,omitempty"`       // workflow that called the signer, a reusable workflow
+	Environment  string    `json:"environment,omitempty"`  // deployment environment of the job
+	TokenSubject string    `json:"tokenSubject,omitempty"` // sub of the OIDC token
+	WitnessedAt  time.Time `json:"witnessedAt,omitzero"`   // signing time, or zero
+	LogURL       string    `json:"log,omitempty"`
+	LogIndex     LogIndex  `json:"logIndex,omitzero"`
 }
 
 // LogIndex is the index of a transparency log entry, or -1.

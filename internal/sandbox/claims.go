@@ -60,13 +60,18 @@ func (id Identity) claims(audience string, now time.Time) map[string]any {
 // tokenSubject returns the sub claim. It depends on the start of the job: an environment has
 // precedence over a pull request, and a pull request over the ref.
 func (id Identity) tokenSubject() string {
+	repository := id.Repository
+	if id.ImmutableSubject {
+		_, name, _ := strings.Cut(id.Repository, "/")
+		repository = id.RepositoryOwner + "@" + id.RepositoryOwnerID + "/" + name + "@" + id.RepositoryID
+	}
 	switch {
 	case id.Environment != "":
-		return "repo:" + id.Repository + ":environment:" + id.Environment
+		return "repo:" + repository + ":environment:" + id.Environment
 	case id.EventName == "pull_request":
-		return "repo:" + id.Repository + ":pull_request"
+		return "repo:" + repository + ":pull_request"
 	default:
-		return "repo:" + id.Repository + ":ref:" + id.Ref
+		return "repo:" + repository + ":ref:" + id.Ref
 	}
 }
 

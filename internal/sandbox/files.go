@@ -100,6 +100,9 @@ trust:
 		yamlString(issuer), yamlString(id.Subject()),
 		yamlString(githubURL+"/"+id.Repository), yamlString(id.Ref),
 		yamlString(id.EventName), yamlString(id.RunnerEnvironment))
+	if id.Environment != "" {
+		fmt.Fprintf(&b, "        deploymentEnvironment: %s\n", yamlString(id.Environment))
+	}
 	return []byte(b.String())
 }
 

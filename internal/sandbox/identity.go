@@ -37,6 +37,9 @@ type Identity struct {
 	// JobWorkflowRef is the workflow that contains the job. For a reusable workflow it differs from
 	// the caller's. The default is Repository/WorkflowFile@Ref.
 	JobWorkflowRef string
+	// ImmutableSubject writes the numbers of the owner and the repository into the sub claim, as for
+	// repositories of GitHub since July 2026.
+	ImmutableSubject bool
 	// TokenLifetime is the time until the token expires; 10 minutes. With a negative one, the token
 	// expired that long ago.
 	TokenLifetime time.Duration
@@ -90,6 +93,7 @@ func (id Identity) over(base Identity) Identity {
 			*into[i] = *field
 		}
 	}
+	base.ImmutableSubject = base.ImmutableSubject || id.ImmutableSubject
 	if id.TokenLifetime != 0 {
 		base.TokenLifetime = id.TokenLifetime
 	}
@@ -112,7 +116,7 @@ func (id Identity) Validate() error {
 	if !strings.HasPrefix(id.Ref, "refs/") {
 		return fmt.Errorf("ref %q: expected a full ref such as refs/heads/main", id.Ref)
 	}
-	for _, s := range []string{id.Repository, id.Ref, id.WorkflowFile, id.EventName, id.RunnerEnvironment, id.JobWorkflowRef} {
+	for _, s := range []string{id.Repository, id.Ref, id.WorkflowFile, id.EventName, id.RunnerEnvironment, id.JobWorkflowRef, id.Environment} {
 		if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }) {
 			return fmt.Errorf("identity field %q: spaces and control characters are not allowed", s)
 		}

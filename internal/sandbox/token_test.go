@@ -108,6 +108,8 @@ func TestTokenLaysOverTheSandboxsIdentity(t *testing.T) {
 			"job_workflow_ref": "mallory/waivers/.github/workflows/seal.yaml@refs/heads/main"}},
 		{"pull request", sandbox.Identity{EventName: "pull_request"}, map[string]any{"sub": "repo:acme/waivers:pull_request"}},
 		{"environment", sandbox.Identity{Environment: "prod"}, map[string]any{"sub": "repo:acme/waivers:environment:prod", "environment": "prod"}},
+		{"immutable subject", sandbox.Identity{ImmutableSubject: true, RepositoryOwnerID: "42"}, map[string]any{"sub": "repo:acme@42/waivers@77:ref:refs/heads/main", "repository": "acme/waivers"}},
+		{"immutable subject with an environment", sandbox.Identity{ImmutableSubject: true, RepositoryOwnerID: "42", Environment: "prod"}, map[string]any{"sub": "repo:acme@42/waivers@77:environment:prod"}},
 	} {
 		claims := claimsOf(t, s, mint(t, s, tc.id))
 		for name, want := range tc.want {

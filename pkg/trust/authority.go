@@ -82,7 +82,7 @@ type Identity struct {
 	Subject string
 	// Type is the type of the subject alternative name: "uri" or "email".
 	Type   string
-	Claims map[string]string // Fulcio's extensions by the names of [ClaimNames]
+	Claims map[string]string // Fulcio's extensions, from [Claims]
 }
 
 // Signer returns a text that identifies the signer. One signer counts once, also with several

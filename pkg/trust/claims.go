@@ -1,13 +1,18 @@
 package trust
 
 import (
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/hex"
+	"fmt"
+	"slices"
 	"sort"
 
-	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
+	"github.com/sigstore/fulcio/pkg/certificate"
 )
 
 // claimGetters are the extensions of Fulcio certificates that a policy can require (Fulcio's
-// docs/oid-info.md, 1.3.6.1.4.1.57264.1.2 to .22).
+// docs/oid-info.md, 1.3.6.1.4.1.57264.1.2 to .24).
 var claimGetters = map[string]func(certificate.Extensions) string{
 	"githubWorkflowTrigger":               func(e certificate.Extensions) string { return e.GithubWorkflowTrigger },
 	"githubWorkflowSHA":                   func(e certificate.Extensions) string { return e.GithubWorkflowSHA },
@@ -28,6 +33,8 @@ var claimGetters = map[string]func(certificate.Extensions) string{
 	"buildTrigger":                        func(e certificate.Extensions) string { return e.BuildTrigger },
 	"runInvocationURI":                    func(e certificate.Extensions) string { return e.RunInvocationURI },
 	"sourceRepositoryVisibilityAtSigning": func(e certificate.Extensions) string { return e.SourceRepositoryVisibilityAtSigning },
+	"deploymentEnvironment":               func(e certificate.Extensions) string { return e.DeploymentEnvironment },
+	"tokenSubject":                        func(e certificate.Extensions) string { return e.Subject },
 }
 
 var claimOrder = ClaimNames()
@@ -42,13 +49,35 @@ func ClaimNames() []string {
 	return names
 }
 
-// Claims returns the non-empty extensions of a certificate by name.
-func Claims(e certificate.Extensions) map[string]string {
+// fulcioArc is the prefix of Fulcio's extensions. Below it, known are the last numbers of those that
+// [certificate.ParseExtensions] reads; 7 is a type of subject alternative name.
+var (
+	fulcioArc = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1}
+	known     = certificate.OIDTokenSubject[len(fulcioArc)]
+)
+
+// Claims returns the non-empty extensions of a Fulcio certificate by the names of [ClaimNames]. An
+// extension of Fulcio that has no name yet has its number, such as 1.3.6.1.4.1.57264.1.25, and a
+// value that is not a text is in hexadecimal digits. No policy can require it.
+func Claims(extensions []pkix.Extension) (map[string]string, error) {
+	parsed, err := certificate.ParseExtensions(extensions)
+	if err != nil {
+		return nil, fmt.Errorf("read the extensions of the certificate: %w", err)
+	}
 	claims := map[string]string{}
 	for name, get := range claimGetters {
-		if value := get(e); value != "" {
+		if value := get(parsed); value != "" {
 			claims[name] = value
 		}
 	}
-	return claims
+	for _, e := range extensions {
+		if n := len(fulcioArc); len(e.Id) > n && slices.Equal(e.Id[:n], fulcioArc) && (len(e.Id) > n+1 || e.Id[n] > known) {
+			var text string
+			if certificate.ParseDERString(e.Value, &text) != nil {
+				text = hex.EncodeToString(e.Value)
+			}
+			claims[e.Id.String()] = text
+		}
+	}
+	return claims, nil
 }

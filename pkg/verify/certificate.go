@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
+	"github.com/sigstore/fulcio/pkg/certificate"
 
 	"github.com/polex-dev/polex/pkg/trust"
 )
@@ -30,11 +30,11 @@ func IdentityOf(cert *x509.Certificate) (trust.Identity, error) {
 	if err != nil {
 		return trust.Identity{}, err
 	}
-	extensions, err := certificate.ParseExtensions(cert.Extensions)
+	claims, err := trust.Claims(cert.Extensions)
 	if err != nil {
 		return trust.Identity{}, err
 	}
-	id.Issuer, id.Claims = issuer, trust.Claims(extensions)
+	id.Issuer, id.Claims = issuer, claims
 	return id, nil
 }
 

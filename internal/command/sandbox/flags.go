@@ -24,6 +24,8 @@ func identityFlags(flags *pflag.FlagSet, id *sandbox.Identity) {
 	flags.StringVar(&id.SHA, "sha", "", "`commit` of the workflow run")
 	flags.StringVar(&id.EventName, "event", "", "event of the workflow run (default: push)")
 	flags.StringVar(&id.RunnerEnvironment, "runner-environment", "", "github-hosted or self-hosted (default: github-hosted)")
+	flags.StringVar(&id.Environment, "environment", "", "deployment environment of the job (default: none)")
+	flags.BoolVar(&id.ImmutableSubject, "immutable-subject", false, "write the numbers of owner and repository into the sub claim")
 	flags.DurationVar(&id.TokenLifetime, "token-lifetime", 0, "lifetime of a token; negative: expired already (default: 10m)")
 }
 

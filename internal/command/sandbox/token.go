@@ -39,7 +39,7 @@ The sandbox is that of $POLEX_SANDBOX, which run sets, or of --dir.`,
 	}
 	command.Flags().StringVar(&o.dir, "dir", "", "`folder` of the running sandbox (default: $POLEX_SANDBOX)")
 	command.Flags().StringVar(&o.audience, "audience", "sigstore", "audience of the token")
-	command.Flags().StringVar(&o.issuer, "issuer", "", "issuer `url` of the token (default: that of the sandbox; with /other, polex.yaml does not trust it)")
+	command.Flags().StringVar(&o.issuer, "issuer", "", "issuer `url` of the token (default: that of the sandbox; with /other, as of an enterprise, polex.yaml does not trust it)")
 	command.Flags().StringVar(&o.identity.JobWorkflowRef, "job-workflow-ref", "", "`owner/name/path@ref` of the reusable workflow of the job")
 	identityFlags(command.Flags(), &o.identity)
 	return command

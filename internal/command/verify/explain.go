@@ -2,6 +2,8 @@ package verify
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,6 +86,16 @@ func explainSignature(s verify.Signature) []cli.Fact {
 	say("ref", firstOf(claims, "sourceRepositoryRef", "githubWorkflowRef"))
 	say("commit", firstOf(claims, "sourceRepositoryDigest", "githubWorkflowSHA"))
 	say("runner", claims["runnerEnvironment"])
+	if caller := claims["buildConfigURI"]; caller != s.Identity.Subject {
+		say("called by", caller)
+	}
+	say("environment", claims["deploymentEnvironment"])
+	say("token sub", claims["tokenSubject"])
+	for _, name := range slices.Sorted(maps.Keys(claims)) {
+		if !slices.Contains(trust.ClaimNames(), name) {
+			say("extension "+name, claims[name])
+		}
+	}
 	for _, w := range s.Witnesses {
 		say("signing time", clock(w.At)+" by the "+strings.ReplaceAll(w.Kind, "-", " ")+" "+w.URL)
 	}

@@ -1,0 +1,44 @@
+package trust_test
+
+import (
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sigstore/fulcio/pkg/certificate"
+
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// TestClaims: every extension of Fulcio has its claim, and one without a name has its number.
+func TestClaims(t *testing.T) {
+	rendered, err := certificate.Extensions{
+		Issuer: "https://accounts.example", BuildTrigger: "push", DeploymentEnvironment: "signing", Subject: "repo:acme/exceptions:environment:signing",
+	}.Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := asn1.Marshal("new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	arc := func(numbers ...int) asn1.ObjectIdentifier {
+		return append(asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1}, numbers...)
+	}
+	got, err := trust.Claims(append(rendered, pkix.Extension{Id: arc(25), Value: text}, pkix.Extension{Id: arc(26), Value: []byte{0xff, 0x00}},
+		pkix.Extension{Id: arc(2, 1), Value: text}, pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 15}, Value: text}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"buildTrigger": "push", "deploymentEnvironment": "signing", "tokenSubject": "repo:acme/exceptions:environment:signing",
+		"1.3.6.1.4.1.57264.1.25": "new", "1.3.6.1.4.1.57264.1.26": "ff00", "1.3.6.1.4.1.57264.1.2.1": "new",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	if _, err := trust.Claims([]pkix.Extension{{Id: arc(23), Value: []byte("signing")}}); err == nil {
+		t.Error("an extension that cannot be read counts")
+	}
+}
