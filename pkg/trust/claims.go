@@ -1,13 +1,14 @@
 package trust
 
 import (
-	"sort"
+	"slices"
 
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
+
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
-// claimGetters are the extensions of Fulcio certificates that a policy can require (Fulcio's
-// docs/oid-info.md, 1.3.6.1.4.1.57264.1.2 to .22).
+// claimGetters read the extensions that [policyfile.Claims] names.
 var claimGetters = map[string]func(certificate.Extensions) string{
 	"githubWorkflowTrigger":               func(e certificate.Extensions) string { return e.GithubWorkflowTrigger },
 	"githubWorkflowSHA":                   func(e certificate.Extensions) string { return e.GithubWorkflowSHA },
@@ -30,17 +31,8 @@ var claimGetters = map[string]func(certificate.Extensions) string{
 	"sourceRepositoryVisibilityAtSigning": func(e certificate.Extensions) string { return e.SourceRepositoryVisibilityAtSigning },
 }
 
-var claimOrder = ClaimNames()
-
 // ClaimNames returns the names of the claims that a policy can require, sorted.
-func ClaimNames() []string {
-	names := make([]string, 0, len(claimGetters))
-	for name := range claimGetters {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+func ClaimNames() []string { return slices.Clone(policyfile.Claims) }
 
 // Claims returns the non-empty extensions of a certificate by name.
 func Claims(e certificate.Extensions) map[string]string {

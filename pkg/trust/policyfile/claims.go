@@ -1,0 +1,25 @@
+package policyfile
+
+// Claims are the names of the extensions of Fulcio certificates that a policy can require, sorted
+// (Fulcio's docs/oid-info.md, 1.3.6.1.4.1.57264.1.2 to .22).
+var Claims = []string{
+	"buildConfigDigest",
+	"buildConfigURI",
+	"buildSignerDigest",
+	"buildSignerURI",
+	"buildTrigger",
+	"githubWorkflowName",
+	"githubWorkflowRef",
+	"githubWorkflowRepository",
+	"githubWorkflowSHA",
+	"githubWorkflowTrigger",
+	"runInvocationURI",
+	"runnerEnvironment",
+	"sourceRepositoryDigest",
+	"sourceRepositoryIdentifier",
+	"sourceRepositoryOwnerIdentifier",
+	"sourceRepositoryOwnerURI",
+	"sourceRepositoryRef",
+	"sourceRepositoryURI",
+	"sourceRepositoryVisibilityAtSigning",
+}
