@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"reflect"
 
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
 // Name is the name of the configuration at the root of a repository.
@@ -123,17 +123,15 @@ func (c *Config) Section(name string, into any) error {
 	return decode(c.doc, into, name)
 }
 
-// Terms returns the trust policy's settings for reading an expiry.
-func (c *Config) Terms() (lifetime.Terms, error) { return lifetime.ReadTerms(c.doc) }
-
-// Kinds returns the kinds in the trust policy of the configuration.
-func (c *Config) Kinds() (kinds []string, err error) {
-	path := []any{"trust", "kinds"}
-	if c.isTrustPolicy() {
-		path = path[1:]
+// Trust checks the trust policy of the configuration, without its trusted root and the content of its
+// keys. The error is that of [policyfile.Read] or [policyfile.Check].
+func (c *Config) Trust() (policyfile.Config, policyfile.Rules, error) {
+	written, err := policyfile.Read(c.doc, c.Dir)
+	if err != nil {
+		return policyfile.Config{}, policyfile.Rules{}, err
 	}
-	err = decode(c.doc, &kinds, path...)
-	return kinds, err
+	rules, err := policyfile.Check(written)
+	return written, rules, err
 }
 
 // Document returns the configuration in its written form.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -99,23 +98,4 @@ func Reserved(domain string) bool {
 		}
 	}
 	return false
-}
-
-// ReadTerms reads only the terms of a trust policy, or of the section trust in a configuration.
-func ReadTerms(doc *exception.Document) (Terms, error) {
-	var trust []any
-	if doc.Text("kind") == "Config" {
-		trust = []any{"trust"}
-	}
-	var c Config
-	for key, into := range map[string]any{"expiryKeys": &c.ExpiryKeys, "grandfathered": &c.Grandfathered} {
-		path := append(slices.Clone(trust), key)
-		if _, there := doc.Lookup(path...); !there {
-			continue
-		}
-		if err := doc.Decode(into, path...); err != nil {
-			return Terms{}, err
-		}
-	}
-	return c.Terms()
 }

@@ -6,10 +6,6 @@ import (
 	"slices"
 )
 
-// MaxSigners is the maximum number of signers of one document, since it carries at most this number
-// of signatures.
-const MaxSigners = 8
-
 // Assign assigns signers to authorities so that the threshold and every group are met. candidates
 // lists for each signer the authorities that it matches. A signer counts for at most one authority,
 // and an authority counts once.

@@ -1,26 +1,24 @@
 package trust
 
 import (
-	"cmp"
 	"crypto"
 	"errors"
 	"fmt"
-	"net/url"
-	"regexp"
-	"strings"
+
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
 // Authority is a trusted signer: a keyless identity, a name in certificates of a private
 // certificate authority, or a public key. Evidence of one type never counts for another.
 type Authority struct {
 	name   string
-	limits limits
+	limits policyfile.Limits
 
 	// A keyless identity has an issuer and a subject. A name that a private certificate authority
 	// certifies has that authority and a subject.
 	issuer    string
 	authority *CertificateAuthority
-	subject   *subject
+	subject   *policyfile.Subject
 	claims    map[string]string
 
 	key        *publicKey
@@ -35,15 +33,15 @@ func (a *Authority) String() string {
 	if a.key != nil {
 		return fmt.Sprintf("public key sha256:%x", a.key.fingerprint)
 	}
-	text := a.subject.exact
-	if a.subject.pattern != nil {
-		text = fmt.Sprintf("subjects that match %s", a.subject.pattern)
+	text := a.subject.Exact
+	if a.subject.Pattern != nil {
+		text = fmt.Sprintf("subjects that match %s", a.subject.Pattern)
 	}
 	if a.authority != nil {
 		return fmt.Sprintf("%s, certificate authority %s", text, a.authority)
 	}
 	text += ", issuer " + a.issuer
-	for _, name := range claimOrder {
+	for _, name := range policyfile.Claims {
 		if want, asked := a.claims[name]; asked {
 			text += fmt.Sprintf(", %s %s", name, want)
 		}
@@ -107,10 +105,10 @@ func (a *Authority) Matches(id Identity) (is bool, why string) {
 	case id.Issuer != a.issuer:
 		return false, fmt.Sprintf("its issuer is %q, not %q", id.Issuer, a.issuer)
 	}
-	if is, why := a.subject.matches(id); !is {
+	if is, why := a.subject.Matches(id.Subject, id.Type); !is {
 		return false, why
 	}
-	for _, name := range claimOrder {
+	for _, name := range policyfile.Claims {
 		if want, asked := a.claims[name]; asked && id.Claims[name] != want {
 			return false, fmt.Sprintf("its claim %s is %q, not %q", name, id.Claims[name], want)
 		}
@@ -124,103 +122,25 @@ func (a *Authority) signer() string {
 	switch {
 	case a.key != nil:
 		return fmt.Sprintf("key %x", a.key.fingerprint)
-	case a.subject.pattern != nil:
+	case a.subject.Pattern != nil:
 		return ""
 	default:
-		return Identity{CertificateAuthority: a.authority, Issuer: a.issuer, Subject: a.subject.exact, Type: a.subject.kind}.Signer()
+		return Identity{CertificateAuthority: a.authority, Issuer: a.issuer, Subject: a.subject.Exact, Type: a.subject.Type}.Signer()
 	}
 }
 
-func newAuthority(c AuthorityConfig) (*Authority, error) {
-	identity := c.Issuer != "" || c.Subject != "" || c.SubjectRegexp != "" || len(c.Claims) > 0
-	if err := checkName(c.Name); err != nil {
-		return nil, err
-	}
-	a := &Authority{}
+func newAuthority(c AuthorityConfig, checked policyfile.Authority) (*Authority, error) {
+	a := &Authority{name: checked.Name, limits: checked.Limits, issuer: c.Issuer, subject: checked.Subject, claims: c.Claims, withoutLog: c.InsecureWithoutLog}
 	var err error
 	switch {
 	case c.KeyFile != "" || c.CertificateAuthorityFile != "":
 		return nil, errors.New("the file that it names was not read")
-	case c.Key != "" && (identity || c.CertificateAuthority != ""):
-		return nil, errors.New("it is either a key or an identity, not both")
-	case c.Key == "" && c.InsecureWithoutLog:
-		return nil, errors.New("insecureWithoutLog is for keys: a certificate proves nothing without a proven signing time")
 	case c.Key != "":
-		a.withoutLog = c.InsecureWithoutLog
 		a.key, err = parseKey(c.Key)
 	case c.CertificateAuthority != "":
-		err = a.certified(c)
-	default:
-		err = a.keyless(c)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if a.limits, err = newLimits(c.Limits); err != nil {
-		return nil, fmt.Errorf("limits: %w", err)
-	}
-	a.name = cmp.Or(c.Name, c.Subject, c.SubjectRegexp, "key")
-	return a, nil
-}
-
-func checkName(name string) error {
-	if strings.TrimSpace(name) != name || strings.ContainsFunc(name, func(r rune) bool { return r != ' ' && checkText("", string(r)) != nil }) {
-		return fmt.Errorf("the name %q begins or ends with white space, or holds a control character", name)
-	}
-	return nil
-}
-
-func (a *Authority) keyless(c AuthorityConfig) (err error) {
-	if err := checkIssuer(c.Issuer); err != nil {
-		return err
-	}
-	a.issuer, a.claims = c.Issuer, map[string]string{}
-	if a.subject, err = newSubject(c); err != nil {
-		return err
-	}
-	for name, value := range c.Claims {
-		if claimGetters[name] == nil {
-			return fmt.Errorf("claim %q is not one of %s", name, strings.Join(claimOrder, ", "))
+		if a.authority, err = ParseCertificateAuthority(c.CertificateAuthority); err != nil {
+			err = fmt.Errorf("certificateAuthority: %w", err)
 		}
-		if value == "" {
-			return fmt.Errorf("claim %s is empty: remove it, or give a value", name)
-		}
-		a.claims[name] = value
 	}
-	return nil
-}
-
-func (a *Authority) certified(c AuthorityConfig) (err error) {
-	if c.Issuer != "" || len(c.Claims) > 0 {
-		return errors.New("issuer and claims belong to Fulcio, and a certificateAuthority of your own has neither")
-	}
-	if a.authority, err = ParseCertificateAuthority(c.CertificateAuthority); err != nil {
-		return fmt.Errorf("certificateAuthority: %w", err)
-	}
-	a.subject, err = newSubject(c)
-	return err
-}
-
-// hostForm matches the host of an issuer, with or without a port. Any other host could never match
-// a certificate.
-var hostForm = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
-
-func checkIssuer(issuer string) error {
-	if issuer == "" {
-		return errors.New("it has no issuer: set issuer, or the flag --certificate-oidc-issuer. Without one, any identity provider could confirm the subject")
-	}
-	if err := checkText("issuer", issuer); err != nil {
-		return err
-	}
-	u, err := url.Parse(issuer)
-	if err != nil || !hostForm.MatchString(u.Host) || u.User != nil || !strings.HasPrefix(issuer, "https://") && !strings.HasPrefix(issuer, "http://") {
-		return fmt.Errorf("issuer %q is not the address of an OIDC issuer, as https://accounts.example is", issuer)
-	}
-	if strings.Contains(issuer, "*") {
-		return fmt.Errorf("issuer %q holds a wildcard, and issuers are compared exactly", issuer)
-	}
-	if u.Scheme == "http" && u.Hostname() != "127.0.0.1" && u.Hostname() != "localhost" && u.Hostname() != "::1" {
-		return fmt.Errorf("issuer %q does not use https", issuer)
-	}
-	return nil
+	return a, err
 }

@@ -6,13 +6,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"sort"
 
 	"github.com/sigstore/fulcio/pkg/certificate"
+
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
-// claimGetters are the extensions of Fulcio certificates that a policy can require (Fulcio's
-// docs/oid-info.md, 1.3.6.1.4.1.57264.1.2 to .24).
+// claimGetters read the extensions that [policyfile.Claims] names.
 var claimGetters = map[string]func(certificate.Extensions) string{
 	"githubWorkflowTrigger":               func(e certificate.Extensions) string { return e.GithubWorkflowTrigger },
 	"githubWorkflowSHA":                   func(e certificate.Extensions) string { return e.GithubWorkflowSHA },
@@ -37,17 +37,8 @@ var claimGetters = map[string]func(certificate.Extensions) string{
 	"tokenSubject":                        func(e certificate.Extensions) string { return e.Subject },
 }
 
-var claimOrder = ClaimNames()
-
 // ClaimNames returns the names of the claims that a policy can require, sorted.
-func ClaimNames() []string {
-	names := make([]string, 0, len(claimGetters))
-	for name := range claimGetters {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+func ClaimNames() []string { return slices.Clone(policyfile.Claims) }
 
 // fulcioArc is the prefix of Fulcio's extensions. Below it, known are the last numbers of those that
 // [certificate.ParseExtensions] reads; 7 is a type of subject alternative name.

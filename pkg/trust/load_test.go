@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 )
 
@@ -51,12 +53,44 @@ trust:
 			{Source: ".polex.yaml:11:7: authority 3", Issuer: "https://accounts.example", Subject: "anna@acme.example", Claims: map[string]string{"buildTrigger": "push"}},
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, noLocate); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	nothing, err := trust.Read(configuration(t, "apiVersion: polex.dev/v1alpha1\nkind: Config\n"), "/srv/repo")
-	if diff := cmp.Diff(trust.Config{Source: ".polex.yaml"}, nothing); diff != "" || err != nil {
+	if diff := cmp.Diff(trust.Config{Source: ".polex.yaml"}, nothing, noLocate); diff != "" || err != nil {
 		t.Errorf("where there is nothing: %v\n%s", err, diff)
+	}
+}
+
+// noLocate leaves out a function; TestLocated calls it.
+var noLocate = cmpopts.IgnoreFields(trust.Config{}, "Locate")
+
+// TestLocated: the error for an invalid value has its position, which the section trust does not
+// change.
+func TestLocated(t *testing.T) {
+	const ci = "  authorities:\n    - {name: ci, issuer: https://a.example, subject: a@b.example}\n"
+	for text, want := range map[string]string{
+		"  kinds: [policy/x]\n":                            `.polex.yaml:4:3: kind "policy/x"`,
+		"  maxLifetime: \"30\"\n":                          `.polex.yaml:4:3: maxLifetime: "30"`,
+		"  lifetimes: [{max: 1d}]\n":                       `.polex.yaml:4:15: lifetimes 1: it applies`,
+		"  expiryKeys: [polex.dev/a]\n":                    `.polex.yaml:4:3: expiryKeys: "polex.dev/a"`,
+		"  grandfathered: [{until: 2027}]\n":               `.polex.yaml:4:`,
+		"  revoked: [{authority: x}]\n":                    `.polex.yaml:4:13: revoked 1: `,
+		"  threshold: 9\n":                                 `.polex.yaml:4:3: the thresholds require 9`,
+		"  threshold: 2\n" + ci:                            `.polex.yaml:4:3: the threshold 2`,
+		"  groups: [{threshold: 1}]\n":                     `.polex.yaml:4:12: group 1 : it has no name`,
+		"  allowedMetadata: {labels: {kyverno.io/a: b}}\n": `.polex.yaml:4:3: allowedMetadata.labels: "kyverno.io/a"`,
+		"  authorities:\n    - {name: ci, issuer: https://a.example, subject: ci}\n": `.polex.yaml:5:7: authority 1 "ci": subject "ci"`,
+		"  authorities:\n    - {subjectRegexp: '[', issuer: https://a.example}\n":    `.polex.yaml:5:7: authority 1: subjectRegexp: error parsing regexp`,
+		"  authorities:\n    - {keyFile: a, key: b}\n":                               `.polex.yaml:5:7: authority 1: key and keyFile are both set`,
+	} {
+		c, err := trust.Read(configuration(t, "apiVersion: polex.dev/v1alpha1\nkind: Config\ntrust:\n"+text), ".")
+		if err == nil {
+			_, err = policyfile.Check(c)
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s%v, want %s", text, err, want)
+		}
 	}
 }
 
@@ -116,7 +150,7 @@ func TestReadTrustPolicy(t *testing.T) {
 	}
 	want := trust.Config{Source: ".polex.yaml", Threshold: 2, Authorities: []trust.AuthorityConfig{
 		{Source: `.polex.yaml:5:5: authority 1 "ci"`, Name: "ci", KeyFile: "/srv/ci.pub"}, {Source: `.polex.yaml:6:5: authority 2 "acme"`, Name: "acme", CertificateAuthorityFile: "/srv/ca.pem"}}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, noLocate); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for text, at := range map[string]string{

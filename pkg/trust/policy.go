@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
+	"maps"
 
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
 // Policy is a checked trust policy. It does not change.
@@ -17,12 +18,8 @@ type Policy struct {
 	authorities []*Authority
 	threshold   int
 	groups      []Group
-	kinds       Kinds
-	maxLifetime time.Duration
-	lifetimes   []lifetimeRule
-	terms       lifetime.Terms
+	rules       policyfile.Rules
 	unbounded   bool
-	revoked     revoked
 	allowed     AllowedMetadata
 	digest      string
 }
@@ -36,70 +33,35 @@ func New(c Config, root *Root) (*Policy, error) {
 	if root == nil {
 		return nil, errors.New("the trust policy has no trusted root")
 	}
-	p := &Policy{root: root, threshold: max(c.Threshold, 1), unbounded: c.InsecureAllowUnbounded}
-	var err error
+	rules, err := policyfile.Check(c)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(c.Authorities) == 0:
+		return nil, ErrNoAuthority
+	}
+	p := &Policy{root: root, rules: rules, threshold: max(c.Threshold, 1), unbounded: c.InsecureAllowUnbounded,
+		allowed: AllowedMetadata{Labels: maps.Clone(c.AllowedMetadata.Labels), Annotations: maps.Clone(c.AllowedMetadata.Annotations)}}
 	if p.digest, err = digestOf(c, root); err != nil {
 		return nil, err
 	}
-	if p.kinds, err = NewKinds(c.Kinds); err != nil {
-		return nil, c.located(err)
-	}
-	if err := p.setAuthorities(c.Authorities); err != nil {
-		return nil, err
-	}
-	if err := p.setRules(c); err != nil {
-		return nil, c.located(err)
-	}
-	return p, nil
-}
-
-// setRules sets everything that counts for all authorities together.
-func (p *Policy) setRules(c Config) (err error) {
-	if err := p.setGroups(c.Groups); err != nil {
-		return err
-	}
-	if err := p.checkThresholds(c.Threshold); err != nil {
-		return err
-	}
-	if c.MaxLifetime != "" {
-		if p.maxLifetime, err = lifetime.ParseDuration(c.MaxLifetime); err != nil {
-			return fmt.Errorf("maxLifetime: %w", err)
+	for i, ac := range c.Authorities {
+		a, err := newAuthority(ac, rules.Authorities[i])
+		if err == nil {
+			err = p.usable(a)
 		}
-	}
-	for i, lc := range c.Lifetimes {
-		rule, err := newLifetimeRule(lc)
 		if err != nil {
-			return fmt.Errorf("lifetimes %d: %w", i+1, err)
-		}
-		p.lifetimes = append(p.lifetimes, rule)
-	}
-	if p.terms, err = c.Terms(); err != nil {
-		return err
-	}
-	if err := p.setRevoked(c.Revoked); err != nil {
-		return err
-	}
-	return p.setAllowedMetadata(c.AllowedMetadata)
-}
-
-func (p *Policy) setAuthorities(configs []AuthorityConfig) error {
-	if len(configs) == 0 {
-		return ErrNoAuthority
-	}
-	for i, c := range configs {
-		a, err := newAuthority(c)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.called(i), err)
-		}
-		if p.authority(a.name) != nil {
-			return fmt.Errorf("%s: two authorities are called %q", c.called(i), a.name)
-		}
-		if err := p.usable(a); err != nil {
-			return fmt.Errorf("%s: %w", c.called(i), err)
+			return nil, fmt.Errorf("%s: %w", ac.Called(i), err)
 		}
 		p.authorities = append(p.authorities, a)
 	}
-	return nil
+	if err := p.setGroups(c.Groups); err != nil {
+		return nil, c.Located(err, "groups")
+	}
+	if most := distinct(p.authorities); p.threshold > most {
+		return nil, c.Located(fmt.Errorf("the threshold %d cannot be reached by %d signers: some authorities are the same signer", p.threshold, most), "threshold")
+	}
+	return p, nil
 }
 
 // usable returns an error for an authority that could never count: the root cannot prove the time
@@ -109,17 +71,14 @@ func (p *Policy) usable(a *Authority) error {
 	switch {
 	case a.key != nil && !a.withoutLog && !p.root.Logs():
 		return errors.New("the trusted root names no log, so no log entry of this key could be verified; set insecureWithoutLog to require none")
-	case a.key != nil && a.limits.measures() && !witnesses:
+	case a.key != nil && a.limits.Measures() && !witnesses:
 		return errors.New("limits: the trusted root has no log, so the lifetime of signatures by this key cannot be proven")
 	case a.key == nil && a.authority == nil && !p.root.Issues():
 		return errors.New("the trusted root names no certificate authority")
 	case a.key == nil && !witnesses:
 		return errors.New("the trusted root names neither a log nor a timestamp authority, so the signing time of a certificate could not be proven")
 	}
-	if err := p.shareAuthority(a); err != nil {
-		return err
-	}
-	return a.limits.check(p.kinds)
+	return p.shareAuthority(a)
 }
 
 // shareAuthority lets authorities with the same chain share one certificate authority. It returns
@@ -139,23 +98,6 @@ func (p *Policy) shareAuthority(a *Authority) error {
 		default:
 			return fmt.Errorf("certificateAuthority: it is that of %q with another chain: use the same chain for both", other.name)
 		}
-	}
-	return nil
-}
-
-// checkThresholds rejects thresholds that no document can meet.
-func (p *Policy) checkThresholds(configured int) error {
-	need := 0
-	for _, g := range p.groups {
-		need += g.Threshold
-	}
-	switch most := distinct(p.authorities); {
-	case configured < 0 || p.threshold > len(p.authorities):
-		return fmt.Errorf("the threshold %d cannot be reached by %d authorities", configured, len(p.authorities))
-	case p.threshold > most:
-		return fmt.Errorf("the threshold %d cannot be reached by %d signers: some authorities are the same signer", configured, most)
-	case max(p.threshold, need) > MaxSigners:
-		return fmt.Errorf("the thresholds require %d signers, and a document has at most %d signatures", max(p.threshold, need), MaxSigners)
 	}
 	return nil
 }
@@ -184,10 +126,13 @@ func (p *Policy) Threshold() int { return p.threshold }
 func (p *Policy) Groups() []Group { return p.groups }
 
 // AllowsKind reports whether the policy accepts a kind.
-func (p *Policy) AllowsKind(gk exception.GroupKind) bool { return p.kinds.Allow(gk) }
+func (p *Policy) AllowsKind(gk exception.GroupKind) bool { return p.rules.Kinds.Allow(gk) }
+
+// AllowedMetadata returns the metadata that tools may add to a signed object.
+func (p *Policy) AllowedMetadata() AllowedMetadata { return p.allowed }
 
 // Terms returns the settings for reading the expiry of an exception.
-func (p *Policy) Terms() lifetime.Terms { return p.terms }
+func (p *Policy) Terms() lifetime.Terms { return p.rules.Terms }
 
 // AllowsUnbounded reports whether the policy accepts exceptions without an expiry.
 func (p *Policy) AllowsUnbounded() bool { return p.unbounded }

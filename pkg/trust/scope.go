@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
 // Scope has the properties of a document that limits and lifetimes depend on.
@@ -26,7 +27,7 @@ type Scope struct {
 // ScopeOf reads the scope of a document of any kind.
 func (p *Policy) ScopeOf(doc *exception.Document) Scope {
 	e := Scope{kind: doc.GroupKind(), namespace: doc.Text("metadata", "namespace")}
-	if life, err := lifetime.Of(doc, p.terms); err != nil {
+	if life, err := lifetime.Of(doc, p.rules.Terms); err != nil {
 		e.unread = err
 	} else {
 		e.expiresAt, e.signedAt = life.ExpiresAt, life.SignedAt
@@ -41,7 +42,7 @@ func (p *Policy) ScopeOf(doc *exception.Document) Scope {
 }
 
 // beyondPolicies names a policy of an exception that is not in the list, or returns "".
-func (e *Scope) beyondPolicies(allowed names) string {
+func (e *Scope) beyondPolicies(allowed policyfile.Names) string {
 	switch {
 	case !e.kind.IsException():
 		return fmt.Sprintf("a %s is from no policy", e.kind)
@@ -57,11 +58,11 @@ func (e *Scope) beyondPolicies(allowed names) string {
 }
 
 // beyondPolicy names a policy that a reference reaches and that is not in the list, or returns "".
-func beyondPolicy(ref kyverno.Ref, allowed names) string {
+func beyondPolicy(ref kyverno.Ref, allowed policyfile.Names) string {
 	name := ref.Name.Text
 	inAnyNamespace := func(pattern string) bool {
 		bare, is := strings.CutPrefix(pattern, "*/")
-		return pattern == "*" || is && names{bare}.Include(name)
+		return pattern == "*" || is && policyfile.Names{bare}.Include(name)
 	}
 	switch {
 	case ref.Namespaced() && !slices.ContainsFunc(allowed, inAnyNamespace):
@@ -75,7 +76,7 @@ func beyondPolicy(ref kyverno.Ref, allowed names) string {
 }
 
 // beyondExempted names a filter of an exception that reaches other namespaces, or returns "".
-func (e *Scope) beyondExempted(allowed names) string {
+func (e *Scope) beyondExempted(allowed policyfile.Names) string {
 	if e.reach == nil {
 		return fmt.Sprintf("a %s exempts nothing", e.kind)
 	}
@@ -111,7 +112,7 @@ func (e *Scope) misread() string {
 
 // isFrom reports whether an exception names one of these policies, or may do so: a pattern or an
 // unreadable reference may.
-func (e *Scope) isFrom(spoken names) bool {
+func (e *Scope) isFrom(spoken policyfile.Names) bool {
 	if !e.kind.IsException() {
 		return false
 	}
@@ -131,4 +132,6 @@ func (e *Scope) isFrom(spoken names) bool {
 
 // standsIn reports whether a document is in one of these namespaces, or may be. A document without
 // a namespace can be applied to any.
-func (e *Scope) standsIn(spoken names) bool { return e.namespace == "" || spoken.Include(e.namespace) }
+func (e *Scope) standsIn(spoken policyfile.Names) bool {
+	return e.namespace == "" || spoken.Include(e.namespace)
+}

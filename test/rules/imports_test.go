@@ -27,7 +27,7 @@ var house = map[string][]string{
 	"lifetime":          {"exception"},
 	"trust":             {"exception", "kyverno", "lifetime"},
 	"verify":            {"exception", "seal", "trust", "lifetime"},
-	"config":            {"exception", "lifetime"},
+	"config":            {"exception", "lifetime", "trust"},
 	"retry":             {},
 	"apiserver":         {},
 	"sign":              {"exception", "seal", "trust", "verify", "lifetime", "retry"},

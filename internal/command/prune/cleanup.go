@@ -56,11 +56,11 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		terms, err := cfg.Terms()
+		_, trusted, err := cfg.Trust()
 		if err != nil {
 			return cli.InConfig(err)
 		}
-		c := &cleanup{streams: streams, form: lifetime.CleanupForm(form), terms: terms, held: exception.Stream{Limit: maxPolicies},
+		c := &cleanup{streams: streams, form: lifetime.CleanupForm(form), terms: trusted.Terms, held: exception.Stream{Limit: maxPolicies},
 			report: &cli.Report{Tool: "polex-prune", Done: "with a policy", Reasons: reasons()}}
 		if c.form != lifetime.DeletingPolicy && c.form != lifetime.ClusterCleanupPolicy {
 			return cli.Usagef("--form %q is not DeletingPolicy or ClusterCleanupPolicy", form)

@@ -87,11 +87,11 @@ func (o *options) load(streams cli.Streams, format *cli.Format) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	terms, err := cfg.Terms()
+	_, trusted, err := cfg.Trust()
 	if err != nil {
 		return nil, cli.InConfig(err)
 	}
-	r := &run{options: o, streams: streams, format: format, look: prune.Options{Signed: cfg.Directories.Signed, Terms: terms, Now: streams.Now(), DryRun: o.dryRun}}
+	r := &run{options: o, streams: streams, format: format, look: prune.Options{Signed: cfg.Directories.Signed, Terms: trusted.Terms, Now: streams.Now(), DryRun: o.dryRun}}
 	if o.within != "" {
 		if r.look.Soon, err = lifetime.ParseDuration(o.within); err != nil {
 			return nil, &cli.UsageError{Err: fmt.Errorf("--expires-within: %w", err)}

@@ -45,7 +45,7 @@ func AddFlags(cmd *cobra.Command) {
 // Config merges the configuration and the flags. A flag wins over the configuration. A preset in a
 // flag wins over all settings that presets have. Invalid settings are a [cli.UsageError].
 func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
-	terms, err := cfg.Terms()
+	_, trusted, err := cfg.Trust()
 	if err != nil {
 		return shape.Config{}, cli.InConfig(err)
 	}
@@ -88,7 +88,7 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 		return shape.Config{}, &cli.UsageError{Err: err}
 	}
 	asked.Source = source
-	asked.Terms, asked.Statements = terms, cfg.Statements
+	asked.Terms, asked.Statements = trusted.Terms, cfg.Statements
 	return asked, nil
 }
 

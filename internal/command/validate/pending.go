@@ -27,9 +27,11 @@ type repository struct {
 }
 
 func openRepository(cfg *config.Config) (r repository, err error) {
-	if r.kinds, err = cfg.Kinds(); err != nil {
+	trusted, _, err := cfg.Trust()
+	if err != nil {
 		return r, cli.InConfig(err)
 	}
+	r.kinds = trusted.Kinds
 	if r.root, err = config.RepositoryRoot("."); err != nil || r.root == "" {
 		return r, err
 	}

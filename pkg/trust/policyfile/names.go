@@ -1,4 +1,4 @@
-package trust
+package policyfile
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// names are names and patterns; "*" alone matches everything. Nil sets no limit.
-type names = wildcard.Names
+// Names are names and patterns; "*" alone matches everything. Nil sets no limit.
+type Names = wildcard.Names
 
 var (
 	policyForm = regexp.MustCompile(`^([a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?/)?[a-z0-9*?]([a-z0-9*?.-]*[a-z0-9*?])?$`)
@@ -21,7 +21,7 @@ var errNothing = errors.New("an empty list allows nothing: remove it, or list va
 
 // newNames checks a list. Nil stays nil. An empty list is an error, and so is a name that can never
 // match.
-func newNames(what string, list names, form *regexp.Regexp) (names, error) {
+func newNames(what string, list Names, form *regexp.Regexp) (Names, error) {
 	if list == nil {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package trust
+package policyfile
 
 import (
 	"errors"
@@ -15,27 +15,28 @@ const (
 	typeEmail = "email"
 )
 
-// subject matches the names in an authority's certificates.
-type subject struct {
-	exact   string
-	pattern *regexp.Regexp // instead of exact
-	kind    string
+// Subject matches the names in an authority's certificates.
+type Subject struct {
+	Exact   string
+	Pattern *regexp.Regexp // instead of Exact
+	Type    string
 }
 
-// matches compares an identity's subject. If it differs, why states the difference.
-func (s *subject) matches(id Identity) (is bool, why string) {
+// Matches compares the subject of a certificate and its type. If it differs, why states the
+// difference.
+func (s *Subject) Matches(subject, typ string) (is bool, why string) {
 	switch {
-	case s.pattern == nil && id.Subject != s.exact:
-		return false, fmt.Sprintf("the subject of the certificate is %q, not %q", id.Subject, s.exact)
-	case s.pattern != nil && !s.pattern.MatchString(id.Subject):
-		return false, fmt.Sprintf("the subject of the certificate is %q, which does not match %q", id.Subject, s.pattern)
-	case id.Type != s.kind:
-		return false, fmt.Sprintf("the subject of the certificate has the type %s, not %s", id.Type, s.kind)
+	case s.Pattern == nil && subject != s.Exact:
+		return false, fmt.Sprintf("the subject of the certificate is %q, not %q", subject, s.Exact)
+	case s.Pattern != nil && !s.Pattern.MatchString(subject):
+		return false, fmt.Sprintf("the subject of the certificate is %q, which does not match %q", subject, s.Pattern)
+	case typ != s.Type:
+		return false, fmt.Sprintf("the subject of the certificate has the type %s, not %s", typ, s.Type)
 	}
 	return true, ""
 }
 
-func newSubject(c AuthorityConfig) (*subject, error) {
+func newSubject(c AuthorityConfig) (*Subject, error) {
 	switch {
 	case c.Subject == "" && c.SubjectRegexp == "":
 		return nil, errors.New("it has no subject (--certificate-identity): without one, every user of the issuer could sign")
@@ -53,7 +54,7 @@ var (
 	emailForm = regexp.MustCompile(`^[^@]+@[^@]+$`)
 )
 
-func exactSubject(text string) (*subject, error) {
+func exactSubject(text string) (*Subject, error) {
 	if err := checkText("subject", text); err != nil {
 		return nil, err
 	}
@@ -61,9 +62,9 @@ func exactSubject(text string) (*subject, error) {
 	case strings.ContainsAny(text, "*?"):
 		return nil, fmt.Errorf("subject %q holds a wildcard, and subjects are compared exactly: use subjectRegexp", text)
 	case uriForm.MatchString(text):
-		return &subject{exact: text, kind: typeURI}, nil
+		return &Subject{Exact: text, Type: typeURI}, nil
 	case emailForm.MatchString(text) && !strings.Contains(text, "://"):
-		return &subject{exact: text, kind: typeEmail}, nil
+		return &Subject{Exact: text, Type: typeEmail}, nil
 	default:
 		return nil, fmt.Errorf("subject %q is neither an address such as https://github.com/… nor a mailbox such as anna@acme.example", text)
 	}

@@ -1,9 +1,8 @@
-package trust
+package policyfile
 
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -51,14 +50,15 @@ func CheckAdded(field, key, value string) error {
 	return nil
 }
 
-func (p *Policy) setAllowedMetadata(allowed AllowedMetadata) error {
+// check returns an error for metadata that cannot be allowed; keys are the expiry keys of the policy.
+func (allowed AllowedMetadata) check(keys []string) error {
 	for _, of := range []struct {
-		field string
-		keys  map[string]string
+		field  string
+		values map[string]string
 	}{{"labels", allowed.Labels}, {"annotations", allowed.Annotations}} {
-		for _, key := range sortedKeys(of.keys) {
-			err := CheckAdded(of.field, key, of.keys[key])
-			if slices.Contains(p.terms.Keys, key) {
+		for _, key := range sortedKeys(of.values) {
+			err := CheckAdded(of.field, key, of.values[key])
+			if slices.Contains(keys, key) {
 				err = errors.New("it states the expiry (expiryKeys); have it signed")
 			}
 			if err != nil {
@@ -66,9 +66,5 @@ func (p *Policy) setAllowedMetadata(allowed AllowedMetadata) error {
 			}
 		}
 	}
-	p.allowed = AllowedMetadata{Labels: maps.Clone(allowed.Labels), Annotations: maps.Clone(allowed.Annotations)}
 	return nil
 }
-
-// AllowedMetadata returns the metadata that tools may add to a signed object.
-func (p *Policy) AllowedMetadata() AllowedMetadata { return p.allowed }

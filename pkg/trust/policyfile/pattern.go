@@ -1,4 +1,4 @@
-package trust
+package policyfile
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ const maxPattern = 1024 // characters
 
 // patternSubject makes a subject of a regular expression, and anchors it at both ends. The host or
 // domain must be literal: otherwise somebody with an identity at another host could match.
-func patternSubject(expression string) (*subject, error) {
+func patternSubject(expression string) (*Subject, error) {
 	if len(expression) > maxPattern {
 		return nil, fmt.Errorf("subjectRegexp is longer than %d characters", maxPattern)
 	}
@@ -35,9 +35,9 @@ func patternSubject(expression string) (*subject, error) {
 	end, _ := literalEdge(tree, true)
 	switch {
 	case literalPlace.MatchString(beginning):
-		return &subject{pattern: pattern, kind: typeURI}, nil
+		return &Subject{Pattern: pattern, Type: typeURI}, nil
 	case !speaksOfAddress(expression) && literalDomain.MatchString(end):
-		return &subject{pattern: pattern, kind: typeEmail}, nil
+		return &Subject{Pattern: pattern, Type: typeEmail}, nil
 	default:
 		return nil, fmt.Errorf("subjectRegexp %q would match identities of any host: %w", expression, errUnanchored)
 	}
