@@ -99,6 +99,15 @@ trust:
         policies: [c]
         maxLifetime: 30d
         renewals: {max: 1, maxLifetime: 7d, requireApprovals: 1}
+    - name: shared
+      github:
+        repository: acme/exceptions
+        repositoryID: 1001
+        workflow: acme/workflows/.github/workflows/sign.yaml@refs/tags/v2
+        ref: refs/heads/main
+        environment: exceptions
+        calledBy: .github/workflows/merge.yaml
+        server: https://github.acme.example
     - {issuer: https://accounts.example.com, subjectRegexp: .*@acme.example}
     - {certificateAuthorityFile: ca.pem, subject: anna@acme.example}
     - {certificateAuthority: "-----BEGIN CERTIFICATE-----", subject: anna@acme.example}

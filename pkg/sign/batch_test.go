@@ -225,7 +225,9 @@ func TestSealUnderPolicy(t *testing.T) {
 		{"trusted", with(func(*trust.AuthorityConfig) {}), ""},
 		{"another subject", with(func(a *trust.AuthorityConfig) { a.Subject += "-evil" }), verify.ReasonWrongIdentity},
 		{"another issuer", with(func(a *trust.AuthorityConfig) { a.Issuer = f.OtherIssuerURL }), verify.ReasonWrongIdentity},
-		{"another claim", with(func(a *trust.AuthorityConfig) { a.Claims = map[string]string{"buildTrigger": "workflow_dispatch"} }), verify.ReasonWrongIdentity},
+		{"another claim", with(func(a *trust.AuthorityConfig) {
+			a.Claims = map[string]trust.Values{"buildTrigger": {"workflow_dispatch"}}
+		}), verify.ReasonWrongIdentity},
 		{"shorter lifetime", trust.Config{Authorities: []trust.AuthorityConfig{authority}, MaxLifetime: "6d"}, verify.ReasonLifetimeTooLong},
 		{"another kind", trust.Config{Authorities: []trust.AuthorityConfig{authority}, Kinds: []string{"PolicyException.policies.kyverno.io"}}, verify.ReasonKindNotAllowed},
 		{"withdrawn", trust.Config{Authorities: []trust.AuthorityConfig{authority},

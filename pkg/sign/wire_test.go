@@ -144,7 +144,7 @@ func (f *fixture) policy(tb testing.TB) *trust.Policy {
 	tb.Helper()
 	p, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{
 		Name: "workflow", Issuer: f.IssuerURL, Subject: sandbox.Identity{}.Subject(),
-		Claims: map[string]string{"buildTrigger": "push"},
+		Claims: map[string]trust.Values{"buildTrigger": {"push"}},
 	}}}, f.root)
 	if err != nil {
 		tb.Fatal(err)

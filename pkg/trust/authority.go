@@ -4,6 +4,7 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
@@ -19,7 +20,7 @@ type Authority struct {
 	issuer    string
 	authority *CertificateAuthority
 	subject   *policyfile.Subject
-	claims    map[string]string
+	claims    map[string]policyfile.OneOf
 
 	key        *publicKey
 	withoutLog bool
@@ -33,7 +34,7 @@ func (a *Authority) String() string {
 	if a.key != nil {
 		return fmt.Sprintf("public key sha256:%x", a.key.fingerprint)
 	}
-	text := a.subject.Exact
+	text := a.subject.Exact.String()
 	if a.subject.Pattern != nil {
 		text = fmt.Sprintf("subjects that match %s", a.subject.Pattern)
 	}
@@ -95,6 +96,14 @@ func (id Identity) Signer() string {
 // Matches reports whether an identity is the authority's. If not, why states the expected and the
 // found value.
 func (a *Authority) Matches(id Identity) (is bool, why string) {
+	is, why = a.matches(id)
+	if !is && strings.HasPrefix(id.Claims["sourceRepositoryRef"], policyfile.QueueRef) {
+		why += "; a merge queue signed it before the merge: sign in the run on the branch after it"
+	}
+	return is, why
+}
+
+func (a *Authority) matches(id Identity) (is bool, why string) {
 	switch {
 	case a.key != nil:
 		return false, "it signs with a key"
@@ -109,28 +118,28 @@ func (a *Authority) Matches(id Identity) (is bool, why string) {
 		return false, why
 	}
 	for _, name := range policyfile.Claims {
-		if want, asked := a.claims[name]; asked && id.Claims[name] != want {
-			return false, fmt.Sprintf("its claim %s is %q, not %q", name, id.Claims[name], want)
+		if want, asked := a.claims[name]; asked && !want.Has(id.Claims[name]) {
+			return false, fmt.Sprintf("its claim %s is %q, not %s", name, id.Claims[name], want.Quoted())
 		}
 	}
 	return true, ""
 }
 
-// signer returns the [Identity.Signer] of the only possible signer for the authority, or "" if its
-// subject is a pattern.
+// signer returns the [Identity.Signer] of the only possible signer for the authority, or "" if
+// several signers are possible.
 func (a *Authority) signer() string {
 	switch {
 	case a.key != nil:
 		return fmt.Sprintf("key %x", a.key.fingerprint)
-	case a.subject.Pattern != nil:
+	case a.subject.Exact.Only() == "":
 		return ""
 	default:
-		return Identity{CertificateAuthority: a.authority, Issuer: a.issuer, Subject: a.subject.Exact, Type: a.subject.Type}.Signer()
+		return Identity{CertificateAuthority: a.authority, Issuer: a.issuer, Subject: a.subject.Exact.Only(), Type: a.subject.Type}.Signer()
 	}
 }
 
 func newAuthority(c AuthorityConfig, checked policyfile.Authority) (*Authority, error) {
-	a := &Authority{name: checked.Name, limits: checked.Limits, issuer: c.Issuer, subject: checked.Subject, claims: c.Claims, withoutLog: c.InsecureWithoutLog}
+	a := &Authority{name: checked.Name, limits: checked.Limits, issuer: checked.Issuer, subject: checked.Subject, claims: checked.Claims, withoutLog: c.InsecureWithoutLog}
 	var err error
 	switch {
 	case c.KeyFile != "" || c.CertificateAuthorityFile != "":

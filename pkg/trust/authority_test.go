@@ -12,7 +12,7 @@ import (
 func TestMatches(t *testing.T) {
 	claims := map[string]string{"buildTrigger": "push", "sourceRepositoryRef": "refs/heads/main"}
 	right := trust.Identity{Issuer: issuer, Subject: subject, Type: "uri", Claims: claims}
-	exact := trust.AuthorityConfig{Name: "merge", Issuer: issuer, Subject: subject, Claims: claims}
+	exact := trust.AuthorityConfig{Name: "merge", Issuer: issuer, Subject: subject, Claims: map[string]trust.Values{"buildTrigger": {"push"}, "sourceRepositoryRef": {"refs/heads/main"}}}
 	pattern := func(text string) trust.AuthorityConfig {
 		return trust.AuthorityConfig{Name: "merge", Issuer: issuer, SubjectRegexp: text}
 	}

@@ -216,7 +216,7 @@ func TestCertified(t *testing.T) {
 		{name: "no subject", authorities: with(func(a *trust.AuthorityConfig) { a.Subject = "" }), want: "has no subject"},
 		{name: "a host", authorities: with(func(a *trust.AuthorityConfig) { a.Subject = "builds.acme.example" }), want: "neither an address"},
 		{name: "an issuer", authorities: with(func(a *trust.AuthorityConfig) { a.Issuer = issuer }), want: "issuer and claims belong to Fulcio"},
-		{name: "claims", authorities: with(func(a *trust.AuthorityConfig) { a.Claims = map[string]string{"buildTrigger": "push"} }), want: "issuer and claims belong to Fulcio"},
+		{name: "claims", authorities: with(func(a *trust.AuthorityConfig) { a.Claims = map[string]trust.Values{"buildTrigger": {"push"}} }), want: "issuer and claims belong to Fulcio"},
 		{name: "a key", authorities: with(func(a *trust.AuthorityConfig) { a.Key = key }), want: "not both"},
 		{name: "without a log", authorities: with(func(a *trust.AuthorityConfig) { a.InsecureWithoutLog = true }), want: "for keys"},
 		{name: "a file that nobody read", authorities: with(func(a *trust.AuthorityConfig) { a.CertificateAuthority, a.CertificateAuthorityFile = "", "ca.pem" }), want: "was not read"},

@@ -27,7 +27,7 @@ func TestDigest(t *testing.T) {
 	for name, change := range map[string]func(*trust.Config){
 		"subject":     func(c *trust.Config) { c.Authorities[0].Subject = "b@acme.example" },
 		"maxLifetime": func(c *trust.Config) { c.MaxLifetime = "90d" },
-		"claims":      func(c *trust.Config) { c.Authorities[0].Claims = map[string]string{"buildTrigger": "push"} },
+		"claims":      func(c *trust.Config) { c.Authorities[0].Claims = map[string]trust.Values{"buildTrigger": {"push"}} },
 	} {
 		if digest(change) == same {
 			t.Errorf("another %s has the same digest", name)

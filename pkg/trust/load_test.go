@@ -50,7 +50,7 @@ trust:
 		Authorities: []trust.AuthorityConfig{
 			{Source: `.polex.yaml:8:7: authority 1 "ci"`, Name: "ci", KeyFile: "/srv/repo/keys/ci.pub"},
 			{Source: ".polex.yaml:10:7: authority 2", KeyFile: "/etc/polex/ops.pub"},
-			{Source: ".polex.yaml:11:7: authority 3", Issuer: "https://accounts.example", Subject: "anna@acme.example", Claims: map[string]string{"buildTrigger": "push"}},
+			{Source: ".polex.yaml:11:7: authority 3", Issuer: "https://accounts.example", Subject: "anna@acme.example", Claims: map[string]trust.Values{"buildTrigger": {"push"}}},
 		},
 	}
 	if diff := cmp.Diff(want, got, noLocate); diff != "" {

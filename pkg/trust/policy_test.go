@@ -88,7 +88,7 @@ func TestNewRefuses(t *testing.T) {
 		{name: "no issuer", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = "" }), want: "has no issuer"},
 		{name: "no subject", bend: first(func(a *trust.AuthorityConfig) { a.Subject = "" }), want: "has no subject"},
 		{name: "claims and no subject", bend: first(func(a *trust.AuthorityConfig) {
-			a.Subject, a.Claims = "", map[string]string{"sourceRepositoryIdentifier": "1"}
+			a.Subject, a.Claims = "", map[string]trust.Values{"sourceRepositoryIdentifier": {"1"}}
 		}), want: "has no subject"},
 		{name: "12 a wildcard", bend: first(func(a *trust.AuthorityConfig) { a.Subject = "https://github.com/acme/*" }), want: "wildcard"},
 		{name: "12 a wildcard alone", bend: first(func(a *trust.AuthorityConfig) { a.Subject = "*" }), want: "wildcard"},
@@ -112,9 +112,9 @@ func TestNewRefuses(t *testing.T) {
 		{name: "a quote that does not end", bend: expression(`\Qa`), want: "subjectRegexp"},
 		{name: "a class that does not end", bend: expression(`[a`), want: "subjectRegexp"},
 		{name: "a pattern without end", bend: expression(strings.Repeat("a", 1025)), want: "1024"},
-		{name: "a claim nobody knows", bend: first(func(a *trust.AuthorityConfig) { a.Claims = map[string]string{"repository": "x"} }), want: `"repository" is not one of`},
-		{name: "a claim in another case", bend: first(func(a *trust.AuthorityConfig) { a.Claims = map[string]string{"BuildTrigger": "push"} }), want: "is not one of"},
-		{name: "an empty claim", bend: first(func(a *trust.AuthorityConfig) { a.Claims = map[string]string{"buildTrigger": ""} }), want: "empty"},
+		{name: "a claim nobody knows", bend: first(func(a *trust.AuthorityConfig) { a.Claims = map[string]trust.Values{"repository": {"x"}} }), want: `"repository" is not one of`},
+		{name: "a claim in another case", bend: first(func(a *trust.AuthorityConfig) { a.Claims = map[string]trust.Values{"BuildTrigger": {"push"}} }), want: "is not one of"},
+		{name: "an empty claim", bend: first(func(a *trust.AuthorityConfig) { a.Claims = map[string]trust.Values{"buildTrigger": {""}} }), want: "empty"},
 		{name: "an issuer without a scheme", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = "accounts.example" }), want: "not the address"},
 		{name: "an issuer of another scheme", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = "ftp://accounts.example" }), want: "not the address"},
 		{name: "an issuer that is a pattern", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = ".*" }), want: "not the address"},
@@ -132,7 +132,7 @@ func TestNewRefuses(t *testing.T) {
 		{name: "a key", bend: toKey},
 		{name: "a key and an issuer", bend: first(func(a *trust.AuthorityConfig) { a.Key = key }), want: "not both"},
 		{name: "a key and claims", bend: first(func(a *trust.AuthorityConfig) {
-			*a = trust.AuthorityConfig{Key: key, Claims: map[string]string{"buildTrigger": "push"}}
+			*a = trust.AuthorityConfig{Key: key, Claims: map[string]trust.Values{"buildTrigger": {"push"}}}
 		}), want: "not both"},
 		{name: "no key", bend: first(func(a *trust.AuthorityConfig) { *a = trust.AuthorityConfig{Key: "key"} }), want: "key:"},
 		{name: "a key too weak", bend: first(func(a *trust.AuthorityConfig) { *a = trust.AuthorityConfig{Key: keyPEM(t, elliptic.P224())} }), want: "key:"},

@@ -74,7 +74,7 @@ func TestSchemaFields(t *testing.T) {
 			objects[name] = o
 		}
 	}
-	types := map[string]any{"": trust.Config{}, "authority": trust.AuthorityConfig{}, "limits": trust.LimitsConfig{}, "renewals": trust.RenewalLimitsConfig{}, "group": trust.GroupConfig{},
+	types := map[string]any{"": trust.Config{}, "authority": trust.AuthorityConfig{}, "limits": trust.LimitsConfig{}, "renewals": trust.RenewalLimitsConfig{}, "github": trust.GitHubConfig{}, "group": trust.GroupConfig{},
 		"lifetime": trust.LifetimeConfig{}, "revocation": trust.RevocationConfig{}, "grandfather": trust.Grandfather{}, "allowedMetadata": trust.AllowedMetadata{}}
 	if got, want := slices.Sorted(maps.Keys(objects)), slices.Sorted(maps.Keys(types)); !slices.Equal(got, want) {
 		t.Fatalf("the schema speaks of %q, and there are %q", got, want)
@@ -89,7 +89,8 @@ func TestSchemaFields(t *testing.T) {
 		}
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(types[name])) {
 			if !field.Anonymous && field.Tag.Get("json") != "-" {
-				want = append(want, field.Tag.Get("json"))
+				name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+				want = append(want, name)
 			}
 		}
 		slices.Sort(want)
@@ -215,6 +216,7 @@ func TestSchemaExamples(t *testing.T) {
 	good := map[string]string{
 		"everything": everything, "the least": least,
 		"no renewals":     strings.Replace(everything, "{max: 2, maxLifetime: 2h, requireApprovals: 3}", "{forbid: true}", 1),
+		"lists of claims": strings.Replace(everything, "claims: {buildTrigger: push,", "claims: {buildTrigger: [push, workflow_dispatch],", 1),
 		"an inline key":   "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\nauthorities:\n  - key: " + inline,
 		"an inline chain": "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\nauthorities:\n  - subject: anna@acme.example\n    certificateAuthority: " + inlineChain,
 	}
@@ -281,6 +283,11 @@ func TestSchemaExamples(t *testing.T) {
 		{"claims: {buildTrigger: push,", "claims: {trigger: push,", schemaToo},
 		{"claims: {buildTrigger: push,", `claims: {buildTrigger: "",`, schemaToo},
 		{"claims: {buildTrigger: push,", "claims: {buildTrigger: 1,", schemaToo},
+		{"claims: {buildTrigger: push,", "claims: {buildTrigger: [],", schemaToo},
+		{"claims: {buildTrigger: push,", "claims: {buildTrigger: [push, 1],", schemaToo},
+		{"claims: {buildTrigger: push,", "claims: {buildTrigger: [push, push],", schemaToo},
+		{"claims: {buildTrigger: push,", `claims: {buildTrigger: [push, ""],`, schemaToo},
+		{"claims: {buildTrigger: push,", "claims: {buildTrigger: {a: b},", schemaToo},
 		{`claims: {buildTrigger: push, sourceRepositoryIdentifier: "123456789"}`, "claims: {}", schemaToo},
 		{"  - certificateAuthorityFile: ca.pem\n", "  - certificateAuthorityFile: ca.pem\n    issuer: https://accounts.example\n", schemaToo},
 		{"  - certificateAuthorityFile: ca.pem\n    subject: anna@acme.example\n", "  - certificateAuthorityFile: ca.pem\n    name: anna@acme.example\n", schemaToo},

@@ -121,13 +121,21 @@ func cosignSays(t *testing.T, c *attacks.Case) error {
 	return fmt.Errorf("%d authorities: %w", counted, errors.Join(refusals...))
 }
 
+// only returns the value of a claim that the policy requires. cosign compares with one value.
+func only(a trust.AuthorityConfig, claim string) string {
+	if len(a.Claims[claim]) == 0 {
+		return ""
+	}
+	return a.Claims[claim][0]
+}
+
 // cosignCounts verifies one signature in each form of its evidence.
 func cosignCounts(t *testing.T, root *trust.Root, a trust.AuthorityConfig, message []byte, sig seal.Signature) error {
 	t.Helper()
 	opts := &cosign.CheckOpts{
 		TrustedMaterial: root.Material(), Offline: true, IgnoreSCT: !root.LogsCertificates(), IgnoreTlog: !root.Logs() || a.InsecureWithoutLog,
-		CertGithubWorkflowTrigger: a.Claims["githubWorkflowTrigger"], CertGithubWorkflowRef: a.Claims["githubWorkflowRef"],
-		CertGithubWorkflowRepository: a.Claims["githubWorkflowRepository"],
+		CertGithubWorkflowTrigger: only(a, "githubWorkflowTrigger"), CertGithubWorkflowRef: only(a, "githubWorkflowRef"),
+		CertGithubWorkflowRepository: only(a, "githubWorkflowRepository"),
 	}
 	if a.Key != "" {
 		key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(a.Key))

@@ -128,13 +128,13 @@ func (w *world) config() trust.Config {
 		MaxLifetime: "90d",
 		Authorities: []trust.AuthorityConfig{{
 			Name: "merge", Issuer: w.IssuerURL, Subject: subject,
-			Claims: map[string]string{
-				"sourceRepositoryURI":             "https://github.com/acme/exceptions",
-				"sourceRepositoryIdentifier":      "1001",
-				"sourceRepositoryOwnerIdentifier": "2001",
-				"sourceRepositoryRef":             "refs/heads/main",
-				"buildTrigger":                    "push",
-				"runnerEnvironment":               "github-hosted",
+			Claims: map[string]trust.Values{
+				"sourceRepositoryURI":             {"https://github.com/acme/exceptions"},
+				"sourceRepositoryIdentifier":      {"1001"},
+				"sourceRepositoryOwnerIdentifier": {"2001"},
+				"sourceRepositoryRef":             {"refs/heads/main"},
+				"buildTrigger":                    {"push"},
+				"runnerEnvironment":               {"github-hosted"},
 			},
 		}},
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/request"
 	"github.com/polex-dev/polex/internal/command/sandbox"
 	"github.com/polex-dev/polex/internal/command/sign"
+	"github.com/polex-dev/polex/internal/command/trust"
 	"github.com/polex-dev/polex/internal/command/validate"
 	"github.com/polex-dev/polex/internal/command/verify"
 )
@@ -60,6 +61,7 @@ func Named(path string) func(cli.Streams) *cobra.Command {
 			{Alone: "polex-audit notify", Command: audit.Notify(streams)},
 			{Alone: "polex-audit", Command: audit.New(streams)},
 			{Alone: "polex-guard", Command: guard.New(streams)},
+			{Alone: "polex trust", Command: trust.New(streams)},
 			{Alone: "polex-sandbox", Command: sandbox.New(streams)},
 		})
 		return cmd

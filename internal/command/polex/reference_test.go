@@ -22,6 +22,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/request"
 	"github.com/polex-dev/polex/internal/command/sandbox"
 	"github.com/polex-dev/polex/internal/command/sign"
+	"github.com/polex-dev/polex/internal/command/trust"
 	"github.com/polex-dev/polex/internal/command/validate"
 	"github.com/polex-dev/polex/internal/command/verify"
 )
@@ -42,7 +43,7 @@ This page is generated from the commands: the text of ` + "`--help`" + ` and eve
 func TestReference(t *testing.T) {
 	programs := []*cobra.Command{
 		request.New(cli.Streams{}), adopt.New(cli.Streams{}), validate.New(cli.Streams{}), sign.New(cli.Streams{}), verify.New(cli.Streams{}),
-		guard.New(cli.Streams{}), prune.New(cli.Streams{}), audit.New(cli.Streams{}), sandbox.New(cli.Streams{}),
+		guard.New(cli.Streams{}), prune.New(cli.Streams{}), audit.New(cli.Streams{}), trust.New(cli.Streams{}), sandbox.New(cli.Streams{}),
 	}
 	var page strings.Builder
 	page.WriteString(pageIntro)

@@ -13,12 +13,14 @@ import (
 // Authority is a checked authority. The content of its key or certificate authority is not checked.
 type Authority struct {
 	Name    string
-	Subject *Subject // nil for a key
+	Issuer  string           // "" if Fulcio does not issue its certificates
+	Subject *Subject         // nil for a key
+	Claims  map[string]OneOf // what a certificate of Fulcio must have
 	Limits  Limits
 }
 
 func newAuthority(c AuthorityConfig) (a Authority, err error) {
-	identity := c.Issuer != "" || c.Subject != "" || c.SubjectRegexp != "" || len(c.Claims) > 0
+	identity := c.Issuer != "" || c.Subject != "" || c.SubjectRegexp != "" || len(c.Claims) > 0 || c.GitHub != nil
 	key, authority := c.Key != "" || c.KeyFile != "", c.CertificateAuthority != "" || c.CertificateAuthorityFile != ""
 	switch {
 	case c.Key != "" && c.KeyFile != "":
@@ -29,19 +31,28 @@ func newAuthority(c AuthorityConfig) (a Authority, err error) {
 		err = errors.New("it is either a key or an identity, not both")
 	case !key && c.InsecureWithoutLog:
 		err = errors.New("insecureWithoutLog is for keys: a certificate proves nothing without a proven signing time")
-	case authority && (c.Issuer != "" || len(c.Claims) > 0):
-		err = errors.New("issuer and claims belong to Fulcio, and a certificateAuthority of your own has neither")
-	case !key && !authority:
-		err = checkIssuer(c.Issuer)
+	case authority && (c.Issuer != "" || len(c.Claims) > 0 || c.GitHub != nil):
+		err = errors.New("github, issuer and claims belong to Fulcio, and a certificateAuthority of your own has none of them")
 	}
 	if err == nil {
 		err = checkName(c.Name)
 	}
-	if err == nil && !key {
+	a.Issuer = c.Issuer
+	if c.GitHub != nil {
+		a.Issuer = cmp.Or(c.Issuer, githubIssuer)
+	}
+	if err == nil && !key && !authority {
+		err = checkIssuer(a.Issuer)
+	}
+	switch {
+	case err != nil || key:
+	case c.GitHub != nil:
+		err = a.github(c)
+	default:
 		a.Subject, err = newSubject(c)
 	}
 	if err == nil {
-		err = checkClaims(c.Claims)
+		err = a.require(c.Claims)
 	}
 	if err != nil {
 		return a, err
@@ -50,17 +61,43 @@ func newAuthority(c AuthorityConfig) (a Authority, err error) {
 		return a, fmt.Errorf("limits: %w", err)
 	}
 	a.Name = cmp.Or(c.Name, c.Subject, c.SubjectRegexp, "key")
+	if c.Name == "" && c.GitHub != nil {
+		a.Name = c.GitHub.Repository[0]
+	}
 	return a, nil
 }
 
-func checkClaims(claims map[string]string) error {
+// github sets what the certificates of a workflow have.
+func (a *Authority) github(c AuthorityConfig) error {
+	if c.Subject != "" || c.SubjectRegexp != "" {
+		return errors.New("github states the subject: remove subject and subjectRegexp, or write the authority without github")
+	}
+	if err := c.GitHub.check(); err != nil {
+		return err
+	}
+	subjects, claims := c.GitHub.expand()
+	for name := range c.Claims {
+		if claims[name] != nil {
+			return fmt.Errorf("github states the claim %s: remove it from claims", name)
+		}
+	}
+	a.Subject = &Subject{Exact: NewOneOf(subjects), Type: TypeURI}
+	return a.require(claims)
+}
+
+// require adds claims that the certificates must have.
+func (a *Authority) require(claims map[string]Values) error {
 	for _, name := range sortedKeys(claims) {
 		if !slices.Contains(Claims, name) {
 			return fmt.Errorf("claim %q is not one of %s", name, strings.Join(Claims, ", "))
 		}
-		if claims[name] == "" {
-			return fmt.Errorf("claim %s is empty: remove it, or give a value", name)
+		if err := claims[name].check("claim " + name); err != nil {
+			return err
 		}
+		if a.Claims == nil {
+			a.Claims = map[string]OneOf{}
+		}
+		a.Claims[name] = NewOneOf(claims[name])
 	}
 	return nil
 }

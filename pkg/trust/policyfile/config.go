@@ -80,8 +80,8 @@ func (c AuthorityConfig) Called(index int) string {
 	return fmt.Sprintf("authority %d %q", index+1, c.Name)
 }
 
-// AuthorityConfig is a trusted signer. A keyless identity has Issuer, Subject or SubjectRegexp, and
-// Claims. A name in certificates of a private certificate authority has CertificateAuthority, and
+// AuthorityConfig is a trusted signer. A workflow of GitHub Actions has GitHub. Another keyless
+// identity has Issuer, Subject or SubjectRegexp, and Claims. A name in certificates of a private certificate authority has CertificateAuthority, and
 // Subject or SubjectRegexp. A public key has Key.
 type AuthorityConfig struct {
 	// Source names the authority in errors: by its position in a file, or by the flag that set it.
@@ -89,10 +89,14 @@ type AuthorityConfig struct {
 	Source string `json:"-"`
 
 	// Name is the name of the authority in reports, unique in a policy. The default is the subject
-	// or its pattern, and "key" for a key.
+	// or its pattern, the first repository of GitHub, or "key" for a key.
 	Name string `json:"name"`
 
-	// Issuer is the exact address of the OIDC issuer.
+	// GitHub is a workflow of GitHub Actions; nil for other signers.
+	GitHub *GitHubConfig `json:"github,omitempty"`
+
+	// Issuer is the exact address of the OIDC issuer. With GitHub, the default is
+	// https://token.actions.githubusercontent.com.
 	Issuer string `json:"issuer"`
 	// Subject is the exact subject alternative name of the certificate: a URI (with "://") or a
 	// mail address (with "@").
@@ -101,9 +105,9 @@ type AuthorityConfig struct {
 	// It must begin with a literal scheme, host and slash, or end with "@" and a literal mail
 	// domain. Dots in the host and domain mean dots.
 	SubjectRegexp string `json:"subjectRegexp"`
-	// Claims are further extensions of Fulcio certificates with their exact values. The names are
+	// Claims are further extensions of Fulcio certificates with their allowed values. The names are
 	// those in Fulcio's documentation, in lower camel case (sourceRepositoryURI, buildTrigger, …).
-	Claims map[string]string `json:"claims"`
+	Claims map[string]Values `json:"claims"`
 
 	// Key is a public key in PEM, KeyFile the path of a key.
 	Key     string `json:"key"`

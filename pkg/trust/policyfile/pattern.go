@@ -35,9 +35,9 @@ func patternSubject(expression string) (*Subject, error) {
 	end, _ := literalEdge(tree, true)
 	switch {
 	case literalPlace.MatchString(beginning):
-		return &Subject{Pattern: pattern, Type: typeURI}, nil
+		return &Subject{Pattern: pattern, Type: TypeURI}, nil
 	case !speaksOfAddress(expression) && literalDomain.MatchString(end):
-		return &Subject{Pattern: pattern, Type: typeEmail}, nil
+		return &Subject{Pattern: pattern, Type: TypeEmail}, nil
 	default:
 		return nil, fmt.Errorf("subjectRegexp %q would match identities of any host: %w", expression, errUnanchored)
 	}

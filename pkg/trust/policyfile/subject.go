@@ -11,13 +11,13 @@ import (
 // The types of subject alternative name that an authority can have: a URI for a workflow, a mail
 // address for a person.
 const (
-	typeURI   = "uri"
-	typeEmail = "email"
+	TypeURI   = "uri"
+	TypeEmail = "email"
 )
 
 // Subject matches the names in an authority's certificates.
 type Subject struct {
-	Exact   string
+	Exact   OneOf
 	Pattern *regexp.Regexp // instead of Exact
 	Type    string
 }
@@ -26,8 +26,8 @@ type Subject struct {
 // difference.
 func (s *Subject) Matches(subject, typ string) (is bool, why string) {
 	switch {
-	case s.Pattern == nil && subject != s.Exact:
-		return false, fmt.Sprintf("the subject of the certificate is %q, not %q", subject, s.Exact)
+	case s.Pattern == nil && !s.Exact.Has(subject):
+		return false, fmt.Sprintf("the subject of the certificate is %q, not %s", subject, s.Exact.Quoted())
 	case s.Pattern != nil && !s.Pattern.MatchString(subject):
 		return false, fmt.Sprintf("the subject of the certificate is %q, which does not match %q", subject, s.Pattern)
 	case typ != s.Type:
@@ -62,9 +62,9 @@ func exactSubject(text string) (*Subject, error) {
 	case strings.ContainsAny(text, "*?"):
 		return nil, fmt.Errorf("subject %q holds a wildcard, and subjects are compared exactly: use subjectRegexp", text)
 	case uriForm.MatchString(text):
-		return &Subject{Exact: text, Type: typeURI}, nil
+		return &Subject{Exact: NewOneOf([]string{text}), Type: TypeURI}, nil
 	case emailForm.MatchString(text) && !strings.Contains(text, "://"):
-		return &Subject{Exact: text, Type: typeEmail}, nil
+		return &Subject{Exact: NewOneOf([]string{text}), Type: TypeEmail}, nil
 	default:
 		return nil, fmt.Errorf("subject %q is neither an address such as https://github.com/… nor a mailbox such as anna@acme.example", text)
 	}

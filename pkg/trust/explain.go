@@ -1,0 +1,98 @@
+package trust
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
+)
+
+// inWords are sentences about a certificate with a claim, in the order in which they read best.
+var inWords = []struct{ claim, sentence string }{
+	{"sourceRepositoryURI", "the run is in the repository %s"},
+	{"sourceRepositoryIdentifier", "the number of the repository is %s"},
+	{"sourceRepositoryOwnerURI", "the owner of the repository is %s"},
+	{"sourceRepositoryOwnerIdentifier", "the number of the owner is %s"},
+	{"sourceRepositoryRef", "the run is on %s"},
+	{"buildConfigURI", "the run is of the workflow %s"},
+	{"buildTrigger", "the event %s started the run"},
+	{"deploymentEnvironment", "the job is in the environment %s"},
+	{"runnerEnvironment", "the runner is %s"},
+	{"tokenSubject", "the sub of the token is %s"},
+}
+
+// Explain describes in words which signatures count for the authority, and its limits.
+// warnings name the ways in which somebody else could become the signer.
+func (a *Authority) Explain() (accepts, warnings []string) {
+	say := func(format string, args ...any) { accepts = append(accepts, fmt.Sprintf(format, args...)) }
+	switch {
+	case a.key != nil:
+		say("a signature of the public key sha256:%x", a.key.fingerprint)
+		if a.withoutLog {
+			say("with or without an entry in a transparency log")
+		}
+	case a.authority != nil:
+		say("a certificate of your certificate authority %s", a.authority)
+	default:
+		say("a certificate of Fulcio for a token of %s", a.issuer)
+	}
+	if a.subject != nil && a.subject.Pattern != nil {
+		say("its subject matches %s", a.subject.Pattern)
+	} else if a.subject != nil {
+		say("its subject is %s", a.subject.Exact)
+	}
+	told := map[string]bool{}
+	for _, words := range inWords {
+		if want, asked := a.claims[words.claim]; asked {
+			say(words.sentence, want)
+			told[words.claim] = true
+		}
+	}
+	for _, name := range policyfile.Claims {
+		if want, asked := a.claims[name]; asked && !told[name] {
+			say("its claim %s is %s", name, want)
+		}
+	}
+	accepts = append(accepts, a.explainLimits()...)
+	return accepts, a.weak()
+}
+
+func (a *Authority) explainLimits() (said []string) {
+	l := &a.limits
+	for _, limit := range []struct {
+		set  bool
+		text string
+	}{
+		{l.Kinds != nil, fmt.Sprintf("it may sign the kinds %s", l.KindNames)},
+		{l.Namespaces != nil, fmt.Sprintf("it may sign exceptions in the namespaces %s", l.Namespaces)},
+		{l.Exempted != nil, fmt.Sprintf("they may exempt resources in the namespaces %s", l.Exempted)},
+		{l.Policies != nil, fmt.Sprintf("they may name the policies %s", l.Policies)},
+		{l.MaxLifetime > 0, "they may last " + lifetime.FormatDuration(l.MaxLifetime)},
+		{l.Renewals != nil, "its renewals have limits of their own"},
+	} {
+		if limit.set {
+			said = append(said, limit.text)
+		}
+	}
+	return said
+}
+
+// weak returns warnings for a keyless identity of a workflow.
+func (a *Authority) weak() (warnings []string) {
+	has := func(name string) bool { _, asked := a.claims[name]; return asked }
+	if a.issuer == "" || a.subject.Type != policyfile.TypeURI {
+		return nil
+	}
+	if !has("sourceRepositoryIdentifier") {
+		warnings = append(warnings, "the repository has a name and no number: a later owner of the name could sign. Add github.repositoryID, or the claim sourceRepositoryIdentifier")
+	}
+	workflow := a.subject.Exact.String()
+	if a.subject.Pattern != nil {
+		workflow = a.subject.Pattern.String()
+	}
+	if strings.Contains(workflow, "/workflows/") && !has("sourceRepositoryURI") && !has("sourceRepositoryIdentifier") && !has("buildConfigURI") {
+		warnings = append(warnings, "another repository can call this workflow, and its run has the same subject. Add github.repository, or the claim sourceRepositoryURI")
+	}
+	return warnings
+}
