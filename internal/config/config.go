@@ -64,6 +64,10 @@ func Load(path string) (*Config, error) {
 		return nil, err
 	}
 	c.Directories, c.Statements, c.Lifetime, c.Promote, c.Sigstore = whole.Directories, whole.Statements, whole.Lifetime, whole.Promote, whole.Sigstore
+	if c.Promote.ApprovalsFrom == RecordTrailers && c.Promote.Record != RecordTrailers {
+		return nil, &exception.SyntaxError{Position: doc.PositionOf(exception.Path{"promote", "approvalsFrom"}),
+			Message: "promote.approvalsFrom: trailers requires promote.record: trailers", Hint: "add record: trailers, or remove approvalsFrom"}
+	}
 	return c, c.checkSigned()
 }
 

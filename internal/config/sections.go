@@ -59,10 +59,11 @@ type Review struct {
 	Renewals RenewalReview `json:"renewals" by:"validate sign" doc:"further approvals for an exception that renews another"`
 }
 
-// The settings of [Review.Record] that are not a source.
+// Settings of [Review.Record]. The first two are not a source.
 const (
-	RecordAuto = "auto" // the best source of the environment; the default
-	RecordNone = "none"
+	RecordAuto     = "auto" // the best source of the environment; the default
+	RecordNone     = "none"
+	RecordTrailers = "trailers" // of the commit message
 )
 
 // RenewalReview contains further requirements for the review of a renewal.

@@ -16,10 +16,10 @@ import (
 // checkValue checks a decoded value against the tags of its key. It rejects a key without a value,
 // because the author may have intended a restriction.
 func checkValue(doc *exception.Document, path exception.Path, value any, t reflect.Type, tag reflect.StructTag) error {
-	problem := ""
+	problem, hint := "", ""
 	switch v := value.(type) {
 	case nil:
-		problem = "has no value; leave the key out, or give it one"
+		problem, hint = " has no value", "remove the key, or give it a value"
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			below, tag := t, reflect.StructTag("")
@@ -41,44 +41,44 @@ func checkValue(doc *exception.Document, path exception.Path, value any, t refle
 			}
 		}
 	case string:
-		problem = checkText(v, tag)
+		problem, hint = checkText(v, tag)
 	case int64:
 		least, most := limit(tag, "min"), limit(tag, "max")
 		switch {
 		case least != nil && v < *least:
-			problem = fmt.Sprintf("is %d, expected at least %d", v, *least)
+			problem = fmt.Sprintf(" is %d, expected at least %d", v, *least)
 		case most != nil && v > *most:
-			problem = fmt.Sprintf("is %d, expected at most %d", v, *most)
+			problem = fmt.Sprintf(" is %d, expected at most %d", v, *most)
 		}
 	}
 	if problem == "" {
 		return nil
 	}
-	return &exception.SyntaxError{Position: doc.PositionOf(path), Message: path.String() + " " + problem, Hint: "docs/reference/configuration.md lists the keys"}
+	return &exception.SyntaxError{Position: doc.PositionOf(path), Message: path.String() + problem, Hint: hint}
 }
 
 // addressForm matches addresses that protect tokens and signatures with TLS. Loopback needs no TLS.
 var addressForm = regexp.MustCompile(`^(https://[^\s/?#@]+|http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]*)?)(/[^\s?#]*)?$`)
 
-func checkText(text string, tag reflect.StructTag) string {
+func checkText(text string, tag reflect.StructTag) (problem, hint string) {
 	if known := strings.Fields(tag.Get("enum")); len(known) > 0 && !slices.Contains(known, text) {
-		return fmt.Sprintf("is %q, expected one of %s", text, strings.Join(known, ", "))
+		return fmt.Sprintf(" is %q, expected one of %s", text, strings.Join(known, ", ")), exception.Nearest(text, known)
 	}
+	var err error
 	switch tag.Get("format") {
 	case "duration":
-		if _, err := lifetime.ParseDuration(text); err != nil {
-			return "is not a duration: " + err.Error()
-		}
+		_, err = lifetime.ParseDuration(text)
 	case "key":
-		if err := lifetime.CheckKey(text); err != nil {
-			return "has an invalid key: " + err.Error()
-		}
+		err = lifetime.CheckKey(text)
 	case "address":
 		if !addressForm.MatchString(text) {
-			return fmt.Sprintf("is %q, expected an address such as https://rekor.example.com", text)
+			return fmt.Sprintf(" is %q, expected an https address", text), "write it like https://sigstore.example.com"
 		}
 	}
-	return ""
+	if err != nil {
+		return ": " + err.Error(), ""
+	}
+	return "", ""
 }
 
 func limit(tag reflect.StructTag, name string) *int64 {

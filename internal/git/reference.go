@@ -62,6 +62,9 @@ func (r *Repository) Head() (Head, error) {
 		branch = string(plumbing.HEAD)
 	}
 	content, err := r.referenceText(branch)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = unknown(string(plumbing.HEAD))
+	}
 	if err != nil {
 		return Head{}, err
 	}

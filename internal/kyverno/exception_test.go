@@ -118,14 +118,14 @@ func TestUnread(t *testing.T) {
 		{"annotations: {a: b}", "annotations: {a: true}", "spec.match.any[0].resources.annotations.a: true or false instead of a text"},
 		{"{app: web}", "{app: 1}", "spec.match.any[0].resources.selector.matchLabels.app: a number instead of a text"},
 		{"values: [gold]", "values: gold", "spec.match.any[0].resources.selector.matchExpressions[0].values: a text instead of a list"},
-		{"namespaceSelector: {}", "namespaceSelector: []", "spec.match.any[0].resources.namespaceSelector: a list instead of a mapping"},
-		{"roles: [a:b]", "roles: {a: b}", "spec.match.any[0].roles: a mapping instead of a list"},
-		{"{kind: User, name: alice}", "alice", "spec.match.any[0].subjects[0]: a text instead of a mapping"},
-		{"policyName: limits", "policyName: {a: b}", "spec.exceptions[1].policyName: a mapping instead of a text"},
+		{"namespaceSelector: {}", "namespaceSelector: []", "spec.match.any[0].resources.namespaceSelector: a list instead of keys with values"},
+		{"roles: [a:b]", "roles: {a: b}", "spec.match.any[0].roles: keys with values instead of a list"},
+		{"{kind: User, name: alice}", "alice", "spec.match.any[0].subjects[0]: a text instead of keys with values"},
+		{"policyName: limits", "policyName: {a: b}", "spec.exceptions[1].policyName: keys with values instead of a text"},
 		{"ruleNames: []", "ruleNames: [[a]]", "spec.exceptions[1].ruleNames[0]: a list instead of a text"},
-		{"{roles: []}", "3", "spec.match.all[1]: a number instead of a mapping"},
+		{"{roles: []}", "3", "spec.match.all[1]: a number instead of keys with values"},
 		{`images: ["*"]`, "images: 1", "spec.podSecurity[0].images: a number instead of a list"},
-		{"conditions: {any: []}", "conditions: []", "spec.conditions: a list instead of a mapping"},
+		{"conditions: {any: []}", "conditions: []", "spec.conditions: a list instead of keys with values"},
 	} {
 		if !strings.Contains(everyField, tc.old) {
 			t.Fatalf("there is no %q", tc.old)

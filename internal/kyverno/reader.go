@@ -42,7 +42,7 @@ func (r *reader) misread(f node, expected string) {
 	case nil:
 		found = "nothing"
 	case map[string]any:
-		found = "a mapping"
+		found = "keys with values"
 	case []any:
 		found = "a list"
 	case string:
@@ -56,7 +56,7 @@ func (r *reader) misread(f node, expected string) {
 func (r *reader) mapping(f node) object {
 	tree, ok := f.value.(map[string]any)
 	if !ok && f.value != nil {
-		r.misread(f, "a mapping")
+		r.misread(f, "keys with values")
 	}
 	return object{tree, f.path()}
 }

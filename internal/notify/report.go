@@ -22,7 +22,7 @@ func RefusedIn(report []byte) ([]Event, error) {
 		Results    []struct{ Outcome, File, Reason, Message, Object string }
 	}
 	if err := json.Unmarshal(report, &r); err != nil {
-		return nil, fmt.Errorf("read the report: %w", err)
+		return nil, fmt.Errorf("it is not a report in JSON: %w", err)
 	}
 	if r.APIVersion != "polex.dev/v1alpha1" || r.Kind != "Report" {
 		return nil, errors.New("it is not a report of polex")

@@ -42,16 +42,42 @@ func (d *Document) Decode(into any, path ...any) error {
 		}
 	}
 	at := Path(append(slices.Clone(path), below...))
-	return &SyntaxError{Position: d.PositionOf(at), Message: decodeMessage(err, at), Hint: keyHint(reflect.TypeOf(into), below)}
+	found, _ := d.Lookup(at...)
+	if m := typeInError.FindStringSubmatch(err.Error()); m != nil && !strings.HasPrefix(m[3], "[]") {
+		if list, ok := found.([]any); ok { // the decoder names the list, and means an item
+			if i := slices.IndexFunc(list, func(item any) bool { return jsonKind(item) == m[1] }); i >= 0 {
+				below, at, found = below.With(i), at.With(i), list[i]
+			}
+		}
+	}
+	return &SyntaxError{Position: d.PositionOf(at), Message: decodeMessage(err, at), Hint: keyHint(reflect.TypeOf(into), below, found)}
+}
+
+// jsonKind returns the name of a value's type in the decoder's errors.
+func jsonKind(value any) string {
+	switch value.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "bool"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return "number"
 }
 
 // decodeMessage returns a message without Go's types.
 func decodeMessage(err error, at Path) string {
 	m := typeInError.FindStringSubmatch(err.Error())
 	if m == nil {
+		if m := fieldInError.FindStringSubmatch(err.Error()); m != nil && strings.HasSuffix(at.String(), m[1]) {
+			return fmt.Sprintf("unknown field %q", at)
+		}
 		return err.Error()
 	}
-	expected := "a mapping"
+	expected := objectKind.String()
 	switch typ := strings.TrimPrefix(m[3], "*"); {
 	case typ == "string", strings.HasSuffix(typ, ".Level"):
 		expected = "text"
@@ -62,7 +88,7 @@ func decodeMessage(err error, at Path) string {
 	case strings.HasPrefix(typ, "[]"):
 		expected = "a list"
 	}
-	found := map[string]string{"string": "text", "bool": "true or false", "array": "a list", "object": "a mapping"}[m[1]]
+	found := map[string]string{"string": "text", "bool": "true or false", "array": "a list", "object": objectKind.String()}[m[1]]
 	if m[1] == "number" {
 		found = "a number"
 		if m[2] != "" {
@@ -72,9 +98,11 @@ func decodeMessage(err error, at Path) string {
 	return fmt.Sprintf("%s: expected %s, found %s", at, expected, found)
 }
 
-// keyHint returns a hint for an unknown key: the new name of a renamed key (from the tag formerly),
-// or a similar key. It is "" for a known key.
-func keyHint(t reflect.Type, path Path) string {
+// keyHint returns a hint for the key at the path of a type. For an unknown key, it is the new name of
+// a renamed key (from the tag formerly), a similar key or all keys; for a value of another type, the
+// form of the expected one.
+func keyHint(t reflect.Type, path Path, found any) string {
+	var tag reflect.StructTag
 	for _, step := range path {
 		for t.Kind() == reflect.Pointer {
 			t = t.Elem()
@@ -87,22 +115,67 @@ func keyHint(t reflect.Type, path Path) string {
 		if t.Kind() != reflect.Struct {
 			return ""
 		}
-		var known []string
-		var found reflect.Type
+		var next reflect.Type
 		for _, field := range reflect.VisibleFields(t) {
-			key := field.Tag.Get("json")
-			switch {
+			switch key := field.Tag.Get("json"); {
 			case key == name:
-				found = field.Type
+				next, tag = field.Type, field.Tag
 			case key != "" && field.Tag.Get("formerly") == name:
 				return fmt.Sprintf("%s is called %s now", name, key)
 			}
+		}
+		if next == nil {
+			known := keysOf(t)
+			if hint := Nearest(name, known); hint != "" {
+				return hint
+			}
+			return "the keys are " + strings.Join(known, ", ")
+		}
+		t = next
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return valueHint(t, tag, found)
+}
+
+func keysOf(t reflect.Type) []string {
+	var known []string
+	for _, field := range reflect.VisibleFields(t) {
+		if key := field.Tag.Get("json"); key != "" && key != "-" {
 			known = append(known, key)
 		}
-		if found == nil {
-			return Nearest(name, known)
+	}
+	return known
+}
+
+// valueHint returns a hint for a value of another type than t.
+func valueHint(t reflect.Type, tag reflect.StructTag, found any) string {
+	kind := jsonKind(found)
+	scalar := kind != "array" && kind != "object"
+	switch t.Kind() {
+	case reflect.String:
+		switch {
+		case tag.Get("enum") != "":
+			return "write one of " + strings.Join(strings.Fields(tag.Get("enum")), ", ")
+		case tag.Get("format") == "duration" && kind == "number":
+			return fmt.Sprintf("write it with a unit, such as %vd", found)
+		case scalar:
+			return "put it in quotes"
 		}
-		t = found
+	case reflect.Bool:
+		return "write true or false, without quotes"
+	case reflect.Int, reflect.Int64:
+		if text, _ := found.(string); text != "" && strings.Trim(text, "0123456789") == "" {
+			return "remove the quotes"
+		}
+	case reflect.Slice:
+		if scalar {
+			return fmt.Sprintf("write it as a list: [%v]", found)
+		}
+		return "begin each item with a dash"
+	case reflect.Struct:
+		return "the keys are " + strings.Join(keysOf(t), ", ")
 	}
 	return ""
 }

@@ -21,9 +21,10 @@ func TestDecodeTypes(t *testing.T) {
 		"text: [a]":       "section.text: expected text, found a list",
 		"set: a":          "section.set: expected true or false, found text",
 		"count: 1.5":      "section.count: expected a whole number, found 1.5",
-		"count: {a: 1}":   "section.count: expected a whole number, found a mapping",
+		"count: {a: 1}":   "section.count: expected a whole number, found keys with values",
 		"list: true":      "section.list: expected a list, found true or false",
-		"mapping: a":      "section.mapping: expected a mapping, found text",
+		"mapping: a":      "section.mapping: expected keys with values, found text",
+		"list: [a, 1]":    "section.list[1]: expected text, found a number",
 		"mapping: {a: 1}": "section.mapping: expected text, found a number",
 	} {
 		doc, err := exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml")
@@ -48,14 +49,26 @@ func TestDecodeHints(t *testing.T) {
 		item
 		Items []item          `json:"items"`
 		Named map[string]item `json:"named"`
+		Set   bool            `json:"set"`
+		Count int             `json:"count"`
+		Life  string          `json:"life" format:"duration"`
 	}
 	for text, want := range map[string]string{
 		"nam: a":               `2:3 did you mean "name"?`,
 		"directories: a":       "2:3 directories is called folders now",
-		"colour: red":          "2:3 ",
+		"colour: red":          "2:3 the keys are name, folders, items, named, set, count, life",
 		"items: [{nam: a}]":    `2:12 did you mean "name"?`,
 		"named: {a: {nam: 1}}": `2:15 did you mean "name"?`,
-		"name: 1":              "2:3 ",
+		"name: 1":              "2:3 put it in quotes",
+		"name: [a]":            "2:3 ",
+		"life: 30":             "2:3 write it with a unit, such as 30d",
+		"life: true":           "2:3 put it in quotes",
+		"set: \"true\"":        "2:3 write true or false, without quotes",
+		"count: \"2\"":         "2:3 remove the quotes",
+		"count: two":           "2:3 ",
+		"items: a":             "2:3 write it as a list: [a]",
+		"items: {a: 1}":        "2:3 begin each item with a dash",
+		"items: [{}, a]":       "2:15 the keys are name, folders",
 	} {
 		doc, err := exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml")
 		if err != nil {

@@ -47,7 +47,7 @@ func ReadDefinitions(docs []*Document) (*Definitions, error) {
 		}
 	}
 	if len(d.served) == 0 {
-		return nil, fmt.Errorf("there is no CustomResourceDefinition of %s among them", Kind)
+		return nil, fmt.Errorf("found no CustomResourceDefinition of %s", Kind)
 	}
 	return d, nil
 }

@@ -73,7 +73,7 @@ func parse(chunk []byte, at Position, as layout) (*Document, error) {
 		return nil, err
 	}
 	if root != nil && root.kind != mappingNode {
-		return nil, &SyntaxError{Position: Position{at.File, root.line, root.column}, Message: "a document must be a mapping (apiVersion, kind, metadata, …)"}
+		return nil, &SyntaxError{Position: Position{at.File, root.line, root.column}, Message: "a document must consist of keys with values (apiVersion, kind, …)"}
 	}
 	if err := agree(root, text[min(as.lead, len(text)):], at, as); err != nil || root == nil {
 		return nil, err

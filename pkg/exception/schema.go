@@ -41,7 +41,7 @@ func (k schemaKind) String() string {
 	case listKind:
 		return "a list"
 	case objectKind:
-		return "a mapping"
+		return "keys with values"
 	default:
 		return "any value"
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -184,6 +185,8 @@ func (b *yamlBuilder) hinted(n *yaml.Node, hint, format string, args ...any) *Sy
 	return &SyntaxError{Position: pos, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
+var parserError = regexp.MustCompile(`^did not find expected (key|node|[',<-])`)
+
 var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 // yamlError converts the library's error into one with our position.
@@ -195,6 +198,13 @@ func yamlError(err error, at Position, chunk []byte) error {
 		if line, convErr := strconv.Atoi(m[1]); convErr == nil {
 			pos.Line = at.Line + line - 1
 		}
+		if m[1] != "" && parserError.MatchString(text) {
+			pos.Line++ // the library counts the lines of these errors from 0
+		}
+	}
+	if _, name, ok := strings.Cut(text, "unknown anchor '"); ok {
+		before, _, _ := bytes.Cut(chunk, []byte("*"+strings.TrimSuffix(name, "' referenced")))
+		pos.Line += bytes.Count(before, []byte("\n"))
 	}
 	return mistake(&SyntaxError{Position: pos, Message: "not valid YAML: " + text}, textOfLine(chunk, pos.Line-at.Line+1))
 }

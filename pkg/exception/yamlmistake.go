@@ -21,8 +21,30 @@ func mistake(err *SyntaxError, line string) *SyntaxError {
 		err.Message, err.Hint = helmTemplate, renderIt
 	case strings.Contains(indent, "\t"):
 		err.Message, err.Hint = "not valid YAML: a tab indents this line", "indent it with spaces"
+	default:
+		for _, m := range yamlMistakes {
+			if strings.Contains(err.Message, m.jargon) {
+				err.Message, err.Hint = "not valid YAML: "+m.plain, m.hint
+				break
+			}
+		}
 	}
 	return err
+}
+
+// yamlMistakes are the frequent errors of the YAML library in plain words.
+var yamlMistakes = []struct{ jargon, plain, hint string }{
+	{"did not find expected key", "this line, or one below it, is not indented as its neighbours are", "begin the keys of one level in the same column"},
+	{"did not find expected '-' indicator", "a list begins here, and a line below it is not an item", "begin each item with a dash in the same column"},
+	{"did not find expected ',' or ']'", `a list begins with "[" and has no "]"`, `write the "]", and put commas between the items`},
+	{"did not find expected ',' or '}'", `keys begin with "{" and have no "}"`, `write the "}", and put commas between the keys`},
+	{"found unexpected end of stream", "a quotation mark has no counterpart", "write the closing quotation mark"},
+	{"mapping values are not allowed in this context", "a second colon in one line", "put the text in quotes, or begin a new line after the first colon"},
+	{"block sequence entries are not allowed in this context", "a list begins where none is expected", "begin the list on the line below its key"},
+	{"could not find expected ':'", "a line is not a key with a colon", "write it as key: value, or indent the text of the line above"},
+	{"unknown anchor '", "a value begins with *, which YAML reserves", "put the value in quotes"},
+	{"did not find expected alphabetic or numeric character", "a value begins with * or &, which YAML reserves", "put the value in quotes"},
+	{"found character that cannot start any token", "a value begins with a reserved character", "put the value in quotes"},
 }
 
 // textOfLine returns a line of a text, counted from 1, or "".

@@ -5,6 +5,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/expression"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // ReasonNotProvenNarrow is a reason of findings.
@@ -26,7 +27,7 @@ var conditionsMatchEverythingCheck = check{
 }
 
 func (s *subject) conditionsMatchEverything() {
-	if s.ByMatch {
+	if s.ByMatch || s.isFound(exception.ProblemWrongType, s.whereConditions()) {
 		return
 	}
 	conditions := s.conditions()

@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,8 +30,8 @@ func Statements() []string {
 // Config holds the settings of a [Checker]. [Baseline] and [Strict] are places to start
 // from.
 type Config struct {
-	// Source is the place of the settings, for errors; "" if they are in no file.
-	Source string
+	// Locate returns the position of a setting in the file, for errors; nil if there is no file.
+	Locate func(at ...any) exception.Position
 	// Terms are those of the trust policy, which define the expiry of an exception.
 	Terms lifetime.Terms
 	// Statements are the team's own keys for the reason, the ticket and the owner.
@@ -121,11 +122,24 @@ type Checker struct {
 // New returns a checker, or an error if the configuration is invalid.
 func New(c Config) (*Checker, error) {
 	checker, err := newChecker(c)
-	if err != nil && c.Source != "" {
-		return nil, fmt.Errorf("%s: %w", c.Source, err)
+	if err != nil && c.Locate != nil {
+		var of *settingError
+		at := []any{}
+		if errors.As(err, &of) {
+			at = of.at
+		}
+		return nil, fmt.Errorf("%s: shape: %w", c.Locate(at...), err)
 	}
 	return checker, err
 }
+
+// settingError is an error about the value of a setting.
+type settingError struct {
+	error
+	at []any
+}
+
+func in(err error, at ...any) error { return &settingError{err, at} }
 
 func newChecker(c Config) (*Checker, error) {
 	for _, check := range []func(*Config) error{checkLifetimes, checkRequired, checkPlaces, checkLevels} {
@@ -142,7 +156,7 @@ func newChecker(c Config) (*Checker, error) {
 	}
 	release, err := kyverno.ParseRelease(c.KyvernoVersion)
 	if err != nil {
-		return nil, err
+		return nil, in(err, "kyvernoVersion")
 	}
 	conditions, err := expression.ForConditions()
 	if err != nil {
@@ -165,16 +179,16 @@ func checkLifetimes(c *Config) error {
 	}
 	for i, limit := range c.Limits {
 		if limit.MaxLifetime <= 0 {
-			return fmt.Errorf("limit %d has no maximum lifetime", i+1)
+			return in(fmt.Errorf("limit %d has no maximum lifetime", i+1), "limits", i)
 		}
 		if len(limit.Policies) == 0 && len(limit.Namespaces) == 0 && len(limit.Severities) == 0 {
-			return fmt.Errorf("limit %d names no policies, namespaces or severities: use maxLifetime for all exceptions", i+1)
+			return in(fmt.Errorf("limit %d names no policies, namespaces or severities: use maxLifetime for all exceptions", i+1), "limits", i)
 		}
 		if len(limit.Severities) > 0 && c.Policies == nil {
-			return fmt.Errorf("limit %d has severities, which require the policies: set directories.policies or --policies", i+1)
+			return in(fmt.Errorf("limit %d has severities, which require the policies: set directories.policies or --policies", i+1), "limits", i)
 		}
 		if slices.Contains(slices.Concat(limit.Policies, limit.Namespaces, limit.Severities), "") {
-			return fmt.Errorf("limit %d has an empty name", i+1)
+			return in(fmt.Errorf("limit %d has an empty name", i+1), "limits", i)
 		}
 	}
 	return nil
@@ -195,7 +209,7 @@ func checkPlaces(c *Config) error {
 		return fmt.Errorf("maxPolicies is negative: %d", c.MaxPolicies)
 	}
 	if err := wildcard.Names(c.Namespaces).Check(wildcard.NamespaceForm); err != nil {
-		return fmt.Errorf("namespaces: %w", err)
+		return in(fmt.Errorf("namespaces: %w", err), "namespaces")
 	}
 	return nil
 }

@@ -59,22 +59,25 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 	compiled := make([]compiledRule, 0, len(rules))
 	for i, r := range rules {
 		if !ruleName.MatchString(r.Name) || len(r.Name) > maxRuleName {
-			return nil, fmt.Errorf("rule %d: %q is not a valid name: use lower-case words joined by dashes, e.g. no-friday", i+1, expression.Shortened(r.Name))
+			return nil, in(fmt.Errorf("rule %d: %q is not a valid name: use lower-case words joined by dashes, e.g. no-friday", i+1, expression.Shortened(r.Name)), "rules", i)
 		}
 		if by, ok := taken[r.Name]; ok {
-			return nil, fmt.Errorf("rule %d: %q is already the name of %s", i+1, r.Name, by)
+			return nil, in(fmt.Errorf("rule %d: %q is already the name of %s", i+1, r.Name, by), "rules", i)
 		}
 		taken[r.Name] = fmt.Sprintf("rule %d", i+1)
 		if r.Severity != Error && r.Severity != Warning {
 			return nil, fmt.Errorf("rule %q: severity %d is neither Error nor Warning", r.Name, r.Severity)
 		}
+		if r.Expression == "" {
+			return nil, in(fmt.Errorf("rule %q has no expression", r.Name), "rules", i)
+		}
 		checked, err := l.Predicate(r.Expression, expression.NewCompiling())
 		if err != nil {
-			return nil, fmt.Errorf("rule %q does not compile: %w", r.Name, err)
+			return nil, in(fmt.Errorf("rule %q does not compile: %w", r.Name, err), "rules", i, "expression")
 		}
 		planned, err := l.Plan(checked)
 		if err != nil {
-			return nil, fmt.Errorf("rule %q cannot be evaluated: %w", r.Name, err)
+			return nil, in(fmt.Errorf("rule %q cannot be evaluated: %w", r.Name, err), "rules", i, "expression")
 		}
 		compiled = append(compiled, compiledRule{r, planned})
 	}

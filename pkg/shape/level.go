@@ -1,9 +1,12 @@
 package shape
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // Level is the level of a finding.
@@ -23,11 +26,15 @@ func checkLevels(c *Config) error {
 		index := slices.IndexFunc(Reasons(), func(r Reason) bool { return r.Name == name })
 		switch level := c.Levels[name]; {
 		case index < 0:
-			return fmt.Errorf("there is no check %q", name)
+			names := make([]string, len(Reasons()))
+			for i, r := range Reasons() {
+				names[i] = r.Name
+			}
+			return in(fmt.Errorf("there is no check %q; %s", name, cmp.Or(exception.Nearest(name, names), "docs/reference/checks.md lists them")), "checks", name)
 		case level != LevelOff && level != LevelWarning && level != LevelError:
-			return fmt.Errorf("check %q: %q is not one of off, warning, error", name, level)
+			return in(fmt.Errorf("check %q: %q is not one of off, warning, error", name, level), "checks", name)
 		case Reasons()[index].Fixed && level != LevelError:
-			return fmt.Errorf("check %q cannot be switched off or made a warning", name)
+			return in(fmt.Errorf("check %q cannot be switched off or made a warning", name), "checks", name)
 		}
 	}
 	c.Levels = maps.Clone(c.Levels)

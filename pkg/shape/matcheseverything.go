@@ -31,7 +31,7 @@ var matchesEverythingCheck = check{
 }
 
 func (s *subject) matchesEverything() {
-	if !s.ByMatch {
+	if !s.ByMatch || s.isFound(exception.ProblemWrongType, s.ScopePath) && len(s.Match.Filters()) == 0 {
 		return
 	}
 	anyOf, allOf := s.Match.Any, s.Match.All
@@ -69,6 +69,7 @@ func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
 			f.Selector.Selects() || f.NamespaceSelector.Selects() && !f.CoversNamespaces()
 	}
 	switch {
+	case s.isFound(exception.ProblemWrongType, path): // rejected already, for the value that cannot be read
 	case !kinds && !rest:
 		s.find(ReasonMatchesEverything, path, "the match restricts neither the kinds nor the names, namespaces or labels", matchHint)
 	case !listed:

@@ -18,12 +18,20 @@ var notAnExceptionCheck = check{
 // notAnException finds a document of another kind. A list is one too:
 // polex signs single documents, and would sign kubectl's List as a whole.
 func (s *subject) notAnException() {
+	match, condition := kyverno.APIVersion(kyverno.MatchKind), kyverno.APIVersion(kyverno.ConditionKind)
 	hint := "move it out of this folder, or split the file (polex-validate --split) and add --skip-other-kinds"
-	switch gk := s.Doc.GroupKind(); {
+	gk := s.Doc.GroupKind()
+	groupHint := exception.Nearest(s.Doc.APIVersion(), []string{match, condition})
+	switch kindHint := exception.Nearest(gk.Kind, []string{exception.Kind}); {
 	case gk.LooksLikeList() || s.Doc.IsList():
 		hint = "run polex-validate --split, which writes one file for each exception"
-	case exception.Nearest(gk.Kind, []string{exception.Kind}) != "", gk.LooksLikeException(), gk.Kind == "" && (gk.Group == exception.KyvernoGroup || gk.Group == exception.PoliciesGroup):
-		hint = fmt.Sprintf("write apiVersion: %s or %s, and kind: %s", kyverno.APIVersion(kyverno.MatchKind), kyverno.APIVersion(kyverno.ConditionKind), exception.Kind)
+	case gk.Kind == exception.Kind && groupHint != "":
+		s.find(ReasonNotAnException, exception.Path{"apiVersion"}, fmt.Sprintf("found apiVersion %q, expected %s or %s", s.Doc.APIVersion(), match, condition), groupHint)
+		return
+	case kindHint != "" && gk.Kind != exception.Kind && (gk.Group == exception.KyvernoGroup || gk.Group == exception.PoliciesGroup):
+		hint = kindHint
+	case kindHint != "", gk.LooksLikeException(), gk.Kind == "" && (gk.Group == exception.KyvernoGroup || gk.Group == exception.PoliciesGroup):
+		hint = fmt.Sprintf("write apiVersion: %s or %s, and kind: %s", match, condition, exception.Kind)
 	}
 	s.find(ReasonNotAnException, exception.Path{"kind"},
 		fmt.Sprintf("found kind %q of %q, expected %s", s.Doc.Text("kind"), s.Doc.APIVersion(), exception.Kind), hint)

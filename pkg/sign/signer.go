@@ -119,9 +119,9 @@ func (c Config) Check() error {
 	case c.RekorVersion < 0 || c.RekorVersion > 2:
 		return fmt.Errorf("version %d of Rekor is not 1 or 2", c.RekorVersion)
 	case v2 && c.RekorURL == "":
-		return errors.New("version 2 of Rekor requires the address of the log (--rekor-url)")
+		return errors.New("version 2 of Rekor requires the address of the log (--rekor-url, sigstore.rekorURL)")
 	case v2 && c.TimestampURL == "":
-		return errors.New("version 2 of Rekor requires a timestamp authority (--timestamp-server-url)")
+		return errors.New("version 2 of Rekor requires a timestamp authority (--timestamp-server-url, sigstore.timestampURL)")
 	case c.BundleFormat == BundleCosign && (v2 || c.TimestampURL != ""):
 		return errors.New("cosign's bundle can hold neither an entry of Rekor 2 nor a timestamp")
 	}

@@ -119,7 +119,7 @@ func TestWithin(t *testing.T) {
 		{"policies with a namespace by reference, by a pattern of both", namespaced, policies("*/*", "require-*"), at, ""},
 		{"policies with a namespace by reference, and all are allowed", namespaced, policies("*"), at, ""},
 		{"a kind of policy that is no text", swap(currentException, "kind: ValidatingPolicy", "kind: [NamespacedValidatingPolicy]"), policies("require-*"), at, "spec.policyRefs[0].kind is a list, expected a text"},
-		{"a policy that is no mapping", swap(legacyException, "  match:", "  - 1\n  match:"), policies("*"), at, "spec.exceptions[1] is a number, expected a mapping"},
+		{"a policy that is no mapping", swap(legacyException, "  match:", "  - 1\n  match:"), policies("*"), at, "spec.exceptions[1] is a number, expected keys with values"},
 		{"not an exception, and policies", configMap, policies("*"), at, "is from no policy"},
 
 		{"exempted namespaces", legacyException, exempted("shop", "pay*"), at, ""},

@@ -1,8 +1,10 @@
 package trust
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -42,7 +44,12 @@ func PublicGoodRoot() (*Root, error) {
 func ParseRoot(raw []byte, source string) (*Root, error) {
 	material, err := sgroot.NewTrustedRootFromJSON(raw)
 	if err != nil {
-		return nil, fmt.Errorf("trusted root %s: not the JSON of a Sigstore trusted root, such as cosign trusted-root create writes: %w", source, err)
+		if !json.Valid(raw) {
+			err = errors.New("it is not JSON")
+		} else if !bytes.Contains(raw, []byte(`"mediaType"`)) {
+			err = errors.New("it has no mediaType")
+		}
+		return nil, fmt.Errorf("trusted root %s: expected the JSON of a Sigstore trusted root, such as polex-sign trusted-root writes: %w", source, err)
 	}
 	r := &Root{source: source, digest: sha256.Sum256(raw), material: material}
 	if len(material.FulcioCertificateAuthorities()) == 0 && len(material.RekorLogs()) == 0 {

@@ -152,7 +152,7 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options
 		}
 	}
 	if out.First > out.Last {
-		return nil, nil, cli.Usagef("--first-expiry %s is after --last-expiry %s", o.first, o.last)
+		return nil, nil, &cli.UsageError{Err: fmt.Errorf("--first-expiry %s is after --last-expiry %s", o.first, o.last), Hint: "add --last-expiry " + o.first + ", or longer"}
 	}
 	cfg, err := cli.LoadRepositoryConfig(o.config)
 	if err != nil {

@@ -40,7 +40,7 @@ func (n *notification) addressees() error {
 		}
 		form := send.Form(whom)
 		if !slices.Contains([]send.Form{"github", send.JSON, send.Slack, send.Teams}, form) {
-			return cli.Usagef("--to %q is not github, json, slack or teams", whom)
+			return cli.Usagef("--to: %q is not one of github, json, slack, teams", whom)
 		}
 		a := addressee{name: whom}
 		secret, err := n.secret(kind, where)
@@ -66,11 +66,14 @@ func (n *notification) secret(kind, where string) (string, error) {
 	}
 	text := ""
 	if kind == "env" {
-		text = os.Getenv(where)
+		var set bool
+		if text, set = os.LookupEnv(where); !set {
+			return "", &cli.UsageError{Err: fmt.Errorf("--to: the environment variable %s is not set", where), Hint: "set it to the secret, or name a file with file:PATH"}
+		}
 	} else {
 		raw, err := cli.ReadFile(where)
 		if err != nil {
-			return "", &cli.UsageError{Err: err}
+			return "", &cli.UsageError{Err: fmt.Errorf("--to: %w", err)}
 		}
 		text = string(raw)
 	}

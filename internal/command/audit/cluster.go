@@ -40,11 +40,11 @@ func (r *run) clusterFile() (ledger.Cluster, error) {
 	name := r.options.clusterFile
 	raw, err := cli.ReadInput(name, r.streams.In, maxDump)
 	if err != nil {
-		return ledger.Cluster{}, fmt.Errorf("read the cluster: %w", err)
+		return ledger.Cluster{}, fmt.Errorf("--live: %w", err)
 	}
 	there, err := cluster.Parse(raw)
 	if err != nil {
-		return there, cli.Hint(fmt.Errorf("read the cluster from %s: %w", name, err),
+		return there, cli.Hint(fmt.Errorf("--live %s: %w", name, err),
 			"write it with kubectl get policyexceptions.kyverno.io,policyexceptions.policies.kyverno.io -A -o yaml")
 	}
 	return there, nil

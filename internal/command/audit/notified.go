@@ -80,11 +80,11 @@ func (n *notification) events() ([]notify.Event, error) {
 	if o.refused != "" {
 		raw, err := cli.ReadFileUpTo(o.refused, maxReport)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--refused: %w", err)
 		}
 		refused, err := notify.RefusedIn(raw)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", o.refused, err)
+			return nil, cli.Hint(fmt.Errorf("--refused %s: %w", o.refused, err), "write the file with polex-sign promote -o json")
 		}
 		events = append(events, refused...)
 	}

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"io/fs"
 	"iter"
+	"path/filepath"
+	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -22,6 +25,29 @@ func Documents(paths []string, report *Report, malformed Outcome) iter.Seq[*exce
 				result.Outcome = malformed
 			}
 			report.Add(result)
+		}
+	}
+}
+
+// Given adds a warning for each of the paths that is a folder without documents, and a hint for each
+// that could not be read. setting is the flag or the setting that names the paths: they may be wrong.
+func Given(report *Report, setting string, paths []string) {
+	for i, result := range report.results {
+		if result.Reason == ReasonUnreadable && slices.Contains(paths, result.File) {
+			report.results[i].Hint = "correct " + setting
+		}
+	}
+	for _, folder := range paths {
+		found := false
+		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() && (path == folder || exception.HoldsDocuments(path)) {
+				found = true
+				return fs.SkipAll
+			}
+			return err
+		})
+		if err == nil && !found {
+			report.Add(Result{Outcome: Warn, File: folder, Reason: ReasonNoDocuments, Message: "there is no .yaml, .yml or .json file in this folder", Hint: "correct " + setting})
 		}
 	}
 }

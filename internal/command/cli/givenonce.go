@@ -67,11 +67,29 @@ func CheckGiven(root *cobra.Command, args []string) error {
 	return nil
 }
 
-// Check makes a flag reject a wrong value before anything else is read, with an error that names
-// the flag. The error of check quotes the value.
+// Check makes a flag reject a wrong value, or a wrong item of a list, before anything else is read,
+// with an error that names the flag. The error of check quotes the value.
 func Check(flags *pflag.FlagSet, name string, check func(value string) error) {
 	f := flags.Lookup(name)
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		f.Value = checkedList{checkedValue{f.Value, check}, list}
+		return
+	}
 	f.Value = checkedValue{f.Value, check}
+}
+
+type checkedList struct {
+	checkedValue
+	pflag.SliceValue
+}
+
+func (v checkedList) Set(value string) error {
+	for item := range strings.SplitSeq(value, ",") {
+		if err := v.check(item); value != "" && err != nil {
+			return err
+		}
+	}
+	return v.Value.Set(value)
 }
 
 type checkedValue struct {

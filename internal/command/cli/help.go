@@ -91,10 +91,14 @@ func didYouMean(cmd *cobra.Command, err error) string {
 	if like := names.SuggestionsFor(name); len(like) > 0 && len(name) > 1 {
 		return "did you mean --" + strings.Join(like, " or --") + "?"
 	}
+	var below []string
 	for _, sub := range cmd.Commands() {
 		if sub.Flags().Lookup(name) != nil {
-			return fmt.Sprintf("did you mean %s --%s?", sub.CommandPath(), name)
+			below = append(below, fmt.Sprintf("%s --%s", sub.CommandPath(), name))
 		}
+	}
+	if len(below) > 0 {
+		return "did you mean " + strings.Join(below, " or ") + "?"
 	}
 	return help
 }

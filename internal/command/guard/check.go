@@ -80,14 +80,14 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	if f.Config == "" {
 		return nil, errNoConfig
 	}
-	namespace, err := namespaceOf(f.Namespace)
-	if err != nil {
-		return nil, err
-	}
+	namespace, missing := namespaceOf(f.Namespace)
 	f.Namespace = namespace
 	rules, err := loader(f.Config, f.Namespace)("")
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, asUsage(err)
+	case missing != nil:
+		return nil, missing
 	}
 	static, err := f.static()
 	if err != nil {

@@ -73,9 +73,9 @@ func TestLoadOtherVersion(t *testing.T) {
 		"none":                                                 "",
 		`apiVersion is "polex.dev/v1"`:                         "apiVersion: polex.dev/v1\nkind: Config\n" + trust,
 		`apiVersion is "polex.dev/v1alpha0"`:                   "apiVersion: polex.dev/v1alpha0\nkind: Config\n" + trust,
-		`unknown field "notAfter"`:                             known + trust + "  notAfter: 2027-01-01\n",
-		`unknown field "authorities[0].team"`:                  known + strings.Replace(trust, "name: ci", "name: ci, team: a", 1),
-		`unknown field "quota"`:                                known + trust + "guard: {quota: 1}\n",
+		`unknown field "trust.notAfter"`:                       known + trust + "  notAfter: 2027-01-01\n",
+		`unknown field "trust.authorities[0].team"`:            known + strings.Replace(trust, "name: ci", "name: ci, team: a", 1),
+		`unknown field "guard.quota"`:                          known + trust + "guard: {quota: 1}\n",
 		`unknown field "fleet"`:                                known + trust + "fleet: {}\n",
 		"trust.threshold: expected a whole number, found text": known + trust + "  threshold: all\n",
 	} {

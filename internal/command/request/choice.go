@@ -1,6 +1,7 @@
 package request
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -36,7 +37,7 @@ func (c *choice) check() error {
 	}
 	parts := aboutForm.FindStringSubmatch(c.about)
 	if parts == nil {
-		return cli.Usagef("--about %q is not written as KIND[.GROUP]/[NAMESPACE/]NAME", c.about)
+		return &cli.UsageError{Err: fmt.Errorf("--about %q is not written as KIND[.GROUP]/[NAMESPACE/]NAME", c.about), Hint: "write it like --about Deployment/team-a/web"}
 	}
 	c.resource = request.Resource{Kind: parts[1], Namespace: parts[3], Name: parts[4]}
 	if parts[2] != "" {

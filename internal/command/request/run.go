@@ -65,6 +65,8 @@ func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Form
 		r.objects = slices.Collect(cli.Documents(o.resources, r.report, cli.Warn))
 		r.config.Resources = shape.ReadResources(r.objects)
 	}
+	cli.Given(r.report, "--policies", o.policies)
+	cli.Given(r.report, "--resources", o.resources)
 	if o.namespace == "" && len(r.config.Namespaces) == 1 && !strings.ContainsAny(r.config.Namespaces[0], "*?") {
 		o.namespace = r.config.Namespaces[0]
 	}

@@ -2,7 +2,6 @@
 package shapeconfig
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -35,6 +34,7 @@ func AddFlags(cmd *cobra.Command) {
 	cli.Check(flags, flagPreset, cli.OneOf("baseline", "strict"))
 	flags.Bool(flagAllowUnbounded, false, "accept exceptions that never expire")
 	flags.StringSlice(flagRequire, nil, "required statements, of "+strings.Join(shape.Statements(), ", ")+" (default: none)")
+	cli.Check(flags, flagRequire, cli.OneOf(shape.Statements()...))
 	flags.String(flagKyvernoVersion, "", "Kyverno release that must support the exception, such as 1.19 (default: any)")
 	cli.Check(flags, flagKyvernoVersion, func(version string) error {
 		_, err := kyverno.ParseRelease(version)
@@ -67,27 +67,17 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 		if s.Require, err = flags.GetStringSlice(flagRequire); err != nil {
 			return shape.Config{}, err
 		}
-		for _, name := range s.Require {
-			if err := cli.OneOf(shape.Statements()...)(name); err != nil {
-				return shape.Config{}, cli.Usagef("--%s: %w", flagRequire, err)
-			}
-		}
 	}
 	if flags.Changed(flagKyvernoVersion) {
 		s.KyvernoVersion = flags.Lookup(flagKyvernoVersion).Value.String()
 	}
-	source := ""
-	if doc := cfg.Document(); doc.File() != "" {
-		source = doc.PositionOf(exception.Path{"shape"}).String() + ": shape"
-	}
 	asked, err := s.Config()
-	if err != nil && source != "" {
-		err = fmt.Errorf("%s: %w", source, err)
-	}
 	if err != nil {
 		return shape.Config{}, &cli.UsageError{Err: err}
 	}
-	asked.Source = source
+	if doc := cfg.Document(); doc.File() != "" {
+		asked.Locate = func(at ...any) exception.Position { return doc.PositionOf(append(exception.Path{"shape"}, at...)) }
+	}
 	asked.Terms, asked.Statements = trusted.Terms, cfg.Statements
 	return asked, nil
 }

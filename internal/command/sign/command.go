@@ -118,6 +118,8 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 	flags.BoolVar(&o.device, "device-flow", false, "sign in with a code on another device")
 	flags.IntVar(&o.concurrency, "concurrency", sign.DefaultConcurrency, "uploads at once, 1 to 64")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "publish in the logs of the public Sigstore without asking")
+	cli.Check(flags, "rekor-version", cli.OneOf("1", "2"))
+	cli.Check(flags, "bundle-format", cli.OneOf(string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)))
 	cli.Rare(flags, "rekor-version", "bundle-format", "oidc-issuer", "oidc-client-id", "device-flow", "timestamp-server-url", "key", "concurrency")
 	_ = cmd.RegisterFlagCompletionFunc("rekor-version", cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("bundle-format", cobra.FixedCompletions([]string{string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)}, cobra.ShellCompDirectiveNoFileComp))
@@ -230,11 +232,11 @@ func (o *options) load() (*config.Config, error) {
 	if err := o.checkSigstore(); err != nil {
 		return nil, err
 	}
-	for _, of := range []struct{ flag, address string }{
-		{"--fulcio-url", o.fulcioURL}, {"--rekor-url", o.rekorURL}, {"--timestamp-server-url", o.timestampURL}, {"--oidc-issuer", o.oidcIssuer},
+	for _, of := range []struct{ flag, address, host string }{
+		{"--fulcio-url", o.fulcioURL, "fulcio"}, {"--rekor-url", o.rekorURL, "rekor"}, {"--timestamp-server-url", o.timestampURL, "timestamp"}, {"--oidc-issuer", o.oidcIssuer, "accounts"},
 	} {
 		if err := checkAddress(of.address); err != nil {
-			return nil, &cli.UsageError{Err: fmt.Errorf("%s %q: %w", of.flag, of.address, err), Hint: "write it like https://rekor.example.com"}
+			return nil, &cli.UsageError{Err: fmt.Errorf("%s %q: %w", of.flag, of.address, err), Hint: "write it like https://" + of.host + ".example.com"}
 		}
 	}
 	return cfg, nil
@@ -257,9 +259,9 @@ func (o *options) checkSigstore() error {
 	case err == nil:
 		return nil
 	case o.rekorVersion == 2 && o.rekorURL == "":
-		return &cli.UsageError{Err: err, Hint: "name the current log with --rekor-url: the public-good addresses change twice a year"}
+		return &cli.UsageError{Err: err, Hint: "add --rekor-url; of the public-good Sigstore, signing_config.v0.2.json in its TUF repository lists the current log"}
 	case o.rekorVersion == 2 && o.timestampURL == "":
-		return &cli.UsageError{Err: err, Hint: "name one of the trusted root with --timestamp-server-url"}
+		return &cli.UsageError{Err: err, Hint: "add --timestamp-server-url, with an authority of the trusted root"}
 	case cosign:
 		return &cli.UsageError{Err: err, Hint: "use --bundle-format sigstore or both"}
 	}

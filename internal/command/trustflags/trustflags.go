@@ -39,6 +39,10 @@ func Add(cmd *cobra.Command) *Flags {
 	flags.StringVar(&f.Issuer, "certificate-oidc-issuer", "", "`url` of the OIDC issuer of the trusted signer")
 	flags.StringVar(&f.TrustedRoot, "trusted-root", "", "`file` with the trusted root (default: the public-good Sigstore, built in)")
 	flags.StringSliceVar(&f.Kinds, "kinds", nil, "accepted kinds, as Kind.group, or '*' (default: PolicyException of both groups)")
+	cli.Check(flags, "kinds", func(kind string) error {
+		_, err := trust.NewKinds([]string{kind})
+		return err
+	})
 	flags.StringVar(&f.MaxLifetime, "max-lifetime", "", "longest `duration` from signing to expiry, such as 90d")
 	cli.Check(flags, "max-lifetime", cli.IsDuration)
 	flags.BoolVar(&f.AllowUnbounded, "allow-unbounded", false, "accept exceptions that never expire")

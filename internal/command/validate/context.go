@@ -35,10 +35,22 @@ func (s *surroundings) read(run *run, waiting *queue, since *changed.Since, cfg 
 	if len(s.crds) > 0 {
 		defined, err := exception.ReadDefinitions(slices.Collect(cli.Documents(s.crds, run.report, cli.Refuse)))
 		if err != nil {
-			return &cli.UsageError{Err: fmt.Errorf("definitions: %w", err)}
+			for _, result := range run.report.Results() { // the definitions are read first
+				err = fmt.Errorf("%s: %s", result.File, result.Message)
+			}
+			return &cli.UsageError{Err: fmt.Errorf("--crds: %w", err), Hint: "write the file with kubectl get crd policyexceptions.kyverno.io policyexceptions.policies.kyverno.io -o yaml"}
 		}
 		config.Definitions = defined
 	}
+	defer func() {
+		setting := "--policies"
+		if len(s.policies) == 0 {
+			setting = "directories.policies of the configuration"
+		}
+		cli.Given(run.report, setting, shapeconfig.PolicyPaths(cfg, s.policies))
+		cli.Given(run.report, "--resources", s.resources)
+		cli.Given(run.report, "--signed", s.signed)
+	}()
 	run.set.Terms = config.Terms
 	policies := shapeconfig.PolicyPaths(cfg, s.policies)
 	config.Policies = cli.Policies(policies, run.report)

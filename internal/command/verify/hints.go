@@ -17,6 +17,7 @@ var hints = map[string]string{
 	verify.ReasonNoExpiry:             "have it signed with an expiry, or pass --allow-unbounded",
 	verify.ReasonUntrustedCertificate: "if a private Sigstore signed it, name its root with --trusted-root or trust.trustedRoot",
 	verify.ReasonUnprovenLogEntry:     "if a private Sigstore signed it, name its root with --trusted-root or trust.trustedRoot",
+	verify.ReasonNoLogEntry:           "sign it again with polex-sign, which adds the entry; for a key without a log, set insecureWithoutLog in trust.authorities",
 	verify.ReasonKindNotAllowed:       "name the kind with --kinds Kind.group, or in the trust policy",
 	verify.ReasonSignedInFuture:       "set the clock of this machine",
 }

@@ -78,6 +78,8 @@ func described(issues *cel.Issues) error {
 			break
 		}
 		message, _, _ := strings.Cut(e.Message, " (in container")
+		message, _, _ = strings.Cut(message, " expecting {") // a list of all tokens
+		message = strings.Replace(message, "mismatched input '<EOF>'", "the expression ends too early", 1)
 		if e.Location.Line() > 0 {
 			told = append(told, fmt.Sprintf("%d:%d: %q", e.Location.Line(), max(e.Location.Column(), 0)+1, Shortened(message)))
 		} else {

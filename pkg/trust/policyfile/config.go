@@ -39,7 +39,7 @@ type Config struct {
 	Kinds []string `json:"kinds"`
 
 	// MaxLifetime is the maximum time from signing to expiry, such as 90d; "" sets no maximum.
-	MaxLifetime string `json:"maxLifetime"`
+	MaxLifetime string `json:"maxLifetime" format:"duration"`
 
 	// Lifetimes are shorter maximum lifetimes for some documents.
 	Lifetimes []LifetimeConfig `json:"lifetimes"`
@@ -141,7 +141,7 @@ type LimitsConfig struct {
 	// policy is <namespace>/<name>; * alone includes those.
 	Policies []string `json:"policies"`
 	// MaxLifetime is the maximum time from the authority's own signature to the expiry.
-	MaxLifetime string `json:"maxLifetime"`
+	MaxLifetime string `json:"maxLifetime" format:"duration"`
 	// Renewals limit exceptions that renew another one; nil sets no further limit.
 	Renewals *RenewalLimitsConfig `json:"renewals"`
 }
@@ -155,7 +155,7 @@ type RenewalLimitsConfig struct {
 	Max int `json:"max"`
 	// MaxLifetime is the maximum time from the authority's own signature to the expiry of a
 	// renewal; "" sets no limit.
-	MaxLifetime string `json:"maxLifetime"`
+	MaxLifetime string `json:"maxLifetime" format:"duration"`
 	// RequireApprovals is the minimum number of approvers in the review record of a renewal, up to
 	// 100; 0 requires none.
 	RequireApprovals int `json:"requireApprovals"`
@@ -177,7 +177,7 @@ type LifetimeConfig struct {
 	// Namespaces match a document in one of these, or without a namespace.
 	Namespaces []string `json:"namespaces"`
 	Kinds      []string `json:"kinds"`
-	Max        string   `json:"max"`
+	Max        string   `json:"max" format:"duration"`
 }
 
 // RevocationConfig revokes one of three: a message, a certificate, or the signatures of an
