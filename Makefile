@@ -141,7 +141,7 @@ $(E2E)/cosign: test/e2e/tools/sigstore/go.mod $(wildcard test/e2e/tools/sigstore
 	CGO_ENABLED=0 go -C test/e2e/tools/sigstore $(E2EBUILD)/ ./index ./timestamps \
 		github.com/sigstore/fulcio github.com/sigstore/rekor/cmd/rekor-server \
 		github.com/google/trillian/cmd/trillian_log_server github.com/google/trillian/cmd/trillian_log_signer github.com/google/trillian/cmd/createtree \
-		github.com/google/certificate-transparency-go/trillian/ctfe/ct_server github.com/sigstore/cosign/v2/cmd/cosign
+		github.com/google/certificate-transparency-go/trillian/ctfe/ct_server github.com/sigstore/cosign/v3/cmd/cosign
 
 $(E2E)/rekor-tiles: test/e2e/tools/sigstore/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/sigstore $(E2EBUILD)/rekor-tiles github.com/sigstore/rekor-tiles/v2/cmd/rekor-server/posix
