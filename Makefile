@@ -8,6 +8,10 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 FUZZTIME ?= 30s
 TOOLS    := bin/tools
 E2E      := bin/e2e
+# `make e2e KUBERNETES=1.36` tests with the Kubernetes of test/e2e/tools/kubernetes/1.36.
+OLDER    := $(addprefix /,$(KUBERNETES))
+K8S      := $(E2E)$(OLDER)
+K8SMOD   := test/e2e/tools/kubernetes$(OLDER)
 SITE     ?= bin/site
 
 .PHONY: help build generate docs test lint vet-platforms fuzz bench demo dist images e2e e2e-tools e2e-up refresh-root sizes clean
@@ -64,9 +68,9 @@ e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, 
 	go test -tags e2e -count=1 -p 2 -timeout 45m -v $$(go list -tags e2e ./test/e2e/... | grep -v /load$$) ./internal/report
 	go test -tags e2e -count=1 -timeout 30m -v ./test/e2e/load # measures, so it runs alone
 
-e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller helm promtool) ## build the programs of the end-to-end tests
+e2e-tools: $(addprefix $(K8S)/,kube-apiserver etcd kubectl kube-controller-manager) $(addprefix $(E2E)/,kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller helm promtool) ## build the programs of the end-to-end tests
 
-e2e-up: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kyverno act cosign rekor-tiles argocd) ## start a cluster, Sigstore, Git server and Argo CD for your own tests, until Ctrl-C
+e2e-up: $(addprefix $(K8S)/,kube-apiserver etcd kubectl) $(addprefix $(E2E)/,kyverno act cosign rekor-tiles argocd) ## start a cluster, Sigstore, Git server and Argo CD for your own tests, until Ctrl-C
 	CGO_ENABLED=0 go build -o $(E2E)/up ./test/e2e/story/up
 	@$(E2E)/up
 
@@ -92,17 +96,17 @@ $(TOOLS)/vale: test/tools/vale/go.mod
 # The programs of the end-to-end tests. The first build takes minutes, later ones seconds.
 E2EBUILD := build -trimpath -ldflags="-s -w" -o $(CURDIR)/$(E2E)
 
-$(E2E)/kube-apiserver: test/e2e/tools/kubernetes/go.mod
-	CGO_ENABLED=0 go -C test/e2e/tools/kubernetes $(E2EBUILD)/ k8s.io/kubernetes/cmd/kube-apiserver
+$(K8S)/kube-apiserver: $(K8SMOD)/go.mod
+	CGO_ENABLED=0 go -C $(K8SMOD) $(E2EBUILD)$(OLDER)/ k8s.io/kubernetes/cmd/kube-apiserver
 
-$(E2E)/kubectl: test/e2e/tools/kubernetes/go.mod
-	CGO_ENABLED=0 go -C test/e2e/tools/kubernetes $(E2EBUILD)/ k8s.io/kubernetes/cmd/kubectl
+$(K8S)/kubectl: $(K8SMOD)/go.mod
+	CGO_ENABLED=0 go -C $(K8SMOD) $(E2EBUILD)$(OLDER)/ k8s.io/kubernetes/cmd/kubectl
 
-$(E2E)/etcd: test/e2e/tools/kubernetes/go.mod
-	CGO_ENABLED=0 go -C test/e2e/tools/kubernetes $(E2EBUILD)/etcd go.etcd.io/etcd/server/v3
+$(K8S)/etcd: $(K8SMOD)/go.mod
+	CGO_ENABLED=0 go -C $(K8SMOD) $(E2EBUILD)$(OLDER)/etcd go.etcd.io/etcd/server/v3
 
-$(E2E)/kube-controller-manager: test/e2e/tools/kubernetes/go.mod
-	CGO_ENABLED=0 go -C test/e2e/tools/kubernetes $(E2EBUILD)/ k8s.io/kubernetes/cmd/kube-controller-manager
+$(K8S)/kube-controller-manager: $(K8SMOD)/go.mod
+	CGO_ENABLED=0 go -C $(K8SMOD) $(E2EBUILD)$(OLDER)/ k8s.io/kubernetes/cmd/kube-controller-manager
 
 $(E2E)/kyverno: test/e2e/tools/kyverno/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/kyverno $(E2EBUILD)/ github.com/kyverno/kyverno/cmd/kyverno
@@ -137,7 +141,7 @@ $(E2E)/cosign: test/e2e/tools/sigstore/go.mod $(wildcard test/e2e/tools/sigstore
 	CGO_ENABLED=0 go -C test/e2e/tools/sigstore $(E2EBUILD)/ ./index ./timestamps \
 		github.com/sigstore/fulcio github.com/sigstore/rekor/cmd/rekor-server \
 		github.com/google/trillian/cmd/trillian_log_server github.com/google/trillian/cmd/trillian_log_signer github.com/google/trillian/cmd/createtree \
-		github.com/google/certificate-transparency-go/trillian/ctfe/ct_server github.com/sigstore/cosign/v2/cmd/cosign
+		github.com/google/certificate-transparency-go/trillian/ctfe/ct_server github.com/sigstore/cosign/v3/cmd/cosign
 
 $(E2E)/rekor-tiles: test/e2e/tools/sigstore/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/sigstore $(E2EBUILD)/rekor-tiles github.com/sigstore/rekor-tiles/v2/cmd/rekor-server/posix

@@ -57,7 +57,7 @@ signed() {
     cosign)
       download checksums.txt.sigstore.json
       if [ -n "${RELEASE_COMMIT:-}" ]; then arguments=(--certificate-github-workflow-sha "$RELEASE_COMMIT"); fi
-      cosign verify-blob --new-bundle-format --bundle "$1.sigstore.json" --certificate-identity "$identity" --certificate-oidc-issuer "$issuer" \
+      cosign verify-blob --bundle "$1.sigstore.json" --certificate-identity "$identity" --certificate-oidc-issuer "$issuer" \
         ${arguments[@]+"${arguments[@]}"} "$1" >&2
       ;;
     *) fail 2 "The input verify-with is gh or cosign, not $RELEASE_VERIFIER." ;;

@@ -175,7 +175,7 @@ func TestFlags(t *testing.T) {
 				t.Fatalf("%s %s: %v", name, args, err)
 			}
 			help.Write(out)
-			help.WriteString(" --help --help-all --version --new-bundle-format \n") // the last is of cosign
+			help.WriteString(" --help --help-all --version \n")
 		}
 	}
 	for _, name := range pages {

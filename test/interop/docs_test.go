@@ -96,7 +96,7 @@ func TestDocsVersions(t *testing.T) {
 		{"rekor-tiles |", "sigstore/go.mod", "github.com/sigstore/rekor-tiles/v2"},
 		{"timestamp-authority |", "sigstore/go.mod", "github.com/sigstore/timestamp-authority/v2"},
 		{"certificate-transparency-go |", "sigstore/go.mod", "github.com/google/certificate-transparency-go"},
-		{"cosign", "sigstore/go.mod", "github.com/sigstore/cosign/v2"},
+		{"cosign", "sigstore/go.mod", "github.com/sigstore/cosign/v3"},
 		{"Kyverno", "kyverno/go.mod", "github.com/kyverno/kyverno"},
 		{"kube-apiserver", "kubernetes/go.mod", "k8s.io/kubernetes"},
 		{"kubectl-sigstore", "../../../go.mod", "github.com/sigstore/k8s-manifest-sigstore"},

@@ -14,7 +14,7 @@ var tested = map[string]string{
 	"Fulcio":                             "github.com/sigstore/fulcio",
 	"Rekor (log version 1)":              "github.com/sigstore/rekor",
 	"Rekor (log version 2)":              "github.com/sigstore/rekor-tiles/v2",
-	"cosign":                             "github.com/sigstore/cosign/v2",
+	"cosign":                             "github.com/sigstore/cosign/v3",
 	"Argo CD":                            "github.com/argoproj/argo-cd/v3",
 	"Flux's kustomize-controller":        "github.com/fluxcd/kustomize-controller",
 	"Helm":                               "helm.sh/helm/v4",

@@ -66,6 +66,6 @@ func (d *detached) verify(r *run, in cli.Inputs) {
 // detachedHints replace the hints for signed documents.
 var detachedHints = map[string]string{
 	verify.ReasonBadMessage:         "verify a signed document without --bundle",
-	verify.ReasonMalformedSignature: "make the bundle with polex-sign --bundle, or with cosign sign-blob --new-bundle-format --bundle",
+	verify.ReasonMalformedSignature: "make the bundle with polex-sign --bundle, or with cosign sign-blob --bundle (cosign 3)",
 	verify.ReasonEvidenceMismatch:   "the bundle signs other bytes: restore the file that was signed, or find its bundle; verify a signed document without --bundle",
 }

@@ -68,7 +68,7 @@ func (a *ArgoCD) lay(context.Context, context.Context) error {
 		}
 	}
 	// Argo CD runs "kustomize build"; kubectl contains the same kustomize.
-	build := "#!/bin/sh\nshift\nexec '" + filepath.Join(a.options.Binaries, "kubectl") + "' kustomize \"$@\"\n"
+	build := "#!/bin/sh\nshift\nexec '" + servers.Kubernetes(a.options.Binaries, "kubectl") + "' kustomize \"$@\"\n"
 	return os.WriteFile(filepath.Join(a.at("bin"), "kustomize"), []byte(build), 0o700) //nolint:gosec // a program
 }
 

@@ -28,7 +28,7 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 	if err := writeKeyPair(at("sa.key"), at("sa.pub")); err != nil {
 		return err
 	}
-	if err := c.Run(ctx, servers.Command{Program: "etcd", Args: []string{
+	if err := c.Run(ctx, servers.Command{Program: servers.Kubernetes(c.options.Binaries, Etcd), Args: []string{
 		"--data-dir", at("etcd"), "--listen-client-urls", etcd, "--advertise-client-urls", etcd,
 		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", "default=" + peers,
 		"--unsafe-no-fsync",
@@ -42,7 +42,7 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Run(ctx, servers.Command{Program: "kube-apiserver", Args: []string{
+	if err := c.Run(ctx, servers.Command{Program: servers.Kubernetes(c.options.Binaries, APIServer), Args: []string{
 		"--etcd-servers=" + etcd, fmt.Sprintf("--secure-port=%d", free[2]), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
 		// Nothing here uses a Service.
 		"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",

@@ -48,7 +48,7 @@ func installed(t *testing.T, v values) release {
 	r.target.Namespace = ns
 	mustHelm(t, v, "install", "polex-guard", r.chart, "--create-namespace")
 	t.Cleanup(func() { // after a failure, nothing protects the following tests' objects
-		cmd := exec.Command(fixture.FromRoot(binaries+"/kubectl"), "delete", "validatingadmissionpolicybindings", "--all", "--kubeconfig", live.Kubeconfig())
+		cmd := exec.Command(fixture.Kubectl(), "delete", "validatingadmissionpolicybindings", "--all", "--kubeconfig", live.Kubeconfig())
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}

@@ -67,7 +67,7 @@ func withdraw(t *testing.T, manifests string) {
 			if ns := o.GetNamespace(); ns != "" {
 				args = append(args, "--namespace", ns)
 			}
-			cmd := exec.Command(fixture.FromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...)
+			cmd := exec.Command(fixture.Kubectl(), append(args, "--kubeconfig", live.Kubeconfig())...)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}

@@ -32,7 +32,7 @@ const (
 // kubectl runs kubectl as the administrator, and returns its output.
 func kubectl(t *testing.T, input string, args ...string) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), fixture.FromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...)
+	cmd := exec.CommandContext(t.Context(), fixture.Kubectl(), append(args, "--kubeconfig", live.Kubeconfig())...)
 	cmd.Stdin = strings.NewReader(input)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

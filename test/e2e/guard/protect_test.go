@@ -145,7 +145,7 @@ func unprotect(t *testing.T, manifests string) {
 	t.Helper()
 	for _, o := range objectsOf(t, manifests) {
 		if strings.HasPrefix(o.GetKind(), "ValidatingAdmissionPolicy") {
-			cmd := exec.Command(fixture.FromRoot(binaries+"/kubectl"), "delete", o.GetKind(), o.GetName(), "--kubeconfig", live.Kubeconfig())
+			cmd := exec.Command(fixture.Kubectl(), "delete", o.GetKind(), o.GetName(), "--kubeconfig", live.Kubeconfig())
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}

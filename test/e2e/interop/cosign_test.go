@@ -54,8 +54,8 @@ func TestCosignVerifiesOurs(t *testing.T) {
 	keyless := func(subject string) []string {
 		return []string{"--certificate-identity", subject, "--certificate-oidc-issuer", box.IssuerURL}
 	}
-	modern := []string{"--new-bundle-format", "--trusted-root", real.TrustedRootPath, "--bundle"}
-	old := []string{"--offline", "--rekor-url", real.RekorURL, "--bundle"}
+	modern := []string{"--trusted-root", real.TrustedRootPath, "--bundle"}
+	old := []string{"--new-bundle-format=false", "--offline", "--rekor-url", real.RekorURL, "--bundle"}
 	for group := range drafts {
 		byWorkflow, byWorkflowV2 := sealed(t, theReal(), draft(t, group, "agent")), sealed(t, theRealV2(), draft(t, group, "agent"))
 		byKey := filepath.Join(t.TempDir(), "by-key.yaml")
@@ -69,7 +69,7 @@ func TestCosignVerifiesOurs(t *testing.T) {
 		}{
 			{"keyless, new", byWorkflow, takeApart(t, byWorkflow).modern, modern, keyless(id), keyless(id + "-evil")},
 			{"keyless, old", byWorkflow, takeApart(t, byWorkflow).old, old, keyless(id), keyless(id + "-evil")},
-			{"keyless, Rekor 2", byWorkflowV2, takeApart(t, byWorkflowV2).modern, append([]string{"--use-signed-timestamps"}, modern...), keyless(id), keyless(id + "-evil")},
+			{"keyless, Rekor 2", byWorkflowV2, takeApart(t, byWorkflowV2).modern, modern, keyless(id), keyless(id + "-evil")},
 			{"by key, new", byKey, takeApart(t, byKey).modern, modern, []string{"--key", public}, []string{"--key", stranger}},
 			{"by key, old", byKey, takeApart(t, byKey).old, append([]string{"--signature", signatureFile(t, byKey)}, old...), []string{"--key", public}, []string{"--key", stranger}},
 		} {
@@ -112,16 +112,20 @@ func resolved(t *testing.T, group, name string) string {
 	return write(t, name+".yaml", text)
 }
 
-// signingConfig writes the address of the Rekor v2 log in a signing configuration, the only form
-// that cosign reads.
-func signingConfig(t *testing.T) string {
+// signingConfig writes the addresses of the services in a signing configuration, which cosign reads
+// by default. A timestamp comes with Rekor v2 only: Rekor v1 has times of its own.
+func signingConfig(t *testing.T, rekorURL string, rekorVersion int) string {
 	t.Helper()
 	service := func(url string, version int) string {
 		return fmt.Sprintf(`[{"url": %q, "majorApiVersion": %d, "validFor": {"start": "2026-01-01T00:00:00Z"}, "operator": "polex"}]`, url, version)
 	}
+	timestamps := "[]"
+	if rekorVersion == 2 {
+		timestamps = service(real.TimestampURL, 1)
+	}
 	return write(t, "signing.json", fmt.Sprintf(`{"mediaType": "application/vnd.dev.sigstore.signingconfig.v0.2+json",
 		"caUrls": %s, "rekorTlogUrls": %s, "rekorTlogConfig": {"selector": "ANY"}, "tsaUrls": %s, "tsaConfig": {"selector": "ANY"}}`,
-		service(real.FulcioURL, 1), service(real.RekorV2URL, 2), service(real.TimestampURL, 1)))
+		service(real.FulcioURL, 1), service(rekorURL, rekorVersion), timestamps))
 }
 
 // TestOursVerifiesCosigns: the output of cosign sign-blob for a message, attached to the document,
@@ -129,7 +133,10 @@ func signingConfig(t *testing.T) string {
 func TestOursVerifiesCosigns(t *testing.T) {
 	private, public := keyPair(t)
 	_, stranger := keyPair(t)
-	services := []string{"--rekor-url", real.RekorURL, "--fulcio-url", real.FulcioURL}
+	old := []string{"--new-bundle-format=false", "--use-signing-config=false", "--rekor-url", real.RekorURL, "--fulcio-url", real.FulcioURL}
+	services := func(rekorURL string, version int, further ...string) []string {
+		return append([]string{"--signing-config", signingConfig(t, rekorURL, version), "--trusted-root", real.TrustedRootPath}, further...)
+	}
 	workflow := []string{"--config", theReal().config}
 	somebody := []string{"--trusted-root", real.TrustedRootPath, "--certificate-identity", "https://example.com/other", "--certificate-oidc-issuer", box.IssuerURL}
 	byKey, byStranger := []string{"--trusted-root", real.TrustedRootPath, "--key", public}, []string{"--trusted-root", real.TrustedRootPath, "--key", stranger}
@@ -141,11 +148,11 @@ func TestOursVerifiesCosigns(t *testing.T) {
 		good, wrong []string
 		want        string // the expected reason
 	}{
-		{"keyless, old", services, true, fromOld, workflow, somebody, "[wrong-identity]"},
-		{"keyless, new", append([]string{"--new-bundle-format"}, services...), true, fromModern, workflow, somebody, "[wrong-identity]"},
-		{"keyless, Rekor 2", []string{"--signing-config", signingConfig(t), "--trusted-root", real.TrustedRootPath}, true, fromModern, workflow, somebody, "[wrong-identity]"},
-		{"by key, old", []string{"--rekor-url", real.RekorURL, "--key", private}, false, fromOld, byKey, byStranger, "[unknown-key]"},
-		{"by key, new", []string{"--new-bundle-format", "--rekor-url", real.RekorURL, "--key", private}, false, fromModern, byKey, byStranger, "[unknown-key]"},
+		{"keyless, old", old, true, fromOld, workflow, somebody, "[wrong-identity]"},
+		{"keyless, new", services(real.RekorURL, 1), true, fromModern, workflow, somebody, "[wrong-identity]"},
+		{"keyless, Rekor 2", services(real.RekorV2URL, 2), true, fromModern, workflow, somebody, "[wrong-identity]"},
+		{"by key, old", append(old, "--key", private), false, fromOld, byKey, byStranger, "[unknown-key]"},
+		{"by key, new", services(real.RekorURL, 1, "--key", private), false, fromModern, byKey, byStranger, "[unknown-key]"},
 	} {
 		for group := range drafts {
 			t.Run(group+", "+tc.name, func(t *testing.T) {

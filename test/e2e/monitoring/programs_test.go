@@ -45,7 +45,7 @@ func must(t *testing.T, dir, input, name string, args ...string) string {
 
 func kubectl(t *testing.T, input string, args ...string) string {
 	t.Helper()
-	return must(t, folder, input, fixture.FromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...)
+	return must(t, folder, input, fixture.Kubectl(), append(args, "--kubeconfig", live.Kubeconfig())...)
 }
 
 // TestPromtool: the rules are valid, and pass their tests.

@@ -37,7 +37,7 @@ func built(t *testing.T, dir string) string {
 
 func kustomize(t *testing.T, dir string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), fixture.FromRoot("bin/e2e/kubectl"), "kustomize", dir)
+	cmd := exec.CommandContext(t.Context(), fixture.Kubectl(), "kustomize", dir)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -50,7 +50,7 @@ func kustomize(t *testing.T, dir string) string {
 // apply applies manifests with kubectl, and rejects unknown fields.
 func apply(t *testing.T, manifests string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), fixture.FromRoot("bin/e2e/kubectl"), "apply", "--server-side", "--force-conflicts", "--validate=strict", "--kubeconfig", live.Kubeconfig(), "-f", "-")
+	cmd := exec.CommandContext(t.Context(), fixture.Kubectl(), "apply", "--server-side", "--force-conflicts", "--validate=strict", "--kubeconfig", live.Kubeconfig(), "-f", "-")
 	cmd.Stdin = strings.NewReader(manifests)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("apply: %v: %s\n%s", err, out, manifests)
@@ -60,7 +60,7 @@ func apply(t *testing.T, manifests string) {
 // withdraw deletes the applied objects.
 func withdraw(t *testing.T, manifests string) {
 	t.Helper()
-	cmd := exec.Command(fixture.FromRoot("bin/e2e/kubectl"), "delete", "--ignore-not-found", "--kubeconfig", live.Kubeconfig(), "-f", "-")
+	cmd := exec.Command(fixture.Kubectl(), "delete", "--ignore-not-found", "--kubeconfig", live.Kubeconfig(), "-f", "-")
 	cmd.Stdin = strings.NewReader(manifests)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("delete: %v: %s", err, out)

@@ -313,7 +313,7 @@ func kubectl(t *testing.T, clone string) {
 		t.Fatal(err)
 	}
 	env := []string{"PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH")}
-	if said := runWith(t, env, dir, fixture.FromRoot("bin/e2e/kubectl"), "polex", "--version"); !strings.Contains(said, version) {
+	if said := runWith(t, env, dir, fixture.Kubectl(), "polex", "--version"); !strings.Contains(said, version) {
 		t.Errorf("kubectl polex says that it is %s", said)
 	}
 }

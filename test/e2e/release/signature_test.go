@@ -43,13 +43,13 @@ func signature(t *testing.T, clone string) {
 		if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := cosign("sign-blob", "--yes", "--new-bundle-format", "--fulcio-url", s.FulcioURL, "--rekor-url", s.RekorURL, "--identity-token", file,
+		if err := cosign("sign-blob", "--yes", "--use-signing-config=false", "--fulcio-url", s.FulcioURL, "--rekor-url", s.RekorURL, "--identity-token", file,
 			"--bundle", bundle, "checksums.txt"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	verify := func(bundle, file string, further ...string) error {
-		return cosign(slices.Concat([]string{"verify-blob", "--new-bundle-format", "--trusted-root", s.TrustedRootPath, "--bundle", bundle,
+		return cosign(slices.Concat([]string{"verify-blob", "--trusted-root", s.TrustedRootPath, "--bundle", bundle,
 			"--certificate-identity", "https://github.com/polex-dev/polex/.github/workflows/release.yaml@refs/tags/" + version,
 			"--certificate-oidc-issuer", s.IssuerURL}, further, []string{file})...)
 	}

@@ -3,7 +3,10 @@ package story
 import (
 	"io"
 	"os"
+	"path/filepath"
 	"text/template"
+
+	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
 // guide explains the addresses of the running services, with commands to try. Lines with an
@@ -87,6 +90,6 @@ func (w *World) Explain(out io.Writer) error {
 	return guide.Execute(out, map[string]string{
 		"Kubeconfig": w.Cluster.Kubeconfig(), "GitURL": w.GitURL, "FulcioURL": w.Sigstore.FulcioURL, "RekorURL": w.Sigstore.RekorURL,
 		"TrustedRoot": w.Sigstore.TrustedRootPath, "TrustPolicy": w.TrustPolicy, "Application": Application, "Dir": w.Dir,
-		"Commands": w.runner.Commands, "Binaries": w.binaries(), "Namespace": Namespace, "Try": try, "Last": Last,
+		"Commands": w.runner.Commands, "Binaries": filepath.Dir(servers.Kubernetes(w.binaries(), "kubectl")), "Namespace": Namespace, "Try": try, "Last": Last,
 	})
 }

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
+
+	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
 // Kubectl runs kubectl as the cluster's administrator. The error is kubectl's message.
@@ -21,7 +22,7 @@ func (w *World) Apply(ctx context.Context, document string, flags ...string) (st
 func (w *World) kubectl(ctx context.Context, input string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, WaitLimit)
 	defer cancel()
-	c := exec.CommandContext(ctx, filepath.Join(w.binaries(), "kubectl"), args...)
+	c := exec.CommandContext(ctx, servers.Kubernetes(w.binaries(), "kubectl"), args...)
 	c.Env = []string{"KUBECONFIG=" + w.Cluster.Kubeconfig(), "HOME=" + w.at("home")}
 	c.Stdin = strings.NewReader(input)
 	var stderr strings.Builder
