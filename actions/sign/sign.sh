@@ -10,6 +10,12 @@ set -euo pipefail
 
 arguments=(promote --ref "$INPUT_SOURCE")
 case $INPUT_STEP in
+  settings)
+    # Only trust.authorities[].github has this key. Where this step overlooks it, the trust policy
+    # rejects the signature.
+    output environment "$(sed -n 's/^ *environment: *\([A-Za-z0-9][A-Za-z0-9._-]*\).*$/\1/p' .polex.yaml | head -n 1)"
+    exit
+    ;;
   sign)
     if [ -z "$INPUT_PROMOTION" ]; then fail 2 'step: sign needs the input promotion, the folder to write to.'; fi
     arguments+=(--signed-output "$INPUT_PROMOTION")
@@ -19,7 +25,7 @@ case $INPUT_STEP in
     arguments+=(--signed-input "$INPUT_PROMOTION")
     ;;
   sign-and-commit) ;;
-  *) fail 2 "The input step is sign, commit or sign-and-commit, not $INPUT_STEP." ;;
+  *) fail 2 "The input step is settings, sign, commit or sign-and-commit, not $INPUT_STEP." ;;
 esac
 case ${INPUT_KEEP_GOING:=false} in
   true) arguments+=(--keep-going) ;;

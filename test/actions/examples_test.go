@@ -53,6 +53,7 @@ var rights = map[string]map[string]string{
 	"pull-request.yaml/validate":       {"contents": "read"},
 	"pull-request.yaml/verify":         {"contents": "read"},
 	"pull-request.yaml/notify-refused": {"pull-requests": "write"},
+	"merge.yaml/settings":              {"contents": "read"},
 	"merge.yaml/sign":                  {"contents": "read", "pull-requests": "read", "id-token": "write"},
 	"merge.yaml/commit":                {"contents": "write"},
 	"merge.yaml/notify":                {"contents": "read", "pull-requests": "write"},

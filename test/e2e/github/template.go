@@ -45,7 +45,7 @@ func Template(root string, s Sigstore) (map[string]string, error) {
 		return nil, fmt.Errorf("read the root that the repository trusts: %w", err)
 	}
 	files["trusted_root.json"] = string(trusted)
-	files[".polex.yaml"] = strings.NewReplacer("https://token.actions.githubusercontent.com", s.IssuerURL, "\ntrust:\n", "\ntrust:\n  trustedRoot: trusted_root.json\n").
+	files[".polex.yaml"] = strings.NewReplacer("      github:\n", "      issuer: "+s.IssuerURL+"\n      github:\n", "\ntrust:\n", "\ntrust:\n  trustedRoot: trusted_root.json\n").
 		Replace(files[".polex.yaml"]) + "sigstore:\n  fulcioURL: " + s.FulcioURL + "\n  rekorURL: " + s.RekorURL + "\n"
 	return files, nil
 }
@@ -54,6 +54,6 @@ func Template(root string, s Sigstore) (map[string]string, error) {
 var filled = strings.NewReplacer(
 	"0000000000000000000000000000000000000000", ActionCommit,
 	"<owner>", Owner, "<repository>", Name,
-	"<repository id>", `"1001"`, "<owner id>", `"2001"`, // the sandbox's values
+	"<repository id>", "1001", "<owner id>", "2001", // the sandbox's values
 	"<policy team>", "policy", "<platform team>", "platform",
 )

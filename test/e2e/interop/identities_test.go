@@ -149,7 +149,7 @@ func documented(t *testing.T) map[string]trust.AuthorityConfig {
 	t.Helper()
 	found := map[string]trust.AuthorityConfig{}
 	collect := func(path, text string) {
-		text = strings.NewReplacer("<owner>", "acme", "<repository>", "exceptions", "<repository id>", `"1001"`, "<owner id>", `"2001"`, "https://github.acme.example/platform", "https://github.com/platform").Replace(text)
+		text = strings.NewReplacer("<owner>", "acme", "<repository>", "exceptions", "<repository id>", "1001", "<owner id>", "2001", "https://github.acme.example/platform", "https://github.com/platform").Replace(text)
 		doc, err := exception.Parse([]byte(dedented(text)), path)
 		if err != nil || doc.Text("apiVersion") != "polex.dev/v1alpha1" {
 			return

@@ -14,7 +14,7 @@ import (
 )
 
 // allJobs are the jobs of a merge with requests.
-var allJobs = map[string]string{"sign": "success", "commit": "success", "notify": "success"}
+var allJobs = map[string]string{"settings": "success", "sign": "success", "commit": "success", "notify": "success"}
 
 // told returns the annotation of a notification about a file.
 func told(file string) annotation { return annotation{"notice", file, "1", "told"} }
@@ -88,6 +88,37 @@ func TestMerge(t *testing.T) {
 	log = repository.run(t, pushed(s, api, merged))
 	if log.Results["sign"] != "success" || log.Results["commit"] == "failure" || repository.tip(t) != merged {
 		t.Errorf("a merge of nothing ended with %q and left main at %s: %s", log.Results, repository.tip(t), log.Text)
+	}
+}
+
+// TestMergeInEnvironment: one line of the configuration makes the signing job run in an environment,
+// and the trust policy require it.
+func TestMergeInEnvironment(t *testing.T) {
+	runner := newRunner(t)
+	s := sigstore(t, github.MergeFile)
+	files := template(t, s)
+	const off, on = "        # environment: exceptions\n", "        environment: exceptions\n"
+	if !strings.Contains(files[".polex.yaml"], off) {
+		t.Fatal("the template has no environment to switch on")
+	}
+	files[".polex.yaml"] = strings.Replace(files[".polex.yaml"], off, on, 1)
+	for environment, want := range map[string]string{"exceptions": "success", "": "failure", "other": "failure"} {
+		repository := runner.remoted(t, files)
+		api := repository.gitHub(t, true)
+		merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
+		token, err := sandbox.RequestToken(t.Context(), s.Dir, sandbox.Identity{Environment: environment}, "sigstore")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := pushed(s, api, merged)
+		p.Env = []string{"SIGSTORE_ID_TOKEN=" + token}
+		log := repository.run(t, p)
+		if log.Results["settings"] != "success" || log.Results["sign"] != want || (repository.tip(t) == merged) != (want == "failure") {
+			t.Errorf("in the environment %q it ended with %q: %s", environment, log.Results, log.Text)
+		}
+		if want == "failure" && !strings.Contains(log.Text, "deploymentEnvironment") {
+			t.Errorf("in the environment %q, the message does not name the claim: %s", environment, log.Text)
+		}
 	}
 }
 

@@ -97,9 +97,9 @@ func TestTemplateAsItStands(t *testing.T) {
 	s := sigstore(t, github.MergeFile)
 	files := template(t, s)
 	for _, open := range []struct{ filled, left string }{
-		{"github.com/" + github.Owner + "/" + github.Name + "/", "github.com/<github.Owner>/<repository>/"},
-		{`"1001"`, "<repository id>"},
-		{`"2001"`, "<github.Owner id>"},
+		{"repository: " + github.Owner + "/" + github.Name, "repository: <owner>/<repository>"},
+		{"repositoryID: 1001", "repositoryID: <repository id>"},
+		{`"2001"`, `"<owner id>"`},
 	} {
 		t.Run(open.left, func(t *testing.T) {
 			left := maps.Clone(files)
