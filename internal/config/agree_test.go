@@ -108,6 +108,7 @@ trust:
         environment: exceptions
         calledBy: .github/workflows/merge.yaml
         server: https://github.acme.example
+      requireCommit: true
     - {issuer: https://accounts.example.com, subjectRegexp: .*@acme.example}
     - {certificateAuthorityFile: ca.pem, subject: anna@acme.example}
     - {certificateAuthority: "-----BEGIN CERTIFICATE-----", subject: anna@acme.example}

@@ -30,6 +30,10 @@ const (
 	Unreadable      Kind = "unreadable"         // a file that cannot be read
 	Rewritten       Kind = "rewritten"          // the history does not contain the last commit of an earlier report
 	OffTheLine      Kind = "off-the-line"       // under signed/ in merged commits, and never on the branch
+	NotAtCommit     Kind = "not-at-commit"      // under signed/, and the commit of its run lacks it
+	Rerun           Kind = "re-run"             // under signed/, and signed by a repeated run
+	OddTrigger      Kind = "unexpected-trigger" // under signed/, and signed by a run of another event than a push
+	DeletedRef      Kind = "deleted-ref"        // under signed/, and signed on a branch or tag that does not exist
 	Cut             Kind = "shallow"            // the clone is shallow
 	ClockSkew       Kind = "clock-skew"         // times that contradict each other
 	NotInGit        Kind = "cluster-not-in-git"
@@ -60,6 +64,10 @@ var kinds = []struct {
 	{Unreadable, "a file, or a part of it, cannot be read"},
 	{Rewritten, "the history does not contain the last commit of an earlier report"},
 	{OffTheLine, "it was under signed/ in commits that were merged, and never on the branch"},
+	{NotAtCommit, "it is under signed/, and the commit of the run that signed it does not contain it"},
+	{Rerun, "it is under signed/, and a run that was started again signed it"},
+	{OddTrigger, "it is under signed/, and an event other than a push started the run that signed it"},
+	{DeletedRef, "it is under signed/, and the branch or tag of the run that signed it does not exist"},
 	{Cut, "the clone is shallow"},
 	{ClockSkew, "times contradict each other"},
 	{NotInGit, "it is in the cluster, and not in signed/"},
@@ -173,6 +181,11 @@ func (r *reading) settleEntry(e *Entry) {
 	}
 	if r.Renewed > 0 && e.Verified && e.State.Here() && e.number() >= r.Renewed {
 		say(RenewedOften, fmt.Sprintf("it was renewed %s in a row%s", plain.Count(e.number(), "time", "times"), e.Chain.since()), "nobody fixes the violation, or the policy does not fit: request a new exception")
+	}
+	if e.Verified && e.State.Here() {
+		for _, s := range e.Seal.Signatures {
+			r.settleRun(e, s, say)
+		}
 	}
 	if e.Verified && !e.Seal.SignedAt.IsZero() && e.Request != nil && !e.Request.At.IsZero() && e.Request.At.After(e.Seal.SignedAt.Add(clockSkew)) {
 		say(ClockSkew, fmt.Sprintf("it was requested at %s (by Git), after it was signed at %s", clock(e.Request.At), clock(e.Seal.SignedAt)), "the requester's clock is wrong; the signing time is proven by a log or a timestamp authority")

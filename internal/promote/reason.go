@@ -27,6 +27,7 @@ const (
 	ReasonUnexpectedFile = "unexpected-file"
 	ReasonTooLarge       = "too-large"
 	ReasonSealedEarlier  = "signed-earlier"
+	ReasonNotAtCommit    = "not-at-commit"
 	ReasonNotSealed      = "not-signed" // with [Options.KeepGoing]
 )
 
@@ -45,6 +46,7 @@ func Reasons() []exception.Reason {
 		{Name: ReasonUnexpectedFile, Doc: "the folder of signed files holds a file that its manifest does not name"},
 		{Name: ReasonTooLarge, Doc: "the signed file is larger than polex reads"},
 		{Name: ReasonSealedEarlier, Doc: "the file was signed before it was requested"},
+		{Name: ReasonNotAtCommit, Doc: "the commit of the run that signed the file lacks the request, and the trust policy requires it"},
 		{Name: ReasonNotSealed, Doc: "the folder of signed files lacks the file"},
 		{Name: ReasonChangedSince, Doc: "the file or the configuration has changed, and the run of the newer commit promotes it", Severity: exception.SeverityWarning},
 		{Name: ReasonGoneSince, Doc: "the file was signed or removed by now", Severity: exception.SeverityWarning},

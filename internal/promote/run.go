@@ -264,7 +264,11 @@ func (r *run) sealed(ctx context.Context, plan *Plan, recorded []*exception.Docu
 		if err := r.rehearse(ctx, plan, recorded); err != nil {
 			return nil, fmt.Errorf("nothing was signed: %w", err)
 		}
-		return r.Sign(ctx, recorded)
+		signed, err := r.Sign(ctx, recorded)
+		if err == nil {
+			err = plan.atCommits(signed, r.Verifier, r.Now)
+		}
+		return signed, err
 	}
 	plan.Refused = nil // already in the result
 	sealed, err := plan.TakeOver(r.SealedInput, r.Verifier, r.Now)

@@ -7,11 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/polex-dev/polex/internal/git"
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -154,7 +157,7 @@ func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now ti
 		if err != nil {
 			return nil, nil, err
 		}
-		if refusal := p.answers(m, m.Documents[i], doc, verified, verifier.Terms(), now); refusal != nil {
+		if refusal := p.answers(m, m.Documents[i], doc, verified, verifier.Policy(), now); refusal != nil {
 			refusals = append(refusals, refusal)
 		}
 	}
@@ -162,9 +165,12 @@ func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now ti
 }
 
 // answers rejects a signed document that does not match the request.
-func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *verify.Verified, terms lifetime.Terms, now time.Time) *exception.Refusal {
+func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *verify.Verified, policy *trust.Policy, now time.Time) *exception.Refusal {
 	witnessed := now
 	for _, s := range verified.Signatures() {
+		if refusal := p.atCommit(m, sealed, s, policy); refusal != nil {
+			return refusal
+		}
 		if s.WitnessedAt.IsZero() {
 			continue
 		}
@@ -175,8 +181,63 @@ func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *ver
 				Message: fmt.Sprintf("it was signed at %s, before the commit of the request of %s", witnessed.UTC().Format(time.RFC3339), source.UTC().Format(time.RFC3339))}
 		}
 	}
-	if problem := differs(asked, verified.Message(), witnessed, terms); problem != "" {
+	if problem := differs(asked, verified.Message(), witnessed, policy.Terms()); problem != "" {
 		return &exception.Refusal{Position: sealed.Position(), Reason: ReasonNotTheRequest, Message: fmt.Sprintf("it differs from %s: %s", m.From, problem)}
 	}
 	return nil
+}
+
+// atCommits rejects what this run has signed itself, as [Plan.TakeOver] does.
+func (p *Plan) atCommits(signed []*exception.Document, verifier *verify.Verifier, now time.Time) error {
+	if verifier == nil || !slices.ContainsFunc(verifier.Policy().Authorities(), (*trust.Authority).RequiresCommit) {
+		return nil
+	}
+	var refusals exception.Refusals
+	for _, m := range p.Moves {
+		for range m.Documents {
+			verified, err := verifier.Verify(signed[0], now)
+			if err != nil {
+				return err
+			}
+			for _, s := range verified.Signatures() {
+				if refusal := p.atCommit(m, signed[0], s, verifier.Policy()); refusal != nil {
+					refusals = append(refusals, refusal)
+				}
+			}
+			signed = signed[1:]
+		}
+	}
+	if len(refusals) > 0 {
+		return refusals
+	}
+	return nil
+}
+
+// atCommit rejects a signature whose authority requires the request in the commit of the run, if
+// that commit is not in the history of the source or has another file there.
+func (p *Plan) atCommit(m *Move, sealed *exception.Document, s verify.Signature, policy *trust.Policy) *exception.Refusal {
+	if a := policy.Authority(s.Authority); a == nil || !a.RequiresCommit() {
+		return nil
+	}
+	said := s.Identity.Claims["sourceRepositoryDigest"]
+	commit := plumbing.NewHash(said)
+	if known, err := p.queue.clone.Contains(p.queue.source, commit); err == nil && known && commit.String() == said {
+		if tree, err := p.queue.clone.Tree(commit); err == nil && p.queue.holds(tree, m) {
+			return nil
+		}
+	}
+	return &exception.Refusal{Position: sealed.Position(), Reason: ReasonNotAtCommit,
+		Message: fmt.Sprintf("it was signed by a run of the commit %q, which does not have %s as it is requested", said, m.From),
+		Hint:    "sign it in a run of the commit that is promoted (requireCommit of the trust policy)"}
+}
+
+// holds reports whether a tree has the pending file of a move with the same content.
+func (q *Queue) holds(tree *git.Tree, m *Move) bool {
+	for _, f := range q.files {
+		if f.from == m.From {
+			at, err := tree.At(m.From)
+			return err == nil && at.IsFile() && at.Hash() == f.blob
+		}
+	}
+	return false
 }

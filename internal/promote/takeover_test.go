@@ -19,6 +19,8 @@ import (
 
 // sigstore is a sandbox with a signer and a verifier.
 type sigstore struct {
+	box      *sandbox.Sandbox
+	root     *trust.Root
 	signer   *sign.Signer
 	verifier *verify.Verifier
 }
@@ -38,7 +40,7 @@ func newSigstore(t *testing.T) *sigstore {
 	}
 	root, err := trust.LoadRoot(box.TrustedRootPath)
 	must(err)
-	s := &sigstore{}
+	s := &sigstore{box: box, root: root}
 	s.signer, err = sandboxtest.Signer(t.Context(), box, sandbox.Identity{})
 	must(err)
 	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: box.IssuerURL, Subject: sandbox.Identity{}.Subject()}}}, root)
@@ -124,5 +126,61 @@ func TestTakeOver(t *testing.T) {
 				t.Errorf("TakeOver: %v, want %s", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestRequireCommit: where the trust policy requires it, a signed file counts only if the commit of
+// the run that signed it has the request, and is in the history of the promoted commit.
+func TestRequireCommit(t *testing.T) {
+	s := newSigstore(t)
+	request := strings.Replace(exceptionText("a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
+	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: s.box.IssuerURL, Subject: sandbox.Identity{}.Subject(), RequireCommit: true}}}, s.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strict, err := verify.New(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRepository(t, nil)
+	commit := func(message string) string {
+		r.commit(message)
+		return r.head()
+	}
+	before := commit("Begin")
+	r.write("unsigned/a.yaml", strings.Replace(request, "Pod", "Job", 1))
+	wider := commit("Ask for other resources")
+	r.write("unsigned/a.yaml", request)
+	asked := commit("Ask")
+	r.git("checkout", "--quiet", "-b", "side")
+	aside := commit("Beside")
+	r.git("checkout", "--quiet", "main")
+	later := commit("Later")
+	for name, tc := range map[string]struct{ sha, want string }{
+		"the promoted commit":     {later, ""},
+		"the commit of the merge": {asked, ""},
+		"before the request":      {before, promote.ReasonNotAtCommit},
+		"another request":         {wider, promote.ReasonNotAtCommit},
+		"another branch":          {aside, promote.ReasonNotAtCommit},
+		"an unknown commit":       {strings.Repeat("ab", 20), promote.ReasonNotAtCommit},
+		"not a commit":            {"main", promote.ReasonNotAtCommit},
+	} {
+		signer, err := sandboxtest.Signer(t.Context(), s.box, sandbox.Identity{SHA: tc.sha})
+		r.must(err)
+		q := r.open()
+		sealed, err := signer.Seal(t.Context(), q.Documents(), time.Now())
+		r.must(err)
+		dir := filepath.Join(t.TempDir(), "sealed")
+		promotion, err := q.Seal(sealed)
+		r.must(err)
+		r.must(promotion.HandOver(dir))
+		if _, err := q.TakeOver(dir, s.verifier, time.Now()); err != nil {
+			t.Errorf("%s, not required: %v", name, err)
+		}
+		_, err = q.TakeOver(dir, strict, time.Now())
+		var refused exception.Refusals
+		if (err == nil) != (tc.want == "") || err != nil && (!errors.As(err, &refused) || refused[0].Reason != tc.want) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
 	}
 }

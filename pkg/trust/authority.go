@@ -21,6 +21,7 @@ type Authority struct {
 	authority *CertificateAuthority
 	subject   *policyfile.Subject
 	claims    map[string]policyfile.OneOf
+	commit    bool
 
 	key        *publicKey
 	withoutLog bool
@@ -48,6 +49,15 @@ func (a *Authority) String() string {
 		}
 	}
 	return text
+}
+
+// RequiresCommit reports whether the commit of the run must contain the exception.
+func (a *Authority) RequiresCommit() bool { return a.commit }
+
+// Requires reports whether the authority requires a claim.
+func (a *Authority) Requires(claim string) bool {
+	_, asked := a.claims[claim]
+	return asked
 }
 
 // Key returns the authority's public key, or nil when it signs by certificates.
@@ -139,7 +149,7 @@ func (a *Authority) signer() string {
 }
 
 func newAuthority(c AuthorityConfig, checked policyfile.Authority) (*Authority, error) {
-	a := &Authority{name: checked.Name, limits: checked.Limits, issuer: checked.Issuer, subject: checked.Subject, claims: checked.Claims, withoutLog: c.InsecureWithoutLog}
+	a := &Authority{name: checked.Name, limits: checked.Limits, issuer: checked.Issuer, subject: checked.Subject, claims: checked.Claims, commit: c.RequireCommit, withoutLog: c.InsecureWithoutLog}
 	var err error
 	switch {
 	case c.KeyFile != "" || c.CertificateAuthorityFile != "":

@@ -54,6 +54,9 @@ func (a *Authority) Explain() (accepts, warnings []string) {
 			say("its claim %s is %s", name, want)
 		}
 	}
+	if a.commit {
+		say("promotion and audit find the exception in the commit of the run")
+	}
 	accepts = append(accepts, a.explainLimits()...)
 	return accepts, a.weak()
 }
@@ -80,7 +83,7 @@ func (a *Authority) explainLimits() (said []string) {
 
 // weak returns warnings for a keyless identity of a workflow.
 func (a *Authority) weak() (warnings []string) {
-	has := func(name string) bool { _, asked := a.claims[name]; return asked }
+	has := a.Requires
 	if a.issuer == "" || a.subject.Type != policyfile.TypeURI {
 		return nil
 	}

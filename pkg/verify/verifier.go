@@ -29,6 +29,9 @@ func FromFile(path string) (*Verifier, error) {
 	return New(policy)
 }
 
+// Policy returns the trust policy.
+func (v *Verifier) Policy() *trust.Policy { return v.policy }
+
 // Terms returns the settings of the trust policy for reading an expiry.
 func (v *Verifier) Terms() lifetime.Terms { return v.policy.Terms() }
 

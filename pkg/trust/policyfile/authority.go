@@ -31,6 +31,8 @@ func newAuthority(c AuthorityConfig) (a Authority, err error) {
 		err = errors.New("it is either a key or an identity, not both")
 	case !key && c.InsecureWithoutLog:
 		err = errors.New("insecureWithoutLog is for keys: a certificate proves nothing without a proven signing time")
+	case c.RequireCommit && (key || authority):
+		err = errors.New("requireCommit belongs to Fulcio, whose certificates name the commit of the run")
 	case authority && (c.Issuer != "" || len(c.Claims) > 0 || c.GitHub != nil):
 		err = errors.New("github, issuer and claims belong to Fulcio, and a certificateAuthority of your own has none of them")
 	}

@@ -108,6 +108,10 @@ type AuthorityConfig struct {
 	// Claims are further extensions of Fulcio certificates with their allowed values. The names are
 	// those in Fulcio's documentation, in lower camel case (sourceRepositoryURI, buildTrigger, …).
 	Claims map[string]Values `json:"claims"`
+	// RequireCommit requires that the commit of the run (sourceRepositoryDigest) contains the
+	// exception under unsigned/ or signed/. Promotion and audit, which have the repository, check
+	// it; verification without a repository does not.
+	RequireCommit bool `json:"requireCommit,omitempty"`
 
 	// Key is a public key in PEM, KeyFile the path of a key.
 	Key     string `json:"key"`

@@ -1,0 +1,95 @@
+package ledger_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// TestRuns: the report has a finding for a signature of an unusual run. The commit of the run has
+// to contain the exception only if the trust policy requires it.
+func TestRuns(t *testing.T) {
+	w := inWorld(t)
+	root, err := trust.LoadRoot(w.TrustedRootPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusting := func(change func(*trust.AuthorityConfig)) *verify.Verifier {
+		t.Helper()
+		a := trust.AuthorityConfig{Name: "merge", Issuer: w.IssuerURL, SubjectRegexp: "https://github.com/acme/exceptions/.*"}
+		change(&a)
+		policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{a}}, root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		verifier, err := verify.New(policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return verifier
+	}
+	any := trusting(func(*trust.AuthorityConfig) {})
+	dispatched := trusting(func(a *trust.AuthorityConfig) {
+		a.Claims = map[string]trust.Values{"buildTrigger": {"push", "workflow_dispatch"}}
+	})
+	strict := trusting(func(a *trust.AuthorityConfig) { a.RequireCommit = true })
+	const before, asked, unknown = "before", "asked", "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"
+	for _, tc := range []struct {
+		name     string
+		id       sandbox.Identity // SHA names one of the commits
+		verifier *verify.Verifier
+		want     []ledger.Kind
+	}{
+		{"usual", sandbox.Identity{SHA: asked}, strict, nil},
+		{"of another repository", sandbox.Identity{SHA: unknown, Ref: "refs/heads/gone"}, any, nil},
+		{"of another repository, forbidden", sandbox.Identity{SHA: unknown}, strict, []ledger.Kind{ledger.NotAtCommit}},
+		{"before the request", sandbox.Identity{SHA: before}, any, nil},
+		{"before the request, forbidden", sandbox.Identity{SHA: before}, strict, []ledger.Kind{ledger.NotAtCommit}},
+		{"started again", sandbox.Identity{SHA: asked, RunAttempt: "12"}, any, []ledger.Kind{ledger.Rerun}},
+		{"started by hand", sandbox.Identity{SHA: asked, EventName: "workflow_dispatch"}, any, []ledger.Kind{ledger.OddTrigger}},
+		{"started by hand, as the trust policy lists", sandbox.Identity{SHA: asked, EventName: "workflow_dispatch"}, dispatched, nil},
+		{"on a branch that is gone", sandbox.Identity{SHA: asked, Ref: "refs/heads/gone"}, any, []ledger.Kind{ledger.DeletedRef}},
+		{"on a branch of the remote", sandbox.Identity{SHA: asked, Ref: "refs/heads/release"}, any, nil},
+		{"on a tag", sandbox.Identity{SHA: asked, Ref: "refs/tags/v1"}, any, nil},
+	} {
+		r := newRepository(t, w.now)
+		commits := map[string]string{before: r.commit("Ann", "Begin", files{"README.md": "Exceptions.\n"})}
+		commits[asked] = r.commit("Ann", "Ask", files{"unsigned/a.yaml": draft("a", "10d", "why")})
+		r.git("Ann", "update-ref", "refs/remotes/origin/release", "HEAD")
+		r.git("Ann", "tag", "v1")
+		if commit := commits[tc.id.SHA]; commit != "" {
+			tc.id.SHA = commit
+		}
+		signer, err := sandboxtest.Signer(t.Context(), w.Sandbox, tc.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := exception.Parse([]byte(draft("a", "10d", "why")), "draft")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed, err := signer.Seal(t.Context(), []*exception.Document{doc}, w.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.commit("Workflow", "Sign", files{"unsigned/a.yaml": "", "signed/a.yaml": string(sealed[0].Source())})
+		l := r.mustRead(w, func(o *ledger.Options) { o.Verifier = tc.verifier })
+		var got []ledger.Kind
+		for _, f := range l.Findings {
+			got = append(got, f.Kind)
+			if strings.Contains(f.Message, "%!") {
+				t.Error(f.Message)
+			}
+		}
+		if !slices.Equal(got, tc.want) || len(l.Entries) != 1 || !l.Entries[0].Verified {
+			t.Errorf("%s: %q, want %q", tc.name, l.Findings, tc.want)
+		}
+	}
+}
