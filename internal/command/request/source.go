@@ -92,8 +92,8 @@ func (r *run) fromReports(paths []string) []request.Violation {
 		in.Stream(strings.NewReader(withoutWarnings(text)), nameOf(path), visit)
 	}
 	for _, result := range aside.Results() {
-		if result.Reason == cli.ReasonMalformed && result.Hint == "" {
-			result.Hint = "for output of kyverno, add --from apply or --from denial"
+		if result.Reason == cli.ReasonMalformed {
+			result.Hint = strings.TrimSuffix("for output of kyverno, add --from apply or --from denial; otherwise "+result.Hint, "; otherwise ")
 		}
 		r.add(result)
 	}
