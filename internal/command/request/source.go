@@ -3,6 +3,7 @@ package request
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -179,5 +180,5 @@ func missingPart(missing []question) error {
 	for _, q := range missing {
 		flags = append(flags, "--"+q.flag)
 	}
-	return cli.Usagef("missing %s", strings.Join(flags, " and "))
+	return &cli.UsageError{Err: fmt.Errorf("missing %s", strings.Join(flags, " and ")), Hint: "add it; polex-request --help has an example"}
 }
