@@ -5,7 +5,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
-// The written trust policy.
+// Config and the types below it are the written trust policy.
 type (
 	Config              = policyfile.Config
 	AuthorityConfig     = policyfile.AuthorityConfig
