@@ -5,19 +5,29 @@ import (
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
-// Config and the types below it are the written trust policy.
 type (
-	Config              = policyfile.Config
-	AuthorityConfig     = policyfile.AuthorityConfig
-	LimitsConfig        = policyfile.LimitsConfig
+	// Config is [policyfile.Config].
+	Config = policyfile.Config
+	// AuthorityConfig is [policyfile.AuthorityConfig].
+	AuthorityConfig = policyfile.AuthorityConfig
+	// LimitsConfig is [policyfile.LimitsConfig].
+	LimitsConfig = policyfile.LimitsConfig
+	// RenewalLimitsConfig is [policyfile.RenewalLimitsConfig].
 	RenewalLimitsConfig = policyfile.RenewalLimitsConfig
-	GroupConfig         = policyfile.GroupConfig
-	LifetimeConfig      = policyfile.LifetimeConfig
-	RevocationConfig    = policyfile.RevocationConfig
-	ExpiryConfig        = policyfile.ExpiryConfig
-	Grandfather         = policyfile.Grandfather
-	AllowedMetadata     = policyfile.AllowedMetadata
-	Kinds               = policyfile.Kinds
+	// GroupConfig is [policyfile.GroupConfig].
+	GroupConfig = policyfile.GroupConfig
+	// LifetimeConfig is [policyfile.LifetimeConfig].
+	LifetimeConfig = policyfile.LifetimeConfig
+	// RevocationConfig is [policyfile.RevocationConfig].
+	RevocationConfig = policyfile.RevocationConfig
+	// ExpiryConfig is [policyfile.ExpiryConfig].
+	ExpiryConfig = policyfile.ExpiryConfig
+	// Grandfather is [policyfile.Grandfather].
+	Grandfather = policyfile.Grandfather
+	// AllowedMetadata is [policyfile.AllowedMetadata].
+	AllowedMetadata = policyfile.AllowedMetadata
+	// Kinds is [policyfile.Kinds].
+	Kinds = policyfile.Kinds
 )
 
 // MaxSigners is [policyfile.MaxSigners].
