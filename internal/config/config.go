@@ -64,6 +64,12 @@ func Load(path string) (*Config, error) {
 		return nil, err
 	}
 	c.Directories, c.Statements, c.Lifetime, c.Promote, c.Sigstore = whole.Directories, whole.Statements, whole.Lifetime, whole.Promote, whole.Sigstore
+	for key, folder := range map[string]string{"unsigned": c.Directories.Unsigned, "signed": c.Directories.Signed} {
+		if folder != "" && !filepath.IsLocal(filepath.FromSlash(folder)) {
+			return nil, &exception.SyntaxError{Position: doc.PositionOf(exception.Path{"directories", key}),
+				Message: fmt.Sprintf("directories.%s is %q, expected a folder in the repository", key, folder), Hint: "write it from the root of the repository, such as " + key}
+		}
+	}
 	if c.Promote.ApprovalsFrom == RecordTrailers && c.Promote.Record != RecordTrailers {
 		return nil, &exception.SyntaxError{Position: doc.PositionOf(exception.Path{"promote", "approvalsFrom"}),
 			Message: "promote.approvalsFrom: trailers requires promote.record: trailers", Hint: "add record: trailers, or remove approvalsFrom"}

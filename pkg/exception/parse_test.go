@@ -128,6 +128,7 @@ func TestParseRefuses(t *testing.T) {
 		{"a key in a list", "a:\n  - b\n  c: d\n", "2:1", "a list begins here"},
 		{"an open list", "a: b\nc: [d\n", "2:1", `has no "]"`},
 		{"an open mapping", "a: b\nc: {d: e\n", "2:1", `have no "}"`},
+		{"an open bracket", "a: b\nc: [\n", "2:1", "a value is missing, or a bracket is open"},
 		{"an open quotation", "a: b\nc: \"d\n", "2:1", "a quotation mark has no counterpart"},
 		{"two colons", "a: b\nc: d: e\n", "2:1", "a second colon in one line"},
 		{"a list behind a key", "a: b\nc: - d\n", "2:1", "a list begins where none is expected"},

@@ -185,7 +185,7 @@ func (b *yamlBuilder) hinted(n *yaml.Node, hint, format string, args ...any) *Sy
 	return &SyntaxError{Position: pos, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-var parserError = regexp.MustCompile(`^did not find expected (key|node|[',<-])`)
+var parserError = regexp.MustCompile(`^did not find expected (key|[',<-])`)
 
 var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 

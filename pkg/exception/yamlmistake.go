@@ -43,6 +43,7 @@ var yamlMistakes = []struct{ jargon, plain, hint string }{
 	{"block sequence entries are not allowed in this context", "a list begins where none is expected", "begin the list on the line below its key"},
 	{"could not find expected ':'", "a line is not a key with a colon", "write it as key: value, or indent the text of the line above"},
 	{"unknown anchor '", "a value begins with *, which YAML reserves", "put the value in quotes"},
+	{"did not find expected node content", "a value is missing, or a bracket is open", "close the bracket, or put the value in quotes"},
 	{"did not find expected alphabetic or numeric character", "a value begins with * or &, which YAML reserves", "put the value in quotes"},
 	{"found character that cannot start any token", "a value begins with a reserved character", "put the value in quotes"},
 }

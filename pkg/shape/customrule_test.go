@@ -88,7 +88,8 @@ func TestRulesAreRefused(t *testing.T) {
 		"undefined field 'tiket'":                               {{Name: "our-rule", Expression: "exception.tiket != ''"}},
 		"undefined field 'rule'":                                {{Name: "our-rule", Expression: "exception.policies.all(p, p.rule != '')"}},
 		"undeclared reference to 'sum'":                         {{Name: "our-rule", Expression: "[1].sum() == 1"}},
-		"1:1: \"Syntax error":                                   {{Name: "our-rule", Expression: ""}},
+		"1:2: \"Syntax error: the expression ends too early\"":  {{Name: "our-rule", Expression: "!"}},
+		"rule \"our-rule\" has no expression":                   {{Name: "our-rule", Expression: ""}},
 		"10241 characters":                                      {{Name: "our-rule", Expression: strings.Repeat(" ", 10_237) + "true"}},
 	} {
 		if _, err := shape.New(shape.Config{Rules: rules}); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(name)) {

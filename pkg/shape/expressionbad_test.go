@@ -83,7 +83,7 @@ func TestBadExpressionMessages(t *testing.T) {
 	for _, tc := range []struct{ expression, message, hint string }{
 		{"object.x == 'a' &&\n  colour == 'red'", `2:3: "undeclared reference to 'colour'"`, "oldObject, request, namespaceObject"},
 		{"object.metadata.name", "of type dyn, and a bool is needed", "true for the exempted resources"},
-		{"object.x +", `1:11: "Syntax error: mismatched input '<EOF>'`, "true for the exempted resources"},
+		{"object.x +", `1:11: "Syntax error: the expression ends too early`, "true for the exempted resources"},
 		{"\"\u202e\u200b\" == colour", `"undeclared reference to 'colour'"`, ""},
 		{"'\x1b[31m", `token recognition error at: ''\x1b[31m'`, ""},
 		{"colour || taste || smell || sound || touch", "and 2 more", ""},

@@ -62,7 +62,18 @@ type subject struct {
 
 // find adds a finding with the severity of its reason.
 func (s *subject) find(reason string, path exception.Path, message, hint string) {
-	s.add(Finding{Reason: reason, Severity: s.severities[reason], Path: path, Message: message, Hint: hint})
+	if !s.isRejected(path) {
+		s.add(Finding{Reason: reason, Severity: s.severities[reason], Path: path, Message: message, Hint: hint})
+	}
+}
+
+// isRejected reports whether the value at a path, or one above it, is missing or of the wrong type.
+// That is always an error, and nothing more can be said about the value.
+func (s *subject) isRejected(path exception.Path) bool {
+	return slices.ContainsFunc(s.found, func(f Finding) bool {
+		return (f.Reason == exception.ProblemWrongType || f.Reason == exception.ProblemMissingField) &&
+			len(f.Path) <= len(path) && f.Path.String() == path[:len(f.Path)].String()
+	})
 }
 
 // warn adds a finding that is milder than its reason: [Reason.Milder].

@@ -13,7 +13,7 @@ var (
 	emptyFilter = append(everyFilter[:1:1], "15 reaches-guard spec.match.any[0]")
 	matchCases  = []change{
 		{name: "empty match", of: legacy, old: legacyMatch, new: "  match: {}\n", want: []string{"13 matches-everything spec.match"}},
-		{name: "no match", of: legacy, old: legacyMatch, new: "", want: []string{"9 matches-everything spec.match", "9 missing-field spec.match"}},
+		{name: "no match", of: legacy, old: legacyMatch, new: "", want: []string{"9 missing-field spec.match"}},
 		{name: "no filter", of: legacy, old: legacyMatch, new: "  match: {any: []}\n", want: []string{"13 matches-everything spec.match"}},
 		{name: "empty filter", of: legacy, old: legacyMatch, new: "  match:\n    any:\n    - {}\n", want: emptyFilter},
 		{name: "empty resources", of: legacy, old: legacyMatch, new: "  match:\n    any:\n    - resources: {}\n", want: emptyFilter},

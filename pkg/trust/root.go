@@ -47,7 +47,7 @@ func ParseRoot(raw []byte, source string) (*Root, error) {
 		if !json.Valid(raw) {
 			err = errors.New("it is not JSON")
 		} else if !bytes.Contains(raw, []byte(`"mediaType"`)) {
-			err = errors.New("it has no mediaType")
+			err = errors.New("it has no media type (mediaType)")
 		}
 		return nil, fmt.Errorf("trusted root %s: expected the JSON of a Sigstore trusted root, such as polex-sign trusted-root writes: %w", source, err)
 	}

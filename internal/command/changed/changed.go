@@ -20,6 +20,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/polex-dev/polex/internal/command/cli"
 )
 
 // Since is the commit that files are compared with.
@@ -33,16 +35,17 @@ type Since struct {
 func Open(ctx context.Context, dir, ref string) (*Since, error) {
 	root, err := git(ctx, dir, "rev-parse", "--show-toplevel")
 	if err != nil {
-		return nil, err
+		return nil, cli.Hint(fmt.Errorf("--changed-since requires a Git repository: %w", err), "run it in a clone, or leave --changed-since out")
 	}
+	const fetch = "fetch the branch and its history; in GitHub Actions, check out with fetch-depth: 0"
 	root = strings.TrimSuffix(root, "\n")
 	there, err := git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil {
-		return nil, fmt.Errorf("there is no branch, tag or commit %q here", ref)
+		return nil, cli.Hint(fmt.Errorf("--changed-since: there is no branch, tag or commit %q here", ref), fetch)
 	}
 	common, err := git(ctx, root, "merge-base", "HEAD", strings.TrimSpace(there))
 	if err != nil {
-		return nil, fmt.Errorf("HEAD and %s have no commit in common here; is the clone shallow?", ref)
+		return nil, cli.Hint(fmt.Errorf("--changed-since: HEAD and %s have no commit in common here; is the clone shallow?", ref), fetch)
 	}
 	listing, err := git(ctx, root, "ls-tree", "-r", "-z", "--full-tree", strings.TrimSpace(common))
 	if err != nil {

@@ -129,12 +129,15 @@ func inFlag(err error) error {
 		return err
 	}
 	f, expected := invalid.GetFlag(), ""
-	switch f.Value.Type() {
-	case "bool":
+	_, checked := f.Value.(checkedValue)
+	switch typ := f.Value.Type(); {
+	case checked:
+		return fmt.Errorf("--%s: %w", f.Name, invalid.Unwrap())
+	case typ == "bool":
 		expected = "true or false"
-	case "int":
+	case typ == "int":
 		expected = "a whole number"
-	case "duration":
+	case typ == "duration":
 		expected = "a duration such as 90s or 5m"
 	default:
 		return fmt.Errorf("--%s: %w", f.Name, invalid.Unwrap())

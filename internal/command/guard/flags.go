@@ -2,6 +2,7 @@ package guard
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"strconv"
@@ -52,7 +53,7 @@ func (f *clusterFlags) reach() (*rest.Config, error) {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		&clientcmd.ClientConfigLoadingRules{ExplicitPath: f.Kubeconfig}, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
-		return nil, &cli.UsageError{Err: err}
+		return nil, &cli.UsageError{Err: fmt.Errorf("--kubeconfig: %w", err)}
 	}
 	return config, nil
 }

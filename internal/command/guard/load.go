@@ -86,7 +86,7 @@ func digestOf(text []byte, config trust.Config, policies []string) (string, erro
 		}
 		raw, err := cli.ReadFileUpTo(path, maxNamed)
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("a file of the configuration: %w", err)
 		}
 		add(raw)
 	}

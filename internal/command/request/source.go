@@ -3,6 +3,7 @@ package request
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -92,8 +93,8 @@ func (r *run) fromReports(paths []string) []request.Violation {
 		in.Stream(strings.NewReader(withoutWarnings(text)), nameOf(path), visit)
 	}
 	for _, result := range aside.Results() {
-		if result.Reason == cli.ReasonMalformed && result.Hint == "" {
-			result.Hint = "for output of kyverno, add --from apply or --from denial"
+		if result.Reason == cli.ReasonMalformed {
+			result.Hint = strings.TrimSuffix("for output of kyverno, add --from apply or --from denial; otherwise "+result.Hint, "; otherwise ")
 		}
 		r.add(result)
 	}
@@ -179,5 +180,5 @@ func missingPart(missing []question) error {
 	for _, q := range missing {
 		flags = append(flags, "--"+q.flag)
 	}
-	return cli.Usagef("missing %s", strings.Join(flags, " and "))
+	return &cli.UsageError{Err: fmt.Errorf("missing %s", strings.Join(flags, " and ")), Hint: "add it; polex-request --help has an example"}
 }

@@ -69,7 +69,7 @@ func (s *statements) complete(questions []question, streams cli.Streams) error {
 		for i, q := range questions {
 			flags[i] = "--" + q.flag
 		}
-		return &cli.UsageError{Err: fmt.Errorf("missing required flags: %s", strings.Join(flags, ", ")), Hint: "on a terminal, polex-request asks for them"}
+		return &cli.UsageError{Err: fmt.Errorf("missing required flags: %s", strings.Join(flags, ", ")), Hint: "add them; on a terminal, polex-request asks for them"}
 	}
 	if err := ask(questions, streams); err != nil {
 		return err

@@ -68,7 +68,7 @@ func TestSettings(t *testing.T) {
 		"approvals of an event":               {promote: "record: event, requireApprovals: 1", want: "usage: an event has none"},
 		"approvals of trailers":               {promote: "record: trailers, requireApprovals: 1", want: "usage: any author can write names into a commit message"},
 		"approvals of trailers, counted":      {promote: "record: trailers, requireApprovals: 1, approvalsFrom: trailers", want: "records"},
-		"trailers counted beside the API":     {promote: "approvalsFrom: trailers", want: "usage: are counted from trailers"},
+		"trailers counted beside the API":     {promote: "approvalsFrom: trailers", want: "usage: requires promote.record: trailers"},
 		"approvals from elsewhere":            {promote: "approvalsFrom: chat", want: `usage: promote.approvalsFrom is "chat"`},
 		"records from elsewhere":              {promote: "record: chat", want: `usage: promote.record is "chat"`},
 		"fewer than none":                     {promote: "requireApprovals: -1", want: "usage: promote.requireApprovals is -1, expected at least 0"},

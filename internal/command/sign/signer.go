@@ -90,7 +90,7 @@ func readToken(given string) (string, error) {
 func (r *run) keySigner(config sign.Config) (*sign.Signer, error) {
 	raw, err := cli.ReadFile(r.options.key)
 	if err != nil {
-		return nil, &cli.UsageError{Err: fmt.Errorf("read private key: %w", err)}
+		return nil, &cli.UsageError{Err: fmt.Errorf("--key: %w", err)}
 	}
 	if block, _ := pem.Decode(raw); block == nil {
 		return nil, cli.Usagef("--key %s is not a private key in PEM, such as cosign generate-key-pair writes", r.options.key)

@@ -75,7 +75,7 @@ func newTrustedRoot(streams cli.Streams) *cobra.Command {
 		case output == "":
 			return &cli.UsageError{Err: errors.New("missing required flag: --output-file"), Hint: "add --output-file trusted_root.json"}
 		case err != nil:
-			return &cli.UsageError{Err: fmt.Errorf("address %q: %w", mirror, err), Hint: "write it like https://tuf.example.com"}
+			return &cli.UsageError{Err: fmt.Errorf("--mirror %q: %w", mirror, err), Hint: "write it like https://tuf.example.com"}
 		}
 		if rootPath != "" {
 			var err error

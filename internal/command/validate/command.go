@@ -98,7 +98,7 @@ func New(streams cli.Streams) *cobra.Command {
 		var since *changed.Since
 		if o.changedSince != "" {
 			if since, err = changed.Open(cmd.Context(), ".", o.changedSince); err != nil {
-				return cli.Hint(err, "fetch the branch and its history; in GitHub Actions, check out with fetch-depth: 0")
+				return err
 			}
 			inputs.Changed = since.Changed
 		}

@@ -3,6 +3,7 @@ package expression
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -70,6 +71,8 @@ func (l *Language) Predicate(text string, work *Compiling) (*ast.AST, error) {
 // maxIssues limits the number of reported CEL errors for one expression.
 const maxIssues = 3
 
+var endOfInput = regexp.MustCompile(`(mismatched|extraneous) input '<EOF>'`)
+
 func described(issues *cel.Issues) error {
 	var told []string
 	for i, e := range issues.Errors() {
@@ -79,7 +82,7 @@ func described(issues *cel.Issues) error {
 		}
 		message, _, _ := strings.Cut(e.Message, " (in container")
 		message, _, _ = strings.Cut(message, " expecting {") // a list of all tokens
-		message = strings.Replace(message, "mismatched input '<EOF>'", "the expression ends too early", 1)
+		message = endOfInput.ReplaceAllLiteralString(message, "the expression ends too early")
 		if e.Location.Line() > 0 {
 			told = append(told, fmt.Sprintf("%d:%d: %q", e.Location.Line(), max(e.Location.Column(), 0)+1, Shortened(message)))
 		} else {
