@@ -3,6 +3,9 @@ package trust_test
 import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
+	"maps"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,8 +14,8 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// TestClaims: every extension of Fulcio has its claim, and one without a name has its number.
-func TestClaims(t *testing.T) {
+// TestClaimsOf: every extension of Fulcio has its claim, and one without a name has its number.
+func TestClaimsOf(t *testing.T) {
 	rendered, err := certificate.Extensions{
 		Issuer: "https://accounts.example", BuildTrigger: "push", DeploymentEnvironment: "signing", Subject: "repo:acme/exceptions:environment:signing",
 	}.Render()
@@ -40,5 +43,25 @@ func TestClaims(t *testing.T) {
 	}
 	if _, err := trust.Claims([]pkix.Extension{{Id: arc(23), Value: []byte("signing")}}); err == nil {
 		t.Error("an extension that cannot be read counts")
+	}
+}
+
+// TestClaims: every claim that a policy can require is read from a certificate, and no other.
+func TestClaims(t *testing.T) {
+	var all certificate.Extensions
+	value := reflect.ValueOf(&all).Elem()
+	for i := range value.NumField() {
+		value.Field(i).SetString("x")
+	}
+	rendered, err := all.Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims, err := trust.Claims(rendered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(trust.ClaimNames(), slices.Sorted(maps.Keys(claims))); diff != "" {
+		t.Error(diff)
 	}
 }

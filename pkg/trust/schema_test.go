@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -385,17 +384,5 @@ func TestSchemaExamples(t *testing.T) {
 		if err == nil || validate(t, s, doc) == nil {
 			t.Errorf("%s is accepted: %v", text, err)
 		}
-	}
-}
-
-// TestClaims: every claim that a policy can require is read from a certificate, and no other.
-func TestClaims(t *testing.T) {
-	var all certificate.Extensions
-	value := reflect.ValueOf(&all).Elem()
-	for i := range value.NumField() {
-		value.Field(i).SetString("x")
-	}
-	if diff := cmp.Diff(trust.ClaimNames(), slices.Sorted(maps.Keys(trust.Claims(all)))); diff != "" {
-		t.Error(diff)
 	}
 }
