@@ -12,14 +12,15 @@ var ClusterScopedKinds = map[string][]string{
 	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"},
 	"apiextensions.k8s.io":         {"CustomResourceDefinition"},
 	"apiregistration.k8s.io":       {"APIService"},
-	"certificates.k8s.io":          {"CertificateSigningRequest"},
+	"certificates.k8s.io":          {"CertificateSigningRequest", "ClusterTrustBundle"},
 	"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
 	"networking.k8s.io":            {"IngressClass", "IPAddress", "ServiceCIDR"},
 	"node.k8s.io":                  {"RuntimeClass"},
 	"rbac.authorization.k8s.io":    {"ClusterRole", "ClusterRoleBinding"},
-	"resource.k8s.io":              {"DeviceClass", "ResourceSlice"},
+	"resource.k8s.io":              {"DeviceClass", "DeviceTaintRule", "ResourceSlice"},
 	"scheduling.k8s.io":            {"PriorityClass"},
 	"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
+	"storagemigration.k8s.io":      {"StorageVersionMigration"},
 }
 
 // PodControllers are the kinds for which Kyverno generates rules, with their API groups.

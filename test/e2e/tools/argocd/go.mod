@@ -1,5 +1,5 @@
 // Argo CD, pinned, in a module of its own: only the end-to-end tests run it.
-// The replacements are Argo CD's own. Later versions point at a folder of its repository, which no module is published from.
+// The replacements are Argo CD's own. 3.2.12 does not compile. 3.3 to 3.5 replace gitops-engine by a folder of their repository, of which no such version is published. 3.6 publishes it, and requires Go 1.27.
 module github.com/polex-dev/polex/test/e2e/tools/argocd
 
 go 1.26.0
@@ -78,9 +78,9 @@ require (
 	github.com/RocketChat/Rocket.Chat.Go.SDK v0.0.0-20240116134246-a8cbe886bab0 // indirect
 	github.com/TomOnTime/utfutil v1.0.0 // indirect
 	github.com/alicebob/miniredis/v2 v2.35.0 // indirect
-	github.com/argoproj/argo-cd/v3 v3.2.3 // indirect
+	github.com/argoproj/argo-cd/v3 v3.2.11 // indirect
 	github.com/argoproj/gitops-engine v0.7.1-0.20251217140045-5baed5604d2d // indirect
-	github.com/argoproj/notifications-engine v0.4.1-0.20250908182349-da04400446ff // indirect
+	github.com/argoproj/notifications-engine v0.5.1-0.20260316232552-d27ba0152c1c // indirect
 	github.com/argoproj/pkg v0.13.6 // indirect
 	github.com/argoproj/pkg/v2 v2.0.1 // indirect
 	github.com/asaskevich/govalidator v0.0.0-20230301143203-a9d515a09cc2 // indirect
@@ -126,7 +126,7 @@ require (
 	github.com/evanphx/json-patch v5.9.11+incompatible // indirect
 	github.com/evanphx/json-patch/v5 v5.9.11 // indirect
 	github.com/exponent-io/jsonpath v0.0.0-20210407135951-1de76d718b3f // indirect
-	github.com/expr-lang/expr v1.17.6 // indirect
+	github.com/expr-lang/expr v1.17.7 // indirect
 	github.com/fatih/camelcase v1.0.0 // indirect
 	github.com/felixge/httpsnoop v1.0.4 // indirect
 	github.com/fsnotify/fsnotify v1.9.0 // indirect

@@ -1,4 +1,4 @@
-// Flux's kustomize controller, pinned, in a module of its own: only the end-to-end tests run it.
+// Flux's kustomize controller, pinned, in a module of its own: only the end-to-end tests run it. 1.10 requires Go 1.27.
 // The replacements are Flux's own, but for the folder of its repository: that is the module published from it.
 module github.com/polex-dev/polex/test/e2e/tools/flux
 
@@ -88,8 +88,8 @@ require (
 	github.com/fatih/color v1.19.0 // indirect
 	github.com/felixge/httpsnoop v1.1.0 // indirect
 	github.com/fluxcd/cli-utils v1.2.3 // indirect
-	github.com/fluxcd/kustomize-controller v1.9.5 // indirect
-	github.com/fluxcd/kustomize-controller/api v1.9.5 // indirect
+	github.com/fluxcd/kustomize-controller v1.9.6 // indirect
+	github.com/fluxcd/kustomize-controller/api v1.9.6 // indirect
 	github.com/fluxcd/pkg/apis/acl v0.10.0 // indirect
 	github.com/fluxcd/pkg/apis/event v0.27.2 // indirect
 	github.com/fluxcd/pkg/apis/kustomize v1.19.2 // indirect
@@ -98,7 +98,8 @@ require (
 	github.com/fluxcd/pkg/cache v0.14.0 // indirect
 	github.com/fluxcd/pkg/envsubst v1.7.1 // indirect
 	github.com/fluxcd/pkg/http/fetch v0.25.0 // indirect
-	github.com/fluxcd/pkg/kustomize v1.35.6 // indirect
+	github.com/fluxcd/pkg/kustomize v1.35.7 // indirect
+	github.com/fluxcd/pkg/masktoken v0.9.0 // indirect
 	github.com/fluxcd/pkg/runtime v0.110.3 // indirect
 	github.com/fluxcd/pkg/sourceignore v0.18.0 // indirect
 	github.com/fluxcd/pkg/ssa v0.76.2 // indirect
