@@ -3,6 +3,7 @@
 package workflow
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -88,6 +89,45 @@ func TestMerge(t *testing.T) {
 	log = repository.run(t, pushed(s, api, merged))
 	if log.Results["sign"] != "success" || log.Results["commit"] == "failure" || repository.tip(t) != merged {
 		t.Errorf("a merge of nothing ended with %q and left main at %s: %s", log.Results, repository.tip(t), log.Text)
+	}
+}
+
+// TestMergeQueue: a merge queue brings two pull requests in one push, and each exception has the
+// review of its own. A signature of the queue's own run is rejected.
+func TestMergeQueue(t *testing.T) {
+	runner := newRunner(t)
+	s := sigstore(t, github.MergeFile)
+	repository := runner.remoted(t, template(t, s))
+	api := repository.gitHub(t, true)
+	must(t)(repository.Propose(t.Context(), "one", map[string]string{"unsigned/web.yaml": narrow}))
+	repository.git(t, "switch", "--quiet", "main")
+	must(t)(repository.Propose(t.Context(), "two", map[string]string{"unsigned/team/api.yaml": another}))
+	merges := map[string]string{"signed/web.yaml": must(t)(repository.Merge(t.Context(), "one")), "signed/team/api.yaml": must(t)(repository.Merge(t.Context(), "two"))}
+	last := repository.tip(t)
+
+	token, err := sandbox.RequestToken(t.Context(), s.Dir, sandbox.Identity{Ref: "refs/heads/gh-readonly-queue/main/pr-2-" + last, EventName: "merge_group"}, "sigstore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	queued := pushed(s, api, last)
+	queued.Env = []string{"SIGSTORE_ID_TOKEN=" + token}
+	if log := repository.run(t, queued); log.Results["sign"] != "failure" || repository.tip(t) != last || !strings.Contains(log.Text, "a merge queue signed it before the merge") {
+		t.Errorf("the queue's run ended with %q: %s", log.Results, log.Text)
+	}
+
+	repository.run(t, pushed(s, api, last)).ended(t, allJobs)
+	repository.signed(t, last, "signed/team/api.yaml", "signed/web.yaml")
+	for file, merge := range merges {
+		number := api.PullRequest(merge)
+		text := repository.git(t, "-C", repository.Remote, "show", "main:"+file)
+		if number == 0 || !strings.Contains(text, fmt.Sprintf("/pull/%d\"", number)) || !strings.Contains(text, merge) {
+			t.Errorf("%s does not state the merge %s of pull request %d:\n%s", file, merge, number, text)
+		}
+		comments := []string{"- Approved by: `bob`"}
+		if merge == last { // its first comment is about the queue's run
+			comments = []string{"wrong-identity", comments[0]}
+		}
+		said(t, api, number, comments...)
 	}
 }
 
