@@ -11,11 +11,15 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
 
 	"github.com/sigstore/cosign/v2/pkg/cosign"
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 	"github.com/sigstore/sigstore/pkg/signature"
+	"github.com/sigstore/sigstore/pkg/signature/kms/cliplugin"
 
 	"github.com/polex-dev/polex/pkg/trust"
 )
@@ -28,9 +32,38 @@ func WithKey(config Config, keyPEM, password []byte) (*Signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open private key: %w", err)
 	}
+	return withSigner(config, key)
+}
+
+// kmsForm matches a reference to a key of a KMS or of a hardware token.
+var kmsForm = regexp.MustCompile(`^([a-z0-9][a-z0-9-]*)://.+$`)
+
+// IsKMS reports whether a text is a reference to a key for [WithKMS], and not the path of a file.
+func IsKMS(text string) bool { return strings.Contains(text, "://") }
+
+// WithKMS makes a signer with a key outside of this process, "<plugin>://<key>". The program
+// sigstore-kms-<plugin> on the PATH signs, by sigstore's protocol for KMS plug-ins. It is started
+// once for the public key and once for each message, and ctx ends it. The keys are those of
+// [WithKey].
+func WithKMS(ctx context.Context, config Config, reference string) (*Signer, error) {
+	m := kmsForm.FindStringSubmatch(reference)
+	if m == nil {
+		return nil, fmt.Errorf("%q is not a reference to a key such as awskms://alias/polex: the plug-in has small letters, digits and dashes", reference)
+	}
+	key, err := cliplugin.LoadSignerVerifier(ctx, reference, crypto.SHA256)
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, fmt.Errorf("the program %s%s is not on the PATH: install the KMS plug-in %s", cliplugin.PluginBinaryPrefix, m[1], m[1])
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open key %s: %w", reference, err)
+	}
+	return withSigner(config, key)
+}
+
+func withSigner(config Config, key signature.Signer) (*Signer, error) {
 	public, err := key.PublicKey()
 	if err != nil {
-		return nil, fmt.Errorf("open private key: %w", err)
+		return nil, fmt.Errorf("read public key: %w", err)
 	}
 	pair, err := newKeypair(key, public)
 	if err != nil {

@@ -106,7 +106,7 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
-	flags.StringVar(&o.key, "key", "", "sign with the encrypted private key of cosign in a `file`")
+	flags.StringVar(&o.key, "key", "", "sign with the encrypted private key of cosign in a `file`, or with plugin://key of a KMS")
 	flags.StringVar(&o.identityToken, "identity-token", "", "identity token, or the file that holds it")
 	flags.StringVar(&o.fulcioURL, "fulcio-url", "", "`url` of Fulcio (default: the public-good Sigstore)")
 	flags.StringVar(&o.rekorURL, "rekor-url", "", "`url` of Rekor (default: the public-good Sigstore)")

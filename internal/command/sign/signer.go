@@ -25,7 +25,7 @@ func (r *run) signer(ctx context.Context) (*sign.Signer, error) {
 		return nil, err
 	}
 	if r.options.key != "" {
-		return r.keySigner(config)
+		return r.keySigner(ctx, config)
 	}
 	token, err := r.token(ctx)
 	if err != nil {
@@ -87,7 +87,14 @@ func readToken(given string) (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-func (r *run) keySigner(config sign.Config) (*sign.Signer, error) {
+func (r *run) keySigner(ctx context.Context, config sign.Config) (*sign.Signer, error) {
+	if sign.IsKMS(r.options.key) {
+		signer, err := sign.WithKMS(ctx, config, r.options.key)
+		if err != nil {
+			return nil, &cli.UsageError{Err: fmt.Errorf("--key: %w", err)}
+		}
+		return signer, nil
+	}
 	raw, err := cli.ReadFile(r.options.key)
 	if err != nil {
 		return nil, &cli.UsageError{Err: fmt.Errorf("--key: %w", err)}

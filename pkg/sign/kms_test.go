@@ -1,0 +1,79 @@
+package sign_test
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// TestWithKMS signs with a key in another process, by sigstore's protocol for KMS plug-ins.
+func TestWithKMS(t *testing.T) {
+	f := shared(t)
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./testdata/sigstore-kms-local")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Setenv("PATH", dir)
+	stored := func(name string, curve elliptic.Curve) (string, crypto.PublicKey) {
+		t.Helper()
+		key, err := ecdsa.GenerateKey(curve, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		der, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return "local://" + path, key.Public()
+	}
+	reference, public := stored("key.pem", elliptic.P256())
+	s, err := sign.WithKMS(t.Context(), f.config(), reference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := s.Seal(t.Context(), batch(t, 2), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := cryptoutils.MarshalPublicKeyToPEM(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Key: string(text)}}}, f.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustVerify(t, policy, sealed)
+
+	unsupported, _ := stored("p384.pem", elliptic.P384())
+	for name, tc := range map[string]struct{ reference, want string }{
+		"no plug-in":           {"nothing://key", "sigstore-kms-nothing is not on the PATH"},
+		"a path as plug-in":    {"../local://key", "not a reference to a key"},
+		"no key":               {"local://", "not a reference to a key"},
+		"a key that is gone":   {"local://" + filepath.Join(dir, "gone.pem"), "no such file"},
+		"a key of another sum": {unsupported, "SHA-256"},
+	} {
+		if _, err := sign.WithKMS(t.Context(), f.config(), tc.reference); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+}
