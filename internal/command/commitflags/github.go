@@ -78,5 +78,5 @@ func (f *Flags) Permitted(ctx context.Context, to commit.Remote, proposes, signs
 	if f.PushBy == "" {
 		hint += "; if Git's credentials may bypass these rules, use --push-by git"
 	}
-	return cli.Hint(fmt.Errorf("%s rejects this commit by its rules on GitHub: %s", to, strings.Join(broken, ", ")), hint)
+	return cli.Hint(fmt.Errorf("the rules of %s on GitHub reject this commit: %s", to, strings.Join(broken, ", ")), hint)
 }

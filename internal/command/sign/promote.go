@@ -87,8 +87,9 @@ func (r *run) job(clone *commit.Clone) (promote.Job, error) {
 
 // foretell prints what the job that commits needs. Its flags are not known here.
 func (r *run) foretell(ctx context.Context, to commit.Remote) error {
-	if err := r.options.Permitted(ctx, to, false, false); err != nil {
-		_, _ = fmt.Fprintf(r.streams.Err, "for the job that commits: %v\n", err)
+	var hinted *cli.HintedError
+	if errors.As(r.options.Permitted(ctx, to, false, false), &hinted) {
+		_, _ = fmt.Fprintf(r.streams.Err, "for the job that commits: %v: %s\n", hinted.Err, hinted.Hint)
 	}
 	return nil
 }
