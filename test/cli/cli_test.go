@@ -59,7 +59,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			env.Setenv("HOME", env.WorkDir)
 			env.Values[tufKey] = &tufServer{}
-			env.Values[forgeKey{}] = new(*githubtest.Server)
+			env.Values[scripttest.ForgeKey{}] = new(*githubtest.Server)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -73,9 +73,9 @@ func TestScripts(t *testing.T) {
 			"fault":      fault,
 			"actions":    actions,
 			"github":     gitHub,
-			"forge":      forge,
-			"pull":       pull,
-			"pulls":      pulls,
+			"forge":      scripttest.Forge,
+			"pull":       scripttest.Pull,
+			"pulls":      scripttest.Pulls,
 			"people":     people,
 			"keypair":    keypair,
 			"reported":   reported(t),
