@@ -50,7 +50,7 @@ func (r *run) propose(ctx context.Context, job *promote.Job, result *promote.Res
 	return r.closeOlder(ctx, client, base, result)
 }
 
-// closeOlder closes the open pull requests of promotions of older commits.
+// closeOlder closes the other open pull requests for the same commit or older ones.
 func (r *run) closeOlder(ctx context.Context, client *github.Client, base string, result *promote.Result) error {
 	pulls, err := client.OpenPulls(ctx, base, promote.PullRequestPrefix)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *run) closeOlder(ctx context.Context, client *github.Client, base string
 		if err := client.ClosePull(ctx, pull.Number); err != nil {
 			return fmt.Errorf("close the replaced pull request %d: %w", pull.Number, err)
 		}
-		_, _ = fmt.Fprintf(r.streams.Err, "closed the pull request %d: it was for an older commit\n", pull.Number)
+		_, _ = fmt.Fprintf(r.streams.Err, "closed the pull request %d of an earlier promotion\n", pull.Number)
 	}
 	return nil
 }

@@ -70,8 +70,11 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 			if err == nil && sent.landed.IsZero() && p.Pause != nil {
 				err = p.Pause(ctx, attempt)
 			}
+			if err != nil && len(left) > 0 {
+				err = fmt.Errorf("%w; %s", err, strings.Join(left, "; "))
+			}
 			if err != nil {
-				return Result{Change: m.change, Left: strings.Join(left, "; ")}, err
+				return Result{Change: m.change}, err
 			}
 			if tip = sent.tip; sent.landed.IsZero() {
 				continue

@@ -125,6 +125,8 @@ func TestByGitHubFaults(t *testing.T) {
 		{name: "main may not be moved", faults: map[string][]string{githubtest.Move: {githubtest.Forbidden}}, want: "origin/main rejected the commit"},
 		{name: "the answer to the deletion is lost", faults: map[string][]string{githubtest.Delete: {githubtest.Lost}}},
 		{name: "the temporary branch cannot be deleted", faults: map[string][]string{githubtest.Delete: {githubtest.Forbidden}}, branches: "main polex/commit-", left: "the temporary branch origin/polex/commit-"},
+		{name: "main may not be moved, and the temporary branch not be deleted", faults: map[string][]string{githubtest.Move: {githubtest.Forbidden}, githubtest.Delete: {githubtest.Forbidden}},
+			want: "; the temporary branch origin/polex/commit-", branches: "main polex/commit-"},
 		{name: "a file more", faults: map[string][]string{githubtest.Commit: {githubtest.OtherTree}}, want: "has another tree", other: true},
 		{name: "a file more, and the answer is lost", faults: map[string][]string{githubtest.Commit: {githubtest.OtherTreeLost}}, want: "has another tree", other: true},
 		{name: "another parent", faults: map[string][]string{githubtest.Commit: {githubtest.OtherParent}}, want: "has another parent", other: true},
