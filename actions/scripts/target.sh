@@ -15,6 +15,16 @@ target_branch() {
   if [ -n "$branch" ]; then arguments+=(--branch "$branch"); fi
 }
 
+# push_by GIVEN adds git or github to arguments. An empty input is git, unless the rules of the branch
+# reject it.
+push_by() {
+  case $1 in
+    '') ;;
+    git | github) arguments+=(--push-by "$1") ;;
+    *) fail 2 'The input push-by is git or github.' ;;
+  esac
+}
+
 # fetch_with_token lets Git fetch from GitHub with GITHUB_TOKEN if the checkout has stored no
 # credentials. A job that signs should not store them.
 fetch_with_token() {

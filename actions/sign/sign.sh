@@ -32,8 +32,8 @@ case ${INPUT_KEEP_GOING:=false} in
   false) ;;
   *) fail 2 'The input keep-going is true or false.' ;;
 esac
-# The job that commits sends no requests to GitHub's API.
-if [ "$INPUT_STEP" = commit ]; then unset GITHUB_TOKEN; fi
+# With Git, the job that commits sends no requests to GitHub's API.
+if [ "$INPUT_STEP" = commit ] && [ "${INPUT_PUSH_BY:-}" != github ]; then unset GITHUB_TOKEN; fi
 target_branch "${INPUT_BRANCH:-}"
 fetch_with_token
 branch=
@@ -46,6 +46,7 @@ if [ "$INPUT_STEP" != sign ]; then
     false) arguments+=(--push) ;;
     *) fail 2 'The input pull-request is true or false.' ;;
   esac
+  push_by "${INPUT_PUSH_BY:-}"
   as_bot
   if [ -n "$INPUT_AUTHOR" ]; then arguments+=(--author "$INPUT_AUTHOR"); fi
 fi

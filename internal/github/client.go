@@ -2,6 +2,7 @@ package github
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,10 +38,17 @@ type Config struct {
 	Token      string
 }
 
+// Workflow returns the access of a workflow of GitHub Actions, from its environment. Elsewhere, it is
+// incomplete.
+func Workflow(getenv func(string) string, client *http.Client) Config {
+	return Config{HTTP: client, APIURL: cmp.Or(getenv("GITHUB_API_URL"), "https://api.github.com"), ServerURL: cmp.Or(getenv("GITHUB_SERVER_URL"), "https://github.com"),
+		Repository: getenv("GITHUB_REPOSITORY"), Token: getenv("GITHUB_TOKEN")}
+}
+
 // Client sends requests about one repository. It is safe for concurrent use.
 type Client struct {
-	http                            http.Client
-	base, server, repository, token string
+	http                                     http.Client
+	base, graphQL, server, repository, token string
 }
 
 // repositoryForm allows the underscore in enterprise account names.
@@ -72,7 +81,10 @@ func New(c Config) (*Client, error) {
 	case c.Token == "" || strings.ContainsAny(c.Token, " \r\n\t"):
 		return nil, errors.New("the token for the API is missing or malformed")
 	}
-	client := &Client{http: *c.HTTP, base: base, server: server, repository: c.Repository, token: c.Token}
+	client := &Client{http: *c.HTTP, base: base, graphQL: base + "/graphql", server: server, repository: c.Repository, token: c.Token}
+	if enterprise, is := strings.CutSuffix(base, "/api/v3"); is {
+		client.graphQL = enterprise + "/api/graphql"
+	}
 	client.http.Transport = retry.Transport{Timing: c.Timing, Next: c.HTTP.Transport, MaxAnswer: maxAnswer, FollowOnHost: true, SecondaryLimits: true}
 	return client, nil
 }
@@ -108,28 +120,40 @@ func (c *Client) Path(format string, args ...any) string {
 
 // Get reads a page and decodes it. more means that another page follows.
 func (c *Client) Get(ctx context.Context, path string, query url.Values, into any) (more bool, err error) {
-	header, err := c.do(ctx, http.MethodGet, path, query, nil, into)
+	header, err := c.do(ctx, call{method: http.MethodGet, path: path, query: query}, into)
 	return hasNext(header), err
 }
 
 // Send sends a value and decodes the answer. It sends a POST only once: the caller must check its
 // effect before a repetition.
 func (c *Client) Send(ctx context.Context, method, path string, value, into any) error {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return err
+	return c.send(ctx, call{method: method, path: path, once: method == http.MethodPost}, value, into)
+}
+
+func (c *Client) send(ctx context.Context, how call, value, into any) (err error) {
+	if how.body, err = json.Marshal(value); err == nil {
+		_, err = c.do(ctx, how, into)
 	}
-	_, err = c.do(ctx, method, path, nil, raw, into)
 	return err
 }
 
-func (c *Client) do(ctx context.Context, method, path string, query url.Values, send []byte, into any) (http.Header, error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(send))
+// call is a request.
+type call struct {
+	method, path string
+	address      string // instead of the address for the path
+	query        url.Values
+	body         []byte
+	once         bool // no retry
+}
+
+func (c *Client) do(ctx context.Context, how call, into any) (http.Header, error) {
+	method, path := how.method, how.path
+	request, err := http.NewRequestWithContext(ctx, method, cmp.Or(how.address, c.base+path), bytes.NewReader(how.body))
 	if err != nil {
 		return nil, c.hide(err)
 	}
-	request.URL.RawQuery = query.Encode()
-	if method == http.MethodPost {
+	request.URL.RawQuery = how.query.Encode()
+	if how.once {
 		request.GetBody = nil
 	}
 	request.Header.Set("Accept", "application/vnd.github+json")
@@ -142,10 +166,14 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	}
 	defer response.Body.Close() //nolint:errcheck // only read
 	body, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK && (method == http.MethodGet || response.StatusCode != http.StatusCreated) {
+	done := []int{http.StatusOK, http.StatusCreated, http.StatusNoContent}
+	if method == http.MethodGet {
+		done = done[:1]
+	}
+	if err == nil && !slices.Contains(done, response.StatusCode) {
 		err = retry.Returned(response.StatusCode, body)
 	}
-	if err == nil {
+	if err == nil && into != nil {
 		if err = json.Unmarshal(body, into); err != nil {
 			err = fmt.Errorf("its answer is not one of this API: %w", err)
 		}

@@ -2,6 +2,7 @@ package github_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -33,6 +34,28 @@ func TestConfig(t *testing.T) {
 		}
 		if err != nil && (c.Token != "" && strings.Contains(err.Error(), c.Token) || strings.Contains(err.Error(), "hunter2")) {
 			t.Errorf("%s: it says a secret: %v", name, err)
+		}
+	}
+}
+
+// TestGraphQL: on GitHub Enterprise Server, the GraphQL API is not below the REST API. Without a
+// commit, the error has the server's message, and not the token.
+func TestGraphQL(t *testing.T) {
+	for below, want := range map[string]string{"": "/graphql", "/api/v3": "/api/graphql"} {
+		const token = "token-of-somebody"
+		at := ""
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			at = r.URL.Path
+			_, _ = w.Write([]byte(`{"data": null, "errors": [{"type": "FORBIDDEN", "message": "not with ` + token + `"}]}`))
+		}))
+		defer server.Close()
+		client, err := github.New(github.Config{HTTP: &http.Client{}, APIURL: server.URL + below, ServerURL: "https://github.com", Repository: "acme/exceptions", Token: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = client.CommitOnBranch(t.Context(), "main", strings.Repeat("1", 40), "Sign\n", nil, []string{"a"})
+		if at != want || err == nil || err.Error() != "createCommitOnBranch: not with [secret]" {
+			t.Errorf("at %s: %v", at, err)
 		}
 	}
 }

@@ -20,20 +20,25 @@ import (
 // of this promotion.
 var ErrBranchTaken = errors.New("the branch for the pull request exists with different content")
 
+// PullRequestPrefix begins the default name of a branch for a pull request. 12 digits of the source's
+// hash follow.
+const PullRequestPrefix = "polex/signed-"
+
 // PullRequestBranch returns the default name of the branch for a pull request.
-func (q *Queue) PullRequestBranch() string { return "polex/signed-" + q.source.String()[:12] }
+func (q *Queue) PullRequestBranch() string { return PullRequestPrefix + q.source.String()[:12] }
 
 // OnBranch reports whether a branch of a remote holds this promotion already. Then a repeated run
-// does not sign again. by is the author of the commit.
+// does not sign again.
 //
 // Anybody may have pushed the branch. Its commit must equal the commit of this promotion: the same
 // parent, tree, author and message. Signatures and times differ in each run, so they come from the
-// branch. Each signed document must verify and match the request, as in [Plan.TakeOver].
+// branch. If a server commits (to.Push.By), its author and signature do not count. Each signed document must verify and match the request, as in [Plan.TakeOver].
 //
 // A branch with any other content is [ErrBranchTaken]. OnBranch never overwrites it, because it can
-// be the work of another person. An existing branch is also [ErrBranchTaken] if by signs commits or
-// verifier is nil.
-func (p *Plan) OnBranch(ctx context.Context, branch commit.Remote, by commit.Author, verifier *verify.Verifier) (plumbing.Hash, bool, error) {
+// be the work of another person. An existing branch is also [ErrBranchTaken] if to.By signs commits
+// or verifier is nil.
+func (p *Plan) OnBranch(ctx context.Context, to deliver.To, verifier *verify.Verifier) (plumbing.Hash, bool, error) {
+	branch, by := to.Remote(), to.By
 	_, there, err := p.queue.clone.Ask(ctx, branch)
 	if err != nil || !there {
 		return plumbing.ZeroHash, false, err
@@ -70,7 +75,13 @@ func (p *Plan) OnBranch(ctx context.Context, branch commit.Remote, by commit.Aut
 	if err != nil {
 		return tip, false, err
 	}
-	same, err := p.queue.clone.IsCommitOf(ctx, tip, p.on, by, promotion.propose(&Done{}, signedOffBy))
+	propose := promotion.propose(&Done{}, signedOffBy)
+	var same bool
+	if to.Push.By != nil {
+		same, err = p.queue.clone.IsServerCommitOf(ctx, tip, p.on, propose)
+	} else {
+		same, err = p.queue.clone.IsCommitOf(ctx, tip, p.on, by, propose)
+	}
 	if err == nil && !same {
 		return taken(fmt.Sprintf("it is not the commit that this promotion makes on %s", p.on))
 	}

@@ -40,6 +40,7 @@ func TestOnBranch(t *testing.T) {
 		edit    func(r *repository)             // content of the branch
 		commit  func(c *planted, r *repository) // the commit with that content
 		by      func(*commit.Author)
+		server  bool // a server makes the commits
 		nobody  bool // no trusted signer is configured
 		nothing bool // nothing is committed
 		want    string
@@ -62,6 +63,11 @@ func TestOnBranch(t *testing.T) {
 		{name: "executable", edit: func(r *repository) { r.must(os.Chmod(r.path("signed/a.yaml"), 0o755)) }, want: "it is not a regular file"},
 		{name: "not there", edit: func(r *repository) { r.git("rm", "--quiet", "signed/a.yaml") }, want: "it does not exist"},
 		{name: "the commit is to be signed", nothing: true, by: func(a *commit.Author) { a.Sign = true }, want: "cannot make a signed commit again"},
+		{name: "by a server", server: true, commit: func(c *planted, _ *repository) { c.author, c.committer = "bot", "GitHub" }},
+		{name: "by a server, with another message", server: true, commit: func(c *planted, _ *repository) { c.message += "Approved-by: Eve <eve@example.com>\n" }, want: another},
+		{name: "by a server, on another commit", server: true, commit: func(c *planted, r *repository) { c.parents = []string{r.revision("HEAD~2")} }, want: another},
+		{name: "by a server, with a file more", server: true, edit: func(r *repository) { r.write("signed/Kustomization", "x\n") }, want: another},
+		{name: "by a server, wider", server: true, edit: func(r *repository) { r.write("signed/a.yaml", wider) }, want: "it differs from unsigned/a.yaml"},
 		{name: "nobody is trusted", nothing: true, nobody: true, want: "no trusted signer"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -72,13 +78,13 @@ func TestOnBranch(t *testing.T) {
 			q := r.open()
 			docs, err := s.signer.Seal(t.Context(), q.Documents(), time.Now())
 			r.must(err)
-			if _, there, err := q.OnBranch(t.Context(), proposed, *author(), s.verifier); there || err != nil {
+			push := toMain
+			push.As = proposed.Branch
+			if _, there, err := q.OnBranch(t.Context(), deliver.To{Push: push, By: *author()}, s.verifier); there || err != nil {
 				t.Fatalf("OnBranch before it was pushed: %v, %v", there, err)
 			}
 			promotion, err := q.Seal(docs)
 			r.must(err)
-			push := toMain
-			push.As = proposed.Branch
 			_, err = promotion.Make(context.Background(), deliver.To{Way: deliver.Push, By: *author(), Push: push})
 			r.must(err)
 			if !tc.nothing {
@@ -105,7 +111,10 @@ func TestOnBranch(t *testing.T) {
 			if tc.nobody {
 				verifier = nil
 			}
-			_, there, err := q.OnBranch(t.Context(), proposed, by, verifier)
+			if tc.server {
+				push.By = struct{ commit.Server }{}
+			}
+			_, there, err := q.OnBranch(t.Context(), deliver.To{Push: push, By: by}, verifier)
 			switch {
 			case tc.want == "" && (err != nil || !there):
 				t.Errorf("OnBranch: %v, %v", there, err)

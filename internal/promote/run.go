@@ -44,6 +44,9 @@ type Job struct {
 	Record func(ctx context.Context, plan *Plan, branch string) ([]*exception.Document, error)
 	// Sign returns the signed documents in the same order, or [exception.Refusals].
 	Sign func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error)
+	// Permitted returns an error if the rules of the target branch reject the commit. It is called
+	// before anything is signed, and may be nil.
+	Permitted func(ctx context.Context) error
 }
 
 // Result is the result of a run. It has no moves if everything was rejected or nothing was pending.
@@ -57,6 +60,8 @@ type Result struct {
 	OtherKinds int
 	// Documents is the number of documents to sign, or of signed documents.
 	Documents int
+	// Source is the commit with the pending files.
+	Source plumbing.Hash
 	// Findings are the errors and warnings. LeftOut is the number of rejected files that were left
 	// out with [Options.KeepGoing].
 	Findings Findings
@@ -105,7 +110,7 @@ func (r *run) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.result.OtherKinds = queue.others
+	r.result.OtherKinds, r.result.Source = queue.others, queue.source
 	on, err := r.target(ctx)
 	if err != nil {
 		return err
@@ -251,7 +256,7 @@ func (r *run) proposed(ctx context.Context, plan *Plan) (bool, error) {
 	if r.To.Push.As == "" {
 		r.To.Push.As = plan.queue.PullRequestBranch()
 	}
-	at, there, err := plan.OnBranch(ctx, r.To.Remote(), r.To.By, r.Verifier)
+	at, there, err := plan.OnBranch(ctx, r.To, r.Verifier)
 	if err == nil && there {
 		r.result.Commit, r.result.To, r.result.Proposed = at, r.To.Remote(), true
 	}
@@ -277,9 +282,14 @@ func (r *run) sealed(ctx context.Context, plan *Plan, recorded []*exception.Docu
 }
 
 // rehearse tests the destination before anything is signed. Otherwise a permanent error, such as a
-// folder that exists already, would add log entries with every retry. An error of the remote shows
-// only in the push.
+// folder that exists already, would add log entries with every retry. Other errors of the remote
+// show only in the push.
 func (r *run) rehearse(ctx context.Context, plan *Plan, recorded []*exception.Document) error {
+	if r.Permitted != nil {
+		if err := r.Permitted(ctx); err != nil {
+			return err
+		}
+	}
 	switch {
 	case r.SealedOutput != "":
 		temporary, err := makeBeside(r.SealedOutput)
@@ -287,14 +297,18 @@ func (r *run) rehearse(ctx context.Context, plan *Plan, recorded []*exception.Do
 			err = os.Remove(temporary)
 		}
 		return err
-	case r.To.Way == deliver.Push:
+	case r.To.Way == deliver.Push && r.To.Push.By == nil:
 		return nil
 	}
 	promotion, err := plan.Seal(recorded)
 	if err != nil {
 		return err
 	}
-	return r.Clone.Rehearse(ctx, promotion.propose(&Done{}, ""))
+	propose := promotion.propose(&Done{}, "")
+	if r.To.Way == deliver.Push {
+		return r.Clone.RehearsePush(ctx, r.To.Push, propose)
+	}
+	return r.Clone.Rehearse(ctx, propose)
 }
 
 // follow updates the clone to the remote. An earlier run may have pushed and then failed to update

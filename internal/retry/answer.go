@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -29,9 +30,10 @@ func Returned(status int, body []byte) *StatusError {
 func (e *StatusError) Error() string { return fmt.Sprintf("it returned %d: %s", e.Status, e.Said) }
 
 // transient reports whether to retry after an answer, and the minimum wait.
-func (t Transport) transient(response *http.Response) (after time.Duration, again bool) {
+func (t Transport) transient(response *http.Response, body []byte) (after time.Duration, again bool) {
 	after, asked := retryAfter(response.Header)
-	limited := response.StatusCode == http.StatusTooManyRequests
+	limited := response.StatusCode == http.StatusTooManyRequests ||
+		t.SecondaryLimits && response.StatusCode == http.StatusForbidden && bytes.Contains(bytes.ToLower(body), []byte("secondary rate limit"))
 	switch {
 	case response.StatusCode >= http.StatusInternalServerError, limited && !t.SecondaryLimits:
 		return after, true

@@ -28,8 +28,8 @@ type Transport struct {
 	// FollowOnHost returns up to 3 redirects in a row on the same scheme and host, so that an
 	// [http.Client] can follow them. Others are errors.
 	FollowOnHost bool
-	// SecondaryLimits applies the rules of GitHub's API: 403 with Retry-After is a rate limit too,
-	// and 429 without it ends in a minute. The hourly limit (X-RateLimit-Remaining: 0) is not
+	// SecondaryLimits applies the rules of GitHub's API: 403 with Retry-After or a message about a
+	// secondary rate limit is a rate limit too, and without Retry-After it ends in a minute. The hourly limit (X-RateLimit-Remaining: 0) is not
 	// retried.
 	SecondaryLimits bool
 
@@ -111,7 +111,7 @@ func (t Transport) once(ctx context.Context, request *http.Request) (*http.Respo
 	most := cmp.Or(t.MaxAnswer, DefaultMaxAnswer)
 	body, err := io.ReadAll(io.LimitReader(response.Body, int64(most)+1))
 	response.Request = request
-	if after, again := t.transient(response); again {
+	if after, again := t.transient(response, body); again {
 		return nil, &transientError{error: Returned(response.StatusCode, body), after: after}
 	}
 	if redirects(response) {

@@ -136,6 +136,8 @@ func TestTransport(t *testing.T) {
 		{name: "503 for good", answers: []answer{says(503, " down\n")}, asked: 4, wantErr: "it returned 503: down (asked 4 times)"},
 		{name: "429", answers: []answer{says(429, ""), fine}, asked: 2, want: "fine"},
 		{name: "429, later", answers: []answer{says(429, "", "Retry-After", "7"), fine}, asked: 2, want: "fine", waited: 7 * time.Second},
+		{name: "a secondary limit that only the message states", transport: github, answers: []answer{says(403, "You have exceeded a secondary rate limit."), fine}, asked: 2, want: "fine", waited: time.Minute},
+		{name: "the same message of another server", answers: []answer{says(403, "secondary rate limit"), fine}, asked: 1, want: "secondary rate limit"},
 		{name: "429, much later", answers: []answer{says(429, "busy", "Retry-After", "61"), fine}, asked: 1,
 			wantErr: "it returned 429: busy (and requests no retry for 1m1s)"},
 		{name: "a cut that says when", answers: []answer{with(503, failing{io.ErrUnexpectedEOF}, "Retry-After", "7"), fine}, asked: 2, want: "fine", waited: 7 * time.Second},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/polex-dev/polex/internal/githubtest"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/scripttest"
 )
@@ -40,13 +41,15 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PATH", os.Getenv("PATH"))
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			env.Values[scripttest.ForgeKey{}] = new(*githubtest.Server)
 			env.Setenv("POLEX_SOURCE", "source") // this commit can be of a release
 			env.Setenv("RUNNER_TEMP", env.Getenv("TMPDIR"))
 			env.Setenv("GITHUB_STEP_SUMMARY", filepath.Join(env.WorkDir, "summary.md"))
 			env.Setenv("GITHUB_OUTPUT", filepath.Join(env.WorkDir, "output"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": scripttest.Exits, "revision": revision, "outputs": outputs, "gitlab": gitlab, "token": token},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": scripttest.Exits, "revision": revision, "outputs": outputs, "gitlab": gitlab, "token": token,
+			"forge": scripttest.Forge, "pulls": scripttest.Pulls},
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/polex-dev/polex/internal/githubtest"
 	"github.com/polex-dev/polex/internal/scripttest"
 )
 
@@ -58,6 +59,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			env.Setenv("HOME", env.WorkDir)
 			env.Values[tufKey] = &tufServer{}
+			env.Values[scripttest.ForgeKey{}] = new(*githubtest.Server)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -71,6 +73,9 @@ func TestScripts(t *testing.T) {
 			"fault":      fault,
 			"actions":    actions,
 			"github":     gitHub,
+			"forge":      scripttest.Forge,
+			"pull":       scripttest.Pull,
+			"pulls":      scripttest.Pulls,
 			"people":     people,
 			"keypair":    keypair,
 			"reported":   reported(t),

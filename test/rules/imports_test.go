@@ -55,7 +55,7 @@ var house = map[string][]string{
 var public = []string{"exception", "seal", "shape", "sign", "trust", "verify"}
 
 // workshop lists the packages under internal/ for tests, releases and the sandbox.
-var workshop = []string{"attacks", "modcache", "release", "sandbox", "scripttest"}
+var workshop = []string{"attacks", "modcache", "release", "sandbox", "scripttest", "githubtest"}
 
 // commands may import all packages of the house, and none of these may import a command.
 const commands = "internal/command"

@@ -106,8 +106,9 @@ func (n *notification) gitHub(a *addressee, token string) error {
 	if n.options.dryRun {
 		return nil
 	}
-	api, err := github.New(github.Config{HTTP: &http.Client{}, APIURL: cmp.Or(os.Getenv("GITHUB_API_URL"), "https://api.github.com"),
-		ServerURL: serverURL(), Repository: n.repository(), Token: token})
+	access := github.Workflow(os.Getenv, &http.Client{})
+	access.Repository, access.Token = n.repository(), token
+	api, err := github.New(access)
 	if err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func (n *notification) gitHub(a *addressee, token string) error {
 	return nil
 }
 
-func serverURL() string { return cmp.Or(os.Getenv("GITHUB_SERVER_URL"), "https://github.com") }
+func serverURL() string { return github.Workflow(os.Getenv, nil).ServerURL }
 
 // repository returns the repository for comments, or "".
 func (n *notification) repository() string {

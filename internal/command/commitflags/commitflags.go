@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/mail"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -26,7 +27,14 @@ type Flags struct {
 	Remote     string
 	Branch     string
 	Attempts   int
+	PushBy     string // "", [Git] or [GitHub]
 }
+
+// The values of --push-by. "" is Git too, after a look at the rules of the branch.
+const (
+	Git    = "git"
+	GitHub = "github"
+)
 
 // Add adds the flags to a command. what names the change in help texts, for example "the
 // promotion".
@@ -38,7 +46,9 @@ func (f *Flags) Add(flags *pflag.FlagSet, what string) {
 	flags.StringVar(&f.Remote, "remote", "", "remote of the target branch (default: that of HEAD's branch, or origin)")
 	flags.StringVar(&f.Branch, "branch", "", "target branch (default: the upstream of HEAD's branch)")
 	flags.IntVar(&f.Attempts, "push-attempts", 0, "attempts to push while others push, 1 to 100 (default: 10)")
-	cli.Rare(flags, "author", "sign-commit", "remote", "push-attempts")
+	flags.StringVar(&f.PushBy, "push-by", "", "git, or github: GitHub's API makes and signs the commit, with GITHUB_TOKEN (default: git)")
+	cli.Check(flags, "push-by", cli.OneOf(Git, GitHub))
+	cli.Rare(flags, "author", "sign-commit", "remote", "push-attempts", "push-by")
 }
 
 // Commits reports whether a commit is made.
@@ -56,6 +66,10 @@ func (f *Flags) CheckFor(commits, pushes bool) error {
 		return cli.Usagef("--author requires --commit or --push")
 	case !pushes && (f.Remote != "" || f.Branch != "" || f.Attempts != 0):
 		return cli.Usagef("--remote, --branch and --push-attempts require --push")
+	case !pushes && f.PushBy != "":
+		return cli.Usagef("--push-by requires --push")
+	case f.PushBy == GitHub && f.SignCommit:
+		return cli.Usagef("--sign-commit cannot be combined with --push-by github: GitHub signs the commit")
 	case f.Attempts < 0 || f.Attempts > 100:
 		return cli.Usagef("--push-attempts %d is not from 1 to 100", f.Attempts)
 	}
@@ -116,7 +130,7 @@ func (f *Flags) Delivery(clone *commit.Clone, way deliver.Way, now time.Time) (t
 
 // By returns the author of the commit. A missing author is a [cli.UsageError].
 func (f *Flags) By(clone *commit.Clone, now time.Time) (commit.Author, error) {
-	by := commit.Author{When: now, Sign: f.SignCommit || clone.SignsCommits()}
+	by := commit.Author{When: now, Sign: f.PushBy != GitHub && (f.SignCommit || clone.SignsCommits())}
 	if f.Author != "" {
 		address, err := mail.ParseAddress(f.Author)
 		if err != nil || address.Name == "" {
@@ -143,8 +157,11 @@ func (f *Flags) To(clone *commit.Clone) (commit.Push, error) {
 	if errors.Is(err, commit.ErrNoRemote) {
 		return commit.Push{}, &cli.UsageError{Err: err, Hint: "name it with --remote and --branch"}
 	}
-	return commit.Push{To: to, Attempts: f.Attempts,
-		Pause: commit.Backoff(firstPause, mostPause, rand.Int64N)}, err
+	push := commit.Push{To: to, Attempts: f.Attempts, Pause: commit.Backoff(firstPause, mostPause, rand.Int64N)}
+	if err == nil && f.PushBy == GitHub {
+		push.By, err = f.Client()
+	}
+	return push, err
 }
 
 // Hint adds a hint to an error of a commit or push. otherwise is an additional hint for a protected
@@ -154,8 +171,12 @@ func Hint(err error, otherwise string) error {
 	switch {
 	case errors.Is(err, commit.ErrOutrun):
 		return cli.Hint(err, "nothing was changed; run it again when fewer runs push")
+	case errors.As(err, &refused) && strings.Contains(refused.Said, "verified signatures"):
+		return cli.Hint(err, "nothing was changed; with --push-by github, GitHub signs the commit")
 	case errors.As(err, &refused):
 		return cli.Hint(err, "nothing was changed; if the branch is protected, let this identity push to it"+otherwise)
+	case errors.Is(err, commit.ErrOtherCommit):
+		return cli.Hint(err, "the target branch was not moved; find out what changed the commit")
 	case errors.Is(err, commit.ErrInTheWay):
 		return cli.Hint(err, "nothing was changed; move that file or folder away, and run it again")
 	case errors.Is(err, commit.ErrMoved):

@@ -4,7 +4,6 @@
 package reviewconfig
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,12 +19,6 @@ import (
 )
 
 const section = "promote"
-
-// The default addresses of GitHub.
-const (
-	publicAPI    = "https://api.github.com"
-	publicServer = "https://github.com"
-)
 
 // Options are the inputs for a [record.Recorder].
 type Options struct {
@@ -61,8 +54,7 @@ func New(o Options) (*record.Recorder, error) {
 		RequireApprovals: p.RequireApprovals, RequireCodeOwners: p.RequireCodeOwners,
 		Renewals:                    review.Renewals{RequireApprovals: p.Renewals.RequireApprovals, RequireNewApprover: p.Renewals.RequireNewApprover},
 		InsecureAllowStaleApprovals: p.AllowStaleApprovals, InsecureCountTrailers: p.ApprovalsFrom == string(review.SourceTrailers),
-		GitHub: github.Config{HTTP: o.Client, APIURL: cmp.Or(o.Getenv("GITHUB_API_URL"), publicAPI), ServerURL: cmp.Or(o.Getenv("GITHUB_SERVER_URL"), publicServer),
-			Repository: o.Getenv("GITHUB_REPOSITORY"), Token: o.Getenv("GITHUB_TOKEN")},
+		GitHub: github.Workflow(o.Getenv, o.Client),
 	}
 	if c.Branch == "" {
 		return nil, cli.Hint(errors.New("the target branch is not known, so its merged pull requests are not known either"), "check out a branch, or set GITHUB_REF")

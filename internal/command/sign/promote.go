@@ -15,6 +15,7 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/promote/deliver"
 	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -40,7 +41,11 @@ func (r *run) promote(ctx context.Context) error {
 	if err != nil {
 		return explain(err)
 	}
-	return r.promoted(result)
+	err = r.promoted(result)
+	if proposed := r.propose(ctx, &job, result); proposed != nil {
+		return proposed // could not decide beats rejected
+	}
+	return err
 }
 
 // job returns the job that the flags and the configuration describe.
@@ -68,8 +73,25 @@ func (r *run) job(clone *commit.Clone) (promote.Job, error) {
 		}
 	}
 	job.To.Push.As = o.pullRequestName
+	switch {
+	case o.sealedOutput != "":
+		job.Permitted = func(ctx context.Context) error { return r.foretell(ctx, job.To.Push.To) }
+	case job.To.Way == deliver.Push:
+		job.Permitted = func(ctx context.Context) error {
+			return o.Permitted(ctx, job.To.Push.To, o.pullRequest, job.To.By.Sign)
+		}
+	}
 	job.Rules, err = r.rulesInRepository()
 	return job, err
+}
+
+// foretell prints what the job that commits needs. Its flags are not known here.
+func (r *run) foretell(ctx context.Context, to commit.Remote) error {
+	var hinted *cli.HintedError
+	if errors.As(r.options.Permitted(ctx, to, false, false), &hinted) {
+		_, _ = fmt.Fprintf(r.streams.Err, "for the job that commits: %v: %s\n", hinted.Err, hinted.Hint)
+	}
+	return nil
 }
 
 // rulesInRepository returns the configuration file and the folder of policies, if they are in the

@@ -56,8 +56,8 @@ func (o *promoteOptions) checkPromote() error {
 		return cli.Usagef("--signed-output cannot be combined with --commit, --push, --pull-request-mode, --dry-run and --signed-input: another job commits")
 	case o.sealedInput != "" && o.dryRun:
 		return cli.Usagef("--dry-run cannot be combined with --signed-input, which signs nothing")
-	case o.Attempts != 0 && !pushes:
-		return cli.Usagef("--push-attempts requires --push or --pull-request-mode")
+	case (o.Attempts != 0 || o.PushBy != "") && !pushes:
+		return cli.Usagef("--push-attempts and --push-by require --push or --pull-request-mode")
 	}
 	if err := commitflags.CheckBranch("pull-request-branch", o.pullRequestName); err != nil {
 		return err

@@ -62,7 +62,8 @@ func (c *Clone) SignsCommits() bool { return c.is(true, "commit.gpgSign") }
 type Result struct {
 	Commit plumbing.Hash // zero if there was nothing to do
 	Change Change        // the accepted change
-	// Left explains why the work tree was not updated, if the caller did not request that.
+	// Left explains why the work tree was not updated, if the caller did not request that, or names
+	// a branch that could not be deleted.
 	Left string
 }
 
@@ -113,6 +114,7 @@ func (c *Clone) onHead(ctx context.Context, by Author, propose Propose, end func
 type made struct {
 	commit plumbing.Hash
 	change Change
+	left   Change // what the base does not contain yet
 	by     git.Stamp
 }
 
@@ -131,11 +133,10 @@ func (c *Clone) make(ctx context.Context, base plumbing.Hash, by Author, propose
 		return made{}, err
 	}
 	m := made{change: change, by: author}
-	left, err := effect(tree, change)
-	if err != nil || left.empty() {
+	if m.left, err = effect(tree, change); err != nil || m.left.empty() {
 		return m, err
 	}
-	o := object{parents: []plumbing.Hash{base}, by: author, change: left}
+	o := object{parents: []plumbing.Hash{base}, by: author, change: m.left}
 	if m.commit, err = c.writeCommit(ctx, "write the commit", o); err == nil && by.Sign {
 		m.commit, err = c.signed(ctx, m.commit, o)
 	}

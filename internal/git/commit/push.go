@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -21,6 +22,8 @@ type Push struct {
 	// As is another branch to push the commit to, if not empty: a new branch of the same remote,
 	// for a pull request. The local clone then stays unchanged.
 	As string
+	// By makes the commit and moves the branch instead of git push, if not nil.
+	By Server
 	// Stay leaves the local branch and the work tree unchanged.
 	Stay bool
 	// Instead is the unpushed commit of the local branch that this change replaces. The local
@@ -48,73 +51,94 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 	if attempts <= 0 {
 		attempts = DefaultAttempts
 	}
+	var left []string
 	for attempt := 1; ; attempt++ {
 		m, err := c.make(ctx, tip, by, propose)
 		if err != nil {
 			return Result{Change: m.change}, err
 		}
-		result := Result{Commit: m.commit, Change: m.change}
+		result := Result{Change: m.change}
 		landed := tip
 		if !m.commit.IsZero() {
-			var moved bool
-			if moved, tip, err = c.attempt(ctx, p, m.commit, tip); err != nil {
+			var sent sent
+			if sent, err = c.attempt(ctx, p, m, tip); sent.left != "" {
+				left = append(left, sent.left)
+			}
+			if err == nil && sent.landed.IsZero() && attempt >= attempts {
+				err = fmt.Errorf("%w (%d times)", ErrOutrun, attempts)
+			}
+			if err == nil && sent.landed.IsZero() && p.Pause != nil {
+				err = p.Pause(ctx, attempt)
+			}
+			if err != nil && len(left) > 0 {
+				err = fmt.Errorf("%w; %s", err, strings.Join(left, "; "))
+			}
+			if err != nil {
 				return Result{Change: m.change}, err
 			}
-			if moved && attempt >= attempts {
-				return Result{Change: m.change}, fmt.Errorf("%w (%d times)", ErrOutrun, attempts)
-			}
-			if moved {
-				if p.Pause != nil {
-					if err := p.Pause(ctx, attempt); err != nil {
-						return Result{Change: m.change}, err
-					}
-				}
+			if tip = sent.tip; sent.landed.IsZero() {
 				continue
 			}
-			landed = m.commit
+			result.Commit, landed = sent.landed, sent.landed
 		}
 		if p.As == "" && !p.Stay {
-			if result.Left, err = c.follow(p, landed, by); err != nil && !m.commit.IsZero() {
+			var behind string
+			if behind, err = c.follow(p, landed, by); err != nil && !m.commit.IsZero() {
 				// The push succeeded. With an error, a caller would believe that it failed.
-				result.Left, err = fmt.Sprintf("the local branch and the work tree do not have it yet: %v: the next run updates them, or git pull", err), nil
+				behind, err = fmt.Sprintf("the local branch and the work tree do not have it yet: %v: the next run updates them, or git pull", err), nil
+			}
+			if behind != "" {
+				left = append(left, behind)
 			}
 		}
+		result.Left = strings.Join(left, "; ")
 		return result, err
 	}
 }
 
-// attempt pushes a commit once. It reports whether the remote has moved, and its new tip.
-func (c *Clone) attempt(ctx context.Context, p Push, commit, tip plumbing.Hash) (moved bool, now plumbing.Hash, err error) {
+// sent is the result of one push attempt.
+type sent struct {
+	landed plumbing.Hash // the commit on the remote; zero if the remote branch has moved before
+	tip    plumbing.Hash // of the remote branch, if it has moved
+	left   string        // see [Result.Left]
+}
+
+// attempt pushes a commit once.
+func (c *Clone) attempt(ctx context.Context, p Push, m made, tip plumbing.Hash) (s sent, pushErr error) {
 	to := p.To
 	if p.As != "" {
 		to.Branch = p.As
 	}
-	pushErr := c.send(ctx, commit, to)
+	s.landed = m.commit
+	if p.By == nil {
+		pushErr = c.send(ctx, m.commit, to)
+	} else if s.landed, s.left, pushErr = c.byServer(ctx, p, to, m, tip); s.landed.IsZero() {
+		return s, pushErr // it has not tried to move the branch
+	}
 	if pushErr == nil {
-		return false, commit, nil
+		return s, nil
 	}
 	if ctx.Err() != nil {
-		return false, tip, ctx.Err()
+		return s, ctx.Err()
 	}
 	if p.As != "" {
-		return false, tip, refused(to, pushErr)
+		return s, refused(to, pushErr)
 	}
-	// Regardless of Git's message, the state of the remote decides: the connection may have ended
-	// after the remote accepted the push.
-	if now, err = c.Fetch(ctx, p.To); err != nil {
-		return false, tip, fmt.Errorf("%w; and polex cannot tell whether the remote has the commit: %w", refused(to, pushErr), err)
+	// Regardless of the message, the state of the remote decides: the connection may have ended after
+	// the remote accepted the push.
+	now, err := c.Fetch(ctx, p.To)
+	if err != nil {
+		return s, fmt.Errorf("%w; and polex cannot tell whether the remote has the commit: %w", refused(to, pushErr), err)
 	}
 	// The commit has the tip as parent, so it cannot be older.
-	there, err := c.ContainsSince(now, commit, tip)
+	there, err := c.ContainsSince(now, s.landed, tip)
 	switch {
-	case err != nil:
-		return false, now, err
-	case there:
-		return false, now, nil
+	case err != nil || there:
+		return s, err
 	case now == tip:
-		return false, now, refused(to, pushErr)
+		return s, refused(to, pushErr)
 	default:
-		return true, now, nil
+		return sent{tip: now, left: s.left}, nil
 	}
 }
 

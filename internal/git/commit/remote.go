@@ -82,14 +82,19 @@ func (c *Clone) remotes() ([]string, error) {
 
 // Fetch fetches a branch and returns its commit.
 func (c *Clone) Fetch(ctx context.Context, r Remote) (plumbing.Hash, error) {
+	return c.fetch(ctx, r, r.tracking())
+}
+
+// fetch fetches a branch into a reference.
+func (c *Clone) fetch(ctx context.Context, r Remote, into plumbing.ReferenceName) (plumbing.Hash, error) {
 	if err := c.do("fetch "+r.String(), func() error {
 		_, err := c.git(ctx, call{}, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance",
-			"--end-of-options", r.Name, "+"+r.reference().String()+":"+r.tracking().String())
+			"--end-of-options", r.Name, "+"+r.reference().String()+":"+into.String())
 		return err
 	}); err != nil {
 		return plumbing.ZeroHash, err
 	}
-	return c.Reference(r.tracking())
+	return c.Reference(into)
 }
 
 // ErrBranchBelow means that Git cannot create a branch, because another branch has the name of its
@@ -143,7 +148,7 @@ func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote) error 
 // RefusedError means that the remote rejected a commit for another reason than a moved branch.
 type RefusedError struct {
 	Remote Remote
-	// Said is the message of Git and the remote. It is untrusted.
+	// Said is the message of Git and the remote, or of the server's API. It is untrusted.
 	Said string
 	Err  error
 }

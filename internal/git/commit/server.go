@@ -1,0 +1,165 @@
+package commit
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// Server commits and moves branches through the API of a remote's server, which signs the commits.
+// Its answers are untrusted: what it committed is fetched and compared.
+type Server interface {
+	// CheckCommit rejects a change that CommitOnBranch cannot make.
+	CheckCommit(message string, write map[string][]byte, remove []string) error
+	// CreateBranch creates a branch at a commit.
+	CreateBranch(ctx context.Context, branch, commit string) error
+	// CommitOnBranch commits a change on a branch that is at base.
+	CommitOnBranch(ctx context.Context, branch, base, message string, write map[string][]byte, remove []string) error
+	// ForwardBranch moves a branch to a commit that contains its present commit, never to another.
+	ForwardBranch(ctx context.Context, branch, commit string) error
+	DeleteBranch(ctx context.Context, branch string) error
+}
+
+// ErrOtherCommit means that the server made another commit than the requested one. The target branch
+// was not moved.
+var ErrOtherCommit = errors.New("the server made another commit than the requested one")
+
+// temporaryPrefix begins the names of the branches on which the server commits.
+const temporaryPrefix = "polex/commit-"
+
+// deleteTimeout limits the deletion of a temporary branch.
+const deleteTimeout = 2 * time.Minute
+
+// RehearsePush returns an error if the server cannot make the commit of a change on the remote
+// branch. p.By must be set. It writes nothing to the remote.
+func (c *Clone) RehearsePush(ctx context.Context, p Push, propose Propose) error {
+	tip, err := c.Fetch(ctx, p.To)
+	if err != nil {
+		return err
+	}
+	m, err := c.make(ctx, tip, nobody, propose)
+	if err != nil || m.commit.IsZero() {
+		return err
+	}
+	return c.fits(p.By, m, tip)
+}
+
+// fits returns an error if the server cannot make the commit. It writes only regular files, and
+// keeps the mode of an existing one.
+func (c *Clone) fits(by Server, m made, tip plumbing.Hash) error {
+	tree, err := c.Tree(tip)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.left.Write)) {
+		if old, err := tree.At(name); err != nil || !old.Absent() && old.Mode != filemode.Regular {
+			return errors.Join(err, fmt.Errorf("write %q: the server cannot change its file mode %s to 100644", name, old.Mode))
+		}
+	}
+	return by.CheckCommit(m.left.Message, m.left.Write, m.left.Remove)
+}
+
+// byServer makes the server commit the change of m on a temporary branch at tip. It compares the
+// commit with m, and only then moves or creates the branch to. It returns the commit, also if only the
+// move failed. left names a temporary branch that could not be deleted.
+func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plumbing.Hash) (commit plumbing.Hash, left string, err error) {
+	if err := c.fits(p.By, m, tip); err != nil {
+		return plumbing.ZeroHash, "", err
+	}
+	at := Remote{Name: p.To.Name, Branch: temporaryPrefix + strings.ToLower(rand.Text())}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteTimeout)
+		defer cancel()
+		if gone := c.do("delete "+at.String(), func() error { return p.By.DeleteBranch(ctx, at.Branch) }); gone != nil {
+			left = fmt.Sprintf("the temporary branch %s may still exist: delete it: %v", at, gone)
+		}
+	}()
+	if err := c.do("create "+at.String(), func() error { return p.By.CreateBranch(ctx, at.Branch, tip.String()) }); err != nil {
+		return plumbing.ZeroHash, "", err
+	}
+	if commit, err = c.committed(ctx, p.By, at, m, tip); err != nil {
+		return plumbing.ZeroHash, "", err
+	}
+	err = c.do("move "+to.String(), func() error {
+		if p.As != "" {
+			return p.By.CreateBranch(ctx, to.Branch, commit.String())
+		}
+		return p.By.ForwardBranch(ctx, to.Branch, commit.String())
+	})
+	if err != nil {
+		return commit, "", &RefusedError{Remote: to, Said: err.Error(), Err: err}
+	}
+	// git push does this too. It is only for people: polex fetches.
+	_, _ = c.git(context.Background(), call{writes: true}, "update-ref", "--no-deref", "--", to.tracking().String(), commit.String())
+	return commit, "", nil
+}
+
+// committed makes the server commit on a branch, and returns the commit if it has the parent, tree
+// and message of m. The branch decides, and not the answer, which may be lost or false.
+func (c *Clone) committed(ctx context.Context, by Server, at Remote, m made, tip plumbing.Hash) (plumbing.Hash, error) {
+	committed := c.do("commit on "+at.String(), func() error {
+		return by.CommitOnBranch(ctx, at.Branch, tip.String(), m.left.Message, m.left.Write, m.left.Remove)
+	})
+	if ctx.Err() != nil {
+		return plumbing.ZeroHash, ctx.Err()
+	}
+	private := plumbing.ReferenceName(c.private + "server")
+	defer c.updateReferences("forget "+at.String(), "delete "+private.String()+"\n") //nolint:errcheck // the next run removes it
+	commit, err := c.fetch(ctx, at, private)
+	switch {
+	case committed != nil && (err != nil || commit == tip):
+		return plumbing.ZeroHash, committed
+	case err != nil:
+		return plumbing.ZeroHash, err
+	case commit == tip:
+		return plumbing.ZeroHash, fmt.Errorf("%w: none on %s", ErrOtherCommit, at)
+	}
+	return commit, c.isServers(commit, m.commit)
+}
+
+// isServers returns [ErrOtherCommit] if a commit differs from ours by more than author, committer
+// and signature.
+func (c *Clone) isServers(commit, ours plumbing.Hash) error {
+	found, err := c.Repository.Commit(commit)
+	if err != nil {
+		return err
+	}
+	want, err := c.Repository.Commit(ours)
+	if err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		name string
+		same bool
+	}{
+		{"parent", slices.Equal(found.Parents, want.Parents)}, {"tree", found.Tree == want.Tree},
+		{"message", strings.TrimRight(found.Message, "\n") == strings.TrimRight(want.Message, "\n")},
+	} {
+		if !part.same {
+			return fmt.Errorf("%w: commit %s has another %s", ErrOtherCommit, commit, part.name)
+		}
+	}
+	return nil
+}
+
+// IsServerCommitOf is [Clone.IsCommitOf] for a commit of a [Server]: its author, committer, time and
+// signature do not count.
+func (c *Clone) IsServerCommitOf(ctx context.Context, commit, base plumbing.Hash, propose Propose) (bool, error) {
+	m, err := c.make(ctx, base, nobody, propose)
+	if err != nil || m.commit.IsZero() {
+		return false, err
+	}
+	err = c.isServers(commit, m.commit)
+	if errors.Is(err, ErrOtherCommit) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,102 @@
+package github
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/retry"
+)
+
+// MaxCommit is the maximum size of a commit through the API, in bytes of the request. GitHub
+// documents no limit; it answers requests above about 40 MiB with an error or a timeout.
+const MaxCommit = 40 << 20
+
+const createCommit = `mutation($input: CreateCommitOnBranchInput!) { createCommitOnBranch(input: $input) { commit { oid } } }`
+
+// escaped returns the name of a branch for an API path.
+func escaped(branch string) string { return strings.ReplaceAll(url.PathEscape(branch), "%2F", "/") }
+
+// CreateBranch creates a branch at a commit. A branch that is at this commit already is no error,
+// because the first answer may be lost.
+func (c *Client) CreateBranch(ctx context.Context, branch, commit string) error {
+	err := c.send(ctx, call{method: http.MethodPost, path: c.Path("/git/refs")}, map[string]string{"ref": "refs/heads/" + branch, "sha": commit}, nil)
+	if err == nil {
+		return nil
+	}
+	var there struct {
+		Object struct{ SHA string }
+	}
+	if _, readErr := c.Get(ctx, c.Path("/git/ref/heads/%s", escaped(branch)), nil, &there); readErr == nil && there.Object.SHA == commit {
+		return nil
+	}
+	return err
+}
+
+// ForwardBranch moves a branch to a commit that contains its present commit.
+func (c *Client) ForwardBranch(ctx context.Context, branch, commit string) error {
+	return c.send(ctx, call{method: http.MethodPatch, path: c.Path("/git/refs/heads/%s", escaped(branch))}, map[string]any{"sha": commit, "force": false}, nil)
+}
+
+// DeleteBranch deletes a branch. A branch that does not exist is no error.
+func (c *Client) DeleteBranch(ctx context.Context, branch string) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: c.Path("/git/refs/heads/%s", escaped(branch))}, nil)
+	if err == nil {
+		return nil
+	}
+	var answered *retry.StatusError
+	_, readErr := c.Get(ctx, c.Path("/git/ref/heads/%s", escaped(branch)), nil, nil)
+	if errors.As(readErr, &answered) && answered.Status == http.StatusNotFound {
+		return nil
+	}
+	return err
+}
+
+// CommitOnBranch makes GitHub commit a change on a branch that is at base. GitHub signs the commit.
+// The branch shows whether the commit exists, and not the error: after a lost answer, the retry
+// fails because the branch has left base.
+func (c *Client) CommitOnBranch(ctx context.Context, branch, base, message string, write map[string][]byte, remove []string) error {
+	var answer struct {
+		Errors []struct{ Message string }
+	}
+	how := call{method: http.MethodPost, path: "/graphql", address: c.graphQL}
+	err := c.send(ctx, how, c.commitRequest(branch, base, message, write, remove), &answer)
+	if err == nil && len(answer.Errors) > 0 {
+		err = c.hide(fmt.Errorf("createCommitOnBranch: %.512s", answer.Errors[0].Message))
+	}
+	return err
+}
+
+// CheckCommit rejects a change that is too large for [Client.CommitOnBranch].
+func (c *Client) CheckCommit(message string, write map[string][]byte, remove []string) error {
+	raw, err := json.Marshal(c.commitRequest("", "", message, write, remove))
+	if err == nil && len(raw) > MaxCommit {
+		err = fmt.Errorf("the commit needs a request of %d MiB, and the limit for GitHub's API is %d MiB", len(raw)>>20, MaxCommit>>20)
+	}
+	return err
+}
+
+func (c *Client) commitRequest(branch, base, message string, write map[string][]byte, remove []string) any {
+	type object = map[string]any
+	additions, deletions := []object{}, []object{}
+	for _, path := range slices.Sorted(maps.Keys(write)) {
+		additions = append(additions, object{"path": path, "contents": base64.StdEncoding.EncodeToString(write[path])})
+	}
+	for _, path := range remove {
+		deletions = append(deletions, object{"path": path})
+	}
+	headline, body, _ := strings.Cut(strings.TrimRight(message, "\n"), "\n\n")
+	return object{"query": createCommit, "variables": object{"input": object{
+		"branch":          object{"repositoryNameWithOwner": c.repository, "branchName": branch},
+		"expectedHeadOid": base,
+		"message":         object{"headline": headline, "body": body},
+		"fileChanges":     object{"additions": additions, "deletions": deletions},
+	}}}
+}
