@@ -36,11 +36,10 @@ type staticWorld struct {
 	guard   *instance
 	files   string // what polex-guard static wrote
 	loaded  string // the copy on the disk of the API server
-	nobody  string // kubeconfig without permissions
 	signing string // path of the CA that signs client certificates, without its ending
 }
 
-// staticFiles starts the API server on an empty etcd, and no guard.
+// staticCluster starts the API server on an empty etcd, and no guard.
 func staticCluster(t *testing.T) *staticWorld {
 	t.Helper()
 	dir := t.TempDir()
@@ -56,8 +55,23 @@ func staticCluster(t *testing.T) *staticWorld {
 			t.Fatal(err)
 		}
 	}
-	certify(t, filepath.Dir(w.signing))
-	certify(t, w.guard.dir)
+	clients, guards := newAuthority(t), newAuthority(t)
+	private, err := x509.MarshalPKCS8PrivateKey(clients.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := guards.certifies(t)
+	files["ca.crt"] = guards.certificate()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(w.guard.dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for ending, text := range map[string][]byte{".crt": clients.certificate(), ".key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})} {
+		if err := os.WriteFile(w.signing+ending, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w.write(t, w.files)
 	if err := os.CopyFS(w.loaded, os.DirFS(w.files)); err != nil {
 		t.Fatal(err)
@@ -90,7 +104,7 @@ func staticCluster(t *testing.T) *staticWorld {
 // write runs polex-guard static.
 func (w *staticWorld) write(t *testing.T, to string) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), folder+"/polex-guard", "static", "--ca-file", filepath.Join(w.guard.dir, "tls.crt"),
+	out, err := exec.CommandContext(t.Context(), folder+"/polex-guard", "static", "--ca-file", filepath.Join(w.guard.dir, "ca.crt"),
 		"--url", "https://"+w.guard.webhook, "--output-dir", to, "--manifests-dir", w.loaded).CombinedOutput()
 	if err != nil {
 		t.Fatalf("polex-guard static: %v\n%s", err, out)
@@ -529,17 +543,15 @@ func (w *staticWorld) checks(t *testing.T) {
 	server := []string{"--server", w.Server()}
 	expect(rest, 0, server...)
 	expect([]string{"exceptions-disabled", "undecided"}, 3) // no endpoints: this API server writes none
-	host, port, _ := strings.Cut(strings.TrimPrefix(w.Server(), "https://"), ":")
-	w.mustKubectl(t, fmt.Sprintf(`{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: kubernetes, namespace: default, labels: {kubernetes.io/service-name: kubernetes}}, addressType: IPv4, endpoints: [{addresses: [%s]}], ports: [{name: https, port: %s, protocol: TCP}]}`, "10.9.8.7", port), "create", "-f", "-")
-	w.mustKubectl(t, "", "patch", "endpointslice", "kubernetes", "-n", "default", "--type=json", "--patch", `[{"op":"remove","path":"/endpoints/0"}]`)
-	_ = host
+	w.mustKubectl(t, fmt.Sprintf(`{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: kubernetes, namespace: default, labels: {kubernetes.io/service-name: kubernetes}}, addressType: IPv4, endpoints: [{addresses: [%s]}], ports: [{name: https, port: 1, protocol: TCP}]}`, "10.9.8.7"), "create", "-f", "-")
+	expect([]string{"exceptions-disabled", "undecided"}, 3) // an API server that does not answer
 	policies := filepath.Join(w.loaded, "policies/polex.yaml")
 	text, err := os.ReadFile(policies)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Break-glass: the files are changed on the disk of the control plane.
-	if err := os.WriteFile(policies, []byte("# none\n"), 0o600); err != nil {
+	if err := os.Remove(policies); err != nil {
 		t.Fatal(err)
 	}
 	expect([]string{"exceptions-disabled", "static-not-loaded"}, 1, server...)
