@@ -60,6 +60,7 @@ func newStaticCommand(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&f.Folder, "manifests-dir", "/etc/kubernetes/polex", "absolute `path` of this folder on the control plane")
 	flags.StringArrayVar(&f.Writers, "writer", nil, "only this user may write exceptions, a `string`; can be repeated")
 	flags.StringArrayVar(&f.WriterGroups, "writer-group", nil, "only members of this group may write exceptions, a `string`; can be repeated")
+	flags.BoolVar(&f.DenyExec, "deny-exec", false, "reject exec, attach and proxy to Pods in kube-system, and the proxy to nodes")
 	cmd.RunE = func(*cobra.Command, []string) error { return f.write(streams) }
 	return cmd
 }

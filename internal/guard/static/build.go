@@ -30,6 +30,8 @@ type Options struct {
 	// Writers and WriterGroups may write exceptions, which the guard then judges; none: no policy about
 	// writers.
 	Writers, WriterGroups []string
+	// DenyExec closes the ways through the API into the Pods of kube-system and to the kubelets.
+	DenyExec bool
 }
 
 // Header begins each written file.
@@ -96,6 +98,9 @@ func (o Options) policies() ([]byte, error) {
 	files := []string{"admission.yaml", "cluster.yaml", "definitions.yaml"}
 	if o.Local() {
 		files = append(files, "namespace.yaml")
+	}
+	if o.DenyExec {
+		files = append(files, "exec.yaml")
 	}
 	var objects []any
 	for _, file := range files {
