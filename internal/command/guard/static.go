@@ -101,7 +101,7 @@ func (f *staticFlags) write(streams cli.Streams) error {
 		fmt.Fprintf(streams.Err, "polex-guard: warning: the CA expires at %s; renew it before, on every control plane node\n", ends.UTC().Format(time.RFC3339))
 	}
 	if !f.Local() {
-		fmt.Fprintf(streams.Err, "polex-guard: warning: %s is not on this node, so the namespace of the guard is not held by a static policy; whoever can change the guard's objects in the API can switch it off\n", f.URL)
+		fmt.Fprintf(streams.Err, "polex-guard: warning: %s is not on this node, so no static policy protects the namespace of the guard, and an administrator of the cluster can change the guard there\n", f.URL)
 	}
 	return nil
 }
