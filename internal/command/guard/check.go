@@ -1,25 +1,22 @@
 package guard
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/internal/guard/doctor"
-	"github.com/polex-dev/polex/policies/guard/protect"
+	"github.com/polex-dev/polex/internal/guard/static"
+	"github.com/polex-dev/polex/policies"
 )
 
 const checkHelp = `Check the installation of the guard: the webhook, its certificate, other webhooks and
@@ -37,6 +34,7 @@ type checkFlags struct {
 	Webhook     string
 	Namespace   string
 	Static      string
+	Servers     []string
 	SelfManaged string
 	Kyverno     string
 	Deadline    time.Duration
@@ -69,7 +67,8 @@ func (f *checkFlags) add(cmd *cobra.Command) {
 	f.cluster.add(cmd)
 	flags.StringVar(&f.Config, "config", "", "configuration `file` of the guard (required)")
 	flags.StringVar(&f.Webhook, "webhook-name", defaultWebhook, "name of the ValidatingWebhookConfiguration")
-	flags.StringVar(&f.Static, "static-webhook", "", "`file` with the webhook configuration in the API server's staticManifestsDir")
+	flags.StringVar(&f.Static, "static", "", "`folder` written by polex-guard static, a copy of that of the API servers")
+	flags.StringArrayVar(&f.Servers, "server", nil, "with --static, `URL` of an API server; can be repeated (default: the endpoints of the Service kubernetes)")
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "namespace of the guard and its Lease (default: that of the Pod)")
 	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "name of the Secret in which the guard keeps its own certificate")
 	flags.StringVar(&f.Kyverno, "kyverno-namespace", "kyverno", "namespace of Kyverno")
@@ -89,9 +88,9 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	case missing != nil:
 		return nil, missing
 	}
-	static, err := f.static()
+	set, err := f.static()
 	if err != nil {
-		return nil, &cli.UsageError{Err: fmt.Errorf("--static-webhook: %w", err)}
+		return nil, &cli.UsageError{Err: err}
 	}
 	config, err := f.cluster.restConfig()
 	if err != nil {
@@ -106,10 +105,14 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	if err != nil {
 		return nil, err
 	}
+	protect, err := fs.Sub(policies.Files, "guard/protect")
+	if err != nil {
+		return nil, err
+	}
 	report := &cli.Report{Tool: "polex-guard", Reasons: doctor.Reasons()}
 	for _, found := range doctor.Run(ctx, doctor.Config{
 		Client: live, HTTP: http, Host: config.Host, Now: now, Kinds: rules.Kinds(),
-		Webhook: f.Webhook, Static: static, Protect: protect.Files, Deadline: f.Deadline, Namespace: f.Namespace, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno, Guards: rules.Guards,
+		Webhook: f.Webhook, Static: set, Servers: f.Servers, Protect: protect, Deadline: f.Deadline, Namespace: f.Namespace, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno, Guards: rules.Guards,
 	}) {
 		report.Documents++
 		report.Add(cli.Result{Outcome: outcomes[found.Outcome], File: found.Subject, Reason: found.Reason, Message: found.Message, Hint: found.Hint})
@@ -117,29 +120,28 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	return report, nil
 }
 
-// static reads the webhook configuration from a file, as strictly as the API server. It returns nil
-// if no file is given.
-func (f *checkFlags) static() (*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
+// static reads the folder of polex-guard static, as strictly as the API server. It returns nil if no
+// folder is given.
+func (f *checkFlags) static() (*static.Set, error) {
+	for _, server := range f.Servers {
+		if u, err := url.Parse(server); err != nil || u.Scheme != "https" || u.String() != "https://"+u.Host {
+			return nil, fmt.Errorf("--server: %q is not https://HOST:PORT", server)
+		}
+	}
 	if f.Static == "" {
+		if len(f.Servers) > 0 {
+			return nil, errors.New("--server requires --static")
+		}
 		return nil, nil
 	}
-	text, err := cli.ReadFileUpTo(f.Static, maxNamed)
-	if err != nil {
-		return nil, err
+	set, err := static.ReadSet(f.Static)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--static: %w", err)
+	case f.SelfManaged != "":
+		return nil, errors.New("--self-managed-certificate cannot be combined with --static: the guard cannot write its CA into a file of the API server")
 	}
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
-	first, err := documents.Read()
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.Static, err)
-	}
-	var config admissionregistrationv1.ValidatingWebhookConfiguration
-	if err := yaml.UnmarshalStrict(first, &config); err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.Static, err)
-	}
-	if _, err := documents.Read(); !errors.Is(err, io.EOF) || config.Kind != "ValidatingWebhookConfiguration" || config.APIVersion != admissionregistrationv1.SchemeGroupVersion.String() {
-		return nil, fmt.Errorf("%s must contain exactly one ValidatingWebhookConfiguration of %s", f.Static, admissionregistrationv1.SchemeGroupVersion)
-	}
-	return &config, nil
+	return set, nil
 }
 
 var outcomes = map[doctor.Outcome]cli.Outcome{doctor.Fine: cli.Pass, doctor.Doubtful: cli.Warn, doctor.Unknown: cli.Unknown, doctor.Wrong: cli.Refuse}

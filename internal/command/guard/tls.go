@@ -3,9 +3,11 @@ package guard
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"time"
 
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
 	"k8s.io/apimachinery/pkg/types"
@@ -43,8 +45,8 @@ func (g *process) serveBy(ctx context.Context, answers http.Handler) error {
 		return &cli.UsageError{Err: fmt.Errorf("--tls-cert, --tls-key: %w", err)}
 	}
 	watcher.RegisterCallback(func(c tls.Certificate) {
-		if c.Leaf != nil {
-			g.metrics.CertifiedUntil(c.Leaf.NotAfter)
+		if ends := firstExpiry(c.Certificate); !ends.IsZero() {
+			g.metrics.CertifiedUntil(ends)
 		}
 	})
 	if err := g.manager.Add(watcher); err != nil {
@@ -59,6 +61,18 @@ func (g *process) serveBy(ctx context.Context, answers http.Handler) error {
 		return &cli.UsageError{Err: fmt.Errorf("--webhook-address: %w", err)}
 	}
 	return g.manager.Add(serving)
+}
+
+// firstExpiry returns the earliest expiry of a chain. With the CA in it, the metric also warns of the
+// expiry of a CA that people renew.
+func firstExpiry(chain [][]byte) (ends time.Time) {
+	for _, der := range chain {
+		cert, err := x509.ParseCertificate(der)
+		if err == nil && (ends.IsZero() || cert.NotAfter.Before(ends)) {
+			ends = cert.NotAfter
+		}
+	}
+	return ends
 }
 
 // clientCA loads the authorities for client certificates, and reloads the file with the

@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,6 +42,8 @@ type api struct {
 	denied     map[string]bool // "verb resource"
 	broken     map[string]bool // the last parts of paths that return 500
 	clock      time.Time       // zero: no Date header
+	metrics    string          // with the hashes of static files
+	endpoint   string          // of the Service kubernetes; "": none
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -104,6 +108,15 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		asked := review.Spec.ResourceAttributes
 		review.Status.Allowed = !a.denied[asked.Verb+" "+asked.Resource]
 		answer(http.StatusCreated, review)
+	case last == "metrics":
+		_, _ = w.Write([]byte(a.metrics))
+	case last == "endpointslices":
+		list := discoveryv1.EndpointSliceList{}
+		if host, port, err := net.SplitHostPort(a.endpoint); err == nil {
+			number, _ := strconv.ParseInt(port, 10, 32)
+			list.Items = append(list.Items, discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{{Addresses: []string{host}}}, Ports: []discoveryv1.EndpointPort{{Port: new(int32(number))}}})
+		}
+		answer(http.StatusOK, list)
 	case last == "version":
 		answer(http.StatusOK, map[string]string{"gitVersion": "v1.36.3"})
 	default:
@@ -127,6 +140,7 @@ var kinds = map[schema.GroupVersionKind]meta.RESTScope{
 	{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}:                             meta.RESTScopeRoot,
 	{Version: "v1", Kind: "Namespace"}:                                                               meta.RESTScopeRoot,
 	{Group: "authorization.k8s.io", Version: "v1", Kind: "SelfSubjectAccessReview"}:                  meta.RESTScopeRoot,
+	{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}:                                meta.RESTScopeNamespace,
 	{Group: "apps", Version: "v1", Kind: "Deployment"}:                                               meta.RESTScopeNamespace,
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
@@ -25,6 +26,7 @@ func (k *checkup) certificate(ctx context.Context, subject string, w *admissionr
 		k.add(Finding{Subject: subject, Reason: ReasonBundle, Message: "its caBundle contains no certificate", Hint: "let cert-manager inject it, or copy the one that certifies the guard"})
 		return
 	}
+	k.bundle(subject, w.ClientConfig.CABundle)
 	address, name := addressOf(w)
 	ctx, cancel := context.WithTimeout(ctx, reaching)
 	defer cancel()
@@ -42,6 +44,16 @@ func (k *checkup) certificate(ctx context.Context, subject string, w *admissionr
 	for _, cert := range conn.ConnectionState().PeerCertificates {
 		if left := cert.NotAfter.Sub(k.Now()); left < soon {
 			k.add(Finding{Subject: subject, Reason: ReasonCertificateEnds, Message: fmt.Sprintf("the certificate of %q expires at %s", cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339)), Hint: "renew it; the program that renews it should have done so by now"})
+		}
+	}
+}
+
+// bundle checks the expiry of the CA in a static file.
+func (k *checkup) bundle(subject string, text []byte) {
+	for block, rest := pem.Decode(text); block != nil && k.Static != nil; block, rest = pem.Decode(rest) {
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err == nil && cert.NotAfter.Sub(k.Now()) < renewal {
+			k.add(Finding{Subject: subject, Reason: ReasonCertificateEnds, Message: fmt.Sprintf("the CA %q in the static files expires at %s", cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339)), Hint: "renew the CA on every control plane node: docs/how-to/static-admission.md"})
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/polex-dev/polex/internal/guard/static"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -22,8 +22,11 @@ type Config struct {
 	Dial    Dial             // connects to the webhook; nil uses the network
 	Kinds   []exception.GroupKind
 	Webhook string // name of the ValidatingWebhookConfiguration
-	// Static is the configuration that the API server reads from a file on its disk; nil: none.
-	Static *admissionregistrationv1.ValidatingWebhookConfiguration
+	// Static is the content of the files that the API servers read from their disks; nil: none.
+	Static *static.Set
+	// Servers are the URLs of the API servers that read it; none: the endpoints of the Service
+	// kubernetes.
+	Servers []string
 	// Deadline is the maximum time of the guard for a request.
 	Deadline time.Duration
 	// Protect holds the files of policies/guard/protect.
@@ -74,6 +77,7 @@ func Run(ctx context.Context, c Config) []Finding {
 	}
 	k := &checkup{Config: c}
 	k.webhook(ctx)
+	k.static(ctx)
 	k.definitions(ctx)
 	k.served(ctx)
 	k.mutating(ctx)

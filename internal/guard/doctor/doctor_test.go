@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/polex-dev/polex/internal/guard/doctor"
+	"github.com/polex-dev/polex/internal/guard/static"
 )
 
 var now = time.Now()
@@ -99,6 +101,41 @@ func protected() (map[string]limits, map[string]binding) {
 		bindings[name] = binding{PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{"Deny", "Audit"}, MatchResources: &admissionregistrationv1.MatchResources{}}
 	}
 	return policies, bindings
+}
+
+// staticFiles moves the webhook and the policies of protect from the API to static files, and changes
+// something.
+func staticFiles(change func(*api, *doctor.Config)) func(*api, *doctor.Config) {
+	return func(a *api, c *doctor.Config) {
+		a.metrics = metricsOf("sha256:a", "sha256:b")
+		c.Static = &static.Set{Webhooks: []admissionregistrationv1.ValidatingWebhookConfiguration{*a.validating}, Hashes: map[string]string{static.WebhookPlugin: "sha256:a", static.PolicyPlugin: "sha256:b"}}
+		c.Static.Webhooks[0].Name += static.Suffix
+		a.validating, c.Servers = nil, []string{c.Host}
+		for _, name := range []string{"polex-admission", "polex-guard-cluster", "polex-guard-definitions"} {
+			name += static.Suffix
+			p := admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: a.policies["polex-guard-cluster"]}
+			b := admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: a.bindings["polex-guard-cluster"]}
+			b.Spec.PolicyName = name
+			c.Static.Policies, c.Static.Bindings = append(c.Static.Policies, p), append(c.Static.Bindings, b)
+		}
+		if change != nil {
+			change(a, c)
+		}
+	}
+}
+
+// metricsOf returns the metrics of an API server with the hashes of the static files.
+func metricsOf(webhooks, policies string) string {
+	text := "# TYPE apiserver_manifest_admission_config_controller_last_config_info gauge\n"
+	for plugin, hash := range map[string]string{static.WebhookPlugin: webhooks, static.PolicyPlugin: policies} {
+		text += fmt.Sprintf("apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash=\"sha256:0\",hash=%q,plugin=%q} 1\n", hash, plugin)
+	}
+	return text
+}
+
+// reloaded returns the metric of a reload of policies.
+func reloaded(status, at string) string {
+	return fmt.Sprintf("apiserver_manifest_admission_config_controller_automatic_reload_last_timestamp_seconds{apiserver_id_hash=\"sha256:0\",plugin=%q,status=%q} %s\n", static.PolicyPlugin, status, at)
 }
 
 // bind changes a binding, and limit a policy.
@@ -297,15 +334,47 @@ func TestDoctor(t *testing.T) {
 			rules := []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: about(rules("*"), "DELETE")[0]}}
 			a.policies["keeps"] = limits{MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: rules}}
 		}, want: []string{"doubtful blocks-deletions"}},
-		"nobody says which webhooks there are":   {change: func(a *api, _ *doctor.Config) { a.broken["validatingwebhookconfigurations"] = true }, want: []string{"unknown undecided"}},
-		"another policy is nobody's":             {change: func(a *api, _ *doctor.Config) { a.policies["other"] = limits{} }},
-		"nobody says what protects":              {change: func(a *api, _ *doctor.Config) { a.broken["validatingadmissionpolicies"] = true }, want: []string{"unknown undecided"}},
-		"nobody says what binds":                 {change: func(a *api, _ *doctor.Config) { a.broken["validatingadmissionpolicybindings"] = true }, want: []string{"unknown undecided"}},
-		"a webhook of the API server's own disk": {change: func(a *api, c *doctor.Config) { c.Static, a.validating = a.validating, nil }},
-		"a hole in that": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+		"nobody says which webhooks there are": {change: func(a *api, _ *doctor.Config) { a.broken["validatingwebhookconfigurations"] = true }, want: []string{"unknown undecided"}},
+		"another policy is nobody's":           {change: func(a *api, _ *doctor.Config) { a.policies["other"] = limits{} }},
+		"nobody says what protects":            {change: func(a *api, _ *doctor.Config) { a.broken["validatingadmissionpolicies"] = true }, want: []string{"unknown undecided"}},
+		"nobody says what binds":               {change: func(a *api, _ *doctor.Config) { a.broken["validatingadmissionpolicybindings"] = true }, want: []string{"unknown undecided"}},
+		"static files":                         {change: staticFiles(nil)},
+		"static files, and no policies in the API": {change: func(a *api, c *doctor.Config) {
+			staticFiles(nil)(a, c)
+			a.policies, a.bindings = nil, nil
+		}},
+		"static files, by the endpoints of the API servers": {change: func(a *api, c *doctor.Config) {
+			staticFiles(nil)(a, c)
+			server := httptest.NewTLSServer(a)
+			t.Cleanup(server.Close)
+			a.endpoint, c.HTTP, c.Servers = server.Listener.Addr().String(), server.Client(), nil
+		}},
+		"a hole in static files": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.MatchConditions = make([]admissionregistrationv1.MatchCondition, 1)
-		},
-			change: func(a *api, c *doctor.Config) { c.Static, a.validating = a.validating, webhook(good) }, want: []string{"wrong condition-hole"}},
+		}, change: staticFiles(nil), want: []string{"wrong condition-hole"}},
+		"no webhook in static files": {change: staticFiles(func(_ *api, c *doctor.Config) { c.Static.Webhooks = nil }), want: []string{"wrong no-webhook"}},
+		"static files without a policy": {change: staticFiles(func(_ *api, c *doctor.Config) {
+			c.Static.Policies = c.Static.Policies[1:]
+		}), want: []string{"wrong protection-hole"}},
+		"static files without a binding": {change: staticFiles(func(_ *api, c *doctor.Config) { c.Static.Bindings = c.Static.Bindings[1:] }), want: []string{"wrong protection-hole"}},
+		"a static policy that fails open": {change: staticFiles(func(_ *api, c *doctor.Config) {
+			c.Static.Policies[0].Spec.FailurePolicy = new(admissionregistrationv1.Ignore)
+		}), want: []string{"wrong protection-hole"}},
+		"other static files":          {change: staticFiles(func(_ *api, c *doctor.Config) { c.Static.Hashes[static.PolicyPlugin] = "sha256:1" }), want: []string{"wrong static-not-loaded"}},
+		"no static files are loaded":  {change: staticFiles(func(a *api, _ *doctor.Config) { a.metrics = "up 1\n" }), want: []string{"wrong static-not-loaded"}},
+		"a plugin has loaded nothing": {change: staticFiles(func(a *api, _ *doctor.Config) { a.metrics = metricsOf("", "sha256:b") }), want: []string{"wrong static-not-loaded"}},
+		"static files cannot be loaded again": {change: staticFiles(func(a *api, _ *doctor.Config) {
+			a.metrics += reloaded("failure", "1.7e+09")
+		}), want: []string{"doubtful static-reload-failed"}},
+		"static files were loaded again": {change: staticFiles(func(a *api, _ *doctor.Config) {
+			a.metrics += reloaded("failure", "1.7e+09") + reloaded("success", "1.8e+09")
+		})},
+		"nobody says which static files are loaded": {change: staticFiles(func(a *api, _ *doctor.Config) { a.broken["metrics"] = true }), want: []string{"unknown undecided"}},
+		"one of two API servers":                    {change: staticFiles(func(_ *api, c *doctor.Config) { c.Servers = append(c.Servers, "http://"+closed(t)) }), want: []string{"unknown undecided"}},
+		"nobody says which API servers there are":   {change: staticFiles(func(_ *api, c *doctor.Config) { c.Servers = nil }), want: []string{"unknown undecided"}},
+		"the CA in static files ends soon": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			serve(t, certificate{lasts: 30 * 24 * time.Hour}).asked(w)
+		}, change: staticFiles(nil), want: []string{"wrong certificate-ends"}},
 
 		"no Kyverno": {change: func(a *api, _ *doctor.Config) { a.kyverno.Items = nil }, want: []string{"doubtful exceptions-disabled"}},
 		"Kyverno heeds none": {change: func(a *api, _ *doctor.Config) {

@@ -44,7 +44,11 @@ func (k *checkup) protect(ctx context.Context) {
 		k.unknown(subject, err)
 		return
 	}
+	k.staticPolicies()
 	names := slices.Collect(maps.Keys(delivered))
+	if k.Static != nil && len(there) == 0 {
+		return // the static policies protect the guard
+	}
 	if !slices.ContainsFunc(names, func(name string) bool { return there[name] != nil || bound[name] }) {
 		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonNotProtected, Message: "everybody who can write the guard's webhook, configuration or Deployment, or Kyverno's, can switch it off",
 			Hint: "name administrators, and apply policies/guard/protect"})

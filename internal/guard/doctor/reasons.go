@@ -22,6 +22,9 @@ const (
 	ReasonCertificate       = "bad-certificate"
 	ReasonCertificateEnds   = "certificate-ends"
 
+	ReasonNotLoaded    = "static-not-loaded"
+	ReasonReloadFailed = "static-reload-failed"
+
 	ReasonConversion         = "conversion-webhook"
 	ReasonServedElsewhere    = "served-elsewhere"
 	ReasonMutates            = "mutates"
@@ -56,6 +59,8 @@ func Reasons() []exception.Reason {
 		{Name: ReasonBundle, Doc: "the API server does not accept the guard's certificate"},
 		{Name: ReasonCertificate, Doc: "the guard's certificate is invalid"},
 		{Name: ReasonCertificateEnds, Doc: "the guard's certificate expires soon"},
+		{Name: ReasonNotLoaded, Doc: "an API server has not loaded the static files, or has loaded others"},
+		{Name: ReasonReloadFailed, Doc: "an API server cannot load the static files that are on its disk now", Severity: exception.SeverityWarning},
 		{Name: ReasonConversion, Doc: "a webhook converts exceptions between versions, or the schemas of two served versions differ"},
 		{Name: ReasonServedElsewhere, Doc: "an APIService points to another server for exceptions, or for kinds that the guard depends on"},
 		{Name: ReasonMutates, Doc: "another webhook or a MutatingAdmissionPolicy changes exceptions during admission", Severity: exception.SeverityWarning},

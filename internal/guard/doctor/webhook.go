@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/polex-dev/polex/internal/guard/static"
 )
 
 // DeletedPath is the path of the guard for reviews of deletions. It allows all of them.
@@ -24,14 +26,20 @@ const DeletedPath = "/deleted"
 func (k *checkup) webhook(ctx context.Context) {
 	subject := "validatingwebhookconfigurations/" + k.Webhook
 	if k.Static != nil {
-		k.registered(ctx, "static validatingwebhookconfigurations/"+k.Static.Name, k.Static.Webhooks)
+		name := k.Webhook + static.Suffix
+		i := slices.IndexFunc(k.Static.Webhooks, func(c admissionregistrationv1.ValidatingWebhookConfiguration) bool { return c.Name == name })
+		if i < 0 {
+			k.add(Finding{Subject: "static " + subject, Reason: ReasonNoWebhook, Message: fmt.Sprintf("no file in webhooks/ has the webhook configuration %s", name), Hint: "write the files with polex-guard static"})
+			return
+		}
+		k.registered(ctx, "static validatingwebhookconfigurations/"+name, k.Static.Webhooks[i].Webhooks)
 		return
 	}
 	var config admissionregistrationv1.ValidatingWebhookConfiguration
 	err := k.Client.Get(ctx, types.NamespacedName{Name: k.Webhook}, &config)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && len(config.Webhooks) == 0:
-		k.add(Finding{Subject: subject, Reason: ReasonNoWebhook, Message: "there is no webhook of the guard", Hint: "apply the guard's manifests, or name another one with --webhook-name, or a file of the API server's with --static-webhook"})
+		k.add(Finding{Subject: subject, Reason: ReasonNoWebhook, Message: "there is no webhook of the guard", Hint: "apply the guard's manifests, or name another one with --webhook-name, or the files of the API server with --static"})
 		return
 	case err != nil:
 		k.unknown(subject, err)

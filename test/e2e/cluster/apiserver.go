@@ -38,11 +38,13 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 	if err := write(at("audit.yaml"), auditPolicy(c.options.Audited)); err != nil {
 		return err
 	}
-	admission, err := c.admissionConfiguration()
-	if err != nil {
-		return err
+	admission := c.options.Admission
+	if admission == "" {
+		if admission, err = c.admissionConfiguration(); err != nil {
+			return err
+		}
 	}
-	if err := c.Run(ctx, servers.Command{Program: servers.Kubernetes(c.options.Binaries, APIServer), Args: []string{
+	if err := c.Run(ctx, servers.Command{Program: servers.Kubernetes(c.options.Binaries, APIServer), Args: append([]string{
 		"--etcd-servers=" + etcd, fmt.Sprintf("--secure-port=%d", free[2]), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
 		// Nothing here uses a Service.
 		"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
@@ -51,7 +53,7 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 		"--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount",
 		"--admission-control-config-file=" + admission,
 		"--audit-policy-file=" + at("audit.yaml"), "--audit-log-path=" + c.AuditLog(),
-	}}); err != nil {
+	}, c.options.Flags...)}); err != nil {
 		return err
 	}
 	server := fmt.Sprintf("https://127.0.0.1:%d", free[2])

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -31,6 +32,7 @@ type Options struct {
 	Dir        string // for its certificate and its log
 	Config     string // path of its configuration
 	Kubeconfig string
+	Webhook    string   // host:port; "" is a free one
 	Flags      []string // further flags
 }
 
@@ -51,6 +53,7 @@ func Start(ctx context.Context, o Options) (*Process, error) {
 	}
 	at := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 	p := &Process{Group: &servers.Group{Binaries: o.Binaries, Dir: o.Dir}, Webhook: at(free[0]), Metrics: at(free[1]), Health: at(free[2])}
+	p.Webhook = cmp.Or(o.Webhook, p.Webhook)
 	p.command = servers.Command{Program: Program, End: syscall.SIGTERM, Args: []string{
 		"serve", "--config", o.Config, "--kubeconfig", o.Kubeconfig,
 		"--tls-cert", filepath.Join(o.Dir, "tls.crt"), "--tls-key", filepath.Join(o.Dir, "tls.key"),

@@ -1,0 +1,191 @@
+package doctor
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/polex-dev/polex/internal/guard/static"
+)
+
+// maxMetrics is the maximum number of bytes of the metrics of an API server.
+const maxMetrics = 256 << 20
+
+// renewal is the minimum remaining lifetime of a CA in a static file: people replace it on every node.
+const renewal = 60 * 24 * time.Hour
+
+// static checks that each API server has loaded exactly the files of the folder.
+func (k *checkup) static(ctx context.Context) {
+	if k.Static == nil {
+		return
+	}
+	servers := k.Servers
+	if len(servers) == 0 {
+		var err error
+		if servers, err = k.endpoints(ctx); err != nil {
+			k.unknown("API servers", err)
+			return
+		}
+	}
+	for _, server := range servers {
+		k.loaded(ctx, server)
+	}
+}
+
+// endpoints returns the URLs of the API servers from the endpoints of the Service kubernetes, which
+// the API servers write themselves.
+func (k *checkup) endpoints(ctx context.Context) ([]string, error) {
+	var list discoveryv1.EndpointSliceList
+	if err := k.Client.List(ctx, &list, client.InNamespace("default"), client.MatchingLabels{discoveryv1.LabelServiceName: "kubernetes"}); err != nil {
+		return nil, fmt.Errorf("%w; name the API servers with --server", err)
+	}
+	var urls []string
+	for _, slice := range list.Items {
+		for _, port := range slice.Ports {
+			for _, endpoint := range slice.Endpoints {
+				for _, address := range endpoint.Addresses {
+					if port.Port != nil {
+						urls = append(urls, "https://"+net.JoinHostPort(address, strconv.Itoa(int(*port.Port))))
+					}
+				}
+			}
+		}
+	}
+	if len(urls) == 0 {
+		return nil, errors.New("the Service kubernetes in default has no endpoints; name the API servers with --server")
+	}
+	slices.Sort(urls)
+	return slices.Compact(urls), nil
+}
+
+// loaded checks one API server.
+func (k *checkup) loaded(ctx context.Context, server string) {
+	subject := "static files of " + server
+	state, err := k.staticState(ctx, server)
+	if err != nil {
+		k.unknown(subject, err)
+		return
+	}
+	defer k.unlessFound(subject, "this API server has loaded exactly these files")()
+	for _, plugin := range []string{static.WebhookPlugin, static.PolicyPlugin} {
+		switch want, got := k.Static.Hashes[plugin], state[plugin]; {
+		case got == nil || !got.known:
+			k.add(Finding{Subject: subject, Reason: ReasonNotLoaded, Message: "the plugin " + plugin + " reads no files",
+				Hint: "start it with --admission-control-config-file=…/admission.yaml, and Kubernetes 1.36 with --feature-gates=ManifestBasedAdmissionControlConfig=true"})
+		case got.hash != want:
+			k.add(Finding{Subject: subject, Reason: ReasonNotLoaded, Message: fmt.Sprintf("the plugin %s has loaded %s, expected %s", plugin, cmp.Or(got.hash, "no file"), want),
+				Hint: "copy the folder to this node again, and find out who changed it"})
+		case got.failure > got.success:
+			k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonReloadFailed,
+				Message: fmt.Sprintf("the plugin %s could not load its folder at %s, and keeps the files that it loaded before", plugin, time.Unix(int64(got.failure), 0).UTC().Format(time.RFC3339)),
+				Hint:    "the log of this API server names the file; it does not start with it"})
+		}
+	}
+}
+
+// staticPolicies checks the policies of the folder.
+func (k *checkup) staticPolicies() {
+	if k.Static == nil {
+		return
+	}
+	defer k.unlessFound("static validatingadmissionpolicies", "they exist, are bound and fail closed")()
+	names := []string{"polex-admission", "polex-guard-cluster", "polex-guard-definitions"}
+	for _, p := range k.Static.Policies {
+		if name, of := strings.CutSuffix(p.Name, static.Suffix); of && strings.HasPrefix(name, "polex-") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		name += static.Suffix
+		i := slices.IndexFunc(k.Static.Policies, func(p admissionregistrationv1.ValidatingAdmissionPolicy) bool { return p.Name == name })
+		bound := slices.ContainsFunc(k.Static.Bindings, func(b admissionregistrationv1.ValidatingAdmissionPolicyBinding) bool {
+			return b.Spec.PolicyName == name && holds(b.Spec)
+		})
+		if i < 0 || !bound || !closes(k.Static.Policies[i].Spec) {
+			k.add(Finding{Subject: "static validatingadmissionpolicies/" + name, Reason: ReasonProtectionHole, Message: "no file in policies/ has it with a binding that denies everywhere, or it does not fail closed",
+				Hint: "write the files with polex-guard static"})
+		}
+	}
+}
+
+// closes reports whether a policy rejects requests that it cannot evaluate, and validates some.
+func closes(p admissionregistrationv1.ValidatingAdmissionPolicySpec) bool {
+	return (p.FailurePolicy == nil || *p.FailurePolicy == admissionregistrationv1.Fail) && len(p.Validations) > 0
+}
+
+// loadedFiles is what an API server states about the files of a plugin.
+type loadedFiles struct {
+	known            bool
+	hash             string
+	success, failure float64 // Unix time of the last reload
+}
+
+const prefix = "apiserver_manifest_admission_config_controller_"
+
+var label = regexp.MustCompile(`([a-z_]+)="([^"]*)"`)
+
+// staticState reads the metrics of an API server.
+func (k *checkup) staticState(ctx context.Context, server string) (map[string]*loadedFiles, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := k.HTTP.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("get %s/metrics: %s; it requires the right to get the path /metrics", server, answer.Status)
+	}
+	state := map[string]*loadedFiles{}
+	lines := bufio.NewScanner(io.LimitReader(answer.Body, maxMetrics))
+	for lines.Scan() {
+		line, found := strings.CutPrefix(lines.Text(), prefix)
+		if !found {
+			continue
+		}
+		of := map[string]string{}
+		for _, pair := range label.FindAllStringSubmatch(line, -1) {
+			of[pair[1]] = pair[2]
+		}
+		plugin := state[of["plugin"]]
+		if plugin == nil {
+			plugin = &loadedFiles{}
+			state[of["plugin"]] = plugin
+		}
+		name, rest, _ := strings.Cut(line, "{")
+		switch {
+		case name == "last_config_info":
+			plugin.known, plugin.hash = true, of["hash"]
+		case name == "automatic_reload_last_timestamp_seconds" && of["status"] == "success":
+			plugin.success, err = value(rest)
+		case name == "automatic_reload_last_timestamp_seconds" && of["status"] == "failure":
+			plugin.failure, err = value(rest)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the metrics of %s: %w", server, err)
+		}
+	}
+	return state, lines.Err()
+}
+
+// value returns the value of a metric, behind its labels.
+func value(line string) (float64, error) {
+	_, text, _ := strings.Cut(line, "} ")
+	return strconv.ParseFloat(strings.TrimSpace(text), 64)
+}

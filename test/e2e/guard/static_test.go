@@ -1,0 +1,616 @@
+//go:build e2e
+
+package guard
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/e2e/servers"
+)
+
+// staticWorld is a cluster whose API server reads the webhook and the policies of the guard from files.
+type staticWorld struct {
+	*cluster.Cluster
+	guard   *instance
+	files   string // what polex-guard static wrote
+	loaded  string // the copy on the disk of the API server
+	signing string // path of the CA that signs client certificates, without its ending
+}
+
+// staticCluster starts the API server on an empty etcd, and no guard.
+func staticCluster(t *testing.T) *staticWorld {
+	t.Helper()
+	dir := t.TempDir()
+	w := &staticWorld{files: filepath.Join(dir, "polex"), loaded: filepath.Join(dir, "loaded"), signing: filepath.Join(dir, "ca/tls")}
+	port, err := servers.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", port[0])
+	w.guard = &instance{dir: filepath.Join(dir, "guard"), webhook: address}
+	for _, folder := range []string{w.guard.dir, filepath.Dir(w.signing), filepath.Join(dir, "cluster")} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clients, guards := newAuthority(t), newAuthority(t)
+	private, err := x509.MarshalPKCS8PrivateKey(clients.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := guards.certifies(t)
+	files["ca.crt"] = guards.certificate()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(w.guard.dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for ending, text := range map[string][]byte{".crt": clients.certificate(), ".key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})} {
+		if err := os.WriteFile(w.signing+ending, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.write(t, w.files)
+	if err := os.CopyFS(w.loaded, os.DirFS(w.files)); err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{"--client-ca-file=" + w.signing + ".crt"}
+	if os.Getenv("KUBERNETES") == "1.36" {
+		flags = append(flags, "--feature-gates=ManifestBasedAdmissionControlConfig=true")
+	}
+	w.Cluster, err = fixture.Cluster(context.Background(), cluster.Options{Dir: filepath.Join(dir, "cluster"), WithoutKyverno: true, Admission: filepath.Join(w.loaded, "admission.yaml"), Flags: flags})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(w.Logs())
+		}
+		_ = w.Close()
+	})
+	// The controllers of Kubernetes that write in every namespace, and that sign certificates.
+	if err := w.Run(context.Background(), servers.Command{Program: servers.Kubernetes(fixture.FromRoot(binaries), "kube-controller-manager"), Args: []string{
+		"--kubeconfig=" + w.Kubeconfig(), "--leader-elect=false", "--secure-port=0", "--root-ca-file=" + w.signing + ".crt",
+		"--cluster-signing-cert-file=" + w.signing + ".crt", "--cluster-signing-key-file=" + w.signing + ".key",
+		"--controllers=namespace-controller,garbage-collector-controller,serviceaccount-controller,root-ca-certificate-publisher-controller,certificatesigningrequest-signing-controller,clusterrole-aggregation-controller,validatingadmissionpolicy-status-controller",
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// write runs polex-guard static.
+func (w *staticWorld) write(t *testing.T, to string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), folder+"/polex-guard", "static", "--ca-file", filepath.Join(w.guard.dir, "ca.crt"),
+		"--url", "https://"+w.guard.webhook, "--output-dir", to, "--manifests-dir", w.loaded).CombinedOutput()
+	if err != nil {
+		t.Fatalf("polex-guard static: %v\n%s", err, out)
+	}
+}
+
+// kubectl runs kubectl as the administrator.
+func (w *staticWorld) kubectl(t *testing.T, input string, args ...string) error {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), fixture.Kubectl(), append(args, "--kubeconfig", w.Kubeconfig())...)
+	cmd.Stdin = strings.NewReader(input)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+func (w *staticWorld) mustKubectl(t *testing.T, input string, args ...string) {
+	t.Helper()
+	if err := w.kubectl(t, input, args...); err != nil {
+		t.Fatalf("kubectl %s: %v", strings.Join(args, " "), err)
+	}
+}
+
+// do sends a request.
+func (w *staticWorld) do(t *testing.T, r cluster.Request) response {
+	t.Helper()
+	answer, err := w.Do(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response{answer}
+}
+
+// eventually repeats a check.
+func (w *staticWorld) eventually(t *testing.T, what string, ask func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
+	defer cancel()
+	if err := w.Until(ctx, what, ask); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// certificateFor requests a client certificate from the cluster, and returns a kubeconfig with it.
+func (w *staticWorld) certificateFor(t *testing.T, user string, groups ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: user, Organization: groups}}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "request-" + strings.ReplaceAll(user, ":", "-")
+	w.mustKubectl(t, fmt.Sprintf(`{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: %s}, spec: {signerName: kubernetes.io/kube-apiserver-client, usages: [client auth], request: %s}}`,
+		name, base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))), "create", "-f", "-")
+	w.mustKubectl(t, "", "certificate", "approve", name)
+	var certificate []byte
+	w.eventually(t, "the certificate of "+user, func(ctx context.Context) error {
+		answer, err := w.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/apis/certificates.k8s.io/v1/certificatesigningrequests/" + name})
+		if err != nil {
+			return err
+		}
+		var request struct{ Status struct{ Certificate []byte } }
+		if err := json.Unmarshal(answer.Body, &request); err != nil {
+			return err
+		}
+		if certificate = request.Status.Certificate; len(certificate) == 0 {
+			return fmt.Errorf("it is not signed: %s", answer.Body)
+		}
+		return nil
+	})
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(w.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after, _ := strings.Cut(string(text), "user: {token: ")
+	_, after, _ = strings.Cut(after, "}")
+	path := filepath.Join(dir, "kubeconfig")
+	kubeconfig := fmt.Sprintf("%suser: {client-certificate-data: %s, client-key-data: %s}%s", before, base64.StdEncoding.EncodeToString(certificate),
+		base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})), after)
+	if err := os.WriteFile(path, []byte(kubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// start starts the guard with a client certificate, and waits until it is ready.
+func (w *staticWorld) start(t *testing.T) {
+	t.Helper()
+	i := w.guard
+	i.config, i.kubeconfig = filepath.Join(i.dir, "config.yaml"), w.certificateFor(t, "polex-guard")
+	i.configure(t, "")
+	p, err := Start(context.Background(), Options{Binaries: folder, Dir: i.dir, Config: i.config, Kubeconfig: i.kubeconfig, Webhook: i.webhook, Flags: []string{"--namespace", "polex-system", "--recheck-interval", "5s"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.process, i.group, i.metrics, i.health = p, p.Group, p.Metrics, p.Health
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(i.group.Logs())
+		}
+		i.group.Stop()
+	})
+	i.until(t, "the guard to be ready", i.ready)
+}
+
+// check runs polex-guard check with the identity of the guard, and returns its findings.
+func (w *staticWorld) check(t *testing.T, flags ...string) (reasons []string, status int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), folder+"/polex-guard", append([]string{"check", "--config", w.guard.config, "--kubeconfig", w.guard.kubeconfig,
+		"--namespace", "polex-system", "--static", w.files, "-o", "json"}, flags...)...)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	var report struct {
+		Results []struct{ Outcome, Reason, Message string }
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatalf("%v: %s", err, exit.Stderr)
+	}
+	for _, r := range report.Results {
+		if r.Outcome != "passed" && !slices.Contains(reasons, r.Reason) {
+			reasons = append(reasons, r.Reason)
+		}
+	}
+	slices.Sort(reasons)
+	return reasons, cmd.ProcessState.ExitCode()
+}
+
+// identity is a user with all permissions.
+type identity struct {
+	name  string
+	flags []string // of kubectl, with another --kubeconfig or for impersonation
+}
+
+// identities returns members of system:masters and accounts with its permissions: by impersonation, by
+// TokenRequest, and by a certificate request.
+func (w *staticWorld) identities(t *testing.T) []identity {
+	t.Helper()
+	w.mustKubectl(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: omnipotents}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin},
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: omnipotents}, {kind: ServiceAccount, namespace: kube-system, name: clusterrole-aggregation-controller}]}`, "apply", "-f", "-")
+	w.mustKubectl(t, "", "create", "serviceaccount", "-n", "kube-system", "clusterrole-aggregation-controller")
+	token := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := w.KubeconfigOf(t.Context(), "kube-system", "clusterrole-aggregation-controller", token); err != nil {
+		t.Fatal(err)
+	}
+	all := []identity{
+		{name: "admin of system:masters", flags: []string{"--kubeconfig", w.Kubeconfig()}},
+		{name: "token of a controller", flags: []string{"--kubeconfig", token}},
+		{name: "certificate of system:apiserver", flags: []string{"--kubeconfig", w.certificateFor(t, "system:apiserver", "omnipotents", "system:nodes")}},
+	}
+	for _, as := range []string{"system:apiserver", "system:kube-aggregator", "system:kube-controller-manager", "polex-guard", "system:node:control-plane",
+		"system:serviceaccount:kyverno:kyverno-admission-controller", "system:serviceaccount:kube-system:namespace-controller"} {
+		all = append(all, identity{name: "as " + as, flags: []string{"--kubeconfig", w.Kubeconfig(), "--as", as, "--as-group", "system:masters", "--as-group", "system:nodes",
+			"--as-group", "system:serviceaccounts:kyverno", "--as-group", "system:serviceaccounts:kube-system"}})
+	}
+	return all
+}
+
+// tries runs kubectl as an identity.
+func (w *staticWorld) tries(t *testing.T, who identity, input string, args ...string) error {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), fixture.Kubectl(), append(args, who.flags...)...)
+	cmd.Stdin = strings.NewReader(input)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return errors.New(string(out))
+	}
+	return nil
+}
+
+// TestStatic: nobody who has every permission of the API can switch off a guard whose webhook and
+// policies the API server reads from its disk.
+func TestStatic(t *testing.T) {
+	w := staticCluster(t)
+	t.Run("before the guard runs", w.refusesAtOnce)
+	w.mustKubectl(t, mustKubectl(t, "", "kustomize", fixture.FromRoot(manifestsFolder+"/overlays/static")), "apply", "--server-side", "-f", "-")
+	w.start(t)
+	w.mustKubectl(t, "", "create", "namespace", "team-a")
+	t.Run("exceptions", w.judges)
+	t.Run("attempts", w.holds)
+	t.Run("deletecollection", w.sweeps)
+	t.Run("mutators", w.mutates)
+	t.Run("others go on", w.leavesOthersAlone)
+	t.Run("check", w.checks)
+	t.Run("restarts", w.restarts)
+}
+
+// refusesAtOnce: with an empty etcd and before a guard runs, no exception is admitted.
+func (w *staticWorld) refusesAtOnce(t *testing.T) {
+	for _, target := range served {
+		target.Namespace = "default"
+		answer, err := w.Create(t.Context(), target, []byte(draft{name: "early", namespace: "default"}.in(target)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.OK() || !strings.Contains(answer.Message(), `failed calling webhook "guard.polex.dev"`) {
+			t.Errorf("%s/%s: %d %s", target.Group, target.Version, answer.Code, answer.Message())
+		}
+	}
+}
+
+// judges: the guard decides, whoever asks.
+func (w *staticWorld) judges(t *testing.T) {
+	for _, target := range served {
+		target.Namespace = "team-a"
+		d := draft{name: "static-" + target.Version, namespace: "team-a"}
+		w.create(t, target, d.in(target)).refusedFor(t, "unsigned")
+		w.create(t, target, seal(t, d.in(target))[0]).want(t, http.StatusCreated)
+	}
+	// The guard has the rights that the overlay gives to the name in its certificate.
+	target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "team-a"}
+	w.create(t, target, seal(t, draft{name: "short", namespace: "team-a", lives: 5 * time.Second}.legacy("v2"))[0]).want(t, http.StatusCreated)
+	w.eventually(t, "the guard to delete what expired", func(ctx context.Context) error {
+		answer, err := w.Do(ctx, cluster.Request{Method: http.MethodGet, Path: target.Path("short")})
+		if err == nil && answer.Code != http.StatusNotFound {
+			err = fmt.Errorf("%d", answer.Code)
+		}
+		return err
+	})
+}
+
+func (w *staticWorld) create(t *testing.T, target cluster.Target, text string) response {
+	t.Helper()
+	answer, err := w.Create(t.Context(), target, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response{answer}
+}
+
+// A policy, a webhook and a CRD that say nothing about polex.
+const (
+	anyPolicy = `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: NAME}, spec: {matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}, validations: [{expression: "true"}]}}`
+	anyBind   = `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: NAME}, spec: {policyName: other, validationActions: [Deny]}}`
+	anyMAPB   = `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: NAME}, spec: {policyName: other}}`
+	anyMAP    = `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicy, metadata: {name: NAME}, spec: {reinvocationPolicy: Never, matchConstraints: {resourceRules: [{apiGroups: [kyverno.io], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: [policyexceptions]}]}, mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"a": "b"}}}'}}]}}`
+	anyHook   = `{apiVersion: admissionregistration.k8s.io/v1, kind: KINDWebhookConfiguration, metadata: {name: NAME}, webhooks: [{name: a.example.com, clientConfig: {url: "https://127.0.0.1:1/a"}, rules: [{apiGroups: [example.com], apiVersions: ["*"], operations: [CREATE], resources: [things]}], sideEffects: None, admissionReviewVersions: [v1]}]}`
+	converts  = `{"spec":{"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"url":"https://127.0.0.1:1/convert"}}}}}`
+	takes     = `{"spec":{"service":{"namespace":"default","name":"evil"},"insecureSkipTLSVerify":true}}`
+)
+
+// staticAttempts are attacks on a guard that the API server reads from its disk.
+var staticAttempts = []struct{ name, command, patch, input, want string }{
+	{name: "shadow the webhook", command: "create", input: strings.NewReplacer("KIND", "Validating", "NAME", "polex-guard").Replace(anyHook), want: "polex-admission"},
+	{name: "shadow it by a mutating one", command: "create", input: strings.NewReplacer("KIND", "Mutating", "NAME", "polex-guard").Replace(anyHook), want: "polex-admission"},
+	{name: "shadow a policy", command: "create", input: strings.Replace(anyPolicy, "NAME", "polex-guard-cluster", 1), want: "polex-admission"},
+	{name: "shadow a binding", command: "create", input: strings.Replace(anyBind, "NAME", "polex-admission", 1), want: "polex-admission"},
+	{name: "a mutating policy of polex", command: "create", input: strings.Replace(anyMAP, "NAME", "polex-labels", 1), want: "polex-admission"},
+	{name: "a mutating binding of polex", command: "create", input: strings.Replace(anyMAPB, "NAME", "polex-labels", 1), want: "polex-admission"},
+	{name: "the reserved suffix", command: "create", input: strings.Replace(anyPolicy, "NAME", "evil.static.k8s.io", 1), want: "reserved"},
+	{name: "delete the webhook", command: "delete validatingwebhookconfiguration polex-guard.static.k8s.io", want: "not found"},
+	{name: "patch the webhook", command: "patch validatingwebhookconfiguration polex-guard.static.k8s.io", patch: `{"webhooks":[]}`, want: "not found"},
+	{name: "unbind", command: "delete validatingadmissionpolicybinding polex-guard-definitions.static.k8s.io", want: "not found"},
+	{name: "patch a policy", command: "patch validatingadmissionpolicy polex-admission.static.k8s.io", patch: `{"spec":{"failurePolicy":"Ignore"}}`, want: "not found"},
+	{name: "convert exceptions", command: "patch crd policyexceptions.kyverno.io", patch: converts, want: "polex-guard-definitions"},
+	{name: "convert exceptions of the other group", command: "patch crd policyexceptions.policies.kyverno.io", patch: converts, want: "polex-guard-definitions"},
+	{name: "convert policies", command: "patch crd clusterpolicies.kyverno.io", patch: converts, want: "polex-guard-definitions"},
+	{name: "delete the definition", command: "delete crd policyexceptions.kyverno.io", want: "polex-guard-definitions"},
+	{name: "delete the definition of the other group", command: "delete crd policyexceptions.policies.kyverno.io", want: "polex-guard-definitions"},
+	{name: "take over a version", command: "patch apiservice v2.kyverno.io", patch: takes, want: "polex-guard-definitions"},
+	{name: "take over a new version", command: "create", input: `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v9.kyverno.io}, spec: {group: kyverno.io, version: v9, groupPriorityMinimum: 1, versionPriority: 1, insecureSkipTLSVerify: true, service: {namespace: default, name: evil}}}`, want: "polex-guard-definitions"},
+	{name: "take over admission", command: "patch apiservice v1.admissionregistration.k8s.io", patch: takes, want: "polex-guard-definitions"},
+	{name: "no rights", command: "patch clusterrole polex-guard", patch: `{"rules":[]}`, want: "polex-guard-cluster"},
+	{name: "delete its rights", command: "delete clusterrole polex-guard", want: "polex-guard-cluster"},
+	{name: "bind its rights to nobody", command: "patch clusterrolebinding polex-guard", patch: `{"subjects":[]}`, want: "polex-guard-cluster"},
+	{name: "delete the binding of its rights", command: "delete clusterrolebinding polex-guard", want: "polex-guard-cluster"},
+	{name: "no right to lead", command: "patch role polex-guard -n polex-system", patch: `{"rules":[]}`, want: "polex-guard-namespace"},
+	{name: "nobody has the right to lead", command: "delete rolebinding polex-guard -n polex-system", want: "polex-guard-namespace"},
+	{name: "delete the namespace", command: "delete namespace polex-system", want: "polex-guard-namespace"},
+	{name: "a ConfigMap of the guard", command: "create configmap polex-guard -n polex-system --from-literal=config.yaml=a", want: "polex-guard-namespace"},
+	{name: "a Secret of the guard", command: "create secret generic polex-guard-tls -n polex-system", want: "polex-guard-namespace"},
+	{name: "a Deployment of the guard", command: "create deployment polex-guard -n polex-system --image=a", want: "polex-guard-namespace"},
+	{name: "scale the guard", command: "scale deployment polex-guard -n polex-system --replicas=0", want: "not found"},
+}
+
+// holds: each attempt is refused, whoever makes it.
+func (w *staticWorld) holds(t *testing.T) {
+	identities := w.identities(t)
+	for _, tc := range staticAttempts {
+		t.Run(tc.name, func(t *testing.T) {
+			args := strings.Fields(tc.command)
+			if tc.command == "create" || !strings.HasPrefix(tc.command, "scale") {
+				args = append(args, "--dry-run=server")
+			}
+			if tc.patch != "" {
+				args = append(args, "--type=merge", "--patch", tc.patch)
+			}
+			if tc.input != "" {
+				args = append(args, "-f", "-")
+			}
+			for _, who := range identities {
+				err := w.tries(t, who, tc.input, args...)
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("%s: %v", who.name, err)
+				}
+			}
+		})
+	}
+	unsigned := draft{name: "attempt", namespace: "team-a"}
+	for _, who := range identities {
+		for _, text := range []string{unsigned.legacy("v2"), unsigned.policies("v1")} {
+			if err := w.tries(t, who, text, "create", "-f", "-"); err == nil || !strings.Contains(err.Error(), "[unsigned]") {
+				t.Errorf("%s: %v", who.name, err)
+			}
+		}
+	}
+}
+
+// sweeps: deleting all objects of the API leaves the static ones.
+func (w *staticWorld) sweeps(t *testing.T) {
+	for _, kind := range []string{"validatingadmissionpolicybindings", "validatingadmissionpolicies", "validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
+		w.mustKubectl(t, "", "delete", kind, "--all")
+	}
+	if err := w.kubectl(t, "", "delete", "clusterroles", "--all", "--dry-run=server"); err == nil || !strings.Contains(err.Error(), "polex-guard-cluster.static.k8s.io") {
+		t.Errorf("all ClusterRoles: %v", err)
+	}
+	w.create(t, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "team-a"}, draft{name: "swept", namespace: "team-a"}.legacy("v2")).refusedFor(t, "unsigned")
+}
+
+// mutates: an object that changes exceptions on their way only invalidates them, and check names it.
+func (w *staticWorld) mutates(t *testing.T) {
+	target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "team-a"}
+	w.mustKubectl(t, strings.Replace(anyMAP, "NAME", "labels", 1), "create", "-f", "-")
+	w.mustKubectl(t, strings.NewReplacer("NAME", "labels", "policyName: other", "policyName: labels").Replace(anyMAPB), "create", "-f", "-")
+	signed := seal(t, draft{name: "mutated", namespace: "team-a"}.legacy("v2"))[0]
+	w.eventually(t, "the policy to change exceptions", func(ctx context.Context) error {
+		answer, err := w.DryRun(ctx, target, []byte(signed))
+		if err != nil {
+			return err
+		}
+		return refused(answer, "altered")
+	})
+	w.create(t, target, draft{name: "mutated", namespace: "team-a"}.legacy("v2")).refusedFor(t, "unsigned")
+	if got, status := w.check(t, "--server", w.Server()); status != 0 || !slices.Contains(got, "mutates") {
+		t.Errorf("%d %q", status, got)
+	}
+	w.mustKubectl(t, "", "delete", "mutatingadmissionpolicybinding,mutatingadmissionpolicy", "labels")
+	w.eventually(t, "the policy to be gone", func(ctx context.Context) error {
+		answer, err := w.DryRun(ctx, target, []byte(signed))
+		if err == nil && !answer.OK() {
+			err = errors.New(answer.Message())
+		}
+		return err
+	})
+}
+
+// leavesOthersAlone: Kubernetes, Kyverno's upgrades and other people's objects go on.
+func (w *staticWorld) leavesOthersAlone(t *testing.T) {
+	t.Run("controllers of Kubernetes", func(t *testing.T) {
+		for _, namespace := range []string{"team-a", "polex-system"} {
+			for _, path := range []string{"/serviceaccounts/default", "/configmaps/kube-root-ca.crt"} {
+				w.eventually(t, namespace+path, func(ctx context.Context) error {
+					answer, err := w.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/api/v1/namespaces/" + namespace + path})
+					if err == nil && !answer.OK() {
+						err = errors.New(answer.Message())
+					}
+					return err
+				})
+			}
+		}
+	})
+	t.Run("a new version of exceptions", func(t *testing.T) {
+		answer := w.do(t, cluster.Request{Method: http.MethodGet, Path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/policyexceptions.kyverno.io"})
+		var crd struct {
+			Spec struct{ Versions []map[string]any }
+		}
+		if err := json.Unmarshal(answer.Body, &crd); err != nil {
+			t.Fatal(err)
+		}
+		version := crd.Spec.Versions[0]
+		version["name"], version["storage"] = "v3", false
+		patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/spec/versions/-", "value": version}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.mustKubectl(t, "", "patch", "crd", "policyexceptions.kyverno.io", "--type=json", "--patch", string(patch))
+		target := cluster.Target{Group: "kyverno.io", Version: "v3", Namespace: "team-a"}
+		w.eventually(t, "the new version", func(ctx context.Context) error {
+			answer, err := w.Create(ctx, target, []byte(draft{name: "next", namespace: "team-a"}.legacy("v3")))
+			if err != nil {
+				return err
+			}
+			return refused(answer, "unsigned")
+		})
+		w.mustKubectl(t, "", "patch", "crd", "policyexceptions.kyverno.io", "--type=json", "--patch", fmt.Sprintf(`[{"op":"remove","path":"/spec/versions/%d"}]`, len(crd.Spec.Versions)))
+	})
+	for _, tc := range []struct{ name, input, command string }{
+		{name: "Kyverno's definitions", command: "annotate crd policyexceptions.kyverno.io clusterpolicies.kyverno.io a=b --overwrite"},
+		{name: "a definition of Kyverno that goes", command: "delete crd cleanuppolicies.kyverno.io"},
+		{name: "Kyverno's webhook", command: "create -f -", input: strings.NewReplacer("KIND", "Validating", "NAME", "kyverno-resource-validating-webhook-cfg").Replace(anyHook)},
+		{name: "Kyverno's ConfigMap", command: "label configmap kyverno -n kyverno a=b"},
+		{name: "a definition", command: "create -f -", input: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.example.com}, spec: {group: example.com, scope: Namespaced, names: {plural: things, kind: Thing}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`},
+		{name: "its conversion", command: "patch crd things.example.com --type=merge --patch " + strings.ReplaceAll(converts, `"url":"https://127.0.0.1:1/convert"`, `"service":{"namespace":"a","name":"b"}`)},
+		{name: "it goes", command: "delete crd things.example.com"},
+		{name: "an APIService", command: "create -f -", input: `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1beta1.metrics.k8s.io}, spec: {group: metrics.k8s.io, version: v1beta1, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true, service: {namespace: kube-system, name: metrics-server}}}`},
+		{name: "it goes too", command: "delete apiservice v1beta1.metrics.k8s.io"},
+		{name: "a policy", command: "create -f -", input: strings.Replace(anyPolicy, "NAME", "other", 1)},
+		{name: "a role", command: "create clusterrole other --verb=get --resource=pods"},
+		{name: "the guard's rights, again", command: "annotate clusterrole,clusterrolebinding polex-guard a=b --overwrite"},
+		{name: "more rights of the guard", command: `patch clusterrole polex-guard --type=json --patch [{"op":"add","path":"/rules/-","value":{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}}]`},
+		{name: "an exception goes", command: "delete policyexceptions.v2.kyverno.io static-v2 -n team-a"},
+	} {
+		t.Run(tc.name, func(t *testing.T) { w.mustKubectl(t, tc.input, strings.Fields(tc.command)...) })
+	}
+	t.Run("deletions without a guard", func(t *testing.T) {
+		w.guard.group.Stop()
+		w.mustKubectl(t, "", "delete", "policyexceptions.v1.policies.kyverno.io", "static-v1", "-n", "team-a")
+		w.mustKubectl(t, "", "delete", "namespace", "team-a", "--timeout=60s")
+		w.mustKubectl(t, "", "create", "namespace", "team-a")
+		w.guard.again(t)
+	})
+}
+
+// checks: polex-guard check compares the files with those that the API server has loaded.
+func (w *staticWorld) checks(t *testing.T) {
+	rest := []string{"exceptions-disabled"} // Kyverno does not run
+	expect := func(want []string, wantStatus int, flags ...string) {
+		t.Helper()
+		w.eventually(t, fmt.Sprintf("the findings %q", want), func(context.Context) error {
+			if got, status := w.check(t, flags...); status != wantStatus || !slices.Equal(got, want) {
+				return fmt.Errorf("exit status %d, %q", status, got)
+			}
+			return nil
+		})
+	}
+	server := []string{"--server", w.Server()}
+	expect(rest, 0, server...)
+	expect([]string{"exceptions-disabled", "undecided"}, 3) // no endpoints: this API server writes none
+	w.mustKubectl(t, fmt.Sprintf(`{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: kubernetes, namespace: default, labels: {kubernetes.io/service-name: kubernetes}}, addressType: IPv4, endpoints: [{addresses: [%s]}], ports: [{name: https, port: 1, protocol: TCP}]}`, "10.9.8.7"), "create", "-f", "-")
+	expect([]string{"exceptions-disabled", "undecided"}, 3) // an API server that does not answer
+	policies := filepath.Join(w.loaded, "policies/polex.yaml")
+	text, err := os.ReadFile(policies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Break-glass: the files are changed on the disk of the control plane.
+	if err := os.Remove(policies); err != nil {
+		t.Fatal(err)
+	}
+	expect([]string{"exceptions-disabled", "static-not-loaded"}, 1, server...)
+	w.mustKubectl(t, strings.Replace(anyBind, "NAME", "polex-x", 1), "create", "-f", "-")
+	w.mustKubectl(t, "", "delete", "validatingadmissionpolicybinding", "polex-x")
+	if err := os.WriteFile(policies, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(rest, 0, server...)
+	// A folder that cannot be loaded: the API server keeps what it has.
+	bad := filepath.Join(w.loaded, "policies/bad.yaml")
+	if err := os.WriteFile(bad, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect([]string{"exceptions-disabled", "static-reload-failed"}, 0, server...)
+	if err := os.Remove(bad); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// restarts: while the API server and the guard restart again and again, no unsigned exception is admitted.
+func (w *staticWorld) restarts(t *testing.T) {
+	target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "team-a"}
+	ctx, cancel := context.WithCancel(t.Context())
+	var creating sync.WaitGroup
+	var asked, reached atomic.Int64
+	for n := range 4 {
+		creating.Go(func() {
+			for attempt := 0; ctx.Err() == nil; attempt++ {
+				asked.Add(1)
+				name := fmt.Sprintf("restart-%d-%d", n, attempt)
+				answer, err := w.Create(ctx, target, []byte(draft{name: name, namespace: "team-a"}.legacy("v2")))
+				if err != nil {
+					continue
+				}
+				reached.Add(1)
+				if answer.OK() {
+					t.Errorf("%s was admitted", name)
+				}
+			}
+		})
+	}
+	for range 3 {
+		w.guard.group.Stop()
+		bounded, done := context.WithTimeout(t.Context(), waitLimit)
+		if err := w.RestartAPIServer(bounded); err != nil {
+			t.Error(err)
+		}
+		done()
+		w.guard.again(t)
+	}
+	cancel()
+	creating.Wait()
+	if reached.Load() == 0 {
+		t.Error("no request reached the API server")
+	}
+	t.Logf("%d requests, %d with an answer", asked.Load(), reached.Load())
+	w.create(t, target, seal(t, draft{name: "after", namespace: "team-a"}.legacy("v2"))[0]).want(t, http.StatusCreated)
+	if got, status := w.check(t, "--server", w.Server()); status != 0 || slices.Contains(got, "no-webhook") {
+		t.Errorf("%d %q", status, got)
+	}
+}
