@@ -117,7 +117,7 @@ func keyHint(t reflect.Type, path Path, found any) string {
 		}
 		var next reflect.Type
 		for _, field := range reflect.VisibleFields(t) {
-			switch key := field.Tag.Get("json"); {
+			switch key := keyOf(field); {
 			case key == name:
 				next, tag = field.Type, field.Tag
 			case key != "" && field.Tag.Get("formerly") == name:
@@ -142,11 +142,17 @@ func keyHint(t reflect.Type, path Path, found any) string {
 func keysOf(t reflect.Type) []string {
 	var known []string
 	for _, field := range reflect.VisibleFields(t) {
-		if key := field.Tag.Get("json"); key != "" && key != "-" {
+		if key := keyOf(field); key != "" && key != "-" {
 			known = append(known, key)
 		}
 	}
 	return known
+}
+
+// keyOf returns the key of a field: its tag json without options such as omitempty.
+func keyOf(field reflect.StructField) string {
+	key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	return key
 }
 
 // valueHint returns a hint for a value of another type than t.

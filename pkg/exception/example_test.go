@@ -32,5 +32,5 @@ spec:
 	// Output:
 	// PolicyException.kyverno.io team-a/web
 	// web.yaml:6:7 require-probes
-	// web.yaml:2:7: "on" is true or false to some readers of YAML and text to others
+	// web.yaml:2:7: "on" is a boolean in YAML 1.1 and text in YAML 1.2
 }

@@ -1,6 +1,7 @@
 package exception
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -32,13 +33,26 @@ func plainScalar(text string) (value any, problem string) {
 	if len(text) <= len("false") {
 		switch strings.ToLower(text) {
 		case "y", "n", "yes", "no", "on", "off", "true", "false":
-			return nil, "is true or false to some readers of YAML and text to others"
+			return nil, "is a boolean in YAML 1.1 and text in YAML 1.2"
 		}
 	}
 	if c := text[0]; (c < '0' || c > '9') && c != '-' && c != '+' && c != '.' {
 		return text, ""
 	}
 	return number(text)
+}
+
+// quoteHint returns the hint for a plain scalar that readers of YAML understand differently.
+func quoteHint(value string) string {
+	switch strings.ToLower(value) {
+	case "y", "yes", "on", "true":
+		return fmt.Sprintf(`write %q if it is text, true if it is a boolean`, value)
+	case "n", "no", "off", "false":
+		return fmt.Sprintf(`write %q if it is text, false if it is a boolean`, value)
+	case "<<":
+		return "write out the keys that it merges"
+	}
+	return fmt.Sprintf(`write %q if it is text, a decimal number if it is a number`, value)
 }
 
 func number(text string) (value any, problem string) {
@@ -50,7 +64,7 @@ func number(text string) (value any, problem string) {
 	case notFinite.MatchString(text):
 		return nil, "is not a number that JSON has"
 	case base60.MatchString(text):
-		return nil, "is a number in base 60 to some readers of YAML, and text to others"
+		return nil, "is a number in base 60 in YAML 1.1 and text in YAML 1.2"
 	default:
 		return text, ""
 	}

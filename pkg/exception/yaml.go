@@ -168,7 +168,7 @@ func (b *yamlBuilder) scalar(n *yaml.Node) (any, error) {
 	}
 	value, problem := plainScalar(n.Value)
 	if problem != "" {
-		return nil, b.hinted(n, "put it in quotes if it is text; write it in plain decimal, true or false if it is not", "%q %s", n.Value, problem)
+		return nil, b.hinted(n, quoteHint(n.Value), "%q %s", n.Value, problem)
 	}
 	return value, nil
 }
