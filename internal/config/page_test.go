@@ -144,6 +144,10 @@ func trustRows(t *testing.T, b *strings.Builder, above string, schema, defs obje
 		switch {
 		case properties[name].(object)["$ref"] == "#/$defs/duration":
 			kind = "duration"
+		case refersTo(properties[name].(object), "values"):
+			kind = "string, or list of strings"
+		case refersTo(properties[name].(object), "numbers"):
+			kind = "integer, or list of integers"
 		case kind == "array":
 			if below = resolved(said["items"].(object), defs); below["properties"] == nil {
 				kind = "list of strings"
@@ -157,6 +161,9 @@ func trustRows(t *testing.T, b *strings.Builder, above string, schema, defs obje
 				kind = "map of name to string"
 			}
 		}
+		if kind == "<nil>" {
+			t.Errorf("%s has no type", key)
+		}
 		row(b, key, kind, trustDefaults[key], limits, fmt.Sprint(said["description"]))
 		if below["properties"] != nil {
 			if kind == "list" {
@@ -165,6 +172,17 @@ func trustRows(t *testing.T, b *strings.Builder, above string, schema, defs obje
 			trustRows(t, b, key, below, defs)
 		}
 	}
+}
+
+// refersTo reports whether a schema is a definition, alone or with further rules (allOf).
+func refersTo(schema object, name string) bool {
+	all, _ := schema["allOf"].([]any)
+	for _, one := range append(all, any(schema)) {
+		if one.(object)["$ref"] == "#/$defs/"+name {
+			return true
+		}
+	}
+	return false
 }
 
 // resolved returns a schema merged with its reference; its own fields take precedence.

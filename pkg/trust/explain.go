@@ -35,7 +35,7 @@ func (a *Authority) Explain() (accepts, warnings []string) {
 	case a.authority != nil:
 		say("a certificate of your certificate authority %s", a.authority)
 	default:
-		say("a certificate of Fulcio for a token of %s", a.issuer)
+		say("a certificate that Fulcio issued for a token of %s", a.issuer)
 	}
 	if a.subject != nil && a.subject.Pattern != nil {
 		say("its subject matches %s", a.subject.Pattern)
@@ -55,7 +55,7 @@ func (a *Authority) Explain() (accepts, warnings []string) {
 		}
 	}
 	if a.commit {
-		say("promotion and audit find the exception in the commit of the run")
+		say("the commit of the run contains the exception; promotion and audit check it")
 	}
 	accepts = append(accepts, a.explainLimits()...)
 	return accepts, a.weak()

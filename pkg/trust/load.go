@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -34,12 +35,15 @@ func Load(c Config) (*Policy, error) {
 	c.Authorities = slices.Clone(c.Authorities)
 	for i := range c.Authorities {
 		a := &c.Authorities[i]
-		err := readInto(&a.Key, &a.KeyFile, "key")
+		setting, err := "keyFile", readInto(&a.Key, &a.KeyFile)
 		if err == nil {
-			err = readInto(&a.CertificateAuthority, &a.CertificateAuthorityFile, "certificateAuthority")
+			setting, err = "certificateAuthorityFile", readInto(&a.CertificateAuthority, &a.CertificateAuthorityFile)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", a.Called(i), err)
+		switch {
+		case err != nil && strings.HasPrefix(a.Source, "--"): // a flag
+			return nil, fmt.Errorf("%s: %w", a.Source, err)
+		case err != nil:
+			return nil, fmt.Errorf("%s: %s: %w", a.Called(i), setting, err)
 		}
 	}
 	root, err := LoadRoot(c.TrustedRoot)
@@ -50,17 +54,17 @@ func Load(c Config) (*Policy, error) {
 }
 
 // readInto replaces a path by the content of the file. [New] rejects an authority that has both.
-func readInto(text, path *string, what string) error {
+func readInto(text, path *string) error {
 	if *path == "" || *text != "" {
 		return nil
 	}
 	raw, err := readBounded(*path)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", what, err)
+		return err
 	}
 	if len(raw) == 0 {
 		// An empty key would make the authority a keyless one.
-		return fmt.Errorf("%s: %s is empty", what, *path)
+		return fmt.Errorf("%s is empty", *path)
 	}
 	*text, *path = string(raw), ""
 	return nil

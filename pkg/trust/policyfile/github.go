@@ -49,18 +49,23 @@ const QueueRef = "refs/heads/gh-readonly-queue/"
 
 // check checks the form of every field.
 func (g *GitHubConfig) check() error {
+	sample := "OWNER/NAME"
+	if len(g.Repository) == 1 {
+		sample = g.Repository[0]
+	}
 	for _, field := range []struct {
 		name     string
 		values   Values
 		required bool
 		form     *regexp.Regexp
+		expected string
 		example  string
 	}{
-		{"repository", g.Repository, true, repositoryForm, "acme/exceptions"},
-		{"repositoryID", Values(g.RepositoryID), false, wholeNumber, `"123456789", which gh api repos/acme/exceptions --jq .id prints`},
-		{"ref", g.Ref, true, refForm, "refs/heads/main"},
-		{"environment", g.Environment, false, nil, ""},
-		{"calledBy", g.CalledBy, false, workflowForm, ".github/workflows/merge.yaml"},
+		{"repository", g.Repository, true, repositoryForm, "owner/name such as acme/exceptions", "acme/exceptions"},
+		{"repositoryID", Values(g.RepositoryID), false, wholeNumber, "a number, as gh api repos/" + sample + " --jq .id prints it", ""},
+		{"ref", g.Ref, true, refForm, "a full ref such as refs/heads/main", "refs/heads/main"},
+		{"environment", g.Environment, false, nil, "", ""},
+		{"calledBy", g.CalledBy, false, workflowForm, "the path of a workflow, such as .github/workflows/merge.yaml", ""},
 	} {
 		if field.values == nil && field.required {
 			return fmt.Errorf("github.%s is missing: add it, for example %s", field.name, field.example)
@@ -73,7 +78,7 @@ func (g *GitHubConfig) check() error {
 		}
 		for _, value := range field.values {
 			if field.form != nil && !field.form.MatchString(value) {
-				return fmt.Errorf("github.%s %q has another form than %s", field.name, value, field.example)
+				return fmt.Errorf("github.%s is %q, expected %s", field.name, value, field.expected)
 			}
 		}
 	}
@@ -81,15 +86,15 @@ func (g *GitHubConfig) check() error {
 	case i >= 0:
 		return fmt.Errorf("github.ref %q is a branch of a merge queue, before the merge: name the branch after it, such as refs/heads/main", g.Ref[i])
 	case g.RepositoryID != nil && len(g.RepositoryID) != len(g.Repository):
-		return fmt.Errorf("github lists %d repositories and %d numbers: list the number of each under repositoryID", len(g.Repository), len(g.RepositoryID))
+		return fmt.Errorf("github.repository and github.repositoryID differ in length, %d and %d: list one number for each repository", len(g.Repository), len(g.RepositoryID))
 	case g.Server != "" && !serverForm.MatchString(g.Server):
-		return fmt.Errorf("github.server %q is not an address such as https://github.acme.example", g.Server)
+		return fmt.Errorf("github.server is %q, expected an address such as https://github.acme.example", g.Server)
 	case workflowForm.MatchString(g.Workflow):
 		return nil
 	case !reusableForm.MatchString(g.Workflow):
-		return fmt.Errorf("github.workflow %q is neither a path such as .github/workflows/merge.yaml nor a reusable workflow such as acme/workflows/.github/workflows/sign.yaml@refs/heads/main", g.Workflow)
+		return fmt.Errorf("github.workflow is %q, expected a path such as .github/workflows/merge.yaml, or a reusable workflow such as acme/workflows/.github/workflows/sign.yaml@refs/heads/main", g.Workflow)
 	case g.CalledBy == nil:
-		return errors.New("github.workflow is in another repository, so every workflow there could call it: list the calling workflow under calledBy, such as .github/workflows/merge.yaml")
+		return errors.New("github.workflow is in another repository, so any workflow of the repository could call it: list the calling workflow under github.calledBy, such as .github/workflows/merge.yaml")
 	}
 	return nil
 }
