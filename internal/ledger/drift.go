@@ -97,7 +97,7 @@ func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone, pending *Entry
 	case verify.ReasonExpired:
 		say(ExpiredThere, s.Now.Detail, "delete it; polex-guard does that by itself")
 	default:
-		say(RefusedThere, s.Now.Detail+" ["+s.Now.Reason+"]", "run polex-verify --explain")
+		say(RefusedThere, s.Now.Detail+" ["+s.Now.Reason+"]", "write it to a file with kubectl get -o yaml, and run polex-verify --explain on the file")
 	}
 	switch {
 	case e != nil:

@@ -172,7 +172,7 @@ func (r *reading) settleEntry(e *Entry) {
 	case e.State == NeverSigned:
 		say(KindNeverSigned, fmt.Sprintf("it is not signed yet; %s wrote it at %s (by Git)", e.Request.By, clock(e.Request.At)), "polex adopt moves it to the folder of pending exceptions")
 	case e.State == Altered, e.State == Unsigned, e.State == Unverified:
-		say(Kind(e.State), e.Seal.Now.Detail+" ["+e.Seal.Now.Reason+"]", "run polex-verify --explain")
+		say(Kind(e.State), e.Seal.Now.Detail+" ["+e.Seal.Now.Reason+"]", "run polex-verify --explain on the file")
 	case e.State == Removed && !e.early && !e.Verified && e.Seal.AtSigning.Reason != Unwitnessed:
 		say(OnceUnverified, "it was there until "+clock(e.Left.At)+" (by Git), and never valid: "+e.Seal.AtSigning.Detail+" ["+e.Seal.AtSigning.Reason+"]", "")
 	}
