@@ -182,7 +182,7 @@ func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 		left = append(left, c)
 	}
 	first, last := r.options.First, r.options.Last
-	if most := r.options.Shape.MaxLifetime; r.options.Configured && most > 0 && last > most {
+	if most := r.options.Shape.MaxLifetime; r.options.Configured && most > 0 && last > most && len(open) > 0 {
 		plan.Notes = append(plan.Notes, fmt.Sprintf("the last expiry is %s from now and not %s: shape.maxLifetime in the configuration allows no more", days(most), days(last)))
 		first, last = min(first, most), most
 	}
