@@ -122,16 +122,23 @@ func (r *run) passes(checker *shape.Checker, d request.Draft, live map[exception
 		passed = passed && result.Outcome != cli.Refuse
 		result.Message = fmt.Sprintf("%s: %s", d.Words, result.Message)
 	}
-	for _, note := range d.Notes {
-		result := cli.ResultFor(d.Document)
-		result.Outcome, result.Reason, result.Message = cli.Warn, reasonNote, note
-		results = append(results, result)
-	}
 	if !passed {
 		r.report.Documents++
 	}
 	r.report.Add(results...)
+	if !passed {
+		r.notes(d, d.Document.Position().File)
+	}
 	return passed
+}
+
+// notes adds the notes of a draft as warnings.
+func (r *run) notes(d request.Draft, file string) {
+	for _, note := range d.Notes {
+		result := cli.ResultFor(d.Document)
+		result.Outcome, result.File, result.Reason, result.Message = cli.Warn, file, reasonNote, note
+		r.report.Add(result)
+	}
 }
 
 // drafted adds the line about a draft: the exempted resources, in general and now.
@@ -146,6 +153,7 @@ func (r *run) drafted(d request.Draft, file, reason string) {
 		}
 	}
 	r.add(result)
+	r.notes(d, file)
 }
 
 func answers(d request.Draft) []string {

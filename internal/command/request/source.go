@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -168,6 +169,11 @@ func (r *run) about() request.Resource {
 
 func (r *run) text(path string) (string, error) {
 	raw, err := cli.ReadInput(path, r.streams.In, maxText)
+	// The result names the path already.
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err
+	}
 	return string(raw), err
 }
 

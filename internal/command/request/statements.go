@@ -69,6 +69,9 @@ func (s *statements) complete(questions []question, streams cli.Streams) error {
 		for i, q := range questions {
 			flags[i] = "--" + q.flag
 		}
+		if len(flags) == 1 {
+			return &cli.UsageError{Err: fmt.Errorf("missing required flag: %s", flags[0]), Hint: "add it; on a terminal, polex-request asks for it"}
+		}
 		return &cli.UsageError{Err: fmt.Errorf("missing required flags: %s", strings.Join(flags, ", ")), Hint: "add them; on a terminal, polex-request asks for them"}
 	}
 	if err := ask(questions, streams); err != nil {
