@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"io/fs"
 
 	"github.com/spf13/pflag"
 
@@ -17,13 +18,21 @@ func AddConfigFlag(flags *pflag.FlagSet, path *string) {
 // LoadConfig is [config.Load] with usage errors.
 func LoadConfig(path string) (*config.Config, error) {
 	cfg, err := config.Load(path)
-	return cfg, InConfig(err)
+	return cfg, inFile(err, path)
 }
 
 // LoadRepositoryConfig is [config.LoadRepository] with usage errors.
 func LoadRepositoryConfig(path string) (*config.Config, error) {
 	cfg, err := config.LoadRepository(path)
-	return cfg, InConfig(err)
+	return cfg, inFile(err, path)
+}
+
+// inFile is InConfig for the file that --config names.
+func inFile(err error, path string) error {
+	if path != "" && errors.Is(err, fs.ErrNotExist) {
+		return &UsageError{Err: err, Hint: "name an existing file with --config"}
+	}
+	return InConfig(err)
 }
 
 // InConfig converts an error in the configuration to a [UsageError] with its hint. nil stays nil.

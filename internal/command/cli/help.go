@@ -84,7 +84,11 @@ func didYouMean(cmd *cobra.Command, err error) string {
 	if name == "f" || name == "filename" {
 		return "give files and folders without a flag"
 	}
-	names := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra compares the names of commands alone
+	distance := 2
+	if len(name) >= len("policy") { // as for --policies
+		distance = 3
+	}
+	names := &cobra.Command{SuggestionsMinimumDistance: distance} // cobra compares the names of commands alone
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 	})
