@@ -52,12 +52,14 @@ func TestDecodeHints(t *testing.T) {
 		Set   bool            `json:"set"`
 		Count int             `json:"count"`
 		Life  string          `json:"life" format:"duration"`
+		Rules []string        `json:"policies"`
 		Rest  *item           `json:"rest,omitempty"`
 	}
 	for text, want := range map[string]string{
 		"nam: a":               `2:3 did you mean "name"?`,
 		"directories: a":       "2:3 directories is called folders now",
-		"colour: red":          "2:3 the keys are name, folders, items, named, set, count, life, rest",
+		"colour: red":          "2:3 the keys are name, folders, items, named, set, count, life, policies, rest",
+		"policy: a":            `2:3 did you mean "policies"?`,
 		"rest: {nam: a}":       `2:10 did you mean "name"?`,
 		"items: [{nam: a}]":    `2:12 did you mean "name"?`,
 		"named: {a: {nam: 1}}": `2:15 did you mean "name"?`,

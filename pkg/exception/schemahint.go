@@ -32,6 +32,9 @@ func Nearest(word string, candidates []string) string {
 		if d := edits(word, candidate, limit); d < limit {
 			best, distance = candidate, d
 		}
+		if stem, plural := strings.CutSuffix(candidate, "ies"); plural && strings.EqualFold(word, stem+"y") {
+			best, distance = candidate, 0
+		}
 	}
 	if best == "" {
 		return ""
