@@ -316,7 +316,7 @@ func (w *staticWorld) tries(t *testing.T, who identity, input string, args ...st
 	return nil
 }
 
-// TestStatic: nobody who has every permission of the API can switch off a guard whose webhook and
+// TestStatic: no user with every permission of the API can switch off a guard whose webhook and
 // policies the API server reads from its disk.
 func TestStatic(t *testing.T) {
 	w := staticCluster(t)
@@ -348,7 +348,7 @@ func (w *staticWorld) refusesAtOnce(t *testing.T) {
 	}
 }
 
-// judges: the guard decides, whoever asks.
+// judges: the guard decides, for every user.
 func (w *staticWorld) judges(t *testing.T) {
 	for _, target := range served {
 		target.Namespace = "team-a"
@@ -424,7 +424,7 @@ var staticAttempts = []struct{ name, command, patch, input, want string }{
 	{name: "scale the guard", command: "scale deployment polex-guard -n polex-system --replicas=0", want: "not found"},
 }
 
-// holds: each attempt is refused, whoever makes it.
+// holds: each attempt is refused, for every identity.
 func (w *staticWorld) holds(t *testing.T) {
 	identities := w.identities(t)
 	for _, tc := range staticAttempts {
@@ -633,7 +633,7 @@ func (w *staticWorld) checks(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(rest, 0, server...)
-	// A folder that cannot be loaded: the API server keeps what it has.
+	// A folder that cannot be loaded: the API server keeps the loaded files.
 	bad := filepath.Join(w.loaded, "policies/bad.yaml")
 	if err := os.WriteFile(bad, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"), 0o600); err != nil {
 		t.Fatal(err)
