@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -166,6 +167,9 @@ func (m Manifests) each(folder string, read func(metav1.TypeMeta, []byte) (name 
 				continue
 			}
 			var meta metav1.TypeMeta
+			if err == nil && bytes.HasPrefix(bytes.TrimSpace(document), []byte("{")) && !json.Valid(document) {
+				err = errors.New("it begins with { and is not JSON; the API server reads such a document as JSON only")
+			}
 			if err == nil {
 				err = yaml.Unmarshal(document, &meta)
 			}

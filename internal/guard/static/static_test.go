@@ -233,7 +233,7 @@ func TestParse(t *testing.T) {
 		"no address":            {webhooks: replace(hook, "url: https://127.0.0.1:9443/admit", "url: ''"), want: "clientConfig.url only"},
 		"a policy among them":   {webhooks: hook + "---\n" + policy, want: `kind "ValidatingAdmissionPolicy" is not allowed in this folder, expected ValidatingWebhookConfiguration`},
 		"a webhook among them":  {policies: hook, want: `kind "ValidatingWebhookConfiguration" is not allowed in this folder`},
-		"a ConfigMap":           {policies: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", want: `apiVersion "v1" is not allowed`},
+		"a ConfigMap":           {policies: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", want: `apiVersion "v1" is not allowed`},
 		"only a comment":        {policies: "# none\n", want: `apiVersion "" is not allowed`},
 		"another version":       {webhooks: replace(hook, "k8s.io/v1\n", "k8s.io/v1beta1\n"), want: `apiVersion "admissionregistration.k8s.io/v1beta1" is not allowed`},
 		"a name twice":          {webhooks: hook + "---\n" + hook, want: `a second ValidatingWebhookConfiguration has the name "polex-guard.static.k8s.io"`},
@@ -242,7 +242,9 @@ func TestParse(t *testing.T) {
 		"a parameter kind":      {policies: replace(policy, "  failurePolicy: Fail\n", "  failurePolicy: Fail\n  paramKind: {apiVersion: v1, kind: ConfigMap}\n"), want: "spec.paramKind is not allowed"},
 		"a parameter":           {policies: replace(policy, "  validationActions:", "  paramRef: {name: a}\n  validationActions:"), want: "spec.paramRef is not allowed"},
 		"bound to another":      {policies: replace(policy, "policyName: polex-admission.static", "policyName: other.static"), want: `the binding polex-admission.static.k8s.io names the policy "other.static.k8s.io", which is not in this folder`},
-		"not YAML":              {policies: "{", want: "policies/a.yaml: "},
+		"YAML in braces":        {policies: "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: a.static.k8s.io}}", want: "is not JSON"},
+		"JSON":                  {policies: `{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "a.static.k8s.io"}}`},
+		"not YAML":              {policies: "a: [", want: "policies/a.yaml: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := static.Parse(static.Manifests{"a.yaml": []byte(tc.webhooks)}, static.Manifests{"a.yaml": []byte(tc.policies)})

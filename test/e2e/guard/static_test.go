@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -18,12 +19,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
@@ -43,7 +48,7 @@ type staticWorld struct {
 func staticCluster(t *testing.T) *staticWorld {
 	t.Helper()
 	dir := t.TempDir()
-	w := &staticWorld{files: filepath.Join(dir, "polex"), loaded: filepath.Join(dir, "loaded"), signing: filepath.Join(dir, "ca/tls")}
+	w := &staticWorld{files: filepath.Join(dir, "guard/polex"), loaded: filepath.Join(dir, "loaded"), signing: filepath.Join(dir, "ca/tls")}
 	port, err := servers.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)
@@ -55,24 +60,19 @@ func staticCluster(t *testing.T) *staticWorld {
 			t.Fatal(err)
 		}
 	}
-	clients, guards := newAuthority(t), newAuthority(t)
+	clients := newAuthority(t)
 	private, err := x509.MarshalPKCS8PrivateKey(clients.key)
 	if err != nil {
 		t.Fatal(err)
-	}
-	files := guards.certifies(t)
-	files["ca.crt"] = guards.certificate()
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(w.guard.dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
 	for ending, text := range map[string][]byte{".crt": clients.certificate(), ".key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})} {
 		if err := os.WriteFile(w.signing+ending, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.write(t, w.files)
+	for _, block := range []string{"openssl req -x509", "polex-guard static --ca-file"} {
+		w.follow(t, block)
+	}
 	if err := os.CopyFS(w.loaded, os.DirFS(w.files)); err != nil {
 		t.Fatal(err)
 	}
@@ -101,14 +101,27 @@ func staticCluster(t *testing.T) *staticWorld {
 	return w
 }
 
-// write runs polex-guard static.
-func (w *staticWorld) write(t *testing.T, to string) {
+// follow runs a block of docs/how-to/static-admission.md in the folder of the guard.
+func (w *staticWorld) follow(t *testing.T, part string) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), folder+"/polex-guard", "static", "--ca-file", filepath.Join(w.guard.dir, "ca.crt"),
-		"--url", "https://"+w.guard.webhook, "--output-dir", to, "--manifests-dir", w.loaded).CombinedOutput()
+	page, err := os.ReadFile(fixture.FromRoot("docs/how-to/static-admission.md"))
 	if err != nil {
-		t.Fatalf("polex-guard static: %v\n%s", err, out)
+		t.Fatal(err)
 	}
+	for _, m := range regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```$").FindAllSubmatch(page, -1) {
+		if !bytes.Contains(m[1], []byte(part)) {
+			continue
+		}
+		// The page has the port and the folder of a real control plane, and the test closes exec too.
+		script := strings.Replace(string(m[1]), "polex-guard static", fmt.Sprintf("polex-guard static --url https://%s --manifests-dir %s --deny-exec", w.guard.webhook, w.loaded), 1)
+		cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", script)
+		cmd.Dir, cmd.Env = w.guard.dir, append(os.Environ(), "PATH="+folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s\n%v\n%s", script, err, out)
+		}
+		return
+	}
+	t.Fatalf("the page has no block with %q", part)
 }
 
 // kubectl runs kubectl as the administrator.
@@ -205,7 +218,25 @@ func (w *staticWorld) start(t *testing.T) {
 	i := w.guard
 	i.config, i.kubeconfig = filepath.Join(i.dir, "config.yaml"), w.certificateFor(t, "polex-guard")
 	i.configure(t, "")
-	p, err := Start(context.Background(), Options{Binaries: folder, Dir: i.dir, Config: i.config, Kubeconfig: i.kubeconfig, Webhook: i.webhook, Flags: []string{"--namespace", "polex-system", "--recheck-interval", "5s"}})
+	// With the flags of the static Pod that are about neither addresses nor files.
+	var pod corev1.Pod
+	text, err := os.ReadFile(fixture.FromRoot("examples/static-pod/polex-guard.yaml"))
+	if err == nil {
+		err = yaml.UnmarshalStrict(text, &pod)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{"--recheck-interval", "5s"}
+	for _, arg := range pod.Spec.Containers[0].Args[1:] {
+		name, value, _ := strings.Cut(arg, "=")
+		switch {
+		case name == "--webhook-address" && value == "127.0.0.1:9443", strings.HasSuffix(name, "-address"), strings.HasPrefix(value, "/etc/polex/"):
+		default:
+			flags = append(flags, name, value)
+		}
+	}
+	p, err := Start(context.Background(), Options{Binaries: folder, Dir: i.dir, Config: i.config, Kubeconfig: i.kubeconfig, Webhook: i.webhook, Flags: flags})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +316,7 @@ func (w *staticWorld) tries(t *testing.T, who identity, input string, args ...st
 	return nil
 }
 
-// TestStatic: nobody who has every permission of the API can switch off a guard whose webhook and
+// TestStatic: no user with every permission of the API can switch off a guard whose webhook and
 // policies the API server reads from its disk.
 func TestStatic(t *testing.T) {
 	w := staticCluster(t)
@@ -297,6 +328,7 @@ func TestStatic(t *testing.T) {
 	t.Run("attempts", w.holds)
 	t.Run("deletecollection", w.sweeps)
 	t.Run("mutators", w.mutates)
+	t.Run("schema", w.drops)
 	t.Run("others go on", w.leavesOthersAlone)
 	t.Run("check", w.checks)
 	t.Run("restarts", w.restarts)
@@ -316,7 +348,7 @@ func (w *staticWorld) refusesAtOnce(t *testing.T) {
 	}
 }
 
-// judges: the guard decides, whoever asks.
+// judges: the guard decides, for every user.
 func (w *staticWorld) judges(t *testing.T) {
 	for _, target := range served {
 		target.Namespace = "team-a"
@@ -387,16 +419,18 @@ var staticAttempts = []struct{ name, command, patch, input, want string }{
 	{name: "a ConfigMap of the guard", command: "create configmap polex-guard -n polex-system --from-literal=config.yaml=a", want: "polex-guard-namespace"},
 	{name: "a Secret of the guard", command: "create secret generic polex-guard-tls -n polex-system", want: "polex-guard-namespace"},
 	{name: "a Deployment of the guard", command: "create deployment polex-guard -n polex-system --image=a", want: "polex-guard-namespace"},
+	{name: "exec into etcd", command: "get --raw /api/v1/namespaces/kube-system/pods/etcd/exec?command=etcdctl", want: "polex-exec"},
+	{name: "the proxy to a node", command: "get --raw /api/v1/nodes/control-plane/proxy/pods", want: "polex-exec"},
 	{name: "scale the guard", command: "scale deployment polex-guard -n polex-system --replicas=0", want: "not found"},
 }
 
-// holds: each attempt is refused, whoever makes it.
+// holds: each attempt is refused, for every identity.
 func (w *staticWorld) holds(t *testing.T) {
 	identities := w.identities(t)
 	for _, tc := range staticAttempts {
 		t.Run(tc.name, func(t *testing.T) {
 			args := strings.Fields(tc.command)
-			if tc.command == "create" || !strings.HasPrefix(tc.command, "scale") {
+			if !strings.HasPrefix(tc.command, "scale") && !strings.HasPrefix(tc.command, "get") {
 				args = append(args, "--dry-run=server")
 			}
 			if tc.patch != "" {
@@ -458,6 +492,44 @@ func (w *staticWorld) mutates(t *testing.T) {
 			err = errors.New(answer.Message())
 		}
 		return err
+	})
+}
+
+// drops: a schema without a field drops it from stored exceptions. The guard reports them.
+func (w *staticWorld) drops(t *testing.T) {
+	const crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/policyexceptions.policies.kyverno.io"
+	var paths, back []map[string]any
+	var definition struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct{ OpenAPIV3Schema map[string]any }
+			}
+		}
+	}
+	if err := json.Unmarshal(w.do(t, cluster.Request{Method: http.MethodGet, Path: crd}).Body, &definition); err != nil {
+		t.Fatal(err)
+	}
+	for n, v := range definition.Spec.Versions {
+		fields := v.Schema.OpenAPIV3Schema["properties"].(map[string]any)["spec"].(map[string]any)["properties"].(map[string]any)
+		at := fmt.Sprintf("/spec/versions/%d/schema/openAPIV3Schema/properties/spec/properties/matchConditions", n)
+		paths = append(paths, map[string]any{"op": "remove", "path": at})
+		back = append(back, map[string]any{"op": "add", "path": at, "value": fields["matchConditions"]})
+	}
+	patch := func(operations []map[string]any) {
+		t.Helper()
+		body, err := json.Marshal(operations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.do(t, cluster.Request{Method: http.MethodPatch, Path: crd, ContentType: "application/json-patch+json", Body: body}).want(t, http.StatusOK)
+	}
+	patch(paths)
+	w.guard.until(t, "the guard to report the wider exceptions", func(ctx context.Context) error {
+		return w.guard.measures(ctx, `polex_guard_exceptions{kind="PolicyException.policies.kyverno.io",reason="altered"} 3`)
+	})
+	patch(back)
+	w.guard.until(t, "the exceptions to be as signed", func(ctx context.Context) error {
+		return w.guard.measures(ctx, `polex_guard_exceptions{kind="PolicyException.policies.kyverno.io",reason="verified"} 3`)
 	})
 }
 
@@ -561,7 +633,7 @@ func (w *staticWorld) checks(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(rest, 0, server...)
-	// A folder that cannot be loaded: the API server keeps what it has.
+	// A folder that cannot be loaded: the API server keeps the loaded files.
 	bad := filepath.Join(w.loaded, "policies/bad.yaml")
 	if err := os.WriteFile(bad, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"), 0o600); err != nil {
 		t.Fatal(err)

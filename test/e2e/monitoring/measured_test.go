@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/internal/guard/static"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/guard"
@@ -72,6 +73,29 @@ func ofKyverno(t *testing.T) string {
 			return err
 		}
 		return lacks(said, want...)
+	})
+	return said
+}
+
+// ofTheAPIServer returns the API server's metrics about its static files, after it could not load one.
+func ofTheAPIServer(t *testing.T) string {
+	t.Helper()
+	bad := filepath.Join(folder, staticFolder, static.PolicyPlugin, "bad.yaml")
+	write(t, bad, "{}\n")
+	defer os.Remove(bad)
+	said := ""
+	until(t, "the API server to measure", func(ctx context.Context) error {
+		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/metrics"})
+		if err != nil {
+			return err
+		}
+		said = ""
+		for line := range strings.Lines(string(answer.Body)) {
+			if strings.Contains(line, "apiserver_manifest_admission_config_controller_") || strings.Contains(line, "apiserver_current_inflight_requests") {
+				said += line
+			}
+		}
+		return lacks(said, `status="failure"} `, "apiserver_current_inflight_requests{", `hash="",plugin="ValidatingAdmissionWebhook"`, `hash="sha256:`)
 	})
 	return said
 }

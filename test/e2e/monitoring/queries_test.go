@@ -17,7 +17,7 @@ import (
 func TestQueries(t *testing.T) {
 	repository := repository(t)
 	q := question{
-		Measured: []string{ofTheGuard(t, repository), ofTheLedger(t, repository), ofKyverno(t)},
+		Measured: []string{ofTheGuard(t, repository), ofTheLedger(t, repository), ofKyverno(t), ofTheAPIServer(t)},
 		Values: map[string][]string{
 			// Further possible values, from the guard's code.
 			"reason": {guard.ReasonVerified, guard.ReasonDeleted, guard.ReasonReleased, guard.ReasonStatus, guard.StateDeleting},
