@@ -35,7 +35,7 @@ const (
 
 // The faults. Each one is for one request, in order.
 const (
-	Lost         = "lost"          // does what is asked, and closes the connection without an answer
+	Lost         = "lost"          // does it, and closes the connection without an answer
 	Late         = "late"          // closes the connection, and does nothing
 	Limit        = "limit"         // 403 with Retry-After
 	LimitText    = "limit-text"    // 403 that only its text explains

@@ -15,7 +15,7 @@ import (
 )
 
 // Server commits and moves branches through the API of a remote's server, which signs the commits.
-// Its answers are untrusted: what it committed is fetched and compared.
+// Its answers are untrusted: the commit is fetched and compared.
 type Server interface {
 	// CheckCommit rejects a change that CommitOnBranch cannot make.
 	CheckCommit(message string, write map[string][]byte, remove []string) error

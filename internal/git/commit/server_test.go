@@ -97,7 +97,7 @@ func TestByGitHub(t *testing.T) {
 	}
 }
 
-// TestByGitHubFaults: whatever fails, the change is on main once or not at all, and no temporary
+// TestByGitHubFaults: with each fault, the change is on main once or not at all, and no temporary
 // branch stays.
 func TestByGitHubFaults(t *testing.T) {
 	for _, tc := range []struct {

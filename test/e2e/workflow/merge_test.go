@@ -93,7 +93,7 @@ func TestMerge(t *testing.T) {
 }
 
 // TestMergeQueue: a merge queue brings two pull requests in one push, and each exception has the
-// review of its own. A signature of the queue's own run is rejected.
+// review of its own. A signature of the run before the merge is rejected.
 func TestMergeQueue(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
@@ -124,7 +124,7 @@ func TestMergeQueue(t *testing.T) {
 			t.Errorf("%s does not state the merge %s of pull request %d:\n%s", file, merge, number, text)
 		}
 		comments := []string{"- Approved by: `bob`"}
-		if merge == last { // its first comment is about the queue's run
+		if merge == last { // its first comment is about the run before the merge
 			comments = []string{"wrong-identity", comments[0]}
 		}
 		said(t, api, number, comments...)
