@@ -11,10 +11,18 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Conversions lists the kinds that the cluster defines. The value names the webhook that converts a
-// kind between versions. It is "" if the API server converts objects itself and changes only the
-// apiVersion.
-type Conversions map[exception.GroupKind]string
+// Conversions lists the kinds that the cluster defines.
+type Conversions map[exception.GroupKind]Definition
+
+// Definition is what the cluster's definition of a kind says about its objects.
+type Definition struct {
+	// Conversion names the webhook that converts the kind between versions. It is "" if the API server
+	// converts objects itself and changes only the apiVersion.
+	Conversion string
+	// Spec changes with the definition. A schema without a field drops this field from stored objects,
+	// which keep their resourceVersion.
+	Spec string
+}
 
 // Definitions holds the cluster's definitions of exceptions. A conversion webhook decides what each
 // client sees. It can show the guard the version that was signed, and Kyverno another exception.
@@ -77,8 +85,8 @@ func (c *Controller) shown(kind exception.GroupKind) error {
 		return nil
 	case c.conversions == nil:
 		return refuse(ReasonConversion, "the definition of %s could not be read, so a webhook may convert it", kind)
-	case (*c.conversions)[kind] != "":
-		return refuse(ReasonConversion, "%s converts %s between versions, so Kyverno may read another exception than the signed one", (*c.conversions)[kind], kind)
+	case (*c.conversions)[kind].Conversion != "":
+		return refuse(ReasonConversion, "%s converts %s between versions, so Kyverno may read another exception than the signed one", (*c.conversions)[kind].Conversion, kind)
 	}
 	return nil
 }

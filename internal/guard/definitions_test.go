@@ -43,8 +43,8 @@ func (d *defined) becomes(t *testing.T, c *guard.Conversions) {
 
 var (
 	legacyKind = exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}
-	none       = &guard.Conversions{legacyKind: ""}
-	byWebhook  = &guard.Conversions{legacyKind: "a webhook"}
+	none       = &guard.Conversions{legacyKind: {}}
+	byWebhook  = &guard.Conversions{legacyKind: {Conversion: "a webhook"}}
 )
 
 // TestConverted: while a webhook converts exceptions, none of them is verified, because Kyverno may
@@ -103,4 +103,24 @@ func (m *memory) count() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.objects)
+}
+
+// TestSchemaChanged: a schema without a field drops it from a stored exception, which keeps its
+// resourceVersion and exempts more. The exception is judged again when the definition changes.
+func TestSchemaChanged(t *testing.T) {
+	w := inWorld(t)
+	d := define(t)
+	d.becomes(t, &guard.Conversions{legacyKind: {Spec: "1"}})
+	k := keep(t, func(k *guard.Controller) { k.Definitions = d.Definitions }, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-10*time.Minute)))
+	k.says(t, "found a verified", "report [a verified]")
+	k.idle(t)
+	k.store.mu.Lock()
+	for id, o := range k.store.objects {
+		k.store.objects[id] = copied(t, o, func(o object) { delete(o["spec"].(object), "match") })
+	}
+	k.store.mu.Unlock()
+	d.becomes(t, &guard.Conversions{legacyKind: {Spec: "2"}})
+	k.Touch(exception.Identity{Name: "nothing"})
+	k.clock.Step(2 * time.Second)
+	k.says(t, "found a altered", "report [a altered]")
 }

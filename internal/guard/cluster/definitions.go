@@ -31,7 +31,12 @@ type Definitions struct {
 	read map[exception.GroupKind]definition
 }
 
-type definition struct{ resourceVersion, conversion string }
+type definition struct {
+	resourceVersion, conversion, spec string
+	// changed means that the spec was another one at the previous read. The API server may still serve
+	// objects by the previous one.
+	changed bool
+}
 
 // Read returns the conversions of the exceptions of both groups. It omits a group without a
 // definition.
@@ -52,16 +57,21 @@ func (d *Definitions) Read(ctx context.Context) (guard.Conversions, error) {
 			return nil, fmt.Errorf("read the definition %s: %w", name.Name, err)
 		}
 		known := d.read[kind]
+		known.changed = false
 		if known.resourceVersion != short.GetResourceVersion() {
 			whole := &unstructured.Unstructured{}
 			whole.SetGroupVersionKind(DefinitionKind)
 			if err := d.Client.Get(ctx, name, whole); err != nil {
 				return nil, fmt.Errorf("read the definition %s: %w", name.Name, err)
 			}
-			known = definition{whole.GetResourceVersion(), Conversion(whole)}
-			d.read[kind] = known
+			spec := fmt.Sprintf("%s, generation %d", whole.GetUID(), whole.GetGeneration())
+			known = definition{whole.GetResourceVersion(), Conversion(whole), spec, known.spec != "" && known.spec != spec}
 		}
-		all[kind] = known.conversion
+		d.read[kind] = known
+		all[kind] = guard.Definition{Conversion: known.conversion, Spec: known.spec}
+		if known.changed {
+			all[kind] = guard.Definition{Conversion: known.conversion, Spec: known.spec + ", new"}
+		}
 	}
 	return all, nil
 }

@@ -1,13 +1,19 @@
 package cluster_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/internal/guard/cluster"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 const definition = `
@@ -52,5 +58,52 @@ func TestConversion(t *testing.T) {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// reader answers with one definition.
+type reader struct {
+	client.Client
+	definition *unstructured.Unstructured
+}
+
+func (r reader) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if key.Name != r.definition.GetName() {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	switch into := into.(type) {
+	case *unstructured.Unstructured:
+		r.definition.DeepCopyInto(into)
+	case *metav1.PartialObjectMetadata:
+		into.ResourceVersion = r.definition.GetResourceVersion()
+	}
+	return nil
+}
+
+// TestDefinitionChanges: a change of the spec is told twice, because the API server may still serve
+// objects by the previous definition at the first read. A change of the status is not told.
+func TestDefinitionChanges(t *testing.T) {
+	d := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(definition), &d.Object); err != nil {
+		t.Fatal(err)
+	}
+	d.SetName("policyexceptions.kyverno.io")
+	definitions := cluster.Definitions{Client: reader{definition: d}}
+	read := func(version string, generation int64) string {
+		d.SetResourceVersion(version)
+		d.SetGeneration(generation)
+		all, err := definitions.Read(t.Context())
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		return all[exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}].Spec
+	}
+	first := read("1", 1)
+	if again, status := read("1", 1), read("2", 1); again != first || status != first {
+		t.Errorf("nothing changed: %q, %q, %q", first, again, status)
+	}
+	changed, settled := read("3", 2), read("3", 2)
+	if changed == first || settled == first || settled == changed || read("3", 2) != settled {
+		t.Errorf("the spec changed: %q, %q, %q", first, changed, settled)
 	}
 }

@@ -349,6 +349,11 @@ func TestDoctor(t *testing.T) {
 			t.Cleanup(server.Close)
 			a.endpoint, c.HTTP, c.Servers = server.Listener.Addr().String(), server.Client(), nil
 		}},
+		"static files beside an earlier webhook": {change: func(a *api, c *doctor.Config) {
+			earlier := a.validating
+			staticFiles(nil)(a, c)
+			a.validating = earlier
+		}, want: []string{"doubtful blocks-deletions"}},
 		"a hole in static files": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.MatchConditions = make([]admissionregistrationv1.MatchCondition, 1)
 		}, change: staticFiles(nil), want: []string{"wrong condition-hole"}},

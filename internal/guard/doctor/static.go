@@ -82,16 +82,17 @@ func (k *checkup) loaded(ctx context.Context, server string) {
 	}
 	defer k.unlessFound(subject, "this API server has loaded exactly these files")()
 	for _, plugin := range []string{static.WebhookPlugin, static.PolicyPlugin} {
-		switch want, got := k.Static.Hashes[plugin], state[plugin]; {
-		case got == nil || !got.known:
+		want := k.Static.Hashes[plugin]
+		switch got, reads := state.hash[plugin]; {
+		case !reads:
 			k.add(Finding{Subject: subject, Reason: ReasonNotLoaded, Message: "the plugin " + plugin + " reads no files",
 				Hint: "start it with --admission-control-config-file=…/admission.yaml, and Kubernetes 1.36 with --feature-gates=ManifestBasedAdmissionControlConfig=true"})
-		case got.hash != want:
-			k.add(Finding{Subject: subject, Reason: ReasonNotLoaded, Message: fmt.Sprintf("the plugin %s has loaded %s, expected %s", plugin, cmp.Or(got.hash, "no file"), want),
+		case got != want:
+			k.add(Finding{Subject: subject, Reason: ReasonNotLoaded, Message: fmt.Sprintf("the plugin %s has loaded %s, expected %s", plugin, cmp.Or(got, "no file"), want),
 				Hint: "copy the folder to this node again, and find out who changed it"})
-		case got.failure > got.success:
+		case state.failure[plugin] > state.success[plugin]:
 			k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonReloadFailed,
-				Message: fmt.Sprintf("the plugin %s could not load its folder at %s, and keeps the files that it loaded before", plugin, time.Unix(int64(got.failure), 0).UTC().Format(time.RFC3339)),
+				Message: fmt.Sprintf("the plugin %s could not load its folder at %s, and keeps the files that it loaded before", plugin, time.Unix(int64(state.failure[plugin]), 0).UTC().Format(time.RFC3339)),
 				Hint:    "the log of this API server names the file; it does not start with it"})
 		}
 	}
@@ -127,19 +128,19 @@ func closes(p admissionregistrationv1.ValidatingAdmissionPolicySpec) bool {
 	return (p.FailurePolicy == nil || *p.FailurePolicy == admissionregistrationv1.Fail) && len(p.Validations) > 0
 }
 
-// loadedFiles is what an API server states about the files of a plugin.
+// loadedFiles is the state of the static files of an API server, by plugin.
 type loadedFiles struct {
-	known            bool
-	hash             string
-	success, failure float64 // Unix time of the last reload
+	hash             map[string]string
+	success, failure map[string]float64 // Unix time of the last reload
 }
 
-const prefix = "apiserver_manifest_admission_config_controller_"
-
-var label = regexp.MustCompile(`([a-z_]+)="([^"]*)"`)
+var (
+	metric = regexp.MustCompile(`^apiserver_manifest_admission_config_controller_(\w+)\{([^}]*)\} (\S+)$`)
+	label  = regexp.MustCompile(`(\w+)="([^"]*)"`)
+)
 
 // staticState reads the metrics of an API server.
-func (k *checkup) staticState(ctx context.Context, server string) (map[string]*loadedFiles, error) {
+func (k *checkup) staticState(ctx context.Context, server string) (*loadedFiles, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/metrics", nil)
 	if err != nil {
 		return nil, err
@@ -152,40 +153,27 @@ func (k *checkup) staticState(ctx context.Context, server string) (map[string]*l
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("get %s/metrics: %s; it requires the right to get the path /metrics", server, answer.Status)
 	}
-	state := map[string]*loadedFiles{}
+	state := &loadedFiles{map[string]string{}, map[string]float64{}, map[string]float64{}}
 	lines := bufio.NewScanner(io.LimitReader(answer.Body, maxMetrics))
 	for lines.Scan() {
-		line, found := strings.CutPrefix(lines.Text(), prefix)
-		if !found {
+		m := metric.FindStringSubmatch(lines.Text())
+		if m == nil {
 			continue
 		}
 		of := map[string]string{}
-		for _, pair := range label.FindAllStringSubmatch(line, -1) {
+		for _, pair := range label.FindAllStringSubmatch(m[2], -1) {
 			of[pair[1]] = pair[2]
 		}
-		plugin := state[of["plugin"]]
-		if plugin == nil {
-			plugin = &loadedFiles{}
-			state[of["plugin"]] = plugin
-		}
-		name, rest, _ := strings.Cut(line, "{")
-		switch {
-		case name == "last_config_info":
-			plugin.known, plugin.hash = true, of["hash"]
-		case name == "automatic_reload_last_timestamp_seconds" && of["status"] == "success":
-			plugin.success, err = value(rest)
-		case name == "automatic_reload_last_timestamp_seconds" && of["status"] == "failure":
-			plugin.failure, err = value(rest)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the metrics of %s: %w", server, err)
+		switch m[1] {
+		case "last_config_info":
+			state.hash[of["plugin"]] = of["hash"]
+		case "automatic_reload_last_timestamp_seconds":
+			at, err := strconv.ParseFloat(m[3], 64)
+			if err != nil {
+				return nil, fmt.Errorf("read the metrics of %s: %w", server, err)
+			}
+			map[bool]map[string]float64{true: state.failure, false: state.success}[of["status"] == "failure"][of["plugin"]] = at
 		}
 	}
 	return state, lines.Err()
-}
-
-// value returns the value of a metric, behind its labels.
-func value(line string) (float64, error) {
-	_, text, _ := strings.Cut(line, "} ")
-	return strconv.ParseFloat(strings.TrimSpace(text), 64)
 }

@@ -633,6 +633,25 @@ func (w *staticWorld) checks(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(rest, 0, server...)
+	// An exception that gets in while the webhook is away is reported by the guard.
+	hook := filepath.Join(w.loaded, "webhooks/polex.yaml")
+	if text, err = os.ReadFile(hook); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(hook); err != nil {
+		t.Fatal(err)
+	}
+	expect([]string{"exceptions-disabled", "static-not-loaded"}, 1, server...)
+	target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "team-a"}
+	w.create(t, target, draft{name: "forced", namespace: "team-a"}.legacy("v2")).want(t, http.StatusCreated)
+	w.guard.until(t, "the guard to report it", func(ctx context.Context) error {
+		return w.guard.measures(ctx, `polex_guard_exceptions{kind="PolicyException.kyverno.io",reason="unsigned"} 1`)
+	})
+	if err := os.WriteFile(hook, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(rest, 0, server...)
+	w.do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("forced")}).want(t, http.StatusOK)
 	// A folder that cannot be loaded: the API server keeps the loaded files.
 	bad := filepath.Join(w.loaded, "policies/bad.yaml")
 	if err := os.WriteFile(bad, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"), 0o600); err != nil {
