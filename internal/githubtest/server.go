@@ -109,7 +109,7 @@ func New(dir string, rules ...string) (*Server, error) {
 	if err := os.WriteFile(filepath.Join(dir, "hooks", "update"), []byte(hook), 0o755); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "polex-rules"), []byte(strings.Join(append(rules, ""), "\n")), 0o644); err != nil {
+	if err := s.SetRules(rules...); err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
@@ -134,6 +134,11 @@ func New(dir string, rules ...string) (*Server, error) {
 	}
 	s.Server = httptest.NewServer(mux)
 	return s, nil
+}
+
+// SetRules sets the rules for main.
+func (s *Server) SetRules(rules ...string) error {
+	return os.WriteFile(filepath.Join(s.dir, "polex-rules"), []byte(strings.Join(append(rules, ""), "\n")), 0o644)
 }
 
 // Done returns the operations that were asked for, in order.

@@ -12,14 +12,18 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/polex-dev/polex/internal/githubtest"
 )
 
 const token = "ghs_0123456789"
 
-// API plays GitHub's API for reviews. Every merge on main of the remote is a pull request of alice,
-// approved by bob or not approved.
+// API plays GitHub's API. Every merge on main of the remote is a pull request of alice, approved by
+// bob or not approved.
 type API struct {
 	URL string
+	// Forge commits, and opens pull requests. Main has no rules at first.
+	Forge *githubtest.Server
 
 	repository *Repository
 	approved   bool
@@ -84,6 +88,11 @@ func (r *Repository) API(ctx context.Context, approved bool) (*API, error) {
 	})
 	answer("/issues/{number}/comments", a.listComments)
 	answer("POST /issues/{number}/comments", a.addComment)
+	var err error
+	if a.Forge, err = githubtest.New(r.Remote); err != nil {
+		return nil, err
+	}
+	mux.Handle("/", a.Forge.Config.Handler)
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -96,7 +105,10 @@ func (r *Repository) API(ctx context.Context, approved bool) (*API, error) {
 }
 
 // Close stops the API.
-func (a *API) Close() error { return a.server.Close() }
+func (a *API) Close() error {
+	a.Forge.Close()
+	return a.server.Close()
+}
 
 type (
 	object = map[string]any
