@@ -476,10 +476,18 @@ func (s *Server) changePull(r *http.Request, _ string) (int, any) {
 
 func (s *Server) compare(r *http.Request, _ string) (int, any) {
 	older, newer, _ := strings.Cut(r.PathValue("commits"), "...")
-	for name, pair := range map[string][2]string{"ahead": {older, newer}, "behind": {newer, older}} {
-		if _, err := s.git(r.Context(), nil, nil, "merge-base", "--is-ancestor", pair[0], pair[1]); err == nil {
-			return http.StatusOK, object{"status": name}
-		}
+	contains := func(commit, other string) bool {
+		_, err := s.git(r.Context(), nil, nil, "merge-base", "--is-ancestor", other, commit)
+		return err == nil
 	}
-	return http.StatusOK, object{"status": "diverged"}
+	status := "diverged"
+	switch {
+	case contains(newer, older) && contains(older, newer):
+		status = "identical"
+	case contains(newer, older):
+		status = "ahead"
+	case contains(older, newer):
+		status = "behind"
+	}
+	return http.StatusOK, object{"status": status}
 }

@@ -34,7 +34,7 @@ func TestPromoteDocs(t *testing.T) {
 	}
 
 	var source strings.Builder
-	for _, pattern := range []string{"../../internal/git/commit/*.go", "../../internal/promote/*.go", "../../internal/command/sign/*.go"} {
+	for _, pattern := range []string{"../../internal/git/commit/*.go", "../../internal/promote/*.go", "../../internal/command/sign/*.go", "../../internal/command/commitflags/*.go"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil || len(names) == 0 {
 			t.Fatal(pattern, err)
