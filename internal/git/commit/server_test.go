@@ -97,7 +97,7 @@ func TestByGitHub(t *testing.T) {
 	}
 }
 
-// TestByGitHubFaults: whatever fails, the change is on main once or not at all, and no temporary
+// TestByGitHubFaults: with each fault, the change is on main once or not at all, and no temporary
 // branch stays. The next run completes it.
 func TestByGitHubFaults(t *testing.T) {
 	for _, tc := range []struct {
@@ -163,7 +163,7 @@ func TestByGitHubFaults(t *testing.T) {
 				t.Errorf("it says the token: %v", err)
 			}
 			o.clean()
-			// When it is over, the next run does what is left to do.
+			// Without the fault, the next run completes the change.
 			o.server.Faults = nil
 			if _, err := o.push(t.Context(), o.client, nil, seal("")); err != nil {
 				t.Errorf("the next run: %v", err)
