@@ -600,6 +600,55 @@ func (w *staticWorld) leavesOthersAlone(t *testing.T) {
 	})
 }
 
+// another starts a second API server on the same etcd, with one more policy. It returns the folder of
+// its static files and its address.
+func (w *staticWorld) another(t *testing.T) (files, address string) {
+	t.Helper()
+	dir := t.TempDir()
+	files = filepath.Join(dir, "polex")
+	if err := os.CopyFS(files, os.DirFS(w.loaded)); err != nil {
+		t.Fatal(err)
+	}
+	config, err := os.ReadFile(filepath.Join(files, "admission.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{
+		"admission.yaml":     bytes.ReplaceAll(config, []byte(w.loaded), []byte(files)),
+		"policies/more.yaml": []byte("apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: more.static.k8s.io}\nspec:\n  matchConstraints: {resourceRules: [{apiGroups: [a], apiVersions: [v1], operations: [CREATE], resources: [b]}]}\n  validations: [{expression: 'true'}]\n"),
+	} {
+		if err := os.WriteFile(filepath.Join(files, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	port, err := servers.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", w.PID(cluster.APIServer)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var args []string
+	for _, arg := range strings.Split(strings.TrimRight(string(first), "\x00"), "\x00")[1:] {
+		switch name, _, _ := strings.Cut(arg, "="); name {
+		case "--secure-port":
+			arg = fmt.Sprintf("--secure-port=%d", port[0])
+		case "--admission-control-config-file":
+			arg = "--admission-control-config-file=" + filepath.Join(files, "admission.yaml")
+		case "--audit-log-path":
+			arg = "--audit-log-path=" + filepath.Join(dir, "audit.log")
+		}
+		args = append(args, arg)
+	}
+	group := &servers.Group{Dir: dir}
+	if err := group.Run(context.Background(), servers.Command{Program: servers.Kubernetes(fixture.FromRoot(binaries), cluster.APIServer), Args: args}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(group.Stop)
+	return files, fmt.Sprintf("https://127.0.0.1:%d", port[0])
+}
+
 // checks: polex-guard check compares the files with those that the API server has loaded.
 func (w *staticWorld) checks(t *testing.T) {
 	rest := []string{"exceptions-disabled"} // Kyverno does not run
@@ -615,8 +664,17 @@ func (w *staticWorld) checks(t *testing.T) {
 	server := []string{"--server", w.Server()}
 	expect(rest, 0, server...)
 	expect([]string{"exceptions-disabled", "undecided"}, 3) // no endpoints: this API server writes none
-	w.mustKubectl(t, fmt.Sprintf(`{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: kubernetes, namespace: default, labels: {kubernetes.io/service-name: kubernetes}}, addressType: IPv4, endpoints: [{addresses: [%s]}], ports: [{name: https, port: 1, protocol: TCP}]}`, "10.9.8.7"), "create", "-f", "-")
-	expect([]string{"exceptions-disabled", "undecided"}, 3) // an API server that does not answer
+	// A second API server has another file, and then the same ones.
+	other, second := w.another(t)
+	both := append(slices.Clone(server), "--server", second)
+	expect([]string{"exceptions-disabled", "static-not-loaded"}, 1, both...)
+	if err := os.Remove(filepath.Join(other, "policies/more.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	expect(rest, 0, both...)
+	// The endpoints of the Service name an API server that does not answer. An endpoint cannot be on loopback.
+	w.mustKubectl(t, `{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: kubernetes, namespace: default, labels: {kubernetes.io/service-name: kubernetes}}, addressType: IPv4, endpoints: [{addresses: [10.9.8.7]}], ports: [{name: https, port: 1, protocol: TCP}]}`, "create", "-f", "-")
+	expect([]string{"exceptions-disabled", "undecided"}, 3)
 	policies := filepath.Join(w.loaded, "policies/polex.yaml")
 	text, err := os.ReadFile(policies)
 	if err != nil {
