@@ -218,7 +218,7 @@ func commitOf(t *testing.T, ref string) commit {
 func signedAndApplied(t *testing.T, lives []*life, branches ...string) {
 	log, err := world.Merge(t.Context(), branches...)
 	must(t, err)
-	if diff := cmp.Diff(map[string]string{"sign": "success", "commit": "success", "notify": "success"}, log.Results); diff != "" {
+	if diff := cmp.Diff(map[string]string{"settings": "success", "sign": "success", "commit": "success", "notify": "success"}, log.Results); diff != "" {
 		t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
 	}
 	ran, tip := commitOf(t, "main~1"), commitOf(t, "main")

@@ -59,7 +59,7 @@ func byPullRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(map[string]string{"sign": "success", "commit": "success", "notify": "success"}, log.Results); diff != "" {
+		if diff := cmp.Diff(map[string]string{"settings": "success", "sign": "success", "commit": "success", "notify": "success"}, log.Results); diff != "" {
 			t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
 		}
 	})
