@@ -60,7 +60,7 @@ func (g Guard) HasNamespace(work *wildcard.Meter, name string) (guarded string, 
 // All names begin with the first one. Other names that begin with it are guarded too.
 var ownObjects = []string{
 	"polex-guard", "polex-guard-bootstrap", "polex-guard-ca", "polex-guard-certificate", "polex-guard-client-ca", "polex-guard-cluster", "polex-guard-definitions",
-	"polex-guard-kyverno", "polex-guard-mutations", "polex-guard-mutators", "polex-guard-namespace", "polex-guard-policies", "polex-guard-tls",
+	"polex-guard-kyverno", "polex-guard-mutations", "polex-guard-mutators", "polex-guard-namespace", "polex-guard-policies", "polex-guard-static", "polex-guard-tls",
 }
 
 // hasObject returns the name of a guard object that overlaps with a name or pattern. It does not
