@@ -62,7 +62,7 @@ type subject struct {
 
 // find adds a finding with the severity of its reason.
 func (s *subject) find(reason string, path exception.Path, message, hint string) {
-	if !s.isRejected(path) {
+	if reason == exception.ProblemUnknownField || !s.isRejected(path) {
 		s.add(Finding{Reason: reason, Severity: s.severities[reason], Path: path, Message: message, Hint: hint})
 	}
 }
