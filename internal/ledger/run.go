@@ -30,8 +30,8 @@ func (r *reading) settleRun(e *Entry, s Signature, say func(kind Kind, message, 
 	tree, err := r.repository.Tree(commit)
 	known := err == nil && commit.String() == s.Commit
 	switch {
-	case authority.RequiresCommit() && !known:
-		say(NotAtCommit, fmt.Sprintf("it was signed by a run of the commit %q, which this clone does not have", s.Commit), "find out which repository the run was in; requireCommit of the trust policy asks for this")
+	case authority.RequiresCommit() && (!known || r.known[commit] == nil):
+		say(NotAtCommit, fmt.Sprintf("it was signed by a run of the commit %q, which is not in the history of the branch", s.Commit), "find out which branch or repository the run was on; requireCommit of the trust policy asks for this")
 	case authority.RequiresCommit() && !r.contains(tree, e):
 		say(NotAtCommit, fmt.Sprintf("it was signed by a run of the commit %s, which does not contain it", s.Commit), "look at the run; requireCommit of the trust policy asks for this")
 	}

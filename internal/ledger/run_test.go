@@ -40,7 +40,7 @@ func TestRuns(t *testing.T) {
 		a.Claims = map[string]trust.Values{"buildTrigger": {"push", "workflow_dispatch"}}
 	})
 	strict := trusting(func(a *trust.AuthorityConfig) { a.RequireCommit = true })
-	const before, asked, unknown = "before", "asked", "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"
+	const before, asked, aside, unknown = "before", "asked", "aside", "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"
 	for _, tc := range []struct {
 		name     string
 		id       sandbox.Identity // SHA names one of the commits
@@ -52,6 +52,8 @@ func TestRuns(t *testing.T) {
 		{"of another repository, forbidden", sandbox.Identity{SHA: unknown}, strict, []ledger.Kind{ledger.NotAtCommit}},
 		{"before the request", sandbox.Identity{SHA: before}, any, nil},
 		{"before the request, forbidden", sandbox.Identity{SHA: before}, strict, []ledger.Kind{ledger.NotAtCommit}},
+		{"on a branch that was never merged", sandbox.Identity{SHA: aside}, any, nil},
+		{"on a branch that was never merged, forbidden", sandbox.Identity{SHA: aside}, strict, []ledger.Kind{ledger.NotAtCommit}},
 		{"started again", sandbox.Identity{SHA: asked, RunAttempt: "12"}, any, []ledger.Kind{ledger.Rerun}},
 		{"started by hand", sandbox.Identity{SHA: asked, EventName: "workflow_dispatch"}, any, []ledger.Kind{ledger.OddTrigger}},
 		{"started by hand, as the trust policy lists", sandbox.Identity{SHA: asked, EventName: "workflow_dispatch"}, dispatched, nil},
@@ -64,6 +66,9 @@ func TestRuns(t *testing.T) {
 		commits[asked] = r.commit("Ann", "Ask", files{"unsigned/a.yaml": draft("a", "10d", "why")})
 		r.git("Ann", "update-ref", "refs/remotes/origin/release", "HEAD")
 		r.git("Ann", "tag", "v1")
+		r.git("Ann", "checkout", "--quiet", "-b", "side")
+		commits[aside] = r.commit("Ann", "Beside", nil)
+		r.git("Ann", "checkout", "--quiet", "main")
 		if commit := commits[tc.id.SHA]; commit != "" {
 			tc.id.SHA = commit
 		}

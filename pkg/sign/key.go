@@ -20,6 +20,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 	"github.com/sigstore/sigstore/pkg/signature"
 	"github.com/sigstore/sigstore/pkg/signature/kms/cliplugin"
+	"github.com/sigstore/sigstore/pkg/signature/options"
 
 	"github.com/polex-dev/polex/pkg/trust"
 )
@@ -32,7 +33,7 @@ func WithKey(config Config, keyPEM, password []byte) (*Signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open private key: %w", err)
 	}
-	return withSigner(config, key)
+	return withSigner(context.Background(), config, key)
 }
 
 // kmsForm matches a reference to a key of a KMS or of a hardware token.
@@ -43,7 +44,7 @@ func IsKMS(text string) bool { return strings.Contains(text, "://") }
 
 // WithKMS makes a signer with a key outside of this process, "<plugin>://<key>". The program
 // sigstore-kms-<plugin> on the PATH signs, by sigstore's protocol for KMS plug-ins. It is started
-// once for the public key and once for each message, and ctx ends it. The keys are those of
+// once for the public key and once for each message, and the context of that call ends it. The keys are those of
 // [WithKey].
 func WithKMS(ctx context.Context, config Config, reference string) (*Signer, error) {
 	m := kmsForm.FindStringSubmatch(reference)
@@ -57,11 +58,11 @@ func WithKMS(ctx context.Context, config Config, reference string) (*Signer, err
 	if err != nil {
 		return nil, fmt.Errorf("open key %s: %w", reference, err)
 	}
-	return withSigner(config, key)
+	return withSigner(ctx, config, key)
 }
 
-func withSigner(config Config, key signature.Signer) (*Signer, error) {
-	public, err := key.PublicKey()
+func withSigner(ctx context.Context, config Config, key signature.Signer) (*Signer, error) {
+	public, err := key.PublicKey(options.WithContext(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("read public key: %w", err)
 	}
@@ -129,8 +130,8 @@ func (k *keypair) GetPublicKeyPem() (string, error) {
 }
 
 // SignData returns the signature and the SHA-256 digest of the data.
-func (k *keypair) SignData(_ context.Context, data []byte) (sig, digest []byte, err error) {
-	sig, err = k.key.SignMessage(bytes.NewReader(data))
+func (k *keypair) SignData(ctx context.Context, data []byte) (sig, digest []byte, err error) {
+	sig, err = k.key.SignMessage(bytes.NewReader(data), options.WithContext(ctx))
 	if err != nil {
 		return nil, nil, fmt.Errorf("sign: %w", err)
 	}

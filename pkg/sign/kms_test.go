@@ -1,6 +1,7 @@
 package sign_test
 
 import (
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -63,6 +64,12 @@ func TestWithKMS(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustVerify(t, policy, sealed)
+
+	ending, end := context.WithTimeout(t.Context(), time.Second)
+	defer end()
+	if _, err := sign.WithKMS(ending, f.config(), "local://never"); err == nil { // without the end, the test does not end
+		t.Errorf("a plug-in that does not answer: %v", err)
+	}
 
 	unsupported, _ := stored("p384.pem", elliptic.P384())
 	for name, tc := range map[string]struct{ reference, want string }{

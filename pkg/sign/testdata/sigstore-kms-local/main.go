@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 	"github.com/sigstore/sigstore/pkg/signature"
@@ -36,6 +37,9 @@ func run() error {
 	args, err := handler.GetPluginArgs(os.Args)
 	if err != nil {
 		return err
+	}
+	if args.InitOptions.KeyResourceID == "never" {
+		time.Sleep(20 * time.Minute) // longer than tests may take
 	}
 	raw, err := os.ReadFile(args.InitOptions.KeyResourceID)
 	if err != nil {
