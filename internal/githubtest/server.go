@@ -5,14 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -68,21 +66,6 @@ type Server struct {
 const none = "0000000000000000000000000000000000000000"
 
 type object = map[string]any
-
-type pull struct {
-	Number int    `json:"number"`
-	State  string `json:"state"`
-	Title  string `json:"title"`
-	Body   string `json:"body"`
-	URL    string `json:"html_url"`
-	Head   branch `json:"head"`
-	Base   branch `json:"base"`
-}
-
-type branch struct {
-	Ref  string            `json:"ref"`
-	Repo map[string]string `json:"repo"`
-}
 
 // hook enforces the rules for the branch main against git push. The API is exempt: it enforces them
 // itself.
@@ -146,16 +129,6 @@ func (s *Server) Done() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.done)
-}
-
-// Pulls returns the pull requests, each as "state head: title".
-func (s *Server) Pulls() (lines []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range s.pulls {
-		lines = append(lines, fmt.Sprintf("%s %s: %s", p.State, p.Head.Ref, p.Title))
-	}
-	return lines
 }
 
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, operation string, do func(*http.Request, string) (int, any)) {
@@ -313,98 +286,6 @@ func (s *Server) delete(r *http.Request, _ string) (int, any) {
 	return http.StatusNoContent, nil
 }
 
-// commit is createCommitOnBranch of the GraphQL API.
-func (s *Server) commit(r *http.Request, fault string) (int, any) {
-	failed := func(kind, message string) (int, any) {
-		return http.StatusOK, object{"data": object{"createCommitOnBranch": nil}, "errors": []object{{"type": kind, "message": message}}}
-	}
-	var asked struct {
-		Query     string
-		Variables struct {
-			Input struct {
-				Branch          struct{ RepositoryNameWithOwner, BranchName string }
-				ExpectedHeadOid string
-				Message         struct{ Headline, Body string }
-				FileChanges     struct {
-					Additions []struct {
-						Path     string
-						Contents []byte
-					}
-					Deletions []struct{ Path string }
-				}
-			}
-		}
-	}
-	raw, err := io.ReadAll(r.Body)
-	if err == nil {
-		err = json.Unmarshal(raw, &asked)
-	}
-	in := asked.Variables.Input
-	if err != nil || !strings.Contains(asked.Query, "createCommitOnBranch(input: $input)") || in.Branch.RepositoryNameWithOwner != Repository {
-		return failed("INVALID", "Variable $input was provided invalid value")
-	}
-	if tip := s.tip(r.Context(), in.Branch.BranchName); tip == "" || tip != in.ExpectedHeadOid {
-		return failed("STALE_DATA", fmt.Sprintf("Expected branch to point to %q but it did not.  Pull and try again.", tip))
-	}
-	index := []string{"GIT_INDEX_FILE=" + filepath.Join(s.dir, "polex-index")}
-	defer os.Remove(filepath.Join(s.dir, "polex-index")) //nolint:errcheck // the next one is read anew
-	_, err = s.git(r.Context(), index, nil, "read-tree", in.ExpectedHeadOid)
-	var edits bytes.Buffer
-	for _, deletion := range in.FileChanges.Deletions {
-		fmt.Fprintf(&edits, "0 %s\t%s\x00", none, deletion.Path)
-	}
-	additions := in.FileChanges.Additions
-	if strings.HasPrefix(fault, OtherTree) {
-		additions = append(additions, struct {
-			Path     string
-			Contents []byte
-		}{"signed/other.yaml", []byte("other: 1\n")})
-	}
-	for _, addition := range additions {
-		if err != nil {
-			break
-		}
-		// GitHub keeps the mode of an existing file.
-		mode := "100644"
-		if listed, _ := s.git(r.Context(), nil, nil, "ls-tree", in.ExpectedHeadOid, "--", addition.Path); listed != "" {
-			mode, _, _ = strings.Cut(listed, " ")
-		}
-		var blob string
-		if blob, err = s.git(r.Context(), nil, addition.Contents, "hash-object", "-w", "--stdin"); err == nil {
-			fmt.Fprintf(&edits, "%s %s\t%s\x00", mode, blob, addition.Path)
-		}
-	}
-	if err == nil {
-		_, err = s.git(r.Context(), index, edits.Bytes(), "update-index", "-z", "--index-info")
-	}
-	if err != nil {
-		return failed("UNPROCESSABLE", err.Error())
-	}
-	tree, err := s.git(r.Context(), index, nil, "write-tree")
-	if err != nil {
-		return failed("UNPROCESSABLE", err.Error())
-	}
-	parent, message := in.ExpectedHeadOid, in.Message.Headline+"\n\n"+in.Message.Body
-	switch fault {
-	case OtherParent:
-		if parent, err = s.git(r.Context(), nil, nil, "rev-parse", parent+"^"); err != nil {
-			return failed("UNPROCESSABLE", err.Error())
-		}
-	case OtherMessage:
-		message += "\nPolex-Log-Index: 1"
-	}
-	content := fmt.Sprintf("tree %s\nparent %s\nauthor github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com> 1772360000 +0000\n"+
-		"committer GitHub <noreply@github.com> 1772360000 +0000\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n of GitHub\n -----END PGP SIGNATURE-----\n\n%s", tree, parent, message)
-	hash, err := s.git(r.Context(), nil, []byte(content), "hash-object", "-t", "commit", "-w", "--stdin")
-	if err == nil {
-		err = s.set(r.Context(), in.Branch.BranchName, hash, in.ExpectedHeadOid)
-	}
-	if err != nil {
-		return failed("UNPROCESSABLE", err.Error())
-	}
-	return http.StatusOK, object{"data": object{"createCommitOnBranch": object{"commit": object{"oid": hash}}}}
-}
-
 func (s *Server) rules(r *http.Request, _ string) (int, any) {
 	found := []object{}
 	raw, err := os.ReadFile(filepath.Join(s.dir, "polex-rules"))
@@ -421,57 +302,6 @@ func (s *Server) ruleset(*http.Request, string) (int, any) {
 		return http.StatusNotFound, object{"message": "Not Found"}
 	}
 	return http.StatusOK, object{"current_user_can_bypass": s.Bypass}
-}
-
-func (s *Server) listPulls(r *http.Request, _ string) (int, any) {
-	found := []*pull{}
-	head := r.URL.Query().Get("head")
-	for _, p := range s.pulls {
-		if base := r.URL.Query().Get("base"); p.State == "open" && (base == "" || base == p.Base.Ref) && (head == "" || head == "acme:"+p.Head.Ref) {
-			found = append(found, p)
-		}
-	}
-	return http.StatusOK, found
-}
-
-// AddPull adds an open pull request of a branch of a repository.
-func (s *Server) AddPull(repository, head, base string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.add(&pull{Title: "by others"}, repository, head, base)
-}
-
-func (s *Server) add(p *pull, repository, head, base string) {
-	p.Number, p.State = len(s.pulls)+1, "open"
-	p.URL = fmt.Sprintf("https://github.com/%s/pull/%d", Repository, p.Number)
-	p.Head, p.Base = branch{head, map[string]string{"full_name": repository}}, branch{base, map[string]string{"full_name": Repository}}
-	s.pulls = append(s.pulls, p)
-}
-
-func (s *Server) propose(r *http.Request, _ string) (int, any) {
-	var asked struct{ Title, Body, Head, Base string }
-	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || s.tip(r.Context(), asked.Head) == "" {
-		return refuse("Validation Failed: head")
-	}
-	for _, p := range s.pulls {
-		if p.State == "open" && p.Head.Ref == asked.Head && p.Base.Ref == asked.Base && p.Head.Repo["full_name"] == Repository {
-			return refuse("A pull request already exists for acme:" + asked.Head)
-		}
-	}
-	made := &pull{Title: asked.Title, Body: asked.Body}
-	s.add(made, Repository, asked.Head, asked.Base)
-	return http.StatusCreated, made
-}
-
-func (s *Server) changePull(r *http.Request, _ string) (int, any) {
-	number, err := strconv.Atoi(r.PathValue("number"))
-	if err != nil || number < 1 || number > len(s.pulls) {
-		return http.StatusNotFound, object{"message": "Not Found"}
-	}
-	if err := json.NewDecoder(r.Body).Decode(s.pulls[number-1]); err != nil {
-		return refuse(err.Error())
-	}
-	return http.StatusOK, s.pulls[number-1]
 }
 
 func (s *Server) compare(r *http.Request, _ string) (int, any) {
