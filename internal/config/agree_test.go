@@ -100,6 +100,7 @@ trust:
         maxLifetime: 30d
         renewals: {max: 1, maxLifetime: 7d, requireApprovals: 1}
     - name: shared
+      issuer: https://github.acme.example/_services/token
       github:
         repository: acme/exceptions
         repositoryID: 1001

@@ -105,7 +105,8 @@ func TestGitHubSettings(t *testing.T) {
 		{reusable, "", "", "", false},
 		{reusable, "refs/tags/v2", strings.Repeat("0a", 20), "", false},
 		{reusable, "  - github:", "  - issuer: https://token.actions.githubusercontent.com/acme\n    claims: {buildTrigger: [push, schedule]}\n    github:", "", false},
-		{ownWorkflow, "      environment: signing\n", "      server: https://github.acme.example\n", "", false},
+		{ownWorkflow, "    github:", "    issuer: https://github.acme.example/_services/token\n    github:\n      server: https://github.acme.example", "", false},
+		{ownWorkflow, "      environment: signing\n", "      server: https://github.acme.example\n", "add issuer, such as https://github.acme.example/_services/token", loadingAlone},
 
 		{reusable, "      calledBy: .github/workflows/merge.yaml\n", "", "list the calling workflow under github.calledBy", schemaToo},
 		{reusable, "calledBy: .github/workflows/merge.yaml", "calledBy: acme/exceptions", "github.calledBy", schemaToo},

@@ -77,6 +77,9 @@ func (a *Authority) github(c AuthorityConfig) error {
 	if err := c.GitHub.check(); err != nil {
 		return err
 	}
+	if c.GitHub.Server != "" && c.Issuer == "" {
+		return fmt.Errorf("github.server has another issuer than %s: add issuer, such as %s/_services/token", githubIssuer, c.GitHub.Server)
+	}
 	subjects, claims := c.GitHub.expand()
 	for name := range c.Claims {
 		if claims[name] != nil {
