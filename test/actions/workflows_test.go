@@ -40,9 +40,9 @@ var triggers = map[string][]string{
 // own matches the actions that the workflows use: GitHub's, and setup of this repository.
 var own = regexp.MustCompile(`^(\./actions/setup|actions/(checkout|setup-go|upload-artifact|download-artifact|attest-build-provenance)@[0-9a-f]{40})$`)
 
-// TestWorkflowRights: no job has more permissions than it needs, the job that publishes uses
-// nothing of the repository, each action is pinned, no credentials stay on the disk, and a release
-// is not built from a cache.
+// TestWorkflowRights: no job has more permissions than it needs, and no credentials stay on the disk.
+// Each action is pinned. The job that publishes uses nothing of the repository, and a release is not
+// built from a cache.
 func TestWorkflowRights(t *testing.T) {
 	files, err := os.ReadDir("../../.github/workflows")
 	if err != nil {
