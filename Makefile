@@ -68,7 +68,7 @@ e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, 
 	go test -tags e2e -count=1 -p 2 -timeout 45m -v $$(go list -tags e2e ./test/e2e/... | grep -v /load$$) ./internal/report
 	go test -tags e2e -count=1 -timeout 30m -v ./test/e2e/load # measures, so it runs alone
 
-e2e-tools: $(addprefix $(K8S)/,kube-apiserver etcd kubectl kube-controller-manager) $(addprefix $(E2E)/,kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller helm promtool) ## build the programs of the end-to-end tests
+e2e-tools: $(addprefix $(K8S)/,kube-apiserver etcd kubectl kube-controller-manager) $(addprefix $(E2E)/,kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller source-controller helm promtool) ## build the programs of the end-to-end tests
 
 e2e-up: $(addprefix $(K8S)/,kube-apiserver etcd kubectl) $(addprefix $(E2E)/,kyverno act cosign rekor-tiles argocd) ## start a cluster, Sigstore, Git server and Argo CD for your own tests, until Ctrl-C
 	CGO_ENABLED=0 go build -o $(E2E)/up ./test/e2e/story/up
@@ -132,6 +132,9 @@ $(E2E)/argocd: test/e2e/tools/argocd/go.mod
 
 $(E2E)/kustomize-controller: test/e2e/tools/flux/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/flux $(E2EBUILD)/ github.com/fluxcd/kustomize-controller
+
+$(E2E)/source-controller: test/e2e/tools/source/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/source $(E2EBUILD)/ github.com/fluxcd/source-controller
 
 $(E2E)/helm: test/e2e/tools/helm/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/helm $(E2EBUILD)/ helm.sh/helm/v4/cmd/helm

@@ -17,6 +17,7 @@ var tested = map[string]string{
 	"cosign":                             "github.com/sigstore/cosign/v3",
 	"Argo CD":                            "github.com/argoproj/argo-cd/v3",
 	"Flux's kustomize-controller":        "github.com/fluxcd/kustomize-controller",
+	"Flux's source-controller":           "github.com/fluxcd/source-controller",
 	"Helm":                               "helm.sh/helm/v4",
 	"act (a runner of GitHub workflows)": "github.com/nektos/act",
 }

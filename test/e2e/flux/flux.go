@@ -17,18 +17,16 @@ import (
 // starting is the timeout for the start of the controller.
 const starting = time.Minute
 
-// sources is the module with the definitions of GitRepository and OCIRepository.
-const sources = "github.com/fluxcd/source-controller@v1.9.6"
-
 // Options has the folders and the cluster.
 type Options struct {
-	Binaries string // folder with kustomize-controller
-	Tools    string // folder of the module with its version
+	Binaries string // folder with both controllers
+	Tools    string // folder of the modules flux and source, with their versions
 	Dir      string // an empty folder for data and logs
 	Cluster  *cluster.Cluster
+	Fetch    bool // run source-controller
 }
 
-// Flux is a running controller.
+// Flux is a running installation.
 type Flux struct {
 	*servers.Group
 
@@ -37,17 +35,17 @@ type Flux struct {
 	address   string // of the artifacts, host:port
 }
 
-// Start starts the controller, and returns when it is ready. It stops with Close or with the
+// Start starts the controllers, and returns when they are ready. They stop with Close or with the
 // context.
 func Start(ctx context.Context, options Options) (*Flux, error) {
 	f := &Flux{options: options, Group: &servers.Group{Binaries: options.Binaries, Dir: options.Dir}}
-	if err := f.Steps(ctx, starting, f.install, f.serve, f.startController); err != nil {
+	if err := f.Steps(ctx, starting, f.install, f.serve, f.startApplying, f.startFetching); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// Close stops the controller.
+// Close stops the controllers.
 func (f *Flux) Close() error {
 	f.Stop()
 	if f.artifacts == nil {
@@ -58,8 +56,8 @@ func (f *Flux) Close() error {
 
 // install applies the released definitions of both controllers.
 func (f *Flux) install(_, within context.Context) error {
-	for _, module := range []string{"github.com/fluxcd/kustomize-controller", sources} {
-		source, err := servers.Source(within, f.options.Tools, module)
+	for tool, module := range map[string]string{"flux": "github.com/fluxcd/kustomize-controller", "source": "github.com/fluxcd/source-controller"} {
+		source, err := servers.Source(within, filepath.Join(f.options.Tools, tool), module)
 		if err != nil {
 			return err
 		}
@@ -104,15 +102,33 @@ func (f *Flux) serve(context.Context, context.Context) error {
 	return nil
 }
 
-func (f *Flux) startController(ctx, within context.Context) error {
+func (f *Flux) startApplying(ctx, within context.Context) error {
+	return f.startController(ctx, within, "kustomize-controller", "--no-cross-namespace-refs", "--no-remote-bases")
+}
+
+func (f *Flux) startFetching(ctx, within context.Context) error {
+	if !f.options.Fetch {
+		return nil
+	}
+	free, err := servers.FreePorts(1)
+	if err != nil {
+		return err
+	}
+	storage := fmt.Sprintf("127.0.0.1:%d", free[0])
+	return f.startController(ctx, within, "source-controller", "--storage-path", f.options.Dir, "--storage-addr", storage, "--storage-adv-addr", storage)
+}
+
+// startController starts a program of Flux, and returns when it is ready.
+func (f *Flux) startController(ctx, within context.Context, program string, args ...string) error {
 	free, err := servers.FreePorts(2)
 	if err != nil {
 		return err
 	}
 	health := fmt.Sprintf("127.0.0.1:%d", free[0])
-	if err := f.Run(ctx, servers.Command{Program: "kustomize-controller", Args: []string{
-		"--health-addr", health, "--metrics-addr", fmt.Sprintf("127.0.0.1:%d", free[1]), "--watch-all-namespaces", "--no-cross-namespace-refs", "--no-remote-bases",
-	}, Env: []string{"KUBECONFIG=" + f.options.Cluster.Kubeconfig(), "RUNTIME_NAMESPACE=default", "TMPDIR=" + f.options.Dir}}); err != nil {
+	if err := f.Run(ctx, servers.Command{
+		Program: program, Args: append(args, "--health-addr", health, "--metrics-addr", fmt.Sprintf("127.0.0.1:%d", free[1]), "--watch-all-namespaces"),
+		Env: []string{"KUBECONFIG=" + f.options.Cluster.Kubeconfig(), "RUNTIME_NAMESPACE=default", "TMPDIR=" + f.options.Dir},
+	}); err != nil {
 		return err
 	}
 	return f.Answers(within, "http://"+health+"/readyz", nil)

@@ -64,17 +64,17 @@ func (f *Flux) publish(ctx context.Context, where cluster.Object, named, revisio
 	return err
 }
 
-// Kustomization is the status of a Kustomization.
-type Kustomization struct {
+// Status is the status of one of Flux's objects.
+type Status struct {
 	LastAppliedRevision, LastAttemptedRevision string
 
 	Conditions []struct{ Type, Status, Reason, Message string }
 }
 
-// Ready returns the condition Ready and its message.
-func (k *Kustomization) Ready() (status, message string) {
-	for _, c := range k.Conditions {
-		if c.Type == "Ready" {
+// Condition returns a condition, such as Ready, and its message.
+func (s *Status) Condition(name string) (status, message string) {
+	for _, c := range s.Conditions {
+		if c.Type == name {
 			return c.Status, c.Reason + ": " + c.Message
 		}
 	}
@@ -82,9 +82,20 @@ func (k *Kustomization) Ready() (status, message string) {
 }
 
 // Kustomization reads the status of a Kustomization.
-func (f *Flux) Kustomization(ctx context.Context, namespace, name string) (*Kustomization, error) {
+func (f *Flux) Kustomization(ctx context.Context, namespace, name string) (*Status, error) {
 	where := kustomization
 	where.Namespace, where.Name = namespace, name
+	return f.status(ctx, where)
+}
+
+// GitRepository reads the status of a GitRepository.
+func (f *Flux) GitRepository(ctx context.Context, namespace, name string) (*Status, error) {
+	where := gitRepository
+	where.Namespace, where.Name = namespace, name
+	return f.status(ctx, where)
+}
+
+func (f *Flux) status(ctx context.Context, where cluster.Object) (*Status, error) {
 	path, err := f.options.Cluster.Path(ctx, where)
 	if err != nil {
 		return nil, err
@@ -96,6 +107,6 @@ func (f *Flux) Kustomization(ctx context.Context, namespace, name string) (*Kust
 	if !answer.OK() {
 		return nil, errors.New(answer.Message())
 	}
-	var object struct{ Status Kustomization }
+	var object struct{ Status Status }
 	return &object.Status, json.Unmarshal(answer.Body, &object)
 }

@@ -17,7 +17,7 @@ import (
 // TestFluxBeforeTheGuard: Flux applies signed exceptions. The guard's rejection stops a commit with
 // any other content as a whole, with the reason, until it is repaired.
 func TestFluxBeforeTheGuard(t *testing.T) {
-	f := startFlux(t)
+	f := startFlux(t, false)
 	guarded(t)
 	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
 	r := newRepository(t, "flux", nil)
@@ -42,7 +42,7 @@ func TestFluxBeforeTheGuard(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			ready, message := k.Ready()
+			ready, message := k.Condition("Ready")
 			if !strings.Contains(k.LastAttemptedRevision, commit) || ready != status || !containsAll(message, wanted) {
 				return fmt.Errorf("it is %s at %s: %s", ready, k.LastAttemptedRevision, message)
 			}
@@ -72,11 +72,11 @@ func TestFluxBeforeTheGuard(t *testing.T) {
 	holds(t, "native")
 }
 
-// startFlux runs kustomize-controller until the test ends.
-func startFlux(t *testing.T) *flux.Flux {
+// startFlux runs kustomize-controller until the test ends, and source-controller if it has to fetch.
+func startFlux(t *testing.T, fetch bool) *flux.Flux {
 	t.Helper()
 	dir := t.TempDir()
-	f, err := flux.Start(context.Background(), flux.Options{Binaries: fixture.FromRoot(binaries), Tools: fixture.FromRoot(fluxTool), Dir: dir, Cluster: live})
+	f, err := flux.Start(context.Background(), flux.Options{Binaries: fixture.FromRoot(binaries), Tools: fixture.FromRoot(tools), Dir: dir, Cluster: live, Fetch: fetch})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 const (
 	binaries   = "bin/e2e"
 	argocdTool = "test/e2e/tools/argocd"
-	fluxTool   = "test/e2e/tools/flux"
+	tools      = "test/e2e/tools"
 )
 
 // where is the namespace of exceptions.
@@ -40,7 +40,7 @@ const waitLimit = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	fixture.Main(m, func(ctx context.Context, f *fixture.Fixture) error {
-		if err := errors.Join(f.Build(ctx, "polex-guard", "polex-verify", "polex-prune"), f.StartSigstore(ctx), f.StartCluster(ctx, cluster.Options{WithoutKyverno: true})); err != nil {
+		if err := errors.Join(f.Build(ctx, "polex-guard", "polex-sign", "polex-verify", "polex-prune"), f.StartSigstore(ctx), f.StartCluster(ctx, cluster.Options{WithoutKyverno: true})); err != nil {
 			return err
 		}
 		live, box, folder = f.Cluster, f.Sigstore, f.Folder

@@ -130,7 +130,7 @@ func TestHelm(t *testing.T) {
 // TestFluxCommonMetadata: the guard rejects Flux's commonMetadata, and accepts it when the trust
 // policy lists it, from Git and from an OCI artifact.
 func TestFluxCommonMetadata(t *testing.T) {
-	f := startFlux(t)
+	f := startFlux(t, false)
 	r := newRepository(t, "metadata", nil)
 	commit := r.commit(t, map[string]string{"signed/web.yaml": seal(t, draft("web"))[0]})
 	archive, err := remote.Archive(t.Context(), r.name, commit, "signed")
@@ -148,7 +148,7 @@ func TestFluxCommonMetadata(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			ready, message := k.Ready()
+			ready, message := k.Condition("Ready")
 			if ready != status || !containsAll(message, wanted) {
 				return fmt.Errorf("it is %s at %s: %s", ready, k.LastAttemptedRevision, message)
 			}
