@@ -1,20 +1,16 @@
 package github
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/restapi"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
@@ -22,7 +18,6 @@ const (
 	apiVersion = "2022-11-28"
 	perPage    = 100
 	maxPages   = 30
-	maxAnswer  = 32 << 20 // bytes: enough for 100 texts of 65,536 characters
 )
 
 // Config configures the access to the API.
@@ -47,8 +42,8 @@ func Workflow(getenv func(string) string, client *http.Client) Config {
 
 // Client sends requests about one repository. It is safe for concurrent use.
 type Client struct {
-	http                                     http.Client
-	base, graphQL, server, repository, token string
+	api                         *restapi.Client
+	graphQL, server, repository string
 }
 
 // repositoryForm allows the underscore in enterprise account names.
@@ -64,47 +59,24 @@ func CheckRepository(name string) error {
 
 // New returns a client for a valid configuration.
 func New(c Config) (*Client, error) {
-	base, err := CheckAddress(c.APIURL)
-	if err != nil {
-		return nil, fmt.Errorf("address of the API: %w", err)
-	}
-	server, err := CheckAddress(c.ServerURL)
+	server, err := restapi.CheckAddress(c.ServerURL)
 	if err != nil {
 		return nil, fmt.Errorf("address of the server: %w", err)
 	}
 	if err := CheckRepository(c.Repository); err != nil {
 		return nil, err
 	}
-	switch {
-	case c.HTTP == nil:
-		return nil, errors.New("github: no HTTP client")
-	case c.Token == "" || strings.ContainsAny(c.Token, " \r\n\t"):
-		return nil, errors.New("the token for the API is missing or malformed")
+	api, err := restapi.New(restapi.Config{HTTP: c.HTTP, Timing: c.Timing, URL: c.APIURL, Token: c.Token, SecondaryLimits: true, Header: map[string]string{
+		"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": apiVersion, "Authorization": "Bearer %s",
+	}})
+	if err != nil {
+		return nil, err
 	}
-	client := &Client{http: *c.HTTP, base: base, graphQL: base + "/graphql", server: server, repository: c.Repository, token: c.Token}
-	if enterprise, is := strings.CutSuffix(base, "/api/v3"); is {
+	client := &Client{api: api, graphQL: api.Base() + "/graphql", server: server, repository: c.Repository}
+	if enterprise, is := strings.CutSuffix(api.Base(), "/api/v3"); is {
 		client.graphQL = enterprise + "/api/graphql"
 	}
-	client.http.Transport = retry.Transport{Timing: c.Timing, Next: c.HTTP.Transport, MaxAnswer: maxAnswer, FollowOnHost: true, SecondaryLimits: true}
 	return client, nil
-}
-
-// CheckAddress returns a server's address without the final slash. An address without TLS is an
-// error, because it would expose the token. Loopback is allowed.
-func CheckAddress(address string) (string, error) {
-	u, err := url.Parse(address)
-	switch {
-	case err == nil && u.User != nil: // possibly with a password
-		return "", errors.New("this is not an address: it contains a user name; write https://api.github.com, and set the token by itself")
-	case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
-		return "", fmt.Errorf("%q is not an address: write it as https://api.github.com", address)
-	}
-	host := u.Hostname()
-	loopback := host == "127.0.0.1" || host == "::1" || host == "localhost"
-	if u.Scheme != "https" && (u.Scheme != "http" || !loopback) {
-		return "", fmt.Errorf("%q does not use https", address)
-	}
-	return strings.TrimSuffix(address, "/"), nil
 }
 
 // Repository returns "owner/name".
@@ -120,86 +92,15 @@ func (c *Client) Path(format string, args ...any) string {
 
 // Get reads a page and decodes it. more means that another page follows.
 func (c *Client) Get(ctx context.Context, path string, query url.Values, into any) (more bool, err error) {
-	header, err := c.do(ctx, call{method: http.MethodGet, path: path, query: query}, into)
+	header, err := c.api.Do(ctx, restapi.Call{Method: http.MethodGet, Path: path, Query: query}, into)
 	return hasNext(header), err
 }
 
 // Send sends a value and decodes the answer. It sends a POST only once: the caller must check its
 // effect before a repetition.
 func (c *Client) Send(ctx context.Context, method, path string, value, into any) error {
-	return c.send(ctx, call{method: method, path: path, once: method == http.MethodPost}, value, into)
-}
-
-func (c *Client) send(ctx context.Context, how call, value, into any) (err error) {
-	if how.body, err = json.Marshal(value); err == nil {
-		_, err = c.do(ctx, how, into)
-	}
+	_, err := c.api.Do(ctx, restapi.Call{Method: method, Path: path, Once: method == http.MethodPost, Value: value}, into)
 	return err
-}
-
-// call is a request.
-type call struct {
-	method, path string
-	address      string // instead of the address for the path
-	query        url.Values
-	body         []byte
-	once         bool // no retry
-}
-
-func (c *Client) do(ctx context.Context, how call, into any) (http.Header, error) {
-	method, path := how.method, how.path
-	request, err := http.NewRequestWithContext(ctx, method, cmp.Or(how.address, c.base+path), bytes.NewReader(how.body))
-	if err != nil {
-		return nil, c.hide(err)
-	}
-	request.URL.RawQuery = how.query.Encode()
-	if how.once {
-		request.GetBody = nil
-	}
-	request.Header.Set("Accept", "application/vnd.github+json")
-	request.Header.Set("X-GitHub-Api-Version", apiVersion)
-	request.Header.Set("User-Agent", "polex")
-	request.Header.Set("Authorization", "Bearer "+c.token)
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, path, c.hide(err))
-	}
-	defer response.Body.Close() //nolint:errcheck // only read
-	body, err := io.ReadAll(response.Body)
-	done := []int{http.StatusOK, http.StatusCreated, http.StatusNoContent}
-	if method == http.MethodGet {
-		done = done[:1]
-	}
-	if err == nil && !slices.Contains(done, response.StatusCode) {
-		err = retry.Returned(response.StatusCode, body)
-	}
-	if err == nil && into != nil {
-		if err = json.Unmarshal(body, into); err != nil {
-			err = fmt.Errorf("its answer is not one of this API: %w", err)
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, path, c.hide(err))
-	}
-	return response.Header, nil
-}
-
-// hidden is an error without the token in its text.
-type hidden struct {
-	error
-	token string
-}
-
-func (h hidden) Error() string { return strings.ReplaceAll(h.error.Error(), h.token, "[secret]") }
-func (h hidden) Unwrap() error { return h.error }
-
-// hide removes the token, and the address in errors of net/http.
-func (c *Client) hide(err error) error {
-	var at *url.Error
-	if errors.As(err, &at) {
-		err = at.Err
-	}
-	return hidden{err, c.token}
 }
 
 // Pages reads the pages in order and calls visit for each, until it returns false or there are no

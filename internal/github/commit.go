@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/restapi"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
@@ -27,7 +28,7 @@ func escaped(branch string) string { return strings.ReplaceAll(url.PathEscape(br
 // CreateBranch creates a branch at a commit. A branch that is at this commit already is no error,
 // because the first answer may be lost.
 func (c *Client) CreateBranch(ctx context.Context, branch, commit string) error {
-	err := c.send(ctx, call{method: http.MethodPost, path: c.Path("/git/refs")}, map[string]string{"ref": "refs/heads/" + branch, "sha": commit}, nil)
+	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodPost, Path: c.Path("/git/refs"), Value: map[string]string{"ref": "refs/heads/" + branch, "sha": commit}}, nil)
 	if err == nil {
 		return nil
 	}
@@ -42,12 +43,12 @@ func (c *Client) CreateBranch(ctx context.Context, branch, commit string) error 
 
 // ForwardBranch moves a branch to a commit that contains its present commit.
 func (c *Client) ForwardBranch(ctx context.Context, branch, commit string) error {
-	return c.send(ctx, call{method: http.MethodPatch, path: c.Path("/git/refs/heads/%s", escaped(branch))}, map[string]any{"sha": commit, "force": false}, nil)
+	return c.Send(ctx, http.MethodPatch, c.Path("/git/refs/heads/%s", escaped(branch)), map[string]any{"sha": commit, "force": false}, nil)
 }
 
 // DeleteBranch deletes a branch. A branch that does not exist is no error.
 func (c *Client) DeleteBranch(ctx context.Context, branch string) error {
-	_, err := c.do(ctx, call{method: http.MethodDelete, path: c.Path("/git/refs/heads/%s", escaped(branch))}, nil)
+	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodDelete, Path: c.Path("/git/refs/heads/%s", escaped(branch))}, nil)
 	if err == nil {
 		return nil
 	}
@@ -59,35 +60,36 @@ func (c *Client) DeleteBranch(ctx context.Context, branch string) error {
 	return err
 }
 
-// CommitOnBranch makes GitHub commit a change on a branch that is at base. GitHub signs the commit.
-// The branch shows whether the commit exists, and not the error: after a lost answer, the retry
-// fails because the branch has left base.
-func (c *Client) CommitOnBranch(ctx context.Context, branch, base, message string, write map[string][]byte, remove []string) error {
+// CommitOnBranch makes GitHub commit on a branch that is at base. GitHub signs the commit. The
+// branch shows whether the commit exists, and not the error: after a lost answer, the retry fails
+// because the branch has left base.
+func (c *Client) CommitOnBranch(ctx context.Context, branch, base, message string, create, update map[string][]byte, remove []string) error {
 	var answer struct {
 		Errors []struct{ Message string }
 	}
-	how := call{method: http.MethodPost, path: "/graphql", address: c.graphQL}
-	err := c.send(ctx, how, c.commitRequest(branch, base, message, write, remove), &answer)
+	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodPost, Path: "/graphql", Address: c.graphQL, Value: c.commitRequest(branch, base, message, create, update, remove)}, &answer)
 	if err == nil && len(answer.Errors) > 0 {
-		err = c.hide(fmt.Errorf("createCommitOnBranch: %.512s", answer.Errors[0].Message))
+		err = c.api.Hide(fmt.Errorf("createCommitOnBranch: %.512s", answer.Errors[0].Message))
 	}
 	return err
 }
 
 // CheckCommit rejects a change that is too large for [Client.CommitOnBranch].
-func (c *Client) CheckCommit(message string, write map[string][]byte, remove []string) error {
-	raw, err := json.Marshal(c.commitRequest("", "", message, write, remove))
+func (c *Client) CheckCommit(message string, create, update map[string][]byte, remove []string) error {
+	raw, err := json.Marshal(c.commitRequest("", "", message, create, update, remove))
 	if err == nil && len(raw) > MaxCommit {
 		err = fmt.Errorf("the commit needs a request of %d MiB, and the limit for GitHub's API is %d MiB", len(raw)>>20, MaxCommit>>20)
 	}
 	return err
 }
 
-func (c *Client) commitRequest(branch, base, message string, write map[string][]byte, remove []string) any {
+func (c *Client) commitRequest(branch, base, message string, create, update map[string][]byte, remove []string) any {
 	type object = map[string]any
 	additions, deletions := []object{}, []object{}
-	for _, path := range slices.Sorted(maps.Keys(write)) {
-		additions = append(additions, object{"path": path, "contents": base64.StdEncoding.EncodeToString(write[path])})
+	for _, write := range []map[string][]byte{create, update} {
+		for _, path := range slices.Sorted(maps.Keys(write)) {
+			additions = append(additions, object{"path": path, "contents": base64.StdEncoding.EncodeToString(write[path])})
+		}
 	}
 	for _, path := range remove {
 		deletions = append(deletions, object{"path": path})

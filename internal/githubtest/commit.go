@@ -2,6 +2,7 @@ package githubtest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -44,61 +45,75 @@ func (s *Server) commit(r *http.Request, fault string) (int, any) {
 	if tip := s.tip(r.Context(), in.Branch.BranchName); tip == "" || tip != in.ExpectedHeadOid {
 		return failed("STALE_DATA", fmt.Sprintf("Expected branch to point to %q but it did not.  Pull and try again.", tip))
 	}
-	index := []string{"GIT_INDEX_FILE=" + filepath.Join(s.dir, "polex-index")}
-	defer os.Remove(filepath.Join(s.dir, "polex-index")) //nolint:errcheck // the next one is read anew
-	_, err = s.git(r.Context(), index, nil, "read-tree", in.ExpectedHeadOid)
-	var edits bytes.Buffer
+	change := change{branch: in.Branch.BranchName, base: in.ExpectedHeadOid, message: in.Message.Headline + "\n\n" + in.Message.Body, committer: "GitHub <noreply@github.com>", write: map[string][]byte{}}
+	for _, addition := range in.FileChanges.Additions {
+		change.write[addition.Path] = addition.Contents
+	}
 	for _, deletion := range in.FileChanges.Deletions {
-		fmt.Fprintf(&edits, "0 %s\t%s\x00", none, deletion.Path)
+		change.remove = append(change.remove, deletion.Path)
 	}
-	additions := in.FileChanges.Additions
-	if strings.HasPrefix(fault, OtherTree) {
-		additions = append(additions, struct {
-			Path     string
-			Contents []byte
-		}{"signed/other.yaml", []byte("other: 1\n")})
-	}
-	for _, addition := range additions {
-		if err != nil {
-			break
-		}
-		// GitHub keeps the mode of an existing file.
-		mode := "100644"
-		if listed, _ := s.git(r.Context(), nil, nil, "ls-tree", in.ExpectedHeadOid, "--", addition.Path); listed != "" {
-			mode, _, _ = strings.Cut(listed, " ")
-		}
-		var blob string
-		if blob, err = s.git(r.Context(), nil, addition.Contents, "hash-object", "-w", "--stdin"); err == nil {
-			fmt.Fprintf(&edits, "%s %s\t%s\x00", mode, blob, addition.Path)
-		}
-	}
-	if err == nil {
-		_, err = s.git(r.Context(), index, edits.Bytes(), "update-index", "-z", "--index-info")
-	}
-	if err != nil {
-		return failed("UNPROCESSABLE", err.Error())
-	}
-	tree, err := s.git(r.Context(), index, nil, "write-tree")
-	if err != nil {
-		return failed("UNPROCESSABLE", err.Error())
-	}
-	parent, message := in.ExpectedHeadOid, in.Message.Headline+"\n\n"+in.Message.Body
-	switch fault {
-	case OtherParent:
-		if parent, err = s.git(r.Context(), nil, nil, "rev-parse", parent+"^"); err != nil {
-			return failed("UNPROCESSABLE", err.Error())
-		}
-	case OtherMessage:
-		message += "\nPolex-Log-Index: 1"
-	}
-	content := fmt.Sprintf("tree %s\nparent %s\nauthor github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com> 1772360000 +0000\n"+
-		"committer GitHub <noreply@github.com> 1772360000 +0000\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n of GitHub\n -----END PGP SIGNATURE-----\n\n%s", tree, parent, message)
-	hash, err := s.git(r.Context(), nil, []byte(content), "hash-object", "-t", "commit", "-w", "--stdin")
-	if err == nil {
-		err = s.set(r.Context(), in.Branch.BranchName, hash, in.ExpectedHeadOid)
-	}
+	hash, err := s.make(r.Context(), change, fault)
 	if err != nil {
 		return failed("UNPROCESSABLE", err.Error())
 	}
 	return http.StatusOK, object{"data": object{"createCommitOnBranch": object{"commit": object{"oid": hash}}}}
+}
+
+// change is a commit to make.
+type change struct {
+	branch, base, message, committer string
+
+	write  map[string][]byte
+	remove []string
+}
+
+// make commits a change with a signature, or with a fault.
+func (s *Server) make(ctx context.Context, c change, fault string) (string, error) {
+	index := []string{"GIT_INDEX_FILE=" + filepath.Join(s.dir, "polex-index")}
+	defer os.Remove(filepath.Join(s.dir, "polex-index")) //nolint:errcheck // the next one is read anew
+	if _, err := s.git(ctx, index, nil, "read-tree", c.base); err != nil {
+		return "", err
+	}
+	var edits bytes.Buffer
+	for _, path := range c.remove {
+		fmt.Fprintf(&edits, "0 %s\t%s\x00", none, path)
+	}
+	if strings.HasPrefix(fault, OtherTree) {
+		c.write["signed/other.yaml"] = []byte("other: 1\n")
+	}
+	for path, content := range c.write {
+		// The server keeps the mode of an existing file.
+		mode := "100644"
+		if listed, _ := s.git(ctx, nil, nil, "ls-tree", c.base, "--", path); listed != "" {
+			mode, _, _ = strings.Cut(listed, " ")
+		}
+		blob, err := s.git(ctx, nil, content, "hash-object", "-w", "--stdin")
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&edits, "%s %s\t%s\x00", mode, blob, path)
+	}
+	if _, err := s.git(ctx, index, edits.Bytes(), "update-index", "-z", "--index-info"); err != nil {
+		return "", err
+	}
+	tree, err := s.git(ctx, index, nil, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	parent := c.base
+	switch fault {
+	case OtherParent:
+		if parent, err = s.git(ctx, nil, nil, "rev-parse", parent+"^"); err != nil {
+			return "", err
+		}
+	case OtherMessage:
+		c.message += "\nPolex-Log-Index: 1"
+	}
+	content := fmt.Sprintf("tree %s\nparent %s\nauthor bot <bot@example.com> 1772360000 +0000\ncommitter %s 1772360000 +0000\n"+
+		"gpgsig -----BEGIN PGP SIGNATURE-----\n \n of the server\n -----END PGP SIGNATURE-----\n\n%s", tree, parent, c.committer, c.message)
+	hash, err := s.git(ctx, nil, []byte(content), "hash-object", "-t", "commit", "-w", "--stdin")
+	if err != nil {
+		return "", err
+	}
+	return hash, s.set(ctx, c.branch, hash, c.base)
 }

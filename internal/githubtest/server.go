@@ -97,10 +97,7 @@ func New(dir string, rules ...string) (*Server, error) {
 	}
 	mux := http.NewServeMux()
 	const at = "/repos/" + Repository
-	for pattern, o := range map[string]struct {
-		operation string
-		do        func(*http.Request, string) (int, any)
-	}{
+	routes := map[string]route{
 		"POST " + at + "/git/refs":                     {Create, s.create},
 		"PATCH " + at + "/git/refs/heads/{branch...}":  {Move, s.move},
 		"DELETE " + at + "/git/refs/heads/{branch...}": {Delete, s.delete},
@@ -112,11 +109,19 @@ func New(dir string, rules ...string) (*Server, error) {
 		"PATCH " + at + "/pulls/{number}":              {"change-pull", s.changePull},
 		"GET " + at + "/compare/{commits}":             {"compare", s.compare},
 		"POST /graphql":                                {Commit, s.commit},
-	} {
+	}
+	s.gitlab(routes)
+	for pattern, o := range routes {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, o.operation, o.do) })
 	}
 	s.Server = httptest.NewServer(mux)
 	return s, nil
+}
+
+// route is an operation of the API.
+type route struct {
+	operation string
+	do        func(*http.Request, string) (int, any)
 }
 
 // SetRules sets the rules for main.
@@ -141,7 +146,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, operation string
 		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(value)
 	}
-	if r.Header.Get("Authorization") != "Bearer "+Token {
+	if r.Header.Get("Authorization") != "Bearer "+Token && r.Header.Get("PRIVATE-TOKEN") != Token {
 		reply(http.StatusUnauthorized, object{"message": "Bad credentials"})
 		return
 	}

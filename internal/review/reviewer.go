@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/github"
+	"github.com/polex-dev/polex/internal/restapi"
 	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -83,7 +84,7 @@ func New(c Config) (*Reviewer, error) {
 		}
 		r.event, err = readEvent(c.Event)
 		if err == nil {
-			r.server, err = github.CheckAddress(c.GitHub.ServerURL)
+			r.server, err = restapi.CheckAddress(c.GitHub.ServerURL)
 		}
 		if err == nil {
 			err = github.CheckRepository(c.GitHub.Repository)

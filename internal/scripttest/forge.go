@@ -16,8 +16,9 @@ type ForgeKey struct{}
 //
 //	forge REMOTE [RULE...] [OPERATION=FAULT,...] [bypass=ANSWER]
 //
-// It starts GitHub's API for a bare repository with rules for main, in place of an earlier one, and
-// sets the environment of a workflow. Pull requests of an earlier one are lost.
+// It starts the APIs of GitHub and GitLab for a bare repository with rules for main, in place of an
+// earlier one, and sets the environment of a workflow and of a pipeline. Pull requests of an earlier
+// one are lost.
 func Forge(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 1 {
 		ts.Fatalf("usage: forge remote [rule...] [operation=fault,...] [bypass=answer]")
@@ -39,7 +40,10 @@ func Forge(ts *testscript.TestScript, _ bool, args []string) {
 	server.Faults, server.Bypass = faults, bypass
 	ts.Defer(server.Close)
 	*ts.Value(ForgeKey{}).(**githubtest.Server) = server
-	for name, value := range map[string]string{"GITHUB_API_URL": server.URL, "GITHUB_REPOSITORY": githubtest.Repository, "GITHUB_TOKEN": githubtest.Token} {
+	for name, value := range map[string]string{
+		"GITHUB_API_URL": server.URL, "GITHUB_REPOSITORY": githubtest.Repository, "GITHUB_TOKEN": githubtest.Token,
+		"CI_API_V4_URL": server.URL + "/api/v4", "CI_PROJECT_ID": githubtest.Project, "GITLAB_TOKEN": githubtest.Token,
+	} {
 		ts.Setenv(name, value)
 	}
 }

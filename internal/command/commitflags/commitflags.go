@@ -27,13 +27,14 @@ type Flags struct {
 	Remote     string
 	Branch     string
 	Attempts   int
-	PushBy     string // "", [Git] or [GitHub]
+	PushBy     string // "", [Git], [GitHub] or [GitLab]
 }
 
 // The values of --push-by. "" is Git too, after a look at the rules of the branch.
 const (
 	Git    = "git"
 	GitHub = "github"
+	GitLab = "gitlab"
 )
 
 // Add adds the flags to a command. what names the change in help texts, for example "the
@@ -46,13 +47,16 @@ func (f *Flags) Add(flags *pflag.FlagSet, what string) {
 	flags.StringVar(&f.Remote, "remote", "", "remote of the target branch (default: that of HEAD's branch, or origin)")
 	flags.StringVar(&f.Branch, "branch", "", "target branch (default: the upstream of HEAD's branch)")
 	flags.IntVar(&f.Attempts, "push-attempts", 0, "attempts to push while others push, 1 to 100 (default: 10)")
-	flags.StringVar(&f.PushBy, "push-by", "", "git, or github: GitHub's API makes and signs the commit, with GITHUB_TOKEN (default: git)")
-	cli.Check(flags, "push-by", cli.OneOf(Git, GitHub))
+	flags.StringVar(&f.PushBy, "push-by", "", "git, github or gitlab: the server's API makes and signs the commit, with GITHUB_TOKEN or GITLAB_TOKEN (default: git)")
+	cli.Check(flags, "push-by", cli.OneOf(Git, GitHub, GitLab))
 	cli.Rare(flags, "author", "sign-commit", "remote", "push-attempts", "push-by")
 }
 
 // Commits reports whether a commit is made.
 func (f *Flags) Commits() bool { return f.Commit || f.Push }
+
+// byServer reports whether the server's API makes the commit.
+func (f *Flags) byServer() bool { return f.PushBy == GitHub || f.PushBy == GitLab }
 
 // Check rejects flags that require a commit or a push if there is none.
 func (f *Flags) Check() error { return f.CheckFor(f.Commits(), f.Push) }
@@ -68,8 +72,8 @@ func (f *Flags) CheckFor(commits, pushes bool) error {
 		return cli.Usagef("--remote, --branch and --push-attempts require --push")
 	case !pushes && f.PushBy != "":
 		return cli.Usagef("--push-by requires --push")
-	case f.PushBy == GitHub && f.SignCommit:
-		return cli.Usagef("--sign-commit cannot be combined with --push-by github: GitHub signs the commit")
+	case f.byServer() && f.SignCommit:
+		return cli.Usagef("--sign-commit cannot be combined with --push-by %s: the server signs the commit", f.PushBy)
 	case f.Attempts < 0 || f.Attempts > 100:
 		return cli.Usagef("--push-attempts %d is not from 1 to 100", f.Attempts)
 	}
@@ -130,7 +134,7 @@ func (f *Flags) Delivery(clone *commit.Clone, way deliver.Way, now time.Time) (t
 
 // By returns the author of the commit. A missing author is a [cli.UsageError].
 func (f *Flags) By(clone *commit.Clone, now time.Time) (commit.Author, error) {
-	by := commit.Author{When: now, Sign: f.PushBy != GitHub && (f.SignCommit || clone.SignsCommits())}
+	by := commit.Author{When: now, Sign: !f.byServer() && (f.SignCommit || clone.SignsCommits())}
 	if f.Author != "" {
 		address, err := mail.ParseAddress(f.Author)
 		if err != nil || address.Name == "" {
@@ -158,8 +162,12 @@ func (f *Flags) To(clone *commit.Clone) (commit.Push, error) {
 		return commit.Push{}, &cli.UsageError{Err: err, Hint: "name it with --remote and --branch"}
 	}
 	push := commit.Push{To: to, Attempts: f.Attempts, Pause: commit.Backoff(firstPause, mostPause, rand.Int64N)}
-	if err == nil && f.PushBy == GitHub {
+	switch {
+	case err != nil:
+	case f.PushBy == GitHub:
 		push.By, err = f.Client()
+	case f.PushBy == GitLab:
+		push.By, err = f.gitLab()
 	}
 	return push, err
 }

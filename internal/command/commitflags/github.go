@@ -44,7 +44,7 @@ var (
 // --push-by git, it asks nothing, because Git's own credentials may bypass the rules.
 func (f *Flags) Permitted(ctx context.Context, to commit.Remote, proposes, signs bool) error {
 	c := github.Workflow(os.Getenv, &http.Client{})
-	if f.PushBy == Git || c.Token == "" || c.Repository == "" {
+	if f.PushBy == Git || f.PushBy == GitLab || c.Token == "" || c.Repository == "" {
 		return nil
 	}
 	client, err := github.New(c)

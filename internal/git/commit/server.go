@@ -14,18 +14,22 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// Server commits and moves branches through the API of a remote's server, which signs the commits.
-// Its answers are untrusted: the commit is fetched and compared.
+// Server commits through the API of a remote's server, which signs the commits. Its answers are
+// untrusted: the commit is fetched and compared.
 type Server interface {
 	// CheckCommit rejects a change that CommitOnBranch cannot make.
-	CheckCommit(message string, write map[string][]byte, remove []string) error
+	CheckCommit(message string, create, update map[string][]byte, remove []string) error
 	// CreateBranch creates a branch at a commit.
 	CreateBranch(ctx context.Context, branch, commit string) error
 	// CommitOnBranch commits a change on a branch that is at base.
-	CommitOnBranch(ctx context.Context, branch, base, message string, write map[string][]byte, remove []string) error
+	CommitOnBranch(ctx context.Context, branch, base, message string, create, update map[string][]byte, remove []string) error
+	DeleteBranch(ctx context.Context, branch string) error
+}
+
+// Mover is a [Server] that can also move branches. For another server, git push moves them.
+type Mover interface {
 	// ForwardBranch moves a branch to a commit that contains its present commit, never to another.
 	ForwardBranch(ctx context.Context, branch, commit string) error
-	DeleteBranch(ctx context.Context, branch string) error
 }
 
 // ErrOtherCommit means that the server made another commit than the requested one. The target branch
@@ -49,29 +53,37 @@ func (c *Clone) RehearsePush(ctx context.Context, p Push, propose Propose) error
 	if err != nil || m.commit.IsZero() {
 		return err
 	}
-	return c.fits(p.By, m, tip)
+	_, _, err = c.fits(p.By, m, tip)
+	return err
 }
 
-// fits returns an error if the server cannot make the commit. It writes only regular files, and
-// keeps the mode of an existing one.
-func (c *Clone) fits(by Server, m made, tip plumbing.Hash) error {
+// fits returns the new and the changed files of a commit, or an error if the server cannot make it.
+// The server writes only regular files, and keeps the mode of an existing one.
+func (c *Clone) fits(by Server, m made, tip plumbing.Hash) (create, update map[string][]byte, err error) {
 	tree, err := c.Tree(tip)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
+	create, update = map[string][]byte{}, map[string][]byte{}
 	for _, name := range slices.Sorted(maps.Keys(m.left.Write)) {
-		if old, err := tree.At(name); err != nil || !old.Absent() && old.Mode != filemode.Regular {
-			return errors.Join(err, fmt.Errorf("write %q: the server cannot change its file mode %s to 100644", name, old.Mode))
+		switch old, err := tree.At(name); {
+		case err == nil && old.Absent():
+			create[name] = m.left.Write[name]
+		case err == nil && old.Mode == filemode.Regular:
+			update[name] = m.left.Write[name]
+		default:
+			return nil, nil, errors.Join(err, fmt.Errorf("write %q: the server cannot change its file mode %s to 100644", name, old.Mode))
 		}
 	}
-	return by.CheckCommit(m.left.Message, m.left.Write, m.left.Remove)
+	return create, update, by.CheckCommit(m.left.Message, create, update, m.left.Remove)
 }
 
 // byServer makes the server commit the change of m on a temporary branch at tip. It compares the
 // commit with m, and only then moves or creates the branch to. It returns the commit, also if only the
 // move failed. left names a temporary branch that could not be deleted.
 func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plumbing.Hash) (commit plumbing.Hash, left string, err error) {
-	if err := c.fits(p.By, m, tip); err != nil {
+	create, update, err := c.fits(p.By, m, tip)
+	if err != nil {
 		return plumbing.ZeroHash, "", err
 	}
 	at := Remote{Name: p.To.Name, Branch: temporaryPrefix + strings.ToLower(rand.Text())}
@@ -85,14 +97,19 @@ func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plu
 	if err := c.do("create "+at.String(), func() error { return p.By.CreateBranch(ctx, at.Branch, tip.String()) }); err != nil {
 		return plumbing.ZeroHash, "", err
 	}
-	if commit, err = c.committed(ctx, p.By, at, m, tip); err != nil {
+	if commit, err = c.committed(ctx, at, m, tip, func() error {
+		return p.By.CommitOnBranch(ctx, at.Branch, tip.String(), m.left.Message, create, update, m.left.Remove)
+	}); err != nil {
 		return plumbing.ZeroHash, "", err
 	}
 	err = c.do("move "+to.String(), func() error {
 		if p.As != "" {
 			return p.By.CreateBranch(ctx, to.Branch, commit.String())
 		}
-		return p.By.ForwardBranch(ctx, to.Branch, commit.String())
+		if by, can := p.By.(Mover); can {
+			return by.ForwardBranch(ctx, to.Branch, commit.String())
+		}
+		return c.send(ctx, commit, to)
 	})
 	if err != nil {
 		return commit, "", &RefusedError{Remote: to, Said: err.Error(), Err: err}
@@ -104,10 +121,8 @@ func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plu
 
 // committed makes the server commit on a branch, and returns the commit if it has the parent, tree
 // and message of m. The branch decides, and not the answer, which may be lost or false.
-func (c *Clone) committed(ctx context.Context, by Server, at Remote, m made, tip plumbing.Hash) (plumbing.Hash, error) {
-	committed := c.do("commit on "+at.String(), func() error {
-		return by.CommitOnBranch(ctx, at.Branch, tip.String(), m.left.Message, m.left.Write, m.left.Remove)
-	})
+func (c *Clone) committed(ctx context.Context, at Remote, m made, tip plumbing.Hash, commitOn func() error) (plumbing.Hash, error) {
+	committed := c.do("commit on "+at.String(), commitOn)
 	if ctx.Err() != nil {
 		return plumbing.ZeroHash, ctx.Err()
 	}

@@ -3,6 +3,7 @@ package commit_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -14,21 +15,28 @@ import (
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/githubtest"
+	"github.com/polex-dev/polex/internal/gitlab"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
-// onGitHub is a clone, its remote with GitHub's API, and a client of the API.
-type onGitHub struct {
+// onServer is a clone, its remote with the APIs of GitHub and GitLab, and a client of one of them.
+type onServer struct {
 	*repository
 	remote *repository
 	server *githubtest.Server
-	client *github.Client
+	client commit.Server
 	waited []time.Duration
 }
 
-func newOnGitHub(t *testing.T, rules ...string) *onGitHub {
+// The servers.
+const (
+	gitHub = "GitHub"
+	gitLab = "GitLab"
+)
+
+func newOnServer(t *testing.T, name string, rules ...string) *onServer {
 	t.Helper()
-	o := &onGitHub{repository: newRepository(t, waiting)}
+	o := &onServer{repository: newRepository(t, waiting)}
 	o.write("README.md", "# More\n")
 	o.commit("Another commit")
 	o.remote = o.bare()
@@ -36,17 +44,21 @@ func newOnGitHub(t *testing.T, rules ...string) *onGitHub {
 	o.server, err = githubtest.New(o.remote.dir, rules...)
 	o.must(err)
 	t.Cleanup(o.server.Close)
-	o.client, err = github.New(github.Config{HTTP: &http.Client{}, APIURL: o.server.URL, ServerURL: "https://github.com", Repository: githubtest.Repository, Token: githubtest.Token,
-		Timing: retry.Timing{Sleep: func(_ context.Context, d time.Duration) error {
-			o.waited = append(o.waited, d.Truncate(time.Second))
-			return nil
-		}}})
+	timing := retry.Timing{Sleep: func(_ context.Context, d time.Duration) error {
+		o.waited = append(o.waited, d.Truncate(time.Second))
+		return nil
+	}}
+	if name == gitLab {
+		o.client, err = gitlab.New(gitlab.Config{HTTP: &http.Client{}, APIURL: o.server.URL + "/api/v4", Project: githubtest.Project, Token: githubtest.Token, Timing: timing})
+	} else {
+		o.client, err = github.New(github.Config{HTTP: &http.Client{}, APIURL: o.server.URL, ServerURL: "https://github.com", Repository: githubtest.Repository, Token: githubtest.Token, Timing: timing})
+	}
 	o.must(err)
 	return o
 }
 
 // push moves all pending files by a commit that the server makes, or by git.
-func (o *onGitHub) push(ctx context.Context, by commit.Server, edit func(*commit.Push), propose commit.Propose) (commit.Result, error) {
+func (o *onServer) push(ctx context.Context, by commit.Server, edit func(*commit.Push), propose commit.Propose) (commit.Result, error) {
 	o.tb.Helper()
 	c, err := commit.Open(commit.Options{Dir: o.dir})
 	o.must(err)
@@ -61,49 +73,54 @@ func (o *onGitHub) push(ctx context.Context, by commit.Server, edit func(*commit
 }
 
 // branches returns the branches of the remote.
-func (o *onGitHub) branches() string {
+func (o *onServer) branches() string {
 	o.tb.Helper()
 	return strings.Join(strings.Fields(o.remote.git("for-each-ref", "--format=%(refname:short)", "refs/heads")), " ")
 }
 
-// TestByGitHub: a branch that accepts only verified commits rejects a git push, and accepts the
+// TestByServer: a branch that accepts only verified commits rejects a git push, and accepts the
 // commit of the server. The clone follows it.
-func TestByGitHub(t *testing.T) {
-	o := newOnGitHub(t, "required_signatures")
-	before := o.head()
-	var refused *commit.RefusedError
-	if _, err := o.push(t.Context(), nil, nil, seal("")); !errors.As(err, &refused) || !strings.Contains(err.Error(), "verified signatures") {
-		t.Fatalf("a git push: %v", err)
-	}
-	result, err := o.push(t.Context(), o.client, nil, seal(""))
-	if err != nil || result.Left != "" {
-		t.Fatalf("%s %q, %v", result.Commit, result.Left, err)
-	}
-	if at := result.Commit.String(); o.remote.head() != at || o.head() != at || o.line("rev-parse", "origin/main") != at || o.line("rev-parse", at+"^") != before {
-		t.Errorf("the remote is at %s, the clone at %s, and the commit is %s", o.remote.head(), o.head(), at)
-	}
-	if committer := o.line("log", "-1", "--format=%cn: %s"); committer != "GitHub: Sign 3" {
-		t.Errorf("the commit is %q", committer)
-	}
-	if got := o.remote.git("ls-tree", "-r", "--name-only", "main"); got != "README.md\nsigned.txt\nsigned/a.yaml\nsigned/old.yaml\nsigned/team/b.yml\nsigned/team/deep/c.json\n" {
-		t.Errorf("there is %s", got)
-	}
-	if got := o.branches(); got != "main" {
-		t.Errorf("branches: %s", got)
-	}
-	o.clean()
-	if result, err = o.push(t.Context(), o.client, nil, seal("")); err != nil || !result.Commit.IsZero() {
-		t.Errorf("a second time: %s, %v", result.Commit, err)
+func TestByServer(t *testing.T) {
+	for _, name := range []string{gitHub, gitLab} {
+		t.Run(name, func(t *testing.T) {
+			o := newOnServer(t, name, "required_signatures")
+			before := o.head()
+			var refused *commit.RefusedError
+			if _, err := o.push(t.Context(), nil, nil, seal("")); !errors.As(err, &refused) || !strings.Contains(err.Error(), "verified signatures") {
+				t.Fatalf("a git push: %v", err)
+			}
+			result, err := o.push(t.Context(), o.client, nil, seal(""))
+			if err != nil || result.Left != "" {
+				t.Fatalf("%s %q, %v", result.Commit, result.Left, err)
+			}
+			if at := result.Commit.String(); o.remote.head() != at || o.head() != at || o.line("rev-parse", "origin/main") != at || o.line("rev-parse", at+"^") != before {
+				t.Errorf("the remote is at %s, the clone at %s, and the commit is %s", o.remote.head(), o.head(), at)
+			}
+			if committer := o.line("log", "-1", "--format=%cn: %s"); committer != name+": Sign 3" {
+				t.Errorf("the commit is %q", committer)
+			}
+			if got := o.remote.git("ls-tree", "-r", "--name-only", "main"); got != "README.md\nsigned.txt\nsigned/a.yaml\nsigned/old.yaml\nsigned/team/b.yml\nsigned/team/deep/c.json\n" {
+				t.Errorf("there is %s", got)
+			}
+			if got := o.branches(); got != "main" {
+				t.Errorf("branches: %s", got)
+			}
+			o.clean()
+			if result, err = o.push(t.Context(), o.client, nil, seal("")); err != nil || !result.Commit.IsZero() {
+				t.Errorf("a second time: %s, %v", result.Commit, err)
+			}
+		})
 	}
 }
 
-// TestByGitHubFaults: with each fault, the change is on main once or not at all, and no temporary
+// TestByServerFaults: with each fault, the change is on main once or not at all, and no temporary
 // branch stays. The next run completes it.
-func TestByGitHubFaults(t *testing.T) {
+func TestByServerFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		faults   map[string][]string
 		want     string // in the error; empty if it succeeds
+		gitLab   string // the same for GitLab, if it differs; "-" if it has no such request
 		other    bool   // ErrOtherCommit
 		branches string // if not main alone
 		left     string
@@ -111,80 +128,93 @@ func TestByGitHubFaults(t *testing.T) {
 	}{
 		{name: "the answer to the commit is lost", faults: map[string][]string{githubtest.Commit: {githubtest.Lost}}},
 		{name: "each answer to the commit is lost", faults: map[string][]string{githubtest.Commit: {githubtest.Lost, githubtest.Lost, githubtest.Lost, githubtest.Lost}}},
-		{name: "the commit does not arrive at first", faults: map[string][]string{githubtest.Commit: {githubtest.Late, githubtest.Late}}},
-		{name: "the commit never arrives", faults: map[string][]string{githubtest.Commit: {githubtest.Late, githubtest.Late, githubtest.Late, githubtest.Late}}, want: "(asked 4 times)"},
+		{name: "the commit does not arrive at first", gitLab: "/repository/commits: ", faults: map[string][]string{githubtest.Commit: {githubtest.Late, githubtest.Late}}},
+		{name: "the commit never arrives", gitLab: "/repository/commits: ", faults: map[string][]string{githubtest.Commit: {githubtest.Late, githubtest.Late, githubtest.Late, githubtest.Late}}, want: "(asked 4 times)"},
 		{name: "the commit is only said to be made", faults: map[string][]string{githubtest.Commit: {githubtest.Nothing}}, want: "none on origin/polex/commit-", other: true},
 		{name: "the token may not commit", faults: map[string][]string{githubtest.Commit: {githubtest.Forbidden}}, want: "Resource not accessible by integration"},
 		{name: "the token may not create a branch", faults: map[string][]string{githubtest.Create: {githubtest.Forbidden}}, want: "Resource not accessible by integration"},
-		{name: "a secondary rate limit", faults: map[string][]string{githubtest.Commit: {githubtest.Limit}}, waited: time.Second},
-		{name: "a secondary rate limit without a time", faults: map[string][]string{githubtest.Commit: {githubtest.LimitText}}, waited: time.Minute},
-		{name: "rate limits everywhere", faults: map[string][]string{githubtest.Create: {githubtest.Limit}, githubtest.Move: {githubtest.Limit}, githubtest.Delete: {githubtest.Limit}}, waited: time.Second},
+		{name: "a secondary rate limit", gitLab: "a secondary rate limit", faults: map[string][]string{githubtest.Commit: {githubtest.Limit}}, waited: time.Second},
+		{name: "a secondary rate limit without a time", gitLab: "a secondary rate limit", faults: map[string][]string{githubtest.Commit: {githubtest.LimitText}}, waited: time.Minute},
+		{name: "rate limits everywhere", gitLab: "a secondary rate limit", faults: map[string][]string{githubtest.Create: {githubtest.Limit}, githubtest.Move: {githubtest.Limit}, githubtest.Delete: {githubtest.Limit}}, waited: time.Second},
 		{name: "the answer to the branch is lost", faults: map[string][]string{githubtest.Create: {githubtest.Lost}}},
-		{name: "the answer to the move is lost", faults: map[string][]string{githubtest.Move: {githubtest.Lost, githubtest.Lost, githubtest.Lost, githubtest.Lost}}},
-		{name: "the move never arrives", faults: map[string][]string{githubtest.Move: {githubtest.Late, githubtest.Late, githubtest.Late, githubtest.Late}}, want: "origin/main rejected the commit"},
-		{name: "main may not be moved", faults: map[string][]string{githubtest.Move: {githubtest.Forbidden}}, want: "origin/main rejected the commit"},
+		{name: "the answer to the move is lost", gitLab: "-", faults: map[string][]string{githubtest.Move: {githubtest.Lost, githubtest.Lost, githubtest.Lost, githubtest.Lost}}},
+		{name: "the move never arrives", gitLab: "-", faults: map[string][]string{githubtest.Move: {githubtest.Late, githubtest.Late, githubtest.Late, githubtest.Late}}, want: "origin/main rejected the commit"},
+		{name: "main may not be moved", gitLab: "-", faults: map[string][]string{githubtest.Move: {githubtest.Forbidden}}, want: "origin/main rejected the commit"},
 		{name: "the answer to the deletion is lost", faults: map[string][]string{githubtest.Delete: {githubtest.Lost}}},
 		{name: "the temporary branch cannot be deleted", faults: map[string][]string{githubtest.Delete: {githubtest.Forbidden}}, branches: "main polex/commit-", left: "the temporary branch origin/polex/commit-"},
-		{name: "main may not be moved, and the temporary branch not be deleted", faults: map[string][]string{githubtest.Move: {githubtest.Forbidden}, githubtest.Delete: {githubtest.Forbidden}},
+		{name: "main may not be moved, and the temporary branch not be deleted", gitLab: "-", faults: map[string][]string{githubtest.Move: {githubtest.Forbidden}, githubtest.Delete: {githubtest.Forbidden}},
 			want: "; the temporary branch origin/polex/commit-", branches: "main polex/commit-"},
 		{name: "a file more", faults: map[string][]string{githubtest.Commit: {githubtest.OtherTree}}, want: "has another tree", other: true},
 		{name: "a file more, and the answer is lost", faults: map[string][]string{githubtest.Commit: {githubtest.OtherTreeLost}}, want: "has another tree", other: true},
 		{name: "another parent", faults: map[string][]string{githubtest.Commit: {githubtest.OtherParent}}, want: "has another parent", other: true},
 		{name: "a trailer more", faults: map[string][]string{githubtest.Commit: {githubtest.OtherMessage}}, want: "has another message", other: true},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			o := newOnGitHub(t, "required_signatures")
-			o.server.Faults = tc.faults
-			before := o.remote.head()
-			result, err := o.push(t.Context(), o.client, nil, seal(""))
-			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) || errors.Is(err, commit.ErrOtherCommit) != tc.other {
-				t.Errorf("%v, want %q", err, tc.want)
+		for _, name := range []string{gitHub, gitLab} {
+			tc := tc
+			if name == gitLab && tc.gitLab == "-" {
+				continue
 			}
-			count := "2"
-			if tc.want == "" {
-				count = "3"
-			} else if o.head() != before {
-				t.Error("the clone has moved")
+			if name == gitLab && tc.gitLab != "" {
+				tc.want, tc.waited = tc.gitLab, 0
 			}
-			if n := o.remote.line("rev-list", "--count", "main"); n != count {
-				t.Errorf("main has %s commits, want %s", n, count)
-			}
-			if got := o.branches(); got != "main" && (tc.branches == "" || !strings.HasPrefix(got, tc.branches)) {
-				t.Errorf("branches: %s", got)
-			}
-			if !strings.HasPrefix(result.Left, tc.left) || tc.left == "" && result.Left != "" {
-				t.Errorf("left: %q", result.Left)
-			}
-			if tc.waited != 0 && (len(o.waited) == 0 || o.waited[0] != tc.waited) {
-				t.Errorf("it waited %v, want %v", o.waited, tc.waited)
-			}
-			if err != nil && strings.Contains(err.Error(), githubtest.Token) {
-				t.Errorf("it says the token: %v", err)
-			}
-			o.clean()
-			// Without the fault, the next run completes the change.
-			o.server.Faults = nil
-			if _, err := o.push(t.Context(), o.client, nil, seal("")); err != nil {
-				t.Errorf("the next run: %v", err)
-			}
-			if n := o.remote.line("rev-list", "--count", "main"); n != "3" || o.head() != o.remote.head() {
-				t.Errorf("after the next run, main has %s commits", n)
-			}
-			o.clean()
-		})
+			t.Run(name+"/"+tc.name, func(t *testing.T) {
+				t.Parallel()
+				o := newOnServer(t, name, "required_signatures")
+				o.server.Faults = maps.Clone(tc.faults)
+				before := o.remote.head()
+				result, err := o.push(t.Context(), o.client, nil, seal(""))
+				if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) || errors.Is(err, commit.ErrOtherCommit) != tc.other {
+					t.Errorf("%v, want %q", err, tc.want)
+				}
+				count := "2"
+				if tc.want == "" {
+					count = "3"
+				} else if o.head() != before {
+					t.Error("the clone has moved")
+				}
+				if n := o.remote.line("rev-list", "--count", "main"); n != count {
+					t.Errorf("main has %s commits, want %s", n, count)
+				}
+				if got := o.branches(); got != "main" && (tc.branches == "" || !strings.HasPrefix(got, tc.branches)) {
+					t.Errorf("branches: %s", got)
+				}
+				if !strings.HasPrefix(result.Left, tc.left) || tc.left == "" && result.Left != "" {
+					t.Errorf("left: %q", result.Left)
+				}
+				if tc.waited != 0 && (len(o.waited) == 0 || o.waited[0] != tc.waited) {
+					t.Errorf("it waited %v, want %v", o.waited, tc.waited)
+				}
+				if err != nil && strings.Contains(err.Error(), githubtest.Token) {
+					t.Errorf("it says the token: %v", err)
+				}
+				o.clean()
+				// Without the fault, the next run completes the change.
+				o.server.Faults = nil
+				if _, err := o.push(t.Context(), o.client, nil, seal("")); err != nil {
+					t.Errorf("the next run: %v", err)
+				}
+				if n := o.remote.line("rev-list", "--count", "main"); n != "3" || o.head() != o.remote.head() {
+					t.Errorf("after the next run, main has %s commits", n)
+				}
+				o.clean()
+			})
+		}
 	}
 }
 
-// TestByGitHubOutrun: others push before main is moved. The change is made again on their commit,
+// TestByServerOutrun: others push before main is moved. The change is made again on their commit,
 // up to a limit.
-func TestByGitHubOutrun(t *testing.T) {
-	for _, times := range []int{1, 2, 3} {
-		o := newOnGitHub(t)
+func TestByServerOutrun(t *testing.T) {
+	for i := range 6 {
+		name, before, times := gitHub, githubtest.Move, i%3+1
+		if i > 2 {
+			name, before = gitLab, githubtest.Commit // git moves the branch
+		}
+		o := newOnServer(t, name)
 		other := o.remote.clone("other")
 		pushed := 0
 		o.server.Before = func(operation string) {
-			if operation == githubtest.Move && pushed < times {
+			if operation == before && pushed < times {
 				pushed++
 				other.write("other.txt", strings.Repeat("x", pushed))
 				other.commit("Other")
@@ -194,10 +224,10 @@ func TestByGitHubOutrun(t *testing.T) {
 		result, err := o.push(t.Context(), o.client, nil, seal(""))
 		if times == 3 {
 			if !errors.Is(err, commit.ErrOutrun) || o.remote.line("log", "-1", "--format=%s", "main") != "Other" {
-				t.Errorf("three times: %s, %v", result.Commit, err)
+				t.Errorf("%s, three times: %s, %v", name, result.Commit, err)
 			}
 		} else if err != nil || o.remote.head() != result.Commit.String() || o.head() != result.Commit.String() || o.read("other.txt") != strings.Repeat("x", times) {
-			t.Errorf("%d times: %s, %v", times, result.Commit, err)
+			t.Errorf("%s, %d times: %s, %v", name, times, result.Commit, err)
 		}
 		if got := o.branches(); got != "main" {
 			t.Errorf("branches: %s", got)
@@ -206,31 +236,33 @@ func TestByGitHubOutrun(t *testing.T) {
 	}
 }
 
-// TestByGitHubMovedBranch: somebody else commits on the temporary branch first.
-func TestByGitHubMovedBranch(t *testing.T) {
-	o := newOnGitHub(t)
-	other := o.remote.clone("other")
-	o.server.Before = func(operation string) {
-		if operation != githubtest.Commit {
-			return
+// TestByServerMovedBranch: somebody else commits on the temporary branch first.
+func TestByServerMovedBranch(t *testing.T) {
+	for _, name := range []string{gitHub, gitLab} {
+		o := newOnServer(t, name)
+		other := o.remote.clone("other")
+		o.server.Before = func(operation string) {
+			if operation != githubtest.Commit {
+				return
+			}
+			_, temporary, _ := strings.Cut(o.branches(), " ")
+			other.write("signed/evil.yaml", "evil: 1\n")
+			other.commit("Sign 3")
+			other.git("push", "--quiet", "origin", "HEAD:refs/heads/"+temporary)
 		}
-		_, temporary, _ := strings.Cut(o.branches(), " ")
-		other.write("signed/evil.yaml", "evil: 1\n")
-		other.commit("Sign 3")
-		other.git("push", "--quiet", "origin", "HEAD:refs/heads/"+temporary)
-	}
-	before := o.remote.head()
-	if _, err := o.push(t.Context(), o.client, nil, seal("")); !errors.Is(err, commit.ErrOtherCommit) {
-		t.Errorf("%v", err)
-	}
-	if o.remote.head() != before || o.branches() != "main" {
-		t.Errorf("main is at %s, and there is %s", o.remote.head(), o.branches())
+		before := o.remote.head()
+		if _, err := o.push(t.Context(), o.client, nil, seal("")); !errors.Is(err, commit.ErrOtherCommit) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if o.remote.head() != before || o.branches() != "main" {
+			t.Errorf("%s: main is at %s, and there is %s", name, o.remote.head(), o.branches())
+		}
 	}
 }
 
-// TestByGitHubOnBranch: for a pull request, the server creates the branch at the compared commit. It
+// TestByServerOnBranch: for a pull request, the server creates the branch at the compared commit. It
 // never moves a branch of somebody else.
-func TestByGitHubOnBranch(t *testing.T) {
+func TestByServerOnBranch(t *testing.T) {
 	as := func(p *commit.Push) { p.As = "polex/signed-1" }
 	for name, tc := range map[string]struct {
 		taken  bool
@@ -243,7 +275,7 @@ func TestByGitHubOnBranch(t *testing.T) {
 		"taken":              {taken: true, want: "Reference already exists"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := newOnGitHub(t, "pull_request")
+			o := newOnServer(t, gitHub, "pull_request")
 			o.server.Faults = tc.faults
 			if tc.taken {
 				o.git("push", "--quiet", "origin", "HEAD:refs/heads/polex/signed-1")
@@ -273,14 +305,14 @@ func TestByGitHubOnBranch(t *testing.T) {
 	}
 }
 
-// TestByGitHubCannot: what the API cannot commit is an error before anything is sent.
-func TestByGitHubCannot(t *testing.T) {
+// TestByServerCannot: what the API cannot commit is an error before anything is sent.
+func TestByServerCannot(t *testing.T) {
 	for name, tc := range map[string]struct {
-		prepare func(*onGitHub)
+		prepare func(*onServer)
 		content string
 		want    string
 	}{
-		"an executable file": {prepare: func(o *onGitHub) {
+		"an executable file": {prepare: func(o *onServer) {
 			o.must(os.Chmod(o.path("signed/old.yaml"), 0o755))
 			o.git("update-index", "--chmod=+x", "signed/old.yaml")
 			o.commit("Run")
@@ -289,7 +321,7 @@ func TestByGitHubCannot(t *testing.T) {
 		"too much": {content: strings.Repeat("x", github.MaxCommit/4*3+1), want: "the limit for GitHub's API is 40 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := newOnGitHub(t)
+			o := newOnServer(t, gitHub)
 			if tc.prepare != nil {
 				tc.prepare(o)
 			}
@@ -314,9 +346,9 @@ func TestByGitHubCannot(t *testing.T) {
 	}
 }
 
-// TestByGitHubCancelled: a cancelled run still deletes its temporary branch, and moves nothing.
-func TestByGitHubCancelled(t *testing.T) {
-	o := newOnGitHub(t)
+// TestByServerCancelled: a cancelled run still deletes its temporary branch, and moves nothing.
+func TestByServerCancelled(t *testing.T) {
+	o := newOnServer(t, gitHub)
 	before := o.remote.head()
 	ctx, cancel := context.WithCancel(t.Context())
 	o.server.Before = func(operation string) {

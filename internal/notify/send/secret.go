@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/polex-dev/polex/internal/github"
+	"github.com/polex-dev/polex/internal/restapi"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
@@ -40,7 +40,7 @@ func checkAddress(address string) (*url.URL, error) {
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Opaque != "" {
 		return nil, errors.New("not the address of a server")
 	}
-	if _, err := github.CheckAddress(u.Scheme + "://" + u.Host); err != nil {
+	if _, err := restapi.CheckAddress(u.Scheme + "://" + u.Host); err != nil {
 		return nil, errors.New("not an https address")
 	}
 	return u, nil
