@@ -68,7 +68,7 @@ e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, 
 	go test -tags e2e -count=1 -p 2 -timeout 45m -v $$(go list -tags e2e ./test/e2e/... | grep -v /load$$) ./internal/report
 	go test -tags e2e -count=1 -timeout 30m -v ./test/e2e/load # measures, so it runs alone
 
-e2e-tools: $(addprefix $(K8S)/,kube-apiserver etcd kubectl kube-controller-manager) $(addprefix $(E2E)/,kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller source-controller helm promtool) ## build the programs of the end-to-end tests
+e2e-tools: $(addprefix $(K8S)/,kube-apiserver etcd kubectl kube-controller-manager kubeadm) $(addprefix $(E2E)/,kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller source-controller helm promtool) ## build the programs of the end-to-end tests
 
 e2e-up: $(addprefix $(K8S)/,kube-apiserver etcd kubectl) $(addprefix $(E2E)/,kyverno act cosign rekor-tiles argocd) ## start a cluster, Sigstore, Git server and Argo CD for your own tests, until Ctrl-C
 	CGO_ENABLED=0 go build -o $(E2E)/up ./test/e2e/story/up
@@ -107,6 +107,9 @@ $(K8S)/etcd: $(K8SMOD)/go.mod
 
 $(K8S)/kube-controller-manager: $(K8SMOD)/go.mod
 	CGO_ENABLED=0 go -C $(K8SMOD) $(E2EBUILD)$(OLDER)/ k8s.io/kubernetes/cmd/kube-controller-manager
+
+$(K8S)/kubeadm: $(K8SMOD)/go.mod
+	CGO_ENABLED=0 go -C $(K8SMOD) $(E2EBUILD)$(OLDER)/ k8s.io/kubernetes/cmd/kubeadm
 
 $(E2E)/kyverno: test/e2e/tools/kyverno/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/kyverno $(E2EBUILD)/ github.com/kyverno/kyverno/cmd/kyverno
