@@ -188,9 +188,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, operation string
 	reply(status, value)
 }
 
-// git runs Git in the repository.
+// git runs Git in the repository. It ends also if the client hangs up.
 func (s *Server) git(ctx context.Context, env []string, input []byte, args ...string) (string, error) {
-	c := exec.CommandContext(ctx, "git", append([]string{"-C", s.dir, "-c", "safe.bareRepository=all"}, args...)...) // #nosec G204 G702 -- a test
+	c := exec.CommandContext(context.WithoutCancel(ctx), "git", append([]string{"-C", s.dir, "-c", "safe.bareRepository=all"}, args...)...) // #nosec G204 G702 -- a test
 	c.Env = append(append(c.Environ(), "GIT_CONFIG_NOSYSTEM=1", "HOME="+s.dir), env...)
 	c.Stdin = bytes.NewReader(input)
 	var said bytes.Buffer

@@ -110,8 +110,8 @@ func (c *Client) Do(ctx context.Context, how Call, into any) (http.Header, error
 		request.Header.Set(name, value)
 	}
 	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", how.Method, how.Path, c.Hide(err))
+	if err != nil { // no answer: which server it is matters
+		return nil, fmt.Errorf("%s %s: %w", how.Method, cmp.Or(how.Address, c.base+how.Path), c.Hide(err))
 	}
 	defer response.Body.Close() //nolint:errcheck // only read
 	answer, err := io.ReadAll(response.Body)

@@ -11,5 +11,7 @@
 //     without a retry. So is an untrusted TLS certificate.
 //  4. A redirect is an error, or is returned if it stays on the same server.
 //
+// [Timing.Command] repeats a command, such as git fetch, in the same way.
+//
 // All other answers are returned unchanged to the caller.
 package retry

@@ -1,7 +1,12 @@
 package retry_test
 
 import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/polex-dev/polex/internal/retry"
@@ -56,4 +61,71 @@ func TestWaits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A command is repeated while its error is transient, within one limit for all tries.
+func TestCommand(t *testing.T) {
+	away := retry.Transient(errors.New("away"))
+	hangs := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+	says := func(err error) func(context.Context) error { return func(context.Context) error { return err } }
+	for _, tc := range []struct {
+		name        string
+		runs        []func(context.Context) error // the last one is repeated
+		tries       int
+		want        string // of the error; "" for none
+		unavailable bool
+		least, most time.Duration
+	}{
+		{name: "at once", runs: []func(context.Context) error{says(nil)}, tries: 1},
+		{name: "the third time", runs: []func(context.Context) error{says(away), says(away), says(nil)}, tries: 3, least: 750 * time.Millisecond, most: 1500 * time.Millisecond},
+		{name: "never", runs: []func(context.Context) error{says(away)}, tries: 4, want: "away (tried 4 times)", unavailable: true, least: 1750 * time.Millisecond, most: 3500 * time.Millisecond},
+		{name: "rejected", runs: []func(context.Context) error{says(errors.New("rejected"))}, tries: 1, want: "rejected"},
+		{name: "rejected after a retry", runs: []func(context.Context) error{says(away), says(errors.New("rejected"))}, tries: 2, want: "rejected", least: 250 * time.Millisecond, most: 500 * time.Millisecond},
+		{name: "hangs", runs: []func(context.Context) error{hangs}, tries: 1, want: "no answer within 3m0s", unavailable: true, least: 3 * time.Minute, most: 3 * time.Minute},
+		{name: "away, and hangs", runs: []func(context.Context) error{says(away), hangs}, tries: 2, want: "no answer within 3m0s", unavailable: true, least: 3 * time.Minute, most: 3 * time.Minute},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began, tries := time.Now(), 0
+				err := retry.Timing{}.Command(t.Context(), func(ctx context.Context) error {
+					tries++
+					return tc.runs[min(tries, len(tc.runs))-1](ctx)
+				})
+				if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) || retry.Unavailable(err) != tc.unavailable {
+					t.Errorf("it is %v, want %q", err, tc.want)
+				}
+				if took := time.Since(began); tries != tc.tries || took < tc.least || took > tc.most {
+					t.Errorf("%d tries in %s", tries, took)
+				}
+			})
+		})
+	}
+}
+
+// The context of the caller ends a command, and that is no outage.
+func TestCommandEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := retry.Timing{}.Command(ctx, func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) })
+		if !errors.Is(err, context.DeadlineExceeded) || retry.Unavailable(err) {
+			t.Errorf("it is %v", err)
+		}
+	})
+}
+
+// A large request gets more time.
+func TestUpload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(strings.Repeat("x", 10<<20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.GetBody = nil
+		began := time.Now()
+		_, err = retry.Transport{Next: &server{answers: []answer{mute}}}.RoundTrip(request)
+		if took := time.Since(began); took != 50*time.Second || !retry.Unavailable(err) {
+			t.Errorf("%v after %s", err, took)
+		}
+	})
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"time"
 )
@@ -80,8 +79,7 @@ func (t Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		case try == tries:
 			return nil, fmt.Errorf("%w (asked %d times)", err, tries)
 		}
-		chance := wait/2 + rand.N(wait/2) //nolint:gosec // nothing secret
-		if err := t.sleep(ctx, again.after+chance); err != nil {
+		if err := t.pause(ctx, wait, again.after); err != nil {
 			return nil, cmp.Or(until.Err(), err)
 		}
 	}
@@ -89,7 +87,7 @@ func (t Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // once sends a request once. A failure for which a retry may help is a *transientError.
 func (t Transport) once(ctx context.Context, request *http.Request) (*http.Response, error) {
-	timeout := t.answer()
+	timeout := t.answer() + time.Duration(request.ContentLength/uploadRate)*time.Second
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
 	defer cancel()
 	try := request.Clone(ctx)

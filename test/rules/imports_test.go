@@ -32,7 +32,7 @@ var house = map[string][]string{
 	"apiserver":         {},
 	"sign":              {"exception", "seal", "trust", "verify", "lifetime", "retry"},
 	"git":               {},
-	"git/commit":        {"git"},
+	"git/commit":        {"git", "retry"},
 	"restapi":           {"retry"},
 	"github":            {"restapi", "retry"},
 	"gitlab":            {"restapi", "retry"},

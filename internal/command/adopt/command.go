@@ -96,7 +96,7 @@ func New(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		clone, err := commitflags.Open(streams.Err)
+		clone, err := commitflags.Open(streams)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/internal/retry"
 )
 
 // Streams are the inputs and outputs of a command, and its clock.
@@ -18,6 +19,8 @@ type Streams struct {
 	Out io.Writer // results
 	Err io.Writer // everything else
 	Now func() time.Time
+	// Timing limits the requests and the waits between their tries. It is zero except in tests.
+	Timing retry.Timing
 }
 
 // Run runs the command that build makes, and returns its exit code.

@@ -5,7 +5,6 @@ package commitflags
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/mail"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote/deliver"
+	"github.com/polex-dev/polex/internal/retry"
 )
 
 // Flags are the values of the flags.
@@ -28,6 +28,8 @@ type Flags struct {
 	Branch     string
 	Attempts   int
 	PushBy     string // "", [Git], [GitHub] or [GitLab]
+
+	timing retry.Timing
 }
 
 // The values of --push-by. "" is Git too, after a look at the rules of the branch.
@@ -39,7 +41,8 @@ const (
 
 // Add adds the flags to a command. what names the change in help texts, for example "the
 // promotion".
-func (f *Flags) Add(flags *pflag.FlagSet, what string) {
+func (f *Flags) Add(flags *pflag.FlagSet, timing retry.Timing, what string) {
+	f.timing = timing
 	flags.BoolVar(&f.Commit, "commit", false, "commit "+what)
 	flags.StringVar(&f.Author, "author", "", "author of the commit, as Name <address> (default: Git's user.name and user.email)")
 	flags.BoolVar(&f.SignCommit, "sign-commit", false, "sign the commit by Git's configuration (default: commit.gpgSign)")
@@ -93,8 +96,8 @@ func CheckBranch(flag, name string) error {
 
 // Open opens the clone of the working directory. It finishes or undoes the work of an interrupted
 // run, and prints a message about it.
-func Open(said io.Writer) (*commit.Clone, error) {
-	clone, err := commit.Open(commit.Options{Dir: "."})
+func Open(streams cli.Streams) (*commit.Clone, error) {
+	clone, err := commit.Open(commit.Options{Dir: ".", Timing: streams.Timing})
 	if errors.Is(err, commit.ErrBusy) {
 		return nil, cli.Hint(err, "wait for it to end, and run this again")
 	}
@@ -102,7 +105,7 @@ func Open(said io.Writer) (*commit.Clone, error) {
 		return nil, err
 	}
 	if clone.Recovered != "" {
-		_, _ = fmt.Fprintln(said, clone.Recovered)
+		_, _ = fmt.Fprintln(streams.Err, clone.Recovered)
 	}
 	return clone, nil
 }
@@ -172,11 +175,16 @@ func (f *Flags) To(clone *commit.Clone) (commit.Push, error) {
 	return push, err
 }
 
+// Later is the hint for an error of a server that is away.
+const Later = "nothing is lost: when that server answers again, run this again (in a workflow: re-run the failed jobs)"
+
 // Hint adds a hint to an error of a commit or push. otherwise is an additional hint for a protected
 // branch, or "".
 func Hint(err error, otherwise string) error {
 	var refused *commit.RefusedError
 	switch {
+	case retry.Unavailable(err):
+		return cli.Hint(err, Later)
 	case errors.Is(err, commit.ErrOutrun):
 		return cli.Hint(err, "nothing was changed; run it again when fewer runs push")
 	case errors.As(err, &refused) && strings.Contains(refused.Said, "verified signatures"):

@@ -8,20 +8,17 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/github"
+	"github.com/polex-dev/polex/internal/retry"
 )
-
-// uploadTimeout is the timeout of a request, which may contain a commit of 40 MiB.
-const uploadTimeout = 2 * time.Minute
 
 // Client returns the client of GitHub's API for --push-by github.
 func (f *Flags) Client() (*github.Client, error) {
 	c := github.Workflow(os.Getenv, &http.Client{})
-	c.Timing.Answer = uploadTimeout
+	c.Timing = f.timing
 	if c.Token == "" || c.Repository == "" {
 		return nil, cli.Hint(errors.New("--push-by github needs the environment variables GITHUB_TOKEN and GITHUB_REPOSITORY"),
 			"in GitHub Actions, give the step env: GITHUB_TOKEN: ${{ github.token }} and the job contents: write")
@@ -40,10 +37,12 @@ var (
 )
 
 // Permitted returns an error if the rules of the target branch on GitHub reject the commit, with the
-// flag to add. It asks only where a token is at hand: without an answer, the push decides. With
-// --push-by git, it asks nothing, because Git's own credentials may bypass the rules.
+// flag to add. It asks only where a token is at hand. If the token may not read the rules, the push
+// decides. If GitHub is away, an error is returned if GitHub has to make the commit. With --push-by
+// git, it asks nothing, because Git's own credentials may bypass the rules.
 func (f *Flags) Permitted(ctx context.Context, to commit.Remote, proposes, signs bool) error {
 	c := github.Workflow(os.Getenv, &http.Client{})
+	c.Timing = f.timing
 	if f.PushBy == Git || f.PushBy == GitLab || c.Token == "" || c.Repository == "" {
 		return nil
 	}
@@ -52,6 +51,9 @@ func (f *Flags) Permitted(ctx context.Context, to commit.Remote, proposes, signs
 		return nil //nolint:nilerr // the review records and --push-by report it
 	}
 	rules, err := client.Rules(ctx, to.Branch, slices.Concat(signatureRules, proposalRules)...)
+	if f.PushBy == GitHub && retry.Unavailable(err) {
+		return fmt.Errorf("rules of %s on GitHub: %w", to, err)
+	}
 	if err != nil {
 		return nil //nolint:nilerr // a token may not read them
 	}

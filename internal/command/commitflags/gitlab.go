@@ -13,7 +13,7 @@ import (
 // gitLab returns the client of GitLab's API for --push-by gitlab.
 func (f *Flags) gitLab() (*gitlab.Client, error) {
 	c := gitlab.Pipeline(os.Getenv, &http.Client{})
-	c.Timing.Answer = uploadTimeout
+	c.Timing = f.timing
 	if c.Token == "" || c.Project == "" || c.APIURL == "" {
 		return nil, cli.Hint(errors.New("--push-by gitlab needs the environment variables GITLAB_TOKEN, CI_PROJECT_ID and CI_API_V4_URL"),
 			"GitLab's pipelines set the last two; store a project access token with the scope api as the protected and masked variable GITLAB_TOKEN")

@@ -67,7 +67,7 @@ func New(streams cli.Streams) *cobra.Command {
 	cli.AddConfigFlag(flags, &o.config)
 	flags.StringVar(&o.within, "expires-within", "", "also list exceptions that expire within a `duration`, such as 72h or 2w")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "list the exceptions to remove; change nothing")
-	o.commit.Add(flags, "the removal")
+	o.commit.Add(flags, streams.Timing, "the removal")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r, err := o.load(streams, format)
 		if err != nil {
@@ -109,7 +109,7 @@ type run struct {
 }
 
 func (r *run) prune(ctx context.Context) error {
-	clone, err := commitflags.Open(r.streams.Err)
+	clone, err := commitflags.Open(r.streams)
 	if err != nil {
 		return err
 	}

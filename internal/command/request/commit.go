@@ -22,7 +22,7 @@ import (
 
 // commit commits drafts on a branch of their own, for a pull request.
 func (r *run) commit(ctx context.Context, drafts []request.Draft) error {
-	clone, err := commitflags.Open(r.streams.Err)
+	clone, err := commitflags.Open(r.streams)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/github"
+	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -27,6 +28,7 @@ type Options struct {
 	// GITHUB_EVENT_PATH, GITHUB_REF, GITHUB_REPOSITORY, GITHUB_SERVER_URL and GITHUB_TOKEN.
 	Getenv func(string) string
 	Client *http.Client
+	Timing retry.Timing
 	// Repository is the clone. Source is the commit with the files to sign. Branch is its branch;
 	// "" means GITHUB_REF.
 	Repository     *git.Repository
@@ -64,6 +66,7 @@ func New(o Options) (*record.Recorder, error) {
 			return nil, fmt.Errorf("read the workflow's event: %w", err)
 		}
 	}
+	c.GitHub.Timing = o.Timing
 	reviewer, err := review.New(c)
 	if err != nil {
 		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err), Hint: "docs/explanation/approvals.md lists the valid combinations"}

@@ -96,7 +96,7 @@ func Promote(streams cli.Streams) *cobra.Command {
 	cmd := newCommand(streams, o)
 	cmd.Use, cmd.Short = "promote [flags]", "Sign the pending exceptions and move them to signed/"
 	cmd.Long, cmd.Example, cmd.Args = promoteHelp, promoteExample, cli.NoPath
-	o.addPromote(cmd.Flags())
+	o.addPromote(cmd.Flags(), streams.Timing)
 	return cmd
 }
 

@@ -25,7 +25,7 @@ func (r *run) promote(ctx context.Context) error {
 	if r.report.Count(cli.Refuse)+r.report.Count(cli.Unknown) > 0 { // unreadable policies
 		return cli.Finish(r.format, r.streams.Out, r.report)
 	}
-	clone, err := commitflags.Open(r.streams.Err)
+	clone, err := commitflags.Open(r.streams)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (r *run) rulesInRepository() ([]string, error) {
 
 // record returns the documents of a plan with their review records, if records are configured.
 func (r *run) record(ctx context.Context, clone *commit.Clone, plan *promote.Plan, branch string) ([]*exception.Document, error) {
-	options := reviewconfig.Options{Config: r.config, Getenv: os.Getenv, Client: &http.Client{},
+	options := reviewconfig.Options{Config: r.config, Getenv: os.Getenv, Client: &http.Client{}, Timing: r.streams.Timing,
 		Repository: clone.Repository, Source: plan.Source().String(), Branch: branch}
 	if r.verifier != nil {
 		options.Verify = func(doc *exception.Document) (*exception.Document, error) { return r.verifier.Predecessor(doc, r.now) }

@@ -6,6 +6,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
 	"github.com/polex-dev/polex/internal/promote/deliver"
+	"github.com/polex-dev/polex/internal/retry"
 )
 
 // promoteOptions are the flags and settings of promote alone.
@@ -25,11 +26,11 @@ type promoteOptions struct {
 	sealedInput  string
 }
 
-func (o *promoteOptions) addPromote(flags *pflag.FlagSet) {
+func (o *promoteOptions) addPromote(flags *pflag.FlagSet, timing retry.Timing) {
 	flags.StringVar(&o.ref, "ref", "", "`commit` with the pending exceptions: HEAD, a branch, a tag or a whole hash (default: HEAD)")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "check and print the plan; sign and write nothing")
 	flags.BoolVar(&o.keepGoing, "keep-going", false, "leave out invalid files, promote the others and exit with 1")
-	o.Add(flags, "the promotion")
+	o.Add(flags, timing, "the promotion")
 	flags.BoolVar(&o.pullRequest, "pull-request-mode", false, "push the commit to a new branch for a pull request; leave the work tree as it is")
 	flags.StringVar(&o.pullRequestName, "pull-request-branch", "", "new branch for a pull request (default: polex/signed- and the start of the commit's hash)")
 	flags.StringVar(&o.sealedOutput, "signed-output", "", "write the signed files to a new `folder`, for another job to commit")

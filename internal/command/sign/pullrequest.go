@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/commitflags"
 	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/retry"
 )
 
 // The maximum size of the title and the text of a pull request on GitHub, in characters.
@@ -40,8 +41,11 @@ func (r *run) propose(ctx context.Context, job *promote.Job, result *promote.Res
 		}
 		pull, err := client.Propose(ctx, proposal(commit.Message, result.To.Branch, base))
 		if err != nil {
-			return cli.Hint(fmt.Errorf("the commit is on %s, and its pull request is not open: %w", result.To, err),
-				"give the job pull-requests: write, and let the repository's settings allow GitHub Actions to create pull requests; then run this again")
+			err = fmt.Errorf("the commit is on %s, and its pull request is not open: %w", result.To, err)
+			if retry.Unavailable(err) {
+				return cli.Hint(err, commitflags.Later)
+			}
+			return cli.Hint(err, "give the job pull-requests: write, and let the repository's settings allow GitHub Actions to create pull requests; then run this again")
 		}
 		_, _ = fmt.Fprintf(r.streams.Err, "pull request %s\n", pull.URL)
 	case result.Documents > 0 || len(result.Skipped) > 0 || result.LeftOut > 0:
@@ -54,7 +58,7 @@ func (r *run) propose(ctx context.Context, job *promote.Job, result *promote.Res
 func (r *run) closeOlder(ctx context.Context, client *github.Client, base string, result *promote.Result) error {
 	pulls, err := client.OpenPulls(ctx, base, promote.PullRequestPrefix)
 	if err != nil {
-		return err
+		return explain(fmt.Errorf("look for replaced pull requests: %w", err))
 	}
 	for _, pull := range pulls {
 		source := proposalBranch.FindStringSubmatch(pull.Head.Ref)
@@ -62,11 +66,14 @@ func (r *run) closeOlder(ctx context.Context, client *github.Client, base string
 			continue
 		}
 		// A run for an older commit can end after one for a newer commit.
-		if older, err := client.IsAncestor(ctx, source[1], result.Source.String()); err != nil || !older {
+		older, err := client.IsAncestor(ctx, source[1], result.Source.String())
+		if older && err == nil {
+			err = client.ClosePull(ctx, pull.Number)
+		} else if !retry.Unavailable(err) {
 			continue
 		}
-		if err := client.ClosePull(ctx, pull.Number); err != nil {
-			return fmt.Errorf("close the replaced pull request %d: %w", pull.Number, err)
+		if err != nil {
+			return explain(fmt.Errorf("close the replaced pull request %d: %w", pull.Number, err))
 		}
 		_, _ = fmt.Fprintf(r.streams.Err, "closed the pull request %d of an earlier promotion\n", pull.Number)
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/commitflags"
 	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -21,6 +22,7 @@ import (
 func (r *run) signer(ctx context.Context) (*sign.Signer, error) {
 	config := r.options.sigstore()
 	config.Root, config.Policy, config.Rules, config.Progress = r.root, r.policy, r.checks.Rules, r.progress()
+	config.Timing = r.streams.Timing
 	if err := r.agree(); err != nil {
 		return nil, err
 	}
@@ -44,6 +46,9 @@ func (r *run) signer(ctx context.Context) (*sign.Signer, error) {
 // undone adds a hint to an error of a signing service. Nothing has to be cleaned up after such an
 // error.
 func undone(err error) error {
+	if retry.Unavailable(err) {
+		return cli.Hint(err, commitflags.Later)
+	}
 	var rejected *verify.Rejected
 	if errors.As(err, &rejected) && rejected.Reason == verify.ReasonCertificateNotValid {
 		return cli.Hint(err, "nothing was written; the certificate must be valid for the whole batch: sign fewer files at once, or raise --concurrency")
@@ -61,7 +66,7 @@ func (r *run) token(ctx context.Context) (string, error) {
 	if client == "" {
 		client = sign.DefaultClientID
 	}
-	token, err := sign.AmbientToken(ctx, client, retry.Timing{})
+	token, err := sign.AmbientToken(ctx, client, r.streams.Timing)
 	if err == nil {
 		return token, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/retry"
 )
 
 // Options select the clone.
@@ -18,6 +19,8 @@ type Options struct {
 	// object, remove a file, move a reference, fetch or push. If it returns an error, the step
 	// fails.
 	Step func(name string) error
+	// Timing limits the commands that ask a remote, and the waits between their tries.
+	Timing retry.Timing
 }
 
 // Clone is a clone of a repository with a work tree that one process uses. It is not safe for

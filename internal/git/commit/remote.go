@@ -5,11 +5,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/internal/retry"
 )
 
 // Remote is a branch of a remote.
@@ -69,6 +72,52 @@ func (c *Clone) Remote(r Remote) (Remote, error) {
 	return r, nil
 }
 
+// outages are parts of the messages of git, curl and ssh about a remote that is away, fails or is
+// overloaded.
+var outages = []string{"returned error: 5", "returned error: 429", "HTTP 5", "HTTP 429", "ould not connect to", "ouldn't connect to", "Failed to connect to",
+	"Connection refused", "Connection reset", "Connection closed", "timed out", "ould not resolve host", "Empty reply from server", "hung up unexpectedly",
+	"early EOF", "unexpected disconnect", "Broken pipe", "Network is unreachable", "No route to host", "Temporary failure in name resolution", "SSL_ERROR_SYSCALL", "Operation too slow"}
+
+// over runs a git command that asks a remote. While the remote is away, it tries again, within
+// [retry.Timing.Command]: a push that has arrived already succeeds. A rejected push is not tried
+// again.
+func (c *Clone) over(ctx context.Context, remote string, args ...string) (out string, err error) {
+	var slow []string
+	if c.setting("http.lowSpeedLimit") == "" { // a helper of git does not end with git while a server hangs
+		slow = []string{"-c", "http.lowSpeedLimit=1", "-c", fmt.Sprintf("http.lowSpeedTime=%.0f", (c.options.Timing.Limit() / 3).Seconds())}
+	}
+	var said *gitError // of the last try that ended by itself: it has the cause
+	err = c.options.Timing.Command(ctx, func(ctx context.Context) error {
+		out, err = c.git(ctx, call{}, append(slow, args...)...)
+		if err != nil && ctx.Err() != nil {
+			if said == nil {
+				said = &gitError{command: args[0], err: context.Cause(ctx)}
+			}
+			return said
+		}
+		if errors.As(err, &said) && !strings.Contains(said.said, "rejected]") &&
+			slices.ContainsFunc(outages, func(part string) bool { return strings.Contains(said.said, part) }) {
+			err = retry.Transient(err)
+		}
+		return err
+	})
+	if retry.Unavailable(err) { // git names the address in some of its messages only
+		err = fmt.Errorf("remote %q: %w", c.address(remote), err)
+	}
+	return out, err
+}
+
+// address returns the address of a remote without a user name and password.
+func (c *Clone) address(remote string) string {
+	address := c.setting("remote." + remote + ".url")
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	u.User = nil
+	return u.String()
+}
+
 // HasRemote reports whether the clone has a remote.
 func (c *Clone) HasRemote() (bool, error) {
 	remotes, err := c.remotes()
@@ -88,7 +137,7 @@ func (c *Clone) Fetch(ctx context.Context, r Remote) (plumbing.Hash, error) {
 // fetch fetches a branch into a reference.
 func (c *Clone) fetch(ctx context.Context, r Remote, into plumbing.ReferenceName) (plumbing.Hash, error) {
 	if err := c.do("fetch "+r.String(), func() error {
-		_, err := c.git(ctx, call{}, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance",
+		_, err := c.over(ctx, r.Name, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance",
 			"--end-of-options", r.Name, "+"+r.reference().String()+":"+into.String())
 		return err
 	}); err != nil {
@@ -111,7 +160,7 @@ func (c *Clone) Ask(ctx context.Context, r Remote) (at plumbing.Hash, there bool
 			names = append(names, wanted[:i])
 		}
 	}
-	out, err := c.git(ctx, call{}, append([]string{"ls-remote", "--quiet", "--end-of-options", r.Name}, names...)...)
+	out, err := c.over(ctx, r.Name, append([]string{"ls-remote", "--quiet", "--end-of-options", r.Name}, names...)...)
 	if err != nil {
 		return at, false, err
 	}
@@ -137,7 +186,7 @@ func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote) error 
 		if _, err := c.git(ctx, call{writes: true}, "update-ref", "--no-deref", "--", reference, commit.String(), plumbing.ZeroHash.String()); err != nil {
 			return err
 		}
-		_, err := c.git(ctx, call{}, "push", "--quiet", "--no-follow-tags", "--recurse-submodules=no",
+		_, err := c.over(ctx, r.Name, "push", "--quiet", "--no-follow-tags", "--recurse-submodules=no",
 			"--end-of-options", r.Name, private+"*:refs/heads/*")
 		// The result does not affect the push, and the next run removes the reference.
 		_, _ = c.git(context.Background(), call{writes: true}, "update-ref", "-d", "--", reference)
@@ -163,7 +212,7 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 
 func refused(r Remote, err error) error {
 	var said *gitError
-	if errors.As(err, &said) {
+	if errors.As(err, &said) && !retry.Unavailable(err) {
 		return &RefusedError{Remote: r, Said: said.said, Err: err}
 	}
 	return err

@@ -83,8 +83,8 @@ func (c *Clone) git(ctx context.Context, how call, args ...string) (string, erro
 	out, said := bounded{room: maxAnswer}, bounded{room: maxSaid}
 	command.Stdout, command.Stderr = &out, &said
 	name := args[0]
-	if name == "-c" {
-		name = args[2]
+	for rest := args; name == "-c"; name = rest[0] {
+		rest = rest[2:]
 	}
 	if err := command.Run(); err != nil {
 		if command.Process != nil && c.own != nil {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/polex-dev/polex/internal/retry"
 )
 
 // Server commits through the API of a remote's server, which signs the commits. Its answers are
@@ -36,11 +38,18 @@ type Mover interface {
 // was not moved.
 var ErrOtherCommit = errors.New("the server made another commit than the requested one")
 
-// temporaryPrefix begins the names of the branches on which the server commits.
-const temporaryPrefix = "polex/commit-"
+// The branches on which the server commits: the prefix, the time and a random end.
+const (
+	temporaryPrefix = "polex/commit-"
+	temporaryTime   = "20060102t150405z"
+)
 
-// deleteTimeout limits the deletion of a temporary branch.
-const deleteTimeout = 2 * time.Minute
+// A run deletes the temporary branches that an earlier one left, up to a number. A younger branch
+// may belong to a run that is at work.
+const (
+	leftAfter = time.Hour
+	maxLeft   = 10
+)
 
 // RehearsePush returns an error if the server cannot make the commit of a change on the remote
 // branch. p.By must be set. It writes nothing to the remote.
@@ -86,12 +95,16 @@ func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plu
 	if err != nil {
 		return plumbing.ZeroHash, "", err
 	}
-	at := Remote{Name: p.To.Name, Branch: temporaryPrefix + strings.ToLower(rand.Text())}
+	now := time.Now().UTC()
+	if err := c.deleteLeft(ctx, p, now); err != nil {
+		return plumbing.ZeroHash, "", err
+	}
+	at := Remote{Name: p.To.Name, Branch: temporaryPrefix + now.Format(temporaryTime) + "-" + strings.ToLower(rand.Text())}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.options.Timing.Limit()/3)
 		defer cancel()
 		if gone := c.do("delete "+at.String(), func() error { return p.By.DeleteBranch(ctx, at.Branch) }); gone != nil {
-			left = fmt.Sprintf("the temporary branch %s may still exist: delete it: %v", at, gone)
+			left = fmt.Sprintf("the temporary branch %s may still exist: delete it, or let a run in an hour do it: %v", at, gone)
 		}
 	}()
 	if err := c.do("create "+at.String(), func() error { return p.By.CreateBranch(ctx, at.Branch, tip.String()) }); err != nil {
@@ -111,12 +124,41 @@ func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plu
 		}
 		return c.send(ctx, commit, to)
 	})
+	if err != nil && !retry.Unavailable(err) {
+		err = &RefusedError{Remote: to, Said: err.Error(), Err: err}
+	}
 	if err != nil {
-		return commit, "", &RefusedError{Remote: to, Said: err.Error(), Err: err}
+		return commit, "", err
 	}
 	// git push does this too. It is only for people: polex fetches.
 	_, _ = c.git(context.Background(), call{writes: true}, "update-ref", "--no-deref", "--", to.tracking().String(), commit.String())
 	return commit, "", nil
+}
+
+// deleteLeft deletes the temporary branches of runs that could not: they were killed, or the server
+// was away. It returns an error only if the server is away.
+func (c *Clone) deleteLeft(ctx context.Context, p Push, now time.Time) error {
+	out, err := c.over(ctx, p.To.Name, "ls-remote", "--quiet", "--end-of-options", p.To.Name, "refs/heads/"+temporaryPrefix+"*")
+	within, cancel := context.WithTimeout(ctx, c.options.Timing.Limit()/3)
+	defer cancel()
+	left := 0
+	for line := range strings.Lines(out) {
+		_, name, _ := strings.Cut(strings.TrimSpace(line), "\trefs/heads/")
+		rest, ours := strings.CutPrefix(name, temporaryPrefix)
+		stamp, _, _ := strings.Cut(rest, "-")
+		made, parseErr := time.Parse(temporaryTime, stamp)
+		if !ours || parseErr != nil || now.Sub(made) < leftAfter {
+			continue
+		}
+		if left++; left > maxLeft || err != nil {
+			break
+		}
+		err = c.do("delete "+p.To.Name+"/"+name, func() error { return p.By.DeleteBranch(within, name) })
+	}
+	if retry.Unavailable(err) {
+		return err
+	}
+	return nil
 }
 
 // committed makes the server commit on a branch, and returns the commit if it has the parent, tree
