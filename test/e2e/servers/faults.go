@@ -19,20 +19,28 @@ func (g *Group) Kill(name string) error {
 	}
 	<-p.ended
 	g.running = slices.DeleteFunc(g.running, func(other *process) bool { return other == p })
+	g.killed = append(g.killed, p)
 	return nil
 }
 
-// Restart kills a program, and starts it again with the same command. It does not wait until the
-// program is ready.
-func (g *Group) Restart(ctx context.Context, name string) error {
-	p, err := g.named(name)
-	if err != nil {
-		return err
+// Revive starts a killed program again with the same command. It does not wait until the program is
+// ready.
+func (g *Group) Revive(ctx context.Context, name string) error {
+	i := slices.IndexFunc(g.killed, func(p *process) bool { return p.name == name })
+	if i < 0 {
+		return fmt.Errorf("no %s was killed", name)
 	}
+	told := g.killed[i].told
+	g.killed = slices.Delete(g.killed, i, i+1)
+	return g.Run(ctx, told)
+}
+
+// Restart kills a program, and revives it.
+func (g *Group) Restart(ctx context.Context, name string) error {
 	if err := g.Kill(name); err != nil {
 		return err
 	}
-	return g.Run(ctx, p.told)
+	return g.Revive(ctx, name)
 }
 
 // Pause stops a program, so that it hangs with open connections.

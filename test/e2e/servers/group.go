@@ -14,7 +14,7 @@ type Group struct {
 	Binaries string // folder of the programs
 	Dir      string // for logs, and the programs' working directory
 
-	running []*process
+	running, killed []*process
 }
 
 // Command is a program with its arguments and further variables. Program is a name in the folder or
