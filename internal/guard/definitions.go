@@ -86,7 +86,7 @@ func (c *Controller) shown(kind exception.GroupKind) error {
 	case c.conversions == nil:
 		return refuse(ReasonConversion, "the definition of %s could not be read, so a webhook may convert it", kind)
 	case (*c.conversions)[kind].Conversion != "":
-		return refuse(ReasonConversion, "%s converts %s between versions, so Kyverno may read another exception than the signed one", (*c.conversions)[kind].Conversion, kind)
+		return refuse(ReasonConversion, "the definition of exceptions: %s can show Kyverno another %s than the signed one", (*c.conversions)[kind].Conversion, kind)
 	}
 	return nil
 }

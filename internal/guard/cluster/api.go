@@ -89,15 +89,28 @@ func (a *API) find(ctx context.Context, gk exception.GroupKind) (resource, error
 	}
 	for _, version := range slices.Compact(versions) {
 		r.version = version
-		if found, err := a.findIn(ctx, r, gk.Kind); !errors.Is(err, errNotServed) {
+		found, err := a.findIn(ctx, r, gk)
+		if !errors.Is(err, errNotServed) {
 			return found, err
 		}
 	}
 	return r, errNotServed
 }
 
-// findIn returns the resource of a kind in one version.
-func (a *API) findIn(ctx context.Context, r resource, kind string) (resource, error) {
+// findIn returns the resource of a kind in one version. It asks for exceptions at the path that
+// Kyverno reads: the status of their definition can give them another kind or plural in the list of
+// resources.
+func (a *API) findIn(ctx context.Context, r resource, gk exception.GroupKind) (resource, error) {
+	if gk.IsException() {
+		r.plural, r.namespaced = Plural, true
+		ctx, cancel := context.WithTimeout(ctx, requestLasts)
+		defer cancel()
+		err := a.rest.Get().AbsPath(r.at("", "")).Param("limit", "1").Do(ctx).Error()
+		if apierrors.IsNotFound(err) {
+			err = errNotServed
+		}
+		return r, err
+	}
 	var list metav1.APIResourceList
 	if err := a.getInto(ctx, r.root+"/"+r.version, &list); apierrors.IsNotFound(err) {
 		return r, errNotServed
@@ -105,7 +118,7 @@ func (a *API) findIn(ctx context.Context, r resource, kind string) (resource, er
 		return r, err
 	}
 	for _, served := range list.APIResources {
-		if served.Kind == kind && !strings.Contains(served.Name, "/") {
+		if served.Kind == gk.Kind && !strings.Contains(served.Name, "/") {
 			return resource{r.root, r.version, served.Name, served.Namespaced}, nil
 		}
 	}

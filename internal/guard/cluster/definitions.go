@@ -20,8 +20,12 @@ import (
 // DefinitionKind is CustomResourceDefinition.
 var DefinitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
+// Plural is the resource of exceptions in the paths of the API. It is fixed by the name of their
+// definition, but the names in its status decide what discovery and admission see.
+const Plural = "policyexceptions"
+
 // DefinitionName returns the name of the definition of PolicyException in a group.
-func DefinitionName(group string) string { return "policyexceptions." + group }
+func DefinitionName(group string) string { return Plural + "." + group }
 
 // Definitions reads how the cluster converts exceptions. A definition is large and rarely changes,
 // so it is read as a whole only once for each resourceVersion.
@@ -78,8 +82,14 @@ func (d *Definitions) Read(ctx context.Context) (guard.Conversions, error) {
 
 // Conversion returns the cause of differences between the versions of an object, besides the
 // apiVersion; "" is no cause. The cause is a webhook, or a served version with another schema: the
-// API server drops fields that the schema does not have, and adds defaults.
+// API server drops fields that the schema does not have, and adds defaults. Other names are a cause
+// too: the API server admits and stores exceptions as another resource, and does not ask the guard.
 func Conversion(definition *unstructured.Unstructured) string {
+	for field, want := range map[string]string{"plural": Plural, "kind": exception.Kind} {
+		if name, _, err := unstructured.NestedString(definition.Object, "status", "acceptedNames", field); err != nil || name != "" && name != want {
+			return fmt.Sprintf("the %s %q in its status, which is not %q,", field, name, want)
+		}
+	}
 	strategy, _, err := unstructured.NestedString(definition.Object, "spec", "conversion", "strategy")
 	if err == nil && (strategy == "None" || strategy == "") {
 		return otherSchema(definition)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // The kinds of reports that dashboards show: OpenReports, and its predecessor of the Kubernetes
@@ -92,7 +93,7 @@ func (r *Reports) choose(ctx context.Context) error {
 	}
 	chosen, where := schema.GroupVersionKind{}, resource{}
 	for _, kind := range []schema.GroupVersionKind{openReport, policyReport} {
-		found, err := r.API.findIn(ctx, resource{root: "/apis/" + kind.Group, version: kind.Version}, kind.Kind)
+		found, err := r.API.findIn(ctx, resource{root: "/apis/" + kind.Group, version: kind.Version}, exception.GroupKind{Group: kind.Group, Kind: kind.Kind})
 		switch {
 		case errors.Is(err, errNotServed):
 		case err != nil:

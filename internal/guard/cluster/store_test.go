@@ -178,6 +178,22 @@ func TestStoreScans(t *testing.T) {
 	}
 }
 
+// TestStoreUnderOtherNames: the status of the definition can give exceptions another kind and plural
+// in the list of resources. Kyverno still reads them at their path, and so does the store.
+func TestStoreUnderOtherNames(t *testing.T) {
+	s, api := serve(t)
+	s.kinds = map[string]string{"things": "Thing"}
+	s.put("a", func(o object) { o["kind"] = "Thing" })
+	var got []string
+	if err := cluster.NewStore(api).Scan(t.Context(), kinds, func(o *guard.Object) { got = append(got, o.Identity.String()) }); err != nil {
+		t.Fatal(err)
+	}
+	store, _ := watching(t, s, api)
+	if diff := cmp.Diff([]string{id("a").String()}, got); diff != "" || !slices.Equal(names(t, store), []string{"a"}) {
+		t.Error(diff, names(t, store))
+	}
+}
+
 // TestStoreReadsVersions: Read distinguishes a missing object from a version that is not served,
 // and no text of an object becomes part of a path.
 func TestStoreReadsVersions(t *testing.T) {

@@ -38,6 +38,7 @@ type api struct {
 	changing admissionregistrationv1.MutatingAdmissionPolicyList
 
 	conversion object          // spec.conversion of both definitions; nil: no definitions
+	accepted   string          // plural in the status of both definitions
 	services   []object        // spec of each APIService
 	denied     map[string]bool // "verb resource"
 	broken     map[string]bool // the last parts of paths that return 500
@@ -88,7 +89,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answer(http.StatusOK, list)
 	case strings.HasPrefix(last, "policyexceptions.") && a.conversion != nil:
-		answer(http.StatusOK, object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": object{"name": last}, "spec": object{"conversion": a.conversion}})
+		answer(http.StatusOK, object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": object{"name": last},
+			"spec": object{"conversion": a.conversion}, "status": object{"acceptedNames": object{"plural": a.accepted}}})
 	case last == "apiservices":
 		items := []object{}
 		for n, spec := range a.services {
@@ -167,3 +169,8 @@ func (a *api) start(t *testing.T) doctor.Config {
 		Kinds: []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: exception.Kind}, {Group: exception.PoliciesGroup, Kind: exception.Kind}},
 	}
 }
+
+// unserved is a client of an API server that serves no exceptions.
+type unserved struct{ client.Client }
+
+func (unserved) RESTMapper() meta.RESTMapper { return meta.NewDefaultRESTMapper(nil) }

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -34,8 +35,10 @@ func (k *checkup) definitions(ctx context.Context) {
 			continue
 		}
 		if by := cluster.Conversion(definition); by != "" {
-			k.add(Finding{Subject: "customresourcedefinitions/" + name, Reason: ReasonConversion, Message: by + " converts exceptions between versions, so Kyverno may read another exception than the signed one",
+			k.add(Finding{Subject: "customresourcedefinitions/" + name, Reason: ReasonConversion, Message: by + " can show Kyverno another exception than the signed one",
 				Hint: "apply the definition of Kyverno again, with spec.conversion.strategy: None, and find out who changed it"})
+		} else if _, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: gk.Group, Kind: gk.Kind}); meta.IsNoMatchError(err) {
+			k.unknown("customresourcedefinitions/"+name, errors.New("the API server serves none of its versions, so nobody can read these exceptions; Kyverno may still apply those that it read before"))
 		}
 	}
 }
@@ -66,7 +69,7 @@ func (k *checkup) served(ctx context.Context) {
 
 // groups returns the API groups that the guard depends on.
 func (k *checkup) groups() []string {
-	groups := []string{"admissionregistration.k8s.io", "apiextensions.k8s.io", "apps", "coordination.k8s.io", "rbac.authorization.k8s.io"}
+	groups := []string{"", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apps", "authorization.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "rbac.authorization.k8s.io"}
 	for _, gk := range k.Kinds {
 		groups = append(groups, gk.Group)
 	}

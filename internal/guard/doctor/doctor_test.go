@@ -282,12 +282,15 @@ func TestDoctor(t *testing.T) {
 		"converted by a webhook": {change: func(a *api, _ *doctor.Config) {
 			a.conversion = object{"strategy": "Webhook", "webhook": object{"clientConfig": object{"url": "https://evil"}}}
 		}, want: []string{"wrong conversion-webhook"}},
-		"converted by who knows what":     {change: func(a *api, _ *doctor.Config) { a.conversion = object{"strategy": 1} }, want: []string{"wrong conversion-webhook"}},
-		"nobody says what converts":       {change: func(a *api, _ *doctor.Config) { a.broken["policyexceptions.kyverno.io"] = true }, want: []string{"unknown undecided"}},
-		"no definitions":                  {change: func(a *api, _ *doctor.Config) { a.conversion = nil }},
-		"exceptions are served elsewhere": {change: func(a *api, _ *doctor.Config) { a.services[0]["service"] = object{"namespace": "a", "name": "b"} }, want: []string{"wrong served-elsewhere"}},
-		"webhooks are served elsewhere":   {change: func(a *api, _ *doctor.Config) { a.services[1]["group"] = "admissionregistration.k8s.io" }, want: []string{"wrong served-elsewhere"}},
-		"nobody says who serves":          {change: func(a *api, _ *doctor.Config) { a.broken["apiservices"] = true }, want: []string{"unknown undecided"}},
+		"converted by who knows what":      {change: func(a *api, _ *doctor.Config) { a.conversion = object{"strategy": 1} }, want: []string{"wrong conversion-webhook"}},
+		"nobody says what converts":        {change: func(a *api, _ *doctor.Config) { a.broken["policyexceptions.kyverno.io"] = true }, want: []string{"unknown undecided"}},
+		"under another name":               {change: func(a *api, _ *doctor.Config) { a.accepted = "things" }, want: []string{"wrong conversion-webhook"}},
+		"no version is served":             {change: func(_ *api, c *doctor.Config) { c.Client = unserved{c.Client} }, want: []string{"unknown undecided"}},
+		"no definitions":                   {change: func(a *api, _ *doctor.Config) { a.conversion = nil }},
+		"exceptions are served elsewhere":  {change: func(a *api, _ *doctor.Config) { a.services[0]["service"] = object{"namespace": "a", "name": "b"} }, want: []string{"wrong served-elsewhere"}},
+		"webhooks are served elsewhere":    {change: func(a *api, _ *doctor.Config) { a.services[1]["group"] = "admissionregistration.k8s.io" }, want: []string{"wrong served-elsewhere"}},
+		"API servers are served elsewhere": {change: func(a *api, _ *doctor.Config) { a.services[1]["group"] = "discovery.k8s.io" }, want: []string{"wrong served-elsewhere"}},
+		"nobody says who serves":           {change: func(a *api, _ *doctor.Config) { a.broken["apiservices"] = true }, want: []string{"unknown undecided"}},
 
 		"nothing protects it":          {change: func(a *api, _ *doctor.Config) { a.policies, a.bindings = nil, nil }, want: []string{"doubtful not-protected"}},
 		"a policy of protect is gone":  {change: func(a *api, _ *doctor.Config) { delete(a.policies, "polex-guard-cluster") }, want: []string{"wrong protection-hole"}},

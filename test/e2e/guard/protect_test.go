@@ -257,6 +257,8 @@ var attempts = []struct{ name, command, patch, input string }{
 	{name: "Kyverno goes", command: "delete deployment kyverno-admission-controller -n kyverno"},
 	{name: "a webhook converts exceptions", command: "patch customresourcedefinition policyexceptions.kyverno.io",
 		patch: `{"spec":{"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"url":"https://127.0.0.1:1/"}}}}}`},
+	{name: "the API server admits exceptions under another name", command: "patch customresourcedefinition policyexceptions.kyverno.io --subresource=status",
+		patch: `{"status":{"acceptedNames":{"plural":"things"}}}`},
 	{name: "the definition of the other group is another", command: "label customresourcedefinition policyexceptions.policies.kyverno.io a=b"},
 	{name: "Kyverno's definitions go", command: "delete customresourcedefinition clusterpolicies.kyverno.io"},
 	{name: "another server answers for exceptions", command: "patch apiservice v2.kyverno.io",

@@ -385,6 +385,7 @@ const (
 	anyMAP    = `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicy, metadata: {name: NAME}, spec: {reinvocationPolicy: Never, matchConstraints: {resourceRules: [{apiGroups: [kyverno.io], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: [policyexceptions]}]}, mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"a": "b"}}}'}}]}}`
 	anyHook   = `{apiVersion: admissionregistration.k8s.io/v1, kind: KINDWebhookConfiguration, metadata: {name: NAME}, webhooks: [{name: a.example.com, clientConfig: {url: "https://127.0.0.1:1/a"}, rules: [{apiGroups: [example.com], apiVersions: ["*"], operations: [CREATE], resources: [things]}], sideEffects: None, admissionReviewVersions: [v1]}]}`
 	converts  = `{"spec":{"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"url":"https://127.0.0.1:1/convert"}}}}}`
+	renames   = `{"status":{"acceptedNames":{"plural":"things"}}}`
 	takes     = `{"spec":{"service":{"namespace":"default","name":"evil"},"insecureSkipTLSVerify":true}}`
 )
 
@@ -404,11 +405,19 @@ var staticAttempts = []struct{ name, command, patch, input, want string }{
 	{name: "convert exceptions", command: "patch crd policyexceptions.kyverno.io", patch: converts, want: "polex-guard-definitions"},
 	{name: "convert exceptions of the other group", command: "patch crd policyexceptions.policies.kyverno.io", patch: converts, want: "polex-guard-definitions"},
 	{name: "convert policies", command: "patch crd clusterpolicies.kyverno.io", patch: converts, want: "polex-guard-definitions"},
+	{name: "rename exceptions, so that no rule matches them", command: "patch crd policyexceptions.kyverno.io --subresource=status", patch: renames, want: "polex-guard-definitions"},
+	{name: "rename those of the other group", command: "patch crd policyexceptions.policies.kyverno.io --subresource=status", patch: renames, want: "polex-guard-definitions"},
+	{name: "give exceptions another kind", command: "patch crd policyexceptions.kyverno.io --subresource=status", patch: `{"status":{"acceptedNames":{"kind":"Thing"}}}`, want: "polex-guard-definitions"},
+	{name: "store policies as exceptions", command: "patch crd clusterpolicies.kyverno.io --subresource=status", patch: `{"status":{"acceptedNames":{"plural":"policyexceptions"}}}`, want: "polex-guard-definitions"},
+	{name: "another definition of the kind", command: "create", input: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.kyverno.io}, spec: {group: kyverno.io, scope: Namespaced, names: {plural: things, kind: PolicyException}, versions: [{name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`, want: "polex-guard-definitions"},
 	{name: "delete the definition", command: "delete crd policyexceptions.kyverno.io", want: "polex-guard-definitions"},
 	{name: "delete the definition of the other group", command: "delete crd policyexceptions.policies.kyverno.io", want: "polex-guard-definitions"},
 	{name: "take over a version", command: "patch apiservice v2.kyverno.io", patch: takes, want: "polex-guard-definitions"},
 	{name: "take over a new version", command: "create", input: `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v9.kyverno.io}, spec: {group: kyverno.io, version: v9, groupPriorityMinimum: 1, versionPriority: 1, insecureSkipTLSVerify: true, service: {namespace: default, name: evil}}}`, want: "polex-guard-definitions"},
 	{name: "take over admission", command: "patch apiservice v1.admissionregistration.k8s.io", patch: takes, want: "polex-guard-definitions"},
+	{name: "take over the list of API servers", command: "patch apiservice v1.discovery.k8s.io", patch: takes, want: "polex-guard-definitions"},
+	{name: "take over the check of permissions", command: "patch apiservice v1.authorization.k8s.io", patch: takes, want: "polex-guard-definitions"},
+	{name: "take over the core group", command: "patch apiservice v1.", patch: takes, want: "polex-guard-definitions"},
 	{name: "no rights", command: "patch clusterrole polex-guard", patch: `{"rules":[]}`, want: "polex-guard-cluster"},
 	{name: "delete its rights", command: "delete clusterrole polex-guard", want: "polex-guard-cluster"},
 	{name: "bind its rights to nobody", command: "patch clusterrolebinding polex-guard", patch: `{"subjects":[]}`, want: "polex-guard-cluster"},
@@ -575,6 +584,7 @@ func (w *staticWorld) leavesOthersAlone(t *testing.T) {
 	})
 	for _, tc := range []struct{ name, input, command string }{
 		{name: "Kyverno's definitions", command: "annotate crd policyexceptions.kyverno.io clusterpolicies.kyverno.io a=b --overwrite"},
+		{name: "Kyverno's migration to another version", command: `patch crd policyexceptions.kyverno.io --subresource=status --type=merge --patch {"status":{"storedVersions":["v2"]}}`},
 		{name: "a definition of Kyverno that goes", command: "delete crd cleanuppolicies.kyverno.io"},
 		{name: "Kyverno's webhook", command: "create -f -", input: strings.NewReplacer("KIND", "Validating", "NAME", "kyverno-resource-validating-webhook-cfg").Replace(anyHook)},
 		{name: "Kyverno's ConfigMap", command: "label configmap kyverno -n kyverno a=b"},
