@@ -88,7 +88,7 @@ func (k *checkup) loaded(ctx context.Context, server string) {
 			k.add(Finding{Subject: subject, Reason: ReasonNotLoaded, Message: "the plugin " + plugin + " reads no files",
 				Hint: "start it with --admission-control-config-file=…/admission.yaml, and Kubernetes 1.36 with --feature-gates=ManifestBasedAdmissionControlConfig=true"})
 		case got != want:
-			k.add(Finding{Subject: subject, Reason: ReasonNotLoaded, Message: fmt.Sprintf("the plugin %s has loaded %s, expected %s", plugin, cmp.Or(got, "no file"), want),
+			k.add(Finding{Subject: subject, Reason: ReasonNotLoaded, Message: fmt.Sprintf("the plugin %s has loaded %s, expected %s", plugin, cmp.Or(got, "no file"), cmp.Or(want, "no file")),
 				Hint: "copy the folder to this node again, and find out who changed it"})
 		case state.failure[plugin] > state.success[plugin]:
 			k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonReloadFailed,

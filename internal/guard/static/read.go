@@ -32,6 +32,9 @@ const (
 	PolicyFolder  = "policies"
 )
 
+// maxFile is the maximum number of bytes of a file. An object in the API is smaller.
+const maxFile = 4 << 20
+
 // Manifests are the files of one plugin, by name.
 type Manifests map[string][]byte
 
@@ -47,7 +50,16 @@ func Read(dir string) (Manifests, error) {
 		if entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(entry.Name()))) {
 			continue
 		}
-		if m[entry.Name()], err = os.ReadFile(filepath.Join(dir, entry.Name())); err != nil {
+		path := filepath.Join(dir, entry.Name())
+		switch info, err := os.Stat(path); {
+		case err != nil:
+			return nil, fmt.Errorf("read a file of the folder: %v", err) //nolint:errorlint // the folder itself exists
+		case !info.Mode().IsRegular():
+			return nil, fmt.Errorf("%s is not a regular file; the API server would refuse or wait for it", path)
+		case info.Size() > maxFile:
+			return nil, fmt.Errorf("%s is larger than %d MiB", path, maxFile>>20)
+		}
+		if m[entry.Name()], err = os.ReadFile(path); err != nil {
 			return nil, err
 		}
 	}

@@ -2,6 +2,7 @@ package static_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -274,6 +275,27 @@ func TestRead(t *testing.T) {
 	// printf 'a\0b\0' | sha256sum; test/e2e/guard TestStatic compares with an API server.
 	equal(t, "hash", "sha256:"+abHash, m.Hash())
 	equal(t, "no content", "", static.Manifests{"a.yaml": nil}.Hash())
+}
+
+// TestReadRefuses: what an API server cannot read, or only without end, is an error that names it. It
+// is not a missing folder.
+func TestReadRefuses(t *testing.T) {
+	for name, make := range map[string]func(path string) error{
+		"a link to nowhere": func(path string) error { return os.Symlink("nowhere", path) },
+		"a device":          func(path string) error { return os.Symlink("/dev/zero", path) },
+		"a folder":          func(path string) error { return os.Symlink(".", path) },
+		"a large file":      func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 5<<20)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := make(filepath.Join(dir, "a.yaml")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := static.Read(dir); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "a.yaml") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
 }
 
 const abHash = "8fb20ef63ced4145fc2e983ffe597d1dcff39154c3bf21f0fa9dde6a0c50fdc9"
