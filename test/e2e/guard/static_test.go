@@ -410,6 +410,8 @@ var staticAttempts = []struct{ name, command, patch, input, want string }{
 	{name: "give exceptions another kind", command: "patch crd policyexceptions.kyverno.io --subresource=status", patch: `{"status":{"acceptedNames":{"kind":"Thing"}}}`, want: "polex-guard-definitions"},
 	{name: "store policies as exceptions", command: "patch crd clusterpolicies.kyverno.io --subresource=status", patch: `{"status":{"acceptedNames":{"plural":"policyexceptions"}}}`, want: "polex-guard-definitions"},
 	{name: "another definition of the kind", command: "create", input: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.kyverno.io}, spec: {group: kyverno.io, scope: Namespaced, names: {plural: things, kind: PolicyException}, versions: [{name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`, want: "polex-guard-definitions"},
+	{name: "serve no version", command: "patch crd policyexceptions.kyverno.io", patch: `{"spec":{"versions":[{"name":"v2","served":false,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, want: "polex-guard-definitions"},
+	{name: "a definition that is not established, whose scope can change", command: "patch crd policyexceptions.kyverno.io --subresource=status", patch: `{"status":{"conditions":[]}}`, want: "polex-guard-definitions"},
 	{name: "delete the definition", command: "delete crd policyexceptions.kyverno.io", want: "polex-guard-definitions"},
 	{name: "delete the definition of the other group", command: "delete crd policyexceptions.policies.kyverno.io", want: "polex-guard-definitions"},
 	{name: "take over a version", command: "patch apiservice v2.kyverno.io", patch: takes, want: "polex-guard-definitions"},
