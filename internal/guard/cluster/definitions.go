@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,11 +83,12 @@ func (d *Definitions) Read(ctx context.Context) (guard.Conversions, error) {
 
 // Conversion returns the cause of differences between the versions of an object, besides the
 // apiVersion; "" is no cause. The cause is a webhook, or a served version with another schema: the
-// API server drops fields that the schema does not have, and adds defaults. Other names are a cause
-// too: the API server admits and stores exceptions as another resource, and does not ask the guard.
+// API server drops fields that the schema does not have, and adds defaults. Other names of a served
+// definition are a cause too: the API server admits and stores exceptions as another resource, and
+// does not ask the guard.
 func Conversion(definition *unstructured.Unstructured) string {
 	for field, want := range map[string]string{"plural": Plural, "kind": exception.Kind} {
-		if name, _, err := unstructured.NestedString(definition.Object, "status", "acceptedNames", field); err != nil || name != "" && name != want {
+		if name, _, err := unstructured.NestedString(definition.Object, "status", "acceptedNames", field); err != nil || name != want && (name != "" || established(definition)) {
 			return fmt.Sprintf("the %s %q in its status, which is not %q,", field, name, want)
 		}
 	}
@@ -101,6 +103,15 @@ func Conversion(definition *unstructured.Unstructured) string {
 		where = fmt.Sprintf("the Service %v/%v", service["namespace"], service["name"])
 	}
 	return fmt.Sprintf("a webhook (%q)", where)
+}
+
+// established reports whether the API server serves a definition.
+func established(definition *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] == "Established" && condition["status"] == "True"
+	})
 }
 
 // otherSchema names a served version with another schema than the first one. In Kyverno 1.11 to

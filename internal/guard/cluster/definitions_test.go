@@ -29,7 +29,9 @@ spec:
   - name: v2alpha1
     served: false
     schema: {openAPIV3Schema: {properties: {spec: {properties: {other: {type: object}}}}}}
-status: {acceptedNames: {plural: policyexceptions, kind: PolicyException}}
+status:
+  acceptedNames: {plural: policyexceptions, kind: PolicyException}
+  conditions: [{type: NamesAccepted, status: "True"}, {type: Established, status: "True"}]
 `
 
 // TestConversion: a conversion that can show two clients different exceptions is reported.
@@ -43,7 +45,8 @@ func TestConversion(t *testing.T) {
 		{name: "another version adds a default", old: "match: {type: object}", new: "match: {type: object, default: {}}", want: `"v2beta1"`},
 		{name: "a field that is called like a text", old: "match: {type: object}, description: {type: string}", new: "match: {type: object}", want: `"v2beta1"`},
 		{name: "a version that is served anew", old: "served: false", new: "served: true", want: `"v2alpha1"`},
-		{name: "no names yet", old: "plural: policyexceptions, kind: PolicyException", new: "plural: '', kind: ''"},
+		{name: "no names yet", old: "plural: policyexceptions, kind: PolicyException}\n  conditions:", new: "plural: '', kind: ''}\n  other:"},
+		{name: "no names, and served", old: "plural: policyexceptions, kind: PolicyException", new: "plural: '', kind: ''", want: `in its status, which is not`},
 		{name: "another plural", old: "plural: policyexceptions", new: "plural: things", want: `the plural "things" in its status, which is not "policyexceptions"`},
 		{name: "another kind", old: "kind: PolicyException", new: "kind: Thing", want: `the kind "Thing"`},
 		{name: "a plural of another type", old: "plural: policyexceptions", new: "plural: 1", want: `the plural ""`},

@@ -406,6 +406,7 @@ var staticAttempts = []struct{ name, command, patch, input, want string }{
 	{name: "convert exceptions of the other group", command: "patch crd policyexceptions.policies.kyverno.io", patch: converts, want: "polex-guard-definitions"},
 	{name: "convert policies", command: "patch crd clusterpolicies.kyverno.io", patch: converts, want: "polex-guard-definitions"},
 	{name: "rename exceptions, so that no rule matches them", command: "patch crd policyexceptions.kyverno.io --subresource=status", patch: renames, want: "polex-guard-definitions"},
+	{name: "exceptions without a name", command: "patch crd policyexceptions.kyverno.io --subresource=status", patch: `{"status":{"acceptedNames":{"plural":""}}}`, want: "polex-guard-definitions"},
 	{name: "rename those of the other group", command: "patch crd policyexceptions.policies.kyverno.io --subresource=status", patch: renames, want: "polex-guard-definitions"},
 	{name: "give exceptions another kind", command: "patch crd policyexceptions.kyverno.io --subresource=status", patch: `{"status":{"acceptedNames":{"kind":"Thing"}}}`, want: "polex-guard-definitions"},
 	{name: "store policies as exceptions", command: "patch crd clusterpolicies.kyverno.io --subresource=status", patch: `{"status":{"acceptedNames":{"plural":"policyexceptions"}}}`, want: "polex-guard-definitions"},
