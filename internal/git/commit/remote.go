@@ -134,10 +134,11 @@ func (c *Clone) Fetch(ctx context.Context, r Remote) (plumbing.Hash, error) {
 	return c.fetch(ctx, r, r.tracking())
 }
 
-// fetch fetches a branch into a reference.
+// fetch fetches a branch into a reference. Without --refmap, Git would also keep a tracking reference
+// of each temporary branch.
 func (c *Clone) fetch(ctx context.Context, r Remote, into plumbing.ReferenceName) (plumbing.Hash, error) {
 	if err := c.do("fetch "+r.String(), func() error {
-		_, err := c.over(ctx, r.Name, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance",
+		_, err := c.over(ctx, r.Name, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance", "--refmap=",
 			"--end-of-options", r.Name, "+"+r.reference().String()+":"+into.String())
 		return err
 	}); err != nil {

@@ -62,13 +62,16 @@ func (c *Clone) RehearsePush(ctx context.Context, p Push, propose Propose) error
 	if err != nil || m.commit.IsZero() {
 		return err
 	}
-	_, _, err = c.fits(p.By, m, tip)
+	_, _, err = c.fits(ctx, p, m, tip)
 	return err
 }
 
 // fits returns the new and the changed files of a commit, or an error if the server cannot make it.
 // The server writes only regular files, and keeps the mode of an existing one.
-func (c *Clone) fits(by Server, m made, tip plumbing.Hash) (create, update map[string][]byte, err error) {
+func (c *Clone) fits(ctx context.Context, p Push, m made, tip plumbing.Hash) (create, update map[string][]byte, err error) {
+	if _, _, err := c.Ask(ctx, Remote{Name: p.To.Name, Branch: temporaryPrefix}); err != nil {
+		return nil, nil, err
+	}
 	tree, err := c.Tree(tip)
 	if err != nil {
 		return nil, nil, err
@@ -84,14 +87,14 @@ func (c *Clone) fits(by Server, m made, tip plumbing.Hash) (create, update map[s
 			return nil, nil, errors.Join(err, fmt.Errorf("write %q: the server cannot change its file mode %s to 100644", name, old.Mode))
 		}
 	}
-	return create, update, by.CheckCommit(m.left.Message, create, update, m.left.Remove)
+	return create, update, p.By.CheckCommit(m.left.Message, create, update, m.left.Remove)
 }
 
 // byServer makes the server commit the change of m on a temporary branch at tip. It compares the
 // commit with m, and only then moves or creates the branch to. It returns the commit, also if only the
 // move failed. left names a temporary branch that could not be deleted.
 func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plumbing.Hash) (commit plumbing.Hash, left string, err error) {
-	create, update, err := c.fits(p.By, m, tip)
+	create, update, err := c.fits(ctx, p, m, tip)
 	if err != nil {
 		return plumbing.ZeroHash, "", err
 	}
@@ -116,13 +119,28 @@ func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plu
 		return plumbing.ZeroHash, "", err
 	}
 	err = c.do("move "+to.String(), func() error {
-		if p.As != "" {
-			return p.By.CreateBranch(ctx, to.Branch, commit.String())
+		by, can := p.By.(Mover)
+		var err error
+		switch {
+		case p.As != "":
+			err = p.By.CreateBranch(ctx, to.Branch, commit.String())
+		case can:
+			err = by.ForwardBranch(ctx, to.Branch, commit.String())
+		default:
+			return c.send(ctx, commit, to)
 		}
-		if by, can := p.By.(Mover); can {
-			return by.ForwardBranch(ctx, to.Branch, commit.String())
+		if err != nil {
+			return err
 		}
-		return c.send(ctx, commit, to)
+		// The branch decides here too, and not the answer.
+		now, err := c.look(ctx, to)
+		if err != nil {
+			return err
+		}
+		if there, err := c.ContainsSince(now, commit, tip); err != nil || there {
+			return err
+		}
+		return fmt.Errorf("the server reported success, and %s is at %s, without the commit", to, now)
 	})
 	if err != nil && !retry.Unavailable(err) {
 		err = &RefusedError{Remote: to, Said: err.Error(), Err: err}
@@ -133,6 +151,13 @@ func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plu
 	// git push does this too. It is only for people: polex fetches.
 	_, _ = c.git(context.Background(), call{writes: true}, "update-ref", "--no-deref", "--", to.tracking().String(), commit.String())
 	return commit, "", nil
+}
+
+// look fetches a branch, and returns its commit. It leaves no reference.
+func (c *Clone) look(ctx context.Context, at Remote) (plumbing.Hash, error) {
+	private := plumbing.ReferenceName(c.private + "server")
+	defer c.updateReferences("forget "+at.String(), "delete "+private.String()+"\n") //nolint:errcheck // the next run removes it
+	return c.fetch(ctx, at, private)
 }
 
 // deleteLeft deletes the temporary branches of runs that could not: they were killed, or the server
@@ -168,9 +193,7 @@ func (c *Clone) committed(ctx context.Context, at Remote, m made, tip plumbing.H
 	if ctx.Err() != nil {
 		return plumbing.ZeroHash, ctx.Err()
 	}
-	private := plumbing.ReferenceName(c.private + "server")
-	defer c.updateReferences("forget "+at.String(), "delete "+private.String()+"\n") //nolint:errcheck // the next run removes it
-	commit, err := c.fetch(ctx, at, private)
+	commit, err := c.look(ctx, at)
 	switch {
 	case committed != nil && (err != nil || commit == tip):
 		return plumbing.ZeroHash, committed

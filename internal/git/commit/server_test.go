@@ -106,6 +106,9 @@ func TestByServer(t *testing.T) {
 			if got := o.branches(); got != "main" {
 				t.Errorf("branches: %s", got)
 			}
+			if got := o.line("for-each-ref", "--format=%(refname)", "refs/remotes", "refs/polex"); got != "refs/remotes/origin/main" {
+				t.Errorf("references in the clone: %s", got)
+			}
 			o.clean()
 			if result, err = o.push(t.Context(), o.client, nil, seal("")); err != nil || !result.Commit.IsZero() {
 				t.Errorf("a second time: %s, %v", result.Commit, err)
@@ -140,6 +143,7 @@ func TestByServerFaults(t *testing.T) {
 		{name: "the answer to the branch is lost", faults: map[string][]string{githubtest.Create: {githubtest.Lost}}},
 		{name: "the answer to the move is lost", gitLab: "-", faults: map[string][]string{githubtest.Move: {githubtest.Lost, githubtest.Lost, githubtest.Lost, githubtest.Lost}}},
 		{name: "the move never arrives", gitLab: "-", faults: map[string][]string{githubtest.Move: {githubtest.Late, githubtest.Late, githubtest.Late, githubtest.Late}}, want: "move origin/main: PATCH http://127.0.0.1:"},
+		{name: "main is only said to be moved", gitLab: "-", faults: map[string][]string{githubtest.Move: {githubtest.Nothing}}, want: "the server reported success, and origin/main is at "},
 		{name: "main may not be moved", gitLab: "-", faults: map[string][]string{githubtest.Move: {githubtest.Forbidden}}, want: "origin/main rejected the commit"},
 		{name: "the answer to the deletion is lost", faults: map[string][]string{githubtest.Delete: {githubtest.Lost}}},
 		{name: "the temporary branch cannot be deleted", faults: map[string][]string{githubtest.Delete: {githubtest.Forbidden}}, branches: "main polex/commit-", left: "the temporary branch origin/polex/commit-"},
@@ -305,6 +309,7 @@ func TestByServerOnBranch(t *testing.T) {
 	}{
 		"new":                {},
 		"the answer is lost": {faults: map[string][]string{githubtest.Create: {"", githubtest.Lost}}},
+		"only said":          {faults: map[string][]string{githubtest.Create: {"", githubtest.Nothing}}, want: "couldn't find remote ref refs/heads/polex/signed-1"},
 		"another tree":       {faults: map[string][]string{githubtest.Commit: {githubtest.OtherTree}}, want: "has another tree"},
 		"taken":              {taken: true, want: "Reference already exists"},
 	} {
@@ -352,6 +357,9 @@ func TestByServerCannot(t *testing.T) {
 			o.commit("Run")
 			o.git("push", "--quiet")
 		}, content: "new: 1\n", want: `write "signed/old.yaml": the server cannot change its file mode 0100755 to 100644`},
+		"a branch with the name of the folder of the temporary ones": {prepare: func(o *onServer) {
+			o.git("push", "--quiet", "origin", "HEAD:refs/heads/polex")
+		}, content: "new: 1\n", want: `cannot create a branch below an existing one: the remote has a branch "polex"`},
 		"too much": {content: strings.Repeat("x", github.MaxCommit/4*3+1), want: "the limit for GitHub's API is 40 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
