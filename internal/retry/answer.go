@@ -76,6 +76,9 @@ func (t Transport) mayFollow(response *http.Response) error {
 	if to.Scheme != from.URL.Scheme || to.Host != from.URL.Host {
 		return fmt.Errorf("it redirects to another host, %q", to.Host)
 	}
+	if status := response.StatusCode; from.Method != http.MethodGet && status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect {
+		return fmt.Errorf("it redirects with status %d, and a GET would replace the %s", status, from.Method)
+	}
 	followed := 0
 	for before := from.Response; before != nil && before.Request != nil; before = before.Request.Response {
 		followed++

@@ -3,6 +3,7 @@ package retry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -313,6 +314,21 @@ func TestStrangers(t *testing.T) {
 	_, err = retry.Transport{Timing: retry.Timing{Sleep: r.sleep}}.RoundTrip(request)
 	if err == nil || !strings.Contains(err.Error(), "certificate") || len(r.waits) != 0 {
 		t.Errorf("it is %v after %v, want an error at once", err, r.waits)
+	}
+}
+
+// A redirect that would replace a write by a GET is an error: the answer to the GET would count as
+// the answer to the write.
+func TestRedirectedWrites(t *testing.T) {
+	for status, follows := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {
+		s := &server{answers: []answer{says(status, "", "Location", "/elsewhere"), says(200, "")}}
+		response, err := (&http.Client{Transport: retry.Transport{Next: s, FollowOnHost: true}}).Post(address, "", strings.NewReader("{}"))
+		if err == nil {
+			err = response.Body.Close()
+		}
+		if (err == nil) != follows || err != nil && !strings.Contains(err.Error(), fmt.Sprintf("it redirects with status %d, and a GET would replace the POST", status)) {
+			t.Errorf("%d: %v", status, err)
+		}
 	}
 }
 

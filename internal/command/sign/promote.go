@@ -152,7 +152,7 @@ func explain(err error) error {
 	case errors.Is(err, promote.ErrUnpushed):
 		return cli.Hint(err, "push it yourself, or work in a fresh clone; nothing was changed")
 	case errors.Is(err, commit.ErrBranchBelow):
-		return cli.Hint(err, "nothing was signed or pushed; name another branch with --pull-request-branch")
+		return cli.Hint(err, "nothing was signed or pushed; delete that branch, or name another with --pull-request-branch")
 	case errors.Is(err, promote.ErrBranchTaken):
 		return cli.Hint(err, "nothing was signed or pushed; find out who made that branch, then delete it, or name another with --pull-request-branch")
 	}
