@@ -148,7 +148,7 @@ func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now ti
 			Message: fmt.Sprintf("it holds %d documents, and %s has %d", len(sealed), m.From, len(m.Documents))}}, nil
 	}
 	for i, doc := range sealed {
-		verified, err := verifier.Verify(doc, now)
+		verified, err := verified(verifier, doc, now)
 		var rejected *verify.Rejected
 		if errors.As(err, &rejected) {
 			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: rejected.Reason, Message: "it does not verify: " + rejected.Detail})
@@ -162,6 +162,18 @@ func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now ti
 		}
 	}
 	return sealed, refusals, nil
+}
+
+// verified verifies a signed document. It verifies a document with a later start as of its start, as
+// the signer did.
+func verified(verifier *verify.Verifier, doc *exception.Document, now time.Time) (*verify.Verified, error) {
+	examined := verifier.Examine(doc)
+	verified, err := examined.At(now)
+	var rejected *verify.Rejected
+	if errors.As(err, &rejected) && rejected.Reason == verify.ReasonNotYetValid {
+		return examined.At(rejected.Facts.StartsAt)
+	}
+	return verified, err
 }
 
 // answers rejects a signed document that does not match the request.
@@ -195,7 +207,7 @@ func (p *Plan) atCommits(signed []*exception.Document, verifier *verify.Verifier
 	var refusals exception.Refusals
 	for _, m := range p.Moves {
 		for range m.Documents {
-			verified, err := verifier.Verify(signed[0], now)
+			verified, err := verified(verifier, signed[0], now)
 			if err != nil {
 				return err
 			}

@@ -1,9 +1,11 @@
 package promote_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,10 +60,17 @@ func TestTakeOver(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		asked time.Time // time of the request
+		later bool      // it starts later
 		spoil func(r *repository, dir string)
 		want  string // the reason; "" if it is accepted
 	}{
 		{name: "as it should be", asked: time.Now()},
+		{name: "with a later start", asked: time.Now(), later: true},
+		{name: "with a later start, altered", asked: time.Now(), later: true, want: "altered", spoil: func(r *repository, dir string) {
+			content, err := os.ReadFile(filepath.Join(dir, "signed", "a.yaml"))
+			r.must(err)
+			r.must(os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), []byte(strings.Replace(string(content), "[Pod]", "[Pod, Deployment]", 1)), 0o600))
+		}},
 		{name: "clocks apart", asked: time.Now().Add(4 * time.Minute)},
 		{name: "sealed earlier", asked: time.Now().Add(time.Hour), want: promote.ReasonSealedEarlier},
 		{name: "two documents for one", asked: time.Now(), want: promote.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
@@ -103,7 +112,10 @@ func TestTakeOver(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := newRepository(t, nil)
+			r, request := newRepository(t, nil), request
+			if tc.later {
+				request = startsLater(request)
+			}
 			r.write("unsigned/a.yaml", request)
 			r.git("add", "--all")
 			r.commitAt("Ask", tc.asked)
@@ -127,6 +139,11 @@ func TestTakeOver(t *testing.T) {
 			}
 		})
 	}
+}
+
+// startsLater returns a request with a start in an hour.
+func startsLater(request string) string {
+	return strings.Replace(request, "{polex.dev/expires-in", "{polex.dev/starts-at: \""+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+"\", polex.dev/expires-in", 1)
 }
 
 // TestRequireCommit: where the trust policy requires it, a signed file counts only if the commit of
@@ -181,6 +198,48 @@ func TestRequireCommit(t *testing.T) {
 		var refused exception.Refusals
 		if (err == nil) != (tc.want == "") || err != nil && (!errors.As(err, &refused) || refused[0].Reason != tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+}
+
+// TestRunRequiresCommit: a run checks what it has signed itself, too.
+func TestRunRequiresCommit(t *testing.T) {
+	s := newSigstore(t)
+	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: s.box.IssuerURL, Subject: sandbox.Identity{}.Subject(), RequireCommit: true}}}, s.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strict, err := verify.New(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := strings.Replace(podText("a", "a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
+	for name, tc := range map[string]struct {
+		request   string
+		elsewhere bool // the run is of a commit without the request
+		want      []string
+	}{
+		"the promoted commit":                     {request, false, []string{"signed/a.yaml"}},
+		"the promoted commit, with a later start": {startsLater(request), false, []string{"signed/a.yaml"}},
+		"another commit":                          {request, true, []string{"unsigned/a.yaml " + promote.ReasonNotAtCommit}},
+	} {
+		r := newRepository(t, nil)
+		id := sandbox.Identity{SHA: r.head()}
+		r.write("unsigned/a.yaml", tc.request)
+		r.commit("Ask")
+		if !tc.elsewhere {
+			id.SHA = r.head()
+		}
+		signer, err := sandboxtest.Signer(t.Context(), s.box, id)
+		r.must(err)
+		job, _ := r.job()
+		job.Now, job.Verifier = time.Now(), strict
+		job.Sign = func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+			return signer.Seal(ctx, docs, job.Now)
+		}
+		result, err := promote.Run(t.Context(), job)
+		if got := outcome(result); err != nil || !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, tc.want)
 		}
 	}
 }
