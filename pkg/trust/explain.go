@@ -2,7 +2,9 @@ package trust
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
@@ -40,18 +42,18 @@ func (a *Authority) Explain() (accepts, warnings []string) {
 	if a.subject != nil && a.subject.Pattern != nil {
 		say("its subject matches %s", a.subject.Pattern)
 	} else if a.subject != nil {
-		say("its subject is %s", a.subject.Exact)
+		say("its subject is %s", whole(a.subject.Exact))
 	}
 	told := map[string]bool{}
 	for _, words := range inWords {
 		if want, asked := a.claims[words.claim]; asked {
-			say(words.sentence, want)
+			say(words.sentence, whole(want))
 			told[words.claim] = true
 		}
 	}
 	for _, name := range policyfile.Claims {
 		if want, asked := a.claims[name]; asked && !told[name] {
-			say("its claim %s is %s", name, want)
+			say("its claim %s is %s", name, whole(want))
 		}
 	}
 	if a.commit {
@@ -59,6 +61,17 @@ func (a *Authority) Explain() (accepts, warnings []string) {
 	}
 	accepts = append(accepts, a.explainLimits()...)
 	return accepts, a.weak()
+}
+
+// whole lists all values. A value that is not one word is in quotes, because "a or b" can be a value.
+func whole(o policyfile.OneOf) string {
+	values := o.Values()
+	for i, value := range values {
+		if strings.ContainsFunc(value, func(r rune) bool { return unicode.IsSpace(r) || r == '"' || !unicode.IsGraphic(r) }) {
+			values[i] = strconv.Quote(value)
+		}
+	}
+	return strings.Join(values, " or ")
 }
 
 func (a *Authority) explainLimits() (said []string) {
@@ -94,8 +107,12 @@ func (a *Authority) weak() (warnings []string) {
 	if a.subject.Pattern != nil {
 		workflow = a.subject.Pattern.String()
 	}
-	if strings.Contains(workflow, "/workflows/") && !has("sourceRepositoryURI") && !has("sourceRepositoryIdentifier") && !has("buildConfigURI") {
+	switch {
+	case !strings.Contains(workflow, "/workflows/") || has("buildConfigURI"):
+	case !has("sourceRepositoryURI") && !has("sourceRepositoryIdentifier"):
 		warnings = append(warnings, "another repository can call this workflow, and its run has the same subject. Add github.repository, or the claim sourceRepositoryURI")
+	case !has("sourceRepositoryRef") && !has("githubWorkflowRef"):
+		warnings = append(warnings, "a workflow on another branch can call this workflow, and its run has the same subject. Add github.ref, or the claim sourceRepositoryRef")
 	}
 	return warnings
 }
