@@ -2,6 +2,7 @@ package github
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -37,7 +38,9 @@ func (c *Client) Propose(ctx context.Context, p Proposal) (Pull, error) {
 	switch {
 	case found.Number == 0:
 		text["head"], text["base"] = p.Head, p.Base
-		err = c.Send(ctx, http.MethodPost, c.Path("/pulls"), text, &found)
+		if err = c.Send(ctx, http.MethodPost, c.Path("/pulls"), text, &found); err == nil && found.Number == 0 {
+			err = errors.New("the server reported success, and named no pull request")
+		}
 		if err == nil {
 			return found, nil
 		}

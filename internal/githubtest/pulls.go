@@ -57,7 +57,7 @@ func (s *Server) add(p *pull, repository, head, base string) {
 	s.pulls = append(s.pulls, p)
 }
 
-func (s *Server) propose(r *http.Request, _ string) (int, any) {
+func (s *Server) propose(r *http.Request, fault string) (int, any) {
 	var asked struct{ Title, Body, Head, Base string }
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || s.tip(r.Context(), asked.Head) == "" {
 		return refuse("Validation Failed: head")
@@ -69,6 +69,9 @@ func (s *Server) propose(r *http.Request, _ string) (int, any) {
 	}
 	made := &pull{Title: asked.Title, Body: asked.Body}
 	s.add(made, Repository, asked.Head, asked.Base)
+	if fault == Escapes {
+		made.URL += "\x1b[2J\n::add-mask::1"
+	}
 	return http.StatusCreated, made
 }
 

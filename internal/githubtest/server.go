@@ -42,6 +42,7 @@ const (
 	OtherParent  = "other-parent"  // commits on the parent of the branch
 	OtherMessage = "other-message" // commits with one trailer more
 	Nothing      = "nothing"       // answers well, and does nothing
+	Escapes      = "escapes"       // opens a pull request with an address that controls a terminal
 
 	OtherTreeLost = OtherTree + " " + Lost
 )

@@ -9,6 +9,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
 	"github.com/polex-dev/polex/internal/github"
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/internal/retry"
 )
@@ -47,7 +48,7 @@ func (r *run) propose(ctx context.Context, job *promote.Job, result *promote.Res
 			}
 			return cli.Hint(err, "give the job pull-requests: write, and let the repository's settings allow GitHub Actions to create pull requests; then run this again")
 		}
-		_, _ = fmt.Fprintf(r.streams.Err, "pull request %s\n", pull.URL)
+		_, _ = fmt.Fprintf(r.streams.Err, "pull request %s\n", plain.Line(pull.URL))
 	case result.Documents > 0 || len(result.Skipped) > 0 || result.LeftOut > 0:
 		return nil // a later run decides
 	}
