@@ -148,6 +148,7 @@ func (r *reading) settle() {
 			Message: "the clone is shallow: requesters and times of older exceptions, older removals and rewritten history are not known",
 			Hint:    "git fetch --unshallow; in a workflow, check out with fetch-depth: 0"})
 	}
+	r.findOurs()
 	for _, e := range r.ledger.Entries {
 		r.settleEntry(e)
 	}

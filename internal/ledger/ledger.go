@@ -111,6 +111,7 @@ type reading struct {
 	line   []*step // oldest first
 	beside []*step // commits that were merged into the line
 	known  map[plumbing.Hash]*git.Commit
+	ours   map[string]bool // see findOurs
 	blobs  map[source]*blob
 	// workers parse and verify the contents.
 	workers errgroup.Group

@@ -14,6 +14,22 @@ import (
 // attempt is the number of a repeated run in the address of a GitHub run.
 var attempt = regexp.MustCompile(`/attempts/([2-9]|[1-9][0-9]+)$`)
 
+// findOurs finds the names of this repository in certificates: those of runs of a commit of the
+// history. A deleted branch can leave a signature whose commit is not in the clone.
+func (r *reading) findOurs() {
+	r.ours = map[string]bool{}
+	for _, e := range r.ledger.Entries {
+		if e.Seal == nil {
+			continue
+		}
+		for _, s := range e.Seal.Signatures {
+			if s.Authority != "" && s.Source != "" && r.known[plumbing.NewHash(s.Commit)] != nil {
+				r.ours[s.Source] = true
+			}
+		}
+	}
+}
+
 // settleRun adds findings about the run that made a signature.
 func (r *reading) settleRun(e *Entry, s Signature, say func(kind Kind, message, hint string)) {
 	authority := r.Verifier.Policy().Authority(s.Authority)
@@ -36,7 +52,7 @@ func (r *reading) settleRun(e *Entry, s Signature, say func(kind Kind, message, 
 		say(NotAtCommit, fmt.Sprintf("it was signed by a run of the commit %s, which does not contain it", s.Commit), "look at the run; requireCommit of the trust policy asks for this")
 	}
 	// The refs of another repository are not known.
-	if known && s.Ref != "" && !r.refExists(s.Ref) {
+	if (known || r.ours[s.Source]) && s.Ref != "" && !r.refExists(s.Ref) {
 		say(DeletedRef, fmt.Sprintf("it was signed on %s, which this clone does not have", s.Ref), "fetch all branches; if it is deleted, find out what was on it")
 	}
 }

@@ -36,11 +36,13 @@ func TestRuns(t *testing.T) {
 		return verifier
 	}
 	any := trusting(func(*trust.AuthorityConfig) {})
+	anyOwn := trusting(func(a *trust.AuthorityConfig) { a.SubjectRegexp = "https://github.com/acme/.*" })
 	dispatched := trusting(func(a *trust.AuthorityConfig) {
 		a.Claims = map[string]trust.Values{"buildTrigger": {"push", "workflow_dispatch"}}
 	})
 	strict := trusting(func(a *trust.AuthorityConfig) { a.RequireCommit = true })
 	const before, asked, aside, unknown = "before", "asked", "aside", "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"
+	const besideUsual = "5" // a usual run has signed another exception
 	for _, tc := range []struct {
 		name     string
 		id       sandbox.Identity // SHA names one of the commits
@@ -58,6 +60,8 @@ func TestRuns(t *testing.T) {
 		{"started by hand", sandbox.Identity{SHA: asked, EventName: "workflow_dispatch"}, any, []ledger.Kind{ledger.OddTrigger}},
 		{"started by hand, as the trust policy lists", sandbox.Identity{SHA: asked, EventName: "workflow_dispatch"}, dispatched, nil},
 		{"on a branch that is gone", sandbox.Identity{SHA: asked, Ref: "refs/heads/gone"}, any, []ledger.Kind{ledger.DeletedRef}},
+		{"on a branch that is gone with its commits", sandbox.Identity{SHA: unknown, Ref: "refs/heads/gone", RunID: besideUsual}, any, []ledger.Kind{ledger.DeletedRef}},
+		{"of another repository beside usual ones", sandbox.Identity{SHA: unknown, Ref: "refs/heads/gone", Repository: "acme/shop", RunID: besideUsual}, anyOwn, nil},
 		{"on a branch of the remote", sandbox.Identity{SHA: asked, Ref: "refs/heads/release"}, any, nil},
 		{"on a tag", sandbox.Identity{SHA: asked, Ref: "refs/tags/v1"}, any, nil},
 	} {
@@ -72,19 +76,27 @@ func TestRuns(t *testing.T) {
 		if commit := commits[tc.id.SHA]; commit != "" {
 			tc.id.SHA = commit
 		}
-		signer, err := sandboxtest.Signer(t.Context(), w.Sandbox, tc.id)
-		if err != nil {
-			t.Fatal(err)
+		sealed := func(id sandbox.Identity, draft string) string {
+			t.Helper()
+			signer, err := sandboxtest.Signer(t.Context(), w.Sandbox, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc, err := exception.Parse([]byte(draft), "draft")
+			if err != nil {
+				t.Fatal(err)
+			}
+			sealed, err := signer.Seal(t.Context(), []*exception.Document{doc}, w.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(sealed[0].Source())
 		}
-		doc, err := exception.Parse([]byte(draft("a", "10d", "why")), "draft")
-		if err != nil {
-			t.Fatal(err)
+		signed := files{"unsigned/a.yaml": "", "signed/a.yaml": sealed(tc.id, draft("a", "10d", "why"))}
+		if tc.id.RunID == besideUsual {
+			signed["signed/b.yaml"] = sealed(sandbox.Identity{SHA: commits[asked]}, draft("b", "10d", "why"))
 		}
-		sealed, err := signer.Seal(t.Context(), []*exception.Document{doc}, w.now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.commit("Workflow", "Sign", files{"unsigned/a.yaml": "", "signed/a.yaml": string(sealed[0].Source())})
+		r.commit("Workflow", "Sign", signed)
 		l := r.mustRead(w, func(o *ledger.Options) { o.Verifier = tc.verifier })
 		var got []ledger.Kind
 		for _, f := range l.Findings {
@@ -93,7 +105,7 @@ func TestRuns(t *testing.T) {
 				t.Error(f.Message)
 			}
 		}
-		if !slices.Equal(got, tc.want) || len(l.Entries) != 1 || !l.Entries[0].Verified {
+		if !slices.Equal(got, tc.want) || len(l.Entries) != len(signed)-1 || !l.Entries[0].Verified {
 			t.Errorf("%s: %q, want %q", tc.name, l.Findings, tc.want)
 		}
 	}
