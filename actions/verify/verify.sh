@@ -65,9 +65,14 @@ if [ "$empty" = true ]; then
   exit 0
 fi
 
+case ${INPUT_ANY_TIME:-false} in
+  true) when=(--any-time) ;;
+  false) when=() ;;
+  *) fail 2 'The input any-time is neither true nor false.' ;;
+esac
 commands polex-verify
 status=0
-report polex-verify --config "$scratch/base/$INPUT_CONFIG" --only-exceptions --git . --ref "$ref" --path "$INPUT_PATH" || status=$?
+report polex-verify --config "$scratch/base/$INPUT_CONFIG" --only-exceptions "${when[@]}" --git . --ref "$ref" --path "$INPUT_PATH" || status=$?
 summarize "$scratch/summary.md"
 count=$(found '.summary.passed')
 output count "${count:-0}"

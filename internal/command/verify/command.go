@@ -49,7 +49,9 @@ func New(streams cli.Streams) *cobra.Command {
 	trusted := trustflags.Add(cmd)
 	trusted.AddKey(cmd)
 	git, explain, emit, detached, only := addGitFlags(cmd), addExplainFlag(cmd), addEmitFlag(cmd), addBundleFlag(cmd), addOnlyFlag(cmd)
-	cli.Rare(cmd.Flags(), "bundle", "only-exceptions")
+	var anyTime bool
+	cmd.Flags().BoolVar(&anyTime, "any-time", false, "also accept exceptions that have expired or have not started, such as in a check of a pull request")
+	cli.Rare(cmd.Flags(), "any-time", "bundle", "only-exceptions")
 	cmd.Args = git.check
 	cmd.RunE = func(_ *cobra.Command, paths []string) error {
 		if err := detached.check(paths, git, emit); err != nil {
@@ -57,6 +59,9 @@ func New(streams cli.Streams) *cobra.Command {
 		}
 		if err := only.check(paths, detached); err != nil {
 			return err
+		}
+		if anyTime && (emit.on() || detached.on()) {
+			return cli.Usagef("--any-time cannot be combined with --emit or --bundle")
 		}
 		if err := explain.check(format); err != nil {
 			return err
@@ -82,7 +87,7 @@ func New(streams cli.Streams) *cobra.Command {
 			}
 			documents = commit.each
 		}
-		r := run{verifier: verifier, report: report, now: streams.Now(), explain: explain.on, details: format.Writes("json"), emit: emit}
+		r := run{verifier: verifier, report: report, now: streams.Now(), anyTime: anyTime, explain: explain.on, details: format.Writes("json"), emit: emit}
 		if detached.on() {
 			detached.verify(&r, inputs)
 		} else {
@@ -127,6 +132,7 @@ type run struct {
 	now      time.Time
 	met      exception.Identities
 	emit     *emission
+	anyTime  bool              // expired ones and those that have not started pass
 	explain  bool              // in text
 	details  bool              // for JSON only, to keep large reports small
 	special  map[string]string // hints that win over the general ones
@@ -136,6 +142,7 @@ type run struct {
 type answer struct {
 	verified *verify.Verified
 	err      error
+	outside  string // why it is not valid now, with --any-time
 
 	emitted *exception.Document
 	emitErr error
@@ -143,8 +150,21 @@ type answer struct {
 
 // verify runs for several documents in parallel.
 func (r *run) verify(doc *exception.Document) answer {
-	verified, err := r.verifier.Verify(doc, r.now)
-	return r.answer(doc, verified, err)
+	examined := r.verifier.Examine(doc)
+	verified, err := examined.At(r.now)
+	a := r.answer(doc, verified, err)
+	var rejected *verify.Rejected
+	if !r.anyTime || !errors.As(err, &rejected) {
+		return a
+	}
+	switch rejected.Reason {
+	case verify.ReasonExpired:
+		a.verified, a.err = examined.At(rejected.Facts.ExpiresAt.Add(-time.Second))
+	case verify.ReasonNotYetValid:
+		a.verified, a.err = examined.At(rejected.Facts.StartsAt)
+	}
+	a.outside = " (" + rejected.Detail + ")"
+	return a
 }
 
 func (r *run) answer(doc *exception.Document, verified *verify.Verified, err error) answer {
@@ -202,7 +222,7 @@ func (r *run) accept(doc *exception.Document, a answer, result *cli.Result) {
 		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonNotEmitted, err.Error()
 		return
 	}
-	result.Outcome, result.Reason, result.Message = cli.Pass, "verified", summary(a.verified.Facts())
+	result.Outcome, result.Reason, result.Message = cli.Pass, "verified", summary(a.verified.Facts())+a.outside
 }
 
 func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -16,6 +16,72 @@ import (
 // TestTooMuchToEmit: verified documents above the size limit are undecided, and none is printed.
 // The scripts in test/cli do not reach 64 MiB.
 func TestTooMuchToEmit(t *testing.T) {
+	doc, verifier := sealed(t)
+	for _, tc := range []struct {
+		form  string
+		limit int
+		want  int
+	}{
+		{"message", 1000, cli.Passed}, {"message", 100, cli.Undecided},
+		{"signed", 20000, cli.Passed}, {"signed", 1000, cli.Undecided},
+	} {
+		r := run{verifier: verifier, report: &cli.Report{Documents: 1}, now: inForce,
+			emit: &emission{form: tc.form, stream: exception.Stream{Limit: tc.limit}}}
+		r.settle(doc, r.verify(doc))
+		var out strings.Builder
+		if err := r.emit.write(&out, r.report); err != nil {
+			t.Fatal(err)
+		}
+		if r.report.Status() != tc.want || (out.Len() > 0) != (tc.want == cli.Passed) {
+			t.Errorf("%s of %d bytes: status %d, %q, %+v", tc.form, tc.limit, r.report.Status(), out.String(), r.report.Results())
+		}
+		if tc.want == cli.Undecided && r.report.Results()[0].Reason != reasonNotEmitted {
+			t.Errorf("%s of %d bytes: %+v", tc.form, tc.limit, r.report.Results())
+		}
+	}
+}
+
+// TestAnyTime: with --any-time, an exception passes before its start and after its expiry. One that
+// was changed is rejected at any time.
+func TestAnyTime(t *testing.T) {
+	doc, verifier := sealed(t)
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "pkg", "verify", "testdata", "sealed.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := exception.Parse([]byte(strings.Replace(string(text), "names: [\"x-*\"]", "names: [\"y-*\"]", 1)), "sealed.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name    string
+		doc     *exception.Document
+		now     time.Time
+		anyTime bool
+		reason  string
+		says    string
+	}{
+		{name: "now", doc: doc, now: inForce, reason: "verified"},
+		{name: "expired", doc: doc, now: inForce.AddDate(1, 0, 0), reason: verify.ReasonExpired},
+		{name: "expired at any time", doc: doc, now: inForce.AddDate(1, 0, 0), anyTime: true, reason: "verified", says: " (it expired at 2026-"},
+		{name: "signed in the future", doc: doc, now: inForce.AddDate(-1, 0, 0), anyTime: true, reason: verify.ReasonSignedInFuture},
+		{name: "changed", doc: changed, now: inForce, anyTime: true, reason: verify.ReasonAltered},
+		{name: "changed and expired", doc: changed, now: inForce.AddDate(1, 0, 0), anyTime: true, reason: verify.ReasonAltered},
+	} {
+		r := run{verifier: verifier, report: &cli.Report{Documents: 1}, now: tc.now, anyTime: tc.anyTime, emit: &emission{}}
+		r.settle(tc.doc, r.verify(tc.doc))
+		if got := r.report.Results()[0]; got.Reason != tc.reason || !strings.Contains(got.Message, tc.says) {
+			t.Errorf("%s: %+v", tc.name, got)
+		}
+	}
+}
+
+// inForce is a time at which the signed document of testdata counts.
+var inForce = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// sealed returns the signed document of testdata, and a verifier that trusts its signer.
+func sealed(t *testing.T) (*exception.Document, *verify.Verifier) {
+	t.Helper()
 	testdata := filepath.Join("..", "..", "..", "pkg", "verify", "testdata")
 	source, err := os.ReadFile(filepath.Join(testdata, "sealed.yaml"))
 	if err != nil {
@@ -41,26 +107,5 @@ func TestTooMuchToEmit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tc := range []struct {
-		form  string
-		limit int
-		want  int
-	}{
-		{"message", 1000, cli.Passed}, {"message", 100, cli.Undecided},
-		{"signed", 20000, cli.Passed}, {"signed", 1000, cli.Undecided},
-	} {
-		r := run{verifier: verifier, report: &cli.Report{Documents: 1}, now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC),
-			emit: &emission{form: tc.form, stream: exception.Stream{Limit: tc.limit}}}
-		r.settle(doc, r.verify(doc))
-		var out strings.Builder
-		if err := r.emit.write(&out, r.report); err != nil {
-			t.Fatal(err)
-		}
-		if r.report.Status() != tc.want || (out.Len() > 0) != (tc.want == cli.Passed) {
-			t.Errorf("%s of %d bytes: status %d, %q, %+v", tc.form, tc.limit, r.report.Status(), out.String(), r.report.Results())
-		}
-		if tc.want == cli.Undecided && r.report.Results()[0].Reason != reasonNotEmitted {
-			t.Errorf("%s of %d bytes: %+v", tc.form, tc.limit, r.report.Results())
-		}
-	}
+	return doc, verifier
 }
