@@ -105,13 +105,13 @@ type sent struct {
 
 // attempt pushes a commit once.
 func (c *Clone) attempt(ctx context.Context, p Push, m made, tip plumbing.Hash) (s sent, pushErr error) {
-	to := p.To
+	to, onto := p.To, tip
 	if p.As != "" {
-		to.Branch = p.As
+		to.Branch, onto = p.As, plumbing.ZeroHash
 	}
 	s.landed = m.commit
 	if p.By == nil {
-		pushErr = c.send(ctx, m.commit, to)
+		pushErr = c.send(ctx, m.commit, to, onto)
 	} else if s.landed, s.left, pushErr = c.byServer(ctx, p, to, m, tip); s.landed.IsZero() {
 		return s, pushErr // it has not tried to move the branch
 	}

@@ -195,6 +195,34 @@ func TestOutrun(t *testing.T) {
 	r.clean()
 }
 
+// TestRewound: the remote branch is reset to an older commit before the push. The push does not bring
+// the removed commit back: the commit is made again on the older one.
+func TestRewound(t *testing.T) {
+	r := newRepository(t, waiting)
+	older := r.head()
+	r.write("withdrawn.txt", "x")
+	r.commit("Withdrawn")
+	remote := r.bare()
+	c, err := commit.Open(commit.Options{Dir: r.dir, Step: func(name string) error {
+		if strings.HasPrefix(name, "push") && remote.head() != older {
+			remote.git("update-ref", "refs/heads/main", older)
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	to, err := c.Remote(commit.Remote{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := c.Push(t.Context(), commit.Author{Name: "A", Email: "a@example.com", When: committedAt}, commit.Push{To: to, Attempts: 2}, seal(""))
+	if err != nil || remote.head() != result.Commit.String() || remote.line("rev-parse", "main^") != older {
+		t.Errorf("main is at %s, on %s: %v", remote.head(), remote.line("rev-parse", "main^"), err)
+	}
+}
+
 // TestFollow: the clone also receives the other changes of the remote. If Git cannot write them,
 // the clone stays unchanged.
 func TestFollow(t *testing.T) {

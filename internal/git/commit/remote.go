@@ -177,8 +177,10 @@ func (c *Clone) Ask(ctx context.Context, r Remote) (at plumbing.Hash, there bool
 	return at, false, err
 }
 
-// send pushes a commit to a branch, without force.
-func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote) error {
+// send pushes a commit to a branch that is at onto, or that does not exist if onto is zero. If the
+// branch was reset to an older commit, the push does not bring the removed ones back. With its parent
+// at onto, the commit never forces the branch.
+func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote, onto plumbing.Hash) error {
 	return c.do("push to "+r.String(), func() error {
 		// Git could read a hash as a tag name, and the destination as the end of another reference.
 		// Both sides of a pattern are exact, and nobody else can know this random name.
@@ -187,7 +189,11 @@ func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote) error 
 		if _, err := c.git(ctx, call{writes: true}, "update-ref", "--no-deref", "--", reference, commit.String(), plumbing.ZeroHash.String()); err != nil {
 			return err
 		}
-		_, err := c.over(ctx, r.Name, "push", "--quiet", "--no-follow-tags", "--recurse-submodules=no",
+		lease := "--force-with-lease=" + r.reference().String() + ":"
+		if !onto.IsZero() {
+			lease += onto.String()
+		}
+		_, err := c.over(ctx, r.Name, "push", "--quiet", "--no-follow-tags", "--recurse-submodules=no", lease,
 			"--end-of-options", r.Name, private+"*:refs/heads/*")
 		// The result does not affect the push, and the next run removes the reference.
 		_, _ = c.git(context.Background(), call{writes: true}, "update-ref", "-d", "--", reference)

@@ -127,7 +127,7 @@ func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plu
 		case can:
 			err = by.ForwardBranch(ctx, to.Branch, commit.String())
 		default:
-			return c.send(ctx, commit, to)
+			return c.send(ctx, commit, to, tip)
 		}
 		if err != nil {
 			return err
