@@ -202,7 +202,7 @@ func TestRequireCommit(t *testing.T) {
 	}
 }
 
-// TestRunRequiresCommit: a run checks what it has signed itself, too.
+// TestRunRequiresCommit: a run also checks the documents that it has signed itself.
 func TestRunRequiresCommit(t *testing.T) {
 	s := newSigstore(t)
 	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: s.box.IssuerURL, Subject: sandbox.Identity{}.Subject(), RequireCommit: true}}}, s.root)
