@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/plain"
-	"github.com/polex-dev/polex/internal/retry"
 )
 
 // Streams are the inputs and outputs of a command, and its clock.
@@ -19,8 +18,12 @@ type Streams struct {
 	Out io.Writer // results
 	Err io.Writer // everything else
 	Now func() time.Time
-	// Timing limits the requests and the waits between their tries. It is zero except in tests.
-	Timing retry.Timing
+	// Timing limits the requests and the waits between their tries. It is zero except in tests. It has
+	// the fields of internal/retry's Timing: that package would bring net/http into every command.
+	Timing struct {
+		Answer time.Duration
+		Sleep  func(ctx context.Context, d time.Duration) error
+	}
 }
 
 // Run runs the command that build makes, and returns its exit code.
