@@ -93,6 +93,7 @@ type gate struct {
 	mu            sync.Mutex
 	bound         int
 	running, most int
+	waiting       int // for open
 	open          chan struct{}
 }
 
@@ -108,9 +109,9 @@ func (g *gate) hook(server string, next http.Handler, w http.ResponseWriter, r *
 		g.open = make(chan struct{})
 	}
 	open := g.open
-	if g.running == g.bound {
+	if g.waiting++; g.waiting == g.bound {
 		close(open)
-		g.open = nil
+		g.open, g.waiting = nil, 0
 	}
 	g.mu.Unlock()
 	select {
