@@ -67,7 +67,7 @@ func New(c Config) (*Client, error) {
 		return nil, err
 	}
 	api, err := restapi.New(restapi.Config{HTTP: c.HTTP, Timing: c.Timing, URL: c.APIURL, Token: c.Token, SecondaryLimits: true, Header: map[string]string{
-		"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": apiVersion, "Authorization": "Bearer %s",
+		"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": apiVersion, "Authorization": "Bearer " + c.Token,
 	}})
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func New(c Config) (*Client, error) {
 	if !projectForm.MatchString(c.Project) {
 		return nil, fmt.Errorf("%q is not the number of a project", c.Project)
 	}
-	api, err := restapi.New(restapi.Config{HTTP: c.HTTP, Timing: c.Timing, URL: c.APIURL, Token: c.Token, Header: map[string]string{"PRIVATE-TOKEN": "%s"}})
+	api, err := restapi.New(restapi.Config{HTTP: c.HTTP, Timing: c.Timing, URL: c.APIURL, Token: c.Token, Header: map[string]string{"PRIVATE-TOKEN": c.Token}})
 	return &Client{api: api, path: "/projects/" + c.Project + "/repository"}, err
 }
 

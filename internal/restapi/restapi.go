@@ -27,7 +27,7 @@ type Config struct {
 	// loopback.
 	URL   string
 	Token string
-	// Header is a part of each request. A %s in a value is replaced with the token.
+	// Header is a part of each request, and contains the token.
 	Header map[string]string
 	// SecondaryLimits is that of [retry.Transport].
 	SecondaryLimits bool
@@ -36,7 +36,7 @@ type Config struct {
 // Client sends requests. It is safe for concurrent use.
 type Client struct {
 	http        http.Client
-	base, token string
+	base, token string // the token is hidden in errors
 	header      map[string]string
 }
 
@@ -51,10 +51,7 @@ func New(c Config) (*Client, error) {
 	case c.Token == "" || strings.ContainsAny(c.Token, " \r\n\t"):
 		return nil, errors.New("the token for the API is missing or malformed")
 	}
-	client := &Client{http: *c.HTTP, base: base, token: c.Token, header: map[string]string{"User-Agent": "polex"}}
-	for name, value := range c.Header {
-		client.header[name] = strings.ReplaceAll(value, "%s", c.Token)
-	}
+	client := &Client{http: *c.HTTP, base: base, token: c.Token, header: c.Header}
 	client.http.Transport = retry.Transport{Timing: c.Timing, Next: c.HTTP.Transport, MaxAnswer: maxAnswer, FollowOnHost: true, SecondaryLimits: c.SecondaryLimits}
 	return client, nil
 }
@@ -65,9 +62,9 @@ func CheckAddress(address string) (string, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err == nil && u.User != nil: // possibly with a password
-		return "", errors.New("this is not an address: it contains a user name; write https://api.github.com, and set the token by itself")
+		return "", errors.New("this is not an address: it contains a user name; write it as https://git.example.com, and set the token by itself")
 	case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
-		return "", fmt.Errorf("%q is not an address: write it as https://api.github.com", address)
+		return "", fmt.Errorf("%q is not an address: write it as https://git.example.com", address)
 	}
 	host := u.Hostname()
 	loopback := host == "127.0.0.1" || host == "::1" || host == "localhost"
@@ -106,6 +103,7 @@ func (c *Client) Do(ctx context.Context, how Call, into any) (http.Header, error
 	if how.Once {
 		request.GetBody = nil
 	}
+	request.Header.Set("User-Agent", "polex")
 	for name, value := range c.header {
 		request.Header.Set(name, value)
 	}

@@ -20,7 +20,7 @@ func (f *Flags) gitLab() (*gitlab.Client, error) {
 	}
 	client, err := gitlab.New(c)
 	if err != nil {
-		return nil, &cli.UsageError{Err: fmt.Errorf("--push-by gitlab: %w", err)}
+		return nil, &cli.UsageError{Err: fmt.Errorf("--push-by gitlab, with CI_PROJECT_ID, CI_API_V4_URL and GITLAB_TOKEN: %w", err)}
 	}
 	return client, nil
 }

@@ -67,7 +67,8 @@ func (c *Clone) RehearsePush(ctx context.Context, p Push, propose Propose) error
 }
 
 // fits returns the new and the changed files of a commit, or an error if the server cannot make it.
-// The server writes only regular files, and keeps the mode of an existing one.
+// The server writes only regular files, and keeps the mode of an existing one. A branch of the remote
+// can also take the place of the temporary one.
 func (c *Clone) fits(ctx context.Context, p Push, m made, tip plumbing.Hash) (create, update map[string][]byte, err error) {
 	if _, _, err := c.Ask(ctx, Remote{Name: p.To.Name, Branch: temporaryPrefix}); err != nil {
 		return nil, nil, err

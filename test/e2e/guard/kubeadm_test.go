@@ -5,6 +5,7 @@ package guard
 import (
 	"crypto/x509"
 	"encoding/pem"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
+	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
@@ -77,8 +79,19 @@ func TestKubeadm(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Contains(server.Command, "--admission-control-config-file=/etc/kubernetes/polex/admission.yaml") || reads != 1 {
+	const flag = "admission-control-config-file"
+	if !slices.Contains(server.Command, "--"+flag+"=/etc/kubernetes/polex/admission.yaml") || reads != 1 {
 		t.Errorf("the API server does not read the files:\n%s", manifest)
+	}
+
+	// The next upgrade reads the settings from the cluster.
+	upload := regexp.MustCompile("`kubeadm (init phase upload-config kubeadm) --config kubeadm.yaml`").FindSubmatch(page)
+	if upload == nil {
+		t.Fatal("the page does not upload the settings")
+	}
+	kubeadm(append(strings.Fields(string(upload[1])), "--kubeconfig", live.Kubeconfig())...)
+	if stored, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"}); err != nil || !strings.Contains(string(stored.Body), flag) {
+		t.Errorf("the cluster does not have the flag: %v", err)
 	}
 
 	kubeadm("init", "phase", "certs", "ca")
