@@ -41,6 +41,13 @@ var served = []Version{
 	{ConditionKind, "v1", 17, 0, 0},
 }
 
+// WatchedVersion returns the version in which Kyverno 1.19.1 reads the exceptions of a kind; "": it
+// reads none. If the API server stops serving this version, Kyverno keeps the exceptions that it has
+// read, also after their end. Source: the informers in cmd/kyverno/main.go and pkg/cel/policies.
+func WatchedVersion(kind exception.GroupKind) string {
+	return map[exception.GroupKind]string{MatchKind: "v2", ConditionKind: "v1beta1"}[kind]
+}
+
 // VersionOf returns the entry of a version; false: unknown.
 func VersionOf(kind exception.GroupKind, name string) (Version, bool) {
 	for _, v := range served {
