@@ -22,6 +22,8 @@ const (
 	maxCertificate = 64 << 10
 	maxRekorBundle = 64 << 10 // a real one has a few KiB
 	maxBundle      = 256 << 10
+
+	maxRekorBundleNodes = 100 // values in a Rekor bundle; a real one has about 20
 )
 
 func decodeBase64(text string, limit int) ([]byte, error) {

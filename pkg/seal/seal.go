@@ -234,6 +234,9 @@ func (u *unpacker) rekorBundle(key, text string) (*RekorBundle, error) {
 	if err != nil {
 		return nil, err
 	}
+	if exception.TooManyNodes(raw, maxRekorBundleNodes) {
+		return nil, fmt.Errorf("a Rekor bundle of more than %d values", maxRekorBundleNodes)
+	}
 	var b struct {
 		SignedEntryTimestamp []byte
 		Payload              struct {

@@ -10,13 +10,6 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// maxBundle is the maximum size of a bundle in bytes, in an annotation or in a file.
-const maxBundle = 256 << 10
-
-// maxBundleNodes is the maximum number of values in a bundle. A bundle with a proof of 64 hashes
-// has a few hundred.
-const maxBundleNodes = 2000
-
 // VerifyDetached verifies a document without signature annotations at the time now. The Sigstore
 // bundle v0.3 must sign every byte of the message, the final line break included. The steps are
 // those of [Verifier.Verify], with the bundle as the only signature set and without the comparison
@@ -80,5 +73,5 @@ func readBundle(raw []byte) (*protobundle.Bundle, error) {
 	if b.GetMediaType() != mediaTypeV03 {
 		return nil, reject(ReasonMalformedSignature, "the bundle is of type %q, not %q", b.GetMediaType(), mediaTypeV03)
 	}
-	return b, nil
+	return b, checkBundle(b)
 }

@@ -29,10 +29,10 @@ func (e *entity) VerificationContent() (sgverify.VerificationContent, error) { r
 // without a chain. cert is the expected certificate if it was parsed before, or nil.
 func entityOf(b *protobundle.Bundle, cert *x509.Certificate) (*entity, error) {
 	e := &entity{Bundle: &sgbundle.Bundle{Bundle: b}}
-	err := checkTimestampCount(b)
-	if err != nil {
-		return nil, err
+	if b.GetMediaType() == mediaTypeV03 && b.GetVerificationMaterial().GetX509CertificateChain() != nil {
+		return nil, reject(ReasonMalformedSignature, "the bundle holds a chain of certificates, and its version allows only one")
 	}
+	var err error
 	if cert != nil && bytes.Equal(leafOf(b), cert.Raw) {
 		e.content = sgbundle.NewCertificate(cert)
 	} else {
@@ -45,8 +45,6 @@ func entityOf(b *protobundle.Bundle, cert *x509.Certificate) (*entity, error) {
 	case err != nil:
 	case b.GetMessageSignature() == nil:
 		err = errors.New("it holds no message signature")
-	case b.GetMediaType() == mediaTypeV03 && b.GetVerificationMaterial().GetX509CertificateChain() != nil:
-		err = errors.New("it holds a chain of certificates, and its version allows only one")
 	case b.GetMediaType() == mediaTypeV03 && len(e.entries) > 0 && !e.HasInclusionProof():
 		err = errors.New("its log entry has no inclusion proof")
 	case b.GetMediaType() == mediaTypeV01 && len(e.entries) > 0 && !e.HasInclusionPromise():

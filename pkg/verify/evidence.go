@@ -80,13 +80,9 @@ func (v *Verifier) signature(message []byte, s seal.Signature) (Signature, error
 	if s.Certificate == nil {
 		return v.keyed(message, s)
 	}
-	cert, err := x509.ParseCertificate(s.Certificate)
+	cert, err := readCertificate(s.Certificate)
 	if err != nil {
-		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate cannot be read: %s", err)
-	}
-	// An attacker can put a key of 350,000 bits into a certificate, and it takes a second.
-	if err := trust.CheckStrength(cert.PublicKey); err != nil {
-		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate's key cannot be used: %s", err)
+		return Signature{}, err
 	}
 	e, id, err := v.issuedBy(cert)
 	if err != nil {

@@ -26,6 +26,9 @@ type logEntry struct {
 // readEntry reads the body of an entry strictly. It accepts hashedrekord only: such an entry names
 // the digest, the signature and the key, and needs no other trusted data.
 func readEntry(body []byte) (logEntry, error) {
+	if err := checkEntry(body); err != nil {
+		return logEntry{}, err
+	}
 	var b entryBody
 	if strict, err := kjson.UnmarshalStrict(body, &b, kjson.DisallowDuplicateFields); err != nil || len(strict) > 0 {
 		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is not a JSON object")

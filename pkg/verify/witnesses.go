@@ -38,8 +38,7 @@ func checkProof(entry *protorekor.TransparencyLogEntry) error {
 		return nil // the inclusion promise covers the entry
 	}
 	lines := strings.SplitN(p.GetCheckpoint().GetEnvelope(), "\n", 4)
-	// The checkpoint of v1 names a host and a tree, that of v2 a host.
-	ofV2 := !strings.Contains(lines[0], " ")
+	ofV2 := !ofRekorV1(lines[0])
 	if ofV2 != (entry.GetKindVersion().GetVersion() == rekordV2) {
 		return reject(ReasonUnprovenLogEntry, "the log entry and the checkpoint that proves it are of different versions of Rekor")
 	}
