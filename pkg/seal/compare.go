@@ -2,30 +2,15 @@ package seal
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Additions that every live object may have. Names are exact and count only in the listed place;
-// there are no prefixes or patterns.
-var (
-	// serverSet lists the fields of metadata that the API server writes.
-	serverSet = []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"}
-
-	// addedAnnotations and addedLabels list the additions of GitOps tools. A key that is also in
-	// the message is compared like any other.
-	addedAnnotations = []string{
-		"kubectl.kubernetes.io/last-applied-configuration",
-		"argocd.argoproj.io/tracking-id",
-	}
-	addedLabels = []string{
-		"app.kubernetes.io/instance",
-		"kustomize.toolkit.fluxcd.io/name",
-		"kustomize.toolkit.fluxcd.io/namespace",
-	}
-)
+// serverSet lists the fields of metadata that the API server writes. They count only there.
+var serverSet = []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"}
 
 // Added lists further labels and annotations that an object may have, each with its one value. A
 // key that is also in the message is compared like any other. The zero value allows none.
@@ -133,30 +118,24 @@ func (a Added) leaveOut(have, signed map[string]any) {
 		delete(haveMeta, field)
 		delete(signedMeta, field)
 	}
-	var seal []string
-	annotations, _ := haveMeta["annotations"].(map[string]any)
-	for key := range annotations {
-		if IsKey(key) {
-			seal = append(seal, key)
-		}
-	}
-	removeAdded(haveMeta, signedMeta, "annotations", append(seal, addedAnnotations...), a.Annotations)
-	removeAdded(haveMeta, signedMeta, "labels", addedLabels, a.Labels)
+	removeAdded(haveMeta, signedMeta, "annotations", a.Annotations)
+	removeAdded(haveMeta, signedMeta, "labels", a.Labels)
 }
 
-// removeAdded removes keys that are not in the message: the listed ones, and those with their
-// allowed value. If the mapping becomes empty, it is removed too: tools created it for those keys.
-func removeAdded(haveMeta, signedMeta map[string]any, field string, keys []string, allowed map[string]string) {
+// removeAdded removes keys that are not in the message: those of the signatures, of delivery tools, and
+// those with their allowed value. If the mapping becomes empty, it is removed too: tools created
+// it for those keys.
+func removeAdded(haveMeta, signedMeta map[string]any, field string, allowed map[string]string) {
 	have, _ := haveMeta[field].(map[string]any)
 	signed, _ := signedMeta[field].(map[string]any)
 	before := len(have)
-	for _, key := range keys {
-		if _, isSigned := signed[key]; !isSigned {
-			delete(have, key)
-		}
-	}
-	for key, value := range allowed {
-		if _, isSigned := signed[key]; !isSigned && have[key] == value {
+	for key, value := range have {
+		fixed, hasFixed := trackingValues[field][key]
+		only, isAllowed := allowed[key]
+		switch _, isSigned := signed[key]; {
+		case isSigned:
+		case field == "annotations" && IsKey(key), slices.Contains(tracking[field], key),
+			hasFixed && value == fixed, isAllowed && value == only:
 			delete(have, key)
 		}
 	}

@@ -32,6 +32,23 @@ func naive(live, message map[string]any) bool {
 			"kustomize.toolkit.fluxcd.io/name":                 "labels",
 			"kustomize.toolkit.fluxcd.io/namespace":            "labels",
 		}
+		for place, keys := range map[string]string{
+			"annotations": "config.k8s.io/owning-inventory argocd.argoproj.io/installation-id config.kubernetes.io/origin alpha.config.kubernetes.io/transformations " +
+				"objectset.rio.cattle.io/id objectset.rio.cattle.io/applied objectset.rio.cattle.io/owner-gvk objectset.rio.cattle.io/owner-name objectset.rio.cattle.io/owner-namespace " +
+				"kapp.k14s.io/identity kapp.k14s.io/original kapp.k14s.io/original-diff-md5 configmanagement.gke.io/cluster-name configmanagement.gke.io/source-path configmanagement.gke.io/token " +
+				"configsync.gke.io/declared-fields configsync.gke.io/git-context configsync.gke.io/manager configsync.gke.io/resource-id",
+			"labels": "argocd.argoproj.io/instance objectset.rio.cattle.io/hash kapp.k14s.io/app kapp.k14s.io/association configsync.gke.io/declared-version applyset.kubernetes.io/part-of",
+		} {
+			for key := range strings.FieldsSeq(keys) {
+				tools[key] = place
+			}
+		}
+		if annotations, _ := haveMeta["annotations"].(map[string]any); annotations["configmanagement.gke.io/managed"] == "enabled" {
+			tools["configmanagement.gke.io/managed"] = "annotations"
+		}
+		if labels, _ := haveMeta["labels"].(map[string]any); labels["app.kubernetes.io/managed-by"] == "configmanagement.gke.io" {
+			tools["app.kubernetes.io/managed-by"] = "labels"
+		}
 		for _, n := range []string{"", "_1", "_2", "_3", "_4", "_5", "_6", "_7"} {
 			for _, part := range []string{"signature", "certificate", "bundle", "bundle.v0.3"} {
 				tools["cosign.sigstore.dev/"+part+n] = "annotations"

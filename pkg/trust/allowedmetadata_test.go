@@ -47,7 +47,9 @@ func TestAllowedMetadata(t *testing.T) {
 		}
 		for _, key := range []string{
 			"team", "app.kubernetes.io/managed-by", "app.kubernetes.io/part-of", "meta.helm.sh/release-name", "meta.helm.sh/release-namespace",
-			"helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace", "acme.example/team", "notkyverno.io/a", "kyverno.io.acme.example/a",
+			"helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace", "acme.example/team", "notkyverno.io/a",
+			"argocd.argoproj.io/instance", "applications.argoproj.io/app-name", "helm.sh/chart", "mycompany.com/appname", // instanceLabelKey of Argo CD
+			"kyverno.io.acme.example/a",
 		} {
 			if err := made(field, key, "x"); err != nil {
 				t.Error(err)

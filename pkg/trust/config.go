@@ -48,3 +48,6 @@ func NewKinds(kinds []string) (Kinds, error) { return policyfile.NewKinds(kinds)
 
 // CheckAdded is [policyfile.CheckAdded].
 func CheckAdded(field, key, value string) error { return policyfile.CheckAdded(field, key, value) }
+
+// WriterOf is [policyfile.WriterOf].
+func WriterOf(key, value string) string { return policyfile.WriterOf(key, value) }

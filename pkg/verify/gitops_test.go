@@ -2,6 +2,7 @@ package verify_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,8 +15,48 @@ import (
 // The keys that GitOps tools add, with their place. This list comes from the design, not from the
 // code.
 var added = map[string][]string{
-	"annotations": {"kubectl.kubernetes.io/last-applied-configuration", "argocd.argoproj.io/tracking-id"},
-	"labels":      {"app.kubernetes.io/instance", "kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"},
+	"annotations": {
+		"kubectl.kubernetes.io/last-applied-configuration", "config.k8s.io/owning-inventory",
+		"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/installation-id",
+		"config.kubernetes.io/origin", "alpha.config.kubernetes.io/transformations",
+		"objectset.rio.cattle.io/id", "objectset.rio.cattle.io/applied", "objectset.rio.cattle.io/owner-gvk",
+		"objectset.rio.cattle.io/owner-name", "objectset.rio.cattle.io/owner-namespace",
+		"kapp.k14s.io/identity", "kapp.k14s.io/original", "kapp.k14s.io/original-diff-md5",
+		"configmanagement.gke.io/cluster-name", "configmanagement.gke.io/source-path", "configmanagement.gke.io/token",
+		"configsync.gke.io/declared-fields", "configsync.gke.io/git-context", "configsync.gke.io/manager", "configsync.gke.io/resource-id",
+	},
+	"labels": {
+		"app.kubernetes.io/instance", "argocd.argoproj.io/instance", "applyset.kubernetes.io/part-of",
+		"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace",
+		"objectset.rio.cattle.io/hash", "kapp.k14s.io/app", "kapp.k14s.io/association", "configsync.gke.io/declared-version",
+	},
+}
+
+// fixed are keys that count with one value only: place, key and value.
+var fixed = [][3]string{
+	{"annotations", "configmanagement.gke.io/managed", "enabled"},
+	{"labels", "app.kubernetes.io/managed-by", "configmanagement.gke.io"},
+}
+
+// directives are keys that tell a tool to prune, skip, keep, replace or hook an object, or that the
+// tool writes on its own objects only.
+var directives = []string{
+	"argocd.argoproj.io/hook", "argocd.argoproj.io/hook-delete-policy", "argocd.argoproj.io/sync-wave", "argocd.argoproj.io/compare-options",
+	"argocd.argoproj.io/ignore-resource-updates", "argocd.argoproj.io/ignore-healthcheck", "argocd.argoproj.io/secret-type", "argocd.argoproj.io/skip-reconcile",
+	"argocd.argoproj.io/refresh", "argocd.argoproj.io/client-side-apply-migration-manager", "link.argocd.argoproj.io/a", "applications.argoproj.io/app-name",
+	"kustomize.toolkit.fluxcd.io/prune", "kustomize.toolkit.fluxcd.io/ssa", "kustomize.toolkit.fluxcd.io/force", "kustomize.toolkit.fluxcd.io/substitute",
+	"reconcile.fluxcd.io/requestedAt", "helm.toolkit.fluxcd.io/driftDetection", "helm.toolkit.fluxcd.io/namespace",
+	"helm.sh/hook", "helm.sh/resource-policy", "helm.sh/chart", "meta.helm.sh/release-name", "meta.helm.sh/release-namespace",
+	"applyset.kubernetes.io/id", "applyset.kubernetes.io/tooling", "applyset.kubernetes.io/contains-group-kinds", "applyset.kubernetes.io/inventory",
+	"config.kubernetes.io/local-config", "config.kubernetes.io/depends-on", "config.kubernetes.io/index", "internal.config.kubernetes.io/path",
+	"client.lifecycle.config.k8s.io/mutation", "client.lifecycle.config.k8s.io/deletion", "cli-utils.sigs.k8s.io/on-remove", "cli-utils.sigs.k8s.io/inventory-id",
+	"objectset.rio.cattle.io/prune", "objectset.rio.cattle.io/", "objectset.rio.cattle.io/owner", "field.cattle.io/projectId", "fleet.cattle.io/managed",
+	"kapp.k14s.io/nonce", "kapp.k14s.io/noop", "kapp.k14s.io/exists", "kapp.k14s.io/orphaned", "kapp.k14s.io/disable-original", "kapp.k14s.io/delete-strategy",
+	"kapp.k14s.io/create-strategy", "kapp.k14s.io/update-strategy", "kapp.k14s.io/change-group", "kapp.k14s.io/change-rule", "kapp.k14s.io/versioned",
+	"kapp.k14s.io/owned-for-deletion", "kapp.k14s.io/is-app", "kapp.k14s.io/original-diff", "kapp.k14s.io/renew-duration",
+	"configmanagement.gke.io/managed", "configmanagement.gke.io/namespace-selector", "configmanagement.gke.io/cluster-selector", "configmanagement.gke.io/declared-config",
+	"configsync.gke.io/cluster-name-selector", "configsync.gke.io/deletion-propagation-policy", "configsync.gke.io/sync-kind", "configsync.gke.io/unknown-scope",
+	"hnc.x-k8s.io/managed-by", "cleanup.kyverno.io/ttl", "polex.dev/cluster",
 }
 
 // nearMisses are keys that look similar.
@@ -57,10 +98,28 @@ func TestGitOpsKeys(t *testing.T) {
 				judge(t, v, edited(t, signed, func(root object) { delete(dig(t, root, "metadata", place), key) }), w.now, verify.ReasonAltered)
 			})
 		}
-		for _, key := range nearMisses {
+		for _, key := range slices.Concat(nearMisses, directives) {
 			t.Run("near miss "+key+" in "+place, func(t *testing.T) {
 				judge(t, v, changed(change{at: []any{"metadata", place}, key: key, value: "x"}.apply)(t, w), w.now, verify.ReasonAltered)
 			})
+		}
+	}
+}
+
+// TestGitOpsFixedValues: these keys count with their value in their place, and with no other.
+func TestGitOpsFixedValues(t *testing.T) {
+	w := inWorld(t)
+	v := w.verifier(t, nil, nil)
+	for _, f := range fixed {
+		for place, values := range map[string]map[string]string{
+			f[0]: {f[2]: "", "": verify.ReasonAltered, "disabled": verify.ReasonAltered, f[2] + "x": verify.ReasonAltered},
+			map[string]string{"annotations": "labels", "labels": "annotations"}[f[0]]: {f[2]: verify.ReasonAltered},
+		} {
+			for value, want := range values {
+				t.Run(f[1]+"="+value+" in "+place, func(t *testing.T) {
+					judge(t, v, changed(change{at: []any{"metadata", place}, key: f[1], value: value}.apply)(t, w), w.now, want)
+				})
+			}
 		}
 	}
 }
@@ -147,18 +206,42 @@ func TestAllowedMetadata(t *testing.T) {
 	})
 }
 
-// TestAllowedMetadataHint: the message about a label that a tool added names the setting, unless
-// the setting would not help.
+// TestAllowedMetadataHint: the message about an addition names the tool that writes it, and the
+// setting or command that helps, unless it would not help.
 func TestAllowedMetadataHint(t *testing.T) {
 	w := inWorld(t)
 	v := w.verifier(t, nil, nil)
-	const hint = " (Helm, Flux commonMetadata and kustomize do this); list it under allowedMetadata in the trust policy"
+	const allow = "; list it under allowedMetadata in the trust policy"
+	const replace = `if an older version left it, run "kubectl replace -f FILE" once`
 	unlabelled := w.sealed(t, replaced(t, w.until(week), "  labels:\n    team: payments\n", ""), set{})
+	labels := func(values object) func(root object) {
+		return func(root object) { dig(t, root, "metadata")["labels"] = values }
+	}
+	// managed adds the managed fields of two managers: of the signature, and of another field.
+	managed := func(edit func(root object), signer, owner string, owned object) func(root object) {
+		return func(root object) {
+			edit(root)
+			dig(t, root, "metadata")["managedFields"] = []any{
+				object{"manager": "other", "operation": "Update", "fieldsType": "FieldsV1"},
+				object{"manager": signer, "operation": "Apply", "fieldsV1": object{"f:metadata": object{"f:annotations": object{"f:cosign.sigstore.dev/message": object{}}}}},
+				object{"manager": owner, "operation": "Apply", "fieldsV1": owned},
+			}
+		}
+	}
+	ofLabel := func(key string) object {
+		return object{"f:metadata": object{"f:labels": object{".": object{}, "f:" + key: object{}}}}
+	}
+	const byHelm = `label app.kubernetes.io/managed-by=Helm was added after signing by Helm`
+	helms := labels(object{"app.kubernetes.io/managed-by": "Helm"})
 	for want, edit := range map[string]func(root object){
-		`label app.kubernetes.io/managed-by=Helm was added after signing` + hint: func(root object) {
-			dig(t, root, "metadata")["labels"] = object{"app.kubernetes.io/managed-by": "Helm"}
-		},
-		`annotation meta.helm.sh/release-name="exceptions" was added after signing; label a=b was added after signing; label c=d was added after signing; and more` + hint: func(root object) {
+		byHelm + allow + "; or, " + replace:        helms,
+		byHelm + ` (field manager "helm")` + allow: managed(helms, "helm", "helm", ofLabel("app.kubernetes.io/managed-by")),
+		byHelm + ` (field manager "helm"); an older version left it: run "kubectl replace -f FILE" once`: managed(helms, "argocd-controller", "helm", ofLabel("app.kubernetes.io/managed-by")),
+		byHelm + allow + "; or, " + replace + " ":                                                        managed(helms, "argocd-controller", "helm", ofLabel("app.kubernetes.io/managed")),
+		`label a=b was added after signing (field manager "a\n` + strings.Repeat("b", 58) + `"); an older version left it: run "kubectl replace -f FILE" once`: managed(labels(object{"a": "b"}),
+			"helm", "a\n"+strings.Repeat("b", 100), ofLabel("a")),
+		`label a=b was added after signing (Helm, Flux commonMetadata and kustomize do this)` + allow + "; or, " + replace: labels(object{"a": "b"}),
+		`annotation meta.helm.sh/release-name="exceptions" was added after signing by Helm; label a=b was added after signing; label c=d was added after signing; and more` + allow + "; or, " + replace: func(root object) {
 			dig(t, root, "metadata", "annotations")["meta.helm.sh/release-name"] = "exceptions"
 			dig(t, root, "metadata")["labels"] = object{"a": "b", "c": "d", "e": "f", "g": "h"}
 		},
@@ -166,16 +249,23 @@ func TestAllowedMetadataHint(t *testing.T) {
 			dig(t, root, "metadata")["labels"] = object{"a": "b"}
 			dig(t, root, "spec")["background"] = false
 		},
-		`label cleanup.kyverno.io/ttl=1h was added after signing`: func(root object) {
-			dig(t, root, "metadata")["labels"] = object{"cleanup.kyverno.io/ttl": "1h"}
+		`label a=b was added after signing; spec.exceptions[1] was added after signing ("x"); ` + replace: func(root object) {
+			dig(t, root, "metadata")["labels"] = object{"a": "b"}
+			spec := dig(t, root, "spec")
+			spec["exceptions"] = append(spec["exceptions"].([]any), "x")
 		},
-		`metadata.labels["a\nb"] was added after signing ("c")`: func(root object) {
-			dig(t, root, "metadata")["labels"] = object{"a\nb": "c"}
-		},
+		`spec.exceptions[1] was added after signing ("x") (field manager "argocd-controller")`: managed(func(root object) {
+			spec := dig(t, root, "spec")
+			spec["exceptions"] = append(spec["exceptions"].([]any), "x")
+		}, "argocd-controller", "argocd-controller", object{"f:spec": object{"f:exceptions": object{}}}),
+		`label cleanup.kyverno.io/ttl=1h was added after signing; ` + replace:                  labels(object{"cleanup.kyverno.io/ttl": "1h"}),
+		`label argocd.argoproj.io/secret-type=x was added after signing; ` + replace:           labels(object{"argocd.argoproj.io/secret-type": "x"}),
+		`label kustomize.toolkit.fluxcd.io/prune=disabled was added after signing; ` + replace: labels(object{"kustomize.toolkit.fluxcd.io/prune": "disabled"}),
+		`metadata.labels["a\nb"] was added after signing ("c"); ` + replace:                    labels(object{"a\nb": "c"}),
 	} {
 		var rejected *verify.Rejected
 		if _, err := v.Verify(edited(t, unlabelled, edit), w.now); !errors.As(err, &rejected) || rejected.Reason != verify.ReasonAltered ||
-			strings.TrimPrefix(rejected.Detail, "it differs from its signed content: ") != want {
+			strings.TrimPrefix(rejected.Detail, "it differs from its signed content: ") != strings.TrimSpace(want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

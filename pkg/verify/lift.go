@@ -74,7 +74,8 @@ func sameEntry(old *seal.RekorBundle, b *protobundle.Bundle) error {
 			return nil
 		}
 	}
-	return reject(ReasonEvidenceMismatch, "the two bundles hold different log entries")
+	return reject(ReasonEvidenceMismatch,
+		`the two bundles hold different log entries; if an older version left one, run "kubectl replace -f FILE" once`)
 }
 
 // lift makes a v0.1 bundle of the old annotations. It has a chain of one certificate (or a key

@@ -177,31 +177,6 @@ func inSet(err error, index, sets int) error {
 	return err
 }
 
-const (
-	maxDifferences = 3  // in a message
-	maxCompared    = 20 // compared
-)
-
-func altered(differences []seal.Difference) error {
-	detail, hint := "it differs from its signed content: ", " (Helm, Flux commonMetadata and kustomize do this); list it under allowedMetadata in the trust policy"
-	for i, d := range differences {
-		// The setting does not help if there is another difference.
-		if field, key, value := d.AddedMetadata(); field == "" || trust.CheckAdded(field, key, value) != nil {
-			hint = ""
-		}
-		switch {
-		case i > maxDifferences:
-		case i == maxDifferences:
-			detail += "; and more"
-		case i > 0:
-			detail += "; " + d.String()
-		default:
-			detail += d.String()
-		}
-	}
-	return &Rejected{Reason: ReasonAltered, Detail: detail + hint}
-}
-
 func reject(reason string, format string, args ...any) error {
 	return &Rejected{Reason: reason, Detail: fmt.Sprintf(format, args...)}
 }

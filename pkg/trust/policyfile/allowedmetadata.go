@@ -27,9 +27,25 @@ type AllowedMetadata struct {
 // Sync.
 var reserved = []string{"kubernetes.io", "k8s.io", "argoproj.io", "fluxcd.io", "helm.sh", "k14s.io", "cattle.io", "gke.io"}
 
-// origin lists metadata in those domains that only states the origin of an object. All of
-// app.kubernetes.io does the same.
-var origin = []string{"meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace"}
+// origin lists metadata in those domains that only states the origin of an object, with the tool
+// that writes it. All of app.kubernetes.io does the same.
+var origin = map[string]string{
+	"meta.helm.sh/release-name":         "Helm",
+	"meta.helm.sh/release-namespace":    "Helm",
+	"helm.sh/chart":                     "a Helm chart",
+	"helm.toolkit.fluxcd.io/name":       "Flux",
+	"helm.toolkit.fluxcd.io/namespace":  "Flux",
+	"argocd.argoproj.io/instance":       "Argo CD",
+	"applications.argoproj.io/app-name": "Argo CD", // up to 0.10
+}
+
+// WriterOf returns the name of the tool that is known to write a label or annotation, or "".
+func WriterOf(key, value string) string {
+	if key == "app.kubernetes.io/managed-by" && exception.IsLabelValue(value) {
+		return value
+	}
+	return origin[key]
+}
 
 // CheckAdded returns an error if a policy cannot allow this label or annotation. The field is
 // "labels" or "annotations".
@@ -40,7 +56,7 @@ func CheckAdded(field, key, value string) error {
 		return errors.New("the key is not a name, or a domain in lower case, a slash and a name")
 	case field == "labels" && !exception.IsLabelValue(value):
 		return fmt.Errorf("%q is not the value of a label: expected at most 63 letters, digits, '-', '_' and '.'", value)
-	case !has || domain == "app.kubernetes.io" || slices.Contains(origin, key):
+	case !has || domain == "app.kubernetes.io" || origin[key] != "":
 		return nil
 	}
 	below := func(r string) bool { return domain == r || strings.HasSuffix(domain, "."+r) }

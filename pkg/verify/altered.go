@@ -1,0 +1,103 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+const (
+	maxDifferences = 3  // in a message
+	maxCompared    = 20 // compared
+)
+
+// altered rejects an object that differs from its message. It names the tool or the field manager
+// that added something, and the remedy: allowedMetadata for a tool that delivers the object, and a
+// replacement for fields of another manager, which server-side apply does not remove.
+func altered(object *exception.Document, differences []seal.Difference) error {
+	signers := managersOf(object, exception.Path{"metadata", "annotations", seal.Prefix + "message"})
+	allowed, left, added, known := true, true, true, false
+	var details []string
+	for i, d := range differences {
+		field, key, value := d.AddedMetadata()
+		owners := managersOf(object, d.Path)
+		others := !slices.ContainsFunc(owners, func(m manager) bool { return slices.Contains(signers, m) })
+		allowed = allowed && field != "" && trust.CheckAdded(field, key, value) == nil
+		left = left && others && len(owners) > 0 && len(signers) > 0
+		added = added && !d.InMessage && others
+		by := writers(d, key, value, owners)
+		known = known || by != ""
+		details = append(details, d.String()+by)
+		if i >= maxDifferences {
+			details = append(details[:maxDifferences], "and more")
+		}
+	}
+	detail := "it differs from its signed content: " + strings.Join(details, "; ")
+	if allowed && !known {
+		detail += " (Helm, Flux commonMetadata and kustomize do this)"
+	}
+	const allow, replace = "; list it under allowedMetadata in the trust policy", `run "kubectl replace -f FILE" once`
+	switch {
+	case added && left:
+		detail += "; an older version left it: " + replace
+	case added && allowed:
+		detail += allow + "; or, if an older version left it, " + replace
+	case added:
+		detail += "; if an older version left it, " + replace
+	case allowed:
+		detail += allow
+	}
+	return &Rejected{Reason: ReasonAltered, Detail: detail}
+}
+
+// writers describes the known writers of an addition.
+func writers(d seal.Difference, key, value string, owners []manager) string {
+	if d.InMessage {
+		return ""
+	}
+	text := ""
+	if tool := trust.WriterOf(key, value); tool != "" {
+		text = " by " + tool
+	}
+	if len(owners) > 0 {
+		text += fmt.Sprintf(" (field manager %.60q)", owners[0].name)
+	}
+	return text
+}
+
+// manager is a field manager of the API server, with its operation: Apply or Update.
+type manager struct{ name, operation string }
+
+// managersOf returns the managers that own a field according to metadata.managedFields, in its
+// order. A list without the fields of its items has the owners of the list. The user that writes the
+// object chooses these names.
+func managersOf(object *exception.Document, path exception.Path) []manager {
+	entries, _ := object.Lookup("metadata", "managedFields")
+	list, _ := entries.([]any)
+	var owners []manager
+	for _, item := range list {
+		entry, _ := item.(map[string]any)
+		fields, _ := entry["fieldsV1"].(map[string]any)
+		for i, step := range path {
+			name, isField := step.(string)
+			if !isField || i > 0 && len(fields) == 0 {
+				break
+			}
+			fields, _ = fields["f:"+name].(map[string]any)
+			if fields == nil {
+				break
+			}
+		}
+		if fields == nil {
+			continue
+		}
+		name, _ := entry["manager"].(string)
+		operation, _ := entry["operation"].(string)
+		owners = append(owners, manager{name, operation})
+	}
+	return owners
+}
