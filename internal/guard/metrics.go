@@ -14,11 +14,11 @@ import (
 type Metrics struct {
 	decisions  *prometheus.CounterVec
 	latency    *prometheus.HistogramVec
-	reloaded   prometheus.Gauge
+	reloaded   *prometheus.GaugeVec
 	reloadedAt prometheus.Gauge
 	git        *prometheus.GaugeVec // has no label, and no value without --git
 	gitAt      *prometheus.GaugeVec
-	certified  *prometheus.GaugeVec // has no label, and no value without a certificate
+	certified  *prometheus.GaugeVec // has no value without a certificate
 
 	// Of the guard that holds the lease.
 	leads      prometheus.Gauge
@@ -37,8 +37,8 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "polex_guard_decision_seconds",
 			Help:    "Time to answer a request, including the waiting time.",
 			Buckets: []float64{.001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5}}, []string{"operation"}),
-		reloaded: gauge("polex_guard_config_last_reload_successful",
-			"1 if the guard uses the current configuration, 0 if it is invalid and the guard uses an older one."),
+		reloaded: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_config_last_reload_successful",
+			Help: "1 if the guard uses the current content of the file of a flag, 0 if it is invalid and the guard uses an older one."}, []string{"file"}),
 		reloadedAt: gauge("polex_guard_config_last_reload_success_timestamp_seconds",
 			"When the guard loaded the configuration that it uses."),
 		git: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_git_last_read_successful",
@@ -46,7 +46,7 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 		gitAt: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_git_last_read_success_timestamp_seconds",
 			Help: "When the guard last read the repository of exceptions."}, nil),
 		certified: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_certificate_expiry_timestamp_seconds",
-			Help: "When the certificate of the webhook, or a CA behind it in the same file, expires."}, nil),
+			Help: "When the certificate in the file of a flag, or a CA behind it in the same file, expires."}, []string{"file"}),
 		leads: gauge("polex_guard_leader", "1 for the replica that holds the Lease and checks the stored exceptions."),
 		exceptions: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_exceptions",
 			Help: "Stored objects by kind and result: verified, or the reason for which the guard would reject them."},
@@ -103,7 +103,8 @@ func (m *Metrics) Decided(d *Decision, took time.Duration) {
 	m.latency.WithLabelValues(operation).Observe(took.Seconds())
 }
 
-func (m *Metrics) reloadedSuccessfully(ok bool) { m.reloaded.Set(number(ok)) }
+// Reread records whether the content of a flag's file is in use.
+func (m *Metrics) Reread(file string, ok bool) { m.reloaded.WithLabelValues(file).Set(number(ok)) }
 
 func (m *Metrics) readGit(at time.Time, ok bool) {
 	m.git.WithLabelValues().Set(number(ok))
@@ -112,9 +113,13 @@ func (m *Metrics) readGit(at time.Time, ok bool) {
 	}
 }
 
-// CertifiedUntil records the expiry of the certificate of the webhook.
-func (m *Metrics) CertifiedUntil(end time.Time) {
-	m.certified.WithLabelValues().Set(float64(end.Unix()))
+// CertifiedUntil records the expiry of the certificate in a flag's file; zero for none.
+func (m *Metrics) CertifiedUntil(file string, end time.Time) {
+	if end.IsZero() {
+		m.certified.DeleteLabelValues(file)
+		return
+	}
+	m.certified.WithLabelValues(file).Set(float64(end.Unix()))
 }
 
 // Leads records whether this guard holds the lease. A guard without it drops the metrics that only

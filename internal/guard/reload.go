@@ -53,7 +53,7 @@ func (r *Reloader) Once() error {
 		digest = rules.Digest()
 	}
 	rules, err := r.Load(digest)
-	r.Metrics.reloadedSuccessfully(err == nil)
+	r.Metrics.Reread("config", err == nil)
 	if err != nil {
 		if text := err.Error(); text != r.refused {
 			r.refused = text

@@ -92,7 +92,7 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	if err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
-	config, err := f.cluster.restConfig()
+	config, _, err := f.cluster.restConfig(now())
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/guard"
@@ -32,30 +30,21 @@ const (
 	atOnce    = 200
 )
 
-func (f *clusterFlags) restConfig() (*rest.Config, error) {
-	config, err := f.reach()
+// restConfig returns the connection to the API server, and the kubeconfig, which is nil in a Pod:
+// client-go itself reads the token and the CA of the Pod again.
+func (f *clusterFlags) restConfig(now time.Time) (*rest.Config, *kubeconfig, error) {
+	if f.Kubeconfig != "" {
+		k := &kubeconfig{file: f.Kubeconfig}
+		err := k.load(now)
+		return &rest.Config{Host: k.server, Transport: k, QPS: perSecond, Burst: atOnce}, k, err
+	}
+	config, err := rest.InClusterConfig()
 	if err != nil {
-		return nil, err
+		return nil, nil, &cli.UsageError{Err: err, Hint: "outside of a Pod, add --kubeconfig FILE"}
 	}
 	config.QPS, config.Burst = perSecond, atOnce
 	config.DisableCompression = true // signatures are compressed already, and the API server is near
-	return config, nil
-}
-
-func (f *clusterFlags) reach() (*rest.Config, error) {
-	if f.Kubeconfig == "" {
-		config, err := rest.InClusterConfig()
-		if err != nil {
-			return nil, &cli.UsageError{Err: err, Hint: "outside of a Pod, add --kubeconfig FILE"}
-		}
-		return config, nil
-	}
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: f.Kubeconfig}, &clientcmd.ConfigOverrides{}).ClientConfig()
-	if err != nil {
-		return nil, &cli.UsageError{Err: fmt.Errorf("--kubeconfig: %w", err)}
-	}
-	return config, nil
+	return config, nil, nil
 }
 
 // defaultWebhook is the name of the webhook configuration in the manifests.

@@ -112,13 +112,20 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
 	if err := reloader.Once(); err != nil {
 		return nil, asUsage(err)
 	}
-	if g.rest, err = flags.cluster.restConfig(); err != nil {
+	var credentials *kubeconfig
+	if g.rest, credentials, err = flags.cluster.restConfig(g.clock.Now()); err != nil {
 		return nil, err
 	}
 	if g.manager, err = ctrl.NewManager(g.rest, g.managerOptions()); err != nil {
 		return nil, fmt.Errorf("set up: %w", err)
 	}
-	if err := g.readGit(); err != nil {
+	if credentials != nil {
+		err = g.reread("kubeconfig", func() error {
+			defer func() { g.metrics.CertifiedUntil("kubeconfig", credentials.expires) }()
+			return credentials.load(g.clock.Now())
+		})
+	}
+	if err := errors.Join(err, g.readGit()); err != nil {
 		return nil, err
 	}
 	if err := g.addController(); err != nil {
@@ -189,6 +196,34 @@ func (g *process) refusedConfiguration(err error) {
 	}
 	g.log.Error("the configuration is invalid, and the old one stays in use", "error", err.Error())
 	g.teller.ConfigurationRefused(g.pod, err)
+}
+
+// reread reads a file now and at the interval, and reports an error once. After an error, what was
+// read before stays in use.
+func (g *process) reread(file string, read func() error) error {
+	err := read()
+	if err != nil {
+		return asUsage(err)
+	}
+	g.metrics.Reread(file, true)
+	return g.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		reported := ""
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-g.clock.After(g.flags.ReloadInterval):
+			}
+			err, problem := read(), ""
+			if err != nil {
+				problem = err.Error()
+			}
+			if g.metrics.Reread(file, err == nil); err != nil && problem != reported {
+				g.refusedConfiguration(err)
+			}
+			reported = problem
+		}
+	}))
 }
 
 func (g *process) observe(d *guard.Decision, took time.Duration) {

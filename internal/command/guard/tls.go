@@ -45,9 +45,7 @@ func (g *process) serveBy(ctx context.Context, answers http.Handler) error {
 		return &cli.UsageError{Err: fmt.Errorf("--tls-cert, --tls-key: %w", err)}
 	}
 	watcher.RegisterCallback(func(c tls.Certificate) {
-		if ends := firstExpiry(c.Certificate); !ends.IsZero() {
-			g.metrics.CertifiedUntil(ends)
-		}
+		g.metrics.CertifiedUntil("tls-cert", firstExpiry(c.Certificate))
 	})
 	if err := g.manager.Add(watcher); err != nil {
 		return err
@@ -75,31 +73,15 @@ func firstExpiry(chain [][]byte) (ends time.Time) {
 	return ends
 }
 
-// clientCA loads the authorities for client certificates, and reloads the file with the
-// configuration.
+// clientCA loads the authorities for client certificates, and loads them again after changes.
 func (g *process) clientCA() (*server.ClientCA, error) {
 	clients := &server.ClientCA{File: g.flags.ClientCA, Names: g.flags.ClientNames, Now: g.clock.Now}
-	if err := clients.Load(); err != nil {
-		return nil, &cli.UsageError{Err: fmt.Errorf("--client-ca: %w", err)}
-	}
-	return clients, g.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		told := ""
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-g.clock.After(g.flags.ReloadInterval):
-			}
-			problem := ""
-			if err := clients.Load(); err != nil {
-				problem = err.Error()
-			}
-			if problem != "" && problem != told {
-				g.log.Error("--client-ca cannot be read, and its previous authorities stay in use", "error", problem)
-			}
-			told = problem
+	return clients, g.reread("client-ca", func() error {
+		if err := clients.Load(); err != nil {
+			return fmt.Errorf("--client-ca: %w", err)
 		}
-	}))
+		return nil
+	})
 }
 
 // certifyItself keeps a certificate in the Secret, and its CA in the caBundle of the webhook. It

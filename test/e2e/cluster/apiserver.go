@@ -28,6 +28,9 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 	if err := writeKeyPair(at("sa.key"), at("sa.pub")); err != nil {
 		return err
 	}
+	if err := c.makeClientCA(); err != nil {
+		return err
+	}
 	if err := c.Run(ctx, servers.Command{Program: servers.Kubernetes(c.options.Binaries, Etcd), Args: []string{
 		"--data-dir", at("etcd"), "--listen-client-urls", etcd, "--advertise-client-urls", etcd,
 		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", "default=" + peers,
@@ -50,6 +53,7 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 		"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
 		"--cert-dir=" + at("certs"), "--service-account-key-file=" + at("sa.pub"), "--service-account-signing-key-file=" + at("sa.key"),
 		"--service-account-issuer=https://kubernetes.default.svc", "--token-auth-file=" + at("tokens.csv"),
+		"--client-ca-file=" + at(clientCA),
 		"--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount",
 		"--admission-control-config-file=" + admission,
 		"--audit-policy-file=" + at("audit.yaml"), "--audit-log-path=" + c.AuditLog(),

@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/x509"
 	"errors"
 	"os"
 	"path/filepath"
@@ -38,6 +40,9 @@ type Cluster struct {
 	options Options
 
 	kyvernoMetrics string
+
+	clientCA  *x509.Certificate // of client certificates
+	clientKey *ecdsa.PrivateKey
 }
 
 // Start starts everything, and returns when Kyverno checks exceptions, unless it is excluded. The

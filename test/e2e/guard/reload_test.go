@@ -49,12 +49,12 @@ func TestReload(t *testing.T) {
 			t.Fatal(err)
 		}
 		i.until(t, name+" to be told", func(ctx context.Context) error {
-			return i.measures(ctx, "polex_guard_config_last_reload_successful 0")
+			return i.measures(ctx, `polex_guard_config_last_reload_successful{file="config"} 0`)
 		})
 		create(t, target, sealed).refusedFor(t, "namespace-not-allowed")
 		i.configure(t, "  namespaces: [elsewhere]\n")
 		i.until(t, "the mended one to count", func(ctx context.Context) error {
-			return i.measures(ctx, "polex_guard_config_last_reload_successful 1")
+			return i.measures(ctx, `polex_guard_config_last_reload_successful{file="config"} 1`)
 		})
 	}
 	i.until(t, "an Event", func(ctx context.Context) error {

@@ -68,7 +68,7 @@ func (i *instance) measuresEnd(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	return i.measures(ctx, fmt.Sprintf("polex_guard_certificate_expiry_timestamp_seconds %v", float64(certificate.NotAfter.Unix())))
+	return i.measures(ctx, fmt.Sprintf(`polex_guard_certificate_expiry_timestamp_seconds{file="tls-cert"} %v`, float64(certificate.NotAfter.Unix())))
 }
 
 // TestSelfManagedRotation: a guard that manages its certificate makes a new one when it is deleted,
