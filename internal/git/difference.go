@@ -36,7 +36,7 @@ func Differences(old, changed *Tree, name string, visit func(Change) error) erro
 			return err
 		}
 	}
-	return d.entries(name, sides[0], sides[1], 0)
+	return d.entries(name, sides[0], sides[1])
 }
 
 // DifferencesAt is [Differences] for the paths of files: it reads only the folders that contain
@@ -49,7 +49,7 @@ func DifferencesAt(old, changed *Tree, paths []string, visit func(Change) error)
 			d.objects, sides[i] = tree.objects, Entry{Path: ".", Mode: filemode.Dir, hash: tree.root}
 		}
 	}
-	return d.entries(".", sides[0], sides[1], 0)
+	return d.entries(".", sides[0], sides[1])
 }
 
 // foldersOf returns all parent folders of paths, up to the root.
@@ -70,19 +70,19 @@ type differing struct {
 	met     int
 }
 
-func (d *differing) entries(name string, old, changed Entry, depth int) error {
+func (d *differing) entries(name string, old, changed Entry) error {
 	if old.hash == changed.hash && old.Mode == changed.Mode {
 		return nil
 	}
 	if d.met++; d.met > MaxEntries {
 		return fmt.Errorf("%q: more than %d files and folders differ", name, MaxEntries)
 	}
-	if depth > MaxDepth || len(name) > maxPath {
-		return fmt.Errorf("%q: there are more than %d levels of folders, or its path has more than %d bytes", name, MaxDepth, maxPath)
+	if len(name) > maxPath { // which also limits the levels of folders
+		return fmt.Errorf("%q: its path has more than %d bytes", name, maxPath)
 	}
 	oldFolder, newFolder := old.Mode == filemode.Dir, changed.Mode == filemode.Dir
 	if (oldFolder || newFolder) && (d.into == nil || d.into[name]) {
-		if err := d.folders(name, old, changed, depth); err != nil {
+		if err := d.folders(name, old, changed); err != nil {
 			return err
 		}
 	}
@@ -99,7 +99,7 @@ func (d *differing) entries(name string, old, changed Entry, depth int) error {
 }
 
 // folders compares the entries of two folders. One of them may be absent.
-func (d *differing) folders(name string, old, changed Entry, depth int) error {
+func (d *differing) folders(name string, old, changed Entry) error {
 	a, err := d.scan(old)
 	if err != nil {
 		return fmt.Errorf("%q: %w", name, err)
@@ -115,7 +115,7 @@ func (d *differing) folders(name string, old, changed Entry, depth int) error {
 			if order >= 0 {
 				after = b.at(name)
 			}
-			if err := d.entries(cmp.Or(before.Path, after.Path), before, after, depth+1); err != nil {
+			if err := d.entries(cmp.Or(before.Path, after.Path), before, after); err != nil {
 				return err
 			}
 		}

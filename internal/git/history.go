@@ -134,7 +134,7 @@ func (r *Repository) Origins(commit plumbing.Hash, paths []string) (map[string]O
 			}
 			return nil
 		}}
-		if err := d.entries(".", parent.root(), at.root(), 0); err != nil || len(parents) == 0 {
+		if err := d.entries(".", parent.root(), at.root()); err != nil || len(parents) == 0 {
 			return origins, err
 		}
 		at = parent

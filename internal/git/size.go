@@ -27,14 +27,14 @@ func (t *Tree) size(folder Entry, depth int) (size, error) {
 		}
 		t.sized[folder.hash] = s
 	}
-	if depth+s.levels > MaxDepth+1 {
+	if depth+s.levels > MaxDepth+1 && !t.cut {
 		return size{}, fmt.Errorf("%q: there are more than %d levels of folders", folder.Path, MaxDepth)
 	}
 	return s, nil
 }
 
 func (t *Tree) measure(folder Entry, depth int) (size, error) {
-	if depth > MaxDepth {
+	if depth > MaxDepth && !t.cut {
 		return size{}, fmt.Errorf("%q: there are more than %d levels of folders", folder.Path, MaxDepth)
 	}
 	if len(t.sized) >= MaxEntries {

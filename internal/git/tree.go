@@ -22,6 +22,7 @@ type Tree struct {
 	sized   map[plumbing.Hash]size // of the measured folders
 	counted map[plumbing.Hash]bool // the read folders
 	trees   int64                  // bytes of the read folders, each once
+	cut     bool                   // see WalkCut
 }
 
 // Entry is a file, folder, link or submodule of a tree. Its mode and path are untrusted: the author
@@ -124,11 +125,19 @@ func (t *Tree) Walk(name string, visit func(Entry) error) error {
 			return fmt.Errorf("%q: there are more than %d files and folders", start.Path, MaxEntries)
 		}
 	}
-	return t.walk(start, visit)
+	return t.walk(start, 0, visit)
 }
 
-func (t *Tree) walk(at Entry, visit func(Entry) error) error {
-	if at.Mode != filemode.Dir {
+// WalkCut is [Tree.Walk] for a caller that reports a folder below [MaxDepth] levels and goes on with
+// the others: it visits the folder itself, and not its entries.
+func (t *Tree) WalkCut(name string, visit func(Entry) error) error {
+	t.cut = true
+	defer func() { t.cut = false }()
+	return t.Walk(name, visit)
+}
+
+func (t *Tree) walk(at Entry, depth int, visit func(Entry) error) error {
+	if at.Mode != filemode.Dir || depth > MaxDepth {
 		return visit(at)
 	}
 	entries, err := t.entries(at)
@@ -136,7 +145,7 @@ func (t *Tree) walk(at Entry, visit func(Entry) error) error {
 		return err
 	}
 	for _, e := range entries {
-		if err := t.walk(e, visit); err != nil {
+		if err := t.walk(e, depth+1, visit); err != nil {
 			return err
 		}
 	}

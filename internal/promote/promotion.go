@@ -105,6 +105,9 @@ func (p *Promotion) propose(done *Done, signedOffBy string) commit.Propose {
 				return commit.Change{}, fmt.Errorf("the file that %s replaces has changed since it was signed: run it again", now.From)
 			}
 			content, err := exception.Join(sealed.Documents)
+			if err == nil && len(content) > git.MaxFile {
+				err = git.ErrTooLarge // the next run could not read it
+			}
 			if err != nil {
 				return commit.Change{}, fmt.Errorf("%s: %w", now.To, err)
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -144,8 +145,18 @@ func (q *Queue) checkFilters() error {
 	if err != nil {
 		return err
 	}
-	if r := pending.CheckAttributes(said); r != nil {
-		return fmt.Errorf("%w: %q: %s: %s", commit.ErrSetting, r.Position.File, r.Message, r.Hint)
+	for _, r := range pending.AllAttributes(said) {
+		if !q.options.KeepGoing {
+			return fmt.Errorf("%w: %q: %s: %s", commit.ErrSetting, r.Position.File, r.Message, r.Hint)
+		}
+		q.files = slices.DeleteFunc(q.files, func(f *file) bool {
+			if f.from != r.Position.File && f.to != r.Position.File {
+				return false
+			}
+			r.Position.File = f.from
+			q.refused = append(q.refused, r)
+			return true
+		})
 	}
 	return nil
 }
@@ -184,10 +195,13 @@ func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
 	name := entry.Path
 	at := exception.Position{File: name}
 	f := &file{from: name, to: q.folders().Target(name), blob: entry.Hash()}
-	if refusal := pending.CheckFile(pending.File{Path: name, Mode: uint32(entry.Mode)}); refusal != nil {
+	if refusal := pending.CheckFile(pending.File{Path: name, To: f.to, Mode: uint32(entry.Mode)}); refusal != nil {
 		return f, exception.Refusals{refusal}, nil
 	}
 	content, err := q.tree.Read(entry)
+	if errors.Is(err, git.ErrTooLarge) {
+		return f, exception.Refusals{pending.CheckSize(name, git.MaxFile+1, 0)}, nil
+	}
 	if err != nil {
 		return f, nil, err
 	}
@@ -197,13 +211,17 @@ func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
 	}
 	var refusals exception.Refusals
 	f.documents, refusals, err = readDocuments(content, name)
+	if refusal := pending.CheckSize(name, int64(len(content)), len(f.documents)); refusal != nil {
+		refusals = append(refusals, refusal)
+	}
 	if err == nil && len(f.documents) == 0 && len(refusals) == 0 {
 		refusals = append(refusals, &exception.Refusal{Position: at, Reason: ReasonNoDocuments, Message: "there is no document in it"})
 	}
 	return f, refusals, err
 }
 
-// walk calls visit for every entry below dir that is not a folder, in order.
+// walk calls visit for every entry below dir that is not a folder, in order, and for the folders that
+// [git.Tree.WalkCut] does not enter.
 func walk(tree *git.Tree, dir string, visit func(git.Entry) error) error {
 	switch folder, err := tree.Find(dir); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -213,7 +231,7 @@ func walk(tree *git.Tree, dir string, visit func(git.Entry) error) error {
 	case folder.Mode != filemode.Dir:
 		return fmt.Errorf("%s is not a folder", dir)
 	}
-	return tree.Walk(dir, visit)
+	return tree.WalkCut(dir, visit)
 }
 
 // readDocuments returns the documents of a file, and a refusal for each malformed one.

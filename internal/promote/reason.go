@@ -11,6 +11,7 @@ const (
 	ReasonBadName        = pending.ReasonBadName
 	ReasonNotRegular     = pending.ReasonNotRegular
 	ReasonMalformed      = "malformed"
+	ReasonTooLarge       = pending.ReasonTooLarge
 	ReasonNoDocuments    = pending.ReasonNoDocuments
 	ReasonTargetExists   = pending.ReasonTargetExists
 	ReasonAlreadySigned  = pending.ReasonAlreadySigned
@@ -25,7 +26,6 @@ const ReasonKindNotAllowed = verify.ReasonKindNotAllowed
 const (
 	ReasonNotTheRequest  = "not-the-request"
 	ReasonUnexpectedFile = "unexpected-file"
-	ReasonTooLarge       = "too-large"
 	ReasonSealedEarlier  = "signed-earlier"
 	ReasonNotAtCommit    = "not-at-commit"
 	ReasonNotSealed      = "not-signed" // with [Options.KeepGoing]
@@ -44,7 +44,6 @@ func Reasons() []exception.Reason {
 		{Name: ReasonMalformed, Doc: "the document cannot be read unambiguously"},
 		{Name: ReasonNotTheRequest, Doc: "the signed file is missing, or differs from the pending file"},
 		{Name: ReasonUnexpectedFile, Doc: "the folder of signed files holds a file that its manifest does not name"},
-		{Name: ReasonTooLarge, Doc: "the signed file is larger than polex reads"},
 		{Name: ReasonSealedEarlier, Doc: "the file was signed before it was requested"},
 		{Name: ReasonNotAtCommit, Doc: "the commit of the run that signed the file lacks the request, and the trust policy requires it"},
 		{Name: ReasonNotSealed, Doc: "the folder of signed files lacks the file"},

@@ -87,23 +87,33 @@ func Look(tree *git.Tree, o Options) (*Found, error) {
 	case entry.Mode != filemode.Dir:
 		return nil, fmt.Errorf("%s is not a folder", folder)
 	}
-	return found, tree.Walk(folder, func(entry git.Entry) error {
+	return found, tree.WalkCut(folder, func(entry git.Entry) error {
 		// Prune files of any regular mode, even if promotion would reject their names.
-		if !pending.Signs(pending.File{Path: entry.Path, Mode: uint32(entry.Mode)}) {
+		deep := entry.Mode == filemode.Dir
+		if !deep && !pending.Signs(pending.File{Path: entry.Path, Mode: uint32(entry.Mode)}) {
 			return nil
 		}
-		if commit.CheckPath(entry.Path) != nil {
-			// Report the file. It must not prevent pruning of the other files.
-			found.Unreadable = append(found.Unreadable, &exception.SyntaxError{Position: exception.Position{File: entry.Path, Line: 1, Column: 1},
-				Message: "the path is not UTF-8, or looks like one of Git's own files, and nothing in this file is pruned", Hint: "rename it with git mv, or remove it"})
-			return nil //nolint:nilerr // found lists it
+		// Report these files. They must not prevent pruning of the other files.
+		if deep || commit.CheckPath(entry.Path) != nil {
+			found.unreadable(entry, "the path is not UTF-8, too long or too deep, or looks like one of Git's own files, and nothing there is pruned")
+			return nil
 		}
 		content, err := tree.Read(entry)
+		if errors.Is(err, git.ErrTooLarge) {
+			found.unreadable(entry, fmt.Sprintf("the file is larger than %d MiB, and nothing in it is pruned", git.MaxFile>>20))
+			return nil
+		}
 		if err != nil {
 			return err
 		}
 		return found.file(content, entry.Path, o)
 	})
+}
+
+// unreadable adds a file or folder that is not pruned.
+func (f *Found) unreadable(entry git.Entry, message string) {
+	f.Unreadable = append(f.Unreadable, &exception.SyntaxError{Position: exception.Position{File: entry.Path, Line: 1, Column: 1},
+		Message: message, Hint: "rename it with git mv, split it, or remove it"})
 }
 
 // file examines one file.

@@ -220,10 +220,12 @@ func (q *queue) check(report *cli.Report) {
 				}
 			}
 		case q.waits(f):
-			if refusal := pending.CheckFile(pending.File{Path: f.Path, Mode: f.Mode}); refusal != nil {
+			request := pending.Request{From: f.Path, To: q.folders.Target(f.Path)}
+			if refusal := pending.CheckFile(pending.File{Path: f.Path, To: request.To, Mode: f.Mode}); refusal != nil {
 				q.refuse(report, f.Path, refusal)
-			} else if documents := q.read(f); len(documents) > 0 && !q.otherKinds(q.path(f.Path)) {
-				requests = append(requests, pending.Request{From: f.Path, To: q.folders.Target(f.Path), Documents: documents})
+			} else if request.Documents = q.read(f); len(request.Documents) > 0 && !q.otherKinds(q.path(f.Path)) {
+				requests = append(requests, request)
+				q.checkSize(report, request)
 			}
 		}
 	}
@@ -252,6 +254,15 @@ func (q *queue) check(report *cli.Report) {
 			}
 		}
 		for _, refusal := range append(refusals, targets.Add(r)...) {
+			q.refuse(report, r.From, refusal)
+		}
+	}
+}
+
+// checkSize rejects a request that is too large to be signed. An unreadable file is reported elsewhere.
+func (q *queue) checkSize(report *cli.Report, r pending.Request) {
+	if info, err := os.Stat(q.path(r.From)); err == nil {
+		if refusal := pending.CheckSize(r.From, info.Size(), len(r.Documents)); refusal != nil {
 			q.refuse(report, r.From, refusal)
 		}
 	}

@@ -16,9 +16,17 @@ var (
 	LineEnds   = []string{"text", "eol"}
 )
 
-// CheckAttributes parses the output of git check-attr -z. It rejects the first path with one of
-// [Attributes] or with a conversion of [LineEnds]: the checkout would differ from the signed bytes.
+// CheckAttributes returns the first of [AllAttributes], or nil.
 func CheckAttributes(answer string) *exception.Refusal {
+	if refusals := AllAttributes(answer); len(refusals) > 0 {
+		return refusals[0]
+	}
+	return nil
+}
+
+// AllAttributes parses the output of git check-attr -z. It rejects the paths with one of
+// [Attributes] or with a conversion of [LineEnds]: the checkout would differ from the signed bytes.
+func AllAttributes(answer string) (refusals exception.Refusals) {
 	text := ""
 	for said := strings.Split(answer, "\x00"); len(said) >= 3; said = said[3:] {
 		file, attribute, value := said[0], said[1], said[2]
@@ -35,9 +43,9 @@ func CheckAttributes(answer string) *exception.Refusal {
 		case value == "unspecified" || value == "unset":
 			continue
 		}
-		return &exception.Refusal{Position: exception.Position{File: file}, Reason: ReasonNotRegular,
+		refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: file}, Reason: ReasonNotRegular,
 			Message: fmt.Sprintf("it has the attribute %s (%s), so that Git writes other bytes to disk than a commit has", attribute, value),
-			Hint:    fmt.Sprintf("write %s/** -%s into .gitattributes, and check the files out again", path.Dir(file), without)}
+			Hint:    fmt.Sprintf("write %s/** -%s into .gitattributes, and check the files out again", path.Dir(file), without)})
 	}
-	return nil
+	return refusals
 }

@@ -17,9 +17,23 @@ const (
 	Submodule  = 0o160000
 )
 
-// File is a tree entry that is not a folder. Its path is relative to the root of the repository.
+// The limits of a pending file and of the signed file that promotion makes of it.
+const (
+	// MaxPath is the maximum length of a path in bytes. macOS allows no longer ones.
+	MaxPath = 1024
+	// MaxFolders is the maximum number of folders in a path.
+	MaxFolders = 63
+	// MaxFile is the maximum size of a file in bytes.
+	MaxFile = 32 << 20
+	// evidence is the usual size in bytes of the certificate, the signature and the log entry of a
+	// document.
+	evidence = 14 << 10
+)
+
+// File is a tree entry that is not a folder. Its paths are relative to the root of the repository.
 type File struct {
 	Path string
+	To   string // the path of the signed file, or "" if it is not known
 	Mode uint32
 }
 
@@ -44,6 +58,13 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 // CheckFile rejects a file with a mode or a name that a request must not have.
 func CheckFile(f File) *exception.Refusal {
 	at := exception.Position{File: f.Path}
+	for _, name := range []string{f.Path, f.To} {
+		if folders := strings.Count(name, "/"); len(name) > MaxPath || folders > MaxFolders {
+			return &exception.Refusal{Position: at, Reason: ReasonBadName, Hint: "choose a shorter path",
+				Message: fmt.Sprintf("the path %.40s... has %d bytes and %d folders, and the maximum is %d bytes and %d folders",
+					name, len(name), folders, MaxPath, MaxFolders)}
+		}
+	}
 	switch f.Mode {
 	case Regular:
 	case Executable:
@@ -65,6 +86,17 @@ func CheckFile(f File) *exception.Refusal {
 		return badName(at, fmt.Sprintf("the name %q does not end in .yaml, .yml or .json in lower case", path.Base(f.Path)))
 	}
 	return nil
+}
+
+// CheckSize rejects a file of size bytes if it, or its signed form, is larger than polex reads. The
+// signed form also holds the message, in base64, and the evidence of each document.
+func CheckSize(name string, size int64, documents int) *exception.Refusal {
+	if size <= MaxFile && 7*size/3+int64(documents)*evidence <= MaxFile {
+		return nil
+	}
+	return &exception.Refusal{Position: exception.Position{File: name}, Reason: ReasonTooLarge,
+		Message: fmt.Sprintf("it has %d bytes, and its signed form has more than %d MiB", size, MaxFile>>20),
+		Hint:    "split it: polex-validate --split"}
 }
 
 func badName(at exception.Position, message string) *exception.Refusal {

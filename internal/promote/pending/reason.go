@@ -6,6 +6,7 @@ import "github.com/polex-dev/polex/pkg/exception"
 const (
 	ReasonBadName        = "bad-file-name"
 	ReasonNotRegular     = "not-a-regular-file"
+	ReasonTooLarge       = "too-large"
 	ReasonNoDocuments    = "no-documents"
 	ReasonTargetExists   = "target-exists"
 	ReasonAlreadySigned  = "already-signed"
@@ -18,6 +19,7 @@ func Reasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: ReasonBadName, Doc: "the name of the file is not one that a signed file can have"},
 		{Name: ReasonNotRegular, Doc: "only regular files (mode 100644) are signed"},
+		{Name: ReasonTooLarge, Doc: "the file, or its signed form, is larger than polex reads"},
 		{Name: ReasonNoDocuments, Doc: "the file holds no document"},
 		{Name: ReasonTargetExists, Doc: "another file has the name that the signed file would have"},
 		{Name: ReasonAlreadySigned, Doc: "the signed folder holds an exception of this name already, or held it before and the exception is grandfathered"},
