@@ -2,6 +2,7 @@ package review
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -47,12 +48,17 @@ type treeEntry struct {
 // maxFolders is the maximum number of folders read from the approved commit.
 const maxFolders = 200
 
+var errFolders = fmt.Errorf("the approved files are in more than %d folders", maxFolders)
+
 // changed returns the first file with another content in the approved commit than here, or "". A
 // manual merge can add unreviewed content, and so can two pull requests that change one file.
 func (r *Reviewer) changed(ctx context.Context, head *headCommit, files []File) (string, error) {
 	folders := map[string][]treeEntry{}
 	for _, f := range files {
 		at, err := r.folder(ctx, head.Commit.Tree.SHA, path.Dir(f.Path), folders)
+		if errors.Is(err, errFolders) { // which stays so: other files must not wait for these
+			return "", refuse(files, ReasonNotApproved, err.Error(), "request them in several pull requests")
+		}
 		if err != nil {
 			return "", err
 		}
@@ -90,7 +96,7 @@ func (r *Reviewer) folder(ctx context.Context, root, dir string, known map[strin
 		}
 	}
 	if len(known) >= maxFolders || strings.Count(dir, "/") >= maxFolders {
-		return nil, &UnknownError{What: fmt.Sprintf("the approved files are in more than %d folders", maxFolders)}
+		return nil, errFolders
 	}
 	what := fmt.Sprintf("read folder %q as it was when approved", dir)
 	if !hashForm.MatchString(hash) {

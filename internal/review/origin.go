@@ -22,6 +22,7 @@ type File struct {
 type Commit struct {
 	Message     string
 	AuthorEmail string
+	Writers     []Signer // author and committer
 	Parents     []string // hashes, the first parent first
 }
 

@@ -96,16 +96,27 @@ func (r *Reviewer) fromTrailers(o Origin, record *Record) (*Record, error) {
 	}
 	t, err := ParseTrailers(commit.Message)
 	if err != nil {
-		return nil, &UnknownError{What: "read the trailers of commit " + o.Commit, Err: err}
+		return nil, refuse(o.Files, ReasonNotApproved, fmt.Sprintf("the trailers of commit %s: %s", o.Commit, err), "propose the file again in another request")
 	}
 	record.PullRequest = t.MergeRequest
 	v := &verdict{}
-	for _, who := range t.Approvers {
-		if strings.EqualFold(who.Email, commit.AuthorEmail) {
-			v.ignore(&user{Login: who.String()}, "they wrote the commit")
-			continue
+	var wrote writers
+	if len(t.Approvers) > 0 {
+		if wrote, err = r.writers(commit); err != nil {
+			return nil, err
 		}
-		record.Approvers = append(record.Approvers, who.String())
+	}
+	for _, who := range t.Approvers {
+		switch {
+		case wrote == nil:
+			v.ignore(&user{Login: who.String()}, fmt.Sprintf("the commit merges more than %d commits", maxMerged))
+		case len(commit.Parents) == 1:
+			v.ignore(&user{Login: who.String()}, "the commit is not a merge commit, so that its author wrote the message")
+		case wrote.has(who):
+			v.ignore(&user{Login: who.String()}, "they wrote the commit, or one that it merged")
+		default:
+			record.Approvers = append(record.Approvers, who.String())
+		}
 	}
 	sortLogins(record.Approvers)
 	if len(record.Approvers) < r.config.RequireApprovals {

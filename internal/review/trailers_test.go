@@ -1,12 +1,14 @@
 package review_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/review"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 func TestParseTrailers(t *testing.T) {
@@ -101,6 +103,89 @@ func TestFromTrailers(t *testing.T) {
 				t.Errorf("%q approved it, and should be %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestWritersDoNotApprove: nobody who wrote a part of a request approves it, under any address.
+func TestWritersDoNotApprove(t *testing.T) {
+	const side, other = "5555555555555555555555555555555555555555", "6666666666666666666666666666666666666666"
+	dev := []review.Signer{{Name: "Dev", Email: "dev@example.com"}}
+	gitlab := []review.Signer{{Name: "Maria", Email: "maria@example.com"}}
+	for name, tc := range map[string]struct {
+		by      string
+		parents []string
+		merge   review.Commit // its message and parents are set
+		side    review.Commit
+		mailmap string
+		counts  bool
+	}{
+		"another person":                   {by: "Bob <bob@example.com>", counts: true},
+		"a fast-forward":                   {by: "Bob <bob@example.com>", parents: []string{baseCommit}},
+		"the author":                       {by: "Dev <dev@example.com>"},
+		"the author in another case":       {by: "D. <DEV@Example.com>"},
+		"the author at another address":    {by: "dev <dev@home.example>"},
+		"the author of an earlier commit":  {by: "Eve <eve@example.com>"},
+		"the committer":                    {by: "Carl <carl@example.com>", side: review.Commit{Writers: []review.Signer{{Name: "Carl", Email: "carl@example.com"}}}},
+		"a co-author":                      {by: "Carol <carol@example.com>", side: review.Commit{Message: "x\n\nco-authored-by: Carol <Carol@example.com>"}},
+		"a co-author in the merge commit":  {by: "Finn <finn@example.com>"},
+		"the person who merges":            {by: "Maria <maria@example.com>"},
+		"an address of .mailmap":           {by: "D. <d@home.example>", mailmap: "Dev <dev@example.com> <d@home.example>\n"},
+		"an address of .mailmap by a name": {by: "D. <d@home.example>", mailmap: "<x@example.com> <d@home.example>\n# more\nDev <X@example.com> old <dev@example.com>\n"},
+		"another line of .mailmap":         {by: "Bob <bob@example.com>", mailmap: "Bob <bob@example.com> <b@example.com>\n", counts: true},
+		"a merge of several branches":      {by: "Dev <dev@example.com>", parents: []string{baseCommit, other, side}},
+		"a name that ends alike":           {by: "Ann Dev <ann-dev@example.com>", counts: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory()
+			if tc.parents == nil {
+				tc.parents = []string{baseCommit, side}
+			}
+			h.commits[mergeCommit] = review.Commit{Parents: tc.parents, AuthorEmail: "maria@example.com", Writers: gitlab,
+				Message: "Merge branch 'x'\n\nCo-authored-by: Finn <finn@example.com>\n\nSee merge request acme/exceptions!12\nApproved-by: " + tc.by}
+			tc.side.Parents, tc.side.AuthorEmail, tc.side.Writers = []string{other}, "dev@example.com", append(tc.side.Writers, dev...)
+			h.commits[side] = tc.side
+			h.commits[other] = review.Commit{Parents: []string{baseCommit}, AuthorEmail: "eve@example.com"}
+			if tc.mailmap != "" {
+				h.files[baseCommit+":.mailmap"] = tc.mailmap
+			}
+			c := review.Config{Source: review.SourceTrailers, Branch: "main", History: h}
+			count(1)(&c)
+			r, err := review.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			record, err := r.Record(t.Context(), mongo())
+			if tc.counts && (err != nil || strings.Join(record.Approvers, "") != tc.by) {
+				t.Errorf("%v, %v", record, err)
+			}
+			if !tc.counts && (err == nil || !strings.Contains(err.Error(), "[not-approved]")) {
+				t.Errorf("it is %v", err)
+			}
+		})
+	}
+}
+
+// TestTrailersRefuse: a message that cannot be read is a refusal of its own files.
+func TestTrailersRefuse(t *testing.T) {
+	for name, merge := range map[string]review.Commit{
+		"nonsense":      {Message: "x\n\nApproved-by: me"},
+		"a long text":   {Message: strings.Repeat("x", 1<<20) + "\n\nApproved-by: Bob <bob@example.com>"},
+		"a large merge": {Message: "x\n\nApproved-by: Bob <bob@example.com>", Parents: []string{baseCommit, fmt.Sprintf("%040d", 0)}},
+	} {
+		h := newHistory()
+		h.commits[mergeCommit] = merge
+		for i := range 1001 {
+			h.commits[fmt.Sprintf("%040d", i)] = review.Commit{Parents: []string{fmt.Sprintf("%040d", i+1)}}
+		}
+		c := review.Config{Source: review.SourceTrailers, Branch: "main", History: h}
+		count(1)(&c)
+		r, err := review.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Record(t.Context(), mongo()); len(exception.RefusalsIn(err)) != 1 {
+			t.Errorf("%s: it is %v", name, err)
+		}
 	}
 }
 
