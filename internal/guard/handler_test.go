@@ -48,6 +48,30 @@ func TestNotReviews(t *testing.T) {
 	}
 }
 
+// TestUIDOfUnreadReview: a review that is not parsed is denied with the uid that the API server wrote
+// first, and with none that stands elsewhere.
+func TestUIDOfUnreadReview(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{})
+	for raw, want := range map[string]string{
+		`{"apiVersion":"admission.k8s.io/v1","request":{"uid":"1",`:                           "1",
+		`{"apiVersion":"admission.k8s.io/v1","request":{"kind":{"kind":"x"},"uid":"2",`:       "",
+		`{"apiVersion":"admission.k8s.io/v1","request":["uid","3"`:                            "",
+		`{"apiVersion":"admission.k8s.io/v1","kind":{"uid":"4"},"request":{"uid":"5",`:        "5",
+		`{"apiVersion":"admission.k8s.io/v1","uid":"6",`:                                      "",
+		`{"apiVersion":"admission.k8s.io/v1","request":{"name":"uid","namespace":"7","x":"8"`: "",
+	} {
+		got := ""
+		if response, w := post(t, h, []byte(raw+strings.Repeat(" ", guard.MaxReview))); response != nil {
+			got = string(response.UID)
+		} else if w.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: status %d", raw, w.Code)
+		}
+		if got != want {
+			t.Errorf("%s: uid %q, want %q", raw, got, want)
+		}
+	}
+}
+
 // TestTooLarge: a review beyond the limit is denied with its uid. So is an object that is within
 // the limit of a review but beyond that of a document.
 func TestTooLarge(t *testing.T) {

@@ -139,7 +139,7 @@ func ContentDigest(d *exception.Document) string {
 // grandfathered returns the expiry that the trust policy gives to an exception without one.
 func grandfathered(d *exception.Document, terms Terms) time.Time {
 	if len(terms.Grandfathered) == 0 || !d.GroupKind().IsException() {
-		return time.Time{}
+		return time.Time{} // without this, an empty list costs a digest, and policies list exceptions only
 	}
 	return terms.Grandfathered[ContentDigest(d)]
 }

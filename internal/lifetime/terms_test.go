@@ -122,6 +122,15 @@ func TestBadTerms(t *testing.T) {
 			t.Errorf("%v is %v", bad, terms)
 		}
 	}
+	var keys []string
+	for i := range 17 {
+		keys = append(keys, fmt.Sprintf("acme.com/until-%d", i))
+	}
+	for count, want := range map[int]string{16: "", 17: "17 keys, expected at most 16"} {
+		if _, err := (lifetime.Config{ExpiryKeys: keys[:count]}).Terms(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%d keys: %v, want %q", count, err, want)
+		}
+	}
 	if _, err := (lifetime.Config{ExpiryKeys: []string{"mypolex.dev/until", "expires"}, Grandfathered: []lifetime.Grandfather{{Digest: good, Until: "2027-01-01"}}}).Terms(); err != nil {
 		t.Error(err)
 	}

@@ -1,11 +1,36 @@
 package trust_test
 
 import (
+	"crypto/elliptic"
+	"crypto/sha256"
+	"encoding/pem"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/trust"
 )
+
+// TestAuthorityString: an authority with a key is described by the fingerprint of the key.
+func TestAuthorityString(t *testing.T) {
+	text := keyPEM(t, elliptic.P256())
+	p, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{
+		{Name: "ci", Key: text},
+		{Name: "merge", Issuer: issuer, Subject: subject, Claims: map[string]trust.Values{"buildTrigger": {"push"}}},
+	}}, root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode([]byte(text))
+	for i, want := range []string{
+		fmt.Sprintf("public key sha256:%x", sha256.Sum256(block.Bytes)),
+		subject + ", issuer " + issuer + ", buildTrigger push",
+	} {
+		if got := p.Authorities()[i].String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
 
 // TestMatches: every part of an identity must match the authority; otherwise the message names the
 // different part.
