@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
@@ -134,5 +135,25 @@ func TestCompareOddMetadata(t *testing.T) {
 				t.Errorf("differences %v, want equal: %t", found, tc.equal)
 			}
 		})
+	}
+}
+
+// TestAddedMetadata: only a label or annotation with text is added metadata. Absent and null differ.
+func TestAddedMetadata(t *testing.T) {
+	path := func(of ...any) exception.Path { return of }
+	for _, tc := range []struct {
+		difference seal.Difference
+		field, old string
+	}{
+		{seal.Difference{Path: path("metadata", "labels", "a"), InObject: true, Object: "b"}, "labels", "absent"},
+		{seal.Difference{Path: path("metadata", "annotations", "a"), InObject: true, Object: "b"}, "annotations", "absent"},
+		{seal.Difference{Path: path("metadata", "annotations", "a"), InObject: true, Object: nil}, "", "absent"},
+		{seal.Difference{Path: path("metadata", "finalizers", "a"), InObject: true, Object: "b"}, "", "absent"},
+		{seal.Difference{Path: path("spec", "labels", "a"), InObject: true, Object: "b"}, "", "absent"},
+		{seal.Difference{Path: path("metadata", "labels", "a"), InObject: true, Object: "b", InMessage: true}, "", "null"},
+	} {
+		if field, _, _ := tc.difference.AddedMetadata(); field != tc.field || tc.difference.Old() != tc.old {
+			t.Errorf("%v: field %q, signed as %q, want %q and %q", tc.difference.Path, field, tc.difference.Old(), tc.field, tc.old)
+		}
 	}
 }

@@ -138,6 +138,9 @@ func TestReadRefuses(t *testing.T) {
 		{"bundle with an unknown field", "bundle", packed(t, []byte(`{"SignedEntryTimestamp":"AAAA","Evil":1}`)), "Rekor bundle"},
 		{"bundle with a field twice", "bundle", packed(t, []byte(`{"SignedEntryTimestamp":"AAAA","SignedEntryTimestamp":"AAAA"}`)), "JSON object"},
 		{"null", "bundle", "", "not gzip"},
+		{"a number for a signature", "signature", 1, "not text"},
+		{"an empty signature", "signature", "", "is empty"},
+		{"an annotation of another tool", "resourceBundleRef", "x", "not a signature annotation"},
 		{"a ninth signature", "signature_8", "AAAA", "at most 8 signatures"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
