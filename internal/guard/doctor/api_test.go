@@ -14,6 +14,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -37,7 +38,9 @@ type api struct {
 	bindings map[string]admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec
 	changing admissionregistrationv1.MutatingAdmissionPolicyList
 
-	conversion object          // spec.conversion of both definitions; nil: no definitions
+	conversion object // spec.conversion of both definitions; nil: no definitions
+	unserved   string // a version that both definitions do not serve
+	lease      *coordinationv1.Lease
 	accepted   string          // plural in the status of both definitions
 	services   []object        // spec of each APIService
 	denied     map[string]bool // "verb resource"
@@ -62,9 +65,11 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(int(code), metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: code, Reason: reason, Message: string(reason)})
 	}
 	switch {
-	case a.broken[last]:
+	case a.broken[last], a.broken["leases/"+last] && strings.Contains(r.URL.Path, "/leases/"):
 		refuse(http.StatusInternalServerError, metav1.StatusReasonInternalError)
-	case last == "polex-guard" && a.validating != nil:
+	case last == "polex-guard" && strings.Contains(r.URL.Path, "/leases/") && a.lease != nil:
+		answer(http.StatusOK, a.lease)
+	case last == "polex-guard" && !strings.Contains(r.URL.Path, "/leases/") && a.validating != nil:
 		answer(http.StatusOK, a.validating)
 	case last == "validatingwebhookconfigurations":
 		list := admissionregistrationv1.ValidatingWebhookConfigurationList{Items: a.others}
@@ -89,8 +94,15 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answer(http.StatusOK, list)
 	case strings.HasPrefix(last, "policyexceptions.") && a.conversion != nil:
+		versions := []object{}
+		for _, name := range []string{"v1", "v1beta1", "v2", "v2beta1"} {
+			versions = append(versions, object{"name": name, "served": name != a.unserved})
+		}
 		answer(http.StatusOK, object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": object{"name": last},
-			"spec": object{"conversion": a.conversion}, "status": object{"acceptedNames": object{"plural": a.accepted}}})
+			"spec": object{"conversion": a.conversion, "versions": versions}, "status": object{
+				"acceptedNames": object{"plural": a.accepted, "singular": "policyexception", "kind": "PolicyException", "listKind": "PolicyExceptionList"},
+				"conditions":    []object{{"type": "NamesAccepted", "status": "True"}, {"type": "Established", "status": "True"}},
+			}})
 	case last == "apiservices":
 		items := []object{}
 		for n, spec := range a.services {
@@ -133,6 +145,7 @@ var kinds = map[schema.GroupVersionKind]meta.RESTScope{
 	{Group: exception.KyvernoGroup, Version: "v2", Kind: exception.Kind}:                             meta.RESTScopeNamespace,
 	{Group: exception.KyvernoGroup, Version: "v2beta1", Kind: exception.Kind}:                        meta.RESTScopeNamespace,
 	{Group: exception.PoliciesGroup, Version: "v1", Kind: exception.Kind}:                            meta.RESTScopeNamespace,
+	{Group: exception.PoliciesGroup, Version: "v1beta1", Kind: exception.Kind}:                       meta.RESTScopeNamespace,
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration"}:   meta.RESTScopeRoot,
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}:     meta.RESTScopeRoot,
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"}:        meta.RESTScopeRoot,
@@ -140,6 +153,7 @@ var kinds = map[schema.GroupVersionKind]meta.RESTScope{
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"}:          meta.RESTScopeRoot,
 	{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}:                 meta.RESTScopeRoot,
 	{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}:                             meta.RESTScopeRoot,
+	{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}:                                     meta.RESTScopeNamespace,
 	{Version: "v1", Kind: "Namespace"}:                                                               meta.RESTScopeRoot,
 	{Group: "authorization.k8s.io", Version: "v1", Kind: "SelfSubjectAccessReview"}:                  meta.RESTScopeRoot,
 	{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}:                                meta.RESTScopeNamespace,

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -13,34 +12,57 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/polex-dev/polex/internal/guard/cluster"
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// definitions checks how the API server converts exceptions. A conversion webhook can change every
-// version of an exception.
+// definitions checks how the API server converts and serves exceptions. A conversion webhook can
+// change every version of an exception. Kyverno keeps what it has read while its version is not served.
 func (k *checkup) definitions(ctx context.Context) {
-	defer k.unlessFound("customresourcedefinitions", "the API server converts exceptions itself")()
+	defer k.unlessFound("customresourcedefinitions", "the API server converts exceptions itself, and serves the version that Kyverno reads")()
 	for _, gk := range k.Kinds {
-		if !gk.IsException() {
-			continue
-		}
-		name := cluster.DefinitionName(gk.Group)
-		definition := &unstructured.Unstructured{}
-		definition.SetGroupVersionKind(cluster.DefinitionKind)
-		err := k.Client.Get(ctx, types.NamespacedName{Name: name}, definition)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			k.unknown("customresourcedefinitions/"+name, err)
-			continue
-		}
-		if by := cluster.Conversion(definition); by != "" {
-			k.add(Finding{Subject: "customresourcedefinitions/" + name, Reason: ReasonConversion, Message: by + " can show Kyverno another exception than the signed one",
-				Hint: "apply the definition of Kyverno again, with spec.conversion.strategy: None, and find out who changed it"})
-		} else if _, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: gk.Group, Kind: gk.Kind}); meta.IsNoMatchError(err) {
-			k.unknown("customresourcedefinitions/"+name, errors.New("the API server serves none of its versions, so nobody can read these exceptions; Kyverno may still apply those that it read before"))
+		if gk.IsException() {
+			k.definition(ctx, gk)
 		}
 	}
+}
+
+// definition checks the definition of one kind of exceptions.
+func (k *checkup) definition(ctx context.Context, gk exception.GroupKind) {
+	name, watched := cluster.DefinitionName(gk.Group), kyverno.WatchedVersion(gk)
+	subject := "customresourcedefinitions/" + name
+	definition := &unstructured.Unstructured{}
+	definition.SetGroupVersionKind(cluster.DefinitionKind)
+	err := k.Client.Get(ctx, types.NamespacedName{Name: name}, definition)
+	const keeps = "Kyverno still applies the exceptions that it read before, also after their expiry"
+	f := Finding{Subject: subject, Reason: ReasonVersionNotServed, Hint: "apply the definition of Kyverno again, and find out who changed it"}
+	switch by := cluster.Conversion(definition); {
+	case apierrors.IsNotFound(err):
+		f.Outcome, f.Message = Doubtful, "it does not exist; if Kyverno runs, "+keeps
+		k.add(f)
+	case err != nil:
+		k.unknown(subject, err)
+	case !serves(definition, watched):
+		f.Message = fmt.Sprintf("it does not serve %s, in which Kyverno reads exceptions; %s", watched, keeps)
+		k.add(f)
+	case by != "":
+		k.add(Finding{Subject: subject, Reason: ReasonConversion, Message: by + " can show Kyverno another exception than the signed one",
+			Hint: "apply the definition of Kyverno again, with spec.conversion.strategy: None, and find out who changed it"})
+	default:
+		_, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: gk.Group, Kind: gk.Kind}, watched)
+		if meta.IsNoMatchError(err) {
+			k.unknown(subject, fmt.Errorf("the API server does not serve %s, in which Kyverno reads exceptions; %s", watched, keeps))
+		}
+	}
+}
+
+// serves reports whether a definition serves a version.
+func serves(definition *unstructured.Unstructured, version string) bool {
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	return slices.ContainsFunc(versions, func(v any) bool {
+		of, _ := v.(map[string]any)
+		return of["name"] == version && of["served"] == true
+	})
 }
 
 // apiServiceList is APIServiceList. An APIService names the server of a group and version.

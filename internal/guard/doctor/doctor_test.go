@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -69,6 +70,13 @@ func mutators(resource string, operations ...admissionregistrationv1.OperationTy
 func guardMutator(group, resource string) admissionregistrationv1.MutatingWebhookConfigurationList {
 	list := mutators(resource, "CREATE", "UPDATE")
 	list.Items[0].Webhooks[0].Rules[0].APIGroups, list.Items[0].Webhooks[0].NamespaceSelector = []string{group}, nil
+	return list
+}
+
+// leasesOf returns a webhook for Leases with a label, as Kyverno has one for its own.
+func leasesOf(app string) admissionregistrationv1.MutatingWebhookConfigurationList {
+	list := guardMutator("coordination.k8s.io", "leases")
+	list.Items[0].Webhooks[0].ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
 	return list
 }
 
@@ -216,8 +224,18 @@ func TestDoctor(t *testing.T) {
 			w.Rules[0].Scope = new(admissionregistrationv1.ClusterScope)
 		}, want: []string{"wrong version-not-asked"}},
 		"another resource": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
-			w.Rules[0].Resources = []string{"policyexceptions/*"}
+			w.Rules[0].Resources = []string{"policyexceptions/status"}
 		}, want: []string{"wrong version-not-asked"}},
+		"no subresource": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.Rules[0].Resources = []string{"policyexceptions"}
+		}, want: []string{"wrong version-not-asked"}},
+		"the resource with its subresources": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.Rules[0].Resources = []string{"policyexceptions/*"}
+		}},
+		"deletions at another Service": {change: func(a *api, c *doctor.Config) {
+			asService(&a.validating.Webhooks[1], "/deleted")
+			a.validating.Webhooks[1].ClientConfig.Service.Namespace, c.Dial = "team-a", good.dialAs("")
+		}, want: []string{"unknown undecided", "wrong asks-elsewhere"}},
 		"namespaces": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
 		}, want: []string{"wrong namespace-hole"}},
@@ -257,15 +275,37 @@ func TestDoctor(t *testing.T) {
 			w.ClientConfig.URL = new("https://" + closed(t) + "/admit")
 		}, want: []string{"unknown undecided"}},
 
-		"changed on the way":                              {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*", "UPDATE") }, want: []string{"doubtful mutates"}},
-		"all changed on the way":                          {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*/*", "*") }, want: []string{"doubtful blocks-deletions", "doubtful mutates"}},
-		"others are changed":                              {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("pods", "*") }},
-		"changed when they go":                            {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*", "DELETE") }, want: []string{"doubtful blocks-deletions"}},
-		"nobody says who changes":                         {change: func(a *api, _ *doctor.Config) { a.broken["mutatingwebhookconfigurations"] = true }, want: []string{"unknown undecided"}},
-		"the guard's configuration is changed on its way": {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("", "configmaps") }, want: []string{"wrong mutates-guard"}},
-		"the guard's Lease, by a wildcard":                {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("coordination.k8s.io", "*") }, want: []string{"wrong mutates-guard"}},
-		"the guard's Pods":                                {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("", "pods") }, want: []string{"doubtful mutates-guard"}},
-		"configurations of others":                        {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("configmaps", "*") }},
+		"changed on the way":                               {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*", "UPDATE") }, want: []string{"doubtful mutates"}},
+		"all changed on the way":                           {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*/*", "*") }, want: []string{"doubtful blocks-deletions", "doubtful mutates"}},
+		"others are changed":                               {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("pods", "*") }},
+		"changed when they go":                             {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*", "DELETE") }, want: []string{"doubtful blocks-deletions"}},
+		"nobody says who changes":                          {change: func(a *api, _ *doctor.Config) { a.broken["mutatingwebhookconfigurations"] = true }, want: []string{"unknown undecided"}},
+		"the guard's configuration is changed on its way":  {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("", "configmaps") }, want: []string{"wrong mutates-guard"}},
+		"the guard's Lease, by a wildcard":                 {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("coordination.k8s.io", "*") }, want: []string{"wrong mutates-guard"}},
+		"the guard's Pods":                                 {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("", "pods") }, want: []string{"doubtful mutates-guard"}},
+		"configurations of others":                         {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("configmaps", "*") }},
+		"the guard's configuration, with its subresources": {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("", "configmaps/*") }, want: []string{"wrong mutates-guard"}},
+		"the guard's Secret, in every version": {change: func(a *api, _ *doctor.Config) {
+			a.mutating = guardMutator("", "secrets")
+			a.mutating.Items[0].Webhooks[0].Rules[0].APIVersions = []string{"v9"}
+		}, want: []string{"wrong mutates-guard"}},
+		"subresources of everything":    {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("*", "*/scale") }},
+		"exceptions, with subresources": {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("policyexceptions/*", "*") }, want: []string{"doubtful blocks-deletions", "doubtful mutates"}},
+		"Leases of Kyverno":             {change: func(a *api, _ *doctor.Config) { a.mutating = leasesOf("kyverno") }},
+		"Leases of Kyverno, as the guard's is labelled": {change: func(a *api, _ *doctor.Config) {
+			a.mutating, a.lease = leasesOf("kyverno"), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "polex-guard", Labels: map[string]string{"app": "kyverno"}}}
+		}, want: []string{"wrong mutates-guard"}},
+		"Leases without a label": {change: func(a *api, _ *doctor.Config) {
+			a.mutating = leasesOf("")
+			a.mutating.Items[0].Webhooks[0].ObjectSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "DoesNotExist"}}}
+		}, want: []string{"wrong mutates-guard"}},
+		"labelled configurations": {change: func(a *api, _ *doctor.Config) {
+			a.mutating = guardMutator("", "configmaps")
+			a.mutating.Items[0].Webhooks[0].ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "kyverno"}}
+		}, want: []string{"wrong mutates-guard"}},
+		"nobody says how its Lease is labelled": {change: func(a *api, _ *doctor.Config) {
+			a.broken["leases/polex-guard"] = true
+		}, want: []string{"unknown undecided"}},
 		"where it is asked for": {change: func(a *api, _ *doctor.Config) {
 			a.mutating = guardMutator("", "pods")
 			a.mutating.Items[0].Webhooks[0].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"inject": "yes"}}
@@ -286,7 +326,10 @@ func TestDoctor(t *testing.T) {
 		"nobody says what converts":        {change: func(a *api, _ *doctor.Config) { a.broken["policyexceptions.kyverno.io"] = true }, want: []string{"unknown undecided"}},
 		"under another name":               {change: func(a *api, _ *doctor.Config) { a.accepted = "things" }, want: []string{"wrong conversion-webhook"}},
 		"no version is served":             {change: func(_ *api, c *doctor.Config) { c.Client = unserved{c.Client} }, want: []string{"unknown undecided"}},
-		"no definitions":                   {change: func(a *api, _ *doctor.Config) { a.conversion = nil }},
+		"no definitions":                   {change: func(a *api, _ *doctor.Config) { a.conversion = nil }, want: []string{"doubtful version-not-served"}},
+		"no version that Kyverno reads":    {change: func(a *api, _ *doctor.Config) { a.unserved = "v2" }, want: []string{"wrong version-not-served"}},
+		"nor of the other group":           {change: func(a *api, _ *doctor.Config) { a.unserved = "v1beta1" }, want: []string{"wrong version-not-served"}},
+		"a version that it does not read":  {change: func(a *api, _ *doctor.Config) { a.unserved = "v1" }},
 		"exceptions are served elsewhere":  {change: func(a *api, _ *doctor.Config) { a.services[0]["service"] = object{"namespace": "a", "name": "b"} }, want: []string{"wrong served-elsewhere"}},
 		"webhooks are served elsewhere":    {change: func(a *api, _ *doctor.Config) { a.services[1]["group"] = "admissionregistration.k8s.io" }, want: []string{"wrong served-elsewhere"}},
 		"API servers are served elsewhere": {change: func(a *api, _ *doctor.Config) { a.services[1]["group"] = "discovery.k8s.io" }, want: []string{"wrong served-elsewhere"}},
@@ -333,6 +376,10 @@ func TestDoctor(t *testing.T) {
 			a.others = []admissionregistrationv1.ValidatingWebhookConfiguration{*webhook(good)}
 			a.others[0].Name, a.others[0].Webhooks[1].Rules[0].Resources = "keeps", []string{"pods"}
 		}},
+		"another policy may refuse them, by a pattern": {change: func(a *api, _ *doctor.Config) {
+			rules := []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: about(rules("policyexceptions/*"), "DELETE")[0]}}
+			a.policies["keeps"] = limits{MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: rules}}
+		}, want: []string{"doubtful blocks-deletions"}},
 		"another policy may refuse deletions": {change: func(a *api, _ *doctor.Config) {
 			rules := []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: about(rules("*"), "DELETE")[0]}}
 			a.policies["keeps"] = limits{MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: rules}}

@@ -26,6 +26,7 @@ const (
 	ReasonReloadFailed = "static-reload-failed"
 
 	ReasonConversion         = "conversion-webhook"
+	ReasonVersionNotServed   = "version-not-served"
 	ReasonServedElsewhere    = "served-elsewhere"
 	ReasonMutates            = "mutates"
 	ReasonMutatesGuard       = "mutates-guard"
@@ -62,6 +63,7 @@ func Reasons() []exception.Reason {
 		{Name: ReasonNotLoaded, Doc: "an API server has not loaded the static files, or has loaded others"},
 		{Name: ReasonReloadFailed, Doc: "an API server cannot load the static files that are on its disk now", Severity: exception.SeverityWarning},
 		{Name: ReasonConversion, Doc: "a webhook converts exceptions between versions, the schemas of two served versions differ, or exceptions have another name"},
+		{Name: ReasonVersionNotServed, Doc: "the API server does not serve exceptions in the version that Kyverno reads, and Kyverno keeps those that it read before"},
 		{Name: ReasonServedElsewhere, Doc: "an APIService points to another server for exceptions, or for kinds that the guard depends on"},
 		{Name: ReasonMutates, Doc: "another webhook or a MutatingAdmissionPolicy changes exceptions during admission", Severity: exception.SeverityWarning},
 		{Name: ReasonMutatesGuard, Doc: "another webhook or a policy changes objects that the guard depends on", Milder: true},

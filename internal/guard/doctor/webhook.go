@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/polex-dev/polex/internal/guard/rules"
 	"github.com/polex-dev/polex/internal/guard/static"
 )
 
@@ -54,6 +56,7 @@ func (k *checkup) registered(ctx context.Context, subject string, webhooks []adm
 	k.covers(subject, webhooks)
 	for i := range webhooks {
 		w := &webhooks[i]
+		k.leads(subject+" "+w.Name, w)
 		if k.asksAbout(w.Rules, admissionregistrationv1.Delete) {
 			k.open(subject+" "+w.Name, w)
 		}
@@ -99,16 +102,22 @@ func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.Vali
 			continue
 		}
 		for _, m := range mappings {
-			for _, operation := range []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete} {
+			status := about(m, admissionregistrationv1.Update)
+			if gk.IsException() { // such an update moves the resourceVersion, by which the guard deletes
+				status.Subresource = "status"
+			}
+			for _, r := range []rules.Request{about(m, admissionregistrationv1.Create), about(m, admissionregistrationv1.Update), status, about(m, admissionregistrationv1.Delete)} {
+				deletes := r.Operation == admissionregistrationv1.Delete
 				if slices.ContainsFunc(webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
-					return asks(w.Rules, m, operation) && (operation == admissionregistrationv1.Delete || !isForDeletions(&w))
+					return rules.Match(w.Rules, r) && (deletes || !isForDeletions(&w))
 				}) {
 					continue
 				}
-				f := Finding{Subject: subject, Reason: ReasonVersionNotAsked, Message: fmt.Sprintf("%s of %s in %s is admitted without a request to the guard", operation, gk, m.GroupVersionKind.Version),
-					Hint: `write apiVersions: ["*"], operations: [CREATE, UPDATE], scope: "*"`}
-				if operation == admissionregistrationv1.Delete {
-					f.Outcome, f.Reason, f.Message = Doubtful, ReasonDeleteNotAsked, fmt.Sprintf("the audit log does not name the user who deletes a %s in %s", gk, m.GroupVersionKind.Version)
+				what := strings.TrimSuffix(gk.String()+"/"+r.Subresource, "/")
+				f := Finding{Subject: subject, Reason: ReasonVersionNotAsked, Message: fmt.Sprintf("%s of %s in %s is admitted without a request to the guard", r.Operation, what, r.Resource.Version),
+					Hint: `write apiVersions: ["*"], operations: [CREATE, UPDATE], resources: [policyexceptions, policyexceptions/*], scope: "*"`}
+				if deletes {
+					f.Outcome, f.Reason, f.Message = Doubtful, ReasonDeleteNotAsked, fmt.Sprintf("the audit log does not name the user who deletes a %s in %s", what, r.Resource.Version)
 					f.Hint = "add the webhook for deletions of the guard's manifests"
 				}
 				k.add(f)
@@ -117,17 +126,9 @@ func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.Vali
 	}
 }
 
-// asks reports whether rules match an operation on a resource.
-func asks(rules []admissionregistrationv1.RuleWithOperations, m *meta.RESTMapping, operation admissionregistrationv1.OperationType) bool {
-	names := func(list []string, name string) bool {
-		return slices.Contains(list, "*") || slices.Contains(list, name)
-	}
-	return slices.ContainsFunc(rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-		return (slices.Contains(r.Operations, admissionregistrationv1.OperationAll) || slices.Contains(r.Operations, operation)) &&
-			names(r.APIGroups, m.Resource.Group) && names(r.APIVersions, m.Resource.Version) &&
-			(names(r.Resources, m.Resource.Resource) || slices.Contains(r.Resources, "*/*")) &&
-			(r.Scope == nil || *r.Scope != admissionregistrationv1.ClusterScope || m.Scope.Name() == meta.RESTScopeNameRoot)
-	})
+// about returns a request for a resource in one version.
+func about(m *meta.RESTMapping, operation admissionregistrationv1.OperationType) rules.Request {
+	return rules.Request{Operation: operation, Resource: m.Resource, Namespaced: m.Scope.Name() == meta.RESTScopeNameNamespace}
 }
 
 // open checks that the webhook for deletions allows them while no guard answers.
@@ -143,7 +144,6 @@ func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWe
 	wrong := func(reason, message, hint string) {
 		k.add(Finding{Subject: subject, Reason: reason, Message: message, Hint: hint})
 	}
-	k.leads(subject, w)
 	if selects(w.NamespaceSelector) {
 		wrong(ReasonNamespaceHole, "namespaces that its namespaceSelector leaves out are not guarded", "remove it: an exception is valid in every namespace")
 	}
@@ -219,13 +219,13 @@ func addressOf(w *admissionregistrationv1.ValidatingWebhook) (address, name stri
 }
 
 // asksAbout reports whether rules match an operation on a signed kind, in any version.
-func (k *checkup) asksAbout(rules []admissionregistrationv1.RuleWithOperations, operation admissionregistrationv1.OperationType) bool {
+func (k *checkup) asksAbout(list []admissionregistrationv1.RuleWithOperations, operation admissionregistrationv1.OperationType) bool {
 	for _, gk := range k.Kinds {
 		mappings, err := k.Client.RESTMapper().RESTMappings(schema.GroupKind{Group: gk.Group, Kind: gk.Kind})
 		if err != nil {
 			continue // covers reports this
 		}
-		if slices.ContainsFunc(mappings, func(m *meta.RESTMapping) bool { return asks(rules, m, operation) }) {
+		if slices.ContainsFunc(mappings, func(m *meta.RESTMapping) bool { return rules.Match(list, about(m, operation)) }) {
 			return true
 		}
 	}
