@@ -1,0 +1,282 @@
+package celpeer
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	peer "k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/internal/guard/rules"
+)
+
+type (
+	rule      = admissionregistrationv1.RuleWithOperations
+	operation = admissionregistrationv1.OperationType
+)
+
+// The entries of a rule, with those that are easily mistaken.
+var (
+	someOperations = [][]operation{{"*"}, {"CREATE"}, {"UPDATE"}, {"DELETE"}, {"CONNECT"}, {"DELETE", "UPDATE"}, {"create"}, {""}, nil}
+	someGroups     = [][]string{{"*"}, {""}, {"coordination.k8s.io"}, {"kyverno.io"}, {"apps", ""}, {"*.io"}, {"/"}, nil}
+	someVersions   = [][]string{{"*"}, {"v1"}, {"v2"}, {"v1", "v2"}, {"V1"}, {""}, nil}
+	someScopes     = []*admissionregistrationv1.ScopeType{nil, new(admissionregistrationv1.AllScopes), new(admissionregistrationv1.NamespacedScope), new(admissionregistrationv1.ClusterScope)}
+	someResources  = func() [][]string {
+		lists := [][]string{nil, {"pods", "configmaps/*"}, {"pods/*", "secrets/status"}, {"policyexceptions", "policyexceptions/status"}}
+		for _, resource := range []string{"*", "", "configmaps", "secrets", "leases", "policyexceptions", "namespaces", "pods", "configmap", "ConfigMaps", "*s", "configmaps*"} {
+			for _, subresource := range []string{"", "/", "/*", "/status", "/scale", "/*/*", "/**", "*"} {
+				lists = append(lists, []string{resource + subresource})
+			}
+		}
+		return lists
+	}()
+)
+
+// everyRule calls a function with every combination of entries.
+func everyRule(try func(rule)) {
+	for _, operations := range someOperations {
+		for _, groups := range someGroups {
+			for _, versions := range someVersions {
+				for _, resources := range someResources {
+					for _, scope := range someScopes {
+						try(rule{Operations: operations, Rule: admissionregistrationv1.Rule{APIGroups: groups, APIVersions: versions, Resources: resources, Scope: scope}})
+					}
+				}
+			}
+		}
+	}
+}
+
+// peerMatches reports whether the API server matches a rule to a request.
+func peerMatches(r rule, request rules.Request) bool {
+	namespace := ""
+	if request.Namespaced || request.Resource.Resource == "namespaces" { // the API server sets it to the name of a namespace
+		namespace = "polex-system"
+	}
+	m := peer.Matcher{Rule: r, Attr: admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, namespace, "a", request.Resource, request.Subresource, admission.Operation(request.Operation), nil, false, nil)}
+	return m.Matches()
+}
+
+// TestRules compares the matching of rules with the API server's own code.
+func TestRules(t *testing.T) {
+	var requests []rules.Request
+	for resource, namespaced := range map[schema.GroupVersionResource]bool{
+		{Version: "v1", Resource: "configmaps"}:                             true,
+		{Version: "v1", Resource: "namespaces"}:                             false,
+		{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}:   true,
+		{Group: "kyverno.io", Version: "v2", Resource: "policyexceptions"}:  true,
+		{Group: "kyverno.io", Version: "v1", Resource: "policyexceptions"}:  false,
+		{Group: "kyverno.io", Version: "v1", Resource: "policyexceptions/"}: true,
+	} {
+		for _, subresource := range []string{"", "status"} {
+			for _, o := range []operation{"CREATE", "UPDATE", "DELETE", "CONNECT"} {
+				requests = append(requests, rules.Request{Operation: o, Resource: resource, Subresource: subresource, Namespaced: namespaced})
+			}
+		}
+	}
+	matched, others := 0, 0
+	everyRule(func(r rule) {
+		for _, request := range requests {
+			want := peerMatches(r, request)
+			if got := rules.Match([]rule{r}, request); got != want {
+				t.Fatalf("%+v, %+v: %t, and the API server %t", r, request, got, want)
+			}
+			if want {
+				matched++
+			} else {
+				others++
+			}
+		}
+	})
+	if matched < 10000 || others < 10000 {
+		t.Errorf("%d matched and %d did not", matched, others)
+	}
+}
+
+// policy is a policy of policies/guard with its compiled expressions.
+type policy struct {
+	conditions  []cel.Program
+	variables   []string
+	expressions map[string]cel.Program
+	validation  cel.Program
+}
+
+// compiled returns a policy with one validation.
+func compiled(t *testing.T, file string) policy {
+	t.Helper()
+	text, err := os.ReadFile("../../policies/guard/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, _, _ := bytes.Cut(text, []byte("\n---\n"))
+	var of admissionregistrationv1.ValidatingAdmissionPolicy
+	if err := yaml.UnmarshalStrict(document, &of); err != nil {
+		t.Fatal(err)
+	}
+	env, err := peerEnv(t).Extend(cel.Variable("variables", cel.MapType(cel.StringType, cel.DynType)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compile := func(expression string) cel.Program {
+		t.Helper()
+		checked, issues := env.Compile(expression)
+		if issues.Err() != nil {
+			t.Fatal(issues.Err())
+		}
+		program, err := env.Program(checked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return program
+	}
+	p := policy{expressions: map[string]cel.Program{}}
+	for _, c := range of.Spec.MatchConditions {
+		p.conditions = append(p.conditions, compile(c.Expression))
+	}
+	for _, v := range of.Spec.Variables {
+		p.variables = append(p.variables, v.Name)
+		p.expressions[v.Name] = compile(v.Expression)
+	}
+	if len(of.Spec.Validations) != 1 {
+		t.Fatalf("%s has %d validations", file, len(of.Spec.Validations))
+	}
+	p.validation = compile(of.Spec.Validations[0].Expression)
+	return p
+}
+
+// allows evaluates the policy for an object that a user without special rights creates.
+func (p policy) allows(t *testing.T, resource string, object any) bool {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.evaluate(t, map[string]any{"operation": "CREATE", "resource": map[string]any{"resource": resource}}, content, nil)
+}
+
+// evaluate evaluates the policy for a request of a user without special rights. Without an object,
+// pass nil.
+func (p policy) evaluate(t *testing.T, request map[string]any, object, oldObject any) bool {
+	t.Helper()
+	request["userInfo"] = map[string]any{"username": "mallory"}
+	variables := map[string]any{}
+	input := map[string]any{"object": object, "oldObject": oldObject, "variables": variables, "request": request}
+	eval := func(program cel.Program) any {
+		t.Helper()
+		value, _, err := program.Eval(input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	for _, condition := range p.conditions {
+		if eval(condition) == types.False {
+			return true
+		}
+	}
+	for _, name := range p.variables {
+		variables[name] = eval(p.expressions[name])
+	}
+	return eval(p.validation) == types.True
+}
+
+// guarded are the requests that change what the guard depends on.
+var guarded = func() (all []rules.Request) {
+	for _, o := range []operation{"CREATE", "UPDATE"} {
+		for _, resource := range []schema.GroupVersionResource{{Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "secrets"}, {Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}} {
+			all = append(all, rules.Request{Operation: o, Resource: resource, Namespaced: true})
+		}
+	}
+	return all
+}()
+
+// TestPolicies compares the rules in the policies of protect with the API server's own code. The
+// policies read no versions, because the API server converts a request for a rule of another version.
+func TestPolicies(t *testing.T) {
+	mutators, mutations := compiled(t, "protect/mutators.yaml"), compiled(t, "protect/mutations.yaml")
+	refused, allowed := 0, 0
+	everyRule(func(r rule) {
+		if len(r.APIVersions) != 1 || !slices.Contains([]string{"*", "v2"}, r.APIVersions[0]) {
+			return
+		}
+		anyVersion := r
+		anyVersion.APIVersions = []string{"*"}
+		want := slices.ContainsFunc(guarded, func(request rules.Request) bool { return peerMatches(anyVersion, request) })
+		hook := &admissionregistrationv1.MutatingWebhookConfiguration{Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: "a.example.com", Rules: []rule{r}}}}
+		if mutators.allows(t, "mutatingwebhookconfigurations", hook) == want {
+			t.Errorf("a webhook with %+v: the API server matches the objects of the guard: %t", r, want)
+		}
+		object := &admissionregistrationv1.MutatingAdmissionPolicy{Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: r}}},
+		}}
+		if mutations.allows(t, "mutatingpolicies", object) == want {
+			t.Errorf("a MutatingPolicy with %+v: the API server matches the objects of the guard: %t", r, want)
+		}
+		if want {
+			refused++
+		} else {
+			allowed++
+		}
+	})
+	if refused < 100 || allowed < 1000 {
+		t.Errorf("%d were refused and %d allowed", refused, allowed)
+	}
+}
+
+// TestKyvernoRules has Kyverno's rules in which a filter that Kyverno does not read hides another one.
+func TestKyvernoRules(t *testing.T) {
+	mutations := compiled(t, "protect/mutations.yaml")
+	const wide, narrow, elsewhere = "resources: {kinds: [ConfigMap]}", "resources: {kinds: [Pod]}", "resources: {kinds: [Secret], namespaces: [team-a]}"
+	for _, tc := range []struct {
+		match   string
+		allowed bool
+	}{
+		{"match: {any: [{" + narrow + "}]}", true},
+		{"match: {any: [{" + narrow + "}, {" + elsewhere + "}]}", true},
+		{"match: {any: [{" + narrow + "}, {" + wide + "}]}", false},
+		{"match: {all: [{" + narrow + "}, {" + wide + "}]}", true},
+		{"match: {all: [{" + wide + "}]}", false},
+		{"match: {" + narrow + "}", true},
+		{"match: {" + wide + "}", false},
+		{"match: {}", false},
+		{"match: {subjects: []}", false},
+		{"a: b", false},
+		// Kyverno reads any before all, and all before resources.
+		{"match: {any: [{" + wide + "}], " + narrow + "}", false},
+		{"match: {all: [{" + wide + "}], " + narrow + "}", false},
+		{"match: {any: [{" + wide + "}], all: [{" + narrow + "}]}", false},
+		{"match: {any: [{" + narrow + "}], " + wide + "}", true},
+		{"match: {any: [], " + narrow + "}", true},
+		{"match: {any: [], " + wide + "}", false},
+		{"match: {any: [{" + wide + "}]}, exclude: {any: [{resources: {namespaces: [polex-system]}}]}", true},
+		{"match: {any: [{" + wide + "}]}, exclude: {any: [{resources: {namespaces: [other]}}]}", false},
+		{"match: {any: [{" + wide + "}]}, exclude: {all: [{resources: {namespaces: [polex-system]}}]}", false},
+	} {
+		var object map[string]any
+		if err := yaml.Unmarshal(fmt.Appendf(nil, "{spec: {rules: [{%s, mutate: {patchStrategicMerge: {a: b}}}]}}", tc.match), &object); err != nil {
+			t.Fatal(err)
+		}
+		if got := mutations.allows(t, "clusterpolicies", &object); got != tc.allowed {
+			t.Errorf("%s: allowed: %t", tc.match, got)
+		}
+	}
+	for rules, allowed := range map[string]bool{"": false, "resourceRules: []": false, "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [polex-system]}]}": true} {
+		var object map[string]any
+		if err := yaml.Unmarshal([]byte("{spec: {matchConstraints: {"+rules+"}}}"), &object); err != nil {
+			t.Fatal(err)
+		}
+		if got := mutations.allows(t, "mutatingpolicies", &object); got != allowed {
+			t.Errorf("a MutatingPolicy for all resources, %q: allowed: %t", strings.TrimSpace(rules), got)
+		}
+	}
+}
