@@ -386,7 +386,9 @@ const (
 	anyHook   = `{apiVersion: admissionregistration.k8s.io/v1, kind: KINDWebhookConfiguration, metadata: {name: NAME}, webhooks: [{name: a.example.com, clientConfig: {url: "https://127.0.0.1:1/a"}, rules: [{apiGroups: [example.com], apiVersions: ["*"], operations: [CREATE], resources: [things]}], sideEffects: None, admissionReviewVersions: [v1]}]}`
 	converts  = `{"spec":{"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"url":"https://127.0.0.1:1/convert"}}}}}`
 	renames   = `{"status":{"acceptedNames":{"plural":"things"}}}`
-	takes     = `{"spec":{"service":{"namespace":"default","name":"evil"},"insecureSkipTLSVerify":true}}`
+	// Two conditions, of which the API server takes the first.
+	twice = `{"status":{"conditions":[{"type":"Established","status":"False","reason":"a","message":"a","lastTransitionTime":"2026-01-01T00:00:00Z"},{"type":"Established","status":"True","reason":"a","message":"a","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
+	takes = `{"spec":{"service":{"namespace":"default","name":"evil"},"insecureSkipTLSVerify":true}}`
 )
 
 // staticAttempts are attacks on a guard that the API server reads from its disk.
@@ -412,6 +414,17 @@ var staticAttempts = []struct{ name, command, patch, input, want string }{
 	{name: "store policies as exceptions", command: "patch crd clusterpolicies.kyverno.io --subresource=status", patch: `{"status":{"acceptedNames":{"plural":"policyexceptions"}}}`, want: "polex-guard-definitions"},
 	{name: "another definition of the kind", command: "create", input: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.kyverno.io}, spec: {group: kyverno.io, scope: Namespaced, names: {plural: things, kind: PolicyException}, versions: [{name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`, want: "polex-guard-definitions"},
 	{name: "serve no version", command: "patch crd policyexceptions.kyverno.io", patch: `{"spec":{"versions":[{"name":"v2","served":false,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, want: "polex-guard-definitions"},
+	{name: "stop serving what Kyverno reads", command: unserve("policyexceptions.kyverno.io", 0, "v2"), want: "polex-guard-definitions"},
+	{name: "stop serving another version", command: unserve("policyexceptions.kyverno.io", 1, "v2beta1"), want: "polex-guard-definitions"},
+	{name: "stop serving what Kyverno reads of the other group", command: unserve("policyexceptions.policies.kyverno.io", 2, "v1beta1"), want: "polex-guard-definitions"},
+	{name: "a version goes", command: "patch crd policyexceptions.kyverno.io --type=json --patch " + `[{"op":"test","path":"/spec/versions/1/name","value":"v2beta1"},{"op":"remove","path":"/spec/versions/1"}]`, want: "polex-guard-definitions"},
+	{name: "a version gets another name", command: "patch crd policyexceptions.kyverno.io --type=json --patch " + `[{"op":"test","path":"/spec/versions/1/name","value":"v2beta1"},{"op":"replace","path":"/spec/versions/1/name","value":"v3"}]`, want: "polex-guard-definitions"},
+	{name: "lists that Kyverno cannot decode", command: "patch crd policyexceptions.kyverno.io", patch: `{"spec":{"names":{"listKind":"Things"}}}`, want: "polex-guard-definitions"},
+	{name: "such lists by the status", command: "patch crd policyexceptions.policies.kyverno.io --subresource=status", patch: `{"status":{"acceptedNames":{"listKind":"Things"}}}`, want: "polex-guard-definitions"},
+	{name: "lists without a kind", command: "patch crd policyexceptions.kyverno.io --subresource=status", patch: `{"status":{"acceptedNames":{"listKind":""}}}`, want: "polex-guard-definitions"},
+	{name: "exceptions without a singular", command: "patch crd policyexceptions.kyverno.io --subresource=status", patch: `{"status":{"acceptedNames":{"singular":null}}}`, want: "polex-guard-definitions"},
+	{name: "a definition that is established twice", command: "patch crd policyexceptions.kyverno.io --subresource=status", patch: twice, want: "polex-guard-definitions"},
+	{name: "a definition that is established twice, truly", command: "patch crd policyexceptions.policies.kyverno.io --subresource=status", patch: strings.ReplaceAll(twice, "False", "True"), want: "polex-guard-definitions"},
 	{name: "a definition that is not established, whose scope can change", command: "patch crd policyexceptions.kyverno.io --subresource=status", patch: `{"status":{"conditions":[]}}`, want: "polex-guard-definitions"},
 	{name: "delete the definition", command: "delete crd policyexceptions.kyverno.io", want: "polex-guard-definitions"},
 	{name: "delete the definition of the other group", command: "delete crd policyexceptions.policies.kyverno.io", want: "polex-guard-definitions"},
@@ -434,6 +447,11 @@ var staticAttempts = []struct{ name, command, patch, input, want string }{
 	{name: "exec into etcd", command: "get --raw /api/v1/namespaces/kube-system/pods/etcd/exec?command=etcdctl", want: "polex-exec"},
 	{name: "the proxy to a node", command: "get --raw /api/v1/nodes/control-plane/proxy/pods", want: "polex-exec"},
 	{name: "scale the guard", command: "scale deployment polex-guard -n polex-system --replicas=0", want: "not found"},
+}
+
+// unserve returns a command that stops serving a version of a definition.
+func unserve(definition string, index int, version string) string {
+	return fmt.Sprintf(`patch crd %s --type=json --patch [{"op":"test","path":"/spec/versions/%[2]d/name","value":%[3]q},{"op":"replace","path":"/spec/versions/%[2]d/served","value":false}]`, definition, index, version)
 }
 
 // holds: each attempt is refused, for every identity.
@@ -583,7 +601,11 @@ func (w *staticWorld) leavesOthersAlone(t *testing.T) {
 			}
 			return refused(answer, "unsigned")
 		})
-		w.mustKubectl(t, "", "patch", "crd", "policyexceptions.kyverno.io", "--type=json", "--patch", fmt.Sprintf(`[{"op":"remove","path":"/spec/versions/%d"}]`, len(crd.Spec.Versions)))
+		// It stays.
+		err = w.kubectl(t, "", "patch", "crd", "policyexceptions.kyverno.io", "--type=json", "--patch", fmt.Sprintf(`[{"op":"remove","path":"/spec/versions/%d"}]`, len(crd.Spec.Versions)))
+		if err == nil || !strings.Contains(err.Error(), "polex-guard-definitions") {
+			t.Errorf("the new version goes: %v", err)
+		}
 	})
 	for _, tc := range []struct{ name, input, command string }{
 		{name: "Kyverno's definitions", command: "annotate crd policyexceptions.kyverno.io clusterpolicies.kyverno.io a=b --overwrite"},
