@@ -13,7 +13,7 @@ import (
 var (
 	applyHead = regexp.MustCompile(`^policy (\S{1,300}) -> resource (?:(\S{1,63})/)?(\S{1,63})/(\S{1,253}) failed:$`)
 	applyRule = regexp.MustCompile(`^(\d{1,4}) - (\S{0,63}) (.*)$`)
-	colour    = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	colour    = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
 )
 
 // FromApply parses violations from the output of "kyverno apply" 1.19.1:

@@ -3,6 +3,7 @@ package request
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -18,7 +19,15 @@ var (
 	denialHead = regexp.MustCompile(`resource ([A-Za-z0-9]{1,63})/([^/\s]{0,63})/(\S{0,253}) was blocked due to the following policies:?`)
 	// denialIntroduction is the text before the next denial.
 	denialIntroduction = regexp.MustCompile(`[^\n]*denied the request:(?:\s|\\n)*$`)
-	denialNew          = regexp.MustCompile(`\bPolicy (\S{1,253}) (?:failed|error): |\b([A-Z][A-Za-z0-9]{0,62})/(?:([^/\s]{1,63})/)?([^/\s]{1,253}) dry-run failed`)
+	denialNew          = regexp.MustCompile(`\bPolicy (\S{1,253}) (?:failed|error):\s|` +
+		`\b([A-Z][A-Za-z0-9]{0,62})/(?:([^/\s]{1,63})/)?([^/\s]{1,253}) dry-run failed|` +
+		`GroupVersionKind: \\?"/?([^",\s]{1,300}), Kind=([A-Za-z0-9]{1,63})\\?"(?:\s|\\n)+Name: \\?"([^"\\]{1,253})\\?", Namespace: \\?"([^"\\]{0,63})`)
+	// A policy that Kyverno may have generated for the API server.
+	denialNative = regexp.MustCompile(`ValidatingAdmissionPolicy '([^']{1,253})' with binding`)
+	// The lines of the list: a policy, a text of several lines, and a rule.
+	policyLine = regexp.MustCompile(`^[^\s:]\S{0,253}:$`)
+	blockText  = regexp.MustCompile(`: [|>][0-9+-]{0,2}$`)
+	ruleLine   = regexp.MustCompile(`(?m)^  [^\s:]+(?: [^\s:]+)*: \S`)
 	// Without line breaks, a name before another name is a policy, and a name before a message is a
 	// rule. YAML quotes a message that contains ": ".
 	oneLine     = regexp.MustCompile(`^\s*` + denialName + `\s+` + denialName + `(\s|$)`)
@@ -37,12 +46,13 @@ const denialName = `([^\s:'"|>{\[]{1,253}):`
 //
 // The message may have line breaks, no line breaks, or be a JSON string. For policies.kyverno.io it
 // contains no resource ("Policy vp failed: …"). The resource is then about, which the caller knows
-// from the request, or the resource in a preceding message of Flux. A message of another webhook
-// gives no violation.
+// from the request, or the resource in a preceding message of Flux or kubectl. A message of another
+// webhook gives no violation. Logs may add colours, and the same prefix to each line.
 func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 	position := func(at int) exception.Position {
 		return exception.Position{File: file, Line: 1 + strings.Count(text[:at], "\n"), Column: 1}
 	}
+	text = colour.ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "")
 	var found []Violation
 	heads := denialHead.FindAllStringSubmatchIndex(text, MaxViolations)
 	for i, m := range heads {
@@ -56,12 +66,13 @@ func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 			list = list[:len(list)-len(denialIntroduction.FindString(list))]
 		}
 		before := text[strings.LastIndexByte(text[:m[0]], '\n')+1 : m[0]]
-		read, err := blocked(list, strings.Contains(before, `\"`), v)
+		read, err := blocked(list, before, v)
 		if err == nil && len(read) == 0 && len(heads) > 1 {
 			err = errors.New("no policy follows before the next resource")
 		}
 		if err != nil {
-			return nil, &Problem{Reason: ReasonNotAReport, Violation: v, Message: "the policies that Kyverno lists cannot be read: " + err.Error(), Hint: "give the whole message of Kyverno, and nothing after it"}
+			return nil, &Problem{Reason: ReasonNotAReport, Violation: v, Message: "the policies that Kyverno lists cannot be read: " + err.Error(),
+				Hint: "give the whole message of Kyverno and nothing after it, or name the violation with --policy, --rule and --about"}
 		}
 		found = append(found, read...)
 	}
@@ -74,17 +85,27 @@ func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 			found = append(found, Violation{Policy: text[m[2]:m[3]], Resource: about, Message: message, Position: position(m[0])})
 			continue
 		}
-		said := Resource{Kind: text[m[4]:m[5]], Namespace: text[max(m[6], 0):max(m[7], 0)], Name: text[m[8]:m[9]]}
+		group := func(i int) string { return text[max(m[2*i], 0):max(m[2*i+1], 0)] }
+		said := Resource{Kind: group(2), Namespace: group(3), Name: group(4)}
+		if m[10] >= 0 {
+			said = Resource{APIVersion: group(5), Kind: group(6), Namespace: group(8), Name: group(7)}
+		}
 		if about.Kind != said.Kind || about.Namespace != said.Namespace || about.Name != said.Name {
 			about = said
 		}
+	}
+	if native := denialNative.FindStringSubmatch(text); native != nil && len(found) == 0 {
+		return nil, &Problem{Reason: ReasonPolicyNeeded, Violation: Violation{Position: position(0)},
+			Message: fmt.Sprintf("ValidatingAdmissionPolicy %q of the API server denied the request, not Kyverno", native[1]),
+			Hint:    "if Kyverno generated it from a policy, name the violation with --policy, --rule and --about"}
 	}
 	return found, nil
 }
 
 // blocked parses the policies and rules of a denial. They are YAML, unless the line breaks are
-// lost.
-func blocked(text string, escaped bool, v Violation) ([]Violation, error) {
+// lost. The prefix is the text before the denial in its line.
+func blocked(text, prefix string, v Violation) ([]Violation, error) {
+	escaped := strings.Contains(prefix, `\"`)
 	for range 3 { // JSON in JSON
 		if !escaped && !strings.HasPrefix(strings.TrimLeft(text, " "), `\`) {
 			break
@@ -95,11 +116,23 @@ func blocked(text string, escaped bool, v Violation) ([]Violation, error) {
 		}
 		escaped = false
 	}
+	text = unprefixed(text, prefix)
 	for line, rest, more := strings.Cut(text, "\n"); more && strings.TrimSpace(line) == ""; line, rest, more = strings.Cut(text, "\n") {
 		text = rest
 	}
-	if line, _, _ := strings.Cut(text, "\n"); oneLine.MatchString(line) {
+	text = unprefixed(text, text[:len(text)-len(strings.TrimLeft(text, " \t"))])
+	line, rest, _ := strings.Cut(text, "\n")
+	isOneLine := oneLine.MatchString(line)
+	if !isOneLine {
+		text, rest = splitList(text)
+	}
+	switch {
+	case ruleLine.MatchString(rest):
+		return nil, errors.New("another text interrupts the list")
+	case isOneLine:
 		return fromOneLine(line, v)
+	case text == "":
+		return nil, nil
 	}
 	doc, err := exception.Parse([]byte(text), v.Position.File)
 	if err != nil {
@@ -127,6 +160,43 @@ func blocked(text string, escaped bool, v Violation) ([]Violation, error) {
 	return found, nil
 }
 
+// unprefixed removes a prefix from each line, such as a time, "│ " or spaces. Numbers may differ.
+func unprefixed(text, prefix string) string {
+	if prefix == "" || strings.Contains(prefix, "denied the request") {
+		return text
+	}
+	form := digits.ReplaceAllString(regexp.QuoteMeta(strings.TrimRight(prefix, " ")), `\d+`)
+	spaces := len(prefix) - len(strings.TrimRight(prefix, " "))
+	line, err := regexp.Compile(fmt.Sprintf(`(?m)^%s(?: {%d}| *$)`, form, min(spaces, 100)))
+	if err != nil {
+		return text
+	}
+	return line.ReplaceAllString(text, "")
+}
+
+var digits = regexp.MustCompile(`\d+`)
+
+// splitList returns the list of policies, and the text after it. A blank line ends the list, unless
+// it is in a message.
+func splitList(text string) (list, rest string) {
+	inBlock := false
+	for rest = text; rest != ""; {
+		line, after, _ := strings.Cut(rest, "\n")
+		line = strings.TrimRight(line, " \t")
+		switch {
+		case line == "" && inBlock:
+		case strings.HasPrefix(line, "    "):
+			inBlock = inBlock || blockText.MatchString(line)
+		case strings.HasPrefix(line, "  ") || policyLine.MatchString(line):
+			inBlock = blockText.MatchString(line)
+		default:
+			return strings.TrimSuffix(text, rest), rest
+		}
+		rest = after
+	}
+	return text, ""
+}
+
 // unescaped decodes a JSON string up to its end or the end of the line.
 func unescaped(text string) (string, error) {
 	var said string
@@ -137,7 +207,8 @@ func unescaped(text string) (string, error) {
 var jsonText = regexp.MustCompile(`^(?:[^"\\\n]|\\.)*`)
 
 // fromOneLine parses policies and rules without line breaks. It does not support names with spaces
-// and messages of several lines.
+// and messages of several lines. A text after the message can look like a rule, so only the first is
+// certain.
 func fromOneLine(line string, v Violation) ([]Violation, error) {
 	var found []Violation
 	policy := ""
@@ -159,11 +230,14 @@ func fromOneLine(line string, v Violation) ([]Violation, error) {
 			}
 			message, line = line[:end], line[end:]
 		}
+		if key[2] == "" && strings.IndexAny(message, `'"`) == 0 {
+			return nil, errors.New("a quoted message has no end")
+		}
 		if policy == "" || message == "" || message[0] == '|' || message[0] == '>' {
 			return nil, errors.New("without its line breaks, policies and rules cannot be told apart")
 		}
 		one := v
-		one.Policy, one.Rule, one.Message = policy, key[1], message
+		one.Policy, one.Rule, one.Message, one.Unsure = policy, key[1], message, len(found) > 0
 		_ = yaml.Unmarshal([]byte(key[2]), &one.Message) // a quoted message; only for people
 		found = append(found, one)
 	}

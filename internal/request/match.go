@@ -38,7 +38,7 @@ func (c *cause) rulesAndMatch() (map[string]any, *Problem) {
 	if one := c.of[0]; len(c.controls) == 0 {
 		if one.known != nil && one.known.PodSecurity {
 			return nil, &Problem{Reason: ReasonObjectNeeded, Violation: one.Violation, Message: "the source does not state which controls of Pod security were violated",
-				Hint: "use the report, or the whole output of Kyverno"}
+				Hint: "give the report instead: PATH without --from, or --from cluster"}
 		}
 		return spec, nil
 	}

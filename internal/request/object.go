@@ -52,6 +52,18 @@ func (all objects) apiVersion(r Resource) string {
 	return found
 }
 
+// builtInVersions are the API versions of the kinds of Kubernetes that denials are about. Kinds of
+// the same name in other groups, such as Service of Knative, need a manifest.
+var builtInVersions = map[string]string{
+	"ConfigMap": "v1", "LimitRange": "v1", "Namespace": "v1", "PersistentVolume": "v1", "PersistentVolumeClaim": "v1",
+	"ResourceQuota": "v1", "Secret": "v1", "Service": "v1", "ServiceAccount": "v1",
+	"HorizontalPodAutoscaler": "autoscaling/v2", "PodDisruptionBudget": "policy/v1", "StorageClass": "storage.k8s.io/v1",
+	"Ingress": "networking.k8s.io/v1", "IngressClass": "networking.k8s.io/v1", "NetworkPolicy": "networking.k8s.io/v1",
+	"ClusterRole": "rbac.authorization.k8s.io/v1", "ClusterRoleBinding": "rbac.authorization.k8s.io/v1",
+	"Role": "rbac.authorization.k8s.io/v1", "RoleBinding": "rbac.authorization.k8s.io/v1",
+	"CustomResourceDefinition": "apiextensions.k8s.io/v1",
+}
+
 // labelTemplateHash is the label of a Deployment for its ReplicaSets and their Pods. Its value is
 // the end of the ReplicaSet's name.
 const labelTemplateHash = "pod-template-hash"

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -23,6 +24,7 @@ type resolved struct {
 	pods, wondering bool
 	controls        []Control
 	guessed         bool // the policy may not be a ClusterPolicy
+	builtIn         bool // the resource may be of another API group
 }
 
 // The policy kinds of kyverno.io.
@@ -36,15 +38,21 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 	if v.Resource.APIVersion == "" {
 		v.Resource.APIVersion = r.objects.apiVersion(v.Resource)
 	}
+	builtIn := v.Resource.APIVersion == ""
+	if builtIn && len(r.objects) == 0 {
+		v.Resource.APIVersion = builtInVersions[v.Resource.Kind]
+	}
 	if p := v.wellFormed(); p != nil {
 		return nil, p
 	}
-	one := &resolved{Violation: v, rule: v.Rule}
+	one := &resolved{Violation: v, rule: v.Rule, builtIn: builtIn}
 	problem := func(reason, hint, format string, args ...any) (*resolved, *Problem) {
 		return nil, &Problem{Reason: reason, Violation: v, Message: fmt.Sprintf(format, args...), Hint: hint}
 	}
 	if r.Policies == nil {
 		switch {
+		case v.Unsure:
+			return problem(ReasonPolicyNeeded, "give the policies with --policies, or the message with its line breaks", "without line breaks, %q may be the name of a rule or part of a message", plain.Cut(v.Rule, longestQuote))
 		case v.PolicyKind != "":
 			one.PolicyKind = v.PolicyKind
 		case v.Rule == "":

@@ -28,6 +28,8 @@ type Violation struct {
 	// Controls are the violated controls of the Pod Security Standards, if the source contains
 	// them.
 	Controls []Control
+	// Unsure means that the source may not state this policy and rule: the policies must have them.
+	Unsure   bool
 	Position exception.Position // in the source
 }
 
@@ -73,12 +75,17 @@ var subresourceKinds = []string{"Scale", "Eviction", "Binding", "TokenRequest", 
 
 // wellFormed returns a problem for an invalid name in a violation, or nil.
 func (v *Violation) wellFormed() *Problem {
-	if v.Resource.APIVersion == "" && kindForm.MatchString(v.Resource.Kind) {
-		return &Problem{Reason: ReasonObjectNeeded, Violation: *v, Message: fmt.Sprintf("the source does not state which API group %q is of", v.Resource.Kind), Hint: "give the manifest: --resources"}
+	if v.Resource == (Resource{}) {
+		return &Problem{Reason: ReasonObjectNeeded, Violation: *v, Message: fmt.Sprintf("the source does not state which resource violates policy %q", plain.Cut(v.Policy, longestQuote)),
+			Hint: "name it with --about KIND/NAMESPACE/NAME, or give its manifest: --resources"}
 	}
 	if slices.Contains(subresourceKinds, v.Resource.Kind) {
 		return &Problem{Reason: ReasonSubresource, Violation: *v, Message: fmt.Sprintf("%s is a request for a subresource, and the source does not state the kind of the object", v.Resource.Kind),
 			Hint: "write the exception by hand, for KIND/SUBRESOURCE"}
+	}
+	if v.Resource.APIVersion == "" && kindForm.MatchString(v.Resource.Kind) {
+		return &Problem{Reason: ReasonObjectNeeded, Violation: *v, Message: fmt.Sprintf("the source does not state which API group %q is of", v.Resource.Kind),
+			Hint: "give the manifest: --resources"}
 	}
 	for _, field := range []struct {
 		what, text string
@@ -97,7 +104,7 @@ func (v *Violation) wellFormed() *Problem {
 		}
 		hint := "write the exception by hand if the name is real"
 		if field.text == "" {
-			hint = "name it, or give a source that does"
+			hint = "name it with --policy, --rule or --about KIND/NAMESPACE/NAME, or give a source that does"
 		}
 		return &Problem{Reason: ReasonBadName, Violation: *v, Message: fmt.Sprintf("%q is not a %s that an exception could name exactly", plain.Cut(field.text, longestQuote), field.what), Hint: hint}
 	}

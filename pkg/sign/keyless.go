@@ -18,6 +18,9 @@ import (
 // ErrTokenExpired is the error for an expired identity token.
 var ErrTokenExpired = errors.New("the identity token has expired")
 
+// ErrTokenRefused is the error for an identity token that Fulcio does not accept.
+var ErrTokenRefused = errors.New("the identity token was refused")
+
 // Keyless makes a signer for the identity in the OIDC token: one ephemeral key, and one certificate
 // from Fulcio, which is valid for minutes. An empty fulcioURL means the public-good instance. The
 // token is sent to Fulcio only, and not at all if it is expired at now. A certificate for another
@@ -43,6 +46,10 @@ func Keyless(ctx context.Context, config Config, fulcioURL, token string, now ti
 	fulcio := sgsign.NewFulcio(&sgsign.FulcioOptions{BaseURL: strings.TrimSuffix(fulcioURL, "/"), Timeout: -1,
 		Transport: config.transport().Within(ctx)}) // the library sends this request without a context
 	der, err := fulcio.GetCertificate(ctx, keypair, &sgsign.CertificateProviderOptions{IDToken: token})
+	if err != nil && strings.HasPrefix(err.Error(), "Fulcio returned 4") {
+		return nil, fmt.Errorf("certificate from %s: %w; %w: issuer %.200q, audience %.200q",
+			fulcioURL, err, ErrTokenRefused, claims.Issuer, claims.audience())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("certificate from %s: %w", fulcioURL, err)
 	}

@@ -80,6 +80,9 @@ func TestKeylessFulcioRefuses(t *testing.T) {
 			if s != nil || err == nil || !strings.Contains(err.Error(), "certificate from "+f.FulcioURL+": Fulcio returned 4") {
 				t.Errorf("Keyless: %v, %v, want Fulcio's refusal", s, err)
 			}
+			if !errors.Is(err, sign.ErrTokenRefused) || !strings.Contains(err.Error(), fmt.Sprintf("audience %q", tc.audience)) || !strings.Contains(err.Error(), fmt.Sprintf("issuer %q", cmp.Or(tc.id.Issuer, sandbox.DefaultIssuer))) {
+				t.Errorf("%v, want the issuer and the audience of the token", err)
+			}
 			if n := f.wire.count(certificateRequest) - before; n != 1 {
 				t.Errorf("%d requests, want 1", n)
 			}

@@ -41,6 +41,9 @@ func AmbientToken(ctx context.Context, clientID string, timing Timing) (string, 
 	if err != nil {
 		return "", fmt.Errorf("identity token: %w", err)
 	}
+	if token == "" { // of an empty variable
+		return "", ErrNoToken
+	}
 	return token, nil
 }
 

@@ -15,6 +15,7 @@ import (
 type tokenClaims struct {
 	Expiry         float64 `json:"exp"` // seconds since 1970
 	Issuer         string  `json:"iss"`
+	Audience       any     `json:"aud"` // a text, or a list
 	Email          string  `json:"email"`
 	JobWorkflowRef string  `json:"job_workflow_ref"` // of GitHub
 	Federated      struct {
@@ -33,6 +34,14 @@ func readToken(token string) (tokenClaims, error) {
 		return claims, errors.New("the identity token is not a JSON web token")
 	}
 	return claims, nil
+}
+
+// audience describes the audience for a message.
+func (c tokenClaims) audience() string {
+	if c.Audience == nil {
+		return ""
+	}
+	return strings.Trim(fmt.Sprint(c.Audience), "[]")
 }
 
 // unexpired reports an expired token earlier and more clearly than Fulcio.

@@ -133,7 +133,7 @@ func (r *run) nothing(paths []string) error {
 		result.File = nameOf(paths[0])
 	}
 	if r.options.from == fromDenial {
-		result.Hint = "give the whole error of kubectl: it names the policy and the rule"
+		result.Hint = "give the whole error of kubectl, or name the violation with --policy, --rule and --about"
 	}
 	r.report.Add(result)
 	return r.end()

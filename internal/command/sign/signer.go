@@ -1,6 +1,7 @@
 package sign
 
 import (
+	"cmp"
 	"context"
 	"encoding/pem"
 	"errors"
@@ -37,6 +38,9 @@ func (r *run) signer(ctx context.Context) (*sign.Signer, error) {
 	if errors.Is(err, sign.ErrTokenExpired) {
 		return nil, cli.Hint(err, "get a fresh one; tokens of a workflow live for minutes")
 	}
+	if errors.Is(err, sign.ErrTokenRefused) {
+		return nil, cli.Hint(err, "nothing was written; the token must be of an issuer that this Fulcio trusts, for its audience: "+r.tokenHint())
+	}
 	if err != nil {
 		return nil, undone(err)
 	}
@@ -62,10 +66,7 @@ func (r *run) token(ctx context.Context) (string, error) {
 	if given := r.options.identityToken; given != "" {
 		return readToken(given)
 	}
-	client := r.options.oidcClientID
-	if client == "" {
-		client = sign.DefaultClientID
-	}
+	client := r.client()
 	token, err := sign.AmbientToken(ctx, client, r.streams.Timing)
 	if err == nil {
 		return token, nil
@@ -74,10 +75,21 @@ func (r *run) token(ctx context.Context) (string, error) {
 		return "", undone(err)
 	}
 	if !cli.IsTerminal(r.streams.In) {
-		return "", cli.Hint(err, "in GitHub Actions, give the job the permission id-token: write; elsewhere pass --identity-token, or --key")
+		return "", cli.Hint(err, r.tokenHint())
 	}
 	_, _ = fmt.Fprintln(r.streams.Err, "Sign in to sign with your identity. Your address becomes part of a certificate that is recorded in a public log.")
 	return sign.InteractiveToken(ctx, sign.Flow{Issuer: r.options.oidcIssuer, ClientID: client, Device: r.options.device, In: r.streams.In, Out: r.streams.Err})
+}
+
+// client returns the audience of identity tokens.
+func (r *run) client() string { return cmp.Or(r.options.oidcClientID, sign.DefaultClientID) }
+
+// tokenHint describes how a job gets an identity token.
+func (r *run) tokenHint() string {
+	if os.Getenv("GITLAB_CI") != "" {
+		return fmt.Sprintf("in GitLab, give the job id_tokens: {SIGSTORE_ID_TOKEN: {aud: %s}}", r.client())
+	}
+	return "in GitHub Actions, give the job the permission id-token: write; elsewhere pass --identity-token, or --key"
 }
 
 // readToken returns the token in the flag, or the content of the file that it names.
