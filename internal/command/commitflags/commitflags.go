@@ -137,7 +137,13 @@ func (f *Flags) Delivery(clone *commit.Clone, way deliver.Way, now time.Time) (t
 
 // By returns the author of the commit. A missing author is a [cli.UsageError].
 func (f *Flags) By(clone *commit.Clone, now time.Time) (commit.Author, error) {
-	by := commit.Author{When: now, Sign: !f.byServer() && (f.SignCommit || clone.SignsCommits())}
+	by := commit.Author{When: now, Sign: f.SignCommit}
+	if !f.SignCommit && !f.byServer() {
+		var err error
+		if by.Sign, err = clone.SignsCommits(); err != nil {
+			return by, err
+		}
+	}
 	if f.Author != "" {
 		address, err := mail.ParseAddress(f.Author)
 		if err != nil || address.Name == "" {

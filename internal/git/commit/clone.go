@@ -106,7 +106,9 @@ func (c *Clone) open() error {
 	if err := c.lockClone(); err != nil {
 		return err
 	}
-	c.noModes = c.is(false, "core.fileMode")
+	if c.noModes, err = c.is(false, "core.fileMode"); err != nil {
+		return err
+	}
 	if c.Recovered, err = c.recover(); err != nil {
 		return fmt.Errorf("an earlier run was interrupted: %w", err)
 	}
@@ -120,14 +122,28 @@ func (c *Clone) supported() error {
 		{"extensions.objectFormat", "sha1", "only SHA-1 is read"},
 		{"extensions.refStorage", "files", "make a plain clone"},
 		{"extensions.partialClone", "", "make a plain clone"},
-		{"core.sparseCheckout", "false", "git sparse-checkout disable"},
 	} {
-		if value := c.setting(s.name); value != "" && value != s.plain {
+		value, err := c.setting(s.name)
+		if err != nil {
+			return err
+		}
+		if value != "" && value != s.plain {
 			return fmt.Errorf("%w: %s is %q: %s", ErrSetting, s.name, value, s.mend)
 		}
 	}
-	if said, err := c.ask(call{}, "config", "--type=bool", "--get-regexp", `^remote\..*\.promisor$`); err == nil && strings.Contains(said, " true\n") {
-		return fmt.Errorf("%w: %s: this clone does not have every object: make a plain clone", ErrSetting, strings.TrimSpace(said))
+	sparse, err := c.is(true, "core.sparseCheckout")
+	if sparse {
+		err = fmt.Errorf("%w: core.sparseCheckout is \"true\": git sparse-checkout disable", ErrSetting)
+	}
+	if err != nil {
+		return err
+	}
+	promisors, err := c.setting("--type=bool", "--get-regexp", `^remote\..*\.promisor$`)
+	if err == nil && strings.Contains(promisors+"\n", " true\n") {
+		err = fmt.Errorf("%w: %s: this clone does not have every object: make a plain clone", ErrSetting, promisors)
+	}
+	if err != nil {
+		return err
 	}
 	names, err := c.references()
 	for _, name := range names {

@@ -56,7 +56,7 @@ func (c *Clone) identity() (name, email string) {
 }
 
 // SignsCommits reports whether Git signs every commit (commit.gpgSign).
-func (c *Clone) SignsCommits() bool { return c.is(true, "commit.gpgSign") }
+func (c *Clone) SignsCommits() (bool, error) { return c.is(true, "commit.gpgSign") }
 
 // Result is the result of a change.
 type Result struct {

@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -43,14 +44,20 @@ func (c *Clone) Remote(r Remote) (Remote, error) {
 		return r, err
 	}
 	branch := "branch." + head.Branch.Short()
-	follows := c.setting(branch + ".remote")
+	follows, err := c.setting(branch + ".remote")
+	if err != nil {
+		return r, err
+	}
 	if r.Name == "" {
 		if r.Name = follows; r.Name == "" {
 			r.Name = "origin"
 		}
 	}
 	if r.Branch == "" {
-		switch merge := plumbing.ReferenceName(c.setting(branch + ".merge")); {
+		name, err := c.setting(branch + ".merge")
+		switch merge := plumbing.ReferenceName(name); {
+		case err != nil:
+			return r, err
 		case follows == r.Name && merge.IsBranch():
 			r.Branch = merge.Short()
 		case head.Branch.IsBranch():
@@ -83,7 +90,11 @@ var outages = []string{"returned error: 5", "returned error: 429", "HTTP 5", "HT
 // again.
 func (c *Clone) over(ctx context.Context, remote string, args ...string) (out string, err error) {
 	var slow []string
-	if c.setting("http.lowSpeedLimit") == "" { // a helper of git does not end with git while a server hangs
+	limit, err := c.setting("http.lowSpeedLimit")
+	if err != nil {
+		return "", err
+	}
+	if limit == "" { // a helper of git does not end with git while a server hangs
 		slow = []string{"-c", "http.lowSpeedLimit=1", "-c", fmt.Sprintf("http.lowSpeedTime=%.0f", (c.options.Timing.Limit() / 3).Seconds())}
 	}
 	var said *gitError // of the last try that ended by itself: it has the cause
@@ -109,10 +120,10 @@ func (c *Clone) over(ctx context.Context, remote string, args ...string) (out st
 
 // address returns the address of a remote without a user name and password.
 func (c *Clone) address(remote string) string {
-	address := c.setting("remote." + remote + ".url")
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return address
+	address, err := c.setting("remote." + remote + ".url")
+	u, invalid := url.Parse(address)
+	if err != nil || invalid != nil || u.Host == "" {
+		return cmp.Or(address, remote)
 	}
 	u.User = nil
 	return u.String()

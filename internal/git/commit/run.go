@@ -3,6 +3,7 @@ package commit
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -115,19 +116,21 @@ func (c *Clone) ask(how call, args ...string) (string, error) {
 }
 
 // setting returns a setting of Git's configuration from any source: system, user, clone, included
-// files or environment. It returns "" if the setting is not set.
-func (c *Clone) setting(name string) string {
-	value, err := c.ask(call{}, "config", "--get", name)
-	if err != nil {
-		return ""
+// files or environment. It returns "" if the setting is not set, for which Git's exit code is 1. Every
+// other failure is an error, because a setting that Git cannot read could be any.
+func (c *Clone) setting(name ...string) (string, error) {
+	value, err := c.ask(call{}, append([]string{"config"}, name...)...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return "", nil
 	}
-	return strings.TrimSuffix(value, "\n")
+	return strings.TrimSuffix(value, "\n"), err
 }
 
 // is reports whether Git reads a setting as the value.
-func (c *Clone) is(value bool, name string) bool {
-	said, err := c.ask(call{}, "config", "--type=bool", "--get", name)
-	return err == nil && strings.TrimSpace(said) == fmt.Sprint(value)
+func (c *Clone) is(value bool, name string) (bool, error) {
+	read, err := c.setting("--type=bool", name)
+	return err == nil && read == fmt.Sprint(value), err
 }
 
 // bounded keeps the beginning of its input.

@@ -3,6 +3,7 @@
 package commit_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/polex-dev/polex/internal/git/commit"
 )
 
 // TestSettings: Git writes, so polex respects the settings of the repository and the user. Git then
@@ -433,4 +436,47 @@ func TestLargeBases(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	r.clean()
+}
+
+// TestUnreadableSettings: a setting that Git cannot read is not one that is not set. A key without a
+// value is true.
+func TestUnreadableSettings(t *testing.T) {
+	open := func(*commit.Clone) error { return nil }
+	for name, tc := range map[string]struct {
+		config string // at the end of the clone's
+		ask    func(*commit.Clone) error
+		says   string
+	}{
+		"core.fileMode":             {"[core]\n\tfileMode = maybe\n", open, "bad boolean config value 'maybe' for 'core.filemode'"},
+		"core.sparseCheckout":       {"[core]\n\tsparseCheckout = maybe\n", open, "bad boolean config value 'maybe' for 'core.sparsecheckout'"},
+		"core.sparseCheckout alone": {"[core]\n\tsparseCheckout\n", open, "core.sparseCheckout is \"true\""},
+		"core.sparseCheckout = yes": {"[core]\n\tsparseCheckout = yes\n", open, "core.sparseCheckout is \"true\""},
+		"remote.r.promisor":         {"[remote \"r\"]\n\tpromisor = maybe\n", open, "bad boolean config value 'maybe' for 'remote.r.promisor'"},
+		"a line that is none":       {"[core\n", open, "bad config line"},
+		"an include that is none":   {"[include]\n\tpath = broken\n", open, "bad config line"},
+		"commit.gpgSign": {"[commit]\n\tgpgSign = maybe\n", func(c *commit.Clone) error {
+			_, err := c.SignsCommits()
+			return err
+		}, "bad boolean config value 'maybe' for 'commit.gpgsign'"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, nil)
+			r.write(".git/broken", "[core\n")
+			file, err := os.OpenFile(r.path(".git/config"), os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = file.WriteString(tc.config)
+			if err := errors.Join(err, file.Close()); err != nil {
+				t.Fatal(err)
+			}
+			c, err := commit.Open(commit.Options{Dir: r.dir})
+			if err == nil {
+				err = errors.Join(tc.ask(c), c.Close())
+			}
+			if err == nil || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%v, want %s", err, tc.says)
+			}
+		})
+	}
 }
