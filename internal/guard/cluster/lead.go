@@ -3,9 +3,10 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -34,38 +35,88 @@ func Lead(ctx context.Context, config *rest.Config, l Lease, work func(context.C
 	if err != nil {
 		return fmt.Errorf("set up the lease: %w", err)
 	}
-	lock = bounded{lock}
 	for ctx.Err() == nil {
-		var working sync.WaitGroup
-		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-			Lock: lock, LeaseDuration: leaseLasts, RenewDeadline: renewsWithin, RetryPeriod: asksEvery, ReleaseOnCancel: true, Name: l.Name,
-			Callbacks: leaderelection.LeaderCallbacks{
-				OnStartedLeading: func(ctx context.Context) {
-					working.Add(1)
-					defer working.Done()
-					work(ctx)
-				},
-				OnStoppedLeading: func() {},
-			},
-		})
-		if err != nil {
+		if err := leadOnce(ctx, bounded{Interface: lock}, l.Name, work); err != nil {
 			return fmt.Errorf("set up the lease: %w", err)
 		}
-		elector.Run(ctx)
-		working.Wait()
 	}
+	return nil
+}
+
+// leadOnce waits for the lease, runs work once, and releases the lease after work has returned. The
+// elector would release it first, and another guard would work beside this one.
+func leadOnce(ctx context.Context, lock bounded, name string, work func(context.Context)) error {
+	electing, stop := context.WithCancel(context.WithoutCancel(ctx)) // renews the lease until work has returned
+	defer stop()
+	var leads atomic.Bool
+	lock.seen = func(holder string) {
+		if leads.Load() && holder != "" && holder != lock.Identity() {
+			stop() // the elector itself would try for renewsWithin to get the lease back
+		}
+	}
+	started, ended := make(chan context.Context), make(chan struct{})
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: lock, LeaseDuration: leaseLasts, RenewDeadline: renewsWithin, RetryPeriod: asksEvery, Name: name,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(leading context.Context) {
+				select {
+				case started <- leading:
+				case <-leading.Done():
+				}
+			},
+			OnStoppedLeading: func() {},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	go func() {
+		defer close(ended)
+		elector.Run(electing)
+	}()
+	select {
+	case leading := <-started:
+		leads.Store(true)
+		working, end := context.WithCancel(leading)
+		defer context.AfterFunc(ctx, end)()
+		work(working)
+		end()
+	case <-ended:
+	case <-ctx.Done():
+	}
+	stop()
+	<-ended
+	lock.release()
 	return nil
 }
 
 // bounded limits the duration that a Lease states. A user who may write the Lease could otherwise
 // set it to years, and no exception would be deleted in that time.
-type bounded struct{ resourcelock.Interface }
+type bounded struct {
+	resourcelock.Interface
+	seen func(holder string)
+}
 
 // Get reads the Lease.
 func (b bounded) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := b.Interface.Get(ctx)
 	if err == nil {
 		record.LeaseDurationSeconds = min(max(record.LeaseDurationSeconds, 0), int(leaseLasts/time.Second))
+		b.seen(record.HolderIdentity)
 	}
 	return record, raw, err
+}
+
+// release gives the lease up if this guard still holds it. Otherwise, and after an error, it runs out.
+func (b bounded) release() {
+	ctx, cancel := context.WithTimeout(context.Background(), renewsWithin)
+	defer cancel()
+	record, _, err := b.Get(ctx)
+	if err != nil || record.HolderIdentity != b.Identity() {
+		return
+	}
+	now := metav1.Now()
+	_ = b.Update(ctx, resourcelock.LeaderElectionRecord{
+		LeaderTransitions: record.LeaderTransitions, LeaseDurationSeconds: 1, RenewTime: now, AcquireTime: now,
+	})
 }
