@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -73,15 +74,35 @@ func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionReques
 	c := change{doc: doc, update: request.Operation == admissionv1.Update, subresource: request.SubResource}
 	if c.update {
 		c.old, c.unreadable = parseObject(request.OldObject.Raw, "old object")
-		if reason, err := c.unsealed(); reason != "" || err != nil {
+		reason, err := c.unsealed()
+		if reason == ReasonStatus {
+			err = j.ended(doc)
+		}
+		if reason != "" || err != nil {
 			return reason, facts, err
 		}
 	}
 	facts, err = j.signed(ctx, c)
-	if err != nil && c.unchanged(j.rules.allowed) {
+	if err != nil && j.ended(doc) == nil && c.unchanged(j.rules.allowed) {
 		return ReasonUnchanged, Facts{}, nil
 	}
 	return ReasonVerified, facts, err
+}
+
+// ended rejects an exception if its signed message has expired or is revoked. Such an exception may
+// only be deleted: with updates that change nothing that is signed, a user could make the deletion
+// conflict again and again. It looks only at the message, because the update may come in another
+// version than the signed one.
+func (j *judge) ended(doc *exception.Document) error {
+	if !doc.GroupKind().IsException() {
+		return nil
+	}
+	_, err := j.sealed(doc, doc.Identity())
+	var rejected *verify.Rejected
+	if !errors.As(err, &rejected) || !slices.Contains([]string{verify.ReasonExpired, verify.ReasonWithdrawn}, rejected.Reason) {
+		return nil
+	}
+	return err
 }
 
 // change is the change that a request would make.

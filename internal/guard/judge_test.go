@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,19 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
+	leaving := copied(t, dying, func(o object) { metadata(o)["annotations"] = metadata(ended)["annotations"] })
+	beta := func(o object) object {
+		return copied(t, o, func(o object) { o["apiVersion"] = "kyverno.io/v2beta1" })
+	}
+	withStatus := func(o object) object {
+		return copied(t, o, func(o object) { o["status"] = object{"a": 1} })
+	}
+	revoked := func(c *trust.Config) {
+		c.Revoked = []trust.RevocationConfig{{Authority: "release-key", SignedBefore: now.UTC().Format(time.RFC3339)}}
+	}
+	maps := func(c *trust.Config) { c.Kinds = []string{"ConfigMap"} }
+	expiredMap := w.sealed(t, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: exceptions, annotations: {polex.dev/expires-at: %q}}\n",
+		at(-1).UTC().Format(time.RFC3339)), at(-4))
 	for name, tc := range map[string]struct {
 		operation   admissionv1.Operation
 		object, old object
@@ -119,7 +133,17 @@ func TestJudge(t *testing.T) {
 		"in a namespace to guard":               {operation: create, object: plain, settings: guard.Settings{GuardNamespaces: []string{"team-a"}}, want: "reaches-guard"},
 
 		"unsigned, as it is":                                 {operation: update, object: touched(t, unsigned), old: unsigned, want: "unchanged"},
-		"expired, as it is":                                  {operation: update, object: touched(t, ended), old: ended, want: "unchanged"},
+		"expired, as it is":                                  {operation: update, object: touched(t, ended), old: ended, want: "expired"},
+		"expired, in another version":                        {operation: update, object: touched(t, beta(ended)), old: beta(ended), want: "altered"},
+		"expired, its status":                                {operation: update, object: withStatus(ended), old: ended, request: subresource("status"), want: "expired"},
+		"expired, its status in another version":             {operation: update, object: withStatus(beta(ended)), old: beta(ended), request: subresource("status"), want: "expired"},
+		"expired, and it is being deleted":                   {operation: update, object: without(leaving, "foregroundDeletion"), old: leaving, want: "released"},
+		"expired and altered, its status":                    {operation: update, object: withStatus(labelled(t, ended)), old: labelled(t, ended), request: subresource("status"), want: "expired"},
+		"revoked, as it is":                                  {operation: update, object: touched(t, plain), old: plain, trust: revoked, want: "withdrawn"},
+		"revoked, its status":                                {operation: update, object: withStatus(plain), old: plain, trust: revoked, request: subresource("status"), want: "withdrawn"},
+		"its status":                                         {operation: update, object: withStatus(plain), old: plain, request: subresource("status"), want: "status"},
+		"of another kind and expired, as it is":              {operation: update, object: touched(t, expiredMap), old: expiredMap, trust: maps, want: "unchanged"},
+		"of another kind and expired, its status":            {operation: update, object: withStatus(expiredMap), old: expiredMap, trust: maps, request: subresource("status"), want: "status"},
 		"altered, as it is":                                  {operation: update, object: touched(t, wider), old: wider, want: "unchanged"},
 		"in another version, as it is":                       {operation: update, object: touched(t, shown), old: shown, want: "unchanged"},
 		"in a version that shows less":                       {operation: update, object: touched(t, lacking), old: lacking, want: "altered"},
