@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -41,7 +42,7 @@ type api struct {
 	conversion object // spec.conversion of both definitions; nil: no definitions
 	unserved   string // a version that both definitions do not serve
 	lease      *coordinationv1.Lease
-	accepted   string          // plural in the status of both definitions
+	accepted   string          // plural in the status of both definitions; "": the right one
 	services   []object        // spec of each APIService
 	denied     map[string]bool // "verb resource"
 	broken     map[string]bool // the last parts of paths that return 500
@@ -100,7 +101,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answer(http.StatusOK, object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": object{"name": last},
 			"spec": object{"conversion": a.conversion, "versions": versions}, "status": object{
-				"acceptedNames": object{"plural": a.accepted, "singular": "policyexception", "kind": "PolicyException", "listKind": "PolicyExceptionList"},
+				"acceptedNames": object{"plural": cmp.Or(a.accepted, "policyexceptions"), "singular": "policyexception", "kind": "PolicyException", "listKind": "PolicyExceptionList"},
 				"conditions":    []object{{"type": "NamesAccepted", "status": "True"}, {"type": "Established", "status": "True"}},
 			}})
 	case last == "apiservices":
