@@ -47,7 +47,7 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	doc, err := exception.Parse(raw, path)
+	doc, err := exception.ParseUndeployed(raw, path)
 	if err != nil {
 		return nil, err
 	}

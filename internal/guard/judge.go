@@ -150,7 +150,7 @@ func (j *judge) beyondTheSeal(ctx context.Context, verified *verify.Verified, c 
 
 // parseObject parses an object of a request as strictly as a file.
 func parseObject(raw []byte, name string) (*exception.Document, error) {
-	doc, err := exception.Parse(raw, name)
+	doc, err := exception.ParseUndeployed(raw, name)
 	var syntax *exception.SyntaxError
 	if errors.As(err, &syntax) {
 		return nil, refuse(ReasonMalformed, "the %s cannot be read: %s", name, syntax.Message)

@@ -98,7 +98,7 @@ func (p *Plan) readManifest(content []byte) (map[string]string, exception.Refusa
 		return nil, exception.Refusals{{Position: exception.Position{File: ManifestName}, Reason: ReasonNotTheRequest, Message: fmt.Sprintf(format, args...),
 			Hint: "give the file that polex-sign promote --signed-output wrote for this commit"}}
 	}
-	doc, err := exception.Parse(content, ManifestName)
+	doc, err := exception.ParseUndeployed(content, ManifestName)
 	if err != nil || !doc.JSON() {
 		return refuse("it is not a JSON object")
 	}

@@ -134,7 +134,7 @@ func blocked(text, prefix string, v Violation) ([]Violation, error) {
 	case text == "":
 		return nil, nil
 	}
-	doc, err := exception.Parse([]byte(text), v.Position.File)
+	doc, err := exception.ParseUndeployed([]byte(text), v.Position.File)
 	if err != nil {
 		return nil, err
 	}

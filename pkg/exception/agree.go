@@ -179,6 +179,9 @@ func sameScalar(ours, theirs any) bool {
 }
 
 func scalarHint(ours, theirs any) string {
+	if ours == nil {
+		return "write null"
+	}
 	_, text := ours.(string)
 	if _, both := theirs.(string); text && both {
 		return "write the text in double quotes on one line"

@@ -128,6 +128,7 @@ func FuzzReadersAgree(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, source []byte) {
+		checkKustomize(t, source)
 		var ours []*exception.Document
 		for reader := exception.NewReader(bytes.NewReader(source), "file"); ; {
 			d, err := reader.Next()

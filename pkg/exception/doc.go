@@ -11,7 +11,7 @@
 //     most [MaxDepth] levels. Nothing follows it.
 //  4. A plain scalar that YAML 1.1 and YAML 1.2 read differently ("on", "0o17", "1:30") is
 //     rejected: the reviewer, the signer and the cluster must read the same value.
-//  5. A document that kubectl reads as another object is rejected.
+//  5. A document that kubectl reads as another object is rejected, and one that kustomize renders to another object.
 //
 // The result is a tree of map[string]any, []any, string, bool, int64, float64 and nil, the types of
 // Kubernetes' unstructured objects. Every value has its position in the source.

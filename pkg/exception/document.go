@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Document is one object as it was written, with the position of every value. It does not change.
@@ -15,12 +16,25 @@ type Document struct {
 	at     Position // of the first byte of source
 	json   bool
 	root   *node
+
+	rendered bool // kustomize was asked
 }
 
 // Parse reads exactly one document. It returns a *[SyntaxError] if there is no document, a second
 // one, or one that [Reader.Next] rejects.
 func Parse(source []byte, file string) (*Document, error) {
+	return NewReader(bytes.NewReader(source), file).one(source, file)
+}
+
+// ParseUndeployed reads one document like [Parse], from where kustomize never reads it: a signed message beside its
+// object, a configuration, or an object that the API server sends.
+func ParseUndeployed(source []byte, file string) (*Document, error) {
 	r := NewReader(bytes.NewReader(source), file)
+	r.undeployed = true
+	return r.one(source, file)
+}
+
+func (r *Reader) one(source []byte, file string) (*Document, error) {
 	r.room = min(len(source), MaxDocument)
 	doc, err := r.Next()
 	if errors.Is(err, io.EOF) {
@@ -46,6 +60,9 @@ type layout struct {
 	nodes int // the maximum number of nodes
 
 	aliases bool // anchors, aliases and merge keys are allowed
+
+	undeployed     bool   // kustomize never reads it
+	before, behind []byte // white space around JSON
 }
 
 // parse returns nil without an error if the chunk has no document.
@@ -58,16 +75,19 @@ func parse(chunk []byte, at Position, as layout) (*Document, error) {
 	}
 	var root *node
 	var err error
+	var doubt renderDoubt
 	text := chunk
 	if as.json {
-		root, err = parseJSON(chunk, at)
+		doubt.layout(slices.Concat(as.before, chunk, as.behind))
+		root, err = parseJSON(chunk, at, &doubt)
 	} else if err = checkMarkers(chunk, at); err == nil {
 		// kubectl reads a line break at the end of every file. Without it, a block scalar at the
 		// end of the file would have another value.
 		if !bytes.HasSuffix(chunk, []byte("\n")) {
 			text = append(bytes.Clone(chunk), '\n')
+			doubt.some = true
 		}
-		root, err = parseYAML(text, at, as)
+		root, err = parseYAML(text, at, as, &doubt)
 	}
 	if err != nil {
 		return nil, err
@@ -78,7 +98,13 @@ func parse(chunk []byte, at Position, as layout) (*Document, error) {
 	if err := agree(root, text[min(as.lead, len(text)):], at, as); err != nil || root == nil {
 		return nil, err
 	}
-	return &Document{source: chunk, at: at, json: as.json, root: root}, nil
+	doc := &Document{source: chunk, at: at, json: as.json, root: root, rendered: doubt.is() && !as.undeployed}
+	if doc.rendered {
+		if err := agreeRendered(root, slices.Concat(as.before, chunk[min(as.lead, len(chunk)):], as.behind), at); err != nil {
+			return nil, err
+		}
+	}
+	return doc, nil
 }
 
 // FromObject makes a document of an object in memory, such as an unstructured.Unstructured's

@@ -8,8 +8,8 @@ import (
 )
 
 // parseJSON reads one JSON value, which must be the whole text.
-func parseJSON(raw []byte, at Position) (*node, error) {
-	b := &jsonBuilder{raw: raw, at: at, dec: json.NewDecoder(bytes.NewReader(raw)), line: at.Line, column: at.Column}
+func parseJSON(raw []byte, at Position, doubt *renderDoubt) (*node, error) {
+	b := &jsonBuilder{raw: raw, at: at, doubt: doubt, dec: json.NewDecoder(bytes.NewReader(raw)), line: at.Line, column: at.Column}
 	b.dec.UseNumber()
 	return b.value(1)
 }
@@ -20,6 +20,8 @@ type jsonBuilder struct {
 	raw []byte
 	at  Position
 	dec *json.Decoder
+
+	doubt *renderDoubt
 
 	offset, line, column int // the position as far as it is counted
 }
@@ -76,6 +78,7 @@ func (b *jsonBuilder) value(depth int) (*node, error) {
 	default: // string, bool or nil
 		n.scalar = t
 	}
+	b.doubt.json(n.scalar)
 	return n, nil
 }
 
@@ -96,6 +99,8 @@ func (b *jsonBuilder) mapping(n *node, depth int) error {
 				Hint:    "keep one of the two: readers of JSON disagree about which one counts"}
 		}
 		seen[key] = pos.Line
+		b.doubt.json(key)
+		b.doubt.some = b.doubt.some || len(key) > longKey || key == "<<"
 		v, err := b.value(depth + 1)
 		if err != nil {
 			return err

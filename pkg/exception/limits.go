@@ -7,6 +7,9 @@ const (
 	MaxDocument = 1 << 20
 	// MaxStream is the maximum size of a stream of documents in bytes.
 	MaxStream = 256 << 20
+	// MaxDocuments is the maximum number of documents in a stream, the empty ones included. The largest known cluster
+	// has a few thousand exceptions.
+	MaxDocuments = 50_000
 	// MaxNodes is the maximum number of values, lines and separators in a document. They are
 	// counted before it is parsed, and take about 15 MB and 20 ms. A real exception has a few
 	// hundred.

@@ -3,6 +3,7 @@ package exception_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,7 +57,7 @@ func TestParseReads(t *testing.T) {
 		{"flow style", "{a: b, c: [d, {e: f}]}", nil}, // begins like JSON and is not JSON
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			d, err := exception.Parse([]byte(tc.source), "file.yaml")
+			d, err := exception.ParseUndeployed([]byte(tc.source), "file.yaml")
 			if tc.want == nil {
 				if err == nil {
 					t.Fatalf("read as %v", d.Object())
@@ -69,8 +70,20 @@ func TestParseReads(t *testing.T) {
 			if diff := cmp.Diff(tc.want, d.Object()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
+			deployed, err := exception.Parse([]byte(tc.source), "file.yaml")
+			if kustomizes := slices.Contains(readOtherwise, tc.name); kustomizes != (err != nil && strings.Contains(err.Error(), "kustomize")) {
+				t.Errorf("kustomize reads it otherwise: %t; %v", kustomizes, err)
+			} else if err == nil && !cmp.Equal(tc.want, deployed.Object()) {
+				t.Errorf("it is deployed as %v", deployed.Object())
+			}
 		})
 	}
+}
+
+// readOtherwise lists the texts that kubectl reads and kustomize reads otherwise, or not at all.
+var readOtherwise = []string{
+	"a block text without a newline at the end, which kubectl adds", "a folded text without a newline at the end",
+	"what only resembles a number", "JSON with space around it",
 }
 
 func TestParseRefuses(t *testing.T) {

@@ -32,12 +32,17 @@ type Reader struct {
 
 	nodes   int // the maximum of a document
 	aliases bool
+
+	undeployed bool // kustomize never reads the stream
+
 	room    int // expected maximum size of a document in bytes
 	started bool
-	line    int // of the next unread byte
-	column  int // of the next unread byte of JSON
-	read    int // bytes of the stream so far
-	index   int // of the next document
+	blank   []byte // before the first document
+	line    int    // of the next unread byte
+	column  int    // of the next unread byte of JSON
+	read    int    // bytes of the stream so far
+	index   int    // of the next document
+	chunks  int    // documents so far, the empty ones included
 	err     error
 
 	preface   []byte // comments before the first document marker
@@ -52,7 +57,7 @@ func NewReader(r io.Reader, file string) *Reader {
 // Large makes the reader accept documents of 25 times [MaxNodes], and returns it. Use it for
 // definitions and for a team's own policies and resources, not for documents to validate or verify.
 func (r *Reader) Large() *Reader {
-	r.nodes = maxLargeNodes
+	r.nodes, r.undeployed = maxLargeNodes, true
 	return r
 }
 
@@ -60,7 +65,7 @@ func (r *Reader) Large() *Reader {
 // trusted files that are never signed: a reviewer of an alias does not see its value there. With
 // aliases written out, a document has at most the reader's number of values, and 8 MiB of text.
 func (r *Reader) Aliases() *Reader {
-	r.aliases = true
+	r.aliases, r.undeployed = true, true
 	return r
 }
 
@@ -87,6 +92,10 @@ func (r *Reader) Next() (*Document, error) {
 			return nil, r.err
 		}
 		chunk, at, err := r.chunk()
+		if r.chunks++; err == nil && r.chunks > MaxDocuments {
+			err = &SyntaxError{Position: at, Message: fmt.Sprintf("the input has more than %d documents", MaxDocuments),
+				Hint: "split it into several files"}
+		}
 		if err != nil {
 			r.err = err
 			var syntax *SyntaxError
@@ -95,7 +104,11 @@ func (r *Reader) Next() (*Document, error) {
 			}
 			return nil, err
 		}
-		doc, err := parse(chunk, at, layout{json: r.json, lead: r.lead(chunk, at), nodes: r.nodes, aliases: r.aliases})
+		as := layout{json: r.json, lead: r.lead(chunk, at), nodes: r.nodes, aliases: r.aliases, undeployed: r.undeployed}
+		if r.json {
+			as.before, as.behind = r.blank, r.blankAhead()
+		}
+		doc, err := parse(chunk, at, as)
 		if err != nil {
 			r.index++
 			return nil, err
@@ -116,6 +129,12 @@ func (r *Reader) Next() (*Document, error) {
 		r.index++
 		return doc, nil
 	}
+}
+
+// blankAhead returns the white space that follows, as far as it is in memory. kustomize reads no tab there.
+func (r *Reader) blankAhead() []byte {
+	ahead, _ := r.in.Peek(r.in.Size())
+	return bytes.Clone(ahead[:len(ahead)-len(bytes.TrimLeft(ahead, " \t\r\n"))])
 }
 
 // lead returns the length of the marker line at the start of a chunk that is not the first.
@@ -141,10 +160,15 @@ func (r *Reader) chunk() ([]byte, Position, error) {
 			r.json = true
 		}
 	}
-	if r.json {
-		return r.jsonChunk()
+	if !r.json {
+		return r.yamlChunk()
 	}
-	return r.yamlChunk()
+	chunk, at, err := r.jsonChunk()
+	if err == nil && r.index > 0 && !r.undeployed {
+		err = &SyntaxError{Position: at, Message: "a second document begins here, and kustomize (kubectl apply -k, Flux, Argo CD) reads only the first of a JSON file",
+			Hint: `write each document into a file of its own, or as YAML with "---" between them`}
+	}
+	return chunk, at, err
 }
 
 // maxBlank is the maximum white space at the start of a stream, in bytes. Tools look for a brace in
@@ -169,6 +193,7 @@ func (r *Reader) peekText() (byte, error) {
 	if len(text) == 0 {
 		return 0, nil
 	}
+	r.blank = bytes.Clone(ahead[:len(ahead)-len(text)])
 	return text[0], nil
 }
 

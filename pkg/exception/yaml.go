@@ -14,7 +14,7 @@ import (
 
 // parseYAML reads the single document of a chunk. It returns nil without an error if the chunk has
 // only blank lines and comments.
-func parseYAML(chunk []byte, at Position, as layout) (*node, error) {
+func parseYAML(chunk []byte, at Position, as layout, doubt *renderDoubt) (*node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(chunk))
 	var doc yaml.Node
 	if err := dec.Decode(&doc); err != nil {
@@ -23,7 +23,8 @@ func parseYAML(chunk []byte, at Position, as layout) (*node, error) {
 		}
 		return nil, yamlError(err, at, chunk)
 	}
-	b := &yamlBuilder{at: at, source: runeCursor{source: chunk, line: 1, column: 1}}
+	b := &yamlBuilder{at: at, source: runeCursor{source: chunk, line: 1, column: 1}, doubt: doubt}
+	doubt.commented(&doc, false)
 	if as.aliases {
 		b.anchors, b.left, b.leftText = map[*yaml.Node]*anchored{}, as.nodes, maxExpanded
 	}
@@ -53,6 +54,7 @@ func parseYAML(chunk []byte, at Position, as layout) (*node, error) {
 type yamlBuilder struct {
 	at     Position
 	source runeCursor
+	doubt  *renderDoubt
 
 	anchors  map[*yaml.Node]*anchored // nil if anchors are not allowed
 	left     int                      // remaining nodes, with aliases written out
@@ -86,6 +88,7 @@ func (b *yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
 		}()
 	}
 	b.left, b.deepest = b.left-1, max(b.deepest, depth)
+	b.doubt.commented(n, out.flow)
 	switch n.Kind {
 	case yaml.MappingNode:
 		out.kind = mappingNode
@@ -99,11 +102,13 @@ func (b *yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
 				return nil, err
 			}
 			out.items[i] = item
+			b.inFlow(out, c, item)
 		}
 		return out, nil
 	case yaml.ScalarNode:
 		value, err := b.scalar(n)
 		out.scalar = value
+		b.doubt.yaml(n, value, false)
 		return out, err
 	default:
 		return nil, b.errorf(n, "this is not a mapping, a list or a value")
@@ -141,6 +146,9 @@ func (b *yamlBuilder) mapping(out *node, n *yaml.Node, depth int) error {
 		if err != nil {
 			return err
 		}
+		b.doubt.yaml(k, key, true)
+		b.doubt.commented(k, out.flow)
+		b.inFlow(out, n.Content[i+1], v)
 		line := b.at.Line + k.Line - 1
 		seen[key] = line
 		out.entries = append(out.entries, entry{key: key, line: line, column: k.Column, value: v})
@@ -151,6 +159,14 @@ func (b *yamlBuilder) mapping(out *node, n *yaml.Node, depth int) error {
 		}
 	}
 	return nil
+}
+
+// inFlow notes the doubts about a value within brackets: a comment, and a null, which can have no text.
+func (b *yamlBuilder) inFlow(out *node, n *yaml.Node, value *node) {
+	if out.flow {
+		b.doubt.commented(n, true)
+		b.doubt.some = b.doubt.some || value.kind == scalarNode && value.scalar == nil
+	}
 }
 
 // bareTag reports whether a node has the tag "!", which makes a number a text. The library does not

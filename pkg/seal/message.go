@@ -51,13 +51,13 @@ func CheckForm(message []byte) error {
 	return nil
 }
 
-// ParseMessage parses a signed message as strictly as any document. The message must be one
-// document without signature annotations.
+// ParseMessage parses a signed message as strictly as any document that is not deployed, see
+// [exception.ParseUndeployed]. The message must be one document without signature annotations.
 func ParseMessage(message []byte) (*exception.Document, error) {
 	if err := CheckForm(message); err != nil {
 		return nil, err
 	}
-	doc, err := exception.Parse(message, "message")
+	doc, err := exception.ParseUndeployed(message, "message")
 	if err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func TestReadRefuses(t *testing.T) {
 		{"PEM headers", "certificate", packed(t, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("der"), Headers: map[string]string{"a": "b"}})), "headers"},
 		{"bundle of a list", "bundle", packed(t, []byte("[]")), "JSON object"},
 		{"bundle in YAML", "bundle", packed(t, []byte("SignedEntryTimestamp: AAAA\n")), "JSON object"},
-		{"bundle of many values", "bundle", packed(t, []byte(`{"SignedEntryTimestamp":"AAAA",` + strings.Repeat(`"Evil":1,`, 100) + `"Evil":1}`)), "more than 100 values"},
+		{"bundle of many values", "bundle", packed(t, []byte(`{"SignedEntryTimestamp":"AAAA",`+strings.Repeat(`"Evil":1,`, 100)+`"Evil":1}`)), "more than 100 values"},
 		{"bundle with an unknown field", "bundle", packed(t, []byte(`{"SignedEntryTimestamp":"AAAA","Evil":1}`)), "Rekor bundle"},
 		{"bundle with a field twice", "bundle", packed(t, []byte(`{"SignedEntryTimestamp":"AAAA","SignedEntryTimestamp":"AAAA"}`)), "JSON object"},
 		{"null", "bundle", "", "not gzip"},

@@ -17,7 +17,7 @@ func FromFile(path string) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read trust policy: %w", err)
 	}
-	doc, err := exception.Parse(raw, path)
+	doc, err := exception.ParseUndeployed(raw, path)
 	if err != nil {
 		return nil, err
 	}

@@ -78,6 +78,9 @@ func (e *Examination) read(o opened) error {
 		}
 	}
 	message, err := seal.ParseMessage(o.raw)
+	if err == nil && o.applied == nil { // the message itself is deployed
+		_, err = exception.Parse(o.raw, "message")
+	}
 	if err != nil {
 		return rejectCause(ReasonBadMessage, err, "the signed message cannot be read: %s", err)
 	}

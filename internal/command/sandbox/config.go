@@ -109,7 +109,7 @@ func readConfig(name string) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	doc, err := exception.Parse(raw, name)
+	doc, err := exception.ParseUndeployed(raw, name)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (o *objects) add(item []byte) error {
 	if o.read++; o.read > ledger.MaxObjects {
 		return fmt.Errorf("more than %d objects", ledger.MaxObjects)
 	}
-	doc, err := exception.Parse(item, "")
+	doc, err := exception.ParseUndeployed(item, "")
 	switch {
 	case err != nil:
 		o.Unreadable = append(o.Unreadable, fmt.Sprintf("object %d: %s", o.read, err))
