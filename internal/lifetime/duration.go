@@ -5,6 +5,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -19,6 +20,11 @@ var (
 func ParseDuration(text string) (time.Duration, error) {
 	m := durationForm.FindStringSubmatch(text)
 	if m == nil || text == "" {
+		if short := shortened(text); short != "" && short != text {
+			if _, err := ParseDuration(short); err == nil {
+				return 0, fmt.Errorf("%q is not a duration: write %s", text, short)
+			}
+		}
 		return 0, fmt.Errorf("%q is not a duration such as 4h, 7d, 2w or 1d12h", text)
 	}
 	var total time.Duration
@@ -36,6 +42,17 @@ func ParseDuration(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is zero or negative", text)
 	}
 	return total, nil
+}
+
+// longUnits are other ways to write the units of a duration, such as "1 week" and P7D (ISO 8601).
+var longUnits = regexp.MustCompile(`(?i)^p|(\d+)t?\s*(w|d|h|m|s)(eeks?|ays?|ours?|rs?|in(?:ute)?s?|ec(?:ond)?s?)?(?:$|[\s,]+(?:and\s+)?|t)`)
+
+// shortened returns a duration with the units of [ParseDuration], or a text that is none.
+func shortened(text string) string {
+	if len(text) > 40 {
+		return ""
+	}
+	return strings.ToLower(longUnits.ReplaceAllString(text, "$1$2"))
 }
 
 // FormatDuration writes a duration for [ParseDuration], in days, hours, minutes and seconds. It

@@ -1,6 +1,7 @@
 package lifetime_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,19 @@ func TestParseDuration(t *testing.T) {
 		got, err := lifetime.ParseDuration(text)
 		if got != want || (err == nil) != (want > 0) {
 			t.Errorf("%q: %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+// TestDurationSuggestion: an error about another way to write a duration names the right one.
+func TestDurationSuggestion(t *testing.T) {
+	for text, want := range map[string]string{
+		"1 week": "1w", "2 weeks": "2w", "30 days": "30d", "7D": "7d", "P7D": "7d", "P1DT12H": "1d12h", "1 week, 2 days": "1w2d", "90 min": "90m",
+		"1 day and 12 hours": "1d12h", " 7d ": "", "7": "", "1 month": "", "never": "", "1.5h": "", "${TTL}": "", "-7d": "", "7d7d": "", strings.Repeat("1 week ", 9): "",
+	} {
+		_, err := lifetime.ParseDuration(text)
+		if _, got, _ := strings.Cut(fmt.Sprint(err), "is not a duration: write "); got != want {
+			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func (r *Reader) Next() (*Document, error) {
 		doc, err := parse(chunk, at, as)
 		if err != nil {
 			r.index++
-			return nil, err
+			return nil, recognized(err, chunk, at)
 		}
 		if doc == nil {
 			// Comments above the first "---" belong to the document below it.

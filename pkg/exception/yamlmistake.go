@@ -2,6 +2,7 @@ package exception
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 )
 
@@ -55,4 +56,33 @@ func textOfLine(text []byte, number int) string {
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	return string(line)
+}
+
+// conflict is the first line of a conflict that Git wrote into a file.
+var conflict = regexp.MustCompile(`(?m)^<{7} `)
+
+// foreign are the beginnings of files that are often given in place of a document, in lower case.
+var foreign = []struct{ begin, message, hint string }{
+	{"version https://git-lfs.github.com/spec/", "this is a pointer of Git LFS, not the file", "fetch the file: git lfs pull"},
+	{"<!doctype html", "this is an HTML page", "download the file itself, such as GitHub's Raw"},
+	{"<html", "this is an HTML page", "download the file itself, such as GitHub's Raw"},
+	{"\x1f\x8b", "this is compressed by gzip", "decompress it: gunzip"},
+	{"\xff\xfe", "the text is UTF-16", "save the file as UTF-8"},
+	{"\xfe\xff", "the text is UTF-16", "save the file as UTF-8"},
+	{"```", "this is Markdown", "keep only the lines between the two lines that begin with ```"},
+}
+
+// recognized replaces an error about a chunk by the name of what the chunk is, if that is known.
+func recognized(err error, chunk []byte, at Position) error {
+	if found := conflict.FindIndex(chunk); found != nil {
+		return &SyntaxError{Position: Position{at.File, at.Line + bytes.Count(chunk[:found[0]], []byte("\n")), 1}, Message: "Git left a merge conflict here",
+			Hint: "keep one of the two sides, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>"}
+	}
+	for _, f := range foreign {
+		begin := string(chunk[:min(len(f.begin), len(chunk))])
+		if at.Line == 1 && (begin == f.begin || strings.ToLower(begin) == f.begin) {
+			return &SyntaxError{Position: at, Message: f.message, Hint: f.hint}
+		}
+	}
+	return err
 }

@@ -21,6 +21,10 @@ func (s *subject) notAnException() {
 	match, condition := kyverno.APIVersion(kyverno.MatchKind), kyverno.APIVersion(kyverno.ConditionKind)
 	hint := "move it out of this folder, or split the file (polex-validate --split) and add --skip-other-kinds"
 	gk := s.Doc.GroupKind()
+	found := fmt.Sprintf("found kind %q of %q", s.Doc.Text("kind"), s.Doc.APIVersion())
+	if gk.Kind == "" && s.Doc.APIVersion() == "" {
+		found = "found no kind and no apiVersion"
+	}
 	groupHint := exception.Nearest(s.Doc.APIVersion(), []string{match, condition})
 	switch kindHint := exception.Nearest(gk.Kind, []string{exception.Kind}); {
 	case gk.LooksLikeList() || s.Doc.IsList():
@@ -33,6 +37,5 @@ func (s *subject) notAnException() {
 	case kindHint != "", gk.LooksLikeException(), gk.Kind == "" && (gk.Group == exception.KyvernoGroup || gk.Group == exception.PoliciesGroup):
 		hint = fmt.Sprintf("write apiVersion: %s or %s, and kind: %s", match, condition, exception.Kind)
 	}
-	s.find(ReasonNotAnException, exception.Path{"kind"},
-		fmt.Sprintf("found kind %q of %q, expected %s", s.Doc.Text("kind"), s.Doc.APIVersion(), exception.Kind), hint)
+	s.find(ReasonNotAnException, exception.Path{"kind"}, found+", expected "+exception.Kind, hint)
 }

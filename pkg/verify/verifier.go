@@ -154,7 +154,10 @@ func (v *Verifier) kind(doc *exception.Document) error {
 	if doc.IsList() {
 		return reject(ReasonKindNotAllowed, "kubectl reads a document with the key \"items\" as a list of documents, and none of them is signed")
 	}
-	if gk := doc.GroupKind(); !v.policy.AllowsKind(gk) {
+	switch gk := doc.GroupKind(); {
+	case !v.policy.AllowsKind(gk) && gk.Kind == "":
+		return reject(ReasonKindNotAllowed, "the document has no kind")
+	case !v.policy.AllowsKind(gk):
 		return reject(ReasonKindNotAllowed, "kind %s is not in the trust policy (kinds)", gk)
 	}
 	return nil
