@@ -65,15 +65,15 @@ func leaveKyverno(object map[string]any) (found bool) {
 	return found
 }
 
-// update replaces an apiVersion that Kyverno no longer serves with one that the older releases and
-// the current ones serve, and returns a note about it. The fields of the versions are the same.
+// update replaces an apiVersion that Kyverno no longer serves with the newest one, as the checks ask for,
+// and returns a note about it. The fields of the versions are the same.
 func update(object map[string]any) (note string) {
 	kind, before := groupKind(object), text(object, "apiVersion")
 	v, known := kyverno.VersionOf(kind, strings.TrimPrefix(before, kind.Group+"/"))
 	if !known || v.To == 0 {
 		return ""
 	}
-	object["apiVersion"] = v.To.Newest(kind)
+	object["apiVersion"] = kyverno.MatchDeprecated.Newest(kind)
 	return fmt.Sprintf("%s is now %s: Kyverno serves %s only until 1.%d", before, object["apiVersion"], v.Name, v.To)
 }
 

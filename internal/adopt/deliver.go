@@ -37,7 +37,8 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 		for _, d := range clusters[name] {
 			// A deployer of the signed folder fails until the folder exists, so it prunes nothing.
 			if (at(d.object, "spec", "prune") == true || at(d.object, "spec", "syncPolicy", "automated", "prune") == true) && e.text[d.source] == nil {
-				pruning = append(pruning, fmt.Sprintf("%s %s/%s (%s)", text(d.object, "kind"), text(d.object, "metadata", "namespace"), text(d.object, "metadata", "name"), e.sources[d.source].file))
+				name := strings.TrimPrefix(text(d.object, "metadata", "namespace")+"/"+text(d.object, "metadata", "name"), "/")
+				pruning = append(pruning, fmt.Sprintf("%s %s (%s)", text(d.object, "kind"), name, e.sources[d.source].file))
 			}
 			for _, to := range e.deployments(d.object) {
 				if !to.flat && e.folders[to.dir] == nil && within(to.dir, e.options.Unsigned) {
