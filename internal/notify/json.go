@@ -2,9 +2,9 @@ package notify
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"github.com/polex-dev/polex/internal/ledger"
+	printed "github.com/polex-dev/polex/internal/plain"
 )
 
 type jsonIdentity struct {
@@ -46,12 +46,8 @@ func JSON(e Event) ([]byte, error) {
 	return encode(out)
 }
 
-// encode writes indented JSON. It escapes the beginning of a runner's log command, which can occur
-// only in strings.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(value)
-	return bytes.ReplaceAll(b.Bytes(), []byte("##["), []byte(`#\u0023[`)), err
+	err := printed.WriteJSON(&b, value)
+	return b.Bytes(), err
 }

@@ -1,11 +1,11 @@
 package report
 
 import (
-	"encoding/json"
 	"io"
 	"time"
 
 	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/plain"
 )
 
 // jsonReport is the JSON format that docs/ledger.schema.json describes.
@@ -78,9 +78,7 @@ func JSON(w io.Writer, v *Report) error {
 	if v.Compared {
 		out.Cluster = &jsonCluster{v.Objects}
 	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(out)
+	return plain.WriteJSON(w, out)
 }
 
 // present returns an empty list for nil, so that JSON has [] and not null.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/plain"
 )
 
 // maxSeries is the maximum number of time series of one metric.
@@ -95,6 +96,5 @@ func each(b *strings.Builder, name, help string, v *Report, value func(*ledger.E
 
 // label escapes the value of a label, which may be hostile.
 func label(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(plain.Line(text)) + `"`
 }

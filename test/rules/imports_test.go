@@ -49,7 +49,7 @@ var house = map[string][]string{
 	"ledger/cluster": {"apiserver", "exception", "kyverno", "ledger", "seal"},
 	"report":         {"ledger", "lifetime", "plain"},
 	"plain":          {},
-	"notify":         {"exception", "ledger"},
+	"notify":         {"exception", "ledger", "plain"},
 	"notify/send":    {"notify", "github", "restapi", "retry"},
 }
 

@@ -117,6 +117,36 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 }
 
+// TestHelpOfRules: every rule of SARIF leads to the line of its reason.
+func TestHelpOfRules(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "troubleshooting.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log struct {
+		Runs []struct {
+			Tool struct {
+				Driver struct {
+					Rules []struct{ ID, HelpURI string }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(written(t, "sarif", report())), &log); err != nil {
+		t.Fatal(err)
+	}
+	rules := log.Runs[0].Tool.Driver.Rules
+	for _, rule := range rules {
+		anchor, found := strings.CutPrefix(rule.HelpURI, "https://github.com/polex-dev/polex/blob/main/docs/troubleshooting.md#")
+		if !found || anchor != rule.ID || !strings.Contains(string(page), `<a id="`+anchor+`"></a>`) {
+			t.Errorf("the help of %s is %q", rule.ID, rule.HelpURI)
+		}
+	}
+	if len(rules) != 3 {
+		t.Errorf("%d rules", len(rules))
+	}
+}
+
 // TestCountPassed: a report that only counts passed documents gives the same output in all formats
 // that do not list them.
 func TestCountPassed(t *testing.T) {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"io"
 	"slices"
 
@@ -44,25 +43,21 @@ func writeJSON(w io.Writer, r *Report) error {
 			Undecided: r.Count(Unknown), Warnings: r.Count(Warn), Unchanged: r.Unchanged, Skipped: r.Skipped, Status: r.Status()},
 		Results: results, Edits: r.Edits, Notes: r.Notes,
 	}
-	return encode(w, out)
+	return plain.WriteJSON(w, out)
 }
 
-// encode writes indented JSON. The encoder escapes characters that could end a script or a line.
-func encode(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
+// explained is the page that lists every reason, each with an anchor.
+const explained = "https://github.com/polex-dev/polex/blob/main/docs/troubleshooting.md#"
 
 // rule describes a reason for SARIF.
 func (r *Report) rule(name string) map[string]any {
-	for _, reasons := range [][]exception.Reason{r.Reasons, Reasons()} {
-		if i := slices.IndexFunc(reasons, func(reason exception.Reason) bool { return reason.Name == name }); i >= 0 {
-			return map[string]any{"id": name, "shortDescription": map[string]any{"text": reasons[i].Doc},
-				"defaultConfiguration": map[string]any{"level": reasons[i].Severity.String()}}
-		}
+	rule := map[string]any{"id": name, "helpUri": explained + name}
+	all := slices.Concat(r.Reasons, Reasons())
+	if i := slices.IndexFunc(all, func(reason exception.Reason) bool { return reason.Name == name }); i >= 0 {
+		rule["shortDescription"] = map[string]any{"text": all[i].Doc}
+		rule["defaultConfiguration"] = map[string]any{"level": all[i].Severity.String()}
 	}
-	return map[string]any{"id": name}
+	return rule
 }
 
 // writeSARIF writes SARIF 2.1.0 for code scanning. It leaves out passed documents.
@@ -98,7 +93,7 @@ func writeSARIF(w io.Writer, r *Report) error {
 			}}},
 		})
 	}
-	return encode(w, object{
+	return plain.WriteJSON(w, object{
 		"$schema": "https://json.schemastore.org/sarif-2.1.0.json",
 		"version": "2.1.0",
 		"runs": []object{{
