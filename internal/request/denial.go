@@ -120,7 +120,10 @@ func blocked(text, prefix string, v Violation) ([]Violation, error) {
 	for line, rest, more := strings.Cut(text, "\n"); more && strings.TrimSpace(line) == ""; line, rest, more = strings.Cut(text, "\n") {
 		text = rest
 	}
-	text = unprefixed(text, text[:len(text)-len(strings.TrimLeft(text, " \t"))])
+	if !strings.HasPrefix(text, "  ") {
+		text = strings.TrimPrefix(text, " ") // the list begins in the line of the resource
+	}
+	text = unprefixed(text, text[:len(text)-len(strings.TrimLeft(text, " "))])
 	line, rest, _ := strings.Cut(text, "\n")
 	isOneLine := oneLine.MatchString(line)
 	if !isOneLine {

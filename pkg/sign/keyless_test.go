@@ -1,9 +1,11 @@
 package sign_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -80,7 +82,7 @@ func TestKeylessFulcioRefuses(t *testing.T) {
 			if s != nil || err == nil || !strings.Contains(err.Error(), "certificate from "+f.FulcioURL+": Fulcio returned 4") {
 				t.Errorf("Keyless: %v, %v, want Fulcio's refusal", s, err)
 			}
-			if !errors.Is(err, sign.ErrTokenRefused) || !strings.Contains(err.Error(), fmt.Sprintf("audience %q", tc.audience)) || !strings.Contains(err.Error(), fmt.Sprintf("issuer %q", cmp.Or(tc.id.Issuer, sandbox.DefaultIssuer))) {
+			if !errors.Is(err, sign.ErrTokenRefused) || !strings.Contains(err.Error(), fmt.Sprintf("audience %q", cmp.Or(tc.audience, "https://github.com/acme"))) || !strings.Contains(err.Error(), fmt.Sprintf("issuer %q", cmp.Or(tc.id.Issuer, f.IssuerURL))) {
 				t.Errorf("%v, want the issuer and the audience of the token", err)
 			}
 			if n := f.wire.count(certificateRequest) - before; n != 1 {

@@ -13,18 +13,20 @@ import (
 const (
 	maxDifferences = 3  // in a message
 	maxCompared    = 20 // compared
+	maxManagers    = 100
 )
 
 // altered rejects an object that differs from its message. It names the tool or the field manager
 // that added something, and the remedy: allowedMetadata for a tool that delivers the object, and a
 // replacement for fields of another manager, which server-side apply does not remove.
 func altered(object *exception.Document, differences []seal.Difference) error {
-	signers := managersOf(object, exception.Path{"metadata", "annotations", seal.Prefix + "message"})
+	fields := managedFields(object)
+	signers := fields.owners("metadata", "annotations", seal.Prefix+"message")
 	allowed, left, added, known := true, true, true, false
 	var details []string
 	for i, d := range differences {
 		field, key, value := d.AddedMetadata()
-		owners := managersOf(object, d.Path)
+		owners := fields.owners(d.Path...)
 		others := !slices.ContainsFunc(owners, func(m manager) bool { return slices.Contains(signers, m) })
 		allowed = allowed && field != "" && trust.CheckAdded(field, key, value) == nil
 		left = left && others && len(owners) > 0 && len(signers) > 0
@@ -72,32 +74,35 @@ func writers(d seal.Difference, key, value string, owners []manager) string {
 // manager is a field manager of the API server, with its operation: Apply or Update.
 type manager struct{ name, operation string }
 
-// managersOf returns the managers that own a field according to metadata.managedFields, in its
-// order. A list without the fields of its items has the owners of the list. The user that writes the
-// object chooses these names.
-func managersOf(object *exception.Document, path exception.Path) []manager {
+// managed are the entries of metadata.managedFields, at most [maxManagers]. The user that writes the
+// object chooses their names.
+type managed []any
+
+func managedFields(object *exception.Document) managed {
 	entries, _ := object.Lookup("metadata", "managedFields")
 	list, _ := entries.([]any)
+	return list[:min(len(list), maxManagers)]
+}
+
+// owners returns the managers that own a field, in the order of the entries. A list without the
+// fields of its items has the owners of the list.
+func (m managed) owners(path ...any) []manager {
 	var owners []manager
-	for _, item := range list {
+	for _, item := range m {
 		entry, _ := item.(map[string]any)
 		fields, _ := entry["fieldsV1"].(map[string]any)
 		for i, step := range path {
 			name, isField := step.(string)
-			if !isField || i > 0 && len(fields) == 0 {
+			if !isField || fields == nil || i > 0 && len(fields) == 0 {
 				break
 			}
 			fields, _ = fields["f:"+name].(map[string]any)
-			if fields == nil {
-				break
-			}
 		}
-		if fields == nil {
-			continue
+		if fields != nil {
+			name, _ := entry["manager"].(string)
+			operation, _ := entry["operation"].(string)
+			owners = append(owners, manager{name, operation})
 		}
-		name, _ := entry["manager"].(string)
-		operation, _ := entry["operation"].(string)
-		owners = append(owners, manager{name, operation})
 	}
 	return owners
 }
