@@ -160,7 +160,8 @@ func (c *cause) note() {
 			c.notes = append(c.notes, fmt.Sprintf("assumed that %q is a ClusterPolicy; --policies checks it", one.Policy))
 		}
 		if one.builtIn {
-			c.notes = append(c.notes, fmt.Sprintf("assumed that %s is of %s; --resources checks it", one.Resource.Kind, one.Resource.APIVersion))
+			c.notes = append(c.notes, fmt.Sprintf("assumed that %s is of %s; --resources checks it",
+				one.Resource.Kind, one.Resource.APIVersion))
 		}
 		if one.wondering {
 			c.notes = append(c.notes, fmt.Sprintf("assumed that %q does not cover the Pods of %s; --policies checks it", one.Policy, c.workload))

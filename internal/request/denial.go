@@ -21,7 +21,8 @@ var (
 	denialIntroduction = regexp.MustCompile(`[^\n]*denied the request:(?:\s|\\n)*$`)
 	denialNew          = regexp.MustCompile(`\bPolicy (\S{1,253}) (?:failed|error):\s|` +
 		`\b([A-Z][A-Za-z0-9]{0,62})/(?:([^/\s]{1,63})/)?([^/\s]{1,253}) dry-run failed|` +
-		`GroupVersionKind: \\?"/?([^",\s]{1,300}), Kind=([A-Za-z0-9]{1,63})\\?"(?:\s|\\n)+Name: \\?"([^"\\]{1,253})\\?", Namespace: \\?"([^"\\]{0,63})`)
+		`GroupVersionKind: \\?"/?([^",\s]{1,300}), Kind=([A-Za-z0-9]{1,63})\\?"(?:\s|\\n)+` +
+		`Name: \\?"([^"\\]{1,253})\\?", Namespace: \\?"([^"\\]{0,63})`)
 	// A policy that Kyverno may have generated for the API server.
 	denialNative = regexp.MustCompile(`ValidatingAdmissionPolicy '([^']{1,253})' with binding`)
 	// The lines of the list: a policy, a text of several lines, and a rule.
@@ -71,8 +72,9 @@ func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 			err = errors.New("no policy follows before the next resource")
 		}
 		if err != nil {
-			return nil, &Problem{Reason: ReasonNotAReport, Violation: v, Message: "the policies that Kyverno lists cannot be read: " + err.Error(),
-				Hint: "give the whole message of Kyverno and nothing after it, or name the violation with --policy, --rule and --about"}
+			return nil, &Problem{Reason: ReasonNotAReport, Violation: v,
+				Message: "the policies that Kyverno lists cannot be read: " + err.Error(),
+				Hint:    "give the whole message of Kyverno and nothing after it, or name the violation with --policy, --rule and --about"}
 		}
 		found = append(found, read...)
 	}

@@ -52,7 +52,8 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 	if r.Policies == nil {
 		switch {
 		case v.Unsure:
-			return problem(ReasonPolicyNeeded, "give the policies with --policies, or the message with its line breaks", "without line breaks, %q may be the name of a rule or part of a message", plain.Cut(v.Rule, longestQuote))
+			return problem(ReasonPolicyNeeded, "give the policies with --policies, or the message with its line breaks",
+				"without line breaks, %q may be the name of a rule or part of a message", plain.Cut(v.Rule, longestQuote))
 		case v.PolicyKind != "":
 			one.PolicyKind = v.PolicyKind
 		case v.Rule == "":

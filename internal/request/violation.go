@@ -76,8 +76,9 @@ var subresourceKinds = []string{"Scale", "Eviction", "Binding", "TokenRequest", 
 // wellFormed returns a problem for an invalid name in a violation, or nil.
 func (v *Violation) wellFormed() *Problem {
 	if v.Resource == (Resource{}) {
-		return &Problem{Reason: ReasonObjectNeeded, Violation: *v, Message: fmt.Sprintf("the source does not state which resource violates policy %q", plain.Cut(v.Policy, longestQuote)),
-			Hint: "name it with --about KIND/NAMESPACE/NAME, or give its manifest: --resources"}
+		return &Problem{Reason: ReasonObjectNeeded, Violation: *v,
+			Message: fmt.Sprintf("the source does not state which resource violates policy %q", plain.Cut(v.Policy, longestQuote)),
+			Hint:    "name it with --about KIND/NAMESPACE/NAME, or give its manifest: --resources"}
 	}
 	if slices.Contains(subresourceKinds, v.Resource.Kind) {
 		return &Problem{Reason: ReasonSubresource, Violation: *v, Message: fmt.Sprintf("%s is a request for a subresource, and the source does not state the kind of the object", v.Resource.Kind),

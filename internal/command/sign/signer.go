@@ -39,7 +39,8 @@ func (r *run) signer(ctx context.Context) (*sign.Signer, error) {
 		return nil, cli.Hint(err, "get a fresh one; tokens of a workflow live for minutes")
 	}
 	if errors.Is(err, sign.ErrTokenRefused) {
-		return nil, cli.Hint(err, "nothing was written; the token must be of an issuer that this Fulcio trusts, for its audience: "+r.tokenHint())
+		return nil, cli.Hint(err,
+			"nothing was written; the token must be of an issuer that this Fulcio trusts, for its audience: "+r.tokenHint())
 	}
 	if err != nil {
 		return nil, undone(err)
