@@ -127,13 +127,18 @@ webhooks:
 // Certify writes a certificate for loopback and some names to a folder, and returns its certificate
 // authority.
 func Certify(dir string, names ...string) ([]byte, error) {
+	return CertifyUntil(dir, time.Now().Add(90*24*time.Hour), names...)
+}
+
+// CertifyUntil is [Certify] with an expiry.
+func CertifyUntil(dir string, expires time.Time, names ...string) ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "polex-guard"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour),
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: expires,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: names,
 	}
