@@ -45,8 +45,8 @@ func newAPIServer(t *testing.T) *apiServer {
 		}
 		_, _ = fmt.Fprint(w, text)
 	}))
-	a.Server.TLS = &tls.Config{ClientCAs: pool, ClientAuth: tls.VerifyClientCertIfGiven}
-	a.Server.EnableHTTP2 = true
+	a.TLS = &tls.Config{ClientCAs: pool, ClientAuth: tls.VerifyClientCertIfGiven}
+	a.EnableHTTP2 = true
 	a.StartTLS()
 	t.Cleanup(a.Close)
 	return a
