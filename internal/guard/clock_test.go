@@ -53,7 +53,7 @@ func TestClockBack(t *testing.T) {
 	k.idle(t)
 	// A real timer does not depend on the clock. The fake one does, so the test wakes the
 	// controller.
-	wake := func() { k.Touch(exception.Identity{Name: "nothing"}) }
+	wake := func() { k.Touch(exception.Identity{GroupKind: legacyKind, Name: "nothing"}) }
 	k.clock.SetTime(now.Add(-2 * hour))
 	wake()
 	k.says(t, "found a signed-in-the-future", "report [a signed-in-the-future]")

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Tell receives the findings and actions of the controller.
+// Tell receives the findings and actions of the controller. It is safe for concurrent use.
 type Tell interface {
 	// Found reports an object with a new finding.
 	Found(ctx context.Context, f *Finding)
@@ -18,7 +19,8 @@ type Tell interface {
 	Removed(ctx context.Context, f *Finding)
 	// Failed reports an operation that failed and will be retried.
 	Failed(ctx context.Context, what string, err error)
-	// Report receives all findings whenever one of them has changed.
+	// Report receives copies of all findings whenever one of them has changed. It is not called
+	// again before it has returned.
 	Report(ctx context.Context, findings []*Finding) error
 }
 
@@ -28,6 +30,9 @@ type Tell interface {
 // The expiry alone is a reason to delete an exception only if its signature verifies in every other
 // respect: then the signer has set the expiry. Anybody can write the expiry of an exception that
 // does not verify, so such an exception is only reported. Objects of other kinds are never deleted.
+//
+// Each kind has its own [checker], and the reports are written beside them: nothing waits for a kind
+// or for a report that cannot be read or written.
 //
 // Only the guard that holds the lease runs the controller. All its state is read from the cluster,
 // so the next holder of the lease reaches the same findings.
@@ -47,20 +52,15 @@ type Controller struct {
 	// to correct a wrong configuration.
 	Enforce bool
 
-	mu    sync.Mutex
-	dirty map[exception.Identity]bool
-	wake  chan struct{}
-
-	known    map[exception.Identity]*stored
-	due      schedule // the next action on each object
-	ends     schedule // the expiry of each exception
-	changed  bool
-	reported time.Time     // the time of the last report or attempt
-	took     time.Duration // the duration of the last report
-	rules    *Rules        // of the findings
-	commit   *Commit       // of the findings; nil: not known
-	// Of the findings; nil: not known.
-	conversions *Conversions
+	running   sync.WaitGroup // of Run
+	mu        sync.Mutex
+	checkers  map[exception.GroupKind]*checker
+	changed   bool          // a finding has changed since the last report
+	reporting bool          // a report is being written
+	began     time.Time     // of Run
+	measured  time.Time     // when the metrics were last changed
+	reported  time.Time     // when the last report was begun
+	took      time.Duration // the duration of the last report
 }
 
 // longest is the longest pause between two looks at the clock. Somebody may set the clock, and then
@@ -75,190 +75,145 @@ const (
 	restsFor       = 50
 )
 
+// firstReport is the longest time in which the first report waits for the findings of all kinds.
+const firstReport = 10 * time.Second
+
 // Touch records that an object has changed. It never blocks.
 func (c *Controller) Touch(id exception.Identity) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.dirty == nil {
-		c.dirty = map[exception.Identity]bool{}
-	}
-	c.dirty[id] = true
-	select {
-	case c.waker() <- struct{}{}:
-	default:
-	}
+	c.notify(id.GroupKind, func(k *checker) { k.dirty[id] = true })
 }
 
-func (c *Controller) waker() chan struct{} {
-	if c.wake == nil {
-		c.wake = make(chan struct{}, 1)
+// Renew records that all objects of a kind have to be read again, because their contents may have
+// changed unseen. It never blocks.
+func (c *Controller) Renew(kind exception.GroupKind) {
+	c.notify(kind, func(k *checker) { k.anew = true })
+}
+
+// notify changes the tasks of a checker and wakes it. A kind without a checker gets a new one, which
+// checks all objects.
+func (c *Controller) notify(kind exception.GroupKind, change func(*checker)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k := c.checkers[kind]; k != nil {
+		change(k)
+		k.wake()
 	}
-	return c.wake
 }
 
 // Run verifies the stored objects and deletes expired ones until the context ends.
 func (c *Controller) Run(ctx context.Context) error {
 	c.mu.Lock()
-	wake := c.waker()
+	c.checkers, c.changed, c.reporting, c.took = map[exception.GroupKind]*checker{}, false, false, 0
+	c.began = c.Clock.Now()
 	c.mu.Unlock()
-	c.known, c.due, c.ends = map[exception.Identity]*stored{}, nil, nil
-	c.rules, c.commit, c.conversions = nil, nil, nil
-	c.took = 0
-	var again time.Time // the time of the next check of all objects
+	defer c.running.Wait()
 	for ctx.Err() == nil {
-		now := c.Clock.Now().Round(0) // wall time only, so that a change of the clock is visible
-		rules, commit, conversions := c.Rules.Rules(), c.Git.Commit(), c.Definitions.known()
-		if rules != c.rules || commit != c.commit || conversions != c.conversions || !now.Before(again) || again.Sub(now) > c.Every {
-			c.rules, c.commit, c.conversions = rules, commit, conversions
-			again = now.Add(c.Every)
-			if !c.lookAtAll(ctx) {
-				again = now.Add(min(c.Every, longestRetry))
-			}
+		if rules := c.Rules.Rules(); rules != nil {
+			c.start(ctx, rules.kinds)
 		}
-		c.lookAtChanged(ctx)
-		c.expire(ctx)
-		c.report(ctx)
-
-		timer := c.Clock.NewTimer(c.pause(again))
-		select {
-		case <-ctx.Done():
-		case <-wake:
-		case <-timer.C():
-		}
-		timer.Stop()
+		pause(ctx, c.Clock, longest, nil)
 	}
 	return nil
 }
 
-// pause returns the time until the next action.
-func (c *Controller) pause(again time.Time) time.Duration {
-	now := c.Clock.Now()
-	wait := min(longest, again.Sub(now))
-	if next := c.due.next(); next != nil {
-		wait = min(wait, next.at.Sub(now))
+// start starts the checkers of new kinds. A checker stays until Run ends.
+func (c *Controller) start(ctx context.Context, kinds []exception.GroupKind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, kind := range kinds {
+		if c.checkers[kind] == nil {
+			k := newChecker(c, kind)
+			c.checkers[kind] = k
+			c.running.Go(func() { k.run(ctx) })
+		}
 	}
-	if c.changed {
-		wait = min(wait, c.reported.Add(c.rest()).Sub(now))
-	}
-	return max(wait, time.Millisecond)
 }
 
-// fewAtOnce is the largest number of objects that are read one by one. More are read in one scan.
-const fewAtOnce = 16
+// pause waits for a time, or until it is woken.
+func pause(ctx context.Context, clock clock.WithTicker, wait time.Duration, woken <-chan struct{}) {
+	timer := clock.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-woken:
+	case <-timer.C():
+	}
+}
 
-// lookAtAll checks all objects and forgets the deleted ones. It does not read an object again that
-// has not changed since the same rules judged it. It reports whether it succeeded.
-func (c *Controller) lookAtAll(ctx context.Context) bool {
-	if c.rules == nil {
-		return true // there are no rules yet
+// report publishes all findings: in the metrics, and in the reports, which it does not wait for. The
+// first change of a series is published at once, and the others together. by has just ended a turn.
+func (c *Controller) report(ctx context.Context, by *checker) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	by.begun, c.changed, by.news = true, c.changed || by.news, false
+	now := c.Clock.Now()
+	if !c.changed || !c.begun(now) || !passed(c.measured, now, betweenReports) {
+		return
 	}
-	there, err := c.Store.States(ctx, c.rules.kinds)
-	if err != nil {
-		c.Tell.Failed(ctx, "list the stored exceptions", err)
-		return false
-	}
-	for id := range c.known {
-		if _, is := there[id]; !is {
-			c.forget(id)
+	var all []*Finding
+	for _, k := range c.checkers {
+		for _, s := range k.known {
+			all = append(all, new(s.finding))
 		}
 	}
-	anew := map[exception.Identity]bool{}
-	for id, state := range there {
-		f := c.finding(id)
-		if f == nil || f.state != state || !f.holds(c.rules, c.conversions, c.Clock.Now()) {
-			anew[id] = true
-			continue
-		}
-		again := *f
-		c.settle(ctx, &again, f)
+	c.Metrics.found(all)
+	c.measured = now
+	if c.reporting || !passed(c.reported, now, c.rest()) {
+		return // a later turn reports
 	}
-	if len(anew) > fewAtOnce {
-		err := c.Store.Scan(ctx, c.rules.kinds, func(o *Object) {
-			if anew[o.Identity] && ctx.Err() == nil {
-				delete(anew, o.Identity)
-				c.show(ctx, o)
-				c.expire(ctx) // an expiry must not wait for thousands of objects
-			}
-		})
+	c.changed, c.reporting, c.reported = false, true, now
+	c.running.Go(func() {
+		err := c.Tell.Report(ctx, all)
 		if err != nil {
-			c.Tell.Failed(ctx, "read the stored exceptions", err)
-			return false
+			c.Tell.Failed(ctx, "write the reports", err)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.reporting, c.took, c.changed = false, c.Clock.Since(now), c.changed || err != nil
+		for _, k := range c.checkers {
+			k.wake() // each computes its pause again
+		}
+	})
+}
+
+// begun reports whether the first findings of all kinds are known, or one of them takes too long.
+func (c *Controller) begun(now time.Time) bool {
+	for _, k := range c.checkers {
+		if !k.begun {
+			return passed(c.began, now, firstReport)
 		}
 	}
-	for id := range anew {
-		if ctx.Err() != nil {
-			return false
-		}
-		c.look(ctx, id)
-		c.expire(ctx)
-	}
-	c.Metrics.lookedAtAll(c.Clock.Now())
 	return true
 }
 
-func (c *Controller) lookAtChanged(ctx context.Context) {
-	c.mu.Lock()
-	dirty := c.dirty
-	c.dirty = nil
-	c.mu.Unlock()
-	for id := range dirty {
-		if c.rules != nil && ctx.Err() == nil {
-			c.look(ctx, id)
-			c.expire(ctx)
-		}
-	}
-}
-
-// finding returns the finding of an object, or nil.
-func (c *Controller) finding(id exception.Identity) *Finding {
-	if s := c.known[id]; s != nil {
-		return &s.finding
-	}
-	return nil
-}
-
-func (c *Controller) forget(id exception.Identity) {
-	s := c.known[id]
-	if s == nil {
-		return
-	}
-	delete(c.known, id)
-	c.due.set(&s.due, time.Time{})
-	c.ends.set(&s.end, time.Time{})
-	c.Metrics.nextExpiry(c.ends.next())
-	c.changed = true
-}
-
-// report sends all findings, at most once in every rest: the first change of a series is reported
-// at once, and the others together.
-func (c *Controller) report(ctx context.Context) {
-	now := c.Clock.Now()
-	if !c.changed || !c.mayReport(now) {
-		return
-	}
-	c.reported = now
-	all := make([]*Finding, 0, len(c.known))
-	for _, s := range c.known {
-		all = append(all, &s.finding)
-	}
-	c.Metrics.found(all)
-	err := c.Tell.Report(ctx, all)
-	c.took = c.Clock.Since(now)
-	if err != nil {
-		c.Tell.Failed(ctx, "write the reports", err)
-		return // a later turn retries
-	}
-	c.changed = false
-}
-
-// mayReport reports whether the last report is old enough. A report in the future means that the
-// clock was set back, and allows a new one.
-func (c *Controller) mayReport(now time.Time) bool {
-	ago := now.Sub(c.reported)
-	return ago >= c.rest() || ago < 0
+// passed reports whether a time is long ago. A time in the future means that the clock was set back.
+func passed(before, now time.Time, long time.Duration) bool {
+	ago := now.Sub(before)
+	return ago >= long || ago < 0
 }
 
 // rest is the shortest time between two reports.
 func (c *Controller) rest() time.Duration {
 	return max(betweenReports, min(restsFor*c.took, longestRetry))
 }
+
+// lookedAt records that all objects of a kind have been checked. The metric is the time of the kind
+// that was checked first, so it stands still if one of them cannot be.
+func (c *Controller) lookedAt(k *checker, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k.looked = at
+	for _, kind := range k.rules.kinds {
+		other := c.checkers[kind]
+		if other == nil || other.looked.IsZero() {
+			return
+		}
+		if other.looked.Before(at) {
+			at = other.looked
+		}
+	}
+	c.Metrics.lookedAtAll(at)
+}
+
+// isListed reports whether the trust policy still lists the kind of a checker.
+func (c *checker) isListed() bool { return c.rules != nil && slices.Contains(c.rules.kinds, c.kind) }

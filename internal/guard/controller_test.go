@@ -31,10 +31,14 @@ type memory struct {
 	read    []string
 	version int
 
-	broken   error    // of every Read
-	unserved []string // versions
-	looks    int      // reads in any version
-	deletes  int
+	broken    error                                 // of every Read
+	unserved  []string                              // versions
+	hangs     map[exception.GroupKind]chan struct{} // every Read waits for it
+	unwatched map[exception.GroupKind]bool
+	report    chan struct{} // if it is set, every report waits for it
+	changes   bool          // the object changes before each Delete
+	looks     int           // reads in any version
+	deletes   int
 }
 
 func (m *memory) put(t *testing.T, o object) exception.Identity {
@@ -57,26 +61,26 @@ func (m *memory) put(t *testing.T, o object) exception.Identity {
 	return doc.Identity()
 }
 
-func (m *memory) States(_ context.Context, kinds []exception.GroupKind) (map[exception.Identity]guard.State, error) {
+func (m *memory) States(kind exception.GroupKind) (map[exception.Identity]guard.State, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := map[exception.Identity]guard.State{}
 	for id, o := range m.objects {
-		if slices.Contains(kinds, id.GroupKind) {
+		if id.GroupKind == kind {
 			all[id] = stateOf(o)
 		}
 	}
-	return all, nil
+	return all, !m.unwatched[kind]
 }
 
-func (m *memory) Scan(ctx context.Context, kinds []exception.GroupKind, show func(*guard.Object)) error {
-	all, err := m.States(ctx, kinds)
+func (m *memory) Scan(ctx context.Context, kind exception.GroupKind, show func(*guard.Object)) error {
+	all, _ := m.States(kind)
 	for id := range all {
 		if o, err := m.Read(ctx, id, ""); err == nil {
 			show(o)
 		}
 	}
-	return err
+	return nil
 }
 
 func stateOf(o object) guard.State {
@@ -84,6 +88,12 @@ func stateOf(o object) guard.State {
 }
 
 func (m *memory) Read(_ context.Context, id exception.Identity, version string) (*guard.Object, error) {
+	m.mu.Lock()
+	hangs := m.hangs[id.GroupKind]
+	m.mu.Unlock()
+	if hangs != nil {
+		<-hangs
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if version == "" {
@@ -117,6 +127,20 @@ func (m *memory) Read(_ context.Context, id exception.Identity, version string) 
 
 func isDying(o object) bool { return metadata(o)["deletionTimestamp"] != nil }
 
+// edit changes a stored object without news, and its resource version only if moves says so.
+func (m *memory) edit(t *testing.T, moves bool, change func(object)) {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, o := range m.objects {
+		m.objects[id] = copied(t, o, change)
+		if moves {
+			m.version++
+			metadata(m.objects[id])["resourceVersion"] = strconv.Itoa(m.version)
+		}
+	}
+}
+
 // Delete deletes in the background, as an API server does. Finalizers keep an object. The resource
 // version of an object that is being deleted never matches.
 func (m *memory) Delete(_ context.Context, id exception.Identity, judged guard.State) error {
@@ -128,6 +152,10 @@ func (m *memory) Delete(_ context.Context, id exception.Identity, judged guard.S
 		return err
 	}
 	o := m.objects[id]
+	if o != nil && m.changes {
+		m.version++
+		metadata(o)["resourceVersion"] = strconv.Itoa(m.version)
+	}
 	if o == nil || stateOf(o).UID != judged.UID || judged.ResourceVersion != "" && (stateOf(o) != judged || isDying(o)) {
 		return guard.ErrGone
 	}
@@ -145,6 +173,7 @@ type keeping struct {
 	clock    *testclock.FakeClock
 	told     chan string
 	registry *prometheus.Registry
+	hangs    chan struct{} // nil, or every Report waits for it
 }
 
 func (k *keeping) Found(_ context.Context, f *guard.Finding) {
@@ -166,6 +195,9 @@ func (k *keeping) Report(_ context.Context, all []*guard.Finding) error {
 	}
 	slices.Sort(said)
 	k.told <- fmt.Sprintf("report %v", said)
+	if k.hangs != nil {
+		<-k.hangs
+	}
 	return nil
 }
 
@@ -192,6 +224,7 @@ func keep(t *testing.T, change func(*guard.Controller), rules *guard.Rules, obje
 	if change != nil {
 		change(k.Controller)
 	}
+	k.hangs = k.store.report
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -226,7 +259,7 @@ func (k *keeping) says(t *testing.T, want ...string) {
 // idle waits until the controller waits for its clock, and expects no further report.
 func (k *keeping) idle(t *testing.T) {
 	t.Helper()
-	for !k.clock.HasWaiters() {
+	for k.clock.Waiters() <= len(k.Rules.Rules().Kinds()) { // one for each kind, and one for new kinds
 		select {
 		case told := <-k.told:
 			t.Fatalf("it says %q", told)

@@ -1,64 +1,35 @@
 package guard_test
 
 import (
-	"context"
-	"errors"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// defined are definitions that a test changes.
-type defined struct {
-	*guard.Definitions
-	now    atomic.Pointer[guard.Conversions] // nil: they cannot be read
-	failed chan string
-}
-
-func define(t *testing.T) *defined {
-	t.Helper()
-	d := &defined{failed: make(chan string, 10)}
-	d.Definitions = &guard.Definitions{
-		Read: func(context.Context) (guard.Conversions, error) {
-			if c := d.now.Load(); c != nil {
-				return *c, nil
-			}
-			return nil, errors.New("forbidden")
-		},
-		Failed: func(err error) { d.failed <- err.Error() },
-	}
+// defining returns the definition of the older kind.
+func defining(definition guard.Definition) *guard.Definitions {
+	d := &guard.Definitions{}
+	d.Set(legacyKind, definition)
+	d.Watched(legacyKind, true)
 	return d
 }
 
-// becomes changes the definitions and reads them.
-func (d *defined) becomes(t *testing.T, c *guard.Conversions) {
-	t.Helper()
-	d.now.Store(c)
-	d.Once(t.Context())
-}
-
-var (
-	legacyKind = exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}
-	none       = &guard.Conversions{legacyKind: {}}
-	byWebhook  = &guard.Conversions{legacyKind: {Conversion: "a webhook"}}
-)
+var legacyKind = exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}
 
 // TestConverted: while a webhook converts exceptions, none of them is verified, because Kyverno may
 // see another exception. They are not deleted for this reason, but each is deleted when it expires.
 func TestConverted(t *testing.T) {
 	w := inWorld(t)
-	d := define(t)
-	d.becomes(t, none)
-	k := keep(t, func(k *guard.Controller) { k.Definitions, k.Enforce, k.Every = d.Definitions, true, 8*time.Minute }, w.rules(t, guard.Settings{}, nil),
+	d := defining(guard.Definition{})
+	k := keep(t, func(k *guard.Controller) { k.Definitions, k.Enforce, k.Every = d, true, 8*time.Minute }, w.rules(t, guard.Settings{}, nil),
 		w.sealed(t, draft("a", "x", 10*time.Minute, ""), now.Add(-10*time.Minute)))
 	k.says(t, "found a verified", "report [a verified]")
 	k.idle(t)
-	d.becomes(t, byWebhook)
-	k.Touch(exception.Identity{Name: "nothing"})
+	d.Set(legacyKind, guard.Definition{Conversion: "a webhook"})
+	k.Touch(exception.Identity{GroupKind: legacyKind, Name: "nothing"})
 	k.clock.Step(2 * time.Second)
 	k.says(t, "found a conversion-webhook", "report [a conversion-webhook]")
 	k.idle(t)
@@ -71,32 +42,26 @@ func TestConverted(t *testing.T) {
 	k.says(t, "removed a expired", "report []")
 }
 
-// TestDefinitionsUnread: nothing is verified until the definitions have been read. A successful
-// read stays valid until the next one.
+// TestDefinitionsUnread: nothing is verified until the definition has been read. It stays valid
+// while it cannot be read again, but then no check of all objects counts.
 func TestDefinitionsUnread(t *testing.T) {
 	w := inWorld(t)
-	d := define(t)
-	d.becomes(t, nil)
-	k := keep(t, func(k *guard.Controller) { k.Definitions = d.Definitions }, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-10*time.Minute)))
+	d := &guard.Definitions{}
+	k := keep(t, func(k *guard.Controller) { k.Definitions = d }, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 10*hour, ""), now.Add(-10*time.Minute)))
 	k.says(t, "found a conversion-webhook", "report [a conversion-webhook]")
 	k.idle(t)
-	d.becomes(t, none)
+	for _, kind := range kyverno.Kinds() {
+		d.Set(kind, guard.Definition{})
+		d.Watched(kind, true)
+	}
 	k.clock.Step(2 * time.Second)
 	k.says(t, "found a verified", "report [a verified]")
 	k.idle(t)
-	d.becomes(t, nil)
-	d.becomes(t, nil)
-	k.clock.Step(2 * time.Second)
+	k.rechecked(t, now.Add(2*time.Second))
+	d.Watched(legacyKind, false)
+	k.clock.Step(every)
 	k.idle(t)
-	if got := <-d.failed; !strings.Contains(got, "forbidden") {
-		t.Error(got)
-	}
-	<-d.failed // a second report, because a read succeeded between the failures
-	select {
-	case got := <-d.failed:
-		t.Errorf("it is told again: %s", got)
-	default:
-	}
+	k.rechecked(t, now.Add(2*time.Second))
 }
 
 func (m *memory) count() int {
@@ -109,9 +74,8 @@ func (m *memory) count() int {
 // resourceVersion and exempts more. The exception is judged again when the definition changes.
 func TestSchemaChanged(t *testing.T) {
 	w := inWorld(t)
-	d := define(t)
-	d.becomes(t, &guard.Conversions{legacyKind: {Spec: "1"}})
-	k := keep(t, func(k *guard.Controller) { k.Definitions = d.Definitions }, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-10*time.Minute)))
+	d := defining(guard.Definition{State: "1"})
+	k := keep(t, func(k *guard.Controller) { k.Definitions = d }, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-10*time.Minute)))
 	k.says(t, "found a verified", "report [a verified]")
 	k.idle(t)
 	k.store.mu.Lock()
@@ -119,8 +83,8 @@ func TestSchemaChanged(t *testing.T) {
 		k.store.objects[id] = copied(t, o, func(o object) { delete(o["spec"].(object), "match") })
 	}
 	k.store.mu.Unlock()
-	d.becomes(t, &guard.Conversions{legacyKind: {Spec: "2"}})
-	k.Touch(exception.Identity{Name: "nothing"})
+	d.Set(legacyKind, guard.Definition{State: "2"})
+	k.Touch(exception.Identity{GroupKind: legacyKind, Name: "nothing"})
 	k.clock.Step(2 * time.Second)
 	k.says(t, "found a altered", "report [a altered]")
 }

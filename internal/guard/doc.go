@@ -11,19 +11,28 @@
 //  3. The object is parsed as strictly as a file. It has to be the object that the
 //     request names, in the version in which the request was written.
 //  4. An object that is being deleted may only lose finalizers. An update of the
-//     status may change only the status.
+//     status may change only the status, and not that of an exception whose signed message has
+//     expired or is revoked.
 //  5. The verifier accepts the object (pkg/verify).
 //  6. Its namespace is allowed, and it names no other cluster.
 //  7. It does not exempt exceptions from the policies that protect them.
 //  8. It was not signed before the object that it replaces.
 //  9. Its namespace has fewer exceptions than the limit.
 //
-// An update that step 5 or a later step rejects is still allowed if it changes nothing.
+// An update that step 5 or a later step rejects is still allowed if it changes nothing, and the
+// signed message of the exception has neither expired nor been revoked. Otherwise a stream of such
+// updates could hold up the deletion.
 //
 // [Handler.ServeDeletion] answers the reviews of the webhook for DELETE. It allows all of them.
 //
 // [Controller] applies the same rules to stored objects. It also checks that [Git] holds each
-// exception. The webhook does not check that.
+// exception. The webhook does not check that. Each kind of objects has its own loop, so a kind that
+// cannot be read holds up no other kind. A deletion that conflicts with an update is repeated in any
+// state of the object, once the object was read and verified again.
+//
+// [Definitions] tells the controller how the cluster defines exceptions. When a definition changes or
+// a watch has ended, the controller reads the contents of all objects again: their resourceVersion
+// does not show a change of the schema.
 //
 // [Handler.ServeVerify] answers other clients than the API server, for example a Kyverno policy. It
 // follows the same steps.

@@ -25,7 +25,7 @@ const (
 // expire does all the work that is due. It deletes expired exceptions and those that Enforce
 // removes, and checks other objects again. It ends, because it leaves each object with a later time
 // or none.
-func (c *Controller) expire(ctx context.Context) {
+func (c *checker) expire(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := c.Clock.Now()
 		var remove []*Finding
@@ -40,7 +40,7 @@ func (c *Controller) expire(ctx context.Context) {
 				remove = append(remove, f)
 				continue
 			}
-			c.look(ctx, next.of.finding.Object)
+			c.look(ctx, next.of.finding.Object, "")
 			looked = true
 		}
 		if len(remove) == 0 && !looked {
@@ -51,18 +51,19 @@ func (c *Controller) expire(ctx context.Context) {
 }
 
 // remove deletes objects concurrently.
-func (c *Controller) remove(ctx context.Context, all []*Finding) {
+func (c *checker) remove(ctx context.Context, all []*Finding) {
 	outcomes := make([]error, len(all))
 	turns := make(chan struct{}, removedAtOnce)
 	var group sync.WaitGroup
 	for i, f := range all {
 		turns <- struct{}{}
-		state := f.state
-		if f.dying {
+		state, s := f.state, c.known[f.Object]
+		if f.dying || s.contested {
 			// Its state does not matter any more. The API server answers a conflict if a request
 			// names the state of an object that only its deletion policy keeps.
 			state.ResourceVersion = ""
 		}
+		s.contested = false
 		group.Go(func() {
 			defer func() { <-turns }()
 			outcomes[i] = c.Store.Delete(ctx, f.Object, state)
@@ -75,14 +76,15 @@ func (c *Controller) remove(ctx context.Context, all []*Finding) {
 }
 
 // removed handles the outcome of deleting an object in the state in which it was judged.
-func (c *Controller) removed(ctx context.Context, f *Finding, outcome error) {
+func (c *checker) removed(ctx context.Context, f *Finding, outcome error) {
 	id := f.Object
 	if errors.Is(outcome, ErrGone) {
-		// The object has changed or is gone. It is deleted in its new state only if that state has
-		// to be deleted too.
+		// The object has changed or is gone. It is deleted only if its new state has to be deleted
+		// too, and then in any state: a user who changes it all the time must not keep it.
 		tried := c.known[id].failures + 1
-		c.look(ctx, id)
+		c.look(ctx, id, f.Version)
 		if s := c.known[id]; s != nil && (s.finding.doomed || s.finding.hasEnded(c.rules, c.Clock.Now())) {
+			s.contested = true
 			if s.failures = tried; tried > 3 {
 				c.due.set(&s.due, c.Clock.Now().Add(contested))
 			}
@@ -91,7 +93,7 @@ func (c *Controller) removed(ctx context.Context, f *Finding, outcome error) {
 	}
 	s := c.known[id]
 	if f.hasEnded(c.rules, c.Clock.Now()) && f.Reason != verify.ReasonExpired {
-		s.finding, c.changed = f.expired(), true
+		c.keep(f.expired(), true)
 	}
 	if outcome != nil {
 		c.postpone(ctx, s, "delete", outcome)
@@ -111,7 +113,7 @@ func (f *Finding) expired() Finding {
 }
 
 // postpone plans a retry with increasing pauses.
-func (c *Controller) postpone(ctx context.Context, s *stored, what string, err error) {
+func (c *checker) postpone(ctx context.Context, s *stored, what string, err error) {
 	c.Tell.Failed(ctx, what+" "+s.finding.Object.String(), err)
 	at := c.Clock.Now().Add(min(time.Second<<min(s.failures, 10), longestRetry))
 	s.failures++

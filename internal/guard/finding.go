@@ -20,9 +20,9 @@ type Finding struct {
 	Since   time.Time
 
 	state   State
-	content content      // of the judged object; zero: the verdict depends on more than that
-	rules   *Rules       // at the time of the verdict
-	shown   *Conversions // at the time of the verdict
+	content content // of the judged object; zero: the verdict depends on more than that
+	rules   *Rules  // at the time of the verdict
+	reading int     // of the checker, when the object was read
 	asOf    time.Time
 	turns   time.Time // when the same rules give another verdict; zero: never
 	sound   string    // the reason if the signature verifies and only Git or the definition can object; else ""
@@ -64,10 +64,12 @@ func (f *Finding) continues(before *Finding) bool {
 		(f.Reason != ReasonUnknownToGit || before.Facts.MessageDigest == f.Facts.MessageDigest)
 }
 
-// holds reports whether the finding is still valid for the same state. Another conversion may show
-// another content of that state.
-func (f *Finding) holds(rules *Rules, shown *Conversions, now time.Time) bool {
-	return f != nil && f.rules == rules && f.shown == shown && !now.Before(f.asOf) && (f.turns.IsZero() || now.Before(f.turns))
+// holds reports whether the finding is still valid for the same content.
+func (f *Finding) holds(rules *Rules, now time.Time) bool {
+	if f == nil || f.rules != rules || now.Before(f.asOf) {
+		return false
+	}
+	return f.turns.IsZero() || now.Before(f.turns)
 }
 
 // hasEnded reports whether an exception has to be deleted because it has expired. Its signature has

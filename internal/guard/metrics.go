@@ -2,11 +2,13 @@ package guard
 
 import (
 	"math"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -18,6 +20,7 @@ type Metrics struct {
 	reloadedAt prometheus.Gauge
 	git        *prometheus.GaugeVec // has no label, and no value without --git
 	gitAt      *prometheus.GaugeVec
+	defined    *prometheus.CounterVec
 	certified  *prometheus.GaugeVec // has no value without a certificate
 
 	// Of the guard that holds the lease.
@@ -25,7 +28,9 @@ type Metrics struct {
 	exceptions *prometheus.GaugeVec
 	deletions  *prometheus.CounterVec
 	lookedAt   prometheus.Gauge
-	expiry     atomic.Int64 // Unix seconds; 0: none
+
+	mu     sync.Mutex
+	expiry map[exception.GroupKind]time.Time // the next one of each kind
 }
 
 // NewMetrics registers the metrics. The clock gives the time until the next expiry.
@@ -47,6 +52,9 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 			Help: "When the guard last read the repository of exceptions."}, nil),
 		certified: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_certificate_expiry_timestamp_seconds",
 			Help: "When the certificate in the file of a flag, or a CA behind it in the same file, expires."}, []string{"file"}),
+		defined: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "polex_guard_definition_changes_total",
+			Help: "Changes of the CustomResourceDefinitions of exceptions since the start of the guard, by API group."},
+			[]string{"group"}),
 		leads: gauge("polex_guard_leader", "1 for the replica that holds the Lease and checks the stored exceptions."),
 		exceptions: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_exceptions",
 			Help: "Stored objects by kind and result: verified, or the reason for which the guard would reject them."},
@@ -58,17 +66,26 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 	nearest := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "polex_guard_next_expiry_seconds",
 		Help: "Time until the next exception expires; negative if one could not be deleted in time, NaN without exceptions."},
 		func() float64 {
-			if at := m.expiry.Load(); at != 0 {
-				return time.Unix(at, 0).Sub(now()).Seconds()
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			seconds := math.Inf(1)
+			for _, at := range m.expiry {
+				seconds = min(seconds, at.Sub(now()).Seconds())
 			}
-			return math.NaN()
+			if math.IsInf(seconds, 1) {
+				return math.NaN()
+			}
+			return seconds
 		})
-	for _, c := range []prometheus.Collector{m.decisions, m.latency, m.reloaded, m.reloadedAt, m.git, m.gitAt, m.certified, m.leads, m.exceptions, m.deletions, m.lookedAt, nearest} {
+	for _, c := range []prometheus.Collector{m.decisions, m.latency, m.reloaded, m.reloadedAt, m.git, m.gitAt, m.defined, m.certified, m.leads, m.exceptions, m.deletions, m.lookedAt, nearest} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
 	}
 	m.expectRefusals()
+	for _, kind := range kyverno.Kinds() {
+		m.defined.WithLabelValues(kind.Group)
+	}
 	return m, nil
 }
 
@@ -128,7 +145,9 @@ func (m *Metrics) Leads(leads bool) {
 	m.leads.Set(number(leads))
 	if !leads {
 		m.exceptions.Reset()
-		m.expiry.Store(0)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.expiry = nil
 	}
 }
 
@@ -139,16 +158,26 @@ func (m *Metrics) found(all []*Finding) {
 	}
 }
 
+// DefinitionChanged counts a change of the definition of a kind of exceptions.
+func (m *Metrics) DefinitionChanged(kind exception.GroupKind) {
+	m.defined.WithLabelValues(kind.Group).Inc()
+}
+
 func (m *Metrics) removed(reason string) { m.deletions.WithLabelValues(reason).Inc() }
 
 func (m *Metrics) lookedAtAll(at time.Time) { m.lookedAt.Set(float64(at.Unix())) }
 
-func (m *Metrics) nextExpiry(next *appointment) {
+func (m *Metrics) nextExpiry(kind exception.GroupKind, next *appointment) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if next == nil {
-		m.expiry.Store(0)
+		delete(m.expiry, kind)
 		return
 	}
-	m.expiry.Store(next.at.Unix())
+	if m.expiry == nil {
+		m.expiry = map[exception.GroupKind]time.Time{}
+	}
+	m.expiry[kind] = next.at
 }
 
 func number(yes bool) float64 {

@@ -81,6 +81,14 @@ func (k *keeping) expects(t *testing.T, in time.Duration) {
 	}
 }
 
+// rechecked expects the time of the last check of all objects.
+func (k *keeping) rechecked(t *testing.T, at time.Time) {
+	t.Helper()
+	if got := measured(t, k.registry, "polex_guard_last_recheck_timestamp_seconds"); got != float64(at.Unix()) {
+		t.Errorf("the last recheck was at %v, want %v", got, at.Unix())
+	}
+}
+
 // TestRefusalsFromZero: the counters of rejections exist before the first one, so that Prometheus
 // sees an increase.
 func TestRefusalsFromZero(t *testing.T) {

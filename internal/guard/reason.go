@@ -118,6 +118,6 @@ func Reasons() []exception.Reason {
 		{Name: ReasonUndecided, Doc: "the check failed or took too long"},
 		{Name: ReasonUnknownToGit, Doc: "it verifies, and no file of the repository has this signed content"},
 		{Name: ReasonUnreadable, Doc: "the stored object cannot be read in the version that was signed"},
-		{Name: ReasonConversion, Doc: "the CustomResourceDefinition converts exceptions between versions, gives them another name, or could not be read"},
+		{Name: ReasonConversion, Doc: "the CustomResourceDefinition converts exceptions between versions, does not serve them as Kyverno reads them, or could not be read"},
 	}
 }

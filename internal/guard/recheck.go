@@ -11,29 +11,32 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// look reads an object and judges it.
-func (c *Controller) look(ctx context.Context, id exception.Identity) {
-	o, err := c.Store.Read(ctx, id, "")
+// look reads an object in a version and judges it; "" is any version. It reports whether the object
+// could be read.
+func (c *checker) look(ctx context.Context, id exception.Identity, version string) bool {
+	o, err := c.Store.Read(ctx, id, version)
 	if errors.Is(err, ErrGone) {
 		c.forget(id)
-		return
+		return true
 	}
 	if err == nil {
 		c.show(ctx, o)
-		return
+		return true
 	}
-	if before := c.finding(id); before != nil && before.rules == c.rules && before.state == o.State {
+	before := c.finding(id)
+	if before != nil && before.rules == c.rules && before.reading == c.reading && before.state == o.State {
 		again := *before
 		c.settle(ctx, &again, before)
 	} else {
 		c.show(ctx, &Object{State: o.State, Identity: id, Version: o.Version, Unreadable: err})
 	}
 	c.postpone(ctx, c.known[id], "read", err)
+	return false
 }
 
 // show judges an object unless its verdict is known, reports a new finding, and plans the next
 // action.
-func (c *Controller) show(ctx context.Context, o *Object) {
+func (c *checker) show(ctx context.Context, o *Object) {
 	before := c.finding(o.Identity)
 	if before != nil && before.UID != o.UID && before.UID != "" {
 		c.forget(o.Identity) // another object has the same name now
@@ -51,34 +54,31 @@ func (c *Controller) show(ctx context.Context, o *Object) {
 }
 
 // settle stores the finding of an object.
-func (c *Controller) settle(ctx context.Context, f, before *Finding) {
-	shown := c.shown(f.Object.GroupKind)
+func (c *checker) settle(ctx context.Context, f, before *Finding) {
+	shown := c.shown()
 	f.settle(c.commit, shown)
 	if f.Since = c.Clock.Now(); f.continues(before) {
 		f.Since = before.Since
 	}
-	if !f.sameAs(before) {
-		c.changed = true
+	differs := !f.sameAs(before)
+	if differs {
 		c.Tell.Found(ctx, f)
 	}
 	// The author of an exception is not responsible for a failed conversion.
 	unreadable := f.Reason == ReasonUnreadable && shown != nil
-	f.doomed = c.Enforce && f.Object.IsException() && removable(f.Reason) && !unreadable && f.Reason != verify.ReasonExpired && c.Clock.Now().Sub(f.Since) >= c.Every
-	s := c.known[f.Object]
-	if s == nil {
-		s = &stored{}
-		s.due.of, s.end.of = s, s
-		c.known[f.Object] = s
-	}
-	s.finding = f.like(before)
-	c.plan(s)
+	mayRemove := c.Enforce && f.Object.IsException() && removable(f.Reason) && !unreadable
+	f.doomed = mayRemove && f.Reason != verify.ReasonExpired && c.Clock.Now().Sub(f.Since) >= c.Every
+	c.plan(c.keep(f.like(before), differs))
 }
 
 // judged returns the finding of an object without the comparison with Git. It uses a verdict that
 // is known, or that a request just got.
-func (c *Controller) judged(ctx context.Context, o *Object, before *Finding) (*Finding, error) {
+func (c *checker) judged(ctx context.Context, o *Object, before *Finding) (*Finding, error) {
 	now := c.Clock.Now()
-	f := &Finding{Decision: Decision{UID: o.UID, Object: o.Identity}, Version: o.Version, state: o.State, rules: c.rules, shown: c.conversions, asOf: now, dying: o.Dying}
+	f := &Finding{
+		Decision: Decision{UID: o.UID, Object: o.Identity}, Version: o.Version, state: o.State,
+		rules: c.rules, reading: c.reading, asOf: now, dying: o.Dying,
+	}
 	if o.Unreadable != nil {
 		if before != nil {
 			f.Facts = before.Facts // its expiry is kept
@@ -92,9 +92,9 @@ func (c *Controller) judged(ctx context.Context, o *Object, before *Finding) (*F
 		doc = undying(doc)
 	}
 	f.content = contentOf(doc)
-	if before.holds(c.rules, c.conversions, now) && before.dying == o.Dying && (before.content == f.content || before.state == o.State) {
+	if before.holds(c.rules, now) && before.dying == o.Dying && before.content == f.content {
 		known := *before
-		known.Version, known.state = o.Version, o.State
+		known.Version, known.state, known.reading = o.Version, o.State, c.reading
 		return &known, nil
 	}
 	reason := ReasonVerified
@@ -139,7 +139,7 @@ func (f *Finding) turning() time.Time {
 // judge judges the version that the API server returned. If another version was signed, it judges
 // that one. An exception that cannot be read in the signed version still expires. The verdict is
 // then valid for this state only: the returned version does not show changes of the signed one.
-func (c *Controller) judge(ctx context.Context, f *Finding, o *Object, doc *exception.Document) (Facts, error) {
+func (c *checker) judge(ctx context.Context, f *Finding, o *Object, doc *exception.Document) (Facts, error) {
 	j := judge{rules: c.rules, cluster: c.Cluster, now: c.Clock.Now()}
 	facts, err := j.stored(doc)
 	var rejected *verify.Rejected
@@ -212,7 +212,7 @@ func undying(doc *exception.Document) *exception.Document {
 }
 
 // plan sets the next action on an exception: its expiry, or its start if that is still to come.
-func (c *Controller) plan(s *stored) {
+func (c *checker) plan(s *stored) {
 	f := s.finding
 	at, end, now := f.Facts.ExpiresAt, f.Facts.ExpiresAt, c.Clock.Now()
 	switch {
@@ -227,5 +227,5 @@ func (c *Controller) plan(s *stored) {
 	if f.Object.IsException() { // objects of other kinds do not expire
 		c.ends.set(&s.end, end)
 	}
-	c.Metrics.nextExpiry(c.ends.next())
+	c.Metrics.nextExpiry(c.kind, c.ends.next())
 }

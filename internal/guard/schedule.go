@@ -12,6 +12,8 @@ type stored struct {
 	due      appointment // the next action
 	end      appointment // the expiry of an exception, also if its deletion failed
 	failures int         // consecutive failures to read or delete it
+	// contested means that it changed during its deletion, and its new state has to be deleted too.
+	contested bool
 }
 
 // appointment is an entry of a schedule.

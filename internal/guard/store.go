@@ -33,12 +33,13 @@ type Object struct {
 // Store reads and deletes the stored objects. internal/guard/cluster implements it with an API
 // server. It is safe for concurrent use.
 type Store interface {
-	// States returns the last known states of all objects of some kinds. A kind that is not served
-	// has none.
-	States(ctx context.Context, kinds []exception.GroupKind) (map[exception.Identity]State, error)
-	// Scan passes all objects of some kinds, in any version, to show one by one. It keeps none.
-	Scan(ctx context.Context, kinds []exception.GroupKind, show func(*Object)) error
-	// Read reads an object in a version; "" is any. It returns [ErrGone] or [ErrNotServed], or a
+	// States returns the last known states of all objects of a kind, and whether changes of them are
+	// seen. It does not wait. A kind that is not served has no objects.
+	States(kind exception.GroupKind) (states map[exception.Identity]State, watched bool)
+	// Scan passes all objects of a kind, in any version, to show one by one. It keeps none.
+	Scan(ctx context.Context, kind exception.GroupKind, show func(*Object)) error
+	// Read reads an object in a version; "" is any, and then an object that was just reported is not
+	// read again. It returns [ErrGone] or [ErrNotServed], or a
 	// non-nil object. With another error, the object has its last known state and no document.
 	Read(ctx context.Context, id exception.Identity, version string) (*Object, error)
 	// Delete deletes an object only in this state, or in any state if the state has no resource

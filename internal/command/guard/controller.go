@@ -7,7 +7,6 @@ import (
 	"os"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/polex-dev/polex/internal/guard"
@@ -25,10 +24,6 @@ func (g *process) addController() error {
 	if err != nil {
 		return err
 	}
-	live, err := client.New(g.rest, client.Options{HTTPClient: g.manager.GetHTTPClient(), Mapper: g.manager.GetRESTMapper()})
-	if err != nil {
-		return fmt.Errorf("set up: %w", err)
-	}
 	host, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("set up: %w", err)
@@ -40,9 +35,7 @@ func (g *process) addController() error {
 	controller := &guard.Controller{
 		Store: g.store, Rules: g.rules, Cluster: g.flags.Cluster, Clock: g.clock, Tell: g.teller, Metrics: g.metrics, Git: g.git,
 		Every: g.flags.RecheckInterval, Enforce: g.flags.EnforceExisting,
-		Definitions: &guard.Definitions{Read: (&cluster.Definitions{Client: live}).Read, Every: g.flags.ReloadInterval, Clock: g.clock, Failed: func(err error) {
-			g.teller.Failed(context.Background(), "read the definitions of exceptions", err)
-		}},
+		Definitions: &guard.Definitions{},
 	}
 	if err := g.manager.Add(manager.RunnableFunc(g.teller.Events.Run)); err != nil {
 		return err
@@ -51,16 +44,27 @@ func (g *process) addController() error {
 		// Every replica watches: the counts of exceptions are needed for limits, and a new leader
 		// must start quickly.
 		go g.store.Watch(ctx, func() []exception.GroupKind { return g.rules.Rules().Kinds() }, func(err error) { g.teller.Failed(ctx, "watch", err) })
-		controller.Definitions.Once(ctx)
-		go controller.Definitions.Run(ctx) //nolint:errcheck // it ends with the context
+		go g.definitions(ctx, api, controller.Definitions).Run(ctx)
 		return cluster.Lead(ctx, g.rest, lease, func(ctx context.Context) {
 			g.log.Info("holds the lease")
 			g.metrics.Leads(true)
 			defer g.metrics.Leads(false)
 			g.teller.Reports = &cluster.Reports{API: api} // another leader may have written reports
-			g.store.Notify(controller.Touch, g.teller.Deleted)
-			defer g.store.Notify(nil, nil)
+			g.store.Notify(controller.Touch, controller.Renew, g.teller.Deleted)
+			defer g.store.Notify(nil, nil, nil)
 			_ = controller.Run(ctx)
 		})
 	}))
+}
+
+// definitions watches the definitions of exceptions, and reports their changes.
+func (g *process) definitions(ctx context.Context, api *cluster.API, known *guard.Definitions) *cluster.Definitions {
+	return &cluster.Definitions{
+		API: api, Known: known,
+		Changed: func(kind exception.GroupKind, state string) {
+			g.metrics.DefinitionChanged(kind)
+			g.teller.DefinitionChanged(kind, state)
+		},
+		Failed: func(err error) { g.teller.Failed(ctx, "watch", err) },
+	}
 }

@@ -17,11 +17,18 @@ import (
 	"sigs.k8s.io/json"
 
 	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // API sends JSON requests to an API server. It has no cache and no rate limit.
-type API struct{ rest rest.Interface }
+type API struct {
+	rest    rest.Interface // each request has a time limit
+	watches rest.Interface // for streams, which have their own
+}
+
+// requestLasts limits the time of a request to the API server, with its answer.
+const requestLasts = 20 * time.Second
 
 // NewAPI returns an API for the given configuration.
 func NewAPI(config *rest.Config, client *http.Client) (*API, error) {
@@ -31,11 +38,17 @@ func NewAPI(config *rest.Config, client *http.Client) (*API, error) {
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
 	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	config.GroupVersion, config.APIPath = nil, "/"
-	asks, err := rest.UnversionedRESTClientForConfigAndClient(config, client)
+	watches, err := rest.UnversionedRESTClientForConfigAndClient(config, client)
 	if err != nil {
 		return nil, fmt.Errorf("set up: %w", err)
 	}
-	return &API{asks}, nil
+	limited := *client
+	limited.Timeout = requestLasts
+	requests, err := rest.UnversionedRESTClientForConfigAndClient(config, &limited)
+	if err != nil {
+		return nil, fmt.Errorf("set up: %w", err)
+	}
+	return &API{requests, watches}, nil
 }
 
 // resource is the path of the objects of a kind, in one version.
@@ -77,12 +90,17 @@ func (a *API) find(ctx context.Context, gk exception.GroupKind) (resource, error
 	if gk.Group != "" {
 		r.root = "/apis/" + gk.Group
 		var group metav1.APIGroup
-		if err := a.getInto(ctx, r.root, &group); apierrors.IsNotFound(err) {
+		err := a.getInto(ctx, r.root, &group)
+		if apierrors.IsNotFound(err) {
 			return r, errNotServed
-		} else if err != nil {
+		}
+		if err != nil && !gk.IsException() {
 			return r, err
 		}
 		versions = []string{group.PreferredVersion.Version}
+		if err != nil { // a user who takes the right to discovery must not make the guard blind
+			versions = []string{kyverno.WatchedVersion(gk)}
+		}
 		for _, v := range group.Versions {
 			versions = append(versions, v.Version)
 		}
@@ -103,8 +121,6 @@ func (a *API) find(ctx context.Context, gk exception.GroupKind) (resource, error
 func (a *API) findIn(ctx context.Context, r resource, gk exception.GroupKind) (resource, error) {
 	if gk.IsException() {
 		r.plural, r.namespaced = Plural, true
-		ctx, cancel := context.WithTimeout(ctx, requestLasts)
-		defer cancel()
 		err := a.rest.Get().AbsPath(r.at("", "")).Param("limit", "1").Do(ctx).Error()
 		if apierrors.IsNotFound(err) {
 			err = errNotServed
@@ -125,12 +141,7 @@ func (a *API) findIn(ctx context.Context, r resource, gk exception.GroupKind) (r
 	return r, errNotServed
 }
 
-// requestLasts limits the time of a request to the API server.
-const requestLasts = 20 * time.Second
-
 func (a *API) getInto(ctx context.Context, path string, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, requestLasts)
-	defer cancel()
 	raw, err := rawOf(a.rest.Get().AbsPath(path).Do(ctx))
 	if err != nil {
 		return err

@@ -2,16 +2,16 @@ package cluster
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -28,90 +28,179 @@ const Plural = "policyexceptions"
 // DefinitionName returns the name of the definition of PolicyException in a group.
 func DefinitionName(group string) string { return Plural + "." + group }
 
-// Definitions reads how the cluster converts exceptions. A definition is large and rarely changes,
-// so it is read as a whole only once for each resourceVersion.
+// Definitions watches how the cluster defines exceptions. Of each definition it keeps only what a
+// change is compared with.
 type Definitions struct {
-	Client client.Client // without a cache
-
-	read map[exception.GroupKind]definition
+	API   *API
+	Known *guard.Definitions
+	// Changed receives a definition whose state changed, and its new state. Kyverno may have read
+	// exceptions by a state that no longer exists.
+	Changed func(kind exception.GroupKind, state string)
+	Failed  func(error) // receives an error once until it is solved
 }
 
-type definition struct {
-	resourceVersion, conversion, spec string
-	// changed means that the spec was another one at the previous read. The API server may still serve
-	// objects by the previous one.
-	changed bool
-}
-
-// Read returns the conversions of the exceptions of both groups. It omits a group without a
-// definition.
-func (d *Definitions) Read(ctx context.Context) (guard.Conversions, error) {
-	if d.read == nil {
-		d.read = map[exception.GroupKind]definition{}
-	}
-	all := guard.Conversions{}
+// Run watches the definitions until the context ends.
+func (d *Definitions) Run(ctx context.Context) {
+	var running sync.WaitGroup
 	for _, kind := range kyverno.Kinds() {
-		name := types.NamespacedName{Name: DefinitionName(kind.Group)}
-		short := &metav1.PartialObjectMetadata{}
-		short.SetGroupVersionKind(DefinitionKind)
-		err := d.Client.Get(ctx, name, short)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the definition %s: %w", name.Name, err)
-		}
-		known := d.read[kind]
-		known.changed = false
-		if known.resourceVersion != short.GetResourceVersion() {
-			whole := &unstructured.Unstructured{}
-			whole.SetGroupVersionKind(DefinitionKind)
-			if err := d.Client.Get(ctx, name, whole); err != nil {
-				return nil, fmt.Errorf("read the definition %s: %w", name.Name, err)
-			}
-			spec := fmt.Sprintf("%s, generation %d", whole.GetUID(), whole.GetGeneration())
-			known = definition{whole.GetResourceVersion(), Conversion(whole), spec, known.spec != "" && known.spec != spec}
-		}
-		d.read[kind] = known
-		all[kind] = guard.Definition{Conversion: known.conversion, Spec: known.spec}
-		if known.changed {
-			all[kind] = guard.Definition{Conversion: known.conversion, Spec: known.spec + ", new"}
-		}
+		w := &definition{Definitions: d, kind: kind}
+		field := "metadata.name=" + DefinitionName(kind.Group)
+		feed := &feed{api: d.API, field: field, list: w.list(field), object: w.object, state: w.state}
+		running.Go(func() { feed.run(ctx, DefinitionName(kind.Group), w) })
 	}
-	return all, nil
+	running.Wait()
 }
 
-// Conversion returns the cause of differences between the versions of an object, besides the
+// definition is one watched definition. It is the store of a reflector, which calls it in turn.
+type definition struct {
+	*Definitions
+	kind     exception.GroupKind
+	before   string // the last state; "": it was not established
+	reported bool   // a failure
+}
+
+func (d *definition) list(field string) func(context.Context) (runtime.Object, resource, error) {
+	root, version := "/apis/"+DefinitionKind.Group, DefinitionKind.Version
+	where := resource{root: root, version: version, plural: "customresourcedefinitions"}
+	return func(ctx context.Context) (runtime.Object, resource, error) {
+		all := &unstructured.UnstructuredList{}
+		raw, err := rawOf(d.API.rest.Get().AbsPath(where.at("", "")).Param("fieldSelector", field).Do(ctx))
+		if err == nil {
+			err = all.UnmarshalJSON(raw)
+		}
+		return all, where, err
+	}
+}
+
+func (d *definition) object(_ watch.EventType, raw []byte) (runtime.Object, error) {
+	o := &unstructured.Unstructured{}
+	return o, o.UnmarshalJSON(raw)
+}
+
+func (d *definition) state(watching bool, err error) {
+	d.Known.Watched(d.kind, watching)
+	if err != nil && !d.reported {
+		d.Failed(fmt.Errorf("watch the definition %s: %w", DefinitionName(d.kind.Group), err))
+	}
+	d.reported = (d.reported || err != nil) && !watching
+}
+
+// Add records a new definition.
+func (d *definition) Add(o any) error { return d.Update(o) }
+
+// Update records a changed definition.
+func (d *definition) Update(o any) error {
+	is := o.(*unstructured.Unstructured)
+	if is.GetName() != DefinitionName(d.kind.Group) {
+		return fmt.Errorf("the API server sent another definition, %q", is.GetName())
+	}
+	state := stateOf(is)
+	d.Known.Set(d.kind, guard.Definition{Conversion: Conversion(is), State: state})
+	if d.before != "" && d.before != state {
+		d.Changed(d.kind, state)
+	}
+	if d.before != "" || established(is) {
+		d.before = state
+	}
+	return nil
+}
+
+// Delete records that the definition is gone.
+func (d *definition) Delete(any) error {
+	d.Known.Set(d.kind, guard.Definition{})
+	if d.before != "" {
+		d.Changed(d.kind, "deleted")
+	}
+	d.before = ""
+	return nil
+}
+
+// Replace records the listed definition, or that there is none.
+func (d *definition) Replace(list []any, _ string) error {
+	if len(list) == 0 {
+		return d.Delete(nil)
+	}
+	return d.Update(list[0])
+}
+
+// Resync does nothing.
+func (d *definition) Resync() error { return nil }
+
+// stateOf returns a text that differs between two definitions that serve exceptions differently. A
+// state that was there for a moment only shows in the generation.
+func stateOf(d *unstructured.Unstructured) string {
+	names, _, _ := unstructured.NestedMap(d.Object, "status", "acceptedNames")
+	stored, _, _ := unstructured.NestedSlice(d.Object, "status", "storedVersions")
+	conditions, _, _ := unstructured.NestedSlice(d.Object, "status", "conditions")
+	for i, item := range conditions {
+		condition, _ := item.(map[string]any)
+		conditions[i] = []any{condition["type"], condition["status"]} // without times and messages
+	}
+	status := sha256.Sum256(fmt.Append(nil, names, stored, conditions)) // fmt sorts the keys of maps
+	return fmt.Sprintf("generation %d, uid %s, status %.6x", d.GetGeneration(), d.GetUID(), status)
+}
+
+// Conversion returns the cause for which Kyverno may see another object than the guard, besides the
 // apiVersion; "" is no cause. The cause is a webhook, or a served version with another schema: the
 // API server drops fields that the schema does not have, and adds defaults. Other names of a served
 // definition are a cause too: the API server admits and stores exceptions as another resource, and
-// does not ask the guard.
+// does not ask the guard. While the API server does not serve the version that Kyverno reads, Kyverno
+// keeps the exceptions that it has read, also after their end.
 func Conversion(definition *unstructured.Unstructured) string {
+	named := false
 	for field, want := range map[string]string{"plural": Plural, "kind": exception.Kind} {
-		if name, _, err := unstructured.NestedString(definition.Object, "status", "acceptedNames", field); err != nil || name != want && (name != "" || established(definition)) {
+		name, _, err := unstructured.NestedString(definition.Object, "status", "acceptedNames", field)
+		named = named || name != ""
+		if err != nil || name != want && (name != "" || established(definition)) {
 			return fmt.Sprintf("the %s %q in its status, which is not %q,", field, name, want)
 		}
+	}
+	if named && !established(definition) {
+		return "its status, which has no single condition Established that is True,"
+	}
+	if by := unwatched(definition); by != "" {
+		return by
 	}
 	strategy, _, err := unstructured.NestedString(definition.Object, "spec", "conversion", "strategy")
 	if err == nil && (strategy == "None" || strategy == "") {
 		return otherSchema(definition)
 	}
 	where := "spec.conversion.webhook"
-	if url, _, _ := unstructured.NestedString(definition.Object, "spec", "conversion", "webhook", "clientConfig", "url"); url != "" {
+	client := []string{"spec", "conversion", "webhook", "clientConfig"}
+	if url, _, _ := unstructured.NestedString(definition.Object, append(client, "url")...); url != "" {
 		where = url
-	} else if service, _, _ := unstructured.NestedMap(definition.Object, "spec", "conversion", "webhook", "clientConfig", "service"); service != nil {
+	} else if service, _, _ := unstructured.NestedMap(definition.Object, append(client, "service")...); service != nil {
 		where = fmt.Sprintf("the Service %v/%v", service["namespace"], service["name"])
 	}
 	return fmt.Sprintf("a webhook (%q)", where)
 }
 
-// established reports whether the API server serves a definition.
-func established(definition *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
-	return slices.ContainsFunc(conditions, func(c any) bool {
-		condition, _ := c.(map[string]any)
-		return condition["type"] == "Established" && condition["status"] == "True"
+// unwatched names the version that Kyverno reads, unless the definition serves it.
+func unwatched(definition *unstructured.Unstructured) string {
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	want := kyverno.WatchedVersion(exception.GroupKind{Group: group, Kind: exception.Kind})
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	served := slices.ContainsFunc(versions, func(item any) bool {
+		version, _ := item.(map[string]any)
+		return version["name"] == want && version["served"] == true
 	})
+	if want == "" || served {
+		return ""
+	}
+	return fmt.Sprintf("the version %q, which Kyverno reads and the API server does not serve,", want)
+}
+
+// established reports whether the API server serves a definition. It takes the first condition of a
+// type, and other clients another one, so there must not be two.
+func established(definition *unstructured.Unstructured) bool {
+	var all []any
+	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
+	for _, c := range conditions {
+		if condition, _ := c.(map[string]any); condition["type"] == "Established" {
+			all = append(all, condition["status"])
+		}
+	}
+	return len(all) == 1 && all[0] == "True"
 }
 
 // otherSchema names a served version with another schema than the first one. In Kyverno 1.11 to

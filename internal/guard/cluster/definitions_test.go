@@ -4,20 +4,19 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/internal/guard/cluster"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
 const definition = `
 spec:
+  group: kyverno.io
   conversion: {strategy: None}
   versions:
   - name: v2
@@ -45,6 +44,12 @@ func TestConversion(t *testing.T) {
 		{name: "another version adds a default", old: "match: {type: object}", new: "match: {type: object, default: {}}", want: `"v2beta1"`},
 		{name: "a field that is called like a text", old: "match: {type: object}, description: {type: string}", new: "match: {type: object}", want: `"v2beta1"`},
 		{name: "a version that is served anew", old: "served: false", new: "served: true", want: `"v2alpha1"`},
+		{name: "not the version that Kyverno reads", old: "  - name: v2\n    served: true", new: "  - name: v2\n    served: false", want: `the version "v2", which Kyverno reads`},
+		{name: "without the version that Kyverno reads", old: "- name: v2\n", new: "- name: v3\n", want: `the version "v2", which Kyverno reads`},
+		{name: "served is a text", old: "  - name: v2\n    served: true", new: "  - name: v2\n    served: 'true'", want: `the version "v2", which Kyverno reads`},
+		{name: "Established twice", old: `{type: Established, status: "True"}`, new: `{type: Established, status: "False"}, {type: Established, status: "True"}`, want: "no single condition Established"},
+		{name: "Established twice, first as it is", old: `{type: Established, status: "True"}`, new: `{type: Established, status: "True"}, {type: Established, status: "False"}`, want: "no single condition Established"},
+		{name: "no longer established", old: `{type: Established, status: "True"}`, new: `{type: Established, status: "False"}`, want: "no single condition Established"},
 		{name: "no names yet", old: "plural: policyexceptions, kind: PolicyException}\n  conditions:", new: "plural: '', kind: ''}\n  other:"},
 		{name: "no names, and served", old: "plural: policyexceptions, kind: PolicyException", new: "plural: '', kind: ''", want: `in its status, which is not`},
 		{name: "another plural", old: "plural: policyexceptions", new: "plural: things", want: `the plural "things" in its status, which is not "policyexceptions"`},
@@ -69,49 +74,84 @@ func TestConversion(t *testing.T) {
 	}
 }
 
-// reader answers with one definition.
-type reader struct {
-	client.Client
-	definition *unstructured.Unstructured
-}
-
-func (r reader) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
-	if key.Name != r.definition.GetName() {
-		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
-	}
-	switch into := into.(type) {
-	case *unstructured.Unstructured:
-		r.definition.DeepCopyInto(into)
-	case *metav1.PartialObjectMetadata:
-		into.ResourceVersion = r.definition.GetResourceVersion()
-	}
-	return nil
-}
-
-// TestDefinitionChanges: a change of the spec is told twice, because the API server may still serve
-// objects by the previous definition at the first read. A change of the status is not told.
+// TestDefinitionChanges: a definition that changes is told at once, also if it had the other state
+// for a moment only, and a watch that ends does not hide it. While it cannot be watched, the guard
+// knows that.
 func TestDefinitionChanges(t *testing.T) {
-	d := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(definition), &d.Object); err != nil {
-		t.Fatal(err)
-	}
-	d.SetName("policyexceptions.kyverno.io")
-	definitions := cluster.Definitions{Client: reader{definition: d}}
-	read := func(version string, generation int64) string {
-		d.SetResourceVersion(version)
-		d.SetGeneration(generation)
-		all, err := definitions.Read(t.Context())
-		if err != nil || len(all) != 1 {
-			t.Fatal(all, err)
+	s, api := serve(t)
+	s.versions["apiextensions.k8s.io"] = []string{"v1"}
+	generation := int64(1)
+	put := func(change func(*unstructured.Unstructured)) {
+		d := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(definition), &d.Object); err != nil {
+			t.Fatal(err)
 		}
-		return all[exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}].Spec
+		d.SetAPIVersion("apiextensions.k8s.io/v1")
+		d.SetKind("CustomResourceDefinition")
+		d.SetName("policyexceptions.kyverno.io")
+		if change != nil {
+			change(d)
+		}
+		d.SetGeneration(generation)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.set("apiextensions.k8s.io/customresourcedefinitions/policyexceptions.kyverno.io", d.Object)
+		s.tell("apiextensions.k8s.io/customresourcedefinitions", object{"type": "MODIFIED", "object": d.Object})
 	}
-	first := read("1", 1)
-	if again, status := read("1", 1), read("2", 1); again != first || status != first {
-		t.Errorf("nothing changed: %q, %q, %q", first, again, status)
+	put(nil)
+	told := make(chan string, 10)
+	next := func() string {
+		t.Helper()
+		select {
+		case change := <-told:
+			return change
+		case <-time.After(30 * time.Second):
+			t.Fatal("nothing is told")
+			return ""
+		}
 	}
-	changed, settled := read("3", 2), read("3", 2)
-	if changed == first || settled == first || settled == changed || read("3", 2) != settled {
-		t.Errorf("the spec changed: %q, %q, %q", first, changed, settled)
+	definitions := cluster.Definitions{
+		API: api, Known: &guard.Definitions{}, Failed: func(err error) { told <- err.Error() },
+		Changed: func(kind exception.GroupKind, state string) { told <- kind.Group + " " + state },
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); definitions.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	eventually(t, "both watches", func() bool { return s.watched(2) })
+
+	put(nil) // as it was
+	generation = 2
+	put(nil)
+	first := next()
+	if !strings.HasPrefix(first, "kyverno.io generation 2") {
+		t.Fatal(first)
+	}
+	put(func(d *unstructured.Unstructured) {
+		names := []any{map[string]any{"type": "Established", "status": "True"}, map[string]any{"type": "Established", "status": "False"}}
+		if err := unstructured.SetNestedSlice(d.Object, names, "status", "conditions"); err != nil {
+			t.Error(err)
+		}
+	})
+	if got := next(); !strings.HasPrefix(got, "kyverno.io generation 2") || got == first {
+		t.Errorf("another status: %s", got)
+	}
+	put(nil)
+	if got := next(); got != first {
+		t.Errorf("the status before: %s, want %s", got, first)
+	}
+	s.endWatches()
+	generation = 4 // it was another one in between
+	put(nil)
+	if got := next(); !strings.HasPrefix(got, "kyverno.io generation 4") {
+		t.Errorf("after the watch ended: %s", got)
+	}
+	eventually(t, "both watches again", func() bool { return s.watched(2) })
+	s.mu.Lock()
+	delete(s.versions, "apiextensions.k8s.io")
+	s.mu.Unlock()
+	s.endWatches()
+	if got := next(); !strings.Contains(got, "watch the definition policyexceptions.") {
+		t.Errorf("it cannot be watched: %s", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -119,6 +120,16 @@ func (e *Events) write(ctx context.Context, event *eventsv1.Event) {
 	e.mu.Unlock()
 	if dropped > 0 {
 		e.log.Warn("Events were dropped: too many at once", "dropped", dropped)
+	}
+}
+
+// sleep waits for about the given time. The random part spreads the requests of many guards.
+func sleep(ctx context.Context, about time.Duration) {
+	timer := time.NewTimer(about/2 + rand.N(about/2+1)) //nolint:gosec // no secret
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
 	}
 }
 

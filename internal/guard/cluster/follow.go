@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -18,15 +22,20 @@ func (p place) identity(gk exception.GroupKind) exception.Identity {
 	return exception.Identity{GroupKind: gk, Namespace: p.namespace, Name: p.name}
 }
 
-// followed is the state of a watched kind.
+// followed is the state of a watched kind. It is the store of a reflector.
 type followed struct {
+	store *Store
+	kind  exception.GroupKind
 	first chan struct{} // closed after the first list, or when the kind is not served
 
 	// Protected by the lock of the store.
-	served bool
-	where  resource
-	known  map[place]guard.State
-	counts map[string]int // by namespace
+	served   bool
+	watched  bool // changes are seen, or the kind is not served
+	listing  bool // the objects were listed after the last watch
+	reported bool // its failure
+	where    resource
+	known    map[place]guard.State
+	counts   map[string]int // by namespace
 }
 
 // brief is the part of an object that the store keeps.
@@ -37,26 +46,25 @@ type brief struct {
 	ResourceVersion string `json:"resourceVersion"`
 }
 
-const (
-	// betweenWatches is the longest pause before the next look for a kind that is not served.
-	betweenWatches = 5 * time.Second
-	// watchLasts is the minimum time of a watch. The maximum is twice as long.
-	watchLasts = 5 * time.Minute
-	// longestBackoff is the longest pause before a retry.
-	longestBackoff = 15 * time.Second
-	// maxEvent is the maximum number of bytes of a line of a watch. An object in etcd is smaller.
-	maxEvent = 16 << 20
-)
+// object returns the brief form as an object for the reflector.
+func (b brief) object() *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: b.Name, Namespace: b.Namespace, UID: types.UID(b.UID), ResourceVersion: b.ResourceVersion,
+	}}
+}
+
+// newKinds is the pause between two looks for new kinds in the configuration.
+const newKinds = 5 * time.Second
 
 // Watch watches kinds until the context ends. A kind that is not served yet is watched as soon as
-// it is served, because Kyverno may be installed after the guard. Another error is reported once
-// until it is solved.
+// it is served, because Kyverno may be installed after the guard. Another error is reported once for
+// each kind until it is solved, and does not affect the other kinds.
 func (s *Store) Watch(ctx context.Context, kinds func() []exception.GroupKind, failed func(error)) {
 	s.mu.Lock()
 	s.running, s.failed = ctx, failed
 	s.mu.Unlock()
 	close(s.started)
-	ticker := time.NewTicker(betweenWatches)
+	ticker := time.NewTicker(newKinds)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		for _, gk := range kinds() {
@@ -90,114 +98,155 @@ func (s *Store) start(gk exception.GroupKind) *followed {
 	defer s.mu.Unlock()
 	f := s.kinds[gk]
 	if f == nil {
-		f = &followed{first: make(chan struct{}), known: map[place]guard.State{}, counts: map[string]int{}}
+		f = &followed{store: s, kind: gk, first: make(chan struct{})}
+		f.known, f.counts = map[place]guard.State{}, map[string]int{}
 		s.kinds[gk] = f
-		go s.run(s.running, gk, f)
+		feed := &feed{api: s.api, list: f.list, object: f.object, state: f.state}
+		go feed.run(s.running, gk.String(), f)
 	}
 	return f
 }
 
-// run lists and watches a kind repeatedly until the context ends.
-func (s *Store) run(ctx context.Context, gk exception.GroupKind, f *followed) {
-	failures := 0
-	for ctx.Err() == nil {
-		began := time.Now()
-		err := s.listAndWatch(ctx, gk, f)
-		most := longestBackoff
-		if errors.Is(err, errNotServed) {
-			most = betweenWatches
-		}
-		if time.Since(began) > longestBackoff {
-			failures = 0
-		}
-		wait := min(100*time.Millisecond<<min(failures, 10), most)
-		failures++
-		s.tell(ctx, gk, err)
-		sleep(ctx, wait)
-	}
-}
-
-// sleep waits for about the given time. The random part spreads the requests of many guards.
-func sleep(ctx context.Context, about time.Duration) {
-	timer := time.NewTimer(about/2 + rand.N(about/2+1)) //nolint:gosec // no secret
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
-// tell reports an error once until it is solved.
-func (s *Store) tell(ctx context.Context, gk exception.GroupKind, err error) {
+// state records whether changes are seen, and reports a failure once until it is solved. When the
+// objects were not listed before a new watch, their contents may have changed unseen, for example
+// because the definition has another schema now.
+func (f *followed) state(watching bool, err error) {
+	s := f.store
 	s.mu.Lock()
-	failed, told := s.failed, s.told
-	s.told = err != nil && (told || !errors.Is(err, errNotServed) && !errors.Is(err, errAgain))
-	first := s.told && !told
+	if errors.Is(err, errNotServed) && (f.served || !f.watched) {
+		s.mu.Unlock()
+		_ = f.Replace(nil, "")
+		s.mu.Lock()
+	}
+	failed, renew, first, anew := s.failed, s.renew, err != nil && !f.reported, watching && !f.listing
+	f.watched = watching
+	switch {
+	case errors.Is(err, errNotServed):
+		f.served, f.watched, first = false, true, false
+	case err != nil:
+		f.reported = true
+	case watching:
+		f.reported, f.listing = false, false
+	}
+	if anew {
+		s.fresh = fresh{}
+	}
 	s.mu.Unlock()
-	if first && ctx.Err() == nil {
-		failed(fmt.Errorf("watch %s: %w", gk, err))
+	if first && s.running.Err() == nil {
+		failed(fmt.Errorf("watch %s: %w", f.kind, err))
+	}
+	if anew && renew != nil {
+		renew(f.kind)
 	}
 }
 
-// errAgain means that the kind has to be listed again. It is not a fault.
-var errAgain = errors.New("the watch is too old")
-
-func (s *Store) listAndWatch(ctx context.Context, gk exception.GroupKind, f *followed) error {
-	where, err := s.api.find(ctx, gk)
-	if errors.Is(err, errNotServed) {
-		s.replace(gk, f, resource{}, nil)
-	}
+// list lists all objects, page by page.
+func (f *followed) list(ctx context.Context) (runtime.Object, resource, error) {
+	s := f.store
+	where, err := s.api.find(ctx, f.kind)
 	if err != nil {
-		return err
+		return nil, where, err
 	}
-	there := map[place]guard.State{}
-	version, err := eachPage(ctx, s.api, where, func(items []struct {
+	all := &metav1.PartialObjectMetadataList{}
+	all.ResourceVersion, err = eachPage(ctx, s.api, where, func(items []struct {
 		Metadata brief `json:"metadata"`
 	}) {
 		for _, item := range items {
-			m := item.Metadata
-			there[place{m.Namespace, m.Name}] = guard.State{UID: m.UID, ResourceVersion: m.ResourceVersion}
+			all.Items = append(all.Items, *item.Metadata.object())
 		}
 	})
-	if err != nil {
-		return err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.where = where
+	return all, where, err
+}
+
+// object reduces the object of an event. The content is kept only for the controller, and only until
+// it is read.
+func (f *followed) object(kind watch.EventType, raw []byte) (runtime.Object, error) {
+	var told struct {
+		Metadata brief `json:"metadata"`
 	}
-	s.replace(gk, f, where, there)
-	s.tell(ctx, gk, nil)
-	for ctx.Err() == nil {
-		began := time.Now()
-		if version, err = s.watch(ctx, gk, f, where, version); err != nil {
-			return err
+	if err := decode(raw, &told); err != nil {
+		return nil, fmt.Errorf("read an event: %w", err)
+	}
+	s := f.store
+	s.mu.Lock()
+	wanted, version := s.touch != nil, f.where.version
+	s.mu.Unlock()
+	if wanted && (kind == watch.Added || kind == watch.Modified) {
+		var tree map[string]any
+		if err := decode(raw, &tree); err != nil {
+			return nil, fmt.Errorf("read an event: %w", err)
 		}
-		if time.Since(began) < time.Second {
-			sleep(ctx, time.Second) // the API server closes the watch at once
-		}
+		o := asObject(f.kind, version, tree)
+		s.mu.Lock()
+		s.fresh.put(o, len(raw))
+		s.mu.Unlock()
+	}
+	return told.Metadata.object(), nil
+}
+
+// Add records a new object.
+func (f *followed) Add(o any) error { return f.change(o, false) }
+
+// Update records a changed object.
+func (f *followed) Update(o any) error { return f.change(o, false) }
+
+// Delete records that an object is gone.
+func (f *followed) Delete(o any) error { return f.change(o, true) }
+
+// Resync does nothing: the controller has its own interval.
+func (f *followed) Resync() error { return nil }
+
+func (f *followed) change(o any, gone bool) error {
+	m := o.(*metav1.PartialObjectMetadata)
+	at, tell, s := place{m.Namespace, m.Name}, func() {}, f.store
+	s.mu.Lock()
+	state, known := f.known[at]
+	switch {
+	case gone && known:
+		f.counts[at.namespace]--
+		tell = s.wentAway(at.identity(f.kind), f.where.version, state)
+	case !gone && !known:
+		f.counts[at.namespace]++
+	}
+	if f.counts[at.namespace] <= 0 {
+		delete(f.counts, at.namespace)
+	}
+	if gone {
+		delete(f.known, at)
+		s.fresh.take(at.identity(f.kind))
+	} else {
+		f.known[at] = guard.State{UID: string(m.UID), ResourceVersion: m.ResourceVersion}
+	}
+	touch := s.touch
+	s.mu.Unlock()
+	tell()
+	if touch != nil {
+		touch(at.identity(f.kind))
 	}
 	return nil
 }
 
-// replace makes the listed objects the known objects of a kind.
-func (s *Store) replace(gk exception.GroupKind, f *followed, where resource, there map[place]guard.State) {
+// Replace makes the listed objects the known objects.
+func (f *followed) Replace(list []any, _ string) error {
+	there, counts := make(map[place]guard.State, len(list)), map[string]int{}
+	for _, o := range list {
+		m := o.(*metav1.PartialObjectMetadata)
+		there[place{m.Namespace, m.Name}] = guard.State{UID: string(m.UID), ResourceVersion: m.ResourceVersion}
+		counts[m.Namespace]++
+	}
+	s := f.store
 	s.mu.Lock()
-	var touched []exception.Identity
 	var tell []func()
 	for at, state := range f.known {
-		now, still := there[at]
-		if !still || now.UID != state.UID {
-			tell = append(tell, s.wentAway(at.identity(gk), f.where.version, state))
-		}
-		if !still {
-			touched = append(touched, at.identity(gk))
+		if there[at].UID != state.UID {
+			tell = append(tell, s.wentAway(at.identity(f.kind), f.where.version, state))
 		}
 	}
-	counts := map[string]int{}
-	for at, state := range there {
-		if counts[at.namespace]++; f.known[at] != state {
-			touched = append(touched, at.identity(gk))
-		}
-	}
-	f.where, f.known, f.counts, f.served = where, there, counts, there != nil
-	touch := s.touch
+	f.known, f.counts, f.served, f.listing, s.fresh = there, counts, true, true, fresh{}
+	renew := s.renew
 	s.mu.Unlock()
 	select {
 	case <-f.first:
@@ -207,9 +256,8 @@ func (s *Store) replace(gk exception.GroupKind, f *followed, where resource, the
 	for _, told := range tell {
 		told()
 	}
-	if touch != nil {
-		for _, id := range touched {
-			touch(id)
-		}
+	if renew != nil {
+		renew(f.kind)
 	}
+	return nil
 }

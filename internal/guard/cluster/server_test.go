@@ -35,6 +35,16 @@ type server struct {
 	asked    []string // methods and paths
 	bodies   []string // of requests other than GET
 	hold     chan struct{}
+	url      string
+	told     []told                                               // for watches from an earlier state
+	refuse   func(*http.Request) (code int, hold <-chan struct{}) // 0: as always
+}
+
+// told is an event and the state after it.
+type told struct {
+	state    int
+	resource string
+	line     []byte
 }
 
 func serve(t *testing.T) (*server, *cluster.API) {
@@ -44,13 +54,10 @@ func serve(t *testing.T) (*server, *cluster.API) {
 		kinds: map[string]string{"policyexceptions": "PolicyException", "reports": "Report", "policyreports": "PolicyReport"},
 	}
 	h := httptest.NewServer(s)
+	s.url = h.URL
 	t.Cleanup(func() {
-		s.mu.Lock()
-		for w := range s.watches {
-			delete(s.watches, w)
-			close(w)
-		}
-		s.mu.Unlock()
+		s.endWatches()
+		h.CloseClientConnections()
 		h.Close()
 	})
 	api, err := cluster.NewAPI(&rest.Config{Host: h.URL}, h.Client())
@@ -77,8 +84,21 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
 		s.bodies = append(s.bodies, string(body))
 	}
-	hold := s.hold
+	hold, refuse := s.hold, s.refuse
 	s.mu.Unlock()
+	if refuse != nil {
+		code, wait := refuse(r)
+		if wait != nil {
+			select {
+			case <-wait:
+			case <-r.Context().Done():
+			}
+		}
+		if code != 0 {
+			s.fail(w, code, metav1.StatusReasonForbidden, "")
+			return
+		}
+	}
 	if hold != nil && r.Method != http.MethodGet {
 		<-hold
 	}
@@ -162,13 +182,13 @@ func (s *server) object(w http.ResponseWriter, r *http.Request, parts []string, 
 func (s *server) list(w http.ResponseWriter, r *http.Request, parts []string) {
 	var keys []string
 	for key := range s.objects {
-		if strings.HasPrefix(key, parts[0]+"/") && strings.Contains(key, "/"+parts[2]+"/") {
+		if selects(r, key) && strings.HasPrefix(key, parts[0]+"/") && strings.Contains(key, "/"+parts[2]+"/") {
 			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)
 	from, _ := strconv.Atoi(r.URL.Query().Get("continue"))
-	list := object{"metadata": object{"resourceVersion": fmt.Sprint(s.state)}}
+	list := object{"apiVersion": "v1", "kind": "List", "metadata": object{"resourceVersion": fmt.Sprint(s.state)}}
 	items := []object{}
 	for _, key := range keys[from:min(from+2, len(keys))] {
 		items = append(items, s.objects[key])
@@ -180,9 +200,32 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, parts []string) {
 	s.answer(w, http.StatusOK, list)
 }
 
+// selects reports whether the name in the field selector of a request, if any, is at the end of a
+// key.
+func selects(r *http.Request, key string) bool {
+	_, name, _ := strings.Cut(r.URL.Query().Get("fieldSelector"), "metadata.name=")
+	return name == "" || strings.HasSuffix(key, "/"+name)
+}
+
+// endWatches ends all watches, as after a change of a definition.
+func (s *server) endWatches() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.watches {
+		delete(s.watches, w)
+		close(w)
+	}
+}
+
 func (s *server) stream(w http.ResponseWriter, r *http.Request, resource string) {
 	lines := make(chan []byte, 100)
+	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	s.mu.Lock()
+	for _, event := range s.told {
+		if event.resource == resource && event.state > from {
+			lines <- event.line
+		}
+	}
 	s.watches[lines] = resource
 	s.mu.Unlock()
 	w.WriteHeader(http.StatusOK)
@@ -194,6 +237,9 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, resource string)
 		case line, more := <-lines:
 			if !more {
 				return
+			}
+			if _, name, _ := strings.Cut(r.URL.Query().Get("fieldSelector"), "="); !strings.Contains(string(line), name) {
+				continue
 			}
 			_, _ = w.Write(append(line, '\n'))
 			w.(http.Flusher).Flush()
@@ -239,6 +285,7 @@ func (s *server) tell(resource string, event object) {
 	if err != nil {
 		panic(err)
 	}
+	s.told = append(s.told, told{s.state, resource, line})
 	for w, of := range s.watches {
 		if of == resource {
 			w <- line

@@ -24,6 +24,7 @@ type Store struct {
 	mu      sync.Mutex
 	kinds   map[exception.GroupKind]*followed
 	touch   func(exception.Identity)
+	renew   func(exception.GroupKind)
 	deleted Deleted
 	ours    map[string]bool // the UIDs of objects that this guard is deleting
 	lately  []deletion      // not reported yet
@@ -31,7 +32,6 @@ type Store struct {
 	started chan struct{}
 	fresh   fresh
 	failed  func(error)
-	told    bool
 }
 
 // NewStore returns a store without objects. It fills when [Store.Watch] runs.
@@ -42,11 +42,12 @@ func NewStore(api *API) *Store {
 var _ guard.Store = (*Store)(nil)
 
 // Notify sets the functions for changes. touch receives every object that is created, changed or
-// deleted, and deleted every object that another client deletes. Both may be nil.
-func (s *Store) Notify(touch func(exception.Identity), deleted Deleted) {
+// deleted, renew every kind whose contents may have changed unseen, and deleted every object that
+// another client deletes. All may be nil.
+func (s *Store) Notify(touch func(exception.Identity), renew func(exception.GroupKind), deleted Deleted) {
 	s.mu.Lock()
 	lately := s.lately
-	s.touch, s.deleted, s.fresh, s.lately = touch, deleted, fresh{}, nil
+	s.touch, s.renew, s.deleted, s.fresh, s.lately = touch, renew, deleted, fresh{}, nil
 	s.mu.Unlock()
 	for _, d := range lately {
 		if deleted != nil && time.Since(d.at) < leaseLasts {
@@ -55,21 +56,21 @@ func (s *Store) Notify(touch func(exception.Identity), deleted Deleted) {
 	}
 }
 
-// States returns the objects that the watch has reported.
-func (s *Store) States(ctx context.Context, kinds []exception.GroupKind) (map[exception.Identity]guard.State, error) {
-	all := map[exception.Identity]guard.State{}
-	for _, gk := range kinds {
-		f, err := s.follow(ctx, gk)
-		if err != nil {
-			return nil, err
-		}
-		s.mu.Lock()
-		for at, state := range f.known {
-			all[at.identity(gk)] = state
-		}
-		s.mu.Unlock()
+// States returns the objects of a kind that the watch has reported, and whether it sees changes.
+func (s *Store) States(gk exception.GroupKind) (states map[exception.Identity]guard.State, watched bool) {
+	states = map[exception.Identity]guard.State{}
+	select {
+	case <-s.started:
+	default:
+		return states, false
 	}
-	return all, nil
+	f := s.start(gk)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at, state := range f.known {
+		states[at.identity(gk)] = state
+	}
+	return states, f.watched
 }
 
 // Count returns the number of objects of a kind in a namespace, from the watch.
@@ -89,23 +90,21 @@ func (s *Store) Count(ctx context.Context, gk exception.GroupKind, namespace str
 // perPage is the number of objects in a page of a list. Each object may have about 1 MiB.
 const perPage = 25
 
-// Scan reads all objects, page by page.
-func (s *Store) Scan(ctx context.Context, kinds []exception.GroupKind, show func(*guard.Object)) error {
-	for _, gk := range kinds {
-		where, err := s.api.find(ctx, gk)
-		if errors.Is(err, errNotServed) {
-			continue
+// Scan reads all objects of a kind, page by page.
+func (s *Store) Scan(ctx context.Context, gk exception.GroupKind, show func(*guard.Object)) error {
+	where, err := s.api.find(ctx, gk)
+	if errors.Is(err, errNotServed) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find the kind %s: %w", gk, err)
+	}
+	if _, err := eachPage(ctx, s.api, where, func(items []map[string]any) {
+		for _, item := range items {
+			show(asObject(gk, where.version, item))
 		}
-		if err != nil {
-			return fmt.Errorf("find the kind %s: %w", gk, err)
-		}
-		if _, err := eachPage(ctx, s.api, where, func(items []map[string]any) {
-			for _, item := range items {
-				show(asObject(gk, where.version, item))
-			}
-		}); err != nil {
-			return fmt.Errorf("list the kind %s: %w", gk, err)
-		}
+	}); err != nil {
+		return fmt.Errorf("list the kind %s: %w", gk, err)
 	}
 	return nil
 }
@@ -117,9 +116,7 @@ func eachPage[T any](ctx context.Context, api *API, where resource, show func([]
 		if next != "" {
 			request = request.Param("continue", next)
 		}
-		within, cancel := context.WithTimeout(ctx, 3*requestLasts)
-		raw, err := rawOf(request.Do(within))
-		cancel()
+		raw, err := rawOf(request.Do(ctx))
 		if err != nil {
 			return "", err
 		}
@@ -186,8 +183,6 @@ func (s *Store) Read(ctx context.Context, id exception.Identity, version string)
 	if err != nil {
 		return unread, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestLasts)
-	defer cancel()
 	raw, err := rawOf(s.api.rest.Get().AbsPath(in.at(id.Namespace, id.Name)).Do(ctx))
 	switch {
 	case isGone(err, id.Name):
@@ -208,15 +203,13 @@ func (s *Store) Read(ctx context.Context, id exception.Identity, version string)
 func (s *Store) Delete(ctx context.Context, id exception.Identity, judged guard.State) error {
 	s.mu.Lock()
 	f := s.kinds[id.GroupKind]
-	s.mu.Unlock()
 	if f == nil {
+		s.mu.Unlock()
 		return guard.ErrGone
 	}
-	s.mu.Lock()
 	where := f.where
+	s.ours[judged.UID] = true
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, requestLasts)
-	defer cancel()
 	uid, background := types.UID(judged.UID), metav1.DeletePropagationBackground
 	only := &metav1.Preconditions{UID: &uid}
 	if judged.ResourceVersion != "" {
@@ -228,9 +221,6 @@ func (s *Store) Delete(ctx context.Context, id exception.Identity, judged guard.
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.ours[judged.UID] = true
-	s.mu.Unlock()
 	raw, err := rawOf(s.api.rest.Delete().AbsPath(where.at(id.Namespace, id.Name)).Body(options).SetHeader("Content-Type", "application/json").Do(ctx))
 	notOurs := func() {
 		s.mu.Lock()

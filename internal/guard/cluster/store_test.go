@@ -27,11 +27,8 @@ func watching(t *testing.T, s *server, api *cluster.API) (*cluster.Store, chan s
 	t.Cleanup(cancel)
 	go store.Watch(ctx, func() []exception.GroupKind { return kinds }, func(err error) { t.Log(err) })
 	touched := make(chan string, 100)
-	if _, err := store.States(ctx, kinds); err != nil {
-		t.Fatal(err)
-	}
 	eventually(t, "the watch", func() bool { return s.watched(1) })
-	store.Notify(func(id exception.Identity) { touched <- id.Name },
+	store.Notify(func(id exception.Identity) { touched <- id.Name }, func(exception.GroupKind) { touched <- "renewed" },
 		func(id exception.Identity, version string, state guard.State) {
 			touched <- fmt.Sprintf("deleted %s %s %s", id.Name, version, state.UID)
 		})
@@ -65,10 +62,7 @@ func next(t *testing.T, touched chan string) string {
 
 func names(t *testing.T, store *cluster.Store) []string {
 	t.Helper()
-	states, err := store.States(t.Context(), kinds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	states, _ := store.States(kind)
 	var all []string
 	for id := range maps.Keys(states) {
 		all = append(all, id.Name)
@@ -122,7 +116,7 @@ func TestStoreWatches(t *testing.T) {
 	delete(s.objects, "kyverno.io/namespaces/x/policyexceptions/c")
 	s.tell("kyverno.io/policyexceptions", object{"type": "ERROR", "object": object{"kind": "Status", "code": 410, "message": "too old"}})
 	s.mu.Unlock()
-	if got := []string{next(t, touched), next(t, touched)}; !slices.Equal(got, []string{"deleted c v2 u-c", "c"}) {
+	if got := []string{next(t, touched), next(t, touched)}; !slices.Equal(got, []string{"deleted c v2 u-c", "renewed"}) {
 		t.Errorf("touched %q", got)
 	}
 }
@@ -135,10 +129,7 @@ func TestStoreTellsDeletions(t *testing.T) {
 		s.put(name, nil)
 	}
 	store, touched := watching(t, s, api)
-	states, err := store.States(t.Context(), kinds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	states, _ := store.States(kind)
 	if err := store.Delete(t.Context(), id("a"), states[id("a")]); err != nil {
 		t.Fatal(err)
 	}
@@ -148,10 +139,10 @@ func TestStoreTellsDeletions(t *testing.T) {
 	if got := next(t, touched); got != "a" {
 		t.Errorf("touched %q", got)
 	}
-	store.Notify(nil, nil)
+	store.Notify(nil, nil, nil)
 	s.remove("b")
 	eventually(t, "the news", func() bool { return len(names(t, store)) == 1 })
-	store.Notify(nil, func(id exception.Identity, _ string, _ guard.State) { touched <- "deleted " + id.Name })
+	store.Notify(nil, nil, func(id exception.Identity, _ string, _ guard.State) { touched <- "deleted " + id.Name })
 	if got := next(t, touched); got != "deleted b" {
 		t.Errorf("told %q", got)
 	}
@@ -170,9 +161,14 @@ func TestStoreScans(t *testing.T) {
 		o["spec"] = object{"v": v}
 	})
 	var got []string
-	err := cluster.NewStore(api).Scan(t.Context(), append(kinds, exception.GroupKind{Group: "nowhere.example", Kind: "Sprocket"}), func(o *guard.Object) {
+	show := func(o *guard.Object) {
 		got = append(got, fmt.Sprintf("%s %s %v %v", o.Identity.Name, o.UID, o.Dying, o.Unreadable == nil))
-	})
+	}
+	store := cluster.NewStore(api)
+	err := store.Scan(t.Context(), kind, show)
+	if err := store.Scan(t.Context(), exception.GroupKind{Group: "nowhere.example", Kind: "Sprocket"}, show); err != nil {
+		t.Error(err)
+	}
 	if diff := cmp.Diff([]string{"a u-a false true", "deep u-deep false false", "dying u-dying true true"}, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
@@ -185,7 +181,7 @@ func TestStoreUnderOtherNames(t *testing.T) {
 	s.kinds = map[string]string{"things": "Thing"}
 	s.put("a", func(o object) { o["kind"] = "Thing" })
 	var got []string
-	if err := cluster.NewStore(api).Scan(t.Context(), kinds, func(o *guard.Object) { got = append(got, o.Identity.String()) }); err != nil {
+	if err := cluster.NewStore(api).Scan(t.Context(), kind, func(o *guard.Object) { got = append(got, o.Identity.String()) }); err != nil {
 		t.Fatal(err)
 	}
 	store, _ := watching(t, s, api)
@@ -224,10 +220,7 @@ func TestStoreDeletes(t *testing.T) {
 	s.put("a", nil)
 	s.put("held", func(o object) { metadata(o)["finalizers"] = []any{"a/b"} })
 	store, _ := watching(t, s, api)
-	states, err := store.States(t.Context(), kinds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	states, _ := store.States(kind)
 	old := states[id("a")]
 	old.ResourceVersion = "0"
 	another := states[id("a")]

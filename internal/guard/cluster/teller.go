@@ -17,6 +17,7 @@ const (
 	eventRefused = "Refused" // a stored object that the guard rejects
 	eventRemoved = "Removed" // by the guard
 	eventDeleted = "Deleted" // by another client
+	eventDefined = "DefinitionChanged"
 	eventConfig  = "ConfigurationRefused"
 	eventGit     = "GitUnreadable"
 )
@@ -60,6 +61,18 @@ func (t *Teller) Report(ctx context.Context, all []*guard.Finding) error {
 func (t *Teller) Deleted(id exception.Identity, version string, state guard.State) {
 	t.Events.Add(reference(id, version, ""), corev1.EventTypeNormal, eventDeleted, "Delete", "deleted; the audit log of the API server names the user")
 	t.Log.Info("deleted", "object", id.String(), "uid", state.UID)
+}
+
+// DefinitionChanged reports that the definition of a kind changed. Every guard reports it, because
+// perhaps none holds the lease at that moment.
+func (t *Teller) DefinitionChanged(kind exception.GroupKind, state string) {
+	name := DefinitionName(kind.Group)
+	version, kindName := DefinitionKind.ToAPIVersionAndKind()
+	about := &corev1.ObjectReference{APIVersion: version, Kind: kindName, Name: name}
+	const note = "Kyverno may have read exceptions by a definition that changed them; " +
+		"the guard reads all of them again. Find out who changed it, and run polex-guard check. It is now at "
+	t.Events.Add(about, corev1.EventTypeWarning, eventDefined, "Watch", note+state)
+	t.Log.Warn("found", "object", DefinitionKind.Kind+"/"+name, "reason", "definition-changed", "state", state)
 }
 
 // ConfigurationRefused writes an Event on the Pod of the guard, or the object that replaces it,

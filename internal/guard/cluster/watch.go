@@ -2,124 +2,139 @@ package cluster
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
-	"strings"
+	"sync"
 	"time"
 
-	"github.com/polex-dev/polex/internal/guard"
-	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
 )
 
-// watch watches a kind from a resource version, and returns the last one when the API server ends
-// the watch. After an error everything has to be listed again.
-func (s *Store) watch(ctx context.Context, gk exception.GroupKind, f *followed, where resource, from string) (string, error) {
-	lasts := watchLasts + rand.N(watchLasts) //nolint:gosec // no secret
-	ctx, cancel := context.WithTimeout(ctx, lasts+time.Minute)
-	defer cancel()
-	stream, err := s.api.rest.Get().AbsPath(where.at("", "")).Param("watch", "true").Param("allowWatchBookmarks", "true").
-		Param("resourceVersion", from).Param("timeoutSeconds", fmt.Sprint(int(lasts.Seconds()))).Stream(ctx)
+// feed is a resource that the reflector of client-go lists and watches. The reflector repeats both
+// with increasing pauses and lists again if a watch is too old.
+type feed struct {
+	api   *API
+	field string // selector; "" is any object
+	// list returns all objects, reduced to what is kept, and the resource to watch.
+	list func(context.Context) (runtime.Object, resource, error)
+	// object decodes the object of an event and reduces it.
+	object func(watch.EventType, []byte) (runtime.Object, error)
+	// state receives whether changes are seen, and the error if not. nil: the watch has ended, and
+	// the next one follows.
+	state func(watching bool, err error)
+
+	where resource // of the last list
+}
+
+const (
+	// shortestBackoff and longestBackoff are the pauses before a retry. A random time of up to the
+	// same length is added to them, because many guards may wait.
+	shortestBackoff, longestBackoff = 50 * time.Millisecond, 7500 * time.Millisecond
+	backoffs                        = 9 // from one to the other
+	// maxEvent is the maximum number of bytes of a line of a watch. An object in etcd is smaller.
+	maxEvent = 16 << 20
+)
+
+// run passes all states to a store until the context ends.
+func (f *feed) run(ctx context.Context, name string, into cache.ReflectorStore) {
+	backoff := &wait.Backoff{Duration: shortestBackoff, Cap: longestBackoff, Steps: backoffs, Factor: 2, Jitter: 1}
+	source := withoutWatchList{&cache.ListWatch{ListWithContextFunc: f.listAll, WatchFuncWithContext: f.watch}}
+	options := cache.ReflectorOptions{Name: name, TypeDescription: name, Backoff: backoff}
+	reflector := cache.NewReflectorWithOptions(source, nil, into, options)
+	reflector.RunWithContext(logr.NewContext(ctx, logr.Discard())) // state reports the errors
+}
+
+// listAll lists all objects. The resource version is not that of the caller: a list from the
+// cache of an API server can be older than the last one.
+func (f *feed) listAll(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+	all, where, err := f.list(ctx)
 	if err != nil {
-		return from, err
+		f.state(false, err)
+		return nil, err
 	}
-	defer stream.Close()
+	f.where = where
+	return all, nil
+}
+
+// watch watches from a resource version.
+func (f *feed) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	lasts := time.Duration(*o.TimeoutSeconds)*time.Second + requestLasts
+	ctx, cancel := context.WithTimeout(ctx, lasts)
+	opens := time.AfterFunc(requestLasts, cancel)
+	request := f.api.watches.Get().AbsPath(f.where.at("", "")).Param("watch", "true").Param("allowWatchBookmarks", "true").
+		Param("resourceVersion", o.ResourceVersion).Param("timeoutSeconds", fmt.Sprint(*o.TimeoutSeconds))
+	if f.field != "" {
+		request = request.Param("fieldSelector", f.field)
+	}
+	stream, err := request.Stream(ctx)
+	if opens.Stop(); err != nil {
+		cancel()
+		f.state(false, err)
+		return nil, err
+	}
 	lines := bufio.NewScanner(stream)
 	lines.Buffer(make([]byte, 0, 64<<10), maxEvent)
-	for lines.Scan() {
-		version, err := s.event(gk, f, where, lines.Bytes())
-		if err != nil {
-			return from, err
-		}
-		from = version
-	}
-	if err := lines.Err(); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return from, err
-	}
-	return from, nil
+	f.state(true, nil)
+	end := sync.OnceFunc(func() { f.state(false, nil) })
+	events := &events{feed: f, lines: lines, end: func() { cancel(); _ = stream.Close(); end() }}
+	reporter := apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "WatchDecoding")
+	return watch.NewStreamWatcher(events, reporter), nil
 }
 
-// event processes a line of a watch and returns its resource version.
-func (s *Store) event(gk exception.GroupKind, f *followed, where resource, line []byte) (string, error) {
-	s.mu.Lock()
-	touch := s.touch
-	s.mu.Unlock()
-	if touch == nil {
-		// The content is not needed, so only the metadata is decoded.
-		var told struct {
-			Type   string `json:"type"`
-			Object struct {
-				Metadata brief  `json:"metadata"`
-				Message  string `json:"message"`
-				Code     int    `json:"code"`
-			} `json:"object"`
-		}
-		if err := decode(line, &told); err != nil {
-			return "", fmt.Errorf("read an event: %w", err)
-		}
-		return told.Object.Metadata.ResourceVersion, s.change(gk, f, told.Type, told.Object.Metadata, told.Object.Code, told.Object.Message)
-	}
-	var whole struct {
-		Type   string         `json:"type"`
-		Object map[string]any `json:"object"`
-	}
-	if err := decode(line, &whole); err != nil {
-		return "", fmt.Errorf("read an event: %w", err)
-	}
-	metadata, _ := whole.Object["metadata"].(map[string]any)
-	text := func(key string) string { value, _ := metadata[key].(string); return strings.Clone(value) }
-	m := brief{text("name"), text("namespace"), text("uid"), text("resourceVersion")}
-	code, _ := whole.Object["code"].(int64)
-	message, _ := whole.Object["message"].(string)
-	if whole.Type == "ADDED" || whole.Type == "MODIFIED" {
-		o := asObject(gk, where.version, whole.Object)
-		s.mu.Lock()
-		s.fresh.put(o, len(line))
-		s.mu.Unlock()
-	}
-	if err := s.change(gk, f, whole.Type, m, int(code), message); err != nil {
-		return "", err
-	}
-	if whole.Type != "BOOKMARK" {
-		touch(place{m.Namespace, m.Name}.identity(gk))
-	}
-	return m.ResourceVersion, nil
+// withoutWatchList makes the reflector list before it watches. Pages need less memory than a list in
+// a watch, in the API server too.
+type withoutWatchList struct{ *cache.ListWatch }
+
+// IsWatchListSemanticsUnSupported implements an interface of client-go.
+func (withoutWatchList) IsWatchListSemanticsUnSupported() bool { return true }
+
+// events decodes the lines of a watch.
+type events struct {
+	feed  *feed
+	lines *bufio.Scanner
+	end   func()
 }
 
-// change updates the known objects from an event.
-func (s *Store) change(gk exception.GroupKind, f *followed, kind string, m brief, code int, message string) error {
-	at, tell := place{m.Namespace, m.Name}, func() {}
-	defer func() { tell() }()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	state, known := f.known[at]
-	switch kind {
-	case "ADDED", "MODIFIED":
-		if !known {
-			f.counts[at.namespace]++
+// Decode returns the next event.
+func (e *events) Decode() (watch.EventType, runtime.Object, error) {
+	if !e.lines.Scan() {
+		err := e.lines.Err()
+		if errors.Is(err, bufio.ErrTooLong) {
+			e.feed.state(false, err)
 		}
-		f.known[at] = guard.State{UID: m.UID, ResourceVersion: m.ResourceVersion}
-	case "DELETED":
-		if known {
-			f.counts[at.namespace]--
-			tell = s.wentAway(at.identity(gk), f.where.version, state)
-		}
-		if f.counts[at.namespace] <= 0 {
-			delete(f.counts, at.namespace)
-		}
-		delete(f.known, at)
-		s.fresh.take(at.identity(gk))
-	case "BOOKMARK":
-	case "ERROR":
-		if code == http.StatusGone {
-			return errAgain
-		}
-		return fmt.Errorf("the watch ends: %d %s", code, message)
-	default:
-		return fmt.Errorf("the watch sent %q", kind)
+		return "", nil, cmp.Or(err, io.EOF)
 	}
-	return nil
+	var told struct {
+		Type   watch.EventType `json:"type"`
+		Object json.RawMessage `json:"object"`
+	}
+	if err := decode(e.lines.Bytes(), &told); err != nil {
+		return "", nil, fmt.Errorf("read an event: %w", err)
+	}
+	if told.Type != watch.Error {
+		o, err := e.feed.object(told.Type, told.Object)
+		return told.Type, o, err
+	}
+	status := &metav1.Status{}
+	if err := decode(told.Object, status); err != nil {
+		return "", nil, fmt.Errorf("read an event: %w", err)
+	}
+	if status.Code != http.StatusGone { // then everything is listed again
+		e.feed.state(false, apierrors.FromObject(status))
+	}
+	return watch.Error, status, nil
 }
+
+// Close ends the watch.
+func (e *events) Close() { e.end() }

@@ -7,6 +7,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/polex-dev/polex/internal/guard/cluster"
 )
 
 // need is a permission that the guard requires.
@@ -55,6 +57,10 @@ func (k *checkup) permissions(ctx context.Context) {
 			continue
 		}
 		needs = append(needs, need{gk.Group, mapping.Resource.Resource, "", "", []string{"get", "list", "watch", "delete"}})
+		if gk.IsException() {
+			verbs := []string{"get", "list", "watch"}
+			needs = append(needs, need{cluster.DefinitionKind.Group, "customresourcedefinitions", "", cluster.DefinitionName(gk.Group), verbs})
+		}
 	}
 	defer k.unlessFound("permissions", "it may watch, delete expired exceptions, and write Events")()
 	for _, n := range needs {

@@ -1,0 +1,215 @@
+package guard
+
+import (
+	"context"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// checker verifies the stored objects of one kind, and deletes expired ones.
+type checker struct {
+	*Controller
+	kind  exception.GroupKind
+	woken chan struct{}
+
+	// Protected by the lock of the controller. Only the checker itself changes known.
+	dirty  map[exception.Identity]bool
+	anew   bool // all objects have to be read again
+	known  map[exception.Identity]*stored
+	looked time.Time // when all objects were last checked
+	begun  bool      // its first check of all objects has ended
+	news   bool      // a finding has changed in this turn
+
+	due    schedule // the next action on each object
+	ends   schedule // the expiry of each exception
+	rules  *Rules   // of the findings
+	commit *Commit  // of the findings; nil: not known
+
+	definition defined
+	reading    int       // counts the times that all objects have to be read again
+	settles    time.Time // when they have to be read again after a change of the definition; zero: never
+}
+
+// settlesWithin is the time in which every API server serves objects by a new definition.
+const settlesWithin = 10 * time.Second
+
+func newChecker(c *Controller, kind exception.GroupKind) *checker {
+	return &checker{
+		Controller: c, kind: kind, woken: make(chan struct{}, 1),
+		dirty: map[exception.Identity]bool{}, known: map[exception.Identity]*stored{},
+	}
+}
+
+func (c *checker) wake() {
+	select {
+	case c.woken <- struct{}{}:
+	default:
+	}
+}
+
+func (c *checker) run(ctx context.Context) {
+	var again time.Time // the time of the next check of all objects
+	for ctx.Err() == nil {
+		now := c.Clock.Now().Round(0) // wall time only, so that a change of the clock is visible
+		if c.changes(now) || !now.Before(again) || again.Sub(now) > c.Every {
+			again = now.Add(c.Every)
+			if !c.lookAtAll(ctx) {
+				again = now.Add(min(c.Every, longestRetry))
+			}
+		}
+		c.lookAtChanged(ctx)
+		c.expire(ctx)
+		c.report(ctx, c)
+		pause(ctx, c.Clock, c.wait(again), c.woken)
+	}
+}
+
+// changes reports whether all objects have to be checked, for example because of new rules.
+func (c *checker) changes(now time.Time) bool {
+	rules, commit, definition := c.Rules.Rules(), c.Git.Commit(), c.Definitions.of(c.kind)
+	c.mu.Lock()
+	anew := c.anew
+	c.anew = false
+	c.mu.Unlock()
+	if !c.settles.IsZero() && !now.Before(c.settles) {
+		anew, c.settles = true, time.Time{}
+	}
+	if before := c.definition; before.known && before.Definition != definition.Definition {
+		anew, c.settles = true, now.Add(settlesWithin)
+	}
+	if anew {
+		c.reading++
+	}
+	anew = anew || c.rules != rules || c.commit != commit || c.definition.known != definition.known
+	c.rules, c.commit, c.definition = rules, commit, definition
+	return anew
+}
+
+// wait returns the time until the next action.
+func (c *checker) wait(again time.Time) time.Duration {
+	now := c.Clock.Now()
+	wait := min(longest, again.Sub(now))
+	if next := c.due.next(); next != nil {
+		wait = min(wait, next.at.Sub(now))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changed && !c.reporting {
+		wait = min(wait, max(c.reported.Add(c.rest()).Sub(now), c.measured.Add(betweenReports).Sub(now)))
+	}
+	return max(wait, time.Millisecond)
+}
+
+// fewAtOnce is the largest number of objects that are read one by one. More are read in one scan.
+const fewAtOnce = 16
+
+// lookAtAll checks all objects and forgets the deleted ones. It does not read an object again that
+// has not changed since the same rules judged it. It reports whether it succeeded, and whether
+// changes of the objects and their definition are seen.
+func (c *checker) lookAtAll(ctx context.Context) bool {
+	if c.rules == nil {
+		return true // there are no rules yet
+	}
+	var there map[exception.Identity]State
+	watched := true
+	if c.isListed() {
+		there, watched = c.Store.States(c.kind)
+	}
+	for id := range c.known {
+		if _, is := there[id]; !is {
+			c.forget(id)
+		}
+	}
+	anew := map[exception.Identity]bool{}
+	for id, state := range there {
+		f := c.finding(id)
+		if f == nil || f.state != state || f.reading != c.reading || !f.holds(c.rules, c.Clock.Now()) {
+			anew[id] = true
+			continue
+		}
+		again := *f
+		c.settle(ctx, &again, f)
+	}
+	if !c.lookAt(ctx, anew) || !watched || !c.definition.watched {
+		return false
+	}
+	c.lookedAt(c, c.Clock.Now())
+	return true
+}
+
+// lookAt reads objects and judges them. It reports whether it could read all of them.
+func (c *checker) lookAt(ctx context.Context, anew map[exception.Identity]bool) bool {
+	if len(anew) > fewAtOnce {
+		err := c.Store.Scan(ctx, c.kind, func(o *Object) {
+			if anew[o.Identity] && ctx.Err() == nil {
+				delete(anew, o.Identity)
+				c.show(ctx, o)
+				c.expire(ctx) // an expiry must not wait for thousands of objects
+			}
+		})
+		if err != nil {
+			c.Tell.Failed(ctx, "read the stored exceptions", err)
+			return false
+		}
+	}
+	all := true
+	for id := range anew {
+		if ctx.Err() != nil {
+			return false
+		}
+		all = c.look(ctx, id, "") && all
+		c.expire(ctx)
+	}
+	return all
+}
+
+func (c *checker) lookAtChanged(ctx context.Context) {
+	c.mu.Lock()
+	dirty := c.dirty
+	c.dirty = map[exception.Identity]bool{}
+	c.mu.Unlock()
+	for id := range dirty {
+		if c.isListed() && ctx.Err() == nil {
+			c.look(ctx, id, "")
+			c.expire(ctx)
+		}
+	}
+}
+
+// finding returns the finding of an object, or nil.
+func (c *checker) finding(id exception.Identity) *Finding {
+	if s := c.known[id]; s != nil {
+		return &s.finding
+	}
+	return nil
+}
+
+// keep stores the finding of an object.
+func (c *checker) keep(f Finding, differs bool) *stored {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.known[f.Object]
+	if s == nil {
+		s = &stored{}
+		s.due.of, s.end.of = s, s
+		c.known[f.Object] = s
+	}
+	s.finding = f
+	c.news = c.news || differs
+	return s
+}
+
+func (c *checker) forget(id exception.Identity) {
+	s := c.known[id]
+	if s == nil {
+		return
+	}
+	c.mu.Lock()
+	delete(c.known, id)
+	c.news = true
+	c.mu.Unlock()
+	c.due.set(&s.due, time.Time{})
+	c.ends.set(&s.end, time.Time{})
+	c.Metrics.nextExpiry(c.kind, c.ends.next())
+}

@@ -1,0 +1,208 @@
+package guard_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// TestKindThatHangs: while the objects of one kind cannot be read, those of another are found,
+// checked again and deleted at their end. The check of all objects counts again once both are read.
+func TestKindThatHangs(t *testing.T) {
+	w := inWorld(t)
+	hangs := make(chan struct{})
+	other := w.sealed(t, conditional("object.metadata.name == 'web'"), now.Add(-time.Minute))
+	k := keep(t, func(c *guard.Controller) {
+		c.Store.(*memory).hangs = map[exception.GroupKind]chan struct{}{kyverno.ConditionKind: hangs}
+	}, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("mine", "x", 10*time.Second, ""), now.Add(-time.Minute)), other)
+	k.says(t, "found mine verified")
+	k.waits(t, 2)
+	k.clock.SetTime(now.Add(10 * time.Second))
+	k.says(t, "removed mine expired", "report []")
+	k.waits(t, 2)
+	k.rechecked(t, time.Unix(0, 0))
+	close(hangs)
+	k.says(t, "found a verified")
+	k.idle(t)
+	k.rechecked(t, now)
+}
+
+// TestUnwatchedKind: the check of all objects does not count while changes of one kind are not seen,
+// and the others are checked all the same.
+func TestUnwatchedKind(t *testing.T) {
+	w := inWorld(t)
+	blind := kyverno.ConditionKind
+	k := keep(t, func(c *guard.Controller) { c.Store.(*memory).unwatched = map[exception.GroupKind]bool{blind: true} },
+		w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("mine", "x", 10*time.Hour, ""), now.Add(-time.Minute)))
+	k.says(t, "found mine verified", "report [mine verified]")
+	k.idle(t)
+	k.clock.Step(every)
+	k.idle(t)
+	k.rechecked(t, time.Unix(0, 0))
+	k.store.mu.Lock()
+	k.store.unwatched = nil
+	k.store.mu.Unlock()
+	k.Renew(blind)
+	k.clock.Step(every)
+	k.idle(t)
+	k.rechecked(t, now.Add(2*every))
+}
+
+// TestUnreadObject: the check of all objects does not count if one of them could not be read.
+func TestUnreadObject(t *testing.T) {
+	w := inWorld(t)
+	k := keep(t, func(c *guard.Controller) { c.Store.(*memory).broken = guard.ErrNotServed },
+		w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 10*time.Hour, ""), now.Add(-time.Minute)))
+	k.says(t, "found a unreadable", "failed read PolicyException.kyverno.io x/a: "+guard.ErrNotServed.Error(), "report [a unreadable]")
+	k.idle(t)
+	k.rechecked(t, time.Unix(0, 0))
+}
+
+// TestReportHangs: an exception is deleted at its end, and the metrics tell the findings, while a
+// report of an earlier change is still being written.
+func TestReportHangs(t *testing.T) {
+	w := inWorld(t)
+	hangs := make(chan struct{})
+	k := keep(t, func(c *guard.Controller) { c.Store.(*memory).report = hangs },
+		w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 10*time.Second, ""), now.Add(-time.Minute)))
+	t.Cleanup(func() {
+		select {
+		case <-hangs:
+		default:
+			close(hangs)
+		}
+	})
+	k.says(t, "found a verified", "report [a verified]")
+	k.idle(t)
+	k.clock.SetTime(now.Add(10 * time.Second))
+	k.says(t, "removed a expired")
+	k.idle(t)
+	if n := k.exceptions(t); n != 0 {
+		t.Errorf("the metrics tell %d exceptions", n)
+	}
+	close(hangs)
+	limit := time.After(waitLimit)
+	for {
+		k.clock.Step(time.Second) // it ends the report at some time
+		select {
+		case told := <-k.told:
+			if told != "report []" {
+				t.Errorf("it says %q", told)
+			}
+			return
+		case <-limit:
+			t.Fatal("there is no report")
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// exceptions returns the number of series of stored exceptions.
+func (k *keeping) exceptions(t *testing.T) int {
+	t.Helper()
+	families, err := k.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == "polex_guard_exceptions" {
+			return len(family.GetMetric())
+		}
+	}
+	return 0
+}
+
+// TestChangedAllTheTime: an exception that changes before each deletion is deleted at its end, and
+// so is one that Enforce removes. One that is renewed at that moment stays.
+func TestChangedAllTheTime(t *testing.T) {
+	w := inWorld(t)
+	honest := w.sealed(t, draft("a", "x", 10*time.Second, ""), now.Add(-time.Minute))
+	unsigned := copied(t, honest, unseal)
+	renewed := w.sealed(t, draft("a", "x", 10*time.Hour, ""), now.Add(-time.Minute))
+	for name, tc := range map[string]struct {
+		object, then object
+		found        string
+		says         []string
+	}{
+		"expired":  {honest, nil, "verified", []string{"found a expired", "removed a expired"}},
+		"rejected": {unsigned, nil, "unsigned", []string{"removed a unsigned"}},
+		"renewed":  {honest, renewed, "verified", []string{"found a verified"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := keep(t, func(c *guard.Controller) { c.Enforce, c.Every = true, 10*time.Second }, w.rules(t, guard.Settings{}, nil), tc.object)
+			k.says(t, "found a "+tc.found, "report [a "+tc.found+"]")
+			k.idle(t)
+			k.store.mu.Lock()
+			k.store.touch, k.store.changes = nil, true
+			k.store.mu.Unlock()
+			if tc.then != nil {
+				k.store.put(t, tc.then)
+			}
+			k.clock.SetTime(now.Add(10 * time.Second))
+			if k.says(t, tc.says...); tc.then != nil {
+				return
+			}
+			k.store.mu.Lock()
+			defer k.store.mu.Unlock()
+			if k.store.deletes != 2 {
+				t.Errorf("it took %d deletions, want 2", k.store.deletes)
+			}
+		})
+	}
+}
+
+// TestRenew: all objects of a kind are read again when their contents may have changed unseen, also
+// if their resource versions have not. After a change of the definition this happens twice.
+func TestRenew(t *testing.T) {
+	w := inWorld(t)
+	widen := func(o object) { delete(o["spec"].(object), "match") }
+	for name, tc := range map[string]struct {
+		renew func(*keeping)
+		after time.Duration
+	}{
+		"after a watch ended":      {func(k *keeping) { k.Renew(legacyKind) }, time.Second},
+		"after a new definition":   {func(k *keeping) { k.Definitions.Set(legacyKind, guard.Definition{State: "2"}) }, time.Second},
+		"once more after a while":  {func(k *keeping) { k.Definitions.Set(legacyKind, guard.Definition{State: "2"}) }, 11 * time.Second},
+		"without a new definition": {func(k *keeping) { k.Definitions.Set(legacyKind, guard.Definition{State: "1"}) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := keep(t, func(c *guard.Controller) { c.Definitions = defining(guard.Definition{State: "1"}) },
+				w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 10*hour, ""), now.Add(-time.Minute)))
+			k.says(t, "found a verified", "report [a verified]")
+			k.idle(t)
+			if tc.after > time.Second {
+				tc.renew(k)
+				k.clock.Step(time.Second)
+				k.idle(t)
+			}
+			k.store.edit(t, false, widen)
+			if tc.after <= time.Second {
+				tc.renew(k)
+			}
+			k.clock.Step(max(tc.after, time.Second))
+			if tc.after == 0 {
+				k.idle(t)
+				return
+			}
+			k.says(t, "found a altered", "report [a altered]")
+		})
+	}
+}
+
+// waits waits until this number of tasks wait for the clock.
+func (k *keeping) waits(t *testing.T, n int) {
+	t.Helper()
+	limit := time.After(waitLimit)
+	for k.clock.Waiters() < n {
+		select {
+		case told := <-k.told:
+			t.Fatalf("it says %q", told)
+		case <-limit:
+			t.Fatal("nothing waits for the clock")
+		default:
+		}
+	}
+}
