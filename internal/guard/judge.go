@@ -89,6 +89,9 @@ func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionReques
 	return ReasonVerified, facts, err
 }
 
+// ends are the reasons to reject an exception that was valid until then.
+var ends = []string{verify.ReasonExpired, verify.ReasonWithdrawn}
+
 // ended rejects an exception if its signed message has expired or is revoked. Such an exception may
 // only be deleted: with updates that change nothing that is signed, a user could make the deletion
 // conflict again and again. It looks only at the message, because the update may come in another
@@ -99,10 +102,10 @@ func (j *judge) ended(doc *exception.Document) error {
 	}
 	_, err := j.sealed(doc, doc.Identity())
 	var rejected *verify.Rejected
-	if !errors.As(err, &rejected) || !slices.Contains([]string{verify.ReasonExpired, verify.ReasonWithdrawn}, rejected.Reason) {
-		return nil
+	if errors.As(err, &rejected) && slices.Contains(ends, rejected.Reason) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // change is the change that a request would make.

@@ -77,7 +77,8 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 			}
 			return seconds
 		})
-	for _, c := range []prometheus.Collector{m.decisions, m.latency, m.reloaded, m.reloadedAt, m.git, m.gitAt, m.defined, m.certified, m.leads, m.exceptions, m.deletions, m.lookedAt, nearest} {
+	for _, c := range []prometheus.Collector{m.decisions, m.latency, m.reloaded, m.reloadedAt, m.git, m.gitAt, m.defined,
+		m.certified, m.leads, m.exceptions, m.deletions, m.lookedAt, nearest} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}

@@ -58,8 +58,8 @@ func (k *checkup) permissions(ctx context.Context) {
 		}
 		needs = append(needs, need{gk.Group, mapping.Resource.Resource, "", "", []string{"get", "list", "watch", "delete"}})
 		if gk.IsException() {
-			verbs := []string{"get", "list", "watch"}
-			needs = append(needs, need{cluster.DefinitionKind.Group, "customresourcedefinitions", "", cluster.DefinitionName(gk.Group), verbs})
+			name, verbs := cluster.DefinitionName(gk.Group), []string{"get", "list", "watch"}
+			needs = append(needs, need{cluster.DefinitionKind.Group, "customresourcedefinitions", "", name, verbs})
 		}
 	}
 	defer k.unlessFound("permissions", "it may watch, delete expired exceptions, and write Events")()
