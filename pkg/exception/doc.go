@@ -4,7 +4,7 @@
 // The input is hostile until it is verified, so reading is strict and has limits:
 //
 //  1. A stream is split into documents at its "---" lines. A document has at most
-//     [MaxDocument] bytes, a stream at most [MaxStream].
+//     [MaxDocument] bytes, a stream at most [MaxStream] and [MaxDocuments].
 //  2. The text is UTF-8 without control characters. Every line ends with a newline that YAML
 //     1.1, YAML 1.2 and JSON agree on.
 //  3. A document is one mapping without aliases, tags, duplicate keys and merge keys, with at

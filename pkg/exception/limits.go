@@ -18,6 +18,9 @@ const (
 	maxLargeNodes = 250_000
 	// maxExpanded is the maximum size in bytes of all keys and values with aliases written out.
 	maxExpanded = 8 << 20
+	// maxDigits is the maximum number of digits in a row. Readers of YAML match a value with several regular
+	// expressions to find out if it is a number.
+	maxDigits = 1000
 	// MaxDepth is the maximum number of nested levels in a document.
 	MaxDepth = 64
 )

@@ -10,9 +10,19 @@ import (
 // line breaks lone carriage return, U+0085, U+2028 and U+2029. With them, one reader could see a
 // line, and so a key or a whole document, that another does not.
 func checkText(chunk []byte, at Position) error {
-	line, column := at.Line, at.Column
+	line, column, digits := at.Line, at.Column, 0
 	for i := 0; i < len(chunk); {
-		if b := chunk[i]; b >= ' ' && b < 0x7f {
+		b := chunk[i]
+		if b >= '0' && b <= '9' || b == '.' || b == '_' {
+			digits++
+		} else {
+			digits = 0
+		}
+		if digits > maxDigits {
+			return &SyntaxError{Position: Position{at.File, line, column}, Message: fmt.Sprintf("more than %d digits in a row", maxDigits),
+				Hint: "is this a YAML or JSON file?"}
+		}
+		if b >= ' ' && b < 0x7f {
 			i++
 			column++
 			continue
