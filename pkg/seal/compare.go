@@ -2,6 +2,7 @@ package seal
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"strconv"
@@ -58,9 +59,26 @@ func (d Difference) String() string {
 		return fmt.Sprintf("%s was added after signing (%s)", d.Path, d.New())
 	case !d.InObject:
 		return fmt.Sprintf("%s was removed (signed as %s)", d.Path, d.Old())
+	case d.New() == d.Old():
+		return fmt.Sprintf("%s is %s, signed as %s", d.Path, fromDifference(d.Object, d.Message), fromDifference(d.Message, d.Object))
 	default:
 		return fmt.Sprintf("%s is %s, signed as %s", d.Path, d.New(), d.Old())
 	}
+}
+
+// fromDifference describes a long text from the place where it differs from another.
+func fromDifference(value, other any) string {
+	text, isText := value.(string)
+	otherText, _ := other.(string)
+	if !isText {
+		return describe(value, true)
+	}
+	runes, others := []rune(text), []rune(otherText)
+	same := 0
+	for same < len(runes) && same < len(others) && runes[same] == others[same] {
+		same++
+	}
+	return "…" + describe(string(runes[max(0, same-10):]), true)
 }
 
 func describe(value any, present bool) string {
@@ -81,6 +99,11 @@ func describe(value any, present bool) string {
 		return "a list of " + counted(len(v), "item")
 	case int64:
 		return strconv.FormatInt(v, 10)
+	case float64: // 100.0 is not the same as 100
+		if text := strconv.FormatFloat(v, 'f', 1, 64); v == math.Trunc(v) && len(text) < 20 {
+			return text
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
 	default:
 		return fmt.Sprintf("%v", v)
 	}

@@ -37,8 +37,9 @@ func TestCompareDifferences(t *testing.T) {
 		{"text and null", "text: t", "text: null", `data.text is null, signed as "t"`},
 		{"number", "number: 1", "number: 2", `data.number is 2, signed as 1`},
 		{"number as text", "number: 1", `number: "1"`, `data.number is "1", signed as 1`},
-		{"number as float", "number: 1", "number: 1.0", `data.number is 1, signed as 1`},
+		{"number as float", "number: 1", "number: 1.0", `data.number is 1.0, signed as 1`},
 		{"float", "float: 1.5", "float: 1.25", `data.float is 1.25, signed as 1.5`},
+		{"whole float", "float: 1.5", "float: 100.0", `data.float is 100.0, signed as 1.5`},
 		{"truth", "truth: true", "truth: false", `data.truth is false, signed as true`},
 		{"truth as text", "truth: true", `truth: "true"`, `data.truth is "true", signed as true`},
 		{"null as text", "nothing: null", `nothing: "null"`, `data.nothing is "null", signed as null`},
@@ -154,6 +155,27 @@ func TestAddedMetadata(t *testing.T) {
 	} {
 		if field, _, _ := tc.difference.AddedMetadata(); field != tc.field || tc.difference.Old() != tc.old {
 			t.Errorf("%v: field %q, signed as %q, want %q and %q", tc.difference.Path, field, tc.difference.Old(), tc.field, tc.old)
+		}
+	}
+}
+
+// TestDifferenceShowsWhatDiffers: the two values of a difference never look the same.
+func TestDifferenceShowsWhatDiffers(t *testing.T) {
+	long := strings.Repeat("x", 70)
+	for _, tc := range []struct {
+		signed, have any
+		want         string
+	}{
+		{int64(100), 100.0, "a is 100.0, signed as 100"},
+		{100.0, int64(100), "a is 100, signed as 100.0"},
+		{int64(100), "100", `a is "100", signed as 100`},
+		{1e21, "1e+21", `a is "1e+21", signed as 1e+21`},
+		{long + "a", long + "b", `a is …"xxxxxxxxxxb", signed as …"xxxxxxxxxxa"`},
+		{long, long + "b", `a is …"xxxxxxxxxxb", signed as …"xxxxxxxxxx"`},
+	} {
+		found := seal.Compare(fromObject(t, object{"a": tc.have}), fromObject(t, object{"a": tc.signed}), 2)
+		if len(found) != 1 || found[0].String() != tc.want {
+			t.Errorf("%v, want %q", found, tc.want)
 		}
 	}
 }
