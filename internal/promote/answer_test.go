@@ -85,7 +85,7 @@ func TestDiffers(t *testing.T) {
 		{"another end as a label", oldRequest, []string{atAnnotations, atAnnotations + expiry, atName, atName + strings.Replace(label, "08", "07", 1)}, "metadata.labels"},
 		{"an end as a label alone", bareRequest, []string{atName, atName + label}, "the request has no duration"},
 		{"its end as a label, where a key of one's own states it", datedRequest, []string{"until:", "cleanup.kyverno.io/ttl: 2026-03-08T000000Z, until:"}, ""},
-		{"another end as a label, where a key of one's own states it", datedRequest, []string{"until:", "cleanup.kyverno.io/ttl: 2026-03-09, until:"}, "metadata.labels"},
+		{"another end as a label, where a key of one's own states it", datedRequest, []string{"until:", "cleanup.kyverno.io/ttl: \"2026-03-09\", until:"}, "metadata.labels"},
 		{"a label that the group does not get", newRequest, []string{atName, atName + label, atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n  reportResult: skip\n"}, "labels"},
 		{"the end at the wrong place", newRequest, []string{atAnnotations, atAnnotations + expiry, atSpec, atSpec + "  reportResult: skip\n"}, "expires-at"},
 		{"without the default", newRequest, []string{atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n"}, "reportResult"},

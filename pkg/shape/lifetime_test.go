@@ -45,7 +45,7 @@ var lifetimeCases = []change{
 		old: "    polex.dev/expires-in: 7d\n", new: "  labels: {cleanup.kyverno.io/ttl: 7d}\n",
 		want: []string{`8 bad-lifetime metadata.labels["cleanup.kyverno.io/ttl"]`}},
 	{name: "a label of another time", of: policies, old: "  namespace: team-a\n", new: "  namespace: team-a\n  labels: {cleanup.kyverno.io/ttl: 2026-06-09T120000Z}\n"},
-	{name: "a label of a time that has come", of: policies, old: "  namespace: team-a\n", new: "  namespace: team-a\n  labels: {cleanup.kyverno.io/ttl: 2026-06-01}\n",
+	{name: "a label of a time that has come", of: policies, old: "  namespace: team-a\n", new: "  namespace: team-a\n  labels: {cleanup.kyverno.io/ttl: \"2026-06-01\"}\n",
 		want: []string{`6 expired metadata.labels["cleanup.kyverno.io/ttl"]`}},
 	{name: "a label of the same time", of: policies, old: "  namespace: team-a\n", new: "  namespace: team-a\n  labels: {cleanup.kyverno.io/ttl: 2026-06-08T120000Z}\n"},
 	{name: "both", of: legacy, old: "expires-in: 7d", new: "expires-in: 7d\n    polex.dev/expires-at: \"2026-06-02T00:00:00Z\"",

@@ -174,7 +174,7 @@ func (e *evidenceVerifier) verifyAnew(message []byte, s seal.Signature, key sign
 			return Signature{}, err
 		}
 	}
-	if err := e.checkTimestamps(entity, result); err != nil {
+	if err := e.checkTimestamps(entity, cert, result); err != nil {
 		return Signature{}, err
 	}
 	return e.summary(pb, entity, cert, result)

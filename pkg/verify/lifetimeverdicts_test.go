@@ -115,7 +115,7 @@ func lifetimeVerdicts(w *world) []verdict {
 		{name: "an end that counts from when the object is created", want: verify.ReasonBadLifetime, doc: labelled("30d"), policy: unbounded},
 		{name: "an end in the engine's label alone", doc: labelled(w.now.Add(week).UTC().Format("2006-01-02T150405Z"))},
 		{name: "an end in the engine's label alone that is too far", want: verify.ReasonLifetimeTooLong, doc: labelled("2099-01-01T000000Z"), policy: unbounded},
-		{name: "the end in the engine's label has come", want: verify.ReasonExpired, doc: labelled("2020-01-01"), policy: unbounded},
+		{name: "the end in the engine's label has come", want: verify.ReasonExpired, doc: labelled(`"2020-01-01"`), policy: unbounded},
 		{name: "an end under a key of one's own", doc: lived("acme.example/until: " + at(week)), policy: ownKey},
 		{name: "an end under a key of one's own that is too far", want: verify.ReasonLifetimeTooLong, doc: lived(`acme.example/until: "2099-01-01"`), policy: ownKey},
 		{name: "the end under a key of one's own has come", want: verify.ReasonExpired, doc: lived(`acme.example/until: "2020-01-01"` + "\n    polex.dev/expires-at: " + at(week)), policy: ownKey},

@@ -216,3 +216,50 @@ func (n *der) addCertificate(t *testing.T, key any) {
 	certificates := &der{head: asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true}, parts: []*der{parseDER(t, raw)}}
 	n.parts = append(n.parts[:3:3], append([]*der{certificates}, n.parts[3:]...)...)
 }
+
+// TestOrderOfTimestamps: the order of two timestamps by one authority changes neither the verdict nor the signing time.
+func TestOrderOfTimestamps(t *testing.T) {
+	w := inWorld(t)
+	early, late := w.now.Add(-time.Minute).Truncate(time.Second), w.now.Truncate(time.Second)
+	after := w.now.Add(time.Hour)
+	for _, tc := range []struct {
+		name   string
+		stamps []time.Time
+		reason string
+	}{
+		{"the earlier first", []time.Time{early, late}, ""},
+		{"the later first", []time.Time{late, early}, ""},
+		{"one after the certificate, first", []time.Time{after, early}, verify.ReasonCertificateNotValid},
+		{"one after the certificate, last", []time.Time{early, after}, verify.ReasonCertificateNotValid},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := w.verifier(t, nil, nil).Verify(w.sealed(t, w.until(week), set{v2: true, stamps: tc.stamps}), after)
+			var rejected *verify.Rejected
+			switch {
+			case tc.reason != "":
+				if !errors.As(err, &rejected) || rejected.Reason != tc.reason {
+					t.Errorf("%v, want %s", err, tc.reason)
+				}
+			case err != nil:
+				t.Error(err)
+			case !got.Signatures()[0].WitnessedAt.Equal(early):
+				t.Errorf("it was signed at %s, want %s", got.Signatures()[0].WitnessedAt, early)
+			}
+		})
+	}
+}
+
+// TestUnprovenIntegratedTime: a time that nothing signs is not accepted, also if a timestamp proves another.
+func TestUnprovenIntegratedTime(t *testing.T) {
+	w := inWorld(t)
+	for name, time64 := range map[string]int64{"none": 0, "its own": w.now.Unix()} {
+		doc := w.sealed(t, w.until(week), set{onlyV03: true, stamps: []time.Time{w.now}, v03: func(b *protobundle.Bundle) {
+			entry(b).InclusionPromise, entry(b).IntegratedTime = nil, time64
+		}})
+		_, err := w.verifier(t, nil, nil).Verify(doc, w.now)
+		var rejected *verify.Rejected
+		if refused := errors.As(err, &rejected) && rejected.Reason == verify.ReasonNoWitnessedTime; refused != (time64 != 0) || !refused && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

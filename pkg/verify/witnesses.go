@@ -2,11 +2,14 @@ package verify
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"strings"
 
 	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
+	sgroot "github.com/sigstore/sigstore-go/pkg/root"
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 	"github.com/transparency-dev/merkle/proof"
 	"github.com/transparency-dev/merkle/rfc6962"
@@ -19,11 +22,14 @@ const (
 	rekordV2 = "0.0.2"
 )
 
-// checkForm rejects an entry of Rekor v2 with an inclusion promise or a time. Nothing signs such a
-// time, so anybody could have written it.
+// checkForm rejects an entry with a time that nothing signs: anybody could have written it. Rekor v1 signs the time in
+// the inclusion promise, and Rekor v2 has neither.
 func checkForm(entry *protorekor.TransparencyLogEntry, version string) error {
 	if version == rekordV2 && (entry.GetInclusionPromise() != nil || entry.GetIntegratedTime() != 0) {
 		return reject(ReasonMalformedSignature, "the log entry is of Rekor 2, which has neither an inclusion promise nor a time, and it states one of these")
+	}
+	if entry.GetInclusionPromise() == nil && entry.GetIntegratedTime() != 0 {
+		return reject(ReasonNoWitnessedTime, "the log entry states a time, and no inclusion promise proves it")
 	}
 	return nil
 }
@@ -63,9 +69,10 @@ func checkProof(entry *protorekor.TransparencyLogEntry) error {
 	return nil
 }
 
-// checkTimestamps rejects invalid timestamps, even if other evidence proves the time. sigstore-go
-// ignores those.
-func (e *evidenceVerifier) checkTimestamps(b *entity, result *sgverify.VerificationResult) error {
+// checkTimestamps rejects invalid timestamps, even if other evidence proves the time. sigstore-go ignores those, and of
+// two timestamps by one authority it takes the first. All of them become part of the result, so that their order does
+// not matter.
+func (e *evidenceVerifier) checkTimestamps(b *entity, cert *x509.Certificate, result *sgverify.VerificationResult) error {
 	stamps, err := b.Timestamps()
 	if err != nil {
 		return rejectCause(ReasonMalformedSignature, err, "the bundle's timestamps cannot be read: %s", err)
@@ -79,11 +86,19 @@ func (e *evidenceVerifier) checkTimestamps(b *entity, result *sgverify.Verificat
 	if held == len(stamps) {
 		return nil
 	}
-	// The result holds only the first of two timestamps by one authority.
 	signature := b.GetMessageSignature().GetSignature()
 	for _, stamp := range stamps {
-		if !e.stampedBy(stamp, signature) {
+		t := e.stampedBy(stamp, signature)
+		if t == nil {
 			return reject(ReasonBadEvidence, "a timestamp does not belong to the signature, or is not by a timestamp authority of the trusted root (%s)", e.root.Source())
+		}
+		if cert != nil && (t.Time.Before(cert.NotBefore) || t.Time.After(cert.NotAfter)) {
+			return reject(ReasonCertificateNotValid, "a timestamp is of %s, and the certificate was valid from %s to %s",
+				clock(t.Time), clock(cert.NotBefore), clock(cert.NotAfter))
+		}
+		one := sgverify.TimestampVerificationResult{Type: typeTimestamp, URI: t.URI, Timestamp: t.Time}
+		if !slices.Contains(result.VerifiedTimestamps, one) {
+			result.VerifiedTimestamps = append(result.VerifiedTimestamps, one)
 		}
 	}
 	return nil
@@ -92,11 +107,12 @@ func (e *evidenceVerifier) checkTimestamps(b *entity, result *sgverify.Verificat
 // typeTimestamp is sigstore-go's name for the time of a timestamp authority.
 const typeTimestamp = "TimestampAuthority"
 
-func (e *evidenceVerifier) stampedBy(stamp, signature []byte) bool {
+// stampedBy returns the time of a timestamp by an authority of the trusted root, or nil.
+func (e *evidenceVerifier) stampedBy(stamp, signature []byte) *sgroot.Timestamp {
 	for _, authority := range e.material.TimestampingAuthorities() {
-		if _, err := authority.Verify(stamp, signature); err == nil {
-			return true
+		if t, err := authority.Verify(stamp, signature); err == nil {
+			return t
 		}
 	}
-	return false
+	return nil
 }
