@@ -96,6 +96,8 @@ func New(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		progress := cli.StartProgress(streams.Err, "reading the repository")
+		defer progress.Stop()
 		clone, err := commitflags.Open(streams)
 		if err != nil {
 			return err
@@ -125,6 +127,7 @@ func New(streams cli.Streams) *cobra.Command {
 				return commitflags.Hint(err, "")
 			}
 		}
+		progress.Stop()
 		return o.report(format, streams, plan)
 	}
 	return cmd

@@ -112,8 +112,8 @@ func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notifica
 	n.timeout = defaultTimeout
 	if o.timeout != "" {
 		var err error
-		if n.timeout, err = time.ParseDuration(o.timeout); err != nil || n.timeout <= 0 {
-			return nil, &cli.UsageError{Err: fmt.Errorf("--timeout %q is not a duration", o.timeout), Hint: "write it like 90s or 5m"}
+		if n.timeout, err = lifetime.ParseDuration(o.timeout); err != nil {
+			return nil, cli.Usagef("--timeout: %w", err)
 		}
 	}
 	return n, n.addressees()

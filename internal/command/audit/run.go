@@ -213,10 +213,10 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 	if r.seen.IsZero() && !r.options.acceptRewritten {
 		r.seen = r.memory.seen
 	}
-	bar := newBar(r.streams.Err)
+	bar := cli.StartProgress(r.streams.Err, "reading the repository")
 	l, err := ledger.Read(repository, tip, ledger.Options{Signed: r.signed, Unsigned: r.unsigned, Verifier: r.verifier, Statements: r.statements,
-		Now: r.now, At: r.at, Seen: r.seen, Renewed: r.options.renewed, Steps: r.memory.steps, Progress: bar.tell})
-	bar.clear()
+		Now: r.now, At: r.at, Seen: r.seen, Renewed: r.options.renewed, Steps: r.memory.steps, Progress: bar.Tell})
+	bar.Stop()
 	if errors.Is(err, ledger.ErrFolders) {
 		return nil, &cli.UsageError{Err: err}
 	}

@@ -48,18 +48,21 @@ func writeText(w io.Writer, r *Report, as look) error {
 			where += ": "
 		}
 		where = as.paint(bold, where)
-		style := cyan
+		style, excerpt := green, ""
 		switch res.Outcome {
 		case Warn:
 			where, style = where+as.paint(yellow, "warning: "), yellow
 		case Refuse, Unknown:
 			style = red
 		}
-		if _, err := fmt.Fprintf(w, "%s%s %s\n%s", where, plain.Line(res.Message), as.paint(style, "["+res.Reason+"]"), lines.of(res)); err != nil {
+		if res.Outcome != Pass {
+			excerpt = lines.of(res) // a marked line looks like an error
+		}
+		if _, err := fmt.Fprintf(w, "%s%s %s\n%s", where, plain.Line(res.Message), as.paint(style, "["+res.Reason+"]"), excerpt); err != nil {
 			return err
 		}
 		if res.Hint != "" {
-			if _, err := fmt.Fprintf(w, "    %s %s\n", as.paint(cyan, "hint:"), plain.Line(res.Hint)); err != nil {
+			if _, err := fmt.Fprintf(w, "    %s %s\n", as.paint(cyan, "hint:"), wrapped(plain.Line(res.Hint), len("    hint: "), as.width)); err != nil {
 				return err
 			}
 		}

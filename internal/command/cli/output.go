@@ -37,6 +37,13 @@ func AddOutputFlags[T any](cmd *cobra.Command, what string, writers []Writer[T])
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(o.names(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().Var(reports[T]{o}, "report", "also write the "+what+" to a file; can be repeated: `format=file`")
 	Rare(cmd.Flags(), "report")
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		paths := make([]string, len(o.files))
+		for i, f := range o.files {
+			paths[i] = f.path
+		}
+		return checkOutputs(cmd, args, paths)
+	}
 	return o
 }
 
@@ -100,12 +107,15 @@ func (o *Output[T]) Write(w io.Writer, v T) error {
 		if err := f.Write(&b, v); err != nil {
 			return fmt.Errorf("write %s: %w", o.what, err)
 		}
+		if r, ok := any(v).(*Report); ok && r.hasRead(f.path) {
+			return fmt.Errorf("write %s: %s is an input, and was not replaced", o.what, f.path)
+		}
 		if err := WriteFile(f.path, b.Bytes()); err != nil {
 			return err
 		}
 	}
 	buffered := bufio.NewWriter(w)
-	err := o.chosen.Write(screen{buffered, IsTerminal(w)}, v)
+	err := o.chosen.Write(screen{buffered, IsTerminal(w), TerminalWidth(w)}, v)
 	if err == nil {
 		err = buffered.Flush()
 	}

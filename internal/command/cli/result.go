@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"io/fs"
+	"os"
 	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -110,6 +111,20 @@ func (r *Report) Results() []Result {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Reason, b.Reason))
 	})
 	return r.results
+}
+
+// hasRead reports whether a path is a file of documents that the run has read.
+func (r *Report) hasRead(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	for _, read := range r.read {
+		if os.SameFile(info, read) {
+			return true
+		}
+	}
+	return false
 }
 
 // Count returns the number of results with an outcome, stored or not.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,9 +67,17 @@ func execute(ctx context.Context, root *cobra.Command, args []string, streams St
 		return int(status)
 	}
 	name := nameOf(root, args)
-	fmt.Fprintf(streams.Err, "%s: error: %s\n", name, plain.Line(err.Error()))
+	// Git and a joined error have several lines.
+	for i, line := range strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }) {
+		begin := "    "
+		if i == 0 {
+			begin = name + ": error: "
+		}
+		fmt.Fprintln(streams.Err, begin+plain.Line(strings.TrimSpace(line)))
+	}
 	if hint := hintOf(err); hint != "" {
-		fmt.Fprintf(streams.Err, "%s: hint: %s\n", name, plain.Line(asCalled(root, hint)))
+		begin := name + ": hint: "
+		fmt.Fprintln(streams.Err, begin+wrapped(plain.Line(asCalled(root, hint)), len(begin), TerminalWidth(streams.Err)))
 	}
 	var usage *UsageError
 	if errors.As(err, &usage) {

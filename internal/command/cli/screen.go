@@ -16,6 +16,7 @@ import (
 type screen struct {
 	io.Writer
 	terminal bool
+	width    int // of the terminal in characters
 }
 
 // color is the value of --color: auto, always or never.
@@ -39,11 +40,14 @@ func (c *color) Set(value string) error {
 
 // The styles of text on a terminal, by ECMA-48 (SGR).
 const (
-	bold, red, yellow, cyan = "1", "1;31", "1;33", "36"
+	bold, red, yellow, green, cyan = "1", "1;31", "1;33", "32", "36"
 )
 
 // look is how text is shown on a writer.
-type look struct{ colored, lines bool }
+type look struct {
+	colored, lines bool
+	width          int // of a line in characters, 0 for any
+}
 
 // look returns plain text for files and pipes. NO_COLOR (no-color.org) removes colors only.
 func (c color) look(w io.Writer) look {
@@ -52,9 +56,9 @@ func (c color) look(w io.Writer) look {
 	case !ok:
 		return look{}
 	case c == "always":
-		return look{colored: true, lines: true}
+		return look{colored: true, lines: true, width: s.width}
 	}
-	return look{colored: c == "auto" && s.terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", lines: s.terminal}
+	return look{colored: c == "auto" && s.terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", lines: s.terminal, width: s.width}
 }
 
 func (l look) paint(style, text string) string {
@@ -62,6 +66,31 @@ func (l look) paint(style, text string) string {
 		return text
 	}
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
+}
+
+// wrapped breaks a text at spaces, into lines of at most width characters that begin with indent spaces.
+// The first of them has begun already.
+func wrapped(text string, indent, width int) string {
+	if width <= 2*indent {
+		return text
+	}
+	var b strings.Builder
+	at := indent
+	for i, word := range strings.Split(text, " ") {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case at+1+n > width:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			at = indent
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	return b.String()
 }
 
 // The longest line that is shown, in characters, and the most of a file that is read for it, in bytes.

@@ -11,3 +11,15 @@ func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && f != nil && term.IsTerminal(int(f.Fd())) //nolint:gosec // a descriptor fits
 }
+
+// TerminalWidth returns the width of a terminal in characters, or 0 if a stream is not a terminal.
+func TerminalWidth(stream any) int {
+	if !IsTerminal(stream) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(stream.(*os.File).Fd())) //nolint:gosec // a descriptor fits
+	if err != nil {
+		return 0
+	}
+	return width
+}

@@ -72,7 +72,7 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 		if c.report.Status() == cli.Passed {
 			content, err := c.held.Bytes()
 			if err == nil {
-				_, err = streams.Out.Write(content)
+				err = cli.WriteDocuments(streams.Out, content)
 			}
 			if err != nil {
 				return err

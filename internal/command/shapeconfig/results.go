@@ -2,6 +2,7 @@ package shapeconfig
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/command/cli"
@@ -24,7 +25,8 @@ func Reasons(config shape.Config) []exception.Reason {
 	for _, r := range config.Rules {
 		all = append(all, exception.Reason{Name: r.Name, Doc: r.Message, Severity: r.Severity})
 	}
-	return all
+	return append(all, exception.Reason{Name: ReasonClientSideApply, Doc: "the signed exception is too large for client-side apply",
+		Severity: exception.SeverityWarning})
 }
 
 // Results converts the findings in a document to results.
@@ -37,13 +39,28 @@ func Results(doc *exception.Document, found []shape.Finding) []cli.Result {
 			r.Outcome = cli.Warn
 		}
 		r.Line, r.Column = f.Position.Line, f.Position.Column
-		r.Reason, r.Message, r.Hint = f.Reason, f.Message, f.Hint
+		r.Reason, r.Message, r.Hint = f.Reason, f.Message, Unfilled(f.Message, f.Hint)
 		if len(f.Path) > 0 {
 			r.Path = f.Path.String()
 		}
 		results = append(results, r)
 	}
 	return results
+}
+
+// unfilled matches a quoted value that somebody or some tool has to fill in.
+var unfilled = regexp.MustCompile(`"[^"]*(\$\{[^"{}]*\}|<[A-Za-z][^"<>]*>)[^"]*"`)
+
+// Unfilled returns a hint for a message about a value that is not filled in, or the given hint.
+func Unfilled(message, hint string) string {
+	m := unfilled.FindStringSubmatch(message)
+	switch {
+	case m == nil:
+		return hint
+	case m[1][0] == '<':
+		return "replace " + m[1] + " by its value"
+	}
+	return "write the value of " + m[1] + ": what Flux or a shell fills in later would not be what is signed"
 }
 
 // Exempted names the first exempted resources, and the number of the others.

@@ -21,7 +21,7 @@ func TestReasons(t *testing.T) {
 			t.Errorf("%s: %q", name, levels[name])
 		}
 	}
-	if len(levels) != len(shape.Reasons())+1 {
+	if len(levels) != len(shape.Reasons())+2 {
 		t.Errorf("%v", levels)
 	}
 }

@@ -85,6 +85,7 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.output, "output-file", "", "write the signed documents to a `file` (default: standard output)")
 	flags.StringVar(&o.bundle, "bundle", "", "write the Sigstore bundle (v0.3) of one document to a `file`, for cosign verify-blob")
 	cli.Rare(flags, "bundle")
+	cli.Writes(flags, "output-file", "bundle")
 	cmd.Args = cli.Misspelt
 	cmd.AddCommand(Promote(streams), newTrustedRoot(streams))
 	return cmd
@@ -126,6 +127,9 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 	trusted := trustflags.Add(cmd)
 	cli.Rare(flags, "certificate-identity", "certificate-identity-regexp", "certificate-oidc-issuer", "trusted-root")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
+		if len(paths) == 0 && !o.promote && cmd.Flags().NFlag() == 0 {
+			return cli.AtLeastOnePath(cmd, paths)
+		}
 		if err := o.check(paths); err != nil {
 			return err
 		}
@@ -193,8 +197,6 @@ func (r *run) trust(flags *trustflags.Flags) error {
 // check rejects flags that contradict each other, before any other work.
 func (o *options) check(paths []string) error {
 	switch {
-	case o.bundle != "" && o.bundle == o.output:
-		return cli.Usagef("--bundle and --output-file name the same file")
 	case !o.promote && len(paths) == 0:
 		return &cli.UsageError{Err: errors.New("no path given"), Hint: "name files or folders, or - for standard input; polex-sign promote signs the pending exceptions"}
 	case o.key != "" && (o.identityToken != "" || o.fulcioURL != "" || o.device):

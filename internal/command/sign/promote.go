@@ -34,7 +34,9 @@ func (r *run) promote(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.bar = cli.StartProgress(r.streams.Err, "reading and checking pending exceptions")
 	result, err := promote.Run(ctx, job)
+	r.bar.Stop()
 	if result.Landed > 0 {
 		_, _ = fmt.Fprintf(r.streams.Err, "%d earlier promotions were not on %s yet, and are now\n", result.Landed, job.To.Push.To)
 	}

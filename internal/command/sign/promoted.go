@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote"
@@ -60,6 +61,10 @@ func (r *run) promoted(result *promote.Result) error {
 	for _, m := range result.Moves {
 		for _, doc := range m.Documents {
 			r.report.Add(r.moved(m, doc, result))
+			if warning, found := shapeconfig.ClientSideApply(doc); found {
+				warning.File = m.To
+				r.report.Add(warning)
+			}
 		}
 		for _, gone := range m.Replaces {
 			r.report.Add(r.replaced(m, gone))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -30,6 +31,7 @@ type run struct {
 	format   *cli.Format
 	report   *cli.Report
 	now      time.Time
+	bar      *cli.Progress // nil while nothing is shown
 }
 
 // files signs the documents in the paths.
@@ -40,6 +42,9 @@ func (r *run) files(ctx context.Context, paths []string) error {
 	})
 	if r.options.bundle != "" && len(docs) > 1 {
 		return cli.Usagef("--bundle requires one document, and there are %d", len(docs))
+	}
+	if err := r.options.checkOutput(docs); err != nil {
+		return err
 	}
 	found, err := r.checks.Check(docs, r.now)
 	if err != nil {
@@ -77,11 +82,14 @@ func (r *run) refusedTo() io.Writer {
 
 // sign signs a batch. A document that the trust policy would not accept is a refusal.
 func (r *run) sign(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+	r.bar.Stop() // the signer may ask a question
 	signer, err := r.signer(ctx)
 	if err != nil {
 		return nil, err
 	}
+	r.bar = cli.StartProgress(r.streams.Err, "signing")
 	sealed, err := signer.Seal(ctx, docs, r.now)
+	r.bar.Stop()
 	var unverified *sign.UnverifiedError
 	var rejected *verify.Rejected
 	switch {
@@ -97,7 +105,8 @@ func (r *run) sign(ctx context.Context, docs []*exception.Document) ([]*exceptio
 // found adds findings to the report.
 func (r *run) found(found promote.Findings) {
 	for _, f := range found {
-		result := cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column, Reason: f.Reason, Message: f.Message, Hint: f.Hint}
+		result := cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column, Reason: f.Reason,
+			Message: f.Message, Hint: shapeconfig.Unfilled(f.Message, f.Hint)}
 		if f.Severity == shape.Warning {
 			result.Outcome = cli.Warn
 		}

@@ -22,7 +22,8 @@ import (
 // signer makes the signer for the flags.
 func (r *run) signer(ctx context.Context) (*sign.Signer, error) {
 	config := r.options.sigstore()
-	config.Root, config.Policy, config.Rules, config.Progress = r.root, r.policy, r.checks.Rules, r.progress()
+	config.Root, config.Policy, config.Rules = r.root, r.policy, r.checks.Rules
+	config.Progress = func(done, total int) { r.bar.Tell("signing", done, total) }
 	config.Timing = r.streams.Timing
 	if err := r.agree(); err != nil {
 		return nil, err
@@ -147,18 +148,4 @@ func (r *run) password() ([]byte, error) {
 		return nil, fmt.Errorf("read password: %w", err)
 	}
 	return password, nil
-}
-
-// progress prints the number of uploads on a terminal, but not in a CI log.
-func (r *run) progress() func(done, total int) {
-	if !cli.IsTerminal(r.streams.Err) {
-		return nil
-	}
-	return func(done, total int) {
-		end := ""
-		if done == total {
-			end = "\n"
-		}
-		_, _ = fmt.Fprintf(r.streams.Err, "\rsigned %d of %d%s", done, total, end)
-	}
 }

@@ -67,6 +67,7 @@ func newTrustedRoot(streams cli.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&output, "output-file", "", "write the trusted root to a `file` (required)")
 	cmd.Flags().StringVar(&mirror, "mirror", "", "`url` of the TUF repository (default: "+tufroot.PublicMirror+")")
 	cmd.Flags().StringVar(&rootPath, "root", "", "`file` with the TUF root metadata, root.json (default: the public-good Sigstore, built in)")
+	cli.Writes(cmd.Flags(), "output-file")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		source := tufroot.Source{Mirror: mirror}
 		switch err := checkAddress(mirror); {

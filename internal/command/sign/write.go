@@ -2,8 +2,11 @@ package sign
 
 import (
 	"fmt"
+	"os"
+	"slices"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 )
@@ -20,11 +23,16 @@ func (r *run) write(sealed []*exception.Document) error {
 		return err
 	}
 	if r.options.output == "" {
-		if _, err := r.streams.Out.Write(content); err != nil {
-			return fmt.Errorf("write signed documents: %w", err)
+		if err := cli.WriteDocuments(r.streams.Out, content); err != nil {
+			return err
 		}
 	} else if err := cli.WriteFile(r.options.output, content); err != nil {
 		return err
+	}
+	for _, doc := range sealed {
+		if warning, found := shapeconfig.ClientSideApply(doc); found {
+			_, _ = fmt.Fprintf(r.streams.Err, "polex-sign: warning: %s: %s\npolex-sign: hint: %s\n", doc.Identity(), warning.Message, warning.Hint)
+		}
 	}
 	noun := "documents"
 	if len(sealed) == 1 {
@@ -32,6 +40,30 @@ func (r *run) write(sealed []*exception.Document) error {
 	}
 	_, err = fmt.Fprintf(r.streams.Err, "%d %s: %d signed\n", len(sealed), noun, len(sealed))
 	return err
+}
+
+// checkOutput rejects an existing file of --output-file, unless it holds nothing else than earlier signed
+// forms of the documents. Another file may be the only copy of something.
+func (o *options) checkOutput(docs []*exception.Document) error {
+	info, err := os.Stat(o.output)
+	if o.output == "" || err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil //nolint:nilerr // writing reports it
+	}
+	f, err := os.Open(o.output)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	for old, err := range exception.NewReader(f, o.output).All() {
+		if err == nil {
+			_, err = seal.Read(old)
+		}
+		same := func(doc *exception.Document) bool { return doc.Identity() == old.Identity() }
+		if err != nil || !slices.ContainsFunc(docs, same) {
+			return &cli.UsageError{Err: fmt.Errorf("--output-file %s exists, and is not an earlier signed form of the input", o.output), Hint: "name another file, or remove this one"}
+		}
+	}
+	return nil
 }
 
 // writeBundle writes the bundle of a signed document to a file. The bundle comes before the

@@ -2,6 +2,7 @@
 package validate
 
 import (
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -79,6 +80,7 @@ func New(streams cli.Streams) *cobra.Command {
 			return err
 		}
 		shapeconfig.WeighClaims(cfg.Promote, &config)
+		defer runtime.KeepAlive(cli.Room())
 		report := &cli.Report{Tool: "polex-validate", Done: "valid", Reasons: reasons(config), CountPassed: !format.Writes("json")}
 		repository, err := openRepository(cfg)
 		if err != nil {
@@ -102,6 +104,8 @@ func New(streams cli.Streams) *cobra.Command {
 			}
 			inputs.Changed = since.Changed
 		}
+		progress := cli.StartProgress(streams.Err, "reading")
+		defer progress.Stop()
 		run := &run{report: report, now: streams.Now()}
 		var waiting *queue
 		if !o.fix {
@@ -119,13 +123,20 @@ func New(streams cli.Streams) *cobra.Command {
 		if o.fix {
 			fix := &fixer{policies: run.policies, wholePolicy: o.wholePolicy, report: report}
 			inputs.Each(fix.document)
+			progress.Stop()
 			return fix.finish(format, streams)
 		}
-		parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: run.check, Done: run.settle}.Each(inputs.Each)
-		run.renewals.settle(report, cli.Documents(run.live, &cli.Report{}, cli.Warn)) // they are on the report already
 		if waiting != nil {
-			waiting.check(report)
+			run.await(waiting)
 		}
+		settle := func(doc *exception.Document, a answer) {
+			run.settle(doc, a)
+			progress.Tell("checking documents", report.Documents, 0)
+		}
+		parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: run.check, Done: settle}.Each(inputs.Each)
+		run.renewals.settle(report, cli.Documents(run.live, &cli.Report{}, cli.Warn)) // they are on the report already
+		run.promotion(report)
+		progress.Stop()
 		return cli.Finish(format, streams.Out, report)
 	}
 	return cmd
@@ -169,12 +180,39 @@ type run struct {
 	renewals *renewals // nil if no live exceptions are given
 	report   *cli.Report
 	now      time.Time
+	queued   []cli.Result    // what promotion would reject
+	blocked  map[string]bool // the files of these results
+}
+
+// await keeps what promotion would reject, for the end of the run.
+func (r *run) await(waiting *queue) {
+	found := &cli.Report{}
+	waiting.check(found)
+	r.queued, r.blocked = found.Results(), map[string]bool{}
+	for _, result := range r.queued {
+		r.blocked[result.File] = true
+	}
+}
+
+// promotion adds what promotion would reject to the report, unless the report has it already.
+func (r *run) promotion(report *cli.Report) {
+	type problem struct{ file, reason string }
+	reported := map[problem]bool{}
+	for _, result := range report.Results() {
+		reported[problem{filepath.Clean(result.File), result.Reason}] = true
+	}
+	for _, result := range r.queued {
+		if !reported[problem{result.File, result.Reason}] {
+			report.Add(result)
+		}
+	}
 }
 
 // answer is the result of the checks of a single document.
 type answer struct {
 	found   []shape.Finding
 	exempts shape.Exemption
+	large   []cli.Result // a warning about client-side apply
 }
 
 // check runs for several documents in parallel.
@@ -182,6 +220,9 @@ func (r *run) check(doc *exception.Document) answer {
 	a := answer{found: r.checker.Check(doc, r.now)}
 	if !slices.ContainsFunc(a.found, func(f shape.Finding) bool { return f.Severity == shape.Error }) {
 		a.exempts = r.checker.Exempted(doc)
+		if warning, found := shapeconfig.ClientSideApply(doc); found {
+			a.large = []cli.Result{warning}
+		}
 	}
 	return a
 }
@@ -191,8 +232,11 @@ func (r *run) check(doc *exception.Document) answer {
 // time.
 func (r *run) settle(doc *exception.Document, a answer) {
 	results := shapeconfig.Results(doc, append(a.found, r.checker.Weigh(r.set.Add(doc))...))
-	r.report.Add(results...)
+	r.report.Add(append(results, a.large...)...)
 	if slices.ContainsFunc(results, func(result cli.Result) bool { return result.Outcome == cli.Refuse }) {
+		return
+	}
+	if r.blocked[filepath.Clean(doc.File())] {
 		return
 	}
 	result := cli.ResultFor(doc)

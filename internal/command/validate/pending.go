@@ -8,11 +8,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/command/changed"
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/parallel"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/promote/pending"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -89,6 +91,9 @@ type queue struct {
 	touched map[string]bool // the changed signed files
 	said    string          // output of git check-attr for the pending files and their targets
 	signed  []string        // paths of the signed files with exceptions
+
+	documents map[string][]pending.Document // by path in the repository
+	others    map[string]bool               // the files of other kinds, by path for this process
 }
 
 // openQueue returns the pending files if a path covers a part of the pending folder. It returns nil
@@ -198,6 +203,7 @@ func (q *queue) check(report *cli.Report) {
 	if refusal := pending.CheckAttributes(q.said); refusal != nil {
 		report.Add(q.result(refusal))
 	}
+	q.readAll()
 	var signed, before pending.Signed // before is without the changes
 	var requests []pending.Request
 	for _, f := range q.files {
@@ -275,14 +281,35 @@ func order(judged bool) int {
 	return 0
 }
 
-// read returns the documents of a file. Unreadable ones are reported elsewhere.
-func (q *queue) read(f changed.File) []pending.Document {
-	var documents []pending.Document
-	for doc := range cli.Documents([]string{q.path(f.Path)}, &cli.Report{}, cli.Warn) {
-		documents = append(documents, pending.Document{Identity: doc.Identity(), Position: doc.Position()})
-	}
-	return documents
+// readAll reads the documents of the files on all cores, before [queue.read] and [queue.otherKinds].
+func (q *queue) readAll() {
+	q.documents, q.others = map[string][]pending.Document{}, map[string]bool{}
+	parallel.Ordered[changed.File, []pending.Document]{Workers: runtime.GOMAXPROCS(0),
+		Work: func(f changed.File) (documents []pending.Document) {
+			for doc := range cli.Documents([]string{q.path(f.Path)}, &cli.Report{}, cli.Warn) {
+				documents = append(documents, pending.Document{Identity: doc.Identity(), Position: doc.Position()})
+			}
+			return documents
+		},
+		Done: func(f changed.File, documents []pending.Document) {
+			q.documents[f.Path] = documents
+			// A file that begins with an exception is not of another kind.
+			q.others[q.path(f.Path)] = len(documents) > 0 && documents[0].Identity.Kind != "PolicyException" && q.repository.otherKinds(q.path(f.Path))
+		},
+	}.Each(func(hand func(changed.File)) {
+		for _, f := range q.files {
+			file := pending.File{Path: f.Path, Mode: f.Mode}
+			if pending.Signs(file) && (q.isSigned(f) || q.waits(f) && pending.CheckFile(file) == nil) {
+				hand(f)
+			}
+		}
+	})
 }
+
+// read returns the documents of a file. Unreadable ones are reported elsewhere.
+func (q *queue) read(f changed.File) []pending.Document { return q.documents[f.Path] }
+
+func (q *queue) otherKinds(path string) bool { return q.others[path] }
 
 func (q *queue) refuse(report *cli.Report, name string, r *exception.Refusal) {
 	if !q.covered[name] {

@@ -57,6 +57,9 @@ func New(streams cli.Streams) *cobra.Command {
 		if err := detached.check(paths, git, emit); err != nil {
 			return err
 		}
+		if err := emit.check(paths); err != nil {
+			return err
+		}
 		if err := only.check(paths, detached); err != nil {
 			return err
 		}
@@ -74,6 +77,7 @@ func New(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		defer runtime.KeepAlive(cli.Room())
 		report := &cli.Report{Tool: "polex-verify", Done: "verified", Reasons: append(verify.Reasons(), ownReasons()...)}
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
 		if only.on {
@@ -91,7 +95,13 @@ func New(streams cli.Streams) *cobra.Command {
 		if detached.on() {
 			detached.verify(&r, inputs)
 		} else {
-			parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: r.verify, Done: r.settle}.Each(documents)
+			progress := cli.StartProgress(streams.Err, "verifying documents")
+			settle := func(doc *exception.Document, a answer) {
+				r.settle(doc, a)
+				progress.Tell("verifying documents", report.Documents, 0)
+			}
+			parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: r.verify, Done: settle}.Each(documents)
+			progress.Stop()
 		}
 
 		results := streams.Out
@@ -187,8 +197,11 @@ func (r *run) settle(doc *exception.Document, a answer) {
 		if result.Hint = r.special[rejected.Reason]; result.Hint == "" {
 			result.Hint = hints[rejected.Reason]
 		}
-		if rejected.Reason == verify.ReasonKindNotAllowed && doc.IsList() {
+		switch {
+		case rejected.Reason == verify.ReasonKindNotAllowed && doc.IsList():
 			result.Hint = "put each document of the list into a file of its own"
+		case rejected.Reason == verify.ReasonKindNotAllowed && doc.GroupKind().Kind == "":
+			result.Hint = "is this the right file?"
 		}
 	case a.err != nil:
 		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonUndecided, a.err.Error()

@@ -3,6 +3,8 @@ package verify
 import (
 	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -46,6 +48,16 @@ func (e *emission) Set(form string) error {
 		return fmt.Errorf("%q is not message or signed", form)
 	}
 	e.form = form
+	return nil
+}
+
+// check rejects a form that was given as a PATH of its own.
+func (e *emission) check(paths []string) error {
+	for _, form := range []string{"message", "signed"} {
+		if _, err := os.Stat(form); e.on() && err != nil && slices.Contains(paths, form) {
+			return &cli.UsageError{Err: fmt.Errorf("%q is read as a PATH, and there is no such file", form), Hint: "write --emit=" + form}
+		}
+	}
 	return nil
 }
 
@@ -94,8 +106,5 @@ func (e *emission) write(w io.Writer, report *cli.Report) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.Write(content); err != nil {
-		return fmt.Errorf("write documents: %w", err)
-	}
-	return nil
+	return cli.WriteDocuments(w, content)
 }

@@ -1,0 +1,22 @@
+package cli
+
+import "testing"
+
+func TestWrapped(t *testing.T) {
+	for _, tc := range []struct {
+		text          string
+		indent, width int
+		want          string
+	}{
+		{"one two three", 2, 0, "one two three"},
+		{"one two three", 2, 9, "one two\n  three"},
+		{"one two three", 2, 10, "one two\n  three"},
+		{"one two three", 0, 3, "one\ntwo\nthree"},
+		{"longer-than-the-line two", 1, 8, "longer-than-the-line\n two"},
+		{"äöü äöü", 0, 7, "äöü äöü"},
+	} {
+		if got := wrapped(tc.text, tc.indent, tc.width); got != tc.want {
+			t.Errorf("%q in %d: %q, want %q", tc.text, tc.width, got, tc.want)
+		}
+	}
+}
