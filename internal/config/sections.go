@@ -19,7 +19,7 @@ type file struct {
 // Directories is the section with the folders of exceptions.
 type Directories struct {
 	Unsigned string `json:"unsigned" by:"validate sign request audit" default:"unsigned" doc:"the folder of pending exceptions, from the root of the repository"`
-	Signed   string `json:"signed" default:"signed" doc:"the folder of signed exceptions, from the root of the repository; polex-verify --git has no default"`
+	Signed   string `json:"signed" default:"signed" doc:"the folder of signed exceptions, from the root of the repository; polex-verify --git has this default only with --only-exceptions"`
 	Policies string `json:"policies" by:"validate sign request audit" default:"none: policies are not checked" doc:"the folder of the Kyverno policies, from the configuration file"`
 }
 

@@ -2,8 +2,10 @@
 package verify
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"runtime"
 	"time"
 
@@ -23,16 +25,17 @@ The trusted signers come from --config or from flags, never from the environment
 from the verified files. polex-verify uses no network.
 
 Exit codes: 0 at least one document and all verified, 1 rejected, 2 invalid command line
-or configuration, 3 could not decide or there is no document.`
+or configuration, 3 could not decide or there is no document. With --only-exceptions, an
+empty folder directories.signed is 0, also if it is missing in a commit.`
 
 const example = `  # the signer: a workflow of acme/exceptions on main
   polex-verify signed/ \
-    --certificate-identity https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main \
+    --certificate-identity https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main \
     --certificate-oidc-issuer https://token.actions.githubusercontent.com
   # a commit, printed as it was signed
   polex-verify --config polex.yaml --git . --ref main --path signed --emit=signed
   # live exceptions, with all facts
-  kubectl get policyexception -n platform mongo -o yaml | polex-verify --config polex.yaml --explain -`
+  kubectl get policyexception -n platform-exceptions mongo -o yaml | polex-verify --config polex.yaml --explain -`
 
 // New makes the command.
 func New(streams cli.Streams) *cobra.Command {
@@ -83,13 +86,19 @@ func New(streams cli.Streams) *cobra.Command {
 		if only.on {
 			inputs.Screen = only.screen
 		}
-		documents := inputs.Each
+		signed, documents := cfg.Directories.Signed, inputs.Each
+		if only.on {
+			signed = path.Clean(cmp.Or(signed, "signed"))
+		}
 		if git.on() {
 			commit := &commitInputs{flags: git, report: report, screen: inputs.Screen}
-			if commit.paths, err = git.inCommit(cfg); err != nil {
+			if commit.paths, err = git.inCommit(signed); err != nil {
 				return err
 			}
-			documents = commit.each
+			paths, documents = commit.paths, commit.each
+		}
+		if only.mayBeEmpty(paths, signed, git.on()) {
+			report.Idle = "nothing is signed: there is no exception in " + signed
 		}
 		r := run{verifier: verifier, report: report, now: streams.Now(), anyTime: anyTime, explain: explain.on, details: format.Writes("json"), emit: emit}
 		if detached.on() {

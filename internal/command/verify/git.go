@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -35,7 +34,7 @@ func addGitFlags(cmd *cobra.Command) *gitFlags {
 	f := &gitFlags{given: flags.Changed}
 	flags.StringVar(&f.dir, "git", "", "verify a commit of the Git repository in a `folder`")
 	flags.StringVar(&f.revision, "ref", "HEAD", "with --git, the `commit`: HEAD, a branch, a tag or a whole hash")
-	flags.StringArrayVar(&f.paths, "path", nil, "with --git, a `file` or folder in the commit, or . (default: directories.signed)")
+	flags.StringArrayVar(&f.paths, "path", nil, "with --git, a `file` or folder in the commit, or . (default: directories.signed; with --only-exceptions: signed)")
 	return f
 }
 
@@ -60,15 +59,16 @@ func (f *gitFlags) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// inCommit returns the paths to verify, relative to the root of the commit.
-func (f *gitFlags) inCommit(cfg *config.Config) ([]string, error) {
+// inCommit returns the paths to verify, relative to the root of the commit. signed is the default, or
+// empty.
+func (f *gitFlags) inCommit(signed string) ([]string, error) {
 	paths := f.paths
 	if len(paths) == 0 {
-		if cfg.Directories.Signed == "" {
+		if signed == "" {
 			return nil, &cli.UsageError{Err: errors.New("no path in the commit given"),
 				Hint: "name it with --path, or with directories.signed in --config; --path . is all of it"}
 		}
-		paths = []string{cfg.Directories.Signed}
+		paths = []string{signed}
 	}
 	clean := make([]string, len(paths))
 	for i, name := range paths {
@@ -116,6 +116,9 @@ func (c *commitInputs) each(visit func(*exception.Document)) {
 		return
 	}
 	c.first = map[plumbing.Hash]string{}
+	if c.report.Idle != "" {
+		c.report.Idle = fmt.Sprintf("nothing is signed in commit %s: there is no exception in %s", c.tree.Commit(), c.paths[0])
+	}
 	c.report.Source = &cli.Source{Revision: c.flags.revision, Commit: c.tree.Commit()}
 	for _, name := range c.paths {
 		c.below(name, visit)
@@ -148,15 +151,13 @@ func (c *commitInputs) below(name string, visit func(*exception.Document)) {
 		})
 	}
 	switch {
+	case c.report.Idle != "" && errors.Is(err, fs.ErrNotExist): // Git keeps no empty folder
 	case errors.Is(err, fs.ErrNotExist):
 		c.report.Add(cli.Result{Outcome: cli.Unknown, File: name, Reason: cli.ReasonUnreadable,
 			Message: "the commit has no such file or folder", Hint: c.nearest(name)})
-		return
 	case err != nil:
 		c.unreadable(name, err)
-		return
-	}
-	if !found {
+	case !found && c.report.Idle == "":
 		c.report.Add(cli.Result{Outcome: cli.Unknown, File: name, Reason: cli.ReasonNoDocuments, Message: "there is no .yaml, .yml or .json file in this folder of the commit"})
 	}
 }

@@ -42,6 +42,17 @@ func (o *only) check(paths []string, detached *detached) error {
 	return nil
 }
 
+// mayBeEmpty reports whether all paths are the folder of signed exceptions. It is empty before the
+// first signature and after the last expiry. Another folder without exceptions may be misspelt.
+func (o *only) mayBeEmpty(paths []string, signed string, commit bool) bool {
+	return o.on && !slices.ContainsFunc(paths, func(name string) bool {
+		if !commit { // Argo CD's plug-in runs in the folder
+			name, _ = filepath.Abs(name)
+		}
+		return name != signed && (commit || !strings.HasSuffix(filepath.ToSlash(name), "/"+signed))
+	})
+}
+
 // notes are the files that no deployment tool interprets.
 var notes = []string{"README.md", ".gitkeep", "CODEOWNERS"}
 
