@@ -29,6 +29,14 @@ func (s *Signer) Seal(ctx context.Context, docs []*exception.Document, now time.
 	if err != nil {
 		return nil, err
 	}
+	for _, doc := range prepared {
+		if s.parsed == nil {
+			break // a key has no identity to compare
+		}
+		if err := s.verifier.Foresee(doc, s.identity, s.parsed, now); err != nil {
+			return nil, &UnverifiedError{Position: doc.Position(), Err: err}
+		}
+	}
 	sealed := make([]*exception.Document, len(prepared))
 	var done atomic.Int64
 	// A signed document is verified while the next one is uploaded.

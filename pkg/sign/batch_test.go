@@ -231,6 +231,7 @@ func TestSealUnderPolicy(t *testing.T) {
 		}), verify.ReasonWrongIdentity},
 		{"shorter lifetime", trust.Config{Authorities: []trust.AuthorityConfig{authority}, MaxLifetime: "6d"}, verify.ReasonLifetimeTooLong},
 		{"another kind", trust.Config{Authorities: []trust.AuthorityConfig{authority}, Kinds: []string{"PolicyException.policies.kyverno.io"}}, verify.ReasonKindNotAllowed},
+		{"beyond the signer's limits", with(func(a *trust.AuthorityConfig) { a.Limits = &trust.LimitsConfig{Namespaces: []string{"elsewhere"}} }), verify.ReasonBeyondLimits},
 		{"withdrawn", trust.Config{Authorities: []trust.AuthorityConfig{authority},
 			Revoked: []trust.RevocationConfig{{Authority: "workflow", SignedBefore: "2999-01-01T00:00:00Z"}}}, verify.ReasonWithdrawn},
 	} {
@@ -241,7 +242,11 @@ func TestSealUnderPolicy(t *testing.T) {
 			}
 			config := f.config()
 			config.Policy = policy
-			out, err := f.keyless(t, config).Seal(t.Context(), batch(t, 2), time.Now())
+			signer, before := f.keyless(t, config), f.wire.count(uploadRequest)
+			out, err := signer.Seal(t.Context(), batch(t, 2), time.Now())
+			if n := f.wire.count(uploadRequest) - before; n != len(out) {
+				t.Errorf("%d uploads to the log, want %d", n, len(out))
+			}
 			if tc.want == "" {
 				if err != nil || len(out) != 2 {
 					t.Errorf("Seal: %d documents, %v", len(out), err)

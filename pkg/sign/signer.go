@@ -64,6 +64,7 @@ type Signer struct {
 	config      Config
 	keypair     sgsign.Keypair
 	certificate []byte // DER; nil for a key
+	parsed      *x509.Certificate
 	identity    trust.Identity
 	evidence    *evidence
 	verifier    *verify.Verifier
@@ -93,11 +94,11 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 	}
 	s.config.Rules.statesTime = true
 	if certificate != nil {
-		cert, err := x509.ParseCertificate(certificate)
-		if err != nil {
+		var err error
+		if s.parsed, err = x509.ParseCertificate(certificate); err != nil {
 			return nil, fmt.Errorf("read the signing certificate: %w", err)
 		}
-		s.config.Rules.statesTime = !trust.BindsTime(cert.NotBefore, cert.NotAfter)
+		s.config.Rules.statesTime = !trust.BindsTime(s.parsed.NotBefore, s.parsed.NotAfter)
 	}
 	var err error
 	if s.verifier, err = verify.New(policy); err != nil {

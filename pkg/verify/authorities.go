@@ -1,10 +1,14 @@
 package verify
 
 import (
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
@@ -59,6 +63,32 @@ func (v *Verifier) count(scope trust.Scope, signatures []Signature) error {
 		return reject(ReasonBeyondLimits, "%s", several(broken))
 	}
 	return nil
+}
+
+// Foresee returns the *[Rejected] of a message that an identity will sign at now, by its kind, signer,
+// limits, lifetime and revocations. With it, no signature is logged that the trust policy rejects.
+// Success promises nothing: only [Verifier.Verify] accepts.
+func (v *Verifier) Foresee(message *exception.Document, id trust.Identity, cert *x509.Certificate, now time.Time) error {
+	own := []Signature{{Identity: id, Certificate: certificateOf(cert), WitnessedAt: now}}
+	scope := v.policy.ScopeOf(message)
+	err := v.kind(message)
+	if err == nil {
+		err = v.enough(own)
+	}
+	if err == nil {
+		err = v.count(scope, own)
+	}
+	if err == nil {
+		_, err = v.lifetime(message, scope, own, now)
+	}
+	if err == nil {
+		err = v.withdrawn(nil, own, scope.SignedAt())
+	}
+	var rejected *Rejected
+	if errors.As(err, &rejected) && rejected.Reason == ReasonNotYetValid {
+		return nil
+	}
+	return err
 }
 
 // tooFew returns the rejection: either no signer is trusted, or the trusted signers are too few.
