@@ -15,9 +15,10 @@ import (
 
 // ranBy lists the pages whose commands a Go test compares with a script or runs itself.
 var ranBy = map[string]func(*testing.T){
-	"docs/how-to/adopt.md":   TestAdoptDocs,
-	"docs/how-to/promote.md": TestPromoteDocs,
-	"README.md: git clone":   TestQuickStart,
+	"docs/how-to/adopt.md":             TestAdoptDocs,
+	"docs/how-to/promote.md":           TestPromoteDocs,
+	"README.md: git clone":             TestQuickStart,
+	"examples/github/README.md: cp -a": TestTemplateWithoutGitHub,
 }
 
 // documented PAGE [TEXT] runs the one block of shell of a page that contains TEXT.

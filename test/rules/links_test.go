@@ -15,6 +15,7 @@ var (
 	headingLine = regexp.MustCompile(`(?m)^#+ +(.*?)$`)
 	ownAnchor   = regexp.MustCompile(`<a id="([a-z-]+)"></a>`)
 	slugless    = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
+	published   = regexp.MustCompile(`^https://github\.com/polex-dev/polex/(blob|tree)/main/`)
 	pageName    = regexp.MustCompile(`\bdocs/([a-z/-]+\.(?:md|schema\.json)(?:#[\w-]+)?)`)
 )
 
@@ -61,7 +62,13 @@ func TestLinks(t *testing.T) {
 		case ".md":
 			text := codeSpan.ReplaceAllString(fencedBlock.ReplaceAllString(string(read(t, name)), ""), "code")
 			for _, m := range linkTarget.FindAllStringSubmatch(text, -1) {
-				switch target := m[1]; {
+				target := published.ReplaceAllString(m[1], "/")
+				if strings.HasPrefix(name, "examples/github/") && strings.HasPrefix(target, "..") {
+					t.Errorf("%s: the link to %s leads nowhere in a copy of the folder", name, target)
+				}
+				switch {
+				case strings.HasPrefix(target, "/"):
+					check(name, target[1:])
 				case strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:"):
 				case strings.HasPrefix(target, "#"):
 					check(name, name+target)

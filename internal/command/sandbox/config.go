@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -22,8 +23,8 @@ func newConfig(streams cli.Streams) *cobra.Command {
 		Short: "Print your own configuration with the sandbox in place of your Sigstore",
 		Long: `Print your configuration FILE (default: .polex.yaml of the repository) with the running
 sandbox instead of your Sigstore: the section sigstore, trust.trustedRoot and
-trust.authorities change, and everything else stays. Without a FILE, config prints the
-polex.yaml of the sandbox.
+trust.authorities change, and the requirements for approvals of a forge go. Everything
+else stays. Without a FILE, config prints the polex.yaml of the sandbox.
 
 Write it beside FILE, because paths in it are relative to its folder:
 
@@ -98,6 +99,12 @@ func merge(name, sandbox string) ([]byte, error) {
 		trust = map[string]any{}
 	}
 	trusted, _ := theirs["trust"].(map[string]any)
+	for _, key := range []string{"threshold", "groups", "revoked"} { // they name authorities
+		delete(trust, key)
+	}
+	if promote, ok := own["promote"].(map[string]any); ok { // the sandbox has no forge to ask
+		maps.DeleteFunc(promote, func(key string, _ any) bool { return key != "updates" })
+	}
 	trust["authorities"], trust["trustedRoot"] = trusted["authorities"], root
 	own["sigstore"], own["trust"] = theirs["sigstore"], trust
 	out, err := yaml.Marshal(own)
