@@ -44,7 +44,7 @@ if [ -n "$INPUT_TEAMS_URL" ]; then arguments+=(--to teams=env:INPUT_TEAMS_URL); 
 
 commands polex-audit
 status=0
-report polex-audit notify "${arguments[@]}" || status=$?
+report polex-audit notify ${arguments[@]+"${arguments[@]}"} || status=$?
 summarize "$scratch/summary.md"
 output count "$(found '[.results[] | select(.outcome == "passed")] | length')"
 exit "$status"

@@ -5,8 +5,15 @@ scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 scratch=$(mktemp -d "${RUNNER_TEMP:-/tmp}/polex.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
-# commands NAME... makes the commands available.
-commands() { bin=$("$scripts/commands.sh" "$scratch/bin" "$@") || exit 3; }
+# commands NAME... makes the commands available. It fails before anything is done if the runner lacks
+# a program that the scripts need after it.
+commands() {
+  local program
+  for program in git jq od tr; do
+    if ! command -v "$program" >/dev/null; then fail 3 "The program $program is not installed on this runner. Install it, or use a runner image that has it."; fi
+  done
+  bin=$("$scripts/commands.sh" "$scratch/bin" "$@") || exit 3
+}
 
 # fail STATUS MESSAGE ends the step with an annotation.
 fail() {
@@ -19,7 +26,8 @@ data() {
   local text=$1
   text=${text//'%'/%25}
   text=${text//$'\r'/%0D}
-  printf '%s' "${text//$'\n'/%0A}"
+  text=${text//$'\n'/%0A}
+  printf '%s' "$text"
 }
 
 # report COMMAND ARGUMENT... runs a command, shows its findings as annotations and returns its
@@ -67,7 +75,7 @@ only_notes() {
     /*) ;;
     *) set -- "./$1" ;;
   esac
-  [ -d "$1" ] && [ -z "$(find "$1" ! -type d ! -name .gitkeep ! -name .gitignore ! -name .gitattributes ! -iname '*.md' -print -quit)" ]
+  [ -d "$1" ] && [ -z "$(find "$1" ! -type d ! -name .gitkeep ! -name .gitignore ! -name .gitattributes ! -iname '*.md' -print)" ]
 }
 
 # lines_of TEXT splits an input of several lines into the array lines.

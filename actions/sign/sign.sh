@@ -11,9 +11,16 @@ set -euo pipefail
 arguments=(promote --ref "$INPUT_SOURCE")
 case $INPUT_STEP in
   settings)
-    # Only trust.authorities[].github has this key. Where this step overlooks it, the trust policy
-    # rejects the signature.
-    output environment "$(sed -n 's/^ *environment: *\([A-Za-z0-9][A-Za-z0-9._-]*\).*$/\1/p' .polex.yaml | head -n 1)"
+    # polex reads the trust policy, in every form of YAML. It puts a name that is not one word in quotes.
+    commands polex
+    explained=$("$bin/polex" trust explain --config .polex.yaml 2>"$scratch/stderr") || fail 2 "$(cat "$scratch/stderr")"
+    environment=$(printf '%s\n' "$explained" | sed -n 's/^  the job is in the environment //p' | sed -n 1p)
+    case $environment in
+      *\\*) fail 2 "The trust policy requires the environment $environment, which is not a name that GitHub has." ;;
+      '"'*) environment=${environment#'"'} environment=${environment%%'"'*} ;;
+      *) environment=${environment%% *} ;; # the first of several
+    esac
+    output environment "$environment"
     exit
     ;;
   sign)
@@ -60,12 +67,10 @@ if [ -n "$(git status --porcelain)" ]; then
   fail 3 'The checkout has changes. Run this action before what changes it, or in a job of its own.'
 fi
 
-scratch=$(mktemp -d "${RUNNER_TEMP:-/tmp}/polex.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
 commands polex-sign
 
 status=0
-report polex-sign "${arguments[@]}" || status=$?
+report polex-sign ${arguments[@]+"${arguments[@]}"} || status=$?
 keep_report
 # The job that commits rejects the refused exceptions too, and fails after it has committed the
 # others. The job that signs must therefore succeed.

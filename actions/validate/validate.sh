@@ -29,11 +29,31 @@ if [ -n "${INPUT_BASE:-}" ]; then
     fail 3 'The base commit is not in this clone. Check out with fetch-depth: 0.'
   fi
   # An unreadable configuration must not count as a missing one.
-  listed=$(git ls-tree --full-tree --name-only "$INPUT_BASE" -- "$INPUT_CONFIG")
-  if [ -n "$listed" ]; then git show "$INPUT_BASE:$listed" >"$config"; fi
+  listed=$(git ls-tree --full-tree "$INPUT_BASE" -- "$INPUT_CONFIG")
+  read -r _ _ hash _ <<<"$listed"
+  if [ -n "$hash" ]; then git cat-file -p "$hash" >"$config"; fi
   arguments+=(--changed-since "$INPUT_BASE")
 elif [ -f "$INPUT_CONFIG" ]; then
   cp -- "$INPUT_CONFIG" "$config"
+fi
+
+# valid CONFIG succeeds if polex-validate can read a configuration and the policies that it names. The
+# file to check does not matter.
+valid() { "$bin/polex-validate" --config "$1" --skip-other-kinds -- "$INPUT_CONFIG" >/dev/null 2>&1; }
+
+if [ -n "${INPUT_BASE:-}" ] && [ -f "$INPUT_CONFIG" ]; then
+  # The configuration of a change does not count yet, but after the merge it does. Then an invalid one
+  # would stop every promotion.
+  if ! valid "$INPUT_CONFIG"; then
+    status=0
+    report polex-validate --config "$INPUT_CONFIG" --skip-other-kinds -- "$INPUT_CONFIG" || status=$?
+    keep_report
+    summarize "$scratch/summary.md"
+    exit "$status"
+  fi
+  status=0
+  valid "$config" || status=$?
+  if [ "$status" -eq 2 ]; then repair HEAD; fi
 fi
 if [ -n "${INPUT_PRESET:-}" ]; then
   arguments+=(--preset "$INPUT_PRESET")
@@ -41,7 +61,7 @@ fi
 
 lines_of "$INPUT_PATHS"
 paths=()
-for path in "${lines[@]}"; do
+for path in ${lines[@]+"${lines[@]}"}; do
   if ! only_notes "$path"; then paths+=("$path"); fi
 done
 if [ "${#lines[@]}" -gt 0 ] && [ "${#paths[@]}" -eq 0 ]; then
@@ -49,7 +69,7 @@ if [ "${#lines[@]}" -gt 0 ] && [ "${#paths[@]}" -eq 0 ]; then
   exit 0
 fi
 status=0
-report polex-validate "${arguments[@]}" -- "${paths[@]}" || status=$?
+report polex-validate ${arguments[@]+"${arguments[@]}"} -- ${paths[@]+"${paths[@]}"} || status=$?
 keep_report
 summarize "$scratch/summary.md"
 exit "$status"

@@ -17,4 +17,4 @@ cd "$scratch/clone"
 
 polex-sign promote --dry-run "$@"
 polex-sign promote --push --author "$author" "$@"
-polex-verify --config .polex.yaml --only-exceptions --git . --ref HEAD --path signed
+polex-verify --config .polex.yaml --only-exceptions --git . --ref HEAD

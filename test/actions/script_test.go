@@ -48,7 +48,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GITHUB_OUTPUT", filepath.Join(env.WorkDir, "output"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": scripttest.Exits, "revision": revision, "outputs": outputs, "gitlab": gitlab, "token": token,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": scripttest.Exits, "revision": revision, "outputs": outputs, "gitlab": gitlab, "checks": checks, "token": token,
 			"forge": scripttest.Forge, "pulls": scripttest.Pulls},
 	})
 }

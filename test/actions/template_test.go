@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/internal/review"
@@ -38,23 +39,25 @@ func TestTemplateTriggers(t *testing.T) {
 	}
 }
 
-// TestTemplateMerge: a push that changes unsigned/ or the configuration starts the workflow. A run
-// can leave exceptions to the run for a changed configuration.
+// TestTemplateMerge: every push to main starts the workflow, whatever it changes, and so can a person:
+// GitHub compares `paths` with 300 files only, and a run can leave exceptions to a later run.
 func TestTemplateMerge(t *testing.T) {
 	raw, err := os.ReadFile("../../examples/github/.github/workflows/merge.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var w struct {
-		On struct {
-			Push struct{ Branches, Paths []string }
-		} `json:"true"`
+		On map[string]map[string]any `json:"true"`
 	}
 	if err := yaml.Unmarshal(raw, &w); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.On.Push; !slices.Equal(got.Branches, []string{"main"}) || !slices.Equal(got.Paths, []string{"unsigned/**", ".polex.yaml"}) {
-		t.Errorf("it runs for pushes to %q of %q", got.Branches, got.Paths)
+	want := map[string]map[string]any{"push": {"branches": []any{"main"}}, "workflow_dispatch": nil}
+	if diff := cmp.Diff(want, w.On); diff != "" {
+		t.Errorf("triggers (-want +got):\n%s", diff)
+	}
+	if raw, err = os.ReadFile("../../examples/gitlab/.gitlab-ci.yml"); err != nil || strings.Contains(string(raw), "changes:") {
+		t.Errorf("GitLab's pipeline depends on the changed files: %v", err)
 	}
 }
 

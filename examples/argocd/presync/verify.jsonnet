@@ -47,7 +47,7 @@ function(revision) {
         name: 'verify',
         image: 'ghcr.io/polex-dev/polex-verify@sha256:<digest>',
         command: ['/usr/local/bin/polex-verify'],
-        args: ['--config=/etc/polex/trust.yaml', '--only-exceptions', '--git=/repository/exceptions.git', '--ref=' + revision, '--path=signed'],
+        args: ['--config=/etc/polex/trust.yaml', '--only-exceptions', '--git=/repository/exceptions.git', '--ref=' + revision],
         terminationMessagePolicy: 'FallbackToLogsOnError',  // the reason is in the Pod's status
         securityContext: restricted,
         resources: resources,

@@ -12,16 +12,20 @@ import (
 // issuer is the OIDC issuer in the examples.
 const issuer = "https://token.actions.githubusercontent.com"
 
-// trustPolicy returns the examples' trust policy with the sandbox's issuer. The name of the
-// workflow is the same.
+// trustPolicy returns the examples' trust policy with the issuer, the workflow and the number of the
+// sandbox.
 func trustPolicy(t *testing.T) string {
 	t.Helper()
 	text := example(t, "argocd/plugin/trust.yaml", repository{})
-	replaced := strings.ReplaceAll(text, issuer, box.IssuerURL)
-	if replaced == text {
-		t.Fatalf("the trust policy names no issuer %s", issuer)
+	for old, now := range map[string]string{
+		"      github:\n": "      issuer: " + box.IssuerURL + "\n      github:\n", "/merge.yaml": "/sign.yaml", "123456789": "1001",
+	} {
+		if !strings.Contains(text, old) {
+			t.Fatalf("the trust policy has no %q:\n%s", old, text)
+		}
+		text = strings.Replace(text, old, now, 1)
 	}
-	return replaced
+	return text
 }
 
 // configMap returns a ConfigMap like `kubectl create configmap --from-file`.

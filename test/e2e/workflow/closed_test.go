@@ -22,7 +22,7 @@ func TestMergeClosed(t *testing.T) {
 		t.Fatalf("docs/how-to/github.md shows no workflow for a closed pull request: %s", workflow)
 	}
 	files[github.MergeFile] = strings.ReplaceAll(workflow, "<commit>", github.ActionCommit)
-	files[".polex.yaml"] = strings.Replace(files[".polex.yaml"], "buildTrigger: push", "buildTrigger: pull_request", 1)
+	files[".polex.yaml"] = strings.Replace(files[".polex.yaml"], "buildTrigger: [push, workflow_dispatch]", "buildTrigger: pull_request", 1)
 	repository := runner.remoted(t, files)
 	api := repository.gitHub(t, true)
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})

@@ -170,7 +170,7 @@ func TestMergeByOthers(t *testing.T) {
 	for name, other := range map[string]sandbox.Identity{
 		"workflow": {WorkflowFile: ".github/workflows/other.yaml"},
 		"branch":   {Ref: "refs/heads/work"},
-		"trigger":  {EventName: "workflow_dispatch"},
+		"trigger":  {EventName: "pull_request_target"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			repository := runner.remoted(t, template(t, s))
