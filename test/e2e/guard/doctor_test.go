@@ -62,18 +62,43 @@ func TestDoctor(t *testing.T) {
 			i.doctor(t, 0)
 		})
 	}
-	for _, tc := range []struct{ name, path, object, want string }{
-		{"who changes exceptions", mutators, strings.NewReplacer("Validating", "Mutating", "name: polex-guard", "name: labels").Replace(i.registration("127.0.0.1")), "mutates"},
-		{"Kyverno", "/apis/apps/v1/namespaces/kyverno/deployments", kyverno, "exceptions-from-everywhere"},
+	for _, tc := range []struct {
+		name, path, object, want string
+		status                   int
+	}{
+		{name: "who changes exceptions", path: mutators, object: strings.NewReplacer("Validating", "Mutating", "name: polex-guard", "name: labels").Replace(i.registration("127.0.0.1")), want: "mutates"},
+		{name: "who changes the configuration", path: mutators, object: webhookOf("Mutating", "labels", "configmaps/*", "failurePolicy: Ignore"), want: "mutates-guard", status: 1},
+		{name: "who keeps exceptions", path: "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", object: keepsExceptions, want: "blocks-deletions"},
+		{name: "Kyverno", path: "/apis/apps/v1/namespaces/kyverno/deployments", object: kyverno, want: "exceptions-from-everywhere"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			do(t, cluster.Request{Method: http.MethodPost, Path: tc.path, Body: []byte(tc.object)}).want(t, http.StatusCreated)
-			if got := i.doctor(t, 0); !slices.Contains(got, tc.want) {
+			answer := do(t, cluster.Request{Method: http.MethodPost, Path: tc.path, Body: []byte(tc.object)})
+			answer.want(t, http.StatusCreated)
+			if got := i.doctor(t, tc.status); !slices.Contains(got, tc.want) {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
-			do(t, cluster.Request{Method: http.MethodDelete, Path: tc.path}).want(t, http.StatusOK)
+			var created struct{ Metadata struct{ Name string } }
+			if err := json.Unmarshal(answer.Body, &created); err != nil {
+				t.Fatal(err)
+			}
+			do(t, cluster.Request{Method: http.MethodDelete, Path: tc.path + "/" + created.Metadata.Name}).want(t, http.StatusOK)
 		})
 	}
+	t.Run("what Kyverno reads", func(t *testing.T) {
+		const definition, at = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/policyexceptions.kyverno.io", "/spec/versions/0"
+		patched(t, definition, "test", at+"/name", `"v2"`)
+		patched(t, definition, "replace", at+"/served", "false")
+		if got := i.doctor(t, 1); !slices.Contains(got, "version-not-served") {
+			t.Errorf("%q", got)
+		}
+		patched(t, definition, "replace", at+"/served", "true")
+		i.until(t, "the version to be served", func(context.Context) error {
+			if got, _ := i.diagnosed(t, live.Kubeconfig()); slices.Contains(got, "version-not-served") || slices.Contains(got, "undecided") {
+				return fmt.Errorf("it says %q", got)
+			}
+			return nil
+		})
+	})
 	nobody := filepath.Join(t.TempDir(), "kubeconfig")
 	if text, err := os.ReadFile(live.Kubeconfig()); err != nil {
 		t.Fatal(err)
@@ -95,6 +120,9 @@ func TestDoctor(t *testing.T) {
 
 const (
 	mutators = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+	// keepsExceptions is a policy without a binding.
+	keepsExceptions = `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: keeps}, spec: {matchConstraints: {resourceRules: [
+{apiGroups: [kyverno.io], apiVersions: ["*"], operations: [DELETE], resources: [policyexceptions/*]}]}, validations: [{expression: "false"}]}}`
 	// kyverno accepts exceptions in every namespace.
 	kyverno = `
 apiVersion: apps/v1
