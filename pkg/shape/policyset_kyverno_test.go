@@ -56,7 +56,7 @@ func kyvernoFolders(t *testing.T) map[string][]*exception.Document {
 }
 
 func parseAll(content []byte, path string) ([]*exception.Document, error) {
-	r := exception.NewReader(bytes.NewReader(content), path)
+	r := exception.NewReader(bytes.NewReader(content), path).Large() // like the policies of polex-validate
 	var docs []*exception.Document
 	for {
 		d, err := r.Next()

@@ -180,7 +180,7 @@ func beside(t testing.TB) string {
 
 // load reads a trust policy like a command.
 func load(text, dir string) (*trust.Policy, *exception.Document, error) {
-	doc, err := exception.Parse([]byte(text), "policy.yaml")
+	doc, err := exception.ParseUndeployed([]byte(text), "policy.yaml")
 	if err != nil {
 		return nil, nil, err
 	}
