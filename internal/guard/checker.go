@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -95,11 +96,14 @@ func (c *checker) wait(again time.Time) time.Duration {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.changed && !c.reporting {
-		wait = min(wait, max(c.reported.Add(c.rest()).Sub(now), c.measured.Add(betweenReports).Sub(now)))
+	if c.changed && !c.reporting && c.allBegun(now) {
+		wait = min(wait, c.reported.Add(c.rest()).Sub(now))
 	}
 	return max(wait, time.Millisecond)
 }
+
+// isListed reports whether the trust policy still lists the kind of a checker.
+func (c *checker) isListed() bool { return c.rules != nil && slices.Contains(c.rules.kinds, c.kind) }
 
 // fewAtOnce is the largest number of objects that are read one by one. More are read in one scan.
 const fewAtOnce = 16

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -147,7 +146,11 @@ func (c *Controller) report(ctx context.Context, by *checker) {
 	defer c.mu.Unlock()
 	by.begun, c.changed, by.news = true, c.changed || by.news, false
 	now := c.Clock.Now()
-	if !c.changed || !c.begun(now) || !passed(c.measured, now, betweenReports) {
+	mayReport := !c.reporting && passed(c.reported, now, c.rest())
+	if !c.changed || !c.allBegun(now) {
+		return
+	}
+	if !mayReport && !passed(c.measured, now, betweenReports) {
 		return
 	}
 	var all []*Finding
@@ -158,7 +161,7 @@ func (c *Controller) report(ctx context.Context, by *checker) {
 	}
 	c.Metrics.found(all)
 	c.measured = now
-	if c.reporting || !passed(c.reported, now, c.rest()) {
+	if !mayReport {
 		return // a later turn reports
 	}
 	c.changed, c.reporting, c.reported = false, true, now
@@ -171,13 +174,15 @@ func (c *Controller) report(ctx context.Context, by *checker) {
 		defer c.mu.Unlock()
 		c.reporting, c.took, c.changed = false, c.Clock.Since(now), c.changed || err != nil
 		for _, k := range c.checkers {
-			k.wake() // each computes its pause again
+			if c.changed {
+				k.wake() // it computes its pause again
+			}
 		}
 	})
 }
 
-// begun reports whether the first findings of all kinds are known, or one of them takes too long.
-func (c *Controller) begun(now time.Time) bool {
+// allBegun reports whether the first findings of all kinds are known, or one of them takes too long.
+func (c *Controller) allBegun(now time.Time) bool {
 	for _, k := range c.checkers {
 		if !k.begun {
 			return passed(c.began, now, firstReport)
@@ -214,6 +219,3 @@ func (c *Controller) lookedAt(k *checker, at time.Time) {
 	}
 	c.Metrics.lookedAtAll(at)
 }
-
-// isListed reports whether the trust policy still lists the kind of a checker.
-func (c *checker) isListed() bool { return c.rules != nil && slices.Contains(c.rules.kinds, c.kind) }

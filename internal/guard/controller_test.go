@@ -259,7 +259,7 @@ func (k *keeping) says(t *testing.T, want ...string) {
 // idle waits until the controller waits for its clock, and expects no further report.
 func (k *keeping) idle(t *testing.T) {
 	t.Helper()
-	for k.clock.Waiters() <= len(k.Rules.Rules().Kinds()) { // one for each kind, and one for new kinds
+	for k.Reporting() || k.clock.Waiters() <= len(k.Rules.Rules().Kinds()) { // one for each kind, and one for new kinds
 		select {
 		case told := <-k.told:
 			t.Fatalf("it says %q", told)

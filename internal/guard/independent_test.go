@@ -76,10 +76,10 @@ func TestReportHangs(t *testing.T) {
 		}
 	})
 	k.says(t, "found a verified", "report [a verified]")
-	k.idle(t)
+	k.waits(t, 3)
 	k.clock.SetTime(now.Add(10 * time.Second))
 	k.says(t, "removed a expired")
-	k.idle(t)
+	k.waits(t, 3)
 	if n := k.exceptions(t); n != 0 {
 		t.Errorf("the metrics tell %d exceptions", n)
 	}

@@ -83,8 +83,8 @@ func TestHarmlessUpdates(t *testing.T) {
 				cancel()
 				running.Wait()
 				t.Logf("deleted %s after its end, beside %d updates, %d of them after its end", took.Round(time.Millisecond), updates.Load(), late.Load())
-				if updates.Load() < clients {
-					t.Errorf("only %d updates succeeded", updates.Load())
+				if updates.Load() == 0 {
+					t.Error("no update succeeded")
 				}
 			})
 		}
