@@ -140,6 +140,12 @@ func stateOf(d *unstructured.Unstructured) string {
 	return fmt.Sprintf("generation %d, uid %s, status %.6x", d.GetGeneration(), d.GetUID(), status)
 }
 
+// acceptedNames are the names of exceptions in the status of their definition. If one of them is
+// missing, the API server serves no exceptions. Kyverno cannot read a list of another kind.
+var acceptedNames = map[string]string{
+	"plural": Plural, "singular": "policyexception", "kind": exception.Kind, "listKind": exception.Kind + "List",
+}
+
 // Conversion returns the cause for which Kyverno may see another object than the guard, besides the
 // apiVersion; "" is no cause. The cause is a webhook, or a served version with another schema: the
 // API server drops fields that the schema does not have, and adds defaults. Other names of a served
@@ -148,7 +154,7 @@ func stateOf(d *unstructured.Unstructured) string {
 // keeps the exceptions that it has read, also after their end.
 func Conversion(definition *unstructured.Unstructured) string {
 	named := false
-	for field, want := range map[string]string{"plural": Plural, "kind": exception.Kind} {
+	for field, want := range acceptedNames {
 		name, _, err := unstructured.NestedString(definition.Object, "status", "acceptedNames", field)
 		named = named || name != ""
 		if err != nil || name != want && (name != "" || established(definition)) {

@@ -29,7 +29,7 @@ spec:
     served: false
     schema: {openAPIV3Schema: {properties: {spec: {properties: {other: {type: object}}}}}}
 status:
-  acceptedNames: {plural: policyexceptions, kind: PolicyException}
+  acceptedNames: {plural: policyexceptions, singular: policyexception, kind: PolicyException, listKind: PolicyExceptionList}
   conditions: [{type: NamesAccepted, status: "True"}, {type: Established, status: "True"}]
 `
 
@@ -50,10 +50,12 @@ func TestConversion(t *testing.T) {
 		{name: "Established twice", old: `{type: Established, status: "True"}`, new: `{type: Established, status: "False"}, {type: Established, status: "True"}`, want: "no single condition Established"},
 		{name: "Established twice, first as it is", old: `{type: Established, status: "True"}`, new: `{type: Established, status: "True"}, {type: Established, status: "False"}`, want: "no single condition Established"},
 		{name: "no longer established", old: `{type: Established, status: "True"}`, new: `{type: Established, status: "False"}`, want: "no single condition Established"},
-		{name: "no names yet", old: "plural: policyexceptions, kind: PolicyException}\n  conditions:", new: "plural: '', kind: ''}\n  other:"},
-		{name: "no names, and served", old: "plural: policyexceptions, kind: PolicyException", new: "plural: '', kind: ''", want: `in its status, which is not`},
+		{name: "no names yet", old: "{plural: policyexceptions, singular: policyexception, kind: PolicyException, listKind: PolicyExceptionList}\n  conditions:", new: "{}\n  other:"},
+		{name: "no names, and served", old: "plural: policyexceptions, singular: policyexception, kind: PolicyException, listKind: PolicyExceptionList", new: "plural: '', kind: ''", want: `in its status, which is not`},
 		{name: "another plural", old: "plural: policyexceptions", new: "plural: things", want: `the plural "things" in its status, which is not "policyexceptions"`},
 		{name: "another kind", old: "kind: PolicyException", new: "kind: Thing", want: `the kind "Thing"`},
+		{name: "another kind of lists", old: "listKind: PolicyExceptionList", new: "listKind: Things", want: `the listKind "Things"`},
+		{name: "no singular", old: "singular: policyexception, ", new: "", want: `the singular ""`},
 		{name: "a plural of another type", old: "plural: policyexceptions", new: "plural: 1", want: `the plural ""`},
 		{name: "a version without a schema", old: "schema: {openAPIV3Schema: {properties: {spec: {description: other, properties: {match: {type: object}, description: {type: string}}}}}}", new: "x: y", want: `"v2beta1"`},
 	} {
