@@ -31,7 +31,8 @@ func TestOtherKinds(t *testing.T) {
 		{name: "half a kind in a kustomization", file: "kustomization.yml", content: "apiVersion: kyverno.io/v2\nmetadata: {name: a}\n"},
 		{name: "an exception in a kustomization", file: "kustomization.yaml", content: exempting},
 		{name: "a list in a kustomization", file: "kustomization.yaml", content: "items: []\n"},
-		{name: "JSON", content: `{"apiVersion": "v1", "kind": "Service"} {"apiVersion": "v1", "kind": "Secret"}`, want: true},
+		{name: "JSON", content: `{"apiVersion": "v1", "kind": "Service"}`, want: true},
+		{name: "two documents in JSON, which kustomize reads otherwise", content: `{"apiVersion": "v1", "kind": "Service"} {"apiVersion": "v1", "kind": "Secret"}`},
 		{name: "CRLF", content: strings.ReplaceAll(service, "\n", "\r\n"), want: true},
 		{name: "empty documents", content: "# note\n---\n---\n" + service + "---\n# note\n", want: true},
 
