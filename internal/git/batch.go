@@ -18,33 +18,30 @@ type batch struct {
 	out *bufio.Reader
 }
 
-func (b *batch) object(hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error) {
+func (b *batch) object(hash plumbing.Hash, to *object) error {
 	if _, err := fmt.Fprintln(b.in, hash); err != nil {
-		return 0, nil, fmt.Errorf("git cat-file: %w", err)
+		return fmt.Errorf("git cat-file: %w", err)
 	}
 	line, err := b.out.ReadSlice('\n')
 	if err != nil {
-		return 0, nil, fmt.Errorf("git cat-file: %w", unexpected(err))
+		return fmt.Errorf("git cat-file: %w", unexpected(err))
 	}
 	said, known := strings.CutPrefix(strings.TrimSuffix(string(line), "\n"), hash.String()+" ")
 	if known && said == "missing" {
-		return 0, nil, errNoObject
+		return errNoObject
 	}
 	name, digits, _ := strings.Cut(said, " ")
 	kind, kindErr := plumbing.ParseObjectType(name)
 	size, err := strconv.ParseInt(digits, 10, 64)
 	if !known || kindErr != nil || err != nil || size < 0 {
-		return 0, nil, fmt.Errorf("git cat-file answered %q", line)
+		return fmt.Errorf("git cat-file answered %q", line)
 	}
-	if size > most {
-		if _, err := io.CopyN(io.Discard, b.out, size+1); err != nil {
-			return 0, nil, fmt.Errorf("git cat-file: %w", unexpected(err))
-		}
-		return 0, nil, tooLarge(size, most)
+	fits := to.begin(kind, size)
+	if _, err = io.CopyN(to, b.out, size); err == nil {
+		_, err = b.out.Discard(1)
 	}
-	content := make([]byte, size+1)
-	if _, err := io.ReadFull(b.out, content); err != nil {
-		return 0, nil, fmt.Errorf("git cat-file: %w", unexpected(err))
+	if err != nil {
+		return fmt.Errorf("git cat-file: %w", unexpected(err))
 	}
-	return kind, content[:size:size], nil
+	return fits
 }

@@ -37,7 +37,8 @@ type Stamp struct {
 // Local returns the time in the time zone of the author.
 func (s Stamp) Local() time.Time { return s.When.In(time.FixedZone("", s.Offset)) }
 
-// Commit returns a commit. More than [MaxParents] parents are an error.
+// Commit returns a commit. More than [MaxParents] parents are an error. The message of a commit above
+// 1 MiB is its first line: an end that is cut off could look like trailers.
 func (r *Repository) Commit(hash plumbing.Hash) (*Commit, error) {
 	content, err := r.read(plumbing.CommitObject, hash, maxCommit)
 	if err != nil {
@@ -97,6 +98,9 @@ func parseCommit(content []byte) (*Commit, error) {
 		c.Message = string(message)
 	} else if _, message, ok := bytes.Cut(rest, []byte("\n\n")); ok {
 		c.Message = string(message)
+	}
+	if len(content) >= maxCommit {
+		c.Message, _, _ = strings.Cut(c.Message, "\n")
 	}
 	return c, nil
 }

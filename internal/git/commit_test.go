@@ -3,6 +3,7 @@ package git_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,12 @@ func TestCommit(t *testing.T) {
 		"times that are none": {
 			content: "author A <a@b> -5 +0000\ncommitter B <b@b> 99999999999999999999 +0000\n\n",
 			want:    &git.Commit{Author: git.Stamp{Name: "A", Email: "a@b"}, Committer: git.Stamp{Name: "B", Email: "b@b"}},
+		},
+		"many parents": {
+			content: strings.Repeat("parent "+first+"\n", 10_000) + "author A <a@b> 1 +0000\ncommitter B <b@b> 2 +0000\n\nText\n",
+			want: &git.Commit{Parents: slices.Repeat([]plumbing.Hash{plumbing.NewHash(first)}, 10_000),
+				Author:    git.Stamp{Name: "A", Email: "a@b", When: time.Unix(1, 0).UTC()},
+				Committer: git.Stamp{Name: "B", Email: "b@b", When: time.Unix(2, 0).UTC()}, Message: "Text\n"},
 		},
 		"nobody":            {content: "author\ncommitter B <b@b> 2 +0000\n\n"},
 		"no committer":      {content: "author A <a@b> 1 +0000\n\n"},

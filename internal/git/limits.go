@@ -10,19 +10,17 @@ const (
 	// MaxFile is the maximum size of a file. A thousand signed exceptions in one file need half of
 	// it.
 	MaxFile = 32 << 20
-	// MaxFiles is the maximum total size of the files that are read of one tree.
-	MaxFiles = 256 << 20
 	// MaxEntries is the maximum number of files and folders in one tree. Folders can share their
 	// content, so a few objects can create billions of files.
 	MaxEntries = 100_000
 	// MaxDepth is the maximum depth of nested folders.
 	MaxDepth = 64
 	// MaxParents is the maximum number of parents of a commit.
-	MaxParents = 64
+	MaxParents = 20_000
 
 	maxTree   = 16 << 20
 	maxTrees  = 256 << 20 // per walk
-	maxCommit = 1 << 20   // also for tags
+	maxCommit = 1 << 20   // also for tags; the header of a larger commit is read
 	maxLink   = 4 << 10
 	maxPath   = 4 << 10
 	// maxHeld limits the memory for one packed object: its base, which may be a larger file of

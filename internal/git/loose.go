@@ -13,37 +13,37 @@ import (
 )
 
 // loose reads an object from its own file. If there is none, the error is [fs.ErrNotExist].
-func (r *Repository) loose(hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error) {
+func (r *Repository) loose(hash plumbing.Hash, to *object) error {
 	name := hash.String()
 	f, err := open(r.store, name[:2]+"/"+name[2:])
 	if err != nil {
-		return 0, nil, err
+		return err
 	}
 	defer f.Close() //nolint:errcheck // only read
 	z, err := zlib.NewReader(f)
 	if err != nil {
-		return 0, nil, fmt.Errorf("unpack it: %w", err)
+		return fmt.Errorf("unpack it: %w", err)
 	}
 	defer z.Close() //nolint:errcheck // only read
 	in := bufio.NewReader(z)
 	kind, size, err := looseHeader(in)
 	if err != nil {
-		return 0, nil, err
+		return err
 	}
-	if size > most {
-		return 0, nil, tooLarge(size, most)
+	if err := to.begin(kind, size); err != nil {
+		return err
 	}
 	if err := r.made.spend(unpacking * size); err != nil {
-		return 0, nil, err
+		return err
 	}
-	content, err := io.ReadAll(io.LimitReader(in, most+1))
+	read, err := io.Copy(to, io.LimitReader(in, size+1))
+	if err == nil && read != size {
+		err = errors.New("its size differs from its header")
+	}
 	if err != nil {
-		return 0, nil, fmt.Errorf("unpack it: %w", err)
+		return fmt.Errorf("unpack it: %w", err)
 	}
-	if int64(len(content)) != size {
-		return 0, nil, errors.New("unpack it: its size differs from its header")
-	}
-	return kind, content, nil
+	return nil
 }
 
 // looseHeader reads "blob 12" and the zero byte after it.

@@ -18,14 +18,40 @@ func (r *Repository) read(kind plumbing.ObjectType, hash plumbing.Hash, most int
 }
 
 func (r *Repository) readAny(hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error) {
-	kind, content, err := r.object(hash, most)
-	if err != nil {
+	o := &object{most: most}
+	if err := r.object(hash, o); err != nil {
 		return 0, nil, fmt.Errorf("read object %s: %w", hash, err)
 	}
-	if plumbing.ComputeHash(kind, content) != hash {
+	if o.Sum() != hash {
 		return 0, nil, fmt.Errorf("read object %s: the repository is damaged: the content does not match the hash", hash)
 	}
-	return kind, content, nil
+	return o.kind, o.content, nil
+}
+
+// object receives an object: the hash of all of it, and the content up to a size. Of a larger commit it
+// keeps the first bytes, because one large commit must not make a history unreadable. Other objects
+// above that size are [ErrTooLarge].
+type object struct {
+	plumbing.Hasher
+	kind    plumbing.ObjectType
+	most    int64
+	content []byte
+}
+
+// begin takes the kind and the size, which come before the content.
+func (o *object) begin(kind plumbing.ObjectType, size int64) error {
+	o.kind, o.Hasher = kind, plumbing.NewHasher(kind, size)
+	if size > o.most && (kind != plumbing.CommitObject || size > maxSpent/unpacking) {
+		return tooLarge(size, o.most)
+	}
+	o.content = make([]byte, 0, min(size, o.most))
+	return nil
+}
+
+// Write hashes a part of the content. It never fails.
+func (o *object) Write(part []byte) (int, error) {
+	o.content = append(o.content, part[:min(len(part), cap(o.content)-len(o.content))]...)
+	return o.Hasher.Write(part)
 }
 
 // header returns the hash on the first line of a commit or tag.

@@ -192,36 +192,34 @@ func (p *pack) place(number uint32) (int64, error) {
 
 // object reads the object at an offset. Most objects are deltas of another object, which can be a
 // delta too. The deltas are read down to the whole object, and then applied in reverse order.
-func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
+func (p *pack) object(offset int64, to *object) error {
 	var changes [][]byte
 	held := int64(0)
 	var asked []place // the offsets of the deltas' results, the last result first
 	for len(changes) <= maxChain {
 		at := place{p, offset}
 		if whole := p.made.at[at]; whole != nil {
-			kind := p.made.kind[at]
-			content, err := p.apply(whole, kind, changes, asked, most)
-			return kind, content, err
+			return p.apply(whole, p.made.kind[at], changes, asked, to)
 		}
 		header, err := p.scanner.SeekObjectHeader(offset)
 		if err != nil {
-			return 0, nil, fmt.Errorf("%w: %w", errPack, unexpected(err))
+			return fmt.Errorf("%w: %w", errPack, unexpected(err))
 		}
-		if len(changes) == 0 && !header.Type.IsDelta() && header.Length > most {
-			return 0, nil, tooLarge(header.Length, most)
+		if len(changes) == 0 && !header.Type.IsDelta() && header.Length > to.most {
+			return p.large(header, to)
 		}
 		if held += header.Length; header.Length < 0 || held > maxHeld {
-			return 0, nil, fmt.Errorf("%w: its base and deltas have more than %d bytes", ErrTooLarge, maxHeld)
+			return fmt.Errorf("%w: its base and deltas have more than %d bytes", ErrTooLarge, maxHeld)
 		}
 		if err := p.made.spend(unpacking * header.Length); err != nil {
-			return 0, nil, err
+			return err
 		}
 		content := bytes.NewBuffer(make([]byte, 0, header.Length+bytes.MinRead))
 		if _, _, err := p.scanner.NextObject(content); err != nil {
-			return 0, nil, fmt.Errorf("%w: %w", errPack, unexpected(err))
+			return fmt.Errorf("%w: %w", errPack, unexpected(err))
 		}
 		if int64(content.Len()) != header.Length {
-			return 0, nil, fmt.Errorf("%w: the size of an object differs from its header", errPack)
+			return fmt.Errorf("%w: the size of an object differs from its header", errPack)
 		}
 		switch header.Type {
 		case plumbing.OFSDeltaObject:
@@ -229,20 +227,31 @@ func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
 		case plumbing.REFDeltaObject:
 			base, found, err := p.find(header.Reference)
 			if err != nil {
-				return 0, nil, err
+				return err
 			}
 			if !found {
-				return 0, nil, fmt.Errorf("%w: the base of an object is not in it", errPack)
+				return fmt.Errorf("%w: the base of an object is not in it", errPack)
 			}
 			offset = base
 		default:
 			p.made.keep(at, header.Type, content.Bytes())
-			whole, err := p.apply(content.Bytes(), header.Type, changes, asked, most)
-			return header.Type, whole, err
+			return p.apply(content.Bytes(), header.Type, changes, asked, to)
 		}
 		changes, asked = append(changes, content.Bytes()), append(asked, at)
 	}
-	return 0, nil, fmt.Errorf("%w: an object has more than %d bases", errPack, maxChain)
+	return fmt.Errorf("%w: an object has more than %d bases", errPack, maxChain)
+}
+
+// large streams an object that is not a delta.
+func (p *pack) large(header *packfile.ObjectHeader, to *object) error {
+	err := to.begin(header.Type, header.Length)
+	if err == nil {
+		err = p.made.spend(unpacking * header.Length)
+	}
+	if err == nil {
+		_, _, err = p.scanner.NextObject(to)
+	}
+	return unexpected(err)
 }
 
 // made caches the results of deltas by pack and offset, because other objects use them as a base.
@@ -282,8 +291,8 @@ func (m *made) keep(at place, kind plumbing.ObjectType, content []byte) {
 }
 
 // apply applies deltas to a whole object, the last one first, and caches the results. Each delta
-// begins with the sizes of its base and its result. The returned slice belongs to the caller.
-func (p *pack) apply(whole []byte, kind plumbing.ObjectType, changes [][]byte, at []place, most int64) ([]byte, error) {
+// begins with the sizes of its base and its result.
+func (p *pack) apply(whole []byte, kind plumbing.ObjectType, changes [][]byte, at []place, to *object) error {
 	made, held := uint64(0), uint64(0)
 	for _, change := range changes {
 		held += uint64(len(change))
@@ -292,27 +301,28 @@ func (p *pack) apply(whole []byte, kind plumbing.ObjectType, changes [][]byte, a
 		_, n := binary.Uvarint(changes[i])
 		size, m := binary.Uvarint(changes[i][max(n, 0):])
 		if n <= 0 || m <= 0 {
-			return nil, fmt.Errorf("%w: a delta does not state its size", errPack)
+			return fmt.Errorf("%w: a delta does not state its size", errPack)
 		}
 		if room := maxHeld - held; size > room || uint64(len(whole)) > room-size {
-			return nil, fmt.Errorf("%w: its base, its deltas and the result have more than %d bytes", ErrTooLarge, maxHeld)
+			return fmt.Errorf("%w: its base, its deltas and the result have more than %d bytes", ErrTooLarge, maxHeld)
 		}
 		if made += size; made > maxMade {
-			return nil, fmt.Errorf("%w: it needs more than %d bytes to unpack", ErrTooLarge, maxMade)
+			return fmt.Errorf("%w: it needs more than %d bytes to unpack", ErrTooLarge, maxMade)
 		}
 		if err := p.made.spend(int64(size)); err != nil { //nolint:gosec // at most maxHeld
-			return nil, err
+			return err
 		}
 		var err error
 		if whole, err = packfile.PatchDelta(whole, changes[i]); err != nil {
-			return nil, fmt.Errorf("%w: %w", errPack, err)
+			return fmt.Errorf("%w: %w", errPack, err)
 		}
 		p.made.keep(at[i], kind, whole)
 	}
-	if int64(len(whole)) > most {
-		return nil, tooLarge(len(whole), most)
+	if err := to.begin(kind, int64(len(whole))); err != nil {
+		return err
 	}
-	return bytes.Clone(whole), nil
+	_, err := to.Write(whole)
+	return err
 }
 
 // unexpected returns an unexpected end of a pack as [io.ErrUnexpectedEOF], so that callers do not

@@ -90,34 +90,31 @@ func (r *Repository) Close() error {
 
 var errNoObject = errors.New("the repository does not have it: is it a partial or shallow clone, or one with alternates?")
 
-// object returns a packed or loose object of at most most bytes. As in Git, a packed object comes
-// first.
-func (r *Repository) object(hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error) {
+// object reads a packed or loose object. As in Git, a packed object comes first.
+func (r *Repository) object(hash plumbing.Hash, to *object) error {
 	if r.batch != nil {
-		return r.batch.object(hash, most)
+		return r.batch.object(hash, to)
 	}
 	if err := r.openPacks(); err != nil {
-		return 0, nil, err
+		return err
 	}
 	for _, p := range r.packs {
 		offset, found, err := p.find(hash)
 		if err != nil {
-			return 0, nil, fmt.Errorf("read %s: %w", p.name, err)
+			return fmt.Errorf("read %s: %w", p.name, err)
 		}
 		if !found {
 			continue
 		}
-		kind, content, err := p.object(offset, most)
-		if err != nil {
-			return 0, nil, fmt.Errorf("read %s: %w", p.name, err)
+		if err := p.object(offset, to); err != nil {
+			return fmt.Errorf("read %s: %w", p.name, err)
 		}
-		return kind, content, nil
+		return nil
 	}
-	kind, content, err := r.loose(hash, most)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = errNoObject
+	if err := r.loose(hash, to); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return kind, content, err
+	return errNoObject
 }
 
 // trees caches verified trees.

@@ -18,7 +18,6 @@ type Tree struct {
 	root    plumbing.Hash
 	objects *Repository
 	met     int                    // entries of all walks together
-	read    int64                  // bytes of all read files
 	sized   map[plumbing.Hash]size // of the measured folders
 	counted map[plumbing.Hash]bool // the read folders
 	trees   int64                  // bytes of the read folders, each once
@@ -197,7 +196,6 @@ func (t *Tree) each(folder Entry, visit func(*scan)) error {
 }
 
 // Read returns the content of a regular file. A file of more than [MaxFile] bytes is [ErrTooLarge].
-// More than [MaxFiles] bytes in all files together is another error.
 func (t *Tree) Read(file Entry) ([]byte, error) {
 	if !file.IsFile() {
 		return nil, fmt.Errorf("read %q: it is not a regular file", file.Path)
@@ -205,9 +203,6 @@ func (t *Tree) Read(file Entry) ([]byte, error) {
 	content, err := t.objects.read(plumbing.BlobObject, file.hash, MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", file.Path, err)
-	}
-	if t.read += int64(len(content)); t.read > MaxFiles {
-		return nil, fmt.Errorf("read %q: with this one, the files have more than %d MiB", file.Path, MaxFiles>>20)
 	}
 	return content, nil
 }

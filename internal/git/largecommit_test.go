@@ -1,0 +1,106 @@
+package git_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/internal/git"
+)
+
+// TestLargeCommits: a commit of any size is read, as a loose object, in a pack, as a delta and by
+// Git. Above 1 MiB its message is the first line, and its hash is still checked.
+func TestLargeCommits(t *testing.T) {
+	const mebibyte = 1 << 20
+	parent := plumbing.NewHash("1111111111111111111111111111111111111111")
+	commit := func(size int, header string) []byte {
+		const person = "A <a@example.com> 0 +0000"
+		text := fmt.Sprintf("tree %s\nparent %s\nauthor %s\ncommitter %[3]s\n%[4]s\nx\n",
+			plumbing.ZeroHash, parent, person, header)
+		return []byte(text + strings.Repeat("y", size-len(text)))
+	}
+	forms := map[string]func(f *forge, named plumbing.Hash, content []byte){
+		"loose": func(f *forge, named plumbing.Hash, content []byte) {
+			f.loose(named, fmt.Appendf(nil, "commit %d\x00%s", len(content), content))
+		},
+		"packed": func(f *forge, named plumbing.Hash, content []byte) {
+			f.pack(packed{named, entry(plumbing.CommitObject, uint64(len(content)), nil, content)})
+		},
+		"a delta": func(f *forge, named plumbing.Hash, content []byte) {
+			base := slices.Concat(content, []byte("more"))
+			baseHash := plumbing.ComputeHash(plumbing.CommitObject, base)
+			delta := beginOf(len(base), len(content))
+			f.pack(packed{baseHash, entry(plumbing.CommitObject, uint64(len(base)), nil, base)},
+				packed{named, entry(plumbing.REFDeltaObject, uint64(len(delta)), baseHash[:], delta)})
+		},
+		"by Git": nil,
+	}
+	for name, put := range forms {
+		for _, tc := range []struct {
+			size   int
+			header string
+			whole  bool
+		}{
+			{size: mebibyte - 1, whole: true},
+			{size: mebibyte},
+			{size: 2 * mebibyte},
+			{size: git.MaxFile + 8*mebibyte, header: "x-note " + strings.Repeat("z", 3*mebibyte) + "\n"},
+		} {
+			content := commit(tc.size, tc.header)
+			right := plumbing.ComputeHash(plumbing.CommitObject, content)
+			for _, hash := range []plumbing.Hash{right, parent} {
+				f := newForge(t)
+				folders := git.Folders{Own: f.dir, Common: f.dir}
+				if put == nil {
+					folders.Objects = answers{strings.NewReader(
+						fmt.Sprintf("%s commit %d\n%s\n%[1]s missing\n", hash, len(content), content))}
+				} else {
+					put(f, hash, content)
+				}
+				r, err := git.OpenFolders(folders)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := r.Commit(hash)
+				switch {
+				case hash != right:
+					if err == nil || !strings.Contains(err.Error(), "does not match the hash") {
+						t.Errorf("%s, %d bytes, another hash: %v", name, tc.size, err)
+					}
+				case err != nil:
+					t.Errorf("%s, %d bytes: %v", name, tc.size, err)
+				case len(got.Parents) != 1 || got.Parents[0] != parent || got.Author.Email != "a@example.com":
+					t.Errorf("%s, %d bytes: %+v", name, tc.size, got)
+				case tc.whole != strings.HasSuffix(string(content), "\n\n"+got.Message):
+					t.Errorf("%s, %d bytes: a message of %d bytes", name, tc.size, len(got.Message))
+				case !tc.whole && got.Message != "x" && tc.header == "":
+					t.Errorf("%s, %d bytes: the message %.20q", name, tc.size, got.Message)
+				}
+				if put == nil { // the answers that follow belong to the next requests
+					if _, err := r.Commit(hash); err == nil || !strings.Contains(err.Error(), "does not have it") {
+						t.Errorf("%s, %d bytes: then %v", name, tc.size, err)
+					}
+				}
+				if err := r.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
+
+// beginOf returns a delta to the first size bytes of a base.
+func beginOf(base, size int) []byte {
+	out := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(base)), uint64(size))
+	for at := 0; at < size; {
+		n := min(size-at, 0xffffff)
+		out = binary.LittleEndian.AppendUint32(append(out, 0xff), uint32(at))
+		out = append(out, byte(n), byte(n>>8), byte(n>>16))
+		at += n
+	}
+	return out
+}
