@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/promote/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -108,7 +109,7 @@ func (r *reading) take(s *step) error {
 func (r *reading) other(doc *exception.Document) bool {
 	kind := strings.ToLower(doc.GroupKind().Kind)
 	if kind == "" || strings.HasPrefix(kind, "policyexception") || strings.HasSuffix(kind, "list") {
-		return false
+		return kind == "" && pending.NeverHolds(doc.Source(), nil)
 	}
 	verdict, _ := verdictOf(r.Verifier.Examine(doc).At(r.at))
 	return verdict.Reason == verify.ReasonKindNotAllowed

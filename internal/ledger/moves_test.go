@@ -168,3 +168,15 @@ func TestMayHoldExceptions(t *testing.T) {
 		}
 	}
 }
+
+// TestOthersWithoutKind: a file without a kind is reported only if a reader could take it for an
+// exception.
+func TestOthersWithoutKind(t *testing.T) {
+	w := inWorld(t)
+	r := newRepository(t, w.now.Add(-time.Hour))
+	r.commit("Ann", "Add them", files{"signed/values.yaml": "replicas: 2\n", "signed/Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.0.0\n",
+		"signed/a.json": "{\"title\": \"x\"}\n", "signed/odd.yaml": "apiVersion: kyverno.io/v2\nKind: PolicyException\nmetadata: {name: a, namespace: platform}\n"})
+	if got := found(r.mustRead(w, nil)); len(got) != 1 || !strings.HasSuffix(got[0], " signed/odd.yaml") {
+		t.Errorf("found %q", got)
+	}
+}

@@ -94,7 +94,7 @@ func New(streams cli.Streams) *cobra.Command {
 		}
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
 		if o.split {
-			inputs.Skip = func(path string) bool { return repository.skips(path, true) }
+			inputs.Skip = func(path string) bool { return repository.skips(path, true, o.skipOtherKinds) }
 			return split(inputs, format, streams)
 		}
 		var since *changed.Since
@@ -109,7 +109,7 @@ func New(streams cli.Streams) *cobra.Command {
 		run := &run{report: report, now: streams.Now()}
 		var waiting *queue
 		if !o.fix {
-			inputs.Skip = func(path string) bool { return repository.skips(path, o.skipOtherKinds) }
+			inputs.Skip = func(path string) bool { return repository.skips(path, o.skipOtherKinds, o.skipOtherKinds) }
 			if waiting, err = openQueue(cmd.Context(), repository, cfg, paths, since); err != nil {
 				return err
 			}

@@ -59,23 +59,24 @@ func (r repository) defaultPaths() ([]string, error) {
 	return []string{folder}, nil
 }
 
-// skips reports whether a file of other kinds is skipped. It is skipped in the pending folder, as
-// in a promotion. With always, it is skipped everywhere except in the signed folder.
-func (r repository) skips(name string, always bool) bool {
+// skips reports whether a file of other kinds is skipped: in the pending folder as in a promotion, with
+// always everywhere except in the signed folder, and with anySyntax also if nobody can read it.
+func (r repository) skips(name string, always, anySyntax bool) bool {
 	if r.root != "" {
 		switch path, inside := config.PathIn(r.root, name); {
 		case inside && within(r.folders.Signed, path):
 			return false
 		case inside && within(r.folders.Unsigned, path):
-			always = true
+			return r.otherKinds(name, false)
 		}
 	}
-	return always && r.otherKinds(name)
+	return always && r.otherKinds(name, anySyntax)
 }
 
-func (r repository) otherKinds(name string) bool {
+func (r repository) otherKinds(name string, anySyntax bool) bool {
 	content, err := cli.ReadFileUpTo(name, pending.MaxOther)
-	return err == nil && pending.OtherKinds(content, filepath.ToSlash(name), r.kinds)
+	return err == nil && (pending.OtherKinds(content, filepath.ToSlash(name), r.kinds) ||
+		anySyntax && pending.NeverHolds(content, r.kinds))
 }
 
 // within reports whether a path lies in a folder or is the folder.
@@ -294,7 +295,7 @@ func (q *queue) readAll() {
 		Done: func(f changed.File, documents []pending.Document) {
 			q.documents[f.Path] = documents
 			// A file that begins with an exception is not of another kind.
-			q.others[q.path(f.Path)] = len(documents) > 0 && documents[0].Identity.Kind != "PolicyException" && q.repository.otherKinds(q.path(f.Path))
+			q.others[q.path(f.Path)] = len(documents) > 0 && documents[0].Identity.Kind != "PolicyException" && q.repository.otherKinds(q.path(f.Path), false)
 		},
 	}.Each(func(hand func(changed.File)) {
 		for _, f := range q.files {

@@ -2,8 +2,10 @@ package pending
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -30,4 +32,28 @@ func OtherKinds(content []byte, name string, kinds []string) bool {
 		found = true
 	}
 	return found
+}
+
+var (
+	lineBreak = regexp.MustCompile(`\\(?:\r\n|[\r\n\x{85}\x{2028}\x{2029}])[ \t]*`)
+	// disguise matches a letter as an escape, a tag for base64, and a kind that a template writes.
+	disguise = regexp.MustCompile(`(?i)\\(?:x|u00|U000000)(?:3\d|[4-7])|!\S*(?:binary|%)|%TAG|` +
+		`kind["']?\s*:\s*["']?[^\s,"'}]*(?:\{\{|[$<%])`)
+)
+
+// NeverHolds reports whether no reader can find an exception, or an object of the kinds of the trust
+// policy, in a file, whatever its syntax. It does not parse the file. Readers compare a kind letter by
+// letter, so its name stands in the file, unless the file is not UTF-8, disguises text or computes a kind.
+func NeverHolds(content []byte, kinds []string) bool {
+	if len(content) > MaxOther || !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 || slices.Contains(kinds, "*") {
+		return false
+	}
+	names := regexp.QuoteMeta(exception.Kind)
+	for _, kind := range kinds {
+		name, _, _ := strings.Cut(kind, ".")
+		names += "|" + regexp.QuoteMeta(name)
+	}
+	named := regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(?:` + names + `)(?:list)?(?:[^a-z0-9]|$)`)
+	text := lineBreak.ReplaceAll(content, nil)
+	return !named.Match(text) && !disguise.Match(text)
 }

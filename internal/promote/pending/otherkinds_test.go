@@ -93,3 +93,63 @@ func TestOtherKinds(t *testing.T) {
 		}
 	}
 }
+
+// TestNeverHolds: a file that any reader could take for an exception is never skipped.
+func TestNeverHolds(t *testing.T) {
+	for _, tc := range []struct {
+		name, content string
+		kinds         []string
+		want          bool
+	}{
+		{name: "a HelmRelease with an anchor", content: "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: &app web}\nspec: {values: {name: *app}}\n", want: true},
+		{name: "values", content: "replicas: 2\nimage: {tag: v1}\n", want: true},
+		{name: "values with the name of the resource", content: "crds: {policyexceptions: true}\nenablePolicyExceptions: true\n", want: true},
+		{name: "a chart", content: "apiVersion: v2\nname: web\nversion: 1.0.0\n", want: true},
+		{name: "a dashboard", content: `{"title": "a \u003c b \u00e9", "text": "a\nb \u2026"}`, want: true},
+		{name: "a list in JSON", content: `[1, 2]`, want: true},
+		{name: "a template", content: "{{- if .Values.on }}\nkind: Service\nname: {{ .Values.kind }}\n{{- end }}\n", want: true},
+		{name: "a list", content: "kind: List\nitems: [{kind: Service}]\n", want: true},
+		{name: "a policy", content: "kind: ClusterPolicy\nspec: {rules: [{match: {any: [{resources: {kinds: [Pod, '*']}}]}}]}\n", want: true},
+		{name: "a definition", content: "properties:\n  kind:\n    type: string\n", want: true},
+		{name: "text", content: "just text\n", want: true},
+		{name: "nothing", content: "", want: true},
+
+		{name: "an exception", content: exempting},
+		{name: "in JSON", content: `{"apiVersion":"kyverno.io/v2","kind":"PolicyException"}`},
+		{name: "in a list", content: "kind: List\nitems: [{kind: PolicyException}]\n"},
+		{name: "a list of them without kinds", content: "kind: PolicyExceptionList\nitems: [{}]\n"},
+		{name: "in another case", content: "KIND: policyexception\n"},
+		{name: "quoted", content: "'kind': 'PolicyException'\n"},
+		{name: "with an escape", content: `{"kind": "\u0050olicyException"}`},
+		{name: "with a short escape", content: `kind: "Policy\x45xception"`},
+		{name: "with a long escape", content: `kind: "Policy\U00000045xception"`},
+		{name: "with an escaped backslash before", content: `kind: "PolicyException\\"`},
+		{name: "over two lines", content: "kind: \"Policy\\\n   Exception\"\n"},
+		{name: "over two lines of Windows", content: "kind: \"Policy\\\r\n\tException\"\n"},
+		{name: "over two lines of Unicode", content: "kind: \"Policy\\\u2028  Exception\"\n"},
+		{name: "with an anchor", content: "x: &k PolicyException\nkind: *k\n"},
+		{name: "with a tag", content: "kind: !!str PolicyException\n"},
+		{name: "in base64", content: "kind: !!binary UG9saWN5RXhjZXB0aW9u\n"},
+		{name: "in base64 with a tag in escapes", content: "kind: !!%62inary UG9saWN5RXhjZXB0aW9u\n"},
+		{name: "in base64 with a tag of another name", content: "%TAG !e! tag:yaml.org,2002:bin\n---\nkind: !e!ary UG9saWN5RXhjZXB0aW9u\n"},
+		{name: "in base64 over two lines", content: "kind: !<tag:yaml.org,2002:binary> |\n  UG9saWN5\n  RXhjZXB0aW9u\n"},
+		{name: "in UTF-16", content: "\xff\xfek\x00i\x00n\x00d\x00"},
+		{name: "in UTF-16 without a mark", content: "k\x00i\x00n\x00d\x00"},
+		{name: "in Latin-1", content: "kind: Service # \xe9\n"},
+		{name: "in a comment", content: "# kind: PolicyException\n"},
+		{name: "in a text", content: "data: |\n  kind: PolicyException\n"},
+		{name: "of a template", content: "kind: {{ .Values.kind }}\n"},
+		{name: "of a template behind text", content: "kind: Policy{{ .Values.kind }}\n"},
+		{name: "of a substitution", content: `{"kind": "${KIND}"}`},
+		{name: "of a substitution in the next line", content: "kind:\n  ${KIND}\n"},
+		{name: "of a substitution behind an escaped key", content: "\"\\u006bind\": ${KIND}\n"},
+		{name: "of a kind of the trust policy", content: service, kinds: []string{"Deployment.apps", "Service"}},
+		{name: "of such a kind in base64", content: "kind: !!binary RGVwbG95bWVudA==\n", kinds: []string{"Deployment.apps"}},
+		{name: "any kind", content: "a: 1\n", kinds: []string{"*"}},
+		{name: "too large", content: strings.Repeat("# comment\n", pending.MaxOther/10+1)},
+	} {
+		if got := pending.NeverHolds([]byte(tc.content), tc.kinds); got != tc.want {
+			t.Errorf("%s: %t", tc.name, got)
+		}
+	}
+}
