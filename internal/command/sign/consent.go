@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/command/cli"
@@ -34,6 +35,10 @@ func (r *run) agree() error {
 		who = publishesKey
 	}
 	public := isPublic(r.options.rekorURL, sign.PublicRekorURL) || keyless && isPublic(r.options.fulcioURL, sign.PublicFulcioURL)
+	if public && os.Getenv("POLEX_SANDBOX") != "" { // a trial must not publish an identity
+		return &cli.UsageError{Err: errors.New("inside polex-sandbox run, polex-sign does not sign with the public Sigstore"),
+			Hint: `add --config "$POLEX_SANDBOX/polex.yaml", or the output of polex-sandbox config`}
+	}
 	if !public || r.options.yes || !cli.IsTerminal(r.streams.In) {
 		return nil
 	}
