@@ -159,8 +159,11 @@ func (m *memory) Delete(_ context.Context, id exception.Identity, judged guard.S
 	if o == nil || stateOf(o).UID != judged.UID || judged.ResourceVersion != "" && (stateOf(o) != judged || isDying(o)) {
 		return guard.ErrGone
 	}
-	if list, ok := metadata(o)["finalizers"].([]any); ok && slices.ContainsFunc(list, func(f any) bool { return f != "foregroundDeletion" }) {
-		return guard.ErrHeld
+	if list, ok := metadata(o)["finalizers"].([]any); ok {
+		list = slices.DeleteFunc(list, func(f any) bool { return f == "foregroundDeletion" })
+		if metadata(o)["finalizers"] = list; len(list) > 0 {
+			return guard.ErrHeld
+		}
 	}
 	delete(m.objects, id)
 	return nil

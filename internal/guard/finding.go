@@ -27,7 +27,8 @@ type Finding struct {
 	turns   time.Time // when the same rules give another verdict; zero: never
 	sound   string    // the reason if the signature verifies and only Git or the definition can object; else ""
 	dying   bool      // its deletion was requested
-	doomed  bool      // to be removed for its reason
+	doomed  bool      // to be removed for its reason, or because only its deletion policy keeps it
+	waits   bool      // its deletion waits for dependents
 }
 
 // Passed reports whether the object is accepted.

@@ -90,6 +90,7 @@ func TestJudge(t *testing.T) {
 		"a finalizer goes":               {operation: update, object: without(dying, "a/b"), old: dying, want: "released"},
 		"the last finalizer goes":        {operation: update, object: without(dying), old: dying, want: "released"},
 		"of an unsigned one":             {operation: update, object: copied(t, without(dying), unseal), old: copied(t, dying, unseal), want: "released"},
+		"no finalizer goes":              {operation: update, object: touched(t, dying), old: dying, want: "being-deleted"},
 		"a finalizer comes":              {operation: update, object: without(dying, "foregroundDeletion", "c/d"), old: dying, want: "being-deleted"},
 		"the spec too":                   {operation: update, object: copied(t, without(dying), func(o object) { o["spec"] = object{} }), old: dying, want: "being-deleted"},
 		"a newer one while it goes":      {operation: update, object: newer, old: dying, want: "being-deleted"},

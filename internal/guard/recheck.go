@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -67,7 +69,8 @@ func (c *checker) settle(ctx context.Context, f, before *Finding) {
 	// The author of an exception is not responsible for a failed conversion.
 	unreadable := f.Reason == ReasonUnreadable && shown != nil
 	mayRemove := c.Enforce && f.Object.IsException() && removable(f.Reason) && !unreadable
-	f.doomed = mayRemove && f.Reason != verify.ReasonExpired && c.Clock.Now().Sub(f.Since) >= c.Every
+	f.doomed = f.waits && f.Object.IsException() ||
+		mayRemove && f.Reason != verify.ReasonExpired && c.Clock.Now().Sub(f.Since) >= c.Every
 	c.plan(c.keep(f.like(before), differs))
 }
 
@@ -89,12 +92,13 @@ func (c *checker) judged(ctx context.Context, o *Object, before *Finding) (*Find
 	}
 	doc := o.Document
 	if o.Dying {
+		f.waits = waitsForDependents(doc)
 		doc = undying(doc)
 	}
 	f.content = contentOf(doc)
 	if before.holds(c.rules, now) && before.dying == o.Dying && before.content == f.content {
 		known := *before
-		known.Version, known.state, known.reading = o.Version, o.State, c.reading
+		known.Version, known.state, known.reading, known.waits = o.Version, o.State, c.reading, f.waits
 		return &known, nil
 	}
 	reason := ReasonVerified
@@ -209,6 +213,15 @@ func undying(doc *exception.Document) *exception.Document {
 		return doc
 	}
 	return before
+}
+
+// waitsForDependents reports whether the deletion of an object waits for the garbage collector. A
+// user who may only create ConfigMaps can hold it up with a dependent that a finalizer keeps, and
+// Kyverno applies the exception until it is gone. A deletion in the background waits for nothing.
+func waitsForDependents(doc *exception.Document) bool {
+	return slices.ContainsFunc(finalizers(doc), func(f any) bool {
+		return f == metav1.FinalizerDeleteDependents || f == metav1.FinalizerOrphanDependents
+	})
 }
 
 // plan sets the next action on an exception: its expiry, or its start if that is still to come.

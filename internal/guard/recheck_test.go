@@ -20,7 +20,7 @@ func dying(t *testing.T, o object, finalizers ...any) object {
 }
 
 // TestExpiryWhileDeleted: an exception that is being deleted is effective until it is gone. So it
-// expires, and its problems are reported.
+// expires, its problems are reported, and its deletion waits for no dependents.
 func TestExpiryWhileDeleted(t *testing.T) {
 	w := inWorld(t)
 	early := now.Add(-time.Minute)
@@ -30,10 +30,10 @@ func TestExpiryWhileDeleted(t *testing.T) {
 		object
 		found, then []string
 	}{
-		"in the foreground":             {dying(t, short), []string{"found short deleting", "report [short deleting]"}, []string{"removed short expired", "report []"}},
-		"without a signature":           {dying(t, copied(t, short, unseal)), []string{"found short unsigned", "report [short unsigned]"}, nil},
-		"with another spec":             {dying(t, copied(t, short, func(o object) { o["spec"] = object{} })), []string{"found short altered", "report [short altered]"}, nil},
-		"with less finalizers than own": {dying(t, withOwn, "c/d"), []string{"found own deleting", "report [own deleting]"}, []string{"failed delete PolicyException.kyverno.io x/own: its finalizers keep it", "report [own expired]"}},
+		"in the foreground":             {dying(t, short), []string{"found short deleting", "removed short deleting", "report []"}, nil},
+		"without a signature":           {dying(t, copied(t, short, unseal)), []string{"found short unsigned", "removed short unsigned", "report []"}, nil},
+		"with another spec":             {dying(t, copied(t, short, func(o object) { o["spec"] = object{} })), []string{"found short altered", "removed short altered", "report []"}, nil},
+		"with less finalizers than own": {dying(t, withOwn, "c/d"), []string{"found own deleting", "failed delete PolicyException.kyverno.io x/own: its finalizers keep it", "report [own deleting]"}, []string{"failed delete PolicyException.kyverno.io x/own: its finalizers keep it", "report [own expired]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), tc.object)
