@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 )
@@ -29,8 +28,13 @@ func (k *checkup) deletions(ctx context.Context) {
 			}
 		}
 	}
+	delivered, err := policiesIn(k.Protect)
+	if err != nil {
+		k.unknown(policies, err)
+		return
+	}
 	for _, p := range list.Items {
-		if p.Spec.MatchConstraints == nil || strings.HasPrefix(p.Name, "polex-") { // the function protect checks these
+		if p.Spec.MatchConstraints == nil || delivered[p.Name] != nil { // the function protect compares these
 			continue
 		}
 		var rules []admissionregistrationv1.RuleWithOperations

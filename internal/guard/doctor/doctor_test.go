@@ -384,6 +384,10 @@ func TestDoctor(t *testing.T) {
 			rules := []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: about(rules("*"), "DELETE")[0]}}
 			a.policies["keeps"] = limits{MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: rules}}
 		}, want: []string{"doubtful blocks-deletions"}},
+		"another policy may refuse deletions, named like one of protect": {change: func(a *api, _ *doctor.Config) {
+			rules := []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: about(rules("*"), "DELETE")[0]}}
+			a.policies["polex-keeps"] = limits{MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: rules}}
+		}, want: []string{"doubtful blocks-deletions", "wrong protection-hole"}},
 		"nobody says which webhooks there are": {change: func(a *api, _ *doctor.Config) { a.broken["validatingwebhookconfigurations"] = true }, want: []string{"unknown undecided"}},
 		"another policy is nobody's":           {change: func(a *api, _ *doctor.Config) { a.policies["other"] = limits{} }},
 		"nobody says what protects":            {change: func(a *api, _ *doctor.Config) { a.broken["validatingadmissionpolicies"] = true }, want: []string{"unknown undecided"}},
