@@ -24,7 +24,7 @@ type Definitions struct {
 	all map[exception.GroupKind]defined
 }
 
-// defined is what is known about the definition of a kind.
+// defined is the state of the definition of a kind.
 type defined struct {
 	Definition
 	known   bool // it was read
@@ -52,7 +52,7 @@ func (d *Definitions) change(kind exception.GroupKind, change func(*defined)) {
 	d.all[kind] = k
 }
 
-// of returns what is known about the definition of a kind. Other kinds than exceptions need none.
+// of returns the state of the definition of a kind. Other kinds than exceptions need none.
 func (d *Definitions) of(kind exception.GroupKind) defined {
 	if d == nil || !kind.IsException() {
 		return defined{known: true, watched: true}

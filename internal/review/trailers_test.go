@@ -106,7 +106,7 @@ func TestFromTrailers(t *testing.T) {
 	}
 }
 
-// TestWritersDoNotApprove: nobody who wrote a part of a request approves it, under any address.
+// TestWritersDoNotApprove: no writer of a part of a request approves it, under any address.
 func TestWritersDoNotApprove(t *testing.T) {
 	const side, other = "5555555555555555555555555555555555555555", "6666666666666666666666666666666666666666"
 	dev := []review.Signer{{Name: "Dev", Email: "dev@example.com"}}

@@ -364,7 +364,7 @@ func (g *generator) flow(depth int, top bool) {
 }
 
 // TestKustomizeBuild runs kustomize itself over the files of this repository that hold exceptions:
-// what it prints is what polex read, or polex refuses the file.
+// its output is the object that polex read, or polex refuses the file.
 func TestKustomizeBuild(t *testing.T) {
 	built := 0
 	for _, folder := range []string{"../../examples", "../../docs", "../../internal", "../../policies", "../../test"} {

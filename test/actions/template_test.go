@@ -39,7 +39,7 @@ func TestTemplateTriggers(t *testing.T) {
 	}
 }
 
-// TestTemplateMerge: every push to main starts the workflow, whatever it changes, and so can a person:
+// TestTemplateMerge: every push to main starts the workflow, with any change, and so can a person:
 // GitHub compares `paths` with 300 files only, and a run can leave exceptions to a later run.
 func TestTemplateMerge(t *testing.T) {
 	raw, err := os.ReadFile("../../examples/github/.github/workflows/merge.yaml")

@@ -251,7 +251,7 @@ echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"
 	}
 }
 
-// TestKubeconfigOtherwise: what else a new kubeconfig states is judged too.
+// TestKubeconfigOtherwise: the other statements of a new kubeconfig are judged too.
 func TestKubeconfigOtherwise(t *testing.T) {
 	server, other := newAPIServer(t), newAPIServer(t)
 	now := time.Now()

@@ -198,8 +198,8 @@ func (g *process) refusedConfiguration(err error) {
 	g.teller.ConfigurationRefused(g.pod, err)
 }
 
-// reread reads a file now and at the interval, and reports an error once. After an error, what was
-// read before stays in use.
+// reread reads a file now and at the interval, and reports an error once. After an error, the
+// content read before stays in use.
 func (g *process) reread(file string, read func() error) error {
 	err := read()
 	if err != nil {

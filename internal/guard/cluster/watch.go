@@ -26,7 +26,7 @@ import (
 type feed struct {
 	api   *API
 	field string // selector; "" is any object
-	// list returns all objects, reduced to what is kept, and the resource to watch.
+	// list returns all objects, reduced to the kept fields, and the resource to watch.
 	list func(context.Context) (runtime.Object, resource, error)
 	// object decodes the object of an event and reduces it.
 	object func(watch.EventType, []byte) (runtime.Object, error)

@@ -17,7 +17,7 @@ import (
 )
 
 // definitions checks how the API server converts and serves exceptions. A conversion webhook can
-// change every version of an exception. Kyverno keeps what it has read while its version is not served.
+// change every version of an exception. Kyverno keeps the exceptions that it has read while its version is not served.
 func (k *checkup) definitions(ctx context.Context) {
 	defer k.unlessFound("customresourcedefinitions", "the API server converts exceptions itself, and serves the version that Kyverno reads")()
 	for _, gk := range k.Kinds {

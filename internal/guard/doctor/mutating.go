@@ -79,7 +79,7 @@ var (
 
 // changes returns the resources of a list that a mutator can change. It applies the object selector
 // to the Lease only, whose labels it knows: the guard sets none, and policies/guard/protect rejects
-// others who set one. With static files, everybody who can set a label of the Lease can also write
+// others who set one. With static files, a user that can set a label of the Lease can also write
 // its holder. Match conditions may exclude nothing.
 func (m mutator) changes(list []schema.GroupResource, lease labels.Set) []string {
 	var names []string

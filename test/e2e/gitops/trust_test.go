@@ -9,9 +9,6 @@ import (
 	"testing"
 )
 
-// issuer is the OIDC issuer in the examples.
-const issuer = "https://token.actions.githubusercontent.com"
-
 // trustPolicy returns the examples' trust policy with the issuer, the workflow and the number of the
 // sandbox.
 func trustPolicy(t *testing.T) string {
