@@ -107,8 +107,8 @@ func (o *Output[T]) Write(w io.Writer, v T) error {
 		if err := f.Write(&b, v); err != nil {
 			return fmt.Errorf("write %s: %w", o.what, err)
 		}
-		if r, ok := any(v).(*Report); ok && r.hasRead(f.path) {
-			return fmt.Errorf("write %s: %s is an input, and was not replaced", o.what, f.path)
+		if r, ok := any(v).(*Report); ok && r.holds(f.path) {
+			return fmt.Errorf("write %s: %s holds documents of this run, and was not replaced", o.what, f.path)
 		}
 		if err := WriteFile(f.path, b.Bytes()); err != nil {
 			return err

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,7 +36,7 @@ type place struct {
 func placeOf(said, path string, within bool) place {
 	p := place{said: said, path: path, within: within}
 	p.info, _ = os.Stat(path)
-	p.folder, _ = os.Stat(filepath.Dir(path))
+	p.folder, _ = os.Stat(filepath.Dir(strings.TrimRight(path, "/")))
 	return p
 }
 
@@ -161,23 +159,4 @@ func foldersOf(cfg *config.Config) (all []place) {
 
 func replaces(out place, what string) error {
 	return &UsageError{Err: fmt.Errorf("%s would replace %s", out.said, what), Hint: "name another file"}
-}
-
-// WriteDocuments writes the documents that a command was run for to standard output, or to another
-// stream. If standard output is closed, it is an error: the documents would be lost. Go's runtime opens
-// the null device for a closed stream, for reading too; a shell opens it for writing only.
-func WriteDocuments(w io.Writer, content []byte) error {
-	if f, ok := w.(*os.File); ok && f != nil {
-		info, err := f.Stat()
-		null, nullErr := os.Stat(os.DevNull)
-		if err == nil && nullErr == nil && os.SameFile(info, null) {
-			if _, err := f.Read(make([]byte, 1)); errors.Is(err, io.EOF) {
-				return errors.New("write documents: standard output is closed")
-			}
-		}
-	}
-	if _, err := w.Write(content); err != nil {
-		return fmt.Errorf("write documents: %w", err)
-	}
-	return nil
 }

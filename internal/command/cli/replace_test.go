@@ -56,6 +56,8 @@ func TestOutputsReplaceNoInput(t *testing.T) {
 		{"in --key ca.pem --report json=ca.pem", "would replace --key ca.pem"},
 		{"in --output-file key.pem", "would replace a file of the trust policy"},
 		{"in --output-file new --report json=new", "would replace --report new"},
+		{"in --signed-output new/ --report json=new", "would replace --signed-output new/"},
+		{"in --report json=folder/../in/a.yaml", "would replace the input in"},
 		{"in --report text=new --report json=./NEW", "would replace --report new"},
 		{"in --report text=free.json --report json=free.json", "would replace --report free.json"},
 		{"in --output-file signed/s.yaml --report json=free.json", ""},
@@ -68,6 +70,7 @@ func TestOutputsReplaceNoInput(t *testing.T) {
 			cli.AddFormatFlag(cmd)
 			cmd.Flags().String("output-file", "", "")
 			cmd.Flags().String("key", "", "")
+			cmd.Flags().String("signed-output", "", "")
 			cmd.Flags().StringSlice("policies", nil, "")
 			cli.Writes(cmd.Flags(), "output-file")
 			return cmd

@@ -113,8 +113,9 @@ func (r *Report) Results() []Result {
 	return r.results
 }
 
-// hasRead reports whether a path is a file of documents that the run has read.
-func (r *Report) hasRead(path string) bool {
+// holds reports whether a path is a file of documents that the run has read, or has written a result
+// about, such as a draft.
+func (r *Report) holds(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil {
 		return false
@@ -124,7 +125,10 @@ func (r *Report) hasRead(path string) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(r.results, func(result Result) bool {
+		file, err := os.Stat(result.File)
+		return err == nil && file.Mode().IsRegular() && os.SameFile(info, file)
+	})
 }
 
 // Count returns the number of results with an outcome, stored or not.

@@ -72,7 +72,7 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 		if c.report.Status() == cli.Passed {
 			content, err := c.held.Bytes()
 			if err == nil {
-				err = cli.WriteDocuments(streams.Out, content)
+				_, err = streams.Out.Write(content)
 			}
 			if err != nil {
 				return err

@@ -23,7 +23,7 @@ func (r *run) write(sealed []*exception.Document) error {
 		return err
 	}
 	if r.options.output == "" {
-		if err := cli.WriteDocuments(r.streams.Out, content); err != nil {
+		if _, err := r.streams.Out.Write(content); err != nil {
 			return err
 		}
 	} else if err := cli.WriteFile(r.options.output, content); err != nil {

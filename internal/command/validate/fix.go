@@ -75,7 +75,7 @@ func (f *fixer) finish(format *cli.Format, streams cli.Streams) error {
 	}
 	content, err := f.out.Bytes()
 	if err == nil {
-		err = cli.WriteDocuments(streams.Out, content)
+		_, err = streams.Out.Write(content)
 	}
 	return err
 }

@@ -103,8 +103,8 @@ func (e *emission) write(w io.Writer, report *cli.Report) error {
 		return nil
 	}
 	content, err := e.stream.Bytes()
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = w.Write(content)
 	}
-	return cli.WriteDocuments(w, content)
+	return err
 }
