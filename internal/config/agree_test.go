@@ -68,7 +68,6 @@ shape:
   allowInKyverno: [{policy: require-requests, kind: Pod, name: kyverno-*}]
   defaultSeverity: medium
   kyvernoVersion: "1.19"
-  rules: [{name: ticket-form, expression: exception.ticket != '', message: no ticket, severity: warning}]
 trust:
   trustedRoot: root.json
   expiryKeys: [acme.example/until]
@@ -288,7 +287,7 @@ func TestValues(t *testing.T) {
 		"shape: {checks: {reaches-guard: 'off'}}":          false,
 		"shape: {checks: {wildcards: 'off'}}":              false,
 		"shape: {checks: {wildcard-rule: info}}":           false,
-		"shape: {rules: [{name: a, severity: 'off'}]}":     false,
+		"shape: {rules: [{name: a}]}":                      false,
 		"shape: {MaxPolicies: 1}":                          false,
 		"promote: {updates: overwrite}":                    false,
 		"promote: {updates: ''}":                           false,

@@ -54,10 +54,13 @@ func TestDecodeHints(t *testing.T) {
 		Life  string          `json:"life" format:"duration"`
 		Rules []string        `json:"policies"`
 		Rest  *item           `json:"rest,omitempty"`
+
+		_ struct{} `formerly:"gone" instead:"write rest"`
 	}
 	for text, want := range map[string]string{
 		"nam: a":               `2:3 did you mean "name"?`,
 		"directories: a":       "2:3 directories is called folders now",
+		"gone: {a: b}":         "2:3 write rest",
 		"colour: red":          "2:3 the keys are name, folders, items, named, set, count, life, policies, rest",
 		"policy: a":            `2:3 did you mean "policies"?`,
 		"rest: {nam: a}":       `2:10 did you mean "name"?`,

@@ -10,7 +10,7 @@ import (
 // Check returns the findings of one document, sorted by position, or nil. A document
 // that is not a PolicyException has that one finding.
 func (c *Checker) Check(d *exception.Document, now time.Time) []Finding {
-	s := &subject{config: &c.config, guard: c.guard, release: c.release, Doc: d, now: now, severities: c.severities, counts: map[string]int{}, rules: c.rules, language: c.language}
+	s := &subject{config: &c.config, guard: c.guard, release: c.release, Doc: d, now: now, severities: c.severities, counts: map[string]int{}, language: c.language}
 	if s.Said, s.Exception = read(d); s.Said == nil {
 		s.notAnException()
 		return s.found
@@ -21,7 +21,6 @@ func (c *Checker) Check(d *exception.Document, now time.Time) []Finding {
 			c.Run(s)
 		}
 	}
-	s.customRules()
 	return sorted(s.found)
 }
 

@@ -15,8 +15,7 @@ type check struct {
 // Reason is the stable name of a kind of finding, with a line about it.
 type Reason = exception.Reason
 
-// checks are run over every PolicyException, in this order. Those of
-// [Config.Rules] come last.
+// checks are run over every PolicyException, in this order.
 var checks = []check{
 	notAnExceptionCheck,
 	signaturePresentCheck,
@@ -54,8 +53,7 @@ var checks = []check{
 	supersededLiveCheck,
 }
 
-// Reasons lists every reason that a [Finding] can have, except the names of
-// [Config.Rules].
+// Reasons lists every reason that a [Finding] can have.
 func Reasons() []Reason {
 	var all []Reason
 	for _, c := range checks {

@@ -2,6 +2,7 @@ package shape_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -46,4 +47,12 @@ func TestWidths(t *testing.T) {
 			}
 		}
 	}
+}
+
+func manyNames(n int) string {
+	var names []string
+	for i := range n {
+		names = append(names, "rule-"+strconv.Itoa(i))
+	}
+	return strings.Join(names, ", ")
 }

@@ -71,8 +71,6 @@ type Config struct {
 	// AllowInKyverno are exact exceptions that may exempt resources in the namespace kyverno.
 	// They repeat the configuration of polex-guard, and admit nothing in a cluster.
 	AllowInKyverno []Admission
-	// Rules are a team's own checks, in CEL.
-	Rules []Rule
 	// KyvernoVersion is the release that the exception is for, such as 1.19 or
 	// v1.19.1. An exception that this release ignores or does not serve is rejected, and so
 	// is a field that it drops. Empty skips these checks.
@@ -114,7 +112,6 @@ type Checker struct {
 	config     Config
 	guard      kyverno.Guard
 	language   *expression.Language // of match conditions
-	rules      []compiledRule
 	release    kyverno.Release
 	severities map[string]Severity
 }
@@ -162,12 +159,7 @@ func newChecker(c Config) (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules, err := compileRules(c.Rules)
-	if err != nil {
-		return nil, err
-	}
-	c.Rules = nil // compiled
-	return &Checker{config: c, guard: guard, language: conditions, rules: rules, release: release, severities: severities()}, nil
+	return &Checker{config: c, guard: guard, language: conditions, release: release, severities: severities()}, nil
 }
 
 func checkLifetimes(c *Config) error {

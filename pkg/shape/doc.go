@@ -26,8 +26,7 @@
 // conditions in other forms are not proven narrow. With resources given, it is
 // evaluated on them, as far as their files determine a request about them ([Exemption]).
 // Two exceptions overlap if a resource is found that both exempt.
-// Evaluation is bounded by counting steps and weighing values. A configuration
-// can add its own rules, in CEL too, see [Rule].
+// Evaluation is bounded by counting steps and weighing values.
 //
 // Each check is in a file of its own: a value with its findings, their severity, whether a
 // configuration may change it, and its documentation. docs/reference/checks.md, the JSON Schema of

@@ -82,27 +82,3 @@ func FuzzExpression(f *testing.F) {
 		}
 	})
 }
-
-// FuzzRule: every text as a rule is an error when the checker is made, or gives the same verdict
-// twice.
-func FuzzRule(f *testing.F) {
-	for _, c := range ruleCases {
-		f.Add(c.config.Rules[0].Expression)
-	}
-	for _, bomb := range bombs {
-		f.Add(strings.ReplaceAll(bomb, "object.x", "exception.name"))
-	}
-	d, err := exception.Parse([]byte(policies), "file.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, expression string) {
-		checker, err := shape.New(shape.Config{Rules: []shape.Rule{{Name: "our-rule", Expression: expression}}})
-		if err != nil {
-			t.Skip()
-		}
-		if first, second := checker.Check(d, now), checker.Check(d, now); len(first) != len(second) {
-			t.Fatalf("%+v, then %+v", first, second)
-		}
-	})
-}

@@ -55,7 +55,6 @@ type subject struct {
 	severities map[string]Severity // by reason
 	counts     map[string]int      // by [Finding.crowd]
 
-	rules    []compiledRule
 	language *expression.Language // of match conditions
 	compiled []matchCondition     // see conditions
 }

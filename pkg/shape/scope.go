@@ -25,9 +25,9 @@ var scopeCheck = check{
 	About: "Finds an exception that is wider than `shape` allows. Its namespace is not in `namespaces`, it names " +
 		"more policies than `maxPolicies`, or a filter does not list the names, namespaces or subjects that " +
 		"`requireInMatch` requires.\n\n" +
-		"`requireInMatch` does not cover the match conditions of policies.kyverno.io: write a CEL rule under " +
-		"`shape.rules`. A filter needs no namespaces if all its kinds are cluster-scoped kinds of Kubernetes, " +
-		"written with their group (`rbac.authorization.k8s.io/v1/ClusterRole`).",
+		"`requireInMatch` does not cover the match conditions of policies.kyverno.io: " +
+		"[write a policy](../how-to/validate.md#rules-of-your-own). A filter needs no namespaces " +
+		"if all its kinds are cluster-scoped kinds of Kubernetes, written with their group (`rbac.authorization.k8s.io/v1/ClusterRole`).",
 	Reasons: []Reason{
 		{Name: reasonWrongNamespace, Doc: "exceptions are not allowed in this namespace"},
 		{Name: reasonTooManyPolicies, Doc: "the exception names too many policies"},

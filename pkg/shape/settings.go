@@ -26,15 +26,8 @@ type Settings struct {
 	GuardNamespaces []string         `json:"guardNamespaces" default:"none" doc:"names or patterns of namespaces that no exception may reach, beside those of polex and Kyverno"`
 	AllowInKyverno  []Admission      `json:"allowInKyverno" default:"none" doc:"the objects in the namespace kyverno that an exception may exempt; polex-guard decides by guard.allowInKyverno"`
 	KyvernoVersion  string           `json:"kyvernoVersion" default:"not checked" doc:"the release of Kyverno, such as 1.19, that has to serve the exception"`
-	Rules           []ruleSettings   `json:"rules" doc:"checks of your own, in CEL"`
-}
 
-// ruleSettings are one of a team's own checks.
-type ruleSettings struct {
-	Name       string `json:"name" doc:"the reason of the check, in kebab-case"`
-	Expression string `json:"expression" doc:"a CEL expression that is true of a valid exception"`
-	Message    string `json:"message" doc:"the message for an exception of which the expression is false"`
-	Severity   Level  `json:"severity" enum:"error warning" default:"error" doc:"whether the check rejects an exception"`
+	_ struct{} `formerly:"rules" instead:"write a Kyverno policy on PolicyException, as in policies/shape: docs/how-to/validate.md"`
 }
 
 // renewalSettings are for an exception that renews another one.
@@ -98,17 +91,6 @@ func (s *Settings) Config() (Config, error) {
 	}
 	c.Namespaces, c.GuardPolicies, c.GuardNamespaces = s.Namespaces, s.GuardPolicies, s.GuardNamespaces
 	c.AllowInKyverno, c.DefaultSeverity, c.KyvernoVersion = s.AllowInKyverno, s.DefaultSeverity, s.KyvernoVersion
-	for _, r := range s.Rules {
-		own := Rule{Name: r.Name, Expression: r.Expression, Message: r.Message}
-		switch r.Severity {
-		case "", LevelError:
-		case LevelWarning:
-			own.Severity = Warning
-		default:
-			return c, fmt.Errorf("rule %q: the severity %q is neither error nor warning", r.Name, r.Severity)
-		}
-		c.Rules = append(c.Rules, own)
-	}
 	if c.Levels == nil {
 		c.Levels = map[string]Level{}
 	}

@@ -10,8 +10,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// Reasons returns the reasons of the checks with their configured severities, and the team's own
-// rules.
+// Reasons returns the reasons of the checks with their configured severities.
 func Reasons(config shape.Config) []exception.Reason {
 	all := shape.Reasons()
 	for i, r := range all {
@@ -21,9 +20,6 @@ func Reasons(config shape.Config) []exception.Reason {
 		case shape.LevelWarning:
 			all[i].Severity = shape.Warning
 		}
-	}
-	for _, r := range config.Rules {
-		all = append(all, exception.Reason{Name: r.Name, Doc: r.Message, Severity: r.Severity})
 	}
 	return append(all, exception.Reason{Name: ReasonClientSideApply, Doc: "the signed exception is too large for client-side apply",
 		Severity: exception.SeverityWarning})
