@@ -40,7 +40,7 @@ func NewRunner(ctx context.Context, options Options) (*Runner, error) {
 		}
 	}
 	// Only the files for the build: act copies everything that it finds.
-	for _, part := range []string{"actions", "cmd", "internal", "pkg"} {
+	for _, part := range []string{"actions", "cmd", "internal", "pkg", "policies"} {
 		if err := os.CopyFS(filepath.Join(action, part), os.DirFS(r.root(part))); err != nil {
 			return nil, err
 		}
