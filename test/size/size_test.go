@@ -18,7 +18,7 @@ var shipped = []struct {
 	command, argument string
 	most              int64
 }{
-	{"polex-validate", "--version", 12.5e6},
+	{"polex-validate", "--version", 12.8e6},
 	{"polex-verify", "--version", 16e6},
 	{"polex-sign", "--version", 27e6},
 	{"polex-prune", "--version", 13e6},
