@@ -58,7 +58,9 @@ func TestDefinitions(t *testing.T) {
 		{"Kyverno's version is not served", []string{"{name: v2, served: true", "{name: v2, served: false"}, false},
 		{"another version is not served", []string{"{name: v2beta1, served: true", "{name: v2beta1, served: false"}, false},
 		{"a version goes", []string{", {name: v2beta1, served: true, storage: false}", ""}, false},
-		{"a version that was not served goes", []string{", {name: v2alpha1, served: false, storage: false}", ""}, true},
+		{"a version that was not served goes", []string{", {name: v2alpha1, served: false, storage: false}", ""}, false}, // objects may be stored in it
+		{"a version that is not served is stored", []string{"storage: true", "storage: false", "{name: v2alpha1, served: false, storage: false", "{name: v2alpha1, served: false, storage: true"}, false},
+		{"a new version that is not served is stored", []string{"storage: true", "storage: false", "versions: [", "versions: [{name: v9, served: false, storage: true}, "}, false},
 		{"a version is served", []string{"{name: v2alpha1, served: false", "{name: v2alpha1, served: true"}, true},
 		{"a new version", []string{"versions: [", "versions: [{name: v3, served: true, storage: false}, "}, true},
 		{"a version has another name", []string{"{name: v2,", "{name: v3,"}, false},
