@@ -21,6 +21,9 @@ type checker struct {
 	looked time.Time // when all objects were last checked
 	begun  bool      // its first check of all objects has ended
 	news   bool      // a finding has changed in this turn
+	// Deletions that have ended and are not handled yet.
+	removals []removal
+	turns    chan struct{} // of the concurrent deletions
 
 	due    schedule // the next action on each object
 	ends   schedule // the expiry of each exception
@@ -37,7 +40,7 @@ const settlesWithin = 10 * time.Second
 
 func newChecker(c *Controller, kind exception.GroupKind) *checker {
 	return &checker{
-		Controller: c, kind: kind, woken: make(chan struct{}, 1),
+		Controller: c, kind: kind, woken: make(chan struct{}, 1), turns: make(chan struct{}, removedAtOnce),
 		dirty: map[exception.Identity]bool{}, known: map[exception.Identity]*stored{},
 	}
 }
@@ -59,6 +62,7 @@ func (c *checker) run(ctx context.Context) {
 				again = now.Add(min(c.Every, longestRetry))
 			}
 		}
+		c.finish(ctx)
 		c.lookAtChanged(ctx)
 		c.expire(ctx)
 		c.report(ctx, c)
@@ -96,7 +100,7 @@ func (c *checker) wait(again time.Time) time.Duration {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.changed && !c.reporting && c.allBegun(now) {
+	if c.changed && !c.reporting && c.deleting == 0 && c.allBegun(now) {
 		wait = min(wait, c.reported.Add(c.rest()).Sub(now))
 	}
 	return max(wait, time.Millisecond)

@@ -56,6 +56,7 @@ type Controller struct {
 	checkers  map[exception.GroupKind]*checker
 	changed   bool          // a finding has changed since the last report
 	reporting bool          // a report is being written
+	deleting  int           // checkers that wait for deletions; a report waits for them
 	began     time.Time     // of Run
 	measured  time.Time     // when the metrics were last changed
 	reported  time.Time     // when the last report was begun
@@ -147,7 +148,7 @@ func (c *Controller) report(ctx context.Context, by *checker) {
 	by.begun, c.changed, by.news = true, c.changed || by.news, false
 	now := c.Clock.Now()
 	mayReport := !c.reporting && passed(c.reported, now, c.rest())
-	if !c.changed || !c.allBegun(now) {
+	if !c.changed || c.deleting > 0 || !c.allBegun(now) {
 		return
 	}
 	if !mayReport && !passed(c.measured, now, betweenReports) {
@@ -179,6 +180,12 @@ func (c *Controller) report(ctx context.Context, by *checker) {
 			}
 		}
 	})
+}
+
+func (c *Controller) deletes(more int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deleting += more
 }
 
 // allBegun reports whether the first findings of all kinds are known, or one of them takes too long.

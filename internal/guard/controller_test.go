@@ -27,7 +27,8 @@ type memory struct {
 	mu      sync.Mutex
 	objects map[exception.Identity]object
 	touch   func(exception.Identity)
-	fail    error // of the next Delete
+	fail    error                    // of the next Delete
+	held    map[string]chan struct{} // deletions by name wait for it
 	read    []string
 	version int
 
@@ -147,6 +148,11 @@ func (m *memory) Delete(_ context.Context, id exception.Identity, judged guard.S
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.deletes++
+	if held := m.held[id.Name]; held != nil {
+		m.mu.Unlock()
+		<-held
+		m.mu.Lock()
+	}
 	if err := m.fail; err != nil {
 		m.fail = nil
 		return err

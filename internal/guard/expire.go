@@ -35,7 +35,9 @@ func (c *checker) expire(ctx context.Context) {
 			if next == nil || now.Before(next.at) {
 				break
 			}
-			c.due.set(next, time.Time{})
+			if c.due.set(next, time.Time{}); next.of.removing {
+				continue // its outcome plans the next action
+			}
 			if f := &next.of.finding; f.doomed || f.hasEnded(c.rules, now) {
 				remove = append(remove, f)
 				continue
@@ -50,58 +52,98 @@ func (c *checker) expire(ctx context.Context) {
 	}
 }
 
-// remove deletes objects concurrently.
+// removal is the outcome of deleting an object in the state in which it was judged.
+type removal struct {
+	finding Finding
+	outcome error
+}
+
+// remove deletes objects concurrently. It does not wait for a deletion that hangs, for example
+// because a webhook of somebody else is asked: the others expire meanwhile.
 func (c *checker) remove(ctx context.Context, all []*Finding) {
-	outcomes := make([]error, len(all))
-	turns := make(chan struct{}, removedAtOnce)
 	var group sync.WaitGroup
-	for i, f := range all {
-		turns <- struct{}{}
-		state, s := f.state, c.known[f.Object]
+	for _, f := range all {
+		s := c.known[f.Object]
+		judged, state := *f, f.state
 		if f.dying || s.contested {
 			// Its state does not matter any more. The API server answers a conflict if a request
 			// names the state of an object that only its deletion policy keeps.
 			state.ResourceVersion = ""
 		}
-		s.contested = false
-		group.Go(func() {
-			defer func() { <-turns }()
-			outcomes[i] = c.Store.Delete(ctx, f.Object, state)
+		s.contested, s.removing = false, true
+		group.Add(1)
+		c.running.Go(func() {
+			defer group.Done()
+			c.turns <- struct{}{}
+			defer func() { <-c.turns }()
+			outcome := c.Store.Delete(ctx, judged.Object, state)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.removals = append(c.removals, removal{judged, outcome})
+			c.wake()
 		})
 	}
-	group.Wait()
-	for i, f := range all {
-		c.removed(ctx, f, outcomes[i])
+	done := make(chan struct{})
+	c.running.Go(func() { defer close(done); group.Wait() })
+	c.deletes(1)
+	pause(ctx, c.Clock, longest, done)
+	c.finish(ctx)
+	c.deletes(-1)
+}
+
+// finish handles the outcomes of deletions.
+func (c *checker) finish(ctx context.Context) {
+	c.mu.Lock()
+	all := c.removals
+	c.removals = nil
+	c.mu.Unlock()
+	for _, r := range all {
+		c.removed(ctx, &r.finding, r.outcome)
 	}
 }
 
-// removed handles the outcome of deleting an object in the state in which it was judged.
+// removed handles the outcome of deleting an object.
 func (c *checker) removed(ctx context.Context, f *Finding, outcome error) {
-	id := f.Object
-	if errors.Is(outcome, ErrGone) {
-		// The object has changed or is gone. It is deleted only if its new state has to be deleted
-		// too, and then in any state: a user who changes it all the time must not keep it.
-		tried := c.known[id].failures + 1
-		c.look(ctx, id, f.Version)
-		if s := c.known[id]; s != nil && (s.finding.doomed || s.finding.hasEnded(c.rules, c.Clock.Now())) {
-			s.contested = true
-			if s.failures = tried; tried > 3 {
-				c.due.set(&s.due, c.Clock.Now().Add(contested))
-			}
-		}
-		return
+	s := c.known[f.Object]
+	if s != nil {
+		s.removing = false
 	}
-	s := c.known[id]
 	if f.hasEnded(c.rules, c.Clock.Now()) && f.Reason != verify.ReasonExpired {
-		c.keep(f.expired(), true)
+		*f = f.expired()
 	}
-	if outcome != nil {
+	switch {
+	case outcome == nil:
+		c.Metrics.removed(f.Reason)
+		c.Tell.Removed(ctx, f)
+		if s != nil && s.finding.UID == f.UID {
+			c.forget(f.Object)
+		}
+	case s == nil: // the watch has reported that it is gone
+	case errors.Is(outcome, ErrGone):
+		c.again(ctx, f, s.failures+1)
+	case s.finding.state != f.state: // it was judged again meanwhile
+		c.plan(s)
+	default:
+		if f.Reason != s.finding.Reason {
+			c.keep(*f, true)
+		}
 		c.postpone(ctx, s, "delete", outcome)
+	}
+}
+
+// again reads an object that changed during its deletion, or is gone. It is deleted only if its new
+// state has to be deleted too, and then in any state: a user who changes it all the time must not
+// keep it.
+func (c *checker) again(ctx context.Context, f *Finding, tried int) {
+	c.look(ctx, f.Object, f.Version)
+	s := c.known[f.Object]
+	if s == nil || !s.finding.doomed && !s.finding.hasEnded(c.rules, c.Clock.Now()) {
 		return
 	}
-	c.Metrics.removed(f.Reason)
-	c.Tell.Removed(ctx, f)
-	c.forget(id)
+	s.contested = true
+	if s.failures = tried; tried > 3 {
+		c.due.set(&s.due, c.Clock.Now().Add(contested))
+	}
 }
 
 // expired returns the finding of an exception after its expiry.

@@ -100,6 +100,38 @@ func TestReportHangs(t *testing.T) {
 	}
 }
 
+// TestDeletionHangs: a deletion that hangs, for example in a webhook of somebody else, does not hold up
+// the others, and is done when it ends.
+func TestDeletionHangs(t *testing.T) {
+	w := inWorld(t)
+	held, early := make(chan struct{}), now.Add(-time.Minute)
+	k := keep(t, func(c *guard.Controller) { c.Store.(*memory).held = map[string]chan struct{}{"slow": held} }, w.rules(t, guard.Settings{}, nil),
+		w.sealed(t, draft("slow", "x", 10*time.Second, ""), early), w.sealed(t, draft("later", "x", 13*time.Second, ""), early))
+	t.Cleanup(func() {
+		select {
+		case <-held:
+		default:
+			close(held)
+		}
+	})
+	k.says(t, "found slow verified", "found later verified", "report [later verified slow verified]")
+	k.idle(t)
+	k.clock.SetTime(now.Add(10 * time.Second))
+	k.idle(t)
+	k.clock.Step(time.Second) // it waits no longer for the deletion
+	k.idle(t)
+	k.clock.SetTime(now.Add(13 * time.Second))
+	k.says(t, "removed later expired", "report [slow verified]")
+	k.idle(t)
+	if n := k.store.deletes; n != 2 {
+		t.Errorf("%d deletions, and one hangs", n)
+	}
+	close(held)
+	k.says(t, "removed slow expired")
+	k.clock.Step(2 * time.Second)
+	k.says(t, "report []")
+}
+
 // exceptions returns the number of series of stored exceptions.
 func (k *keeping) exceptions(t *testing.T) int {
 	t.Helper()

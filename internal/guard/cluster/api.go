@@ -27,8 +27,9 @@ type API struct {
 	watches rest.Interface // for streams, which have their own
 }
 
-// requestLasts limits the time of a request to the API server, with its answer.
-const requestLasts = 20 * time.Second
+// requestLasts limits the time of a request to the API server, with its answer. The API server asks
+// a webhook about a deletion for up to 30 seconds.
+const requestLasts = 40 * time.Second
 
 // NewAPI returns an API for the given configuration.
 func NewAPI(config *rest.Config, client *http.Client) (*API, error) {
