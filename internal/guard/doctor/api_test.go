@@ -104,6 +104,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				"acceptedNames": object{"plural": cmp.Or(a.accepted, "policyexceptions"), "singular": "policyexception", "kind": "PolicyException", "listKind": "PolicyExceptionList"},
 				"conditions":    []object{{"type": "NamesAccepted", "status": "True"}, {"type": "Established", "status": "True"}},
 			}})
+	case last == "policyexceptions":
+		answer(http.StatusOK, object{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "metadata": object{}, "items": []object{}})
 	case last == "apiservices":
 		items := []object{}
 		for n, spec := range a.services {

@@ -7,9 +7,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/polex-dev/polex/internal/guard/cluster"
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -52,6 +54,22 @@ func (k *checkup) definition(ctx context.Context, gk exception.GroupKind) {
 		_, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: gk.Group, Kind: gk.Kind}, watched)
 		if meta.IsNoMatchError(err) {
 			k.unknown(subject, fmt.Errorf("the API server does not serve %s, in which Kyverno reads exceptions; %s", watched, keeps))
+		} else if err := k.listed(ctx, gk, watched); err != nil {
+			k.unknown(subject, fmt.Errorf("exceptions cannot be listed in %s, so %s: %w", watched, keeps, err))
+		}
+	}
+}
+
+// listed lists all exceptions: one stored object that the API server cannot decode makes each list
+// and watch fail.
+func (k *checkup) listed(ctx context.Context, gk exception.GroupKind, version string) error {
+	const perPage = 500
+	page := &metav1.PartialObjectMetadataList{}
+	page.SetGroupVersionKind(schema.GroupVersionKind{Group: gk.Group, Version: version, Kind: gk.Kind + "List"})
+	for next := ""; ; next = page.Continue {
+		err := k.Client.List(ctx, page, client.Limit(perPage), client.Continue(next))
+		if err != nil || page.Continue == "" {
+			return err
 		}
 	}
 }

@@ -388,11 +388,12 @@ func TestDoctor(t *testing.T) {
 			rules := []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: about(rules("*"), "DELETE")[0]}}
 			a.policies["polex-keeps"] = limits{MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: rules}}
 		}, want: []string{"doubtful blocks-deletions", "wrong protection-hole"}},
-		"nobody says which webhooks there are": {change: func(a *api, _ *doctor.Config) { a.broken["validatingwebhookconfigurations"] = true }, want: []string{"unknown undecided"}},
-		"another policy is nobody's":           {change: func(a *api, _ *doctor.Config) { a.policies["other"] = limits{} }},
-		"nobody says what protects":            {change: func(a *api, _ *doctor.Config) { a.broken["validatingadmissionpolicies"] = true }, want: []string{"unknown undecided"}},
-		"nobody says what binds":               {change: func(a *api, _ *doctor.Config) { a.broken["validatingadmissionpolicybindings"] = true }, want: []string{"unknown undecided"}},
-		"static files":                         {change: staticFiles(nil)},
+		"one stored exception cannot be decoded": {change: func(a *api, _ *doctor.Config) { a.broken["policyexceptions"] = true }, want: []string{"unknown undecided"}},
+		"nobody says which webhooks there are":   {change: func(a *api, _ *doctor.Config) { a.broken["validatingwebhookconfigurations"] = true }, want: []string{"unknown undecided"}},
+		"another policy is nobody's":             {change: func(a *api, _ *doctor.Config) { a.policies["other"] = limits{} }},
+		"nobody says what protects":              {change: func(a *api, _ *doctor.Config) { a.broken["validatingadmissionpolicies"] = true }, want: []string{"unknown undecided"}},
+		"nobody says what binds":                 {change: func(a *api, _ *doctor.Config) { a.broken["validatingadmissionpolicybindings"] = true }, want: []string{"unknown undecided"}},
+		"static files":                           {change: staticFiles(nil)},
 		"static files, and no policies in the API": {change: func(a *api, c *doctor.Config) {
 			staticFiles(nil)(a, c)
 			a.policies, a.bindings = nil, nil
