@@ -176,10 +176,7 @@ func (r *reading) differences(s *step) error {
 			}
 			c := change{Signed: signed, Path: d.Path, Old: contentOf(d.Old), New: contentOf(d.New)}
 			if merge && !signed && !c.New.Hash.IsZero() {
-				var err error
-				if c.Origin, err = r.origin(s.commit.Parents[1], d.Path, c.New); err != nil {
-					return err
-				}
+				c.Origin = r.origin(s.commit.Parents[1], d.Path, c.New)
 			}
 			s.changes = append(s.changes, c)
 			if len(s.changes) > MaxChanges {
@@ -197,27 +194,27 @@ func (r *reading) differences(s *step) error {
 // origin follows the merged branch back to the first commit that contains the file in its merged
 // form: the author of that commit wrote it. It returns a zero hash if a commit or a folder cannot be
 // read, or if maxOrigin is reached.
-func (r *reading) origin(from plumbing.Hash, name string, want content) (plumbing.Hash, error) {
+func (r *reading) origin(from plumbing.Hash, name string, want content) plumbing.Hash {
 	var origin plumbing.Hash
 	for range maxOrigin {
 		c, err := r.repository.Commit(from)
 		if err != nil {
-			return plumbing.ZeroHash, nil //nolint:nilerr // the line is cut off there
+			return plumbing.ZeroHash // the line is cut off there
 		}
 		entry, err := r.repository.TreeOf(c).Find(name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return plumbing.ZeroHash, nil //nolint:nilerr // too deep, for example
+			return plumbing.ZeroHash // too deep, for example
 		}
 		if contentOf(entry) != want {
-			return origin, nil
+			return origin
 		}
 		origin = from
 		if len(c.Parents) == 0 {
-			return origin, nil
+			return origin
 		}
 		from = c.Parents[0]
 	}
-	return plumbing.ZeroHash, nil
+	return plumbing.ZeroHash
 }
 
 // addsUp reports whether the changes of all steps, applied in order, give exactly the files of the

@@ -96,7 +96,7 @@ func Look(tree *git.Tree, o Options) (*Found, error) {
 		// Report these files. They must not prevent pruning of the other files.
 		if deep || commit.CheckPath(entry.Path) != nil {
 			found.unreadable(entry, "the path is not UTF-8, too long or too deep, or looks like one of Git's own files, and nothing there is pruned")
-			return nil
+			return nil //nolint:nilerr // it is reported
 		}
 		content, err := tree.Read(entry)
 		if errors.Is(err, git.ErrTooLarge) {
