@@ -106,7 +106,7 @@ func endsUnnoticed(t *testing.T, r repository) {
 func notWidened(t *testing.T, r repository) {
 	policy := strings.ReplaceAll(trustPolicy(t), "acme/exceptions", "acme/other")
 	r.commit(t, map[string]string{
-		"other/elsewhere.yaml":    sealing{by: sandbox.Identity{Repository: "acme/other"}}.seal(t, draft("elsewhere"))[0],
+		"other/elsewhere.yaml":    sealing{by: sandbox.Identity{Repository: "acme/other", RepositoryID: "1001"}}.seal(t, draft("elsewhere"))[0],
 		"trust/trust.yaml":        policy,
 		"trust/trusted_root.json": trustedRoot(t),
 		".polex.yaml":             strings.Replace(policy, "trusted_root.json", "trust/trusted_root.json", 1),
