@@ -46,7 +46,6 @@ var walkthroughs = map[string]string{
 	"docs/how-to/github-enterprise.md": "",
 	"docs/how-to/private-sigstore.md":  prepared + `sed 's|trustedRoot:.*|trustedRoot: trusted_root.json|' config > .polex.yaml; request web > exception.yaml; cp trusted_root.json private.json; cp "$PUBLIC_ROOT" public.json`,
 	"docs/how-to/air-gapped.md":        prepared + `request web > exception.yaml; signed db --key release.key --rekor-url "$REKOR" --trusted-root trusted_root.json`,
-	"docs/how-to/several-clusters.md":  prepared + `mkdir unsigned; request dev > unsigned/dev.yaml`,
 	"docs/how-to/key-rotation.md": prepared + `{ sed '/^trust:/,$d' config; echo trust:; sed -n '/^authorities:/,$s/^/  /p' trust.yaml; echo '  trustedRoot: trusted_root.json'; } > .polex.yaml
 signed web --key release-2026.key
 mkdir unsigned; request db > unsigned/db.yaml; git add --all; git commit --quiet --message 'Request db'`,
