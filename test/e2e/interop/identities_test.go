@@ -99,7 +99,7 @@ var others = map[string]func(*sandbox.Identity){
 	"sourceRepositoryOwnerIdentifier": func(id *sandbox.Identity) { id.RepositoryOwnerID = "9" },
 	"sourceRepositoryRef":             func(id *sandbox.Identity) { id.Ref = "refs/heads/dev" },
 	"buildConfigURI":                  func(id *sandbox.Identity) { id.WorkflowFile = ".github/workflows/any.yaml" },
-	"buildTrigger":                    func(id *sandbox.Identity) { id.EventName = "workflow_dispatch" },
+	"buildTrigger":                    func(id *sandbox.Identity) { id.EventName = "pull_request_target" },
 	"runnerEnvironment":               func(id *sandbox.Identity) { id.RunnerEnvironment += "-x" },
 	"deploymentEnvironment":           func(id *sandbox.Identity) { id.Environment = "" },
 }

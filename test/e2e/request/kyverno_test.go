@@ -83,7 +83,7 @@ func (q question) ask(t *testing.T) (printed string, results map[string]string) 
 
 // documents returns the readable documents of a text.
 func documents(text string) []*exception.Document {
-	r := exception.NewReader(strings.NewReader(text), "")
+	r := exception.NewReader(strings.NewReader(text), "").Large() // like the policies of polex-validate
 	var docs []*exception.Document
 	for {
 		d, err := r.Next()
