@@ -1,7 +1,6 @@
 package adopt
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -16,71 +15,31 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
+// candidate is an exception that may become a pending one.
+type candidate struct {
+	*Adopted
+	object  map[string]any
+	sources []*source // the files that have it
+	chart   string    // the Helm template that renders it
+}
+
 // Make plans the adoption of the exceptions of a repository. The plan lists exceptions that cannot
 // be adopted as problems. Make returns an error for an unreadable stream or an invalid setting.
 func Make(in Input, o Options) (*Plan, error) {
-	rendered, others, err := stream(in.Rendered, false)
-	if err != nil {
-		return nil, fmt.Errorf("read the rendered manifests: %w", err)
-	}
-	live, _, err := stream(in.Live, true)
-	if err != nil {
-		return nil, fmt.Errorf("read the live objects: %w", err)
-	}
-	r := read(in.Files, &o)
-	plan := &Plan{Notes: r.sets, Write: map[string][]byte{}}
-	var chosen []*candidate
-	forms, err := r.forms()
+	streams, err := readStreams(in.Streams, o.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	if note := r.elsewhere(); note != "" {
-		plan.Notes = append(plan.Notes, note)
-	}
-	left := map[string][]string{} // file names, by reason
-	deployers := slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() })
-	for i, s := range r.sources {
-		if !s.isException() {
-			continue
-		}
-		reached := slices.ContainsFunc(forms[i], func(f form) bool { return f.by != nil })
-		switch {
-		case reached:
-		case r.isTest(s.file):
-			left["of tests of policies"] = append(left["of tests of policies"], s.file)
-			continue
-		case deployers && r.sets == nil && r.isOmitted(s) && find(rendered, s.object) == nil && find(live, s.object) == nil:
-			left["in no kustomization"] = append(left["in no kustomization"], s.file)
-			continue
-		}
-		c := &candidate{sources: []int{i}, text: s.text, forms: forms[i], Adopted: &Adopted{File: s.file, Line: s.line, Identity: identity(s.object).String()}}
-		switch {
-		case reached || !deployers:
-		case r.sets != nil:
-			c.Notes = append(c.Notes, "no deployer deploys it, unless an ApplicationSet does")
-		default:
-			c.Notes = append(c.Notes, "no deployer of the repository deploys it")
-		}
-		if problem := r.choose(c, rendered, live); problem != nil {
-			plan.refuse(c, problem)
-			continue
-		}
-		if !reflect.DeepEqual(s.object["spec"], c.object["spec"]) || text(s.object, "metadata", "name") != text(c.object, "metadata", "name") {
-			c.Notes = append(c.Notes, "the deployed form differs from its text")
-		}
-		chosen = append(chosen, c)
-	}
-	for _, why := range slices.Sorted(maps.Keys(left)) {
-		plan.Notes = append(plan.Notes, fmt.Sprintf("left where they are: %s %s, e.g. %s", count(len(left[why]), "exception"), why, left[why][0]))
-	}
-	chosen = append(chosen, r.without(rendered, "<rendered>", chosen)...)
-	chosen = append(chosen, r.without(live, "<live>", chosen)...)
+	r := read(in.Files, &o)
+	plan := &Plan{Problems: r.problems, Write: map[string][]byte{}}
+	chosen := slices.Concat(r.fromStreams(plan, streams), r.fromFiles(plan, in.Streams))
 	for _, c := range chosen {
 		if note := update(c.object); note != "" {
 			c.Notes = append(c.Notes, note)
 		}
-		if len(r.options.Shape.AllowInKyverno) == 0 && leaveKyverno(c.object) {
-			c.Notes = append(c.Notes, "the namespace kyverno is no longer exempt: Kyverno's chart leaves it out of its webhooks; if yours does not, see shape.allowInKyverno")
+		if len(o.Shape.AllowInKyverno) == 0 && leaveKyverno(c.object) {
+			c.Notes = append(c.Notes, "the namespace kyverno is no longer exempt: Kyverno's chart leaves it out of its webhooks; "+
+				"if yours does not, see shape.allowInKyverno")
 		}
 	}
 	chosen = r.distinct(plan, chosen)
@@ -88,26 +47,93 @@ func Make(in Input, o Options) (*Plan, error) {
 	if chosen, err = r.finish(plan, chosen); err != nil {
 		return nil, err
 	}
-	err = r.move(plan, chosen, rendered, others)
-	slices.SortStableFunc(plan.Problems, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
-	return plan, err
+	r.move(plan, chosen)
+	slices.SortStableFunc(plan.Problems,
+		func(a, b Problem) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
+	return plan, nil
+}
+
+// fromStreams returns the exceptions that are deployed. The template that renders one is no problem
+// any more.
+func (r *repository) fromStreams(plan *Plan, streams map[exception.Identity][]*deployed) (chosen []*candidate) {
+	ids := slices.SortedFunc(maps.Keys(streams),
+		func(a, b exception.Identity) int { return cmp.Compare(a.String(), b.String()) })
+	for _, id := range ids {
+		forms := streams[id]
+		c := &candidate{object: forms[0].object, sources: r.of(id),
+			Adopted: &Adopted{File: forms[0].stream, Line: forms[0].line, Notes: forms[0].notes}}
+		for _, s := range c.sources {
+			s.used = true
+		}
+		if r.known[id] != "" { // it is adopted already
+			for _, s := range c.sources {
+				plan.refuse(&candidate{object: c.object, Adopted: &Adopted{File: s.file, Line: s.line}}, exists(r.known[id]))
+			}
+			continue
+		}
+		if len(c.sources) == 1 {
+			s := c.sources[0]
+			c.File, c.Line = s.file, s.line
+			if !reflect.DeepEqual(s.object["spec"], c.object["spec"]) {
+				c.Notes = append(c.Notes, "the deployed form differs from its text")
+			}
+		}
+		for _, p := range r.problems {
+			if p.Reason == ReasonTemplate && forms[0].chart != "" && r.chart(p.File) == forms[0].chart {
+				c.chart = p.File
+				plan.Problems = slices.DeleteFunc(plan.Problems, func(other Problem) bool {
+					return other.File == p.File &&
+						other.Reason == ReasonTemplate
+				})
+			}
+		}
+		if problem := several(forms); problem != nil {
+			plan.refuse(c, problem)
+			continue
+		}
+		chosen = append(chosen, c)
+	}
+	return chosen
+}
+
+// fromFiles returns the exceptions of plain files that no stream has. If a stream has a whole
+// cluster, they are not deployed.
+func (r *repository) fromFiles(plan *Plan, streams []Stream) (chosen []*candidate) {
+	whole := slices.ContainsFunc(streams, func(s Stream) bool { return s.Whole })
+	for _, s := range r.sources {
+		if s.used {
+			continue
+		}
+		c := &candidate{object: s.object, sources: []*source{s}, Adopted: &Adopted{File: s.file, Line: s.line}}
+		problem := r.plain(s)
+		if whole && (problem == nil || problem.Reason != ReasonNotDeployed) {
+			problem = &Problem{Reason: ReasonNotDeployed,
+				Message: "the cluster has no exception of this name, and it stays where it is",
+				Hint:    "remove it; or if another cluster has it, give the objects of that one too"}
+		}
+		if problem != nil {
+			plan.refuse(c, problem)
+			continue
+		}
+		clean(c.object, false)
+		inNamespace(c.object, r.options.Namespace)
+		if known := r.known[identity(c.object)]; known != "" {
+			plan.refuse(c, exists(known))
+			continue
+		}
+		chosen = append(chosen, c)
+	}
+	return chosen
+}
+
+// exists is the problem of an exception that another file has.
+func exists(name string) *Problem {
+	return &Problem{Reason: ReasonExists, Message: name + " has it already", Hint: "remove the old document by hand"}
 }
 
 func (p *Plan) refuse(c *candidate, problem *Problem) {
-	problem.File, problem.Line, problem.Object = c.File, c.Line, c.Identity
+	problem.File, problem.Line, problem.Object = c.File, c.Line, identity(c.object).String()
 	p.Problems = append(p.Problems, *problem)
-}
-
-// without returns the exceptions of a stream that are in no file of the repository.
-func (r *repository) without(all []*given, file string, chosen []*candidate) (more []*candidate) {
-	for _, g := range all {
-		// A signed exception is already adopted.
-		if !g.used && text(g.object, "metadata", "annotations", "cosign.sigstore.dev/message") == "" &&
-			!slices.ContainsFunc(chosen, func(c *candidate) bool { return identity(c.object) == identity(g.object) }) {
-			more = append(more, &candidate{object: inNamespace(g.object, r.options.Namespace), Adopted: &Adopted{File: file, Line: g.line, Notes: g.notes}})
-		}
-	}
-	return more
 }
 
 // dnsName matches the names of exceptions and namespaces that the API server allows. It leaves room
@@ -137,16 +163,21 @@ func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) 
 		first := same[id][0]
 		switch {
 		case id.Namespace == "":
-			plan.refuse(c, &Problem{Reason: ReasonNoNamespace, Message: "it has no namespace", Hint: "give it with --exception-namespace NAME"})
+			plan.refuse(c, &Problem{Reason: ReasonNoNamespace, Message: "it has no namespace",
+				Hint: "give it with --exception-namespace NAME"})
 		case !dnsName.MatchString(id.Namespace) || !dnsName.MatchString(id.Name):
-			plan.refuse(c, &Problem{Reason: exception.ProblemInvalidValue, Message: fmt.Sprintf("%q in namespace %q is not a name that an exception can have", id.Name, id.Namespace),
-				Hint: "remove it, or rename it: at most 230 lower-case letters, digits, dashes and dots"})
+			plan.refuse(c, &Problem{Reason: exception.ProblemInvalidValue,
+				Message: fmt.Sprintf("%q in namespace %q is not a name that an exception can have", id.Name, id.Namespace),
+				Hint:    "remove it, or rename it: at most 230 lower-case letters, digits, dashes and dots"})
 		case namesNone(c.object):
-			plan.refuse(c, &Problem{Reason: ReasonNoPolicies, Message: "it names no policy, and exempts nothing", Hint: "remove it"})
+			plan.refuse(c, &Problem{Reason: ReasonNoPolicies, Message: "it names no policy, and exempts nothing",
+				Hint: "remove it"})
 		case slices.ContainsFunc(same[id], func(other *candidate) bool { return key(other.object) != key(c.object) }):
-			plan.refuse(c, &Problem{Reason: ReasonSeveral, Message: "other documents of the repository define the same object with different content", Hint: "keep one of them"})
+			plan.refuse(c, &Problem{Reason: ReasonSeveral,
+				Message: "other documents of the repository define the same object with different content",
+				Hint:    "keep one of them"})
 		case c != first:
-			first.sources, first.forms = append(first.sources, c.sources...), append(first.forms, c.forms...)
+			first.sources = append(first.sources, c.sources...)
 			first.Notes = append(first.Notes, fmt.Sprintf("%s:%d is the same", c.File, c.Line))
 		default:
 			left = append(left, c)
@@ -172,7 +203,8 @@ func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 			c.Notes = append(c.Notes, unlisted(c.object, r.options.Configured)...)
 			open = append(open, c)
 		case !end.After(r.options.Now):
-			plan.refuse(c, &Problem{Reason: ReasonExpired, Message: "it expired at " + end.UTC().Format(time.RFC3339), Hint: "remove it, or request it again: polex request"})
+			plan.refuse(c, &Problem{Reason: ReasonExpired, Message: "it expired at " + end.UTC().Format(time.RFC3339),
+				Hint: "remove it, or request it again: polex request"})
 			continue
 		}
 		c.ExpiresAt, c.Stated = end, !end.IsZero()
@@ -183,7 +215,9 @@ func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 	}
 	first, last := r.options.First, r.options.Last
 	if most := r.options.Shape.MaxLifetime; r.options.Configured && most > 0 && last > most && len(open) > 0 {
-		plan.Notes = append(plan.Notes, fmt.Sprintf("the last expiry is %s from now and not %s: shape.maxLifetime in the configuration allows no more", days(most), days(last)))
+		plan.Notes = append(plan.Notes,
+			fmt.Sprintf("the last expiry is %s from now and not %s: shape.maxLifetime in the configuration allows no more",
+				days(most), days(last)))
 		first, last = min(first, most), most
 	}
 	for n, end := range spread(len(open), r.options.Now, first, last) {
@@ -200,30 +234,31 @@ func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 func (r *repository) finish(plan *Plan, all []*candidate) (adopted []*candidate, err error) {
 	documents := map[string]*exception.Document{}
 	for _, c := range all {
-		if r.substitute {
-			set(c.object, "disabled", "metadata", "annotations", substituteKey)
-		}
 		id := identity(c.object)
 		c.To = path.Join(r.options.Unsigned, id.Namespace, id.Name+".yaml")
-		if documents[c.To] != nil || r.isKustomization(c.To) {
+		if documents[c.To] != nil || isKustomization(c.To) {
 			c.To = path.Join(r.options.Unsigned, id.Namespace, id.Name+"."+id.Group+".yaml")
 		}
-		content, err := write(c.text, c.object)
+		var like []byte
+		if len(c.sources) > 0 {
+			like = c.sources[0].text
+		}
+		content, err := write(like, c.object)
 		var doc *exception.Document
 		if err == nil {
 			doc, err = exception.Parse(content, c.To)
 		}
-		known := r.known[id]
-		if signed := path.Join(r.options.Signed, c.To[len(r.options.Unsigned):]); known == "" && r.files[signed] != nil {
-			known = signed
-		}
-		switch before, there := r.files[c.To]; {
+		signed := path.Join(r.options.Signed, c.To[len(r.options.Unsigned):])
+		_, there := r.files[c.To]
+		switch {
 		case err != nil:
 			plan.refuse(c, &Problem{Reason: ReasonUnreadable, Message: err.Error()})
-		case there && !bytes.Equal(before, content):
-			plan.refuse(c, &Problem{Reason: ReasonExists, Message: c.To + " exists with different content", Hint: "remove one of the two"})
-		case known != "" && known != c.To:
-			plan.refuse(c, &Problem{Reason: ReasonExists, Message: known + " exists already", Hint: "remove the old document"})
+		case there:
+			plan.refuse(c, &Problem{Reason: ReasonExists, Message: c.To + " exists with another content",
+				Hint: "remove one of the two"})
+		case r.files[signed] != nil:
+			plan.refuse(c, &Problem{Reason: ReasonExists, Message: signed + " exists with another content",
+				Hint: "remove one of the two"})
 		default:
 			plan.Write[c.To] = content
 			documents[c.To] = doc
@@ -233,7 +268,6 @@ func (r *repository) finish(plan *Plan, all []*candidate) (adopted []*candidate,
 	if adopted, err = r.judge(plan, adopted, documents); err != nil {
 		return nil, err
 	}
-	r.spreads(adopted)
 	for _, c := range adopted {
 		plan.Adopted = append(plan.Adopted, *c.Adopted)
 	}

@@ -2,48 +2,37 @@ package adopt
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/pkg/seal"
 )
 
 // serverFields are the fields of metadata that the API server and its controllers set.
-var serverFields = []string{"managedFields", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "ownerReferences", "selfLink"}
+var serverFields = []string{"managedFields", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp",
+	"deletionGracePeriodSeconds", "generation", "ownerReferences", "selfLink"}
 
-// tracking are the labels and annotations with which servers and deployers track an object. A key
-// that ends in a slash is a prefix.
-var tracking = []string{
-	"kubectl.kubernetes.io/last-applied-configuration",
-	"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace", "kustomize.toolkit.fluxcd.io/checksum", "reconcile.fluxcd.io/",
-	"helm.toolkit.fluxcd.io/", "meta.helm.sh/", "helm.sh/chart",
-	"helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy", "helm.sh/hook-output-log-policy",
-	"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance", "argocd.argoproj.io/installation-id",
-	"config.kubernetes.io/", "internal.config.kubernetes.io/",
-}
+// added are the prefixes of other labels and annotations of Helm, Flux and kustomize.
+var added = []string{"meta.helm.sh/", "helm.sh/", "helm.toolkit.fluxcd.io/", "reconcile.fluxcd.io/",
+	"kustomize.toolkit.fluxcd.io/checksum", "config.kubernetes.io/", "internal.config.kubernetes.io/"}
 
 // clean removes the fields that no person wrote: nulls, which the API server drops, the status, and
-// fields that servers added. trackers also removes the labels and annotations of deployers.
-func clean(object map[string]any, trackers bool) {
+// fields that servers added. tools also removes the labels and annotations of delivery tools.
+func clean(object map[string]any, tools bool) {
 	dropNulls(object)
 	delete(object, "status")
 	metadata := mapping(object, "metadata")
 	for _, field := range serverFields {
 		delete(metadata, field)
 	}
-	managed := text(object, "metadata", "labels", "app.kubernetes.io/managed-by") == "Helm"
 	for _, field := range []string{"labels", "annotations"} {
 		of := mapping(metadata, field)
-		for name := range of {
-			for _, known := range tracking {
-				if trackers && (name == known || strings.HasSuffix(known, "/") && strings.HasPrefix(name, known)) {
-					delete(of, name)
-				}
-			}
-		}
-		if trackers && managed && field == "labels" {
-			delete(of, "app.kubernetes.io/managed-by")
-		}
+		maps.DeleteFunc(of, func(name string, value any) bool {
+			return tools && (seal.Tracks(field, name, value) || name == "app.kubernetes.io/managed-by" && value == "Helm" ||
+				slices.ContainsFunc(added, func(prefix string) bool { return strings.HasPrefix(name, prefix) }))
+		})
 		if _, there := metadata[field]; there && len(of) == 0 {
 			delete(metadata, field)
 		}
@@ -57,7 +46,8 @@ func leaveKyverno(object map[string]any) (found bool) {
 		for _, filter := range list(object, "spec", "match", of) {
 			resources := mapping(filter, "resources")
 			all, _ := resources["namespaces"].([]any)
-			if left := slices.DeleteFunc(slices.Clone(all), func(name any) bool { return name == "kyverno" }); len(left) > 0 && len(left) < len(all) {
+			if left := slices.DeleteFunc(slices.Clone(all), func(name any) bool { return name == "kyverno" }); len(left) > 0 &&
+				len(left) < len(all) {
 				resources["namespaces"], found = left, true
 			}
 		}

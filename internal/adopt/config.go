@@ -26,12 +26,14 @@ func (r *repository) config(plan *Plan, adopted []*candidate, longest time.Durat
 	}
 	b.WriteString(trust)
 	b.WriteString(statements(adopted))
-	fmt.Fprintf(&b, "shape:\n  preset: baseline\n  maxLifetime: %s # the furthest expiry; lower it when that has passed\n", days(longest))
+	fmt.Fprintf(&b, "shape:\n  preset: baseline\n  maxLifetime: %s # the furthest expiry; lower it when that has passed\n",
+		days(longest))
 	if len(eased) > 0 {
 		b.WriteString("  checks:\n")
 	}
 	for _, reason := range slices.Sorted(maps.Keys(eased)) {
-		fmt.Fprintf(&b, "    %s: warning # an error would refuse %s; remove this line later\n", reason, count(eased[reason], "adopted exception"))
+		fmt.Fprintf(&b, "    %s: warning # an error would refuse %s; remove this line later\n", reason,
+			count(eased[reason], "adopted exception"))
 	}
 	return []byte(b.String())
 }
@@ -86,14 +88,15 @@ func quoted(texts []string) string {
 
 // trust writes the section that names the trusted signer, if the forge is known.
 func (r *repository) trust(longest time.Duration) (section, note string) {
-	name := Repository(r.options.Origin)
+	name := repositoryOf(r.options.Origin)
 	host, project, ok := strings.Cut(name, "/")
 	if at := strings.Index(strings.ToLower(r.options.Origin), project); at >= 0 {
 		project = r.options.Origin[at : at+len(project)] // with the case of the address: certificates keep it
 	}
 	branch := r.options.Branch
 	if branch == "" {
-		branch, note = "main", "the default branch is not known from origin/HEAD: the trusted signer in "+configName+" names main"
+		branch, note = "main", "the default branch is not known from origin/HEAD: the trusted signer in "+configName+
+			" names main"
 	}
 	issuer, subject, claim := "", "", ""
 	switch {
@@ -125,4 +128,18 @@ func (r *repository) trust(longest time.Duration) (section, note string) {
       # A repository that takes over the name later has another ID. Write yours here (%s):
       # claims: {sourceRepositoryIdentifier: "123456789"}
 `, days(longest), issuer, subject, claim) + expiry, note
+}
+
+// repositoryOf returns the host and path of a Git address, in lower case. The https, ssh and scp
+// forms of an address give the same result.
+func repositoryOf(url string) string {
+	if _, rest, ok := strings.Cut(url, "://"); ok {
+		url = rest
+	} else {
+		url = strings.Replace(url, ":", "/", 1)
+	}
+	host, rest, _ := strings.Cut(url, "/")
+	host = host[strings.LastIndex(host, "@")+1:]
+	host, _, _ = strings.Cut(host, ":")
+	return strings.ToLower(host + "/" + strings.TrimSuffix(strings.Trim(rest, "/"), ".git"))
 }

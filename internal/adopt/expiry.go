@@ -23,7 +23,8 @@ func expiry(object map[string]any, terms lifetime.Terms, now time.Time) (end tim
 		if delete(labels, exception.LabelTTL); len(labels) == 0 {
 			delete(mapping(object, "metadata"), "labels")
 		}
-		note = fmt.Sprintf("the label %s=%s, which counts from the creation of the object, is removed", exception.LabelTTL, ttl)
+		note = fmt.Sprintf("the label %s=%s, which counts from the creation of the object, is removed", exception.LabelTTL,
+			ttl)
 	}
 	life, err := lifetimeOf(object, terms)
 	if err == nil && relative && life.ExpiresAt.IsZero() && life.ExpiresIn == 0 {
@@ -108,7 +109,8 @@ func spread(n int, now time.Time, first, last time.Duration) []time.Time {
 // before t.
 func weekday(t time.Time, later int) time.Time {
 	noon := time.Date(t.Year(), t.Month(), t.Day(), 12, 0, 0, 0, time.UTC)
-	for later == 0 && noon.After(t) || later == 1 && noon.Before(t) || noon.Weekday() == time.Saturday || noon.Weekday() == time.Sunday {
+	for later == 0 && noon.After(t) || later == 1 && noon.Before(t) || noon.Weekday() == time.Saturday ||
+		noon.Weekday() == time.Sunday {
 		noon = noon.AddDate(0, 0, 2*later-1)
 	}
 	return noon

@@ -11,7 +11,8 @@ func TestSpread(t *testing.T) {
 	const day = 24 * time.Hour
 	for start := range 14 {
 		now := time.Date(2026, 3, 1+start, 20*start%24, 15, 0, 0, time.UTC)
-		for _, window := range []struct{ first, last time.Duration }{{30 * day, 90 * day}, {7 * day, 14 * day}, {30 * day, 33 * day}} {
+		for _, window := range []struct{ first, last time.Duration }{{30 * day, 90 * day}, {7 * day, 14 * day},
+			{30 * day, 33 * day}} {
 			ends := spread(100, now, window.first, window.last)
 			distinct := map[time.Time]bool{}
 			for i, end := range ends {
@@ -34,7 +35,8 @@ func TestSpread(t *testing.T) {
 			}
 		}
 	}
-	if ends := spread(1, time.Date(2026, 1, 7, 0, 0, 0, 0, time.UTC), 30*day, 90*day); !ends[0].Equal(time.Date(2026, 2, 6, 12, 0, 0, 0, time.UTC)) {
+	if ends := spread(1, time.Date(2026, 1, 7, 0, 0, 0, 0, time.UTC), 30*day, 90*day); !ends[0].Equal(time.Date(2026, 2, 6,
+		12, 0, 0, 0, time.UTC)) {
 		t.Errorf("the only one ends at %s", ends[0])
 	}
 	if len(spread(0, time.Now(), day, day)) != 0 {
@@ -44,23 +46,10 @@ func TestSpread(t *testing.T) {
 
 // TestRepository: all forms of an address give the same name.
 func TestRepository(t *testing.T) {
-	for _, url := range []string{"https://github.com/Acme/x.git", "https://user:secret@github.com/acme/x/", "git@github.com:acme/x.git", "ssh://git@github.com:22/acme/x", "ssh://git@github.com/acme/x.git"} {
-		if got := Repository(url); got != "github.com/acme/x" {
+	for _, url := range []string{"https://github.com/Acme/x.git", "https://user:secret@github.com/acme/x/",
+		"git@github.com:acme/x.git", "ssh://git@github.com:22/acme/x", "ssh://git@github.com/acme/x.git"} {
+		if got := repositoryOf(url); got != "github.com/acme/x" {
 			t.Errorf("%s: %s", url, got)
-		}
-	}
-}
-
-// TestFolder: the path of a deployer does not leave the repository.
-func TestFolder(t *testing.T) {
-	for said, want := range map[string]string{"./a/b": "a/b", "a/../b": "b", "/a": "a", "": ".", "./": "."} {
-		if got, local := folder(said); got != want || !local {
-			t.Errorf("%q: %q, %t", said, got, local)
-		}
-	}
-	for _, said := range []string{"../a", "a/../../b", "${PATH}"} {
-		if got, local := folder(said); local {
-			t.Errorf("%q is %q", said, got)
 		}
 	}
 }

@@ -14,7 +14,8 @@ import (
 // judge runs the shape checks on the documents to sign. It refuses an exception for a finding that
 // no configuration can change, or that an existing configuration treats as an error. If adopt
 // writes the configuration, other reasons become warnings there.
-func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*exception.Document) (adopted []*candidate, err error) {
+func (r *repository) judge(plan *Plan, all []*candidate,
+	documents map[string]*exception.Document) (adopted []*candidate, err error) {
 	config := r.options.Shape
 	config.Levels = maps.Clone(config.Levels)
 	if config.Levels == nil {

@@ -2,266 +2,165 @@ package adopt
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
-
-	"sigs.k8s.io/yaml"
-
-	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// kustomizationNames are the file names that kustomize tries, in this order.
+// kustomizationNames are the file names that kustomize reads.
 var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
-func (r *repository) isKustomization(name string) bool {
-	return slices.Contains(kustomizationNames, path.Base(name))
+func isKustomization(name string) bool { return slices.Contains(kustomizationNames, path.Base(name)) }
+
+// kustomizations are the kustomizations of a repository.
+type kustomizations struct {
+	byFolder map[string]*kustomization
+	above    map[string][]*kustomization // by file or folder: those that list it
+	isPatch  map[string]bool             // by file
 }
 
 // kustomization is one kustomization file.
 type kustomization struct {
 	file, dir string
 	object    map[string]any
-}
-
-// kustomization parses a kustomization file and records the files that it uses as patches.
-func (r *repository) kustomization(name string) {
-	if !r.isKustomization(name) {
-		return
-	}
-	object, err := object(r.files[name])
-	if err != nil || object == nil || isFlux(object) || isException(object) {
-		return
-	}
-	k := &kustomization{file: name, dir: path.Dir(name), object: object}
-	r.folders[k.dir] = k
-	for _, p := range k.patches() {
-		if p.file != "" {
-			r.patches[k.target(p.file)]++
-		}
-	}
+	patches   []string // files, and texts of inline patches
 }
 
 // lists are the keys under which a kustomization lists files and folders.
 var lists = []string{"resources", "bases", "components"}
 
-// entries returns the texts that a kustomization lists under a key.
-func (k *kustomization) entries(key string) []string {
-	list, _ := k.object[key].([]any)
-	var all []string
-	for _, entry := range list {
-		if name, ok := entry.(string); ok {
-			all = append(all, name)
-		}
-	}
-	return all
-}
-
-// targets returns all paths that a kustomization lists.
-func (k *kustomization) targets() (all []string) {
-	for _, key := range lists {
-		for _, entry := range k.entries(key) {
-			all = append(all, k.target(entry))
-		}
-	}
-	return all
-}
-
-// target returns the path of a local entry within the repository, or "" for an address.
-func (k *kustomization) target(entry string) string {
-	if strings.Contains(entry, "://") {
-		return ""
-	}
-	return path.Join(k.dir, entry)
-}
-
-// cycle marks a kustomization that includes itself. The build rejects it.
-const cycle = -1
-
-// leads returns the exceptions and deployers that a file or a folder with a kustomization leads to,
-// in order.
-func (r *repository) leads(target string) []int {
-	all, known := r.reached[target]
-	if k := r.folders[target]; k != nil && !known {
-		r.reached[target] = []int{cycle}
-		for _, below := range k.targets() {
-			all = append(all, r.leads(below)...)
-		}
-		slices.Sort(all)
-		all = slices.Compact(all)
-		r.reached[target] = all
-	}
-	return slices.Concat(all, r.byFile[target])
-}
-
-func (r *repository) reaches(target string) bool { return len(r.leads(target)) > 0 }
-
-// below returns the exceptions that a folder leads to, or those in a folder without a
-// kustomization.
-func (r *repository) below(dir string) (all []int) {
-	leads := r.leads(dir)
-	for i, s := range r.sources {
-		if s.isException() && (r.folders[dir] == nil && within(dir, s.file) || slices.Contains(leads, i)) {
-			all = append(all, i)
-		}
-	}
-	return all
-}
-
-// patch is a patch of a kustomization. key and index give its position.
-type patch struct {
-	key    string
-	index  int
-	file   string // "" for an inline patch
-	inline string
-	kind   string // of the target, a regular expression; "" if there is none
-	target bool
-}
-
-// patches returns all patches of a kustomization.
-func (k *kustomization) patches() []patch {
-	var all []patch
-	for _, key := range []string{"patches", "patchesJson6902", "patchesStrategicMerge"} {
-		list, _ := k.object[key].([]any)
-		for i, entry := range list {
-			p := patch{key: key, index: i}
-			switch entry := entry.(type) {
-			case string:
-				p.file = entry
-				if strings.Contains(entry, "\n") {
-					p.file, p.inline = "", entry
-				}
-			case map[string]any:
-				p.file, p.inline = text(entry, "path"), text(entry, "patch")
-				p.kind, p.target = text(entry, "target", "kind"), mapping(entry, "target") != nil
-			}
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
-var kinds = []string{"PolicyException", "Kustomization", "Application"}
-
-// concerns reports whether a patch may change an exception or a deployer, and returns its documents
-// and text. The text of a file outside the repository is not known.
-func (r *repository) concerns(k *kustomization, p patch) (concerns bool, docs []map[string]any, content string, known bool) {
-	content, known = p.inline, true
-	if p.file != "" {
-		var raw []byte
-		raw, known = r.files[k.target(p.file)]
-		content = string(raw)
-	}
-	about := !known
-	for _, chunk := range split([]byte(content)) {
-		doc, err := object(chunk.text)
-		if doc != nil {
-			docs = append(docs, doc)
-		}
-		about = about || err != nil || slices.Contains(kinds, text(doc, "kind"))
-	}
-	if p.target {
-		form, err := regexp.Compile("^(?:" + p.kind + ")$")
-		about = p.kind == "" || err != nil || slices.ContainsFunc(kinds, form.MatchString)
-	}
-	return about, docs, content, known
-}
-
-// copies reports whether a JSON patch contains a copy operation. Each can double the content.
-func copies(content string) bool {
-	var operations []map[string]any
-	err := yaml.Unmarshal([]byte(content), &operations)
-	return err == nil && slices.ContainsFunc(operations, func(o map[string]any) bool { return o["op"] == "copy" })
-}
-
-// kept are the settings of a kustomization that change exceptions or deployers.
-var kept = []string{"apiVersion", "kind", "namespace", "namePrefix", "nameSuffix", "labels", "commonAnnotations"}
-
-// opaque are the settings whose effect depends on files that adopt leaves out.
-var opaque = []string{"transformers", "replacements", "vars", "configurations", "openapi"}
-
-// reduced returns a kustomization with only the entries that lead to exceptions and deployers.
-// unknown names a setting that may change them in an unknown way.
-func (r *repository) reduced(k *kustomization) (object map[string]any, unknown string) {
-	object = map[string]any{}
-	for _, key := range kept {
-		if value, there := k.object[key]; there {
-			object[key] = value
-		}
-	}
-	if labels := mapping(k.object, "commonLabels"); labels != nil {
-		put(object, "labels", map[string]any{"pairs": labels, "includeSelectors": true})
-	}
-	for _, key := range lists {
-		for _, entry := range k.entries(key) {
-			switch target := k.target(entry); {
-			case r.reaches(target) || key == "components" && r.changes(target):
-				put(object, strings.Replace(key, "bases", "resources", 1), relative(k.dir, target))
-			case key == "components" && r.folders[target] == nil:
-				unknown = fmt.Sprintf("%s has the component %s, which is not in the repository", k.file, entry)
-			}
-		}
-	}
-	for _, p := range k.patches() {
-		concerns, _, content, known := r.concerns(k, p)
-		if !concerns {
+func readKustomizations(files map[string][]byte) kustomizations {
+	all := kustomizations{byFolder: map[string]*kustomization{}, above: map[string][]*kustomization{},
+		isPatch: map[string]bool{}}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if !isKustomization(name) {
 			continue
 		}
-		if !known {
-			unknown = fmt.Sprintf("%s has the patch %s, which is not in the repository", k.file, p.file)
+		object, err := object(files[name])
+		if err != nil || object == nil || groupKind(object).Group == fluxGroup || isException(object) {
+			continue
 		}
-		tooFar := func(c chunk) bool { return exception.CheckAliases(c.text) != nil }
-		if slices.ContainsFunc(split([]byte(content)), tooFar) || copies(content) {
-			unknown = k.file + " has a patch that copies or repeats values, which can be of any length: polex adopt does not apply it"
-		}
-		entry, _ := k.object[p.key].([]any)[p.index].(map[string]any)
-		written := map[string]any{"patch": content}
-		for _, name := range []string{"target", "options"} {
-			if value := entry[name]; value != nil {
-				written[name] = value
+		k := &kustomization{file: name, dir: path.Dir(name), object: object}
+		all.byFolder[k.dir] = k
+		for _, key := range lists {
+			entries, _ := object[key].([]any)
+			for _, entry := range entries {
+				if entry, _ := entry.(string); entry != "" && !strings.Contains(entry, "://") {
+					target := path.Join(k.dir, entry)
+					all.above[target] = append(all.above[target], k)
+				}
 			}
 		}
-		put(object, "patches", written)
-	}
-	for _, key := range opaque {
-		if value, _ := k.object[key].([]any); len(value) > 0 && r.mayConcern(value) {
-			unknown = fmt.Sprintf("%s has %s, which polex adopt does not apply", k.file, key)
+		for _, key := range []string{"patches", "patchesJson6902", "patchesStrategicMerge"} {
+			entries, _ := object[key].([]any)
+			for _, entry := range entries {
+				file, inline := text(map[string]any{"": entry}, ""), ""
+				if entry, ok := entry.(map[string]any); ok {
+					file, inline = text(entry, "path"), text(entry, "patch")
+				}
+				k.patches = append(k.patches, file, inline)
+				all.isPatch[path.Join(k.dir, file)] = file != ""
+			}
 		}
 	}
-	return object, unknown
+	return all
 }
 
-// changes reports whether a component changes objects that others list.
-func (r *repository) changes(target string) bool {
-	k := r.folders[target]
-	if k == nil {
-		return false
+// chain returns all kustomizations that lead to a file, the nearest first.
+func (all kustomizations) chain(name string) (chain []*kustomization) {
+	for targets := []string{name}; len(targets) > 0; targets = targets[1:] {
+		for _, k := range all.above[targets[0]] {
+			if !slices.Contains(chain, k) {
+				chain, targets = append(chain, k), append(targets, k.dir)
+			}
+		}
 	}
-	known, visited := r.altering[target]
-	if visited {
-		return known
+	return chain
+}
+
+// isOmitted reports whether the nearest kustomization above a file, and every other one, leaves it
+// out.
+func (all kustomizations) isOmitted(name string) bool {
+	dir := path.Dir(name)
+	for all.byFolder[dir] == nil && dir != "." {
+		dir = path.Dir(dir)
 	}
-	r.altering[target] = true // a cycle counts as a change; the build rejects it
-	object, unknown := r.reduced(k)
-	delete(object, "apiVersion")
-	delete(object, "kind")
-	r.altering[target] = len(object) > 0 || unknown != ""
-	return r.altering[target]
+	return all.byFolder[dir] != nil && len(all.above[name]) == 0
 }
 
-// put adds an entry to a list of a kustomization. Callers use the new names of settings, since
-// kustomize warns about the old names on the terminal.
-func put(object map[string]any, key string, entry any) {
-	before, _ := object[key].([]any)
-	object[key] = append(slices.Clone(before), entry)
+// harmless are the settings of a kustomization that change no object which it lists.
+var harmless = []string{"apiVersion", "kind", "metadata", "resources", "bases", "buildMetadata",
+	"configMapGenerator", "secretGenerator", "generatorOptions", "helmCharts", "helmGlobals", "openapi", "crds"}
+
+// alters returns the setting of a kustomization that may change the documents of a file, or "". A
+// component may change what others list.
+func (all kustomizations) alters(name string) string {
+	for _, k := range all.chain(name) {
+		for _, key := range slices.Sorted(maps.Keys(k.object)) {
+			if !slices.Contains(harmless, key) {
+				return fmt.Sprintf("%s has %s", k.file, key)
+			}
+		}
+	}
+	return ""
 }
 
-// mayConcern reports whether a setting may change exceptions: it names a file, no kind, or one of
-// the kinds.
-func (r *repository) mayConcern(value []any) bool {
-	raw, err := yaml.Marshal(value)
-	said := string(raw)
-	return err != nil || !strings.Contains(said, "kind: ") || slices.ContainsFunc(kinds, func(kind string) bool { return strings.Contains(said, "kind: "+kind) }) ||
-		slices.ContainsFunc(value, func(entry any) bool { _, isText := entry.(string); return isText })
+// held returns the reason why a document of a file must not be removed, or "": more than one
+// kustomization leads to it, or one has a patch for it, which fails without its target.
+func (r *repository) held(name string) string {
+	for target := name; ; {
+		above := r.above[target]
+		if len(above) > 1 {
+			return fmt.Sprintf("%s and %s use it", above[0].file, above[1].file)
+		}
+		if len(above) == 0 {
+			return ""
+		}
+		for _, patch := range append(slices.Clone(above[0].patches), string(r.files[above[0].file])) {
+			if content := r.files[path.Join(above[0].dir, patch)]; strings.Contains(patch+string(content),
+				"kind: PolicyException") {
+				return above[0].file + " patches exceptions"
+			}
+		}
+		if target == above[0].dir {
+			return above[0].file + " lists itself"
+		}
+		target = above[0].dir
+	}
+}
+
+// nothing makes a kustomization without resources valid: Flux would otherwise deploy every file
+// below its folder.
+const nothing = "resources: []\nbuildMetadata: [originAnnotations]\n"
+
+// unlist returns a kustomization without the line of an entry, or "" if that line cannot be removed
+// alone.
+func (k *kustomization) unlist(content []byte, target string) string {
+	before, err := object(content)
+	entries, _ := before["resources"].([]any)
+	i := slices.IndexFunc(entries,
+		func(entry any) bool { name, _ := entry.(string); return path.Join(k.dir, name) == target })
+	if err != nil || i < 0 {
+		return ""
+	}
+	entry := regexp.QuoteMeta(entries[i].(string))
+	left := regexp.MustCompile(`(?m)^ *- +(['"]?)`+entry+`['"]? *(#.*)?\n?`).ReplaceAll(content, nil)
+	inLine := regexp.MustCompile(`(?m)^(resources: *\[.*?)(, *['"]?` + entry + `['"]?|['"]?` + entry +
+		`['"]? *,? *)([],])`)
+	left = inLine.ReplaceAll(left, []byte("$1$3"))
+	if len(entries) == 1 {
+		left = append(regexp.MustCompile(`(?m)^resources: *(\[ *\] *)?(#.*)?\n?`).ReplaceAll(left, nil), nothing...)
+	}
+	after, err := object(left)
+	before["resources"] = slices.Delete(slices.Clone(entries), i, i+1)
+	if len(entries) == 1 && before["buildMetadata"] == nil {
+		before["buildMetadata"] = []any{"originAnnotations"}
+	}
+	if err != nil || !reflect.DeepEqual(before, after) {
+		return ""
+	}
+	return string(left)
 }

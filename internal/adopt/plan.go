@@ -11,7 +11,7 @@ const (
 	ReasonTemplate    = "template"
 	ReasonUnreadable  = "unreadable"
 	ReasonNotRendered = "not-rendered"
-	ReasonVariable    = "unknown-variable"
+	ReasonNotDeployed = "not-deployed"
 	ReasonNoNamespace = "no-namespace"
 	ReasonSeveral     = "several-forms"
 	ReasonExists      = "exists"
@@ -23,11 +23,8 @@ const (
 // Options configure the adoption.
 type Options struct {
 	Unsigned, Signed string // paths from the root of the repository
-	// Namespace applies to exceptions without a known namespace. If an exception has several
-	// deployed forms, it selects the forms in this namespace.
+	// Namespace applies to exceptions that state none.
 	Namespace string
-	// Substitute are values of Flux variables. They override those of the repository.
-	Substitute map[string]string
 	// First and Last are the window for the expiry of exceptions without one.
 	First, Last time.Duration
 	Now         time.Time
@@ -41,14 +38,22 @@ type Options struct {
 
 // Input is the input of [Make].
 type Input struct {
-	Files    map[string][]byte // YAML and JSON files of the repository, by path
-	Rendered []byte            // a stream of manifests that another tool rendered
-	Live     []byte            // objects of a cluster
+	Files   map[string][]byte // YAML and JSON files of the repository, by path
+	Streams []Stream
+}
+
+// Stream is a stream of YAML or JSON documents with deployed objects.
+type Stream struct {
+	Name    string // for messages: <rendered>, or the file of the live objects
+	Content []byte
+	// Whole means that the stream has all exceptions of a cluster: a file with another one is not
+	// deployed there.
+	Whole bool
 }
 
 // Plan is the result of [Make]: the changes, and the problems.
 type Plan struct {
-	Adopted  []Adopted // in the order of their sources
+	Adopted  []Adopted
 	Problems []Problem
 	Edits    []string // one sentence each
 	Notes    []string // tasks for people
@@ -58,8 +63,8 @@ type Plan struct {
 
 // Adopted is an exception that becomes a pending one.
 type Adopted struct {
-	File      string // the source
-	Line      int    // in the stream, if File is <rendered> or <live>
+	File      string // the source: a file of the repository, or the name of a stream
+	Line      int
 	To        string
 	Identity  string
 	ExpiresAt time.Time
@@ -73,3 +78,6 @@ type Problem struct {
 	Line                          int
 	Reason, Message, Hint, Object string
 }
+
+// Warning reports whether the exception rightly stays as it is: no cluster has it.
+func (p Problem) Warning() bool { return p.Reason == ReasonNotDeployed }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
@@ -49,18 +50,11 @@ func object(text []byte) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var value any
+	var value map[string]any
 	if err := json.Unmarshal(raw, &value); err != nil {
-		return nil, err
-	}
-	switch value := value.(type) {
-	case nil:
-		return nil, nil
-	case map[string]any:
-		return value, nil
-	default:
 		return nil, errors.New("the document is not a mapping")
 	}
+	return value, nil
 }
 
 // items returns the items of a list, or nil if the object is not a list.
@@ -78,11 +72,7 @@ func items(object map[string]any) []map[string]any {
 
 // at returns the value at a path of keys, or nil.
 func at(object map[string]any, path ...string) any {
-	var value any = object
-	for _, key := range path {
-		mapping, _ := value.(map[string]any)
-		value = mapping[key]
-	}
+	value, _, _ := unstructured.NestedFieldNoCopy(object, path...) //nolint:errcheck // another type is not there
 	return value
 }
 

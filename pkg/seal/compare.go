@@ -3,7 +3,6 @@ package seal
 import (
 	"fmt"
 	"math"
-	"slices"
 	"sort"
 	"strconv"
 
@@ -153,12 +152,10 @@ func removeAdded(haveMeta, signedMeta map[string]any, field string, allowed map[
 	signed, _ := signedMeta[field].(map[string]any)
 	before := len(have)
 	for key, value := range have {
-		fixed, hasFixed := trackingValues[field][key]
 		only, isAllowed := allowed[key]
 		switch _, isSigned := signed[key]; {
 		case isSigned:
-		case field == "annotations" && IsKey(key), slices.Contains(tracking[field], key),
-			hasFixed && value == fixed, isAllowed && value == only:
+		case field == "annotations" && IsKey(key), Tracks(field, key, value), isAllowed && value == only:
 			delete(have, key)
 		}
 	}

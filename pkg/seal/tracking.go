@@ -1,5 +1,7 @@
 package seal
 
+import "slices"
+
 // tracking lists the labels and annotations that delivery tools write on every object they apply.
 // Names are exact and count only in the listed place; there are no prefixes or patterns. A key that
 // is also in the message is compared like any other.
@@ -39,4 +41,11 @@ var tracking = map[string][]string{
 var trackingValues = map[string]map[string]string{
 	"annotations": {"configmanagement.gke.io/managed": "enabled"},
 	"labels":      {"app.kubernetes.io/managed-by": "configmanagement.gke.io"},
+}
+
+// Tracks reports whether a delivery tool writes an annotation or a label on every object that it
+// applies. field is "annotations" or "labels".
+func Tracks(field, key string, value any) bool {
+	fixed, hasFixed := trackingValues[field][key]
+	return slices.Contains(tracking[field], key) || hasFixed && value == fixed
 }

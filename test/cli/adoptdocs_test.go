@@ -39,7 +39,7 @@ func TestAdoptDocs(t *testing.T) {
 		t.Errorf("only %d commands are shown", commands)
 	}
 	known := map[string]bool{shape.ReasonBadLifetime: true}
-	for _, r := range []string{adopt.ReasonNoNamespace, adopt.ReasonVariable, adopt.ReasonSeveral, adopt.ReasonNotRendered, adopt.ReasonTemplate, adopt.ReasonExpired, adopt.ReasonExists, adopt.ReasonUnreadable, adopt.ReasonNoPolicies} {
+	for _, r := range []string{adopt.ReasonNoNamespace, adopt.ReasonNotDeployed, adopt.ReasonSeveral, adopt.ReasonNotRendered, adopt.ReasonTemplate, adopt.ReasonExpired, adopt.ReasonExists, adopt.ReasonUnreadable, adopt.ReasonNoPolicies} {
 		known[r] = true
 		if !strings.Contains(string(raw), "\n| `"+r+"` | ") {
 			t.Errorf("docs/how-to/adopt.md does not explain %s", r)

@@ -23,7 +23,7 @@ var house = map[string][]string{
 	"shape":             {"exception", "kyverno", "lifetime"},
 	"seal":              {"exception"},
 	"request":           {"exception", "kyverno", "lifetime", "plain", "seal", "shape"},
-	"adopt":             {"exception", "kyverno", "lifetime", "shape"},
+	"adopt":             {"exception", "kyverno", "lifetime", "seal", "shape"},
 	"lifetime":          {"exception"},
 	"trust":             {"exception", "kyverno", "lifetime"},
 	"verify":            {"exception", "seal", "trust", "lifetime"},

@@ -3,10 +3,9 @@
 package adopt
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"maps"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,41 +13,43 @@ import (
 
 	"github.com/polex-dev/polex/internal/adopt"
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/command/commitflags"
+	"github.com/polex-dev/polex/internal/command/clusterread"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote/pending"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 const help = `Move the exceptions of a repository to the folder of pending exceptions, in the form in
 which they are deployed and each with an expiry, and write .polex.yaml.
 
-polex adopt renders the Flux Kustomizations, Argo CD Applications and kustomizations of
-the repository in memory, without a network. With -, it also reads rendered manifests from
-standard input; --live gives forms that only the cluster knows.
+The cluster knows what is deployed (--kubeconfig, --live), or your own tools render it
+(-). polex adopt renders nothing. Without such an object, it adopts a plain file, unless a
+kustomization, a deployer or a template could change it.
 
 It keeps a stated expiry. Other exceptions get expiries spread evenly between
---first-expiry and --last-expiry. It changes the work tree; you make the commit.
+--first-expiry and --last-expiry. It changes the work tree and no deployer; you make the
+commit.
 
 Exit codes: 0 all adopted or none found, 1 some not adopted, 2 invalid command line or
-configuration, 3 the repository or a stream could not be read.`
+configuration, 3 the repository, a stream or the cluster could not be read.`
 
-const example = `  # the plan
-  polex adopt --dry-run
-  # exceptions without a namespace in the repository
-  polex adopt --exception-namespace platform-exceptions
-  # a Helm chart of exceptions
+const example = `  # the plan, with the forms that the cluster has
+  polex adopt --dry-run --kubeconfig ~/.kube/config
+  kubectl get policyexceptions -A -o yaml | polex adopt --live -
+  # with rendered manifests
+  kustomize build overlays/prod | polex adopt -
   helm template exceptions charts/exceptions | polex adopt -
-  # forms that only the cluster knows
-  kubectl get policyexceptions -A -o yaml | polex adopt --live -`
+  # plain files alone
+  polex adopt --exception-namespace platform-exceptions`
 
 type options struct {
-	config, namespace, first, last, live string
-	substitute, expiryKeys               []string
-	dryRun                               bool
+	config, namespace, first, last, kubeconfig string
+	live, expiryKeys                           []string
+	dryRun                                     bool
 }
 
 // New makes the command.
@@ -62,69 +63,58 @@ func New(streams cli.Streams) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && args[0] != "-" {
-				return &cli.UsageError{Err: fmt.Errorf("unexpected argument %q", args[len(args)-1]), Hint: "polex adopt reads the repository of the working directory; - adds rendered manifests from standard input"}
+				return &cli.UsageError{Err: fmt.Errorf("unexpected argument %q", args[len(args)-1]),
+					Hint: "polex adopt reads the repository of the working directory; - adds rendered manifests from standard input"}
 			}
 			return nil
 		},
 	}
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.config, "config", "", "configuration `file` (default: "+config.Name+" of the repository, which adopt writes if it is missing)")
+	flags.StringVar(&o.config, "config", "", "configuration `file` (default: "+config.Name+
+		" of the repository, which adopt writes if it is missing)")
 	flags.StringVar(&o.namespace, "exception-namespace", "", "namespace of exceptions that state none")
-	flags.StringArrayVar(&o.substitute, "substitute", nil, "value of a Flux variable, `name=value`; can be repeated")
-	flags.StringArrayVar(&o.expiryKeys, "expiry-key", nil, "your own annotation or label of the expiry, a `string` for trust.expiryKeys; can be repeated")
+	flags.StringArrayVar(&o.expiryKeys, "expiry-key", nil,
+		"your own annotation or label of the expiry, a `string` for trust.expiryKeys; can be repeated")
 	flags.StringVar(&o.first, "first-expiry", "30d", "`duration` from now to the first expiry of exceptions without one")
 	flags.StringVar(&o.last, "last-expiry", "90d", "`duration` from now to the last of these expiries")
-	flags.StringVar(&o.live, "live", "", "use the forms of live exceptions in a `file` of kubectl get -A -o yaml, or -")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "adopt what the cluster of a kubeconfig `file` has")
+	flags.StringArrayVar(&o.live, "live", nil,
+		"adopt what a cluster has, from a `file` of kubectl get -A -o yaml, or -; can be repeated")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the plan and change nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		options, notes, err := o.options(cmd, streams.Now())
 		if err != nil {
 			return err
 		}
-		if o.live == "-" && len(args) > 0 {
-			return cli.Usagef("--live - and - both read standard input: write one of them to a file, and name the file with --live")
-		}
-		var in adopt.Input
-		if o.live != "" {
-			if in.Live, err = cli.ReadInput(o.live, streams.In, maxStream); err != nil && o.live != "-" {
-				err = &cli.UsageError{Err: fmt.Errorf("--live: %w", err)}
-			}
-		} else if len(args) > 0 {
-			in.Rendered, err = cli.ReadInput("-", streams.In, maxStream)
-		}
-		if err != nil {
-			return err
-		}
 		progress := cli.StartProgress(streams.Err, "reading the repository")
 		defer progress.Stop()
-		clone, err := commitflags.Open(streams)
+		var in adopt.Input
+		if in.Streams, err = o.streams(cmd.Context(), streams, len(args) > 0); err != nil {
+			return err
+		}
+		repository, err := open()
 		if err != nil {
 			return err
 		}
-		defer clone.Close() //nolint:errcheck // the kernel would do it
-		files, err := readFiles(clone, options.Unsigned)
-		if err != nil {
-			return err
-		}
-		in.Files, options.Origin, options.Branch = files.content, files.origin, files.branch
+		defer repository.disk.Close() //nolint:errcheck // only a folder
+		in.Files, options.Origin = repository.content, repository.ask("remote", "get-url", "origin")
+		options.Branch = strings.TrimPrefix(repository.ask("symbolic-ref", "--short", "refs/remotes/origin/HEAD"), "origin/")
 		plan, err := adopt.Make(in, *options)
 		if err != nil {
 			return err
 		}
-		if err := files.check(plan); err != nil {
+		if err := repository.check(plan); err != nil {
 			return err
 		}
 		plan.Notes = append(plan.Notes, notes...)
-		if len(files.untracked) > 0 {
-			plan.Notes = append(plan.Notes, fmt.Sprintf("not committed and not read: %s, e.g. %s", plain.Count(len(files.untracked), "file", "files"), files.untracked[0]))
-		}
-		if len(files.large) > 0 {
-			plan.Notes = append(plan.Notes, fmt.Sprintf("larger than %d MiB and not read: %s, e.g. %s", git.MaxFile>>20, plain.Count(len(files.large), "file", "files"), files.large[0]))
+		if large := repository.large; len(large) > 0 {
+			plan.Notes = append(plan.Notes, fmt.Sprintf("larger than %d MiB and not read: %s, e.g. %s",
+				git.MaxFile>>20, plain.Count(len(large), "file", "files"), large[0]))
 		}
 		if !o.dryRun {
-			if _, err := clone.Apply(files.propose(plan)); err != nil {
-				return commitflags.Hint(err, "")
+			if err := repository.apply(plan); err != nil {
+				return err
 			}
 		}
 		progress.Stop()
@@ -133,19 +123,54 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-var variable = regexp.MustCompile(`^[_A-Za-z][_A-Za-z0-9]*$`)
+// maxStream is the maximum size of a stream, in bytes.
+const maxStream = 64 << 20
+
+// streams reads the deployed objects.
+func (o *options) streams(ctx context.Context, streams cli.Streams, rendered bool) (all []adopt.Stream, err error) {
+	names := o.live
+	if rendered {
+		names = append(slices.Clone(names), "-")
+	}
+	if standard := slices.DeleteFunc(slices.Clone(names),
+		func(name string) bool { return name != "-" }); len(standard) > 1 {
+		return nil, cli.Usagef("--live - and - both read standard input: write one of them to a file, and name the file with --live")
+	}
+	for i, name := range names {
+		s := adopt.Stream{Name: name, Whole: i < len(o.live)}
+		if s.Content, err = cli.ReadInput(name, streams.In, maxStream); err != nil {
+			return nil, &cli.UsageError{Err: fmt.Errorf("--live: %w", err)}
+		}
+		switch {
+		case !s.Whole:
+			s.Name = "<rendered>"
+		case name == "-":
+			s.Name = "<live>"
+		}
+		all = append(all, s)
+	}
+	if o.kubeconfig == "" {
+		return all, nil
+	}
+	there, err := clusterread.Read(ctx, o.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	s := adopt.Stream{Name: "<cluster>", Whole: true}
+	for _, doc := range there.Objects {
+		content, err := exception.Canonical(doc.Object())
+		if err != nil {
+			return nil, err
+		}
+		s.Content = append(append(s.Content, "---\n"...), content...)
+	}
+	return append(all, s), nil
+}
 
 // options rejects invalid settings before the repository is read. The notes name unreadable
 // policies.
 func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options, notes []string, err error) {
-	out = &adopt.Options{Namespace: o.namespace, Substitute: map[string]string{}, Now: now}
-	for _, text := range o.substitute {
-		name, value, ok := strings.Cut(text, "=")
-		if !ok || !variable.MatchString(name) {
-			return nil, nil, cli.Usagef("--substitute %q is not written as NAME=VALUE", text)
-		}
-		out.Substitute[name] = value
-	}
+	out = &adopt.Options{Namespace: o.namespace, Now: now}
 	for _, flag := range []struct {
 		name, text string
 		into       *time.Duration
@@ -155,7 +180,8 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options
 		}
 	}
 	if out.First > out.Last {
-		return nil, nil, &cli.UsageError{Err: fmt.Errorf("--first-expiry %s is after --last-expiry %s", o.first, o.last), Hint: "add --last-expiry " + o.first + ", or longer"}
+		return nil, nil, &cli.UsageError{Err: fmt.Errorf("--first-expiry %s is after --last-expiry %s", o.first, o.last),
+			Hint: "add --last-expiry " + o.first + ", or longer"}
 	}
 	cfg, err := cli.LoadRepositoryConfig(o.config)
 	if err != nil {
@@ -180,34 +206,11 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options
 			return nil, nil, cli.Usagef("--expiry-key: %w", err)
 		}
 		if out.Configured {
-			return nil, nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the existing one", config.Name, key)
+			return nil, nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the existing one",
+				config.Name, key)
 		}
 		out.Shape.Terms.Keys = append(out.Shape.Terms.Keys, key)
 	}
 	shapeconfig.WeighClaims(cfg.Promote, &out.Shape)
 	return out, notes, nil
-}
-
-// maxStream is the maximum size of standard input or of the live objects, in bytes.
-const maxStream = 64 << 20
-
-// errNotCommitted means that a file to change differs from HEAD.
-var errNotCommitted = errors.New("not committed, and polex adopt would change them")
-
-// check rejects a plan that changes uncommitted files.
-func (f *files) check(plan *adopt.Plan) error {
-	changed := maps.Clone(plan.Write)
-	for _, name := range plan.Remove {
-		changed[name] = nil
-	}
-	var names []string
-	for _, name := range f.dirty {
-		if content, touched := changed[name]; touched && string(content) != string(f.content[name]) {
-			names = append(names, name)
-		}
-	}
-	if names == nil {
-		return nil
-	}
-	return cli.Hint(fmt.Errorf("%s: %w", strings.Join(names, ", "), errNotCommitted), "commit or undo these changes first; nothing was changed")
 }

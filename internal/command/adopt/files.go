@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,110 +16,133 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
-	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// files are the files of a repository.
-type files struct {
-	content        map[string][]byte // of YAML and JSON files
-	dirty          []string          // files that differ from HEAD
-	untracked      []string          // files that are not in HEAD
-	large          []string          // files that are too large
-	origin, branch string
+// repository is the work tree of a clone.
+type repository struct {
+	dir     string
+	disk    *os.Root
+	content map[string][]byte // of the tracked YAML and JSON files
+	large   []string          // files that are too large
 }
 
-// readFiles reads the files of HEAD: unchanged ones from the commit, changed ones from the work
-// tree. It follows no symbolic links.
-func readFiles(clone *commit.Clone, unsigned string) (*files, error) {
-	head, err := clone.Head()
-	if err != nil {
-		return nil, cli.Hint(err, "commit the exceptions first")
+// open reads the tracked files of the repository that contains the working directory. It follows no
+// symbolic links.
+func open() (*repository, error) {
+	dir, err := config.RepositoryRoot(".")
+	if err == nil && dir == "" {
+		err = errors.New("not in a Git repository: run this in a clone")
 	}
-	tree, err := clone.Tree(head.Commit)
-	if err != nil {
-		return nil, err
-	}
-	root, err := config.RepositoryRoot(".")
 	if err != nil {
 		return nil, err
 	}
-	f := &files{content: map[string][]byte{}, origin: ask(root, "remote", "get-url", "origin")}
-	f.branch = strings.TrimPrefix(ask(root, "symbolic-ref", "--short", "refs/remotes/origin/HEAD"), "origin/")
-	if f.dirty, err = clone.Dirty("."); err != nil {
+	r := &repository{dir: dir, content: map[string][]byte{}}
+	if r.disk, err = os.OpenRoot(dir); err != nil {
 		return nil, err
 	}
-	if err := tree.Walk(".", func(e git.Entry) error {
-		if !e.IsFile() || !isRead(e.Path) || slices.Contains(f.dirty, e.Path) {
-			return nil
-		}
-		if f.content[e.Path], err = tree.Read(e); errors.Is(err, git.ErrTooLarge) {
-			f.large, err = append(f.large, e.Path), nil
-		}
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	disk, err := os.OpenRoot(root)
+	tracked, err := r.git("ls-files", "-z")
 	if err != nil {
-		return nil, err
+		return nil, cli.Hint(err, "run this in a clone of the repository")
 	}
-	defer disk.Close() //nolint:errcheck // only read
-	for _, name := range f.dirty {
-		if !isRead(name) {
+	for _, name := range strings.FieldsFunc(tracked, func(c rune) bool { return c == 0 }) {
+		if !exception.HoldsDocuments(name) && path.Base(name) != "Kustomization" {
 			continue
 		}
-		if committed, err := tree.At(name); err != nil || committed.Absent() {
-			if name != config.Name && !strings.HasPrefix(name, unsigned+"/") {
-				f.untracked = append(f.untracked, name) // no deployment uses it
-			}
-			continue
-		}
-		content, err := readRegular(disk, name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		content, err := r.read(name)
+		switch {
+		case errors.Is(err, git.ErrTooLarge):
+			r.large = append(r.large, name)
+		case err == nil && content != nil:
+			r.content[name] = content
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return nil, err
 		}
-		if content != nil {
-			f.content[name] = content
-		}
 	}
-	return f, nil
+	return r, nil
 }
 
-func isRead(name string) bool {
-	return exception.HoldsDocuments(name) || path.Base(name) == "Kustomization"
-}
-
-// readRegular returns the content of a regular file, or nil for another kind of file.
-func readRegular(disk *os.Root, name string) ([]byte, error) {
-	info, err := disk.Lstat(name)
+// read returns the content of a regular file, or nil for another kind of file.
+func (r *repository) read(name string) ([]byte, error) {
+	info, err := r.disk.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, err
 	}
-	file, err := disk.Open(name)
+	file, err := r.disk.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // only read
 	content, err := io.ReadAll(io.LimitReader(file, git.MaxFile+1))
 	if err == nil && len(content) > git.MaxFile {
-		err = fmt.Errorf("%s is larger than %d MiB", name, git.MaxFile>>20)
+		err = fmt.Errorf("%q: %w", name, git.ErrTooLarge)
 	}
 	return content, err
 }
 
-// ask returns the output of a git command, or "" if it fails.
-func ask(root string, args ...string) string {
-	out, err := exec.Command("git", append([]string{"-C", root}, args...)...).Output() // #nosec G204 -- the arguments are those above
-	if err != nil {
-		return ""
+// git returns the output of a git command that only reads.
+func (r *repository) git(args ...string) (string, error) {
+	command := exec.Command("git", append([]string{"-C", r.dir, "--literal-pathspecs"},
+		args...)...) // #nosec G204 -- no shell; the callers give the arguments
+	out, err := command.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("git %s: %s", args[0], strings.TrimSpace(string(exit.Stderr)))
 	}
-	return strings.TrimSpace(string(out))
+	return string(out), err
 }
 
-// propose makes the change of a plan.
-func (f *files) propose(plan *adopt.Plan) commit.Propose {
-	return func(*git.Tree) (commit.Change, error) {
-		return commit.Change{Write: plan.Write, Remove: plan.Remove, Message: "Adopt exceptions"}, nil
+// ask is git for a command that may fail.
+func (r *repository) ask(args ...string) string {
+	out, _ := r.git(args...) //nolint:errcheck // "" means that it is not known
+	return strings.TrimSpace(out)
+}
+
+// errNotCommitted means that a file to change differs from HEAD.
+var errNotCommitted = errors.New("not committed, and polex adopt would change them")
+
+// check rejects a plan that changes files which no commit has.
+func (r *repository) check(plan *adopt.Plan) error {
+	paths := slices.Clone(plan.Remove)
+	for name, content := range plan.Write {
+		if there, err := r.read(name); err != nil || string(there) != string(content) {
+			paths = append(paths, name)
+		}
 	}
+	if len(paths) == 0 {
+		return nil
+	}
+	changed, err := r.git(append([]string{"status", "--porcelain=v1", "--no-renames", "--untracked-files=all", "-z", "--"},
+		paths...)...)
+	if err != nil || changed == "" {
+		return err
+	}
+	var names []string
+	for line := range strings.SplitSeq(strings.Trim(changed, "\x00"), "\x00") {
+		names = append(names, line[min(len(line), len("XY ")):])
+	}
+	return cli.Hint(fmt.Errorf("%s: %w", strings.Join(names, ", "), errNotCommitted),
+		"commit or undo these changes first; nothing was changed")
+}
+
+// apply changes the work tree. Git has every file that it changes or removes.
+func (r *repository) apply(plan *adopt.Plan) error {
+	for name, content := range plan.Write {
+		err := r.disk.MkdirAll(path.Dir(name), 0o755)
+		if err == nil {
+			err = r.disk.WriteFile(name, content, 0o644)
+		}
+		if err != nil {
+			return cli.Hint(fmt.Errorf("write %s: %w", filepath.FromSlash(name), err),
+				"git status shows what was changed, and git stash --include-untracked undoes it")
+		}
+	}
+	for _, name := range plan.Remove {
+		if err := r.disk.Remove(name); err != nil {
+			return fmt.Errorf("remove %s: %w", name, err)
+		}
+		for dir := path.Dir(name); dir != "." && r.disk.Remove(dir) == nil; dir = path.Dir(dir) {
+		}
+	}
+	return nil
 }

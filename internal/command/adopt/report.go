@@ -18,21 +18,24 @@ const reasonAdopted = "adopted"
 
 // reasons are the reasons of the plan itself. The reasons of the checks are added to them.
 var reasons = []exception.Reason{
-	{Name: reasonAdopted, Doc: "the exception moves to the folder of pending exceptions", Severity: exception.SeverityNote},
+	{Name: reasonAdopted, Doc: "the exception moves to the folder of pending exceptions",
+		Severity: exception.SeverityNote},
 	{Name: adopt.ReasonTemplate, Doc: "a template has to be rendered before it is adopted"},
 	{Name: adopt.ReasonUnreadable, Doc: "the document cannot be read"},
-	{Name: adopt.ReasonNotRendered, Doc: "a deployer or kustomization of the exception cannot be rendered"},
-	{Name: adopt.ReasonVariable, Doc: "the value of a Flux variable is not known"},
+	{Name: adopt.ReasonNotRendered, Doc: "another tool may change the exception on its way to the cluster"},
+	{Name: adopt.ReasonNotDeployed, Doc: "the exception is not deployed, and stays where it is",
+		Severity: exception.SeverityWarning},
 	{Name: adopt.ReasonNoNamespace, Doc: "the namespace of the deployed exception is not known"},
-	{Name: adopt.ReasonSeveral, Doc: "the repository deploys the exception in several forms"},
+	{Name: adopt.ReasonSeveral, Doc: "the exception is deployed in several forms"},
 	{Name: adopt.ReasonExists, Doc: "the file exists with different content"},
 	{Name: adopt.ReasonNoPolicies, Doc: "the exception names no policy, and exempts nothing"},
 }
 
 // report prints the plan.
 func (o *options) report(format *cli.Format, streams cli.Streams, plan *adopt.Plan) error {
-	report := &cli.Report{Tool: "polex adopt", Reasons: slices.Concat(reasons, shape.Reasons()), Documents: len(plan.Adopted) + len(plan.Problems),
-		Idle: "no exceptions to adopt", Done: "adopted", Edits: plan.Edits, Notes: plan.Notes}
+	report := &cli.Report{Tool: "polex adopt", Reasons: slices.Concat(reasons, shape.Reasons()),
+		Documents: len(plan.Adopted) + len(plan.Problems),
+		Idle:      "no exceptions to adopt", Done: "adopted", Edits: plan.Edits, Notes: plan.Notes}
 	if o.dryRun {
 		report.Done = "would be adopted"
 	}
@@ -41,7 +44,8 @@ func (o *options) report(format *cli.Format, streams cli.Streams, plan *adopt.Pl
 		if a.Stated {
 			stated = " as stated"
 		}
-		result := cli.Result{Outcome: cli.Pass, File: a.File, Line: a.Line, Column: 1, Object: a.Identity, Reason: reasonAdopted,
+		result := cli.Result{Outcome: cli.Pass, File: a.File, Line: a.Line, Column: 1, Object: a.Identity,
+			Reason:  reasonAdopted,
 			Message: fmt.Sprintf("to %s, expires at %s%s", a.To, a.ExpiresAt.UTC().Format(time.RFC3339), stated),
 			Details: map[string]any{"to": a.To, "expiresAt": a.ExpiresAt.UTC().Format(time.RFC3339), "stated": a.Stated}}
 		if len(a.Notes) > 0 {
@@ -50,7 +54,12 @@ func (o *options) report(format *cli.Format, streams cli.Streams, plan *adopt.Pl
 		report.Add(result)
 	}
 	for _, p := range plan.Problems {
-		report.Add(cli.Result{Outcome: cli.Refuse, File: p.File, Line: max(p.Line, 1), Column: 1, Object: p.Object, Reason: p.Reason, Message: p.Message, Hint: p.Hint})
+		outcome := cli.Refuse
+		if p.Warning() {
+			outcome = cli.Warn
+		}
+		report.Add(cli.Result{Outcome: outcome, File: p.File, Line: max(p.Line, 1), Column: 1, Object: p.Object,
+			Reason: p.Reason, Message: p.Message, Hint: p.Hint})
 	}
 	if err := format.Write(streams.Out, report); err != nil {
 		return err
@@ -65,9 +74,11 @@ func (o *options) report(format *cli.Format, streams cli.Streams, plan *adopt.Pl
 	switch {
 	case changes == 0:
 	case o.dryRun:
-		_, _ = fmt.Fprintf(streams.Err, "%d files would be written and %d removed; nothing was changed\n", len(plan.Write), len(plan.Remove))
+		_, _ = fmt.Fprintf(streams.Err, "%d files would be written and %d removed; nothing was changed\n", len(plan.Write),
+			len(plan.Remove))
 	default:
-		_, _ = fmt.Fprintf(streams.Err, "%d files written and %d removed; review with git status, then commit\n", len(plan.Write), len(plan.Remove))
+		_, _ = fmt.Fprintf(streams.Err, "%d files written and %d removed; review with git status, then commit\n",
+			len(plan.Write), len(plan.Remove))
 	}
 	return report.Err()
 }

@@ -2,14 +2,11 @@ package audit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/polex-dev/polex/internal/apiserver"
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/clusterread"
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/ledger/cluster"
 )
@@ -25,7 +22,7 @@ func (r *run) compare(ctx context.Context, l *ledger.Ledger) error {
 	case o.clusterFile != "":
 		there, err = r.clusterFile()
 	case o.kubeconfig != "":
-		there, err = readCluster(ctx, o.kubeconfig)
+		there, err = clusterread.Read(ctx, o.kubeconfig)
 	default:
 		return nil
 	}
@@ -48,24 +45,4 @@ func (r *run) clusterFile() (ledger.Cluster, error) {
 			"write it with kubectl get policyexceptions.kyverno.io,policyexceptions.policies.kyverno.io -A -o yaml")
 	}
 	return there, nil
-}
-
-// readCluster reads the exceptions from an API server.
-func readCluster(ctx context.Context, kubeconfig string) (ledger.Cluster, error) {
-	server, err := apiserver.Open(kubeconfig, "")
-	if err != nil {
-		return ledger.Cluster{}, &cli.UsageError{Err: err}
-	}
-	there, err := cluster.Read(ctx, server)
-	if err == nil {
-		return there, nil
-	}
-	hint := "does kubectl reach it, with the same file?"
-	switch {
-	case errors.Is(err, cluster.ErrNotServed):
-		hint = "is it the right cluster, and is Kyverno installed?"
-	case apierrors.IsForbidden(err):
-		hint = "it requires the permission list on policyexceptions of both groups, in all namespaces"
-	}
-	return there, cli.Hint(fmt.Errorf("read the cluster: %w", err), hint)
 }

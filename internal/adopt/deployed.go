@@ -1,0 +1,103 @@
+package adopt
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// deployed is one form of an exception in the streams.
+type deployed struct {
+	object map[string]any
+	stream string
+	line   int
+	chart  string // the template of a Helm chart, from Helm's comment
+	notes  []string
+}
+
+// readStreams returns the exceptions of all streams that are not signed yet. An equal form counts
+// once.
+func readStreams(streams []Stream, namespace string) (map[exception.Identity][]*deployed, error) {
+	all := map[exception.Identity][]*deployed{}
+	for _, s := range streams {
+		for _, chunk := range split(s.Content) {
+			object, err := object(chunk.text)
+			if err != nil {
+				return nil, fmt.Errorf("%s, line %d: %w", s.Name, chunk.line, err)
+			}
+			objects := items(object)
+			if objects == nil {
+				objects = []map[string]any{object}
+			}
+			_, chart, _ := bytes.Cut(chunk.text, []byte("# Source: "))
+			chart, _, _ = bytes.Cut(chart, []byte("\n"))
+			for _, object := range objects {
+				if !isException(object) || text(object, "metadata", "name") == "" ||
+					text(object, "metadata", "annotations", "cosign.sigstore.dev/message") != "" {
+					continue
+				}
+				d := &deployed{object: object, stream: s.Name, line: chunk.line, chart: string(bytes.TrimSpace(chart))}
+				if hook := text(object, "metadata", "annotations", "helm.sh/hook"); hook != "" {
+					d.notes = []string{fmt.Sprintf("the annotations of a Helm hook (%s) are removed", hook)}
+				}
+				clean(object, true)
+				inNamespace(object, namespace)
+				id := identity(object)
+				same := func(other *deployed) bool { return key(other.object) == key(object) }
+				if !slices.ContainsFunc(all[id], same) {
+					all[id] = append(all[id], d)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// several returns a problem if an exception has several forms.
+func several(forms []*deployed) *Problem {
+	if len(forms) < 2 {
+		return nil
+	}
+	places := make([]string, len(forms))
+	for i, f := range forms {
+		places[i] = fmt.Sprintf("%s:%d", f.stream, f.line)
+	}
+	return &Problem{Reason: ReasonSeveral, Message: "it is deployed in different forms: " + strings.Join(places, ", "),
+		Hint: "leave the form to adopt in the streams, and give the other one another name"}
+}
+
+// inNamespace gives an exception without a namespace the given one.
+func inNamespace(object map[string]any, namespace string) {
+	if namespace != "" && text(object, "metadata", "namespace") == "" {
+		set(object, namespace, "metadata", "namespace")
+	}
+}
+
+// key returns a text that is equal for equal objects.
+func key(object map[string]any) string {
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+func groupKind(object map[string]any) exception.GroupKind {
+	group, _, versioned := strings.Cut(text(object, "apiVersion"), "/")
+	if !versioned {
+		group = ""
+	}
+	return exception.GroupKind{Group: group, Kind: text(object, "kind")}
+}
+
+func isException(object map[string]any) bool { return groupKind(object).IsException() }
+
+// identity returns the identity of an exception in the API server.
+func identity(object map[string]any) exception.Identity {
+	return exception.Identity{GroupKind: groupKind(object),
+		Namespace: text(object, "metadata", "namespace"), Name: text(object, "metadata", "name")}
+}
