@@ -74,7 +74,8 @@ run 1 polex-verify --config .polex.yaml ../drafts/widened.yaml
 
 say 'Signed by another workflow of the same repository, it is refused.'
 cd ../drafts
-polex-sandbox token --workflow .github/workflows/other.yaml >other.token
+echo "workflow_ref: acme/exceptions/.github/workflows/other.yaml@refs/heads/main" >other.claims
+polex-sandbox token --claims other.claims >other.token
 fulcio=$(sed -n 's/^  fulcioURL: *//p' "$POLEX_SANDBOX/polex.yaml" | tr -d '"')
 rekor=$(sed -n 's/^  rekorURL: *//p' "$POLEX_SANDBOX/polex.yaml" | tr -d '"')
 # Outside the repository, because its own policy would already stop the signing here.

@@ -89,7 +89,7 @@ trust:
   authorities:
     - name: merge
       issuer: https://token.actions.githubusercontent.com
-      subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main
+      subject: https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main
       claims: {buildTrigger: push}
       limits:
         kinds: [PolicyException.kyverno.io]

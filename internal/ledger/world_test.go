@@ -21,7 +21,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-const subject = "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main"
+const subject = "https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main"
 
 // world is a Sigstore on loopback with a signer and a verifier.
 type world struct {

@@ -33,7 +33,7 @@ func TestApplyCommits(t *testing.T) {
 		"unsigned/team/deep/b.yml":      several,
 		"unsigned/j.json":               jsonText,
 		"signed/team/old.yaml":          exceptionText("old"),
-		".github/workflows/sign.yaml":   "on: push\n",
+		".github/workflows/merge.yaml":  "on: push\n",
 		"unsigned-drafts/untouched.txt": "x\n",
 	})
 	before := r.head()

@@ -95,7 +95,7 @@ func (r *repository) empty(dir, but string) {
 
 // Attack 103: the signed folder is a symbolic link to the workflows.
 func TestSignedIsALink(t *testing.T) {
-	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), ".github/workflows/sign.yaml": "on: push\n"})
+	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), ".github/workflows/merge.yaml": "on: push\n"})
 	r.link(".github/workflows", "signed")
 	r.commit("Link the signed folder")
 	head := r.head()
@@ -114,7 +114,7 @@ func TestSignedIsALink(t *testing.T) {
 func TestSignedBecomesALink(t *testing.T) {
 	for name, target := range map[string]string{"inside": ".github/workflows", "outside": ""} {
 		t.Run(name, func(t *testing.T) {
-			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), ".github/workflows/sign.yaml": "on: push\n"})
+			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), ".github/workflows/merge.yaml": "on: push\n"})
 			head := r.head()
 			q := r.open()
 			if target == "" {

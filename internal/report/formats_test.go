@@ -43,7 +43,7 @@ func large(n int) *Report {
 			e.Version, e.Verified = 0, false
 		} else {
 			e.Seal = &ledger.Seal{Now: ledger.Verdict{Holds: e.State == ledger.Open}, AtSigning: ledger.Verdict{Holds: e.Verified}, SignedAt: signed, MessageDigest: fmt.Sprintf("sha256:%064x", 7777*i+1),
-				Signatures: []ledger.Signature{{Authority: "merge", Subject: "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", Issuer: "https://token.actions.githubusercontent.com",
+				Signatures: []ledger.Signature{{Authority: "merge", Subject: "https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main", Issuer: "https://token.actions.githubusercontent.com",
 					Run: "https://github.com/acme/exceptions/actions/runs/1/attempts/1", Commit: strings.Repeat("d", 40), WitnessedAt: signed, LogURL: "https://rekor.example.com", LogIndex: ledger.LogIndex(910_000_000 + i)}}}
 			e.Appeared = &ledger.Appearance{Event: ledger.Event{Commit: strings.Repeat("e", 40), By: "Workflow <w@example.com>", At: signed}}
 		}
@@ -65,7 +65,7 @@ func large(n int) *Report {
 		l.Findings = append(l.Findings, ledger.Finding{Kind: kind, Object: hostile, File: hostile, Message: hostile, Hint: "look at it"})
 	}
 	return &Report{Ledger: l, Revision: "main", Version: "1.0.0", Repository: "https://github.com/acme/exceptions", MadeAt: now.Add(time.Hour),
-		Trust:  Trust{Digest: "sha256:" + strings.Repeat("7", 64), Root: "sha256:" + strings.Repeat("8", 64), Threshold: 1, Signers: []Signer{{"merge", "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main, issuer https://token.actions.githubusercontent.com"}, {hostile, hostile}}},
+		Trust:  Trust{Digest: "sha256:" + strings.Repeat("7", 64), Root: "sha256:" + strings.Repeat("8", 64), Threshold: 1, Signers: []Signer{{"merge", "https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main, issuer https://token.actions.githubusercontent.com"}, {hostile, hostile}}},
 		Totals: l.Sums(2), All: true, Width: 100, Failed: []string{"expired"}, Status: 1}
 }
 

@@ -83,7 +83,7 @@ func TestSignAndVerify(t *testing.T) {
 	if err != nil {
 		t.Fatalf("GitHub's token provider: %v", err)
 	}
-	const subject = "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main"
+	const subject = "https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main"
 	b := seal(t, s, token, "hello")
 	if err := open(s, b, "hello", s.IssuerURL, subject); err != nil {
 		t.Errorf("verify: %v", err)
@@ -115,7 +115,7 @@ func TestSignAndVerify(t *testing.T) {
 			Issuer:                              s.IssuerURL,
 			GithubWorkflowTrigger:               "push",
 			GithubWorkflowSHA:                   sha,
-			GithubWorkflowName:                  "sign",
+			GithubWorkflowName:                  "Merge",
 			GithubWorkflowRepository:            "acme/exceptions",
 			GithubWorkflowRef:                   "refs/heads/main",
 			BuildSignerURI:                      subject,
@@ -148,13 +148,13 @@ func TestOtherIdentities(t *testing.T) {
 		issuer, subject string
 	}{
 		{"branch", sandbox.Identity{Ref: "refs/heads/dev"}, s.IssuerURL,
-			"https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/dev"},
+			"https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/dev"},
 		{"repository", sandbox.Identity{Repository: "mallory/fork"}, s.IssuerURL,
-			"https://github.com/mallory/fork/.github/workflows/sign.yaml@refs/heads/main"},
+			"https://github.com/mallory/fork/.github/workflows/merge.yaml@refs/heads/main"},
 		{"reusable workflow", sandbox.Identity{JobWorkflowRef: "acme/shared/.github/workflows/seal.yaml@refs/tags/v1"}, s.IssuerURL,
 			"https://github.com/acme/shared/.github/workflows/seal.yaml@refs/tags/v1"},
 		{"issuer", sandbox.Identity{Issuer: s.OtherIssuerURL}, s.OtherIssuerURL,
-			"https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main"},
+			"https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := seal(t, s, mint(t, s, tc.id), tc.name)

@@ -28,7 +28,7 @@ trust:
   authorities:
     - name: sandbox-workflow
       issuer: ` + s.IssuerURL + `
-      subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/release-1.2
+      subject: https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/release-1.2
       claims:
         sourceRepositoryURI: https://github.com/acme/exceptions
         sourceRepositoryRef: refs/heads/release-1.2

@@ -27,8 +27,8 @@ type Identity struct {
 	RepositoryVisibility string // private
 	Ref                  string // refs/heads/main
 	SHA                  string // 40 hexadecimal digits
-	Workflow             string // the workflow's display name; sign
-	WorkflowFile         string // path in the repository; .github/workflows/sign.yaml
+	Workflow             string // the workflow's display name; Merge
+	WorkflowFile         string // path in the repository; .github/workflows/merge.yaml
 	EventName            string // push
 	RunnerEnvironment    string // github-hosted
 	RunID                string // 4001
@@ -65,8 +65,8 @@ func (id Identity) withDefaults() Identity {
 	fill(&id.RepositoryVisibility, "private")
 	fill(&id.Ref, "refs/heads/main")
 	fill(&id.SHA, "5a0db0c0ffee5a0db0c0ffee5a0db0c0ffee5a0d")
-	fill(&id.Workflow, "sign")
-	fill(&id.WorkflowFile, ".github/workflows/sign.yaml")
+	fill(&id.Workflow, "Merge")
+	fill(&id.WorkflowFile, ".github/workflows/merge.yaml")
 	fill(&id.EventName, "push")
 	fill(&id.RunnerEnvironment, "github-hosted")
 	fill(&id.RunID, "4001")

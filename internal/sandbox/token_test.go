@@ -53,7 +53,7 @@ func TestTokenEndpoint(t *testing.T) {
 			delete(claims, name)
 		}
 		const sha = "5a0db0c0ffee5a0db0c0ffee5a0db0c0ffee5a0d"
-		const workflow = "acme/exceptions/.github/workflows/sign.yaml@refs/heads/main"
+		const workflow = "acme/exceptions/.github/workflows/merge.yaml@refs/heads/main"
 		want := map[string]any{
 			"iss": s.IssuerURL, "aud": "sigstore", "sub": "repo:acme/exceptions:ref:refs/heads/main",
 			"actor": "octocat", "actor_id": "3001", "base_ref": "", "head_ref": "",
@@ -62,7 +62,7 @@ func TestTokenEndpoint(t *testing.T) {
 			"repository": "acme/exceptions", "repository_id": "1001",
 			"repository_owner": "acme", "repository_owner_id": "2001", "repository_visibility": "private",
 			"run_attempt": "1", "run_id": "4001", "run_number": "1", "runner_environment": "github-hosted",
-			"sha": sha, "workflow": "sign", "workflow_ref": workflow, "workflow_sha": sha,
+			"sha": sha, "workflow": "Merge", "workflow_ref": workflow, "workflow_sha": sha,
 		}
 		if diff := cmp.Diff(want, claims); diff != "" {
 			t.Errorf("claims (-want +got):\n%s", diff)

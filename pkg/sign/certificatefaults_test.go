@@ -200,8 +200,8 @@ func TestCertificateForAnotherIdentity(t *testing.T) {
 		want string
 	}{
 		{"another workflow", func(c *x509.Certificate) {
-			c.URIs = []*url.URL{{Scheme: "https", Host: "github.com", Path: "/mallory/fork/.github/workflows/sign.yaml@refs/heads/main"}}
-		}, `it is for "https://github.com/mallory/fork/.github/workflows/sign.yaml@refs/heads/main", and the token for the workflow "acme/exceptions/`},
+			c.URIs = []*url.URL{{Scheme: "https", Host: "github.com", Path: "/mallory/fork/.github/workflows/merge.yaml@refs/heads/main"}}
+		}, `it is for "https://github.com/mallory/fork/.github/workflows/merge.yaml@refs/heads/main", and the token for the workflow "acme/exceptions/`},
 		{"a person", func(c *x509.Certificate) { c.URIs, c.EmailAddresses = nil, []string{"mallory@example.com"} }, `it is for "mallory@example.com", and the token`},
 		{"another issuer", func(c *x509.Certificate) {
 			c.ExtraExtensions = c.ExtraExtensions[:0]

@@ -15,12 +15,12 @@ func ExampleFromFile() {
 	}
 	stranger := trust.Identity{
 		Issuer: "https://token.actions.githubusercontent.com", Type: "uri",
-		Subject: "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/feature",
+		Subject: "https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/feature",
 	}
 	for _, a := range policy.Authorities() {
 		is, why := a.Matches(stranger)
 		fmt.Println(a.Name(), is, why)
 	}
 	// Output:
-	// main false the subject of the certificate is "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/feature", not "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main"
+	// main false the subject of the certificate is "https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/feature", not "https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main"
 }

@@ -55,7 +55,7 @@ func keyPEM(t testing.TB, curve elliptic.Curve) string {
 
 const (
 	issuer  = "https://token.actions.githubusercontent.com"
-	subject = "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main"
+	subject = "https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main"
 )
 
 func policy() trust.Config {

@@ -127,7 +127,7 @@ groups:
 authorities:
   - name: merge
     issuer: https://token.actions.githubusercontent.com
-    subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main
+    subject: https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main
     claims: {buildTrigger: push, sourceRepositoryIdentifier: "123456789"}
   - name: people
     issuer: https://accounts.example
@@ -274,10 +274,10 @@ func TestSchemaExamples(t *testing.T) {
 		{"issuer: https://token.actions", "issuer: HTTPS://token.actions", schemaToo},
 		{"issuer: https://token.actions", "issuer: https://me@token.actions", schemaToo},
 		{"    issuer: https://accounts.example\n", "", schemaToo},
-		{"subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", "subject: acme", schemaToo},
-		{"subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", "subject: https://github.com/acme/*", schemaToo},
-		{"subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", `subject: ""`, schemaToo},
-		{"subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", `subject: "https://github.com/acme/ a"`, schemaToo},
+		{"subject: https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main", "subject: acme", schemaToo},
+		{"subject: https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main", "subject: https://github.com/acme/*", schemaToo},
+		{"subject: https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main", `subject: ""`, schemaToo},
+		{"subject: https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main", `subject: "https://github.com/acme/ a"`, schemaToo},
 		{"subjectRegexp: .*@acme.example", "subjectRegexp: .*", loadingAlone},
 		{"subjectRegexp: .*@acme.example", `subjectRegexp: ".*@acme.example "`, schemaToo},
 		{"claims: {buildTrigger: push,", "claims: {trigger: push,", schemaToo},

@@ -77,7 +77,7 @@ func identityVerdicts(w *world) []verdict {
 		}
 	}
 	return []verdict{
-		{name: "two names, the expected one last", want: verify.ReasonBadCertificate, doc: named("https://github.com/evil/evil/.github/workflows/sign.yaml@refs/heads/main", subject)},
+		{name: "two names, the expected one last", want: verify.ReasonBadCertificate, doc: named("https://github.com/evil/evil/.github/workflows/merge.yaml@refs/heads/main", subject)},
 		{name: "two names, the expected one first", differs: oneName, want: verify.ReasonBadCertificate, doc: named(subject, "https://evil.example")},
 		{name: "an address and a mailbox", differs: oneName, want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { x.EmailAddresses = []string{"anna@acme.example"} })},
 		{name: "no name but the common one", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) {
@@ -124,8 +124,8 @@ func identityVerdicts(w *world) []verdict {
 		{name: "another case against a pattern", want: verify.ReasonWrongIdentity, doc: named(strings.Replace(subject, "acme", "Acme", 1)), policy: withRegexp(repository + "/.+@refs/heads/main")},
 		{name: "one branch of a pattern's choice", want: verify.ReasonWrongIdentity, doc: named("https://evil.example/" + repository + "/a@refs/heads/main"),
 			policy: withRegexp(repository + "/none|" + repository + "/a@refs/heads/main")},
-		{name: "a dot is a dot", want: verify.ReasonWrongIdentity, doc: named(strings.Replace(subject, "sign.yaml", "signXyaml", 1)), policy: withoutClaims},
-		{name: "a pattern that fits", doc: honest, policy: withRegexp(repository + `/\.github/workflows/sign\.yaml@refs/heads/(main|release)`)},
+		{name: "a dot is a dot", want: verify.ReasonWrongIdentity, doc: named(strings.Replace(subject, "merge.yaml", "mergeXyaml", 1)), policy: withoutClaims},
+		{name: "a pattern that fits", doc: honest, policy: withRegexp(repository + `/\.github/workflows/merge\.yaml@refs/heads/(main|release)`)},
 		{name: "a pattern that fits, its slashes escaped", doc: honest, policy: withRegexp(`https:\/\/github\.com\/acme\/exceptions\/.+@refs\/heads\/main`)},
 
 		{name: "another repository", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryURI = "https://github.com/acme/other" })},

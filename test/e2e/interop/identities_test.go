@@ -49,7 +49,7 @@ func TestForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	github := func(change func(*trust.GitHubConfig)) trust.AuthorityConfig {
-		g := &trust.GitHubConfig{Repository: trust.Values{"acme/exceptions"}, RepositoryID: trust.Numbers{"1001"}, Workflow: ".github/workflows/sign.yaml", Ref: trust.Values{"refs/heads/main"}}
+		g := &trust.GitHubConfig{Repository: trust.Values{"acme/exceptions"}, RepositoryID: trust.Numbers{"1001"}, Workflow: ".github/workflows/merge.yaml", Ref: trust.Values{"refs/heads/main"}}
 		change(g)
 		return trust.AuthorityConfig{Issuer: box.IssuerURL, GitHub: g}
 	}
@@ -70,7 +70,7 @@ func TestForms(t *testing.T) {
 		{"the sub with numbers", subject("repo:acme@2001/exceptions@1001:ref:refs/heads/main"), sandbox.Identity{ImmutableSubject: true}, sandbox.Identity{}, "tokenSubject"},
 		{"an environment", github(func(g *trust.GitHubConfig) { g.Environment = trust.Values{"exceptions"} }), sandbox.Identity{Environment: "exceptions"}, sandbox.Identity{}, "deploymentEnvironment"},
 		{"a reusable workflow", github(func(g *trust.GitHubConfig) {
-			g.Workflow, g.CalledBy = shared, trust.Values{".github/workflows/sign.yaml"}
+			g.Workflow, g.CalledBy = shared, trust.Values{".github/workflows/merge.yaml"}
 		}),
 			sandbox.Identity{JobWorkflowRef: shared}, sandbox.Identity{JobWorkflowRef: shared, Repository: "eve/x"}, "eve/x"},
 		{"the branch after a merge queue", own, sandbox.Identity{},

@@ -20,7 +20,7 @@ func TestValidateManifests(t *testing.T) {
 	for _, policy := range [][]byte{
 		delivered(t, "verify/clusterpolicy.yaml",
 			"https://token.actions.githubusercontent.com", box.IssuerURL,
-			"https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", sandbox.Identity{}.Subject(),
+			"https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main", sandbox.Identity{}.Subject(),
 			"https://rekor.sigstore.dev", real.RekorURL),
 		delivered(t, "shape/clusterpolicy.yaml"),
 	} {

@@ -196,7 +196,7 @@ func startKyverno(t *testing.T) *cluster.Cluster {
 	}
 	policy := strings.NewReplacer(
 		"https://token.actions.githubusercontent.com", box.IssuerURL,
-		"https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", sandbox.Identity{}.Subject(),
+		"https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main", sandbox.Identity{}.Subject(),
 		"https://rekor.sigstore.dev", box.RekorURL,
 		"operations: [CREATE, UPDATE]", "operations: [CREATE, UPDATE]\n          namespaces: [checked]",
 	).Replace(string(text))

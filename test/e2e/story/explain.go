@@ -67,7 +67,8 @@ And the Pod is let in, and no other:
 Sign it as the workflow of another branch, and it is refused:
 
     cd ..
-    polex-sign --fulcio-url {{.FulcioURL}} --rekor-url {{.RekorURL}} --trusted-root {{.TrustedRoot}} --identity-token "$(polex-sandbox token --dir {{.Dir}}/sandbox --ref refs/heads/dev)" {{.Try}}/exception.yaml --output-file dev.yaml
+    echo 'ref: refs/heads/dev' >dev.claims
+    polex-sign --fulcio-url {{.FulcioURL}} --rekor-url {{.RekorURL}} --trusted-root {{.TrustedRoot}} --identity-token "$(polex-sandbox token --dir {{.Dir}}/sandbox --claims dev.claims)" {{.Try}}/exception.yaml --output-file dev.yaml
     kubectl apply -f dev.yaml # refused: [wrong-identity]
 
 {{.Last}}

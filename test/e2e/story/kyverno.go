@@ -51,5 +51,5 @@ func (w *World) kyvernoPolicy() (string, error) {
 		return "", err
 	}
 	return strings.NewReplacer("https://token.actions.githubusercontent.com", w.Issuer.IssuerURL, "https://rekor.sigstore.dev", w.Sigstore.RekorURL,
-		"https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", Subject).Replace(string(text)), nil
+		"https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main", Subject).Replace(string(text)), nil
 }
