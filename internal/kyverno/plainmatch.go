@@ -135,18 +135,19 @@ func (f Filter) joinedWith(other Filter) (Filter, bool) {
 	if f.Selector == nil {
 		f.Selector = other.Selector
 	} else if other.Selector != nil {
-		labels := maps.Clone(f.Selector.Labels)
+		labels := map[string]string{}
+		maps.Copy(labels, f.Selector.Labels)
 		maps.Copy(labels, other.Selector.Labels)
 		if len(labels) < len(f.Selector.Labels)+len(other.Selector.Labels) {
 			return Filter{}, false // both require the same label
 		}
-		f.Selector = &Selector{Labels: labels}
+		f.Selector = &Selector{Labels: labels, Expressions: slices.Concat(f.Selector.Expressions, other.Selector.Expressions)}
 	}
 	return f, true
 }
 
 // isThere matches tests for a value that every object has or can have.
-var isThere = regexp.MustCompile(`^(?:object != null|has \( object \. (?:metadata|kind|apiVersion|metadata \. (?:name|labels)) \)|' in object \. metadata \. labels)$`)
+var isThere = regexp.MustCompile(`^(?:object != null|has \( object \. (?:metadata|kind|apiVersion|metadata \. (?:name|labels)) \))$`)
 
 // plainFilter reads a part without operators.
 func plainFilter(parts []token) []Filter {
@@ -154,6 +155,8 @@ func plainFilter(parts []token) []Filter {
 	switch {
 	case isThere.MatchString(shape):
 		return []Filter{{}}
+	case shape == "' in object . metadata . labels" && !wildcard.In(parts[0].text):
+		return []Filter{{Selector: &Selector{Expressions: []SelectorExpression{{Key: Located{Text: parts[0].text}, Operator: "Exists"}}}}}
 	case shape == "has ( object . metadata . namespace )":
 		return []Filter{{Namespaces: []Located{{Text: present}}}}
 	}

@@ -36,15 +36,6 @@ func expressions(e *kyverno.Exception) []kyverno.Located {
 	return found
 }
 
-// compiledOf returns conditions without their paths.
-func compiledOf(conditions []matchCondition) []*expression.Condition {
-	all := make([]*expression.Condition, len(conditions))
-	for i, c := range conditions {
-		all[i] = c.Condition
-	}
-	return all
-}
-
 // whereConditions returns the path for a finding about all conditions.
 func (s *subject) whereConditions() exception.Path {
 	if len(s.compiled) == 1 {

@@ -23,10 +23,9 @@
 //
 // A match condition of policies.kyverno.io is compiled as Kyverno compiles it. It
 // is narrow if it compares the name, the namespace or a label with plain literals;
-// conditions in other forms are not proven narrow. With resources given, it is
-// evaluated on them, as far as their files determine a request about them ([Exemption]).
+// conditions in other forms are not proven narrow. No condition is evaluated. With
+// resources given, plain comparisons show which of them it is true of ([Exemption]).
 // Two exceptions overlap if a resource is found that both exempt.
-// Evaluation is bounded by counting steps and weighing values.
 //
 // Each check is in a file of its own: a value with its findings, their severity, whether a
 // configuration may change it, and its documentation. docs/reference/checks.md, the JSON Schema of

@@ -18,8 +18,8 @@ type Exemption struct {
 	// the Count that there are.
 	Resources []exception.Identity
 	Count     int
-	// Known is false if the matching resources cannot be determined, because a condition
-	// does not compile or is one too many. Resources is empty then.
+	// Known is false if files do not show the matching resources: a match condition is not
+	// a plain comparison, does not compile, or is one too many. Resources is empty then.
 	Known bool
 	// Cut is set if the exception needs more work than the limit: there may be more
 	// resources than were counted.
@@ -63,23 +63,21 @@ func compareIdentities(a, b exception.Identity) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// matcher returns the matcher of the exception's API group, or nil if its resources cannot be
-// determined.
-func (s *subject) matcher() match.Matcher {
+// matcher returns the matcher of the exception, or nil if its resources cannot be told from files.
+func (s *subject) matcher() *match.Matcher {
 	if s.ByMatch {
-		return match.NewLegacy(match.BlockOf(s.Match), len(s.Preconditions) > 0)
+		return match.ByMatch(match.BlockOf(s.Match), len(s.Preconditions) > 0)
 	}
-	if m := s.conditionMatcher(); m != nil {
-		return m
-	}
-	return nil
-}
-
-// conditionMatcher returns nil if a condition cannot be evaluated.
-func (s *subject) conditionMatcher() *match.ConditionMatcher {
 	conditions := s.conditions()
 	if len(s.Unread) > 0 || len(s.Conditions) != len(conditions) {
 		return nil // a condition that is left out may be the one that narrows
 	}
-	return match.NewConditions(s.language, s.PolicyKinds(), compiledOf(conditions))
+	texts := make([]string, len(conditions))
+	for i, c := range conditions {
+		if c.Problem != nil {
+			return nil
+		}
+		texts[i] = c.Text
+	}
+	return match.ByConditions(s.PolicyKinds(), texts)
 }

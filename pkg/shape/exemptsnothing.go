@@ -9,9 +9,9 @@ const reasonExemptsNothing = "exempts-nothing"
 
 var exemptsNothingCheck = check{
 	About: "Needs the resources (`--resources`). Finds an exception that would exempt none of them: the name is " +
-		"misspelt, the namespace is wrong, or the resource no longer exists. polex evaluates match conditions on " +
-		"the files, and assumes that a condition is true if the files cannot tell. It reports nothing for kinds " +
-		"that controllers create, because no file has them, and nothing if a condition does not compile.",
+		"misspelt, the namespace is wrong, or the resource no longer exists. polex reads match conditions that " +
+		"are plain comparisons, and evaluates none. It reports nothing if files cannot tell: for kinds that " +
+		"controllers create, for other conditions, and for conditions on policies that mutate, generate or delete.",
 	Reasons: []Reason{{Name: reasonExemptsNothing, Doc: "none of the given resources would be exempt", Severity: Warning}},
 	Run:     (*subject).exemptsNothing,
 }
@@ -21,7 +21,7 @@ func (s *subject) exemptsNothing() {
 		return
 	}
 	m := s.matcher()
-	if m == nil || m.Made() {
+	if m == nil || m.MoreThanFiles() {
 		return
 	}
 	exempts := false

@@ -40,7 +40,8 @@ var exemptsNothingCases = []change{
 	{name: "conditions hold of one in no namespace", of: policies, config: having(object("rbac.authorization.k8s.io/v1/ClusterRole web")),
 		old: "object.metadata.namespace == 'team-a'", new: "object.kind == 'ClusterRole'"},
 	{name: "conditions may hold of one", of: policies, config: having(object("apps/v1/Deployment web"))},
-	{name: "a condition cannot be evaluated", of: policies, config: having(), old: "== 'team-a'", new: "= 'team-a'",
+	{name: "a condition does not compile", of: policies, config: having(), old: "== 'team-a'", new: "= 'team-a'",
 		want: []string{"12 bad-expression spec.matchConditions[0].expression", alsoReaches}},
-	{name: "conditions for what others make", of: policies, config: having(), old: "== 'team-a'", new: "== 'team-a' && request.resource.resource == 'pods'"},
+	{name: "conditions for what others make", of: policies, config: having(), old: "== 'team-a'", new: "== 'team-a' && object.kind == 'Pod'"},
+	{name: "conditions that files cannot tell", of: policies, config: having(), old: "== 'team-a'", new: "== 'team-a' && object.spec.replicas == 2"},
 }

@@ -92,18 +92,8 @@ kind: ClusterRole
 metadata: {name: web, labels: {app: web}}
 `
 
-// stricterThanKyverno are conditions that count as true in polex, although Kyverno 1.19.1 does not
-// exempt the resource, or not in this test. The CLI knows neither the user nor the namespace of a
-// Namespace. Kyverno has an empty object where the API server has null. A request has more data
-// than a file. polex does not evaluate functions with a result larger than their input.
-var stricterThanKyverno = []string{
-	"object.metadata.name.find('[0-9]+') == '1'",
-	"'%s/%s'.format([object.metadata.namespace, object.metadata.name]) == 'team-a/web'",
-	"request.userInfo.username == 'jane' && object.kind == 'ClusterRole'",
-	"oldObject == null && object.kind == 'ClusterRole'",
-	"object.kind == 'ClusterRole' && has(object.metadata.uid)",
-	"object.kind == 'Namespace' && namespaceObject.metadata.name == 'team-a'",
-}
+// assumedInPolex is a condition that counts as true in polex, because the CLI knows no user.
+const assumedInPolex = "request.userInfo.username == 'jane' && object.kind == 'ClusterRole'"
 
 func exceptionFrom(policy, kind string, conditions ...string) string {
 	text := fmt.Sprintf("apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: from-%s, namespace: team-a}\nspec:\n  policyRefs: [{name: %s, kind: %s}]\n  matchConditions:\n", policy, policy, kind)
@@ -134,7 +124,7 @@ func exemptedBy(t *testing.T, source, resources string) (map[string]bool, shape.
 		t.Fatal(err)
 	}
 	found, exempt := checker.Exempted(d), map[string]bool{}
-	if !found.Known || found.Cut {
+	if found.Cut {
 		t.Fatalf("%+v\n%s", found, source)
 	}
 	for _, id := range found.Resources {
@@ -145,12 +135,9 @@ func exemptedBy(t *testing.T, source, resources string) (map[string]bool, shape.
 
 // TestExemptedInKyverno compares polex with Kyverno's CLI: which resources does each exception
 // exempt from a policy that rejects everything, on create, update and delete? If polex assumes
-// nothing, create and update are exempt.
+// nothing, create and update are exempt. polex answers for plain conditions only.
 func TestExemptedInKyverno(t *testing.T) {
-	all := conditionsOfExceptions
-	for _, c := range stricterThanKyverno {
-		all = append(all, []string{c})
-	}
+	all := append(slices.Clone(conditionsOfExceptions), []string{assumedInPolex})
 	var policies, exceptions []string
 	for i, conditions := range all {
 		policy := fmt.Sprintf("refuse-%d", i)
@@ -161,9 +148,13 @@ func TestExemptedInKyverno(t *testing.T) {
 	for _, operation := range []string{"CREATE", "UPDATE", "DELETE"} {
 		theirs[operation] = question{resources: exemptedResources, policies: policies, exceptions: exceptions, operation: operation}.ask(t)
 	}
-	answers, exempt := 0, 0
+	answers, exempt, known := 0, 0, 0
 	for i, source := range exceptions {
 		ours, found := exemptedBy(t, source, exemptedResources)
+		if !found.Known {
+			continue
+		}
+		known++
 		stricter := i >= len(conditionsOfExceptions)
 		if stricter && (len(ours) == 0 || len(found.Assumed) == 0) {
 			t.Errorf("%s: polex says %v, assuming %q", source, ours, found.Assumed)
@@ -187,14 +178,15 @@ func TestExemptedInKyverno(t *testing.T) {
 			}
 		}
 	}
-	if resources := strings.Count(exemptedResources, "kind: "); answers != len(all)*resources || exempt < answers/10 || exempt > answers*9/10 {
-		t.Errorf("%d answers for %d exceptions and %d resources, %d of them exempt", answers, len(all), resources, exempt)
+	if resources := strings.Count(exemptedResources, "kind: "); known < 10 || answers != known*resources || exempt < answers/10 || exempt > answers*9/10 {
+		t.Errorf("%d answers for %d of %d exceptions and %d resources, %d of them exempt", answers, known, len(all), resources, exempt)
 	}
-	t.Logf("%d exceptions, %d of %d answers exempt", len(all), exempt, answers)
+	t.Logf("%d of %d exceptions, %d of %d answers exempt", known, len(all), exempt, answers)
 }
 
 // TestLeftOutInKyverno has conditions that fail with an error for a resource. Mutating and
-// generating policies then skip the resource, although the exception does not match it.
+// generating policies then skip the resource, although the exception does not match it. polex states
+// that as an assumption.
 func TestLeftOutInKyverno(t *testing.T) {
 	const resources = `apiVersion: v1
 kind: Pod
@@ -214,7 +206,8 @@ metadata: {name: other, namespace: team-a, labels: {app: api}}
 		"GeneratingPolicy": "  generate: [{expression: \"generator.Apply('team-a', [{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'c'}, 'data': {'touched': object.metadata.name}}])\"}]\n",
 	} {
 		source := exceptionFrom("p", kind, "object.metadata.labels.app == 'web'")
-		ours, _ := exemptedBy(t, source, resources)
+		ours, found := exemptedBy(t, source, resources)
+		leftOut := slices.ContainsFunc(found.Assumed, func(text string) bool { return strings.Contains(text, "an error for no other object") })
 		dir := t.TempDir()
 		for name, text := range map[string]string{
 			"policy.yaml": "apiVersion: policies.kyverno.io/v1\nkind: " + kind + "\nmetadata: {name: p}\nspec:\n" + constraints + spec, "exception.yaml": source, "resources.yaml": resources,
@@ -226,7 +219,7 @@ metadata: {name: other, namespace: team-a, labels: {app: api}}
 		said, _ := spoken(t, filepath.Join(dir, "policy.yaml"), "--resource", filepath.Join(dir, "resources.yaml"), "--exception", filepath.Join(dir, "exception.yaml"))
 		for _, name := range []string{"exempt", "fails", "other"} {
 			touched := strings.Contains(said, "touched: "+name+"\n")
-			if exempt := ours["{Pod team-a "+name+"}"]; exempt == touched {
+			if exempt := ours["{Pod team-a "+name+"}"] || name == "fails" && leftOut; exempt == touched {
 				t.Errorf("%s, %s: exempt: %v, touched: %v\n%s", kind, name, exempt, touched, said)
 			}
 		}
@@ -234,19 +227,15 @@ metadata: {name: other, namespace: team-a, labels: {app: api}}
 }
 
 // TestKindsOfKubernetes reads the API server's own kinds. polex must know the kinds without a
-// namespace, and the plural names.
+// namespace.
 func TestKindsOfKubernetes(t *testing.T) {
 	known := 0
 	for _, k := range builtIn(t) {
 		apiVersion := strings.TrimPrefix(k.group+"/"+k.version, "/")
 		resource := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: a}\n", apiVersion, k.kind)
 		ours, found := exemptedBy(t, exceptionFrom("p", "ValidatingPolicy", "has(object.metadata.namespace)"), resource)
-		if len(ours) > 0 != k.namespaced {
+		if !found.Known || len(ours) > 0 != k.namespaced {
 			t.Errorf("%s %s: in a namespace: %v; polex says %v", apiVersion, k.kind, k.namespaced, ours)
-		}
-		ours, found = exemptedBy(t, exceptionFrom("p", "ValidatingPolicy", fmt.Sprintf("request.resource.resource == %q", k.plural)), resource)
-		if len(ours) != 1 || slices.ContainsFunc(found.Assumed, func(text string) bool { return strings.Contains(text, "URL") }) {
-			t.Errorf("%s %s: it is called %s; polex says %v, assuming %q", apiVersion, k.kind, k.plural, ours, found.Assumed)
 		}
 		known++
 	}
@@ -256,8 +245,8 @@ func TestKindsOfKubernetes(t *testing.T) {
 }
 
 type builtInKind struct {
-	group, version, kind, plural string
-	namespaced                   bool
+	group, version, kind string
+	namespaced           bool
 }
 
 // builtIn returns the kinds of Kubernetes that can be in a file.
@@ -297,7 +286,7 @@ func builtIn(t *testing.T) []builtInKind {
 		get(path, &list)
 		for _, r := range list.Resources {
 			if slices.Contains(r.Verbs, "create") && slices.Contains(r.Verbs, "get") && !strings.Contains(r.Name, "/") {
-				all = append(all, builtInKind{of[0], of[1], r.Kind, r.Name, r.Namespaced})
+				all = append(all, builtInKind{of[0], of[1], r.Kind, r.Namespaced})
 			}
 		}
 	}

@@ -147,8 +147,9 @@ func (r *run) drafted(d request.Draft, file, reason string) {
 	result.Outcome, result.File, result.Reason, result.Message = cli.Pass, file, reason, d.Words
 	result.Details = map[string]any{"answers": answers(d)}
 	if checker, err := shape.New(r.config); err == nil && r.config.Resources != nil {
-		if now := checker.Exempted(d.Document); now.Known {
-			result.Message += "; now: " + exempted(now)
+		now := checker.Exempted(d.Document)
+		result.Message += "; now: " + exempted(now)
+		if now.Known {
 			result.Details["exempts"], result.Details["count"] = shapeconfig.Names(now.Resources), now.Count
 		}
 	}
@@ -167,7 +168,7 @@ func answers(d request.Draft) []string {
 
 // exempted names the first exempted resources, and their number.
 func exempted(e shape.Exemption) string {
-	if e.Count == 0 {
+	if e.Known && e.Count == 0 {
 		return "none of the resources given"
 	}
 	return shapeconfig.Exempted(e)

@@ -61,6 +61,9 @@ func Unfilled(message, hint string) string {
 
 // Exempted names the first exempted resources, and the number of the others.
 func Exempted(e shape.Exemption) string {
+	if !e.Known {
+		return "resources that polex cannot tell from files: a match condition is not a plain comparison"
+	}
 	const most = 5
 	all := Names(e.Resources)
 	text := strings.Join(all[:min(most, len(all))], ", ")

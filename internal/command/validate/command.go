@@ -173,15 +173,16 @@ type options struct {
 }
 
 type run struct {
-	checker  *shape.Checker
-	policies *shape.PolicySet // nil if none are given
-	set      shape.Set
-	live     []string  // paths of the live exceptions
-	renewals *renewals // nil if no live exceptions are given
-	report   *cli.Report
-	now      time.Time
-	queued   []cli.Result    // what promotion would reject
-	blocked  map[string]bool // the files of these results
+	checker   *shape.Checker
+	policies  *shape.PolicySet // nil if none are given
+	set       shape.Set
+	exempting bool      // there are resources to exempt
+	live      []string  // paths of the live exceptions
+	renewals  *renewals // nil if no live exceptions are given
+	report    *cli.Report
+	now       time.Time
+	queued    []cli.Result    // what promotion would reject
+	blocked   map[string]bool // the files of these results
 }
 
 // await keeps what promotion would reject, for the end of the run.
@@ -241,12 +242,14 @@ func (r *run) settle(doc *exception.Document, a answer) {
 	}
 	result := cli.ResultFor(doc)
 	result.Outcome, result.Reason = cli.Pass, reasonWellShaped
-	if exempts := a.exempts; exempts.Count > 0 || exempts.Cut {
+	if exempts := a.exempts; exempts.Count > 0 || exempts.Cut || r.exempting && !exempts.Known {
 		result.Message = "would exempt " + shapeconfig.Exempted(exempts)
 		if len(exempts.Assumed) > 0 {
 			result.Message += ", assuming " + strings.Join(exempts.Assumed, ", and ")
 		}
-		result.Details = map[string]any{"exempts": shapeconfig.Names(exempts.Resources), "count": exempts.Count, "assumed": exempts.Assumed}
+		if exempts.Known {
+			result.Details = map[string]any{"exempts": shapeconfig.Names(exempts.Resources), "count": exempts.Count, "assumed": exempts.Assumed}
+		}
 	}
 	if !r.renewals.keep(doc, result) {
 		r.report.Add(result)

@@ -63,7 +63,7 @@ func (s *surroundings) read(run *run, waiting *queue, since *changed.Since, cfg 
 		}
 	}
 	run.policies = config.Policies
-	if len(s.resources) > 0 {
+	if run.exempting = len(s.resources) > 0; run.exempting {
 		config.Resources = shape.ReadResources(slices.Collect(cli.Documents(s.resources, run.report, cli.Warn)))
 	}
 	said := run.report

@@ -11,8 +11,7 @@ type overload struct {
 }
 
 // kubernetesFunctions declares the functions of k8s.io/apiserver/pkg/cel/library. The library
-// itself would double the size of a binary. polex does not implement these functions; see
-// [Evaluable].
+// itself would double the size of a binary. polex does not implement these functions.
 func kubernetesFunctions() []cel.EnvOption {
 	var options []cel.EnvOption
 	for _, table := range []map[string][]overload{

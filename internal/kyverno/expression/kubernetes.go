@@ -13,10 +13,6 @@ import (
 // cel-go provides its own part of that environment. functiontable.go declares the functions of
 // Kubernetes. The module test/celpeer compares the result with the original.
 
-// conditionLimits are tighter than those of Kubernetes, because polex evaluates small objects many
-// times.
-var conditionLimits = Limits{Text: 10_240, Depth: 100, Cost: 10_000}
-
 // Variables returns the variables of a match condition.
 func Variables() []string {
 	return []string{"object", "oldObject", "request", "namespaceObject"}
@@ -31,11 +27,11 @@ func ForConditions() (*Language, error) {
 			cel.ValidateRegexLiterals(), cel.ValidateHomogeneousAggregateLiterals(),
 		),
 		ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.Lists(ext.ListsVersion(3)), ext.TwoVarComprehensions(),
-		WithStructures(structures()),
+		withStructures(structures()),
 		cel.Variable("object", cel.DynType),
 		cel.Variable("oldObject", cel.DynType),
 		cel.Variable("request", cel.ObjectType(requestType)),
 		cel.Variable("namespaceObject", cel.ObjectType(namespaceType)),
 	}
-	return New(conditionLimits, append(options, kubernetesFunctions()...)...)
+	return newLanguage(append(options, kubernetesFunctions()...)...)
 }

@@ -7,27 +7,22 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/ast"
 )
 
-// Language is a CEL environment that limits the cost of expressions. It is safe for concurrent use.
-type Language struct {
-	env    *cel.Env
-	limits Limits
-}
+// Language is the CEL environment of match conditions. It is safe for concurrent use.
+type Language struct{ env *cel.Env }
 
-// Limits are counts and not times, so every machine rejects the same expressions.
-type Limits struct {
-	Text  int    // characters of an expression
-	Depth int    // of nesting
-	Cost  uint64 // of one evaluation, in CEL's measure
-}
+// The limits are counts and not times, so every machine rejects the same expressions.
+const (
+	maxText  = 10_240 // characters of an expression
+	maxDepth = 100    // of nesting
+)
 
-// New returns a language of bool expressions. The options add declarations to those of CEL.
-func New(l Limits, options ...cel.EnvOption) (*Language, error) {
+// newLanguage returns a language of bool expressions. The options add declarations to those of CEL.
+func newLanguage(options ...cel.EnvOption) (*Language, error) {
 	env, err := cel.NewEnv(append([]cel.EnvOption{
-		cel.ParserExpressionSizeLimit(l.Text + 1), // Predicate checks the limit; see endsInComment
-		cel.ParserRecursionLimit(l.Depth),
+		cel.ParserExpressionSizeLimit(maxText + 1), // check has the limit; see endsInComment
+		cel.ParserRecursionLimit(maxDepth),
 		cel.EagerlyValidateDeclarations(true),
 		cel.DefaultUTCTimeZone(true),
 		cel.CrossTypeNumericComparisons(true),
@@ -36,36 +31,36 @@ func New(l Limits, options ...cel.EnvOption) (*Language, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up CEL: %w", err)
 	}
-	return &Language{env, l}, nil
+	return &Language{env}, nil
 }
 
-// Predicate compiles an expression that has to be a bool. The error is for people and quotes parts
-// of the expression.
-func (l *Language) Predicate(text string, work *Compiling) (*ast.AST, error) {
-	if n := len([]rune(text)); n > l.limits.Text {
-		return nil, fmt.Errorf("it has %d characters, and %d are allowed", n, l.limits.Text)
+// check compiles an expression that has to be a bool. The error is for people and quotes parts of
+// the expression.
+func (l *Language) check(text string, work *Compiling) error {
+	if n := len([]rune(text)); n > maxText {
+		return fmt.Errorf("it has %d characters, and %d are allowed", n, maxText)
 	}
 	if err := work.take(parsingCharacter * len(text)); err != nil {
-		return nil, err
+		return err
 	}
 	parsed, issues := l.env.Parse(text)
 	if issues.Err() != nil {
-		return nil, described(issues)
+		return described(issues)
 	}
 	if err := work.take(checkingWork(parsed.NativeRep().Expr())); err != nil {
-		return nil, err
+		return err
 	}
 	if err := checkPatterns(parsed.NativeRep().Expr()); err != nil {
-		return nil, err
+		return err
 	}
 	checked, issues := l.env.Check(parsed)
 	if issues.Err() != nil {
-		return nil, described(issues)
+		return described(issues)
 	}
 	if !checked.OutputType().IsExactType(cel.BoolType) {
-		return nil, fmt.Errorf("it is of type %s, and a bool is needed: compare it with something", checked.OutputType())
+		return fmt.Errorf("it is of type %s, and a bool is needed: compare it with something", checked.OutputType())
 	}
-	return checked.NativeRep(), nil
+	return nil
 }
 
 // maxIssues limits the number of reported CEL errors for one expression.

@@ -52,14 +52,14 @@ const (
 	namespaceType = "kubernetes.Namespace"
 )
 
-// provider makes structures known to CEL's checker. Their values are plain maps.
+// provider makes structures known to CEL's checker.
 type provider struct {
 	types.Provider
 	structures map[string]map[string]*cel.Type
 }
 
-// WithStructures declares object types by the names and types of their fields.
-func WithStructures(structures map[string]map[string]*cel.Type) cel.EnvOption {
+// withStructures declares object types by the names and types of their fields.
+func withStructures(structures map[string]map[string]*cel.Type) cel.EnvOption {
 	return func(env *cel.Env) (*cel.Env, error) {
 		return cel.CustomTypeProvider(provider{env.CELTypeProvider(), structures})(env)
 	}

@@ -1,9 +1,6 @@
 package manifest
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // ClusterScopedKinds are the cluster-scoped kinds of Kubernetes, by group. A file with such a kind
 // needs no namespace. The scope of custom kinds is not known.
@@ -41,21 +38,6 @@ func GroupOf(kind string) string {
 // MadeKinds are kinds of objects that mostly controllers create. Such objects are not in a
 // repository.
 var MadeKinds = []string{"Pod", "ReplicaSet", "Job", "ControllerRevision", "Endpoints", "EndpointSlice", "Event"}
-
-// NameInURLs returns the name of a Kubernetes kind in URLs.
-func NameInURLs(kind string) string {
-	word := strings.ToLower(kind)
-	stem, y := strings.CutSuffix(word, "y")
-	switch {
-	case y:
-		return stem + "ies"
-	case word == "endpoints":
-		return word
-	case strings.HasSuffix(word, "s"):
-		return word + "es"
-	}
-	return word + "s"
-}
 
 // LabelOfNamespace is set on every Namespace and contains its name.
 const LabelOfNamespace = "kubernetes.io/metadata.name"

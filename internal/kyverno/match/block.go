@@ -21,6 +21,7 @@ type Filter struct {
 	Selector, NamespaceSelector *LabelSelector
 	Users                       bool // roles, clusterRoles or subjects
 	Empty                       bool
+	OfConditions                bool // for conditions, a Namespace is in no namespace
 }
 
 // NamesAsked returns the names of which a resource needs one: name if present, else names.
@@ -86,7 +87,11 @@ func (f *Filter) takes(work *wildcard.Meter, r *Resource) bool {
 		len(f.Names) > 0 && !work.FitsAny(f.Names, r.Id.Name) {
 		return false
 	}
-	if namespace, known := r.inNamespace(); known && len(f.Namespaces) > 0 && !work.FitsAny(f.Namespaces, namespace) {
+	namespace, known := r.inNamespace()
+	if f.OfConditions {
+		namespace, known = r.Id.Namespace, r.Id.Namespace != "" || r.clusterScoped
+	}
+	if known && len(f.Namespaces) > 0 && !work.FitsAny(f.Namespaces, namespace) {
 		return false
 	}
 	for key, value := range f.Annotations {

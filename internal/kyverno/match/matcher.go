@@ -2,6 +2,7 @@ package match
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
@@ -10,28 +11,47 @@ import (
 )
 
 // Matcher finds the resources that an exception exempts.
-type Matcher interface {
-	// candidates calls visit with every resource that may match, until it returns false. A resource
-	// may occur twice.
-	candidates(work *wildcard.Meter, set *Resources, visit func(*Resource) bool)
-	// takes reports whether the exception exempts a resource, and under which assumptions.
-	takes(work *wildcard.Meter, r *Resource) (bool, Assumptions)
-	// Made reports whether the exception names a kind of objects that mostly controllers create.
-	Made() bool
-}
-
-// legacyMatcher is the matcher for kyverno.io.
-type legacyMatcher struct {
+type Matcher struct {
 	block       Block
-	conditional bool // there are also conditions, in a language that polex does not evaluate
+	conditional bool // there are also conditions, in a language that polex does not read
+	skipping    bool // one of the policies also skips a resource for which a condition is an error
 }
 
-// NewLegacy returns the matcher for a match. conditional means that there are conditions too.
-func NewLegacy(block Block, conditional bool) Matcher {
-	return legacyMatcher{block, conditional}
+// ByMatch returns the matcher for the match of a kyverno.io exception. conditional means that there
+// are conditions too.
+func ByMatch(block Block, conditional bool) *Matcher {
+	return &Matcher{block: block, conditional: conditional}
 }
 
-func (m legacyMatcher) candidates(work *wildcard.Meter, set *Resources, visit func(*Resource) bool) {
+// ByConditions returns the matcher for match conditions of an exception from policies of some kinds.
+// It returns nil if files do not show for which resources they are true: only plain comparisons are
+// recognised ([kyverno.PlainMatch]).
+//
+// If a condition is an error, a validating policy does not exempt the resource. Other policies skip
+// it: it is exempt in effect.
+func ByConditions(policies, conditions []string) *Matcher {
+	kinds, text := strings.Join(policies, " ")+" ", strings.Join(kyverno.Parts(conditions), " ")
+	block := BlockOf(kyverno.PlainMatch(conditions))
+	if len(block.Any) == 0 || strings.Contains(kinds, "DeletingPolicy ") && strings.Contains(text, "request .") {
+		return nil // a DeletingPolicy has no request
+	}
+	for i := range block.Any {
+		f := &block.Any[i]
+		f.Empty, f.OfConditions = false, true
+		if f.Selector == nil && strings.Contains(text, "metadata . labels") {
+			return nil // the filter does not contain has(object.metadata.labels)
+		}
+		if len(f.Kinds) == 0 && strings.Contains(text, "request . namespace") {
+			return nil // the namespace of a request for a Namespace is this Namespace
+		}
+	}
+	validating := func(kind string) bool { return strings.HasSuffix(kind, "ValidatingPolicy") }
+	return &Matcher{block: block, skipping: len(slices.DeleteFunc(slices.Clone(policies), validating)) > 0}
+}
+
+// candidates calls visit with every resource that may match, until it returns false. A resource may
+// occur twice.
+func (m *Matcher) candidates(work *wildcard.Meter, set *Resources, visit func(*Resource) bool) {
 	if len(m.block.Any) == 0 && len(m.block.All) > 0 {
 		// All filters have to match, so the narrowest one is sufficient for the search.
 		narrowest := slices.IndexFunc(m.block.All, func(f Filter) bool {
@@ -49,7 +69,8 @@ func (m legacyMatcher) candidates(work *wildcard.Meter, set *Resources, visit fu
 	}
 }
 
-func (m legacyMatcher) takes(work *wildcard.Meter, r *Resource) (bool, Assumptions) {
+// takes reports whether the exception exempts a resource, and under which assumptions.
+func (m *Matcher) takes(work *wildcard.Meter, r *Resource) (bool, Assumptions) {
 	if !m.block.takes(work, r) {
 		return false, 0
 	}
@@ -57,7 +78,10 @@ func (m legacyMatcher) takes(work *wildcard.Meter, r *Resource) (bool, Assumptio
 	if m.conditional {
 		assumed |= assumedConditions
 	}
-	if m.Made() {
+	if m.skipping {
+		assumed |= assumedLeftOut
+	}
+	if m.made() {
 		assumed |= assumedMade
 	}
 	_, inNamespace := r.inNamespace()
@@ -75,7 +99,11 @@ func (m legacyMatcher) takes(work *wildcard.Meter, r *Resource) (bool, Assumptio
 	return true, assumed
 }
 
-func (m legacyMatcher) Made() bool {
+// MoreThanFiles reports whether the exception may exempt objects that files do not show: those of a
+// kind that mostly controllers create, and those for which a condition is an error.
+func (m *Matcher) MoreThanFiles() bool { return m.skipping || m.made() }
+
+func (m *Matcher) made() bool {
 	return slices.ContainsFunc(m.block.filters(), func(f Filter) bool {
 		return slices.ContainsFunc(f.Kinds, func(k kyverno.KindSelector) bool { return slices.Contains(manifest.MadeKinds, k.Kind) })
 	})
@@ -83,7 +111,7 @@ func (m legacyMatcher) Made() bool {
 
 // Each calls visit once with every resource that an exception exempts, until it returns false. cut
 // means that there may be more.
-func Each(set *Resources, m Matcher, visit func(exception.Identity, Assumptions) bool) (cut bool) {
+func Each(set *Resources, m *Matcher, visit func(exception.Identity, Assumptions) bool) (cut bool) {
 	work, met := wildcard.NewMeter(), map[exception.Identity]bool{}
 	m.candidates(work, set, func(r *Resource) bool {
 		if met[r.Id] {

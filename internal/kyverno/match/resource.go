@@ -2,7 +2,6 @@ package match
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
@@ -14,16 +13,13 @@ type Resource struct {
 	Id                  exception.Identity
 	Version             string
 	labels, annotations map[string]string
-	generated           bool // the name is generateName
 	clusterScoped       bool
-	tree                func() map[string]any // the object, built on demand
-	Home                *Namespace            // nil: the file does not contain the namespace
-	self                *Namespace            // for a Namespace: itself
+	Home                *Namespace // nil: the file does not contain the namespace
 }
 
-// Namespace contains the known labels and annotations of a Namespace.
+// Namespace contains the known labels of a Namespace.
 type Namespace struct {
-	Labels, annotations map[string]string
+	Labels map[string]string
 	// Written means that a document contains the labels. Otherwise only the label of the API server
 	// is known.
 	Written bool
@@ -32,8 +28,7 @@ type Namespace struct {
 // readResource returns nil for a document that is not an object of a cluster.
 func readResource(d *exception.Document) *Resource {
 	id := d.Identity()
-	generated := id.Name == ""
-	if generated {
+	if id.Name == "" {
 		id.Name = d.Text("metadata", "generateName")
 	}
 	if id.Kind == "" || id.Name == "" || d.Version() == "" || id.Group == "kustomize.config.k8s.io" ||
@@ -47,7 +42,7 @@ func readResource(d *exception.Document) *Resource {
 	annotations, _ := d.Lookup("metadata", "annotations")
 	return &Resource{
 		Id: id, Version: d.Version(), labels: manifest.StringMap(labels), annotations: manifest.StringMap(annotations),
-		generated: generated, clusterScoped: slices.Contains(manifest.ClusterScopedKinds[id.Group], id.Kind), tree: sync.OnceValue(d.Object),
+		clusterScoped: slices.Contains(manifest.ClusterScopedKinds[id.Group], id.Kind),
 	}
 }
 
@@ -59,12 +54,6 @@ func (r *Resource) inNamespace() (name string, known bool) {
 	}
 	return r.Id.Namespace, r.Id.Namespace != "" || r.clusterScoped
 }
-
-// isNamespace reports whether the resource is a Kubernetes Namespace.
-func (r *Resource) isNamespace() bool { return r.Id.Kind == "Namespace" && r.Id.Group == "" }
-
-// homeless reports whether the resource may be in a namespace that its file does not contain.
-func (r *Resource) homeless() bool { return r.Id.Namespace == "" && !r.clusterScoped }
 
 // namespaceMatches reports whether a selector matches the namespace of the resource. Unknown labels
 // count as matching.

@@ -23,7 +23,6 @@ type resourcesOfKind struct {
 	all         []*Resource
 	byName      map[string][]*Resource
 	byNamespace map[string][]*Resource // "": no namespace in the file
-	generated   []*Resource            // with generateName
 }
 
 // ReadResources returns the documents that are objects of a cluster, of any kind. It ignores
@@ -43,17 +42,16 @@ func ReadResources(docs []*exception.Document) *Resources {
 			set.kinds[r.Id.Kind] = of
 		}
 		of.all = append(of.all, r)
-		if r.generated {
-			of.generated = append(of.generated, r)
-		}
 		of.byName[r.Id.Name] = append(of.byName[r.Id.Name], r)
 		home, _ := r.inNamespace()
 		of.byNamespace[home] = append(of.byNamespace[home], r)
-		if r.isNamespace() {
+		if written := r.Id.Namespace; written != home { // of another kind called Namespace
+			of.byNamespace[written] = append(of.byNamespace[written], r)
+		}
+		if r.Id.Kind == "Namespace" && r.Id.Group == "" {
 			labels := maps.Clone(r.labels)
 			labels[manifest.LabelOfNamespace] = r.Id.Name
-			r.self = &Namespace{Labels: labels, annotations: r.annotations, Written: true}
-			set.namespaces[r.Id.Name] = r.self
+			set.namespaces[r.Id.Name] = &Namespace{Labels: labels, Written: true}
 		}
 	}
 	set.sorted = slices.Sorted(maps.Keys(set.kinds))
