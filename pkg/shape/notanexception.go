@@ -19,7 +19,7 @@ var notAnExceptionCheck = check{
 // polex signs single documents, and would sign kubectl's List as a whole.
 func (s *subject) notAnException() {
 	match, condition := kyverno.APIVersion(kyverno.MatchKind), kyverno.APIVersion(kyverno.ConditionKind)
-	hint := "move it out of this folder, or split the file (polex-validate --split) and add --skip-other-kinds"
+	hint := "move it out of this folder, or give each document its own file (yq -s) and add --skip-other-kinds"
 	gk := s.Doc.GroupKind()
 	found := fmt.Sprintf("found kind %q of %q", s.Doc.Text("kind"), s.Doc.APIVersion())
 	if gk.Kind == "" && s.Doc.APIVersion() == "" {
@@ -28,7 +28,7 @@ func (s *subject) notAnException() {
 	groupHint := exception.Nearest(s.Doc.APIVersion(), []string{match, condition})
 	switch kindHint := exception.Nearest(gk.Kind, []string{exception.Kind}); {
 	case gk.LooksLikeList() || s.Doc.IsList():
-		hint = "run polex-validate --split, which writes one file for each exception"
+		hint = "write each exception to a file of its own; yq -s does it, with '.items[]' for a list"
 	case gk.Kind == exception.Kind && groupHint != "":
 		s.find(ReasonNotAnException, exception.Path{"apiVersion"}, fmt.Sprintf("found apiVersion %q, expected %s or %s", s.Doc.APIVersion(), match, condition), groupHint)
 		return

@@ -23,13 +23,6 @@ func WriteFile(path string, content []byte) error {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		return os.WriteFile(path, content, 0)
 	}
-	return write(path, content, os.Rename)
-}
-
-// CreateFile is [WriteFile] for a new file. An existing file is an error and stays unchanged.
-func CreateFile(path string, content []byte) error { return write(path, content, os.Link) }
-
-func write(path string, content []byte, put func(from, to string) error) error {
 	folder := filepath.Dir(path)
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("write %s: it is a folder: name a file", path)
@@ -45,7 +38,7 @@ func write(path string, content []byte, put func(from, to string) error) error {
 	_, err = f.Write(content)
 	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
 	if err == nil {
-		err = put(f.Name(), path)
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -57,16 +57,12 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.BoolVar(&o.skipOtherKinds, "skip-other-kinds", false, "skip files without exceptions and count them (in unsigned/ always, in signed/ never)")
 	shapeconfig.AddFlags(cmd)
 	o.around.addFlags(cmd)
-	flags.BoolVar(&o.split, "split", false, "replace files of several documents by one file for each, instead of checking")
 	flags.BoolVar(&o.fix, "fix", false, "print the same exceptions in the form of policies.kyverno.io, instead of checking")
 	flags.BoolVar(&o.wholePolicy, "whole-policy", false, "with --fix: exempt from whole policies; the new form has no rules")
-	cli.Rare(flags, "skip-other-kinds", "fix", "split", "crds", "whole-policy", "preset", "max-lifetime", "allow-unbounded", "require", "kyverno-version")
+	cli.Rare(flags, "skip-other-kinds", "fix", "crds", "whole-policy", "preset", "max-lifetime", "allow-unbounded", "require", "kyverno-version")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if o.wholePolicy && !o.fix {
 			return cli.Usagef("--whole-policy requires --fix")
-		}
-		if o.split && (o.fix || o.changedSince != "") {
-			return cli.Usagef("--split cannot be combined with --fix or --changed-since")
 		}
 		if o.skipOtherKinds && o.fix {
 			return cli.Usagef("--skip-other-kinds cannot be combined with --fix, which prints every document")
@@ -93,10 +89,6 @@ func New(streams cli.Streams) *cobra.Command {
 			}
 		}
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
-		if o.split {
-			inputs.Skip = func(path string) bool { return repository.skips(path, true, o.skipOtherKinds) }
-			return split(inputs, format, streams)
-		}
 		var since *changed.Since
 		if o.changedSince != "" {
 			if since, err = changed.Open(cmd.Context(), ".", o.changedSince); err != nil {
@@ -109,7 +101,7 @@ func New(streams cli.Streams) *cobra.Command {
 		run := &run{report: report, now: streams.Now()}
 		var waiting *queue
 		if !o.fix {
-			inputs.Skip = func(path string) bool { return repository.skips(path, o.skipOtherKinds, o.skipOtherKinds) }
+			inputs.Skip = func(path string) bool { return repository.skips(path, o.skipOtherKinds) }
 			if waiting, err = openQueue(cmd.Context(), repository, cfg, paths, since); err != nil {
 				return err
 			}
@@ -148,8 +140,6 @@ const (
 	reasonNoCounterpart = "no-counterpart" // with --fix, and so are the next two
 	reasonTranslated    = "translated"
 	reasonNotWritten    = "not-written"
-	reasonSplit         = "split" // with --split, and so is the next one
-	reasonFileExists    = "file-exists"
 )
 
 func reasons(config shape.Config) []exception.Reason {
@@ -158,8 +148,6 @@ func reasons(config shape.Config) []exception.Reason {
 		{Name: reasonApproversUnknown, Doc: "a renewal requires another approver, and the approvers of the predecessor are unknown"},
 		{Name: reasonNoCounterpart, Doc: "no exception of policies.kyverno.io exempts the same"},
 		{Name: reasonTranslated, Doc: "the exception is printed in the form of policies.kyverno.io", Severity: exception.SeverityNote},
-		{Name: reasonSplit, Doc: "the file holds one document of a file that held several", Severity: exception.SeverityNote},
-		{Name: reasonFileExists, Doc: "with --split: another file has the name that a document's file would have"},
 		{Name: reasonNotWritten, Doc: "an internal error: the exception cannot be printed"},
 	})
 }
@@ -167,7 +155,6 @@ func reasons(config shape.Config) []exception.Reason {
 type options struct {
 	config, changedSince string
 	skipOtherKinds       bool
-	split                bool
 	around               surroundings
 	fix, wholePolicy     bool
 }

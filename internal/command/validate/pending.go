@@ -59,9 +59,9 @@ func (r repository) defaultPaths() ([]string, error) {
 	return []string{folder}, nil
 }
 
-// skips reports whether a file of other kinds is skipped: in the pending folder as in a promotion, with
-// always everywhere except in the signed folder, and with anySyntax also if nobody can read it.
-func (r repository) skips(name string, always, anySyntax bool) bool {
+// skips reports whether a file of other kinds is skipped: in the pending folder as in a promotion, and with
+// always everywhere except in the signed folder, also if nobody can read it.
+func (r repository) skips(name string, always bool) bool {
 	if r.root != "" {
 		switch path, inside := config.PathIn(r.root, name); {
 		case inside && within(r.folders.Signed, path):
@@ -70,7 +70,7 @@ func (r repository) skips(name string, always, anySyntax bool) bool {
 			return r.otherKinds(name, false)
 		}
 	}
-	return always && r.otherKinds(name, anySyntax)
+	return always && r.otherKinds(name, true)
 }
 
 func (r repository) otherKinds(name string, anySyntax bool) bool {
