@@ -25,8 +25,8 @@ const example = `  # from a report, into unsigned/
   polex-request --reason 'no probe by the vendor' --ticket SEC-12 --owner team-a --expires-in 7d report.yaml
   # from a denial
   kubectl apply -f pod.yaml 2>&1 | polex-request --from denial --policies policies/ --resources pod.yaml ... -
-  # from the cluster, on a branch for a pull request
-  polex-request --from cluster -n team-a --policy require-probes --pull-request-branch polex/web --push ...`
+  # from the cluster
+  polex-request --from cluster -n team-a --policy require-probes ...`
 
 // options are the values of the flags.
 type options struct {
@@ -67,7 +67,7 @@ func New(streams cli.Streams) *cobra.Command {
 	o.output.addFlags(flags)
 	o.cluster.addFlags(flags)
 	shapeconfig.AddFlags(cmd)
-	cli.Rare(flags, "category", "preset", "max-lifetime", "allow-unbounded", "require", "kyverno-version", "author", "remote", "sign-commit", "exception-namespace", "rule", "context", "kubeconfig", "push", "merge", "output", "config")
+	cli.Rare(flags, "category", "preset", "max-lifetime", "allow-unbounded", "require", "kyverno-version", "exception-namespace", "rule", "context", "kubeconfig", "merge", "output", "config")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if err := o.check(paths); err != nil {
 			return err
@@ -77,7 +77,7 @@ func New(streams cli.Streams) *cobra.Command {
 			return err
 		}
 		if o.renew != "" {
-			return r.renew(cmd.Context())
+			return r.renew()
 		}
 		return r.request(cmd.Context(), paths)
 	}
@@ -101,8 +101,5 @@ func (o *options) check(paths []string) error {
 	if err := o.choice.check(); err != nil {
 		return err
 	}
-	if err := o.say.check(); err != nil {
-		return err
-	}
-	return o.output.check()
+	return o.say.check()
 }

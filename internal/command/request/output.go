@@ -2,7 +2,6 @@ package request
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/command/commitflags"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/lifetime"
@@ -26,31 +24,13 @@ import (
 
 // output is the destination of drafts.
 type output struct {
-	path   string
-	commit commitflags.Flags
+	path string
 }
 
 const stdout = "-"
 
 func (o *output) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.path, "output-file", "", "`file` or folder for the drafts, or - (default: unsigned/ in a repository with "+config.Name+")")
-	flags.StringVar(&o.commit.Branch, "pull-request-branch", "", "commit the drafts on a new branch; leave the work tree as it is")
-	flags.BoolVar(&o.commit.Push, "push", false, "make the new branch from the remote branch, and push it")
-	flags.StringVar(&o.commit.Remote, "remote", "", "remote to push to (default: that of HEAD's branch, or origin)")
-	flags.StringVar(&o.commit.Author, "author", "", "author of the commit, as Name <address> (default: Git's user.name and user.email)")
-	flags.BoolVar(&o.commit.SignCommit, "sign-commit", false, "sign the commit by Git's configuration (default: commit.gpgSign)")
-}
-
-func (o *output) check() error {
-	switch {
-	case o.commit.Branch != "" && o.path != "":
-		return cli.Usagef("--pull-request-branch cannot be combined with --output-file")
-	case o.commit.Branch == "" && (o.commit.Push || o.commit.Remote != "" || o.commit.Author != "" || o.commit.SignCommit):
-		return cli.Usagef("--push, --remote, --author and --sign-commit require --pull-request-branch")
-	case !o.commit.Push && o.commit.Remote != "":
-		return cli.Usagef("--remote requires --push")
-	}
-	return commitflags.CheckBranch("pull-request-branch", o.commit.Branch)
 }
 
 // results returns the stream for the report: standard error if the drafts go to standard output.
@@ -62,12 +42,12 @@ func (r *run) results() io.Writer {
 }
 
 func (r *run) toStdout() bool {
-	o := r.options.output
-	return o.path == stdout || o.path == "" && o.commit.Branch == "" && (r.cfg.Dir == "" || r.root == "")
+	path := r.options.output.path
+	return path == stdout || path == "" && (r.cfg.Dir == "" || r.root == "")
 }
 
 // put checks drafts as polex-validate does, and writes those that pass.
-func (r *run) put(ctx context.Context, drafts []request.Draft) error {
+func (r *run) put(drafts []request.Draft) error {
 	checker, err := shapeconfig.Checker(r.config)
 	if err != nil {
 		return err
@@ -81,8 +61,6 @@ func (r *run) put(ctx context.Context, drafts []request.Draft) error {
 	}
 	switch {
 	case len(good) == 0:
-	case r.options.output.commit.Branch != "":
-		err = r.commit(ctx, good)
 	case r.toStdout():
 		err = r.print(good)
 	default:

@@ -1,7 +1,6 @@
 package request
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -13,7 +12,7 @@ import (
 )
 
 // renew drafts the renewal of a signed exception. Its statements can be changed with flags.
-func (r *run) renew(ctx context.Context) error {
+func (r *run) renew() error {
 	signed, err := r.signed(r.options.renew)
 	if err != nil {
 		return err
@@ -46,7 +45,7 @@ func (r *run) renew(ctx context.Context) error {
 	case !verified:
 		draft.Notes = append(draft.Notes, "the signature of the renewed exception was not verified: the configuration has no trust policy")
 	}
-	return r.put(ctx, []request.Draft{*draft})
+	return r.put([]request.Draft{*draft})
 }
 
 // signed returns the signed exception of a name. It must be the only one.

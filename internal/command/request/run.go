@@ -113,7 +113,7 @@ func (r *run) request(ctx context.Context, paths []string) error {
 	for _, p := range problems {
 		r.refuse(p)
 	}
-	return r.put(ctx, drafts)
+	return r.put(drafts)
 }
 
 // nothing ends a run without violations.

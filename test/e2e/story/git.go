@@ -43,15 +43,6 @@ func (w *World) Propose(ctx context.Context, branch string, files map[string]str
 	return w.Check(ctx, branch)
 }
 
-// Fetch fetches a branch that another user pushed.
-func (w *World) Fetch(ctx context.Context, branch string) error {
-	if _, err := w.Exceptions.Git(ctx, "fetch", "--quiet", "origin"); err != nil {
-		return err
-	}
-	_, err := w.Exceptions.Git(ctx, "branch", "--quiet", branch, "origin/"+branch)
-	return err
-}
-
 // Check runs the template's workflow for a pull request from a branch.
 func (w *World) Check(ctx context.Context, branch string) (*github.Log, error) {
 	base, err := w.Exceptions.Git(ctx, "rev-parse", "main")

@@ -181,16 +181,23 @@ func (d draft) of(kind story.Kind) bool {
 	return strings.HasPrefix(d.Object, "PolicyException."+kind.Group()+" ")
 }
 
-// drafted runs polex-request as carol. It makes drafts on a branch and pushes it.
+// drafted runs polex-request as carol, who commits the drafts on a branch and pushes it.
 func drafted(t *testing.T, branch string, lasts time.Duration, args ...string) []draft {
 	t.Helper()
-	said, err := world.Polex(t.Context(), "polex-request", append([]string{"--expires-in", lasts.String(), "--pull-request-branch", branch, "--push", "--author", "carol <carol@example.com>", "-o", "json"}, args...)...)
+	said, err := world.Polex(t.Context(), "polex-request", append([]string{"--expires-in", lasts.String(), "-o", "json"}, args...)...)
 	must(t, err)
 	var report struct{ Results []draft }
 	if err := json.Unmarshal([]byte(said.Out), &report); err != nil || said.Status != 0 {
 		t.Fatalf("polex-request %q: %d, %v\n%s%s", args, said.Status, err, said.Out, said.Errors)
 	}
-	must(t, world.Fetch(t.Context(), branch))
+	for _, args := range [][]string{
+		{"switch", "--quiet", "--create", branch}, {"add", "unsigned"},
+		{"-c", "user.name=carol", "-c", "user.email=carol@example.com", "commit", "--quiet", "--message", "Request exceptions"},
+		{"push", "--quiet", "origin", branch}, {"switch", "--quiet", "main"},
+	} {
+		_, err := world.Exceptions.Git(t.Context(), args...)
+		must(t, err)
+	}
 	return slices.DeleteFunc(report.Results, func(d draft) bool { return d.Reason != "drafted" })
 }
 
