@@ -36,28 +36,17 @@ type Problem struct {
 // places that the API server would reject, drop or change. They are in document order, at most
 // [MaxProblems]. A silently dropped value is the worst one: the live object would differ from the
 // signed one. A document of another kind has no problems.
-func CheckSchema(d *Document) []Problem { return (*Definitions)(nil).CheckSchema(d) }
-
-// CheckSchema checks a document with the definitions of a cluster. Nil means those of Kyverno
-// 1.19.1.
-func (defined *Definitions) CheckSchema(d *Document) []Problem {
+func CheckSchema(d *Document) []Problem {
 	gk := d.GroupKind()
 	if !gk.IsException() {
 		return nil
 	}
 	s, known := schemaOf(gk.Group, d.Version())
-	newest := newestVersion(gk.Group)
-	if defined != nil {
-		if s, known = defined.of(gk.Group, d.Version()); s == nil {
-			return []Problem{{Path: Path{"apiVersion"}, Reason: ProblemUnknownVersion, Message: fmt.Sprintf("the cluster has no %s", gk)}}
-		}
-		newest = strings.Join(defined.versions(gk.Group), " or ")
-	}
 	c := schemaChecker{}
 	if !known {
 		c.report(placeOf(d.root.entry("apiVersion")), Path{"apiVersion"}, ProblemUnknownVersion,
 			fmt.Sprintf("%s has no version %q of PolicyException", gk.Group, shortened(d.Version())),
-			"write "+gk.Group+"/"+newest)
+			"write "+gk.Group+"/"+newestVersion(gk.Group))
 	}
 	c.check(d.root, place{d.root.line, d.root.column}, s, nil)
 	sort.SliceStable(c.found, func(i, j int) bool {

@@ -7,12 +7,6 @@ func SchemaAsOpenAPI(group, version string) (map[string]any, bool) {
 	return s.openAPI(), known
 }
 
-// AsOpenAPI returns the same for a schema from definitions.
-func (defined *Definitions) AsOpenAPI(group, version string) (map[string]any, bool) {
-	s, known := defined.of(group, version)
-	return s.openAPI(), known
-}
-
 func (s *schema) openAPI() map[string]any {
 	out := map[string]any{}
 	switch s.kind {

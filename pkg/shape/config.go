@@ -75,8 +75,6 @@ type Config struct {
 	// v1.19.1. An exception that this release ignores or does not serve is rejected, and so
 	// is a field that it drops. Empty skips these checks.
 	KyvernoVersion string
-	// Definitions are those of the cluster; nil means those of Kyverno 1.19.1.
-	Definitions *exception.Definitions
 	// Policies are the known policies. Nil means that they are unknown; the checks that need them
 	// are skipped.
 	Policies *PolicySet

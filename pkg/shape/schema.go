@@ -22,7 +22,7 @@ var schemaCheck = check{
 }
 
 func (s *subject) schema() {
-	for _, p := range s.config.Definitions.CheckSchema(s.Doc) {
+	for _, p := range exception.CheckSchema(s.Doc) {
 		if p.Reason == exception.ProblemInvalidValue && p.Path.String() == "spec.expiresAt" {
 			continue
 		}

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -10,18 +9,16 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/config"
-	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
 // surroundings are the paths of additional inputs for the checks.
-type surroundings struct{ policies, resources, signed, crds []string }
+type surroundings struct{ policies, resources, signed []string }
 
 func (s *surroundings) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&s.policies, "policies", nil, "paths of the Kyverno policies (default: directories.policies of the configuration)")
 	flags.StringSliceVar(&s.resources, "resources", nil, "paths of manifests, to list the exempted resources")
-	flags.StringSliceVar(&s.crds, "crds", nil, "paths of the cluster's CRDs of PolicyException (default: those of Kyverno 1.19.1)")
 	flags.StringSliceVar(&s.signed, "signed", nil, "paths of the signed exceptions, to compare with (default: signed/ if PATH is in unsigned/)")
 }
 
@@ -32,16 +29,6 @@ func (s *surroundings) addFlags(cmd *cobra.Command) {
 // If no flag names the live exceptions and waiting is not nil, they come from waiting. polex-verify
 // rejects the unreadable ones of those.
 func (s *surroundings) read(run *run, waiting *queue, since *changed.Since, cfg *config.Config, config *shape.Config) error {
-	if len(s.crds) > 0 {
-		defined, err := exception.ReadDefinitions(slices.Collect(cli.Documents(s.crds, run.report, cli.Refuse)))
-		if err != nil {
-			for _, result := range run.report.Results() { // the definitions are read first
-				err = fmt.Errorf("%s: %s", result.File, result.Message)
-			}
-			return &cli.UsageError{Err: fmt.Errorf("--crds: %w", err), Hint: "write the file with kubectl get crd policyexceptions.kyverno.io policyexceptions.policies.kyverno.io -o yaml"}
-		}
-		config.Definitions = defined
-	}
 	defer func() {
 		setting := "--policies"
 		if len(s.policies) == 0 {
