@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -109,10 +110,14 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	if err != nil {
 		return nil, err
 	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
 	report := &cli.Report{Tool: "polex-guard", Reasons: doctor.Reasons()}
 	for _, found := range doctor.Run(ctx, doctor.Config{
 		Client: live, HTTP: http, Host: config.Host, Now: now, Kinds: rules.Kinds(),
-		Webhook: f.Webhook, Static: set, Servers: f.Servers, Protect: protect, Deadline: f.Deadline, Namespace: f.Namespace, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno, Guards: rules.Guards,
+		Webhook: f.Webhook, Static: set, Servers: f.Servers, Protect: protect, Deadline: f.Deadline, Namespace: f.Namespace, Hostname: host, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno, Guards: rules.Guards,
 	}) {
 		report.Documents++
 		report.Add(cli.Result{Outcome: outcomes[found.Outcome], File: found.Subject, Reason: found.Reason, Message: found.Message, Hint: found.Hint})

@@ -12,10 +12,10 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// The times of a lease: a guard that does not renew it within renewsWithin stops. Another guard
-// takes it after leaseLasts.
+// LeaseLasts is the time after which another guard takes a lease that was not renewed. A guard that
+// does not renew it within renewsWithin stops.
 const (
-	leaseLasts   = 15 * time.Second
+	LeaseLasts   = 15 * time.Second
 	renewsWithin = 10 * time.Second
 	asksEvery    = 2 * time.Second
 )
@@ -56,7 +56,7 @@ func leadOnce(ctx context.Context, lock bounded, name string, work func(context.
 	}
 	started, ended := make(chan context.Context), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lock, LeaseDuration: leaseLasts, RenewDeadline: renewsWithin, RetryPeriod: asksEvery, Name: name,
+		Lock: lock, LeaseDuration: LeaseLasts, RenewDeadline: renewsWithin, RetryPeriod: asksEvery, Name: name,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) {
 				select {
@@ -101,7 +101,7 @@ type bounded struct {
 func (b bounded) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := b.Interface.Get(ctx)
 	if err == nil {
-		record.LeaseDurationSeconds = min(max(record.LeaseDurationSeconds, 0), int(leaseLasts/time.Second))
+		record.LeaseDurationSeconds = min(max(record.LeaseDurationSeconds, 0), int(LeaseLasts/time.Second))
 		b.seen(record.HolderIdentity)
 	}
 	return record, raw, err

@@ -50,7 +50,7 @@ func (s *Store) Notify(touch func(exception.Identity), renew func(exception.Grou
 	s.touch, s.renew, s.deleted, s.fresh, s.lately = touch, renew, deleted, fresh{}, nil
 	s.mu.Unlock()
 	for _, d := range lately {
-		if deleted != nil && time.Since(d.at) < leaseLasts {
+		if deleted != nil && time.Since(d.at) < LeaseLasts {
 			deleted(d.id, d.version, d.state)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,7 +45,11 @@ type api struct {
 	lease      *coordinationv1.Lease
 	accepted   string          // plural in the status of both definitions; "": the right one
 	services   []object        // spec of each APIService
-	denied     map[string]bool // "verb resource"
+	denied     map[string]bool // "verb resource", and for Kyverno "verb resource.group account"
+	runs       map[string]bool // names of Pods, and "node name" of nodes
+	rejected   map[string]bool // the last parts of paths that are rejected in a dry run
+	gone       map[string]bool // namespaces that do not exist
+	conflicts  int             // updates that somebody else overtakes
 	broken     map[string]bool // the last parts of paths that return 500
 	clock      time.Time       // zero: no Date header
 	metrics    string          // with the hashes of static files
@@ -68,8 +73,16 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case a.broken[last], a.broken["leases/"+last] && strings.Contains(r.URL.Path, "/leases/"):
 		refuse(http.StatusInternalServerError, metav1.StatusReasonInternalError)
-	case last == "polex-guard" && strings.Contains(r.URL.Path, "/leases/") && a.lease != nil:
+	case r.Method != http.MethodGet && a.rejected[last] && r.URL.Query().Get("dryRun") == metav1.DryRunAll:
+		refuse(http.StatusForbidden, metav1.StatusReasonForbidden)
+	case last == "polex-guard" && strings.Contains(r.URL.Path, "/leases/") && a.lease != nil, last == "events":
+		if a.conflicts--; r.Method == http.MethodPut && a.conflicts >= 0 {
+			refuse(http.StatusConflict, metav1.StatusReasonConflict)
+			return
+		}
 		answer(http.StatusOK, a.lease)
+	case strings.Contains(r.URL.Path, "/pods/") && a.runs[last], strings.Contains(r.URL.Path, "/nodes/") && a.runs["node "+last]:
+		answer(http.StatusOK, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: last}})
 	case last == "polex-guard" && !strings.Contains(r.URL.Path, "/leases/") && a.validating != nil:
 		answer(http.StatusOK, a.validating)
 	case last == "validatingwebhookconfigurations":
@@ -112,7 +125,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			items = append(items, object{"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": object{"name": strconv.Itoa(n)}, "spec": spec})
 		}
 		answer(http.StatusOK, object{"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIServiceList", "metadata": object{}, "items": items})
-	case last == "polex-system":
+	case last == "polex-system", last == "kyverno" && !a.gone[last]:
 		answer(http.StatusOK, corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: last, Labels: map[string]string{"kubernetes.io/metadata.name": last}}})
 	case last == "deployments":
 		answer(http.StatusOK, a.kyverno)
@@ -124,6 +137,15 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		asked := review.Spec.ResourceAttributes
 		review.Status.Allowed = !a.denied[asked.Verb+" "+asked.Resource]
+		answer(http.StatusCreated, review)
+	case last == "subjectaccessreviews":
+		var review authorizationv1.SubjectAccessReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			refuse(http.StatusBadRequest, metav1.StatusReasonBadRequest)
+			return
+		}
+		asked, account := review.Spec.ResourceAttributes, strings.TrimPrefix(review.Spec.User, "system:serviceaccount:kyverno:")
+		review.Status.Allowed = slices.Contains(review.Spec.Groups, "system:serviceaccounts:kyverno") && !a.denied[asked.Verb+" "+asked.Resource+"."+asked.Group+" "+account]
 		answer(http.StatusCreated, review)
 	case last == "metrics":
 		_, _ = w.Write([]byte(a.metrics))
@@ -157,10 +179,14 @@ var kinds = map[schema.GroupVersionKind]meta.RESTScope{
 	{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}:                 meta.RESTScopeRoot,
 	{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}:                             meta.RESTScopeRoot,
 	{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}:                                     meta.RESTScopeNamespace,
-	{Version: "v1", Kind: "Namespace"}:                                                               meta.RESTScopeRoot,
-	{Group: "authorization.k8s.io", Version: "v1", Kind: "SelfSubjectAccessReview"}:                  meta.RESTScopeRoot,
-	{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}:                                meta.RESTScopeNamespace,
-	{Group: "apps", Version: "v1", Kind: "Deployment"}:                                               meta.RESTScopeNamespace,
+	{Group: "authorization.k8s.io", Version: "v1", Kind: "SubjectAccessReview"}:                      meta.RESTScopeRoot,
+	{Group: "events.k8s.io", Version: "v1", Kind: "Event"}:                                           meta.RESTScopeNamespace,
+	{Version: "v1", Kind: "Pod"}:       meta.RESTScopeNamespace,
+	{Version: "v1", Kind: "Node"}:      meta.RESTScopeRoot,
+	{Version: "v1", Kind: "Namespace"}: meta.RESTScopeRoot,
+	{Group: "authorization.k8s.io", Version: "v1", Kind: "SelfSubjectAccessReview"}: meta.RESTScopeRoot,
+	{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}:               meta.RESTScopeNamespace,
+	{Group: "apps", Version: "v1", Kind: "Deployment"}:                              meta.RESTScopeNamespace,
 }
 
 // start serves the API on loopback and returns the configuration of the doctor.
@@ -182,7 +208,7 @@ func (a *api) start(t *testing.T) doctor.Config {
 		t.Fatal(err)
 	}
 	return doctor.Config{
-		Client: live, HTTP: server.Client(), Host: server.URL, Now: func() time.Time { return now }, Webhook: "polex-guard", Deadline: 5 * time.Second, Protect: os.DirFS(protectFolder), Namespace: "polex-system", Kyverno: "kyverno", Guards: func(namespace string) bool { return namespace == "kyverno" },
+		Client: live, HTTP: server.Client(), Host: server.URL, Now: func() time.Time { return now }, Webhook: "polex-guard", Deadline: 5 * time.Second, Protect: os.DirFS(protectFolder), Namespace: "polex-system", Hostname: "host", Kyverno: "kyverno", Guards: func(namespace string) bool { return namespace == "kyverno" },
 		Kinds: []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: exception.Kind}, {Group: exception.PoliciesGroup, Kind: exception.Kind}},
 	}
 }

@@ -95,25 +95,18 @@ func (k *checkup) served(ctx context.Context) {
 		return
 	}
 	defer k.unlessFound(subject, "the API server answers for exceptions itself")()
+	groups := k.groups()
 	for _, s := range items {
 		group, _, _ := unstructured.NestedString(s.Object, "spec", "group")
 		service, elsewhere, err := unstructured.NestedMap(s.Object, "spec", "service")
-		if err == nil && !elsewhere || !slices.Contains(k.groups(), group) {
+		outcome, concerns := groups[group]
+		if err == nil && !elsewhere || !concerns {
 			continue
 		}
-		k.add(Finding{Subject: subject + "/" + s.GetName(), Reason: ReasonServedElsewhere,
+		k.add(Finding{Outcome: outcome, Subject: subject + "/" + s.GetName(), Reason: ReasonServedElsewhere,
 			Message: fmt.Sprintf("the Service %v/%v answers for %s, and not the API server", service["namespace"], service["name"], group),
 			Hint:    "delete it, and the API server makes its own; then find out who changed it"})
 	}
-}
-
-// groups returns the API groups that the guard depends on.
-func (k *checkup) groups() []string {
-	groups := []string{"", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apps", "authorization.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "rbac.authorization.k8s.io"}
-	for _, gk := range k.Kinds {
-		groups = append(groups, gk.Group)
-	}
-	return groups
 }
 
 // list lists objects of a kind. A kind that is not served has none.

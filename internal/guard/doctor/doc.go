@@ -5,9 +5,10 @@
 //     and fails closed.
 //  2. The API server accepts the certificate of the webhook, and it does not expire soon.
 //  3. No other webhook or policy changes exceptions before the guard sees them.
-//  4. Kyverno applies exceptions, but not from every namespace.
-//  5. The guard has its permissions.
+//  4. Kyverno sees exceptions and applies them, but not from every namespace.
+//  5. The guard has its permissions, a guard holds the Lease, and the API server accepts what the
+//     guard writes.
 //  6. Its clock agrees with that of the API server.
 //
-// The checks only read and ask for permissions. They change nothing.
+// The checks only read, ask for permissions and send dry runs. They change nothing.
 package doctor

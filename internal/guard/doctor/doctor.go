@@ -33,6 +33,8 @@ type Config struct {
 	Protect fs.FS
 	// Namespace is the namespace of the guard and its Lease.
 	Namespace string
+	// Hostname is the name of this host, on which a guard can run outside of a Pod.
+	Hostname string
 	// SelfManaged is the Secret with the certificate that the guard issues itself; "": none.
 	SelfManaged string
 	// Kyverno is the namespace of Kyverno.
@@ -85,6 +87,7 @@ func Run(ctx context.Context, c Config) []Finding {
 	k.protect(ctx)
 	k.kyverno(ctx)
 	k.permissions(ctx)
+	k.leader(ctx)
 	k.clock(ctx)
 	return k.found
 }

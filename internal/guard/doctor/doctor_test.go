@@ -55,13 +55,13 @@ func rules(resources ...string) []admissionregistrationv1.RuleWithOperations {
 	}}
 }
 
-// mutators returns a webhook for a resource in every namespace except that of the guard.
+// mutators returns a webhook for a resource in every namespace except those of the guard and Kyverno.
 func mutators(resource string, operations ...admissionregistrationv1.OperationType) admissionregistrationv1.MutatingWebhookConfigurationList {
 	r := rules(resource)
 	r[0].Operations, r[0].APIGroups = operations, []string{"*"}
 	return admissionregistrationv1.MutatingWebhookConfigurationList{Items: []admissionregistrationv1.MutatingWebhookConfiguration{{
 		ObjectMeta: metav1.ObjectMeta{Name: "labels"}, Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: "add.labels", Rules: r, NamespaceSelector: &metav1.LabelSelector{
-			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "kubernetes.io/metadata.name", Operator: "NotIn", Values: []string{"polex-system"}}},
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "kubernetes.io/metadata.name", Operator: "NotIn", Values: []string{"polex-system", "kyverno"}}},
 		}}},
 	}}}
 }
@@ -118,7 +118,7 @@ func staticFiles(change func(*api, *doctor.Config)) func(*api, *doctor.Config) {
 		a.metrics = metricsOf("sha256:a", "sha256:b")
 		c.Static = &static.Set{Webhooks: []admissionregistrationv1.ValidatingWebhookConfiguration{*a.validating}, Hashes: map[string]string{static.WebhookPlugin: "sha256:a", static.PolicyPlugin: "sha256:b"}}
 		c.Static.Webhooks[0].Name += static.Suffix
-		a.validating, c.Servers = nil, []string{c.Host}
+		a.validating, c.Servers, a.lease.Spec.HolderIdentity = nil, []string{c.Host}, new("host_A")
 		for _, name := range []string{"polex-admission", "polex-guard-cluster", "polex-guard-definitions"} {
 			name += static.Suffix
 			p := admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: a.policies["polex-guard-cluster"]}
@@ -146,6 +146,30 @@ func reloaded(status, at string) string {
 	return fmt.Sprintf("apiserver_manifest_admission_config_controller_automatic_reload_last_timestamp_seconds{apiserver_id_hash=\"sha256:0\",plugin=%q,status=%q} %s\n", static.PolicyPlugin, status, at)
 }
 
+// name changes a list of users or groups of a policy, and named those of all policies.
+func name(p *limits, list, names string) {
+	p.Variables = slices.Clone(p.Variables)
+	for i := range p.Variables {
+		if p.Variables[i].Name == list {
+			p.Variables[i].Expression = names
+		}
+	}
+}
+
+func named(list, names string) func(*api, *doctor.Config) {
+	return func(a *api, _ *doctor.Config) {
+		for of, p := range a.policies {
+			name(&p, list, names)
+			a.policies[of] = p
+		}
+	}
+}
+
+// held changes the Lease.
+func held(change func(*coordinationv1.LeaseSpec)) func(*api, *doctor.Config) {
+	return func(a *api, _ *doctor.Config) { change(&a.lease.Spec) }
+}
+
 // bind changes a binding, and limit a policy.
 func bind(name string, change func(*binding)) func(*api, *doctor.Config) {
 	return func(a *api, _ *doctor.Config) {
@@ -167,6 +191,7 @@ func limit(name string, change func(*limits)) func(*api, *doctor.Config) {
 func kyverno(flags ...string) appsv1.DeploymentList {
 	d := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "kyverno-admission-controller", Namespace: "kyverno", Labels: map[string]string{"app.kubernetes.io/component": "admission-controller"}}}
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "kyverno", Args: flags}}
+	d.Spec.Template.Spec.ServiceAccountName = "admission"
 	return appsv1.DeploymentList{Items: []appsv1.Deployment{d}}
 }
 
@@ -275,8 +300,8 @@ func TestDoctor(t *testing.T) {
 			w.ClientConfig.URL = new("https://" + closed(t) + "/admit")
 		}, want: []string{"unknown undecided"}},
 
-		"changed on the way":                               {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*", "UPDATE") }, want: []string{"doubtful mutates"}},
-		"all changed on the way":                           {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*/*", "*") }, want: []string{"doubtful blocks-deletions", "doubtful mutates"}},
+		"changed on the way":                               {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*", "UPDATE") }, want: []string{"doubtful mutates", "doubtful mutates-guard"}},
+		"all changed on the way":                           {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*/*", "*") }, want: []string{"doubtful blocks-deletions", "doubtful mutates", "doubtful mutates-guard"}},
 		"others are changed":                               {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("pods", "*") }},
 		"changed when they go":                             {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*", "DELETE") }, want: []string{"doubtful blocks-deletions"}},
 		"nobody says who changes":                          {change: func(a *api, _ *doctor.Config) { a.broken["mutatingwebhookconfigurations"] = true }, want: []string{"unknown undecided"}},
@@ -293,7 +318,7 @@ func TestDoctor(t *testing.T) {
 		"exceptions, with subresources": {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("policyexceptions/*", "*") }, want: []string{"doubtful blocks-deletions", "doubtful mutates"}},
 		"Leases of Kyverno":             {change: func(a *api, _ *doctor.Config) { a.mutating = leasesOf("kyverno") }},
 		"Leases of Kyverno, as the guard's is labelled": {change: func(a *api, _ *doctor.Config) {
-			a.mutating, a.lease = leasesOf("kyverno"), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "polex-guard", Labels: map[string]string{"app": "kyverno"}}}
+			a.mutating, a.lease.Labels = leasesOf("kyverno"), map[string]string{"app": "kyverno"}
 		}, want: []string{"wrong mutates-guard"}},
 		"Leases without a label": {change: func(a *api, _ *doctor.Config) {
 			a.mutating = leasesOf("")
@@ -306,6 +331,34 @@ func TestDoctor(t *testing.T) {
 		"nobody says how its Lease is labelled": {change: func(a *api, _ *doctor.Config) {
 			a.broken["leases/polex-guard"] = true
 		}, want: []string{"unknown undecided"}},
+		"the definitions, in no namespace": {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("customresourcedefinitions/*", "UPDATE") }, want: []string{"doubtful mutates-guard"}},
+		"the status of definitions alone":  {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("customresourcedefinitions/scale", "UPDATE") }},
+		"the rights of all":                {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("clusterroles", "CREATE") }, want: []string{"doubtful mutates-guard"}},
+		"what may be asked":                {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("subjectaccessreviews", "CREATE") }, want: []string{"doubtful mutates-guard"}},
+		"the policies":                     {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("clusterpolicies", "CREATE") }, want: []string{"doubtful mutates-guard"}},
+		"the policies, as Kyverno does": {change: func(a *api, _ *doctor.Config) {
+			a.mutating = mutators("*policies", "CREATE")
+			a.mutating.Items[0].Name = "kyverno-policy-mutating-webhook-cfg"
+			a.mutating.Items[0].Webhooks[0].Rules[0].Resources = []string{"clusterpolicies/*", "validatingpolicies"}
+		}},
+		"definitions, as Kyverno does not": {change: func(a *api, _ *doctor.Config) {
+			a.mutating = mutators("customresourcedefinitions", "CREATE")
+			a.mutating.Items[0].Name = "kyverno-policy-mutating-webhook-cfg"
+		}, want: []string{"doubtful mutates-guard"}},
+		"webhooks by a webhook": {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("validatingwebhookconfigurations", "CREATE") }},
+		"webhooks by a policy": {change: func(a *api, _ *doctor.Config) {
+			a.changing = changingPolicy("admissionregistration.k8s.io", "validatingwebhookconfigurations")
+		}, want: []string{"doubtful mutates-guard"}},
+		"the way to Kyverno": {change: func(a *api, _ *doctor.Config) {
+			a.mutating = guardMutator("discovery.k8s.io", "endpointslices")
+			a.mutating.Items[0].Webhooks[0].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": "kyverno"}}
+		}, want: []string{"doubtful mutates-guard"}},
+		"where there is no Kyverno": {change: func(a *api, _ *doctor.Config) {
+			a.mutating = guardMutator("discovery.k8s.io", "endpointslices")
+			a.mutating.Items[0].Webhooks[0].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": "kyverno"}}
+			a.gone = map[string]bool{"kyverno": true}
+		}},
+		"nobody says how Kyverno's namespace is labelled": {change: func(a *api, _ *doctor.Config) { a.broken["kyverno"] = true }, want: []string{"unknown undecided"}},
 		"where it is asked for": {change: func(a *api, _ *doctor.Config) {
 			a.mutating = guardMutator("", "pods")
 			a.mutating.Items[0].Webhooks[0].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"inject": "yes"}}
@@ -333,6 +386,9 @@ func TestDoctor(t *testing.T) {
 		"exceptions are served elsewhere":  {change: func(a *api, _ *doctor.Config) { a.services[0]["service"] = object{"namespace": "a", "name": "b"} }, want: []string{"wrong served-elsewhere"}},
 		"webhooks are served elsewhere":    {change: func(a *api, _ *doctor.Config) { a.services[1]["group"] = "admissionregistration.k8s.io" }, want: []string{"wrong served-elsewhere"}},
 		"API servers are served elsewhere": {change: func(a *api, _ *doctor.Config) { a.services[1]["group"] = "discovery.k8s.io" }, want: []string{"wrong served-elsewhere"}},
+		"limits are served elsewhere":      {change: func(a *api, _ *doctor.Config) { a.services[1]["group"] = "flowcontrol.apiserver.k8s.io" }, want: []string{"wrong served-elsewhere"}},
+		"Events are served elsewhere":      {change: func(a *api, _ *doctor.Config) { a.services[1]["group"] = "events.k8s.io" }, want: []string{"wrong served-elsewhere"}},
+		"reports are served elsewhere":     {change: func(a *api, _ *doctor.Config) { a.services[1]["group"] = "wgpolicyk8s.io" }, want: []string{"doubtful served-elsewhere"}},
 		"nobody says who serves":           {change: func(a *api, _ *doctor.Config) { a.broken["apiservices"] = true }, want: []string{"unknown undecided"}},
 
 		"nothing protects it":          {change: func(a *api, _ *doctor.Config) { a.policies, a.bindings = nil, nil }, want: []string{"doubtful not-protected"}},
@@ -360,14 +416,22 @@ func TestDoctor(t *testing.T) {
 			p.MatchConditions[0].Expression = strings.ReplaceAll(p.MatchConditions[0].Expression, " ", "\n\n ")
 			m.MatchPolicy, m.ObjectSelector = new(admissionregistrationv1.Equivalent), &metav1.LabelSelector{}
 			m.ResourceRules[0].Scope, m.ExcludeResourceRules[0].Scope = new(admissionregistrationv1.AllScopes), new(admissionregistrationv1.AllScopes)
-			for i := range p.Variables {
-				if p.Variables[i].Name == "users" || p.Variables[i].Name == "groups" {
-					p.Variables[i].Expression = "['jane']"
-				}
-			}
+			p.Variables[0].Expression = "[ ]"
 		})},
-		"one validates nothing":          {change: limit("polex-guard-cluster", func(p *limits) { p.Validations = nil }), want: []string{"wrong protection-hole"}},
-		"writers are bound to by nobody": {change: func(a *api, _ *doctor.Config) { a.policies["polex-writers"] = a.policies["polex-guard-cluster"] }, want: []string{"wrong protection-hole"}},
+		"everybody is an administrator":         {change: named("groups", "['platform-admins', 'system:authenticated']"), want: []string{"wrong protection-hole"}},
+		"every ServiceAccount is one":           {change: named("groups", `["system:serviceaccounts"]`), want: []string{"wrong protection-hole"}},
+		"every node is one":                     {change: named("groups", "['system:nodes']"), want: []string{"wrong protection-hole"}},
+		"who has no name is one":                {change: named("users", "['system:anonymous']"), want: []string{"wrong protection-hole"}},
+		"who asks is one":                       {change: named("users", "[request.userInfo.username]"), want: []string{"wrong protection-hole"}},
+		"a computed list":                       {change: named("users", "['a'] + ['b']"), want: []string{"wrong protection-hole"}},
+		"a list for another cluster":            {change: named("groups", "request.userInfo.groups"), want: []string{"wrong protection-hole"}},
+		"an escaped name":                       {change: named("groups", `['system:authenticate\u0064']`), want: []string{"wrong protection-hole"}},
+		"everybody may write certificates":      {change: named("certifiers", "['system:anonymous']"), want: []string{"wrong protection-hole"}},
+		"named administrators":                  {change: named("users", `[ 'a:b',"c@d" , 'e' ]`)},
+		"administrators of one of the policies": {change: limit("polex-guard-cluster", func(p *limits) { name(p, "users", "['jane']") }), want: []string{"doubtful protection-hole"}},
+		"certifiers of one of the policies":     {change: limit("polex-guard-cluster", func(p *limits) { name(p, "certifiers", "['jane']") }), want: []string{"doubtful protection-hole"}},
+		"one validates nothing":                 {change: limit("polex-guard-cluster", func(p *limits) { p.Validations = nil }), want: []string{"wrong protection-hole"}},
+		"writers are bound to by nobody":        {change: func(a *api, _ *doctor.Config) { a.policies["polex-writers"] = a.policies["polex-guard-cluster"] }, want: []string{"wrong protection-hole"}},
 		"another webhook may refuse deletions": {change: func(a *api, _ *doctor.Config) {
 			a.others = []admissionregistrationv1.ValidatingWebhookConfiguration{*webhook(good)}
 			a.others[0].Name = "keeps"
@@ -445,11 +509,41 @@ func TestDoctor(t *testing.T) {
 		"Kyverno heeds all": {change: func(a *api, _ *doctor.Config) {
 			a.kyverno = kyverno("--enablePolicyException", "--exceptionNamespace", "*")
 		}, want: []string{"doubtful exceptions-from-everywhere"}},
-		"nobody knows of Kyverno":  {change: func(a *api, _ *doctor.Config) { a.broken["deployments"] = true }, want: []string{"unknown undecided"}},
-		"may not delete":           {change: func(a *api, _ *doctor.Config) { a.denied["delete policyexceptions"] = true }, want: []string{"wrong not-permitted"}},
-		"may not hold the lease":   {change: func(a *api, _ *doctor.Config) { a.denied["update leases"] = true }, want: []string{"wrong not-permitted"}},
-		"may not say so":           {change: func(a *api, _ *doctor.Config) { a.denied["create events"] = true }, want: []string{"wrong not-permitted"}},
-		"nobody says who may":      {change: func(a *api, _ *doctor.Config) { a.broken["selfsubjectaccessreviews"] = true }, want: []string{"unknown undecided"}},
+		"nobody knows of Kyverno":          {change: func(a *api, _ *doctor.Config) { a.broken["deployments"] = true }, want: []string{"unknown undecided"}},
+		"may not delete":                   {change: func(a *api, _ *doctor.Config) { a.denied["delete policyexceptions"] = true }, want: []string{"wrong not-permitted"}},
+		"may not hold the lease":           {change: func(a *api, _ *doctor.Config) { a.denied["update leases"] = true }, want: []string{"wrong not-permitted"}},
+		"may not say so":                   {change: func(a *api, _ *doctor.Config) { a.denied["create events"] = true }, want: []string{"wrong not-permitted"}},
+		"nobody says who may":              {change: func(a *api, _ *doctor.Config) { a.broken["selfsubjectaccessreviews"] = true }, want: []string{"unknown undecided"}},
+		"Kyverno may not watch exceptions": {change: func(a *api, _ *doctor.Config) { a.denied["watch policyexceptions.kyverno.io admission"] = true }, want: []string{"wrong kyverno-not-permitted"}},
+		"nor list those of the other group": {change: func(a *api, _ *doctor.Config) {
+			a.denied["list policyexceptions.policies.kyverno.io admission"] = true
+		}, want: []string{"wrong kyverno-not-permitted"}},
+		"a reports controller may not": {change: func(a *api, _ *doctor.Config) {
+			reports := *a.kyverno.Items[0].DeepCopy()
+			reports.Labels, reports.Spec.Template.Spec.ServiceAccountName = nil, ""
+			a.kyverno.Items = append(a.kyverno.Items, reports)
+			a.denied["list policyexceptions.kyverno.io default"] = true
+		}, want: []string{"wrong kyverno-not-permitted"}},
+		"nobody says what Kyverno may": {change: func(a *api, _ *doctor.Config) { a.broken["subjectaccessreviews"] = true }, want: []string{"unknown undecided"}},
+
+		"no Lease":                          {change: func(a *api, _ *doctor.Config) { a.lease = nil }, want: []string{"wrong no-leader"}},
+		"a Lease that nobody has held":      {change: held(func(l *coordinationv1.LeaseSpec) { *l = coordinationv1.LeaseSpec{} }), want: []string{"wrong no-leader"}},
+		"a Lease that was given up":         {change: held(func(l *coordinationv1.LeaseSpec) { l.HolderIdentity = new("") }), want: []string{"wrong no-leader"}},
+		"a Lease that nobody renews":        {change: held(func(l *coordinationv1.LeaseSpec) { l.RenewTime.Time = now.Add(-time.Minute) }), want: []string{"wrong no-leader"}},
+		"a Lease of the future":             {change: held(func(l *coordinationv1.LeaseSpec) { l.RenewTime.Time = now.Add(time.Hour) }), want: []string{"wrong no-leader"}},
+		"a Lease without a time":            {change: held(func(l *coordinationv1.LeaseSpec) { l.RenewTime = nil }), want: []string{"wrong no-leader"}},
+		"the Lease of somebody else":        {change: held(func(l *coordinationv1.LeaseSpec) { l.HolderIdentity = new("somebody") }), want: []string{"wrong no-leader"}},
+		"the Lease of another host":         {change: held(func(l *coordinationv1.LeaseSpec) { l.HolderIdentity = new("elsewhere_A") }), want: []string{"wrong no-leader"}},
+		"the Lease of this host":            {change: held(func(l *coordinationv1.LeaseSpec) { l.HolderIdentity = new("host_A") })},
+		"a Pod on a host that holds none":   {change: func(a *api, _ *doctor.Config) { a.runs = map[string]bool{"node polex-guard-0": true} }, want: []string{"wrong no-leader"}},
+		"a Lease that is renewed meanwhile": {change: func(a *api, _ *doctor.Config) { a.conflicts = 2 }},
+		"a guard that may not renew it":     {change: func(a *api, _ *doctor.Config) { a.rejected = map[string]bool{"polex-guard": true} }, want: []string{"wrong write-rejected"}},
+		"Events that are rejected":          {change: func(a *api, _ *doctor.Config) { a.rejected = map[string]bool{"events": true} }, want: []string{"doubtful write-rejected"}},
+		"static files, led from a node": {change: staticFiles(func(a *api, _ *doctor.Config) {
+			a.runs = map[string]bool{"node cp-1": true}
+			a.lease.Spec.HolderIdentity = new("cp-1_A")
+		})},
+
 		"its clock is ahead":       {change: func(a *api, _ *doctor.Config) { a.clock = now.Add(-time.Minute) }, want: []string{"wrong clock-differs"}},
 		"its clock is behind":      {change: func(a *api, _ *doctor.Config) { a.clock = now.Add(time.Minute) }, want: []string{"wrong clock-differs"}},
 		"nobody says the time":     {change: func(a *api, _ *doctor.Config) { a.clock = time.Time{} }, want: []string{"unknown undecided"}},
@@ -460,6 +554,8 @@ func TestDoctor(t *testing.T) {
 			a := &api{
 				validating: webhook(good), clock: now, denied: map[string]bool{}, broken: map[string]bool{},
 				kyverno:    kyverno("--enablePolicyException=true", "--exceptionNamespace=platform-exceptions"),
+				lease:      &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "polex-guard", Namespace: "polex-system"}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("polex-guard-0_A"), RenewTime: &metav1.MicroTime{Time: now}}},
+				runs:       map[string]bool{"polex-guard-0": true},
 				conversion: object{"strategy": "None"}, services: []object{{"group": "kyverno.io"}, {"group": "metrics.k8s.io", "service": object{"name": "metrics"}}},
 			}
 			a.policies, a.bindings = protected()

@@ -1,3 +1,6 @@
 package doctor
 
-var PoliciesIn = policiesIn
+var (
+	PoliciesIn      = policiesIn
+	ProtectedGroups = protectedGroups
+)

@@ -1,11 +1,17 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/polex-dev/polex/internal/guard/cluster"
+	"github.com/polex-dev/polex/internal/kyverno"
 )
 
 // kyverno checks the flags of Kyverno's admission controller. None of them lets an unsigned
@@ -26,6 +32,7 @@ func (k *checkup) kyverno(ctx context.Context) {
 			}
 			seen = true
 			k.flags("deployments/"+d.Name, given)
+			k.sees(ctx, "deployments/"+d.Name, cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default"))
 		}
 	}
 	if seen && k.Guards != nil && !k.Guards(k.Kyverno) {
@@ -35,7 +42,7 @@ func (k *checkup) kyverno(ctx context.Context) {
 	case !seen:
 		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonExceptionsDisabled, Message: "there is no admission controller of Kyverno", Hint: "name its namespace with --kyverno-namespace"})
 	case len(k.found) == before:
-		k.fine(subject, "Kyverno applies exceptions, and only from one namespace")
+		k.fine(subject, "Kyverno sees exceptions, and applies those of one namespace only")
 	}
 }
 
@@ -45,6 +52,28 @@ func (k *checkup) flags(subject string, given map[string]string) {
 	}
 	if from := given["exceptionNamespace"]; from == "*" || from == "" {
 		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonFromEverywhere, Message: "Kyverno applies exceptions from every namespace, at least those of policies.kyverno.io", Hint: "run it with --exceptionNamespace, and keep others out of that namespace"})
+	}
+}
+
+// sees checks that a ServiceAccount of Kyverno may list and watch exceptions. Otherwise Kyverno keeps
+// those that it has read, and never learns of a deletion.
+func (k *checkup) sees(ctx context.Context, subject, account string) {
+	for _, gk := range k.Kinds {
+		_, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: gk.Group, Kind: gk.Kind}, kyverno.WatchedVersion(gk))
+		if !gk.IsException() || err != nil { // the function definitions reports the error
+			continue
+		}
+		lacking, err := k.lacking(ctx, need{gk.Group, cluster.Plural, "", "", []string{"list", "watch"}}, account)
+		if err != nil {
+			k.unknown(subject, err)
+			return
+		}
+		if len(lacking) > 0 {
+			k.add(Finding{Subject: subject, Reason: ReasonKyvernoBlind,
+				Message: fmt.Sprintf("the ServiceAccount %q may not %s %s.%s; Kyverno still applies the exceptions that it read before, also after their deletion",
+					account, strings.Join(lacking, ", "), cluster.Plural, gk.Group),
+				Hint: "apply the roles of Kyverno again, and find out who changed them"})
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -39,62 +40,85 @@ func (k *checkup) mutating(ctx context.Context) {
 	if !ok {
 		return
 	}
-	var namespace corev1.Namespace
-	if err := k.Client.Get(ctx, types.NamespacedName{Name: k.Namespace}, &namespace); err != nil {
-		k.unknown("namespaces/"+k.Namespace, err)
-		return
+	spaces := map[string]labels.Set{}
+	for _, name := range []string{k.Namespace, k.Kyverno} {
+		var namespace corev1.Namespace
+		err := k.Client.Get(ctx, types.NamespacedName{Name: name}, &namespace)
+		if err == nil {
+			spaces[name] = namespace.Labels
+		} else if name == k.Namespace || !apierrors.IsNotFound(err) {
+			k.unknown("namespaces/"+name, err)
+			return
+		}
 	}
 	var lease coordinationv1.Lease
 	if err := k.Client.Get(ctx, types.NamespacedName{Namespace: k.Namespace, Name: leaseName}, &lease); client.IgnoreNotFound(err) != nil {
 		k.unknown("leases/"+leaseName, err)
 		return
 	}
-	defer k.unlessFound("mutating webhooks and policies", "none changes exceptions, or objects in "+k.Namespace)()
+	defer k.unlessFound("mutating webhooks and policies", "none changes exceptions, or objects that the guard or Kyverno depends on")()
 	for _, m := range mutators {
 		if k.asksAbout(m.rules, admissionregistrationv1.Create) || k.asksAbout(m.rules, admissionregistrationv1.Update) {
 			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutates,
 				Message: "it may change exceptions; the guard rejects a changed one as altered", Hint: "leave policyexceptions out of its rules"})
 		}
 		k.blocks(m.subject, m.rules)
-		if !mayMatch(m.namespaces, namespace.Labels) {
-			continue
+		what, outcome := k.changes(m, spaces, lease.Labels)
+		if m.authored && mayMatch(m.namespaces, spaces[k.Namespace]) && len(what) == 0 {
+			what = []string{"the ConfigMap and Secret of " + k.Namespace + ", if the author of a mutating policy wants it"}
 		}
-		const hint = "exclude the namespace with its namespaceSelector; for Kyverno, set config.webhooks.namespaceSelector of its chart"
-		if what := m.changes(believed, lease.Labels); len(what) > 0 {
-			k.add(Finding{Subject: m.subject, Reason: ReasonMutatesGuard, Message: fmt.Sprintf("it can change %s of %s, which the guard depends on", strings.Join(what, ", "), k.Namespace), Hint: hint})
-		} else if what := m.changes(running, nil); len(what) > 0 {
-			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutatesGuard, Message: fmt.Sprintf("it can change %s of %s, and thereby its programs", strings.Join(what, ", "), k.Namespace), Hint: hint})
-		} else if m.authored {
-			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutatesGuard, Message: "everybody who can write a mutating policy can change the ConfigMap and Secret of " + k.Namespace, Hint: hint})
+		if len(what) > 0 {
+			k.add(Finding{Outcome: outcome, Subject: m.subject, Reason: ReasonMutatesGuard, Message: "it can change " + strings.Join(what, ", "),
+				Hint: "exclude namespaces with its namespaceSelector, and the other objects by its rules; for Kyverno, set config.webhooks.namespaceSelector of its chart"})
 		}
 	}
 }
 
-// The objects in its namespace that the guard depends on: its configuration and Lease, and its
-// workload.
-var (
-	believed = []schema.GroupResource{{Resource: "configmaps"}, {Resource: "secrets"}, {Group: "coordination.k8s.io", Resource: "leases"}}
-	running  = []schema.GroupResource{{Resource: "pods"}, {Group: "apps", Resource: "deployments"}, {Group: "apps", Resource: "replicasets"}, {Resource: "services"}}
-)
-
-// changes returns the resources of a list that a mutator can change. It applies the object selector
-// to the Lease only, whose labels it knows: the guard sets none, and policies/guard/protect rejects
-// others who set one. With static files, a user that can set a label of the Lease can also write
-// its holder. Match conditions may exclude nothing.
-func (m mutator) changes(list []schema.GroupResource, lease labels.Set) []string {
-	var names []string
-	for _, r := range list {
-		if r.Resource == "leases" && !mayMatch(m.objects, lease) {
+// changes returns the dependencies that a mutator can change, and the outcome. It applies the object
+// selector to the Lease only, whose labels it knows: the guard sets none, and policies/guard/protect
+// rejects others who set one. With static files, a user that can set a label of the Lease can also
+// write its holder. Match conditions may exclude nothing.
+func (k *checkup) changes(m mutator, spaces map[string]labels.Set, lease labels.Set) (names []string, outcome Outcome) {
+	const most = 5 // named
+	outcome, kyverno := Doubtful, spaces[k.Kyverno] != nil && mayMatch(m.namespaces, spaces[k.Kyverno])
+	for _, d := range dependencies {
+		here := mayMatch(m.namespaces, spaces[k.Namespace]) && (d.resource != "leases" || mayMatch(m.objects, lease))
+		name := schema.GroupResource{Group: d.group, Resource: d.resource}.String()
+		switch {
+		case !m.matches(d) || m.isMeant(d):
+			continue
+		case d.place == everywhere:
+		case here:
+			name += " of " + k.Namespace
+		case kyverno && d.place == guardAndKyverno:
+			name += " of " + k.Kyverno
+		default:
 			continue
 		}
-		changed := func(o admissionregistrationv1.OperationType) bool {
-			return rules.Match(m.rules, rules.Request{Operation: o, Resource: r.WithVersion(""), Namespaced: true})
+		if d.believed && here {
+			outcome = Wrong
 		}
-		if changed(admissionregistrationv1.Create) || changed(admissionregistrationv1.Update) {
-			names = append(names, r.Resource)
-		}
+		names = append(names, name)
 	}
-	return names
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("and %d more", more))
+	}
+	return names, outcome
+}
+
+// matches reports whether a mutator is asked about the creation or update of a resource.
+func (m mutator) matches(d dependency) bool {
+	return slices.ContainsFunc([]admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}, func(o admissionregistrationv1.OperationType) bool {
+		return rules.Match(m.rules, rules.Request{Operation: o, Resource: schema.GroupVersionResource{Group: d.group, Resource: d.resource}, Namespaced: d.namespaced})
+	})
+}
+
+// isMeant reports whether a mutator is harmless for a resource: Kyverno adds defaults to its own
+// policies, and no webhook is asked about webhooks.
+func (m mutator) isMeant(d dependency) bool {
+	name, isWebhook := strings.CutPrefix(m.subject, "mutatingwebhookconfigurations/")
+	return isWebhook && d.group == admissionregistrationv1.GroupName ||
+		strings.HasPrefix(name, "kyverno-policy-mutating-webhook-cfg ") && strings.HasSuffix(d.resource, "policies")
 }
 
 // mayMatch reports whether a selector matches labels. An invalid selector may match.

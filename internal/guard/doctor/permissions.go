@@ -7,6 +7,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/polex-dev/polex/internal/guard/cluster"
 )
@@ -25,6 +26,8 @@ const leaseName, reportName = "polex-guard", "polex-guard"
 func (k *checkup) needs() []need {
 	const webhooks = "validatingwebhookconfigurations"
 	needs := []need{
+		holderOf(k),
+		{"authorization.k8s.io", "subjectaccessreviews", "", "", []string{"create"}},
 		{"coordination.k8s.io", "leases", k.Namespace, "", []string{"create"}},
 		{"coordination.k8s.io", "leases", k.Namespace, leaseName, []string{"get", "update"}},
 		{"events.k8s.io", "events", "", "", []string{"create", "patch"}},
@@ -42,6 +45,14 @@ func (k *checkup) needs() []need {
 		need{"admissionregistration.k8s.io", webhooks, "", "", []string{"list", "watch"}},
 		need{"admissionregistration.k8s.io", webhooks, "", k.Webhook, []string{"update"}},
 	)
+}
+
+// holderOf is the permission to look up the Pod or the node of the leader.
+func holderOf(k *checkup) need {
+	if k.Static != nil {
+		return need{"", "nodes", "", "", []string{"get"}}
+	}
+	return need{"", "pods", k.Namespace, "", []string{"get"}}
 }
 
 // permissions asks the API server for the permissions of the current user. Run it as the
@@ -64,7 +75,7 @@ func (k *checkup) permissions(ctx context.Context) {
 	}
 	defer k.unlessFound("permissions", "it may watch, delete expired exceptions, and write Events")()
 	for _, n := range needs {
-		lacking, err := k.lacking(ctx, n)
+		lacking, err := k.lacking(ctx, n, "")
 		if err != nil {
 			k.unknown("permissions", err)
 			return
@@ -76,17 +87,24 @@ func (k *checkup) permissions(ctx context.Context) {
 	}
 }
 
-// lacking returns the verbs of a need that are not permitted.
-func (k *checkup) lacking(ctx context.Context, n need) ([]string, error) {
-	var lacking []string
+// lacking returns the verbs of a need that are not permitted to a ServiceAccount of Kyverno, or to the
+// current user for "".
+func (k *checkup) lacking(ctx context.Context, n need, account string) (lacking []string, err error) {
 	for _, verb := range n.verbs {
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: n.group, Resource: n.resource, Namespace: n.namespace, Name: n.name, Verb: verb},
+		asked := &authorizationv1.ResourceAttributes{Group: n.group, Resource: n.resource, Namespace: n.namespace, Name: n.name, Verb: verb}
+		self := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: asked}}
+		other := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			ResourceAttributes: asked, User: "system:serviceaccount:" + k.Kyverno + ":" + account,
+			Groups: []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:" + k.Kyverno},
 		}}
+		review, status := client.Object(self), &self.Status
+		if account != "" {
+			review, status = other, &other.Status
+		}
 		if err := k.Client.Create(ctx, review); err != nil {
 			return nil, err
 		}
-		if !review.Status.Allowed {
+		if !status.Allowed {
 			lacking = append(lacking, verb)
 		}
 	}

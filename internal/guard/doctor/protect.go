@@ -2,10 +2,12 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -54,7 +56,7 @@ func (k *checkup) protect(ctx context.Context) {
 			Hint: "name administrators, and apply policies/guard/protect"})
 		return
 	}
-	defer k.unlessFound(subject, "the policies that protect the guard exist and are bound")()
+	before := len(k.found)
 	wrong := func(name, message string) {
 		k.add(Finding{Subject: subject + "/" + name, Reason: ReasonProtectionHole, Message: message, Hint: "apply policies/guard/protect again, and find out who changed it"})
 	}
@@ -79,6 +81,53 @@ func (k *checkup) protect(ctx context.Context) {
 				Hint: "compare it with policies/guard/protect, and apply it again unless the difference is intended"})
 		}
 	}
+	exempt := k.exempt(subject, slices.DeleteFunc(names, func(name string) bool { return there[name] == nil || delivered[name] == nil }), there)
+	if len(k.found) == before {
+		k.fine(subject, "the policies that protect the guard exist and are bound; they do not restrict "+exempt)
+	}
+}
+
+// lists are the variables in which kustomize writes the administrators and certifiers.
+var lists = []string{"users", "groups", "certifiers"}
+
+// everybody are users and groups that an attacker can be a member of.
+var everybody = []string{"system:anonymous", "system:unauthenticated", "system:authenticated", "system:serviceaccounts", "system:nodes", "system:bootstrappers"}
+
+var (
+	quoted = regexp.MustCompile(`'[^'\\]*'|"[^"\\]*"`)
+	plain  = regexp.MustCompile(`^\[\s*((` + quoted.String() + `)\s*(,\s*(` + quoted.String() + `)\s*)*)?\]$`)
+)
+
+// exempt checks the lists of the named policies, and describes them. A list must hold quoted names only:
+// an expression could name the user of each request.
+func (k *checkup) exempt(subject string, names []string, policies map[string]*admissionregistrationv1.ValidatingAdmissionPolicy) string {
+	hole := func(outcome Outcome, policy, message string) {
+		k.add(Finding{Outcome: outcome, Subject: subject + "/" + policy, Reason: ReasonProtectionHole, Message: message,
+			Hint: "name the administrators in administrators.yaml, apply policies/guard/protect again, and find out who changed it"})
+	}
+	first := map[string]string{}
+	for _, policy := range names {
+		for _, v := range policies[policy].Spec.Variables {
+			if !slices.Contains(lists, v.Name) {
+				continue
+			}
+			if !plain.MatchString(strings.TrimSpace(v.Expression)) {
+				hole(Wrong, policy, fmt.Sprintf("its list %s is %q, and not a list of quoted names", v.Name, v.Expression))
+				continue
+			}
+			given := quoted.FindAllString(v.Expression, -1)
+			for i, text := range given {
+				if given[i] = text[1 : len(text)-1]; slices.Contains(everybody, given[i]) {
+					hole(Wrong, policy, fmt.Sprintf("its list %s names %q, so it restricts almost nobody", v.Name, given[i]))
+				}
+			}
+			text := fmt.Sprintf("%s %q", v.Name, given)
+			if first[v.Name] = cmp.Or(first[v.Name], text); first[v.Name] != text {
+				hole(Doubtful, policy, fmt.Sprintf("its list is %s, and that of another policy %s", text, first[v.Name]))
+			}
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Values(first)), ", ")
 }
 
 // policiesIn returns the policies of policies/guard/protect by their names.
@@ -106,21 +155,21 @@ func policiesIn(folder fs.FS) (map[string]*admissionregistrationv1.ValidatingAdm
 	return all, nil
 }
 
-// asStored normalizes a policy: without its lists of administrators, with single spaces (kustomize
+// asStored normalizes a policy: without its lists of administrators, which the function exempt checks, with single spaces (kustomize
 // folds lines differently) and with the defaults of the API server.
 func asStored(spec admissionregistrationv1.ValidatingAdmissionPolicySpec) *admissionregistrationv1.ValidatingAdmissionPolicySpec {
 	p := spec.DeepCopy()
-	plain := func(expression *string) { *expression = strings.Join(strings.Fields(*expression), " ") }
+	spaced := func(expression *string) { *expression = strings.Join(strings.Fields(*expression), " ") }
 	for i := range p.MatchConditions {
-		plain(&p.MatchConditions[i].Expression)
+		spaced(&p.MatchConditions[i].Expression)
 	}
 	for i := range p.Validations {
-		plain(&p.Validations[i].Expression)
-		plain(&p.Validations[i].MessageExpression)
+		spaced(&p.Validations[i].Expression)
+		spaced(&p.Validations[i].MessageExpression)
 	}
 	for i := range p.Variables {
-		plain(&p.Variables[i].Expression)
-		if slices.Contains([]string{"users", "groups", "certifiers"}, p.Variables[i].Name) {
+		spaced(&p.Variables[i].Expression)
+		if slices.Contains(lists, p.Variables[i].Name) {
 			p.Variables[i].Expression = ""
 		}
 	}

@@ -38,7 +38,11 @@ const (
 	// ReasonNamespaceNotGuarded is about the namespace of Kyverno.
 	ReasonNamespaceNotGuarded = "namespace-not-guarded"
 	ReasonNotPermitted        = "not-permitted"
-	ReasonClock               = "clock-differs"
+	// ReasonKyvernoBlind is about the permissions of Kyverno.
+	ReasonKyvernoBlind  = "kyverno-not-permitted"
+	ReasonNoLeader      = "no-leader"
+	ReasonWriteRejected = "write-rejected"
+	ReasonClock         = "clock-differs"
 )
 
 // Reasons returns the reasons, in the order of the checks.
@@ -64,9 +68,9 @@ func Reasons() []exception.Reason {
 		{Name: ReasonReloadFailed, Doc: "an API server cannot load the static files that are on its disk now", Severity: exception.SeverityWarning},
 		{Name: ReasonConversion, Doc: "a webhook converts exceptions between versions, the schemas of two served versions differ, or exceptions have another name"},
 		{Name: ReasonVersionNotServed, Doc: "the API server does not serve exceptions in the version that Kyverno reads, and Kyverno keeps those that it read before"},
-		{Name: ReasonServedElsewhere, Doc: "an APIService points to another server for exceptions, or for kinds that the guard depends on"},
+		{Name: ReasonServedElsewhere, Doc: "an APIService points to another server for exceptions, or for kinds that the guard or Kyverno depends on", Milder: true},
 		{Name: ReasonMutates, Doc: "another webhook or a MutatingAdmissionPolicy changes exceptions during admission", Severity: exception.SeverityWarning},
-		{Name: ReasonMutatesGuard, Doc: "another webhook or a policy changes objects that the guard depends on", Milder: true},
+		{Name: ReasonMutatesGuard, Doc: "another webhook or a policy changes objects that the guard or Kyverno depends on", Milder: true},
 		{Name: ReasonBlocksDeletions, Doc: "another webhook or admission policy could prevent the deletion of an expired exception", Severity: exception.SeverityWarning},
 		{Name: ReasonNotProtected, Doc: "the policies that protect the guard are not installed", Severity: exception.SeverityWarning},
 		{Name: ReasonProtectionHole, Doc: "a policy of protect is missing, fails open, validates nothing or is bound to nothing", Milder: true},
@@ -74,6 +78,9 @@ func Reasons() []exception.Reason {
 		{Name: ReasonFromEverywhere, Doc: "Kyverno applies exceptions from every namespace", Severity: exception.SeverityWarning},
 		{Name: ReasonNamespaceNotGuarded, Doc: "Kyverno's namespace is missing in guard.guardNamespaces", Severity: exception.SeverityWarning},
 		{Name: ReasonNotPermitted, Doc: "the guard lacks a permission"},
+		{Name: ReasonKyvernoBlind, Doc: "Kyverno may not list or watch exceptions, and keeps those that it read before"},
+		{Name: ReasonNoLeader, Doc: "no guard holds the Lease, so no expired exception is deleted"},
+		{Name: ReasonWriteRejected, Doc: "a policy, a webhook or a quota rejects what the guard writes: its Lease or its Events", Milder: true},
 		{Name: ReasonClock, Doc: "the clocks of the guard and the API server are more than five seconds apart"},
 	}
 }

@@ -23,6 +23,8 @@ import (
 // bypass the guard.
 func TestDoctor(t *testing.T) {
 	i := settings{}.run(t)
+	leads := func(ctx context.Context) error { return i.measures(ctx, "polex_guard_leader 1") }
+	i.until(t, "the guard to lead", leads)
 	if got := i.doctor(t, 1); !slices.Equal(got, []string{"exceptions-disabled", "no-webhook", "not-protected"}) {
 		t.Errorf("without a webhook: %q", got)
 	}
@@ -69,7 +71,9 @@ func TestDoctor(t *testing.T) {
 		{name: "who changes exceptions", path: mutators, object: strings.NewReplacer("Validating", "Mutating", "name: polex-guard", "name: labels").Replace(i.registration("127.0.0.1")), want: "mutates"},
 		{name: "who changes the configuration", path: mutators, object: webhookOf("Mutating", "labels", "configmaps/*", "failurePolicy: Ignore"), want: "mutates-guard", status: 1},
 		{name: "who keeps exceptions", path: "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", object: keepsExceptions, want: "blocks-deletions"},
-		{name: "Kyverno", path: "/apis/apps/v1/namespaces/kyverno/deployments", object: kyverno, want: "exceptions-from-everywhere"},
+		{name: "Kyverno", path: "/apis/apps/v1/namespaces/kyverno/deployments", object: kyverno, want: "exceptions-from-everywhere", status: 1},
+		{name: "what Kyverno may read", path: "/apis/apps/v1/namespaces/kyverno/deployments", object: kyverno, want: "kyverno-not-permitted", status: 1},
+		{name: "who stops renewals", path: webhooks, object: strings.Replace(webhookOf("Validating", "keeps", "leases", ""), "apiGroups: ['']", "apiGroups: [coordination.k8s.io]", 1), want: "write-rejected", status: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			answer := do(t, cluster.Request{Method: http.MethodPost, Path: tc.path, Body: []byte(tc.object)})
@@ -84,6 +88,18 @@ func TestDoctor(t *testing.T) {
 			do(t, cluster.Request{Method: http.MethodDelete, Path: tc.path + "/" + created.Metadata.Name}).want(t, http.StatusOK)
 		})
 	}
+	i.until(t, "the guard to lead again", leads)
+	t.Run("the Lease of somebody else", func(t *testing.T) {
+		const lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/polex-guard"
+		i.until(t, "check to find it", func(context.Context) error { // the guard may renew it meanwhile
+			patched(t, lease, "replace", "/spec/holderIdentity", `"somebody"`)
+			if got, _ := i.diagnosed(t, live.Kubeconfig()); !slices.Contains(got, "no-leader") {
+				return fmt.Errorf("it says %q", got)
+			}
+			return nil
+		})
+		i.until(t, "the guard to lead again", leads)
+	})
 	t.Run("what Kyverno reads", func(t *testing.T) {
 		const definition, at = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/policyexceptions.kyverno.io", "/spec/versions/0"
 		patched(t, definition, "test", at+"/name", `"v2"`)

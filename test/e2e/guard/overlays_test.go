@@ -74,7 +74,7 @@ func deliver(t *testing.T, overlay string) delivered {
 	return i
 }
 
-// kyvernoDeployment is the Deployment that check reads.
+// kyvernoDeployment is the Deployment that check reads, and the permissions of its account.
 const kyvernoDeployment = `
 apiVersion: apps/v1
 kind: Deployment
@@ -83,7 +83,18 @@ spec:
   selector: {matchLabels: {app: kyverno}}
   template:
     metadata: {labels: {app: kyverno}}
-    spec: {containers: [{name: kyverno, image: kyverno, args: [--enablePolicyException=true, --exceptionNamespace=exceptions]}]}
+    spec: {serviceAccountName: kyverno-admission-controller, containers: [{name: kyverno, image: kyverno, args: [--enablePolicyException=true, --exceptionNamespace=exceptions]}]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: kyverno-reads-exceptions}
+rules: [{apiGroups: [kyverno.io, policies.kyverno.io], resources: [policyexceptions], verbs: [list, watch]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: kyverno-reads-exceptions}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: kyverno-reads-exceptions}
+subjects: [{kind: ServiceAccount, name: kyverno-admission-controller, namespace: kyverno}]
 `
 
 // everywhere lists namespaces, first those that webhooks often exclude.

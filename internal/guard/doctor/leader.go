@@ -1,0 +1,99 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/polex-dev/polex/internal/guard/cluster"
+)
+
+// leader checks that a guard holds the Lease, and can renew it. Without a leader, no guard deletes
+// an expired exception.
+func (k *checkup) leader(ctx context.Context) {
+	const subject = "leases/" + leaseName
+	defer k.unlessFound(subject, "a guard holds it, and can renew it")()
+	wrong := func(message string) {
+		k.add(Finding{Subject: subject, Reason: ReasonNoLeader, Message: message + ", so no guard deletes expired exceptions",
+			Hint: "look for errors about the Lease in the logs of the guards, and find out who writes it"})
+	}
+	var lease coordinationv1.Lease
+	name := types.NamespacedName{Namespace: k.Namespace, Name: leaseName}
+	err := k.Client.Get(ctx, name, &lease)
+	if apierrors.IsNotFound(err) {
+		wrong("it does not exist")
+		return
+	}
+	if err != nil {
+		k.unknown(subject, err)
+		return
+	}
+	holder, renewed := ptr.Deref(lease.Spec.HolderIdentity, ""), ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{})
+	switch genuine, err := k.isGuard(ctx, holder); {
+	case holder == "":
+		wrong("nobody holds it")
+	case k.Now().Sub(renewed.Time).Abs() > cluster.LeaseLasts+aside: // a guard takes over by its own clock
+		wrong(fmt.Sprintf("its holder %q renewed it at %s", holder, renewed.UTC().Format(time.RFC3339)))
+	case err != nil:
+		k.unknown(subject, err)
+	case !genuine:
+		wrong(fmt.Sprintf("its holder %q is not a guard", holder))
+	}
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error { // the leader renews it meanwhile
+		if err := k.Client.Get(ctx, name, &lease); err != nil {
+			return err
+		}
+		lease.Spec.RenewTime = &metav1.MicroTime{Time: k.Now()}
+		return k.Client.Update(ctx, &lease, client.DryRunAll)
+	})
+	k.accepted(subject, Wrong, "no guard can hold it", err)
+	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: leaseName + "-check"},
+		EventTime: metav1.MicroTime{Time: k.Now()}, ReportingController: "polex-guard", ReportingInstance: "check",
+		Type: corev1.EventTypeNormal, Reason: "Check", Action: "Check", Note: "dry run", Regarding: corev1.ObjectReference{Namespace: metav1.NamespaceDefault}}
+	k.accepted("events", Doubtful, "only the log, the metrics and the reports tell the findings", k.Client.Create(ctx, event, client.DryRunAll))
+}
+
+// isGuard reports whether the holder of the Lease runs where a guard runs: in a Pod of its namespace,
+// on a node of the control plane with static files, or on this host.
+func (k *checkup) isGuard(ctx context.Context, holder string) (bool, error) {
+	host := holder[:max(0, strings.LastIndexByte(holder, '_'))]
+	if host == "" {
+		return false, nil
+	}
+	runs, name := client.Object(&corev1.Pod{}), types.NamespacedName{Namespace: k.Namespace, Name: host}
+	if k.Static != nil {
+		runs, name.Namespace = &corev1.Node{}, ""
+	}
+	err := k.Client.Get(ctx, name, runs)
+	if apierrors.IsNotFound(err) {
+		return host == k.Hostname, nil
+	}
+	return err == nil, err
+}
+
+// accepted reports a dry run of a write of the guard that the API server rejects, for example because
+// of a policy or a quota.
+func (k *checkup) accepted(subject string, outcome Outcome, effect string, err error) {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+	case errors.As(err, &status):
+		k.add(Finding{Outcome: outcome, Subject: subject, Reason: ReasonWriteRejected,
+			Message: fmt.Sprintf("the API server rejects what the guard writes, so %s: %s", effect, err),
+			Hint:    "the message names the policy, the webhook, the quota or the missing permission: let the guard's account pass it"})
+	default:
+		k.unknown(subject, err)
+	}
+}
