@@ -19,8 +19,10 @@ type checker struct {
 	anew   bool // all objects have to be read again
 	known  map[exception.Identity]*stored
 	looked time.Time // when all objects were last checked
-	begun  bool      // its first check of all objects has ended
-	news   bool      // a finding has changed in this turn
+	// When the last series of deletions began, while objects were read.
+	expired time.Time
+	begun   bool // its first check of all objects has ended
+	news    bool // a finding has changed in this turn
 	// Deletions that have ended and are not handled yet.
 	removals []removal
 	turns    chan struct{} // of the concurrent deletions
@@ -41,7 +43,7 @@ const settlesWithin = 10 * time.Second
 func newChecker(c *Controller, kind exception.GroupKind) *checker {
 	return &checker{
 		Controller: c, kind: kind, woken: make(chan struct{}, 1), turns: make(chan struct{}, removedAtOnce),
-		dirty: map[exception.Identity]bool{}, known: map[exception.Identity]*stored{},
+		dirty: map[exception.Identity]bool{}, known: map[exception.Identity]*stored{}, expired: c.Clock.Now(),
 	}
 }
 
@@ -153,7 +155,7 @@ func (c *checker) lookAt(ctx context.Context, anew map[exception.Identity]bool) 
 			if anew[o.Identity] && ctx.Err() == nil {
 				delete(anew, o.Identity)
 				c.show(ctx, o)
-				c.expire(ctx) // an expiry must not wait for thousands of objects
+				c.expireMeanwhile(ctx)
 			}
 		})
 		if err != nil {
@@ -167,9 +169,21 @@ func (c *checker) lookAt(ctx context.Context, anew map[exception.Identity]bool) 
 			return false
 		}
 		all = c.look(ctx, id, "") && all
-		c.expire(ctx)
+		c.expireMeanwhile(ctx)
 	}
 	return all
+}
+
+// expiresEvery is the pause between two series of deletions while objects are read.
+const expiresEvery = 50 * time.Millisecond
+
+// expireMeanwhile does the work that is due, because an expiry must not wait for thousands of objects.
+// It lets work gather: deletions are concurrent, and one after each object would be alone.
+func (c *checker) expireMeanwhile(ctx context.Context) {
+	if now := c.Clock.Now(); passed(c.expired, now, expiresEvery) {
+		c.expired = now
+		c.expire(ctx)
+	}
 }
 
 func (c *checker) lookAtChanged(ctx context.Context) {
@@ -180,7 +194,7 @@ func (c *checker) lookAtChanged(ctx context.Context) {
 	for id := range dirty {
 		if c.isListed() && ctx.Err() == nil {
 			c.look(ctx, id, "")
-			c.expire(ctx)
+			c.expireMeanwhile(ctx)
 		}
 	}
 }

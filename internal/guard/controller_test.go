@@ -38,6 +38,8 @@ type memory struct {
 	unwatched map[exception.GroupKind]bool
 	report    chan struct{} // if it is set, every report waits for it
 	changes   bool          // the object changes before each Delete
+	together  int           // deletions wait until there are as many; 0: they do not wait
+	gathered  chan struct{} // closed then
 	looks     int           // reads in any version
 	deletes   int
 }
@@ -148,7 +150,14 @@ func (m *memory) Delete(_ context.Context, id exception.Identity, judged guard.S
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.deletes++
-	if held := m.held[id.Name]; held != nil {
+	if m.deletes == m.together {
+		close(m.gathered)
+	}
+	held := m.held[id.Name]
+	if m.together > 0 {
+		held = m.gathered
+	}
+	if held != nil {
 		m.mu.Unlock()
 		<-held
 		m.mu.Lock()

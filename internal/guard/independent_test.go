@@ -1,6 +1,8 @@
 package guard_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,6 +132,37 @@ func TestDeletionHangs(t *testing.T) {
 	k.says(t, "removed slow expired")
 	k.clock.Step(2 * time.Second)
 	k.says(t, "report []")
+}
+
+// TestBacklog: a new leader that finds expired exceptions deletes them concurrently, also while it reads
+// others, and when many change at once.
+func TestBacklog(t *testing.T) {
+	w := inWorld(t)
+	for _, tc := range []struct{ expired, others, together int }{{30, 0, 20}, {3, 0, 3}, {3, 30, 3}, {16, 16, 16}} {
+		var objects []object
+		expire := func(lives time.Duration, n int, name string) {
+			for i := range n {
+				objects = append(objects, w.sealed(t, draft(fmt.Sprintf("%s-%d", name, i), "x", lives, ""), now.Add(-time.Hour)))
+			}
+		}
+		expire(-time.Minute, tc.expired, "old")
+		expire(time.Hour, tc.others, "new")
+		k := keep(t, func(c *guard.Controller) {
+			m := c.Store.(*memory)
+			m.together, m.gathered = tc.together, make(chan struct{})
+		}, w.rules(t, guard.Settings{}, nil), objects...)
+		for removed := 0; removed < tc.expired; {
+			select {
+			case told := <-k.told:
+				if strings.HasPrefix(told, "removed old-") {
+					removed++
+				}
+			case <-time.After(waitLimit):
+				close(k.store.gathered) // ends the deletions
+				t.Fatalf("%+v: it has deleted %d", tc, removed)
+			}
+		}
+	}
 }
 
 // exceptions returns the number of series of stored exceptions.
