@@ -51,7 +51,6 @@ guard:
   guardNamespaces: [platform-security]
   allowInKyverno: [{policy: require-requests, kind: Pod, name: kyverno-*}]
   policies: [policies.yaml]
-  insecureOutsideGit: [break-glass]
 shape:
   preset: strict
   maxLifetime: 90d

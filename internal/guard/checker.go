@@ -27,10 +27,9 @@ type checker struct {
 	removals []removal
 	turns    chan struct{} // of the concurrent deletions
 
-	due    schedule // the next action on each object
-	ends   schedule // the expiry of each exception
-	rules  *Rules   // of the findings
-	commit *Commit  // of the findings; nil: not known
+	due   schedule // the next action on each object
+	ends  schedule // the expiry of each exception
+	rules *Rules   // of the findings
 
 	definition defined
 	reading    int       // counts the times that all objects have to be read again
@@ -74,7 +73,7 @@ func (c *checker) run(ctx context.Context) {
 
 // changes reports whether all objects have to be checked, for example because of new rules.
 func (c *checker) changes(now time.Time) bool {
-	rules, commit, definition := c.Rules.Rules(), c.Git.Commit(), c.Definitions.of(c.kind)
+	rules, definition := c.Rules.Rules(), c.Definitions.of(c.kind)
 	c.mu.Lock()
 	anew := c.anew
 	c.anew = false
@@ -88,8 +87,8 @@ func (c *checker) changes(now time.Time) bool {
 	if anew {
 		c.reading++
 	}
-	anew = anew || c.rules != rules || c.commit != commit || c.definition.known != definition.known
-	c.rules, c.commit, c.definition = rules, commit, definition
+	anew = anew || c.rules != rules || c.definition.known != definition.known
+	c.rules, c.definition = rules, definition
 	return anew
 }
 

@@ -39,7 +39,6 @@ type Controller struct {
 	Store   Store
 	Rules   *Current
 	Cluster string
-	Git     *Git // nil: exceptions are not compared with Git
 	// Definitions is nil if the conversion of exceptions is not checked.
 	Definitions *Definitions
 	Clock       clock.WithTicker

@@ -25,9 +25,8 @@
 //
 // [Handler.ServeDeletion] answers the reviews of the webhook for DELETE. It allows all of them.
 //
-// [Controller] applies the same rules to stored objects. It also checks that [Git] holds each
-// exception. The webhook does not check that. Each kind of objects has its own loop, so a kind that
-// cannot be read holds up no other kind. A deletion that conflicts with an update is repeated in any
+// [Controller] applies the same rules to stored objects. Each kind of objects has its own loop, so a
+// kind that cannot be read holds up no other kind. A deletion that conflicts with an update is repeated in any
 // state of the object, once the object was read and verified again.
 //
 // [Definitions] tells the controller how the cluster defines exceptions. When a definition changes or

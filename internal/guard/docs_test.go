@@ -82,7 +82,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if read != 3 {
+	if read != 2 {
 		t.Errorf("%d configurations were read", read)
 	}
 }

@@ -25,7 +25,7 @@ type Finding struct {
 	reading int     // of the checker, when the object was read
 	asOf    time.Time
 	turns   time.Time // when the same rules give another verdict; zero: never
-	sound   string    // the reason if the signature verifies and only Git or the definition can object; else ""
+	sound   string    // the reason if the signature verifies and only the definition can object; else ""
 	dying   bool      // its deletion was requested
 	doomed  bool      // to be removed for its reason, or because only its deletion policy keeps it
 	waits   bool      // its deletion waits for dependents
@@ -58,11 +58,9 @@ func (f *Finding) like(before *Finding) Finding {
 	return same
 }
 
-// continues reports whether the problem is the same as before. For unknown-to-git, a new message
-// starts a new waiting time.
+// continues reports whether the problem is the same as before.
 func (f *Finding) continues(before *Finding) bool {
-	return before != nil && before.Reason == f.Reason && before.UID == f.UID &&
-		(f.Reason != ReasonUnknownToGit || before.Facts.MessageDigest == f.Facts.MessageDigest)
+	return before != nil && before.Reason == f.Reason && before.UID == f.UID
 }
 
 // holds reports whether the finding is still valid for the same content.
@@ -81,22 +79,19 @@ func (f *Finding) hasEnded(rules *Rules, now time.Time) bool {
 		!end.IsZero() && !now.Before(end)
 }
 
-// settle completes the finding with the commit and the definition. shown is nil if every client
-// sees the object that was judged.
-func (f *Finding) settle(commit *Commit, shown error) {
+// settle completes the finding with the definition. shown is nil if every client sees the object that
+// was judged.
+func (f *Finding) settle(shown error) {
 	if f.sound == "" {
 		return
 	}
 	facts := f.Facts
-	if shown == nil {
-		shown = knownToGit(f.rules, commit, f.Object.GroupKind, facts)
-	}
 	f.Detail = ""
 	f.answer(f.sound, facts, shown)
 	f.Facts = facts // the expiry is kept with every answer
 }
 
-// stored judges a stored object. It does not compare it with Git.
+// stored judges a stored object.
 func (j *judge) stored(doc *exception.Document) (Facts, error) {
 	verified, err := j.rules.verifier.Verify(doc, j.now)
 	if err != nil {
@@ -107,16 +102,6 @@ func (j *judge) stored(doc *exception.Document) (Facts, error) {
 		err = j.reachesGuard(verified.Message())
 	}
 	return factsOf(verified.Facts()), err
-}
-
-// knownToGit rejects an exception if no file of the repository holds its message. It applies to
-// stored objects, not to requests: an exception can reach the cluster before the guard has read its
-// commit.
-func knownToGit(rules *Rules, commit *Commit, kind exception.GroupKind, facts Facts) error {
-	if commit == nil || commit.Messages[facts.MessageDigest] || !kind.IsException() || rules.mayStandOutsideGit(facts) {
-		return nil
-	}
-	return &refusal{reason: ReasonUnknownToGit, detail: "no file of the repository has this signed content", facts: facts}
 }
 
 // removable reports whether a stored object may be removed for a reason. The reasons that allow it

@@ -18,8 +18,6 @@ type Metrics struct {
 	latency    *prometheus.HistogramVec
 	reloaded   *prometheus.GaugeVec
 	reloadedAt prometheus.Gauge
-	git        *prometheus.GaugeVec // has no label, and no value without --git
-	gitAt      *prometheus.GaugeVec
 	defined    *prometheus.CounterVec
 	certified  *prometheus.GaugeVec // has no value without a certificate
 
@@ -46,10 +44,6 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 			Help: "1 if the guard uses the current content of the file of a flag, 0 if it is invalid and the guard uses an older one."}, []string{"file"}),
 		reloadedAt: gauge("polex_guard_config_last_reload_success_timestamp_seconds",
 			"When the guard loaded the configuration that it uses."),
-		git: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_git_last_read_successful",
-			Help: "1 if the guard could read the repository of exceptions, 0 if not; it then reports no exception as missing from it."}, nil),
-		gitAt: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_git_last_read_success_timestamp_seconds",
-			Help: "When the guard last read the repository of exceptions."}, nil),
 		certified: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_certificate_expiry_timestamp_seconds",
 			Help: "When the certificate in the file of a flag, or a CA behind it in the same file, expires."}, []string{"file"}),
 		defined: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "polex_guard_definition_changes_total",
@@ -77,7 +71,7 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 			}
 			return seconds
 		})
-	for _, c := range []prometheus.Collector{m.decisions, m.latency, m.reloaded, m.reloadedAt, m.git, m.gitAt, m.defined,
+	for _, c := range []prometheus.Collector{m.decisions, m.latency, m.reloaded, m.reloadedAt, m.defined,
 		m.certified, m.leads, m.exceptions, m.deletions, m.lookedAt, nearest} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
@@ -95,7 +89,7 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 func (m *Metrics) expectRefusals() {
 	for _, r := range append(Reasons(), verify.Reasons()...) {
 		reason := r.Name
-		if reason == ReasonUnknownToGit || reason == ReasonUnreadable || reason == ReasonConversion {
+		if reason == ReasonUnreadable || reason == ReasonConversion {
 			continue // no request is rejected for this reason
 		}
 		for _, operation := range []string{"CREATE", "UPDATE"} {
@@ -123,13 +117,6 @@ func (m *Metrics) Decided(d *Decision, took time.Duration) {
 
 // Reread records whether the content of a flag's file is in use.
 func (m *Metrics) Reread(file string, ok bool) { m.reloaded.WithLabelValues(file).Set(number(ok)) }
-
-func (m *Metrics) readGit(at time.Time, ok bool) {
-	m.git.WithLabelValues().Set(number(ok))
-	if ok {
-		m.gitAt.WithLabelValues().Set(float64(at.Unix()))
-	}
-}
 
 // CertifiedUntil records the expiry of the certificate in a flag's file; zero for none.
 func (m *Metrics) CertifiedUntil(file string, end time.Time) {

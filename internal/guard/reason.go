@@ -33,7 +33,6 @@ const (
 	ReasonOverloaded            = "overloaded"
 	ReasonUndecided             = "undecided"
 	ReasonSubresourceNotAllowed = "subresource-not-allowed"
-	ReasonUnknownToGit          = "unknown-to-git"     // for stored objects only
 	ReasonUnreadable            = "unreadable"         // for stored objects only
 	ReasonConversion            = "conversion-webhook" // for stored objects only
 )
@@ -69,7 +68,6 @@ var hints = map[string]string{
 	ReasonOverloaded:            "try again",
 	ReasonUndecided:             "try again; if it stays so, the guard's log says why",
 	ReasonSubresourceNotAllowed: "change the object itself, signed",
-	ReasonUnknownToGit:          "delete it, or have it reviewed and signed again",
 	ReasonUnreadable:            "delete it, or have it reviewed and signed in a version that the API server serves",
 	ReasonConversion:            "apply the definition of Kyverno again, with spec.conversion.strategy: None, and find out who changed it; run polex-guard check",
 }
@@ -116,7 +114,6 @@ func Reasons() []exception.Reason {
 		{Name: ReasonTooMany, Doc: "its namespace has as many exceptions as guard.maxPerNamespace allows"},
 		{Name: ReasonOverloaded, Doc: "too many requests wait: try again"},
 		{Name: ReasonUndecided, Doc: "the check failed or took too long"},
-		{Name: ReasonUnknownToGit, Doc: "it verifies, and no file of the repository has this signed content"},
 		{Name: ReasonUnreadable, Doc: "the stored object cannot be read in the version that was signed"},
 		{Name: ReasonConversion, Doc: "the CustomResourceDefinition converts exceptions between versions, does not serve them as Kyverno reads them, or could not be read"},
 	}

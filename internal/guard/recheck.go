@@ -58,7 +58,7 @@ func (c *checker) show(ctx context.Context, o *Object) {
 // settle stores the finding of an object.
 func (c *checker) settle(ctx context.Context, f, before *Finding) {
 	shown := c.shown()
-	f.settle(c.commit, shown)
+	f.settle(shown)
 	if f.Since = c.Clock.Now(); f.continues(before) {
 		f.Since = before.Since
 	}
@@ -74,8 +74,8 @@ func (c *checker) settle(ctx context.Context, f, before *Finding) {
 	c.plan(c.keep(f.like(before), differs))
 }
 
-// judged returns the finding of an object without the comparison with Git. It uses a verdict that
-// is known, or that a request just got.
+// judged returns the finding of an object. It uses a verdict that is known, or that a request just
+// got.
 func (c *checker) judged(ctx context.Context, o *Object, before *Finding) (*Finding, error) {
 	now := c.Clock.Now()
 	f := &Finding{

@@ -92,8 +92,6 @@ func TestBadRules(t *testing.T) {
 		"a range of characters":     {Namespaces: []string{"team-[ab]"}},
 		"an empty policy to guard":  {GuardPolicies: []string{""}},
 		"every policy is the guard": {GuardPolicies: []string{"*"}},
-		"an unknown authority":      {InsecureOutsideGit: []string{"nobody"}},
-		"an authority of no name":   {InsecureOutsideGit: []string{""}},
 	} {
 		if _, err := guard.NewRules(w.config(), settings, "x"); err == nil {
 			t.Errorf("%s is taken", name)

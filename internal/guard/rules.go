@@ -34,9 +34,8 @@ type Settings struct {
 	AllowInKyverno []kyverno.Admission `json:"allowInKyverno" default:"none" doc:"the objects in the namespace kyverno that an exception may exempt; all others there are protected"`
 	// Policies are files with the policies of the cluster.
 	Policies []string `json:"policies" default:"none: every policy may match exceptions" doc:"files of the Kyverno policies of this cluster, from the configuration file; an exception from policies that cannot match exceptions may have any match conditions"`
-	// InsecureOutsideGit are authorities of the trust policy whose exceptions need no file in Git,
-	// for emergencies. It has an effect only with polex-guard --git.
-	InsecureOutsideGit []string `json:"insecureOutsideGit" default:"none" doc:"names of authorities: polex-guard --git keeps their exceptions without a file in Git"`
+
+	_ struct{} `formerly:"insecureOutsideGit" instead:"the guard no longer reads Git; Argo CD, Flux and polex-audit report what is not in Git: docs/reference/guard.md"`
 }
 
 // Rules are the rules of all decisions. They do not change: a new configuration gives new rules.
@@ -67,11 +66,6 @@ func NewRules(config trust.Config, settings Settings, digest string) (*Rules, er
 	}
 	if err := settings.Namespaces.Check(wildcard.NamespaceForm); err != nil {
 		return nil, fmt.Errorf("guard: namespaces: %w", err)
-	}
-	for _, name := range settings.InsecureOutsideGit {
-		if name == "" || !slices.ContainsFunc(policy.Authorities(), func(a *trust.Authority) bool { return a.Name() == name }) {
-			return nil, fmt.Errorf("guard: insecureOutsideGit: the trust policy has no authority %q", name)
-		}
 	}
 	reach, err := kyverno.NewGuard(settings.GuardPolicies, settings.GuardNamespaces)
 	if err == nil {
@@ -118,13 +112,6 @@ func (r *Rules) Digest() string { return r.digest }
 // allowsNamespace reports whether exceptions may be in a namespace.
 func (s *Settings) allowsNamespace(namespace string) bool {
 	return len(s.Namespaces) == 0 || s.Namespaces.Include(namespace)
-}
-
-// mayStandOutsideGit reports whether one of the signers is in InsecureOutsideGit.
-func (r *Rules) mayStandOutsideGit(facts Facts) bool {
-	return slices.ContainsFunc(facts.Signers, func(s Signer) bool {
-		return slices.Contains(r.settings.InsecureOutsideGit, s.Authority)
-	})
 }
 
 // Current holds the current rules. Its zero value has none, and then nothing can be decided.

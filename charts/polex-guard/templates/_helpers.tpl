@@ -11,7 +11,7 @@ only what a value says.
 {{- end }}
 {{- end -}}
 
-{{- /* Applies the JSON patches of a kustomization to an object. (list $ "guard/components/git" $object) */ -}}
+{{- /* Applies the JSON patches of a kustomization to an object. (list $ "guard/overlays/cert-manager" $object) */ -}}
 {{- define "polex-guard.patch" -}}
 {{- $object := index . 2 -}}
 {{- $kustomization := (index . 0).Files.Get (printf "files/%s/kustomization.yaml" (index . 1)) | fromYaml -}}

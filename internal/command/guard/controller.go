@@ -33,7 +33,7 @@ func (g *process) addController() error {
 	g.pod = &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: g.flags.Namespace, Name: host}
 	lease := cluster.Lease{Namespace: g.flags.Namespace, Name: leaseName, Identity: host + "_" + rand.Text()}
 	controller := &guard.Controller{
-		Store: g.store, Rules: g.rules, Cluster: g.flags.Cluster, Clock: g.clock, Tell: g.teller, Metrics: g.metrics, Git: g.git,
+		Store: g.store, Rules: g.rules, Cluster: g.flags.Cluster, Clock: g.clock, Tell: g.teller, Metrics: g.metrics,
 		Every: g.flags.RecheckInterval, Enforce: g.flags.EnforceExisting,
 		Definitions: &guard.Definitions{},
 	}

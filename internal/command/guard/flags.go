@@ -63,9 +63,6 @@ type serveFlags struct {
 	DNSName         string
 	WebhookName     string
 
-	ClientCA    string
-	ClientNames []string
-
 	WebhookAddress, MetricsAddress, HealthAddress, PprofAddress string
 
 	Deadline       time.Duration
@@ -73,14 +70,8 @@ type serveFlags struct {
 	ReloadInterval time.Duration
 	ShutdownDelay  time.Duration
 
-	Git         string
-	GitRevision string
-	GitPaths    []string
-
 	RecheckInterval time.Duration
 	EnforceExisting bool
-
-	given func(flag string) bool
 }
 
 func (f *serveFlags) add(cmd *cobra.Command) {
@@ -91,16 +82,11 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "namespace of the guard and its Lease (default: that of the Pod)")
 	flags.DurationVar(&f.RecheckInterval, "recheck-interval", 10*time.Minute, "`duration` between checks of all stored exceptions")
 	flags.BoolVar(&f.EnforceExisting, "enforce-existing", false, "delete stored exceptions that are invalid for a whole --recheck-interval")
-	flags.StringVar(&f.Git, "git", "", "report stored exceptions that are not in the Git repository in a `folder`")
-	flags.StringVar(&f.GitRevision, "ref", "HEAD", "with --git, the `commit`: HEAD, a branch, a tag or a whole hash")
-	flags.StringArrayVar(&f.GitPaths, "path", []string{"signed"}, "with --git, a `file` or folder in the commit, or .")
 	flags.StringVar(&f.TLSCert, "tls-cert", "", "PEM `file` with the certificate and chain of the webhook (required)")
 	flags.StringVar(&f.TLSKey, "tls-key", "", "PEM `file` with the key of that certificate (required)")
 	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "name of the mounted Secret in which the guard keeps its own certificate")
 	flags.StringVar(&f.DNSName, "dns-name", "", "DNS name in that certificate (default: polex-guard.NAMESPACE.svc)")
 	flags.StringVar(&f.WebhookName, "webhook-name", defaultWebhook, "name of the ValidatingWebhookConfiguration")
-	flags.StringVar(&f.ClientCA, "client-ca", "", "require a client certificate of the API server from the CAs in a PEM `file`")
-	flags.StringArrayVar(&f.ClientNames, "client-name", nil, "with --client-ca, common name of the client certificate, a `string` (default: any)")
 	flags.StringVar(&f.WebhookAddress, "webhook-address", ":9443", "`address` of the webhook")
 	flags.StringVar(&f.MetricsAddress, "metrics-address", ":8080", "`address` of /metrics; \"\" for none")
 	flags.StringVar(&f.HealthAddress, "health-address", ":8081", "`address` of /healthz and /readyz; \"\" for none")
@@ -108,7 +94,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.PprofAddress, "pprof-address", "", "loopback `address` of /debug/pprof (default: none)")
 	flags.DurationVar(&f.Deadline, "timeout", guard.DefaultDeadline, "longest `duration` of a request; less than timeoutSeconds of the webhook")
 	flags.IntVar(&f.Concurrent, "concurrency", guard.DefaultConcurrent, "requests at once, which bounds the memory")
-	flags.DurationVar(&f.ReloadInterval, "reload-interval", 5*time.Second, "`duration` between checks of files and commits for changes")
+	flags.DurationVar(&f.ReloadInterval, "reload-interval", 5*time.Second, "`duration` between checks of files for changes")
 	flags.DurationVar(&f.ShutdownDelay, "shutdown-delay", 5*time.Second, "`duration` to keep answering after SIGTERM")
 	cli.Rare(flags, "dns-name", "webhook-name", "metrics-address", "health-address", "pprof-address", "concurrency", "reload-interval", "shutdown-delay", "kubeconfig")
 }
@@ -123,15 +109,10 @@ func (f *serveFlags) check() error {
 		return cli.Usagef("--recheck-interval %s is not positive", f.RecheckInterval)
 	case f.Deadline <= 0 || f.Concurrent <= 0 || f.ReloadInterval <= 0 || f.ShutdownDelay < 0:
 		return cli.Usagef("--timeout, --concurrency and --reload-interval must be positive, and --shutdown-delay must not be negative")
-	case f.ClientCA == "" && (f.given("client-ca") || f.given("client-name")):
-		return &cli.UsageError{Err: errors.New("--client-name requires --client-ca"), Hint: "name the file with --client-ca"}
 	case !isAddress(f.WebhookAddress):
 		return cli.Usagef("--webhook-address: %q is not an address: write it like :9443 or 127.0.0.1:9443", f.WebhookAddress)
 	case f.PprofAddress != "" && !isLoopback(f.PprofAddress):
 		return &cli.UsageError{Err: errors.New("--pprof-address must be a loopback address, as it shows the memory of the process"), Hint: "use 127.0.0.1:6060, and kubectl port-forward"}
-	}
-	if err := f.checkGit(); err != nil {
-		return err
 	}
 	var err error
 	f.Namespace, err = namespaceOf(f.Namespace)

@@ -60,7 +60,6 @@ func newServeCommand(streams cli.Streams) *cobra.Command {
 		Args:                  noArguments,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			flags.given = cmd.Flags().Changed
 			if err := flags.check(); err != nil {
 				return err
 			}
@@ -94,7 +93,6 @@ type process struct {
 	manager manager.Manager
 	rules   *guard.Current
 	metrics *guard.Metrics
-	git     *guard.Git // nil without --git
 	store   *cluster.Store
 	teller  *cluster.Teller
 	pod     *corev1.ObjectReference // for Events about the guard itself
@@ -125,7 +123,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
 			return credentials.load(g.clock.Now())
 		})
 	}
-	if err := errors.Join(err, g.readGit()); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if err := g.addController(); err != nil {
@@ -138,11 +136,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers, err := g.answers(handler)
-	if err != nil {
-		return nil, err
-	}
-	if err := g.addServer(answers); err != nil {
+	if err := g.addServer(g.answers(handler)); err != nil {
 		return nil, err
 	}
 	for _, run := range []manager.RunnableFunc{reloader.Run, boundMemory} {
@@ -154,20 +148,12 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
 }
 
 // answers returns the handler of each path.
-func (g *process) answers(handler *guard.Handler) (http.Handler, error) {
-	admit, deleted := http.Handler(handler), http.Handler(http.HandlerFunc(handler.ServeDeletion))
-	if g.flags.ClientCA != "" {
-		clients, err := g.clientCA()
-		if err != nil {
-			return nil, err
-		}
-		admit, deleted = clients.Require(admit), clients.Require(deleted)
-	}
+func (g *process) answers(handler *guard.Handler) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(admitPath, admit)
-	mux.Handle(deletedPath, deleted)
+	mux.Handle(admitPath, handler)
+	mux.HandleFunc(deletedPath, handler.ServeDeletion)
 	mux.HandleFunc(verifyPath, handler.ServeVerify)
-	return g.parting(mux), nil
+	return g.parting(mux)
 }
 
 func (g *process) managerOptions() ctrl.Options {

@@ -51,9 +51,6 @@ func (g *process) serveBy(ctx context.Context, answers http.Handler) error {
 		return err
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: watcher.GetCertificate}
-	if g.flags.ClientCA != "" {
-		config.ClientAuth = tls.RequestClientCert // answers decides which paths require a certificate
-	}
 	serving, err := server.Listen(ctx, server.Config{Address: g.flags.WebhookAddress, Handler: answers, TLS: config, Deadline: g.flags.Deadline, Log: g.log})
 	if err != nil {
 		return &cli.UsageError{Err: fmt.Errorf("--webhook-address: %w", err)}
@@ -71,17 +68,6 @@ func firstExpiry(chain [][]byte) (ends time.Time) {
 		}
 	}
 	return ends
-}
-
-// clientCA loads the authorities for client certificates, and loads them again after changes.
-func (g *process) clientCA() (*server.ClientCA, error) {
-	clients := &server.ClientCA{File: g.flags.ClientCA, Names: g.flags.ClientNames, Now: g.clock.Now}
-	return clients, g.reread("client-ca", func() error {
-		if err := clients.Load(); err != nil {
-			return fmt.Errorf("--client-ca: %w", err)
-		}
-		return nil
-	})
 }
 
 // certifyItself keeps a certificate in the Secret, and its CA in the caBundle of the webhook. It

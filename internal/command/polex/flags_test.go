@@ -19,7 +19,7 @@ import (
 var foreign = []string{
 	"--signed", "--config", "--policies", "--changed-since", "--enforce-existing", // of another command than that of the page
 	"--output-format", "--enablePolicyException", "--exceptionNamespace", // of Kyverno
-	"--tarball", "--root", "--link", "--depth", "--admission-control-config-file", "--feature-gates", "--take-ownership", // of kubectl sigstore, git-sync, the API server and Helm
+	"--tarball", "--root", "--admission-control-config-file", "--feature-gates", "--take-ownership", // of kubectl sigstore, the API server and Helm
 }
 
 // A call is a program with its arguments, up to the end of the command. A span is a flag alone.

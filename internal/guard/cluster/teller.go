@@ -19,7 +19,6 @@ const (
 	eventDeleted = "Deleted" // by another client
 	eventDefined = "DefinitionChanged"
 	eventConfig  = "ConfigurationRefused"
-	eventGit     = "GitUnreadable"
 )
 
 // Teller publishes the findings and actions of the guard in the log, in Events and in reports.
@@ -80,12 +79,6 @@ func (t *Teller) DefinitionChanged(kind exception.GroupKind, state string) {
 func (t *Teller) ConfigurationRefused(pod *corev1.ObjectReference, err error) {
 	d := guard.Decision{Reason: "configuration-refused", Detail: err.Error(), Hint: "the old one stays"}
 	t.Events.Add(pod, corev1.EventTypeWarning, eventConfig, "Reload", d.Message())
-}
-
-// GitUnreadable writes such an Event about an exceptions repository that cannot be read.
-func (t *Teller) GitUnreadable(pod *corev1.ObjectReference, err error) {
-	d := guard.Decision{Reason: guard.ReasonUndecided, Detail: err.Error(), Hint: "until it can be read, no exception is reported as " + guard.ReasonUnknownToGit}
-	t.Events.Add(pod, corev1.EventTypeWarning, eventGit, "ReadGit", d.Message())
 }
 
 func (t *Teller) event(f *guard.Finding, reason, action string) {

@@ -5,6 +5,4 @@
 //   - the number of HTTP/2 streams on each connection
 //   - the time for the handshake, a request, its answer and an idle connection
 //   - the bytes of the headers
-//
-// [ClientCA] checks client certificates in clusters that use them.
 package server

@@ -3,11 +3,13 @@ package server_test
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -22,14 +24,17 @@ type serving struct {
 
 func serve(t *testing.T, c server.Config) serving {
 	t.Helper()
-	ca := newAuthority(t)
+	certified := httptest.NewTLSServer(nil) // for its certificate
+	certified.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(certified.Certificate())
 	if c.Handler == nil {
 		c.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answered") })
 	}
 	if c.TLS == nil {
 		c.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	c.TLS.Certificates = []tls.Certificate{ca.issue(t, leaf{name: "server"})}
+	c.TLS.Certificates = certified.TLS.Certificates
 	c.Address, c.Deadline, c.Log = "127.0.0.1:0", time.Minute, slog.New(slog.NewTextHandler(t.Output(), nil))
 	s, err := server.Listen(t.Context(), c)
 	if err != nil {
@@ -45,7 +50,7 @@ func serve(t *testing.T, c server.Config) serving {
 			t.Error(err)
 		}
 	})
-	return serving{s.Listener.Addr().String(), &tls.Config{RootCAs: ca.pool, ServerName: "server", MinVersion: tls.VersionTLS12}}
+	return serving{s.Listener.Addr().String(), &tls.Config{RootCAs: pool, ServerName: "example.com", MinVersion: tls.VersionTLS12}}
 }
 
 // get sends a request on a connection and returns the status.

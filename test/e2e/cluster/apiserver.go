@@ -41,12 +41,6 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 	if err := write(at("audit.yaml"), auditPolicy(c.options.Audited)); err != nil {
 		return err
 	}
-	admission := c.options.Admission
-	if admission == "" {
-		if admission, err = c.admissionConfiguration(); err != nil {
-			return err
-		}
-	}
 	if err := c.Run(ctx, servers.Command{Program: servers.Kubernetes(c.options.Binaries, APIServer), Args: append([]string{
 		"--etcd-servers=" + etcd, fmt.Sprintf("--secure-port=%d", free[2]), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
 		// Nothing here uses a Service.
@@ -55,7 +49,6 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 		"--service-account-issuer=https://kubernetes.default.svc", "--token-auth-file=" + at("tokens.csv"),
 		"--client-ca-file=" + at(clientCA),
 		"--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount",
-		"--admission-control-config-file=" + admission,
 		"--audit-policy-file=" + at("audit.yaml"), "--audit-log-path=" + c.AuditLog(),
 	}, c.options.Flags...)}); err != nil {
 		return err

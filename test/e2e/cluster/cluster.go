@@ -24,8 +24,6 @@ type Options struct {
 	KyvernoEnv []string
 	// WithoutKyverno starts only the API server, with Kyverno's definitions.
 	WithoutKyverno bool
-	// Admission is an AdmissionConfiguration; "" is one with a client certificate for webhooks.
-	Admission string
 	// Flags are more flags of the API server.
 	Flags []string
 	// Audited are users with their requests in the AuditLog.

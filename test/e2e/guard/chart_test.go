@@ -171,12 +171,8 @@ func TestChartRenders(t *testing.T) {
 	for overlay, certificates := range map[string]string{"self-managed": "selfManaged", "cert-manager": "certManager"} {
 		v := enforcing.with(values{"certificates": certificates})
 		t.Run(overlay, func(t *testing.T) { same(t, v, installation{overlay: overlay}.build(t)) })
-		t.Run(overlay+" with components", func(t *testing.T) {
-			same(t, v.with(values{
-				"git":      values{"enabled": true, "repo": "https://git.example/exceptions", "image": values{"tag": "unset"}},
-				"clientCA": values{"certificate": "-----BEGIN CERTIFICATE-----"}, "enforceExisting": true,
-			}), installation{overlay: overlay, components: []string{"client-ca", "git"}, args: []string{"--enforce-existing"}, sync: []string{"--repo=https://git.example/exceptions"}}.build(t),
-				"{apiVersion: v1, kind: ConfigMap, metadata: {name: polex-guard-client-ca, namespace: polex-system}, data: {ca.crt: '-----BEGIN CERTIFICATE-----'}}")
+		t.Run(overlay+" with a flag", func(t *testing.T) {
+			same(t, v.with(values{"enforceExisting": true}), installation{overlay: overlay, args: []string{"--enforce-existing"}}.build(t))
 		})
 		t.Run(overlay+" with everything else", func(t *testing.T) {
 			enabled := values{"enabled": true}
@@ -247,8 +243,7 @@ func TestChartValues(t *testing.T) {
 		{name: "no priority", v: least.with(values{"priorityClassName": ""}), says: "at '/priorityClassName': minLength: got 0, want 1"},
 		{name: "no replicas", v: least.with(values{"replicas": 0}), says: "at '/replicas': minimum: got 0, want 1"},
 		{name: "protection without administrators", v: least.with(values{"protect": values{"enabled": true}}), says: "at '/protect/users': minItems: got 0, want 1"},
-		{name: "git without a repository", v: least.with(values{"git": values{"enabled": true, "image": values{"tag": "v4.4.0"}}}), says: "at '/git/repo': minLength: got 0, want 1"},
-		{name: "a client's name without its issuer", v: least.with(values{"clientCA": values{"name": "apiserver"}}), says: "at '/clientCA/certificate': minLength: got 0, want 1"},
+		{name: "a value that is gone", v: least.with(values{"git": values{"enabled": true}}), says: "additional properties 'git' not allowed"},
 		{name: "a file in place of the configuration", v: least.with(values{"files": values{"config.yaml": "a"}}), says: "at '/files/config.yaml': false schema"},
 		{name: "another namespace", v: least, args: []string{"--namespace", "default"}, says: `polex-guard runs in the namespace polex-system, not in "default"`},
 		{name: "no image", v: least.with(values{"image": values{}}), says: "set image.digest or image.tag"},
@@ -280,7 +275,7 @@ func TestChartSettings(t *testing.T) {
 			[]string{`"affinity":{"nodeAffinity":{}}`, `"topologySpreadConstraints":[{"maxSkew":2}]`, `"priorityClassName":"guards"`}},
 		{"host network", "Deployment", values{"hostNetwork": true, "ports": values{"webhook": 10443, "health": 18081}},
 			[]string{`"hostNetwork":true`, `"dnsPolicy":"ClusterFirstWithHostNet"`, `"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}`, `{"containerPort":10443,"name":"webhook"}`,
-				`{"containerPort":8080,"name":"metrics"}`, `{"containerPort":18081,"name":"health"}`, `"--shutdown-delay=5s","--webhook-address=:10443","--health-address=:18081"`}},
+				`{"containerPort":8080,"name":"metrics"}`, `{"containerPort":18081,"name":"health"}`, `"--webhook-address=:10443","--health-address=:18081"`}},
 		{"a port that GKE lets through", "Deployment", values{"ports": values{"webhook": 10250}}, []string{`{"containerPort":10250,"name":"webhook"}`, `"--webhook-address=:10250"`}},
 		{"image", "Deployment", values{"image": values{"repository": "registry.example/guard", "tag": "v1.2.3"}}, []string{`"image":"registry.example/guard:v1.2.3"`}},
 		{"flags", "Deployment", values{"extraArgs": []string{"--recheck-interval=5m"}}, []string{`"--recheck-interval=5m"]`}},
@@ -289,8 +284,6 @@ func TestChartSettings(t *testing.T) {
 		{"no network policy", "NetworkPolicy", values{"networkPolicy": values{"enabled": false}}, nil},
 		{"no budget", "PodDisruptionBudget", values{"podDisruptionBudget": values{"enabled": false}}, nil},
 		{"cluster rules", "ConfigMap", values{"config": values{"trust": chartValues(t)["config"].(values)["trust"], "guard": values{"maxPerNamespace": 5}}}, []string{`"guard":{"maxPerNamespace":5}`}},
-		{"git and its credentials", "Deployment", values{"git": values{"enabled": true, "repo": "https://git.example/a", "ref": "signed", "secret": "git", "image": values{"tag": "v4"}}},
-			[]string{`"--ref=signed"`, `"envFrom":[{"secretRef":{"name":"git"}}]`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := byName(t, mustHelm(t, chartValues(t).with(tc.v), "template", "polex-guard", chart))

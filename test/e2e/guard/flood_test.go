@@ -5,26 +5,14 @@ package guard
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/polex-dev/polex/test/e2e/cluster"
-	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // TestFlood: hundreds of connections and streams send endless bodies. Valid exceptions are still
@@ -162,103 +150,6 @@ func TestNobodyAnswers(t *testing.T) {
 			}
 			_ = i.group.Continue(Program) // so that it can stop
 		})
-	}
-}
-
-// TestClientCA: with --client-ca the guard answers reviews only for an API server with such a
-// certificate. It answers other requests for everybody.
-func TestClientCA(t *testing.T) {
-	stranger := t.TempDir()
-	certify(t, stranger)
-	for name, tc := range map[string]struct {
-		flags   []string
-		refused bool
-	}{
-		"its authority":          {flags: []string{"--client-ca", live.ClientCA()}},
-		"its authority and name": {flags: []string{"--client-ca", live.ClientCA(), "--client-name", cluster.WebhookClientName}},
-		"its authority not name": {flags: []string{"--client-ca", live.ClientCA(), "--client-name", "somebody"}, refused: true},
-		"another authority":      {flags: []string{"--client-ca", stranger + "/tls.crt"}, refused: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			i := settings{flags: tc.flags}.run(t)
-			client := &http.Client{Transport: &http.Transport{TLSClientConfig: unverified()}}
-			for path, want := range map[string]int{"/admit": http.StatusUnauthorized, "/deleted": http.StatusUnauthorized, "/verify": http.StatusOK} {
-				answer, err := client.Post("https://"+i.webhook+path, "application/json", http.NoBody)
-				if err != nil {
-					t.Fatal(err)
-				}
-				_ = answer.Body.Close()
-				if answer.StatusCode != want {
-					t.Errorf("%s without a certificate: %d, want %d", path, answer.StatusCode, want)
-				}
-			}
-			target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: namespace(t)}
-			text := seal(t, draft{name: "a", namespace: target.Namespace}.legacy("v2"))[0]
-			if !tc.refused {
-				i.register(t)
-				create(t, target, text).want(t, http.StatusCreated)
-				create(t, target, draft{name: "b", namespace: target.Namespace}.legacy("v2")).refusedFor(t, "unsigned")
-				do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("a")}).want(t, http.StatusOK)
-				i.until(t, "the deletion to be told", func(ctx context.Context) error {
-					return i.measures(ctx, `polex_guard_decisions_total{authority="",operation="DELETE",reason="deleted"} 1`)
-				})
-				return
-			}
-			do(t, cluster.Request{Method: http.MethodPost, Path: webhooks, Body: []byte(i.registration("127.0.0.1"))}).want(t, http.StatusCreated)
-			t.Cleanup(func() { unregister(t) })
-			i.until(t, "the API server to be refused", func(ctx context.Context) error {
-				answer, err := live.DryRun(ctx, target, []byte(text))
-				if err == nil && (answer.OK() || !strings.Contains(answer.Message(), "provide credentials")) {
-					err = fmt.Errorf("%d: %s", answer.Code, answer.Message())
-				}
-				return err
-			})
-		})
-	}
-}
-
-// TestDeliveredClientCA: with the component, the guard gets the path of the mounted file.
-func TestDeliveredClientCA(t *testing.T) {
-	for _, overlay := range overlays {
-		manifests := withComponent(t, overlay, "client-ca")
-		apply(t, namespaceOf(t, manifests))
-		spec := deployment(t, manifests).Spec.Template.Spec
-		guard := spec.Containers[0]
-		if at := mountOf(guard, "client-ca"); !at.ReadOnly || !slices.Contains(guard.Args, "--client-ca="+at.MountPath+"/ca.crt") {
-			t.Errorf("%s: %v is mounted, and the arguments are %q", overlay, at, guard.Args)
-		}
-		text, err := json.Marshal(corev1.Pod{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-			ObjectMeta: metav1.ObjectMeta{Name: "polex-guard-0", Namespace: guardNamespace},
-			Spec:       spec,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		mustKubectl(t, string(text), "create", "--dry-run=server", "--validate=strict", "-f", "-")
-	}
-}
-
-// TestDocumentedClientCertificate: the API server of these tests gets its client certificate from
-// the files in docs/reference/guard.md. Only the folder and the names of the webhooks differ.
-func TestDocumentedClientCertificate(t *testing.T) {
-	page, err := os.ReadFile(fixture.FromRoot("docs/reference/guard.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"admission.yaml", "webhooks.kubeconfig"} {
-		block := regexp.MustCompile("(?s)```yaml\n# /etc/kubernetes/polex/" + name + "\n(.*?)```").FindSubmatch(page)
-		if block == nil {
-			t.Fatalf("docs/reference/guard.md does not show %s", name)
-		}
-		said := strings.NewReplacer("/etc/kubernetes/polex", folder+"/cluster", "polex-guard.polex-system.svc", `"*"`).Replace(string(block[1]))
-		used, err := os.ReadFile(filepath.Join(folder, "cluster", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(objectsOf(t, said), objectsOf(t, string(used))); diff != "" {
-			t.Errorf("%s: -docs +used:\n%s", name, diff)
-		}
 	}
 }
 

@@ -4,7 +4,6 @@ package guard
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,10 +126,8 @@ func deployment(t *testing.T, manifests string) *appsv1.Deployment {
 
 // installation is a user's kustomization of an overlay.
 type installation struct {
-	overlay    string
-	components []string
-	args       []string // more arguments
-	sync       []string // more arguments of git-sync
+	overlay string
+	args    []string // more arguments
 }
 
 // build builds the kustomization of the README, with the user's values.
@@ -160,16 +157,8 @@ func (i installation) build(t *testing.T) string {
 		}
 		text = strings.ReplaceAll(text, from, to)
 	}
-	for container, args := range [][]string{i.args, i.sync} {
-		for _, arg := range args {
-			text += fmt.Sprintf("  - target: {kind: Deployment, name: polex-guard}\n    patch: |\n      - {op: add, path: /spec/template/spec/containers/%d/args/-, value: %s}\n", container, arg)
-		}
-	}
-	if len(i.components) > 0 {
-		text += "components:\n"
-	}
-	for _, component := range i.components {
-		text += "  - " + relative("components/"+component) + "\n"
+	for _, arg := range i.args {
+		text += "  - target: {kind: Deployment, name: polex-guard}\n    patch: |\n      - {op: add, path: /spec/template/spec/containers/0/args/-, value: " + arg + "}\n"
 	}
 	root, err := os.ReadFile(box.TrustedRootPath)
 	if err != nil {

@@ -76,11 +76,11 @@ func staticCluster(t *testing.T) *staticWorld {
 	if err := os.CopyFS(w.loaded, os.DirFS(w.files)); err != nil {
 		t.Fatal(err)
 	}
-	flags := []string{"--client-ca-file=" + w.signing + ".crt"}
+	flags := []string{"--client-ca-file=" + w.signing + ".crt", "--admission-control-config-file=" + filepath.Join(w.loaded, "admission.yaml")}
 	if os.Getenv("KUBERNETES") == "1.36" {
 		flags = append(flags, "--feature-gates=ManifestBasedAdmissionControlConfig=true")
 	}
-	w.Cluster, err = fixture.Cluster(context.Background(), cluster.Options{Dir: filepath.Join(dir, "cluster"), WithoutKyverno: true, Admission: filepath.Join(w.loaded, "admission.yaml"), Flags: flags})
+	w.Cluster, err = fixture.Cluster(context.Background(), cluster.Options{Dir: filepath.Join(dir, "cluster"), WithoutKyverno: true, Flags: flags})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 // subject is a running guard whose sources can be broken.
 type subject struct {
 	*guard.Process
-	dir, config, kubeconfig, repository string
+	dir, config, kubeconfig string
 }
 
 // TestBrokenSources: while a source of a guard is broken, its metrics, if they go on as they do, make
@@ -77,10 +77,6 @@ func TestBrokenSources(t *testing.T) {
 			breaks: func(t *testing.T) {
 				kubectl(t, "", "patch", "lease", "polex-guard", "--namespace", "default", "--type=merge", "--patch", `{"spec":{"holderIdentity":"somebody"}}`)
 			}, mends: func(*testing.T) {},
-		},
-		{
-			name: "no Git", shows: "polex_guard_git_last_read_successful 0", whole: "polex_guard_git_last_read_successful 1", alerts: []string{"PolexGitUnreadable"},
-			breaks: func(t *testing.T) { moves(t, s.repository, s.repository+".away") }, mends: func(t *testing.T) { moves(t, s.repository+".away", s.repository) },
 		},
 		{
 			name: "an unsigned exception", shows: unverified + "1", alerts: []string{"PolexUnverifiedPresent"},
@@ -153,18 +149,14 @@ func expiry(file string, days int) string {
 func watched(t *testing.T) *subject {
 	t.Helper()
 	dir := t.TempDir()
-	s := &subject{dir: dir, config: filepath.Join(dir, "config.yaml"), kubeconfig: filepath.Join(dir, "kubeconfig"), repository: filepath.Join(dir, "git")}
-	write(t, filepath.Join(s.repository, "signed", "empty"), "")
-	must(t, s.repository, "", "git", "init", "--quiet", "--initial-branch=main")
-	must(t, s.repository, "", "git", "add", "--all")
-	must(t, s.repository, "", "git", "commit", "--quiet", "--message=Begin")
+	s := &subject{dir: dir, config: filepath.Join(dir, "config.yaml"), kubeconfig: filepath.Join(dir, "kubeconfig")}
 	s.configures(t)
 	s.connects(90)(t)
 	s.certifies(90)(t)
 	kubectl(t, "", "create", "namespace", "broken")
 	var err error
 	if s.Process, err = guard.Start(context.Background(), guard.Options{Binaries: folder, Dir: dir, Config: s.config, Kubeconfig: s.kubeconfig,
-		Flags: []string{"--git", s.repository, "--recheck-interval", "1s"}}); err != nil {
+		Flags: []string{"--recheck-interval", "1s"}}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -36,11 +36,12 @@ func staticFiles(f *fixture.Fixture) (o cluster.Options, err error) {
 		}
 		config += fmt.Sprintf("- {name: %s, configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: %s, staticManifestsDir: %q}}\n", plugin, kind, dir)
 	}
+	admission := filepath.Join(f.Folder, staticFolder, "admission.yaml")
+	o.Flags = []string{"--admission-control-config-file=" + admission}
 	if os.Getenv("KUBERNETES") == "1.36" {
-		o.Flags = []string{"--feature-gates=ManifestBasedAdmissionControlConfig=true"}
+		o.Flags = append(o.Flags, "--feature-gates=ManifestBasedAdmissionControlConfig=true")
 	}
-	o.Admission = filepath.Join(f.Folder, staticFolder, "admission.yaml")
-	return o, errors.Join(os.WriteFile(o.Admission, []byte(config), 0o600),
+	return o, errors.Join(os.WriteFile(admission, []byte(config), 0o600),
 		os.WriteFile(filepath.Join(f.Folder, staticFolder, static.PolicyPlugin, "a.yaml"), []byte(`apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: a.static.k8s.io}

@@ -143,7 +143,7 @@ func ofTheGuard(t *testing.T, repository string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := guard.Start(context.Background(), guard.Options{Binaries: folder, Dir: dir, Config: box.ConfigPath, Kubeconfig: live.Kubeconfig(), Flags: []string{"--git", repository}})
+	p, err := guard.Start(context.Background(), guard.Options{Binaries: folder, Dir: dir, Config: box.ConfigPath, Kubeconfig: live.Kubeconfig()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func ofTheGuard(t *testing.T, repository string) string {
 			return err
 		}
 		return lacks(said, `operation="CREATE",reason="unsigned"} 1`, `operation="CREATE",reason="verified"}`, `polex_guard_exceptions{kind="PolicyException.kyverno.io",reason="unsigned"} 1`,
-			`polex_guard_exceptions{kind="PolicyException.kyverno.io",reason="verified"} 1`, "\npolex_guard_git_last_read_successful 1\n", "\npolex_guard_certificate_expiry_timestamp_seconds{",
+			`polex_guard_exceptions{kind="PolicyException.kyverno.io",reason="verified"} 1`, "\npolex_guard_certificate_expiry_timestamp_seconds{",
 			`polex_guard_deletions_total{reason="expired"} 1`)
 	})
 	return said
