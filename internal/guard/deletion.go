@@ -12,32 +12,27 @@ import (
 // harm. A guard that is busy or absent must not prevent anybody, itself included, from deleting an
 // exception. Therefore this webhook fails open.
 func (h *Handler) ServeDeletion(w http.ResponseWriter, r *http.Request) {
-	h.serve(w, r, deletion{}, noted)
+	h.serve(w, r, func(ctx context.Context, body incoming) *Decision {
+		d := h.handle(ctx, body, noted)
+		d.Operation = string(admissionv1.Delete)
+		if d.Reason != ReasonOperationNotAllowed {
+			d.Reason, d.Hint = ReasonDeleted, ""
+		}
+		return d
+	})
 }
 
 // noted decides the review of a DELETE. It rejects other operations, because they have to be
 // verified.
-func noted(_ context.Context, raw []byte, f form) *Decision {
-	request, err := f.read(raw)
+func noted(_ context.Context, raw []byte) *Decision {
+	request, err := readReview(raw)
 	if err != nil {
-		return denied(f.uidOf(raw), ReasonMalformed, err.Error())
+		return denied(uidOf(raw), ReasonMalformed, err.Error())
 	}
-	d := about(request, f)
+	d := about(request)
 	if request.Operation != admissionv1.Delete {
 		err = refuse(ReasonOperationNotAllowed, "this address answers only about DELETE, not about %q", string(request.Operation))
 	}
 	d.answer(ReasonDeleted, d.Facts, err)
 	return d
-}
-
-// deletion is the form of the review of a DELETE.
-type deletion struct{ review }
-
-func (deletion) operation(*admissionv1.AdmissionRequest) string { return string(admissionv1.Delete) }
-
-func (f deletion) write(w http.ResponseWriter, d *Decision) {
-	if d.Reason != ReasonOperationNotAllowed {
-		d.Reason, d.Hint = ReasonDeleted, ""
-	}
-	f.review.write(w, d)
 }

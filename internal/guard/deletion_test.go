@@ -218,30 +218,3 @@ func onStream(t *testing.T, server *httptest.Server, ended chan<- error) {
 		ended <- err
 	}()
 }
-
-// TestQuestionsLeaveRoom: half of the turns and of the waiting places are reserved for reviews.
-func TestQuestionsLeaveRoom(t *testing.T) {
-	s := stall(t, guard.Config{Deadline: time.Hour, Concurrent: 2, Waiting: 2})
-	answers := make(chan string)
-	for range 3 {
-		go func() {
-			a, _ := ask(t, s.Handler, questionOf(signed(t)))
-			answers <- a.Reason
-		}()
-	}
-	<-s.arrived // one is judged, one waits, and one is rejected as overloaded
-	if got := <-answers; got != "overloaded" {
-		t.Errorf("%q, want overloaded", got)
-	}
-	go func() {
-		response, _ := post(t, s, body(t, signed(t)))
-		answers <- reasonOf(t, response)
-	}()
-	<-s.arrived // the review is judged at the same time
-	close(s.release)
-	for range 3 {
-		if got := <-answers; got != "verified" {
-			t.Errorf("%q, want verified", got)
-		}
-	}
-}

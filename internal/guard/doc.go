@@ -33,9 +33,6 @@
 // a watch has ended, the controller reads the contents of all objects again: their resourceVersion
 // does not show a change of the schema.
 //
-// [Handler.ServeVerify] answers other clients than the API server, for example a Kyverno policy. It
-// follows the same steps.
-//
 // [Rules] come from files and are replaced as a whole while the guard runs. The guard keeps no
 // other state: it reads the rest from the cluster. Several guards can run at the same time.
 package guard

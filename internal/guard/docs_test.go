@@ -1,7 +1,6 @@
 package guard_test
 
 import (
-	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
@@ -84,20 +83,5 @@ func TestDocumentedConfigurations(t *testing.T) {
 	}
 	if read != 2 {
 		t.Errorf("%d configurations were read", read)
-	}
-}
-
-// TestDocumentedQuestion: the question and the answer on the page have exactly the existing fields.
-func TestDocumentedQuestion(t *testing.T) {
-	blocks := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(page(t), -1)
-	if len(blocks) != 2 {
-		t.Fatalf("%d blocks of JSON", len(blocks))
-	}
-	for i, into := range []any{&guard.Question{}, &guard.Answer{}} {
-		dec := json.NewDecoder(strings.NewReader(blocks[i][1]))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(into); err != nil {
-			t.Errorf("%v: %s", err, blocks[i][1])
-		}
 	}
 }

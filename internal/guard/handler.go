@@ -52,17 +52,14 @@ type Config struct {
 }
 
 // Handler answers admission reviews (admission.k8s.io/v1). It denies all requests that it cannot
-// decide. [Handler.ServeVerify] answers other clients than the API server. [Handler.ServeDeletion]
-// logs deletions and allows them all. A Handler is safe for concurrent use.
+// decide. [Handler.ServeDeletion] logs deletions and allows them all. A Handler is safe for
+// concurrent use.
 type Handler struct {
 	config  Config
 	reading readers
 	large   chan struct{} // one for each request beyond small
 	waiting chan struct{} // one for each request that is judged or waits
 	turns   chan struct{} // one for each request that is judged
-
-	// Questions get at most half of each, because they need no authentication.
-	questionsWaiting, questionsTurns chan struct{}
 }
 
 // NewHandler returns a handler. It returns an error if there are no rules or no clock.
@@ -82,32 +79,19 @@ func NewHandler(c Config) (*Handler, error) {
 	if c.Reading <= 0 {
 		c.Reading = DefaultReading
 	}
-	slots := func(n int) chan struct{} { return make(chan struct{}, max(n, 1)) }
 	return &Handler{
-		config: c, reading: readers{most: c.Reading}, large: slots(c.Concurrent),
-		waiting: slots(c.Concurrent + c.Waiting), turns: slots(c.Concurrent),
-		questionsWaiting: slots((c.Concurrent + c.Waiting) / 2), questionsTurns: slots(c.Concurrent / 2),
+		config: c, reading: readers{most: c.Reading}, large: make(chan struct{}, c.Concurrent),
+		waiting: make(chan struct{}, c.Concurrent+c.Waiting), turns: make(chan struct{}, c.Concurrent),
 	}, nil
-}
-
-// form is the encoding of a request and its answer.
-type form interface {
-	// read decodes the request from a body.
-	read(raw []byte) (*admissionv1.AdmissionRequest, error)
-	// uidOf finds the uid for the answer in a body or in its beginning.
-	uidOf(raw []byte) string
-	// operation names a request in the log and the metrics; nil is a request that was not read.
-	operation(request *admissionv1.AdmissionRequest) string
-	write(w http.ResponseWriter, d *Decision)
 }
 
 // ServeHTTP answers one review. If the body is not a review, it answers with an HTTP error, which
 // the API server counts as a failure of the webhook.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h.serve(w, r, review{}, h.inTurn)
+	h.serve(w, r, func(ctx context.Context, body incoming) *Decision { return h.handle(ctx, body, h.inTurn) })
 }
 
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f form, decide decider) {
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, handle func(context.Context, incoming) *Decision) {
 	began := h.config.Now()
 	if r.Method != http.MethodPost {
 		http.Error(w, "an admission review is sent by POST", http.StatusMethodNotAllowed)
@@ -122,11 +106,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f form, decide d
 		// A body that never ends must not be read forever.
 		_ = controller.SetReadDeadline(until)
 	}
-	d := h.handle(ctx, incoming{r.Body, controller.SetReadDeadline, make(chan struct{})}, f, decide)
-	if d.Operation == "" {
-		d.Operation = f.operation(nil)
-	}
-	f.write(w, d)
+	d := handle(ctx, incoming{r.Body, controller.SetReadDeadline, make(chan struct{})})
+	writeReview(w, d)
 	if h.config.Observe != nil {
 		h.config.Observe(d, h.config.Now().Sub(began))
 	}
@@ -144,19 +125,19 @@ func (h *Handler) deadline(r *http.Request) time.Duration {
 }
 
 // decide judges a request. It denies a request that causes a panic, and the guard continues.
-func (h *Handler) decide(ctx context.Context, raw []byte, f form) (d *Decision) {
+func (h *Handler) decide(ctx context.Context, raw []byte) (d *Decision) {
 	defer func() {
 		if p := recover(); p != nil {
-			d = denied(f.uidOf(raw), ReasonUndecided, fmt.Sprintf("internal error: %v", p))
+			d = denied(uidOf(raw), ReasonUndecided, fmt.Sprintf("internal error: %v", p))
 		}
 	}()
-	request, err := f.read(raw)
+	request, err := readReview(raw)
 	if err != nil {
 		d = &Decision{}
 		d.answer("", d.Facts, err)
 		return d
 	}
-	d = about(request, f)
+	d = about(request)
 	rules := h.config.Rules.Rules()
 	if rules == nil {
 		d.answer("", d.Facts, errNoRules)
@@ -168,9 +149,9 @@ func (h *Handler) decide(ctx context.Context, raw []byte, f form) (d *Decision) 
 }
 
 // about returns a decision with the facts of a request and no verdict yet.
-func about(request *admissionv1.AdmissionRequest, f form) *Decision {
+func about(request *admissionv1.AdmissionRequest) *Decision {
 	return &Decision{
-		UID: string(request.UID), Operation: f.operation(request), User: request.UserInfo.Username, DryRun: request.DryRun != nil && *request.DryRun,
+		UID: string(request.UID), Operation: string(request.Operation), User: request.UserInfo.Username, DryRun: request.DryRun != nil && *request.DryRun,
 		Object: exception.Identity{GroupKind: exception.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind}, Namespace: request.Namespace, Name: request.Name},
 	}
 }

@@ -290,6 +290,10 @@ func TestObserved(t *testing.T) {
 	if d := seen[0]; d.User != "argocd" || d.Authority() != "release-key" || d.Object.String() != "PolicyException.kyverno.io exceptions/a" || d.Operation != "CREATE" || !d.Allowed() {
 		t.Errorf("%+v", d)
 	}
+	until := now.Add(hour).UTC().Format(time.RFC3339)
+	if got := seen[0].Summary(); !strings.HasPrefix(got, `signed by the key "release-key" at `) || !strings.HasSuffix(got, ", until "+until) {
+		t.Errorf("%q", got)
+	}
 	if d := seen[1]; d.Allowed() || d.Reason != "malformed" {
 		t.Errorf("%+v", d)
 	}

@@ -56,10 +56,10 @@ func (i incoming) stop() error {
 
 // handle reads a request before it waits for a turn, so a slow body does not occupy the place of a
 // complete one.
-func (h *Handler) handle(ctx context.Context, body incoming, f form, decide decider) *Decision {
+func (h *Handler) handle(ctx context.Context, body incoming, decide decider) *Decision {
 	end, ok := h.reading.begin(body.stop)
 	if !ok {
-		return unread(body, f, "too many requests arrive at once")
+		return unread(body, "too many requests arrive at once")
 	}
 	raw, err := io.ReadAll(io.LimitReader(body, small+1))
 	if err == nil && len(raw) > small {
@@ -68,10 +68,10 @@ func (h *Handler) handle(ctx context.Context, body incoming, f form, decide deci
 			defer func() { <-h.large }()
 			end() // from here on it counts as a large request
 		case <-body.stopped:
-			return denied(f.uidOf(raw), ReasonOverloaded, "it was dropped for newer requests")
+			return denied(uidOf(raw), ReasonOverloaded, "it was dropped for newer requests")
 		case <-ctx.Done():
 			end()
-			return denied(f.uidOf(raw), ReasonOverloaded, "too many large requests arrive at once")
+			return denied(uidOf(raw), ReasonOverloaded, "too many large requests arrive at once")
 		}
 		_ = body.readUntil(time.Now().Add(largeWithin)) // connections use the wall clock
 		raw, err = io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(raw), body), MaxReview+1))
@@ -80,22 +80,22 @@ func (h *Handler) handle(ctx context.Context, body incoming, f form, decide deci
 	if err != nil {
 		select {
 		case <-body.stopped:
-			return denied(f.uidOf(raw), ReasonOverloaded, "it was dropped for newer requests")
+			return denied(uidOf(raw), ReasonOverloaded, "it was dropped for newer requests")
 		default:
 		}
-		return denied(f.uidOf(raw), ReasonUndecided, "the request could not be read: "+err.Error())
+		return denied(uidOf(raw), ReasonUndecided, "the request could not be read: "+err.Error())
 	}
 	if len(raw) > MaxReview {
-		return denied(f.uidOf(raw), ReasonTooLarge, fmt.Sprintf("the request has more than %d bytes", MaxReview))
+		return denied(uidOf(raw), ReasonTooLarge, fmt.Sprintf("the request has more than %d bytes", MaxReview))
 	}
-	return decide(ctx, raw, f)
+	return decide(ctx, raw)
 }
 
 // prefix is the number of bytes that are read of a request that is denied unread.
 const prefix = 4 << 10
 
 // unread denies a request for which there is no room.
-func unread(body io.Reader, f form, detail string) *Decision {
+func unread(body io.Reader, detail string) *Decision {
 	raw, _ := io.ReadAll(io.LimitReader(body, prefix))
-	return denied(f.uidOf(raw), ReasonOverloaded, detail)
+	return denied(uidOf(raw), ReasonOverloaded, detail)
 }

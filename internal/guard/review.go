@@ -9,10 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// review is the form of admission.k8s.io/v1, the requests of the API server.
-type review struct{}
-
-func (review) read(raw []byte) (*admissionv1.AdmissionRequest, error) {
+// readReview decodes a review of admission.k8s.io/v1, the request of an API server.
+func readReview(raw []byte) (*admissionv1.AdmissionRequest, error) {
 	var r admissionv1.AdmissionReview
 	if err := json.Unmarshal(raw, &r); err != nil || r.Request == nil || r.Request.UID == "" || r.APIVersion != admissionv1.SchemeGroupVersion.String() {
 		return nil, refuse(ReasonMalformed, "the body is not a review of %s", admissionv1.SchemeGroupVersion)
@@ -20,16 +18,8 @@ func (review) read(raw []byte) (*admissionv1.AdmissionRequest, error) {
 	return r.Request, nil
 }
 
-func (review) uidOf(raw []byte) string { return uidOf(raw) }
-
-func (review) operation(request *admissionv1.AdmissionRequest) string {
-	if request == nil {
-		return ""
-	}
-	return string(request.Operation)
-}
-
-func (review) write(w http.ResponseWriter, d *Decision) {
+// writeReview writes the answer to a review.
+func writeReview(w http.ResponseWriter, d *Decision) {
 	if d.UID == "" {
 		// The API server cannot match an answer without the uid.
 		http.Error(w, d.Message(), max(int(d.Code()), http.StatusBadRequest))

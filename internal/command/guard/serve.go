@@ -47,7 +47,6 @@ const serveExample = `  polex-guard serve --config /etc/polex/config.yaml --clus
 const (
 	admitPath   = "/admit"
 	deletedPath = doctor.DeletedPath
-	verifyPath  = "/verify"
 )
 
 func newServeCommand(streams cli.Streams) *cobra.Command {
@@ -152,7 +151,6 @@ func (g *process) answers(handler *guard.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(admitPath, handler)
 	mux.HandleFunc(deletedPath, handler.ServeDeletion)
-	mux.HandleFunc(verifyPath, handler.ServeVerify)
 	return g.parting(mux)
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,16 +22,15 @@ import (
 // waitLimit is the timeout for expected events.
 const waitLimit = time.Minute
 
-// startKyverno runs a cluster with Kyverno configured for the real Sigstore, with further
-// variables.
-func startKyverno(t *testing.T, env ...string) *cluster.Cluster {
+// startKyverno runs a cluster with Kyverno configured for the real Sigstore.
+func startKyverno(t *testing.T) *cluster.Cluster {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "polex-kyverno-") // t.TempDir's is removed before the processes end
 	if err != nil {
 		t.Fatal(err)
 	}
 	live, err := cluster.Start(context.Background(), cluster.Options{Binaries: fixture.FromRoot("bin/e2e"), Tools: fixture.FromRoot("test/e2e/tools/kyverno"), Dir: dir,
-		KyvernoEnv: append(theirEnv(t), env...)})
+		KyvernoEnv: theirEnv(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,21 +50,18 @@ func startKyverno(t *testing.T, env ...string) *cluster.Cluster {
 	return live
 }
 
-// The API paths of this repository's policies.
-const (
-	clusterPolicies    = "/apis/kyverno.io/v1/clusterpolicies"
-	validatingPolicies = "/apis/policies.kyverno.io/v1/validatingpolicies"
-)
+// clusterPolicies is the API path of the policies.
+const clusterPolicies = "/apis/kyverno.io/v1/clusterpolicies"
 
-// delivered returns a file of policies/ with the replacements in its README.
-func delivered(t *testing.T, path string, filled ...string) []byte {
+// filled returns a file with replacements.
+func filled(t *testing.T, path string, pairs ...string) []byte {
 	t.Helper()
-	text := read(t, fixture.FromRoot(filepath.Join("policies", path)))
-	for i := 0; i < len(filled); i += 2 {
-		if strings.Count(text, filled[i]) != 1 {
-			t.Fatalf("%s holds %q %d times", path, filled[i], strings.Count(text, filled[i]))
+	text := read(t, path)
+	for i := 0; i < len(pairs); i += 2 {
+		if strings.Count(text, pairs[i]) != 1 {
+			t.Fatalf("%s holds %q %d times", path, pairs[i], strings.Count(text, pairs[i]))
 		}
-		text = strings.Replace(text, filled[i], filled[i+1], 1)
+		text = strings.Replace(text, pairs[i], pairs[i+1], 1)
 	}
 	return []byte(text)
 }

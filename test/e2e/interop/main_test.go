@@ -28,7 +28,7 @@ var commands *servers.Group
 
 func TestMain(m *testing.M) {
 	fixture.Main(m, func(ctx context.Context, f *fixture.Fixture) error {
-		if err := errors.Join(f.Build(ctx, "polex-sign", "polex-verify", "polex-guard"), f.StartSigstore(ctx)); err != nil {
+		if err := errors.Join(f.Build(ctx, "polex-sign", "polex-verify"), f.StartSigstore(ctx)); err != nil {
 			return err
 		}
 		box = f.Sigstore

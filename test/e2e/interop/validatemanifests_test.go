@@ -10,19 +10,20 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// TestValidateManifests: Kyverno's validate.manifests, with the delivered policy, admits exceptions
-// from polex-sign in every version, and rejects others. It also admits the ones that
-// policies/verify/README.md lists as not checked.
+// TestValidateManifests: Kyverno's validate.manifests admits exceptions from polex-sign in every
+// version, and rejects others. It also admits the ones that docs/explanation/interop.md lists as not
+// checked.
 func TestValidateManifests(t *testing.T) {
 	live := startKyverno(t)
 	for _, policy := range [][]byte{
-		delivered(t, "verify/clusterpolicy.yaml",
+		filled(t, "testdata/validatemanifests.yaml",
 			"https://token.actions.githubusercontent.com", box.IssuerURL,
 			"https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main", sandbox.Identity{}.Subject(),
 			"https://rekor.sigstore.dev", real.RekorURL),
-		delivered(t, "shape/clusterpolicy.yaml"),
+		filled(t, fixture.FromRoot("policies/shape/clusterpolicy.yaml")),
 	} {
 		post(t, live, clusterPolicies, policy)
 	}
