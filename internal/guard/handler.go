@@ -12,7 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Limits of a [Handler]. A [Config] may replace the Default values.
+// Limits of a [Handler]. A [Config] can have other values than the Default ones, for tests.
 const (
 	// MaxReview is the maximum number of bytes of a review: enough for two objects of the largest
 	// size that etcd stores.

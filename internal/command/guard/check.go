@@ -38,7 +38,6 @@ type checkFlags struct {
 	Servers     []string
 	SelfManaged string
 	Kyverno     string
-	Deadline    time.Duration
 }
 
 func newCheckCommand(streams cli.Streams) *cobra.Command {
@@ -73,7 +72,6 @@ func (f *checkFlags) add(cmd *cobra.Command) {
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "namespace of the guard and its Lease (default: that of the Pod)")
 	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "name of the Secret in which the guard keeps its own certificate")
 	flags.StringVar(&f.Kyverno, "kyverno-namespace", "kyverno", "namespace of Kyverno")
-	flags.DurationVar(&f.Deadline, "timeout", guard.DefaultDeadline, "--timeout of polex-guard serve, a `duration`")
 }
 
 func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Report, error) {
@@ -117,7 +115,8 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	report := &cli.Report{Tool: "polex-guard", Reasons: doctor.Reasons()}
 	for _, found := range doctor.Run(ctx, doctor.Config{
 		Client: live, HTTP: http, Host: config.Host, Now: now, Kinds: rules.Kinds(),
-		Webhook: f.Webhook, Static: set, Servers: f.Servers, Protect: protect, Deadline: f.Deadline, Namespace: f.Namespace, Hostname: host, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno, Guards: rules.Guards,
+		Webhook: f.Webhook, Static: set, Servers: f.Servers, Protect: protect, Deadline: guard.DefaultDeadline,
+		Namespace: f.Namespace, Hostname: host, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno, Guards: rules.Guards,
 	}) {
 		report.Documents++
 		report.Add(cli.Result{Outcome: outcomes[found.Outcome], File: found.Subject, Reason: found.Reason, Message: found.Message, Hint: found.Hint})

@@ -65,8 +65,6 @@ type serveFlags struct {
 
 	WebhookAddress, MetricsAddress, HealthAddress, PprofAddress string
 
-	Deadline       time.Duration
-	Concurrent     int
 	ReloadInterval time.Duration
 	ShutdownDelay  time.Duration
 
@@ -92,11 +90,9 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.HealthAddress, "health-address", ":8081", "`address` of /healthz and /readyz; \"\" for none")
 	cli.MayBeEmpty(flags, "metrics-address", "health-address")
 	flags.StringVar(&f.PprofAddress, "pprof-address", "", "loopback `address` of /debug/pprof (default: none)")
-	flags.DurationVar(&f.Deadline, "timeout", guard.DefaultDeadline, "longest `duration` of a request; less than timeoutSeconds of the webhook")
-	flags.IntVar(&f.Concurrent, "concurrency", guard.DefaultConcurrent, "requests at once, which bounds the memory")
 	flags.DurationVar(&f.ReloadInterval, "reload-interval", 5*time.Second, "`duration` between checks of files for changes")
 	flags.DurationVar(&f.ShutdownDelay, "shutdown-delay", 5*time.Second, "`duration` to keep answering after SIGTERM")
-	cli.Rare(flags, "dns-name", "webhook-name", "metrics-address", "health-address", "pprof-address", "concurrency", "reload-interval", "shutdown-delay", "kubeconfig")
+	cli.Rare(flags, "dns-name", "webhook-name", "metrics-address", "health-address", "pprof-address", "reload-interval", "shutdown-delay", "kubeconfig")
 }
 
 func (f *serveFlags) check() error {
@@ -107,8 +103,8 @@ func (f *serveFlags) check() error {
 		return &cli.UsageError{Err: errors.New("missing required flags: --tls-cert, --tls-key"), Hint: "name the PEM files of the webhook's certificate and key"}
 	case f.RecheckInterval <= 0:
 		return cli.Usagef("--recheck-interval %s is not positive", f.RecheckInterval)
-	case f.Deadline <= 0 || f.Concurrent <= 0 || f.ReloadInterval <= 0 || f.ShutdownDelay < 0:
-		return cli.Usagef("--timeout, --concurrency and --reload-interval must be positive, and --shutdown-delay must not be negative")
+	case f.ReloadInterval <= 0 || f.ShutdownDelay < 0:
+		return cli.Usagef("--reload-interval must be positive, and --shutdown-delay must not be negative")
 	case !isAddress(f.WebhookAddress):
 		return cli.Usagef("--webhook-address: %q is not an address: write it like :9443 or 127.0.0.1:9443", f.WebhookAddress)
 	case f.PprofAddress != "" && !isLoopback(f.PprofAddress):

@@ -130,7 +130,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
 	}
 	handler, err := guard.NewHandler(guard.Config{
 		Rules: g.rules, Cluster: flags.Cluster, Now: g.clock.Now, Count: g.store.Count,
-		Deadline: flags.Deadline, Concurrent: flags.Concurrent, Observe: g.observe,
+		Observe: g.observe,
 	})
 	if err != nil {
 		return nil, err
@@ -138,12 +138,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
 	if err := g.addServer(g.answers(handler)); err != nil {
 		return nil, err
 	}
-	for _, run := range []manager.RunnableFunc{reloader.Run, boundMemory} {
-		if err := g.manager.Add(run); err != nil {
-			return nil, err
-		}
-	}
-	return g, g.addProbes()
+	return g, errors.Join(g.manager.Add(manager.RunnableFunc(reloader.Run)), g.addProbes())
 }
 
 // answers returns the handler of each path.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/internal/guard/server"
 )
 
@@ -51,7 +52,7 @@ func (g *process) serveBy(ctx context.Context, answers http.Handler) error {
 		return err
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: watcher.GetCertificate}
-	serving, err := server.Listen(ctx, server.Config{Address: g.flags.WebhookAddress, Handler: answers, TLS: config, Deadline: g.flags.Deadline, Log: g.log})
+	serving, err := server.Listen(ctx, server.Config{Address: g.flags.WebhookAddress, Handler: answers, TLS: config, Deadline: guard.DefaultDeadline, Log: g.log})
 	if err != nil {
 		return &cli.UsageError{Err: fmt.Errorf("--webhook-address: %w", err)}
 	}

@@ -157,7 +157,7 @@ func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWe
 		wrong(ReasonFailsOpen, "without an answer of the guard, everything is admitted", "write failurePolicy: Fail")
 	}
 	if timeout := timeoutOf(w); timeout <= k.Deadline {
-		wrong(ReasonTimeout, fmt.Sprintf("the API server waits %s, and the guard takes up to %s", timeout, k.Deadline), "raise timeoutSeconds, or lower --timeout")
+		wrong(ReasonTimeout, fmt.Sprintf("the API server waits %s, and the guard takes up to %s", timeout, k.Deadline), "raise timeoutSeconds")
 	}
 	if w.SideEffects == nil || *w.SideEffects != admissionregistrationv1.SideEffectClassNone && *w.SideEffects != admissionregistrationv1.SideEffectClassNoneOnDryRun {
 		wrong(ReasonSideEffects, "the API server rejects a dry run without a request to the guard", "write sideEffects: NoneOnDryRun")

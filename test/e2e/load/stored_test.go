@@ -169,8 +169,7 @@ func (g *standing) found(t *testing.T, n int) {
 }
 
 // rests returns the resources of an idle guard: the heap after a collection, and the resident
-// memory after the guard has returned unused memory to the system. It does not wait longer for a
-// guard that returns none.
+// memory after Go has returned unused memory to the system, or after 15 seconds.
 func (g *standing) rests(t *testing.T, n int) taken {
 	t.Helper()
 	g.found(t, n)
