@@ -22,6 +22,9 @@ type Options struct {
 	Dir      string // an empty folder for data and logs
 	// KyvernoEnv are variables for Kyverno, NAME=value.
 	KyvernoEnv []string
+	// KyvernoAccount runs Kyverno as its ServiceAccount, which the policies of protect know, and not as
+	// the administrator.
+	KyvernoAccount bool
 	// WithoutKyverno starts only the API server, with Kyverno's definitions.
 	WithoutKyverno bool
 	// Flags are more flags of the API server.

@@ -9,6 +9,7 @@ import (
 const (
 	Etcd      = "etcd"
 	APIServer = "kube-apiserver"
+	Kyverno   = "kyverno"
 )
 
 // RestartAPIServer kills the API server and starts it again, and returns when it is ready or the

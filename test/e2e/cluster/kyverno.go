@@ -5,10 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
+
+// mayEverything gives Kyverno every right, because its own roles need the aggregation of Kubernetes.
+const mayEverything = `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: e2e-kyverno}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin},
+subjects: [{kind: ServiceAccount, namespace: kyverno, name: kyverno-admission-controller}]}`
+
+// kyvernoKubeconfig returns the path of Kyverno's kubeconfig.
+func (c *Cluster) kyvernoKubeconfig(ctx context.Context) (string, error) {
+	if !c.options.KyvernoAccount {
+		return c.Kubeconfig(), nil
+	}
+	answer, err := c.Do(ctx, Request{Method: http.MethodPost, Path: collections["ClusterRoleBinding"], Body: []byte(mayEverything)})
+	if err == nil {
+		err = answer.expect(http.StatusCreated)
+	}
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(c.options.Dir, "kyverno.kubeconfig")
+	return file, c.KubeconfigOf(ctx, "kyverno", "kyverno-admission-controller", file)
+}
 
 // startKyverno runs the admission controller outside of the cluster.
 func (c *Cluster) startKyverno(ctx, within context.Context) error {
@@ -16,12 +37,16 @@ func (c *Cluster) startKyverno(ctx, within context.Context) error {
 	if err != nil {
 		return err
 	}
+	kubeconfig, err := c.kyvernoKubeconfig(within)
+	if err != nil {
+		return err
+	}
 	c.kyvernoMetrics = fmt.Sprintf("http://127.0.0.1:%d/metrics", free[1])
 	const accounts = "system:serviceaccount:kyverno:"
 	if err := c.Run(ctx, servers.Command{
-		Program: "kyverno",
+		Program: Kyverno,
 		Args: []string{
-			"--kubeconfig=" + c.Kubeconfig(),
+			"--kubeconfig=" + kubeconfig,
 			fmt.Sprintf("--serverIP=127.0.0.1:%d", free[0]), "--webhookServerHost=127.0.0.1", fmt.Sprintf("--webhookServerPort=%d", free[0]),
 			"--caSecretName=kyverno-ca", "--tlsSecretName=kyverno-tls",
 			"--enablePolicyException=true", "--exceptionNamespace=*",
@@ -36,8 +61,13 @@ func (c *Cluster) startKyverno(ctx, within context.Context) error {
 	}); err != nil {
 		return err
 	}
+	return c.kyvernoAnswers(within)
+}
+
+// kyvernoAnswers waits until Kyverno checks exceptions.
+func (c *Cluster) kyvernoAnswers(ctx context.Context) error {
 	for _, probe := range probes {
-		if err := c.Until(within, "Kyverno's webhook", func(ctx context.Context) error {
+		if err := c.Until(ctx, "Kyverno's webhook", func(ctx context.Context) error {
 			answer, err := c.DryRun(ctx, Target{Group: probe.group, Version: probe.version, Namespace: "default"}, []byte(probe.document))
 			if err != nil {
 				return err
@@ -51,6 +81,32 @@ func (c *Cluster) startKyverno(ctx, within context.Context) error {
 		}
 	}
 	return nil
+}
+
+// KillKyverno kills Kyverno and removes its webhooks, which would reject every request.
+func (c *Cluster) KillKyverno(ctx context.Context) error {
+	if err := c.Kill(Kyverno); err != nil {
+		return err
+	}
+	for _, kind := range []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
+		path := "/apis/admissionregistration.k8s.io/v1/" + kind + "?labelSelector=webhook.kyverno.io/managed-by=kyverno"
+		answer, err := c.Do(ctx, Request{Method: http.MethodDelete, Path: path})
+		if err == nil {
+			err = answer.expect(http.StatusOK)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReviveKyverno starts Kyverno again, and waits until it checks exceptions.
+func (c *Cluster) ReviveKyverno(ctx context.Context) error {
+	if err := c.Revive(context.WithoutCancel(ctx), Kyverno); err != nil {
+		return err
+	}
+	return c.kyvernoAnswers(ctx)
 }
 
 // probes are exceptions that the API server accepts and Kyverno rejects.

@@ -17,7 +17,7 @@ const binaries = "bin/e2e"
 
 // Shared by all tests of this process.
 var (
-	live   *cluster.Cluster // without Kyverno, whose definitions it has
+	live   *cluster.Cluster // with Kyverno and its webhooks
 	box    *sandbox.Sandbox
 	folder string // of the run; it holds the guard's binary
 )
@@ -25,7 +25,7 @@ var (
 func TestMain(m *testing.M) {
 	fixture.Main(m, func(ctx context.Context, f *fixture.Fixture) error {
 		err := errors.Join(f.Build(ctx, "polex-guard"), f.StartSigstore(ctx),
-			f.StartCluster(ctx, cluster.Options{WithoutKyverno: true, Audited: []string{account}}))
+			f.StartCluster(ctx, cluster.Options{KyvernoAccount: true, Audited: []string{account}}))
 		live, box, folder = f.Cluster, f.Sigstore, f.Folder
 		return err
 	})
@@ -35,4 +35,19 @@ func TestMain(m *testing.M) {
 var served = []cluster.Target{
 	{Group: "kyverno.io", Version: "v2"}, {Group: "kyverno.io", Version: "v2beta1"},
 	{Group: "policies.kyverno.io", Version: "v1"}, {Group: "policies.kyverno.io", Version: "v1beta1"}, {Group: "policies.kyverno.io", Version: "v1alpha1"},
+}
+
+// withoutKyverno kills Kyverno until the test ends.
+func withoutKyverno(t *testing.T) {
+	t.Helper()
+	if err := live.KillKyverno(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
+		defer cancel()
+		if err := live.ReviveKyverno(ctx); err != nil {
+			t.Error(err)
+		}
+	})
 }

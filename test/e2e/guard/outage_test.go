@@ -195,6 +195,7 @@ func restartAPIServer(t *testing.T) {
 // TestEtcdStops: an exception that expires while nothing can be stored is deleted afterwards, once.
 // Nothing else is deleted, not even a new exception with the same name.
 func TestEtcdStops(t *testing.T) {
+	withoutKyverno(t) // it ends when it cannot renew its Lease
 	i := settings{}.run(t)
 	i.register(t)
 	ns := namespace(t)
