@@ -53,14 +53,14 @@ func TestAdoptDocs(t *testing.T) {
 	}
 }
 
-// TestAdoptDocsAudit: the patch of docs/how-to/adopt.md removes the guard's webhook and nothing
-// else.
-func TestAdoptDocsAudit(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/how-to/adopt.md")
+// TestAuditFirst: the patch of policies/guard/README.md, which docs/how-to/adopt.md names, makes the API
+// server ask about deletions alone, and changes nothing else.
+func TestAuditFirst(t *testing.T) {
+	raw, err := os.ReadFile("../../policies/guard/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(raw)
+	block := regexp.MustCompile("(?s)3\\. Audit first.*?```yaml\n(.*?) *```").FindSubmatch(raw)
 	if block == nil {
 		t.Fatal("there is no patch")
 	}
@@ -78,23 +78,23 @@ func TestAdoptDocsAudit(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	build := func(patch string) string {
-		if err := memory.WriteFile("/own/kustomization.yaml", []byte("resources: [../guard/overlays/cert-manager]\n"+patch)); err != nil {
+	build := func(patches string) string {
+		if err := memory.WriteFile("/own/kustomization.yaml", []byte("resources: [../guard/overlays/cert-manager]\n"+patches)); err != nil {
 			t.Fatal(err)
 		}
 		objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, "/own")
 		if err != nil {
 			t.Fatal(err)
 		}
-		var kinds []string
-		for _, object := range objects.Resources() {
-			kinds = append(kinds, object.GetKind())
+		text, err := objects.AsYaml()
+		if err != nil {
+			t.Fatal(err)
 		}
-		return strings.Join(kinds, " ")
+		return string(text)
 	}
-	const webhook = "ValidatingWebhookConfiguration"
-	with, without := build(""), build(string(block[1]))
-	if !strings.Contains(with, webhook) || strings.Contains(without, webhook) || len(strings.Fields(with)) != len(strings.Fields(without))+1 {
-		t.Errorf("with the webhook: %s; without: %s", with, without)
+	audits := build("patches:\n" + string(block[1]))
+	added := "  matchConditions:\n  - expression: \"false\"\n    name: audit\n"
+	if strings.Count(audits, added) != 1 || strings.Replace(audits, added, "", 1) != build("") {
+		t.Errorf("it builds\n%s", audits)
 	}
 }
