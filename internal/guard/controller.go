@@ -167,6 +167,7 @@ func (c *Controller) report(ctx context.Context, by *checker) {
 	c.changed, c.reporting, c.reported = false, true, now
 	c.running.Go(func() {
 		err := c.Tell.Report(ctx, all)
+		c.Metrics.reported(err == nil)
 		if err != nil {
 			c.Tell.Failed(ctx, "write the reports", err)
 		}

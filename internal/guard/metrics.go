@@ -1,6 +1,8 @@
 package guard
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"math"
 	"sync"
 	"time"
@@ -19,12 +21,15 @@ type Metrics struct {
 	reloaded   *prometheus.GaugeVec
 	reloadedAt prometheus.Gauge
 	defined    *prometheus.CounterVec
+	definition *prometheus.GaugeVec // has no value before the definition was read
+	watching   *prometheus.GaugeVec
 	certified  *prometheus.GaugeVec // has no value without a certificate
 
 	// Of the guard that holds the lease.
 	leads      prometheus.Gauge
 	exceptions *prometheus.GaugeVec
 	deletions  *prometheus.CounterVec
+	written    *prometheus.GaugeVec // has no label, and no value before the first report
 	lookedAt   prometheus.Gauge
 
 	mu     sync.Mutex
@@ -49,12 +54,20 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 		defined: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "polex_guard_definition_changes_total",
 			Help: "Changes of the CustomResourceDefinitions of exceptions since the start of the guard, by API group."},
 			[]string{"group"}),
+		definition: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_definition_state",
+			Help: "A number that differs between two states of the CustomResourceDefinition of exceptions, by API group."},
+			[]string{"group"}),
+		watching: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_watching",
+			Help: "1 if the guard sees changes of the stored objects of a kind, or of the definition of this kind; 0 if it cannot list or watch them."},
+			[]string{"kind", "of"}),
 		leads: gauge("polex_guard_leader", "1 for the replica that holds the Lease and checks the stored exceptions."),
 		exceptions: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_exceptions",
 			Help: "Stored objects by kind and result: verified, or the reason for which the guard would reject them."},
 			[]string{"kind", "reason"}),
 		deletions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "polex_guard_deletions_total",
 			Help: "Exceptions that the guard deleted, by reason."}, []string{"reason"}),
+		written: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_reports_last_write_successful",
+			Help: "1 if the guard could write all reports, 0 if not."}, nil),
 		lookedAt: gauge("polex_guard_last_recheck_timestamp_seconds", "When all stored exceptions were last checked."),
 	}
 	nearest := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "polex_guard_next_expiry_seconds",
@@ -71,7 +84,10 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 			}
 			return seconds
 		})
-	for _, c := range []prometheus.Collector{m.decisions, m.latency, m.reloaded, m.reloadedAt, m.defined,
+	clock := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "polex_guard_clock_timestamp_seconds",
+		Help: "The time by the clock of the guard, to compare with the clock of Prometheus."},
+		func() float64 { return float64(now().UnixMilli()) / 1000 })
+	for _, c := range []prometheus.Collector{clock, m.definition, m.watching, m.written, m.decisions, m.latency, m.reloaded, m.reloadedAt, m.defined,
 		m.certified, m.leads, m.exceptions, m.deletions, m.lookedAt, nearest} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
@@ -80,6 +96,7 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 	m.expectRefusals()
 	for _, kind := range kyverno.Kinds() {
 		m.defined.WithLabelValues(kind.Group)
+		m.Watching(kind, "definition", false)
 	}
 	return m, nil
 }
@@ -133,6 +150,7 @@ func (m *Metrics) Leads(leads bool) {
 	m.leads.Set(number(leads))
 	if !leads {
 		m.exceptions.Reset()
+		m.written.Reset()
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.expiry = nil
@@ -150,6 +168,20 @@ func (m *Metrics) found(all []*Finding) {
 func (m *Metrics) DefinitionChanged(kind exception.GroupKind) {
 	m.defined.WithLabelValues(kind.Group).Inc()
 }
+
+// DefinitionState records the state of the definition of a kind of exceptions.
+func (m *Metrics) DefinitionState(kind exception.GroupKind, state string) {
+	digest := sha256.Sum256([]byte(state))
+	const exact = 11 // bits too many for an exact float64
+	m.definition.WithLabelValues(kind.Group).Set(float64(binary.BigEndian.Uint64(digest[:]) >> exact))
+}
+
+// Watching records whether changes of the objects of a kind, or of its definition, are seen.
+func (m *Metrics) Watching(kind exception.GroupKind, of string, yes bool) {
+	m.watching.WithLabelValues(kind.String(), of).Set(number(yes))
+}
+
+func (m *Metrics) reported(ok bool) { m.written.WithLabelValues().Set(number(ok)) }
 
 func (m *Metrics) removed(reason string) { m.deletions.WithLabelValues(reason).Inc() }
 

@@ -1,15 +1,18 @@
 package guard_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -136,4 +139,82 @@ func TestRefusalsFromZero(t *testing.T) {
 			}
 		}
 	}
+}
+
+// value returns the value of the only series of a metric; NaN without one.
+func value(t *testing.T, registry *prometheus.Registry, name string) float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == name && len(family.GetMetric()) == 1 {
+			return family.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	return math.NaN()
+}
+
+// TestDefinitionState: two states have different numbers, and one has the same in each guard, so that
+// Prometheus sees a change that happened while no guard ran.
+func TestDefinitionState(t *testing.T) {
+	numbers := map[float64]bool{}
+	for _, state := range []string{"generation 1", "generation 2", "deleted", "generation 1"} {
+		registry := prometheus.NewRegistry()
+		metrics, err := guard.NewMetrics(registry, func() time.Time { return now })
+		if err != nil {
+			t.Fatal(err)
+		}
+		metrics.DefinitionState(exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}, state)
+		number := value(t, registry, "polex_guard_definition_state")
+		if number != math.Trunc(number) || number >= 1<<53 {
+			t.Errorf("%s: %v is not exact", state, number)
+		}
+		numbers[number] = true
+		if clock := value(t, registry, "polex_guard_clock_timestamp_seconds"); clock != float64(now.Unix()) {
+			t.Errorf("its clock shows %v", clock)
+		}
+	}
+	if len(numbers) != 3 {
+		t.Errorf("three states have %d numbers", len(numbers))
+	}
+}
+
+// TestReportsMetric: the metric shows that the reports cannot be written, until they can.
+func TestReportsMetric(t *testing.T) {
+	w := inWorld(t)
+	var fail atomic.Bool
+	fail.Store(true)
+	k := keep(t, func(c *guard.Controller) { c.Tell = unreported{c.Tell.(*keeping), &fail} },
+		w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-time.Minute)))
+	k.says(t, "found a verified", "failed write the reports: no API")
+	k.idle(t)
+	if got := value(t, k.registry, "polex_guard_reports_last_write_successful"); got != 0 {
+		t.Errorf("it is %v", got)
+	}
+	fail.Store(false)
+	k.clock.Step(2 * time.Second)
+	k.says(t, "report [a verified]")
+	k.idle(t)
+	if got := value(t, k.registry, "polex_guard_reports_last_write_successful"); got != 1 {
+		t.Errorf("it is %v", got)
+	}
+	k.Metrics.Leads(false)
+	if got := value(t, k.registry, "polex_guard_reports_last_write_successful"); !math.IsNaN(got) {
+		t.Errorf("without the Lease it is %v", got)
+	}
+}
+
+// unreported cannot write reports while fail is set.
+type unreported struct {
+	*keeping
+	fail *atomic.Bool
+}
+
+func (u unreported) Report(ctx context.Context, all []*guard.Finding) error {
+	if u.fail.Load() {
+		return errors.New("no API")
+	}
+	return u.keeping.Report(ctx, all)
 }

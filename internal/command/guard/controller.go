@@ -29,6 +29,7 @@ func (g *process) addController() error {
 		return fmt.Errorf("set up: %w", err)
 	}
 	g.store = cluster.NewStore(api)
+	g.store.Watching = func(kind exception.GroupKind, yes bool) { g.metrics.Watching(kind, "objects", yes) }
 	g.teller = &cluster.Teller{Log: g.log, Events: cluster.NewEvents(api, host, g.log), Reports: &cluster.Reports{API: api}}
 	g.pod = &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: g.flags.Namespace, Name: host}
 	lease := cluster.Lease{Namespace: g.flags.Namespace, Name: leaseName, Identity: host + "_" + rand.Text()}
@@ -65,6 +66,11 @@ func (g *process) definitions(ctx context.Context, api *cluster.API, known *guar
 			g.metrics.DefinitionChanged(kind)
 			g.teller.DefinitionChanged(kind, state)
 		},
-		Failed: func(err error) { g.teller.Failed(ctx, "watch", err) },
+		State: func(kind exception.GroupKind, state string) {
+			g.metrics.DefinitionState(kind, state)
+			g.log.Info("definition", "name", cluster.DefinitionName(kind.Group), "state", state)
+		},
+		Watching: func(kind exception.GroupKind, yes bool) { g.metrics.Watching(kind, "definition", yes) },
+		Failed:   func(err error) { g.teller.Failed(ctx, "watch", err) },
 	}
 }

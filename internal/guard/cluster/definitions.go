@@ -36,7 +36,10 @@ type Definitions struct {
 	// Changed receives a definition whose state changed, and its new state. Kyverno may have read
 	// exceptions by a state that no longer exists.
 	Changed func(kind exception.GroupKind, state string)
-	Failed  func(error) // receives an error once until it is solved
+	// State receives each state, also the first one: while no guard ran, nobody saw a change.
+	State    func(kind exception.GroupKind, state string)
+	Watching func(kind exception.GroupKind, yes bool) // receives whether changes are seen
+	Failed   func(error)                              // receives an error once until it is solved
 }
 
 // Run watches the definitions until the context ends.
@@ -79,6 +82,7 @@ func (d *definition) object(_ watch.EventType, raw []byte) (runtime.Object, erro
 
 func (d *definition) state(watching bool, err error) {
 	d.Known.Watched(d.kind, watching)
+	d.Watching(d.kind, watching)
 	if err != nil && !d.reported {
 		d.Failed(fmt.Errorf("watch the definition %s: %w", DefinitionName(d.kind.Group), err))
 	}
@@ -101,6 +105,7 @@ func (d *definition) Update(o any) error {
 	}
 	if d.before != "" || established(is) {
 		d.before = state
+		d.State(d.kind, state)
 	}
 	return nil
 }
@@ -110,6 +115,7 @@ func (d *definition) Delete(any) error {
 	d.Known.Set(d.kind, guard.Definition{})
 	if d.before != "" {
 		d.Changed(d.kind, "deleted")
+		d.State(d.kind, "deleted")
 	}
 	d.before = ""
 	return nil
@@ -185,15 +191,19 @@ func Conversion(definition *unstructured.Unstructured) string {
 func unwatched(definition *unstructured.Unstructured) string {
 	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
 	want := kyverno.WatchedVersion(exception.GroupKind{Group: group, Kind: exception.Kind})
-	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
-	served := slices.ContainsFunc(versions, func(item any) bool {
-		version, _ := item.(map[string]any)
-		return version["name"] == want && version["served"] == true
-	})
-	if want == "" || served {
+	if want == "" || Serves(definition, want) {
 		return ""
 	}
 	return fmt.Sprintf("the version %q, which Kyverno reads and the API server does not serve,", want)
+}
+
+// Serves reports whether a definition serves a version.
+func Serves(definition *unstructured.Unstructured, name string) bool {
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	return slices.ContainsFunc(versions, func(item any) bool {
+		version, _ := item.(map[string]any)
+		return version["name"] == name && version["served"] == true
+	})
 }
 
 // established reports whether the API server serves a definition. It takes the first condition of a

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -101,7 +102,8 @@ func TestDefinitionChanges(t *testing.T) {
 		s.tell("apiextensions.k8s.io/customresourcedefinitions", object{"type": "MODIFIED", "object": d.Object})
 	}
 	put(nil)
-	told := make(chan string, 10)
+	told, states := make(chan string, 10), make(chan string, 1)
+	var sees sync.Map // by group
 	next := func() string {
 		t.Helper()
 		select {
@@ -115,6 +117,13 @@ func TestDefinitionChanges(t *testing.T) {
 	definitions := cluster.Definitions{
 		API: api, Known: &guard.Definitions{}, Failed: func(err error) { told <- err.Error() },
 		Changed: func(kind exception.GroupKind, state string) { told <- kind.Group + " " + state },
+		State: func(kind exception.GroupKind, state string) {
+			select {
+			case states <- kind.Group + " " + state:
+			default:
+			}
+		},
+		Watching: func(kind exception.GroupKind, yes bool) { sees.Store(kind.Group, yes) },
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -122,6 +131,12 @@ func TestDefinitionChanges(t *testing.T) {
 	t.Cleanup(func() { cancel(); <-ended })
 	eventually(t, "both watches", func() bool { return s.watched(2) })
 
+	if got := <-states; !strings.HasPrefix(got, "kyverno.io generation 1") {
+		t.Errorf("at the start: %s", got) // nobody saw a change before
+	}
+	if yes, _ := sees.Load("kyverno.io"); yes != true {
+		t.Error("nobody hears that it is watched")
+	}
 	put(nil) // as it was
 	generation = 2
 	put(nil)
@@ -156,4 +171,9 @@ func TestDefinitionChanges(t *testing.T) {
 	if got := next(); !strings.Contains(got, "watch the definition policyexceptions.") {
 		t.Errorf("it cannot be watched: %s", got)
 	}
+	eventually(t, "the news that neither is watched", func() bool {
+		one, _ := sees.Load("kyverno.io")
+		other, _ := sees.Load("policies.kyverno.io")
+		return one == false && other == false
+	})
 }

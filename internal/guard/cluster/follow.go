@@ -101,10 +101,18 @@ func (s *Store) start(gk exception.GroupKind) *followed {
 		f = &followed{store: s, kind: gk, first: make(chan struct{})}
 		f.known, f.counts = map[place]guard.State{}, map[string]int{}
 		s.kinds[gk] = f
+		f.tell()
 		feed := &feed{api: s.api, list: f.list, object: f.object, state: f.state}
 		go feed.run(s.running, gk.String(), f)
 	}
 	return f
+}
+
+// tell passes on whether changes are seen. The caller holds the lock.
+func (f *followed) tell() {
+	if f.store.Watching != nil {
+		f.store.Watching(f.kind, f.watched)
+	}
 }
 
 // state records whether changes are seen, and reports a failure once until it is solved. When the
@@ -131,6 +139,7 @@ func (f *followed) state(watching bool, err error) {
 	if anew {
 		s.fresh = fresh{}
 	}
+	f.tell()
 	s.mu.Unlock()
 	if first && s.running.Err() == nil {
 		failed(fmt.Errorf("watch %s: %w", f.kind, err))

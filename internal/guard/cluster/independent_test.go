@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -51,6 +52,19 @@ func TestKindsAreIndependent(t *testing.T) {
 				return fault.code, nil
 			}
 			store := cluster.NewStore(api)
+			var mu sync.Mutex
+			sees := map[exception.GroupKind]bool{}
+			store.Watching = func(kind exception.GroupKind, yes bool) {
+				mu.Lock()
+				defer mu.Unlock()
+				sees[kind] = yes
+			}
+			isSeen := func(kind exception.GroupKind) (yes, told bool) {
+				mu.Lock()
+				defer mu.Unlock()
+				yes, told = sees[kind]
+				return yes, told
+			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			failed := make(chan string, 100)
@@ -72,6 +86,12 @@ func TestKindsAreIndependent(t *testing.T) {
 			if _, watched := store.States(kyverno.ConditionKind); watched {
 				t.Error("the kind counts as watched")
 			}
+			if yes, told := isSeen(kyverno.ConditionKind); yes || !told {
+				t.Errorf("nobody hears at once that the kind is not seen: %t, %t", yes, told)
+			}
+			if yes, _ := isSeen(kind); !yes {
+				t.Error("nobody hears that the other kind is seen")
+			}
 			if fault.code != 0 {
 				if got := next(t, failed); !strings.Contains(got, "PolicyException.policies.kyverno.io") {
 					t.Error(got)
@@ -79,6 +99,9 @@ func TestKindsAreIndependent(t *testing.T) {
 			}
 			close(broken)
 			eventually(t, "the kind to be watched", func() bool { _, watched := store.States(kyverno.ConditionKind); return watched })
+			if yes, _ := isSeen(kyverno.ConditionKind); !yes {
+				t.Error("nobody hears that it is seen again")
+			}
 			if len(failed) > 0 {
 				t.Errorf("it is told again: %s", <-failed)
 			}
@@ -139,7 +162,8 @@ func TestTimeLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	store, _ := watching(t, s, api)
-	definitions := cluster.Definitions{API: api, Known: &guard.Definitions{}, Failed: func(error) {}}
+	definitions := cluster.Definitions{API: api, Known: &guard.Definitions{}, Failed: func(error) {},
+		State: func(exception.GroupKind, string) {}, Watching: func(exception.GroupKind, bool) {}}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go definitions.Run(ctx)

@@ -19,6 +19,9 @@ import (
 // Store implements [guard.Store] with an API server. It keeps the name and the state of each
 // object, and reads the content on demand. It is safe for concurrent use.
 type Store struct {
+	// Watching receives whether changes of the objects of a kind are seen; nil: nobody.
+	Watching func(kind exception.GroupKind, yes bool)
+
 	api *API
 
 	mu      sync.Mutex

@@ -48,6 +48,7 @@ type api struct {
 	denied     map[string]bool // "verb resource", and for Kyverno "verb resource.group account"
 	runs       map[string]bool // names of Pods, and "node name" of nodes
 	rejected   map[string]bool // the last parts of paths that are rejected in a dry run
+	deleted    []object        // exceptions that are being deleted
 	gone       map[string]bool // namespaces that do not exist
 	conflicts  int             // updates that somebody else overtakes
 	broken     map[string]bool // the last parts of paths that return 500
@@ -118,7 +119,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				"conditions":    []object{{"type": "NamesAccepted", "status": "True"}, {"type": "Established", "status": "True"}},
 			}})
 	case last == "policyexceptions":
-		answer(http.StatusOK, object{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "metadata": object{}, "items": []object{}})
+		answer(http.StatusOK, object{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "metadata": object{}, "items": a.deleted})
 	case last == "apiservices":
 		items := []object{}
 		for n, spec := range a.services {

@@ -3,7 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -44,7 +44,7 @@ func (k *checkup) definition(ctx context.Context, gk exception.GroupKind) {
 		k.add(f)
 	case err != nil:
 		k.unknown(subject, err)
-	case !serves(definition, watched):
+	case !cluster.Serves(definition, watched):
 		f.Message = fmt.Sprintf("it does not serve %s, in which Kyverno reads exceptions; %s", watched, keeps)
 		k.add(f)
 	case by != "":
@@ -60,27 +60,28 @@ func (k *checkup) definition(ctx context.Context, gk exception.GroupKind) {
 	}
 }
 
+// deletes is the longest time in which a deletion ends. It takes longer only because of finalizers.
+const deletes = time.Minute
+
 // listed lists all exceptions: one stored object that the API server cannot decode makes each list
-// and watch fail.
+// and watch fail. It reports deleted ones that are still there.
 func (k *checkup) listed(ctx context.Context, gk exception.GroupKind, version string) error {
 	const perPage = 500
 	page := &metav1.PartialObjectMetadataList{}
 	page.SetGroupVersionKind(schema.GroupVersionKind{Group: gk.Group, Version: version, Kind: gk.Kind + "List"})
 	for next := ""; ; next = page.Continue {
 		err := k.Client.List(ctx, page, client.Limit(perPage), client.Continue(next))
+		for _, item := range page.Items {
+			if at := item.DeletionTimestamp; at != nil && k.Now().Sub(at.Time) > deletes {
+				k.add(Finding{Outcome: Doubtful, Subject: gk.String() + " " + item.Namespace + "/" + item.Name, Reason: ReasonDeletionHeld,
+					Message: fmt.Sprintf("it was deleted at %s, and the finalizers %q keep it; Kyverno still applies it", at.UTC().Format(time.RFC3339), item.Finalizers),
+					Hint:    "find out why their controllers do not remove them, or remove them: that needs no signature"})
+			}
+		}
 		if err != nil || page.Continue == "" {
 			return err
 		}
 	}
-}
-
-// serves reports whether a definition serves a version.
-func serves(definition *unstructured.Unstructured, version string) bool {
-	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
-	return slices.ContainsFunc(versions, func(v any) bool {
-		of, _ := v.(map[string]any)
-		return of["name"] == version && of["served"] == true
-	})
 }
 
 // apiServiceList is APIServiceList. An APIService names the server of a group and version.

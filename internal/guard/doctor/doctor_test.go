@@ -452,6 +452,12 @@ func TestDoctor(t *testing.T) {
 			rules := []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: about(rules("*"), "DELETE")[0]}}
 			a.policies["polex-keeps"] = limits{MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: rules}}
 		}, want: []string{"doubtful blocks-deletions", "wrong protection-hole"}},
+		"finalizers keep a deleted exception": {change: func(a *api, _ *doctor.Config) {
+			a.deleted = []object{{"metadata": object{"name": "a", "namespace": "x", "deletionTimestamp": now.Add(-2 * time.Minute).UTC().Format(time.RFC3339), "finalizers": []string{"a/b"}}}}
+		}, want: []string{"doubtful deletion-held"}},
+		"an exception is being deleted": {change: func(a *api, _ *doctor.Config) {
+			a.deleted = []object{{"metadata": object{"name": "a", "namespace": "x", "deletionTimestamp": now.Add(-time.Second).UTC().Format(time.RFC3339), "finalizers": []string{"a/b"}}}}
+		}},
 		"one stored exception cannot be decoded": {change: func(a *api, _ *doctor.Config) { a.broken["policyexceptions"] = true }, want: []string{"unknown undecided"}},
 		"nobody says which webhooks there are":   {change: func(a *api, _ *doctor.Config) { a.broken["validatingwebhookconfigurations"] = true }, want: []string{"unknown undecided"}},
 		"another policy is nobody's":             {change: func(a *api, _ *doctor.Config) { a.policies["other"] = limits{} }},

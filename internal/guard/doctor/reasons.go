@@ -30,6 +30,7 @@ const (
 	ReasonServedElsewhere    = "served-elsewhere"
 	ReasonMutates            = "mutates"
 	ReasonMutatesGuard       = "mutates-guard"
+	ReasonDeletionHeld       = "deletion-held"
 	ReasonBlocksDeletions    = "blocks-deletions"
 	ReasonNotProtected       = "not-protected"
 	ReasonProtectionHole     = "protection-hole"
@@ -71,6 +72,7 @@ func Reasons() []exception.Reason {
 		{Name: ReasonServedElsewhere, Doc: "an APIService points to another server for exceptions, or for kinds that the guard or Kyverno depends on", Milder: true},
 		{Name: ReasonMutates, Doc: "another webhook or a MutatingAdmissionPolicy changes exceptions during admission", Severity: exception.SeverityWarning},
 		{Name: ReasonMutatesGuard, Doc: "another webhook or a policy changes objects that the guard or Kyverno depends on", Milder: true},
+		{Name: ReasonDeletionHeld, Doc: "finalizers keep a deleted exception, and Kyverno still applies it", Severity: exception.SeverityWarning},
 		{Name: ReasonBlocksDeletions, Doc: "another webhook or admission policy could prevent the deletion of an expired exception", Severity: exception.SeverityWarning},
 		{Name: ReasonNotProtected, Doc: "the policies that protect the guard are not installed", Severity: exception.SeverityWarning},
 		{Name: ReasonProtectionHole, Doc: "a policy of protect is missing, fails open, validates nothing or is bound to nothing", Milder: true},
