@@ -220,7 +220,8 @@ func established(definition *unstructured.Unstructured) bool {
 }
 
 // otherSchema names a served version with another schema than the first one. In Kyverno 1.11 to
-// 1.19, all schemas are equal except for their descriptions.
+// 1.19, all schemas are equal except for their descriptions. Other parts of a definition, such as its
+// annotations, the subresources and the printed columns, do not change what a client reads.
 func otherSchema(definition *unstructured.Unstructured) string {
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	var first, named any
@@ -229,8 +230,7 @@ func otherSchema(definition *unstructured.Unstructured) string {
 		if version["served"] != true {
 			continue
 		}
-		fields, _, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema", "properties")
-		schema := undescribed(fields["spec"])
+		schema := undescribed(version["schema"])
 		switch {
 		case named == nil:
 			first, named = schema, version["name"]

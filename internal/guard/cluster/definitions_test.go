@@ -44,6 +44,8 @@ func TestConversion(t *testing.T) {
 		{name: "another version leaves a field out", old: "properties: {match: {type: object}, ", new: "properties: {", want: `"v2beta1", which is not that of "v2"`},
 		{name: "another version adds a default", old: "match: {type: object}", new: "match: {type: object, default: {}}", want: `"v2beta1"`},
 		{name: "a field that is called like a text", old: "match: {type: object}, description: {type: string}", new: "match: {type: object}", want: `"v2beta1"`},
+		{name: "another version keeps unknown fields", old: "{openAPIV3Schema: {properties: {spec: {description: other,", new: "{openAPIV3Schema: {x-kubernetes-preserve-unknown-fields: true, properties: {spec: {description: other,", want: `"v2beta1"`},
+		{name: "another version has one more field beside spec", old: "{openAPIV3Schema: {properties: {spec: {description: other,", new: "{openAPIV3Schema: {properties: {more: {type: object}, spec: {description: other,", want: `"v2beta1"`},
 		{name: "a version that is served anew", old: "served: false", new: "served: true", want: `"v2alpha1"`},
 		{name: "not the version that Kyverno reads", old: "  - name: v2\n    served: true", new: "  - name: v2\n    served: false", want: `the version "v2", which Kyverno reads`},
 		{name: "without the version that Kyverno reads", old: "- name: v2\n", new: "- name: v3\n", want: `the version "v2", which Kyverno reads`},

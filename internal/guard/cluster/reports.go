@@ -62,27 +62,53 @@ func (r *Reports) Write(ctx context.Context, all []*guard.Finding) error {
 			in[f.Object.Namespace] = append(in[f.Object.Namespace], f)
 		}
 	}
+	var failed failures
 	for namespace, findings := range in {
-		if err := r.write(ctx, namespace, findings); err != nil {
-			return fmt.Errorf("report on %q: %w", namespace, r.lost(err))
+		if failed.stop(r.write(ctx, namespace, findings), "report on", namespace) {
+			break
 		}
 	}
 	for namespace := range r.written {
 		if in[namespace] != nil {
 			continue
 		}
-		if err := r.remove(ctx, r.where, namespace); err != nil {
-			return fmt.Errorf("remove the report on %q: %w", namespace, r.lost(err))
+		err := r.remove(ctx, r.where, namespace)
+		if err == nil {
+			delete(r.written, namespace)
 		}
-		delete(r.written, namespace)
+		if failed.stop(err, "remove the report on", namespace) {
+			break
+		}
 	}
-	return nil
+	if failed.first == nil {
+		return nil
+	}
+	r.asked = time.Time{} // the next Write looks for the kind of reports again
+	if failed.more > 0 {
+		return fmt.Errorf("%w (and %d more namespaces)", failed.first, failed.more)
+	}
+	return failed.first
 }
 
-// lost makes the next Write look for the kind of reports again.
-func (r *Reports) lost(err error) error {
-	r.asked = time.Time{}
-	return err
+// failures are the namespaces whose report could not be written. Another namespace goes on, unless the
+// API server does not answer: each request would wait until its time limit.
+type failures struct {
+	first  error
+	more   int
+	silent bool
+}
+
+// stop records an error, and reports whether the API server does not answer.
+func (f *failures) stop(err error, what, namespace string) bool {
+	var answer apierrors.APIStatus
+	switch {
+	case err == nil:
+	case f.first == nil:
+		f.first, f.silent = fmt.Errorf("%s %q: %w", what, namespace, err), !errors.As(err, &answer)
+	default:
+		f.more, f.silent = f.more+1, !errors.As(err, &answer)
+	}
+	return f.silent
 }
 
 // choose finds the kind of reports that the cluster has, and the existing reports of another guard.

@@ -1,7 +1,10 @@
 package cluster_test
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/polex-dev/polex/internal/guard"
@@ -64,4 +67,71 @@ func TestReports(t *testing.T) {
 			has(0)
 		})
 	}
+}
+
+// TestReportsAreIndependent: a namespace whose report is rejected, for example by a quota, does not hold
+// up others, and its report is written once it is accepted. If the API server does not answer, the others
+// are not tried.
+func TestReportsAreIndependent(t *testing.T) {
+	for _, tc := range []struct {
+		code    int // 0: no answer
+		written int
+		want    string
+	}{{http.StatusForbidden, 8, `(and 1 more namespaces)`}, {0, 0, `report on "n`}} {
+		s, api := serve(t)
+		s.versions = map[string][]string{"wgpolicyk8s.io": {"v1alpha2"}}
+		var found []*guard.Finding
+		for i := range 10 {
+			f := &guard.Finding{Decision: guard.Decision{Object: id("a"), Reason: "unsigned"}, Version: "v2"}
+			f.Object.Namespace = fmt.Sprintf("n%d", i)
+			found = append(found, f)
+		}
+		broken := true
+		s.refuse = func(r *http.Request) (int, <-chan struct{}) {
+			mine := strings.Contains(r.URL.Path, "/n3/") || strings.Contains(r.URL.Path, "/n7/")
+			if !broken || r.Method == http.MethodGet || tc.code != 0 && !mine {
+				return 0, nil
+			}
+			if tc.code == 0 {
+				panic(http.ErrAbortHandler)
+			}
+			return tc.code, nil
+		}
+		r := &cluster.Reports{API: api}
+		if err := r.Write(t.Context(), found); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%v, want %q", err, tc.want)
+		}
+		if n := s.count("policyreports/"); n != tc.written {
+			t.Errorf("%d reports were written, want %d", n, tc.written)
+		}
+		if n := s.requests("POST"); tc.code == 0 && n != 1 {
+			t.Errorf("it tried %d times", n)
+		}
+		broken = false
+		if err := r.Write(t.Context(), found); err != nil {
+			t.Error(err)
+		}
+		if n := s.count("policyreports/"); n != len(found) {
+			t.Errorf("%d reports were written afterwards", n)
+		}
+		broken = true
+		if err := r.Write(t.Context(), nil); err == nil {
+			t.Error("nobody hears that reports stay")
+		}
+		if n := s.count("policyreports/"); n != len(found)-tc.written {
+			t.Errorf("%d reports stay", n)
+		}
+	}
+}
+
+// count returns the number of objects with a path.
+func (s *server) count(part string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for path := range s.objects {
+		if strings.Contains(path, part) {
+			n++
+		}
+	}
+	return n
 }
