@@ -18,11 +18,11 @@ var shipped = []struct {
 	command, argument string
 	most              int64
 }{
-	{"polex-validate", "--version", 12.8e6},
+	{"polex-validate", "--version", 12e6},
 	{"polex-verify", "--version", 16e6},
 	{"polex-sign", "--version", 27e6},
 	{"polex-prune", "--version", 13e6},
-	{"polex-request", "--version", 26e6},
+	{"polex-request", "--version", 23e6},
 	{"polex-audit", "--version", 27e6},
 	{"polex-guard", "--version", 40e6},
 	{"polex", "--version", 70e6},

@@ -10,11 +10,13 @@ type overload struct {
 	result *cel.Type
 }
 
-// kubernetesFunctions declares the functions of k8s.io/apiserver/pkg/cel/library. The library
-// itself would double the size of a binary. polex does not implement these functions.
-func kubernetesFunctions() []cel.EnvOption {
+// declarations declares the functions of cel-go's package ext and of k8s.io/apiserver/pkg/cel/library.
+// The libraries themselves would more than double the size of a binary. polex does not implement these
+// functions.
+func declarations() []cel.EnvOption {
 	var options []cel.EnvOption
 	for _, table := range []map[string][]overload{
+		stringFunctions(), collectionFunctions(),
 		regexFunctions(), listFunctions(), urlFunctions(), networkFunctions(), quantityFunctions(), semverFunctions(), formatFunctions(), authorizerFunctions(),
 	} {
 		for name, overloads := range table {

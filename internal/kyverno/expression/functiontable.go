@@ -2,7 +2,6 @@ package expression
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -34,7 +33,6 @@ func listFunctions() map[string][]overload {
 		return found
 	}
 	numbers := []*cel.Type{cel.IntType, cel.UintType, cel.DoubleType, cel.DurationType}
-	ordered := slices.Concat(numbers, []*cel.Type{cel.BoolType, cel.TimestampType, cel.StringType, cel.BytesType})
 	return map[string][]overload{
 		"isSorted":    of("list_%s_is_sorted_bool", cel.BoolType, ordered...),
 		"sum":         of("list_%[1]s_sum_%[1]s", nil, numbers...),

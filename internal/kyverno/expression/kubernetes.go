@@ -1,9 +1,6 @@
 package expression
 
-import (
-	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/ext"
-)
+import "github.com/google/cel-go/cel"
 
 // Kyverno 1.19 accepts a match condition of an exception if it compiles in the environment of
 // Kubernetes 1.35 with four variables: object, oldObject, request and namespaceObject. It rejects
@@ -11,7 +8,8 @@ import (
 // polex.
 //
 // cel-go provides its own part of that environment. functiontable.go declares the functions of
-// Kubernetes. The module test/celpeer compares the result with the original.
+// Kubernetes, and extensions.go those of cel-go's package ext. Tests compare them with the originals,
+// the module test/celpeer the whole.
 
 // Variables returns the variables of a match condition.
 func Variables() []string {
@@ -24,14 +22,14 @@ func ForConditions() (*Language, error) {
 		cel.HomogeneousAggregateLiterals(),
 		cel.ASTValidators(
 			cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals(),
-			cel.ValidateRegexLiterals(), cel.ValidateHomogeneousAggregateLiterals(),
+			cel.ValidateRegexLiterals(), cel.ValidateHomogeneousAggregateLiterals(), formatCalls{},
 		),
-		ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.Lists(ext.ListsVersion(3)), ext.TwoVarComprehensions(),
+		macros(),
 		withStructures(structures()),
 		cel.Variable("object", cel.DynType),
 		cel.Variable("oldObject", cel.DynType),
 		cel.Variable("request", cel.ObjectType(requestType)),
 		cel.Variable("namespaceObject", cel.ObjectType(namespaceType)),
 	}
-	return newLanguage(append(options, kubernetesFunctions()...)...)
+	return newLanguage(append(options, declarations()...)...)
 }
