@@ -140,6 +140,40 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 	}
 }
 
+// TestSlowBodyOfAnother: many bodies of one client do not stop the slow body of another.
+func TestSlowBodyOfAnother(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Hour, Reading: 3})
+	answers, dropped := make(chan string, 1), make(chan string, 20)
+	sends := func(client string, ended chan<- string) *io.PipeWriter {
+		body, sender := io.Pipe()
+		t.Cleanup(func() { _ = sender.Close() })
+		r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/admit", body)
+		r.RemoteAddr = client
+		w := &stoppable{httptest.NewRecorder(), body}
+		go func() {
+			h.ServeHTTP(w, r)
+			ended <- w.Body.String()
+		}()
+		return sender
+	}
+	raw := body(t, signed(t))
+	slow := sends("10.0.0.1:443", answers)
+	_, _ = slow.Write(raw[:10])
+	for range 20 {
+		_, _ = sends("10.1.2.3:5000", dropped).Write([]byte("{"))
+	}
+	for range 18 {
+		if got := <-dropped; !strings.Contains(got, "dropped for newer requests") {
+			t.Error(got)
+		}
+	}
+	_, _ = slow.Write(raw[10:])
+	_ = slow.Close()
+	if got := <-answers; !strings.Contains(got, `"reason":"verified"`) {
+		t.Error(got)
+	}
+}
+
 // TestLargeBodiesGiveWay: a new body also stops a large body that waits for a place, so the limit
 // includes waiting bodies.
 func TestLargeBodiesGiveWay(t *testing.T) {

@@ -106,7 +106,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, handle func(cont
 		// A body that never ends must not be read forever.
 		_ = controller.SetReadDeadline(until)
 	}
-	d := handle(ctx, incoming{r.Body, controller.SetReadDeadline, make(chan struct{})})
+	d := handle(ctx, incoming{r.Body, r.RemoteAddr, controller.SetReadDeadline, make(chan struct{})})
 	writeReview(w, d)
 	if h.config.Observe != nil {
 		h.config.Observe(d, h.config.Now().Sub(began))

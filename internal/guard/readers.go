@@ -2,45 +2,48 @@ package guard
 
 import (
 	"bytes"
-	"container/list"
 	"context"
 	"fmt"
 	"io"
 	"sync"
 	"time"
+
+	"github.com/polex-dev/polex/internal/guard/fair"
 )
 
 // readers limits the bodies that are read at once. A body from the API server arrives within
-// milliseconds. If there are too many, the oldest read is stopped in favour of the new one.
+// milliseconds. If there are too many, the oldest read of the client with most reads is stopped in
+// favour of the new one.
 type readers struct {
-	mu     sync.Mutex
-	most   int
-	oldest list.List // of func() error; each stops the read of one body
+	mu   sync.Mutex
+	most int
+	read fair.Places[func() error] // each stops the read of one body
 }
 
-// begin makes room for a body. stop ends the read from another goroutine, and is not called after
-// end has returned. ok is false if the oldest read cannot be stopped.
-func (r *readers) begin(stop func() error) (end func(), ok bool) {
+// begin makes room for a body of the client at an address. stop ends the read from another goroutine,
+// and is not called after end has returned. ok is false if no read can be stopped.
+func (r *readers) begin(address string, stop func() error) (end func(), ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.oldest.Len() >= r.most {
-		first := r.oldest.Front()
-		if first.Value.(func() error)() != nil {
+	if r.read.Len() >= r.most {
+		displaced := r.read.Next()
+		if displaced.Value() != nil {
 			return nil, false
 		}
-		r.oldest.Remove(first)
+		r.read.Remove(displaced)
 	}
-	mine := r.oldest.PushBack(stop)
+	mine := r.read.Add(address, stop)
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.oldest.Remove(mine) // no effect if the read was stopped before
+		r.read.Remove(mine)
 	}, true
 }
 
 // incoming is a body that is being read.
 type incoming struct {
 	io.Reader
+	from      string // address of the client
 	readUntil func(time.Time) error
 	stopped   chan struct{} // closed when the read is stopped
 }
@@ -57,7 +60,7 @@ func (i incoming) stop() error {
 // handle reads a request before it waits for a turn, so a slow body does not occupy the place of a
 // complete one.
 func (h *Handler) handle(ctx context.Context, body incoming, decide decider) *Decision {
-	end, ok := h.reading.begin(body.stop)
+	end, ok := h.reading.begin(body.from, body.stop)
 	if !ok {
 		return unread(body, "too many requests arrive at once")
 	}

@@ -1,27 +1,29 @@
 package server
 
 import (
-	"container/list"
 	"net"
 	"net/http"
 	"sync"
+
+	"github.com/polex-dev/polex/internal/guard/fair"
 )
 
 // connections limits the open connections. There is always room for a new one: it closes the
-// connection that had no request for the longest time. A client that holds many idle connections
-// therefore loses its own.
+// connection that had no request for the longest time, of the client with most connections. A client
+// that opens many connections therefore loses its own, and no other client loses one in its handshake
+// or request.
 type connections struct {
 	most int
 
-	mu    sync.Mutex
-	quiet list.List // of *connection, the longest idle first
+	mu   sync.Mutex
+	open fair.Places[net.Conn]
 }
 
 // connection is a connection that counts until it is closed.
 type connection struct {
 	net.Conn
 	among *connections
-	place *list.Element
+	place *fair.Place[net.Conn]
 }
 
 // listener counts the connections that it accepts.
@@ -40,24 +42,23 @@ func (l listener) Accept() (net.Conn, error) {
 
 func (c *connections) add(conn net.Conn) *connection {
 	c.mu.Lock()
-	var quietest *connection
-	if c.quiet.Len() >= c.most {
-		quietest = c.quiet.Front().Value.(*connection)
-		c.quiet.Remove(quietest.place)
+	var displaced *fair.Place[net.Conn]
+	if c.open.Len() >= c.most {
+		displaced = c.open.Next()
+		c.open.Remove(displaced)
 	}
-	added := &connection{Conn: conn, among: c}
-	added.place = c.quiet.PushBack(added)
+	place := c.open.Add(conn.RemoteAddr().String(), conn)
 	c.mu.Unlock()
-	if quietest != nil {
-		_ = quietest.Conn.Close() // its server notices the error and drops it
+	if displaced != nil {
+		_ = displaced.Value.Close() // its server notices the error and drops it
 	}
-	return added
+	return &connection{conn, c, place}
 }
 
 // Close closes the connection, which then no longer counts.
 func (c *connection) Close() error {
 	c.among.mu.Lock()
-	c.among.quiet.Remove(c.place) // no effect if add removed it
+	c.among.open.Remove(c.place)
 	c.among.mu.Unlock()
 	return c.Conn.Close()
 }
@@ -66,7 +67,7 @@ func (c *connection) Close() error {
 func (c *connection) heard() {
 	c.among.mu.Lock()
 	defer c.among.mu.Unlock()
-	c.among.quiet.MoveToBack(c.place) // no effect if add removed it
+	c.among.open.Use(c.place)
 }
 
 // hearing records the beginning and the end of each request.

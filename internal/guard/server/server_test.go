@@ -1,15 +1,18 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/binary"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"testing"
 	"time"
 
@@ -119,6 +122,69 @@ func TestQuietConnectionsGiveWay(t *testing.T) {
 	}
 	isClosed(t, silent[1])
 	isClosed(t, raw)
+}
+
+// TestOthersStay: a client that opens connections as fast as it can closes none of another client,
+// which is slow: not before its handshake, in its request, or between two requests.
+func TestOthersStay(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has other addresses of loopback than 127.0.0.1")
+	}
+	s := serve(t, server.Config{Connections: 4, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })})
+	raw, err := net.Dial("tcp", s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	slow := tls.Client(raw, s.client)
+	const request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na"
+	answers := bufio.NewReader(slow)
+	for _, step := range []struct {
+		name string
+		does func() error
+	}{
+		{"the handshake", slow.Handshake},
+		{"half of a request", func() error { _, err := io.WriteString(slow, request); return err }},
+		{"the rest", func() error {
+			_, err := io.WriteString(slow, "b")
+			return errors.Join(err, isAnswered(answers))
+		}},
+		{"another request", func() error {
+			_, err := io.WriteString(slow, request+"b")
+			return errors.Join(err, isAnswered(answers))
+		}},
+	} {
+		s.flood(t, "127.0.0.2")
+		s.flood(t, "127.0.0.3")
+		if err := step.does(); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+	}
+}
+
+// flood sends a request on each of many connections from an address, and leaves them open.
+func (s serving) flood(t *testing.T, from string) {
+	t.Helper()
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	for range 8 {
+		conn, err := (&tls.Dialer{NetDialer: dialer, Config: s.client}).DialContext(t.Context(), "tcp", s.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if got := get(t, conn); got != http.StatusOK {
+			t.Fatal(got)
+		}
+	}
+}
+
+func isAnswered(from *bufio.Reader) error {
+	answer, err := http.ReadResponse(from, nil)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	return errors.Join(err, answer.Body.Close())
 }
 
 // TestHeardConnectionsStay: an old connection with recent requests is not the one to close.

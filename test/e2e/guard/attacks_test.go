@@ -98,7 +98,7 @@ func TestDeletion(t *testing.T) {
 	i.register(t)
 	ns := namespace(t)
 	target := cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}
-	sealed := seal(t, draft{name: "a", namespace: ns}.policies("v1"), draft{name: "b", namespace: ns}.policies("v1"))
+	sealed := seal(t, held(draft{name: "a", namespace: ns}.policies("v1")), draft{name: "b", namespace: ns}.policies("v1"))
 	create(t, target, sealed[0]).want(t, http.StatusCreated)
 	create(t, target, sealed[1]).want(t, http.StatusCreated)
 	remove := func(name, options string) response {
@@ -111,7 +111,7 @@ func TestDeletion(t *testing.T) {
 	remove("a", "?dryRun=All").want(t, http.StatusOK)
 	remove("b", "").want(t, http.StatusOK)
 	i.until(t, "the deletion to be written down", func(ctx context.Context) error { return tells(ctx, ns, "Deleted", "b") })
-	remove("a", "?propagationPolicy=Foreground").want(t, http.StatusOK)
+	remove("a", "").want(t, http.StatusOK)
 	patch := func(text string) response {
 		return do(t, cluster.Request{Method: http.MethodPatch, Path: target.Path("a"), ContentType: "application/merge-patch+json", Body: []byte(text)})
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ func TestFlood(t *testing.T) {
 	for name, send := range map[string]func(ctx context.Context, address string, begun chan<- struct{}, ends *sync.WaitGroup){
 		"streams": func(ctx context.Context, address string, begun chan<- struct{}, ends *sync.WaitGroup) {
 			for range 2 {
-				transport := &http.Transport{ForceAttemptHTTP2: true, MaxConnsPerHost: 1, TLSClientConfig: unverified()}
+				transport := &http.Transport{ForceAttemptHTTP2: true, MaxConnsPerHost: 1, TLSClientConfig: unverified(), DialContext: flooder().DialContext}
 				for range 240 {
 					ends.Go(func() { streams(ctx, transport, "https://"+address+"/admit", begun) })
 				}
@@ -73,6 +74,14 @@ func unverified() *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true} // #nosec G402 -- a flood does not care
 }
 
+// flooder dials from another address than that of the API server, as a Pod does.
+func flooder() *net.Dialer {
+	if runtime.GOOS != "linux" { // only Linux has other addresses of loopback
+		return &net.Dialer{}
+	}
+	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+}
+
 // streams sends endless bodies, one after the other, as HTTP/2 streams of a transport.
 func streams(ctx context.Context, transport *http.Transport, url string, begun chan<- struct{}) {
 	for ctx.Err() == nil {
@@ -96,7 +105,7 @@ func streams(ctx context.Context, transport *http.Transport, url string, begun c
 // connects sends endless bodies, one after the other, each on its own connection.
 func connects(ctx context.Context, address string, begun chan<- struct{}) {
 	for ctx.Err() == nil {
-		conn, err := (&tls.Dialer{Config: unverified()}).DialContext(ctx, "tcp", address)
+		conn, err := (&tls.Dialer{NetDialer: flooder(), Config: unverified()}).DialContext(ctx, "tcp", address)
 		if err != nil {
 			continue
 		}
