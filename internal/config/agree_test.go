@@ -109,8 +109,6 @@ trust:
         server: https://github.acme.example
       requireCommit: true
     - {issuer: https://accounts.example.com, subjectRegexp: .*@acme.example}
-    - {certificateAuthorityFile: ca.pem, subject: anna@acme.example}
-    - {certificateAuthority: "-----BEGIN CERTIFICATE-----", subject: anna@acme.example}
     - {keyFile: key.pub, insecureWithoutLog: true}
     - {key: "-----BEGIN PUBLIC KEY-----", limits: {renewals: {forbid: true}}}
 `

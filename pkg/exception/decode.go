@@ -99,7 +99,7 @@ func decodeMessage(err error, at Path) string {
 }
 
 // keyHint returns a hint for the key at the path of a type. For an unknown key, it is the new name of
-// a renamed key (from the tag formerly), the replacement of a removed one (from the tag instead), a
+// a renamed key (from the tag formerly, which can list several), the replacement of a removed one (from the tag instead), a
 // similar key or all keys; for a value of another type, the form of the expected one.
 func keyHint(t reflect.Type, path Path, found any) string {
 	var tag reflect.StructTag
@@ -120,7 +120,7 @@ func keyHint(t reflect.Type, path Path, found any) string {
 			switch key := keyOf(field); {
 			case key == name:
 				next, tag = field.Type, field.Tag
-			case field.Tag.Get("formerly") != name:
+			case !slices.Contains(strings.Fields(field.Tag.Get("formerly")), name):
 			case key == "":
 				return field.Tag.Get("instead")
 			default:

@@ -9,19 +9,16 @@ import (
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
-// Authority is a trusted signer: a keyless identity, a name in certificates of a private
-// certificate authority, or a public key. Evidence of one type never counts for another.
+// Authority is a trusted signer: a keyless identity or a public key. Evidence of one type never
+// counts for the other.
 type Authority struct {
 	name   string
 	limits policyfile.Limits
 
-	// A keyless identity has an issuer and a subject. A name that a private certificate authority
-	// certifies has that authority and a subject.
-	issuer    string
-	authority *CertificateAuthority
-	subject   *policyfile.Subject
-	claims    map[string]policyfile.OneOf
-	commit    bool
+	issuer  string
+	subject *policyfile.Subject
+	claims  map[string]policyfile.OneOf
+	commit  bool
 
 	key        *publicKey
 	withoutLog bool
@@ -38,9 +35,6 @@ func (a *Authority) String() string {
 	text := a.subject.Exact.String()
 	if a.subject.Pattern != nil {
 		text = fmt.Sprintf("subjects that match %s", a.subject.Pattern)
-	}
-	if a.authority != nil {
-		return fmt.Sprintf("%s, certificate authority %s", text, a.authority)
 	}
 	text += ", issuer " + a.issuer
 	for _, name := range policyfile.Claims {
@@ -76,17 +70,8 @@ func (a *Authority) SameKey(other *Authority) bool {
 // WithoutLog reports whether signatures of the key count without a log entry.
 func (a *Authority) WithoutLog() bool { return a.withoutLog }
 
-// CertificateAuthority returns the private certificate authority that issues the authority's
-// certificates. It is nil for Fulcio and for a key. Authorities with the same chain return the same
-// pointer.
-func (a *Authority) CertificateAuthority() *CertificateAuthority { return a.authority }
-
 // Identity is the identity in a verified certificate.
 type Identity struct {
-	// CertificateAuthority is the certificate authority of the trust policy that issued the
-	// certificate. It is nil for one of the trusted root, a Fulcio.
-	CertificateAuthority *CertificateAuthority
-
 	Issuer  string // the OIDC issuer that authenticated the subject
 	Subject string
 	// Type is the type of the subject alternative name: "uri" or "email".
@@ -95,13 +80,8 @@ type Identity struct {
 }
 
 // Signer returns a text that identifies the signer. One signer counts once, also with several
-// certificates. The same name by two private certificate authorities is one signer.
-func (id Identity) Signer() string {
-	if id.CertificateAuthority != nil {
-		return "certified " + id.Type + " " + id.Subject
-	}
-	return "keyless " + id.Issuer + " " + id.Subject
-}
+// certificates.
+func (id Identity) Signer() string { return "keyless " + id.Issuer + " " + id.Subject }
 
 // Matches reports whether an identity is the authority's. If not, why states the expected and the
 // found value.
@@ -117,10 +97,6 @@ func (a *Authority) matches(id Identity) (is bool, why string) {
 	switch {
 	case a.key != nil:
 		return false, "it signs with a key"
-	case id.CertificateAuthority != a.authority && a.authority == nil:
-		return false, "its certificates are Fulcio's"
-	case id.CertificateAuthority != a.authority:
-		return false, fmt.Sprintf("its certificates are issued by %s", a.authority)
 	case id.Issuer != a.issuer:
 		return false, fmt.Sprintf("its issuer is %q, not %q", id.Issuer, a.issuer)
 	}
@@ -144,7 +120,7 @@ func (a *Authority) signer() string {
 	case a.subject.Exact.Only() == "":
 		return ""
 	default:
-		return Identity{CertificateAuthority: a.authority, Issuer: a.issuer, Subject: a.subject.Exact.Only(), Type: a.subject.Type}.Signer()
+		return Identity{Issuer: a.issuer, Subject: a.subject.Exact.Only()}.Signer()
 	}
 }
 
@@ -152,14 +128,10 @@ func newAuthority(c AuthorityConfig, checked policyfile.Authority) (*Authority, 
 	a := &Authority{name: checked.Name, limits: checked.Limits, issuer: checked.Issuer, subject: checked.Subject, claims: checked.Claims, commit: c.RequireCommit, withoutLog: c.InsecureWithoutLog}
 	var err error
 	switch {
-	case c.KeyFile != "" || c.CertificateAuthorityFile != "":
+	case c.KeyFile != "":
 		return nil, errors.New("the file that it names was not read")
 	case c.Key != "":
 		a.key, err = parseKey(c.Key)
-	case c.CertificateAuthority != "":
-		if a.authority, err = ParseCertificateAuthority(c.CertificateAuthority); err != nil {
-			err = fmt.Errorf("certificateAuthority: %w", err)
-		}
 	}
 	return a, err
 }

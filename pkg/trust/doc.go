@@ -3,8 +3,8 @@
 // maximum lifetime of exceptions, and revoked signatures. The trusted root lists the certificate
 // authorities, logs and timestamp authorities that polex accepts evidence from.
 //
-// An authority is a keyless identity, a name in certificates of a private certificate authority, or
-// a public key. Evidence of one type never counts for another.
+// An authority is a keyless identity or a public key. Evidence of one type never counts for the
+// other.
 //
 // Everything is checked when it is loaded. A policy that would accept any signer, or could never
 // accept a document, is an error at that time, not a later verdict. The package reads no

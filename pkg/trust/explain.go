@@ -34,8 +34,6 @@ func (a *Authority) Explain() (accepts, warnings []string) {
 		if a.withoutLog {
 			say("with or without an entry in a transparency log")
 		}
-	case a.authority != nil:
-		say("a certificate of your certificate authority %s", a.authority)
 	default:
 		say("a certificate that Fulcio issued for a token of %s", a.issuer)
 	}

@@ -139,7 +139,6 @@ func TestGitHubSettings(t *testing.T) {
 		{ownWorkflow, "    github:", "    subjectRegexp: https://github.com/acme/.*\n    github:", "remove subject", schemaToo},
 		{ownWorkflow, "    github:", "    claims: {sourceRepositoryRef: refs/heads/dev}\n    github:", "github states the claim sourceRepositoryRef", loadingAlone},
 		{ownWorkflow, "    github:", "    keyFile: ci.pub\n    github:", "either a key or an identity", schemaToo},
-		{ownWorkflow, "    github:", "    certificateAuthorityFile: ca.pem\n    github:", "belong to Fulcio", schemaToo},
 		{ownWorkflow, "    github:", "    issuer: ftp://x\n    github:", "issuer", schemaToo},
 	} {
 		if !strings.Contains(tc.text, tc.old) {

@@ -28,22 +28,18 @@ func FromFile(path string) (*Policy, error) {
 	return Load(c)
 }
 
-// Load makes the policy of a configuration. It reads the trusted root, the keys and the certificate
-// authorities that the configuration names, of at most 4 MiB each. No other function reads these
-// files, except [LoadRoot].
+// Load makes the policy of a configuration. It reads the trusted root and the keys that the
+// configuration names, of at most 4 MiB each. No other function reads these files, except
+// [LoadRoot].
 func Load(c Config) (*Policy, error) {
 	c.Authorities = slices.Clone(c.Authorities)
 	for i := range c.Authorities {
 		a := &c.Authorities[i]
-		setting, err := "keyFile", readInto(&a.Key, &a.KeyFile)
-		if err == nil {
-			setting, err = "certificateAuthorityFile", readInto(&a.CertificateAuthority, &a.CertificateAuthorityFile)
-		}
-		switch {
+		switch err := readInto(&a.Key, &a.KeyFile); {
 		case err != nil && strings.HasPrefix(a.Source, "--"): // a flag
 			return nil, fmt.Errorf("%s: %w", a.Source, err)
 		case err != nil:
-			return nil, fmt.Errorf("%s: %s: %w", a.Called(i), setting, err)
+			return nil, fmt.Errorf("%s: keyFile: %w", a.Called(i), err)
 		}
 	}
 	root, err := LoadRoot(c.TrustedRoot)

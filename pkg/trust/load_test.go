@@ -144,12 +144,12 @@ func TestReadRefuses(t *testing.T) {
 // TestReadTrustPolicy: a separate file states its kind, and has only a trust policy.
 func TestReadTrustPolicy(t *testing.T) {
 	const header = "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\n"
-	got, err := trust.Read(configuration(t, header+"threshold: 2\nauthorities:\n  - {name: ci, keyFile: ci.pub}\n  - {name: acme, certificateAuthorityFile: ca.pem}\n"), "/srv")
+	got, err := trust.Read(configuration(t, header+"threshold: 2\nauthorities:\n  - {name: ci, keyFile: ci.pub}\n  - {name: cd, keyFile: cd.pub}\n"), "/srv")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := trust.Config{Source: ".polex.yaml", Threshold: 2, Authorities: []trust.AuthorityConfig{
-		{Source: `.polex.yaml:5:5: authority 1 "ci"`, Name: "ci", KeyFile: "/srv/ci.pub"}, {Source: `.polex.yaml:6:5: authority 2 "acme"`, Name: "acme", CertificateAuthorityFile: "/srv/ca.pem"}}}
+		{Source: `.polex.yaml:5:5: authority 1 "ci"`, Name: "ci", KeyFile: "/srv/ci.pub"}, {Source: `.polex.yaml:6:5: authority 2 "cd"`, Name: "cd", KeyFile: "/srv/cd.pub"}}}
 	if diff := cmp.Diff(want, got, noLocate); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -171,6 +171,17 @@ func TestReadTrustPolicy(t *testing.T) {
 	}
 }
 
+// TestRemovedKeys: a key that polex no longer has is an error that names the replacement.
+func TestRemovedKeys(t *testing.T) {
+	for _, key := range []string{"certificateAuthority", "certificateAuthorityFile"} {
+		_, err := trust.Read(configuration(t, "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\nauthorities:\n  - subject: anna@acme.example\n    "+key+": x\n"), ".")
+		var syntax *exception.SyntaxError
+		if !errors.As(err, &syntax) || syntax.Position.Line != 5 || !strings.Contains(syntax.Hint, "trustedRoot") {
+			t.Errorf("%s: %v, hint %q", key, err, syntax.Hint)
+		}
+	}
+}
+
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -182,7 +193,6 @@ func TestLoad(t *testing.T) {
 	}
 	key, key2 := keyPEM(t, elliptic.P256()), keyPEM(t, elliptic.P384())
 	keyFile, rootFile := file("ci.pub", key), file("root.json", string(publicgood.TrustedRootJSON()))
-	chainFile := file("ca.pem", chain(issue(t, nil, nil, nil)))
 	keyed := func(a trust.AuthorityConfig) trust.Config {
 		return trust.Config{Authorities: []trust.AuthorityConfig{a}}
 	}
@@ -197,10 +207,6 @@ func TestLoad(t *testing.T) {
 		{"key and key file", keyed(trust.AuthorityConfig{Name: "ci", Key: key2, KeyFile: keyFile}), "both set"},
 		{"an empty key file beside an identity", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: file("empty", ""), Issuer: issuer, Subject: subject}), "keyFile:"},
 		{"key file and issuer", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: keyFile, Issuer: issuer}), "not both"},
-		{"a certificate authority's file", keyed(trust.AuthorityConfig{CertificateAuthorityFile: chainFile, Subject: "anna@acme.example"}), ""},
-		{"no file of a certificate authority", keyed(trust.AuthorityConfig{CertificateAuthorityFile: chainFile + "x", Subject: "anna@acme.example"}), "certificateAuthorityFile: open"},
-		{"a certificate authority and its file", keyed(trust.AuthorityConfig{CertificateAuthority: "x", CertificateAuthorityFile: chainFile, Subject: "anna@acme.example"}), "both set"},
-		{"an empty file of a certificate authority beside an identity", keyed(trust.AuthorityConfig{CertificateAuthorityFile: file("empty", ""), Issuer: issuer, Subject: subject}), "is empty"},
 		{"two keys in a file", keyed(trust.AuthorityConfig{KeyFile: file("two.pub", key+key2)}), "there are 2 here"},
 		{"a key and half of another", keyed(trust.AuthorityConfig{KeyFile: file("half.pub", key+key2[:60])}), "not a complete PEM"},
 		{"an empty key file", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: file("empty", "")}), "keyFile:"},

@@ -73,31 +73,10 @@ func (p *Policy) usable(a *Authority) error {
 		return errors.New("the trusted root names no log, so no log entry of this key could be verified; set insecureWithoutLog to require none")
 	case a.key != nil && a.limits.Measures() && !witnesses:
 		return errors.New("limits: the trusted root has no log, so the lifetime of signatures by this key cannot be proven")
-	case a.key == nil && a.authority == nil && !p.root.Issues():
+	case a.key == nil && !p.root.Issues():
 		return errors.New("the trusted root names no certificate authority")
 	case a.key == nil && !witnesses:
 		return errors.New("the trusted root names neither a log nor a timestamp authority, so the signing time of a certificate could not be proven")
-	}
-	return p.shareAuthority(a)
-}
-
-// shareAuthority lets authorities with the same chain share one certificate authority. It returns
-// an error if certificates of the chain could also belong to another chain or to Fulcio.
-func (p *Policy) shareAuthority(a *Authority) error {
-	if a.authority == nil {
-		return nil
-	}
-	if a.authority.isFulcio(p.root) {
-		return errors.New("certificateAuthority: it is in the trusted root: name the signer by issuer and subject")
-	}
-	for _, other := range p.authorities {
-		switch {
-		case other.authority == nil || !a.authority.sameIssuer(other.authority):
-		case a.authority.is(other.authority.chain):
-			a.authority = other.authority
-		default:
-			return fmt.Errorf("certificateAuthority: it is that of %q with another chain: use the same chain for both", other.name)
-		}
 	}
 	return nil
 }

@@ -85,7 +85,12 @@ func authorityVerdicts(w *world) []verdict {
 			c.Revoked = []trust.RevocationConfig{{Authority: name, SignedBefore: before.UTC().Format(time.RFC3339)}}
 		}
 	}
+	signedCertificate := func(c *trust.Config) {
+		sum := sha256.Sum256(must(seal.Read(w.honest)).Signatures[0].Certificate)
+		c.Revoked = []trust.RevocationConfig{{Certificate: "sha256:" + hex.EncodeToString(sum[:])}}
+	}
 	return []verdict{
+		{name: "withdrawn with a keyless certificate", want: verify.ReasonWithdrawn, doc: honest, policy: signedCertificate},
 		{name: "two of two", doc: forged(person(anna), person(ben)), policy: two},
 		{name: "two of two in the other order", doc: forged(person(ben), person(anna)), policy: two},
 		{name: "one of two", want: verify.ReasonTooFewAuthorities, doc: forged(person(anna)), policy: two},

@@ -22,7 +22,7 @@ var (
 // of the certificate, without normalisation. The certificate's subject does not count. IdentityOf
 // does not verify the certificate; [Verifier.Verify] does.
 func IdentityOf(cert *x509.Certificate) (trust.Identity, error) {
-	id, err := namedBy(cert)
+	id, err := namedIn(cert)
 	if err != nil {
 		return trust.Identity{}, err
 	}
@@ -38,8 +38,8 @@ func IdentityOf(cert *x509.Certificate) (trust.Identity, error) {
 	return id, nil
 }
 
-// namedBy returns the one name of a certificate of any issuer.
-func namedBy(cert *x509.Certificate) (trust.Identity, error) {
+// namedIn returns the one name of a certificate.
+func namedIn(cert *x509.Certificate) (trust.Identity, error) {
 	var id trust.Identity
 	seen := map[string]bool{}
 	for _, ext := range cert.Extensions {

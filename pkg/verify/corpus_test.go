@@ -272,7 +272,8 @@ func said(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, item := range v {
-			if item = said(item); item == nil || reflect.ValueOf(item).IsZero() {
+			inner, mapping := said(item).(map[string]any)
+			if item == nil || mapping && len(inner) == 0 || reflect.ValueOf(item).IsZero() {
 				delete(v, key)
 			}
 		}

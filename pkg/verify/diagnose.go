@@ -34,9 +34,6 @@ func (e *evidenceVerifier) diagnose(entity *entity, cert *x509.Certificate, caus
 			if t.Time.Before(cert.NotBefore) || t.Time.After(cert.NotAfter) {
 				return rejectCause(ReasonCertificateNotValid, cause, "it was signed at %s, and the certificate was valid from %s to %s", clock(t.Time), clock(cert.NotBefore), clock(cert.NotAfter))
 			}
-			if e.issuer != nil {
-				return rejectCause(ReasonUntrustedCertificate, cause, "the certificate does not chain to %s, the certificate authority in the trust policy", e.issuer)
-			}
 			return rejectCause(ReasonUntrustedCertificate, cause, "the certificate was not issued by an authority of the trusted root (%s)", e.root.Source())
 		}
 	}

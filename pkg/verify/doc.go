@@ -9,9 +9,8 @@
 //     a rejection.
 //  4. Each signature is over the bytes of the message. It is made with a certificate that
 //     chains to the trusted root at the proven time and has an SCT, and a log entry names
-//     this signature, digest and certificate. A certificate of a certificate authority in
-//     the trust policy needs no SCT. A key in the trust policy needs no certificate. One bad
-//     signature rejects the document.
+//     this signature, digest and certificate. A key in the trust policy needs no
+//     certificate. One bad signature rejects the document.
 //  5. The identity comes from that certificate only.
 //  6. Enough distinct authorities signed, in every group.
 //  7. The message is parsed as strictly as the object, and its kind is allowed. Before this

@@ -18,14 +18,13 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// evidenceVerifier verifies the evidence for one kind of signer: all certificates of Fulcio, one
-// certificate authority of the trust policy, or one public key.
+// evidenceVerifier verifies the evidence for one kind of signer: all certificates of Fulcio, or one
+// public key.
 type evidenceVerifier struct {
 	root     *trust.Root
 	material sgroot.TrustedMaterial
 	library  *sgverify.Verifier
-	scts     bool                        // certificates need an SCT
-	issuer   *trust.CertificateAuthority // nil for Fulcio and for keys
+	scts     bool // certificates need an SCT
 	// proven holds the verified evidence, by digestOfSet; nil means that nothing is remembered.
 	proven *memory[[sha256.Size]byte, proven]
 
@@ -84,15 +83,18 @@ func (v *Verifier) signature(message []byte, s seal.Signature) (Signature, error
 	if err != nil {
 		return Signature{}, err
 	}
-	e, id, err := v.issuedBy(cert)
+	if v.keyless == nil {
+		return Signature{}, reject(ReasonUntrustedCertificate, "the trusted root (%s) names no issuer of certificates", v.policy.Root().Source())
+	}
+	id, err := IdentityOf(cert)
 	if err != nil {
-		return Signature{}, err
+		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate is not one of Fulcio's: %s", err)
 	}
 	key, err := signature.LoadVerifier(cert.PublicKey, crypto.SHA256)
 	if err != nil {
 		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate's key cannot be used: %s", err)
 	}
-	out, err := e.verify(message, s, key, cert)
+	out, err := v.keyless.verify(message, s, key, cert)
 	if err != nil {
 		return Signature{}, err
 	}

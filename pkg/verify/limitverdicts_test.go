@@ -63,7 +63,7 @@ func limitVerdicts(w *world) []verdict {
 			return w.sealed(t, w.until(w.now.Truncate(time.Second).Add(4*time.Hour).Sub(w.now)), sets...)
 		}
 	}
-	at := func(s set, d time.Duration) set { return s.bent(func(s *set) { s.at = w.now.Add(d) }) }
+	at := func(s set, d time.Duration) set { s.at = w.now.Add(d); return s }
 	draftWith := func(old, with string, sets ...set) maker {
 		if len(sets) == 0 {
 			sets = []set{{}}

@@ -4,8 +4,10 @@ import (
 	"crypto/ecdsa"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/asn1"
+	"encoding/hex"
 	"errors"
 	"math/big"
 	"testing"
@@ -40,19 +42,19 @@ func reasonOf(t *testing.T, w *world, doc *exception.Document, policy func(*trus
 func TestAnotherCertificateForTheKey(t *testing.T) {
 	w := inWorld(t)
 	const anna = "anna@acme.example"
-	key, acme := newKey(t), newOrganisation(w.now, nil)
+	key := newKey(t)
 	issued := func(from, to time.Duration) set {
-		s := acme.issued(anna, func(x *x509.Certificate) { x.NotBefore, x.NotAfter = w.now.Add(from), w.now.Add(to) })
+		s := lasting(w, anna, from, to)
 		s.key = key
 		return s
 	}
 	at := func(d time.Duration) string { return w.now.Add(d).UTC().Format(time.RFC3339) }
 	yaml := replaced(t, draft, "%s", exception.AnnotationSignedAt+": \""+at(0)+"\"\n    "+exception.AnnotationExpiresAt+": \""+at(60*day)+"\"")
-	first := w.sealed(t, yaml, issued(-day, 364*day))
+	first := w.sealed(t, yaml, issued(-2*time.Minute, 365*day))
 	signature := must(seal.Read(first)).Signatures[0].Signature
 	again := func(from, to time.Duration, more ...set) *exception.Document {
 		s := issued(from, to)
-		s.signature, s.at = signature, w.now.Add(30*day)
+		s.signature, s.at = signature, w.now.Add(29*day)
 		return w.sealed(t, yaml, append([]set{s}, more...)...)
 	}
 	kept := func(*trust.Config) {}
@@ -67,17 +69,17 @@ func TestAnotherCertificateForTheKey(t *testing.T) {
 		wants string
 	}{
 		{"the first certificate, revoked", first, revoked, verify.ReasonWithdrawn},
-		{"a renewed certificate", again(29*day, 394*day), revoked, verify.ReasonBadLifetime},
-		{"a certificate of two hours", again(30*day-time.Hour, 30*day+time.Hour), revoked, verify.ReasonBadLifetime},
-		{"a certificate of two years", again(-day, 700*day), revoked, verify.ReasonWithdrawn},
-		{"a certificate of two hours, without any rule", again(30*day-time.Hour, 30*day+time.Hour), kept, verify.ReasonBadLifetime},
-		{"a certificate of two hours, and a stranger's of then", again(30*day-time.Hour, 30*day+time.Hour, person("eve@example.com")), kept, verify.ReasonBadLifetime},
-		{"a certificate of two hours, beyond a lifetime", again(30*day-time.Hour, 30*day+time.Hour), longest, verify.ReasonBadLifetime},
+		{"a renewed certificate", again(28*day, 393*day), revoked, verify.ReasonBadLifetime},
+		{"a certificate of two hours", again(29*day-time.Hour, 29*day+time.Hour), revoked, verify.ReasonBadLifetime},
+		{"a certificate of two years", again(-2*time.Minute, 700*day), revoked, verify.ReasonWithdrawn},
+		{"a certificate of two hours, without any rule", again(29*day-time.Hour, 29*day+time.Hour), kept, verify.ReasonBadLifetime},
+		{"a certificate of two hours, and a stranger's of then", again(29*day-time.Hour, 29*day+time.Hour, person("eve@example.com")), kept, verify.ReasonBadLifetime},
+		{"a certificate of two hours, beyond a lifetime", again(29*day-time.Hour, 29*day+time.Hour), longest, verify.ReasonBadLifetime},
 	} {
 		got := reasonOf(t, w, tc.doc, func(c *trust.Config) {
-			c.MaxLifetime, c.Authorities = "", []trust.AuthorityConfig{{Name: "a", CertificateAuthority: acme.pem(), Subject: anna}}
+			c.MaxLifetime, c.Authorities = "", []trust.AuthorityConfig{{Name: "a", Issuer: w.IssuerURL, Subject: anna}}
 			tc.bend(c)
-		}, w.now.Add(31*day))
+		}, w.now.Add(30*day))
 		if got != tc.wants {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.wants)
 		}
@@ -88,23 +90,42 @@ func TestAnotherCertificateForTheKey(t *testing.T) {
 // does not make two signers.
 func TestOneKeyIsOneSigner(t *testing.T) {
 	w := inWorld(t)
-	key, acme := newKey(t), newOrganisation(w.now, nil)
+	key := newKey(t)
 	by := func(s set) set { s.key = key; return s }
 	hsm := trust.AuthorityConfig{Name: "hsm", Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
-	anna := trust.AuthorityConfig{Name: "anna", CertificateAuthority: acme.pem(), Subject: "anna@acme.example"}
-	ben := trust.AuthorityConfig{Name: "ben", CertificateAuthority: acme.pem(), Subject: "ben@acme.example"}
+	anna := trust.AuthorityConfig{Name: "anna", Issuer: w.IssuerURL, Subject: "anna@acme.example"}
+	ben := trust.AuthorityConfig{Name: "ben", Issuer: w.IssuerURL, Subject: "ben@acme.example"}
 	for name, tc := range map[string]struct {
 		authorities []trust.AuthorityConfig
 		sets        []set
 		want        string
 	}{
-		"a key and a certificate": {[]trust.AuthorityConfig{hsm, anna}, []set{by(set{keyed: true}), by(acme.by("anna@acme.example"))}, verify.ReasonTooFewAuthorities},
-		"two certificates":        {[]trust.AuthorityConfig{anna, ben}, []set{by(acme.by("anna@acme.example")), by(acme.by("ben@acme.example"))}, verify.ReasonTooFewAuthorities},
-		"two keys":                {[]trust.AuthorityConfig{anna, ben}, []set{acme.by("anna@acme.example"), acme.by("ben@acme.example")}, ""},
+		"a key and a certificate": {[]trust.AuthorityConfig{hsm, anna}, []set{by(set{keyed: true}), by(person("anna@acme.example"))}, verify.ReasonTooFewAuthorities},
+		"two certificates":        {[]trust.AuthorityConfig{anna, ben}, []set{by(person("anna@acme.example")), by(person("ben@acme.example"))}, verify.ReasonTooFewAuthorities},
+		"two keys":                {[]trust.AuthorityConfig{anna, ben}, []set{person("anna@acme.example"), person("ben@acme.example")}, ""},
 	} {
 		got := reasonOf(t, w, w.sealed(t, w.until(week), tc.sets...), func(c *trust.Config) { c.MaxLifetime, c.Threshold, c.Authorities = "", 2, tc.authorities }, w.now)
 		if got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// TestRevokedCertificate: the fingerprint of a certificate revokes the signatures with it, and none with another
+// certificate for the same key.
+func TestRevokedCertificate(t *testing.T) {
+	w := inWorld(t)
+	key := newKey(t)
+	docs := []*exception.Document{w.sealed(t, w.until(week), set{key: key}), w.sealed(t, w.until(week), set{key: key})}
+	for revoked := range docs {
+		sum := sha256.Sum256(readSeal(t, docs[revoked]).Signatures[0].Certificate)
+		for i, doc := range docs {
+			got := reasonOf(t, w, doc, func(c *trust.Config) {
+				c.Revoked = []trust.RevocationConfig{{Certificate: "sha256:" + hex.EncodeToString(sum[:])}}
+			}, w.now)
+			if want := map[bool]string{true: verify.ReasonWithdrawn}[i == revoked]; got != want {
+				t.Errorf("certificate %d, and %d is revoked: %q, want %q", i, revoked, got, want)
+			}
 		}
 	}
 }

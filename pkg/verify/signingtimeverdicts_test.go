@@ -4,7 +4,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/x509"
 	"fmt"
 	"testing"
 	"time"
@@ -35,7 +34,6 @@ func statedUntil(signed, end time.Duration, sets ...set) maker {
 func signingTimeVerdicts(w *world) []verdict {
 	const anna = "anna@acme.example"
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
-	acme := newOrganisation(w.now, nil)
 	authority := func(a trust.AuthorityConfig, bend ...func(*trust.Config)) func(*trust.Config) {
 		return func(c *trust.Config) {
 			c.Authorities = []trust.AuthorityConfig{a}
@@ -45,7 +43,6 @@ func signingTimeVerdicts(w *world) []verdict {
 		}
 	}
 	byKey := trust.AuthorityConfig{Name: "a", Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
-	byAcme := trust.AuthorityConfig{Name: "a", CertificateAuthority: acme.pem(), Subject: anna}
 	fulcio := trust.AuthorityConfig{Name: "a", Issuer: w.IssuerURL, Subject: anna}
 	limited := func(a trust.AuthorityConfig, longest string) trust.AuthorityConfig {
 		a.Limits = &trust.LimitsConfig{MaxLifetime: longest}
@@ -58,28 +55,24 @@ func signingTimeVerdicts(w *world) []verdict {
 			c.Revoked = []trust.RevocationConfig{{Authority: "a", SignedBefore: before.UTC().Format(time.RFC3339)}}
 		}
 	}
-	soon, later := func(s set) set { s.at = w.now.Add(time.Minute); return s }, func(s set) set { s.at = w.now.Add(30 * day); return s }
+	const after, month = 29 * day, 37 * day // the chain of the sandbox is valid for 30 days
+	soon, later := func(s set) set { s.at = w.now.Add(time.Minute); return s }, func(s set) set { s.at = w.now.Add(after); return s }
 	stamped := func(s set) set { // logged by a version without a time, and stamped later
-		s.v2, s.stamps = true, []time.Time{w.now.Add(30 * day)}
+		s.v2, s.stamps = true, []time.Time{w.now.Add(after)}
 		return s
 	}
 	unlogged := func(s set) set {
-		s.onlyV03, s.stamps = true, []time.Time{w.now.Add(30 * day)}
+		s.onlyV03, s.stamps = true, []time.Time{w.now.Add(after)}
 		s.v03 = func(b *protobundle.Bundle) { b.VerificationMaterial.TlogEntries = nil }
 		return s
 	}
 	keyed := set{key: key, keyed: true}
-	yearly := acme.issued(anna, acme.ofAYear)
-	daily := acme.issued(anna, func(x *x509.Certificate) { x.NotBefore, x.NotAfter = w.now.Add(-time.Hour), w.now.Add(23*time.Hour) })
-	overADay := acme.issued(anna, func(x *x509.Certificate) {
-		x.NotBefore, x.NotAfter = w.now.Add(-time.Hour), w.now.Add(23*time.Hour+2*time.Second)
-	})
-	fromNow := acme.issued(anna, func(x *x509.Certificate) { x.NotBefore, x.NotAfter = w.now.Add(-time.Minute), w.now.Add(365*day) })
-	longFulcio := person(anna)
-	named := longFulcio.fulcio
-	longFulcio.fulcio = func(f *sandbox.Forgery) { named(f); f.Template.NotAfter = w.now.Add(100 * day) }
+	yearly := lasting(w, anna, -2*time.Minute, 365*day)
+	daily := lasting(w, anna, -2*time.Minute, day-2*time.Minute)
+	overADay := lasting(w, anna, -2*time.Minute, day-2*time.Minute+2*time.Second)
+	fromNow := lasting(w, anna, -time.Minute, 365*day)
+	longFulcio := lasting(w, anna, -2*time.Minute, 100*day)
 	withoutLog := func(root object) { delete(root, "tlogs") }
-	const after, month = 30 * day, 37 * day
 	const untimed, long, beyond, withdrawn = verify.ReasonNoWitnessedTime, verify.ReasonLifetimeTooLong, verify.ReasonBeyondLimits, verify.ReasonWithdrawn
 	return differing(madeAgain, []verdict{
 		{name: "time: a key that states when it signed", doc: stated(0, keyed), policy: authority(byKey)},
@@ -97,21 +90,21 @@ func signingTimeVerdicts(w *world) []verdict {
 		{name: "time: a key that is revoked in time states a later one", want: withdrawn, doc: statedUntil(after, month, later(keyed)), policy: authority(byKey, revoked(w.now.Add(day))), after: after},
 		{name: "time: a key that is revoked before anything was signed", want: withdrawn, doc: stated(0, keyed), policy: authority(byKey, revoked(w.now.Add(-365*day)))},
 
-		{name: "time: a certificate of a day", doc: forged(daily), policy: authority(byAcme)},
-		{name: "time: a certificate of more than a day", want: untimed, doc: forged(overADay), policy: authority(byAcme)},
-		{name: "time: a certificate of a year", want: untimed, doc: forged(yearly), policy: authority(byAcme)},
-		{name: "time: a certificate of a year, and no maximum", doc: forged(yearly), policy: authority(byAcme, free)},
-		{name: "time: a certificate of a year that states when it signed", doc: stated(0, yearly), policy: authority(byAcme)},
-		{name: "time: a certificate of a year, logged again", want: untimed, doc: statedless(month, later(yearly)), policy: authority(byAcme, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
-		{name: "time: a certificate of a year, stamped again", want: untimed, doc: statedless(month, stamped(yearly)), policy: authority(byAcme, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
-		{name: "time: a certificate of a year, stamped again without a log", want: untimed, root: withoutLog, doc: statedless(month, unlogged(yearly)), policy: authority(byAcme, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
-		{name: "time: a certificate of a year, logged again, for one with a limit", want: beyond, doc: statedless(month, later(yearly)), policy: authority(limited(byAcme, "8d")), after: after},
-		{name: "time: a certificate of a year that is revoked in time, and logged again", want: withdrawn, doc: statedless(month, later(yearly)), policy: authority(byAcme, revoked(w.now.Add(day))), after: after},
-		{name: "time: a certificate of a year that is revoked in time, and stamped again", want: withdrawn, doc: statedless(month, stamped(yearly)), policy: authority(byAcme, revoked(w.now.Add(day))), after: after},
-		{name: "time: a certificate of a year that is revoked in time states a later one", want: withdrawn, doc: statedUntil(after, month, later(yearly)), policy: authority(byAcme, revoked(w.now.Add(day))), after: after},
-		{name: "time: a certificate of a year that was issued after the revocation", doc: statedless(month, fromNow), policy: authority(byAcme, revoked(w.now.Add(-2*time.Minute)))},
-		{name: "time: a certificate of a day that signed after the revocation", doc: forged(soon(daily)), policy: authority(byAcme, revoked(w.now))},
-		{name: "time: a certificate of a day that is stamped again", want: verify.ReasonCertificateNotValid, doc: statedless(month, stamped(daily)), policy: authority(byAcme, revoked(w.now.Add(day))), after: after},
+		{name: "time: a certificate of a day", doc: forged(daily), policy: authority(fulcio)},
+		{name: "time: a certificate of more than a day", want: untimed, doc: forged(overADay), policy: authority(fulcio)},
+		{name: "time: a certificate of a year", want: untimed, doc: forged(yearly), policy: authority(fulcio)},
+		{name: "time: a certificate of a year, and no maximum", doc: forged(yearly), policy: authority(fulcio, free)},
+		{name: "time: a certificate of a year that states when it signed", doc: stated(0, yearly), policy: authority(fulcio)},
+		{name: "time: a certificate of a year, logged again", want: untimed, doc: statedless(month, later(yearly)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
+		{name: "time: a certificate of a year, stamped again", want: untimed, doc: statedless(month, stamped(yearly)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
+		{name: "time: a certificate of a year, stamped again without a log", want: untimed, root: withoutLog, doc: statedless(month, unlogged(yearly)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
+		{name: "time: a certificate of a year, logged again, for one with a limit", want: beyond, doc: statedless(month, later(yearly)), policy: authority(limited(fulcio, "8d")), after: after},
+		{name: "time: a certificate of a year that is revoked in time, and logged again", want: withdrawn, doc: statedless(month, later(yearly)), policy: authority(fulcio, revoked(w.now.Add(day))), after: after},
+		{name: "time: a certificate of a year that is revoked in time, and stamped again", want: withdrawn, doc: statedless(month, stamped(yearly)), policy: authority(fulcio, revoked(w.now.Add(day))), after: after},
+		{name: "time: a certificate of a year that is revoked in time states a later one", want: withdrawn, doc: statedUntil(after, month, later(yearly)), policy: authority(fulcio, revoked(w.now.Add(day))), after: after},
+		{name: "time: a certificate of a year that was issued after the revocation", doc: statedless(month, fromNow), policy: authority(fulcio, revoked(w.now.Add(-2*time.Minute)))},
+		{name: "time: a certificate of a day that signed after the revocation", doc: forged(soon(daily)), policy: authority(fulcio, revoked(w.now))},
+		{name: "time: a certificate of a day that is stamped again", want: verify.ReasonCertificateNotValid, doc: statedless(month, stamped(daily)), policy: authority(fulcio, revoked(w.now.Add(day))), after: after},
 
 		{name: "time: Fulcio's certificate of a hundred days, logged again", want: untimed, doc: statedless(month, later(longFulcio)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
 		{name: "time: Fulcio's certificate of a hundred days that is revoked in time, and logged again", want: withdrawn, doc: statedless(month, later(longFulcio)), policy: authority(fulcio, revoked(w.now.Add(day))), after: after},
@@ -122,6 +115,18 @@ func signingTimeVerdicts(w *world) []verdict {
 			c.Threshold, c.Authorities = 2, []trust.AuthorityConfig{fulcio, other}
 		}},
 	})
+}
+
+// lasting returns the set of a person whose certificate is valid for a time relative to the world's, as a private
+// Fulcio can issue it.
+func lasting(w *world, mailbox string, from, to time.Duration) set {
+	s := person(mailbox)
+	named := s.fulcio
+	s.fulcio = func(f *sandbox.Forgery) {
+		named(f)
+		f.Template.NotBefore, f.Template.NotAfter = w.now.Add(from), w.now.Add(to)
+	}
+	return s
 }
 
 // madeAgain is a cause for another verdict of cosign.

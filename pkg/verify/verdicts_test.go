@@ -42,7 +42,7 @@ type verdict struct {
 func verdicts(w *world) []verdict {
 	return slices.Concat(evidenceVerdicts(w), bundleVerdicts(w), identityVerdicts(w), authorityVerdicts(w),
 		sealVerdicts(w), messageVerdicts(w), objectVerdicts(w), lifetimeVerdicts(w), fileVerdicts(w),
-		certifiedVerdicts(w), groupVerdicts(w), limitVerdicts(w), rekorV2Verdicts(w), signingTimeVerdicts(w))
+		groupVerdicts(w), limitVerdicts(w), rekorV2Verdicts(w), signingTimeVerdicts(w))
 }
 
 // TestVerdicts forges each document so that it is wrong in one way only, and compares the reason of

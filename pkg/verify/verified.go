@@ -42,8 +42,7 @@ type Signature struct {
 	// Authority is the name of the authority in the trust policy for which the signature counts, or
 	// "" if it counts for none.
 	Authority string
-	// Identity is the identity in the certificate. It is zero for a key. Its issuer is empty for a
-	// certificate authority of the trust policy.
+	// Identity is the identity in the certificate. It is zero for a key.
 	Identity trust.Identity
 	// WitnessedAt is the earliest time that a log or a timestamp authority proves. It is zero for a
 	// key without a log.

@@ -13,10 +13,9 @@ import (
 
 // Verifier verifies documents with one trust policy. Many goroutines can use it.
 type Verifier struct {
-	policy    *trust.Policy
-	keyless   *evidenceVerifier   // nil if the root cannot verify keyless signatures
-	certified []*evidenceVerifier // one for each certificate authority of the policy
-	keys      []*evidenceVerifier // one for each key
+	policy  *trust.Policy
+	keyless *evidenceVerifier   // nil if the root cannot verify keyless signatures
+	keys    []*evidenceVerifier // one for each key
 }
 
 // FromFile makes a verifier for the trust policy in a file, see [trust.FromFile]. The file must be
@@ -42,7 +41,10 @@ func New(policy *trust.Policy) (*Verifier, error) {
 	}
 	v := &Verifier{policy: policy}
 	for _, a := range policy.Authorities() {
-		if err := v.add(a); err != nil {
+		if a.Key() == nil {
+			continue
+		}
+		if err := v.addKey(a); err != nil {
 			return nil, fmt.Errorf("verify: authority %q: %w", a.Name(), err)
 		}
 	}
@@ -56,31 +58,17 @@ func New(policy *trust.Policy) (*Verifier, error) {
 	return v, nil
 }
 
-// add makes the verifier for the evidence of an authority. Authorities with the same key or
-// certificate authority share one.
-func (v *Verifier) add(a *trust.Authority) error {
-	switch {
-	case a.Key() != nil:
-		for _, known := range v.keys {
-			if known.authority.SameKey(a) {
-				known.withoutLog = known.withoutLog || a.WithoutLog()
-				return nil
-			}
+// addKey makes the verifier for the key of an authority. Authorities with the same key share one.
+func (v *Verifier) addKey(a *trust.Authority) error {
+	for _, known := range v.keys {
+		if known.authority.SameKey(a) {
+			known.withoutLog = known.withoutLog || a.WithoutLog()
+			return nil
 		}
-		e, err := newKeyVerifier(v.policy.Root(), a)
-		v.keys = append(v.keys, e)
-		return err
-	case a.CertificateAuthority() != nil:
-		for _, known := range v.certified {
-			if known.issuer == a.CertificateAuthority() {
-				return nil
-			}
-		}
-		e, err := newCertifiedVerifier(v.policy.Root(), a.CertificateAuthority())
-		v.certified = append(v.certified, e)
-		return err
 	}
-	return nil
+	e, err := newKeyVerifier(v.policy.Root(), a)
+	v.keys = append(v.keys, e)
+	return err
 }
 
 // Verify decides whether the document is valid at the time now. It returns a *[Rejected] if it is

@@ -139,9 +139,7 @@ func configured(cfg *config.Config) []place {
 		return all // the command reports it
 	}
 	for _, authority := range written.Authorities {
-		for _, path := range []string{authority.KeyFile, authority.CertificateAuthorityFile} {
-			all = append(all, placeOf("a file of the trust policy", path, false))
-		}
+		all = append(all, placeOf("a file of the trust policy", authority.KeyFile, false))
 	}
 	return append(all, placeOf("the trusted root", written.TrustedRoot, false))
 }

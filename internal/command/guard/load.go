@@ -78,7 +78,7 @@ func digestOf(text []byte, config trust.Config, policies []string) (string, erro
 	add(text)
 	named := append([]string{config.TrustedRoot}, policies...)
 	for _, a := range config.Authorities {
-		named = append(named, a.KeyFile, a.CertificateAuthorityFile)
+		named = append(named, a.KeyFile)
 	}
 	for _, path := range named {
 		if path == "" {

@@ -76,9 +76,6 @@ func explainSignature(s verify.Signature) []cli.Fact {
 		say("authority", s.Authority)
 	}
 	say("issuer", s.Identity.Issuer)
-	if own := s.Identity.CertificateAuthority; own != nil {
-		say("certified by", own.String()+", which the trust policy names")
-	}
 	claims := s.Identity.Claims
 	say("run", claims["runInvocationURI"])
 	say("trigger", firstOf(claims, "buildTrigger", "githubWorkflowTrigger"))

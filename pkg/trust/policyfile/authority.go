@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Authority is a checked authority. The content of its key or certificate authority is not checked.
+// Authority is a checked authority. The content of its key is not checked.
 type Authority struct {
 	Name    string
-	Issuer  string           // "" if Fulcio does not issue its certificates
+	Issuer  string           // "" for a key
 	Subject *Subject         // nil for a key
 	Claims  map[string]OneOf // what a certificate of Fulcio must have
 	Limits  Limits
@@ -21,20 +21,16 @@ type Authority struct {
 
 func newAuthority(c AuthorityConfig) (a Authority, err error) {
 	identity := c.Issuer != "" || c.Subject != "" || c.SubjectRegexp != "" || len(c.Claims) > 0 || c.GitHub != nil
-	key, authority := c.Key != "" || c.KeyFile != "", c.CertificateAuthority != "" || c.CertificateAuthorityFile != ""
+	key := c.Key != "" || c.KeyFile != ""
 	switch {
 	case c.Key != "" && c.KeyFile != "":
 		err = errors.New("key and keyFile are both set")
-	case c.CertificateAuthority != "" && c.CertificateAuthorityFile != "":
-		err = errors.New("certificateAuthority and certificateAuthorityFile are both set")
-	case key && (identity || authority):
+	case key && identity:
 		err = errors.New("it is either a key or an identity, not both")
 	case !key && c.InsecureWithoutLog:
 		err = errors.New("insecureWithoutLog is for keys: a certificate proves nothing without a proven signing time")
-	case c.RequireCommit && (key || authority):
+	case c.RequireCommit && key:
 		err = errors.New("requireCommit belongs to Fulcio, whose certificates name the commit of the run")
-	case authority && (c.Issuer != "" || len(c.Claims) > 0 || c.GitHub != nil):
-		err = errors.New("github, issuer and claims belong to Fulcio, and a certificateAuthority of your own has none of them")
 	}
 	if err == nil {
 		err = checkName(c.Name)
@@ -43,7 +39,7 @@ func newAuthority(c AuthorityConfig) (a Authority, err error) {
 	if c.GitHub != nil {
 		a.Issuer = cmp.Or(c.Issuer, githubIssuer)
 	}
-	if err == nil && !key && !authority {
+	if err == nil && !key {
 		err = checkIssuer(a.Issuer)
 	}
 	switch {

@@ -81,8 +81,7 @@ func (c AuthorityConfig) Called(index int) string {
 }
 
 // AuthorityConfig is a trusted signer. A workflow of GitHub Actions has GitHub. Another keyless
-// identity has Issuer, Subject or SubjectRegexp, and Claims. A name in certificates of a private certificate authority has CertificateAuthority, and
-// Subject or SubjectRegexp. A public key has Key.
+// identity has Issuer, Subject or SubjectRegexp, and Claims. A public key has Key.
 type AuthorityConfig struct {
 	// Source names the authority in errors: by its position in a file, or by the flag that set it.
 	// "" names it by its number.
@@ -120,13 +119,10 @@ type AuthorityConfig struct {
 	// no proven time.
 	InsecureWithoutLog bool `json:"insecureWithoutLog"`
 
-	// CertificateAuthority is a chain of certificates in PEM: the issuing certificate first, the
-	// self-signed root last. CertificateAuthorityFile is the path of a chain.
-	CertificateAuthority     string `json:"certificateAuthority"`
-	CertificateAuthorityFile string `json:"certificateAuthorityFile"`
-
 	// Limits restrict the documents that the authority may sign; nil sets no limit.
 	Limits *LimitsConfig `json:"limits"`
+
+	_ struct{} `formerly:"certificateAuthority certificateAuthorityFile" instead:"run a Fulcio on your certificate authority and name it in trustedRoot, or name a key: docs/how-to/private-sigstore.md"`
 }
 
 // LimitsConfig restricts the documents that one authority may sign. A document must meet every

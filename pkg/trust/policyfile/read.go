@@ -31,7 +31,6 @@ func Read(doc *exception.Document, dir string) (Config, error) {
 	for i := range c.Authorities {
 		c.Authorities[i].Source = c.Locate("authorities", i).String() + ": " + c.Authorities[i].Called(i)
 		relative(dir, &c.Authorities[i].KeyFile)
-		relative(dir, &c.Authorities[i].CertificateAuthorityFile)
 	}
 	return c, nil
 }
