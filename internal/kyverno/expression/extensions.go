@@ -17,7 +17,8 @@ import (
 
 // ordered are the types of values that can be sorted.
 var ordered = []*cel.Type{
-	cel.IntType, cel.UintType, cel.DoubleType, cel.DurationType, cel.BoolType, cel.TimestampType, cel.StringType, cel.BytesType,
+	cel.IntType, cel.UintType, cel.DoubleType, cel.DurationType,
+	cel.BoolType, cel.TimestampType, cel.StringType, cel.BytesType,
 }
 
 func stringFunctions() map[string][]overload {
@@ -58,8 +59,11 @@ func collectionFunctions() map[string][]overload {
 	key, value := cel.TypeParamType("K"), cel.TypeParamType("V")
 	mapping := cel.MapType(key, value)
 	functions := map[string][]overload{
-		"slice":           {method("list_slice", list, list, number, number)},
-		"flatten":         {method("list_flatten", list, cel.ListType(list)), method("list_flatten_int", anything, anything, number)},
+		"slice": {method("list_slice", list, list, number, number)},
+		"flatten": {
+			method("list_flatten", list, cel.ListType(list)),
+			method("list_flatten_int", anything, anything, number),
+		},
 		"reverse":         {method("list_reverse", list, list)},
 		"distinct":        {method("list_distinct", list, list)},
 		"lists.range":     {function("lists_range", cel.ListType(number), number)},
@@ -89,7 +93,9 @@ const (
 // macros returns sortBy and the macros with two variables: an index or a key, and a value.
 func macros() cel.EnvOption {
 	all := []cel.Macro{cel.ReceiverMacro("sortBy", 2, sortBy)}
-	for _, name := range []string{"all", "exists", "existsOne", "exists_one", "transformList", "transformMap", "transformMapEntry"} {
+	for _, name := range []string{
+		"all", "exists", "existsOne", "exists_one", "transformList", "transformMap", "transformMapEntry",
+	} {
 		all = append(all, cel.ReceiverMacro(name, 3, twoVariables(name)))
 		if strings.HasPrefix(name, "transform") {
 			all = append(all, cel.ReceiverMacro(name, 4, twoVariables(name))) // a filter comes before the last argument
@@ -125,7 +131,8 @@ func twoVariables(name string) cel.MacroFactory {
 		if len(args) == 4 {
 			step = f.NewCall(operators.Conditional, args[2], step, f.NewAccuIdent())
 		}
-		return f.NewComprehensionTwoVar(target, key, args[1].AsIdent(), f.AccuIdentName(), begin, f.NewLiteral(types.True), step, result), nil
+		value, always := args[1].AsIdent(), f.NewLiteral(types.True)
+		return f.NewComprehensionTwoVar(target, key, value, f.AccuIdentName(), begin, always, step, result), nil
 	}
 }
 
@@ -153,5 +160,6 @@ func sortBy(f cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr,
 		return nil, err
 	}
 	sorted := f.NewMemberCall(sortByKeys, f.NewIdent(bound), keys)
-	return f.NewComprehension(f.NewList(), "#unused", bound, target, f.NewLiteral(types.False), f.NewIdent(bound), sorted), nil
+	never := f.NewLiteral(types.False)
+	return f.NewComprehension(f.NewList(), "#unused", bound, target, never, f.NewIdent(bound), sorted), nil
 }

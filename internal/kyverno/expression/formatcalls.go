@@ -26,13 +26,16 @@ func (formatCalls) Configure(c cel.MutableValidatorConfig) error {
 func (formatCalls) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues *cel.Issues) {
 	for _, e := range ast.MatchDescendants(ast.NavigateAST(a), ast.FunctionMatcher("format")) {
 		call := e.AsCall()
-		if !call.IsMemberFunction() || len(call.Args()) != 1 || call.Args()[0].Kind() != ast.ListKind || call.Target().Kind() != ast.LiteralKind {
+		if !call.IsMemberFunction() || len(call.Args()) != 1 || call.Target().Kind() != ast.LiteralKind {
 			continue
 		}
-		if text, ok := call.Target().AsLiteral().(types.String); ok {
-			if err := checkFormat(a, string(text), call.Args()[0].AsList().Elements()); err != nil {
-				issues.ReportErrorAtID(e.ID(), "%v", err)
-			}
+		text, isText := call.Target().AsLiteral().(types.String)
+		args := call.Args()[0]
+		if !isText || args.Kind() != ast.ListKind {
+			continue
+		}
+		if err := checkFormat(a, string(text), args.AsList().Elements()); err != nil {
+			issues.ReportErrorAtID(e.ID(), "%v", err)
 		}
 	}
 }
