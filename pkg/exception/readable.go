@@ -2,15 +2,15 @@ package exception
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Readable writes an exception for people: keys in reading order, short lists on one line,
@@ -18,8 +18,15 @@ import (
 // the text again, and returns an error if the object differs. Values are those of [FromObject]
 // without floats. [Canonical] writes the form that is signed.
 func Readable(object map[string]any) ([]byte, error) {
+	tree, err := readable(object)
+	if err != nil {
+		return nil, fmt.Errorf("write YAML: %w", err)
+	}
 	var b bytes.Buffer
-	if err := writeMapping(&b, object, ""); err != nil {
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	enc.CompactSeqIndent()
+	if err := errors.Join(enc.Encode(tree), enc.Close()); err != nil {
 		return nil, fmt.Errorf("write YAML: %w", err)
 	}
 	back, err := Parse(b.Bytes(), "")
@@ -37,87 +44,59 @@ var readingOrder = []string{"apiVersion", "kind", "metadata", "spec", "name", "n
 	"policyName", "ruleNames", "exceptions", "policyRefs", "matchConditions", "match", "any", "resources", "kinds", "names", "namespaces", "podSecurity",
 	"controlName", "images", "expression", "expiresAt", "properties"}
 
-// writeMapping writes a mapping. Its first line is indented already.
-func writeMapping(b *bytes.Buffer, object map[string]any, indent string) error {
+// readable returns the tree of a value, with the style of each part.
+func readable(value any) (*yaml.Node, error) {
+	switch v := value.(type) {
+	case map[string]any:
+		return readableMapping(v)
+	case []any:
+		return readableList(v)
+	case string:
+		return readableText(v), nil
+	case bool, int64:
+		var n yaml.Node
+		return &n, n.Encode(v)
+	default:
+		return nil, fmt.Errorf("a value of type %T is not written", value)
+	}
+}
+
+func readableMapping(object map[string]any) (*yaml.Node, error) {
 	if len(object) == 0 {
-		return errors.New("an empty mapping has no lines")
+		return nil, errors.New("an empty mapping has no lines")
 	}
 	keys := slices.Sorted(maps.Keys(object))
 	slices.SortStableFunc(keys, func(x, y string) int { return readingRank(x) - readingRank(y) })
-	for i, key := range keys {
-		if i > 0 {
-			b.WriteString(indent)
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	for _, key := range keys {
+		value, err := readable(object[key])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
 		}
-		b.WriteString(yamlLine(key) + ":")
-		if err := writeValue(b, object[key], indent); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
+		n.Content = append(n.Content, readableText(key), value)
 	}
-	return nil
-}
-
-// writeValue writes the text behind a key.
-func writeValue(b *bytes.Buffer, value any, indent string) error {
-	switch v := value.(type) {
-	case map[string]any:
-		b.WriteString("\n" + indent + "  ")
-		return writeMapping(b, v, indent+"  ")
-	case []any:
-		if flow, short := flowList(v); short {
-			b.WriteString(" " + flow + "\n")
-			return nil
-		}
-		b.WriteString("\n")
-		for _, item := range v {
-			b.WriteString(indent + "-")
-			if entry, isMapping := item.(map[string]any); isMapping {
-				b.WriteString(" ")
-				if err := writeMapping(b, entry, indent+"  "); err != nil {
-					return err
-				}
-				continue
-			}
-			if err := writeValue(b, item, indent); err != nil {
-				return err
-			}
-		}
-		return nil
-	case string:
-		b.WriteString(" " + yamlText(v, indent+"  ") + "\n")
-		return nil
-	}
-	line, err := scalarLine(value)
-	b.WriteString(" " + line + "\n")
-	return err
+	return n, nil
 }
 
 const longestFlow = 120 // bytes
 
-// flowList writes a list of scalars on one line, if it fits.
-func flowList(items []any) (text string, short bool) {
-	lines := make([]string, len(items))
-	for i, item := range items {
-		line, err := scalarLine(item)
+// readableList writes a list of values on one line, if it fits.
+func readableList(items []any) (*yaml.Node, error) {
+	n, length := &yaml.Node{Kind: yaml.SequenceNode}, 0
+	for _, item := range items {
+		value, err := readable(item)
 		if err != nil {
-			return "", false
+			return nil, err
 		}
-		lines[i] = line
+		if length += len(value.Value) + len(", "); value.Kind != yaml.ScalarNode || value.Style == yaml.LiteralStyle {
+			length = longestFlow + 1
+		}
+		n.Content = append(n.Content, value)
 	}
-	text = "[" + strings.Join(lines, ", ") + "]"
-	return text, len(text) <= longestFlow
-}
-
-func scalarLine(value any) (string, error) {
-	switch v := value.(type) {
-	case string:
-		return yamlLine(v), nil
-	case bool:
-		return strconv.FormatBool(v), nil
-	case int64:
-		return strconv.FormatInt(v, 10), nil
-	default:
-		return "", fmt.Errorf("a value of type %T is not written", value)
+	if length <= longestFlow {
+		n.Style = yaml.FlowStyle
 	}
+	return n, nil
 }
 
 func readingRank(key string) int {
@@ -135,24 +114,16 @@ var (
 // notPlain lists words that some YAML readers read as a value of another type.
 var notPlain = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
-// yamlText writes a text like [yamlLine]. It writes a multi-line text over several lines if nothing
-// must be escaped.
-func yamlText(text, indent string) string {
-	if lines := strings.Split(text, "\n"); len(lines) > 1 && !strings.HasPrefix(text, " ") && !slices.ContainsFunc(lines, func(l string) bool { return !plainLine.MatchString(l) }) {
-		return "|-\n" + indent + strings.Join(lines, "\n"+indent)
+// readableText writes a text plain if every reader reads it as this text, over several lines if it has some and
+// nothing must be escaped, otherwise in double quotes.
+func readableText(text string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Style: yaml.DoubleQuotedStyle}
+	lines := strings.Split(text, "\n")
+	switch {
+	case plainWord.MatchString(text) && !slices.Contains(notPlain, strings.ToLower(text)):
+		n.Style = 0
+	case len(lines) > 1 && !strings.HasPrefix(text, " ") && !slices.ContainsFunc(lines, func(l string) bool { return !plainLine.MatchString(l) }):
+		n.Style = yaml.LiteralStyle
 	}
-	return yamlLine(text)
-}
-
-// yamlLine writes a text on one line: plain if every reader reads it as this text, otherwise as a
-// JSON string.
-func yamlLine(text string) string {
-	if plainWord.MatchString(text) && !slices.Contains(notPlain, strings.ToLower(text)) {
-		return text
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text) // a text always encodes
-	return strings.TrimSuffix(b.String(), "\n")
+	return n
 }

@@ -29,7 +29,7 @@ metadata:
     polex.dev/reason: |-
       two
       lines: "so"
-    z: "tab\tand \u2028"
+    z: "tab\tand \L"
 spec:
   exceptions:
   - policyName: probes
