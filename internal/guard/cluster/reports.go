@@ -62,53 +62,40 @@ func (r *Reports) Write(ctx context.Context, all []*guard.Finding) error {
 			in[f.Object.Namespace] = append(in[f.Object.Namespace], f)
 		}
 	}
-	var failed failures
-	for namespace, findings := range in {
-		if failed.stop(r.write(ctx, namespace, findings), "report on", namespace) {
-			break
+	var failed []error
+	for namespace := range r.written {
+		if in[namespace] == nil {
+			in[namespace] = nil // its report is removed
 		}
 	}
-	for namespace := range r.written {
-		if in[namespace] != nil {
+	for namespace, findings := range in {
+		err := r.update(ctx, namespace, findings)
+		if err == nil {
 			continue
 		}
-		err := r.remove(ctx, r.where, namespace)
-		if err == nil {
-			delete(r.written, namespace)
-		}
-		if failed.stop(err, "remove the report on", namespace) {
-			break
+		failed = append(failed, fmt.Errorf("report on %q: %w", namespace, err))
+		var answer apierrors.APIStatus
+		if !errors.As(err, &answer) {
+			break // the API server does not answer, and each request would wait until its time limit
 		}
 	}
-	if failed.first == nil {
+	if len(failed) == 0 {
 		return nil
 	}
 	r.asked = time.Time{} // the next Write looks for the kind of reports again
-	if failed.more > 0 {
-		return fmt.Errorf("%w (and %d more namespaces)", failed.first, failed.more)
-	}
-	return failed.first
+	return fmt.Errorf("%w (one of %d)", failed[0], len(failed))
 }
 
-// failures are the namespaces whose report could not be written. Another namespace goes on, unless the
-// API server does not answer: each request would wait until its time limit.
-type failures struct {
-	first  error
-	more   int
-	silent bool
-}
-
-// stop records an error, and reports whether the API server does not answer.
-func (f *failures) stop(err error, what, namespace string) bool {
-	var answer apierrors.APIStatus
-	switch {
-	case err == nil:
-	case f.first == nil:
-		f.first, f.silent = fmt.Errorf("%s %q: %w", what, namespace, err), !errors.As(err, &answer)
-	default:
-		f.more, f.silent = f.more+1, !errors.As(err, &answer)
+// update writes the report of a namespace, or removes it without findings.
+func (r *Reports) update(ctx context.Context, namespace string, findings []*guard.Finding) error {
+	if findings != nil {
+		return r.write(ctx, namespace, findings)
 	}
-	return f.silent
+	err := r.remove(ctx, r.where, namespace)
+	if err == nil {
+		delete(r.written, namespace)
+	}
+	return err
 }
 
 // choose finds the kind of reports that the cluster has, and the existing reports of another guard.

@@ -77,7 +77,7 @@ func TestReportsAreIndependent(t *testing.T) {
 		code    int // 0: no answer
 		written int
 		want    string
-	}{{http.StatusForbidden, 8, `(and 1 more namespaces)`}, {0, 0, `report on "n`}} {
+	}{{http.StatusForbidden, 8, `(one of 2)`}, {0, 0, `report on "n`}} {
 		s, api := serve(t)
 		s.versions = map[string][]string{"wgpolicyk8s.io": {"v1alpha2"}}
 		var found []*guard.Finding

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,40 +26,35 @@ import (
 func (k *checkup) leader(ctx context.Context) {
 	const subject = "leases/" + leaseName
 	defer k.unlessFound(subject, "a guard holds it, and can renew it")()
-	wrong := func(message string) {
-		k.add(Finding{Subject: subject, Reason: ReasonNoLeader, Message: message + ", so no guard deletes expired exceptions",
+	var lease coordinationv1.Lease
+	read := func() error {
+		return k.Client.Get(ctx, types.NamespacedName{Namespace: k.Namespace, Name: leaseName}, &lease)
+	}
+	err := read()
+	holder, renewed, why := ptr.Deref(lease.Spec.HolderIdentity, ""), ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}), ""
+	switch genuine, unknown := k.isGuard(ctx, holder); {
+	case apierrors.IsNotFound(err), err == nil && holder == "":
+		why = "nobody holds it"
+	case cmp.Or(err, unknown) != nil:
+		k.unknown(subject, cmp.Or(err, unknown))
+	case k.Now().Sub(renewed.Time).Abs() > cluster.LeaseLasts+aside: // a guard takes over by its own clock
+		why = fmt.Sprintf("its holder %q renewed it at %s", holder, renewed.UTC().Format(time.RFC3339))
+	case !genuine:
+		why = fmt.Sprintf("its holder %q is not a guard", holder)
+	}
+	if why != "" {
+		k.add(Finding{Subject: subject, Reason: ReasonNoLeader, Message: why + ", so no guard deletes expired exceptions",
 			Hint: "look for errors about the Lease in the logs of the guards, and find out who writes it"})
 	}
-	var lease coordinationv1.Lease
-	name := types.NamespacedName{Namespace: k.Namespace, Name: leaseName}
-	err := k.Client.Get(ctx, name, &lease)
-	if apierrors.IsNotFound(err) {
-		wrong("it does not exist")
-		return
+	if err == nil {
+		k.accepted(subject, Wrong, "no guard can hold it", retry.RetryOnConflict(retry.DefaultRetry, func() error { // the leader renews it meanwhile
+			if err := read(); err != nil {
+				return err
+			}
+			lease.Spec.RenewTime = &metav1.MicroTime{Time: k.Now()}
+			return k.Client.Update(ctx, &lease, client.DryRunAll)
+		}))
 	}
-	if err != nil {
-		k.unknown(subject, err)
-		return
-	}
-	holder, renewed := ptr.Deref(lease.Spec.HolderIdentity, ""), ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{})
-	switch genuine, err := k.isGuard(ctx, holder); {
-	case holder == "":
-		wrong("nobody holds it")
-	case k.Now().Sub(renewed.Time).Abs() > cluster.LeaseLasts+aside: // a guard takes over by its own clock
-		wrong(fmt.Sprintf("its holder %q renewed it at %s", holder, renewed.UTC().Format(time.RFC3339)))
-	case err != nil:
-		k.unknown(subject, err)
-	case !genuine:
-		wrong(fmt.Sprintf("its holder %q is not a guard", holder))
-	}
-	err = retry.RetryOnConflict(retry.DefaultRetry, func() error { // the leader renews it meanwhile
-		if err := k.Client.Get(ctx, name, &lease); err != nil {
-			return err
-		}
-		lease.Spec.RenewTime = &metav1.MicroTime{Time: k.Now()}
-		return k.Client.Update(ctx, &lease, client.DryRunAll)
-	})
-	k.accepted(subject, Wrong, "no guard can hold it", err)
 	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: leaseName + "-check"},
 		EventTime: metav1.MicroTime{Time: k.Now()}, ReportingController: "polex-guard", ReportingInstance: "check",
 		Type: corev1.EventTypeNormal, Reason: "Check", Action: "Check", Note: "dry run", Regarding: corev1.ObjectReference{Namespace: metav1.NamespaceDefault}}

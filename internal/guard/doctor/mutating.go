@@ -79,46 +79,44 @@ func (k *checkup) mutating(ctx context.Context) {
 // rejects others who set one. With static files, a user that can set a label of the Lease can also
 // write its holder. Match conditions may exclude nothing.
 func (k *checkup) changes(m mutator, spaces map[string]labels.Set, lease labels.Set) (names []string, outcome Outcome) {
-	const most = 5 // named
-	outcome, kyverno := Doubtful, spaces[k.Kyverno] != nil && mayMatch(m.namespaces, spaces[k.Kyverno])
-	for _, d := range dependencies {
-		here := mayMatch(m.namespaces, spaces[k.Namespace]) && (d.resource != "leases" || mayMatch(m.objects, lease))
-		name := schema.GroupResource{Group: d.group, Resource: d.resource}.String()
-		switch {
-		case !m.matches(d) || m.isMeant(d):
-			continue
-		case d.place == everywhere:
-		case here:
-			name += " of " + k.Namespace
-		case kyverno && d.place == guardAndKyverno:
-			name += " of " + k.Kyverno
-		default:
-			continue
+	outcome = Doubtful
+	add := func(list []schema.GroupResource, of string, namespaced bool) {
+		for _, r := range list {
+			if m.mayChange(r, namespaced) && (r.Resource != "leases" || mayMatch(m.objects, lease)) {
+				names = append(names, strings.TrimSuffix(r.String()+" of "+of, " of "))
+			}
 		}
-		if d.believed && here {
+	}
+	if mayMatch(m.namespaces, spaces[k.Namespace]) {
+		if add(believed, k.Namespace, true); len(names) > 0 {
 			outcome = Wrong
 		}
-		names = append(names, name)
+		add(running, k.Namespace, true)
 	}
+	if spaces[k.Kyverno] != nil && mayMatch(m.namespaces, spaces[k.Kyverno]) {
+		add(running, k.Kyverno, true)
+	}
+	add(clusterWide, "", false)
+	add(slices.Concat(events, reports), "", true)
+	const most = 5 // named
 	if more := len(names) - most; more > 0 {
 		names = append(names[:most], fmt.Sprintf("and %d more", more))
 	}
 	return names, outcome
 }
 
-// matches reports whether a mutator is asked about the creation or update of a resource.
-func (m mutator) matches(d dependency) bool {
-	return slices.ContainsFunc([]admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}, func(o admissionregistrationv1.OperationType) bool {
-		return rules.Match(m.rules, rules.Request{Operation: o, Resource: schema.GroupVersionResource{Group: d.group, Resource: d.resource}, Namespaced: d.namespaced})
-	})
-}
-
-// isMeant reports whether a mutator is harmless for a resource: Kyverno adds defaults to its own
-// policies, and no webhook is asked about webhooks.
-func (m mutator) isMeant(d dependency) bool {
+// mayChange reports whether a mutator is asked about the creation or update of a resource. Kyverno may
+// add defaults to its own policies, and no webhook is asked about webhooks.
+func (m mutator) mayChange(r schema.GroupResource, namespaced bool) bool {
 	name, isWebhook := strings.CutPrefix(m.subject, "mutatingwebhookconfigurations/")
-	return isWebhook && d.group == admissionregistrationv1.GroupName ||
-		strings.HasPrefix(name, "kyverno-policy-mutating-webhook-cfg ") && strings.HasSuffix(d.resource, "policies")
+	if isWebhook && r.Group == admissionregistrationv1.GroupName ||
+		strings.HasPrefix(name, "kyverno-policy-mutating-webhook-cfg ") && strings.HasSuffix(r.Resource, "policies") {
+		return false
+	}
+	asked := func(o admissionregistrationv1.OperationType) bool {
+		return rules.Match(m.rules, rules.Request{Operation: o, Resource: r.WithVersion(""), Namespaced: namespaced})
+	}
+	return asked(admissionregistrationv1.Create) || asked(admissionregistrationv1.Update)
 }
 
 // mayMatch reports whether a selector matches labels. An invalid selector may match.

@@ -25,8 +25,12 @@ const leaseName, reportName = "polex-guard", "polex-guard"
 // needs returns the permissions that every guard requires, except those for the guarded kinds.
 func (k *checkup) needs() []need {
 	const webhooks = "validatingwebhookconfigurations"
+	holder := need{"", "pods", k.Namespace, "", []string{"get"}}
+	if k.Static != nil {
+		holder = need{"", "nodes", "", "", []string{"get"}}
+	}
 	needs := []need{
-		holderOf(k),
+		holder,
 		{"authorization.k8s.io", "subjectaccessreviews", "", "", []string{"create"}},
 		{"coordination.k8s.io", "leases", k.Namespace, "", []string{"create"}},
 		{"coordination.k8s.io", "leases", k.Namespace, leaseName, []string{"get", "update"}},
@@ -45,14 +49,6 @@ func (k *checkup) needs() []need {
 		need{"admissionregistration.k8s.io", webhooks, "", "", []string{"list", "watch"}},
 		need{"admissionregistration.k8s.io", webhooks, "", k.Webhook, []string{"update"}},
 	)
-}
-
-// holderOf is the permission to look up the Pod or the node of the leader.
-func holderOf(k *checkup) need {
-	if k.Static != nil {
-		return need{"", "nodes", "", "", []string{"get"}}
-	}
-	return need{"", "pods", k.Namespace, "", []string{"get"}}
 }
 
 // permissions asks the API server for the permissions of the current user. Run it as the

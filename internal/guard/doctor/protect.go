@@ -173,27 +173,17 @@ func asStored(spec admissionregistrationv1.ValidatingAdmissionPolicySpec) *admis
 			p.Variables[i].Expression = ""
 		}
 	}
-	if p.FailurePolicy == nil {
-		p.FailurePolicy = new(admissionregistrationv1.Fail)
-	}
+	p.FailurePolicy = cmp.Or(p.FailurePolicy, new(admissionregistrationv1.Fail))
 	m := p.MatchConstraints
 	if m == nil {
 		return p
 	}
-	if m.MatchPolicy == nil {
-		m.MatchPolicy = new(admissionregistrationv1.Equivalent)
-	}
-	if m.NamespaceSelector == nil {
-		m.NamespaceSelector = &metav1.LabelSelector{}
-	}
-	if m.ObjectSelector == nil {
-		m.ObjectSelector = &metav1.LabelSelector{}
-	}
+	m.MatchPolicy = cmp.Or(m.MatchPolicy, new(admissionregistrationv1.Equivalent))
+	m.NamespaceSelector = cmp.Or(m.NamespaceSelector, &metav1.LabelSelector{})
+	m.ObjectSelector = cmp.Or(m.ObjectSelector, &metav1.LabelSelector{})
 	for _, rules := range [][]admissionregistrationv1.NamedRuleWithOperations{m.ResourceRules, m.ExcludeResourceRules} {
 		for i := range rules {
-			if rules[i].Scope == nil {
-				rules[i].Scope = new(admissionregistrationv1.AllScopes)
-			}
+			rules[i].Scope = cmp.Or(rules[i].Scope, new(admissionregistrationv1.AllScopes))
 		}
 	}
 	return p

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/polex-dev/polex/internal/guard/rules"
 	"github.com/polex-dev/polex/internal/guard/static"
@@ -71,13 +72,10 @@ func (k *checkup) registered(ctx context.Context, subject string, webhooks []adm
 // else.
 func isForDeletions(w *admissionregistrationv1.ValidatingWebhook) bool {
 	path := ""
-	if s := w.ClientConfig.Service; s != nil && s.Path != nil {
-		path = *s.Path
-	}
-	if text := w.ClientConfig.URL; text != nil {
-		if parsed, err := url.Parse(*text); err == nil {
-			path = parsed.Path
-		}
+	if s := w.ClientConfig.Service; s != nil {
+		path = ptr.Deref(s.Path, "")
+	} else if parsed, err := url.Parse(ptr.Deref(w.ClientConfig.URL, "")); err == nil {
+		path = parsed.Path
 	}
 	return path == DeletedPath
 }
@@ -133,7 +131,7 @@ func about(m *meta.RESTMapping, operation admissionregistrationv1.OperationType)
 
 // open checks that the webhook for deletions allows them while no guard answers.
 func (k *checkup) open(subject string, w *admissionregistrationv1.ValidatingWebhook) {
-	if w.FailurePolicy == nil || *w.FailurePolicy != admissionregistrationv1.Ignore {
+	if ptr.Deref(w.FailurePolicy, "") != admissionregistrationv1.Ignore {
 		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonDeletesFailClosed, Message: "without an answer of the guard, exceptions and their namespaces cannot be deleted",
 			Hint: "use a separate webhook for DELETE, at " + DeletedPath + " and with failurePolicy: Ignore"})
 	}
@@ -153,7 +151,7 @@ func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWe
 	if len(w.MatchConditions) > 0 {
 		wrong(ReasonConditionHole, "objects that its matchConditions exclude are not guarded", "remove them")
 	}
-	if w.FailurePolicy == nil || *w.FailurePolicy != admissionregistrationv1.Fail {
+	if ptr.Deref(w.FailurePolicy, "") != admissionregistrationv1.Fail {
 		wrong(ReasonFailsOpen, "without an answer of the guard, everything is admitted", "write failurePolicy: Fail")
 	}
 	if timeout := timeoutOf(w); timeout <= k.Deadline {
@@ -162,7 +160,7 @@ func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWe
 	if w.SideEffects == nil || *w.SideEffects != admissionregistrationv1.SideEffectClassNone && *w.SideEffects != admissionregistrationv1.SideEffectClassNoneOnDryRun {
 		wrong(ReasonSideEffects, "the API server rejects a dry run without a request to the guard", "write sideEffects: NoneOnDryRun")
 	}
-	if w.MatchPolicy == nil || *w.MatchPolicy != admissionregistrationv1.Exact {
+	if ptr.Deref(w.MatchPolicy, "") != admissionregistrationv1.Exact {
 		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonMatchPolicy, Message: "an object in a version that no rule names is converted first, and refused", Hint: "write matchPolicy: Exact, and every version"})
 	}
 }
@@ -191,10 +189,7 @@ func selects(s *metav1.LabelSelector) bool {
 // timeoutOf returns the timeout of the API server.
 func timeoutOf(w *admissionregistrationv1.ValidatingWebhook) time.Duration {
 	const unless = 10
-	if w.TimeoutSeconds == nil {
-		return unless * time.Second
-	}
-	return time.Duration(*w.TimeoutSeconds) * time.Second
+	return time.Duration(ptr.Deref(w.TimeoutSeconds, unless)) * time.Second
 }
 
 // addressOf returns the address and the server name of the webhook.
@@ -210,12 +205,8 @@ func addressOf(w *admissionregistrationv1.ValidatingWebhook) (address, name stri
 	if s == nil {
 		return "", ""
 	}
-	port := int32(443)
-	if s.Port != nil {
-		port = *s.Port
-	}
 	name = s.Name + "." + s.Namespace + ".svc"
-	return fmt.Sprintf("%s:%d", name, port), name
+	return fmt.Sprintf("%s:%d", name, ptr.Deref(s.Port, 443)), name
 }
 
 // asksAbout reports whether rules match an operation on a signed kind, in any version.
