@@ -101,6 +101,11 @@ func TestStatus(t *testing.T) {
 	}{
 		{"nothing", nil, nil, true},
 		{"a migration", nil, []string{"storedVersions: [v2]", "storedVersions: [v2, v2beta1]"}, true},
+		{"a version is no longer stored", []string{"storedVersions: [v2]", "storedVersions: [v2, v2beta1]"}, nil, false},
+		{"no version is stored", nil, []string{"storedVersions: [v2]", "storedVersions: []"}, false},
+		{"nobody says which versions are stored", nil, []string{"\n  storedVersions: [v2]", ""}, false},
+		{"other versions are stored", nil, []string{"storedVersions: [v2]", "storedVersions: [v2beta1]"}, false},
+		{"the order of stored versions", []string{"storedVersions: [v2]", "storedVersions: [v2, v2beta1]"}, []string{"storedVersions: [v2]", "storedVersions: [v2beta1, v2]"}, true},
 		{"names conflict", nil, []string{`NamesAccepted, status: "True"`, `NamesAccepted, status: "False"`}, true},
 		{"it ends", nil, []string{"conditions: [", `conditions: [{type: Terminating, status: "True"}, `}, true},
 		{"not established", nil, off(`{type: Established, status: "False"}`), false},
@@ -138,6 +143,35 @@ func TestStatus(t *testing.T) {
 	object["status"].(map[string]any)["acceptedNames"] = map[string]any{"plural": "", "kind": ""}
 	if !protect.evaluate(t, statusUpdate(), object, object) {
 		t.Error("a new definition cannot get a status")
+	}
+}
+
+// TestMigration: Kyverno, Kubernetes and, with static files, everybody may drop a stored version, and
+// change nothing else of the status in this way.
+func TestMigration(t *testing.T) {
+	protect, static := compiled(t, "protect/definitions.yaml"), compiled(t, "static/definitions.yaml")
+	before := changed(t, "storedVersions: [v2]", "storedVersions: [v2, v2beta1]")
+	for _, tc := range []struct {
+		user, group string
+		change      []string
+		allowed     bool // with protect
+		always      bool // with static files
+	}{
+		{"system:serviceaccount:kyverno:kyverno-migrate-resources", "system:serviceaccounts:kyverno", nil, true, true},
+		{"system:serviceaccount:kube-system:storage-version-migrator-controller", "system:serviceaccounts:kube-system", nil, true, true},
+		{"system:kube-controller-manager", "", nil, true, true},
+		{"mallory", "system:serviceaccounts", nil, false, true},
+		{"system:serviceaccount:kyverno:a", "system:serviceaccounts:kyverno", []string{"plural: policyexceptions, singular: policyexception, kind: PolicyException, listKind: PolicyExceptionList}\n  cond", "plural: things}\n  cond"}, false, false},
+		{"system:serviceaccount:kyverno:a", "system:serviceaccounts:kyverno", []string{`Established, status: "True"`, `Established, status: "False"`}, false, false},
+	} {
+		request := statusUpdate()
+		request["userInfo"] = map[string]any{"username": tc.user, "groups": []any{tc.group}}
+		if got := protect.evaluate(t, request, changed(t, tc.change...), before); got != tc.allowed {
+			t.Errorf("%s, %q: protect allows it: %t", tc.user, tc.change, got)
+		}
+		if got := static.evaluate(t, request, changed(t, tc.change...), before); got != tc.always {
+			t.Errorf("%s, %q: static files allow it: %t", tc.user, tc.change, got)
+		}
 	}
 }
 

@@ -164,11 +164,13 @@ func (p policy) allows(t *testing.T, resource string, object any) bool {
 	return p.evaluate(t, map[string]any{"operation": "CREATE", "resource": map[string]any{"resource": resource}}, content, nil)
 }
 
-// evaluate evaluates the policy for a request of a user without special rights. Without an object,
-// pass nil.
+// evaluate evaluates the policy for a request, without userInfo for that of a user without special
+// rights. Without an object, pass nil.
 func (p policy) evaluate(t *testing.T, request map[string]any, object, oldObject any) bool {
 	t.Helper()
-	request["userInfo"] = map[string]any{"username": "mallory"}
+	if request["userInfo"] == nil {
+		request["userInfo"] = map[string]any{"username": "mallory"}
+	}
 	variables := map[string]any{}
 	input := map[string]any{"object": object, "oldObject": oldObject, "variables": variables, "request": request}
 	eval := func(program cel.Program) any {

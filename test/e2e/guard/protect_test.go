@@ -203,6 +203,14 @@ func TestProtected(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: "/apis/apps/v1/namespaces/kyverno/deployments/kyverno-admission-controller"})
 	})
+	const stores = "patch customresourcedefinition policyexceptions.kyverno.io --subresource=status --type=merge --patch {\"status\":{\"storedVersions\":[%s]}}"
+	mustKubectl(t, "", strings.Fields(fmt.Sprintf(stores, `"v2","v2beta1"`))...)
+	t.Cleanup(func() {
+		args := append(strings.Fields(fmt.Sprintf(stores, `"v2"`)), "--kubeconfig", live.Kubeconfig())
+		if out, err := exec.Command(fixture.Kubectl(), args...).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
 	protect(t, administrators{groups: "['nobody-else', '" + administratorGroup + "']", users: "['" + administratorAccount + "']"}, administrator)
 	for _, tc := range attempts {
 		t.Run(tc.name, func(t *testing.T) {
@@ -262,6 +270,7 @@ var attempts = []struct{ name, command, patch, input string }{
 		patch: `{"status":{"acceptedNames":{"plural":"things"}}}`},
 	{name: "the API server reads no exceptions", command: "patch customresourcedefinition policyexceptions.kyverno.io --subresource=status", patch: `{"status":{"acceptedNames":{"listKind":""}}}`},
 	{name: "it reads no exceptions of the other group", command: "patch customresourcedefinition policyexceptions.policies.kyverno.io --subresource=status", patch: `{"status":{"acceptedNames":{"singular":""}}}`},
+	{name: "no stored version is known", command: "patch customresourcedefinition policyexceptions.kyverno.io --subresource=status", patch: `{"status":{"storedVersions":["v2"]}}`},
 	{name: "a definition is established twice", command: "patch customresourcedefinition policyexceptions.kyverno.io --subresource=status", patch: twice},
 	{name: "Kyverno's version is not served", command: unserve("policyexceptions.kyverno.io", 0, "v2")},
 	{name: "the definition of the other group is another", command: "label customresourcedefinition policyexceptions.policies.kyverno.io a=b"},
@@ -399,7 +408,8 @@ func leavesOthersAlone(t *testing.T) {
 		{stranger, "create", mutatingPolicy("secrets", ", namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [polex-system]}]}")},
 		{stranger, "create", apiService("v1", "metrics.example.com", "service: {namespace: default, name: other}")},
 		{stranger, "label customresourcedefinition policyreports.wgpolicyk8s.io a=b", ""},
-		{stranger, "patch customresourcedefinition policyexceptions.kyverno.io --subresource=status --type=merge --patch {\"status\":{\"storedVersions\":[\"v2\"]}}", ""},
+		{stranger, "patch customresourcedefinition policyexceptions.kyverno.io --subresource=status --type=merge --patch {\"status\":{\"storedVersions\":[\"v2\",\"v2beta1\"]}}", ""},
+		{kyvernoItself, "patch customresourcedefinition policyexceptions.kyverno.io --subresource=status --type=merge --patch {\"status\":{\"storedVersions\":[\"v2\"]}}", ""},
 		{stranger, "create", strings.ReplaceAll(event, "polex-system", "kyverno")},
 		{kubelet, "create token kyverno-admission-controller -n kyverno", ""},
 		{controller, "run a -n kyverno --image=a --restart=Never", ""},

@@ -610,6 +610,7 @@ func (w *staticWorld) leavesOthersAlone(t *testing.T) {
 	})
 	for _, tc := range []struct{ name, input, command string }{
 		{name: "Kyverno's definitions", command: "annotate crd policyexceptions.kyverno.io clusterpolicies.kyverno.io a=b --overwrite"},
+		{name: "another stored version", command: `patch crd policyexceptions.kyverno.io --subresource=status --type=merge --patch {"status":{"storedVersions":["v2","v2beta1"]}}`},
 		{name: "Kyverno's migration to another version", command: `patch crd policyexceptions.kyverno.io --subresource=status --type=merge --patch {"status":{"storedVersions":["v2"]}}`},
 		{name: "a definition of Kyverno that goes", command: "delete crd cleanuppolicies.kyverno.io"},
 		{name: "Kyverno's webhook", command: "create -f -", input: strings.NewReplacer("KIND", "Validating", "NAME", "kyverno-resource-validating-webhook-cfg").Replace(anyHook)},
