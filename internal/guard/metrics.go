@@ -58,7 +58,7 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 			Help: "A number that differs between two states of the CustomResourceDefinition of exceptions, by API group."},
 			[]string{"group"}),
 		watching: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_watching",
-			Help: "1 if the guard sees changes of the stored objects of a kind, or of the definition of this kind; 0 if it cannot list or watch them."},
+			Help: "1 if the guard sees changes of the objects of a kind or of its definition, 0 if it cannot list or watch them."},
 			[]string{"kind", "of"}),
 		leads: gauge("polex_guard_leader", "1 for the replica that holds the Lease and checks the stored exceptions."),
 		exceptions: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_exceptions",
@@ -87,8 +87,8 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 	clock := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "polex_guard_clock_timestamp_seconds",
 		Help: "The time by the clock of the guard, to compare with the clock of Prometheus."},
 		func() float64 { return float64(now().UnixMilli()) / 1000 })
-	for _, c := range []prometheus.Collector{clock, m.definition, m.watching, m.written, m.decisions, m.latency, m.reloaded, m.reloadedAt, m.defined,
-		m.certified, m.leads, m.exceptions, m.deletions, m.lookedAt, nearest} {
+	for _, c := range []prometheus.Collector{m.decisions, m.latency, m.reloaded, m.reloadedAt, m.defined,
+		clock, m.definition, m.watching, m.written, m.certified, m.leads, m.exceptions, m.deletions, m.lookedAt, nearest} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}

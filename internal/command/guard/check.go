@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,15 +107,11 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	if err != nil {
 		return nil, err
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		return nil, err
-	}
 	report := &cli.Report{Tool: "polex-guard", Reasons: doctor.Reasons()}
 	for _, found := range doctor.Run(ctx, doctor.Config{
 		Client: live, HTTP: http, Host: config.Host, Now: now, Kinds: rules.Kinds(),
 		Webhook: f.Webhook, Static: set, Servers: f.Servers, Protect: protect, Deadline: guard.DefaultDeadline,
-		Namespace: f.Namespace, Hostname: host, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno, Guards: rules.Guards,
+		Namespace: f.Namespace, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno, Guards: rules.Guards,
 	}) {
 		report.Documents++
 		report.Add(cli.Result{Outcome: outcomes[found.Outcome], File: found.Subject, Reason: found.Reason, Message: found.Message, Hint: found.Hint})

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"os"
 
@@ -32,7 +31,7 @@ func (g *process) addController() error {
 	g.store.Watching = func(kind exception.GroupKind, yes bool) { g.metrics.Watching(kind, "objects", yes) }
 	g.teller = &cluster.Teller{Log: g.log, Events: cluster.NewEvents(api, host, g.log), Reports: &cluster.Reports{API: api}}
 	g.pod = &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: g.flags.Namespace, Name: host}
-	lease := cluster.Lease{Namespace: g.flags.Namespace, Name: leaseName, Identity: host + "_" + rand.Text()}
+	lease := cluster.Lease{Namespace: g.flags.Namespace, Name: leaseName, Identity: cluster.NewIdentity(host)}
 	controller := &guard.Controller{
 		Store: g.store, Rules: g.rules, Cluster: g.flags.Cluster, Clock: g.clock, Tell: g.teller, Metrics: g.metrics,
 		Every: g.flags.RecheckInterval, Enforce: g.flags.EnforceExisting,

@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"regexp"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +27,14 @@ type Lease struct {
 	Namespace, Name string
 	Identity        string // of this guard; must be unique
 }
+
+// NewIdentity returns a new identity of a guard on a host.
+func NewIdentity(host string) string { return host + "_" + rand.Text() }
+
+var identity = regexp.MustCompile("._[A-Z2-7]{26,}$")
+
+// IsIdentity reports whether a text has the form of the identity of a guard. It is no proof.
+func IsIdentity(text string) bool { return identity.MatchString(text) }
 
 // Lead runs work while this guard holds the lease, repeatedly until the context ends. A guard that
 // loses the lease still answers reviews, because an API server that cannot renew a lease for a

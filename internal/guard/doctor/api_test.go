@@ -46,7 +46,6 @@ type api struct {
 	accepted   string          // plural in the status of both definitions; "": the right one
 	services   []object        // spec of each APIService
 	denied     map[string]bool // "verb resource", and for Kyverno "verb resource.group account"
-	runs       map[string]bool // names of Pods, and "node name" of nodes
 	rejected   map[string]bool // the last parts of paths that are rejected in a dry run
 	deleted    []object        // exceptions that are being deleted
 	gone       map[string]bool // namespaces that do not exist
@@ -82,8 +81,6 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		answer(http.StatusOK, a.lease)
-	case strings.Contains(r.URL.Path, "/pods/") && a.runs[last], strings.Contains(r.URL.Path, "/nodes/") && a.runs["node "+last]:
-		answer(http.StatusOK, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: last}})
 	case last == "polex-guard" && !strings.Contains(r.URL.Path, "/leases/") && a.validating != nil:
 		answer(http.StatusOK, a.validating)
 	case last == "validatingwebhookconfigurations":
@@ -182,12 +179,10 @@ var kinds = map[schema.GroupVersionKind]meta.RESTScope{
 	{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}:                                     meta.RESTScopeNamespace,
 	{Group: "authorization.k8s.io", Version: "v1", Kind: "SubjectAccessReview"}:                      meta.RESTScopeRoot,
 	{Group: "events.k8s.io", Version: "v1", Kind: "Event"}:                                           meta.RESTScopeNamespace,
-	{Version: "v1", Kind: "Pod"}:       meta.RESTScopeNamespace,
-	{Version: "v1", Kind: "Node"}:      meta.RESTScopeRoot,
-	{Version: "v1", Kind: "Namespace"}: meta.RESTScopeRoot,
-	{Group: "authorization.k8s.io", Version: "v1", Kind: "SelfSubjectAccessReview"}: meta.RESTScopeRoot,
-	{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}:               meta.RESTScopeNamespace,
-	{Group: "apps", Version: "v1", Kind: "Deployment"}:                              meta.RESTScopeNamespace,
+	{Version: "v1", Kind: "Namespace"}:                                                               meta.RESTScopeRoot,
+	{Group: "authorization.k8s.io", Version: "v1", Kind: "SelfSubjectAccessReview"}:                  meta.RESTScopeRoot,
+	{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}:                                meta.RESTScopeNamespace,
+	{Group: "apps", Version: "v1", Kind: "Deployment"}:                                               meta.RESTScopeNamespace,
 }
 
 // start serves the API on loopback and returns the configuration of the doctor.
@@ -209,7 +204,7 @@ func (a *api) start(t *testing.T) doctor.Config {
 		t.Fatal(err)
 	}
 	return doctor.Config{
-		Client: live, HTTP: server.Client(), Host: server.URL, Now: func() time.Time { return now }, Webhook: "polex-guard", Deadline: 5 * time.Second, Protect: os.DirFS(protectFolder), Namespace: "polex-system", Hostname: "host", Kyverno: "kyverno", Guards: func(namespace string) bool { return namespace == "kyverno" },
+		Client: live, HTTP: server.Client(), Host: server.URL, Now: func() time.Time { return now }, Webhook: "polex-guard", Deadline: 5 * time.Second, Protect: os.DirFS(protectFolder), Namespace: "polex-system", Kyverno: "kyverno", Guards: func(namespace string) bool { return namespace == "kyverno" },
 		Kinds: []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: exception.Kind}, {Group: exception.PoliciesGroup, Kind: exception.Kind}},
 	}
 }

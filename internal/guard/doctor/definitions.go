@@ -73,9 +73,11 @@ func (k *checkup) listed(ctx context.Context, gk exception.GroupKind, version st
 		err := k.Client.List(ctx, page, client.Limit(perPage), client.Continue(next))
 		for _, item := range page.Items {
 			if at := item.DeletionTimestamp; at != nil && k.Now().Sub(at.Time) > deletes {
-				k.add(Finding{Outcome: Doubtful, Subject: gk.String() + " " + item.Namespace + "/" + item.Name, Reason: ReasonDeletionHeld,
-					Message: fmt.Sprintf("it was deleted at %s, and the finalizers %q keep it; Kyverno still applies it", at.UTC().Format(time.RFC3339), item.Finalizers),
-					Hint:    "find out why their controllers do not remove them, or remove them: that needs no signature"})
+				id := exception.Identity{GroupKind: gk, Namespace: item.Namespace, Name: item.Name}
+				k.add(Finding{Outcome: Doubtful, Subject: id.String(), Reason: ReasonDeletionHeld,
+					Message: fmt.Sprintf("it was deleted at %s, and the finalizers %q keep it; Kyverno still applies it",
+						at.UTC().Format(time.RFC3339), item.Finalizers),
+					Hint: "find out why their controllers do not remove them, or remove them: that needs no signature"})
 			}
 		}
 		if err != nil || page.Continue == "" {

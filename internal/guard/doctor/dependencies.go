@@ -15,17 +15,22 @@ var (
 	believed = resources("configmaps secrets leases.coordination.k8s.io")
 	// running are the programs of the guard and of Kyverno, their rights, and the way to them, in their
 	// namespaces.
-	running = resources("pods services serviceaccounts deployments.apps replicasets.apps endpointslices.discovery.k8s.io " +
-		"roles.rbac.authorization.k8s.io rolebindings.rbac.authorization.k8s.io")
+	running = resources(`pods services serviceaccounts deployments.apps replicasets.apps
+		endpointslices.discovery.k8s.io roles.rbac.authorization.k8s.io rolebindings.rbac.authorization.k8s.io`)
 	// clusterWide are rights, the limits of requests, what exceptions are, who serves and admits them, and
 	// the policies that they exempt from.
-	clusterWide = resources("namespaces clusterroles.rbac.authorization.k8s.io clusterrolebindings.rbac.authorization.k8s.io " +
-		"tokenreviews.authentication.k8s.io selfsubjectaccessreviews.authorization.k8s.io subjectaccessreviews.authorization.k8s.io " +
-		"flowschemas.flowcontrol.apiserver.k8s.io prioritylevelconfigurations.flowcontrol.apiserver.k8s.io " +
-		"customresourcedefinitions.apiextensions.k8s.io apiservices.apiregistration.k8s.io " +
-		"validatingwebhookconfigurations.admissionregistration.k8s.io mutatingwebhookconfigurations.admissionregistration.k8s.io " +
-		"clusterpolicies.kyverno.io validatingpolicies.policies.kyverno.io imagevalidatingpolicies.policies.kyverno.io " +
-		"mutatingpolicies.policies.kyverno.io generatingpolicies.policies.kyverno.io deletingpolicies.policies.kyverno.io")
+	clusterWide = resources(`namespaces
+		clusterroles.rbac.authorization.k8s.io clusterrolebindings.rbac.authorization.k8s.io
+		tokenreviews.authentication.k8s.io
+		selfsubjectaccessreviews.authorization.k8s.io subjectaccessreviews.authorization.k8s.io
+		flowschemas.flowcontrol.apiserver.k8s.io prioritylevelconfigurations.flowcontrol.apiserver.k8s.io
+		customresourcedefinitions.apiextensions.k8s.io apiservices.apiregistration.k8s.io
+		validatingwebhookconfigurations.admissionregistration.k8s.io
+		mutatingwebhookconfigurations.admissionregistration.k8s.io
+		clusterpolicies.kyverno.io
+		validatingpolicies.policies.kyverno.io imagevalidatingpolicies.policies.kyverno.io
+		mutatingpolicies.policies.kyverno.io generatingpolicies.policies.kyverno.io
+		deletingpolicies.policies.kyverno.io`)
 	events = resources("events.events.k8s.io")
 	// reports tell of decisions and have no effect on them. Kyverno's reports-server may serve them.
 	reports = resources("reports.openreports.io policyreports.wgpolicyk8s.io")

@@ -33,8 +33,6 @@ type Config struct {
 	Protect fs.FS
 	// Namespace is the namespace of the guard and its Lease.
 	Namespace string
-	// Hostname is the name of this host, on which a guard can run outside of a Pod.
-	Hostname string
 	// SelfManaged is the Secret with the certificate that the guard issues itself; "": none.
 	SelfManaged string
 	// Kyverno is the namespace of Kyverno.

@@ -70,8 +70,9 @@ func (k *checkup) sees(ctx context.Context, subject, account string) {
 		}
 		if len(lacking) > 0 {
 			k.add(Finding{Subject: subject, Reason: ReasonKyvernoBlind,
-				Message: fmt.Sprintf("the ServiceAccount %q may not %s %s.%s; Kyverno still applies the exceptions that it read before, also after their deletion",
-					account, strings.Join(lacking, ", "), cluster.Plural, gk.Group),
+				Message: fmt.Sprintf("the ServiceAccount %q may not %s %s; "+
+					"Kyverno still applies the exceptions that it read before, also after their deletion",
+					account, strings.Join(lacking, ", "), cluster.DefinitionName(gk.Group)),
 				Hint: "apply the roles of Kyverno again, and find out who changed them"})
 		}
 	}

@@ -1,11 +1,9 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -31,52 +29,41 @@ func (k *checkup) leader(ctx context.Context) {
 		return k.Client.Get(ctx, types.NamespacedName{Namespace: k.Namespace, Name: leaseName}, &lease)
 	}
 	err := read()
-	holder, renewed, why := ptr.Deref(lease.Spec.HolderIdentity, ""), ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}), ""
-	switch genuine, unknown := k.isGuard(ctx, holder); {
+	holder, renewed := ptr.Deref(lease.Spec.HolderIdentity, ""), ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{})
+	why := ""
+	switch {
 	case apierrors.IsNotFound(err), err == nil && holder == "":
 		why = "nobody holds it"
-	case cmp.Or(err, unknown) != nil:
-		k.unknown(subject, cmp.Or(err, unknown))
+	case err != nil:
+		k.unknown(subject, err)
 	case k.Now().Sub(renewed.Time).Abs() > cluster.LeaseLasts+aside: // a guard takes over by its own clock
 		why = fmt.Sprintf("its holder %q renewed it at %s", holder, renewed.UTC().Format(time.RFC3339))
-	case !genuine:
+	case !cluster.IsIdentity(holder):
 		why = fmt.Sprintf("its holder %q is not a guard", holder)
 	}
 	if why != "" {
-		k.add(Finding{Subject: subject, Reason: ReasonNoLeader, Message: why + ", so no guard deletes expired exceptions",
-			Hint: "look for errors about the Lease in the logs of the guards, and find out who writes it"})
+		k.add(Finding{Subject: subject, Reason: ReasonNoLeader,
+			Message: why + ", so no guard deletes expired exceptions",
+			Hint:    "look for errors about the Lease in the logs of the guards, and find out who writes it"})
 	}
 	if err == nil {
-		k.accepted(subject, Wrong, "no guard can hold it", retry.RetryOnConflict(retry.DefaultRetry, func() error { // the leader renews it meanwhile
+		err = retry.RetryOnConflict(retry.DefaultRetry, func() error { // the leader renews it meanwhile
 			if err := read(); err != nil {
 				return err
 			}
 			lease.Spec.RenewTime = &metav1.MicroTime{Time: k.Now()}
 			return k.Client.Update(ctx, &lease, client.DryRunAll)
-		}))
+		})
+		k.accepted(subject, Wrong, "no guard can hold it", err)
 	}
-	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: leaseName + "-check"},
-		EventTime: metav1.MicroTime{Time: k.Now()}, ReportingController: "polex-guard", ReportingInstance: "check",
-		Type: corev1.EventTypeNormal, Reason: "Check", Action: "Check", Note: "dry run", Regarding: corev1.ObjectReference{Namespace: metav1.NamespaceDefault}}
-	k.accepted("events", Doubtful, "only the log, the metrics and the reports tell the findings", k.Client.Create(ctx, event, client.DryRunAll))
-}
-
-// isGuard reports whether the holder of the Lease runs where a guard runs: in a Pod of its namespace,
-// on a node of the control plane with static files, or on this host.
-func (k *checkup) isGuard(ctx context.Context, holder string) (bool, error) {
-	host := holder[:max(0, strings.LastIndexByte(holder, '_'))]
-	if host == "" {
-		return false, nil
+	const namespace, check = metav1.NamespaceDefault, "check"
+	event := &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: leaseName + "-" + check},
+		EventTime:  metav1.MicroTime{Time: k.Now()}, ReportingController: leaseName, ReportingInstance: check,
+		Type: corev1.EventTypeNormal, Reason: check, Action: check, Regarding: corev1.ObjectReference{Namespace: namespace},
 	}
-	runs, name := client.Object(&corev1.Pod{}), types.NamespacedName{Namespace: k.Namespace, Name: host}
-	if k.Static != nil {
-		runs, name.Namespace = &corev1.Node{}, ""
-	}
-	err := k.Client.Get(ctx, name, runs)
-	if apierrors.IsNotFound(err) {
-		return host == k.Hostname, nil
-	}
-	return err == nil, err
+	err = k.Client.Create(ctx, event, client.DryRunAll)
+	k.accepted("events", Doubtful, "only the log, the metrics and the reports tell the findings", err)
 }
 
 // accepted reports a dry run of a write of the guard that the API server rejects, for example because
@@ -88,7 +75,7 @@ func (k *checkup) accepted(subject string, outcome Outcome, effect string, err e
 	case errors.As(err, &status):
 		k.add(Finding{Outcome: outcome, Subject: subject, Reason: ReasonWriteRejected,
 			Message: fmt.Sprintf("the API server rejects what the guard writes, so %s: %s", effect, err),
-			Hint:    "the message names the policy, the webhook, the quota or the missing permission: let the guard's account pass it"})
+			Hint:    "the message names the policy, the webhook or the quota: let the guard's account pass it"})
 	default:
 		k.unknown(subject, err)
 	}

@@ -56,7 +56,7 @@ func (k *checkup) mutating(ctx context.Context) {
 		k.unknown("leases/"+leaseName, err)
 		return
 	}
-	defer k.unlessFound("mutating webhooks and policies", "none changes exceptions, or objects that the guard or Kyverno depends on")()
+	defer k.unlessFound("mutating webhooks and policies", "none changes exceptions, or what they depend on")()
 	for _, m := range mutators {
 		if k.asksAbout(m.rules, admissionregistrationv1.Create) || k.asksAbout(m.rules, admissionregistrationv1.Update) {
 			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutates,
@@ -65,11 +65,13 @@ func (k *checkup) mutating(ctx context.Context) {
 		k.blocks(m.subject, m.rules)
 		what, outcome := k.changes(m, spaces, lease.Labels)
 		if m.authored && mayMatch(m.namespaces, spaces[k.Namespace]) && len(what) == 0 {
-			what = []string{"the ConfigMap and Secret of " + k.Namespace + ", if the author of a mutating policy wants it"}
+			what = []string{"what the authors of mutating policies want, also ConfigMaps and Secrets of " + k.Namespace}
 		}
 		if len(what) > 0 {
-			k.add(Finding{Outcome: outcome, Subject: m.subject, Reason: ReasonMutatesGuard, Message: "it can change " + strings.Join(what, ", "),
-				Hint: "exclude namespaces with its namespaceSelector, and the other objects by its rules; for Kyverno, set config.webhooks.namespaceSelector of its chart"})
+			k.add(Finding{Outcome: outcome, Subject: m.subject, Reason: ReasonMutatesGuard,
+				Message: "it can change " + strings.Join(what, ", "),
+				Hint: "exclude namespaces with its namespaceSelector, and the other objects by its rules; " +
+					"for Kyverno, set config.webhooks.namespaceSelector of its chart"})
 		}
 	}
 }

@@ -25,12 +25,7 @@ const leaseName, reportName = "polex-guard", "polex-guard"
 // needs returns the permissions that every guard requires, except those for the guarded kinds.
 func (k *checkup) needs() []need {
 	const webhooks = "validatingwebhookconfigurations"
-	holder := need{"", "pods", k.Namespace, "", []string{"get"}}
-	if k.Static != nil {
-		holder = need{"", "nodes", "", "", []string{"get"}}
-	}
 	needs := []need{
-		holder,
 		{"authorization.k8s.io", "subjectaccessreviews", "", "", []string{"create"}},
 		{"coordination.k8s.io", "leases", k.Namespace, "", []string{"create"}},
 		{"coordination.k8s.io", "leases", k.Namespace, leaseName, []string{"get", "update"}},
@@ -87,14 +82,15 @@ func (k *checkup) permissions(ctx context.Context) {
 // current user for "".
 func (k *checkup) lacking(ctx context.Context, n need, account string) (lacking []string, err error) {
 	for _, verb := range n.verbs {
-		asked := &authorizationv1.ResourceAttributes{Group: n.group, Resource: n.resource, Namespace: n.namespace, Name: n.name, Verb: verb}
-		self := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: asked}}
-		other := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			ResourceAttributes: asked, User: "system:serviceaccount:" + k.Kyverno + ":" + account,
-			Groups: []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:" + k.Kyverno},
-		}}
+		asked := &authorizationv1.ResourceAttributes{
+			Group: n.group, Resource: n.resource, Namespace: n.namespace, Name: n.name, Verb: verb,
+		}
+		self, other := &authorizationv1.SelfSubjectAccessReview{}, &authorizationv1.SubjectAccessReview{}
 		review, status := client.Object(self), &self.Status
+		self.Spec.ResourceAttributes, other.Spec.ResourceAttributes = asked, asked
 		if account != "" {
+			other.Spec.User = "system:serviceaccount:" + k.Kyverno + ":" + account
+			other.Spec.Groups = []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:" + k.Kyverno}
 			review, status = other, &other.Status
 		}
 		if err := k.Client.Create(ctx, review); err != nil {

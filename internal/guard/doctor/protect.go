@@ -81,7 +81,10 @@ func (k *checkup) protect(ctx context.Context) {
 				Hint: "compare it with policies/guard/protect, and apply it again unless the difference is intended"})
 		}
 	}
-	exempt := k.exempt(subject, slices.DeleteFunc(names, func(name string) bool { return there[name] == nil || delivered[name] == nil }), there)
+	maps.DeleteFunc(there, func(name string, _ *admissionregistrationv1.ValidatingAdmissionPolicy) bool {
+		return delivered[name] == nil
+	})
+	exempt := k.exempt(there)
 	if len(k.found) == before {
 		k.fine(subject, "the policies that protect the guard exist and are bound; they do not restrict "+exempt)
 	}
@@ -91,39 +94,41 @@ func (k *checkup) protect(ctx context.Context) {
 var lists = []string{"users", "groups", "certifiers"}
 
 // everybody are users and groups that an attacker can be a member of.
-var everybody = []string{"system:anonymous", "system:unauthenticated", "system:authenticated", "system:serviceaccounts", "system:nodes", "system:bootstrappers"}
+var everybody = []string{"system:anonymous", "system:unauthenticated", "system:authenticated",
+	"system:serviceaccounts", "system:nodes", "system:bootstrappers"}
 
 var (
 	quoted = regexp.MustCompile(`'[^'\\]*'|"[^"\\]*"`)
 	plain  = regexp.MustCompile(`^\[\s*((` + quoted.String() + `)\s*(,\s*(` + quoted.String() + `)\s*)*)?\]$`)
 )
 
-// exempt checks the lists of the named policies, and describes them. A list must hold quoted names only:
-// an expression could name the user of each request.
-func (k *checkup) exempt(subject string, names []string, policies map[string]*admissionregistrationv1.ValidatingAdmissionPolicy) string {
-	hole := func(outcome Outcome, policy, message string) {
-		k.add(Finding{Outcome: outcome, Subject: subject + "/" + policy, Reason: ReasonProtectionHole, Message: message,
-			Hint: "name the administrators in administrators.yaml, apply policies/guard/protect again, and find out who changed it"})
-	}
+// exempt checks the lists of policies, and describes them. A list must hold quoted names only: an
+// expression could name the user of each request.
+func (k *checkup) exempt(policies map[string]*admissionregistrationv1.ValidatingAdmissionPolicy) string {
 	first := map[string]string{}
-	for _, policy := range names {
+	for _, policy := range slices.Sorted(maps.Keys(policies)) {
+		hole := func(outcome Outcome, format string, args ...any) {
+			k.add(Finding{Outcome: outcome, Subject: "validatingadmissionpolicies/" + policy,
+				Reason: ReasonProtectionHole, Message: fmt.Sprintf(format, args...),
+				Hint: "apply policies/guard/protect with the names in administrators.yaml, and find out who changed it"})
+		}
 		for _, v := range policies[policy].Spec.Variables {
 			if !slices.Contains(lists, v.Name) {
 				continue
 			}
 			if !plain.MatchString(strings.TrimSpace(v.Expression)) {
-				hole(Wrong, policy, fmt.Sprintf("its list %s is %q, and not a list of quoted names", v.Name, v.Expression))
+				hole(Wrong, "its list %s is %q, and not a list of quoted names", v.Name, v.Expression)
 				continue
 			}
 			given := quoted.FindAllString(v.Expression, -1)
 			for i, text := range given {
 				if given[i] = text[1 : len(text)-1]; slices.Contains(everybody, given[i]) {
-					hole(Wrong, policy, fmt.Sprintf("its list %s names %q, so it restricts almost nobody", v.Name, given[i]))
+					hole(Wrong, "its list %s names %q, so it restricts almost nobody", v.Name, given[i])
 				}
 			}
 			text := fmt.Sprintf("%s %q", v.Name, given)
 			if first[v.Name] = cmp.Or(first[v.Name], text); first[v.Name] != text {
-				hole(Doubtful, policy, fmt.Sprintf("its list is %s, and that of another policy %s", text, first[v.Name]))
+				hole(Doubtful, "its list is %s, and that of another policy %s", text, first[v.Name])
 			}
 		}
 	}
@@ -155,8 +160,8 @@ func policiesIn(folder fs.FS) (map[string]*admissionregistrationv1.ValidatingAdm
 	return all, nil
 }
 
-// asStored normalizes a policy: without its lists of administrators, which the function exempt checks, with single spaces (kustomize
-// folds lines differently) and with the defaults of the API server.
+// asStored normalizes a policy: without its lists of administrators, which the function exempt checks,
+// with single spaces (kustomize folds lines differently) and with the defaults of the API server.
 func asStored(spec admissionregistrationv1.ValidatingAdmissionPolicySpec) *admissionregistrationv1.ValidatingAdmissionPolicySpec {
 	p := spec.DeepCopy()
 	spaced := func(expression *string) { *expression = strings.Join(strings.Fields(*expression), " ") }

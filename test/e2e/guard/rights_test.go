@@ -211,14 +211,10 @@ func (i delivered) diagnosed(ctx context.Context, t *testing.T) (wrong []string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
 	checked := doctor.Config{
 		Client: asAccount, HTTP: http, Host: config.Host, Now: time.Now,
 		Kinds:   []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: "PolicyException"}, {Group: exception.PoliciesGroup, Kind: "PolicyException"}},
-		Webhook: "polex-guard", Deadline: 5 * time.Second, Protect: os.DirFS("../../../policies/guard/protect"), Namespace: guardNamespace, Hostname: host, Kyverno: "kyverno",
+		Webhook: "polex-guard", Deadline: 5 * time.Second, Protect: os.DirFS("../../../policies/guard/protect"), Namespace: guardNamespace, Kyverno: "kyverno",
 		Dial: func(ctx context.Context, address string, c *tls.Config) (*tls.Conn, error) {
 			if name, _, _ := net.SplitHostPort(address); name != "polex-guard."+guardNamespace+".svc" {
 				return nil, fmt.Errorf("the API server asks %s", address)

@@ -700,6 +700,14 @@ func (w *staticWorld) checks(t *testing.T) {
 	}
 	server := []string{"--server", w.Server()}
 	expect(rest, 0, server...)
+	w.eventually(t, "check to find the Lease of somebody else", func(context.Context) error { // everybody may write it
+		w.mustKubectl(t, "", "patch", "lease", "polex-guard", "-n", "polex-system", "--type=merge", "-p", `{"spec":{"holderIdentity":"somebody"}}`)
+		if got, status := w.check(t, server...); status != 1 || !slices.Contains(got, "no-leader") {
+			return fmt.Errorf("exit status %d, %q", status, got)
+		}
+		return nil
+	})
+	expect(rest, 0, server...)
 	expect([]string{"exceptions-disabled", "undecided"}, 3) // no endpoints: this API server writes none
 	// A second API server has another file, and then the same ones.
 	other, second := w.another(t)
