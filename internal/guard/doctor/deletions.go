@@ -37,12 +37,16 @@ func (k *checkup) deletions(ctx context.Context) {
 		if p.Spec.MatchConstraints == nil || delivered[p.Name] != nil { // the function protect compares these
 			continue
 		}
-		var rules []admissionregistrationv1.RuleWithOperations
-		for _, r := range p.Spec.MatchConstraints.ResourceRules {
-			rules = append(rules, r.RuleWithOperations)
-		}
-		k.blocks(policies+"/"+p.Name, rules)
+		k.blocks(policies+"/"+p.Name, rulesOf(p.Spec.MatchConstraints))
 	}
+}
+
+// rulesOf returns the rules of a policy. Names of objects can only exclude requests.
+func rulesOf(m *admissionregistrationv1.MatchResources) (rules []admissionregistrationv1.RuleWithOperations) {
+	for _, r := range m.ResourceRules {
+		rules = append(rules, r.RuleWithOperations)
+	}
+	return rules
 }
 
 // blocks reports rules that match the deletion of exceptions.

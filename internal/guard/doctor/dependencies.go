@@ -15,7 +15,7 @@ var (
 	believed = resources("configmaps secrets leases.coordination.k8s.io")
 	// running are the programs of the guard and of Kyverno, their rights, and the way to them, in their
 	// namespaces.
-	running = resources(`pods services serviceaccounts deployments.apps replicasets.apps
+	running = resources(`pods services serviceaccounts deployments.apps deployments/scale.apps replicasets.apps
 		endpointslices.discovery.k8s.io roles.rbac.authorization.k8s.io rolebindings.rbac.authorization.k8s.io`)
 	// clusterWide are rights, the limits of requests, what exceptions are, who serves and admits them, and
 	// the policies that they exempt from.
@@ -24,7 +24,8 @@ var (
 		tokenreviews.authentication.k8s.io
 		selfsubjectaccessreviews.authorization.k8s.io subjectaccessreviews.authorization.k8s.io
 		flowschemas.flowcontrol.apiserver.k8s.io prioritylevelconfigurations.flowcontrol.apiserver.k8s.io
-		customresourcedefinitions.apiextensions.k8s.io apiservices.apiregistration.k8s.io
+		customresourcedefinitions.apiextensions.k8s.io customresourcedefinitions/status.apiextensions.k8s.io
+		apiservices.apiregistration.k8s.io
 		validatingwebhookconfigurations.admissionregistration.k8s.io
 		mutatingwebhookconfigurations.admissionregistration.k8s.io
 		clusterpolicies.kyverno.io
@@ -36,7 +37,7 @@ var (
 	reports = resources("reports.openreports.io policyreports.wgpolicyk8s.io")
 )
 
-// resources reads resources with their groups.
+// resources reads resources and subresources with their groups.
 func resources(text string) (list []schema.GroupResource) {
 	for name := range strings.FieldsSeq(text) {
 		list = append(list, schema.ParseGroupResource(name))

@@ -315,7 +315,8 @@ func TestDoctor(t *testing.T) {
 			a.mutating = guardMutator("", "secrets")
 			a.mutating.Items[0].Webhooks[0].Rules[0].APIVersions = []string{"v9"}
 		}, want: []string{"wrong mutates-guard"}},
-		"subresources of everything":    {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("*", "*/scale") }},
+		"subresources of everything":    {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("*", "*/log") }},
+		"the replicas of everything":    {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("*", "*/scale") }, want: []string{"doubtful mutates-guard"}},
 		"exceptions, with subresources": {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("policyexceptions/*", "*") }, want: []string{"doubtful blocks-deletions", "doubtful mutates"}},
 		"Leases of Kyverno":             {change: func(a *api, _ *doctor.Config) { a.mutating = leasesOf("kyverno") }},
 		"Leases of Kyverno, as the guard's is labelled": {change: func(a *api, _ *doctor.Config) {
@@ -333,7 +334,8 @@ func TestDoctor(t *testing.T) {
 			a.broken["leases/polex-guard"] = true
 		}, want: []string{"unknown undecided"}},
 		"the definitions, in no namespace": {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("customresourcedefinitions/*", "UPDATE") }, want: []string{"doubtful mutates-guard"}},
-		"the status of definitions alone":  {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("customresourcedefinitions/scale", "UPDATE") }},
+		"the status of definitions":        {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("customresourcedefinitions/status", "UPDATE") }, want: []string{"doubtful mutates-guard"}},
+		"another part of definitions":      {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("customresourcedefinitions/scale", "UPDATE") }},
 		"the rights of all":                {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("clusterroles", "CREATE") }, want: []string{"doubtful mutates-guard"}},
 		"what may be asked":                {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("subjectaccessreviews", "CREATE") }, want: []string{"doubtful mutates-guard"}},
 		"the policies":                     {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("clusterpolicies", "CREATE") }, want: []string{"doubtful mutates-guard"}},

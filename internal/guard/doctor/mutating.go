@@ -1,8 +1,8 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -115,8 +116,10 @@ func (m mutator) mayChange(r schema.GroupResource, namespaced bool) bool {
 		strings.HasPrefix(name, "kyverno-policy-mutating-webhook-cfg ") && strings.HasSuffix(r.Resource, "policies") {
 		return false
 	}
+	resource, subresource, _ := strings.Cut(r.Resource, "/")
 	asked := func(o admissionregistrationv1.OperationType) bool {
-		return rules.Match(m.rules, rules.Request{Operation: o, Resource: r.WithVersion(""), Namespaced: namespaced})
+		of := schema.GroupVersionResource{Group: r.Group, Resource: resource}
+		return rules.Match(m.rules, rules.Request{Operation: o, Resource: of, Subresource: subresource, Namespaced: namespaced})
 	}
 	return asked(admissionregistrationv1.Create) || asked(admissionregistrationv1.Update)
 }
@@ -154,24 +157,13 @@ func (k *checkup) mutators(ctx context.Context) (all []mutator, ok bool) {
 	}
 	items, ok := k.list(ctx, policies, mapping.GroupVersionKind.GroupVersion().WithKind(policy.Kind+"List"))
 	for _, item := range items {
-		var p struct {
-			Spec struct {
-				MatchConstraints admissionregistrationv1.MatchResources
-			}
-		}
-		text, err := item.MarshalJSON()
-		if err == nil {
-			err = json.Unmarshal(text, &p)
-		}
-		if err != nil {
+		var p admissionregistrationv1.MutatingAdmissionPolicy
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &p); err != nil {
 			k.unknown(policies+"/"+item.GetName(), err)
 			continue
 		}
-		m := mutator{subject: policies + "/" + item.GetName(), namespaces: p.Spec.MatchConstraints.NamespaceSelector, objects: p.Spec.MatchConstraints.ObjectSelector}
-		for _, r := range p.Spec.MatchConstraints.ResourceRules {
-			m.rules = append(m.rules, r.RuleWithOperations)
-		}
-		all = append(all, m)
+		m := cmp.Or(p.Spec.MatchConstraints, &admissionregistrationv1.MatchResources{})
+		all = append(all, mutator{policies + "/" + p.Name, rulesOf(m), m.NamespaceSelector, m.ObjectSelector, false})
 	}
 	slices.SortFunc(all, func(a, b mutator) int { return strings.Compare(a.subject, b.subject) })
 	return all, ok
