@@ -61,13 +61,14 @@ func (g *process) addController() error {
 func (g *process) definitions(ctx context.Context, api *cluster.API, known *guard.Definitions) *cluster.Definitions {
 	return &cluster.Definitions{
 		API: api, Known: known,
-		Changed: func(kind exception.GroupKind, state string) {
+		Changed: func(kind exception.GroupKind, before, state string) {
+			g.metrics.DefinitionState(kind, state)
+			if before == "" { // it may have changed while no guard ran
+				g.log.Info("definition", "name", cluster.DefinitionName(kind.Group), "state", state)
+				return
+			}
 			g.metrics.DefinitionChanged(kind)
 			g.teller.DefinitionChanged(kind, state)
-		},
-		State: func(kind exception.GroupKind, state string) {
-			g.metrics.DefinitionState(kind, state)
-			g.log.Info("definition", "name", cluster.DefinitionName(kind.Group), "state", state)
 		},
 		Watching: func(kind exception.GroupKind, yes bool) { g.metrics.Watching(kind, "definition", yes) },
 		Failed:   func(err error) { g.teller.Failed(ctx, "watch", err) },

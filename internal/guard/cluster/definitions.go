@@ -33,11 +33,9 @@ func DefinitionName(group string) string { return Plural + "." + group }
 type Definitions struct {
 	API   *API
 	Known *guard.Definitions
-	// Changed receives a definition whose state changed, and its new state. Kyverno may have read
-	// exceptions by a state that no longer exists.
-	Changed func(kind exception.GroupKind, state string)
-	// State receives each state, also the first one: while no guard ran, nobody saw a change.
-	State    func(kind exception.GroupKind, state string)
+	// Changed receives each new state of a definition, and the one before. Kyverno may have read
+	// exceptions by a state that no longer exists. "" is the one before the first.
+	Changed  func(kind exception.GroupKind, before, state string)
 	Watching func(kind exception.GroupKind, yes bool) // receives whether changes are seen
 	Failed   func(error)                              // receives an error once until it is solved
 }
@@ -100,12 +98,9 @@ func (d *definition) Update(o any) error {
 	}
 	state := stateOf(is)
 	d.Known.Set(d.kind, guard.Definition{Conversion: Conversion(is), State: state})
-	if d.before != "" && d.before != state {
-		d.Changed(d.kind, state)
-	}
-	if d.before != "" || established(is) {
+	if before := d.before; before != state && (before != "" || established(is)) {
 		d.before = state
-		d.State(d.kind, state)
+		d.Changed(d.kind, before, state)
 	}
 	return nil
 }
@@ -114,8 +109,7 @@ func (d *definition) Update(o any) error {
 func (d *definition) Delete(any) error {
 	d.Known.Set(d.kind, guard.Definition{})
 	if d.before != "" {
-		d.Changed(d.kind, "deleted")
-		d.State(d.kind, "deleted")
+		d.Changed(d.kind, d.before, "deleted")
 	}
 	d.before = ""
 	return nil

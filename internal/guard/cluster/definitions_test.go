@@ -104,7 +104,7 @@ func TestDefinitionChanges(t *testing.T) {
 		s.tell("apiextensions.k8s.io/customresourcedefinitions", object{"type": "MODIFIED", "object": d.Object})
 	}
 	put(nil)
-	told, states := make(chan string, 10), make(chan string, 1)
+	told := make(chan string, 10)
 	var sees sync.Map // by group
 	next := func() string {
 		t.Helper()
@@ -118,12 +118,11 @@ func TestDefinitionChanges(t *testing.T) {
 	}
 	definitions := cluster.Definitions{
 		API: api, Known: &guard.Definitions{}, Failed: func(err error) { told <- err.Error() },
-		Changed: func(kind exception.GroupKind, state string) { told <- kind.Group + " " + state },
-		State: func(kind exception.GroupKind, state string) {
-			select {
-			case states <- kind.Group + " " + state:
-			default:
+		Changed: func(kind exception.GroupKind, before, state string) {
+			if before == state {
+				t.Errorf("%s is told twice", state)
 			}
+			told <- kind.Group + " " + state
 		},
 		Watching: func(kind exception.GroupKind, yes bool) { sees.Store(kind.Group, yes) },
 	}
@@ -133,7 +132,7 @@ func TestDefinitionChanges(t *testing.T) {
 	t.Cleanup(func() { cancel(); <-ended })
 	eventually(t, "both watches", func() bool { return s.watched(2) })
 
-	if got := <-states; !strings.HasPrefix(got, "kyverno.io generation 1") {
+	if got := next(); !strings.HasPrefix(got, "kyverno.io generation 1") {
 		t.Errorf("at the start: %s", got) // nobody saw a change before
 	}
 	if yes, _ := sees.Load("kyverno.io"); yes != true {

@@ -163,7 +163,7 @@ func TestTimeLimits(t *testing.T) {
 	}
 	store, _ := watching(t, s, api)
 	definitions := cluster.Definitions{API: api, Known: &guard.Definitions{}, Failed: func(error) {},
-		State: func(exception.GroupKind, string) {}, Watching: func(exception.GroupKind, bool) {}}
+		Changed: func(exception.GroupKind, string, string) {}, Watching: func(exception.GroupKind, bool) {}}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go definitions.Run(ctx)
