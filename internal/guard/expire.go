@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -18,6 +19,9 @@ const (
 	// contested is the pause before the next attempt to delete an object that changes again and
 	// again during the deletion.
 	contested = 100 * time.Millisecond
+	// rivals is the number of concurrent requests to delete such an object. Each competes in the API
+	// server with the updates of every other client.
+	rivals = 8
 	// batch is the number of deletions before the controller does anything else.
 	batch = 1024
 )
@@ -64,8 +68,12 @@ func (c *checker) remove(ctx context.Context, all []*Finding) {
 	var group sync.WaitGroup
 	for _, f := range all {
 		s := c.known[f.Object]
-		judged, state := *f, f.state
-		if f.dying || s.contested {
+		judged, state, requests := *f, f.state, 1
+		// Another update of a client that updates it all the time would only change its state.
+		if s.contested || c.Clock.Since(s.updated) < longest {
+			requests = rivals
+		}
+		if f.dying || requests > 1 {
 			// Its state does not matter any more. The API server answers a conflict if a request
 			// names the state of an object that only its deletion policy keeps.
 			state.ResourceVersion = ""
@@ -76,7 +84,7 @@ func (c *checker) remove(ctx context.Context, all []*Finding) {
 			defer group.Done()
 			c.turns <- struct{}{}
 			defer func() { <-c.turns }()
-			outcome := c.Store.Delete(ctx, judged.Object, state)
+			outcome := c.delete(ctx, judged.Object, state, requests)
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.removals = append(c.removals, removal{judged, outcome})
@@ -89,6 +97,21 @@ func (c *checker) remove(ctx context.Context, all []*Finding) {
 	pause(ctx, c.Clock, longest, done)
 	c.finish(ctx)
 	c.deletes(-1)
+}
+
+// delete sends concurrent requests to delete an object. One that succeeds is enough.
+func (c *checker) delete(ctx context.Context, id exception.Identity, state State, requests int) error {
+	outcomes := make(chan error, requests)
+	for range requests {
+		go func() { outcomes <- c.Store.Delete(ctx, id, state) }()
+	}
+	outcome := <-outcomes
+	for range requests - 1 {
+		if other := <-outcomes; other == nil || errors.Is(outcome, ErrGone) {
+			outcome = other
+		}
+	}
+	return outcome
 }
 
 // finish handles the outcomes of deletions.

@@ -49,9 +49,14 @@ func (c *checker) show(ctx context.Context, o *Object) {
 		c.forget(o.Identity)
 		return
 	}
+	harmless := before != nil && before.state != f.state && before.content == f.content && f.content != (content{})
 	c.settle(ctx, f, before)
+	s := c.known[o.Identity]
+	if harmless {
+		s.updated = c.Clock.Now()
+	}
 	if o.Unreadable == nil {
-		c.known[o.Identity].failures = 0
+		s.failures = 0
 	}
 }
 

@@ -14,7 +14,8 @@ type stored struct {
 	failures int         // consecutive failures to read or delete it
 	// contested means that it changed during its deletion, and its new state has to be deleted too.
 	contested bool
-	removing  bool // its deletion has not ended
+	updated   time.Time // when it last changed without a change of its content
+	removing  bool      // its deletion has not ended
 }
 
 // appointment is an entry of a schedule.

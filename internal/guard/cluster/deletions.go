@@ -25,7 +25,7 @@ type deletion struct {
 // wentAway records that an object is gone, and returns the function that reports it. The caller
 // holds the lock.
 func (s *Store) wentAway(id exception.Identity, version string, state guard.State) (tell func()) {
-	if s.ours[state.UID] {
+	if s.ours[state.UID] > 0 {
 		delete(s.ours, state.UID)
 		return func() {}
 	}

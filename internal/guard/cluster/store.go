@@ -29,7 +29,7 @@ type Store struct {
 	touch   func(exception.Identity)
 	renew   func(exception.GroupKind)
 	deleted Deleted
-	ours    map[string]bool // the UIDs of objects that this guard is deleting
+	ours    map[string]int  // the requests to delete an object that run or succeeded, by its UID
 	lately  []deletion      // not reported yet
 	running context.Context // of Watch
 	started chan struct{}
@@ -39,7 +39,7 @@ type Store struct {
 
 // NewStore returns a store without objects. It fills when [Store.Watch] runs.
 func NewStore(api *API) *Store {
-	return &Store{api: api, kinds: map[exception.GroupKind]*followed{}, ours: map[string]bool{}, started: make(chan struct{})}
+	return &Store{api: api, kinds: map[exception.GroupKind]*followed{}, ours: map[string]int{}, started: make(chan struct{})}
 }
 
 var _ guard.Store = (*Store)(nil)
@@ -211,7 +211,7 @@ func (s *Store) Delete(ctx context.Context, id exception.Identity, judged guard.
 		return guard.ErrGone
 	}
 	where := f.where
-	s.ours[judged.UID] = true
+	s.ours[judged.UID]++
 	s.mu.Unlock()
 	uid, background := types.UID(judged.UID), metav1.DeletePropagationBackground
 	only := &metav1.Preconditions{UID: &uid}
@@ -228,7 +228,9 @@ func (s *Store) Delete(ctx context.Context, id exception.Identity, judged guard.
 	notOurs := func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.ours, judged.UID)
+		if s.ours[judged.UID]--; s.ours[judged.UID] <= 0 {
+			delete(s.ours, judged.UID)
+		}
 	}
 	if err != nil {
 		notOurs()

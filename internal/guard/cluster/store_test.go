@@ -133,6 +133,9 @@ func TestStoreTellsDeletions(t *testing.T) {
 	if err := store.Delete(t.Context(), id("a"), states[id("a")]); err != nil {
 		t.Fatal(err)
 	}
+	if err := store.Delete(t.Context(), id("a"), states[id("a")]); !errors.Is(err, guard.ErrGone) { // one of several requests
+		t.Error(err)
+	}
 	s.mu.Lock()
 	s.tell("kyverno.io/policyexceptions", object{"type": "DELETED", "object": object{"metadata": object{"name": "a", "namespace": "x", "uid": "u-a"}}})
 	s.mu.Unlock()
