@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"crypto/sha256"
 	"time"
 
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
@@ -27,7 +28,7 @@ func (v *Verifier) VerifyDetached(message, bundle []byte, now time.Time) (*Verif
 
 func openDetached(message, bundle []byte) (opened, error) {
 	// 3. The signature. The document is the message; it is parsed after the signature is verified.
-	set, err := signatureIn(bundle, message)
+	set, err := signatureIn(bundle, sha256.Sum256(message))
 	if err != nil {
 		return opened{}, err
 	}
@@ -35,7 +36,7 @@ func openDetached(message, bundle []byte) (opened, error) {
 }
 
 // signatureIn reads the signature set from a bundle in a file.
-func signatureIn(raw, message []byte) (seal.Signature, error) {
+func signatureIn(raw []byte, digest [sha256.Size]byte) (seal.Signature, error) {
 	if len(raw) > maxBundle {
 		return seal.Signature{}, reject(ReasonMalformedSignature, "the bundle is larger than %d KiB", maxBundle>>10)
 	}
@@ -58,7 +59,7 @@ func signatureIn(raw, message []byte) (seal.Signature, error) {
 	case len(material.GetTlogEntries()) == 0 && len(material.GetTimestampVerificationData().GetRfc3161Timestamps()) == 0:
 		set.BundleV03 = nil // a bare signature by a key, as in annotations without a bundle
 	}
-	return set, sameSignature(message, set, b)
+	return set, sameSignature(digest, set, b)
 }
 
 // readBundle reads a bundle v0.3, the only version that it accepts.

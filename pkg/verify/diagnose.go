@@ -6,48 +6,29 @@ import (
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 )
 
-// diagnose finds the part of the evidence that sigstore-go rejected. The errors of sigstore-go have
-// no types, so diagnose checks each part in sigstore-go's order. The result is always a rejection.
-func (e *evidenceVerifier) diagnose(entity *entity, cert *x509.Certificate, cause error) error {
-	// If one of these calls accepts, that changes nothing: the document is rejected.
-	times, logErr := sgverify.VerifyTlogEntry(entity, e.material, 1, true)
-	if logErr != nil && e.root.Logs() {
-		if outside := e.outsideValidity(entity, cert); outside != nil {
-			return outside
-		}
-		return rejectCause(ReasonUnprovenLogEntry, cause, "no transparency log in the trusted root confirms the log entry")
-	}
-	stamped, _, _ := sgverify.VerifySignedTimestamp(entity, e.material)
-	for _, t := range stamped {
-		times = append(times, *t)
-	}
-	if len(times) == 0 {
-		return rejectCause(ReasonNoWitnessedTime, cause, "no trusted log or timestamp authority proves when it was signed")
-	}
+// checkCertificate verifies a certificate at a proven time, with its SCT. The errors of sigstore-go have no types, so
+// it asks again without the SCT for the reason.
+func (e *evidenceVerifier) checkCertificate(cert *x509.Certificate, t Witness) error {
 	if cert == nil {
-		return rejectCause(ReasonBadEvidence, cause, "its evidence is invalid: %s", cause)
+		return nil
 	}
-	var chains [][]*x509.Certificate
-	for _, t := range times {
-		var err error
-		if chains, err = sgverify.VerifyLeafCertificate(t.Time, cert, e.material); err != nil {
-			if t.Time.Before(cert.NotBefore) || t.Time.After(cert.NotAfter) {
-				return rejectCause(ReasonCertificateNotValid, cause, "it was signed at %s, and the certificate was valid from %s to %s", clock(t.Time), clock(cert.NotBefore), clock(cert.NotAfter))
-			}
-			return rejectCause(ReasonUntrustedCertificate, cause, "the certificate was not issued by an authority of the trusted root (%s)", e.root.Source())
-		}
+	_, cause := sgverify.VerifyLeafCertificate(t.At, cert, e.issuers)
+	if cause == nil {
+		return nil
 	}
-	if e.scts {
-		if err := sgverify.VerifySignedCertificateTimestamp(chains, 1, e.material); err != nil {
-			return rejectCause(ReasonNoSCT, cause, "no CT log in the trusted root confirms the certificate")
-		}
+	switch _, err := sgverify.VerifyLeafCertificate(t.At, cert, e.material); {
+	case err == nil:
+		return rejectCause(ReasonNoSCT, cause, "no CT log in the trusted root confirms the certificate")
+	case t.At.Before(cert.NotBefore) || t.At.After(cert.NotAfter):
+		return rejectCause(ReasonCertificateNotValid, cause, "it was signed at %s, and the certificate was valid from %s to %s", clock(t.At), clock(cert.NotBefore), clock(cert.NotAfter))
+	default:
+		return rejectCause(ReasonUntrustedCertificate, cause, "the certificate was not issued by an authority of the trusted root (%s)", e.root.Source())
 	}
-	return rejectCause(ReasonBadEvidence, cause, "its evidence is invalid: %s", cause)
 }
 
 // outsideValidity returns a rejection if the time of the log entry is outside the validity of the
 // certificate. Such an entry fails in sigstore-go like an unproven one.
-func (e *evidenceVerifier) outsideValidity(entity *entity, cert *x509.Certificate) error {
+func outsideValidity(entity *entity, cert *x509.Certificate) error {
 	if cert == nil {
 		return nil
 	}

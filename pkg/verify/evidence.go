@@ -11,8 +11,8 @@ import (
 
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	sgroot "github.com/sigstore/sigstore-go/pkg/root"
-	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 	"github.com/sigstore/sigstore/pkg/signature"
+	"github.com/sigstore/sigstore/pkg/signature/options"
 
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -23,8 +23,7 @@ import (
 type evidenceVerifier struct {
 	root     *trust.Root
 	material sgroot.TrustedMaterial
-	library  *sgverify.Verifier
-	scts     bool // certificates need an SCT
+	issuers  sgroot.TrustedMaterial // checks the SCTs of certificates too; nil for a key
 	// proven holds the verified evidence, by digestOfSet; nil means that nothing is remembered.
 	proven *memory[[sha256.Size]byte, proven]
 
@@ -34,15 +33,21 @@ type evidenceVerifier struct {
 	digest     [sha256.Size]byte // of the key, DER
 }
 
-func newKeylessVerifier(root *trust.Root) (*evidenceVerifier, error) {
-	options := []sgverify.VerifierOption{sgverify.WithObserverTimestamps(1)}
-	if root.Logs() {
-		options = append(options, sgverify.WithTransparencyLog(1))
-	}
-	// The certificate authorities in this material check the SCT, so the memory of certificates
-	// covers it.
-	library, err := sgverify.NewVerifier(newRememberingMaterial(root), options...)
-	return &evidenceVerifier{root: root, material: root.Material(), library: library, scts: root.LogsCertificates()}, err
+func newKeylessVerifier(root *trust.Root) *evidenceVerifier {
+	return &evidenceVerifier{root: root, material: root.Material(), issuers: newRememberingMaterial(root)}
+}
+
+// signedMessage is the message of a document with its digest, which all its signatures share.
+type signedMessage struct {
+	raw    []byte
+	digest [sha256.Size]byte
+}
+
+func messageOf(raw []byte) signedMessage { return signedMessage{raw, sha256.Sum256(raw)} }
+
+// signedWith verifies a signature over the message. A key for Ed25519 reads the message, any other its digest.
+func (m signedMessage) signedWith(key signature.Verifier, sig []byte) error {
+	return key.VerifySignature(bytes.NewReader(sig), bytes.NewReader(m.raw), options.WithDigest(m.digest[:]))
 }
 
 // keyMaterial is the trusted root with one key of the trust policy. It ignores the key hint in a
@@ -66,16 +71,12 @@ func newKeyVerifier(root *trust.Root, a *trust.Authority) (*evidenceVerifier, er
 	if err != nil {
 		return nil, err
 	}
-	v := &evidenceVerifier{root: root, authority: a, withoutLog: a.WithoutLog(), key: key, digest: sha256.Sum256(der),
-		material: keyMaterial{root.Material(), sgroot.NewExpiringKey(key, time.Time{}, time.Time{})}}
-	if root.Logs() {
-		v.library, err = sgverify.NewVerifier(v.material, sgverify.WithTransparencyLog(1), sgverify.WithObserverTimestamps(1))
-	}
-	return v, err
+	return &evidenceVerifier{root: root, authority: a, withoutLog: a.WithoutLog(), key: key, digest: sha256.Sum256(der),
+		material: keyMaterial{root.Material(), sgroot.NewExpiringKey(key, time.Time{}, time.Time{})}}, nil
 }
 
 // signature verifies one signature set and returns its signer and evidence.
-func (v *Verifier) signature(message []byte, s seal.Signature) (Signature, error) {
+func (v *Verifier) signature(message signedMessage, s seal.Signature) (Signature, error) {
 	if s.Certificate == nil {
 		return v.keyed(message, s)
 	}
@@ -103,15 +104,15 @@ func (v *Verifier) signature(message []byte, s seal.Signature) (Signature, error
 }
 
 // keyed verifies a signature without a certificate: it finds the key in the trust policy.
-func (v *Verifier) keyed(message []byte, s seal.Signature) (Signature, error) {
+func (v *Verifier) keyed(message signedMessage, s seal.Signature) (Signature, error) {
 	for _, k := range v.keys {
-		if k.key.VerifySignature(bytes.NewReader(s.Signature), bytes.NewReader(message)) != nil {
+		if message.signedWith(k.key, s.Signature) != nil {
 			continue
 		}
 		if s.Bundle == nil && s.BundleV03 == nil && k.withoutLog {
 			return Signature{LogIndex: -1, Checked: []string{"public-key"}, key: k.authority, keyDigest: k.digest, unlogged: true}, nil
 		}
-		if k.library == nil {
+		if !k.root.Logs() {
 			return Signature{}, reject(ReasonUnprovenLogEntry, "the trusted root lists no transparency log for the entry")
 		}
 		out, err := k.verify(message, s, k.key, nil)
@@ -125,11 +126,11 @@ func (v *Verifier) keyed(message []byte, s seal.Signature) (Signature, error) {
 }
 
 // verify returns the verified evidence of one signature, from memory if it has the same bytes.
-func (e *evidenceVerifier) verify(message []byte, s seal.Signature, key signature.Verifier, cert *x509.Certificate) (Signature, error) {
+func (e *evidenceVerifier) verify(message signedMessage, s seal.Signature, key signature.Verifier, cert *x509.Certificate) (Signature, error) {
 	if e.proven == nil {
 		return e.verifyAnew(message, s, key, cert)
 	}
-	set := digestOfSet(message, s)
+	set := digestOfSet(message.digest, s)
 	if known, is := e.proven.get(set); is {
 		return known.signature(), nil
 	}
@@ -140,10 +141,10 @@ func (e *evidenceVerifier) verify(message []byte, s seal.Signature, key signatur
 	return out, err
 }
 
-// verifyAnew checks the evidence of one signature with the checks of this package and with
-// sigstore-go. Both must accept it.
-func (e *evidenceVerifier) verifyAnew(message []byte, s seal.Signature, key signature.Verifier, cert *x509.Certificate) (Signature, error) {
-	pb, err := evidenceOf(message, s)
+// verifyAnew checks the evidence of one signature. sigstore-go verifies each part, and this package makes stricter
+// checks of it.
+func (e *evidenceVerifier) verifyAnew(message signedMessage, s seal.Signature, key signature.Verifier, cert *x509.Certificate) (Signature, error) {
+	pb, err := evidenceOf(message.digest, s)
 	if errors.Is(err, errNoEntry) {
 		return Signature{}, reject(ReasonNoLogEntry, "%s", errNoEntry)
 	}
@@ -156,51 +157,40 @@ func (e *evidenceVerifier) verifyAnew(message []byte, s seal.Signature, key sign
 	}
 	entries := pb.GetVerificationMaterial().GetTlogEntries()
 	if e.root.Logs() || len(entries) > 0 {
-		if err := checkEntries(entries, message, s.Signature, s.Certificate, pub); err != nil {
+		if err := checkEntries(entries, message.digest, s.Signature, s.Certificate, pub); err != nil {
 			return Signature{}, err
 		}
 	}
-	if err := key.VerifySignature(bytes.NewReader(s.Signature), bytes.NewReader(message)); err != nil {
+	if err := message.signedWith(key, s.Signature); err != nil {
 		return Signature{}, rejectCause(ReasonBadSignature, err, "the signature is not over this message by this key")
 	}
 	entity, err := entityOf(pb, cert)
 	if err != nil {
 		return Signature{}, err
 	}
-	result, err := e.library.Verify(entity, sgverify.NewPolicy(sgverify.WithArtifact(bytes.NewReader(message)), sgverify.WithoutIdentitiesUnsafe()))
+	times, err := e.proveTimes(entity, cert)
 	if err != nil {
-		return Signature{}, e.diagnose(entity, cert, err)
-	}
-	for _, entry := range entries {
-		if err := checkProof(entry); err != nil {
-			return Signature{}, err
-		}
-	}
-	if err := e.checkTimestamps(entity, cert, result); err != nil {
 		return Signature{}, err
 	}
-	return e.summary(pb, entity, cert, result)
+	return e.summary(pb, entity, cert, times)
 }
 
-func (e *evidenceVerifier) summary(pb *protobundle.Bundle, entity *entity, cert *x509.Certificate, result *sgverify.VerificationResult) (Signature, error) {
-	out := Signature{LogIndex: -1, Checked: []string{"public-key"}}
+func (e *evidenceVerifier) summary(pb *protobundle.Bundle, entity *entity, cert *x509.Certificate, times []Witness) (Signature, error) {
+	out := Signature{LogIndex: -1, Checked: []string{"public-key"}, Witnesses: times,
+		stamps: len(pb.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps())}
 	if cert != nil {
 		out.Checked = []string{"certificate-chain"}
-		if e.scts {
+		if e.root.LogsCertificates() {
 			out.Checked = append(out.Checked, "sct")
 		}
 	}
-	for _, t := range result.VerifiedTimestamps {
-		out.Witnesses = append(out.Witnesses, witnessOf(t))
-		if out.WitnessedAt.IsZero() || t.Timestamp.Before(out.WitnessedAt) {
-			out.WitnessedAt = t.Timestamp
+	for _, t := range times {
+		if out.WitnessedAt.IsZero() || t.At.Before(out.WitnessedAt) {
+			out.WitnessedAt = t.At
 		}
-		if t.Type == typeTimestamp && !slices.Contains(out.Checked, "timestamp") {
+		if t.Kind == WitnessTimestamp && !slices.Contains(out.Checked, "timestamp") {
 			out.Checked = append(out.Checked, "timestamp")
 		}
-	}
-	if out.WitnessedAt.IsZero() {
-		return Signature{}, reject(ReasonNoWitnessedTime, "no trusted log or timestamp authority proves when it was signed")
 	}
 	if entries := pb.GetVerificationMaterial().GetTlogEntries(); len(entries) == 1 {
 		entry := entries[0]

@@ -50,9 +50,9 @@ func (v *Verifier) Remember(before *Verifier) {
 	}
 }
 
-// digestOfSet returns the digest of a message and its signature set. Each part is hashed with its
+// digestOfSet returns the digest of a message's digest and a signature set. Each part is hashed with its
 // length, or with -1 if it is absent, so two different sets have different digests.
-func digestOfSet(message []byte, s seal.Signature) [sha256.Size]byte {
+func digestOfSet(message [sha256.Size]byte, s seal.Signature) [sha256.Size]byte {
 	h := sha256.New()
 	number := func(n int64) { _, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(n))) } //nolint:gosec // as a pattern of bits
 	part := func(there bool, raw []byte) {
@@ -63,7 +63,7 @@ func digestOfSet(message []byte, s seal.Signature) [sha256.Size]byte {
 		number(int64(len(raw)))
 		_, _ = h.Write(raw)
 	}
-	part(true, message)
+	part(true, message[:])
 	part(true, s.Signature)
 	part(s.Certificate != nil, s.Certificate)
 	part(s.BundleV03 != nil, s.BundleV03)

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -40,13 +41,16 @@ func (v *Verifier) examination(steps func(*Examination) error) *Examination {
 func (e *Examination) judge(o opened) error {
 	e.raw = o.raw
 	// 4. and 5. Each signature, and its signer.
-	signatures := make([]Signature, len(o.sets))
+	signatures, message, stamps := make([]Signature, len(o.sets)), messageOf(o.raw), 0
 	for i := range o.sets {
 		var err error
-		if signatures[i], err = e.verifier.signature(o.raw, o.sets[i]); err != nil {
+		if signatures[i], err = e.verifier.signature(message, o.sets[i]); err != nil {
 			return inSet(err, i, len(o.sets))
 		}
-		e.facts.MessageDigest, e.facts.Signatures = digestOf(o.raw), signatures[:i+1]
+		if stamps += signatures[i].stamps; stamps > maxAllTimestamps {
+			return reject(ReasonBadEvidence, "the signatures have more than %d timestamps in all", maxAllTimestamps)
+		}
+		e.facts.MessageDigest, e.facts.Signatures = fmt.Sprintf("sha256:%x", message.digest), signatures[:i+1]
 	}
 	// 6. Enough authorities. The message is not parsed before this step succeeds.
 	if err := e.verifier.enough(signatures); err != nil {

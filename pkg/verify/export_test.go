@@ -4,7 +4,7 @@ import "github.com/polex-dev/polex/pkg/seal"
 
 // Evidence takes the steps 4 and 5 only, for published evidence of messages that are not documents.
 func (v *Verifier) Evidence(message []byte, s seal.Signature) (Signature, error) {
-	return v.signature(message, s)
+	return v.signature(messageOf(message), s)
 }
 
 // Proven returns the number of remembered signatures.

@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"time"
 
-	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
-
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -53,14 +51,6 @@ type Witness struct {
 
 func certificateOf(cert *x509.Certificate) Certificate {
 	return Certificate{Fingerprint: digestOf(cert.Raw), NotBefore: cert.NotBefore, NotAfter: cert.NotAfter}
-}
-
-func witnessOf(t sgverify.TimestampVerificationResult) Witness {
-	kind := WitnessLog
-	if t.Type == "TimestampAuthority" {
-		kind = WitnessTimestamp
-	}
-	return Witness{Kind: kind, URL: t.URI, At: t.Timestamp}
 }
 
 func digestOf(raw []byte) string {

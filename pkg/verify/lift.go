@@ -24,26 +24,25 @@ var errNoEntry = errors.New("the signature has no log entry")
 
 // evidenceOf returns the evidence of a signature set in one form. If both forms exist, they must
 // agree, so that two readers never verify different evidence.
-func evidenceOf(message []byte, s seal.Signature) (*protobundle.Bundle, error) {
+func evidenceOf(digest [sha256.Size]byte, s seal.Signature) (*protobundle.Bundle, error) {
 	if s.BundleV03 == nil {
 		if s.Bundle == nil {
 			return nil, errNoEntry
 		}
-		return lift(message, s)
+		return lift(digest, s)
 	}
 	b, err := readBundle(s.BundleV03)
 	if err != nil {
 		return nil, err
 	}
-	if err := sameSignature(message, s, b); err != nil {
+	if err := sameSignature(digest, s, b); err != nil {
 		return nil, err
 	}
 	return b, sameEntry(s.Bundle, b)
 }
 
 // sameSignature checks that a bundle has the signature, certificate and message of its set.
-func sameSignature(message []byte, s seal.Signature, b *protobundle.Bundle) error {
-	digest := sha256.Sum256(message)
+func sameSignature(digest [sha256.Size]byte, s seal.Signature, b *protobundle.Bundle) error {
 	m := b.GetMessageSignature()
 	switch {
 	case m == nil:
@@ -80,7 +79,7 @@ func sameEntry(old *seal.RekorBundle, b *protobundle.Bundle) error {
 
 // lift makes a v0.1 bundle of the old annotations. It has a chain of one certificate (or a key
 // hint), the log entry with its inclusion promise, and the digest.
-func lift(message []byte, s seal.Signature) (*protobundle.Bundle, error) {
+func lift(digest [sha256.Size]byte, s seal.Signature) (*protobundle.Bundle, error) {
 	entry, err := liftEntry(s.Bundle)
 	if err != nil {
 		return nil, err
@@ -90,7 +89,6 @@ func lift(message []byte, s seal.Signature) (*protobundle.Bundle, error) {
 		return nil, err
 	}
 	entry.KindVersion = &protorekor.KindVersion{Kind: said.kind, Version: said.version}
-	digest := sha256.Sum256(message)
 	material := &protobundle.VerificationMaterial{TlogEntries: []*protorekor.TransparencyLogEntry{entry}}
 	if s.Certificate != nil {
 		material.Content = &protobundle.VerificationMaterial_X509CertificateChain{

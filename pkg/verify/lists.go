@@ -25,7 +25,7 @@ import (
 //	hashes of a proof                            maxHashes
 //	lines of a checkpoint                        maxCheckpoint, maxCheckpointLines
 //	signatures of a checkpoint                   1 for Rekor v1, maxCosignatures for v2
-//	timestamps                                   maxTimestamps
+//	timestamps                                   maxTimestamps, maxAllTimestamps in all
 //	values and levels of a timestamp             maxTimestamp, maxTimestampValues, maxTimestampLevels
 //	signers of a timestamp                       1
 //	certificates in a timestamp                  maxTimestampCertificates, none with a huge key
@@ -47,6 +47,7 @@ const (
 	// Each timestamp requires the verification of a certificate chain, and anybody with a signature can get more
 	// of them. The library that reads one takes quadratic time and memory in its depth.
 	maxTimestamps            = 4
+	maxAllTimestamps         = 8        // of all signatures of a document
 	maxTimestamp             = 16 << 10 // bytes; a timestamp with its certificates has a few KiB
 	maxTimestampValues       = 1000
 	maxTimestampLevels       = 32

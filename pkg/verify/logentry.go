@@ -122,7 +122,7 @@ func readV2(e logEntry, b *entryBody) (logEntry, error) {
 
 // checkEntries checks that there is exactly one log entry, and that it names this message, this
 // signature and this certificate (or this key if certificate is nil).
-func checkEntries(entries []*protorekor.TransparencyLogEntry, message, signature, certificate []byte, key crypto.PublicKey) error {
+func checkEntries(entries []*protorekor.TransparencyLogEntry, digest [sha256.Size]byte, signature, certificate []byte, key crypto.PublicKey) error {
 	if len(entries) == 0 {
 		return reject(ReasonNoLogEntry, "%s", errNoEntry)
 	}
@@ -139,7 +139,6 @@ func checkEntries(entries []*protorekor.TransparencyLogEntry, message, signature
 	if err := checkForm(entries[0], e.version); err != nil {
 		return err
 	}
-	digest := sha256.Sum256(message)
 	if !bytes.Equal(e.digest, digest[:]) {
 		return reject(ReasonLogEntryMismatch, "the log entry belongs to another message")
 	}

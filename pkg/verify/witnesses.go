@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
-	sgroot "github.com/sigstore/sigstore-go/pkg/root"
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 	"github.com/transparency-dev/merkle/proof"
 	"github.com/transparency-dev/merkle/rfc6962"
@@ -69,50 +68,71 @@ func checkProof(entry *protorekor.TransparencyLogEntry) error {
 	return nil
 }
 
-// checkTimestamps rejects invalid timestamps, even if other evidence proves the time. sigstore-go ignores those, and of
-// two timestamps by one authority it takes the first. All of them become part of the result, so that their order does
-// not matter.
-func (e *evidenceVerifier) checkTimestamps(b *entity, cert *x509.Certificate, result *sgverify.VerificationResult) error {
+// proveTimes returns the times that the log entry and the timestamps prove, at least one, and verifies the certificate
+// at each of them. The order of the timestamps does not matter, and each of them must be valid.
+func (e *evidenceVerifier) proveTimes(b *entity, cert *x509.Certificate) ([]Witness, error) {
+	times, err := e.logged(b, cert)
+	if err != nil {
+		return nil, err
+	}
 	stamps, err := b.Timestamps()
 	if err != nil {
-		return rejectCause(ReasonMalformedSignature, err, "the bundle's timestamps cannot be read: %s", err)
+		return nil, rejectCause(ReasonMalformedSignature, err, "the bundle's timestamps cannot be read: %s", err)
 	}
-	held := 0
-	for _, t := range result.VerifiedTimestamps {
-		if t.Type == typeTimestamp {
-			held++
-		}
-	}
-	if held == len(stamps) {
-		return nil
-	}
-	signature := b.GetMessageSignature().GetSignature()
+	var invalid error
 	for _, stamp := range stamps {
-		t := e.stampedBy(stamp, signature)
-		if t == nil {
-			return reject(ReasonBadEvidence, "a timestamp does not belong to the signature, or is not by a timestamp authority of the trusted root (%s)", e.root.Source())
-		}
-		if cert != nil && (t.Time.Before(cert.NotBefore) || t.Time.After(cert.NotAfter)) {
-			return reject(ReasonCertificateNotValid, "a timestamp is of %s, and the certificate was valid from %s to %s",
-				clock(t.Time), clock(cert.NotBefore), clock(cert.NotAfter))
-		}
-		one := sgverify.TimestampVerificationResult{Type: typeTimestamp, URI: t.URI, Timestamp: t.Time}
-		if !slices.Contains(result.VerifiedTimestamps, one) {
-			result.VerifiedTimestamps = append(result.VerifiedTimestamps, one)
+		switch t, err := e.stamped(stamp, b.GetMessageSignature().GetSignature()); {
+		case err != nil:
+			invalid = err
+		case !slices.Contains(times, t):
+			times = append(times, t)
 		}
 	}
-	return nil
+	if len(times) == 0 {
+		return nil, rejectCause(ReasonNoWitnessedTime, invalid, "no trusted log or timestamp authority proves when it was signed")
+	}
+	for _, t := range times {
+		if err := e.checkCertificate(cert, t); err != nil {
+			return nil, err
+		}
+	}
+	for _, entry := range b.GetVerificationMaterial().GetTlogEntries() {
+		if err := checkProof(entry); err != nil {
+			return nil, err
+		}
+	}
+	return times, invalid
 }
 
-// typeTimestamp is sigstore-go's name for the time of a timestamp authority.
-const typeTimestamp = "TimestampAuthority"
-
-// stampedBy returns the time of a timestamp by an authority of the trusted root, or nil.
-func (e *evidenceVerifier) stampedBy(stamp, signature []byte) *sgroot.Timestamp {
-	for _, authority := range e.material.TimestampingAuthorities() {
-		if t, err := authority.Verify(stamp, signature); err == nil {
-			return t
-		}
+// logged verifies the log entry if the root has a log, and returns the time that it proves, if any.
+func (e *evidenceVerifier) logged(b *entity, cert *x509.Certificate) ([]Witness, error) {
+	if !e.root.Logs() {
+		return nil, nil
 	}
-	return nil
+	proven, err := sgverify.VerifyTlogEntry(b, e.material, 1, true)
+	if err != nil {
+		if outside := outsideValidity(b, cert); outside != nil {
+			return nil, outside
+		}
+		return nil, rejectCause(ReasonUnprovenLogEntry, err, "no transparency log in the trusted root confirms the log entry")
+	}
+	var times []Witness
+	for _, t := range proven {
+		times = append(times, Witness{Kind: WitnessLog, URL: t.URI, At: t.Time})
+	}
+	return times, nil
+}
+
+// stamped returns the time of a timestamp by an authority of the trusted root.
+func (e *evidenceVerifier) stamped(stamp, signature []byte) (Witness, error) {
+	var cause error
+	for _, authority := range e.material.TimestampingAuthorities() {
+		t, err := authority.Verify(stamp, signature)
+		if err == nil {
+			return Witness{Kind: WitnessTimestamp, URL: t.URI, At: t.Time}, nil
+		}
+		cause = err
+	}
+	return Witness{}, rejectCause(ReasonBadEvidence, cause,
+		"a timestamp does not belong to the signature, or is not by a timestamp authority of the trusted root (%s)", e.root.Source())
 }
