@@ -95,10 +95,16 @@ func parse(chunk []byte, at Position, as layout) (*Document, error) {
 	if root != nil && root.kind != mappingNode {
 		return nil, &SyntaxError{Position: Position{at.File, root.line, root.column}, Message: "a document must consist of keys with values (apiVersion, kind, …)"}
 	}
+	rendered := doubt.is() && !as.undeployed && root != nil
+	if rendered {
+		if err := checkRendered(chunk, at); err != nil {
+			return nil, err
+		}
+	}
 	if err := agree(root, text[min(as.lead, len(text)):], at, as); err != nil || root == nil {
 		return nil, err
 	}
-	doc := &Document{source: chunk, at: at, json: as.json, root: root, rendered: doubt.is() && !as.undeployed}
+	doc := &Document{source: chunk, at: at, json: as.json, root: root, rendered: rendered}
 	if doc.rendered {
 		if err := agreeRendered(root, slices.Concat(as.before, chunk[min(as.lead, len(chunk)):], as.behind), at); err != nil {
 			return nil, err

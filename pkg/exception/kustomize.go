@@ -33,6 +33,17 @@ func agreeRendered(root *node, chunk []byte, at Position) error {
 		Hint:    d.hint + "; this keeps the value as kubectl reads it, so a signature stays valid"}
 }
 
+// checkRendered rejects a document that is too large to ask kustomize about it.
+func checkRendered(chunk []byte, at Position) error {
+	if len(chunk) <= maxRendered && !TooManyNodes(chunk, maxRenderedNodes) {
+		return nil
+	}
+	return &SyntaxError{Position: Position{at.File, at.Line, 1},
+		Message: fmt.Sprintf("a document of more than %d KiB, or %d values and lines, that kustomize may read otherwise than kubectl",
+			maxRendered>>10, maxRenderedNodes),
+		Hint: "make it smaller, or write plain ASCII, numbers without exponents, and no folded texts"}
+}
+
 // rendered returns the value that kubectl reads in the output of kustomize for a chunk. These are the steps of
 // kustomize 5.8: kio.ByteReader, RNode.MarshalJSON and Resource.AsYAML, with the libraries that it calls.
 func rendered(chunk []byte) (any, error) {

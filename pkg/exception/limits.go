@@ -21,6 +21,14 @@ const (
 	// maxDigits is the maximum number of digits in a row. Readers of YAML match a value with several regular
 	// expressions to find out if it is a number.
 	maxDigits = 1000
+	// maxLongDigits is the maximum number of digits beyond the 32nd of each row, in a document.
+	maxLongDigits = 64 << 10
+	// maxWords is the maximum number of words in a document. Readers of YAML copy a text word by word.
+	maxWords = 100_000
+	// maxRendered and maxRenderedNodes are the maximum size in bytes and the maximum number of values, lines and
+	// separators of a document that kustomize is asked about, which takes more than all other reading.
+	maxRendered      = 272 << 10
+	maxRenderedNodes = 3000
 	// MaxDepth is the maximum number of nested levels in a document.
 	MaxDepth = 64
 )

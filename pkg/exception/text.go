@@ -10,7 +10,7 @@ import (
 // line breaks lone carriage return, U+0085, U+2028 and U+2029. With them, one reader could see a
 // line, and so a key or a whole document, that another does not.
 func checkText(chunk []byte, at Position) error {
-	line, column, digits := at.Line, at.Column, 0
+	line, column, digits, long := at.Line, at.Column, 0, 0
 	for i := 0; i < len(chunk); {
 		b := chunk[i]
 		if b >= '0' && b <= '9' || b == '.' || b == '_' {
@@ -18,8 +18,11 @@ func checkText(chunk []byte, at Position) error {
 		} else {
 			digits = 0
 		}
-		if digits > maxDigits {
-			return &SyntaxError{Position: Position{at.File, line, column}, Message: fmt.Sprintf("more than %d digits in a row", maxDigits),
+		if digits > 32 {
+			long++
+		}
+		if digits > maxDigits || long > maxLongDigits {
+			return &SyntaxError{Position: Position{at.File, line, column}, Message: fmt.Sprintf("more than %d digits in a row, or many long rows", maxDigits),
 				Hint: "is this a YAML or JSON file?"}
 		}
 		if b >= ' ' && b < 0x7f {
@@ -86,8 +89,24 @@ func TooManyNodes(raw []byte, most int) bool {
 var separators = [256]int{',': 1, ':': 1, '-': 1, '?': 1, '[': 1, '{': 1, '#': 1, '\n': 1}
 
 func checkNodes(chunk []byte, at Position, most int) error {
+	what := "values, lines and separators"
 	if !TooManyNodes(chunk, most) {
-		return nil
+		if most > MaxNodes || wordsIn(chunk) <= maxWords {
+			return nil
+		}
+		most, what = maxWords, "words"
 	}
-	return &SyntaxError{Position: Position{at.File, at.Line, 1}, Message: fmt.Sprintf("the document has more than %d values, lines and separators", most), Hint: "an exception has a few hundred; is this the right file?"}
+	return &SyntaxError{Position: Position{at.File, at.Line, 1}, Message: fmt.Sprintf("the document has more than %d %s", most, what), Hint: "an exception has a few hundred; is this the right file?"}
+}
+
+// wordsIn returns the number of words, as spaces separate them.
+func wordsIn(chunk []byte) int {
+	n, space := 0, true
+	for _, c := range chunk {
+		if space && c != ' ' {
+			n++
+		}
+		space = c == ' '
+	}
+	return n
 }

@@ -45,7 +45,7 @@ func TestListsAreCounted(t *testing.T) {
 			}
 		}
 	}
-	stamped := func(edit func(t *testing.T, signed *der)) set {
+	stamped := func(edit func(t testing.TB, signed *der)) set {
 		return v2(func(b *protobundle.Bundle) {
 			stamp := b.VerificationMaterial.TimestampVerificationData.Rfc3161Timestamps[0]
 			stamp.SignedTimestamp = editedTimestamp(t, stamp.SignedTimestamp, edit)
@@ -102,21 +102,21 @@ func TestListsAreCounted(t *testing.T) {
 			b.Content = &protobundle.Bundle_DsseEnvelope{DsseEnvelope: &protodsse.Envelope{Signatures: make([]*protodsse.Signature, 600)}}
 		}), malformed, "no message signature"},
 
-		{"a timestamp", stamped(func(*testing.T, *der) {}), "", ""},
-		{"a timestamp with two signers", stamped(func(_ *testing.T, signed *der) {
+		{"a timestamp", stamped(func(testing.TB, *der) {}), "", ""},
+		{"a timestamp with two signers", stamped(func(_ testing.TB, signed *der) {
 			signers := signed.parts[len(signed.parts)-1]
 			signers.parts = append(signers.parts, signers.parts[0])
 		}), evidence, "2 signers"},
-		{"a timestamp with five certificates", stamped(func(t *testing.T, signed *der) {
+		{"a timestamp with five certificates", stamped(func(t testing.TB, signed *der) {
 			for range 5 {
 				signed.addCertificate(t, newKey(t).Public())
 			}
 		}), evidence, "certificates, and expected are one signer and at most 4"},
-		{"a timestamp with a certificate of a huge key", stamped(func(t *testing.T, signed *der) {
+		{"a timestamp with a certificate of a huge key", stamped(func(t testing.TB, signed *der) {
 			modulus := new(big.Int).Lsh(big.NewInt(1), 64_000)
 			signed.addCertificate(t, &rsa.PublicKey{N: modulus.Add(modulus, big.NewInt(1)), E: 65537})
 		}), evidence, "RSA of 64001 bits"},
-		{"a timestamp with many attributes", stamped(func(_ *testing.T, signed *der) {
+		{"a timestamp with many attributes", stamped(func(_ testing.TB, signed *der) {
 			attributes := signed.parts[len(signed.parts)-1].parts[0].parts[3]
 			for range 1000 {
 				attributes.parts = append(attributes.parts, &der{head: asn1.RawValue{Tag: asn1.TagOID, Bytes: []byte{42}}})
@@ -153,7 +153,7 @@ type der struct {
 	parts []*der
 }
 
-func parseDER(t *testing.T, raw []byte) *der {
+func parseDER(t testing.TB, raw []byte) *der {
 	t.Helper()
 	var n der
 	if rest, err := asn1.Unmarshal(raw, &n.head); err != nil || len(rest) > 0 {
@@ -170,7 +170,7 @@ func parseDER(t *testing.T, raw []byte) *der {
 	return &n
 }
 
-func (n *der) bytes(t *testing.T) []byte {
+func (n *der) bytes(t testing.TB) []byte {
 	t.Helper()
 	head := asn1.RawValue{Class: n.head.Class, Tag: n.head.Tag, IsCompound: n.head.IsCompound, Bytes: n.head.Bytes}
 	if n.head.IsCompound {
@@ -188,7 +188,7 @@ func (n *der) bytes(t *testing.T) []byte {
 }
 
 // editedTimestamp changes the SignedData of a timestamp.
-func editedTimestamp(t *testing.T, stamp []byte, edit func(t *testing.T, signed *der)) []byte {
+func editedTimestamp(t testing.TB, stamp []byte, edit func(t testing.TB, signed *der)) []byte {
 	t.Helper()
 	response := parseDER(t, stamp)
 	edit(t, response.parts[1].parts[1].parts[0])
@@ -196,7 +196,7 @@ func editedTimestamp(t *testing.T, stamp []byte, edit func(t *testing.T, signed 
 }
 
 // addCertificate adds a certificate to SignedData (RFC 5652, 5.1).
-func (n *der) addCertificate(t *testing.T, key any) {
+func (n *der) addCertificate(t testing.TB, key any) {
 	t.Helper()
 	issuer := newKey(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "x"}, NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<32, 0)}

@@ -1,0 +1,33 @@
+package exception_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// TestLimitsOfTexts: texts that cost the readers of YAML most have a limit, and those at the limit are read.
+func TestLimitsOfTexts(t *testing.T) {
+	list := func(item string, n int) string { return "[" + strings.Repeat(item+",", n) + "1]" }
+	for _, tc := range []struct{ name, below, above, message string }{
+		{"words", strings.Repeat("x ", 99_990), strings.Repeat("x ", 100_001), "more than 100000 words"},
+		{"long numbers", list(strings.Repeat("1", 932)+"x", 72), list(strings.Repeat("1", 932)+"x", 73), "many long rows"},
+		{"a text in doubt", `"` + strings.Repeat("é", 139_000) + `"`, `"` + strings.Repeat("é", 140_000) + `"`, "more than 272 KiB"},
+		{"numbers in doubt", list("1e5", 2990), list("1e5", 3001), "3000 values and lines"},
+		{"a text without a doubt", `"` + strings.Repeat("e", 280_000) + `"`, "", ""},
+	} {
+		if _, err := exception.Parse([]byte("x: "+tc.below+"\n"), "a.yaml"); err != nil {
+			t.Errorf("%s: %v, and it is at the limit", tc.name, err)
+		}
+		_, err := exception.Parse([]byte("x: "+tc.above+"\n"), "a.yaml")
+		var syntax *exception.SyntaxError
+		if tc.message != "" && (!errors.As(err, &syntax) || !strings.Contains(syntax.Message, tc.message)) {
+			t.Errorf("%s: %.200v, want %q", tc.name, err, tc.message)
+		}
+		if _, err := exception.ParseUndeployed([]byte("x: "+tc.above+"\n"), "a.yaml"); strings.Contains(tc.name, "doubt") && err != nil && tc.above != "" {
+			t.Errorf("%s: %.200v, and kustomize never reads it", tc.name, err)
+		}
+	}
+}
