@@ -141,7 +141,6 @@ func TestApplyInCheckouts(t *testing.T) {
 			r.git("clone", "--quiet", "--depth=1", "file://"+r.Dir, dir)
 			return dir
 		},
-		"detached": func(r *repository) string { r.git("checkout", "--quiet", "--detach"); return r.Dir },
 		"packed": func(r *repository) string {
 			r.git("gc", "--quiet")
 			r.git("pack-refs", "--all")

@@ -1,8 +1,7 @@
 // Package promote signs pending exceptions: it moves them from unsigned/ to signed/ in one commit.
 //
-//  1. It reads the pending files from a commit, the source, and not from the work tree. It rejects
-//     a work tree in which the two folders differ from HEAD. For each file it finds the origin: the
-//     commit that last changed its content.
+//  1. It reads the pending files from a commit, the source, and not from the work tree. For each
+//     file it finds the origin: the commit that last changed its content.
 //  2. It accepts only regular files with plain names. A target path that exists (on any file
 //     system), or an exception that is signed already, is an error, unless replacing is enabled.
 //     The differences of a replacement can be shown.

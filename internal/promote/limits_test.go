@@ -1,7 +1,6 @@
 package promote_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -28,7 +27,7 @@ func deepPath(folders int) string {
 // [promote.Options.KeepGoing] with its name.
 func TestLimitsKeepGoing(t *testing.T) {
 	for name, tc := range map[string]struct {
-		file, content, attributes, reason string
+		file, content, reason string
 	}{
 		"a long path":                 {file: longPath(1025), reason: promote.ReasonBadName},
 		"a path that gets longer":     {file: "unsigned/" + longPath(1022)[len("unsigned/"):]},
@@ -37,17 +36,12 @@ func TestLimitsKeepGoing(t *testing.T) {
 		"a much deeper path":          {file: deepPath(400), reason: promote.ReasonBadName},
 		"a large file":                {file: "unsigned/large.yaml", content: "# " + strings.Repeat("x", 33<<20) + "\n", reason: promote.ReasonTooLarge},
 		"a large signed file":         {file: "unsigned/large.yaml", content: strings.Repeat(exceptionText("x")+"---\n", 2400), reason: promote.ReasonTooLarge},
-		"a filter":                    {file: "unsigned/filtered.yaml", attributes: "unsigned/filtered.yaml filter=lfs\n", reason: promote.ReasonNotRegular},
-		"a filter of the signed file": {file: "unsigned/filtered.yaml", attributes: "signed/filtered.yaml filter=lfs\n", reason: promote.ReasonNotRegular},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.content == "" {
 				tc.content = exceptionText("other")
 			}
 			files := map[string]string{"unsigned/honest.yaml": exceptionText("honest"), tc.file: tc.content}
-			if tc.attributes != "" {
-				files[".gitattributes"] = tc.attributes
-			}
 			r := newRepository(t, files)
 			q, err := r.try(r.Dir, promote.Options{KeepGoing: true})
 			if err != nil {
@@ -72,7 +66,7 @@ func TestLimitsKeepGoing(t *testing.T) {
 			}
 			if _, err := r.try(r.Dir, promote.Options{}); (err == nil) != (tc.reason == "") {
 				t.Errorf("without KeepGoing: %v", err)
-			} else if refusals := exception.RefusalsIn(err); len(refusals) == 0 && err != nil && !errors.Is(err, commit.ErrSetting) {
+			} else if refusals := exception.RefusalsIn(err); len(refusals) == 0 && err != nil {
 				t.Errorf("without KeepGoing: %v", err)
 			}
 		})

@@ -2,6 +2,7 @@ package promote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -67,10 +68,8 @@ func (p *Promotion) Moves() []*Move {
 
 // Make applies the promotion, and commits it unless the way is [deliver.WorkTree].
 func (p *Promotion) Make(ctx context.Context, to deliver.To) (*Done, error) {
-	if to.Way != deliver.Push {
-		if err := p.queue.checkUnmoved(); err != nil {
-			return nil, err
-		}
+	if head, err := p.queue.clone.Head(); err != nil || to.Way != deliver.Push && head.Branch != p.queue.head.Branch {
+		return nil, errors.Join(err, fmt.Errorf("%w (it was on %s when polex-sign read it)", commit.ErrMoved, p.queue.head.Branch))
 	}
 	done := &Done{}
 	result, err := to.Make(ctx, p.queue.clone, func(signedOffBy string) commit.Propose { return p.propose(done, signedOffBy) })

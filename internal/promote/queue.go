@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -66,7 +65,7 @@ type file struct {
 
 // Open reads the pending exceptions of a clone. It returns [exception.Refusals] if a file cannot be
 // promoted, and a *[git.RevisionError] for an invalid source. It returns another error if the
-// repository cannot be read or the work tree has uncommitted changes in the two folders.
+// repository cannot be read or the work tree has uncommitted changes of the rules.
 func Open(clone *commit.Clone, o Options) (*Queue, error) {
 	if err := checkFolders(&o); err != nil {
 		return nil, err
@@ -90,13 +89,10 @@ func Open(clone *commit.Clone, o Options) (*Queue, error) {
 	if q.tree, err = clone.Tree(source); err != nil {
 		return nil, err
 	}
-	if err := q.checkClean(); err != nil {
+	if err := q.checkRules(); err != nil {
 		return nil, err
 	}
 	if err := q.read(); err != nil {
-		return nil, err
-	}
-	if err := q.checkFilters(); err != nil {
 		return nil, err
 	}
 	return q, q.findOrigins()
@@ -108,15 +104,14 @@ func checkFolders(o *Options) error {
 	return err
 }
 
-// checkClean rejects a work tree in which a folder or a rule differs from HEAD: uncommitted changes
-// were not reviewed. It also rejects staged changes elsewhere, because the commit could include
-// them.
-func (q *Queue) checkClean() error {
+// checkRules rejects a work tree in which a rule differs from HEAD: the run reads the rules there, and
+// uncommitted ones were not reviewed.
+func (q *Queue) checkRules() error {
 	committed, err := q.clone.Tree(q.head.Commit)
 	if err != nil {
 		return err
 	}
-	paths := []string{q.options.Unsigned, q.options.Signed}
+	var paths []string
 	for _, name := range q.options.Rules {
 		if _, err := committed.Find(name); err == nil {
 			paths = append(paths, name)
@@ -124,53 +119,14 @@ func (q *Queue) checkClean() error {
 			return err
 		}
 	}
+	if len(paths) == 0 {
+		return nil
+	}
 	dirty, err := q.clone.Dirty(paths...)
-	if err != nil {
-		return err
+	if err == nil && len(dirty) > 0 {
+		err = fmt.Errorf("the work tree differs from the commit: %q: commit the changes or undo them", dirty[0])
 	}
-	if len(dirty) > 0 {
-		return fmt.Errorf("the work tree differs from the commit: %q: commit the changes or undo them", dirty[0])
-	}
-	return nil
-}
-
-// checkFilters rejects files with a Git filter attribute: Git would expect the filtered content in
-// the commit, and not the signed bytes.
-func (q *Queue) checkFilters() error {
-	var paths []string
-	for _, f := range q.files {
-		paths = append(paths, f.from, f.to)
-	}
-	said, err := q.clone.Attributes(paths, "filter")
-	if err != nil {
-		return err
-	}
-	for _, r := range pending.AllAttributes(said) {
-		if !q.options.KeepGoing {
-			return fmt.Errorf("%w: %q: %s: %s", commit.ErrSetting, r.Position.File, r.Message, r.Hint)
-		}
-		q.files = slices.DeleteFunc(q.files, func(f *file) bool {
-			if f.from != r.Position.File && f.to != r.Position.File {
-				return false
-			}
-			r.Position.File = f.from
-			q.refused = append(q.refused, r)
-			return true
-		})
-	}
-	return nil
-}
-
-// checkUnmoved rejects a clone that has changed since the files were read. Signing takes time.
-func (q *Queue) checkUnmoved() error {
-	head, err := q.clone.Head()
-	if err != nil {
-		return err
-	}
-	if head != q.head {
-		return fmt.Errorf("%w (it was %s at %s when polex-sign read it)", commit.ErrMoved, q.head.Branch, q.head.Commit)
-	}
-	return q.checkClean()
+	return err
 }
 
 func (q *Queue) read() error {

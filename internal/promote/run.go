@@ -51,8 +51,6 @@ type Job struct {
 
 // Result is the result of a run. It has no moves if everything was rejected or nothing was pending.
 type Result struct {
-	// Landed is the number of promotions of earlier runs that were pushed first.
-	Landed int
 	// Moves have the signed documents. In a dry run, they have the documents before signing.
 	Moves   []*Move
 	Skipped []Skip
@@ -103,9 +101,6 @@ func (r *run) run(ctx context.Context) error {
 	if r.SealedInput != "" && r.Verifier == nil {
 		return errors.New("no trusted signer is configured to verify the signed files")
 	}
-	if err := r.land(ctx); err != nil {
-		return err
-	}
 	queue, err := Open(r.Clone, r.Options)
 	if err != nil {
 		return err
@@ -147,14 +142,6 @@ func (r *run) run(ctx context.Context) error {
 // straight reports whether the run pushes to the target branch itself. Then the clone must follow
 // that branch.
 func (r *run) straight() bool { return r.To.Way == deliver.Push && !r.PullRequest && !r.DryRun }
-
-// land pushes the commits of earlier runs that were not pushed.
-func (r *run) land(ctx context.Context) (err error) {
-	if r.straight() {
-		r.result.Landed, err = Land(ctx, r.Clone, r.Options, r.To.Push, r.To.By.Sign)
-	}
-	return err
-}
 
 // target returns the current commit of the target branch.
 func (r *run) target(ctx context.Context) (plumbing.Hash, error) {
@@ -297,7 +284,7 @@ func (r *run) rehearse(ctx context.Context, plan *Plan, recorded []*exception.Do
 			err = os.Remove(temporary)
 		}
 		return err
-	case r.To.Way == deliver.Push && r.To.Push.By == nil:
+	case r.To.Way == deliver.WorkTree, r.To.Way == deliver.Push && r.To.Push.By == nil:
 		return nil
 	}
 	promotion, err := plan.Seal(recorded)

@@ -203,49 +203,50 @@ func TestRunRehearses(t *testing.T) {
 		prepare func(*repository, *promote.Job)
 		want    string
 	}{
-		"the output exists":           {output(t.TempDir()), "name another folder with --signed-output"},
-		"the output has no folder":    {output(t.TempDir() + "/missing/sealed"), "no such file"},
-		"another Git holds the index": {func(r *repository, _ *promote.Job) { r.write(".git/index.lock", "") }, "remove that file"},
-		"a folder is in the way":      {func(r *repository, _ *promote.Job) { r.write("signed/a.yaml/", "") }, commit.ErrInTheWay.Error()},
+		"the output exists":            {output(t.TempDir()), "name another folder with --signed-output"},
+		"the output has no folder":     {output(t.TempDir() + "/missing/sealed"), "no such file"},
+		"another Git holds the branch": {func(r *repository, _ *promote.Job) { r.write(".git/refs/heads/main.lock", "") }, "if no Git runs there, rm"},
+		"another Git holds HEAD":       {func(r *repository, _ *promote.Job) { r.write(".git/HEAD.lock", "") }, "if no Git runs there, rm"},
+		"a folder is in the way":       {func(r *repository, _ *promote.Job) { r.write("signed/a.yaml/", "") }, commit.ErrInTheWay.Error()},
+		"HEAD is detached":             {func(r *repository, _ *promote.Job) { r.git("checkout", "--quiet", "--detach") }, commit.ErrDetached.Error()},
 	} {
-		for _, way := range []deliver.Way{deliver.WorkTree, deliver.Commit} {
-			r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
-			head := r.head()
-			job, asked := r.job()
-			job.To.Way = way
-			tc.prepare(r, &job)
-			if _, err := promote.Run(t.Context(), job); err == nil || !strings.Contains(err.Error(), tc.want) || asked[1] != 0 {
-				t.Errorf("%s, way %d: %d signatures, %v", name, way, asked[1], err)
-			}
-			r.unchanged(head)
+		r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
+		head := r.head()
+		job, asked := r.job()
+		job.To.Way = deliver.Commit
+		tc.prepare(r, &job)
+		if _, err := promote.Run(t.Context(), job); err == nil || !strings.Contains(err.Error(), tc.want) || asked[1] != 0 {
+			t.Errorf("%s: %d signatures, %v", name, asked[1], err)
 		}
+		r.unchanged(head)
 	}
 }
 
-// TestRunPushes: the remote gets the promotion, after the commits of an earlier run. If the remote
+// TestRunPushes: the remote gets the promotion, and nothing else that the clone has. If the remote
 // rejects it, nothing changes.
 func TestRunPushes(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		before func(r, other *repository)
 		want   []string
-		landed int
-		err    error // with no want and none landed, nil means a commit.RefusedError
+		err    error // with no want, nil means a commit.RefusedError
 	}{
 		{name: "the remote takes it", want: []string{"signed/a.yaml"}},
-		{name: "an earlier run was interrupted before it pushed", before: func(r, _ *repository) {
+		{name: "an earlier run committed and did not push", before: func(r, _ *repository) {
 			job, _ := r.job()
 			job.To.Way = deliver.Commit
 			_, err := promote.Run(r.tb.Context(), job)
 			r.must(err)
-			r.clone.Close()
-			r.clone = nil
-		}, landed: 1},
+		}, err: promote.ErrNotContained},
+		{name: "a commit of a hand looks like one", before: func(r, _ *repository) {
+			r.write("signed/a.yaml", "mine\n")
+			r.commit("Sign\n\nPolex-Source-Commit: x\n")
+		}, err: promote.ErrNotContained},
 		{name: "somebody withdrew it", before: func(_, other *repository) {
 			other.git("rm", "--quiet", "unsigned/a.yaml")
 			other.pushed("Withdraw it")
 		}, want: []string{"unsigned/a.yaml gone-since"}},
-		{name: "somebody committed in the clone", before: func(r, _ *repository) { r.write("x", "x"); r.commit("Mine") }, err: promote.ErrUnpushed},
+		{name: "somebody committed in the clone", before: func(r, _ *repository) { r.write("x", "x"); r.commit("Mine") }, err: promote.ErrNotContained},
 		{name: "a hook refuses it", before: func(r, other *repository) {
 			hook := strings.TrimSpace(other.git("remote", "get-url", "origin")) + "/hooks/pre-receive"
 			r.must(os.WriteFile(hook, []byte("#!/bin/sh\necho protected\nexit 1\n"), 0o755))
@@ -261,7 +262,7 @@ func TestRunPushes(t *testing.T) {
 			job, _ := r.job()
 			job.To.Way, job.To.Push = deliver.Push, toMain
 			result, err := promote.Run(t.Context(), job)
-			if tc.want == nil && tc.landed == 0 {
+			if tc.want == nil {
 				var refused *commit.RefusedError
 				if errors.As(err, &refused) != (tc.err == nil) || !errors.Is(err, tc.err) && tc.err != nil || result.Moves != nil {
 					t.Errorf("Run: %v, %v; want %v", outcome(result), err, tc.err)
@@ -270,13 +271,13 @@ func TestRunPushes(t *testing.T) {
 				return
 			}
 			r.must(err)
-			if diff := cmp.Diff(tc.want, outcome(result)); diff != "" || result.Landed != tc.landed {
-				t.Errorf("%d landed, want %d; (-want +got):\n%s", result.Landed, tc.landed, diff)
+			if diff := cmp.Diff(tc.want, outcome(result)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 			// The clone equals the remote, which has the signed file unless nobody requests it.
 			other.git("pull", "--quiet")
 			r.unchanged(other.head())
-			if _, err := os.Stat(other.path("signed/a.yaml")); (err == nil) != (len(result.Moves)+result.Landed > 0) {
+			if _, err := os.Stat(other.path("signed/a.yaml")); (err == nil) != (len(result.Moves) > 0) {
 				t.Errorf("signed/a.yaml: %v", err)
 			}
 		})

@@ -1,6 +1,7 @@
 package promote_test
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -131,35 +132,40 @@ func TestSignedBecomesALink(t *testing.T) {
 	}
 }
 
-// The work tree changed during the signing, so the commit would not be based on the approved state.
+// The clone changes during the signing: the commit is made on the branch as it is now, or not at all.
+// The changes of the user stay.
 func TestHeadMoves(t *testing.T) {
-	for name, move := range map[string]func(*repository){
-		"commit":                            func(r *repository) { r.write("later.txt", "x\n"); r.commit("Later") },
-		"checkout":                          func(r *repository) { r.git("checkout", "--quiet", "-b", "other"); r.commit("Elsewhere") },
-		"another branch at the same commit": func(r *repository) { r.git("checkout", "--quiet", "-b", "other") },
-		"an unsigned file vanishes":         func(r *repository) { r.must(os.Remove(r.path("unsigned/a.yaml"))) },
-		"an unsigned file becomes a link": func(r *repository) {
+	for name, tc := range map[string]struct {
+		move func(*repository)
+		want error // nil if it is promoted
+	}{
+		"commit":                            {func(r *repository) { r.write("later.txt", "x\n"); r.commit("Later") }, nil},
+		"checkout":                          {func(r *repository) { r.git("checkout", "--quiet", "-b", "other"); r.commit("Elsewhere") }, commit.ErrMoved},
+		"another branch at the same commit": {func(r *repository) { r.git("checkout", "--quiet", "-b", "other") }, commit.ErrMoved},
+		"an unsigned file vanishes":         {func(r *repository) { r.must(os.Remove(r.path("unsigned/a.yaml"))) }, nil},
+		"an unsigned file becomes a link": {func(r *repository) {
 			r.must(os.Remove(r.path("unsigned/a.yaml")))
 			r.link("../README.md", "unsigned/a.yaml")
-		},
-		"staged": func(r *repository) { r.write("later.txt", "x\n"); r.git("add", ".") },
-		"changed in the queue": func(r *repository) {
-			r.write("unsigned/a.yaml", exceptionText("a")+"  background: true\n")
-		},
+		}, commit.ErrInTheWay},
+		"staged":               {func(r *repository) { r.write("later.txt", "x\n"); r.git("add", ".") }, nil},
+		"changed elsewhere":    {func(r *repository) { r.write("README.md", "mine\n"); r.write("unsigned/new.yaml", "mine\n") }, nil},
+		"changed in the queue": {func(r *repository) { r.write("unsigned/a.yaml", exceptionText("a")+"  background: true\n") }, commit.ErrInTheWay},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
 			q := r.open()
 			docs := stamp(t, q.Documents())
-			move(r)
+			tc.move(r)
 			head, status := r.head(), r.git("status", "--porcelain", "--untracked-files=all")
-			if _, _, err := q.apply(docs, author()); err == nil {
-				t.Error("applied")
+			_, _, err := q.apply(docs, author())
+			if !errors.Is(err, tc.want) || err != nil && tc.want == nil {
+				t.Errorf("%v, want %v", err, tc.want)
 			}
-			if got := r.head(); got != head {
+			if got := r.head(); (got != head) != (tc.want == nil) || got != head && strings.TrimSpace(r.git("rev-parse", "HEAD^")) != head {
 				t.Errorf("HEAD moved to %s", got)
 			}
-			if got := r.git("status", "--porcelain", "--untracked-files=all"); got != status {
+			status = strings.ReplaceAll(status, " D unsigned/a.yaml\n", "") // it was to be removed
+			if got := r.git("status", "--porcelain", "--untracked-files=all"); tc.want == nil && got != status {
 				t.Errorf("git status %q, want %q", got, status)
 			}
 		})

@@ -56,11 +56,6 @@ func List(ctx context.Context, root string, folders ...string) ([]File, error) {
 	return files, nil
 }
 
-// Attributes returns the output of git check-attr -z for paths relative to the root.
-func Attributes(ctx context.Context, root string, paths []string, names ...string) (string, error) {
-	return gitWith(ctx, strings.Join(paths, "\x00")+"\x00", root, append([]string{"check-attr", "-z", "--stdin"}, names...)...)
-}
-
 // literal makes pathspecs in which Git interprets no special characters.
 func literal(folders []string) []string {
 	specs := make([]string, len(folders))

@@ -94,13 +94,10 @@ func CheckBranch(flag, name string) error {
 	return nil
 }
 
-// Open opens the clone of the working directory. It finishes or undoes the work of an interrupted
-// run, and prints a message about it.
+// Open opens the clone of the working directory. It finishes the work of an interrupted run, and
+// prints a message about it.
 func Open(streams cli.Streams) (*commit.Clone, error) {
 	clone, err := commit.Open(commit.Options{Dir: ".", Timing: streams.Timing})
-	if errors.Is(err, commit.ErrBusy) {
-		return nil, cli.Hint(err, "wait for it to end, and run this again")
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +197,9 @@ func Hint(err error, otherwise string) error {
 	case errors.Is(err, commit.ErrOtherCommit):
 		return cli.Hint(err, "the target branch was not moved; find out what changed the commit")
 	case errors.Is(err, commit.ErrInTheWay):
-		return cli.Hint(err, "nothing was changed; move that file or folder away, and run it again")
+		return cli.Hint(err, "nothing was changed; commit or undo that change (git restore PATH), or move it away, and run this again")
+	case errors.Is(err, commit.ErrDetached):
+		return cli.Hint(err, "nothing was changed; git switch BRANCH, or use --push")
 	case errors.Is(err, commit.ErrMoved):
 		return cli.Hint(err, "nothing was changed")
 	}

@@ -41,7 +41,7 @@ const promoteHelp = `Sign the pending exceptions (unsigned/) and move them to si
 promote reads the commit that HEAD or --ref names. An exception must also be pending on
 the target branch, which promote fetches first. It promotes every file or none;
 with --keep-going, it leaves out the invalid files and exits with 1. The next run completes
-or undoes an interrupted one.
+an interrupted one.
 
 Without --commit, --push or --pull-request-mode, it changes the work tree only.
 

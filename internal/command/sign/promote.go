@@ -37,9 +37,6 @@ func (r *run) promote(ctx context.Context) error {
 	r.bar = cli.StartProgress(r.streams.Err, "reading and checking pending exceptions")
 	result, err := promote.Run(ctx, job)
 	r.bar.Stop()
-	if result.Landed > 0 {
-		_, _ = fmt.Fprintf(r.streams.Err, "%d earlier promotions were not on %s yet, and are now\n", result.Landed, job.To.Push.To)
-	}
 	if err != nil {
 		return explain(err)
 	}
@@ -149,10 +146,6 @@ func explain(err error) error {
 		return &cli.UsageError{Err: err, Hint: revision.Hint()}
 	case errors.Is(err, promote.ErrNotContained):
 		return cli.Hint(err, "push the commit first, or name a commit of the branch with --ref")
-	case errors.Is(err, promote.ErrWithdrawn):
-		return cli.Hint(err, "work in a fresh clone, or undo that commit (git reset --keep to the target branch); nothing was changed")
-	case errors.Is(err, promote.ErrUnpushed):
-		return cli.Hint(err, "push it yourself, or work in a fresh clone; nothing was changed")
 	case errors.Is(err, commit.ErrBranchBelow):
 		return cli.Hint(err, "nothing was signed or pushed; delete that branch, or name another with --pull-request-branch")
 	case errors.Is(err, promote.ErrBranchTaken):

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -90,7 +89,6 @@ type queue struct {
 	files   []changed.File  // of both folders
 	covered map[string]bool // the pending files that this run checks
 	touched map[string]bool // the changed signed files
-	said    string          // output of git check-attr for the pending files and their targets
 	signed  []string        // paths of the signed files with exceptions
 
 	documents map[string][]pending.Document // by path in the repository
@@ -125,11 +123,8 @@ func openQueue(ctx context.Context, r repository, cfg *config.Config, paths []st
 			return nil, err
 		}
 	}
-	if err := q.attributes(ctx, since); err != nil {
-		return nil, err
-	}
 	differs := func(f changed.File) bool { return q.covered[f.Path] || q.touched[f.Path] }
-	if !slices.ContainsFunc(q.files, differs) && pending.CheckAttributes(q.said) == nil {
+	if !slices.ContainsFunc(q.files, differs) {
 		return nil, nil
 	}
 	for _, f := range q.files {
@@ -138,31 +133,6 @@ func openQueue(ctx context.Context, r repository, cfg *config.Config, paths []st
 		}
 	}
 	return q, nil
-}
-
-// attributes reads the Git attributes of the files that this run checks. If a .gitattributes file
-// has changed, it reads those of all pending files.
-func (q *queue) attributes(ctx context.Context, since *changed.Since) error {
-	rules, err := changed.List(ctx, q.root, ".gitattributes")
-	if err != nil {
-		return err
-	}
-	all := since == nil
-	for _, f := range append(rules, q.files...) {
-		if !all && path.Base(f.Path) == ".gitattributes" {
-			if all, err = since.Differs(f); err != nil {
-				return err
-			}
-		}
-	}
-	var places []string
-	for _, f := range q.files {
-		if q.waits(f) && (all || q.covered[f.Path]) {
-			places = append(places, f.Path, q.folders.Target(f.Path))
-		}
-	}
-	q.said, err = changed.Attributes(ctx, q.root, places, slices.Concat(pending.Attributes, pending.LineEnds)...)
-	return err
 }
 
 // below returns the paths that overlap the pending folder, relative to the root of the repository.
@@ -201,9 +171,6 @@ func (r repository) path(name string) string {
 
 // check adds the refusals of promotion for the checked files to the report.
 func (q *queue) check(report *cli.Report) {
-	if refusal := pending.CheckAttributes(q.said); refusal != nil {
-		report.Add(q.result(refusal))
-	}
 	q.readAll()
 	var signed, before pending.Signed // before is without the changes
 	var requests []pending.Request

@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,42 +63,78 @@ func (c *Clone) SignsCommits() (bool, error) { return c.is(true, "commit.gpgSign
 type Result struct {
 	Commit plumbing.Hash // zero if there was nothing to do
 	Change Change        // the accepted change
-	// Left explains why the work tree was not updated, if the caller did not request that, or names
-	// a branch that could not be deleted.
+	// Left explains why the work tree was not updated, or names a branch that could not be deleted.
 	Left string
 }
 
 // nobody is the author of a commit that no branch contains.
 var nobody = Author{Name: "polex", Email: "polex", When: time.Unix(0, 0)}
 
-// Commit commits a change on HEAD. It updates work tree, index and branch, or none of them.
+// ErrDetached means that HEAD is on no branch, so that nobody would find a commit on it.
+var ErrDetached = errors.New("HEAD is detached: a commit on it would be on no branch")
+
+// Commit commits a change on the branch of the work tree. If the branch moves meanwhile, the change
+// is proposed again. An error means that the branch does not have the commit. Then the work tree
+// follows, and if it cannot, [Result.Left] says why.
 func (c *Clone) Commit(ctx context.Context, by Author, propose Propose) (Result, error) {
-	return c.onHead(ctx, by, propose, c.apply)
+	var branch plumbing.ReferenceName
+	for attempt := 1; ; attempt++ {
+		var left string
+		result, err := c.onHead(ctx, by, propose, func(head git.Head, m made) (err error) {
+			if head.Branch == plumbing.HEAD {
+				return ErrDetached
+			}
+			if branch = cmp.Or(branch, head.Branch); head.Branch != branch {
+				return ErrMoved
+			}
+			subject, _, _ := strings.Cut(m.change.Message, "\n")
+			left, err = c.move(head, m.commit, m.by, "commit: "+subject)
+			return err
+		})
+		result.Left = left
+		if !errors.Is(err, ErrMoved) || attempt == attempts {
+			return result, err
+		}
+	}
+}
+
+// Rehearse returns the error that [Clone.Commit] would return in the present state. It writes
+// objects that no reference uses, and changes nothing else. Git locks the branch and frees it.
+func (c *Clone) Rehearse(ctx context.Context, propose Propose) error {
+	_, err := c.onHead(ctx, nobody, propose, func(head git.Head, m made) error {
+		if head.Branch == plumbing.HEAD {
+			return ErrDetached
+		}
+		paths, err := c.versions(head.Commit, m.commit)
+		if err == nil {
+			_, err = c.free(head.Commit, paths, false)
+		}
+		if err != nil {
+			return err
+		}
+		return c.updateReferences("lock "+head.Branch.String(), call{}, "start\n"+transaction(head, head.Commit, m.commit)+"prepare\nabort\n")
+	})
+	return err
 }
 
 // Apply changes only the work tree and leaves index and history to the caller.
 func (c *Clone) Apply(propose Propose) (Result, error) {
-	result, err := c.onHead(context.Background(), nobody, propose, func(j *journal) error {
-		j.filesOnly = true
-		return c.apply(j)
+	result, err := c.onHead(context.Background(), nobody, propose, func(head git.Head, m made) error {
+		paths, err := c.versions(head.Commit, m.commit)
+		if err != nil {
+			return err
+		}
+		index, err := c.free(head.Commit, paths, false)
+		if err != nil {
+			return err
+		}
+		return c.restoreFrom(m.commit, paths, index, "--source="+m.commit.String())
 	})
 	result.Commit = plumbing.ZeroHash
 	return result, err
 }
 
-// Rehearse returns the error that [Clone.Commit] or [Clone.Apply] would return in the present
-// state. It writes objects that no reference uses, and changes nothing else.
-func (c *Clone) Rehearse(ctx context.Context, propose Propose) error {
-	_, err := c.onHead(ctx, nobody, propose, func(j *journal) error {
-		return c.locked(func() error {
-			_, err := c.prepare(j)
-			return err
-		})
-	})
-	return err
-}
-
-func (c *Clone) onHead(ctx context.Context, by Author, propose Propose, end func(*journal) error) (Result, error) {
+func (c *Clone) onHead(ctx context.Context, by Author, propose Propose, end func(git.Head, made) error) (Result, error) {
 	head, err := c.Head()
 	if err != nil {
 		return Result{}, err
@@ -106,8 +143,7 @@ func (c *Clone) onHead(ctx context.Context, by Author, propose Propose, end func
 	if err != nil || m.commit.IsZero() {
 		return Result{Change: m.change}, err
 	}
-	subject, _, _ := strings.Cut(m.change.Message, "\n")
-	return Result{Commit: m.commit, Change: m.change}, end(&journal{head: head, commit: m.commit, by: m.by, what: "commit: " + subject})
+	return Result{Commit: m.commit, Change: m.change}, end(head, m)
 }
 
 // made is a commit that no reference contains yet.
@@ -136,7 +172,7 @@ func (c *Clone) make(ctx context.Context, base plumbing.Hash, by Author, propose
 	if m.left, err = effect(tree, change); err != nil || m.left.empty() {
 		return m, err
 	}
-	o := object{parents: []plumbing.Hash{base}, by: author, change: m.left}
+	o := object{parent: base, by: author, change: m.left}
 	if m.commit, err = c.writeCommit(ctx, "write the commit", o); err == nil && by.Sign {
 		m.commit, err = c.signed(ctx, m.commit, o)
 	}
@@ -145,17 +181,12 @@ func (c *Clone) make(ctx context.Context, base plumbing.Hash, by Author, propose
 
 // signed writes a commit again with Git's signature.
 func (c *Clone) signed(ctx context.Context, plain plumbing.Hash, o object) (plumbing.Hash, error) {
-	var said string
-	// Without the lock: a daemon that the signing program starts, such as gpg-agent, would keep it.
-	// The command writes one object, which has no effect if this run ends early.
-	if err := c.do("sign the commit", func() (err error) {
-		said, err = c.git(ctx, call{input: strings.NewReader(o.change.Message), env: named(o.by)},
-			"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", o.parents[0].String(), plain.String()+"^{tree}")
-		return err
-	}); err != nil {
+	out, err := c.write(ctx, "sign the commit", call{input: strings.NewReader(o.change.Message), env: named(o.by)},
+		"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", o.parent.String(), plain.String()+"^{tree}")
+	if err != nil {
 		return plumbing.ZeroHash, fmt.Errorf("%w (commit.gpgSign or --sign-commit requires it; the key is from gpg.format and user.signingKey)", err)
 	}
-	hash := plumbing.NewHash(strings.TrimSpace(said))
+	hash := plumbing.NewHash(strings.TrimSpace(out))
 	if err := c.holds(hash, o); err != nil {
 		return hash, fmt.Errorf("read the signed commit: %w", err)
 	}
@@ -163,18 +194,4 @@ func (c *Clone) signed(ctx context.Context, plain plumbing.Hash, o object) (plum
 		return hash, errors.New("git commit-tree -S has not signed the commit")
 	}
 	return hash, nil
-}
-
-// MadeHere reports whether a commit was made in this clone on the current branch. It reads the
-// reflog of the branch, which a fetch cannot change.
-func (c *Clone) MadeHere(commit plumbing.Hash) (bool, error) {
-	head, err := c.Head()
-	if err != nil {
-		return false, err
-	}
-	said, err := c.ask(call{}, "log", "--walk-reflogs", "--format=%H %gs", head.Branch.String(), "--")
-	if err != nil {
-		return false, err
-	}
-	return strings.Contains("\n"+said, "\n"+commit.String()+" commit: "), nil
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,11 +23,17 @@ import (
 
 var errInjected = errors.New("the disk is on fire")
 
-// TestEveryStepFails: after a failure at any step, the clone is unchanged. If the branch has moved,
-// the next run finishes the change. If the remote has the commit, the run succeeds and reports the
-// remaining steps.
+// stepsOf are the steps of an undisturbed run.
+var stepsOf = map[string][]string{
+	"commit": {"write the commit", "move refs/heads/main", "restore the files", "end the update of the work tree"},
+	"push": {"fetch origin/main", "write the commit", "push to origin/main",
+		"move refs/heads/main", "restore the files", "end the update of the work tree"},
+}
+
+// TestEveryStepFails: a failure before the branch moves changes nothing. After that, the run
+// succeeds and reports the remaining steps, and the next run finishes them.
 func TestEveryStepFails(t *testing.T) {
-	for _, mode := range []string{"commit", "apply", "push"} {
+	for mode, steps := range stepsOf {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			origin := newRepository(t, waiting)
@@ -34,62 +41,41 @@ func TestEveryStepFails(t *testing.T) {
 				origin.bare()
 			}
 			alone := origin.copy()
-			var steps []string
-			if _, _, err := carry(order{Dir: alone.dir, Mode: mode}, func(name string) error { steps = append(steps, name); return nil }); err != nil {
-				t.Fatal(err)
+			if got := start(t, order{Dir: alone.dir, Mode: mode, KillAt: -1}); got.Err != "" || !slices.Equal(got.Steps, append(slices.Clone(steps), "end")) {
+				t.Fatalf("undisturbed: %+v", got)
 			}
-			if len(steps) < 10 {
-				t.Errorf("only %d steps: %q", len(steps), steps)
-			}
-			before, after := endOf(origin, "apply"), endOf(alone, mode)
-			moved, pushed := false, false // true after the step that does this
-			for n, step := range steps {
+			before, after := endOf(origin, "commit"), endOf(alone, mode)
+			done, moved := false, false // the steps that decide
+			for _, step := range steps {
 				r := origin.copy()
 				r.tb = t
-				count := 0
-				result, _, err := carry(order{Dir: r.dir, Mode: mode}, func(string) error {
-					if count++; count == n+1 {
+				result, _, err := carry(order{Dir: r.dir, Mode: mode}, func(name string) error {
+					if name == step {
 						return errInjected
 					}
 					return nil
 				})
-				if !pushed && (!errors.Is(err, errInjected) || !strings.Contains(err.Error(), step)) {
-					t.Errorf("%s failed, and what is said is: %v", step, err)
-				}
-				if pushed && (err != nil || result.Commit.IsZero() || !strings.Contains(result.Left, errInjected.Error()) || !strings.Contains(result.Left, step)) {
-					t.Errorf("%s failed after the push, and what is said is: %v, %q of %s", step, err, result.Left, result.Commit)
-				}
 				switch {
-				case moved && mode != "apply":
-					if again := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); !strings.Contains(again.Recovered, "finished the commit") {
-						t.Errorf("%s failed, and the next run says %+v", step, again)
-					}
-					if got := endOf(r, "commit"); got != stripRemote(after) {
-						t.Errorf("%s failed: after the next run, there is\n%s\nwant\n%s", step, got, after)
-					}
-				case mode == "apply" && step == "remove the journal":
-					start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
-				default:
+				case !done && (!errors.Is(err, errInjected) || !strings.Contains(err.Error(), step)):
+					t.Errorf("%s failed, and the error is %v", step, err)
+				case done && (err != nil || result.Commit.IsZero() || !strings.Contains(result.Left, errInjected.Error()) || !strings.Contains(result.Left, step)):
+					t.Errorf("%s failed after the commit, and the result is %v, %q of %s", step, err, result.Left, result.Commit)
+				}
+				if !moved {
 					r.clean()
-					if got := endOf(r, "apply"); got != before {
+					if got := endOf(r, "commit"); got != before {
 						t.Errorf("%s failed: there is\n%s\nand was\n%s", step, got, before)
 					}
+				} else if again := start(t, order{Dir: r.dir, Mode: mode, KillAt: -1}); !strings.HasPrefix(again.Recovered, "updated the work tree") || again.Err != "" {
+					t.Errorf("%s failed, and the next run says %+v", step, again)
+				} else if got := endOf(r, mode); got != after {
+					t.Errorf("%s failed: after the next run, there is\n%s\nwant\n%s", step, got, after)
 				}
-				moved, pushed = moved || step == "move refs/heads/main", pushed || strings.HasPrefix(step, "push ")
+				moved = moved || strings.HasPrefix(step, "move ")
+				done = moved || done || strings.HasPrefix(step, "push ")
 			}
 		})
 	}
-}
-
-// stripRemote removes the remote's part of endOf.
-func stripRemote(end string) string {
-	var kept []string
-	for line := range strings.SplitSeq(end, "\n") {
-		if !strings.Contains(line, "\tHEAD") && !strings.Contains(line, "\trefs/heads/") {
-			kept = append(kept, line)
-		}
-	}
-	return strings.Join(kept, "\n")
 }
 
 // TestFullDisk: a limit on the file size imitates a full disk, for objects and for the larger files
@@ -100,20 +86,27 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{"an object": hex.EncodeToString(noise), "a file": strings.Repeat("a: 1\n", 20<<10)} {
-		for _, mode := range []string{"commit", "apply"} {
-			t.Run(name+", "+mode, func(t *testing.T) {
-				r := newRepository(t, map[string]string{"unsigned/a.yaml": "a: 1\n", "unsigned/z.yaml": content})
-				before := endOf(r, "apply")
-				got := start(t, order{Dir: r.dir, Mode: mode, KillAt: -1, FileSize: 40 << 10})
-				if !strings.Contains(strings.ToLower(got.Err), "file too large") && !strings.Contains(got.Err, "unable to write file signed/z.yaml") {
-					t.Fatalf("it ended with %q", got.Err)
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"unsigned/a.yaml": "a: 1\n", "unsigned/z.yaml": content})
+			before := endOf(r, "commit")
+			got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1, FileSize: 40 << 10})
+			if name == "an object" {
+				if !strings.Contains(strings.ToLower(got.Err), "file too large") || endOf(r, "commit") != before {
+					t.Errorf("it ended with %+v", got)
 				}
-				r.clean()
-				if after := endOf(r, "apply"); after != before {
-					t.Errorf("there is\n%s\nand was\n%s", after, before)
-				}
-			})
-		}
+				return
+			}
+			if got.Err != "" || !strings.Contains(got.Left, "unable to write file signed/z.yaml") {
+				t.Fatalf("it ended with %+v", got)
+			}
+			next := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
+			if !strings.Contains(next.Recovered, "git restore") {
+				t.Errorf("the next run says %+v", next)
+			}
+			r.git("restore", "--source=HEAD", "--staged", "--worktree", "signed/z.yaml")
+			start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
+			r.clean()
+		})
 	}
 }
 
@@ -122,30 +115,22 @@ func TestReadOnlyFolder(t *testing.T) {
 	for _, folder := range []string{".", "signed", ".git", ".git/refs/heads", "unsigned"} {
 		t.Run(folder, func(t *testing.T) {
 			r := newRepository(t, waiting)
-			if folder == ".git" { // so that it is not the lock's own folder that fails
-				r.must(os.MkdirAll(r.path(".git/polex"), 0o755))
-			}
+			before := r.head()
 			nobody := handOver(t, r)
 			r.must(os.Chmod(r.path(folder), 0o555))
 			got := nobody(order{Dir: r.dir, Mode: "commit", KillAt: -1})
 			r.must(os.Chmod(r.path(folder), 0o755))
-			if folder == "." {
-				if got.Err != "" { // signed/ is there, and nothing is written beside it
-					t.Errorf("it ended with %q", got.Err)
-				}
-				return
-			}
-			if !strings.Contains(strings.ToLower(got.Err), "permission denied") {
-				t.Fatalf("it ended with %q", got.Err)
-			}
-			if folder == "unsigned" { // the branch had moved by then
-				again := nobody(order{Dir: r.dir, Mode: "nothing", KillAt: -1})
-				if !strings.Contains(again.Recovered, "finished the commit") {
-					t.Errorf("the next run says %+v", again)
-				}
-			}
 			r.git("config", "--global", "safe.directory", "*")
-			r.git("status")
+			denied := strings.Contains(strings.ToLower(got.Err+got.Left), "permission denied")
+			if folder == "." { // signed/ exists, and nothing is written beside it
+				denied = got.Err == ""
+			}
+			if moved := r.head() != before; !denied || moved != (got.Err == "") {
+				t.Errorf("it ended with %+v, and HEAD moved: %v", got, moved)
+			}
+			if got := nobody(order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
+				t.Errorf("the next run says %+v", got)
+			}
 			if status := r.git("status", "--porcelain", "--untracked-files=all"); status != "" {
 				t.Errorf("git status:\n%s", status)
 			}
@@ -189,65 +174,35 @@ func handOver(t *testing.T, r *repository) func(order) *done {
 	}
 }
 
-// TestBusy: a second run in the same clone fails immediately.
-func TestBusy(t *testing.T) {
-	r := newRepository(t, waiting)
-	c, err := commit.Open(commit.Options{Dir: r.dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); !got.Busy {
-		t.Errorf("the second: %+v", got)
-	}
-	if _, err := commit.Open(commit.Options{Dir: r.dir}); !errors.Is(err, commit.ErrBusy) {
-		t.Errorf("in the same process: %v", err)
-	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
-		t.Errorf("afterwards: %+v", got)
-	}
-	r.clean()
-}
-
-// TestLockedByGit: polex respects and keeps a lock that another Git process holds or has left.
+// TestLockedByGit: a lock that another Git process holds or has left stays. The message names it and
+// the command. The commit is made unless the lock is that of its branch.
 func TestLockedByGit(t *testing.T) {
-	for _, name := range []string{"index", "refs/heads/main"} {
+	for name, moves := range map[string]bool{"index": true, "refs/heads/main": false, "HEAD": false, "packed-refs": true} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, waiting)
-			before := endOf(r, "apply")
-			r.write(".git/"+name+".lock", "theirs")
+			before := endOf(r, "commit")
+			lock := r.path(".git/" + name + ".lock")
+			r.must(os.WriteFile(lock, []byte("theirs"), 0o644))
 			got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1})
-			if !strings.Contains(got.Err, name+".lock") || !strings.Contains(strings.ToLower(got.Err), "another git process") {
-				t.Errorf("it ended with %q", got.Err)
+			if !strings.Contains(got.Err+got.Left, "if no Git runs there, rm \""+lock+"\"") || moves != (got.Err == "") {
+				t.Errorf("it ended with %+v", got)
 			}
 			if r.read(".git/"+name+".lock") != "theirs" {
 				t.Error("the lock is gone")
 			}
-			r.must(os.Remove(r.path(".git/" + name + ".lock")))
+			if next := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); next.Err != "" || strings.Contains(next.Recovered, lock) != moves {
+				t.Errorf("the next run says %+v", next)
+			}
+			r.must(os.Remove(lock))
+			if next := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); next.Err != "" {
+				t.Errorf("after the command, the next run says %+v", next)
+			}
 			r.clean()
-			if after := endOf(r, "apply"); after != before {
+			if after := endOf(r, "commit"); !moves && after != before {
 				t.Errorf("there is\n%s\nand was\n%s", after, before)
 			}
 		})
 	}
-}
-
-// TestLeftovers: a run that is killed within a step leaves these files.
-func TestLeftovers(t *testing.T) {
-	r := newRepository(t, waiting)
-	for _, name := range []string{"index", "index.lock", "mine"} {
-		r.write(".git/polex/"+name, "half")
-	}
-	r.must(os.Link(r.path(".git/polex/mine"), r.path(".git/index.lock")))
-	blob := strings.TrimSpace(r.git("rev-parse", "HEAD:signed/old.yaml"))
-	r.write(".git/objects/"+blob[:2]+"/tmp_obj_polex", "half")
-	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
-		t.Fatal(got.Err)
-	}
-	r.must(os.Remove(r.path(".git/objects/" + blob[:2] + "/tmp_obj_polex")))
-	r.clean()
 }
 
 // TestCancelled: a run with a cancelled context pushes nothing.
@@ -275,45 +230,45 @@ func TestCancelled(t *testing.T) {
 	r.clean()
 }
 
-// TestHeadMovesUnderway: changes by others during a run are kept, or Git's locks prevent them.
+// TestHeadMovesUnderway: a commit that somebody makes before any step of a run is never lost. polex
+// makes its commit on top of it.
 func TestHeadMovesUnderway(t *testing.T) {
 	origin := newRepository(t, waiting)
-	steps := start(t, order{Dir: origin.copy().dir, Mode: "commit", KillAt: -1}).Steps
-	kept, out := 0, 0
-	for n, step := range steps[:len(steps)-1] {
-		if strings.Contains(step, "team") || n > 0 && step == steps[n-1] {
-			continue // same as the previous step
-		}
+	for n, step := range stepsOf["commit"] {
 		r := origin.copy()
 		r.tb = t
-		head, count := r.head(), 0
+		count := 0
 		var theirs error
-		_, _, err := carry(order{Dir: r.dir, Mode: "commit"}, func(string) error {
+		result, _, err := carry(order{Dir: r.dir, Mode: "commit"}, func(string) error {
 			if count++; count == n+1 {
-				_, theirs = r.try("commit", "--quiet", "--allow-empty", "--message=Theirs")
+				_, theirs = r.try("commit", "--quiet", "--allow-empty", "--message=Theirs", "--only")
 			}
 			return nil
 		})
 		history := r.git("log", "--format=%s")
-		switch {
-		case theirs == nil && !strings.Contains(history, "Theirs"):
-			t.Errorf("before %s: their commit is lost", step)
-		case theirs == nil && errors.Is(err, commit.ErrMoved):
-			kept++
-			if r.git("rev-parse", "HEAD^") != head+"\n" {
-				t.Errorf("before %s: the history is %s", step, history)
-			}
-		case theirs != nil:
-			out++
-			if err != nil {
-				t.Errorf("before %s: their commit failed, and so did ours: %v", step, err)
-			}
-		case err != nil:
-			t.Errorf("before %s: %v", step, err)
+		if theirs != nil || err != nil || !strings.Contains(history, "Theirs") || !strings.Contains(history, "Sign 3") {
+			t.Errorf("before %s: %v, %v, the history is\n%s", step, theirs, err, history)
+		}
+		if _, err := r.try("merge-base", "--is-ancestor", result.Commit.String(), "HEAD"); err != nil {
+			t.Errorf("before %s: %s is lost", step, result.Commit)
 		}
 		r.clean()
 	}
-	if kept < 2 || out < 3 {
-		t.Errorf("%d commits of others were kept, and %d kept out", kept, out)
+}
+
+// TestBranchSwitched: somebody switches branches during a run. The commit is for the first one.
+func TestBranchSwitched(t *testing.T) {
+	r := newRepository(t, waiting)
+	head := r.head()
+	_, _, err := carry(order{Dir: r.dir, Mode: "commit"}, func(name string) error {
+		if name == "move refs/heads/main" {
+			r.git("commit", "--quiet", "--allow-empty", "--message=Theirs")
+			r.git("checkout", "--quiet", "-b", "topic", head)
+		}
+		return nil
+	})
+	if !errors.Is(err, commit.ErrMoved) || r.head() != head || r.line("log", "-1", "--format=%s", "main") != "Theirs" {
+		t.Errorf("%v, and topic is at %s", err, r.head())
 	}
+	r.clean()
 }

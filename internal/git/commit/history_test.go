@@ -1,7 +1,6 @@
 package commit_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,7 +71,6 @@ func TestOrigins(t *testing.T) {
 	check(shallow, map[string]string{"a/in.yaml": want["a/in.yaml"]})
 	// With one more commit, it has.
 	shallow.git("fetch", "--quiet", "--deepen=1")
-	_ = os.RemoveAll(shallow.path(".git/polex"))
 	check(shallow, map[string]string{"a/in.yaml": want["a/in.yaml"], "unsigned/again.yaml": want["unsigned/again.yaml"]})
 }
 
@@ -101,29 +99,6 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestUnpushed: the commits that only the clone has, oldest first.
-func TestUnpushed(t *testing.T) {
-	r := newRepository(t, waiting)
-	remote := r.bare()
-	c := r.open()
-	tip := plumbing.NewHash(remote.head())
-	var want []string
-	for i := range 3 {
-		got, err := c.Unpushed(tip)
-		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%v, %v, want %v", got, err, want)
-		}
-		want = append(want, r.commit(fmt.Sprint(i)))
-	}
-	r.git("checkout", "--quiet", "-b", "topic", "HEAD^")
-	r.commit("On a branch")
-	r.git("checkout", "--quiet", "main")
-	r.git("merge", "--quiet", "--no-ff", "--message=Merge", "topic")
-	if _, err := c.Unpushed(tip); err == nil || !strings.Contains(err.Error(), "merge") {
-		t.Errorf("with a merge: %v", err)
-	}
-}
-
 // TestLinkedWorkTree: a killed run is recovered in its own work tree, not in another one.
 func TestLinkedWorkTree(t *testing.T) {
 	for n := 0; ; n++ {
@@ -132,7 +107,7 @@ func TestLinkedWorkTree(t *testing.T) {
 		linked := &repository{tb: t, dir: filepath.Join(filepath.Dir(r.dir), "linked")}
 		r.git("worktree", "add", "--quiet", "-b", "sign/here", linked.dir)
 		if start(t, order{Dir: linked.dir, Mode: "commit", KillAt: n}) != nil {
-			if n < 10 {
+			if n <= len(stepsOf["commit"]) {
 				t.Errorf("only %d steps", n)
 			}
 			return
@@ -143,38 +118,12 @@ func TestLinkedWorkTree(t *testing.T) {
 		if got := start(t, order{Dir: linked.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
 			t.Errorf("killed at %d: %+v", n, got)
 		}
+		linked.killed, r.killed = true, true
 		linked.clean()
 		r.clean()
 		if got := r.line("log", "--format=%s", "main..sign/here"); got != "Sign 3" {
 			t.Errorf("killed at %d: the branch has %q", n, got)
 		}
-	}
-}
-
-// TestRemovedWorkTree: the next run removes the references of a removed work tree, even if their
-// objects are lost and git gc fails. It keeps those of other work trees.
-func TestRemovedWorkTree(t *testing.T) {
-	r := newRepository(t, waiting)
-	r.git("worktree", "add", "--quiet", "--detach", filepath.Join(filepath.Dir(r.dir), "linked"))
-	lost := r.line("commit-tree", "-m", "Lost", "HEAD^{tree}")
-	for _, name := range []string{"gone/journal", "gone/push-A/main", "linked/journal"} {
-		r.git("update-ref", "refs/polex/worktrees/"+name, lost)
-	}
-	r.write(".git/refs/polex/worktrees/gone/new", "")
-	r.git("update-ref", "refs/polex/worktrees/linked/journal", "HEAD")
-	r.must(os.Remove(r.path(".git/objects/" + lost[:2] + "/" + lost[2:])))
-	if _, err := r.try("gc"); err == nil {
-		t.Fatal("git gc does not miss the object")
-	}
-	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" {
-		t.Errorf("it ended with %+v", got)
-	}
-	r.git("gc", "--quiet")
-	if left := r.line("for-each-ref", "--format=%(refname)", "refs/polex"); left != "refs/polex/worktrees/linked/journal" {
-		t.Errorf("references are left: %q", left)
-	}
-	if _, err := os.Stat(r.path(".git/refs/polex/worktrees/gone/new")); err == nil {
-		t.Error("the empty reference is left")
 	}
 }
 

@@ -1,56 +1,26 @@
+//go:build unix
+
 package commit_test
 
 import (
-	"slices"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
-
-// TestKilledAnywhere: a run is killed before each of its steps, or after the last, and repeated.
-// The result is equal to that of an undisturbed run. A first run lists the steps, so that none is
-// missing.
-func TestKilledAnywhere(t *testing.T) {
-	for _, mode := range []string{"commit", "apply", "push"} {
-		t.Run(mode, func(t *testing.T) {
-			t.Parallel()
-			origin := newRepository(t, waiting)
-			if mode == "push" {
-				origin.bare()
-			}
-			alone := origin.copy()
-			undisturbed := start(t, order{Dir: alone.dir, Mode: mode, KillAt: -1})
-			if undisturbed.Err != "" || mode != "apply" && undisturbed.Commit == "" {
-				t.Fatalf("undisturbed: %+v", undisturbed)
-			}
-			want := endOf(alone, mode)
-			if len(undisturbed.Steps) < 10 {
-				t.Errorf("only %d steps: %q", len(undisturbed.Steps), undisturbed.Steps)
-			}
-			t.Logf("%d steps: %s", len(undisturbed.Steps), strings.Join(slices.Compact(undisturbed.Steps), ", "))
-			for n, step := range undisturbed.Steps {
-				r := origin.copy()
-				r.tb = t
-				if start(t, order{Dir: r.dir, Mode: mode, KillAt: n}) != nil {
-					t.Fatalf("it was not killed before step %d, %s", n, step)
-				}
-				again := start(t, order{Dir: r.dir, Mode: mode, KillAt: -1})
-				if again.Err != "" {
-					t.Errorf("killed before %q, and run again: %s", step, again.Err)
-				}
-				if got := endOf(r, mode); got != want {
-					t.Errorf("killed before %q: the end is\n%s\nand undisturbed\n%s", step, got, want)
-				}
-			}
-		})
-	}
-}
 
 // endOf returns the whole visible state after a run.
 func endOf(r *repository, mode string) string {
 	r.tb.Helper()
-	if mode != "apply" {
-		r.clean()
-	}
+	r.clean()
 	end := r.git("log", "--format=%H %s %P", "main") + r.git("ls-files", "--stage") + r.git("status", "--porcelain", "--untracked-files=all")
 	if mode == "push" {
 		end += r.git("ls-remote", "origin")
@@ -73,59 +43,175 @@ func files(r *repository) []string {
 	return found
 }
 
-// TestKilledTwice: the same for a run that is also killed during the recovery.
-func TestKilledTwice(t *testing.T) {
-	t.Parallel()
-	origin := newRepository(t, waiting)
-	alone := origin.copy()
-	undisturbed := start(t, order{Dir: alone.dir, Mode: "commit", KillAt: -1})
-	want := endOf(alone, "commit")
-	journal := slices.Index(undisturbed.Steps, "write the journal")
-	if journal < 0 {
-		t.Fatalf("no journal in %q", undisturbed.Steps)
-	}
-	killed := 0
-	for n := journal + 1; n < len(undisturbed.Steps)-1; n += 2 {
-		for m := 0; ; m += 3 {
-			r := origin.copy()
-			r.tb = t
-			start(t, order{Dir: r.dir, Mode: "commit", KillAt: n})
-			if start(t, order{Dir: r.dir, Mode: "commit", KillAt: m}) != nil {
-				break
+// TestKilledAnywhere: a run is killed before each of its steps, or after the last, and repeated, also
+// if the second run is killed too. The result is equal to that of an undisturbed run.
+func TestKilledAnywhere(t *testing.T) {
+	for mode, steps := range stepsOf {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			origin := newRepository(t, waiting)
+			if mode == "push" {
+				origin.bare()
 			}
-			killed++
-			if again := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); again.Err != "" {
-				t.Errorf("killed at %d and %d: %s", n, m, again.Err)
+			alone := origin.copy()
+			if undisturbed := start(t, order{Dir: alone.dir, Mode: mode, KillAt: -1}); undisturbed.Err != "" || undisturbed.Commit == "" {
+				t.Fatalf("undisturbed: %+v", undisturbed)
 			}
-			if got := endOf(r, "commit"); got != want {
-				t.Errorf("killed at %d and %d: the end is\n%s\nand undisturbed\n%s", n, m, got, want)
+			want := endOf(alone, mode)
+			for n := range len(steps) + 1 {
+				for m := -1; m < 2; m++ {
+					r := origin.copy()
+					r.tb, r.killed = t, true
+					if start(t, order{Dir: r.dir, Mode: mode, KillAt: n}) != nil {
+						t.Fatalf("it was not killed before step %d", n)
+					}
+					again := start(t, order{Dir: r.dir, Mode: mode, KillAt: m})
+					if again == nil {
+						again = start(t, order{Dir: r.dir, Mode: mode, KillAt: -1})
+					}
+					if again.Err != "" {
+						t.Errorf("killed at %d and %d: %s", n, m, again.Err)
+					}
+					if got := endOf(r, mode); got != want {
+						t.Errorf("killed at %d and %d: the end is\n%s\nand undisturbed\n%s", n, m, got, want)
+					}
+				}
 			}
-		}
-	}
-	if killed < 12 {
-		t.Errorf("only %d were killed twice", killed)
+		})
 	}
 }
 
-// TestKilledIsFinished: after the journal is written, the next run finishes the same commit, so
-// that nothing must be signed again.
-func TestKilledIsFinished(t *testing.T) {
-	t.Parallel()
-	origin := newRepository(t, waiting)
-	alone := origin.copy()
-	undisturbed := start(t, order{Dir: alone.dir, Mode: "commit", KillAt: -1})
-	want := endOf(alone, "commit")
-	journal := slices.Index(undisturbed.Steps, "write the journal")
-	for n := journal + 1; n < len(undisturbed.Steps)-1; n++ {
-		r := origin.copy()
-		r.tb = t
-		start(t, order{Dir: r.dir, Mode: "commit", KillAt: n})
-		again := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
-		if again.Recovered != "finished the commit "+undisturbed.Commit+" of an interrupted run" {
-			t.Errorf("killed before %q: %+v", undisturbed.Steps[n], again)
+// lockCommand is the command in a message about a lock file.
+var lockCommand = regexp.MustCompile(`rm "([^"]+\.lock)"`)
+
+// TestKilledWithGit: a run and its Git are killed at any time. Then every file is pending or signed
+// on the branch, and what others did is there. The next runs finish it, after the commands that the
+// messages name.
+func TestKilledWithGit(t *testing.T) {
+	const files = 60
+	queue := map[string]string{"notes.txt": "theirs\n"}
+	for i := range files {
+		queue[fmt.Sprintf("unsigned/%d.yaml", i)] = strings.Repeat(fmt.Sprintf("n: %d\n", i), 200)
+	}
+	for mode := range stepsOf {
+		t.Run(mode, func(t *testing.T) {
+			origin := newRepository(t, queue)
+			if mode == "push" {
+				origin.bare()
+			}
+			begun := time.Now()
+			alone := origin.copy()
+			if undisturbed := start(t, order{Dir: alone.dir, Mode: mode, KillAt: -1}); undisturbed.Err != "" {
+				t.Fatalf("undisturbed: %+v", undisturbed)
+			}
+			whole := time.Since(begun)
+			met := 0
+			for range 16 {
+				r := origin.copy()
+				r.tb, r.killed = t, true
+				r.write("notes.txt", "mine\n")
+				after := time.Duration(rand.Int64N(int64(whole)))
+				if killGroup(t, order{Dir: r.dir, Mode: mode, KillAt: -1}, after) {
+					met++
+				}
+				onBranch(t, r, mode, files)
+				finish(t, r, mode, after)
+				onBranch(t, r, mode, files)
+				if status := r.git("status", "--porcelain", "--untracked-files=all"); status != " M notes.txt\n" {
+					t.Errorf("killed after %s: git status:\n%s", after, status)
+				}
+				if left := r.line("ls-files", "unsigned"); left != "" {
+					t.Errorf("killed after %s: still pending: %s", after, left)
+				}
+				r.write("notes.txt", "theirs\n")
+				r.clean()
+			}
+			t.Logf("%d of 16 were killed within %s", met, whole)
+			if met == 0 {
+				t.Error("no run was killed")
+			}
+		})
+	}
+}
+
+// onBranch checks that each file is either pending or signed on the target branch.
+func onBranch(t *testing.T, r *repository, mode string, files int) {
+	t.Helper()
+	at := r
+	if mode == "push" {
+		at = &repository{tb: t, dir: filepath.Join(filepath.Dir(r.dir), "remote.git")}
+	}
+	names := "\n" + at.git("ls-tree", "-r", "--name-only", "main")
+	for i := range files {
+		if pending, signed := strings.Contains(names, fmt.Sprintf("\nunsigned/%d.yaml\n", i)), strings.Contains(names, fmt.Sprintf("\nsigned/%d.yaml\n", i)); pending == signed {
+			t.Errorf("%d: pending: %v, signed: %v", i, pending, signed)
 		}
-		if got := endOf(r, "commit"); got != want {
-			t.Errorf("killed before %q: the end is\n%s\nand undisturbed\n%s", undisturbed.Steps[n], got, want)
+	}
+}
+
+// finish runs it again and removes the lock files that the messages name.
+func finish(t *testing.T, r *repository, mode string, after time.Duration) {
+	t.Helper()
+	for range 5 {
+		again := start(t, order{Dir: r.dir, Mode: mode, KillAt: -1})
+		lock := lockCommand.FindStringSubmatch(again.Err + again.Recovered + again.Left)
+		if lock == nil {
+			if again.Err != "" || again.Left != "" {
+				t.Errorf("killed after %s, and the next run says %+v", after, again)
+			}
+			return
 		}
+		r.must(os.Remove(lock[1]))
+	}
+	t.Errorf("killed after %s: more than 5 locks", after)
+}
+
+// killGroup runs a child and kills it with all its processes after a time. It reports whether it
+// was still running.
+func killGroup(t *testing.T, o order, after time.Duration) bool {
+	t.Helper()
+	given, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), childVariable+"="+string(given), "GIT_CONFIG_NOSYSTEM=1", "HOME="+filepath.Dir(o.Dir))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(after, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	defer timer.Stop()
+	return cmd.Wait() != nil
+}
+
+// TestGitIsKilled: Git is killed while it writes files, alone or together with the run. The next run
+// writes the rest, although a file is empty.
+func TestGitIsKilled(t *testing.T) {
+	for name, whom := range map[string]string{"Git": "$PPID", "both": "$PPID $(ps -o ppid= -p $PPID)"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, waiting)
+			r.killed = true
+			r.write(".gitattributes", "*.yml filter=deadly\n")
+			r.commit("A filter")
+			once := filepath.Join(filepath.Dir(r.dir), "once")
+			r.git("config", "filter.deadly.smudge", "if test ! -e '"+once+"'; then touch '"+once+"'; kill -9 "+whom+"; fi; cat")
+			got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1})
+			if (got == nil) != (name == "both") || got != nil && !strings.Contains(got.Left, "git restore: signal: killed") {
+				t.Fatalf("%+v", got)
+			}
+			r.write("signed/a.yaml", "")
+			finish(t, r, "commit", 0)
+			r.clean()
+			if r.line("log", "-1", "--format=%s") != "Sign 3" {
+				t.Error("nothing is committed")
+			}
+		})
 	}
 }

@@ -6,7 +6,7 @@ import "errors"
 
 // limit fails for an order with limits, which only Unix has.
 func limit(o order) error {
-	if o.Umask > 0 || o.FileSize > 0 {
+	if o.FileSize > 0 {
 		return errors.ErrUnsupported
 	}
 	return nil

@@ -9,9 +9,6 @@ import (
 
 // limit applies the limits of an order to this process.
 func limit(o order) error {
-	if o.Umask > 0 {
-		syscall.Umask(o.Umask)
-	}
 	if o.FileSize == 0 {
 		return nil
 	}

@@ -32,12 +32,11 @@ func TestMain(m *testing.M) {
 // order is the task of a child process.
 type order struct {
 	Dir      string
-	Mode     string // commit, apply, push, nothing
+	Mode     string // commit, push, nothing
 	KillAt   int    // the step before which it kills itself; -1 for none
 	FileSize uint64 // the maximum size of a file that it writes; 0 for no limit
 	Only     string // moves only this file
 	Attempts int
-	Umask    int // 0 keeps the present one
 }
 
 // done is the result of a child process that was not killed.
@@ -49,7 +48,6 @@ type done struct {
 	Err       string
 	Outrun    bool
 	Refused   bool
-	Busy      bool
 }
 
 func child(given string) int {
@@ -91,7 +89,7 @@ func work(o order) done {
 		d.Err = err.Error()
 	}
 	var refused *commit.RefusedError
-	d.Outrun, d.Refused, d.Busy = errors.Is(err, commit.ErrOutrun), errors.As(err, &refused), errors.Is(err, commit.ErrBusy)
+	d.Outrun, d.Refused = errors.Is(err, commit.ErrOutrun), errors.As(err, &refused)
 	return d
 }
 
@@ -107,8 +105,6 @@ func carry(o order, step func(string) error) (commit.Result, string, error) {
 	switch o.Mode {
 	case "commit":
 		result, err = c.Commit(ctx, by, seal(o.Only))
-	case "apply":
-		result, err = c.Apply(seal(o.Only))
 	case "push":
 		var to commit.Remote
 		if to, err = c.Remote(commit.Remote{}); err == nil {

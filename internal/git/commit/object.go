@@ -15,15 +15,15 @@ import (
 
 // object is the content of a commit to write.
 type object struct {
-	parents []plumbing.Hash // the first is the base of the change
-	by      git.Stamp
-	change  Change
+	parent plumbing.Hash // the base of the change
+	by     git.Stamp
+	change Change
 }
 
 // writeCommit makes Git write a commit with its folders and files, and reads it back.
 func (c *Clone) writeCommit(ctx context.Context, step string, o object) (plumbing.Hash, error) {
-	// Loose objects avoid one pack for each commit. Two work trees could also write the same pack.
-	said, err := c.write(ctx, step, call{input: bytes.NewReader(o.stream(c.private + "new"))}, "-c", "fastimport.unpackLimit=1000000", "fast-import", "--quiet", "--done", "--date-format=raw")
+	// Loose objects avoid one pack for each commit. Two runs could also write the same pack.
+	said, err := c.write(ctx, step, call{input: bytes.NewReader(o.stream(temporary() + "new"))}, "-c", "fastimport.unpackLimit=1000000", "fast-import", "--quiet", "--done", "--date-format=raw")
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
@@ -44,10 +44,10 @@ func (c *Clone) holds(hash plumbing.Hash, o object) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(found.Parents, o.parents) || strings.TrimRight(found.Message, "\n") != strings.TrimRight(o.change.Message, "\n") || found.Author != found.Committer {
+	if !slices.Equal(found.Parents, []plumbing.Hash{o.parent}) || strings.TrimRight(found.Message, "\n") != strings.TrimRight(o.change.Message, "\n") || found.Author != found.Committer {
 		return fmt.Errorf("commit %s differs from the intended one", hash)
 	}
-	before, err := c.Tree(o.parents[0])
+	before, err := c.Tree(o.parent)
 	if err != nil {
 		return err
 	}
@@ -83,9 +83,7 @@ func (o *object) stream(reference string) []byte {
 	}
 	by := fmt.Sprintf("%s <%s> %s", o.by.Name, o.by.Email, stampDate(o.by))
 	fmt.Fprintf(&s, "commit %s\nmark :1\nauthor %s\ncommitter %s\ndata %d\n%s\n", reference, by, by, len(o.change.Message), o.change.Message)
-	for i, parent := range o.parents {
-		fmt.Fprintf(&s, "%s %s\n", []string{"from", "merge"}[min(i, 1)], parent)
-	}
+	fmt.Fprintf(&s, "from %s\n", o.parent)
 	for _, name := range o.change.Remove {
 		fmt.Fprintf(&s, "D %s\n", quoted(name))
 	}

@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,8 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// DefaultAttempts is the default number of push attempts.
-const DefaultAttempts = 10
+// attempts limits the attempts to move a branch while others move it.
+const attempts = 10
 
 // Push configures the target of a push and its attempts.
 type Push struct {
@@ -24,12 +25,7 @@ type Push struct {
 	As string
 	// By makes the commit and moves the branch instead of git push, if not nil.
 	By Server
-	// Stay leaves the local branch and the work tree unchanged.
-	Stay bool
-	// Instead is the unpushed commit of the local branch that this change replaces. The local
-	// branch may leave this commit.
-	Instead plumbing.Hash
-	// Attempts limits the attempts while others push; 0 means [DefaultAttempts].
+	// Attempts limits the attempts while others push; 0 means 10.
 	Attempts int
 	// Pause waits before the next attempt; attempt starts at 1. If nil, there is no wait.
 	Pause func(ctx context.Context, attempt int) error
@@ -47,10 +43,7 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 	if err != nil {
 		return Result{}, err
 	}
-	attempts := p.Attempts
-	if attempts <= 0 {
-		attempts = DefaultAttempts
-	}
+	attempts := cmp.Or(p.Attempts, attempts)
 	var left []string
 	for attempt := 1; ; attempt++ {
 		m, err := c.make(ctx, tip, by, propose)
@@ -81,7 +74,7 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 			}
 			result.Commit, landed = sent.landed, sent.landed
 		}
-		if p.As == "" && !p.Stay {
+		if p.As == "" {
 			var behind string
 			if behind, err = c.follow(p, landed, by); err != nil && !m.commit.IsZero() {
 				// The push succeeded. With an error, a caller would believe that it failed.
@@ -167,19 +160,18 @@ func (c *Clone) follow(p Push, commit plumbing.Hash, by Author) (left string, er
 	if err != nil && !errors.Is(err, git.ErrHistory) {
 		return "", err
 	}
-	if !behind && head.Commit != p.Instead {
+	if !behind {
 		return "the local branch has other commits, and stays as it is", nil
 	}
 	author, err := c.Signature(by)
 	if err != nil {
 		return "", err
 	}
-	j := &journal{head: head, commit: commit, by: author, what: "polex: follow " + p.To.String()}
-	err = c.apply(j)
+	left, err = c.move(head, commit, author, "polex: follow "+p.To.String())
 	if errors.Is(err, ErrInTheWay) {
 		return fmt.Sprintf("the work tree stays as it is: %v: git pull updates it", err), nil
 	}
-	return "", err
+	return left, err
 }
 
 // Backoff returns pauses that grow with each attempt. Half of each pause is random, so that

@@ -1,192 +1,206 @@
 package commit_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
-// cutOff returns a repository in which a run was killed before a step.
-func cutOff(t *testing.T, step string) *repository {
+// cutOff kills a run before its work tree follows, and returns the commit before it.
+func cutOff(t *testing.T, r *repository) string {
 	t.Helper()
-	r := newRepository(t, waiting)
-	alone := r.copy()
-	n := slices.Index(start(t, order{Dir: alone.dir, Mode: "commit", KillAt: -1}).Steps, step)
-	if n < 0 {
-		t.Fatalf("there is no step %q", step)
-	}
-	if start(t, order{Dir: r.dir, Mode: "commit", KillAt: n}) != nil {
+	before := r.head()
+	if start(t, order{Dir: r.dir, Mode: "commit", KillAt: slices.Index(stepsOf["commit"], "restore the files")}) != nil {
 		t.Fatal("it was not killed")
 	}
-	return r
+	if r.head() == before {
+		t.Fatal("the branch has not moved")
+	}
+	return before
 }
 
-// TestRecoverElsewhere: HEAD has moved since a run was killed. The next run undoes or finishes the
-// change and does not touch the files of others.
+// TestRecoverElsewhere: a user goes on after a run was killed. The next run touches the work tree
+// only if it is still at the commit of that run.
 func TestRecoverElsewhere(t *testing.T) {
-	steps := []string{"write the files", "sync the files", "remove files from the index", "move refs/heads/main"}
-	for _, step := range steps {
-		t.Run(step, func(t *testing.T) {
-			r := cutOff(t, step)
-			r.must(os.Remove(r.path(".git/index.lock"))) // as a user who wants to continue
-			r.git("stash", "--include-untracked", "--quiet")
-			r.write("later.txt", "x\n")
-			later := r.commit("Later")
-			_, _ = r.try("stash", "pop", "--quiet", "--index")
+	for name, tc := range map[string]struct {
+		goOn    func(r *repository, before string)
+		follows bool
+	}{
+		"nothing":                    {func(*repository, string) {}, true},
+		"another branch":             {func(r *repository, _ string) { r.git("checkout", "--quiet", "-b", "topic") }, true},
+		"a change elsewhere":         {func(r *repository, _ string) { r.write("README.md", "mine\n") }, true},
+		"a staged one":               {func(r *repository, _ string) { r.write("new.txt", "mine\n"); r.git("add", "new.txt") }, true},
+		"a missing file":             {func(r *repository, _ string) { r.must(os.Remove(r.path("unsigned/a.yaml"))) }, true},
+		"an empty file, of Git":      {func(r *repository, _ string) { r.write("signed/a.yaml", "") }, true},
+		"the whole change, by hand":  {func(r *repository, _ string) { r.git("reset", "--quiet", "--hard") }, true},
+		"reset to the commit before": {func(r *repository, before string) { r.git("reset", "--quiet", "--hard", before) }, false},
+		"a commit on top": {func(r *repository, _ string) {
+			r.git("reset", "--quiet", "--hard")
+			r.write("x", "")
+			r.commit("Later")
+		}, false},
+		"a commit of the old index too": {func(r *repository, _ string) { r.git("commit", "--quiet", "--message=Later") }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, waiting)
+			tc.goOn(r, cutOff(t, r))
+			head, status := r.head(), r.git("status", "--porcelain", "--untracked-files=all")
 			got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
-			if got.Err != "" || got.Recovered != "undid the changes of an interrupted run" {
-				t.Fatalf("the next run says %+v", got)
+			if got.Err != "" || strings.HasPrefix(got.Recovered, "updated the work tree to the commit "+head) != tc.follows {
+				t.Errorf("the next run says %+v", got)
 			}
-			r.clean()
-			if r.head() != later {
+			if r.head() != head {
 				t.Error("HEAD has moved")
+			}
+			after := r.git("status", "--porcelain", "--untracked-files=all")
+			if !tc.follows && after != status || tc.follows && strings.Contains(after, "signed") {
+				t.Errorf("git status was\n%s\nand is\n%s", status, after)
+			}
+			if left := r.git("for-each-ref", "refs/worktree"); left != "" {
+				t.Errorf("left: %s", left)
+			}
+			if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" || got.Recovered != "" {
+				t.Errorf("the run after it says %+v", got)
 			}
 		})
 	}
-	t.Run("committed upon", func(t *testing.T) {
-		r := cutOff(t, "remove unsigned/team/b.yml")
-		r.must(os.Remove(r.path(".git/index.lock")))
-		r.write("later.txt", "x\n")
-		r.git("add", "later.txt")
-		r.git("commit", "--quiet", "--message=Later")
-		if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" {
-			t.Fatalf("the next run says %+v", got)
-		}
-		r.clean()
-		if _, err := os.Stat(r.path("unsigned")); err == nil {
-			t.Error("unsigned files are left")
-		}
-	})
-	t.Run("another branch", func(t *testing.T) {
-		r := cutOff(t, "write the files")
-		r.must(os.Remove(r.path(".git/index.lock")))
-		r.git("checkout", "--quiet", "-b", "topic")
-		if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); !strings.HasPrefix(got.Recovered, "undid") {
-			t.Fatalf("the next run says %+v", got)
-		}
-		r.clean()
-		if r.line("rev-list", "--count", "--all") != "1" {
-			t.Error("something was committed")
-		}
-	})
 }
 
 // TestRecoverLeavesOthers: a file with neither the old nor the new content belongs to a user and
-// stays. The error contains a correction, and after it the next run continues.
+// stays. The run goes on. Its message has the command, and after that the next run continues.
 func TestRecoverLeavesOthers(t *testing.T) {
-	for _, tc := range []struct{ step, file string }{
-		{"sync the files", "signed/a.yaml"},
-		{"write the files", "signed/team/b.yml"},
-		{"remove unsigned/team/b.yml", "unsigned/team/b.yml"},
-		{"replace the index", "signed/a.yaml"},
-	} {
-		t.Run(tc.step+", "+tc.file, func(t *testing.T) {
-			r := cutOff(t, tc.step)
-			r.write(tc.file, "mine\n")
-			got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
-			if !strings.Contains(got.Err, tc.file) || !strings.Contains(got.Err, "an earlier run was interrupted") || !strings.Contains(got.Err, "git status") {
-				t.Errorf("the next run says %+v", got)
-			}
-			if r.read(tc.file) != "mine\n" {
-				t.Error("the file was overwritten")
-			}
-			r.must(os.Remove(r.path(tc.file)))
-			if strings.HasPrefix(tc.file, "unsigned/") {
-				r.must(os.RemoveAll(r.path(tc.file)))
-			}
-			if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
-				t.Errorf("after it was put right, the next run says %+v", got)
-			}
-			r.clean()
-		})
+	for _, name := range []string{"signed/a.yaml", "unsigned/team/b.yml"} {
+		for how, change := range map[string]func(*repository){
+			"on disk":   func(r *repository) { r.write(name, "mine\n") },
+			"cut short": func(r *repository) { r.write(name, "seal") },
+			"staged":    func(r *repository) { r.write(name, "mine\n"); r.git("add", name); r.must(os.Remove(r.path(name))) },
+			"a folder":  func(r *repository) { r.must(os.RemoveAll(r.path(name))); r.must(os.MkdirAll(r.path(name), 0o755)) },
+			"a link": func(r *repository) {
+				r.must(os.RemoveAll(r.path(name)))
+				r.must(os.Symlink("../README.md", r.path(name)))
+			},
+			"hidden": func(r *repository) { r.write(name, "mine\n"); _, _ = r.try("update-index", "--assume-unchanged", name) },
+		} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				r := newRepository(t, waiting)
+				cutOff(t, r)
+				change(r)
+				head, status := r.head(), r.git("status", "--porcelain", "--untracked-files=all")
+				got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1})
+				if got.Err != "" || got.Commit != "" || !strings.Contains(got.Recovered, name) || !strings.Contains(got.Recovered, "git restore --source=HEAD --staged --worktree") {
+					t.Errorf("the next run says %+v", got)
+				}
+				if after := r.git("status", "--porcelain", "--untracked-files=all"); after != status || r.head() != head {
+					t.Errorf("git status was\n%s\nand is\n%s", status, after)
+				}
+				if how == "a folder" {
+					r.must(os.Remove(r.path(name)))
+				}
+				r.git("restore", "--source=HEAD", "--staged", "--worktree", name)
+				if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); !strings.HasPrefix(got.Recovered, "updated the work tree") {
+					t.Errorf("after the command, the next run says %+v", got)
+				}
+				r.clean()
+			})
+		}
 	}
 }
 
 // TestCollected: git gc keeps the objects of a killed run, also in another work tree.
 func TestCollected(t *testing.T) {
-	steps := start(t, order{Dir: newRepository(t, waiting).dir, Mode: "commit", KillAt: -1}).Steps
-	for _, linked := range []bool{false, true} {
-		for n := slices.Index(steps, "write the journal") + 1; n < len(steps)-1; n += 2 {
-			r := newRepository(t, waiting)
-			killed := r
-			if linked {
-				killed = &repository{tb: t, dir: filepath.Join(filepath.Dir(r.dir), "linked")}
-				r.git("worktree", "add", "--quiet", "-b", "linked", killed.dir)
-			}
-			if start(t, order{Dir: killed.dir, Mode: "commit", KillAt: n}) != nil {
-				t.Fatal("it was not killed")
-			}
-			r.git("reflog", "expire", "--expire=now", "--all")
-			r.git("gc", "--quiet", "--prune=now")
-			if got := start(t, order{Dir: killed.dir, Mode: "nothing", KillAt: -1}); got.Err != "" || !strings.HasPrefix(got.Recovered, "finished the commit") {
-				t.Errorf("linked: %t, killed before %q: %+v", linked, steps[n], got)
-			}
-			killed.clean()
+	r := newRepository(t, waiting)
+	linked := &repository{tb: t, dir: filepath.Join(filepath.Dir(r.dir), "linked")}
+	r.git("worktree", "add", "--quiet", "-b", "linked", linked.dir)
+	for _, killed := range []*repository{r, linked} {
+		cutOff(t, killed)
+		r.git("reflog", "expire", "--expire=now", "--all")
+		r.git("gc", "--quiet", "--prune=now")
+		if got := start(t, order{Dir: killed.dir, Mode: "nothing", KillAt: -1}); got.Err != "" || !strings.HasPrefix(got.Recovered, "updated the work tree") {
+			t.Errorf("%+v", got)
 		}
+		killed.clean()
 	}
 }
 
-// TestForeignJournal: polex ignores a journal that no run has written.
-func TestForeignJournal(t *testing.T) {
-	for name, text := range map[string]string{
-		"something else":     "Fix it\n",
-		"a later format":     "polex journal 2\n\nrefs/heads/main\nfiles\nx\n",
-		"another scope":      "polex journal 1\n\nrefs/heads/main\nall of it\nx\n",
-		"no branch":          "polex journal 1\n\n../../x\nfiles\nx\n",
-		"a commit too few":   "polex journal 1\n\nrefs/heads/main\nfiles\nx\n",
-		"not a commit":       "",
-		"a leading to other": "ref",
+// TestForeignReferences: references that no run has written move no branch and overwrite nothing of
+// the user, also if a remote had them and the clone fetches every reference.
+func TestForeignReferences(t *testing.T) {
+	r := newRepository(t, waiting)
+	first := r.head()
+	r.write("README.md", "older\n")
+	second := r.commit("Second")
+	r.write("planted.txt", "x")
+	planted := r.commit("Planted")
+	r.git("reset", "--quiet", "--hard", second)
+	blob := r.line("rev-parse", "HEAD:README.md")
+	lost := strings.Repeat("12", 20)
+	for name, references := range map[string][2]string{
+		"only from":       {first, ""},
+		"only to":         {"", second},
+		"of another head": {first, planted},
+		"backwards":       {planted, second},
+		"forwards":        {first, second},
+		"not a commit":    {blob, second},
+		"lost":            {lost, second},
+		"both lost":       {lost, lost},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRepository(t, waiting)
-			r.write("later.txt", "x")
-			first, second := r.head(), r.commit("Second")
-			parents := []string{"-p", first, "-p", second}
-			if name == "a commit too few" {
-				parents = parents[:2]
+			clone := r.copy()
+			clone.tb = t
+			for i, reference := range []string{"from", "to"} {
+				if references[i] != "" {
+					clone.write(".git/refs/worktree/polex/"+reference, references[i]+"\n")
+				}
 			}
-			switch text {
-			case "":
-				r.git("update-ref", "POLEX_HEAD", "HEAD:README.md")
-			case "ref":
-				r.git("symbolic-ref", "POLEX_HEAD", "refs/heads/main")
-			default:
-				journal := r.line(append([]string{"commit-tree", "HEAD^{tree}", "-m", strings.TrimSuffix(text, "\n")}, parents...)...)
-				r.git("update-ref", "POLEX_HEAD", journal)
+			clone.write("README.md", "mine\n")
+			got := start(t, order{Dir: clone.dir, Mode: "nothing", KillAt: -1})
+			if got.Err != "" || clone.head() != second || clone.read("README.md") != "mine\n" {
+				t.Errorf("%+v, and HEAD is %s", got, clone.head())
 			}
-			if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); !strings.Contains(got.Err, "its journal") || !strings.Contains(got.Err, "git update-ref -d POLEX_HEAD") {
-				t.Errorf("it ended with %+v", got)
-			}
-			if status := r.git("status", "--porcelain"); status != "" || r.head() != second {
+			if status := clone.git("status", "--porcelain"); status != " M README.md\n" {
 				t.Errorf("git status %q", status)
 			}
 		})
 	}
+	remote := r.bare()
+	for _, name := range []string{"refs/worktree/polex/from", "refs/worktree/polex/to"} {
+		remote.git("update-ref", name, planted)
+	}
+	r.git("fetch", "--quiet", "--update-head-ok", remote.dir, "+refs/*:refs/*")
+	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" || r.head() != second {
+		t.Errorf("main is %s, %+v", r.head(), got)
+	}
+	r.clean()
 }
 
-// TestFetchedJournal: polex ignores a pushed journal, even if the clone fetches every reference of
-// the remote.
-func TestFetchedJournal(t *testing.T) {
+// TestOldReferences: a run that is killed during a push leaves a reference. A run of an hour later
+// deletes it, and not one of a run that may be at work.
+func TestOldReferences(t *testing.T) {
 	r := newRepository(t, waiting)
-	first := r.head()
-	r.write("planted.txt", "x")
-	planted := r.commit("Planted")
-	r.git("reset", "--quiet", "--hard", first)
-	journal := r.line("commit-tree", "HEAD^{tree}", "-m", "polex journal 1\n\nrefs/heads/main\nbranch, index and files\nx", "-p", first, "-p", planted)
-	r.git("update-ref", "POLEX_HEAD", journal)
-	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); r.head() != planted {
-		t.Fatalf("this journal says nothing: %+v", got)
+	r.bare()
+	r.write(".git/hooks/pre-push", "#!/bin/sh\nkill -9 $PPID $(ps -o ppid= -p $PPID)\n")
+	r.must(os.Chmod(r.path(".git/hooks/pre-push"), 0o755))
+	if got := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1}); got != nil {
+		t.Fatalf("it was not killed: %+v", got)
 	}
-	r.git("reset", "--quiet", "--hard", first)
-	remote := t.TempDir()
-	r.git("init", "--quiet", "--bare", remote)
-	for _, name := range []string{"refs/worktree/polex/journal", "refs/polex/journal", "refs/polex/main/journal", "refs/heads/POLEX_HEAD", "refs/tags/POLEX_HEAD"} {
-		r.git("push", "--quiet", remote, journal+":"+name)
+	r.must(os.RemoveAll(r.path(".git/hooks")))
+	young := r.line("for-each-ref", "--format=%(refname)", "refs/polex")
+	if strings.Count(young, "refs/") != 1 {
+		t.Fatalf("it left %q", young)
 	}
-	r.git("fetch", "--quiet", "--update-head-ok", remote, "+refs/*:refs/*")
-	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" || r.head() != first {
-		t.Errorf("main is %s, %+v", r.head(), got)
+	others := []string{young, "refs/polex/other", fmt.Sprintf("refs/polex/%d-B/main", time.Now().Add(-50*time.Minute).Unix())}
+	for _, name := range append([]string{fmt.Sprintf("refs/polex/%d-A/main", time.Now().Add(-61*time.Minute).Unix()), "refs/polex/1-A/new"}, others[1:]...) {
+		r.git("update-ref", name, "HEAD")
+	}
+	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" {
+		t.Errorf("the next run says %+v", got)
+	}
+	slices.Sort(others)
+	if left := strings.Fields(r.git("for-each-ref", "--format=%(refname)", "refs/polex")); !slices.Equal(left, others) {
+		t.Errorf("left: %q", left)
 	}
 }

@@ -3,7 +3,6 @@ package commit
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/url"
@@ -99,7 +98,7 @@ func (c *Clone) over(ctx context.Context, remote string, args ...string) (out st
 	}
 	var said *gitError // of the last try that ended by itself: it has the cause
 	err = c.options.Timing.Command(ctx, func(ctx context.Context) error {
-		out, err = c.git(ctx, call{}, append(slow, args...)...)
+		out, err = c.git(ctx, call{hooks: true}, append(slow, args...)...)
 		if err != nil && ctx.Err() != nil {
 			if said == nil {
 				said = &gitError{command: args[0], err: context.Cause(ctx)}
@@ -195,9 +194,9 @@ func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote, onto p
 	return c.do("push to "+r.String(), func() error {
 		// Git could read a hash as a tag name, and the destination as the end of another reference.
 		// Both sides of a pattern are exact, and nobody else can know this random name.
-		private := c.private + "push-" + rand.Text() + "/"
+		private := temporary()
 		reference := private + strings.TrimPrefix(r.reference().String(), "refs/heads/")
-		if _, err := c.git(ctx, call{writes: true}, "update-ref", "--no-deref", "--", reference, commit.String(), plumbing.ZeroHash.String()); err != nil {
+		if _, err := c.git(ctx, call{}, "update-ref", "--no-deref", "--", reference, commit.String(), plumbing.ZeroHash.String()); err != nil {
 			return err
 		}
 		lease := "--force-with-lease=" + r.reference().String() + ":"
@@ -206,8 +205,8 @@ func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote, onto p
 		}
 		_, err := c.over(ctx, r.Name, "push", "--quiet", "--no-follow-tags", "--recurse-submodules=no", lease,
 			"--end-of-options", r.Name, private+"*:refs/heads/*")
-		// The result does not affect the push, and the next run removes the reference.
-		_, _ = c.git(context.Background(), call{writes: true}, "update-ref", "-d", "--", reference)
+		// The result does not affect the push, and a later run removes the reference.
+		_, _ = c.git(context.Background(), call{}, "update-ref", "-d", "--", reference)
 		return err
 	})
 }
@@ -230,7 +229,7 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 
 func refused(r Remote, err error) error {
 	var said *gitError
-	if errors.As(err, &said) && !retry.Unavailable(err) {
+	if errors.As(err, &said) && said.lock == "" && !retry.Unavailable(err) {
 		return &RefusedError{Remote: r, Said: said.said, Err: err}
 	}
 	return err

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,11 +26,18 @@ const (
 type gitError struct {
 	command string
 	said    string // untrusted: hooks of a remote also write it
+	lock    string // the lock file of this clone that stops Git, or ""
 	err     error
 }
 
+// lockMessage is Git's message about a lock file.
+var lockMessage = regexp.MustCompile(`[Uu]nable to create '([^'\n]+\.lock)': File exists`)
+
 // Error returns Git's message, or the exit code if there is no message.
 func (e *gitError) Error() string {
+	if e.lock != "" {
+		return fmt.Sprintf("git %s: another Git process holds %s, or a killed one has left it: if no Git runs there, rm %q", e.command, e.lock, e.lock)
+	}
 	if e.said == "" {
 		return fmt.Sprintf("git %s: %v", e.command, e.err)
 	}
@@ -47,16 +56,14 @@ var kept = []string{"GIT_CONFIG_", "GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH", "
 type call struct {
 	input io.Reader
 	env   []string
-	// writes means that this command writes to the clone. It inherits the lock, so the clone stays
-	// locked until it ends, even if polex is killed. It runs no hooks: commit hooks are for people,
-	// and other hooks would report steps that polex may undo.
-	writes bool
+	// hooks runs the hooks of the clone. Others than those of a push are for people.
+	hooks bool
 }
 
 // command returns a git command in the work tree, without a shell.
 func (c *Clone) command(ctx context.Context, how call, args ...string) *exec.Cmd {
 	options := []string{"--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false", "-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"}
-	if how.writes {
+	if !how.hooks {
 		options = append(options, "-c", "core.hooksPath="+os.DevNull)
 	}
 	command := exec.CommandContext(ctx, "git", append(options, args...)...) // #nosec G204 -- no shell; the arguments are checked where they are made
@@ -64,13 +71,10 @@ func (c *Clone) command(ctx context.Context, how call, args ...string) *exec.Cmd
 	command.Env = append(slices.DeleteFunc(command.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "GIT_") && !slices.ContainsFunc(kept, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
 	}), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
-	if c.own != nil {
-		command.Env = append(command.Env, "GIT_DIR="+c.own.Name(), "GIT_WORK_TREE="+c.dir)
+	if c.folders.Own != "" {
+		command.Env = append(command.Env, "GIT_DIR="+c.folders.Own, "GIT_WORK_TREE="+c.dir)
 	}
 	command.Env = append(command.Env, how.env...)
-	if how.writes {
-		command.ExtraFiles = []*os.File{c.lock}
-	}
 	// Git removes its own locks when interrupted.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 10 * time.Second
@@ -88,10 +92,14 @@ func (c *Clone) git(ctx context.Context, how call, args ...string) (string, erro
 		rest = rest[2:]
 	}
 	if err := command.Run(); err != nil {
-		if command.Process != nil && c.own != nil {
-			_ = c.own.Remove(fmt.Sprintf("fast_import_crash_%d", command.Process.Pid)) // repeats the error message
+		if command.Process != nil && c.folders.Own != "" {
+			_ = os.Remove(filepath.Join(c.folders.Own, fmt.Sprintf("fast_import_crash_%d", command.Process.Pid))) // repeats the error message
 		}
-		return out.kept.String(), &gitError{command: name, said: strings.TrimSpace(said.kept.String()), err: err}
+		failed := &gitError{command: name, said: strings.TrimSpace(said.kept.String()), err: err}
+		if lock := lockMessage.FindStringSubmatch(failed.said); lock != nil && strings.HasPrefix(lock[1], c.folders.Common+"/") {
+			failed.lock = lock[1]
+		}
+		return out.kept.String(), failed
 	}
 	// A remote with many names could push the relevant one out of a truncated answer.
 	if out.dropped {
@@ -102,7 +110,6 @@ func (c *Clone) git(ctx context.Context, how call, args ...string) (string, erro
 
 // write runs one step of Git that writes to the clone.
 func (c *Clone) write(ctx context.Context, step string, how call, args ...string) (out string, err error) {
-	how.writes = true
 	return out, c.do(step, func() error {
 		out, err = c.git(ctx, how, args...)
 		return err

@@ -44,8 +44,8 @@ const (
 	temporaryTime   = "20060102t150405z"
 )
 
-// A run deletes the temporary branches that an earlier one left, up to a number. A younger branch
-// may belong to a run that is at work.
+// A run deletes the temporary branches and references that an earlier one left, branches up to a
+// number. A younger one may belong to a run that is at work.
 const (
 	leftAfter = time.Hour
 	maxLeft   = 10
@@ -150,14 +150,14 @@ func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plu
 		return commit, "", err
 	}
 	// git push does this too. It is only for people: polex fetches.
-	_, _ = c.git(context.Background(), call{writes: true}, "update-ref", "--no-deref", "--", to.tracking().String(), commit.String())
+	_, _ = c.git(context.Background(), call{}, "update-ref", "--no-deref", "--", to.tracking().String(), commit.String())
 	return commit, "", nil
 }
 
 // look fetches a branch, and returns its commit. It leaves no reference.
 func (c *Clone) look(ctx context.Context, at Remote) (plumbing.Hash, error) {
-	private := plumbing.ReferenceName(c.private + "server")
-	defer c.updateReferences("forget "+at.String(), "delete "+private.String()+"\n") //nolint:errcheck // the next run removes it
+	private := plumbing.ReferenceName(temporary() + "server")
+	defer c.updateReferences("forget "+at.String(), call{}, "delete "+private.String()+"\n") //nolint:errcheck // a later run removes it
 	return c.fetch(ctx, at, private)
 }
 

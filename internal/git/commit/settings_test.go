@@ -5,13 +5,11 @@ package commit_test
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/polex-dev/polex/internal/git/commit"
@@ -41,6 +39,52 @@ func TestSettings(t *testing.T) {
 		"index.skipHash and version 4": {prepare: func(r *repository) {
 			r.git("config", "index.skipHash", "true")
 			r.git("update-index", "--index-version=4")
+		}},
+		"a hidden change elsewhere": {prepare: func(r *repository) {
+			r.git("update-index", "--assume-unchanged", "README.md")
+			r.write("README.md", "mine\n")
+		}, check: func(r *repository) {
+			if got := r.read("README.md"); got != "mine\n" {
+				r.tb.Errorf("README.md has %q", got)
+			}
+		}},
+		"a sparse checkout": {prepare: func(r *repository) { r.git("sparse-checkout", "set", "unsigned") }, check: func(r *repository) {
+			if got := r.git("show", "HEAD:signed.txt"); got != "x\n" {
+				r.tb.Errorf("the commit has %q", got)
+			}
+		}},
+		"a sparse index": {prepare: func(r *repository) { r.git("sparse-checkout", "set", "--cone", "--sparse-index", "signed") },
+			check: func(r *repository) {
+				if got := r.git("ls-tree", "-r", "--name-only", "HEAD", "unsigned"); got != "" {
+					r.tb.Errorf("still pending: %s", got)
+				}
+			}},
+		"a filter": {prepare: func(r *repository) {
+			r.git("config", "filter.upper.clean", "tr A-Z a-z")
+			r.git("config", "filter.upper.smudge", "tr a-z A-Z")
+			attributes("*.yaml filter=upper")(r)
+		}, onDisk: "SEALED\nA: 1\n"},
+		"committed with other line ends": {prepare: func(r *repository) {
+			r.git("config", "core.autocrlf", "false")
+			r.write("unsigned/team/b.yml", strings.Repeat("b: 2\r\n", 1000))
+			r.commit("As it is")
+			r.git("config", "core.autocrlf", "true")
+		}, onDisk: "sealed\r\na: 1\r\n"},
+		"core.worktree": {prepare: func(r *repository) {
+			r.must(os.Rename(r.path(".git"), r.path("../git")))
+			r.write(".git", "gitdir: ../git\n")
+			r.git("config", "core.worktree", r.dir)
+		}},
+		"a linked work tree": {prepare: func(r *repository) {
+			r.git("checkout", "--quiet", "--detach")
+			r.git("worktree", "add", "--quiet", "../linked", "main")
+			r.dir = r.path("../linked")
+		}},
+		"a partial clone": {prepare: func(r *repository) {
+			r.git("config", "uploadpack.allowFilter", "true")
+			r.must(os.Rename(r.dir, r.path("../origin")))
+			(&repository{tb: r.tb, dir: filepath.Dir(r.dir)}).git("clone", "--quiet", "--filter=blob:none", "file://"+r.path("../origin"), "clone")
+			r.must(os.Rename(r.path("../origin"), r.path("../gone")))
 		}},
 		"skip-worktree": {prepare: func(r *repository) { r.git("update-index", "--skip-worktree", "README.md") }, check: func(r *repository) {
 			if flags := r.git("ls-files", "-v", "README.md"); flags != "S README.md\n" {
@@ -98,59 +142,10 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestSharedRepository: in a repository shared by a group, the other members can read and replace
-// all written files, for any umask.
-func TestSharedRepository(t *testing.T) {
-	r := newRepository(t, waiting)
-	r.git("config", "core.sharedRepository", "group")
-	before := modes(r)
-	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1, Umask: 0o077}); got.Err != "" {
-		t.Fatal(got.Err)
-	}
-	met := 0
-	for name, mode := range modes(r) {
-		want := fs.FileMode(0o040)
-		if mode.IsDir() {
-			want = 0o070
-		}
-		if _, there := before[name]; there || strings.HasSuffix(name, "COMMIT_EDITMSG") {
-			continue
-		}
-		if met++; mode&want != want && !strings.Contains(name, "polex") {
-			t.Errorf("%s has the mode %s", name, mode)
-		}
-	}
-	if met < 5 {
-		t.Errorf("%d files were written", met)
-	}
-	own, err := os.Stat(r.path(".git"))
-	r.must(err)
-	for name, want := range map[string]fs.FileMode{"polex": own.Mode(), "polex/lock": own.Mode() & 0o660} {
-		if info, err := os.Stat(r.path(".git/" + name)); err != nil || info.Mode() != want {
-			t.Errorf("%s: %v, %v, want %v", name, info.Mode(), err, want)
-		}
-	}
-	r.clean()
-}
-
-// modes returns the modes of the files in the Git folder.
-func modes(r *repository) map[string]fs.FileMode {
-	found := map[string]fs.FileMode{}
-	r.must(filepath.WalkDir(r.path(".git"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		found[path] = info.Mode()
-		return err
-	}))
-	return found
-}
-
 // TestEnvironment: no variable makes Git use another repository, index or work tree.
 func TestEnvironment(t *testing.T) {
 	other := newRepository(t, map[string]string{"theirs": "x"})
-	before := endOf(other, "apply")
+	before := endOf(other, "commit")
 	r := newRepository(t, waiting)
 	got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}, "GIT_DIR="+other.path(".git"), "GIT_WORK_TREE="+other.dir, "GIT_INDEX_FILE="+other.path(".git/index"),
 		"GIT_OBJECT_DIRECTORY="+other.path(".git/objects"), "GIT_COMMON_DIR="+other.path(".git"), "GIT_NAMESPACE=x", "GIT_LITERAL_PATHSPECS=0", "GIT_GLOB_PATHSPECS=1",
@@ -159,7 +154,7 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	r.clean()
-	if after := endOf(other, "apply"); after != before {
+	if after := endOf(other, "commit"); after != before {
 		t.Errorf("the other repository has\n%s\nand had\n%s", after, before)
 	}
 }
@@ -206,6 +201,7 @@ func TestAnyPath(t *testing.T) {
 		if again := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1}); again.Err != "" || again.Left != "" {
 			t.Fatalf("killed at %d: %+v", n, again)
 		}
+		r.killed = true
 		r.clean()
 		for _, name := range names {
 			if got := r.read(name); got != "theirs\n" {
@@ -213,147 +209,10 @@ func TestAnyPath(t *testing.T) {
 			}
 		}
 		if !killed {
-			if n < 10 {
+			if n < len(stepsOf["push"]) {
 				t.Errorf("only %d steps", n)
 			}
 			return
-		}
-	}
-}
-
-// TestGitIsKilled: Git is killed while it writes files, alone or together with the run. The run or
-// the next one repairs everything.
-func TestGitIsKilled(t *testing.T) {
-	for name, whom := range map[string]string{"Git": "$PPID", "both": "$PPID $(ps -o ppid= -p $PPID)"} {
-		t.Run(name, func(t *testing.T) {
-			r := newRepository(t, waiting)
-			r.write(".gitattributes", "*.yml filter=deadly\n")
-			r.commit("A filter")
-			once := filepath.Join(filepath.Dir(r.dir), "once")
-			r.git("config", "filter.deadly.smudge", "if test ! -e '"+once+"'; then touch '"+once+"'; kill -9 "+whom+"; fi; cat")
-			before := endOf(r, "apply")
-			got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1})
-			if name == "Git" {
-				if got == nil || !strings.Contains(got.Err, "write the files: git checkout: signal: killed") {
-					t.Fatalf("%+v", got)
-				}
-				r.clean()
-				if after := endOf(r, "apply"); after != before {
-					t.Errorf("there is\n%s\nand was\n%s", after, before)
-				}
-			} else if got != nil {
-				t.Fatalf("it was not killed: %+v", got)
-			}
-			again := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1})
-			if again.Err != "" || (again.Recovered != "") != (name == "both") {
-				t.Errorf("%+v", again)
-			}
-			r.clean()
-			if r.line("log", "-1", "--format=%s") != "Sign 3" {
-				t.Error("nothing is committed")
-			}
-		})
-	}
-}
-
-// TestPushIsKilled: a run that is killed during a push leaves a reference, and the next run removes
-// it.
-func TestPushIsKilled(t *testing.T) {
-	r := newRepository(t, waiting)
-	r.bare()
-	r.write(".git/hooks/pre-push", "#!/bin/sh\nkill -9 $PPID $(ps -o ppid= -p $PPID)\n")
-	r.must(os.Chmod(r.path(".git/hooks/pre-push"), 0o755))
-	if got := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1}); got != nil {
-		t.Fatalf("it was not killed: %+v", got)
-	}
-	r.must(os.RemoveAll(r.path(".git/hooks")))
-	if left := r.git("for-each-ref", "refs/polex"); strings.Count(left, "\n") != 1 {
-		t.Errorf("it left %q", left)
-	}
-	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" {
-		t.Errorf("the next run says %+v", got)
-	}
-	r.clean()
-}
-
-// TestLocksOfGit: a Git that is killed with its run leaves locks. They do not stop the next run,
-// with or without a journal.
-func TestLocksOfGit(t *testing.T) {
-	for _, step := range []string{"", "sync the files"} {
-		r := newRepository(t, waiting)
-		if step != "" {
-			r = cutOff(t, step)
-		}
-		r.git("update-ref", "refs/polex/main/push-A/main", "HEAD")
-		for _, lock := range []string{"POLEX_HEAD.lock", "refs/polex/main/journal.lock", "refs/polex/main/push-A/main.lock", "refs/polex/main/push-B/main", "refs/polex/main/new.lock"} {
-			r.write(".git/"+lock, "")
-		}
-		if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
-			t.Errorf("killed at %q: the next run says %+v", step, got)
-		}
-		r.clean()
-	}
-}
-
-// TestGitGoesOn: a Git that writes outlives its killed run, and no other run starts until it ends.
-func TestGitGoesOn(t *testing.T) {
-	r := newRepository(t, waiting)
-	r.write(".gitattributes", "*.yml filter=slow\n")
-	r.commit("A filter")
-	pipe := filepath.Join(filepath.Dir(r.dir), "pipe")
-	r.must(syscall.Mkfifo(pipe, 0o600))
-	r.git("config", "filter.slow.smudge", "kill -9 $(ps -o ppid= -p $PPID); cat '"+pipe+"' >/dev/null; cat")
-	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got != nil {
-		t.Fatalf("it was not killed: %+v", got)
-	}
-	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); !got.Busy {
-		t.Errorf("while Git goes on: %+v", got)
-	}
-	r.git("config", "--unset", "filter.slow.smudge")
-	r.must(os.WriteFile(pipe, nil, 0o600))
-	lock, err := os.Open(r.path(".git/polex/lock"))
-	r.must(err)
-	r.must(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)) // until Git has ended
-	r.must(lock.Close())
-	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" || !strings.HasPrefix(got.Recovered, "finished the commit") {
-		t.Errorf("afterwards: %+v", got)
-	}
-	r.clean()
-}
-
-// TestHalfWritten: an incomplete file is finished, but a file that a user has changed since is not.
-func TestHalfWritten(t *testing.T) {
-	for name, there := range map[string]string{"the beginning": "sealed\nb: 2\nb", "nothing": "", "somebody's": "sealed\nmine\n"} {
-		t.Run(name, func(t *testing.T) {
-			r := cutOff(t, "sync the files")
-			r.write("signed/team/b.yml", there)
-			got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
-			if name == "somebody's" {
-				if !strings.Contains(got.Err, `"signed/team/b.yml": another file or folder is in the way`) || r.read("signed/team/b.yml") != there {
-					t.Errorf("%+v", got)
-				}
-				return
-			}
-			if got.Err != "" || !strings.HasPrefix(got.Recovered, "finished the commit") {
-				t.Errorf("%+v", got)
-			}
-			r.clean()
-		})
-	}
-}
-
-// TestHiddenChanges: polex also checks files that Git is configured to skip.
-func TestHiddenChanges(t *testing.T) {
-	for _, flag := range []string{"--assume-unchanged", "--skip-worktree"} {
-		r := newRepository(t, waiting)
-		r.git("update-index", flag, "unsigned/a.yaml")
-		c := r.open()
-		if dirty, err := c.Dirty("unsigned", "signed"); err != nil || len(dirty) > 0 {
-			t.Errorf("%s alone: %q, %v", flag, dirty, err)
-		}
-		r.write("unsigned/a.yaml", "mine\n")
-		if _, err := c.Dirty("unsigned", "signed"); err == nil || !strings.Contains(err.Error(), "unsigned/a.yaml") {
-			t.Errorf("%s and a change: %v", flag, err)
 		}
 	}
 }
@@ -393,7 +252,7 @@ func TestReadBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, waiting)
-			before := endOf(r, "apply")
+			before := endOf(r, "commit")
 			bin := t.TempDir()
 			script := "#!/bin/sh\nREAL='" + real + "'\ncase \"$*\" in *fast-import*) " + tc.instead + ";; esac\nexec \"$REAL\" \"$@\"\n"
 			r.must(os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755))
@@ -402,7 +261,7 @@ func TestReadBack(t *testing.T) {
 				t.Errorf("it ended with %+v, want %q", got, tc.want)
 			}
 			r.clean()
-			if after := endOf(r, "apply"); after != before {
+			if after := endOf(r, "commit"); after != before {
 				t.Errorf("there is\n%s\nand was\n%s", after, before)
 			}
 		})
@@ -447,13 +306,8 @@ func TestUnreadableSettings(t *testing.T) {
 		ask    func(*commit.Clone) error
 		says   string
 	}{
-		"core.fileMode":             {"[core]\n\tfileMode = maybe\n", open, "bad boolean config value 'maybe' for 'core.filemode'"},
-		"core.sparseCheckout":       {"[core]\n\tsparseCheckout = maybe\n", open, "bad boolean config value 'maybe' for 'core.sparsecheckout'"},
-		"core.sparseCheckout alone": {"[core]\n\tsparseCheckout\n", open, "core.sparseCheckout is \"true\""},
-		"core.sparseCheckout = yes": {"[core]\n\tsparseCheckout = yes\n", open, "core.sparseCheckout is \"true\""},
-		"remote.r.promisor":         {"[remote \"r\"]\n\tpromisor = maybe\n", open, "bad boolean config value 'maybe' for 'remote.r.promisor'"},
-		"a line that is none":       {"[core\n", open, "bad config line"},
-		"an include that is none":   {"[include]\n\tpath = broken\n", open, "bad config line"},
+		"a line that is none":     {"[core\n", open, "bad config line"},
+		"an include that is none": {"[include]\n\tpath = broken\n", open, "bad config line"},
 		"commit.gpgSign": {"[commit]\n\tgpgSign = maybe\n", func(c *commit.Clone) error {
 			_, err := c.SignsCommits()
 			return err
@@ -478,5 +332,34 @@ func TestUnreadableSettings(t *testing.T) {
 				t.Errorf("%v, want %s", err, tc.says)
 			}
 		})
+	}
+}
+
+// TestFormatsRefused: Open rejects repositories in other formats.
+func TestFormatsRefused(t *testing.T) {
+	for name, tc := range map[string]struct{ extension, want string }{
+		"references in tables": {"refStorage = reftable", "refstorage"},
+		"SHA-256":              {"objectFormat = sha256", "extensions.objectFormat"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, waiting)
+			r.git("config", "core.repositoryFormatVersion", "1")
+			r.write(".git/config", r.read(".git/config")+"[extensions]\n\t"+tc.extension+"\n")
+			if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); !strings.Contains(got.Err, tc.want) {
+				t.Errorf("it ended with %q", got.Err)
+			}
+		})
+	}
+	// A repository inside the files of another one, which a pull request could add.
+	outer := newRepository(t, waiting)
+	outer.git("init", "--quiet", "--bare", "inner")
+	outer.git("-C", "inner", "config", "core.bare", "false")
+	outer.git("-C", "inner", "config", "core.worktree", "..")
+	if got := start(t, order{Dir: outer.path("inner"), Mode: "nothing", KillAt: -1}); !strings.Contains(got.Err, "bareRepository") {
+		t.Errorf("a repository among the files ended with %+v", got)
+	}
+	bare := newRepository(t, waiting).bare()
+	if got := start(t, order{Dir: bare.dir, Mode: "nothing", KillAt: -1}); got.Err == "" {
+		t.Error("a bare repository was opened")
 	}
 }

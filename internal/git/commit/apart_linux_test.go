@@ -1,0 +1,30 @@
+package commit_test
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestInterruptedReads: a terminal interrupts every process of the run's group. The Git that reads
+// objects is not in that group.
+func TestInterruptedReads(t *testing.T) {
+	r := newRepository(t, waiting)
+	open(t, r, nil)
+	out, err := exec.Command("ps", "-o", "pid=,pgid=,args=", "--ppid", strconv.Itoa(os.Getpid())).Output()
+	r.must(err)
+	met := false
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); strings.Contains(line, "cat-file --batch") {
+			met = true
+			if fields[0] != fields[1] {
+				t.Errorf("it is of another's group: %s", line)
+			}
+		}
+	}
+	if !met {
+		t.Errorf("nothing reads:\n%s", out)
+	}
+}
