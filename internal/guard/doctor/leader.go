@@ -46,16 +46,17 @@ func (k *checkup) leader(ctx context.Context) {
 			Message: why + ", so no guard deletes expired exceptions",
 			Hint:    "look for errors about the Lease in the logs of the guards, and find out who writes it"})
 	}
-	if err == nil {
-		err = retry.RetryOnConflict(retry.DefaultRetry, func() error { // the leader renews it meanwhile
-			if err := read(); err != nil {
-				return err
-			}
-			lease.Spec.RenewTime = &metav1.MicroTime{Time: k.Now()}
-			return k.Client.Update(ctx, &lease, client.DryRunAll)
-		})
-		k.accepted(subject, Wrong, "no guard can hold it", err)
+	if err != nil {
+		return // the function permissions reports a missing right
 	}
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error { // the leader renews it meanwhile
+		if err := read(); err != nil {
+			return err
+		}
+		lease.Spec.RenewTime = &metav1.MicroTime{Time: k.Now()}
+		return k.Client.Update(ctx, &lease, client.DryRunAll)
+	})
+	k.accepted(subject, Wrong, "no guard can hold it", err)
 	const namespace, check = metav1.NamespaceDefault, "check"
 	event := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: leaseName + "-" + check},
