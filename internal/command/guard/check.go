@@ -20,10 +20,11 @@ import (
 )
 
 const checkHelp = `Check the installation of the guard: the webhook, its certificate, other webhooks and
-conversions that change exceptions, the policies that protect the guard, Kyverno's flags,
-permissions and the clock.
+conversions that change exceptions, the policies that protect the guard, the flags and
+permissions of Kyverno, the permissions of the guard, its Lease and the clock.
 
-Run it in the Pod of the guard, with its ServiceAccount. It changes nothing.
+Run it in the Pod of the guard, with its ServiceAccount. It changes nothing: it sends what
+the guard writes as a dry run.
 
 Exit codes: 0 no finding, 1 findings, 2 invalid command line or configuration, 3
 something could not be checked.`
