@@ -54,7 +54,7 @@ guard:
 shape:
   preset: strict
   maxLifetime: 90d
-  limits: [{maxLifetime: 7d, policies: [a], namespaces: [prod-*], severities: [critical]}]
+  limits: [{maxLifetime: 7d, policies: [a], namespaces: [prod-*]}]
   renewals: {max: 3, maxLifetime: 30d, require: [ticket]}
   allowUnbounded: true
   require: [reason, owner]
@@ -65,7 +65,6 @@ shape:
   guardPolicies: [protect-exceptions]
   guardNamespaces: [platform-security]
   allowInKyverno: [{policy: require-requests, kind: Pod, name: kyverno-*}]
-  defaultSeverity: medium
   kyvernoVersion: "1.19"
 trust:
   trustedRoot: root.json
@@ -285,6 +284,8 @@ func TestValues(t *testing.T) {
 		"shape: {checks: {wildcards: 'off'}}":              false,
 		"shape: {checks: {wildcard-rule: info}}":           false,
 		"shape: {rules: [{name: a}]}":                      false,
+		"shape: {defaultSeverity: high}":                   false,
+		"shape: {limits: [{severities: [high]}]}":          false,
 		"shape: {MaxPolicies: 1}":                          false,
 		"promote: {updates: overwrite}":                    false,
 		"promote: {updates: ''}":                           false,

@@ -43,9 +43,6 @@ type Config struct {
 	// Limits are shorter maxima for some exceptions. Every limit that concerns an
 	// exception applies, besides MaxLifetime.
 	Limits []Limit
-	// DefaultSeverity is the severity of a policy that states none, or an unknown one. Empty means
-	// any severity, so every limit for a severity applies.
-	DefaultSeverity string
 	// Renewals are further rules for an exception that renews another one.
 	Renewals Renewals
 	// Require names the required statements, of [Statements].
@@ -95,14 +92,12 @@ type Renewals struct {
 	Require     []string      // of [Statements], besides [Config.Require]
 }
 
-// Limit is a maximum lifetime for the exceptions from some policies, for resources in some
-// namespaces, or from policies of some severity. An empty list means any. Severities need
-// [Config.Policies].
+// Limit is a maximum lifetime for the exceptions from some policies, or for resources in some
+// namespaces. An empty list means any.
 type Limit struct {
 	MaxLifetime time.Duration
 	Policies    []string // names or patterns
 	Namespaces  []string // names or patterns; of the exempted resources
-	Severities  []string // of a policy, as its annotation policies.kyverno.io/severity has it
 }
 
 // Checker checks the shape of documents. It can be used by several goroutines.
@@ -171,13 +166,10 @@ func checkLifetimes(c *Config) error {
 		if limit.MaxLifetime <= 0 {
 			return in(fmt.Errorf("limit %d has no maximum lifetime", i+1), "limits", i)
 		}
-		if len(limit.Policies) == 0 && len(limit.Namespaces) == 0 && len(limit.Severities) == 0 {
-			return in(fmt.Errorf("limit %d names no policies, namespaces or severities: use maxLifetime for all exceptions", i+1), "limits", i)
+		if len(limit.Policies) == 0 && len(limit.Namespaces) == 0 {
+			return in(fmt.Errorf("limit %d names no policies or namespaces: use maxLifetime for all exceptions", i+1), "limits", i)
 		}
-		if len(limit.Severities) > 0 && c.Policies == nil {
-			return in(fmt.Errorf("limit %d has severities, which require the policies: set directories.policies or --policies", i+1), "limits", i)
-		}
-		if slices.Contains(slices.Concat(limit.Policies, limit.Namespaces, limit.Severities), "") {
+		if slices.Contains(slices.Concat(limit.Policies, limit.Namespaces), "") {
 			return in(fmt.Errorf("limit %d has an empty name", i+1), "limits", i)
 		}
 	}

@@ -16,7 +16,6 @@ func TestNewRefuses(t *testing.T) {
 		"a limit of nothing":      {Limits: []shape.Limit{{Policies: []string{"a"}}}},
 		"a limit for all":         {Limits: []shape.Limit{{MaxLifetime: 1}}},
 		"a limit for no name":     {Limits: []shape.Limit{{MaxLifetime: 1, Policies: []string{""}}}},
-		"a limit for severities":  {Limits: []shape.Limit{{MaxLifetime: 1, Severities: []string{"high"}}}},
 		"fewer than no policy":    {MaxPolicies: -1},
 		"an empty namespace":      {Namespaces: []string{""}},
 		"a range of characters":   {Namespaces: []string{"team-[ab]"}},

@@ -14,7 +14,6 @@ type Settings struct {
 	Preset          string           `json:"preset" enum:"baseline strict" default:"baseline" doc:"the settings to start from"`
 	MaxLifetime     string           `json:"maxLifetime" format:"duration" default:"no limit; strict: 30d" doc:"the longest lifetime of an exception"`
 	Limits          []limitSettings  `json:"limits" doc:"shorter maximum lifetimes for some exceptions; every limit that concerns an exception applies"`
-	DefaultSeverity string           `json:"defaultSeverity" default:"any: every limit for a severity applies" doc:"the severity of a policy that states none, or one that is not known"`
 	Renewals        renewalSettings  `json:"renewals" doc:"further rules for an exception that renews another"`
 	AllowUnbounded  bool             `json:"allowUnbounded" default:"false" doc:"true permits exceptions that never expire"`
 	Require         []string         `json:"require" enum:"reason ticket owner category" default:"none; strict: reason, ticket, owner" doc:"the statements that an exception has to make"`
@@ -27,6 +26,7 @@ type Settings struct {
 	AllowInKyverno  []Admission      `json:"allowInKyverno" default:"none" doc:"the objects in the namespace kyverno that an exception may exempt; polex-guard decides by guard.allowInKyverno"`
 	KyvernoVersion  string           `json:"kyvernoVersion" default:"not checked" doc:"the release of Kyverno, such as 1.19, that has to serve the exception"`
 
+	_ struct{} `formerly:"defaultSeverity" instead:"name the policies under shape.limits[].policies"`
 	_ struct{} `formerly:"rules" instead:"write a Kyverno policy on PolicyException, as in policies/shape: docs/how-to/validate.md"`
 }
 
@@ -41,7 +41,8 @@ type limitSettings struct {
 	MaxLifetime string   `json:"maxLifetime" format:"duration" doc:"the longest lifetime of these exceptions"`
 	Policies    []string `json:"policies" default:"any" doc:"names or patterns of the policies that the exception is from"`
 	Namespaces  []string `json:"namespaces" default:"any" doc:"names or patterns of the namespaces of the exempted resources"`
-	Severities  []string `json:"severities" default:"any" doc:"severities of the policies, by the annotation policies.kyverno.io/severity"`
+
+	_ struct{} `formerly:"severities" instead:"name the policies under shape.limits[].policies"`
 }
 
 // StartFrom sets the preset, and clears the settings that presets set. The others stay.
@@ -71,7 +72,7 @@ func (s *Settings) Config() (Config, error) {
 		if err != nil {
 			return c, fmt.Errorf("limits: %w", err)
 		}
-		c.Limits = append(c.Limits, Limit{MaxLifetime: at, Policies: l.Policies, Namespaces: l.Namespaces, Severities: l.Severities})
+		c.Limits = append(c.Limits, Limit{MaxLifetime: at, Policies: l.Policies, Namespaces: l.Namespaces})
 	}
 	c.Renewals = Renewals{Max: s.Renewals.Max, Require: s.Renewals.Require}
 	if s.Renewals.MaxLifetime != "" {
@@ -90,7 +91,7 @@ func (s *Settings) Config() (Config, error) {
 		c.MaxPolicies = *s.MaxPolicies
 	}
 	c.Namespaces, c.GuardPolicies, c.GuardNamespaces = s.Namespaces, s.GuardPolicies, s.GuardNamespaces
-	c.AllowInKyverno, c.DefaultSeverity, c.KyvernoVersion = s.AllowInKyverno, s.DefaultSeverity, s.KyvernoVersion
+	c.AllowInKyverno, c.KyvernoVersion = s.AllowInKyverno, s.KyvernoVersion
 	if c.Levels == nil {
 		c.Levels = map[string]Level{}
 	}
