@@ -31,7 +31,6 @@ promote:
   updates: replace
   record: api
   requireApprovals: 1
-  requireCodeOwners: true
   allowStaleApprovals: true
   approvalsFrom: api
   renewals: {requireApprovals: 2, requireNewApprover: true}

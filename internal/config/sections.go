@@ -52,11 +52,12 @@ type Promote struct {
 type Review struct {
 	Record              string `json:"record" by:"validate sign" enum:"auto none api event trailers" default:"auto" doc:"the source of the review record"`
 	RequireApprovals    int    `json:"requireApprovals" by:"validate sign" min:"0" max:"100" default:"0" doc:"the number of required approvals of an exception"`
-	RequireCodeOwners   bool   `json:"requireCodeOwners" by:"validate sign" default:"false" doc:"true requires the approval of a code owner of each file, by CODEOWNERS"`
 	AllowStaleApprovals bool   `json:"allowStaleApprovals" default:"false" doc:"true counts approvals of earlier commits of the pull request"`
 	ApprovalsFrom       string `json:"approvalsFrom" enum:"api trailers" default:"api" doc:"trailers counts approvals in the commit message, with record: trailers"`
 
 	Renewals RenewalReview `json:"renewals" by:"validate sign" doc:"further approvals for an exception that renews another"`
+
+	_ struct{} `formerly:"requireCodeOwners" instead:"require it in the forge: GitHub's ruleset, Require review from Code Owners; GitLab's protected branch, Code owner approval"`
 }
 
 // Settings of [Review.Record]. The first two are not a source.
@@ -74,5 +75,5 @@ type RenewalReview struct {
 
 // AsksApprovals reports whether any setting requires approvals.
 func (r Review) AsksApprovals() bool {
-	return r.RequireApprovals > 0 || r.RequireCodeOwners || r.Renewals != RenewalReview{}
+	return r.RequireApprovals > 0 || r.Renewals != RenewalReview{}
 }

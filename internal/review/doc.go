@@ -19,8 +19,6 @@
 //     the last commit.
 //  3. The approved content must equal the content to sign: every file has the same content in the
 //     approved commit. Otherwise no approval counts.
-//  4. The code owners are those of CODEOWNERS before the change. A pull request cannot loosen the
-//     rule that applies to it.
 //
 // A missing approval is a refusal ([exception.Refusals]). If the review cannot be determined, the
 // error is an [*UnknownError], which may have advice. Callers must not sign in either case.

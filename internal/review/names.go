@@ -11,7 +11,6 @@ import (
 // source is checked.
 var (
 	loginForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,38}(\[bot\])?$`)
-	teamForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,38}/[A-Za-z0-9_-]{1,100}$`)
 	hashForm  = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
@@ -26,9 +25,4 @@ func checkLogin(login string) error {
 // sortLogins sorts logins without regard to case.
 func sortLogins(logins []string) {
 	slices.SortFunc(logins, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
-}
-
-// containsLogin reports whether logins contains login. GitHub ignores the case of logins.
-func containsLogin(logins []string, login string) bool {
-	return slices.ContainsFunc(logins, func(l string) bool { return strings.EqualFold(l, login) })
 }

@@ -65,9 +65,6 @@ func (p *pull) check(server, repository string) (address string, err error) {
 type merged struct {
 	pull
 	address string
-	// bases are the possible commits of the branch before the merge, the nearest first: see
-	// [Reviewer.brought].
-	bases []string
 }
 
 // find returns the pull request that added a commit to the branch, or nil.
@@ -114,35 +111,28 @@ const (
 )
 
 // brought reports whether commit is the merge of a pull request, or one of the commits of its
-// rebase merge.
-//
-// It also sets bases, the commits of the branch before the merge. For a merge commit, that is the
-// first parent. A commit with one parent can be a squash or the last commit of a rebase merge. Then
-// every commit is in bases that can be the one before the rebased commits.
+// rebase merge. A commit with one parent can be a squash or the last commit of a rebase merge.
 func (r *Reviewer) brought(ctx context.Context, m *merged, commit string) (bool, error) {
 	if !hashForm.MatchString(m.MergeCommitSHA) {
 		return false, &UnknownError{What: fmt.Sprintf("pull request %d says that it was merged as %q", m.Number, m.MergeCommitSHA)}
 	}
-	if m.MergeCommitSHA == commit && !r.config.RequireCodeOwners {
-		return true, nil // nothing needs bases
+	if m.MergeCommitSHA == commit {
+		return true, nil
 	}
 	last, err := r.config.History.Commit(m.MergeCommitSHA)
 	if err != nil {
 		return false, missing(fmt.Sprintf("read commit %s, as which pull request %d was merged", m.MergeCommitSHA, m.Number), err)
 	}
-	series := 1
-	if len(last.Parents) == 1 {
-		var whole pull
-		if _, err := r.api.Get(ctx, r.api.Path("/pulls/%d", m.Number), nil, &whole); err != nil {
-			return false, unanswered(fmt.Sprintf("read pull request %d", m.Number), err)
-		}
-		if whole.Number != m.Number || whole.Commits < 1 || whole.Commits > maxCommits {
-			return false, &UnknownError{What: fmt.Sprintf("pull request %d has %d commits, expected 1 to %d", m.Number, whole.Commits, maxCommits)}
-		}
-		series = whole.Commits
+	if len(last.Parents) != 1 {
+		return false, nil
 	}
-	if m.bases, err = ancestors(r.config.History, m.MergeCommitSHA, series); err != nil {
-		return false, err
+	var whole pull
+	if _, err := r.api.Get(ctx, r.api.Path("/pulls/%d", m.Number), nil, &whole); err != nil {
+		return false, unanswered(fmt.Sprintf("read pull request %d", m.Number), err)
 	}
-	return m.MergeCommitSHA == commit || slices.Contains(m.bases[:max(0, min(len(m.bases), series-1))], commit), nil
+	if whole.Number != m.Number || whole.Commits < 1 || whole.Commits > maxCommits {
+		return false, &UnknownError{What: fmt.Sprintf("pull request %d has %d commits, expected 1 to %d", m.Number, whole.Commits, maxCommits)}
+	}
+	series, err := ancestors(r.config.History, m.MergeCommitSHA, whole.Commits-1)
+	return slices.Contains(series, commit), err
 }

@@ -17,16 +17,12 @@ func TestPullRequest(t *testing.T) {
 	}{
 		"none":                       {func(g *gitHub, _ *review.Config) { g.answers[at] = []any{} }, review.ReasonNoPullRequest},
 		"none, and nothing is asked": {func(g *gitHub, c *review.Config) { g.answers[at] = []any{}; c.RequireApprovals = 0 }, "no pull request"},
-		"none, and owners are asked": {func(g *gitHub, c *review.Config) {
-			g.answers[at] = []any{}
-			c.RequireApprovals, c.RequireCodeOwners = 0, true
-		}, review.ReasonNoPullRequest},
-		"not merged":               {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "merged_at") }, review.ReasonNoPullRequest},
-		"into another branch":      {func(g *gitHub, _ *review.Config) { g.set(at, "staging", 0, "base", "ref") }, review.ReasonNoPullRequest},
-		"of another repository":    {func(g *gitHub, _ *review.Config) { g.set(at, "mallory/exceptions", 0, "base", "repo", "full_name") }, review.ReasonNoPullRequest},
-		"whose repository is gone": {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "base", "repo") }, review.ReasonNoPullRequest},
-		"from a fork":              {func(g *gitHub, _ *review.Config) { g.set(at, "alice/exceptions", 0, "head", "repo", "full_name") }, "bob"},
-		"from a fork that is gone": {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "head", "repo") }, "bob"},
+		"not merged":                 {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "merged_at") }, review.ReasonNoPullRequest},
+		"into another branch":        {func(g *gitHub, _ *review.Config) { g.set(at, "staging", 0, "base", "ref") }, review.ReasonNoPullRequest},
+		"of another repository":      {func(g *gitHub, _ *review.Config) { g.set(at, "mallory/exceptions", 0, "base", "repo", "full_name") }, review.ReasonNoPullRequest},
+		"whose repository is gone":   {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "base", "repo") }, review.ReasonNoPullRequest},
+		"from a fork":                {func(g *gitHub, _ *review.Config) { g.set(at, "alice/exceptions", 0, "head", "repo", "full_name") }, "bob"},
+		"from a fork that is gone":   {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "head", "repo") }, "bob"},
 		"merged as another commit": {func(g *gitHub, c *review.Config) {
 			g.set(at, other, 0, "merge_commit_sha")
 			c.History.(*history).commits[other] = review.Commit{Parents: []string{baseCommit, headCommit}}
@@ -113,8 +109,9 @@ func TestRebased(t *testing.T) {
 func TestRebasedAnother(t *testing.T) {
 	g := newGitHub(t)
 	c := g.config()
-	c.RequireCodeOwners = true
-	c.History.(*history).commits[mergeCommit] = review.Commit{Parents: []string{baseCommit}}
+	last := strings.Repeat("d", 40)
+	c.History.(*history).commits[last] = review.Commit{Parents: []string{mergeCommit}}
+	g.set(api+"/commits/"+mergeCommit+"/pulls", last, 0, "merge_commit_sha")
 	g.set(api+"/pulls/12", 13, "number")
 	expect(t, outcome(t, g, c), "unknown: pull request 12 has 1 commits")
 }

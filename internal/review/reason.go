@@ -4,13 +4,12 @@ import "github.com/polex-dev/polex/pkg/exception"
 
 // The reasons to reject a file because of its review. The list is closed.
 const (
-	ReasonNoPullRequest       = "no-pull-request"
-	ReasonNotApproved         = "not-approved"
-	ReasonNoCodeOwnerApproval = "no-code-owner-approval"
-	ReasonClaimsReview        = "claims-review"
-	ReasonUnrecordable        = "unrecordable"
-	ReasonNoNewApprover       = "no-new-approver"
-	ReasonApproversUnknown    = "approvers-unknown"
+	ReasonNoPullRequest    = "no-pull-request"
+	ReasonNotApproved      = "not-approved"
+	ReasonClaimsReview     = "claims-review"
+	ReasonUnrecordable     = "unrecordable"
+	ReasonNoNewApprover    = "no-new-approver"
+	ReasonApproversUnknown = "approvers-unknown"
 )
 
 // Reasons returns all of them.
@@ -18,7 +17,6 @@ func Reasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: ReasonNoPullRequest, Doc: "approvals are required, and the commit that added the file does not belong to a merged pull request"},
 		{Name: ReasonNotApproved, Doc: "fewer people approved it than the configuration requires"},
-		{Name: ReasonNoCodeOwnerApproval, Doc: "no code owner of the file approved it, or it has none"},
 		{Name: ReasonClaimsReview, Doc: "the request states its requester, approvers or pull request itself"},
 		{Name: ReasonUnrecordable, Doc: "polex cannot write the record into the layout of the document"},
 		{Name: ReasonNoNewApprover, Doc: "all approvers of the renewal also approved its predecessor"},

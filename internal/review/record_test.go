@@ -140,7 +140,7 @@ func TestReasons(t *testing.T) {
 			t.Errorf("%s is not explained", r.Name)
 		}
 	}
-	want := []string{"no-pull-request", "not-approved", "no-code-owner-approval", "claims-review", "unrecordable", "no-new-approver", "approvers-unknown"}
+	want := []string{"no-pull-request", "not-approved", "claims-review", "unrecordable", "no-new-approver", "approvers-unknown"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}

@@ -27,8 +27,6 @@ type Config struct {
 
 	// RequireApprovals is the number of required approvals, 0 to 100.
 	RequireApprovals int
-	// RequireCodeOwners requires an approval by a code owner of every file.
-	RequireCodeOwners bool
 	// Renewals are additional requirements for renewals.
 	Renewals Renewals
 	// InsecureAllowStaleApprovals counts approvals of earlier commits of the pull request too.
@@ -39,7 +37,7 @@ type Config struct {
 }
 
 // asks reports whether every record needs an approval.
-func (c *Config) asks() bool { return c.RequireApprovals > 0 || c.RequireCodeOwners }
+func (c *Config) asks() bool { return c.RequireApprovals > 0 }
 
 // asksApprovals reports whether some record needs a number of approvals.
 func (c *Config) asksApprovals() bool { return c.RequireApprovals > 0 || c.Renewals.asks() }
@@ -52,14 +50,13 @@ type Reviewer struct {
 	api    *github.Client // nil unless the source is the API
 	server string
 	event  *event
-	writes map[string]bool       // write access, by login
-	member map[string]membership // by team and login
+	writes map[string]bool // write access, by login
 }
 
 // New checks a configuration. An impossible requirement is an error, such as approvals from a
 // source that does not prove them.
 func New(c Config) (*Reviewer, error) {
-	r := &Reviewer{config: c, writes: map[string]bool{}, member: map[string]membership{}}
+	r := &Reviewer{config: c, writes: map[string]bool{}}
 	switch {
 	case c.History == nil:
 		return nil, errors.New("review: no history")
@@ -79,7 +76,7 @@ func New(c Config) (*Reviewer, error) {
 	case SourceAPI:
 		r.api, err = github.New(c.GitHub)
 	case SourceEvent:
-		if c.asksApprovals() || c.RequireCodeOwners {
+		if c.asksApprovals() {
 			return nil, errors.New("approvals are required, and an event has none: use the API (promote.record: api) and a token for it")
 		}
 		r.event, err = readEvent(c.Event)
@@ -90,8 +87,8 @@ func New(c Config) (*Reviewer, error) {
 			err = github.CheckRepository(c.GitHub.Repository)
 		}
 	case SourceTrailers:
-		if c.RequireCodeOwners || c.asksApprovals() && !c.InsecureCountTrailers {
-			return nil, errors.New("required approvals need promote.record: api, since any author can write names into a commit message; promote.approvalsFrom: trailers counts them without code owners")
+		if c.asksApprovals() && !c.InsecureCountTrailers {
+			return nil, errors.New("required approvals need promote.record: api, since any author can write names into a commit message; promote.approvalsFrom: trailers counts them")
 		}
 	default:
 		return nil, fmt.Errorf("there is no source %q of records, expected api, event or trailers", c.Source)
@@ -140,11 +137,6 @@ func (r *Reviewer) fromAPI(ctx context.Context, o Origin, record *Record) (*Reco
 	record.Approvers = verdict.approvers
 	if missing := r.config.RequireApprovals - len(verdict.approvers); missing > 0 {
 		return nil, refuse(o.Files, ReasonNotApproved, fmt.Sprintf("%d of %d required approvals in %s", len(verdict.approvers), r.config.RequireApprovals, m.address), verdict.hint())
-	}
-	if r.config.RequireCodeOwners {
-		if err := r.codeOwners(ctx, m, o.Files, verdict); err != nil {
-			return nil, err
-		}
 	}
 	return record, nil
 }

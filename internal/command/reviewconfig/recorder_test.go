@@ -35,13 +35,12 @@ func newClone(t *testing.T, content string) *clone {
 	t.Helper()
 	c := &clone{t: t, dir: t.TempDir()}
 	c.git("init", "-q", "-b", "main")
-	c.write(".github/CODEOWNERS", "* @bob\n")
+	c.write("README.md", "exceptions\n")
 	c.git("add", "-A")
 	c.git("commit", "-q", "-m", "Begin")
 	c.base = c.git("rev-parse", "HEAD")
 	c.git("checkout", "-q", "-b", "mongo")
 	c.write("unsigned/mongo.yaml", content)
-	c.write(".github/CODEOWNERS", "* @mallory\n")
 	c.git("add", "-A")
 	c.git("commit", "-q", "-m", "Ask for mongo")
 	c.git("checkout", "-q", "main")
@@ -131,10 +130,10 @@ func (c *clone) file(origin string) record.File {
 	return record.File{Path: "unsigned/mongo.yaml", Origin: origin, Documents: []*exception.Document{doc}}
 }
 
-// The record describes the merge in a real repository, with the rules from before the merge.
+// The record describes the merge in a real repository.
 func TestRecord(t *testing.T) {
 	for name, tc := range map[string]struct{ promote, approved, from string }{
-		"from the API":  {"requireApprovals: 1, requireCodeOwners: true", "bob", "api"},
+		"from the API":  {"requireApprovals: 1", "bob", "api"},
 		"from trailers": {"record: trailers", "Bob <bob@example.com>", "trailers"},
 		"from an event": {"record: event", "", "event"},
 	} {
@@ -174,25 +173,9 @@ func TestRefused(t *testing.T) {
 // A shallow clone is an error and not a decision.
 func TestShallow(t *testing.T) {
 	c := newClone(t, request)
-	for name, tc := range map[string]struct {
-		promote, origin string
-		shallow         bool
-	}{
-		"no origin":           {"", "", false},
-		"no commit before it": {"requireCodeOwners: true", c.head, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			from := c
-			if tc.shallow {
-				from = &clone{t: t, dir: t.TempDir(), head: c.head}
-				from.git("clone", "-q", "--depth", "1", "file://"+c.dir, ".")
-				from.git("fetch", "-q", "--depth", "1", "origin", "mongo:mongo")
-			}
-			_, err := from.recorder(tc.promote).Record(t.Context(), []record.File{from.file(tc.origin)})
-			var unknown *review.UnknownError
-			if !errors.As(err, &unknown) || !strings.Contains(unknown.Advice, "fetch-depth: 0") {
-				t.Errorf("it is %v", err)
-			}
-		})
+	_, err := c.recorder("").Record(t.Context(), []record.File{c.file("")}) // the origin of the file is not in the clone
+	var unknown *review.UnknownError
+	if !errors.As(err, &unknown) || !strings.Contains(unknown.Advice, "fetch-depth: 0") {
+		t.Errorf("it is %v", err)
 	}
 }

@@ -53,7 +53,7 @@ func New(o Options) (*record.Recorder, error) {
 	}
 	c := review.Config{
 		Source: source, Branch: o.branch(), History: record.History(o.Repository),
-		RequireApprovals: p.RequireApprovals, RequireCodeOwners: p.RequireCodeOwners,
+		RequireApprovals:            p.RequireApprovals,
 		Renewals:                    review.Renewals{RequireApprovals: p.Renewals.RequireApprovals, RequireNewApprover: p.Renewals.RequireNewApprover},
 		InsecureAllowStaleApprovals: p.AllowStaleApprovals, InsecureCountTrailers: p.ApprovalsFrom == string(review.SourceTrailers),
 		GitHub: github.Workflow(o.Getenv, o.Client),
