@@ -40,7 +40,6 @@ fi
 if [ -n "$INPUT_TOKEN" ]; then arguments+=(--to github=env:INPUT_TOKEN); fi
 if [ -n "$INPUT_JSON_URL" ]; then arguments+=(--to json=env:INPUT_JSON_URL); fi
 if [ -n "$INPUT_SLACK_URL" ]; then arguments+=(--to slack=env:INPUT_SLACK_URL); fi
-if [ -n "$INPUT_TEAMS_URL" ]; then arguments+=(--to teams=env:INPUT_TEAMS_URL); fi
 
 commands polex-audit
 status=0

@@ -131,7 +131,6 @@ var renderers = map[string]func(notify.Event) ([]byte, error){
 	"md":         func(e notify.Event) ([]byte, error) { return []byte(notify.Markdown(e)), nil },
 	"json":       notify.JSON,
 	"slack.json": notify.Slack,
-	"teams.json": notify.Teams,
 }
 
 func golden() map[string]notify.Event {
@@ -167,7 +166,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// hostiles are texts with a meaning for GitHub, Slack, Teams, a terminal or a log.
+// hostiles are texts with a meaning for GitHub, Slack, a terminal or a log.
 var hostiles = []string{
 	"@acme/security @here <!channel> <!here> <@U012345> <#C012345>",
 	"[a link](https://evil.example) <https://evil.example|here> https://evil.example www.evil.example",
@@ -266,48 +265,6 @@ func TestHostileSlack(t *testing.T) {
 				for _, f := range b.Fields {
 					if !quoted.MatchString(f.Text) || !f.Verbatim || len([]rune(f.Text)) > 2000 {
 						t.Errorf("%q is not quoted", f.Text)
-					}
-				}
-			}
-		}
-	}
-}
-
-func TestHostileTeams(t *testing.T) {
-	for _, text := range hostiles {
-		for _, e := range hostileEvents(text) {
-			raw, err := notify.Teams(e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(raw) > 28<<10 {
-				t.Errorf("%d bytes are more than Teams takes", len(raw))
-			}
-			var message struct {
-				Attachments []struct {
-					Content struct {
-						Body []struct {
-							Type, Text string
-							Inlines    []struct{ Type, Text string }
-						}
-						Actions []any
-					}
-				}
-			}
-			if err := json.Unmarshal(raw, &message); err != nil {
-				t.Fatal(err)
-			}
-			content := message.Attachments[0].Content
-			if content.Actions != nil {
-				t.Errorf("a link is made of %q", text)
-			}
-			for _, b := range content.Body {
-				if b.Type == "TextBlock" && !ours.MatchString(b.Text) || b.Type != "TextBlock" && b.Type != "RichTextBlock" {
-					t.Errorf("%q is in a %s", b.Text, b.Type)
-				}
-				for _, r := range b.Inlines {
-					if r.Type != "TextRun" || strings.Contains(r.Text, "{{") || strings.Contains(r.Text, "<at>") || strings.ContainsAny(r.Text, "\n\r\u202e\x1b") {
-						t.Errorf("%q is in a %s", r.Text, r.Type)
 					}
 				}
 			}

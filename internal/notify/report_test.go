@@ -76,10 +76,8 @@ func TestManyRefused(t *testing.T) {
 			}
 			named[m.File] = true
 		}
-		for form, render := range map[string]func(notify.Event) ([]byte, error){"slack": notify.Slack, "teams": notify.Teams} {
-			if raw, err := render(s); err != nil || !strings.Contains(string(raw), s.Members[0].File) || len(raw) > 28<<10 {
-				t.Errorf("%s: %v, %d bytes: %.200s", form, err, len(raw), raw)
-			}
+		if raw, err := notify.Slack(s); err != nil || !strings.Contains(string(raw), s.Members[0].File) || len(raw) > 28<<10 {
+			t.Errorf("%v, %d bytes: %.200s", err, len(raw), raw)
 		}
 	}
 	if len(named) != 301+13 {

@@ -1,7 +1,6 @@
 package notify
 
-// MaxMembers is the maximum number of events in a summary. A Teams card of 28 KB, the smallest
-// message, has room for them.
+// MaxMembers is the maximum number of events in a summary, which fit into a message of Slack.
 const MaxMembers = 25
 
 // Summarize groups all events into summaries of at most [MaxMembers], and keeps their order. The

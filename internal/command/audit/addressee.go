@@ -39,8 +39,8 @@ func (n *notification) addressees() error {
 			return &cli.UsageError{Err: errors.New("invalid --to: expected ADDRESSEE=env:NAME or ADDRESSEE=file:PATH"), Hint: "a secret does not belong on a command line, where others see it"}
 		}
 		form := send.Form(whom)
-		if !slices.Contains([]send.Form{"github", send.JSON, send.Slack, send.Teams}, form) {
-			return cli.Usagef("--to: %q is not one of github, json, slack, teams", whom)
+		if !slices.Contains([]send.Form{"github", send.JSON, send.Slack}, form) {
+			return &cli.UsageError{Err: fmt.Errorf("--to: %q is not one of github, json, slack", whom), Hint: "json sends to any other webhook, such as one of Teams whose workflow makes a message of it"}
 		}
 		a := addressee{name: whom}
 		secret, err := n.secret(kind, where)

@@ -12,14 +12,14 @@ import (
 )
 
 const notifyHelp = `Notify people about changes of exceptions: as a comment in the pull request of the
-request, and by webhooks of Slack, Teams and JSON.
+request, and by webhooks of Slack and JSON.
 
 --changes reports the exceptions that the commit of --ref signed or removed.
 --expires-within reports exceptions that expire soon. --refused reports the rejections in
 a JSON report of another command, such as polex-validate -o json. It trusts that report.
 
 --to names the recipient and the environment variable or file of its secret: the token of
-github, or the URL of the webhook of json, slack and teams. polex never prints it. A second
+github, or the URL of the webhook of json and slack. polex never prints it. A second
 run updates its comments on GitHub; it sends webhooks again.
 
 Exit codes: 0 all sent or nothing to send, 2 invalid command line or configuration, 3 a
@@ -28,7 +28,7 @@ recipient could not be reached or the history could not be read; the others are 
 const notifyExample = `  # after a promotion
   polex-audit notify --config trust.yaml --changes --to github=env:GITHUB_TOKEN --to slack=env:SLACK_URL
   # every night, printed and not sent
-  polex-audit notify --config trust.yaml --expires-within 72h --to teams=file:teams-url --dry-run`
+  polex-audit notify --config trust.yaml --expires-within 72h --to slack=file:slack-url --dry-run`
 
 // notifyOptions are the flags of notify.
 type notifyOptions struct {
@@ -64,7 +64,7 @@ func Notify(streams cli.Streams) *cobra.Command {
 	flags.BoolVar(&o.changes, "changes", false, "report exceptions that the commit added to signed/, and expired ones that it removed")
 	flags.StringVar(&o.ending, "expires-within", "", "report exceptions that expire within a `duration`, such as 72h or 2w")
 	flags.StringVar(&o.refused, "refused", "", "report the rejections in a `file` of -o json")
-	flags.StringArrayVar(&o.to, "to", nil, "github, json, slack or teams, and its secret: `name=env:VAR` or name=file:PATH; can be repeated")
+	flags.StringArrayVar(&o.to, "to", nil, "github, json or slack, and its secret: `name=env:VAR` or name=file:PATH; can be repeated")
 	flags.IntVar(&o.pullRequest, "pull-request", 0, "number of the pull request of --refused")
 	flags.StringVar(&o.merged, "merged", "", "hash of the merge `commit` of --refused, which names the pull request")
 	flags.StringVar(&o.repository, "github-repository", "", "`owner/name` of the repository of the comments (default: $GITHUB_REPOSITORY)")

@@ -20,7 +20,6 @@ type Form string
 const (
 	JSON  Form = "json"
 	Slack Form = "slack"
-	Teams Form = "teams"
 )
 
 // Render renders an event in a form.
@@ -30,8 +29,6 @@ func Render(form Form, e notify.Event) ([]byte, error) {
 		return notify.JSON(e)
 	case Slack:
 		return notify.Slack(e)
-	case Teams:
-		return notify.Teams(e)
 	default:
 		return nil, fmt.Errorf("%q is not a form of a webhook", form)
 	}

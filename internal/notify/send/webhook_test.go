@@ -28,7 +28,7 @@ func hook(t *testing.T, form send.Form, answer http.HandlerFunc) (*send.Webhook,
 
 // Each form is sent to the exact address in its own format.
 func TestSend(t *testing.T) {
-	for _, form := range []send.Form{send.JSON, send.Slack, send.Teams} {
+	for _, form := range []send.Form{send.JSON, send.Slack} {
 		var got string
 		w, _ := hook(t, form, func(w http.ResponseWriter, r *http.Request) {
 			raw, _ := io.ReadAll(r.Body)
