@@ -3,7 +3,9 @@
 package guard
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -114,23 +116,22 @@ func lives(t *testing.T, ns string) {
 	patch("apply-patch+yaml", newer).want(t, http.StatusOK)
 	patch("apply-patch+yaml", older).refusedFor(t, "rollback")
 
-	// One that waits for a signed finalizer.
-	create(t, target, seal(t, held(draft{name: "held", namespace: ns}.legacy("v2")))[0]).want(t, http.StatusCreated)
-	path = target.Path("held")
-	do(t, cluster.Request{Method: http.MethodDelete, Path: path}).want(t, http.StatusOK)
-	patch("merge-patch+json", `{"spec":{"exceptions":[{"policyName":"*","ruleNames":["*"]}]}}`).refusedFor(t, "being-deleted")
-	patch("merge-patch+json", `{"metadata":{"finalizers":null}}`).want(t, http.StatusOK)
-	do(t, cluster.Request{Method: http.MethodGet, Path: path}).want(t, http.StatusNotFound)
+	// One that waits for dependents is deleted at once.
+	do(t, cluster.Request{Method: http.MethodDelete, Path: path, Body: []byte(`{"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Foreground"}`), ContentType: "application/json"}).want(t, http.StatusOK)
+	if err := live.Until(t.Context(), "it to be gone", func(ctx context.Context) error {
+		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
+		if err == nil && answer.Code != http.StatusNotFound {
+			err = errors.New(answer.Message())
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
 
 	// A name from the API server is not the signed name.
 	create(t, target, strings.Replace(newer, "name: life", "generateName: life-", 1)).refusedFor(t, "altered")
 	// Delete all of them at once.
 	do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("")}).want(t, http.StatusOK)
-}
-
-// held returns an exception with a finalizer.
-func held(text string) string {
-	return strings.Replace(text, "metadata:\n", "metadata:\n  finalizers: [example.com/held]\n", 1)
 }
 
 // nextSecond waits for the next second. The log counts in seconds, so a later signature is newer.

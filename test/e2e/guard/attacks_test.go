@@ -95,10 +95,19 @@ func TestSelfExemption(t *testing.T) {
 // a finalizer stays valid until it is gone, and cannot be changed.
 func TestDeletion(t *testing.T) {
 	i := settings{}.run(t)
-	i.register(t)
 	ns := namespace(t)
 	target := cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}
-	sealed := seal(t, held(draft{name: "a", namespace: ns}.policies("v1")), draft{name: "b", namespace: ns}.policies("v1"))
+	if err := live.CreateNamespace(t.Context(), ns+"-held"); err != nil {
+		t.Fatal(err)
+	}
+	before := []cluster.Target{target, {Group: "kyverno.io", Version: "v2"}}
+	for n := range before {
+		before[n].Namespace = ns + "-held"
+		text := seal(t, draft{name: "held", namespace: ns + "-held"}.in(before[n]))[0]
+		create(t, before[n], strings.Replace(text, "metadata:\n", "metadata:\n  finalizers: [example.com/held]\n", 1)).want(t, http.StatusCreated)
+	}
+	i.register(t)
+	sealed := seal(t, draft{name: "a", namespace: ns}.policies("v1"), draft{name: "b", namespace: ns}.policies("v1"))
 	create(t, target, sealed[0]).want(t, http.StatusCreated)
 	create(t, target, sealed[1]).want(t, http.StatusCreated)
 	remove := func(name, options string) response {
@@ -111,14 +120,19 @@ func TestDeletion(t *testing.T) {
 	remove("a", "?dryRun=All").want(t, http.StatusOK)
 	remove("b", "").want(t, http.StatusOK)
 	i.until(t, "the deletion to be written down", func(ctx context.Context) error { return tells(ctx, ns, "Deleted", "b") })
-	remove("a", "").want(t, http.StatusOK)
-	patch := func(text string) response {
-		return do(t, cluster.Request{Method: http.MethodPatch, Path: target.Path("a"), ContentType: "application/merge-patch+json", Body: []byte(text)})
-	}
-	patch(`{"spec":{"policyRefs":[{"name":"require-limits","kind":"ValidatingPolicy"}]}}`).refusedFor(t, "being-deleted")
-	patch(`{"metadata":{"labels":{"a":"b"}}}`).refusedFor(t, "being-deleted")
-	patch(`{"metadata":{"finalizers":[]}}`).want(t, http.StatusOK)
-	if got := stored(t, target); len(got) != 0 {
+	if got := stored(t, target); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("there are %q", got)
+	}
+	for _, target := range before {
+		do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("held")}).want(t, http.StatusOK)
+		patch := func(text string) response {
+			return do(t, cluster.Request{Method: http.MethodPatch, Path: target.Path("held"), ContentType: "application/merge-patch+json", Body: []byte(text)})
+		}
+		patch(`{"spec":{"background":false,"policyRefs":[{"name":"require-limits","kind":"ValidatingPolicy"}]}}`).refusedFor(t, "being-deleted")
+		patch(`{"metadata":{"labels":{"a":"b"}}}`).refusedFor(t, "being-deleted")
+		patch(`{"metadata":{"finalizers":[]}}`).want(t, http.StatusOK)
+		if got := stored(t, target); len(got) != 0 {
+			t.Errorf("there are %q", got)
+		}
 	}
 }

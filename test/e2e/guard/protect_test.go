@@ -296,7 +296,7 @@ var attempts = []struct{ name, command, patch, input string }{
 	{name: "a webhook by another label", command: "create", input: webhookOf("Mutating", "labels", "secrets", "namespaceSelector: {matchLabels: {pod-security.kubernetes.io/enforce: restricted}}")},
 	{name: "a webhook of that name", command: "create", input: webhookOf("Mutating", "labels", "secrets", "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: polex-system}}")},
 	{name: "a policy changes the configuration", command: "create", input: mutation(`match: {any: [{resources: {kinds: [ConfigMap], names: [polex-guard], namespaces: [polex-system]}}]}`)},
-	{name: "a policy changes everything", command: "create", input: mutation(`match: {all: [{resources: {kinds: ['*']}}]}`)},
+	{name: "a policy changes everything", command: "create", input: strings.Replace(mutation(`match: {all: [{resources: {kinds: ['*']}}]}`), "{data: {a: b}}", "{metadata: {labels: {a: b}}}", 1)},
 	{name: "a policy changes Secrets by a pattern", command: "create", input: mutation(`match: {any: [{resources: {kinds: [Pod]}}, {resources: {kinds: [v1/Secret], namespaces: ['polex-*']}}]}`)},
 	{name: "a policy excludes too little", command: "create", input: mutation(`match: {any: [{resources: {kinds: [Lease]}}]}, exclude: {any: [{resources: {namespaces: [polex-system], names: [a]}}]}`)},
 	{name: "a policy of the other group changes the configuration", command: "create", input: mutatingPolicy("configmaps", "")},
