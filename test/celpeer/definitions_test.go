@@ -44,7 +44,7 @@ func changed(t *testing.T, pairs ...string) map[string]any {
 // reading them, or show it other ones. Administrators of protect may do that, and nobody with static
 // files.
 func TestDefinitions(t *testing.T) {
-	static := compiled(t, "static/definitions.yaml")
+	static := compiled(t, "static/policies/definitions.yaml")
 	request := func(operation string) map[string]any {
 		return map[string]any{"operation": operation, "resource": map[string]any{"resource": "customresourcedefinitions"}}
 	}
@@ -149,7 +149,7 @@ func TestStatus(t *testing.T) {
 // TestMigration: Kyverno, Kubernetes and, with static files, everybody may drop a stored version, and
 // change nothing else of the status in this way.
 func TestMigration(t *testing.T) {
-	protect, static := compiled(t, "protect/definitions.yaml"), compiled(t, "static/definitions.yaml")
+	protect, static := compiled(t, "protect/definitions.yaml"), compiled(t, "static/policies/definitions.yaml")
 	before := changed(t, "storedVersions: [v2]", "storedVersions: [v2, v2beta1]")
 	for _, tc := range []struct {
 		user, group string

@@ -67,7 +67,7 @@ func (f *checkFlags) add(cmd *cobra.Command) {
 	f.cluster.add(cmd)
 	flags.StringVar(&f.Config, "config", "", "configuration `file` of the guard (required)")
 	flags.StringVar(&f.Webhook, "webhook-name", defaultWebhook, "name of the ValidatingWebhookConfiguration")
-	flags.StringVar(&f.Static, "static", "", "`folder` written by polex-guard static, a copy of that of the API servers")
+	flags.StringVar(&f.Static, "static", "", "`folder` with webhooks/ and policies/, a copy of that of the API servers")
 	flags.StringArrayVar(&f.Servers, "server", nil, "with --static, `URL` of an API server; can be repeated (default: the endpoints of the Service kubernetes)")
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "namespace of the guard and its Lease (default: that of the Pod)")
 	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "name of the Secret in which the guard keeps its own certificate")
@@ -120,8 +120,7 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	return report, nil
 }
 
-// static reads the folder of polex-guard static, as strictly as the API server. It returns nil if no
-// folder is given.
+// static reads a copy of the folder of the API servers. It returns nil if no folder is given.
 func (f *checkFlags) static() (*static.Set, error) {
 	for _, server := range f.Servers {
 		if u, err := url.Parse(server); err != nil || u.Scheme != "https" || u.String() != "https://"+u.Host {

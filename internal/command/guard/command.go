@@ -19,11 +19,11 @@ func New(streams cli.Streams) *cobra.Command {
 		Args:                  noArguments,
 		DisableFlagsInUseLine: true,
 		RunE: func(*cobra.Command, []string) error {
-			return &cli.UsageError{Err: errNoSubcommand, Hint: "run polex-guard serve --help, polex-guard check --help or polex-guard static --help"}
+			return &cli.UsageError{Err: errNoSubcommand, Hint: "run polex-guard serve --help or polex-guard check --help"}
 		},
 	}
 	cli.Serves(cmd)
-	cmd.AddCommand(newServeCommand(streams), newCheckCommand(streams), newStaticCommand(streams))
+	cmd.AddCommand(newServeCommand(streams), newCheckCommand(streams))
 	return cmd
 }
 

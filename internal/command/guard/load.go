@@ -13,7 +13,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-var errNoSubcommand = errors.New("missing command: serve, check or static")
+var errNoSubcommand = errors.New("missing command: serve or check")
 
 // maxNamed is the maximum size in bytes of a file that the trust policy names.
 const maxNamed = 4 << 20

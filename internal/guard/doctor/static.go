@@ -118,7 +118,7 @@ func (k *checkup) staticPolicies() {
 		})
 		if i < 0 || !bound || !closes(k.Static.Policies[i].Spec) {
 			k.add(Finding{Subject: "static validatingadmissionpolicies/" + name, Reason: ReasonProtectionHole, Message: "no file in policies/ has it with a binding that denies everywhere, or it does not fail closed",
-				Hint: "write the files with polex-guard static"})
+				Hint: "build the files from policies/guard/static"})
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (k *checkup) webhook(ctx context.Context) {
 		name := k.Webhook + static.Suffix
 		i := slices.IndexFunc(k.Static.Webhooks, func(c admissionregistrationv1.ValidatingWebhookConfiguration) bool { return c.Name == name })
 		if i < 0 {
-			k.add(Finding{Subject: "static " + subject, Reason: ReasonNoWebhook, Message: fmt.Sprintf("no file in webhooks/ has the webhook configuration %s", name), Hint: "write the files with polex-guard static"})
+			k.add(Finding{Subject: "static " + subject, Reason: ReasonNoWebhook, Message: fmt.Sprintf("no file in webhooks/ has the webhook configuration %s", name), Hint: "build the files from policies/guard/static"})
 			return
 		}
 		k.registered(ctx, "static validatingwebhookconfigurations/"+name, k.Static.Webhooks[i].Webhooks)

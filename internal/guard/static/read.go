@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -92,120 +91,63 @@ type Set struct {
 	Hashes   map[string]string // by plugin
 }
 
-// ReadSet reads and checks the folder that Build fills.
+// ReadSet reads both folders. An API server that states the same hashes has accepted the files, so
+// ReadSet does not repeat its other checks.
 func ReadSet(dir string) (*Set, error) {
-	webhooks, err := Read(filepath.Join(dir, WebhookFolder))
-	if err != nil {
-		return nil, err
-	}
-	policies, err := Read(filepath.Join(dir, PolicyFolder))
-	if err != nil {
-		return nil, err
-	}
-	return Parse(webhooks, policies)
-}
-
-// Parse reads the files as strictly as an API server, and checks its rules for static objects. It leaves
-// the rules for all objects to the API server, such as the compilation of expressions. It reads no List.
-func Parse(webhooks, policies Manifests) (*Set, error) {
-	s := &Set{Hashes: map[string]string{WebhookPlugin: webhooks.Hash(), PolicyPlugin: policies.Hash()}}
-	if err := webhooks.each(WebhookFolder, func(meta metav1.TypeMeta, text []byte) (string, error) {
-		if meta.Kind != "ValidatingWebhookConfiguration" {
-			return "", unknownKind(meta.Kind, "ValidatingWebhookConfiguration")
-		}
-		c, err := strictly(&s.Webhooks, text)
+	s := &Set{Hashes: map[string]string{}}
+	for plugin, folder := range map[string]string{WebhookPlugin: WebhookFolder, PolicyPlugin: PolicyFolder} {
+		files, err := Read(filepath.Join(dir, folder))
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		for _, w := range c.Webhooks {
-			if w.ClientConfig.Service != nil || w.ClientConfig.URL == nil || *w.ClientConfig.URL == "" {
-				return "", fmt.Errorf("webhook %q names a Service or no url; the API server reaches a static webhook by clientConfig.url only", w.Name)
+		s.Hashes[plugin] = files.Hash()
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if err := s.add(files[name]); err != nil {
+				return nil, fmt.Errorf("%s/%s: %w", folder, name, err)
 			}
-		}
-		return c.Name, nil
-	}); err != nil {
-		return nil, err
-	}
-	if err := policies.each(PolicyFolder, func(meta metav1.TypeMeta, text []byte) (string, error) {
-		switch meta.Kind {
-		case "ValidatingAdmissionPolicy":
-			p, err := strictly(&s.Policies, text)
-			if err == nil && p.Spec.ParamKind != nil {
-				err = errors.New("spec.paramKind is not allowed in a static policy")
-			}
-			return p.Name, err
-		case "ValidatingAdmissionPolicyBinding":
-			b, err := strictly(&s.Bindings, text)
-			if err == nil && b.Spec.ParamRef != nil {
-				err = errors.New("spec.paramRef is not allowed in a static binding")
-			}
-			return b.Name, err
-		}
-		return "", unknownKind(meta.Kind, "ValidatingAdmissionPolicy or ValidatingAdmissionPolicyBinding")
-	}); err != nil {
-		return nil, err
-	}
-	for _, b := range s.Bindings {
-		if !slices.ContainsFunc(s.Policies, func(p admissionregistrationv1.ValidatingAdmissionPolicy) bool { return p.Name == b.Spec.PolicyName }) {
-			return nil, fmt.Errorf("%s: the binding %s names the policy %q, which is not in this folder", PolicyFolder, b.Name, b.Spec.PolicyName)
 		}
 	}
 	return s, nil
 }
 
-func unknownKind(found, want string) error {
-	return fmt.Errorf("kind %q is not allowed in this folder, expected %s; each plugin reads a folder of its own", found, want)
+// add adds the objects of a file.
+func (s *Set) add(text []byte) error {
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil && len(bytes.TrimSpace(document)) == 0 {
+			continue
+		}
+		var meta metav1.TypeMeta
+		if err == nil {
+			err = yaml.Unmarshal(document, &meta)
+		}
+		switch {
+		case err != nil:
+		case meta.APIVersion != admissionregistrationv1.SchemeGroupVersion.String():
+			err = fmt.Errorf("apiVersion %q is not allowed, expected %s", meta.APIVersion, admissionregistrationv1.SchemeGroupVersion)
+		case meta.Kind == "ValidatingWebhookConfiguration":
+			err = strictly(&s.Webhooks, document)
+		case meta.Kind == "ValidatingAdmissionPolicy":
+			err = strictly(&s.Policies, document)
+		case meta.Kind == "ValidatingAdmissionPolicyBinding":
+			err = strictly(&s.Bindings, document)
+		default:
+			err = fmt.Errorf("kind %q is not allowed", meta.Kind)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // strictly decodes an object and appends it to a list.
-func strictly[T any](list *[]T, text []byte) (*T, error) {
+func strictly[T any](list *[]T, text []byte) error {
 	var object T
 	err := yaml.UnmarshalStrict(text, &object)
 	*list = append(*list, object)
-	return &object, err
-}
-
-// each reads the documents of the files in the order of an API server, and checks their names.
-func (m Manifests) each(folder string, read func(metav1.TypeMeta, []byte) (name string, err error)) error {
-	seen := map[string]bool{}
-	for _, file := range slices.Sorted(maps.Keys(m)) {
-		documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(m[file])))
-		for {
-			document, err := documents.Read()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err == nil && len(bytes.TrimSpace(document)) == 0 {
-				continue
-			}
-			var meta metav1.TypeMeta
-			if err == nil && bytes.HasPrefix(bytes.TrimSpace(document), []byte("{")) && !json.Valid(document) {
-				err = errors.New("it begins with { and is not JSON; the API server reads such a document as JSON only")
-			}
-			if err == nil {
-				err = yaml.Unmarshal(document, &meta)
-			}
-			name := ""
-			switch {
-			case err != nil:
-			case meta.APIVersion != admissionregistrationv1.SchemeGroupVersion.String():
-				err = fmt.Errorf("apiVersion %q is not allowed, expected %s", meta.APIVersion, admissionregistrationv1.SchemeGroupVersion)
-			default:
-				name, err = read(meta, document)
-			}
-			switch key := meta.Kind + "/" + name; {
-			case err != nil:
-			case !strings.HasSuffix(name, Suffix):
-				err = fmt.Errorf("name %q does not end with %s", name, Suffix)
-			case seen[key]:
-				err = fmt.Errorf("a second %s has the name %q", meta.Kind, name)
-			default:
-				seen[key] = true
-			}
-			if err != nil {
-				return fmt.Errorf("%s/%s: %w", folder, file, err)
-			}
-		}
-	}
-	return nil
+	return err
 }

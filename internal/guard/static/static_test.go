@@ -21,30 +21,40 @@ import (
 // sources is the folder policies/.
 const sources = "../../../policies"
 
-func options() static.Options {
-	return static.Options{
-		Sources: os.DirFS(sources), URL: "https://127.0.0.1:9443", Bundle: []byte("-----BEGIN CERTIFICATE-----\n"), Folder: "/etc/kubernetes/polex",
-		Writers: []string{"system:serviceaccount:argocd:argocd-application-controller"},
-	}
-}
-
-func build(t *testing.T, o static.Options) (map[string][]byte, *static.Set) {
+// delivered reads the files of policies/guard/static, those that are optional too.
+func delivered(t *testing.T) *static.Set {
 	t.Helper()
-	files, err := static.Build(o)
+	dir := t.TempDir()
+	for to, from := range map[string][]string{"webhooks": {"webhooks"}, "policies": {"policies", "exec", "writers"}} {
+		if err := os.Mkdir(filepath.Join(dir, to), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, folder := range from {
+			files, err := static.Read(filepath.Join(sources, "guard/static", folder))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range files {
+				if name == "kustomization.yaml" {
+					continue
+				}
+				if err := os.WriteFile(filepath.Join(dir, to, name), text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	set, err := static.ReadSet(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := static.Parse(static.Manifests{"polex.yaml": files["webhooks/polex.yaml"]}, static.Manifests{"polex.yaml": files["policies/polex.yaml"]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files, set
+	return set
 }
 
 // TestNobodyIsExempt: no rule decides by a user or a group, since a member of system:masters can
 // impersonate everybody. Only the policy about writers does; it permits nothing that the guard rejects.
 func TestNobodyIsExempt(t *testing.T) {
-	_, set := build(t, options())
+	set := delivered(t)
 	for _, p := range set.Policies {
 		var texts []string
 		for _, c := range p.Spec.MatchConditions {
@@ -93,7 +103,9 @@ func objects(t *testing.T, from fs.FS, files ...string) map[string]map[string]an
 			if err := yaml.Unmarshal([]byte(document), &o); err != nil {
 				t.Fatal(err)
 			}
-			found[o["kind"].(string)+"/"+o["metadata"].(map[string]any)["name"].(string)] = o
+			metadata := o["metadata"].(map[string]any)
+			namespace, _ := metadata["namespace"].(string)
+			found[o["kind"].(string)+"/"+namespace+"/"+metadata["name"].(string)] = o
 		}
 	}
 	return found
@@ -102,8 +114,7 @@ func objects(t *testing.T, from fs.FS, files ...string) map[string]map[string]an
 // TestAgrees: the static files have the rules, constraints and conditions of the kustomization and the
 // chart. They differ in the names, the URL and the decisions about users.
 func TestAgrees(t *testing.T) {
-	files, _ := build(t, options())
-	written := objects(t, os.DirFS(writeAll(t, files)), "webhooks/polex.yaml", "policies/polex.yaml")
+	written := objects(t, os.DirFS(filepath.Join(sources, "guard/static")), "webhooks/webhook.yaml", "policies/cluster.yaml", "policies/definitions.yaml", "policies/namespace.yaml", "writers/writers.yaml")
 	for name, from := range map[string]struct {
 		folder fs.FS
 		files  []string
@@ -137,7 +148,7 @@ func TestAgrees(t *testing.T) {
 					conditions, _ := a["matchConditions"].([]any)
 					static, _ := b["matchConditions"].([]any)
 					equal(t, key, conditions, static[:len(conditions)])
-					if key == "ValidatingAdmissionPolicy/polex-writers" {
+					if key == "ValidatingAdmissionPolicy//polex-writers" {
 						equal(t, key, a["validations"], b["validations"])
 						equal(t, key, a["variables"].([]any)[1:], b["variables"].([]any)[1:])
 					}
@@ -154,50 +165,54 @@ func equal(t *testing.T, what string, want, got any) {
 	}
 }
 
-func writeAll(t *testing.T, files map[string][]byte) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
-// TestBuild: the webhook has the paths of the guard, the policies have the delivered rights and the
-// writers, and each plugin reads a folder of its own.
-func TestBuild(t *testing.T) {
-	files, set := build(t, options())
-	var urls, names []string
+// TestDelivered: the webhook has the paths of the guard, the policies have the rights of the guard,
+// every binding denies, and each plugin reads a folder of its own.
+func TestDelivered(t *testing.T) {
+	set := delivered(t)
+	var urls []string
 	for _, w := range set.Webhooks[0].Webhooks {
 		urls = append(urls, *w.ClientConfig.URL)
 	}
 	equal(t, "URLs", []string{"https://127.0.0.1:9443/admit", "https://127.0.0.1:9443/deleted"}, urls)
+	rights := objects(t, os.DirFS(sources), "guard/base/rbac.yaml")
+	roles := map[string]string{"polex-guard-cluster": "ClusterRole//polex-guard", "polex-guard-namespace": "Role/polex-system/polex-guard"}
+	var names []string
 	for _, p := range set.Policies {
-		names = append(names, strings.TrimSuffix(p.Name, static.Suffix))
+		name := strings.TrimSuffix(p.Name, static.Suffix)
+		names = append(names, name)
 		for _, v := range p.Spec.Variables {
+			if v.Name != "rules" {
+				continue
+			}
 			var rules []any
-			if v.Name == "rules" && (json.Unmarshal([]byte(v.Expression), &rules) != nil || len(rules) == 0) {
-				t.Errorf("%s does not know the rights of the guard: %s", p.Name, v.Expression)
+			if err := json.Unmarshal([]byte(v.Expression), &rules); err != nil {
+				t.Errorf("%s: %v", name, err)
 			}
-			if v.Name == "users" {
-				equal(t, "writers", `["system:serviceaccount:argocd:argocd-application-controller"]`, v.Expression)
-			}
+			equal(t, name, rights[roles[name]]["rules"], any(rules))
+			delete(roles, name)
+		}
+		if !slices.ContainsFunc(set.Bindings, func(b admissionregistrationv1.ValidatingAdmissionPolicyBinding) bool {
+			return b.Spec.PolicyName == p.Name && b.Name == p.Name && slices.Contains(b.Spec.ValidationActions, admissionregistrationv1.Deny)
+		}) {
+			t.Errorf("%s is not bound", p.Name)
 		}
 	}
-	equal(t, "policies", []string{"polex-admission", "polex-guard-cluster", "polex-guard-definitions", "polex-guard-namespace", "polex-writers"}, names)
+	if len(roles) > 0 {
+		t.Errorf("the rights of %v are not protected", roles)
+	}
+	slices.Sort(names)
+	equal(t, "policies", []string{"polex-admission", "polex-exec", "polex-guard-cluster", "polex-guard-definitions", "polex-guard-namespace", "polex-writers"}, names)
+	text, err := os.ReadFile(filepath.Join(sources, "guard/static/admission.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var config struct {
 		Plugins []struct {
 			Name          string
 			Configuration struct{ StaticManifestsDir string }
 		}
 	}
-	if err := yaml.Unmarshal(files["admission.yaml"], &config); err != nil {
+	if err := yaml.Unmarshal(text, &config); err != nil {
 		t.Fatal(err)
 	}
 	folders := map[string]string{}
@@ -205,50 +220,33 @@ func TestBuild(t *testing.T) {
 		folders[p.Name] = p.Configuration.StaticManifestsDir
 	}
 	equal(t, "folders", map[string]string{static.WebhookPlugin: "/etc/kubernetes/polex/webhooks", static.PolicyPlugin: "/etc/kubernetes/polex/policies"}, folders)
-
-	o := options()
-	o.URL, o.Writers = "https://10.96.0.9", nil
-	_, set = build(t, o)
-	names = nil
-	for _, p := range set.Policies {
-		names = append(names, strings.TrimSuffix(p.Name, static.Suffix))
-	}
-	// A guard in the cluster needs its namespace.
-	equal(t, "policies for a Service", []string{"polex-admission", "polex-guard-cluster", "polex-guard-definitions"}, names)
 }
 
-// TestParse: files that an API server would refuse, with its rule.
-func TestParse(t *testing.T) {
-	files, _ := build(t, options())
-	hook, policy := string(files["webhooks/polex.yaml"]), string(files["policies/polex.yaml"])
-	replace := func(text, from, to string) string {
-		if !strings.Contains(text, from) {
-			t.Fatalf("nothing says %q", from)
-		}
-		return strings.Replace(text, from, to, 1)
-	}
-	for name, tc := range map[string]struct{ webhooks, policies, want string }{
-		"none":                  {webhooks: "", policies: ""},
-		"a name without suffix": {webhooks: replace(hook, "polex-guard.static.k8s.io", "polex-guard"), want: `webhooks/a.yaml: name "polex-guard" does not end with .static.k8s.io`},
-		"a Service":             {webhooks: replace(hook, "url: https://127.0.0.1:9443/admit", "service: {namespace: a, name: b}"), want: "clientConfig.url only"},
-		"no address":            {webhooks: replace(hook, "url: https://127.0.0.1:9443/admit", "url: ''"), want: "clientConfig.url only"},
-		"a policy among them":   {webhooks: hook + "---\n" + policy, want: `kind "ValidatingAdmissionPolicy" is not allowed in this folder, expected ValidatingWebhookConfiguration`},
-		"a webhook among them":  {policies: hook, want: `kind "ValidatingWebhookConfiguration" is not allowed in this folder`},
-		"a ConfigMap":           {policies: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", want: `apiVersion "v1" is not allowed`},
-		"only a comment":        {policies: "# none\n", want: `apiVersion "" is not allowed`},
-		"another version":       {webhooks: replace(hook, "k8s.io/v1\n", "k8s.io/v1beta1\n"), want: `apiVersion "admissionregistration.k8s.io/v1beta1" is not allowed`},
-		"a name twice":          {webhooks: hook + "---\n" + hook, want: `a second ValidatingWebhookConfiguration has the name "polex-guard.static.k8s.io"`},
-		"an unknown field":      {webhooks: replace(hook, "failurePolicy:", "failurePolicies:"), want: `unknown field "failurePolicies"`},
-		"a key twice":           {webhooks: replace(hook, "kind:", "kind: ValidatingWebhookConfiguration\nkind:"), want: "already set"},
-		"a parameter kind":      {policies: replace(policy, "  failurePolicy: Fail\n", "  failurePolicy: Fail\n  paramKind: {apiVersion: v1, kind: ConfigMap}\n"), want: "spec.paramKind is not allowed"},
-		"a parameter":           {policies: replace(policy, "  validationActions:", "  paramRef: {name: a}\n  validationActions:"), want: "spec.paramRef is not allowed"},
-		"bound to another":      {policies: replace(policy, "policyName: polex-admission.static", "policyName: other.static"), want: `the binding polex-admission.static.k8s.io names the policy "other.static.k8s.io", which is not in this folder`},
-		"YAML in braces":        {policies: "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: a.static.k8s.io}}", want: "is not JSON"},
-		"JSON":                  {policies: `{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "a.static.k8s.io"}}`},
-		"not YAML":              {policies: "a: [", want: "policies/a.yaml: "},
+// TestReadSet: files with other objects, and files that are not YAML, are errors that name the file.
+func TestReadSet(t *testing.T) {
+	const hook = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: polex-guard.static.k8s.io}\n"
+	for name, tc := range map[string]struct{ text, want string }{
+		"a webhook":        {hook, ""},
+		"nothing":          {"", ""},
+		"two documents":    {hook + "---\n" + hook, ""},
+		"a ConfigMap":      {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", `webhooks/a.yaml: apiVersion "v1" is not allowed`},
+		"another version":  {strings.Replace(hook, "/v1", "/v1beta1", 1), `apiVersion "admissionregistration.k8s.io/v1beta1" is not allowed`},
+		"another kind":     {strings.Replace(hook, "Validating", "Mutating", 1), `kind "MutatingWebhookConfiguration" is not allowed`},
+		"an unknown field": {hook + "hooks: []\n", `unknown field "hooks"`},
+		"a key twice":      {hook + "webhooks: []\nwebhooks: []\n", "already set"},
+		"not YAML":         {"a: [", "webhooks/a.yaml: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := static.Parse(static.Manifests{"a.yaml": []byte(tc.webhooks)}, static.Manifests{"a.yaml": []byte(tc.policies)})
+			dir := t.TempDir()
+			for _, folder := range []string{"webhooks", "policies"} {
+				if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(dir, "webhooks", "a.yaml"), []byte(tc.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := static.ReadSet(dir)
 			if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}

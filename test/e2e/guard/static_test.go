@@ -39,7 +39,7 @@ import (
 type staticWorld struct {
 	*cluster.Cluster
 	guard   *instance
-	files   string // what polex-guard static wrote
+	files   string // the folder that kustomize filled
 	loaded  string // the copy on the disk of the API server
 	signing string // path of the CA that signs client certificates, without its ending
 }
@@ -70,8 +70,15 @@ func staticCluster(t *testing.T) *staticWorld {
 			t.Fatal(err)
 		}
 	}
-	for _, block := range []string{"openssl req -x509", "polex-guard static --ca-file"} {
-		w.follow(t, block)
+	w.follow(t, "openssl req -x509")
+	w.kustomizations(t)
+	w.follow(t, "kubectl kustomize webhooks")
+	config, err := os.ReadFile(fixture.FromRoot(staticManifests + "/admission.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(w.files, "admission.yaml"), bytes.ReplaceAll(config, []byte("/etc/kubernetes/polex"), []byte(w.loaded)), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.CopyFS(w.loaded, os.DirFS(w.files)); err != nil {
 		t.Fatal(err)
@@ -101,10 +108,59 @@ func staticCluster(t *testing.T) *staticWorld {
 	return w
 }
 
+const (
+	staticPage      = "docs/how-to/static-admission.md"
+	staticManifests = manifestsFolder + "/static"
+)
+
+// onPage returns the block of the page that begins with a comment, with the manifests of this
+// repository seen from a folder.
+func onPage(t *testing.T, comment, from string) string {
+	t.Helper()
+	page, err := os.ReadFile(fixture.FromRoot(staticPage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(from, fixture.FromRoot("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$").FindAllSubmatch(page, -1) {
+		text := strings.ReplaceAll("\n"+string(m[2]), "\n"+string(m[1]), "\n")[1:]
+		if strings.HasPrefix(text, comment+"\n") {
+			return strings.NewReplacer("https://github.com/polex-dev/polex//", relative+"/", "?ref=<commit>", "").Replace(text)
+		}
+	}
+	t.Fatalf("the page has no block with %q", comment)
+	return ""
+}
+
+// kustomizations writes the kustomizations of the page into the folder of the guard, for its port.
+func (w *staticWorld) kustomizations(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"webhooks", "policies"} {
+		dir := filepath.Join(w.guard.dir, name)
+		text := onPage(t, "# "+name+"/kustomization.yaml", dir)
+		if name == "webhooks" {
+			text += strings.ReplaceAll(onPage(t, "# webhooks/kustomization.yaml, for a guard behind a Service", dir), "10.96.0.9", w.guard.webhook)
+		}
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ca, err := os.ReadFile(filepath.Join(w.guard.dir, "ca.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(w.guard.dir, "webhooks/ca.crt"), ca, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // follow runs a block of docs/how-to/static-admission.md in the folder of the guard.
 func (w *staticWorld) follow(t *testing.T, part string) {
 	t.Helper()
-	page, err := os.ReadFile(fixture.FromRoot("docs/how-to/static-admission.md"))
+	page, err := os.ReadFile(fixture.FromRoot(staticPage))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,16 +168,38 @@ func (w *staticWorld) follow(t *testing.T, part string) {
 		if !bytes.Contains(m[1], []byte(part)) {
 			continue
 		}
-		// The page has the port and the folder of a real control plane, and the test closes exec too.
-		script := strings.Replace(string(m[1]), "polex-guard static", fmt.Sprintf("polex-guard static --url https://%s --manifests-dir %s --deny-exec", w.guard.webhook, w.loaded), 1)
-		cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", script)
-		cmd.Dir, cmd.Env = w.guard.dir, append(os.Environ(), "PATH="+folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
+		cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", string(m[1]))
+		cmd.Dir, cmd.Env = w.guard.dir, append(os.Environ(), "PATH="+filepath.Dir(fixture.Kubectl())+string(filepath.ListSeparator)+os.Getenv("PATH"))
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s\n%v\n%s", script, err, out)
+			t.Fatalf("%s\n%v\n%s", m[1], err, out)
 		}
 		return
 	}
 	t.Fatalf("the page has no block with %q", part)
+}
+
+// TestStaticPatches: the patches of the page limit the writers, and leave out the policy about the
+// namespace of the guard.
+func TestStaticPatches(t *testing.T) {
+	const of = "kind: ValidatingAdmissionPolicy\nmetadata:\n  name: "
+	for comment, tc := range map[string]struct {
+		more, has, lacks string
+	}{
+		"# policies/kustomization.yaml, to limit the writers":         {"writers", "platform-admins", "polex-exec"},
+		"# policies/kustomization.yaml, for a guard behind a Service": {"", of + "polex-guard-cluster.static.k8s.io", of + "polex-guard-namespace.static.k8s.io"},
+	} {
+		dir := t.TempDir()
+		text := onPage(t, "# policies/kustomization.yaml", dir)
+		if tc.more != "" {
+			text = strings.Replace(text, "/static/exec", "/static/"+tc.more, 1)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text+onPage(t, comment, dir)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := mustKubectl(t, "", "kustomize", dir); !strings.Contains(got, tc.has) || strings.Contains(got, tc.lacks) {
+			t.Errorf("%s builds\n%s", comment, got)
+		}
+	}
 }
 
 // kubectl runs kubectl as the administrator.
