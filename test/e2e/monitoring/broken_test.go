@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -190,13 +189,6 @@ func (s *subject) certifies(days int) func(*testing.T) {
 		if _, err := guard.CertifyUntil(s.dir, expires(days)); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-func moves(t *testing.T, from, to string) {
-	t.Helper()
-	if err := os.Rename(from, to); err != nil {
-		t.Fatal(err)
 	}
 }
 
