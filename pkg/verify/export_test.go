@@ -14,3 +14,6 @@ func (v *Verifier) Proven() int {
 	}
 	return len(v.keyless.proven.held)
 }
+
+// ReadCertificate reads the certificate of a signer.
+var ReadCertificate = readCertificate

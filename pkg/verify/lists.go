@@ -1,8 +1,12 @@
 package verify
 
 import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/asn1"
+	"slices"
 	"strings"
 
 	"github.com/digitorus/pkcs7"
@@ -174,7 +178,23 @@ func readCertificate(der []byte) (*x509.Certificate, error) {
 	if err := trust.CheckStrength(cert.PublicKey); err != nil {
 		return nil, rejectCause(ReasonBadCertificate, err, "the certificate's key cannot be used: %s", err)
 	}
+	if !isUsual(cert.PublicKey) {
+		return nil, reject(ReasonBadCertificate, "the certificate's key is not ECDSA, or RSA of 2048, 3072 or 4096 bits")
+	}
 	return cert, nil
+}
+
+// isUsual accepts the keys of certificates that sigstore-go and cosign verify a message with. Ed25519 is not among
+// them: it signs the message and not its digest, which the log has.
+func isUsual(key crypto.PublicKey) bool {
+	switch key := key.(type) {
+	case *ecdsa.PublicKey:
+		return true
+	case *rsa.PublicKey:
+		return slices.Contains([]int{2048, 3072, 4096}, key.N.BitLen())
+	default:
+		return false
+	}
 }
 
 // checkEntry counts the values in the body of a log entry.
