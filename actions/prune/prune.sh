@@ -32,8 +32,7 @@ arguments=(--push)
 target_branch "${INPUT_BRANCH:-}"
 push_by "${INPUT_PUSH_BY:-}"
 if [ "${INPUT_PUSH_BY:-}" = github ]; then fetch_with_token; else unset GITHUB_TOKEN; fi
-as_bot
-if [ -n "$INPUT_AUTHOR" ]; then arguments+=(--author "$INPUT_AUTHOR"); fi
+as_author "$INPUT_AUTHOR"
 if [ -n "$INPUT_WARN_BEFORE" ]; then arguments+=(--expires-within "$INPUT_WARN_BEFORE"); fi
 
 names=(polex-prune)

@@ -87,8 +87,14 @@ lines_of() {
   done <<<"$1"
 }
 
-# as_bot sets GitHub's account for workflows as Git author, if no other is set.
-as_bot() {
+# as_author GIVEN sets the author of the commit: GIVEN, as Name <address>, or the one of Git's
+# configuration, or else GitHub's account for workflows.
+as_author() {
+  local address=${1##*<}
+  if [ -n "$1" ]; then
+    case $1 in *?' <'?*'>') ;; *) fail 2 'The input author is written as Name <address>.' ;; esac
+    export GIT_AUTHOR_NAME="${1% <*}" GIT_AUTHOR_EMAIL="${address%>}"
+  fi
   if ! git config user.email >/dev/null; then
     git config user.name 'github-actions[bot]'
     git config user.email '41898282+github-actions[bot]@users.noreply.github.com'

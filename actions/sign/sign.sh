@@ -48,14 +48,13 @@ if [ "$INPUT_STEP" != sign ]; then
   case $INPUT_PULL_REQUEST in
     true)
       branch=polex/signed-${INPUT_SOURCE:0:12}
-      arguments+=(--pull-request-mode --pull-request-branch "$branch")
+      arguments+=(--pull-request --pull-request-branch "$branch")
       ;;
     false) arguments+=(--push) ;;
     *) fail 2 'The input pull-request is true or false.' ;;
   esac
   push_by "${INPUT_PUSH_BY:-}"
-  as_bot
-  if [ -n "$INPUT_AUTHOR" ]; then arguments+=(--author "$INPUT_AUTHOR"); fi
+  as_author "$INPUT_AUTHOR"
 fi
 
 # polex reads the configuration from the work tree, so the work tree must be equal to the source. A

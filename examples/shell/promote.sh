@@ -5,7 +5,7 @@
 #   promote.sh [flags of polex-sign, such as --identity-token FILE]
 set -eu
 
-author=$(git var GIT_AUTHOR_IDENT | sed 's/>.*/>/')
+author=$(git var GIT_AUTHOR_IDENT)
 remote=$(git remote get-url origin)
 
 # A separate clone, so that the merged files and the merged configuration are used, and not those of
@@ -15,6 +15,10 @@ trap 'rm -rf "$scratch"' EXIT
 git clone --quiet --no-local --branch main "$remote" "$scratch/clone"
 cd "$scratch/clone"
 
-polex-sign promote --dry-run "$@"
-polex-sign promote --push --author "$author" "$@"
+GIT_AUTHOR_NAME=${author%% <*}
+GIT_AUTHOR_EMAIL=${author#* <}
+GIT_AUTHOR_EMAIL=${GIT_AUTHOR_EMAIL%%>*}
+export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL
+polex-sign promote "$@"
+polex-sign promote --push "$@"
 polex-verify --config .polex.yaml --only-exceptions --git . --ref HEAD

@@ -53,7 +53,7 @@ func TestGraphQL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = client.CommitOnBranch(t.Context(), "main", strings.Repeat("1", 40), "Sign\n", nil, nil, []string{"a"})
+		err = client.CommitOnBranch(t.Context(), "main", strings.Repeat("1", 40), "Sign\n", nil, []string{"a"})
 		if at != want || err == nil || err.Error() != "createCommitOnBranch: not with [secret]" {
 			t.Errorf("at %s: %v", at, err)
 		}

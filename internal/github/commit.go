@@ -63,11 +63,11 @@ func (c *Client) DeleteBranch(ctx context.Context, branch string) error {
 // CommitOnBranch makes GitHub commit on a branch that is at base. GitHub signs the commit. The
 // branch shows whether the commit exists, and not the error: after a lost answer, the retry fails
 // because the branch has left base.
-func (c *Client) CommitOnBranch(ctx context.Context, branch, base, message string, create, update map[string][]byte, remove []string) error {
+func (c *Client) CommitOnBranch(ctx context.Context, branch, base, message string, write map[string][]byte, remove []string) error {
 	var answer struct {
 		Errors []struct{ Message string }
 	}
-	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodPost, Path: "/graphql", Address: c.graphQL, Value: c.commitRequest(branch, base, message, create, update, remove)}, &answer)
+	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodPost, Path: "/graphql", Address: c.graphQL, Value: c.commitRequest(branch, base, message, write, remove)}, &answer)
 	if err == nil && len(answer.Errors) > 0 {
 		err = c.api.Hide(fmt.Errorf("createCommitOnBranch: %.512s", answer.Errors[0].Message))
 	}
@@ -75,21 +75,19 @@ func (c *Client) CommitOnBranch(ctx context.Context, branch, base, message strin
 }
 
 // CheckCommit rejects a change that is too large for [Client.CommitOnBranch].
-func (c *Client) CheckCommit(message string, create, update map[string][]byte, remove []string) error {
-	raw, err := json.Marshal(c.commitRequest("", "", message, create, update, remove))
+func (c *Client) CheckCommit(message string, write map[string][]byte, remove []string) error {
+	raw, err := json.Marshal(c.commitRequest("", "", message, write, remove))
 	if err == nil && len(raw) > MaxCommit {
 		err = fmt.Errorf("the commit needs a request of %d MiB, and the limit for GitHub's API is %d MiB", len(raw)>>20, MaxCommit>>20)
 	}
 	return err
 }
 
-func (c *Client) commitRequest(branch, base, message string, create, update map[string][]byte, remove []string) any {
+func (c *Client) commitRequest(branch, base, message string, write map[string][]byte, remove []string) any {
 	type object = map[string]any
 	additions, deletions := []object{}, []object{}
-	for _, write := range []map[string][]byte{create, update} {
-		for _, path := range slices.Sorted(maps.Keys(write)) {
-			additions = append(additions, object{"path": path, "contents": base64.StdEncoding.EncodeToString(write[path])})
-		}
+	for _, path := range slices.Sorted(maps.Keys(write)) {
+		additions = append(additions, object{"path": path, "contents": base64.StdEncoding.EncodeToString(write[path])})
 	}
 	for _, path := range remove {
 		deletions = append(deletions, object{"path": path})

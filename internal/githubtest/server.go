@@ -111,7 +111,6 @@ func New(dir string, rules ...string) (*Server, error) {
 		"GET " + at + "/compare/{commits}":             {"compare", s.compare},
 		"POST /graphql":                                {Commit, s.commit},
 	}
-	s.gitlab(routes)
 	for pattern, o := range routes {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, o.operation, o.do) })
 	}

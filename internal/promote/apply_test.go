@@ -114,24 +114,6 @@ func TestApplyOtherFolders(t *testing.T) {
 	r.unchanged(r.head())
 }
 
-// Without a commit, only the work tree changes. The caller handles the history and the index.
-func TestApplyWithoutCommit(t *testing.T) {
-	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/b/b.yaml": exceptionText("b")})
-	head := r.head()
-	q := r.open()
-	moves, hash, err := q.apply(stamp(t, q.Documents()), nil)
-	if err != nil || hash != "" || len(moves) != 2 {
-		t.Fatalf("Apply: %d moves, hash %q, %v", len(moves), hash, err)
-	}
-	if got := r.head(); got != head {
-		t.Errorf("HEAD is %s, want %s", got, head)
-	}
-	want := " D unsigned/a.yaml\n D unsigned/b/b.yaml\n?? signed/a.yaml\n?? signed/b/b.yaml\n"
-	if diff := cmp.Diff(want, r.git("status", "--porcelain", "--untracked-files=all")); diff != "" {
-		t.Errorf("git status (-want +got):\n%s", diff)
-	}
-}
-
 // The usual checkouts of a CI runner: shallow, detached, a linked work tree, and packed refs.
 func TestApplyInCheckouts(t *testing.T) {
 	for name, checkout := range map[string]func(*repository) string{

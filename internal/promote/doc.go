@@ -15,5 +15,5 @@
 //     again with the same signed files. Package git/commit makes the commit completely or not at
 //     all.
 //
-// [Run] keeps this order. A dry run stops before the signing.
+// [Run] keeps this order. Without a destination, it stops before the signing.
 package promote

@@ -66,9 +66,9 @@ func (p *Promotion) Moves() []*Move {
 	return moves
 }
 
-// Make applies the promotion, and commits it unless the way is [deliver.WorkTree].
+// Make commits the promotion.
 func (p *Promotion) Make(ctx context.Context, to deliver.To) (*Done, error) {
-	if head, err := p.queue.clone.Head(); err != nil || to.Way != deliver.Push && head.Branch != p.queue.head.Branch {
+	if head, err := p.queue.clone.Head(); err != nil || to.Way == deliver.Commit && head.Branch != p.queue.head.Branch {
 		return nil, errors.Join(err, fmt.Errorf("%w (it was on %s when polex-sign read it)", commit.ErrMoved, p.queue.head.Branch))
 	}
 	done := &Done{}

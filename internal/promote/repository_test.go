@@ -165,18 +165,14 @@ func (r *repository) open() *queue {
 	return q
 }
 
-// apply makes the promotion with the signed documents, and a commit if there is an author. It
+// apply makes the promotion with the signed documents, and commits it. It
 // returns the moves and the commit.
 func (q *queue) apply(sealed []*exception.Document, by *commit.Author) (moves []string, hash string, err error) {
 	promotion, err := q.Seal(sealed)
 	if err != nil {
 		return nil, "", err
 	}
-	to := deliver.To{}
-	if by != nil {
-		to = deliver.To{Way: deliver.Commit, By: *by}
-	}
-	done, err := promotion.Make(context.Background(), to)
+	done, err := promotion.Make(context.Background(), deliver.To{Way: deliver.Commit, By: *by})
 	if err != nil {
 		return nil, "", err
 	}

@@ -24,16 +24,10 @@ type Job struct {
 	Clone *commit.Clone
 	Now   time.Time // start of the lifetimes
 
-	// To is the destination. To.Push.To is the target branch, even if nothing is pushed. It is
-	// empty only for a clone without a remote.
+	// To is the destination. An empty To.Push.As of a pull request means [Queue.PullRequestBranch].
 	To deliver.To
-	// PullRequest pushes to a new branch, To.Push.As. "" means [Queue.PullRequestBranch].
-	PullRequest bool
-	// DryRun stops before anything is signed or written.
-	DryRun bool
-	// SealedOutput is a folder for the signed files, instead of To. SealedInput is a folder with
-	// signed files, instead of Sign. See [Promotion.HandOver] and [Plan.TakeOver].
-	SealedOutput, SealedInput string
+	// SealedInput is a folder with signed files, instead of Sign. See [Plan.TakeOver].
+	SealedInput string
 
 	Checks Checks
 	// Verifier verifies with the trust policy. It is nil if no trusted signer is configured. Then
@@ -94,9 +88,9 @@ type run struct {
 	left   map[string]bool // files that are left out
 }
 
-// run keeps the order of a promotion. Nothing is signed before all documents pass the checks, and
-// nothing is written before everything is signed and verified. Later merges and errors of the disk
-// or the remote show only after the signing.
+// run keeps the order of a promotion: plan, sign, deliver. Nothing is signed before all documents
+// pass the checks, and nothing is written before everything is signed and verified. Later merges and
+// errors of the disk or the remote show only after the signing.
 func (r *run) run(ctx context.Context) error {
 	if r.SealedInput != "" && r.Verifier == nil {
 		return errors.New("no trusted signer is configured to verify the signed files")
@@ -106,19 +100,14 @@ func (r *run) run(ctx context.Context) error {
 		return err
 	}
 	r.result.OtherKinds, r.result.Source = queue.others, queue.source
-	on, err := r.target(ctx)
-	if err != nil {
+	plan, recorded, err := r.plan(ctx, queue)
+	switch {
+	case err != nil:
 		return err
-	}
-	plan, recorded, err := r.plan(ctx, queue, on)
-	if err != nil {
-		return err
-	}
-	if len(plan.Moves) == 0 {
-		r.follow(on)
+	case len(plan.Moves) == 0:
+		r.follow(plan.on)
 		return nil
-	}
-	if r.DryRun {
+	case r.To.Way == deliver.Plan:
 		return r.foresee(plan, recorded)
 	}
 	if there, err := r.proposed(ctx, plan); err != nil || there {
@@ -133,15 +122,11 @@ func (r *run) run(ctx context.Context) error {
 		return err
 	}
 	promotion.check = r.checkAgain
-	if r.SealedOutput != "" {
-		return r.made(&Done{Moves: promotion.Moves()}, promotion.HandOver(r.SealedOutput))
+	if r.To.Way == deliver.Folder {
+		return r.made(&Done{Moves: promotion.Moves()}, promotion.HandOver(r.To.Folder))
 	}
 	return r.made(promotion.Make(ctx, r.To))
 }
-
-// straight reports whether the run pushes to the target branch itself. Then the clone must follow
-// that branch.
-func (r *run) straight() bool { return r.To.Way == deliver.Push && !r.PullRequest && !r.DryRun }
 
 // target returns the current commit of the target branch.
 func (r *run) target(ctx context.Context) (plumbing.Hash, error) {
@@ -149,28 +134,50 @@ func (r *run) target(ctx context.Context) (plumbing.Hash, error) {
 		head, err := r.Clone.Head()
 		return head.Commit, err
 	}
-	return Target(ctx, r.Clone, r.To.Push.To, r.To.Way != deliver.Push && r.SealedOutput == "")
+	return Target(ctx, r.Clone, r.To.Push.To, r.To.Way == deliver.Plan || r.To.Way == deliver.Commit)
 }
 
-// plan makes and checks the plan, and returns the documents to sign. With [Options.KeepGoing] it
-// leaves out rejected files until the rest passes.
-func (r *run) plan(ctx context.Context, queue *Queue, on plumbing.Hash) (*Plan, []*exception.Document, error) {
+// maxPlans limits the plans of a run before it signs.
+const maxPlans = 10
+
+// plan returns a checked plan and the documents to sign. It asks the target branch once more, and
+// plans again if that has moved: what others have promoted meanwhile must not be signed again.
+func (r *run) plan(ctx context.Context, queue *Queue) (*Plan, []*exception.Document, error) {
+	on, err := r.target(ctx)
+	for attempt := 1; err == nil; attempt++ {
+		plan, recorded, found, planErr := r.planOn(ctx, queue, on)
+		if planErr != nil {
+			return nil, nil, planErr
+		}
+		if len(plan.Moves) > 0 && r.To.Way == deliver.Push && attempt < maxPlans {
+			if on, err = r.target(ctx); err != nil || on != plan.on {
+				continue
+			}
+		}
+		r.result.Findings = append(r.result.Findings, found...)
+		r.leaveOut(Refused(plan.Refused))
+		return plan, recorded, nil
+	}
+	return nil, nil, err
+}
+
+// planOn makes and checks the plan for a commit, and returns the documents to sign and the warnings.
+// With [Options.KeepGoing] it leaves out rejected files until the rest passes.
+func (r *run) planOn(ctx context.Context, queue *Queue, on plumbing.Hash) (*Plan, []*exception.Document, Findings, error) {
 	for {
 		plan, err := queue.Plan(on)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		r.result.Skipped, r.result.Documents = plan.Skipped, len(plan.Documents())
 		found, recorded, err := r.check(ctx, plan)
 		switch {
 		case err != nil:
-			return nil, nil, err
+			return nil, nil, nil, err
 		case !found.Refuse():
-			r.result.Findings = append(r.result.Findings, found...)
-			r.leaveOut(Refused(plan.Refused))
-			return plan, recorded, nil
+			return plan, recorded, found, nil
 		case !r.KeepGoing || !slices.ContainsFunc(found, func(f Finding) bool { return f.Severity == shape.Error && plan.Has(f.Position.File) }):
-			return nil, nil, found // leaving out files would not help
+			return nil, nil, nil, found // leaving out files would not help
 		}
 		found = slices.DeleteFunc(found, func(f Finding) bool { return f.Severity != shape.Error })
 		for _, f := range found {
@@ -222,7 +229,7 @@ func (r *run) checkAgain(plan *Plan) error {
 	return err
 }
 
-// foresee ends a dry run with the documents that would be signed.
+// foresee ends a run without a destination with the documents that would be signed.
 func (r *run) foresee(plan *Plan, recorded []*exception.Document) error {
 	prepared, err := sign.Prepare(recorded, r.Now, r.Checks.Rules)
 	if err != nil {
@@ -237,7 +244,7 @@ func (r *run) foresee(plan *Plan, recorded []*exception.Document) error {
 
 // proposed reports whether the branch for the pull request holds this promotion already.
 func (r *run) proposed(ctx context.Context, plan *Plan) (bool, error) {
-	if !r.PullRequest {
+	if r.To.Way != deliver.PullRequest {
 		return false, nil
 	}
 	if r.To.Push.As == "" {
@@ -278,13 +285,13 @@ func (r *run) rehearse(ctx context.Context, plan *Plan, recorded []*exception.Do
 		}
 	}
 	switch {
-	case r.SealedOutput != "":
-		temporary, err := makeBeside(r.SealedOutput)
+	case r.To.Way == deliver.Folder:
+		temporary, err := makeBeside(r.To.Folder)
 		if err == nil {
 			err = os.Remove(temporary)
 		}
 		return err
-	case r.To.Way == deliver.WorkTree, r.To.Way == deliver.Push && r.To.Push.By == nil:
+	case r.To.Pushes() && r.To.Push.By == nil:
 		return nil
 	}
 	promotion, err := plan.Seal(recorded)
@@ -292,7 +299,7 @@ func (r *run) rehearse(ctx context.Context, plan *Plan, recorded []*exception.Do
 		return err
 	}
 	propose := promotion.propose(&Done{}, "")
-	if r.To.Way == deliver.Push {
+	if r.To.Pushes() {
 		return r.Clone.RehearsePush(ctx, r.To.Push, propose)
 	}
 	return r.Clone.Rehearse(ctx, propose)
@@ -301,7 +308,7 @@ func (r *run) rehearse(ctx context.Context, plan *Plan, recorded []*exception.Do
 // follow updates the clone to the remote. An earlier run may have pushed and then failed to update
 // the clone.
 func (r *run) follow(tip plumbing.Hash) {
-	if !r.straight() {
+	if r.To.Way != deliver.Push {
 		return
 	}
 	if err := r.Clone.Follow(r.To.By, r.To.Push, tip); err != nil {
@@ -334,7 +341,7 @@ func (r *run) made(done *Done, err error) error {
 	for _, m := range done.Moves {
 		r.result.Documents += len(m.Documents)
 	}
-	if r.To.Way == deliver.Push {
+	if r.To.Pushes() {
 		r.result.To = r.To.Remote()
 	}
 	return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// job is a promotion to the work tree that signs with a stamp. asked counts the review look-ups and
+// job is a promotion with a commit that signs with a stamp. asked counts the review look-ups and
 // the signatures.
 func (r *repository) job() (job promote.Job, asked *[2]int) {
 	r.tb.Helper()
@@ -37,7 +37,7 @@ func (r *repository) job() (job promote.Job, asked *[2]int) {
 	r.tb.Cleanup(func() { r.clone.Close() })
 	asked = &[2]int{}
 	return promote.Job{
-		Clone: r.clone, Now: committedAt, To: deliver.To{By: *author()},
+		Clone: r.clone, Now: committedAt, To: deliver.To{Way: deliver.Commit, By: *author()},
 		Checks: promote.Checks{Kinds: kinds, Shape: checker, Rules: sign.Rules{InsecureAllowUnbounded: true}},
 		Record: func(_ context.Context, plan *promote.Plan, _ string) ([]*exception.Document, error) {
 			asked[0]++
@@ -89,9 +89,9 @@ func TestRun(t *testing.T) {
 	}{
 		{name: "nothing is pending", files: map[string]string{"unsigned/README.md": "x\n"}},
 		{name: "all", want: []string{"signed/a.yaml", "signed/b.yaml"}, asked: [2]int{1, 1}, written: true},
-		{name: "a dry run stops", change: func(j *promote.Job) { j.DryRun = true },
+		{name: "a plan stops", change: func(j *promote.Job) { j.To.Way = deliver.Plan },
 			want: []string{"signed/a.yaml", "signed/b.yaml"}, asked: [2]int{1, 0}},
-		{name: "a dry run is refused as well", files: map[string]string{"unsigned/a.yaml": sealed}, change: func(j *promote.Job) { j.DryRun = true },
+		{name: "a plan is refused as well", files: map[string]string{"unsigned/a.yaml": sealed}, change: func(j *promote.Job) { j.To.Way = deliver.Plan },
 			want: []string{"unsigned/a.yaml " + sign.ReasonSignaturePresent}},
 		{name: "a malformed file refuses all", files: map[string]string{"unsigned/a.yaml": "a: ["}, want: []string{"unsigned/a.yaml malformed"}},
 		{name: "a document that cannot be signed refuses all", files: map[string]string{"unsigned/a.yaml": sealed},
@@ -197,7 +197,7 @@ func TestRunEmptyRefusal(t *testing.T) {
 // signing.
 func TestRunRehearses(t *testing.T) {
 	output := func(dir string) func(*repository, *promote.Job) {
-		return func(_ *repository, j *promote.Job) { j.SealedOutput = dir }
+		return func(_ *repository, j *promote.Job) { j.To.Way, j.To.Folder = deliver.Folder, dir }
 	}
 	for name, tc := range map[string]struct {
 		prepare func(*repository, *promote.Job)
@@ -213,7 +213,6 @@ func TestRunRehearses(t *testing.T) {
 		r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
 		head := r.head()
 		job, asked := r.job()
-		job.To.Way = deliver.Commit
 		tc.prepare(r, &job)
 		if _, err := promote.Run(t.Context(), job); err == nil || !strings.Contains(err.Error(), tc.want) || asked[1] != 0 {
 			t.Errorf("%s: %d signatures, %v", name, asked[1], err)
@@ -234,7 +233,6 @@ func TestRunPushes(t *testing.T) {
 		{name: "the remote takes it", want: []string{"signed/a.yaml"}},
 		{name: "an earlier run committed and did not push", before: func(r, _ *repository) {
 			job, _ := r.job()
-			job.To.Way = deliver.Commit
 			_, err := promote.Run(r.tb.Context(), job)
 			r.must(err)
 		}, err: promote.ErrNotContained},
@@ -318,7 +316,7 @@ func TestRunProposes(t *testing.T) {
 	head := r.head()
 	for _, want := range []error{nil, promote.ErrBranchTaken} { // without a trust policy, the branch cannot be verified
 		job, asked := r.job()
-		job.To.Way, job.To.Push, job.PullRequest = deliver.Push, toMain, true
+		job.To.Way, job.To.Push = deliver.PullRequest, toMain
 		result, err := promote.Run(t.Context(), job)
 		if !errors.Is(err, want) || asked[1] == 1 != (want == nil) {
 			t.Fatalf("Run: %v, and %d signatures were asked for", err, asked[1])

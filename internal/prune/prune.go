@@ -31,8 +31,6 @@ type Options struct {
 	Soon time.Duration
 	// Terms are the rules of the trust policy for reading an expiry.
 	Terms lifetime.Terms
-	// DryRun changes nothing.
-	DryRun bool
 }
 
 // Exception is an exception that is expired or expires soon.

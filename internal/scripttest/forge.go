@@ -42,7 +42,6 @@ func Forge(ts *testscript.TestScript, _ bool, args []string) {
 	*ts.Value(ForgeKey{}).(**githubtest.Server) = server
 	for name, value := range map[string]string{
 		"GITHUB_API_URL": server.URL, "GITHUB_REPOSITORY": githubtest.Repository, "GITHUB_TOKEN": githubtest.Token,
-		"CI_API_V4_URL": server.URL + "/api/v4", "CI_PROJECT_ID": githubtest.Project, "GITLAB_TOKEN": githubtest.Token,
 	} {
 		ts.Setenv(name, value)
 	}

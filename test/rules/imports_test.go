@@ -35,7 +35,6 @@ var house = map[string][]string{
 	"git/commit":        {"git", "retry"},
 	"restapi":           {"retry"},
 	"github":            {"restapi", "retry"},
-	"gitlab":            {"restapi", "retry"},
 	"review":            {"exception", "github", "restapi", "retry"},
 	// It is separate from review, which uses neither a repository nor signatures.
 	"review/record": {"exception", "git", "review", "verify"},
@@ -74,7 +73,7 @@ var powers = []struct {
 }{
 	{"read files", []string{"os", "io/ioutil"}, []string{"config", "trust", "sign", "git", "git/commit", "promote", "guard", "ledger"}},
 	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "git/commit", "guard", "ledger"}},
-	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "restapi", "sign", "github", "gitlab", "review", "notify/send", "guard", "apiserver"}},
+	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "restapi", "sign", "github", "review", "notify/send", "guard", "apiserver"}},
 	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"trust"}},
 	{"use Git", []string{"github.com/go-git"}, []string{"git", "git/commit", "promote", "prune", "ledger", "review/record"}},
 	{"use a Kubernetes client", []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, []string{"guard", "apiserver"}},

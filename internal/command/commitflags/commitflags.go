@@ -1,16 +1,14 @@
-// Package commitflags has the flags of all commands that commit: the author of the commit, and the
-// branch to push to.
+// Package commitflags has the flags of all commands that commit: the destination of the commit.
 package commitflags
 
 import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/mail"
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/git/commit"
@@ -20,14 +18,10 @@ import (
 
 // Flags are the values of the flags.
 type Flags struct {
-	Commit     bool
-	Push       bool
-	Author     string
-	SignCommit bool
-	Remote     string
-	Branch     string
-	Attempts   int
-	PushBy     string // "", [Git], [GitHub] or [GitLab]
+	Commit bool
+	Push   bool
+	Branch string
+	PushBy string // "", [Git] or [GitHub]
 
 	timing retry.Timing
 }
@@ -36,49 +30,47 @@ type Flags struct {
 const (
 	Git    = "git"
 	GitHub = "github"
-	GitLab = "gitlab"
 )
 
 // Add adds the flags to a command. what names the change in help texts, for example "the
 // promotion".
-func (f *Flags) Add(flags *pflag.FlagSet, timing retry.Timing, what string) {
+func (f *Flags) Add(cmd *cobra.Command, timing retry.Timing, what string) {
 	f.timing = timing
-	flags.BoolVar(&f.Commit, "commit", false, "commit "+what)
-	flags.StringVar(&f.Author, "author", "", "author of the commit, as Name <address> (default: Git's user.name and user.email)")
-	flags.BoolVar(&f.SignCommit, "sign-commit", false, "sign the commit by Git's configuration (default: commit.gpgSign)")
+	flags := cmd.Flags()
+	flags.BoolVar(&f.Commit, "commit", false, "commit "+what+" on the branch of the work tree")
 	flags.BoolVar(&f.Push, "push", false, "commit "+what+" on the remote branch, and push it")
-	flags.StringVar(&f.Remote, "remote", "", "remote of the target branch (default: that of HEAD's branch, or origin)")
 	flags.StringVar(&f.Branch, "branch", "", "target branch (default: the upstream of HEAD's branch)")
-	flags.IntVar(&f.Attempts, "push-attempts", 0, "attempts to push while others push, 1 to 100 (default: 10)")
-	flags.StringVar(&f.PushBy, "push-by", "", "git, github or gitlab: the server's API makes and signs the commit, with GITHUB_TOKEN or GITLAB_TOKEN (default: git)")
-	cli.Check(flags, "push-by", cli.OneOf(Git, GitHub, GitLab))
-	cli.Rare(flags, "author", "sign-commit", "remote", "push-attempts", "push-by")
+	flags.StringVar(&f.PushBy, "push-by", "", "git or github: GitHub's API makes and signs the commit, with GITHUB_TOKEN (default: git)")
+	cli.Check(flags, "push-by", cli.OneOf(Git, GitHub))
+	cli.Rare(flags, "push-by")
+	cli.Instead(cmd, map[string]string{
+		"dry-run":       "without --commit or --push, nothing is changed",
+		"author":        "git config user.name and user.email, or GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL",
+		"sign-commit":   "git config commit.gpgSign true",
+		"remote":        "git config branch.NAME.remote",
+		"push-attempts": "a push is tried 10 times",
+	})
 }
 
-// Commits reports whether a commit is made.
-func (f *Flags) Commits() bool { return f.Commit || f.Push }
-
-// byServer reports whether the server's API makes the commit.
-func (f *Flags) byServer() bool { return f.PushBy == GitHub || f.PushBy == GitLab }
-
-// Check rejects flags that require a commit or a push if there is none.
-func (f *Flags) Check() error { return f.CheckFor(f.Commits(), f.Push) }
-
-// CheckFor is [Flags.Check] for a command that can also commit or push without these flags.
-func (f *Flags) CheckFor(commits, pushes bool) error {
+// Way returns the destination of the change.
+func (f *Flags) Way() deliver.Way {
 	switch {
-	case !commits && f.SignCommit:
-		return cli.Usagef("--sign-commit requires --commit or --push")
-	case !commits && f.Author != "":
-		return cli.Usagef("--author requires --commit or --push")
-	case !pushes && (f.Remote != "" || f.Branch != "" || f.Attempts != 0):
-		return cli.Usagef("--remote, --branch and --push-attempts require --push")
-	case !pushes && f.PushBy != "":
+	case f.Push:
+		return deliver.Push
+	case f.Commit:
+		return deliver.Commit
+	default:
+		return deliver.Plan
+	}
+}
+
+// Check rejects flags that contradict each other.
+func (f *Flags) Check(way deliver.Way) error {
+	switch {
+	case f.Commit && f.Push:
+		return cli.Usagef("--commit and --push are two destinations: use one")
+	case f.PushBy != "" && !(deliver.To{Way: way}).Pushes():
 		return cli.Usagef("--push-by requires --push")
-	case f.byServer() && f.SignCommit:
-		return cli.Usagef("--sign-commit cannot be combined with --push-by %s: the server signs the commit", f.PushBy)
-	case f.Attempts < 0 || f.Attempts > 100:
-		return cli.Usagef("--push-attempts %d is not from 1 to 100", f.Attempts)
 	}
 	return CheckBranch("branch", f.Branch)
 }
@@ -107,50 +99,31 @@ func Open(streams cli.Streams) (*commit.Clone, error) {
 	return clone, nil
 }
 
-// Way returns the destination of the change.
-func (f *Flags) Way() deliver.Way {
-	switch {
-	case f.Push:
-		return deliver.Push
-	case f.Commit:
-		return deliver.Commit
-	default:
-		return deliver.WorkTree
-	}
-}
-
-// Delivery returns the destination and the author of the commit. It resolves the remote only if a
-// push needs it or a flag names it.
+// Delivery returns the destination and the author of the commit. Without a push, it resolves the
+// remote only if --branch names the target branch.
 func (f *Flags) Delivery(clone *commit.Clone, way deliver.Way, now time.Time) (to deliver.To, err error) {
 	to.Way = way
-	if way != deliver.WorkTree {
-		to.By, err = f.By(clone, now)
+	if way == deliver.Commit || to.Pushes() {
+		to.By, err = f.by(clone, now)
 	}
-	if err == nil && (way == deliver.Push || f.Remote != "" || f.Branch != "") {
+	if err == nil && (to.Pushes() || f.Branch != "") {
 		to.Push, err = f.To(clone)
 	}
 	return to, err
 }
 
-// By returns the author of the commit. A missing author is a [cli.UsageError].
-func (f *Flags) By(clone *commit.Clone, now time.Time) (commit.Author, error) {
-	by := commit.Author{When: now, Sign: f.SignCommit}
-	if !f.SignCommit && !f.byServer() {
+// by returns the author of the commit. A missing author is a [cli.UsageError].
+func (f *Flags) by(clone *commit.Clone, now time.Time) (commit.Author, error) {
+	by := commit.Author{When: now}
+	if f.PushBy != GitHub {
 		var err error
 		if by.Sign, err = clone.SignsCommits(); err != nil {
 			return by, err
 		}
 	}
-	if f.Author != "" {
-		address, err := mail.ParseAddress(f.Author)
-		if err != nil || address.Name == "" {
-			return by, cli.Usagef("--author %q is not written as Name <address>", f.Author)
-		}
-		by.Name, by.Email = address.Name, address.Address
-	}
 	_, err := clone.Signature(by)
 	if errors.Is(err, commit.ErrNoAuthor) {
-		return by, &cli.UsageError{Err: err, Hint: "set Git's user.name and user.email, or pass --author 'Name <address>'"}
+		return by, &cli.UsageError{Err: err, Hint: "git config user.name and user.email, or set GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL"}
 	}
 	return by, err
 }
@@ -163,17 +136,13 @@ const (
 
 // To returns the remote branch to push to. A missing remote is a [cli.UsageError].
 func (f *Flags) To(clone *commit.Clone) (commit.Push, error) {
-	to, err := clone.Remote(commit.Remote{Name: f.Remote, Branch: f.Branch})
+	to, err := clone.Remote(commit.Remote{Branch: f.Branch})
 	if errors.Is(err, commit.ErrNoRemote) {
-		return commit.Push{}, &cli.UsageError{Err: err, Hint: "name it with --remote and --branch"}
+		return commit.Push{}, &cli.UsageError{Err: err, Hint: "name it with --branch, and its remote with git config branch.NAME.remote"}
 	}
-	push := commit.Push{To: to, Attempts: f.Attempts, Pause: commit.Backoff(firstPause, mostPause, rand.Int64N)}
-	switch {
-	case err != nil:
-	case f.PushBy == GitHub:
+	push := commit.Push{To: to, Pause: commit.Backoff(firstPause, mostPause, rand.Int64N)}
+	if f.PushBy == GitHub {
 		push.By, err = f.Client()
-	case f.PushBy == GitLab:
-		push.By, err = f.gitLab()
 	}
 	return push, err
 }

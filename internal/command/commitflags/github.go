@@ -43,7 +43,7 @@ var (
 func (f *Flags) Permitted(ctx context.Context, to commit.Remote, proposes, signs bool) error {
 	c := github.Workflow(os.Getenv, &http.Client{})
 	c.Timing = f.timing
-	if f.PushBy == Git || f.PushBy == GitLab || c.Token == "" || c.Repository == "" {
+	if f.PushBy == Git || c.Token == "" || c.Repository == "" {
 		return nil
 	}
 	client, err := github.New(c)
@@ -59,7 +59,7 @@ func (f *Flags) Permitted(ctx context.Context, to commit.Remote, proposes, signs
 	}
 	var broken, flags []string
 	for _, rule := range rules {
-		flag := "--pull-request-mode"
+		flag := "--pull-request"
 		switch {
 		case slices.Contains(signatureRules, rule.Type):
 			if flag = "--push-by github"; f.PushBy == GitHub || signs {

@@ -26,15 +26,15 @@ polex-prune reads HEAD, or with --push the remote branch. It decides by the stat
 polex-verify checks signatures. Other documents of a file stay. If an expiry cannot be
 read, polex-prune names the file, leaves it alone and prunes the others.
 
-Without --commit or --push, it changes the work tree only.
+Without --commit or --push, it prints the plan and changes nothing.
 
 Exit codes: 0 nothing expired is left, 2 invalid command line or configuration, 3 a
 document could not be read or the repository failed.`
 
 const example = `  # the plan
-  polex-prune --dry-run --expires-within 72h
+  polex-prune --expires-within 72h
   # in a scheduled workflow
-  polex-prune --push --author 'Exceptions workflow <workflow@example.com>'`
+  polex-prune --push`
 
 // The reasons of results.
 const (
@@ -46,7 +46,6 @@ const (
 type options struct {
 	config string
 	within string // --expires-within
-	dryRun bool
 	commit commitflags.Flags
 }
 
@@ -66,8 +65,7 @@ func New(streams cli.Streams) *cobra.Command {
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
 	flags.StringVar(&o.within, "expires-within", "", "also list exceptions that expire within a `duration`, such as 72h or 2w")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "list the exceptions to remove; change nothing")
-	o.commit.Add(flags, streams.Timing, "the removal")
+	o.commit.Add(cmd, streams.Timing, "the removal")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r, err := o.load(streams, format)
 		if err != nil {
@@ -80,7 +78,10 @@ func New(streams cli.Streams) *cobra.Command {
 
 // load rejects an invalid command line before any other work.
 func (o *options) load(streams cli.Streams, format *cli.Format) (*run, error) {
-	if err := o.commit.Check(); err != nil {
+	if o.commit.Branch != "" && !o.commit.Push {
+		return nil, cli.Usagef("--branch requires --push")
+	}
+	if err := o.commit.Check(o.commit.Way()); err != nil {
 		return nil, err
 	}
 	cfg, err := cli.LoadRepositoryConfig(o.config)
@@ -91,7 +92,7 @@ func (o *options) load(streams cli.Streams, format *cli.Format) (*run, error) {
 	if err != nil {
 		return nil, cli.InConfig(err)
 	}
-	r := &run{options: o, streams: streams, format: format, look: prune.Options{Signed: cfg.Directories.Signed, Terms: trusted.Terms, Now: streams.Now(), DryRun: o.dryRun}}
+	r := &run{options: o, streams: streams, format: format, look: prune.Options{Signed: cfg.Directories.Signed, Terms: trusted.Terms, Now: streams.Now()}}
 	if o.within != "" {
 		if r.look.Soon, err = lifetime.ParseDuration(o.within); err != nil {
 			return nil, &cli.UsageError{Err: fmt.Errorf("--expires-within: %w", err)}
@@ -133,12 +134,8 @@ func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) er
 	report := &cli.Report{Tool: "polex-prune", Reasons: reasons(), Idle: "nothing has expired", Documents: len(found.Ended) + len(found.Soon) + len(found.Unreadable)}
 	verb := "removed"
 	report.Done = verb
-	changed := !r.options.dryRun && !r.options.commit.Commits() && len(found.Ended) > 0
-	switch {
-	case r.options.dryRun:
+	if to.Way == deliver.Plan {
 		verb, report.Done = "would be removed", "would be removed"
-	case changed:
-		report.Done = "removed from the work tree"
 	}
 	for _, e := range found.Ended {
 		line := resultFor(e)
@@ -164,14 +161,13 @@ func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) er
 		return err
 	}
 	switch {
+	case to.Way == deliver.Plan && len(found.Ended) > 0:
+		_, _ = fmt.Fprintln(r.streams.Err, "this is the plan, and nothing was changed: prune with --commit or --push")
 	case result.Commit.IsZero():
 	case to.Way == deliver.Push:
 		_, _ = fmt.Fprintf(r.streams.Err, "pushed to %s %s\n", to.Remote(), result.Commit)
 	default:
 		_, _ = fmt.Fprintf(r.streams.Err, "committed %s\n", result.Commit)
-	}
-	if changed {
-		_, _ = fmt.Fprintln(r.streams.Err, "nothing is committed: commit the change, or run it with --commit or --push; git restore undoes it")
 	}
 	if result.Left != "" {
 		_, _ = fmt.Fprintln(r.streams.Err, plain.Line(result.Left))

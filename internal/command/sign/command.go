@@ -43,12 +43,14 @@ the target branch, which promote fetches first. It promotes every file or none;
 with --keep-going, it leaves out the invalid files and exits with 1. The next run completes
 an interrupted one.
 
-Without --commit, --push or --pull-request-mode, it changes the work tree only.
+Without --commit, --push, --pull-request or --signed-output, it prints the plan and changes nothing.
 
 Exit codes: 0 promoted or nothing pending, 1 rejected, 2 invalid command line or
 configuration, 3 Sigstore, a file or the repository failed.`
 
-const promoteExample = `  # in a workflow, after a merge
+const promoteExample = `  # the plan
+  polex-sign promote
+  # in a workflow, after a merge
   polex-sign promote --push --ref "$GITHUB_SHA"`
 
 type options struct {
@@ -97,7 +99,7 @@ func Promote(streams cli.Streams) *cobra.Command {
 	cmd := newCommand(streams, o)
 	cmd.Use, cmd.Short = "promote [flags]", "Sign the pending exceptions and move them to signed/"
 	cmd.Long, cmd.Example, cmd.Args = promoteHelp, promoteExample, cli.NoPath
-	o.addPromote(cmd.Flags(), streams.Timing)
+	o.addPromote(cmd, streams.Timing)
 	return cmd
 }
 

@@ -285,7 +285,7 @@ var modes = []mode{
 	{name: "push by git, Rekor 1", args: []string{"--push"}, version: "1"},
 	{name: "push by git, Rekor 2", args: []string{"--push"}, version: "2"},
 	{name: "push by GitHub", args: []string{"--push", "--push-by", "github"}, rules: []string{"required_signatures"}, version: "2"},
-	{name: "pull request", args: []string{"--pull-request-mode", "--push-by", "github"}, rules: []string{"required_signatures", "pull_request"}, proposes: true, version: "2"},
+	{name: "pull request", args: []string{"--pull-request", "--push-by", "github"}, rules: []string{"required_signatures", "pull_request"}, proposes: true, version: "2"},
 	{name: "two jobs", first: []string{"--signed-output", "../promotion"}, args: []string{"--signed-input", "../promotion", "--push"}, version: "2"},
 }
 

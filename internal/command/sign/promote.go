@@ -52,7 +52,7 @@ func (r *run) job(clone *commit.Clone) (promote.Job, error) {
 	o := r.options
 	job := promote.Job{
 		Options: promote.Options{Unsigned: o.unsigned, Signed: o.signed, Kinds: r.kinds, Source: o.ref, Replace: o.replace, KeepGoing: o.keepGoing},
-		Clone:   clone, Now: r.now, PullRequest: o.pullRequest, DryRun: o.dryRun, SealedOutput: o.sealedOutput, SealedInput: o.sealedInput,
+		Clone:   clone, Now: r.now, SealedInput: o.sealedInput,
 		Checks: r.checks, Verifier: r.verifier, Sign: r.sign,
 		Record: func(ctx context.Context, plan *promote.Plan, branch string) ([]*exception.Document, error) {
 			return r.record(ctx, clone, plan, branch)
@@ -71,11 +71,11 @@ func (r *run) job(clone *commit.Clone) (promote.Job, error) {
 			return job, err
 		}
 	}
-	job.To.Push.As = o.pullRequestName
+	job.To.Push.As, job.To.Folder = o.pullRequestName, o.sealedOutput
 	switch {
-	case o.sealedOutput != "":
+	case job.To.Way == deliver.Folder:
 		job.Permitted = func(ctx context.Context) error { return r.foretell(ctx, job.To.Push.To) }
-	case job.To.Way == deliver.Push:
+	case job.To.Pushes():
 		job.Permitted = func(ctx context.Context) error {
 			return o.Permitted(ctx, job.To.Push.To, o.pullRequest, job.To.By.Sign)
 		}
@@ -151,5 +151,5 @@ func explain(err error) error {
 	case errors.Is(err, promote.ErrBranchTaken):
 		return cli.Hint(err, "nothing was signed or pushed; find out who made that branch, then delete it, or name another with --pull-request-branch")
 	}
-	return commitflags.Hint(err, " or use --pull-request-mode")
+	return commitflags.Hint(err, " or use --pull-request")
 }

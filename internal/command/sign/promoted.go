@@ -12,6 +12,7 @@ import (
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/internal/promote/commitmessage"
+	"github.com/polex-dev/polex/internal/promote/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -26,8 +27,8 @@ const (
 func ownReasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: reasonSigned, Doc: "the exception is signed", Severity: exception.SeverityNote},
-		{Name: reasonWouldSign, Doc: "a run without --dry-run would sign the exception", Severity: exception.SeverityNote},
-		{Name: reasonWouldGo, Doc: "a run without --dry-run would replace the signed file", Severity: exception.SeverityNote},
+		{Name: reasonWouldSign, Doc: "a run with --commit, --push or --pull-request would sign the exception", Severity: exception.SeverityNote},
+		{Name: reasonWouldGo, Doc: "a run with --commit, --push or --pull-request would replace the signed file", Severity: exception.SeverityNote},
 		{Name: reasonReplaced, Doc: "another signed file replaces the file", Severity: exception.SeverityNote},
 	}
 }
@@ -42,7 +43,7 @@ func (r *run) promoted(result *promote.Result) error {
 	}
 	r.report.Documents = result.Documents + len(result.Skipped) + result.LeftOut
 	r.report.Skipped = result.OtherKinds
-	if r.options.dryRun {
+	if r.options.way() == deliver.Plan {
 		r.report.Done = "would be signed"
 	}
 	if result.Documents == 0 {
@@ -76,8 +77,8 @@ func (r *run) promoted(result *promote.Result) error {
 		_, _ = fmt.Fprintf(r.streams.Err, "%d of the pending files cannot be promoted and stay where they are\n", result.LeftOut)
 	}
 	switch {
-	case r.options.dryRun && result.Documents > 0:
-		_, _ = fmt.Fprintln(r.streams.Err, "nothing was signed or written: this was a dry run")
+	case r.options.way() == deliver.Plan && result.Documents > 0:
+		_, _ = fmt.Fprintln(r.streams.Err, "this is the plan, and nothing was changed: sign with --commit, --push or --pull-request")
 	case !result.Commit.IsZero() && result.To.Branch != "":
 		_, _ = fmt.Fprintf(r.streams.Err, "pushed to %s %s\n", result.To, result.Commit)
 	case !result.Commit.IsZero():
@@ -95,7 +96,7 @@ func (r *run) moved(m *promote.Move, doc *exception.Document, done *promote.Resu
 	result.File, result.Outcome, result.Reason = m.To, cli.Pass, reasonSigned
 	result.Message = fmt.Sprintf("%s signed, from %s", doc.Identity(), m.From)
 	result.Details = map[string]any{"from": m.From}
-	if r.options.dryRun {
+	if r.options.way() == deliver.Plan {
 		result.Reason, result.Message = reasonWouldSign, fmt.Sprintf("%s would be signed, from %s", doc.Identity(), m.From)
 	}
 	if lived, err := lifetime.Of(doc, r.checks.Rules.Terms); err == nil && !lived.ExpiresAt.IsZero() {
@@ -129,7 +130,7 @@ func (r *run) moved(m *promote.Move, doc *exception.Document, done *promote.Resu
 // replaced makes the result for a replaced signed file.
 func (r *run) replaced(m *promote.Move, gone promote.Replaced) cli.Result {
 	result := cli.Result{Outcome: cli.Pass, File: gone.Path, Reason: reasonReplaced, Message: "replaced by " + m.To}
-	if r.options.dryRun {
+	if r.options.way() == deliver.Plan {
 		result.Reason, result.Message = reasonWouldGo, "would be replaced by "+m.To
 	}
 	for _, doc := range gone.Documents {

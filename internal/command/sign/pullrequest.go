@@ -11,6 +11,7 @@ import (
 	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/promote/deliver"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
@@ -26,7 +27,7 @@ var proposalBranch = regexp.MustCompile("^" + promote.PullRequestPrefix + "([0-9
 // propose opens or updates the pull request of a pushed branch, and closes the ones that it replaces:
 // those for an older commit. If nothing is pending any more, it closes all of them.
 func (r *run) propose(ctx context.Context, job *promote.Job, result *promote.Result) error {
-	if !job.PullRequest || job.DryRun || r.options.PushBy != commitflags.GitHub || result.Findings.Refuse() && result.Commit.IsZero() {
+	if job.To.Way != deliver.PullRequest || r.options.PushBy != commitflags.GitHub || result.Findings.Refuse() && result.Commit.IsZero() {
 		return nil
 	}
 	client, err := r.options.Client()

@@ -184,7 +184,7 @@ func (c *Clone) signed(ctx context.Context, plain plumbing.Hash, o object) (plum
 	out, err := c.write(ctx, "sign the commit", call{input: strings.NewReader(o.change.Message), env: named(o.by)},
 		"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", o.parent.String(), plain.String()+"^{tree}")
 	if err != nil {
-		return plumbing.ZeroHash, fmt.Errorf("%w (commit.gpgSign or --sign-commit requires it; the key is from gpg.format and user.signingKey)", err)
+		return plumbing.ZeroHash, fmt.Errorf("%w (commit.gpgSign requires it; the key is from gpg.format and user.signingKey)", err)
 	}
 	hash := plumbing.NewHash(strings.TrimSpace(out))
 	if err := c.holds(hash, o); err != nil {

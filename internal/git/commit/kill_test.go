@@ -88,7 +88,7 @@ var lockCommand = regexp.MustCompile(`rm "([^"]+\.lock)"`)
 // on the branch, and what others did is there. The next runs finish it, after the commands that the
 // messages name.
 func TestKilledWithGit(t *testing.T) {
-	const files = 60
+	const files = 30
 	queue := map[string]string{"notes.txt": "theirs\n"}
 	for i := range files {
 		queue[fmt.Sprintf("unsigned/%d.yaml", i)] = strings.Repeat(fmt.Sprintf("n: %d\n", i), 200)
@@ -106,7 +106,7 @@ func TestKilledWithGit(t *testing.T) {
 			}
 			whole := time.Since(begun)
 			met := 0
-			for range 16 {
+			for range 8 {
 				r := origin.copy()
 				r.tb, r.killed = t, true
 				r.write("notes.txt", "mine\n")
@@ -126,7 +126,7 @@ func TestKilledWithGit(t *testing.T) {
 				r.write("notes.txt", "theirs\n")
 				r.clean()
 			}
-			t.Logf("%d of 16 were killed within %s", met, whole)
+			t.Logf("%d of 8 were killed within %s", met, whole)
 			if met == 0 {
 				t.Error("no run was killed")
 			}

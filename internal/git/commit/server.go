@@ -20,16 +20,12 @@ import (
 // untrusted: the commit is fetched and compared.
 type Server interface {
 	// CheckCommit rejects a change that CommitOnBranch cannot make.
-	CheckCommit(message string, create, update map[string][]byte, remove []string) error
+	CheckCommit(message string, write map[string][]byte, remove []string) error
 	// CreateBranch creates a branch at a commit.
 	CreateBranch(ctx context.Context, branch, commit string) error
 	// CommitOnBranch commits a change on a branch that is at base.
-	CommitOnBranch(ctx context.Context, branch, base, message string, create, update map[string][]byte, remove []string) error
+	CommitOnBranch(ctx context.Context, branch, base, message string, write map[string][]byte, remove []string) error
 	DeleteBranch(ctx context.Context, branch string) error
-}
-
-// Mover is a [Server] that can also move branches. For another server, git push moves them.
-type Mover interface {
 	// ForwardBranch moves a branch to a commit that contains its present commit, never to another.
 	ForwardBranch(ctx context.Context, branch, commit string) error
 }
@@ -62,41 +58,32 @@ func (c *Clone) RehearsePush(ctx context.Context, p Push, propose Propose) error
 	if err != nil || m.commit.IsZero() {
 		return err
 	}
-	_, _, err = c.fits(ctx, p, m, tip)
-	return err
+	return c.fits(ctx, p, m, tip)
 }
 
-// fits returns the new and the changed files of a commit, or an error if the server cannot make it.
-// The server writes only regular files, and keeps the mode of an existing one. A branch of the remote
+// fits returns an error if the server cannot make a commit. The server writes only regular files, and keeps the mode of an existing one. A branch of the remote
 // can also take the place of the temporary one.
-func (c *Clone) fits(ctx context.Context, p Push, m made, tip plumbing.Hash) (create, update map[string][]byte, err error) {
+func (c *Clone) fits(ctx context.Context, p Push, m made, tip plumbing.Hash) error {
 	if _, _, err := c.Ask(ctx, Remote{Name: p.To.Name, Branch: temporaryPrefix}); err != nil {
-		return nil, nil, err
+		return err
 	}
 	tree, err := c.Tree(tip)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	create, update = map[string][]byte{}, map[string][]byte{}
 	for _, name := range slices.Sorted(maps.Keys(m.left.Write)) {
-		switch old, err := tree.At(name); {
-		case err == nil && old.Absent():
-			create[name] = m.left.Write[name]
-		case err == nil && old.Mode == filemode.Regular:
-			update[name] = m.left.Write[name]
-		default:
-			return nil, nil, errors.Join(err, fmt.Errorf("write %q: the server cannot change its file mode %s to 100644", name, old.Mode))
+		if old, err := tree.At(name); err != nil || !old.Absent() && old.Mode != filemode.Regular {
+			return errors.Join(err, fmt.Errorf("write %q: the server cannot change its file mode %s to 100644", name, old.Mode))
 		}
 	}
-	return create, update, p.By.CheckCommit(m.left.Message, create, update, m.left.Remove)
+	return p.By.CheckCommit(m.left.Message, m.left.Write, m.left.Remove)
 }
 
 // byServer makes the server commit the change of m on a temporary branch at tip. It compares the
 // commit with m, and only then moves or creates the branch to. It returns the commit, also if only the
 // move failed. left names a temporary branch that could not be deleted.
 func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plumbing.Hash) (commit plumbing.Hash, left string, err error) {
-	create, update, err := c.fits(ctx, p, m, tip)
-	if err != nil {
+	if err := c.fits(ctx, p, m, tip); err != nil {
 		return plumbing.ZeroHash, "", err
 	}
 	now := time.Now().UTC()
@@ -115,22 +102,16 @@ func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plu
 		return plumbing.ZeroHash, "", err
 	}
 	if commit, err = c.committed(ctx, at, m, tip, func() error {
-		return p.By.CommitOnBranch(ctx, at.Branch, tip.String(), m.left.Message, create, update, m.left.Remove)
+		return p.By.CommitOnBranch(ctx, at.Branch, tip.String(), m.left.Message, m.left.Write, m.left.Remove)
 	}); err != nil {
 		return plumbing.ZeroHash, "", err
 	}
 	err = c.do("move "+to.String(), func() error {
-		by, can := p.By.(Mover)
-		var err error
-		switch {
-		case p.As != "":
-			err = p.By.CreateBranch(ctx, to.Branch, commit.String())
-		case can:
-			err = by.ForwardBranch(ctx, to.Branch, commit.String())
-		default:
-			return c.send(ctx, commit, to, tip)
+		move := p.By.ForwardBranch
+		if p.As != "" {
+			move = p.By.CreateBranch
 		}
-		if err != nil {
+		if err := move(ctx, to.Branch, commit.String()); err != nil {
 			return err
 		}
 		// The branch decides here too, and not the answer.
@@ -196,10 +177,10 @@ func (c *Clone) committed(ctx context.Context, at Remote, m made, tip plumbing.H
 	}
 	commit, err := c.look(ctx, at)
 	switch {
-	case committed != nil && (err != nil || commit == tip):
-		return plumbing.ZeroHash, committed
 	case err != nil:
-		return plumbing.ZeroHash, err
+		return plumbing.ZeroHash, errors.Join(committed, err)
+	case committed != nil && commit == tip:
+		return plumbing.ZeroHash, committed
 	case commit == tip:
 		return plumbing.ZeroHash, fmt.Errorf("%w: none on %s", ErrOtherCommit, at)
 	}

@@ -16,11 +16,10 @@ import (
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/githubtest"
-	"github.com/polex-dev/polex/internal/gitlab"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
-// onServer is a clone, its remote with the APIs of GitHub and GitLab, and a client of one of them.
+// onServer is a clone, its remote with the API of GitHub, and a client of it.
 type onServer struct {
 	*repository
 	remote *repository
@@ -29,13 +28,7 @@ type onServer struct {
 	waited []time.Duration
 }
 
-// The servers.
-const (
-	gitHub = "GitHub"
-	gitLab = "GitLab"
-)
-
-func newOnServer(t *testing.T, name string, rules ...string) *onServer {
+func newOnServer(t *testing.T, rules ...string) *onServer {
 	t.Helper()
 	o := &onServer{repository: newRepository(t, waiting)}
 	o.write("README.md", "# More\n")
@@ -49,11 +42,8 @@ func newOnServer(t *testing.T, name string, rules ...string) *onServer {
 		o.waited = append(o.waited, d.Truncate(time.Second))
 		return nil
 	}}
-	if name == gitLab {
-		o.client, err = gitlab.New(gitlab.Config{HTTP: &http.Client{}, APIURL: o.server.URL + "/api/v4", Project: githubtest.Project, Token: githubtest.Token, Timing: timing})
-	} else {
-		o.client, err = github.New(github.Config{HTTP: &http.Client{}, APIURL: o.server.URL, ServerURL: "https://github.com", Repository: githubtest.Repository, Token: githubtest.Token, Timing: timing})
-	}
+	o.client, err = github.New(github.Config{HTTP: &http.Client{}, APIURL: o.server.URL, ServerURL: "https://github.com",
+		Repository: githubtest.Repository, Token: githubtest.Token, Timing: timing})
 	o.must(err)
 	return o
 }
@@ -82,38 +72,34 @@ func (o *onServer) branches() string {
 // TestByServer: a branch that accepts only verified commits rejects a git push, and accepts the
 // commit of the server. The clone follows it.
 func TestByServer(t *testing.T) {
-	for _, name := range []string{gitHub, gitLab} {
-		t.Run(name, func(t *testing.T) {
-			o := newOnServer(t, name, "required_signatures")
-			before := o.head()
-			var refused *commit.RefusedError
-			if _, err := o.push(t.Context(), nil, nil, seal("")); !errors.As(err, &refused) || !strings.Contains(err.Error(), "verified signatures") {
-				t.Fatalf("a git push: %v", err)
-			}
-			result, err := o.push(t.Context(), o.client, nil, seal(""))
-			if err != nil || result.Left != "" {
-				t.Fatalf("%s %q, %v", result.Commit, result.Left, err)
-			}
-			if at := result.Commit.String(); o.remote.head() != at || o.head() != at || o.line("rev-parse", "origin/main") != at || o.line("rev-parse", at+"^") != before {
-				t.Errorf("the remote is at %s, the clone at %s, and the commit is %s", o.remote.head(), o.head(), at)
-			}
-			if committer := o.line("log", "-1", "--format=%cn: %s"); committer != name+": Sign 3" {
-				t.Errorf("the commit is %q", committer)
-			}
-			if got := o.remote.git("ls-tree", "-r", "--name-only", "main"); got != "README.md\nsigned.txt\nsigned/a.yaml\nsigned/old.yaml\nsigned/team/b.yml\nsigned/team/deep/c.json\n" {
-				t.Errorf("there is %s", got)
-			}
-			if got := o.branches(); got != "main" {
-				t.Errorf("branches: %s", got)
-			}
-			if got := o.line("for-each-ref", "--format=%(refname)", "refs/remotes", "refs/polex"); got != "refs/remotes/origin/main" {
-				t.Errorf("references in the clone: %s", got)
-			}
-			o.clean()
-			if result, err = o.push(t.Context(), o.client, nil, seal("")); err != nil || !result.Commit.IsZero() {
-				t.Errorf("a second time: %s, %v", result.Commit, err)
-			}
-		})
+	o := newOnServer(t, "required_signatures")
+	before := o.head()
+	var refused *commit.RefusedError
+	if _, err := o.push(t.Context(), nil, nil, seal("")); !errors.As(err, &refused) || !strings.Contains(err.Error(), "verified signatures") {
+		t.Fatalf("a git push: %v", err)
+	}
+	result, err := o.push(t.Context(), o.client, nil, seal(""))
+	if err != nil || result.Left != "" {
+		t.Fatalf("%s %q, %v", result.Commit, result.Left, err)
+	}
+	if at := result.Commit.String(); o.remote.head() != at || o.head() != at || o.line("rev-parse", "origin/main") != at || o.line("rev-parse", at+"^") != before {
+		t.Errorf("the remote is at %s, the clone at %s, and the commit is %s", o.remote.head(), o.head(), at)
+	}
+	if committer := o.line("log", "-1", "--format=%cn: %s"); committer != "GitHub: Sign 3" {
+		t.Errorf("the commit is %q", committer)
+	}
+	if got := o.remote.git("ls-tree", "-r", "--name-only", "main"); got != "README.md\nsigned.txt\nsigned/a.yaml\nsigned/old.yaml\nsigned/team/b.yml\nsigned/team/deep/c.json\n" {
+		t.Errorf("there is %s", got)
+	}
+	if got := o.branches(); got != "main" {
+		t.Errorf("branches: %s", got)
+	}
+	if got := o.line("for-each-ref", "--format=%(refname)", "refs/remotes", "refs/polex"); got != "refs/remotes/origin/main" {
+		t.Errorf("references in the clone: %s", got)
+	}
+	o.clean()
+	if result, err = o.push(t.Context(), o.client, nil, seal("")); err != nil || !result.Commit.IsZero() {
+		t.Errorf("a second time: %s, %v", result.Commit, err)
 	}
 }
 
@@ -124,7 +110,6 @@ func TestByServerFaults(t *testing.T) {
 		name     string
 		faults   map[string][]string
 		want     string // in the error; empty if it succeeds
-		gitLab   string // the same for GitLab, if it differs; "-" if it has no such request
 		other    bool   // ErrOtherCommit
 		branches string // if not main alone
 		left     string
@@ -132,94 +117,81 @@ func TestByServerFaults(t *testing.T) {
 	}{
 		{name: "the answer to the commit is lost", faults: map[string][]string{githubtest.Commit: {githubtest.Lost}}},
 		{name: "each answer to the commit is lost", faults: map[string][]string{githubtest.Commit: {githubtest.Lost, githubtest.Lost, githubtest.Lost, githubtest.Lost}}},
-		{name: "the commit does not arrive at first", gitLab: "/repository/commits: ", faults: map[string][]string{githubtest.Commit: {githubtest.Late, githubtest.Late}}},
-		{name: "the commit never arrives", gitLab: "/repository/commits: ", faults: map[string][]string{githubtest.Commit: {githubtest.Late, githubtest.Late, githubtest.Late, githubtest.Late}}, want: "(asked 4 times)"},
+		{name: "the commit does not arrive at first", faults: map[string][]string{githubtest.Commit: {githubtest.Late, githubtest.Late}}},
+		{name: "the commit never arrives", faults: map[string][]string{githubtest.Commit: {githubtest.Late, githubtest.Late, githubtest.Late, githubtest.Late}}, want: "(asked 4 times)"},
 		{name: "the commit is only said to be made", faults: map[string][]string{githubtest.Commit: {githubtest.Nothing}}, want: "none on origin/polex/commit-", other: true},
 		{name: "the token may not commit", faults: map[string][]string{githubtest.Commit: {githubtest.Forbidden}}, want: "Resource not accessible by integration"},
 		{name: "the token may not create a branch", faults: map[string][]string{githubtest.Create: {githubtest.Forbidden}}, want: "Resource not accessible by integration"},
-		{name: "a secondary rate limit", gitLab: "a secondary rate limit", faults: map[string][]string{githubtest.Commit: {githubtest.Limit}}, waited: time.Second},
-		{name: "a secondary rate limit without a time", gitLab: "a secondary rate limit", faults: map[string][]string{githubtest.Commit: {githubtest.LimitText}}, waited: time.Minute},
-		{name: "rate limits everywhere", gitLab: "a secondary rate limit", faults: map[string][]string{githubtest.Create: {githubtest.Limit}, githubtest.Move: {githubtest.Limit}, githubtest.Delete: {githubtest.Limit}}, waited: time.Second},
+		{name: "a secondary rate limit", faults: map[string][]string{githubtest.Commit: {githubtest.Limit}}, waited: time.Second},
+		{name: "a secondary rate limit without a time", faults: map[string][]string{githubtest.Commit: {githubtest.LimitText}}, waited: time.Minute},
+		{name: "rate limits everywhere", faults: map[string][]string{githubtest.Create: {githubtest.Limit}, githubtest.Move: {githubtest.Limit}, githubtest.Delete: {githubtest.Limit}}, waited: time.Second},
 		{name: "the answer to the branch is lost", faults: map[string][]string{githubtest.Create: {githubtest.Lost}}},
-		{name: "the answer to the move is lost", gitLab: "-", faults: map[string][]string{githubtest.Move: {githubtest.Lost, githubtest.Lost, githubtest.Lost, githubtest.Lost}}},
-		{name: "the move never arrives", gitLab: "-", faults: map[string][]string{githubtest.Move: {githubtest.Late, githubtest.Late, githubtest.Late, githubtest.Late}}, want: "move origin/main: PATCH http://127.0.0.1:"},
-		{name: "main is only said to be moved", gitLab: "-", faults: map[string][]string{githubtest.Move: {githubtest.Nothing}}, want: "the server reported success, and origin/main is at "},
-		{name: "main may not be moved", gitLab: "-", faults: map[string][]string{githubtest.Move: {githubtest.Forbidden}}, want: "origin/main rejected the commit"},
+		{name: "the answer to the move is lost", faults: map[string][]string{githubtest.Move: {githubtest.Lost, githubtest.Lost, githubtest.Lost, githubtest.Lost}}},
+		{name: "the move never arrives", faults: map[string][]string{githubtest.Move: {githubtest.Late, githubtest.Late, githubtest.Late, githubtest.Late}}, want: "move origin/main: PATCH http://127.0.0.1:"},
+		{name: "main is only said to be moved", faults: map[string][]string{githubtest.Move: {githubtest.Nothing}}, want: "the server reported success, and origin/main is at "},
+		{name: "main may not be moved", faults: map[string][]string{githubtest.Move: {githubtest.Forbidden}}, want: "origin/main rejected the commit"},
 		{name: "the answer to the deletion is lost", faults: map[string][]string{githubtest.Delete: {githubtest.Lost}}},
 		{name: "the temporary branch cannot be deleted", faults: map[string][]string{githubtest.Delete: {githubtest.Forbidden}}, branches: "main polex/commit-", left: "the temporary branch origin/polex/commit-"},
-		{name: "main may not be moved, and the temporary branch not be deleted", gitLab: "-", faults: map[string][]string{githubtest.Move: {githubtest.Forbidden}, githubtest.Delete: {githubtest.Forbidden}},
+		{name: "main may not be moved, and the temporary branch not be deleted", faults: map[string][]string{githubtest.Move: {githubtest.Forbidden}, githubtest.Delete: {githubtest.Forbidden}},
 			want: "; the temporary branch origin/polex/commit-", branches: "main polex/commit-"},
 		{name: "a file more", faults: map[string][]string{githubtest.Commit: {githubtest.OtherTree}}, want: "has another tree", other: true},
 		{name: "a file more, and the answer is lost", faults: map[string][]string{githubtest.Commit: {githubtest.OtherTreeLost}}, want: "has another tree", other: true},
 		{name: "another parent", faults: map[string][]string{githubtest.Commit: {githubtest.OtherParent}}, want: "has another parent", other: true},
 		{name: "a trailer more", faults: map[string][]string{githubtest.Commit: {githubtest.OtherMessage}}, want: "has another message", other: true},
 	} {
-		for _, name := range []string{gitHub, gitLab} {
-			tc := tc
-			if name == gitLab && tc.gitLab == "-" {
-				continue
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			o := newOnServer(t, "required_signatures")
+			o.server.Faults = maps.Clone(tc.faults)
+			before := o.remote.head()
+			result, err := o.push(t.Context(), o.client, nil, seal(""))
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) || errors.Is(err, commit.ErrOtherCommit) != tc.other {
+				t.Errorf("%v, want %q", err, tc.want)
 			}
-			if name == gitLab && tc.gitLab != "" {
-				tc.want, tc.waited = tc.gitLab, 0
+			count := "2"
+			if tc.want == "" {
+				count = "3"
+			} else if o.head() != before {
+				t.Error("the clone has moved")
 			}
-			t.Run(name+"/"+tc.name, func(t *testing.T) {
-				t.Parallel()
-				o := newOnServer(t, name, "required_signatures")
-				o.server.Faults = maps.Clone(tc.faults)
-				before := o.remote.head()
-				result, err := o.push(t.Context(), o.client, nil, seal(""))
-				if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) || errors.Is(err, commit.ErrOtherCommit) != tc.other {
-					t.Errorf("%v, want %q", err, tc.want)
-				}
-				count := "2"
-				if tc.want == "" {
-					count = "3"
-				} else if o.head() != before {
-					t.Error("the clone has moved")
-				}
-				if n := o.remote.line("rev-list", "--count", "main"); n != count {
-					t.Errorf("main has %s commits, want %s", n, count)
-				}
-				if got := o.branches(); got != "main" && (tc.branches == "" || !strings.HasPrefix(got, tc.branches)) {
-					t.Errorf("branches: %s", got)
-				}
-				if !strings.HasPrefix(result.Left, tc.left) || tc.left == "" && result.Left != "" {
-					t.Errorf("left: %q", result.Left)
-				}
-				if tc.waited != 0 && (len(o.waited) == 0 || o.waited[0] != tc.waited) {
-					t.Errorf("it waited %v, want %v", o.waited, tc.waited)
-				}
-				if err != nil && strings.Contains(err.Error(), githubtest.Token) {
-					t.Errorf("it says the token: %v", err)
-				}
-				o.clean()
-				// Without the fault, the next run completes the change.
-				o.server.Faults = nil
-				if _, err := o.push(t.Context(), o.client, nil, seal("")); err != nil {
-					t.Errorf("the next run: %v", err)
-				}
-				if n := o.remote.line("rev-list", "--count", "main"); n != "3" || o.head() != o.remote.head() {
-					t.Errorf("after the next run, main has %s commits", n)
-				}
-				o.clean()
-			})
-		}
+			if n := o.remote.line("rev-list", "--count", "main"); n != count {
+				t.Errorf("main has %s commits, want %s", n, count)
+			}
+			if got := o.branches(); got != "main" && (tc.branches == "" || !strings.HasPrefix(got, tc.branches)) {
+				t.Errorf("branches: %s", got)
+			}
+			if !strings.HasPrefix(result.Left, tc.left) || tc.left == "" && result.Left != "" {
+				t.Errorf("left: %q", result.Left)
+			}
+			if tc.waited != 0 && (len(o.waited) == 0 || o.waited[0] != tc.waited) {
+				t.Errorf("it waited %v, want %v", o.waited, tc.waited)
+			}
+			if err != nil && strings.Contains(err.Error(), githubtest.Token) {
+				t.Errorf("it says the token: %v", err)
+			}
+			o.clean()
+			// Without the fault, the next run completes the change.
+			o.server.Faults = nil
+			if _, err := o.push(t.Context(), o.client, nil, seal("")); err != nil {
+				t.Errorf("the next run: %v", err)
+			}
+			if n := o.remote.line("rev-list", "--count", "main"); n != "3" || o.head() != o.remote.head() {
+				t.Errorf("after the next run, main has %s commits", n)
+			}
+			o.clean()
+		})
 	}
 }
 
 // TestByServerOutrun: others push before main is moved. The change is made again on their commit,
 // up to a limit.
 func TestByServerOutrun(t *testing.T) {
-	for i := range 6 {
-		name, before, times := gitHub, githubtest.Move, i%3+1
-		if i > 2 {
-			name, before = gitLab, githubtest.Commit // git moves the branch
-		}
-		o := newOnServer(t, name)
+	for times := 1; times <= 3; times++ {
+		o := newOnServer(t)
 		other := o.remote.clone("other")
 		pushed := 0
 		o.server.Before = func(operation string) {
-			if operation == before && pushed < times {
+			if operation == githubtest.Move && pushed < times {
 				pushed++
 				other.write("other.txt", strings.Repeat("x", pushed))
 				other.commit("Other")
@@ -229,10 +201,10 @@ func TestByServerOutrun(t *testing.T) {
 		result, err := o.push(t.Context(), o.client, nil, seal(""))
 		if times == 3 {
 			if !errors.Is(err, commit.ErrOutrun) || o.remote.line("log", "-1", "--format=%s", "main") != "Other" {
-				t.Errorf("%s, three times: %s, %v", name, result.Commit, err)
+				t.Errorf("three times: %s, %v", result.Commit, err)
 			}
 		} else if err != nil || o.remote.head() != result.Commit.String() || o.head() != result.Commit.String() || o.read("other.txt") != strings.Repeat("x", times) {
-			t.Errorf("%s, %d times: %s, %v", name, times, result.Commit, err)
+			t.Errorf("%d times: %s, %v", times, result.Commit, err)
 		}
 		if got := o.branches(); got != "main" {
 			t.Errorf("branches: %s", got)
@@ -244,7 +216,7 @@ func TestByServerOutrun(t *testing.T) {
 // TestByServerLeft: a run deletes the temporary branches that earlier runs left, up to a limit. It
 // keeps those of runs that may be at work, and branches of other names.
 func TestByServerLeft(t *testing.T) {
-	o := newOnServer(t, gitHub)
+	o := newOnServer(t)
 	now := time.Now().UTC()
 	name := func(age time.Duration, end string) string {
 		return "polex/commit-" + now.Add(-age).Format("20060102t150405z") + "-" + end
@@ -276,25 +248,23 @@ func TestByServerLeft(t *testing.T) {
 
 // TestByServerMovedBranch: somebody else commits on the temporary branch first.
 func TestByServerMovedBranch(t *testing.T) {
-	for _, name := range []string{gitHub, gitLab} {
-		o := newOnServer(t, name)
-		other := o.remote.clone("other")
-		o.server.Before = func(operation string) {
-			if operation != githubtest.Commit {
-				return
-			}
-			_, temporary, _ := strings.Cut(o.branches(), " ")
-			other.write("signed/evil.yaml", "evil: 1\n")
-			other.commit("Sign 3")
-			other.git("push", "--quiet", "origin", "HEAD:refs/heads/"+temporary)
+	o := newOnServer(t)
+	other := o.remote.clone("other")
+	o.server.Before = func(operation string) {
+		if operation != githubtest.Commit {
+			return
 		}
-		before := o.remote.head()
-		if _, err := o.push(t.Context(), o.client, nil, seal("")); !errors.Is(err, commit.ErrOtherCommit) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if o.remote.head() != before || o.branches() != "main" {
-			t.Errorf("%s: main is at %s, and there is %s", name, o.remote.head(), o.branches())
-		}
+		_, temporary, _ := strings.Cut(o.branches(), " ")
+		other.write("signed/evil.yaml", "evil: 1\n")
+		other.commit("Sign 3")
+		other.git("push", "--quiet", "origin", "HEAD:refs/heads/"+temporary)
+	}
+	before := o.remote.head()
+	if _, err := o.push(t.Context(), o.client, nil, seal("")); !errors.Is(err, commit.ErrOtherCommit) {
+		t.Error(err)
+	}
+	if o.remote.head() != before || o.branches() != "main" {
+		t.Errorf("main is at %s, and there is %s", o.remote.head(), o.branches())
 	}
 }
 
@@ -314,7 +284,7 @@ func TestByServerOnBranch(t *testing.T) {
 		"taken":              {taken: true, want: "Reference already exists"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := newOnServer(t, gitHub, "pull_request")
+			o := newOnServer(t, "pull_request")
 			o.server.Faults = tc.faults
 			if tc.taken {
 				o.git("push", "--quiet", "origin", "HEAD:refs/heads/polex/signed-1")
@@ -363,7 +333,7 @@ func TestByServerCannot(t *testing.T) {
 		"too much": {content: strings.Repeat("x", github.MaxCommit/4*3+1), want: "the limit for GitHub's API is 40 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := newOnServer(t, gitHub)
+			o := newOnServer(t)
 			if tc.prepare != nil {
 				tc.prepare(o)
 			}
@@ -390,7 +360,7 @@ func TestByServerCannot(t *testing.T) {
 
 // TestByServerCancelled: a cancelled run still deletes its temporary branch, and moves nothing.
 func TestByServerCancelled(t *testing.T) {
-	o := newOnServer(t, gitHub)
+	o := newOnServer(t)
 	before := o.remote.head()
 	ctx, cancel := context.WithCancel(t.Context())
 	o.server.Before = func(operation string) {

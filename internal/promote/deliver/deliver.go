@@ -10,19 +10,27 @@ import (
 // Way is the destination of a change.
 type Way int
 
-// The ways. The zero value commits nothing.
+// The ways. The zero value changes nothing.
 const (
-	WorkTree Way = iota // change files in the work tree; the caller commits
-	Commit              // a commit on HEAD
-	Push                // a commit that is pushed to a branch of a remote
+	Plan        Way = iota // nothing: the plan is the result
+	Folder                 // signed files in a folder, for another job to commit
+	Commit                 // a commit on the branch of the work tree
+	Push                   // a commit on the target branch of a remote
+	PullRequest            // a commit on a new branch of a remote
 )
 
 // To is the destination of a change and the author of its commit.
 type To struct {
-	Way  Way
-	By   commit.Author // not used for [WorkTree]
-	Push commit.Push   // used only for [Push]
+	Way    Way
+	Folder string        // used only for [Folder]
+	By     commit.Author // used for a commit
+	// Push.To is the target branch, also if nothing is pushed. It is empty only for a clone without a
+	// remote. Push.As is used only for [PullRequest].
+	Push commit.Push
 }
+
+// Pushes reports whether the commit goes to a remote.
+func (t To) Pushes() bool { return t.Way == Push || t.Way == PullRequest }
 
 // Remote returns the branch to push to.
 func (t To) Remote() commit.Remote {
@@ -33,17 +41,14 @@ func (t To) Remote() commit.Remote {
 	return to
 }
 
-// Make makes a change. It passes the text for Signed-off-by to propose, or "" without a commit. Its
-// errors are those of [commit.Clone].
+// Make makes a change as a commit. It passes the text for Signed-off-by to propose. Its errors are
+// those of [commit.Clone].
 func (t To) Make(ctx context.Context, clone *commit.Clone, propose func(signedOffBy string) commit.Propose) (commit.Result, error) {
-	if t.Way == WorkTree {
-		return clone.Apply(propose(""))
-	}
 	by, err := SignedOffBy(clone, t.By)
 	switch {
 	case err != nil:
 		return commit.Result{}, err
-	case t.Way == Push:
+	case t.Pushes():
 		return clone.Push(ctx, t.By, t.Push, propose(by))
 	default:
 		return clone.Commit(ctx, t.By, propose(by))

@@ -1,3 +1,3 @@
-// Package deliver applies a change of a repository to the work tree, to HEAD or to a remote.
-// Promotion and pruning share it.
+// Package deliver has the destinations of a change of a repository. Promotion and pruning share
+// them.
 package deliver

@@ -5,6 +5,7 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -33,8 +34,9 @@ func TestExpiryAndSelfHeal(t *testing.T) {
 
 	clone := filepath.Join(t.TempDir(), "clone")
 	git(t, "clone", "--quiet", r.url, clone)
-	prune := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-prune"), "--push", "--author", "Exceptions workflow <workflow@example.com>")
+	prune := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-prune"), "--push")
 	prune.Dir = clone
+	prune.Env = append(os.Environ(), "GIT_AUTHOR_NAME=Exceptions workflow", "GIT_AUTHOR_EMAIL=workflow@example.com")
 	if out, err := prune.CombinedOutput(); err != nil {
 		t.Fatalf("polex-prune: %v\n%s", err, out)
 	}

@@ -43,7 +43,10 @@ func TestFluxVerifiesCommits(t *testing.T) {
 				if err := errors.Join(err, os.WriteFile(token, []byte(text), 0o600)); err != nil {
 					t.Fatal(err)
 				}
-				run(clone, filepath.Join(folder, "polex-sign"), "--config", box.ConfigPath, "--identity-token", token, "promote", "--push", "--sign-commit", "--author", "Workflow <workflow@example.com>")
+				for setting, value := range map[string]string{"user.name": "Workflow", "user.email": "workflow@example.com", "commit.gpgSign": "true"} {
+					run(clone, "git", "config", setting, value)
+				}
+				run(clone, filepath.Join(folder, "polex-sign"), "--config", box.ConfigPath, "--identity-token", token, "promote", "--push")
 				run(clone, "git", "verify-commit", "HEAD")
 				return run(clone, "git", "rev-parse", "HEAD")
 			}

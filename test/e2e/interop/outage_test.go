@@ -52,10 +52,12 @@ func TestOutage(t *testing.T) {
 			git("-C", "clone", "add", "--all")
 			git("-C", "clone", "commit", "--quiet", "--message", "Ask for two")
 			git("-C", "clone", "push", "--quiet", "origin", "HEAD:main")
+			git("-C", "clone", "config", "user.name", "e2e")
+			git("-C", "clone", "config", "user.email", "e2e@example.com")
 			before := git("-C", "clone", "rev-parse", "HEAD")
 			promote := func() (string, error) {
 				out, err := commands.Output(t.Context(), servers.Command{Program: "polex-sign", Dir: clone, Args: []string{"promote", "--config", tc.place.config,
-					"--identity-token", token(t, sandbox.Identity{}), "--push", "--author", "e2e <e2e@example.com>"}})
+					"--identity-token", token(t, sandbox.Identity{}), "--push"}})
 				return string(out), err
 			}
 			if err := real.Kill(tc.program); err != nil {

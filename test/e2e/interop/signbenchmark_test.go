@@ -180,15 +180,15 @@ func (c *countedFulcio) promote(t *testing.T, s *signing, n int) {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"init", "--quiet"}, {"add", "--all"},
-		{"-c", "user.name=Workflow", "-c", "user.email=workflow@example.com", "commit", "--quiet", "--message=Merge"}} {
+	for _, args := range [][]string{{"init", "--quiet"}, {"config", "user.name", "Workflow"}, {"config", "user.email", "workflow@example.com"},
+		{"add", "--all"}, {"commit", "--quiet", "--message=Merge"}} {
 		if err := commands.Finish(t.Context(), servers.Command{Program: "/usr/bin/git", Args: args, Dir: dir}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	before := c.asked.Load()
 	if err := s.measure(t, servers.Command{Program: filepath.Join(commands.Binaries, "polex-sign"), Dir: dir, Args: []string{"--config", theReal().config, "--fulcio-url", c.url,
-		"--identity-token", token(t, sandbox.Identity{}), "promote", "--commit", "--author=Workflow <workflow@example.com>"}}); err != nil {
+		"--identity-token", token(t, sandbox.Identity{}), "promote", "--commit"}}); err != nil {
 		t.Fatal(err)
 	}
 	c.one(t, s, before)

@@ -122,7 +122,7 @@ func repository(t *testing.T) string {
 		for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message=" + message}} {
 			must(t, dir, "", "git", args...)
 		}
-		must(t, dir, "", filepath.Join(folder, "polex-sign"), "--config", box.ConfigPath, "promote", "--commit", "--author", "Workflow <workflow@example.com>")
+		must(t, dir, "", filepath.Join(folder, "polex-sign"), "--config", box.ConfigPath, "promote", "--commit")
 	}
 	must(t, dir, "", "git", "init", "--quiet", "--initial-branch=main")
 	promote("Ask for two")

@@ -106,7 +106,9 @@ func lives(t *testing.T) {
 	})
 	step(t, "the ledger tells all of it, as it was", func(t *testing.T) { told(t, first, second) })
 	step(t, "the renewal is taken out of Git by hand, and the ledger tells by whom", func(t *testing.T) {
-		said, err := world.Polex(t.Context(), "polex-prune", "--push", "--author", "dave <dave@example.com>")
+		t.Setenv("GIT_AUTHOR_NAME", "dave")
+		t.Setenv("GIT_AUTHOR_EMAIL", "dave@example.com")
+		said, err := world.Polex(t.Context(), "polex-prune", "--push")
 		must(t, err)
 		if said.Status != 0 {
 			t.Fatalf("polex-prune: %d\n%s%s", said.Status, said.Out, said.Errors)
