@@ -11,9 +11,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/polex-dev/polex/internal/commitmessage"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/plain"
-	"github.com/polex-dev/polex/internal/promote/commitmessage"
 )
 
 // step is a commit with its changes in the two folders.

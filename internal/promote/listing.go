@@ -5,7 +5,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/polex-dev/polex/internal/git"
-	"github.com/polex-dev/polex/internal/promote/pending"
+	"github.com/polex-dev/polex/internal/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 

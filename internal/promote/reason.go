@@ -1,7 +1,7 @@
 package promote
 
 import (
-	"github.com/polex-dev/polex/internal/promote/pending"
+	"github.com/polex-dev/polex/internal/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )

@@ -3,7 +3,7 @@ package promote
 import (
 	"fmt"
 
-	"github.com/polex-dev/polex/internal/request"
+	"github.com/polex-dev/polex/internal/renewal"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -50,7 +50,7 @@ func (l *listing) continues(doc *exception.Document, e *exception.Exception) (pr
 			if one.Identity() != before {
 				continue
 			}
-			if problem = request.Continues(doc, one); problem == nil {
+			if problem = renewal.Continues(doc, one); problem == nil {
 				return one, nil, nil
 			}
 		}

@@ -12,11 +12,11 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/polex-dev/polex/internal/commitmessage"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/lifetime"
-	"github.com/polex-dev/polex/internal/promote/commitmessage"
-	"github.com/polex-dev/polex/internal/promote/pending"
+	"github.com/polex-dev/polex/internal/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 

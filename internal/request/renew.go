@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/renewal"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 )
@@ -20,21 +21,21 @@ var ofOneSigning = []string{exception.AnnotationExpiresAt, exception.AnnotationE
 // signed content. Other statements, if set, replace those of the predecessor. An unsigned or
 // modified document is a *[NotRenewableError]. The caller must verify the signer.
 func Renew(signed *exception.Document, statements Statements, terms lifetime.Terms) (*Draft, error) {
-	before, err := readPredecessor(signed)
+	before, err := renewal.Read(signed)
 	if errors.Is(err, seal.ErrUnsigned) {
 		return nil, &NotRenewableError{Message: "it has never been signed", Hint: "change the pending request instead"}
 	}
 	if err != nil {
 		return nil, &NotRenewableError{Message: err.Error()}
 	}
-	if differences := seal.Compare(signed, before.message, 1); len(differences) > 0 {
+	if differences := seal.Compare(signed, before.Message, 1); len(differences) > 0 {
 		return nil, &NotRenewableError{Message: fmt.Sprintf("%s differs from its signed content", differences[0].Path)}
 	}
-	if before.number >= exception.MaxRenewals {
-		return nil, &NotRenewableError{Message: fmt.Sprintf("it has been renewed %d times", before.number), Hint: "request a new exception"}
+	if before.Number >= exception.MaxRenewals {
+		return nil, &NotRenewableError{Message: fmt.Sprintf("it has been renewed %d times", before.Number), Hint: "request a new exception"}
 	}
-	object := before.message.Object()
-	kind := before.id.GroupKind
+	object := before.Message.Object()
+	kind := before.Identity.GroupKind
 	for _, key := range ofOneSigning {
 		exception.Path{"metadata", "annotations", key}.Remove(object)
 		path, _ := exception.StatementPath(kind, key)
@@ -44,14 +45,14 @@ func Renew(signed *exception.Document, statements Statements, terms lifetime.Ter
 		path.Remove(object)
 	}
 	statements.write(object, kind)
-	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenews}, before.named)
-	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenewal}, strconv.Itoa(before.number+1))
-	put(object, exception.Path{"metadata", "name"}, successor(before.id.Name, before.number))
+	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenews}, before.Named)
+	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenewal}, strconv.Itoa(before.Number+1))
+	put(object, exception.Path{"metadata", "name"}, successor(before.Identity.Name, before.Number))
 	draft, err := draftOf(object)
 	if err != nil {
 		return nil, &NotRenewableError{Message: err.Error()}
 	}
-	draft.Words = fmt.Sprintf("renews %s: exempts the same for another %s, once it is signed", before.id, statements.ExpiresIn)
+	draft.Words = fmt.Sprintf("renews %s: exempts the same for another %s, once it is signed", before.Identity, statements.ExpiresIn)
 	return draft, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/renewal"
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
@@ -195,14 +196,14 @@ func TestContinues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := request.Continues(draft.Document, old); err != nil {
+	if err := renewal.Continues(draft.Document, old); err != nil {
 		t.Errorf("the draft: %v", err)
 	}
 	other, _ := sealed(t, strings.Replace(signedOld, "the vendor has no probe", "another", 1))
-	if err := request.Continues(draft.Document, other); err == nil {
+	if err := renewal.Continues(draft.Document, other); err == nil {
 		t.Error("it renews another message of the same name")
 	}
-	if err := request.Continues(draft.Document, parse(t, signedOld)[0]); err == nil {
+	if err := renewal.Continues(draft.Document, parse(t, signedOld)[0]); err == nil {
 		t.Error("it renews what was never signed")
 	}
 	text := string(draft.Source)
@@ -220,7 +221,7 @@ func TestContinues(t *testing.T) {
 		if changed == text {
 			t.Fatalf("%s: nothing to change", name)
 		}
-		if err := request.Continues(parse(t, changed)[0], old); err == nil {
+		if err := renewal.Continues(parse(t, changed)[0], old); err == nil {
 			t.Errorf("%s: it passes", name)
 		}
 	}

@@ -22,7 +22,8 @@ var house = map[string][]string{
 	"kyverno/translate": {"exception", "kyverno", "lifetime"},
 	"shape":             {"exception", "kyverno", "lifetime"},
 	"seal":              {"exception"},
-	"request":           {"exception", "kyverno", "lifetime", "plain", "seal", "shape"},
+	"request":           {"exception", "kyverno", "lifetime", "plain", "renewal", "seal", "shape"},
+	"renewal":           {"exception", "seal"},
 	"adopt":             {"exception", "kyverno", "lifetime", "seal", "shape"},
 	"lifetime":          {"exception"},
 	"trust":             {"exception", "kyverno", "lifetime"},
@@ -38,12 +39,15 @@ var house = map[string][]string{
 	"review":            {"exception", "github", "restapi", "retry"},
 	// It is separate from review, which uses neither a repository nor signatures.
 	"review/record": {"exception", "git", "review", "verify"},
-	"promote":       {"exception", "git", "git/commit", "request", "seal", "trust", "verify", "sign", "lifetime", "shape"},
-	"prune":         {"exception", "git", "git/commit", "lifetime", "promote"},
+	"pending":       {"exception"},
+	"commitmessage": {"exception", "seal"},
+	"deliver":       {"git/commit"},
+	"promote":       {"commitmessage", "deliver", "exception", "git", "git/commit", "lifetime", "pending", "renewal", "seal", "shape", "sign", "trust", "verify"},
+	"prune":         {"commitmessage", "deliver", "exception", "git", "git/commit", "lifetime", "pending"},
 	// internal/kyverno decides for all callers if an exception reaches the guard. pkg/shape would
 	// bring CEL's compiler.
 	"guard":  {"exception", "git", "kyverno", "seal", "trust", "verify", "lifetime"},
-	"ledger": {"exception", "git", "kyverno", "verify", "lifetime", "plain", "promote"},
+	"ledger": {"commitmessage", "exception", "git", "kyverno", "lifetime", "pending", "plain", "verify"},
 	// It is separate from the ledger, which has no network.
 	"ledger/cluster": {"apiserver", "exception", "kyverno", "ledger", "seal"},
 	"report":         {"ledger", "lifetime", "plain"},
@@ -62,7 +66,7 @@ var workshop = []string{"attacks", "modcache", "release", "sandbox", "scripttest
 const commands = "internal/command"
 
 // pure packages do no I/O and read no clock: the same input gives the same answer.
-var pure = []string{"exception", "kyverno", "shape", "seal", "lifetime", "verify", "request", "adopt", "report", "plain", "notify"}
+var pure = []string{"exception", "kyverno", "shape", "seal", "lifetime", "verify", "pending", "commitmessage", "renewal", "request", "adopt", "report", "plain", "notify"}
 
 // powers lists abilities that come with an import, and the packages that may have them. A path
 // includes the packages below it, unless it ends in "$".

@@ -15,7 +15,7 @@ func TestTroubleshooting(t *testing.T) {
 		t.Fatal("there is no table of reasons")
 	}
 	reasons := map[string]bool{}
-	for _, tree := range []string{"internal/adopt", "internal/command", "internal/guard", "internal/promote", "internal/request", "internal/review", "pkg"} {
+	for _, tree := range []string{"internal/adopt", "internal/command", "internal/guard", "internal/pending", "internal/promote", "internal/request", "internal/review", "pkg"} {
 		declared, _ := reasonsIn(t, tree)
 		for _, value := range declared {
 			reasons[strings.Trim(value, `"`)] = true

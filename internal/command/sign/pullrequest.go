@@ -8,10 +8,10 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
+	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote"
-	"github.com/polex-dev/polex/internal/promote/deliver"
 	"github.com/polex-dev/polex/internal/retry"
 )
 

@@ -5,8 +5,8 @@ import (
 	"iter"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/promote/pending"
-	"github.com/polex-dev/polex/internal/request"
+	"github.com/polex-dev/polex/internal/pending"
+	"github.com/polex-dev/polex/internal/renewal"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -60,7 +60,7 @@ func (r *renewals) settle(report *cli.Report, live iter.Seq[*exception.Document]
 			if k.live != nil {
 				continue
 			}
-			if k.problem = request.Continues(k.doc, doc); k.problem == nil {
+			if k.problem = renewal.Continues(k.doc, doc); k.problem == nil {
 				k.live = doc
 			}
 		}

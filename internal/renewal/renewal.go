@@ -1,4 +1,4 @@
-package request
+package renewal
 
 import (
 	"crypto/sha256"
@@ -15,7 +15,7 @@ import (
 // if the document names another predecessor, has a wrong number or exempts something else. The
 // statements and the expiry may differ.
 func Continues(successor, signed *exception.Document) error {
-	before, err := readPredecessor(signed)
+	before, err := Read(signed)
 	if err != nil {
 		return fmt.Errorf("its predecessor: %w", err)
 	}
@@ -27,16 +27,16 @@ func Continues(successor, signed *exception.Document) error {
 	switch {
 	case err != nil:
 		return err
-	case said.Name+"@"+said.Digest != before.named:
-		return fmt.Errorf("it renews %s@%s, and the signed one is %s", said.Name, said.Digest, before.named)
-	case said.Number != before.number+1:
-		return fmt.Errorf("it states that it is renewal %d, expected %d", said.Number, before.number+1)
+	case said.Name+"@"+said.Digest != before.Named:
+		return fmt.Errorf("it renews %s@%s, and the signed one is %s", said.Name, said.Digest, before.Named)
+	case said.Number != before.Number+1:
+		return fmt.Errorf("it states that it is renewal %d, expected %d", said.Number, before.Number+1)
 	}
 	whole, err := successor.Add(exception.Defaults(successor)...)
 	if err != nil {
 		return err
 	}
-	if before.id.GroupKind != after.Identity.GroupKind || before.id.Namespace != after.Identity.Namespace || !reflect.DeepEqual(exempts(before.message), exempts(whole)) {
+	if before.Identity.GroupKind != after.Identity.GroupKind || before.Identity.Namespace != after.Identity.Namespace || !reflect.DeepEqual(exempts(before.Message), exempts(whole)) {
 		return errors.New("it does not exempt the same as its predecessor: request a new exception")
 	}
 	return nil
@@ -44,7 +44,7 @@ func Continues(successor, signed *exception.Document) error {
 
 // exempts returns the part of a spec that defines the exemption.
 func exempts(doc *exception.Document) map[string]any {
-	spec := child(doc.Object(), "spec")
+	spec, _ := doc.Object()["spec"].(map[string]any)
 	delete(spec, "expiresAt")
 	delete(spec, "properties")
 	return spec
@@ -52,16 +52,17 @@ func exempts(doc *exception.Document) map[string]any {
 
 var errNoException = errors.New("it is not a PolicyException")
 
-// predecessor is a signed exception, as its signature annotations describe it. The caller must
+// Predecessor is a signed exception, as its signature annotations describe it. The caller must
 // verify the signer.
-type predecessor struct {
-	id      exception.Identity
-	message *exception.Document // the signed content
-	named   string              // its name in a renewal
-	number  int                 // its number in a row of renewals
+type Predecessor struct {
+	Identity exception.Identity
+	Message  *exception.Document // the signed content
+	Named    string              // its name in a renewal
+	Number   int                 // its number in a row of renewals
 }
 
-func readPredecessor(signed *exception.Document) (*predecessor, error) {
+// Read reads a signed exception. An unsigned one is [seal.ErrUnsigned].
+func Read(signed *exception.Document) (*Predecessor, error) {
 	s, err := seal.Read(signed)
 	if err != nil {
 		return nil, err
@@ -79,5 +80,5 @@ func readPredecessor(signed *exception.Document) (*predecessor, error) {
 		return nil, fmt.Errorf("its reference to its own predecessor: %w", err)
 	}
 	sum := sha256.Sum256(s.Message)
-	return &predecessor{e.Identity, message, e.Identity.Name + "@sha256:" + hex.EncodeToString(sum[:]), renewal.Number}, nil
+	return &Predecessor{e.Identity, message, e.Identity.Name + "@sha256:" + hex.EncodeToString(sum[:]), renewal.Number}, nil
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/internal/promote/pending"
+	"github.com/polex-dev/polex/internal/pending"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/polex-dev/polex/internal/promote/commitmessage"
+	"github.com/polex-dev/polex/internal/commitmessage"
 )
 
 func TestRead(t *testing.T) {

@@ -1,0 +1,2 @@
+// Package renewal compares an exception with the signed one that it renews.
+package renewal
