@@ -145,7 +145,7 @@ func readTrust(t *testing.T, doc *exception.Document) {
 
 // subcommands lists the subcommands with flags in the pages.
 var subcommands = map[string][][]string{
-	"polex": {{"adopt"}}, "polex-sign": {{"promote"}, {"trusted-root"}}, "polex-guard": {{"serve"}, {"check"}}, "polex-prune": {{"cleanup-policies"}},
+	"polex": {{"adopt"}}, "polex-sign": {{"promote"}, {"trusted-root"}}, "polex-guard": {{"serve"}, {"check"}},
 	"polex-audit": {{"notify"}}, "polex-sandbox": {{"run"}, {"serve"}, {"token"}, {"config"}},
 }
 

@@ -60,7 +60,6 @@ func New(streams cli.Streams) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Args:                  cli.NoPath,
 	}
-	cmd.AddCommand(newCleanupPolicies(streams))
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
@@ -180,10 +179,6 @@ func reasons() []exception.Reason {
 		{Name: reasonPruned, Doc: "the exception has expired and is removed"},
 		{Name: reasonEndsSoon, Doc: "the exception expires within the duration of --expires-within", Severity: exception.SeverityWarning},
 		{Name: reasonMalformed, Doc: "the document, or a time in it, cannot be read"},
-
-		{Name: reasonPolicy, Doc: "a policy of Kyverno deletes the exception at its expiry", Severity: exception.SeverityNote},
-		{Name: reasonNoPolicy, Doc: "the exception has no expiry in the future"},
-		{Name: reasonNoException, Doc: "the document is not a PolicyException"},
 	}
 }
 

@@ -4,11 +4,8 @@ package cleanup
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,12 +13,6 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
-
-// policies has the API paths of the kinds of cleanup policies.
-var policies = map[lifetime.CleanupForm]string{
-	lifetime.DeletingPolicy:       "/apis/policies.kyverno.io/v1/deletingpolicies",
-	lifetime.ClusterCleanupPolicy: "/apis/kyverno.io/v2/clustercleanuppolicies",
-}
 
 // waitLimit is the timeout for expected events; cron has a resolution of minutes.
 const waitLimit = 4 * time.Minute
@@ -58,28 +49,6 @@ func store(t *testing.T, target cluster.Target, text string) {
 	}
 }
 
-// clean creates the policy for an exception, and returns its path.
-func clean(t *testing.T, form lifetime.CleanupForm, text string) string {
-	t.Helper()
-	doc, err := exception.Parse([]byte(text), "exception")
-	if err != nil {
-		t.Fatal(err)
-	}
-	policy, err := lifetime.CleanupPolicy(doc, form, lifetime.Terms{}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: policies[form] + "?fieldValidation=Strict", Body: policy})
-	if err != nil || answer.Code != http.StatusCreated {
-		t.Fatalf("%v, %s\n%s", err, answer.Message(), policy)
-	}
-	var stored struct{ Metadata struct{ Name string } }
-	if err := json.Unmarshal(answer.Body, &stored); err != nil {
-		t.Fatal(err)
-	}
-	return policies[form] + "/" + stored.Metadata.Name
-}
-
 // is returns an error unless an exception exists, or does not exist.
 func is(ctx context.Context, target cluster.Target, name string, there bool) error {
 	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: target.Path(name)})
@@ -99,59 +68,6 @@ func until(t *testing.T, what string, ask func(context.Context) error) {
 	if err := live.Until(ctx, what, ask); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// TestPolicies: Kyverno deletes the exception of a policy after its expiry. It does not delete a
-// new exception of the same name, nor one that expires in another year at the same minute, for
-// which cron runs too.
-func TestPolicies(t *testing.T) {
-	end := time.Now().Add(20 * time.Second).Truncate(time.Second)
-	next := end.AddDate(1, 0, 0)
-	zone := time.FixedZone("", 5*3600+1800)
-	forms := map[string]lifetime.CleanupForm{"deleting": lifetime.DeletingPolicy, "cleanup": lifetime.ClusterCleanupPolicy}
-	var fired []string
-	for _, target := range targets {
-		for prefix, form := range forms {
-			states := func(name string, at time.Time) string {
-				return exceptionOf(target, prefix+name, at.Format(time.RFC3339), "")
-			}
-			ended := states("-ended", end.In(zone))
-			store(t, target, ended)
-			store(t, target, states("-successor", next.UTC()))
-			later := states("-later", next.UTC())
-			store(t, target, later)
-			fired = append(fired, clean(t, form, ended), clean(t, form, states("-successor", end.UTC())), clean(t, form, later))
-		}
-	}
-	for _, target := range targets {
-		for prefix := range forms {
-			until(t, "the end", func(ctx context.Context) error { return is(ctx, target, prefix+"-ended", false) })
-			if now := time.Now(); now.Before(end) {
-				t.Errorf("%s %s-ended went %s too soon", target.Group, prefix, end.Sub(now))
-			}
-		}
-	}
-	for _, path := range fired {
-		until(t, "every policy to have been carried out", func(ctx context.Context) error { return carriedOut(ctx, path) })
-	}
-	for _, target := range targets {
-		for prefix := range forms {
-			for _, name := range []string{"-successor", "-later"} {
-				if err := is(t.Context(), target, prefix+name, true); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-	}
-}
-
-// carriedOut returns an error until the controller has run a policy.
-func carriedOut(ctx context.Context, path string) error {
-	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
-	if err == nil && !strings.Contains(string(answer.Body), `"lastExecutionTime":"20`) {
-		err = errors.New(path + " was not carried out")
-	}
-	return err
 }
 
 // TestLabel: Kyverno reads the same time in the label as polex.

@@ -57,7 +57,7 @@ func ready(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	return live.Until(within, "the cleanup controller's webhook", func(ctx context.Context) error {
-		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: policies["ClusterCleanupPolicy"] + "?dryRun=All", Body: []byte(`apiVersion: kyverno.io/v2
+		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: "/apis/kyverno.io/v2/clustercleanuppolicies?dryRun=All", Body: []byte(`apiVersion: kyverno.io/v2
 kind: ClusterCleanupPolicy
 metadata: {name: probe}
 spec: {schedule: "0 0 1 1 * 2027", match: {any: [{resources: {kinds: [kyverno.io/v2/PolicyException]}}]}}
