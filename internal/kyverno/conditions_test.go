@@ -14,6 +14,7 @@ var plainly = []string{
 	`object.metadata.name == 'a' || object.metadata.name == 'b'`, `object.kind == 'Pod' || object.metadata.namespace == 'team-a'`, `(object.kind == 'Pod' || object.kind == 'Job') && object.metadata.name == 'web'`,
 	`object.kind == 'Namespace' ? object.metadata.name == 'team-a' : object.metadata.namespace == 'team-a'`,
 	`object.kind == 'Deployment' && object.metadata.name == 'polex-guard' && object.metadata.namespace == 'team-a'`, `object.kind == 'Pod' && object.metadata.name.matches('^web-.*$')`,
+	`object.spec.replicas > 3 ? object.kind == 'Pod' : object.kind == 'Job'`, `object.metadata.labels['app'] > 'a' ? object.metadata.namespace == 'team-a' : object.metadata.namespace == 'team-b'`,
 	// A namespace and a name in one text.
 	`(object.metadata.namespace + '/' + object.metadata.name) in ['team-a/web', 'team-b/kyverno']`, `object.metadata.namespace + '/' + object.metadata.name == 'team-a/web'`,
 	`request.namespace + '/' + request.name == 'team-a/web'`, `object.kind == 'Pod' && (object.metadata.namespace + '/' + object.metadata.labels['app']) in ['team-a/web', 'team-a/db']`,
@@ -24,6 +25,7 @@ var plainly = []string{
 	`object.kind == 'Pod' && request.operation == 'CREATE' && request.userInfo.username.startsWith('system:')`, `object.kind == 'Pod' && namespaceObject.metadata.labels.team == 'a'`,
 	`object.kind == 'Pod' && object.metadata.name.matches('^web-\\d+$')`, `object != null && has(object.metadata) && has(object.kind) && object.kind == 'Pod'`,
 	`has(object.metadata.namespace) && object.metadata.namespace == 'team-a'`, `object.kind == 'Pod' && 'app' in object.metadata.labels`, `object.kind == 'Pod' && request.dryRun`,
+	`object.kind == 'Namespace' && object.metadata.labels['app'] > 'a'`, `object.kind == 'Namespace' && object.metadata.labels.app > 'a'`,
 	`object.kind == 'Pod' && object.metadata.annotations['a'].contains('(')`, `object.kind == 'P\x6fd'`, `object.kind == 'Pod' && object.metadata.name.startsWith('kyv')`,
 	`[request.operation == 'DELETE' ? oldObject : object].exists(it, it.kind == 'Pod' && it.metadata.name > 'a')`,
 	// In the form of polex-request.
@@ -55,8 +57,10 @@ var hidden = map[string][]string{
 		`!(object.kind == 'Pod')`, `!object.kind == 'Pod'`, `object.kind != 'Pod'`, `!(object.metadata.namespace == 'team-a')`, `object.metadata.namespace != 'team-a'`, `!(object.kind in ['Pod'])`,
 		`(object.kind == 'Pod') == false`, `false == (object.kind == 'Pod')`, `object.kind == 'Pod' == false`, `(object.kind == 'Pod' && true) || true`, `object.kind >= 'Pod'`, `object.kind == 'Pod' && `,
 		`(object.kind == 'Pod' ? 'a' : 'b') == 'b'`, `object.kind == ('Pod')`, `object.kind == 'Pod')`, `(object.kind == 'Pod'`, `[object.kind == 'Pod'].all(x, !x)`, `object.kind == 'Pod' & true`,
+		`object.kind == 'Pod' && (true`, `object.kind == 'Pod' && [1`, `object.kind == 'Pod' && {'a': 1`, `object.kind == 'Pod' && [(1]`, `object.kind == 'Pod' && true)`,
 		`(object.kind == 'Pod'] || true) && [object.kind == 'Pod'`, `object.kind in ['Pod'] + ['PolicyExc' + 'eption']`, `object.kind in ['Pod', 'Policy' + 'Exception']`, `object.kind in ['Pod', object.kind]`,
-		`object.metadata.namespace > 'k' ? object.kind == 'Pod' && object.metadata.namespace == 'team-a' : object.kind == 'Pod'`, `object.kind != 'Pod' ? object.metadata.namespace == 'a' : object.metadata.namespace == 'b'`,
+		`object.metadata.namespace > 'k' ? object.kind == 'Pod' && object.metadata.namespace == 'team-a' : object.kind == 'Pod'`, `object.metadata.namespace > 'k' ? object.kind == 'Pod' : object.kind == 'Job'`,
+		`object.kind != 'Pod' ? object.metadata.namespace == 'a' : object.metadata.namespace == 'b'`,
 	},
 	"variables": {
 		`oldObject.kind == 'Pod'`, `oldObject.metadata.namespace == 'team-a'`, `oldObject == null || oldObject.kind == 'Pod'`, `object.kind == oldObject.kind`, `object.kind == request.kind.kind`, `object.kind == object.metadata.name`,

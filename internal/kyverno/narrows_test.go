@@ -36,6 +36,7 @@ var widths = map[kyverno.Width][]string{
 		`object.metadata.name == object.metadata.name`, `object.metadata.name == request.name`, `object.metadata.name > 'a'`, `size(object.metadata.name) > 0`, `object.metadata.name.find('.*') != 'x'`, `object.metadata.name == 'we' + 'b'`,
 		`object.spec.template.spec.serviceAccountName == 'web'`, `object.kind == 'Pod' && object.spec.hostNetwork`, `request.userInfo.username == 'ann'`, `request.userInfo.username != 'root'`, `['web'].exists(object, object.metadata.name == 'web')`,
 		`oldObject.metadata.name == 'web'`, `object.metadata.name == 'web' || object.spec.x`, `object.metadata.name == 'web`, `object.metadata.name == r'web'`, `(object.metadata.name == 'web') == false`, `!(object.spec.x == 'a')`,
+		`object.metadata.name == 'web' && (true`,
 	},
 }
 

@@ -76,6 +76,8 @@ var reachesCases = map[string]bool{
 	matching("{any: [{resources: {kinds: [kyverno.io/v2/PolicyException]}}]}"):                          true,
 	matching("{all: [{resources: {kinds: [Pod]}}, {resources: {kinds: [Policy*]}}]}"):                   true,
 	matching("{any: [{resources: {kinds: [apps/*/Deployment, Pod/exec, v1/Pod]}}]}"):                    false,
+	matching("{any: [{resources: {kinds: ['*/*/*.*']}}]}"):                                              true,
+	matching("{any: [{resources: {kinds: ['*/*/*.*.*', '*/*/*/*/*', '*.*.*.*.*']}}]}"):                  false, // Kyverno matches nothing with five parts
 	matching("{any: [{resources: {namespaces: [team-a, kyver*]}}]}"):                                    true,
 	matching("{any: [{resources: {kinds: [Namespace], names: [kyverno]}}]}"):                            true,
 	matching("{any: [{resources: {names: [kyverno]}}]}"):                                                true, // a Namespace may have this name

@@ -25,6 +25,10 @@ func large() map[string]string {
 	for i := range 4000 {
 		labels += fmt.Sprintf("'*%d%s/metadata*': 'k*',", i, strings.Repeat("?", 200))
 	}
+	short := ""
+	for i := range 20_000 {
+		short += fmt.Sprintf("a%d: b,", i)
+	}
 	const alternatives = "(object.kind=='a'||object.metadata.namespace=='b'||object.metadata.name=='c'||object.metadata.name>'c'||object.metadata.namespace>'b'||object.kind>'a'||true)"
 	hard := "'*" + strings.Repeat("?", 250) + "*p'"
 	nested := strings.Repeat("(", 15) + strings.TrimSuffix(strings.Repeat("a&&", 3400), "&&") + strings.Repeat(")", 15)
@@ -37,6 +41,7 @@ func large() map[string]string {
 		"a long kind":     matching("{any: [{resources: {kinds: ['" + strings.Repeat("*?", 700_000) + "']}}]}"),
 		"a long name":     matching("{any: [{resources: {kinds: [Pod], names: ['" + strings.Repeat("*?", 700_000) + "']}}]}"),
 		"labels":          matching("{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {" + labels + "}}}}]}"),
+		"short labels":    matching("{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {" + short + "}}}}]}"),
 		"filters":         matching("{any: " + list(20_000, "{resources: {names: ['*?p*a*b'], kinds: ['*?*']}}") + "}"),
 		"policies":        from(strings.Repeat(", {policyName: "+hard+"}", 5000)),
 		"and":             conditions("a&&"),

@@ -150,6 +150,8 @@ func comparison(parts []token) (path string, patterns []string) {
 	if path, list, ok := strings.Cut(shape, " in [ "); ok && len(patterns) > 0 && list == strings.Repeat("' , ", len(patterns)-1)+"' ]" {
 		return path, patterns
 	}
+	// Each form below has one literal. With several, the rest of the shape would contain a quote, so it
+	// would be the path of no field: this check changes no answer.
 	if len(patterns) != 1 {
 		return "", nil
 	}
