@@ -34,6 +34,8 @@ type memory struct {
 
 	broken    error                                 // of every Read
 	unserved  []string                              // versions
+	gone      []string                              // versions: the object is deleted before this read
+	another   []string                              // versions: and created again
 	hangs     map[exception.GroupKind]chan struct{} // every Read waits for it
 	unwatched map[exception.GroupKind]bool
 	report    chan struct{} // if it is set, every report waits for it
@@ -107,7 +109,7 @@ func (m *memory) Read(_ context.Context, id exception.Identity, version string) 
 	}
 	o := m.objects[id]
 	switch {
-	case o == nil:
+	case o == nil, slices.Contains(m.gone, version):
 		return nil, guard.ErrGone
 	case m.broken != nil:
 		return &guard.Object{State: stateOf(o), Identity: id, Version: version}, m.broken
@@ -125,7 +127,11 @@ func (m *memory) Read(_ context.Context, id exception.Identity, version string) 
 		shown["apiVersion"], version = o["apiVersion"], o["apiVersion"].(string)
 	}
 	doc, err := exception.FromObject(shown)
-	return &guard.Object{State: stateOf(o), Identity: id, Version: version, Dying: isDying(o), Document: doc, Unreadable: err}, nil
+	state := stateOf(o)
+	if slices.Contains(m.another, version) {
+		state.UID = "another"
+	}
+	return &guard.Object{State: state, Identity: id, Version: version, Dying: isDying(o), Document: doc, Unreadable: err}, nil
 }
 
 func isDying(o object) bool { return metadata(o)["deletionTimestamp"] != nil }

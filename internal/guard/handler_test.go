@@ -214,23 +214,45 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
+// TestBodiesThatCannotBeStopped: at the limit of bodies, a new one is denied if no other can be stopped.
+func TestBodiesThatCannotBeStopped(t *testing.T) {
+	for reading, want := range map[int]string{1: "overloaded", 2: "verified"} {
+		h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Minute, Reading: reading})
+		body, sender := io.Pipe()
+		var slow sync.WaitGroup
+		slow.Go(func() { // this writer has no deadline for reads
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", body))
+		})
+		if _, err := sender.Write([]byte("{")); err != nil {
+			t.Fatal(err)
+		}
+		if got := judged(t, h, signed(t)); got != want {
+			t.Errorf("%d at once: %q, want %q", reading, got, want)
+		}
+		_ = sender.Close()
+		slow.Wait()
+	}
+}
+
 // TestLarge: the number of large reviews in memory is limited.
 func TestLarge(t *testing.T) {
-	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: 10 * time.Millisecond, Concurrent: 1})
-	body, sender := io.Pipe()
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Hour, Concurrent: 1})
+	slowly, sender := io.Pipe()
 	var slow sync.WaitGroup
 	defer slow.Wait()
 	defer sender.Close()
 	slow.Go(func() {
-		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", body))
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", slowly))
 	})
 	if _, err := sender.Write(bytes.Repeat([]byte(" "), 1<<20)); err != nil {
 		t.Fatal(err)
 	}
 	r := signed(t)
 	r.OldObject.Raw = []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
-	if got := judged(t, h, r); got != "overloaded" {
-		t.Errorf("%q, want overloaded", got)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit?timeout=10ms", bytes.NewReader(body(t, r))))
+	if !strings.Contains(w.Body.String(), "too many large requests arrive at once") {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 

@@ -102,6 +102,29 @@ func TestReportHangs(t *testing.T) {
 	}
 }
 
+// TestMetricsWhileReportHangs: while a report is being written, the metrics tell new findings once a
+// second, and not after each change.
+func TestMetricsWhileReportHangs(t *testing.T) {
+	w := inWorld(t)
+	hangs := make(chan struct{})
+	defer close(hangs)
+	k := keep(t, func(c *guard.Controller) { c.Store.(*memory).report = hangs },
+		w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-time.Minute)))
+	k.says(t, "found a verified", "report [a verified]")
+	k.waits(t, 3)
+	k.store.put(t, copied(t, w.sealed(t, draft("b", "x", hour, ""), now), unseal))
+	k.says(t, "found b unsigned")
+	k.waits(t, 3)
+	if n := k.exceptions(t); n != 1 {
+		t.Errorf("the metrics tell %d kinds of findings at once", n)
+	}
+	k.clock.Step(time.Second)
+	k.waits(t, 3)
+	if n := k.exceptions(t); n != 2 {
+		t.Errorf("the metrics tell %d kinds of findings after a second", n)
+	}
+}
+
 // TestDeletionHangs: a deletion that hangs, for example in a webhook of somebody else, does not hold up
 // the others, and is done when it ends.
 func TestDeletionHangs(t *testing.T) {

@@ -25,6 +25,7 @@ func TestExpiryWhileDeleted(t *testing.T) {
 	w := inWorld(t)
 	early := now.Add(-time.Minute)
 	short := w.sealed(t, draft("short", "x", 10*time.Second, ""), early)
+	beta := w.sealed(t, replaced(t, draft("short", "x", 10*time.Second, ""), "kyverno.io/v2", "kyverno.io/v2beta1"), early)
 	withOwn := w.sealed(t, replaced(t, draft("own", "x", 10*time.Second, ""), "  namespace: x", "  namespace: x\n  finalizers: [a/b, c/d]"), early)
 	for name, tc := range map[string]struct {
 		object
@@ -32,6 +33,7 @@ func TestExpiryWhileDeleted(t *testing.T) {
 	}{
 		"in the foreground":             {dying(t, short), []string{"found short deleting", "removed short deleting", "report []"}, nil},
 		"without a signature":           {dying(t, copied(t, short, unseal)), []string{"found short unsigned", "removed short unsigned", "report []"}, nil},
+		"in another version":            {dying(t, beta), []string{"found short deleting", "removed short deleting", "report []"}, nil},
 		"with another spec":             {dying(t, copied(t, short, func(o object) { o["spec"] = object{} })), []string{"found short altered", "removed short altered", "report []"}, nil},
 		"with less finalizers than own": {dying(t, withOwn, "c/d"), []string{"found own deleting", "failed delete PolicyException.kyverno.io x/own: its finalizers keep it", "report [own deleting]"}, []string{"failed delete PolicyException.kyverno.io x/own: its finalizers keep it", "report [own expired]"}},
 	} {
@@ -181,6 +183,30 @@ func TestChangedInAnotherVersion(t *testing.T) {
 	k.idle(t)
 	k.store.put(t, copied(t, o, func(o object) { o["spec"].(object)["onlyBeta"] = true }))
 	k.says(t, "found a altered")
+}
+
+// TestGoneBetweenReads: an object that is deleted before it is read in the signed version has no finding,
+// and neither does one that was created again under the same name.
+func TestGoneBetweenReads(t *testing.T) {
+	w := inWorld(t)
+	o := w.sealed(t, replaced(t, draft("a", "x", 100*hour, ""), "kyverno.io/v2", "kyverno.io/v2beta1"), now.Add(-time.Minute))
+	for name, change := range map[string]func(*memory){
+		"deleted":       func(m *memory) { m.gone = []string{"v2beta1"} },
+		"created again": func(m *memory) { m.another = []string{"v2beta1"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), o)
+			k.says(t, "found a verified", "report [a verified]")
+			k.idle(t)
+			k.store.mu.Lock()
+			change(k.store)
+			k.store.mu.Unlock()
+			k.store.put(t, copied(t, o, func(o object) { annotate(o, "a", "b") }))
+			k.clock.Step(time.Second)
+			k.says(t, "report []")
+			k.idle(t)
+		})
+	}
 }
 
 // TestVerifiedOnce: an exception that was verified for a request is not verified again when it is
