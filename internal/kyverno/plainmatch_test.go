@@ -8,8 +8,9 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno"
 )
 
-// TestPlainMatchIsBounded: 64 filters are the most that match conditions become.
-func TestPlainMatchIsBounded(t *testing.T) {
+// TestPlainMatch: match conditions become as many filters as they have alternatives, at most 64, and none
+// where a filter would select other resources.
+func TestPlainMatch(t *testing.T) {
 	anyOf := func(field string, n int) string {
 		parts := make([]string, n)
 		for i := range parts {
@@ -21,6 +22,19 @@ func TestPlainMatchIsBounded(t *testing.T) {
 		conditions []string
 		want       int
 	}{
+		{nil, 1},
+		{[]string{"object.metadata.name == 'a'", "object.metadata.namespace == 'b'"}, 1},
+		{[]string{"object.metadata.name == 'a'", "object.metadata.name == 'b'"}, 0},
+		{[]string{"object.metadata.namespace == 'a'", "object.kind == 'Pod' && object.metadata.namespace == 'b'"}, 0},
+		{[]string{"object.metadata.labels.app == 'a'", "object.metadata.labels.tier == 'b'"}, 1},
+		{[]string{"object.metadata.labels.app == 'a'", "object.metadata.labels['app'] == 'b'"}, 0},
+		{[]string{"object.metadata.name == 'a' || object.spec.x"}, 0},
+		{[]string{"object.spec.x || object.metadata.name == 'a'"}, 0},
+		{[]string{"object.metadata.name == 'a*'"}, 0}, // no pattern in a condition
+		{[]string{"object.metadata.name in ['a', 'b?']"}, 0},
+		{[]string{"object.metadata.namespace == ''"}, 0},
+		{[]string{"object.metadata.labels.app == '*'"}, 0},
+		{[]string{"object.metadata.name.matches('^a.*$')"}, 1},
 		{[]string{anyOf("metadata.name", 64)}, 64},
 		{[]string{anyOf("metadata.name", 65)}, 0},
 		{[]string{anyOf("metadata.name", 8), anyOf("metadata.namespace", 8)}, 64},

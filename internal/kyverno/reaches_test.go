@@ -74,13 +74,21 @@ var reachesCases = map[string]bool{
 	// The match of kyverno.io.
 	matching("{any: [{resources: {kinds: [Pod], namespaces: [team-a]}}, {resources: {kinds: ['*']}}]}"): true,
 	matching("{any: [{resources: {kinds: [kyverno.io/v2/PolicyException]}}]}"):                          true,
+	matching("{any: [{resources: {kinds: [policyexceptions]}}]}"):                                       true, // in no form of Kyverno
+	matching("{any: [{resources: {kinds: [kyverno.io/v2/polex]}}]}"):                                    true,
+	matching("{any: [{resources: {kinds: [a/b/c/d/PolicyException]}}]}"):                                true,
+	matching("{any: [{resources: {kinds: [Pod.policyexception]}}]}"):                                    true,
+	matching("{any: [{resources: {kinds: [PolicyExceptional]}}]}"):                                      false,
 	matching("{all: [{resources: {kinds: [Pod]}}, {resources: {kinds: [Policy*]}}]}"):                   true,
 	matching("{any: [{resources: {kinds: [apps/*/Deployment, Pod/exec, v1/Pod]}}]}"):                    false,
 	matching("{any: [{resources: {kinds: ['*/*/*.*']}}]}"):                                              true,
 	matching("{any: [{resources: {kinds: ['*/*/*.*.*', '*/*/*/*/*', '*.*.*.*.*']}}]}"):                  false, // Kyverno matches nothing with five parts
 	matching("{any: [{resources: {namespaces: [team-a, kyver*]}}]}"):                                    true,
 	matching("{any: [{resources: {kinds: [Namespace], names: [kyverno]}}]}"):                            true,
-	matching("{any: [{resources: {names: [kyverno]}}]}"):                                                true, // a Namespace may have this name
+	matching("{any: [{resources: {kinds: [v1/Namespace/status], names: [kyverno]}}]}"):                  true,
+	matching("{any: [{resources: {kinds: ['*/Namespace.finalize'], names: [kyverno]}}]}"):               true,
+	matching("{any: [{resources: {kinds: [apps/Namespace/status], names: [kyverno]}}]}"):                false, // the group apps and the version Namespace
+	matching("{any: [{resources: {names: [kyverno]}}]}"):                                                true,  // a Namespace may have this name
 	matching("{any: [{resources: {names: [kyverno], namespaces: [team-a]}}]}"):                          false,
 	matching("{all: [{resources: {kinds: [Deployment]}}, {resources: {names: [kyverno]}}]}"):            false,
 	matching("{any: [{resources: {namespaces: [argocd]}}]}"):                                            false, // as in many public exceptions

@@ -43,6 +43,8 @@ func large() map[string]string {
 		"labels":          matching("{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {" + labels + "}}}}]}"),
 		"short labels":    matching("{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {" + short + "}}}}]}"),
 		"filters":         matching("{any: " + list(20_000, "{resources: {names: ['*?p*a*b'], kinds: ['*?*']}}") + "}"),
+		"short policies":  from(strings.Repeat(", {policyName: a}", 20_000)),
+		"some symbols":    conditional("[" + strings.Repeat(fmt.Sprintf("{name: a, expression: %q},", strings.Repeat("+", 1600)), 64) + "]"),
 		"policies":        from(strings.Repeat(", {policyName: "+hard+"}", 5000)),
 		"and":             conditions("a&&"),
 		"or":              conditions("a||"),

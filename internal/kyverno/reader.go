@@ -90,7 +90,7 @@ func (r *reader) texts(f node) []Located {
 	if !ok && f.value != nil {
 		r.misread(f, "a list")
 	}
-	if len(items) == 0 {
+	if len(items) == 0 { // so that no path is built
 		return []Located{}
 	}
 	all, path := make([]Located, 0, len(items)), f.path()
