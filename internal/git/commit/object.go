@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ type object struct {
 // writeCommit makes Git write a commit with its folders and files, and reads it back.
 func (c *Clone) writeCommit(ctx context.Context, step string, o object) (plumbing.Hash, error) {
 	// Loose objects avoid one pack for each commit. Two runs could also write the same pack.
-	said, err := c.write(ctx, step, call{input: bytes.NewReader(o.stream(temporary() + "new"))}, "-c", "fastimport.unpackLimit=1000000", "fast-import", "--quiet", "--done", "--date-format=raw")
+	said, err := c.write(ctx, step, call{input: o.stream(temporary() + "new")}, "-c", "fastimport.unpackLimit=1000000", "fast-import", "--quiet", "--done", "--date-format=raw")
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
@@ -73,14 +74,16 @@ func (c *Clone) holds(hash plumbing.Hash, o object) error {
 	return err
 }
 
-// stream returns the input of git fast-import: lines, quoted paths, and content with its length.
-// The reference exists only while fast-import writes.
-func (o *object) stream(reference string) []byte {
-	var s bytes.Buffer
+// stream returns the input of git fast-import: lines, quoted paths, and content with its length. It
+// copies no content. The reference exists only while fast-import writes.
+func (o *object) stream(reference string) io.Reader {
+	var parts []io.Reader
 	paths := slices.Sorted(maps.Keys(o.change.Write))
 	for i, name := range paths {
-		fmt.Fprintf(&s, "blob\nmark :%d\ndata %d\n%s\n", i+2, len(o.change.Write[name]), o.change.Write[name])
+		content := o.change.Write[name]
+		parts = append(parts, strings.NewReader(fmt.Sprintf("blob\nmark :%d\ndata %d\n", i+2, len(content))), bytes.NewReader(content), strings.NewReader("\n"))
 	}
+	var s bytes.Buffer
 	by := fmt.Sprintf("%s <%s> %s", o.by.Name, o.by.Email, stampDate(o.by))
 	fmt.Fprintf(&s, "commit %s\nmark :1\nauthor %s\ncommitter %s\ndata %d\n%s\n", reference, by, by, len(o.change.Message), o.change.Message)
 	fmt.Fprintf(&s, "from %s\n", o.parent)
@@ -93,7 +96,7 @@ func (o *object) stream(reference string) []byte {
 	s.WriteString("\nget-mark :1\n")
 	fmt.Fprintf(&s, "reset %s\nfrom %s\n\n", reference, plumbing.ZeroHash)
 	s.WriteString("done\n")
-	return s.Bytes()
+	return io.MultiReader(append(parts, &s)...)
 }
 
 // quoted returns a path in Git's quotes: other bytes than plain ones become octal.
