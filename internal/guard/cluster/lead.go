@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"math"
 	"regexp"
 	"sync/atomic"
 	"time"
@@ -100,8 +101,9 @@ func leadOnce(ctx context.Context, lock bounded, name string, work func(context.
 	return nil
 }
 
-// bounded limits the duration that a Lease states. A user who may write the Lease could otherwise
-// set it to years, and no exception would be deleted in that time.
+// bounded limits the numbers that a Lease states. A user who may write the Lease could otherwise set
+// its duration to years, and no exception would be deleted in that time. The next number of transitions
+// has to fit into the Lease: the API server rejects a negative one, and no guard could ever lead.
 type bounded struct {
 	resourcelock.Interface
 	seen func(holder string)
@@ -112,6 +114,7 @@ func (b bounded) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, [
 	record, raw, err := b.Interface.Get(ctx)
 	if err == nil {
 		record.LeaseDurationSeconds = min(max(record.LeaseDurationSeconds, 0), int(LeaseLasts/time.Second))
+		record.LeaderTransitions = min(record.LeaderTransitions, math.MaxInt32-1)
 		b.seen(record.HolderIdentity)
 	}
 	return record, raw, err

@@ -3,11 +3,13 @@ package cluster_test
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,6 +51,10 @@ func (l *leases) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if l.lease != nil && lease.ResourceVersion != l.lease.ResourceVersion {
 		fail(http.StatusConflict, metav1.StatusReasonConflict)
+		return
+	}
+	if n := lease.Spec.LeaseTransitions; n != nil && *n < 0 {
+		fail(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
 		return
 	}
 	l.put(&lease)
@@ -140,4 +146,24 @@ func TestLeaseOfAnother(t *testing.T) {
 	if got := holder(l.lease); got != "other" {
 		t.Errorf("the Lease is that of %q", got)
 	}
+}
+
+// TestLeaseOfManyTransitions: a guard can take a Lease with the largest number of transitions.
+func TestLeaseOfManyTransitions(t *testing.T) {
+	l := &leases{writes: make(chan string, 100)}
+	l.put(&coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "polex-guard"},
+		Spec:       coordinationv1.LeaseSpec{LeaseTransitions: new(int32(math.MaxInt32))},
+	})
+	leads := make(chan struct{})
+	end := l.lead(t, func(ctx context.Context) {
+		close(leads)
+		<-ctx.Done()
+	})
+	select {
+	case <-leads:
+	case <-time.After(10 * time.Second):
+		t.Error("it does not lead")
+	}
+	end()
 }
