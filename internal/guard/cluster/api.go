@@ -92,18 +92,25 @@ func (a *API) find(ctx context.Context, gk exception.GroupKind) (resource, error
 		r.root = "/apis/" + gk.Group
 		var group metav1.APIGroup
 		err := a.getInto(ctx, r.root, &group)
-		if apierrors.IsNotFound(err) {
-			return r, errNotServed
+		if !gk.IsException() {
+			if apierrors.IsNotFound(err) {
+				err = errNotServed
+			}
+			if err != nil {
+				return r, err
+			}
 		}
-		if err != nil && !gk.IsException() {
-			return r, err
-		}
-		versions = []string{group.PreferredVersion.Version}
-		if err != nil { // a user who takes the right to discovery must not make the guard blind
-			versions = []string{kyverno.WatchedVersion(gk)}
+		versions = nil
+		if err == nil {
+			versions = append(versions, group.PreferredVersion.Version)
 		}
 		for _, v := range group.Versions {
 			versions = append(versions, v.Version)
+		}
+		// A user who takes the right to discovery must not make the guard blind, nor one who deletes the
+		// APIServices: discovery names no other versions, and the API server serves all of them.
+		if gk.IsException() {
+			versions = append(versions, kyverno.WatchedVersion(gk))
 		}
 	}
 	for _, version := range slices.Compact(versions) {

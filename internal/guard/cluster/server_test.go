@@ -28,6 +28,7 @@ func metadata(o object) object { return o["metadata"].(object) }
 type server struct {
 	mu       sync.Mutex
 	versions map[string][]string    // by group
+	named    []string               // the versions in discovery; nil: all
 	kinds    map[string]string      // plural to kind
 	objects  map[string]object      // by path without the version
 	watches  map[chan []byte]string // to the resource, without the version
@@ -110,6 +111,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(versions) == 0 || len(parts) > 1 && !slices.Contains(versions, parts[1]):
 		http.Error(w, "404 page not found", http.StatusNotFound)
 	case len(parts) == 1:
+		if s.named != nil {
+			versions = s.named
+		}
 		group := metav1.APIGroup{Name: parts[0], PreferredVersion: metav1.GroupVersionForDiscovery{Version: versions[0]}}
 		for _, v := range versions {
 			group.Versions = append(group.Versions, metav1.GroupVersionForDiscovery{Version: v})

@@ -193,6 +193,18 @@ func TestStoreUnderOtherNames(t *testing.T) {
 	}
 }
 
+// TestStoreWithoutAPIServices: discovery names only the versions that have an APIService, which a user
+// can delete. The API server still serves the others, and Kyverno reads them.
+func TestStoreWithoutAPIServices(t *testing.T) {
+	s, api := serve(t)
+	s.named = []string{"v9"}
+	s.put("a", nil)
+	store, _ := watching(t, s, api)
+	if got := names(t, store); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestStoreReadsVersions: Read distinguishes a missing object from a version that is not served,
 // and no text of an object becomes part of a path.
 func TestStoreReadsVersions(t *testing.T) {
