@@ -235,6 +235,26 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
+// TestBackgroundController: this controller of Kyverno writes for the authors of policies, so it may not
+// write the webhooks of Kyverno.
+func TestBackgroundController(t *testing.T) {
+	hook := changed(t, "policyexceptions.kyverno.io", "kyverno-x")
+	hook["webhooks"] = []any{map[string]any{"name": "a", "rules": []any{map[string]any{
+		"apiGroups": []any{""}, "resources": []any{"configmaps"}, "operations": []any{"CREATE"},
+	}}}}
+	for _, file := range []string{"protect/mutators.yaml", "protect/cluster.yaml"} {
+		for name, allowed := range map[string]bool{"kyverno-admission-controller": true, "kyverno-background-controller": false} {
+			request := map[string]any{
+				"operation": "CREATE", "resource": map[string]any{"group": "admissionregistration.k8s.io", "resource": "mutatingwebhookconfigurations"},
+				"userInfo": map[string]any{"username": "system:serviceaccount:kyverno:" + name, "groups": []any{"system:serviceaccounts:kyverno"}},
+			}
+			if got := compiled(t, file).evaluate(t, request, hook, nil); got != allowed {
+				t.Errorf("%s: %s: allowed: %t", file, name, got)
+			}
+		}
+	}
+}
+
 // TestKyvernoRules has Kyverno's rules in which a filter that Kyverno does not read hides another one.
 func TestKyvernoRules(t *testing.T) {
 	mutations := compiled(t, "protect/mutations.yaml")

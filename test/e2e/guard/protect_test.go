@@ -446,6 +446,19 @@ func leavesOthersAlone(t *testing.T) {
 			t.Errorf("Kyverno may %s: %v", command, err)
 		}
 	}
+	background := person{name: "system:serviceaccount:kyverno:kyverno-background-controller", groups: kyvernoItself.groups}
+	const token = `{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: kyverno, annotations: {kubernetes.io/service-account.name: kyverno-admission-controller}}, type: kubernetes.io/service-account-token}`
+	for _, tc := range []struct {
+		who   person
+		input string
+	}{{kyvernoItself, token}, {background, token}, {background, "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: kyverno}}"}, {background, webhookOf("Mutating", "kyverno-more", "configmaps", "")}} {
+		if err := tc.who.does(t, tc.input, "create", "--dry-run=server", "-f", "-"); err == nil || !strings.Contains(err.Error(), notAmong) {
+			t.Errorf("%s creates %s: %v", tc.who.name, tc.input, err)
+		}
+	}
+	if err := background.does(t, strings.ReplaceAll(lease, "polex-system", "kyverno"), "create", "--dry-run=server", "-f", "-"); err != nil {
+		t.Errorf("the background controller cannot lead: %v", err)
+	}
 	if err := guard.does(t, "", "delete", "configmap", "polex-guard", "-n", guardNamespace, "--dry-run=server"); err == nil {
 		t.Error("the guard may delete its own configuration")
 	}
