@@ -115,14 +115,17 @@ func keyHint(t reflect.Type, path Path, found any) string {
 		if t.Kind() != reflect.Struct {
 			return ""
 		}
+		for i := range t.NumField() { // of several fields without a name, reflect.VisibleFields has one
+			if gone := t.Field(i); gone.Name == "_" && slices.Contains(strings.Fields(gone.Tag.Get("formerly")), name) {
+				return gone.Tag.Get("instead")
+			}
+		}
 		var next reflect.Type
 		for _, field := range reflect.VisibleFields(t) {
 			switch key := keyOf(field); {
 			case key == name:
 				next, tag = field.Type, field.Tag
 			case !slices.Contains(strings.Fields(field.Tag.Get("formerly")), name):
-			case key == "":
-				return field.Tag.Get("instead")
 			default:
 				return fmt.Sprintf("%s is called %s now", name, key)
 			}
