@@ -181,6 +181,23 @@ func TestDefinitionState(t *testing.T) {
 	}
 }
 
+// TestCertifiedUntil: the metric has no value without a certificate, also after there was one. A zero
+// time would alert as a certificate that expired long ago.
+func TestCertifiedUntil(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	metrics, err := guard.NewMetrics(registry, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []time.Time{{}, now, now.Add(hour), {}} {
+		metrics.CertifiedUntil("--kubeconfig", end)
+		got, want := value(t, registry, "polex_guard_certificate_expiry_timestamp_seconds"), float64(end.Unix())
+		if math.IsNaN(got) != end.IsZero() || !end.IsZero() && got != want {
+			t.Errorf("%s: %v", end, got)
+		}
+	}
+}
+
 // TestReportsMetric: the metric shows that the reports cannot be written, until they can.
 func TestReportsMetric(t *testing.T) {
 	w := inWorld(t)
