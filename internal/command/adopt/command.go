@@ -26,8 +26,8 @@ import (
 const help = `Move the exceptions of a repository to the folder of pending exceptions, in the form in
 which they are deployed and each with an expiry, and write .polex.yaml.
 
-The cluster knows what is deployed (--kubeconfig, --live), or your own tools render it
-(-). polex adopt renders nothing. Without such an object, it adopts a plain file, unless a
+The cluster knows the deployed forms (--kubeconfig, --live), or your own tools render
+them (-). polex adopt renders nothing. Without such an object, it adopts a plain file, unless a
 kustomization, a deployer or a template could change it.
 
 It keeps a stated expiry. Other exceptions get expiries spread evenly between

@@ -20,8 +20,8 @@ import (
 )
 
 const checkHelp = `Check the installation of the guard: the webhook, its certificate, other webhooks and
-conversions that change exceptions, the policies that protect the guard, the flags and
-permissions of Kyverno, the permissions of the guard, its Lease and the clock.
+conversions that change exceptions, and the policies that protect the guard. Check also the
+flags and permissions of Kyverno, the permissions of the guard, its Lease and the clock.
 
 Run it in the Pod of the guard, with its ServiceAccount. It changes nothing: it sends what
 the guard writes as a dry run.

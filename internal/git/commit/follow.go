@@ -239,7 +239,7 @@ func (c *Clone) onDisk(paths versions, begun bool) error {
 	return nil
 }
 
-// lstat returns what is at a path. Nothing is below a file or link that is part of the change itself.
+// lstat returns the file, folder or link at a path. Nothing is below a file or link that is part of the change itself.
 func (c *Clone) lstat(name string, paths versions) (fs.FileInfo, error) {
 	for i, char := range name {
 		if char != '/' {

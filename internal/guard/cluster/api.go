@@ -107,7 +107,7 @@ func (a *API) find(ctx context.Context, gk exception.GroupKind) (resource, error
 		for _, v := range group.Versions {
 			versions = append(versions, v.Version)
 		}
-		// A user who takes the right to discovery must not make the guard blind, nor one who deletes the
+		// A user who takes the right to discovery must not make the guard blind, nor one that deletes the
 		// APIServices: discovery names no other versions, and the API server serves all of them.
 		if gk.IsException() {
 			versions = append(versions, kyverno.WatchedVersion(gk))

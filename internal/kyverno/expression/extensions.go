@@ -136,7 +136,7 @@ func twoVariables(name string) cel.MacroFactory {
 	}
 }
 
-// checkVariables rejects what is not two different names.
+// checkVariables rejects anything but two different names.
 func checkVariables(f cel.MacroExprFactory, key, value ast.Expr) *cel.Error {
 	for _, e := range []ast.Expr{key, value} {
 		switch {
