@@ -96,7 +96,7 @@ func CheckSize(name string, size int64, documents int) *exception.Refusal {
 	}
 	return &exception.Refusal{Position: exception.Position{File: name}, Reason: ReasonTooLarge,
 		Message: fmt.Sprintf("it has %d bytes, and its signed form has more than %d MiB", size, MaxFile>>20),
-		Hint:    "split it: polex-validate --split"}
+		Hint:    "give each document its own file: yq -s"}
 }
 
 func badName(at exception.Position, message string) *exception.Refusal {
