@@ -15,7 +15,7 @@ func trustPolicy(t *testing.T) string {
 	t.Helper()
 	text := example(t, "argocd/plugin/trust.yaml", repository{})
 	for old, now := range map[string]string{
-		"      github:\n": "      issuer: " + box.IssuerURL + "\n      github:\n", "/merge.yaml": "/sign.yaml", "123456789": "1001",
+		"      github:\n": "      issuer: " + box.IssuerURL + "\n      github:\n", "123456789": "1001",
 	} {
 		if !strings.Contains(text, old) {
 			t.Fatalf("the trust policy has no %q:\n%s", old, text)
