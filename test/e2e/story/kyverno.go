@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// KyvernoOn makes Kyverno verify signatures itself, and waits until it does. It uses the delivered
-// policy with replaced signer and kinds.
+// KyvernoOn makes Kyverno verify signatures itself, and waits until it does. It uses the policy
+// that docs/explanation/interop.md compares, with another signer.
 func (w *World) KyvernoOn(ctx context.Context) error {
 	policy, err := w.kyvernoPolicy()
 	if err != nil {
@@ -46,7 +46,7 @@ func (w *World) KyvernoOff(ctx context.Context) error {
 }
 
 func (w *World) kyvernoPolicy() (string, error) {
-	text, err := os.ReadFile(filepath.Join(w.Root, "policies", "verify", "clusterpolicy.yaml"))
+	text, err := os.ReadFile(filepath.Join(w.Root, "test", "e2e", "interop", "testdata", "validatemanifests.yaml"))
 	if err != nil {
 		return "", err
 	}

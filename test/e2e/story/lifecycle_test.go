@@ -106,8 +106,11 @@ func lives(t *testing.T) {
 	})
 	step(t, "the ledger tells all of it, as it was", func(t *testing.T) { told(t, first, second) })
 	step(t, "the renewal is taken out of Git by hand, and the ledger tells by whom", func(t *testing.T) {
-		t.Setenv("GIT_AUTHOR_NAME", "dave")
-		t.Setenv("GIT_AUTHOR_EMAIL", "dave@example.com")
+		for key, value := range map[string]string{"user.name": "dave", "user.email": "dave@example.com"} {
+			_, err := world.Exceptions.Git(t.Context(), "config", key, value)
+			must(t, err)
+			t.Cleanup(func() { _, _ = world.Exceptions.Git(context.Background(), "config", "--unset", key) })
+		}
 		said, err := world.Polex(t.Context(), "polex-prune", "--push")
 		must(t, err)
 		if said.Status != 0 {
