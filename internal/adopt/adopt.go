@@ -63,7 +63,7 @@ func (r *repository) fromStreams(plan *Plan, streams map[exception.Identity][]*d
 		c := &candidate{object: forms[0].object, sources: r.of(id),
 			Adopted: &Adopted{File: forms[0].stream, Line: forms[0].line, Notes: forms[0].notes}}
 		for _, s := range c.sources {
-			s.used = true
+			s.used++
 		}
 		if r.known[id] != "" { // it is adopted already
 			for _, s := range c.sources {
@@ -101,7 +101,7 @@ func (r *repository) fromStreams(plan *Plan, streams map[exception.Identity][]*d
 func (r *repository) fromFiles(plan *Plan, streams []Stream) (chosen []*candidate) {
 	whole := slices.ContainsFunc(streams, func(s Stream) bool { return s.Whole })
 	for _, s := range r.sources {
-		if s.used {
+		if s.used > 0 {
 			continue
 		}
 		c := &candidate{object: s.object, sources: []*source{s}, Adopted: &Adopted{File: s.file, Line: s.line}}

@@ -9,13 +9,19 @@ import (
 // edits are the changes to the files of the repository.
 type edits struct {
 	*repository
-	plan *Plan
-	cut  map[*source]bool // documents to remove
+	plan    *Plan
+	cut     map[*source]bool // documents to remove
+	adopted map[*source]int  // number of adopted exceptions that a document gives
 }
 
 // move removes the documents of adopted exceptions. A document that must stay becomes a note.
 func (r *repository) move(plan *Plan, adopted []*candidate) {
-	e := &edits{repository: r, plan: plan, cut: map[*source]bool{}}
+	e := &edits{repository: r, plan: plan, cut: map[*source]bool{}, adopted: map[*source]int{}}
+	for _, c := range adopted {
+		for _, s := range c.sources {
+			e.adopted[s]++
+		}
+	}
 	for _, c := range adopted {
 		for _, s := range c.sources {
 			if why := e.stays(c, s); why != "" {
@@ -38,6 +44,8 @@ func (e *edits) stays(c *candidate, s *source) string {
 	switch why := e.held(s.file); {
 	case len(c.sources) > 1:
 		return fmt.Sprintf("%d files have it", len(c.sources))
+	case e.adopted[s] < s.used:
+		return "another exception that it gives is not adopted"
 	case s.listed:
 		return "it is an item of a list"
 	case e.chart(s.file) != "":

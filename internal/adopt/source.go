@@ -19,7 +19,7 @@ type source struct {
 	line   int
 	object map[string]any
 	text   []byte // nil for an item of a list
-	used   bool   // an object of a stream is its deployed form
+	used   int    // number of deployed exceptions that it may give
 }
 
 // repository is the parsed content of the files.

@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/adopt"
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/clusterread"
+	"github.com/polex-dev/polex/internal/command/commitflags"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
@@ -104,17 +105,19 @@ func New(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := repository.check(plan); err != nil {
-			return err
-		}
 		plan.Notes = append(plan.Notes, notes...)
 		if large := repository.large; len(large) > 0 {
 			plan.Notes = append(plan.Notes, fmt.Sprintf("larger than %d MiB and not read: %s, e.g. %s",
 				git.MaxFile>>20, plain.Count(len(large), "file", "files"), large[0]))
 		}
 		if !o.dryRun {
-			if err := repository.apply(plan); err != nil {
+			clone, err := commitflags.Open(streams)
+			if err != nil {
 				return err
+			}
+			defer clone.Close() //nolint:errcheck // only read from here on
+			if _, err := clone.Apply(propose(plan)); err != nil {
+				return commitflags.Hint(err, "")
 			}
 		}
 		progress.Stop()
@@ -155,6 +158,10 @@ func (o *options) streams(ctx context.Context, streams cli.Streams, rendered boo
 	there, err := clusterread.Read(ctx, o.kubeconfig)
 	if err != nil {
 		return nil, err
+	}
+	if len(there.Unreadable) > 0 {
+		return nil, cli.Hint(fmt.Errorf("read the cluster: %s", strings.Join(there.Unreadable, "; ")),
+			"remove these objects, or adopt the others with --live")
 	}
 	s := adopt.Stream{Name: "<cluster>", Whole: true}
 	for _, doc := range there.Objects {

@@ -61,6 +61,12 @@ func TestKubeconfig(t *testing.T) {
 	if _, err := os.Stat("unsigned/team-a/live.yaml"); err != nil {
 		t.Error(err)
 	}
+	answers["/apis/kyverno.io/v2/policyexceptions"] = `{"kind": "PolicyExceptionList", "metadata": {}, "items": [{"metadata": {"name": "x", "namespace": "x"},
+		"spec": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}]}`
+	command.SetArgs([]string{"--kubeconfig", "kubeconfig", "--dry-run"})
+	if err := command.Execute(); err == nil || !strings.Contains(err.Error(), "read the cluster: object 1") {
+		t.Errorf("an object that cannot be read: %v", err)
+	}
 	if _, err := os.Stat("old.yaml"); err != nil || !strings.Contains(out.String(), "[not-deployed]") {
 		t.Errorf("%v: %s", err, &out)
 	}

@@ -8,14 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/adopt"
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -98,51 +97,9 @@ func (r *repository) ask(args ...string) string {
 	return strings.TrimSpace(out)
 }
 
-// errNotCommitted means that a file to change differs from HEAD.
-var errNotCommitted = errors.New("not committed, and polex adopt would change them")
-
-// check rejects a plan that changes files which no commit has.
-func (r *repository) check(plan *adopt.Plan) error {
-	paths := slices.Clone(plan.Remove)
-	for name, content := range plan.Write {
-		if there, err := r.read(name); err != nil || string(there) != string(content) {
-			paths = append(paths, name)
-		}
+// propose makes the change of a plan.
+func propose(plan *adopt.Plan) commit.Propose {
+	return func(*git.Tree) (commit.Change, error) {
+		return commit.Change{Write: plan.Write, Remove: plan.Remove, Message: "Adopt exceptions"}, nil
 	}
-	if len(paths) == 0 {
-		return nil
-	}
-	changed, err := r.git(append([]string{"status", "--porcelain=v1", "--no-renames", "--untracked-files=all", "-z", "--"},
-		paths...)...)
-	if err != nil || changed == "" {
-		return err
-	}
-	var names []string
-	for line := range strings.SplitSeq(strings.Trim(changed, "\x00"), "\x00") {
-		names = append(names, line[min(len(line), len("XY ")):])
-	}
-	return cli.Hint(fmt.Errorf("%s: %w", strings.Join(names, ", "), errNotCommitted),
-		"commit or undo these changes first; nothing was changed")
-}
-
-// apply changes the work tree. Git has every file that it changes or removes.
-func (r *repository) apply(plan *adopt.Plan) error {
-	for name, content := range plan.Write {
-		err := r.disk.MkdirAll(path.Dir(name), 0o755)
-		if err == nil {
-			err = r.disk.WriteFile(name, content, 0o644)
-		}
-		if err != nil {
-			return cli.Hint(fmt.Errorf("write %s: %w", filepath.FromSlash(name), err),
-				"git status shows what was changed, and git stash --include-untracked undoes it")
-		}
-	}
-	for _, name := range plan.Remove {
-		if err := r.disk.Remove(name); err != nil {
-			return fmt.Errorf("remove %s: %w", name, err)
-		}
-		for dir := path.Dir(name); dir != "." && r.disk.Remove(dir) == nil; dir = path.Dir(dir) {
-		}
-	}
-	return nil
 }
