@@ -35,7 +35,7 @@ touch unsigned/.gitkeep signed/.gitkeep
 # addresses, its root, and the only workflow that may sign.
 cp "$POLEX_SANDBOX/polex.yaml" "$POLEX_SANDBOX/trusted_root.json" .
 mv polex.yaml .polex.yaml
-printf 'directories:\n  policies: policies\nshape:\n  maxLifetime: 90d\n  require: [reason]\n' >>.polex.yaml
+printf 'directories:\n  policies: policies\nshape:\n  require: [reason]\n' >>.polex.yaml
 git add --all
 git commit --quiet --message 'Begin'
 

@@ -190,7 +190,7 @@ func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) 
 func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 	var open []*candidate
 	for _, c := range all {
-		end, note, err := expiry(c.object, r.options.Shape.Terms, r.options.Now)
+		end, note, err := expiry(c.object, r.options.Shape.Rules.Terms, r.options.Now)
 		var bad *lifetime.Error
 		switch {
 		case errors.As(err, &bad):
@@ -214,9 +214,9 @@ func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 		left = append(left, c)
 	}
 	first, last := r.options.First, r.options.Last
-	if most := r.options.Shape.MaxLifetime; r.options.Configured && most > 0 && last > most && len(open) > 0 {
+	if most := r.options.Shape.Rules.Longest; r.options.Configured && most > 0 && last > most && len(open) > 0 {
 		plan.Notes = append(plan.Notes,
-			fmt.Sprintf("the last expiry is %s from now and not %s: shape.maxLifetime in the configuration allows no more",
+			fmt.Sprintf("the last expiry is %s from now and not %s: trust.maxLifetime in the configuration allows no more",
 				days(most), days(last)))
 		first, last = min(first, most), most
 	}

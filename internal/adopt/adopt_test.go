@@ -49,9 +49,9 @@ func read(t *testing.T, name string) (a *txtar.Archive, in adopt.Input, o adopt.
 		case "origin":
 			o.Origin = value
 		case "configured":
-			o.Configured, o.Shape.MaxLifetime = true, 60*day
+			o.Configured, o.Shape.Rules.Longest = true, 60*day
 		case "expiryKey":
-			o.Shape.Terms.Keys = append(o.Shape.Terms.Keys, value)
+			o.Shape.Rules.Terms.Keys = append(o.Shape.Rules.Terms.Keys, value)
 		}
 	}
 	for _, f := range a.Files {

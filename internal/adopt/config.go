@@ -26,8 +26,7 @@ func (r *repository) config(plan *Plan, adopted []*candidate, longest time.Durat
 	}
 	b.WriteString(trust)
 	b.WriteString(statements(adopted))
-	fmt.Fprintf(&b, "shape:\n  preset: baseline\n  maxLifetime: %s # the furthest expiry; lower it when that has passed\n",
-		days(longest))
+	b.WriteString("shape:\n  preset: baseline\n")
 	if len(eased) > 0 {
 		b.WriteString("  checks:\n")
 	}
@@ -108,26 +107,21 @@ func (r *repository) trust(longest time.Duration) (section, note string) {
 		issuer, claim = "https://gitlab.com", "the project ID on the page of the project"
 		subject = fmt.Sprintf("https://gitlab.com/%s//.gitlab-ci.yml@refs/heads/%s", project, branch)
 	}
-	expiry := ""
-	if keys := r.options.Shape.Terms.Keys; len(keys) > 0 {
-		expiry = fmt.Sprintf("  expiryKeys: [%s]\n", quoted(keys))
+	rules := fmt.Sprintf("trust:\n  maxLifetime: %s # the furthest expiry; lower it when that has passed\n", days(longest))
+	if keys := r.options.Shape.Rules.Terms.Keys; len(keys) > 0 {
+		rules += fmt.Sprintf("  expiryKeys: [%s]\n", quoted(keys))
 	}
 	if issuer == "" {
-		section = "# trust: docs/reference/trust.md says how to name the trusted signer\n"
-		if expiry != "" {
-			section += "trust:\n" + expiry
-		}
-		return section, "the trusted signer is not known from the remote origin: add the section trust to " + configName
+		return rules + "  # docs/reference/trust.md says how to name the trusted signer under authorities\n",
+			"the trusted signer is not known from the remote origin: add trust.authorities to " + configName
 	}
-	return fmt.Sprintf(`trust:
-  maxLifetime: %s
-  authorities:
+	return rules + fmt.Sprintf(`  authorities:
     - name: merge-workflow
       issuer: %s
       subject: %+q
       # A repository that takes over the name later has another ID. Write yours here (%s):
       # claims: {sourceRepositoryIdentifier: "123456789"}
-`, days(longest), issuer, subject, claim) + expiry, note
+`, issuer, subject, claim), note
 }
 
 // repositoryOf returns the host and path of a Git address, in lower case. The https, ssh and scp

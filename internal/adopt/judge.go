@@ -23,7 +23,7 @@ func (r *repository) judge(plan *Plan, all []*candidate,
 	}
 	longest := r.longest(all)
 	if !r.options.Configured {
-		config.MaxLifetime = longest
+		config.Rules.Longest = longest
 	}
 	checker, err := shape.New(config)
 	if err != nil {
@@ -34,7 +34,7 @@ func (r *repository) judge(plan *Plan, all []*candidate,
 		// A warning would hide deceptive text from the reviewer.
 		fixed[reason.Name] = reason.Fixed || reason.Name == "hidden-character" || reason.Name == "look-alike"
 	}
-	set := shape.Set{Terms: r.options.Shape.Terms}
+	set := shape.Set{Terms: r.options.Shape.Rules.Terms}
 	found := make([][]shape.Finding, len(all))
 	for i, c := range all {
 		found[i] = slices.Concat(checker.Check(documents[c.To], r.options.Now), checker.Weigh(set.Add(documents[c.To])))
@@ -61,7 +61,7 @@ func (r *repository) judge(plan *Plan, all []*candidate,
 		f := found[i][bad]
 		hint := f.Hint
 		if f.Reason == "lifetime-too-long" {
-			hint = "polex adopt does not change the configuration; raise shape.maxLifetime there, or lower --last-expiry"
+			hint = "polex adopt does not change the configuration; raise trust.maxLifetime there, or lower --last-expiry"
 		} else if !fixed[f.Reason] {
 			hint = fmt.Sprintf("polex adopt does not change the configuration; to adopt the exception, set shape.checks.%s: warning there", f.Reason)
 		}

@@ -33,7 +33,6 @@ promote:
   requireApprovals: 1
   allowStaleApprovals: true
   approvalsFrom: api
-  renewals: {requireApprovals: 2, requireNewApprover: true}
 sigstore:
   fulcioURL: https://fulcio.example.com
   rekorURL: https://rekor.example.com/
@@ -52,10 +51,6 @@ guard:
   policies: [policies.yaml]
 shape:
   preset: strict
-  maxLifetime: 90d
-  limits: [{maxLifetime: 7d, policies: [a], namespaces: [prod-*]}]
-  renewals: {max: 3, maxLifetime: 30d, require: [ticket]}
-  allowUnbounded: true
   require: [reason, owner]
   requireInMatch: [names]
   maxPolicies: 1
@@ -75,7 +70,8 @@ trust:
   kinds: ["*"]
   maxLifetime: 90d
   allowUnbounded: true
-  lifetimes: [{policies: [a], namespaces: [b], kinds: ["*"], max: 7d}]
+  lifetimes: [{authorities: [merge], policies: [a], namespaces: [b], exemptedNamespaces: [c], kinds: ["*"], max: 7d}]
+  renewals: {max: 3, maxLifetime: 30d, require: [ticket], requireApprovals: 2, requireNewApprover: true}
   revoked:
     - {messageDigest: "sha256:0000000000000000000000000000000000000000000000000000000000000000", because: it leaked}
     - {certificate: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}
@@ -93,8 +89,6 @@ trust:
         namespaces: [a]
         exemptedNamespaces: [b]
         policies: [c]
-        maxLifetime: 30d
-        renewals: {max: 1, maxLifetime: 7d, requireApprovals: 1}
     - name: shared
       issuer: https://github.acme.example/_services/token
       github:
@@ -108,7 +102,7 @@ trust:
       requireCommit: true
     - {issuer: https://accounts.example.com, subjectRegexp: .*@acme.example}
     - {keyFile: key.pub, insecureWithoutLog: true}
-    - {key: "-----BEGIN PUBLIC KEY-----", limits: {renewals: {forbid: true}}}
+    - {key: "-----BEGIN PUBLIC KEY-----", limits: {kinds: ["*"]}}
 `
 
 // read reads all sections of a configuration.
@@ -268,13 +262,10 @@ func TestValues(t *testing.T) {
 		"statements: {owner: [], ticket: [acme.example/Jira_1]}":                              true,
 
 		"shape: {preset: lenient}":                         false,
-		"shape: {maxLifetime: 90}":                         false,
-		"shape: {maxLifetime: 90 days}":                    false,
-		"shape: {maxLifetime: ''}":                         false,
-		"shape: {limits: [{maxLifetime: never}]}":          false,
-		"shape: {renewals: {max: -1}}":                     false,
-		"shape: {renewals: {max: 999}}":                    false,
-		"shape: {renewals: {require: [colour]}}":           false,
+		"shape: {maxLifetime: 90d}":                        false,
+		"shape: {limits: [{maxLifetime: 1d}]}":             false,
+		"shape: {renewals: {max: 1}}":                      false,
+		"shape: {allowUnbounded: true}":                    false,
 		"shape: {require: [colour]}":                       false,
 		"shape: {requireInMatch: [kinds]}":                 false,
 		"shape: {maxPolicies: -1}":                         false,
@@ -284,7 +275,6 @@ func TestValues(t *testing.T) {
 		"shape: {checks: {wildcard-rule: info}}":           false,
 		"shape: {rules: [{name: a}]}":                      false,
 		"shape: {defaultSeverity: high}":                   false,
-		"shape: {limits: [{severities: [high]}]}":          false,
 		"shape: {MaxPolicies: 1}":                          false,
 		"promote: {updates: overwrite}":                    false,
 		"promote: {updates: ''}":                           false,
@@ -292,7 +282,7 @@ func TestValues(t *testing.T) {
 		"promote: {requireApprovals: -1}":                  false,
 		"promote: {requireApprovals: 101}":                 false,
 		"promote: {approvalsFrom: event}":                  false,
-		"promote: {renewals: {requireApprovals: 101}}":     false,
+		"promote: {renewals: {requireApprovals: 1}}":       false,
 		"sigstore: {rekorVersion: 3}":                      false,
 		"sigstore: {rekorVersion: 0}":                      false,
 		"sigstore: {bundleFormat: dsse}":                   false,
@@ -320,9 +310,9 @@ func TestValues(t *testing.T) {
 
 // TestHints: the error for an unknown key contains its position and the nearest key.
 func TestHints(t *testing.T) {
-	err := read(t, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\nshape:\n  maxLifetme: 90d\n"))
+	err := read(t, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\nshape:\n  kyvernVersion: 90d\n"))
 	var syntax *exception.SyntaxError
-	if !errors.As(err, &syntax) || syntax.Position.Line != 4 || syntax.Position.Column != 3 || syntax.Hint != `did you mean "maxLifetime"?` {
+	if !errors.As(err, &syntax) || syntax.Position.Line != 4 || syntax.Position.Column != 3 || syntax.Hint != `did you mean "kyvernoVersion"?` {
 		t.Errorf("%v", err)
 	}
 }

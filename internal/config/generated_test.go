@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 var update = flag.Bool("update", false, "write docs/polex.schema.json and docs/reference/configuration.md anew")
@@ -66,7 +66,7 @@ func TestEveryKeyIsExplained(t *testing.T) {
 		}
 	}
 	field, _ := Field(owned["shape"], "require")
-	if diff := cmp.Diff(shape.Statements(), strings.Fields(field.Tag.Get("enum"))); diff != "" {
+	if diff := cmp.Diff(exception.StatementNames(), strings.Fields(field.Tag.Get("enum"))); diff != "" {
 		t.Errorf("shape.require (-code +tag):\n%s", diff)
 	}
 	explained("", reflect.TypeFor[file]())

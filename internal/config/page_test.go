@@ -127,7 +127,7 @@ func typeName(t reflect.Type) string {
 // trustDefaults are the defaults of the trust policy.
 var trustDefaults = map[string]string{
 	"trust.allowUnbounded": "false", "trust.kinds": "PolicyException of both groups", "trust.maxLifetime": "no limit", "trust.threshold": "1", "trust.trustedRoot": "the public-good Sigstore",
-	"trust.authorities[].insecureWithoutLog": "false", "trust.authorities[].limits": "no limit", "trust.authorities[].limits.renewals.forbid": "false",
+	"trust.authorities[].insecureWithoutLog": "false", "trust.authorities[].limits": "no limit", "trust.renewals.requireNewApprover": "false",
 }
 
 // trustRows writes a row for each key of a JSON Schema.

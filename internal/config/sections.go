@@ -55,8 +55,7 @@ type Review struct {
 	AllowStaleApprovals bool   `json:"allowStaleApprovals" default:"false" doc:"true counts approvals of earlier commits of the pull request"`
 	ApprovalsFrom       string `json:"approvalsFrom" enum:"api trailers" default:"api" doc:"trailers counts approvals in the commit message, with record: trailers"`
 
-	Renewals RenewalReview `json:"renewals" by:"validate sign" doc:"further approvals for an exception that renews another"`
-
+	_ struct{} `formerly:"renewals" instead:"use trust.renewals"`
 	_ struct{} `formerly:"requireCodeOwners" instead:"require it in the forge: GitHub's ruleset, Require review from Code Owners; GitLab's protected branch, Code owner approval"`
 }
 
@@ -66,14 +65,3 @@ const (
 	RecordNone     = "none"
 	RecordTrailers = "trailers" // of the commit message
 )
-
-// RenewalReview contains further requirements for the review of a renewal.
-type RenewalReview struct {
-	RequireApprovals   int  `json:"requireApprovals" min:"0" max:"100" default:"as for any exception" doc:"the number of required approvals of a renewal"`
-	RequireNewApprover bool `json:"requireNewApprover" default:"false" doc:"true requires an approver besides those of the renewed exception"`
-}
-
-// AsksApprovals reports whether any setting requires approvals.
-func (r Review) AsksApprovals() bool {
-	return r.RequireApprovals > 0 || r.Renewals != RenewalReview{}
-}

@@ -43,6 +43,7 @@ var hints = map[string]string{
 	verify.ReasonAltered:              "apply the file as it was signed, or have the change reviewed and signed",
 	verify.ReasonWrongIdentity:        "have it signed by the merge workflow that this cluster trusts",
 	verify.ReasonBeyondLimits:         "narrow it to the limits of its signer, or have it signed by an authority whose limits permit it",
+	verify.ReasonRenewalNotAllowed:    "request a new exception instead of a renewal",
 	verify.ReasonTooFewAuthorities:    "have the others sign it too",
 	verify.ReasonExpired:              "remove it from Git, or have a renewal reviewed and signed",
 	verify.ReasonNoExpiry:             "have it signed with an expiry",

@@ -26,7 +26,7 @@ func (r *repository) job() (job promote.Job, asked *[2]int) {
 	kinds, err := trust.NewKinds(nil)
 	r.must(err)
 	config := shape.Baseline()
-	config.InsecureAllowUnbounded = true
+	config.Rules.Unbounded = true
 	checker, err := shape.New(config)
 	r.must(err)
 	if r.clone != nil {
@@ -131,7 +131,7 @@ func TestRun(t *testing.T) {
 		}, want: []string{"unsigned/a.yaml not-approved"}, asked: [2]int{1, 0}},
 		{name: "what overlaps is refused", files: map[string]string{"signed/old.yaml": podText("old", "a")}, change: func(j *promote.Job) {
 			config := shape.Baseline()
-			config.InsecureAllowUnbounded, config.Levels = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
+			config.Rules.Unbounded, config.Levels = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
 			j.Checks.Shape, _ = shape.New(config)
 			j.Checks.Overlaps = true
 		}, want: []string{"unsigned/a.yaml " + shape.ReasonOverlaps}},
@@ -290,7 +290,7 @@ func TestRunOverlapArrives(t *testing.T) {
 	job, _ := r.job()
 	job.To.Way, job.To.Push, job.Checks.Overlaps = deliver.Push, toMain, true
 	config := shape.Baseline()
-	config.InsecureAllowUnbounded, config.Levels = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
+	config.Rules.Unbounded, config.Levels = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
 	var err error
 	job.Checks.Shape, err = shape.New(config)
 	r.must(err)

@@ -193,7 +193,7 @@ func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *ver
 				Message: fmt.Sprintf("it was signed at %s, before the commit of the request of %s", witnessed.UTC().Format(time.RFC3339), source.UTC().Format(time.RFC3339))}
 		}
 	}
-	if problem := differs(asked, verified.Message(), witnessed, policy.Terms()); problem != "" {
+	if problem := differs(asked, verified.Message(), witnessed, policy.Rules().Terms); problem != "" {
 		return &exception.Refusal{Position: sealed.Position(), Reason: ReasonNotTheRequest, Message: fmt.Sprintf("it differs from %s: %s", m.From, problem)}
 	}
 	return nil

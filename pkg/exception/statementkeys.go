@@ -35,3 +35,6 @@ func KeyPaths(kind GroupKind, key string) []Path {
 	}
 	return paths
 }
+
+// StatementNames lists the statements that a policy can require of an exception.
+func StatementNames() []string { return []string{"reason", "ticket", "owner", "category"} }

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/expression"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
 // The statements that [Config.Require] can require.
@@ -22,30 +21,16 @@ const (
 	RequireCategory = "category"
 )
 
-// Statements lists the statements that [Config.Require] can name.
-func Statements() []string {
-	return []string{RequireReason, RequireTicket, RequireOwner, RequireCategory}
-}
-
 // Config holds the settings of a [Checker]. [Baseline] and [Strict] are places to start
 // from.
 type Config struct {
 	// Locate returns the position of a setting in the file, for errors; nil if there is no file.
 	Locate func(at ...any) exception.Position
-	// Terms are those of the trust policy, which define the expiry of an exception.
-	Terms lifetime.Terms
+	// Rules are those of the trust policy: the expiry, the lifetime and the renewals of an exception.
+	Rules policyfile.Rules
 	// Statements are the team's own keys for the reason, the ticket and the owner.
 	Statements exception.StatementKeys
-	// InsecureAllowUnbounded permits an exception without an expiry.
-	InsecureAllowUnbounded bool
-	// MaxLifetime is the longest lifetime; zero sets no limit.
-	MaxLifetime time.Duration
-	// Limits are shorter maxima for some exceptions. Every limit that concerns an
-	// exception applies, besides MaxLifetime.
-	Limits []Limit
-	// Renewals are further rules for an exception that renews another one.
-	Renewals Renewals
-	// Require names the required statements, of [Statements].
+	// Require names the required statements, of [exception.StatementNames].
 	Require []string
 	// Namespaces are the names or patterns of the namespaces that an exception may be in; none
 	// means any.
@@ -83,23 +68,6 @@ type Config struct {
 // Admission is one of [Config.AllowInKyverno].
 type Admission = kyverno.Admission
 
-// Renewals are rules for an exception that states that it renews another one. A new request for the
-// same exemption is not a renewal: it overlaps with the live exception, and needs a decision of its
-// own.
-type Renewals struct {
-	Max         int           // the maximum in a row; zero sets no limit
-	MaxLifetime time.Duration // of each; zero means that of any exception
-	Require     []string      // of [Statements], besides [Config.Require]
-}
-
-// Limit is a maximum lifetime for the exceptions from some policies, or for resources in some
-// namespaces. An empty list means any.
-type Limit struct {
-	MaxLifetime time.Duration
-	Policies    []string // names or patterns
-	Namespaces  []string // names or patterns; of the exempted resources
-}
-
 // Checker checks the shape of documents. It can be used by several goroutines.
 type Checker struct {
 	config     Config
@@ -132,7 +100,7 @@ type settingError struct {
 func in(err error, at ...any) error { return &settingError{err, at} }
 
 func newChecker(c Config) (*Checker, error) {
-	for _, check := range []func(*Config) error{checkLifetimes, checkRequired, checkPlaces, checkLevels} {
+	for _, check := range []func(*Config) error{checkRequired, checkPlaces, checkLevels} {
 		if err := check(&c); err != nil {
 			return nil, err
 		}
@@ -155,34 +123,13 @@ func newChecker(c Config) (*Checker, error) {
 	return &Checker{config: c, guard: guard, language: conditions, release: release, severities: severities()}, nil
 }
 
-func checkLifetimes(c *Config) error {
-	if c.Renewals.Max < 0 || c.Renewals.Max > exception.MaxRenewals || c.Renewals.MaxLifetime < 0 {
-		return fmt.Errorf("renewals: max %d or maxLifetime %s is out of range", c.Renewals.Max, c.Renewals.MaxLifetime)
-	}
-	if c.MaxLifetime < 0 {
-		return fmt.Errorf("the maximum lifetime %s is negative", c.MaxLifetime)
-	}
-	for i, limit := range c.Limits {
-		if limit.MaxLifetime <= 0 {
-			return in(fmt.Errorf("limit %d has no maximum lifetime", i+1), "limits", i)
-		}
-		if len(limit.Policies) == 0 && len(limit.Namespaces) == 0 {
-			return in(fmt.Errorf("limit %d names no policies or namespaces: use maxLifetime for all exceptions", i+1), "limits", i)
-		}
-		if slices.Contains(slices.Concat(limit.Policies, limit.Namespaces), "") {
-			return in(fmt.Errorf("limit %d has an empty name", i+1), "limits", i)
-		}
-	}
-	return nil
-}
-
 func checkRequired(c *Config) error {
-	for _, what := range slices.Concat(c.Require, c.Renewals.Require) {
-		if !slices.Contains(Statements(), what) {
-			return fmt.Errorf("require: %q is not one of %s", what, strings.Join(Statements(), ", "))
+	for _, what := range c.Require {
+		if !slices.Contains(exception.StatementNames(), what) {
+			return fmt.Errorf("require: %q is not one of %s", what, strings.Join(exception.StatementNames(), ", "))
 		}
 	}
-	c.Require, c.Renewals.Require = slices.Clone(c.Require), slices.Clone(c.Renewals.Require)
+	c.Require = slices.Clone(c.Require)
 	return nil
 }
 

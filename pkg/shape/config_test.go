@@ -9,13 +9,9 @@ import (
 
 func TestNewRefuses(t *testing.T) {
 	for name, config := range map[string]shape.Config{
-		"negative lifetime":       {MaxLifetime: -1},
 		"unknown requirement":     {Require: []string{"reason", "colour"}},
 		"guarding every policy":   {GuardPolicies: []string{"*"}},
 		"guarding nothing":        {GuardNamespaces: []string{""}},
-		"a limit of nothing":      {Limits: []shape.Limit{{Policies: []string{"a"}}}},
-		"a limit for all":         {Limits: []shape.Limit{{MaxLifetime: 1}}},
-		"a limit for no name":     {Limits: []shape.Limit{{MaxLifetime: 1, Policies: []string{""}}}},
 		"fewer than no policy":    {MaxPolicies: -1},
 		"an empty namespace":      {Namespaces: []string{""}},
 		"a range of characters":   {Namespaces: []string{"team-[ab]"}},

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
 func TestLevels(t *testing.T) {
@@ -49,7 +50,7 @@ func TestFixedReasons(t *testing.T) {
 func TestWarningsDoNotCrowdOutErrors(t *testing.T) {
 	many := change{of: legacy, old: "[check, autogen-check]", new: "[" + strings.Repeat("'autogen-*',", 5000) + "'*']"}
 	for name, level := range map[string]shape.Level{"as it is": "", "switched off": shape.LevelOff} {
-		many.config = shape.Config{MaxLifetime: day}
+		many.config = rules(policyfile.Rules{Longest: day})
 		if level != "" {
 			many.config.Levels = map[string]shape.Level{shape.ReasonWildcardRule: level}
 		}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
 // Reasons of findings.
@@ -35,7 +35,7 @@ var lifetimeCheck = check{
 }
 
 func (s *subject) lifetime() {
-	life, err := lifetime.Of(s.Doc, s.config.Terms)
+	life, err := lifetime.Of(s.Doc, s.config.Rules.Terms)
 	if err != nil {
 		var bad *lifetime.Error
 		if !errors.As(err, &bad) {
@@ -53,17 +53,18 @@ func (s *subject) lifetime() {
 		s.find(ReasonBadLifetime, s.Said.ExpiresIn.Path, fmt.Sprintf("the exception states two expiries: in %s and at %s", s.Said.ExpiresIn.Text, life.End.Text), "keep one of the two")
 		return
 	}
-	switch limit, setting := s.maxLifetime(); {
+	most := s.config.Rules.MaxLifetime(s.config.Rules.ScopeOf(s.Doc))
+	switch limit := most.Duration; {
 	case !at && !in:
-		if !s.config.InsecureAllowUnbounded {
+		if !s.config.Rules.Unbounded || most.Ends {
 			s.noExpiry()
 		}
 	case at && !life.ExpiresAt.After(s.now):
 		s.find(ReasonExpired, life.End.Path, fmt.Sprintf("the exception expired at %s", life.End.Text), "remove it, or request it again with polex-request")
 	case limit > 0 && at && life.ExpiresAt.Sub(s.now) > limit:
-		s.tooLong(life.End.Path, "the expiry "+life.End.Text+" is "+lifetime.FormatDuration(life.ExpiresAt.Sub(s.now))+" away, which", limit, setting)
+		s.tooLong(life.End.Path, "the expiry "+life.End.Text+" is "+lifetime.FormatDuration(life.ExpiresAt.Sub(s.now))+" away, which", most)
 	case limit > 0 && life.ExpiresIn > limit:
-		s.tooLong(s.Said.ExpiresIn.Path, exception.AnnotationExpiresIn+" "+s.Said.ExpiresIn.Text, limit, setting)
+		s.tooLong(s.Said.ExpiresIn.Path, exception.AnnotationExpiresIn+" "+s.Said.ExpiresIn.Text, most)
 	}
 }
 
@@ -81,7 +82,7 @@ func (s *subject) noExpiry() {
 		"add the annotation "+exception.AnnotationExpiresIn+": 7d, which counts from the signing; or list it in the trust policy under grandfathered, with a time and the digest "+lifetime.ContentDigest(s.Doc))
 }
 
-func (s *subject) tooLong(path exception.Path, stated string, limit time.Duration, setting string) {
-	s.find(reasonLifetimeTooLong, path, fmt.Sprintf("%s exceeds the maximum of %s %s", stated, lifetime.FormatDuration(limit), setting),
+func (s *subject) tooLong(path exception.Path, stated string, most policyfile.Maximum) {
+	s.find(reasonLifetimeTooLong, path, fmt.Sprintf("%s exceeds the maximum of %s (trust: %s)", stated, lifetime.FormatDuration(most.Duration), most.Setting),
 		"write a shorter lifetime; polex-request --renew extends the exception later")
 }

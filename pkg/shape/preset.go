@@ -1,6 +1,10 @@
 package shape
 
-import "time"
+import (
+	"time"
+
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
+)
 
 // Baseline is the preset for any exception: the zero [Config].
 func Baseline() Config { return Config{} }
@@ -10,7 +14,7 @@ func Baseline() Config { return Config{} }
 // and owner, and without a pattern for rules.
 func Strict() Config {
 	return Config{
-		MaxLifetime:       30 * 24 * time.Hour,
+		Rules:             policyfile.Rules{Longest: 30 * 24 * time.Hour},
 		Require:           []string{RequireReason, RequireTicket, RequireOwner},
 		MaxPolicies:       1,
 		RequireNames:      true,

@@ -14,7 +14,7 @@ const (
 
 var renewalCheck = check{
 	Title: "Renewals",
-	About: "Finds an exception that is renewed more often than `shape.renewals.max` allows, or that names its " +
+	About: "Finds an exception that is renewed more often than `trust.renewals.max` allows, or that names its " +
 		"predecessor incorrectly. This check reads the number of renewals from the annotation. `polex-sign " +
 		"promote` compares it with the signed predecessor. It does not sign a renewal that names another " +
 		"message, skips a number or exempts something else.",
@@ -35,8 +35,8 @@ func (s *subject) renewal() {
 		s.find(reasonBadRenewal, at, err.Error(), "run polex-request --renew, which writes "+exception.AnnotationRenews+" and "+exception.AnnotationRenewal)
 		return
 	}
-	if most := s.config.Renewals.Max; most > 0 && said.Number > most {
-		s.find(reasonTooManyRenewals, s.Said.RenewalNumber.Path, fmt.Sprintf("this is renewal %d in a row, and the maximum is %d (shape.renewals.max)", said.Number, most), "fix the resource, or request a new exception with polex-request")
+	if most := s.config.Rules.Renewals.Max; most > 0 && said.Number > most {
+		s.find(reasonTooManyRenewals, s.Said.RenewalNumber.Path, fmt.Sprintf("this is renewal %d in a row, and the maximum is %d (trust.renewals.max)", said.Number, most), "fix the resource, or request a new exception with polex-request")
 	}
 }
 

@@ -85,7 +85,6 @@ func cases() map[string][]change {
 		"statements":         statementCases,
 		"claimsreview":       claimsCases,
 		"hiddencharacter":    hiddenCases,
-		"limits":             limitCases,
 		"lookalike":          lookAlikeCases,
 		"scope":              scopeCases,
 		"wildcardimage":      wildcardImageCases,

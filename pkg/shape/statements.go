@@ -51,13 +51,13 @@ func (s *subject) statements() {
 	}
 	asked := s.config.Require
 	if s.renews() {
-		asked = slices.Compact(slices.Sorted(slices.Values(slices.Concat(asked, s.config.Renewals.Require))))
+		asked = slices.Compact(slices.Sorted(slices.Values(slices.Concat(asked, s.config.Rules.Renewals.Require))))
 	}
 	for _, what := range asked {
 		if r := required[what]; strings.TrimSpace(r.said.Text) == "" {
 			setting := "shape.require"
 			if !slices.Contains(s.config.Require, what) {
-				setting = "shape.renewals.require"
+				setting = "trust.renewals.require"
 			}
 			s.find(r.reason, exception.Path{"metadata", "annotations"}, fmt.Sprintf("the exception states no %s (%s)", what, setting), "add the annotation, e.g. "+r.example)
 		}

@@ -45,6 +45,10 @@ func (a *Authority) String() string {
 	return text
 }
 
+// Exceeded names the first limit of the authority that a document exceeds and the found value, or
+// returns "".
+func (a *Authority) Exceeded(e policyfile.Scope) string { return a.limits.Exceeded(e) }
+
 // RequiresCommit reports whether the commit of the run must contain the exception.
 func (a *Authority) RequiresCommit() bool { return a.commit }
 

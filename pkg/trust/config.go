@@ -19,8 +19,8 @@ type (
 	Numbers = policyfile.Numbers
 	// LimitsConfig is [policyfile.LimitsConfig].
 	LimitsConfig = policyfile.LimitsConfig
-	// RenewalLimitsConfig is [policyfile.RenewalLimitsConfig].
-	RenewalLimitsConfig = policyfile.RenewalLimitsConfig
+	// RenewalsConfig is [policyfile.RenewalsConfig].
+	RenewalsConfig = policyfile.RenewalsConfig
 	// GroupConfig is [policyfile.GroupConfig].
 	GroupConfig = policyfile.GroupConfig
 	// LifetimeConfig is [policyfile.LifetimeConfig].

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
@@ -82,8 +81,6 @@ func (a *Authority) explainLimits() (said []string) {
 		{l.Namespaces != nil, fmt.Sprintf("it may sign exceptions in the namespaces %s", l.Namespaces)},
 		{l.Exempted != nil, fmt.Sprintf("they may exempt resources in the namespaces %s", l.Exempted)},
 		{l.Policies != nil, fmt.Sprintf("they may name the policies %s", l.Policies)},
-		{l.MaxLifetime > 0, "they may last " + lifetime.FormatDuration(l.MaxLifetime)},
-		{l.Renewals != nil, "its renewals have limits of their own"},
 	} {
 		if limit.set {
 			said = append(said, limit.text)

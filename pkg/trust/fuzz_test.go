@@ -2,7 +2,6 @@ package trust_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -53,9 +52,9 @@ func FuzzPolicy(f *testing.F) {
 					t.Errorf("%q is anybody\n%s", a.Name(), text)
 				}
 			}
-			_, _ = a.Within(p.ScopeOf(legacy), time.Unix(0, 0))
+			_ = a.Exceeded(p.Rules().ScopeOf(legacy))
 		}
-		_, _ = p.MaxLifetime(p.ScopeOf(doc))
+		_ = p.Rules().MaxLifetime(p.Rules().ScopeOf(doc))
 		if counted, enough, _ := p.Assign(nil); enough || len(counted) > 0 {
 			t.Errorf("nobody is enough\n%s", text)
 		}
@@ -68,7 +67,7 @@ func FuzzExtent(f *testing.F) {
 	f.Add(currentException)
 	f.Add("apiVersion: kyverno.io/v2\nkind: PolicyException\nspec: {match: {any: [1, {resources: []}, {resources: {namespaces: {}}}]}, exceptions: [1, {}]}\n")
 	p, err := trust.New(limited(&trust.LimitsConfig{
-		Namespaces: []string{"exceptions"}, Policies: []string{"require-*"}, ExemptedNamespaces: []string{"payments", "shop"}, MaxLifetime: "52w",
+		Namespaces: []string{"exceptions"}, Policies: []string{"require-*"}, ExemptedNamespaces: []string{"payments", "shop"},
 	}), root(f))
 	if err != nil {
 		f.Fatal(err)
@@ -78,8 +77,7 @@ func FuzzExtent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		e := p.ScopeOf(doc)
-		if is, _ := p.Authorities()[0].Within(e, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)); !is {
+		if p.Authorities()[0].Exceeded(p.Rules().ScopeOf(doc)) != "" {
 			return
 		}
 		if !doc.GroupKind().IsException() || doc.Text("metadata", "namespace") != "exceptions" {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
@@ -19,7 +18,6 @@ type Policy struct {
 	threshold   int
 	groups      []Group
 	rules       policyfile.Rules
-	unbounded   bool
 	allowed     AllowedMetadata
 	digest      string
 }
@@ -40,7 +38,7 @@ func New(c Config, root *Root) (*Policy, error) {
 	case len(c.Authorities) == 0:
 		return nil, ErrNoAuthority
 	}
-	p := &Policy{root: root, rules: rules, threshold: max(c.Threshold, 1), unbounded: c.InsecureAllowUnbounded,
+	p := &Policy{root: root, rules: rules, threshold: max(c.Threshold, 1),
 		allowed: AllowedMetadata{Labels: maps.Clone(c.AllowedMetadata.Labels), Annotations: maps.Clone(c.AllowedMetadata.Annotations)}}
 	if p.digest, err = digestOf(c, root); err != nil {
 		return nil, err
@@ -71,8 +69,6 @@ func (p *Policy) usable(a *Authority) error {
 	switch {
 	case a.key != nil && !a.withoutLog && !p.root.Logs():
 		return errors.New("the trusted root names no log, so no log entry of this key could be verified; set insecureWithoutLog to require none")
-	case a.key != nil && a.limits.Measures() && !witnesses:
-		return errors.New("limits: the trusted root has no log, so the lifetime of signatures by this key cannot be proven")
 	case a.key == nil && !p.root.Issues():
 		return errors.New("the trusted root names no certificate authority")
 	case a.key == nil && !witnesses:
@@ -113,8 +109,6 @@ func (p *Policy) AllowsKind(gk exception.GroupKind) bool { return p.rules.Kinds.
 // AllowedMetadata returns the metadata that tools may add to a signed object.
 func (p *Policy) AllowedMetadata() AllowedMetadata { return p.allowed }
 
-// Terms returns the settings for reading the expiry of an exception.
-func (p *Policy) Terms() lifetime.Terms { return p.rules.Terms }
-
-// AllowsUnbounded reports whether the policy accepts exceptions without an expiry.
-func (p *Policy) AllowsUnbounded() bool { return p.unbounded }
+// Rules returns the rules about documents: their expiry, lifetime and renewals. They must not be
+// changed.
+func (p *Policy) Rules() *policyfile.Rules { return &p.rules }

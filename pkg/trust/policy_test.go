@@ -16,6 +16,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 )
 
@@ -217,9 +218,9 @@ func TestPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	longest, ends := p.MaxLifetime(trust.Scope{})
-	if p.Threshold() != 1 || longest != 90*24*time.Hour || ends || p.AllowsUnbounded() || len(p.Authorities()) != 1 {
-		t.Errorf("threshold %d, %s, ends %t, unbounded %t, %d authorities", p.Threshold(), longest, ends, p.AllowsUnbounded(), len(p.Authorities()))
+	most := p.Rules().MaxLifetime(policyfile.Scope{})
+	if p.Threshold() != 1 || most.Duration != 90*24*time.Hour || most.Ends || p.Rules().Unbounded || len(p.Authorities()) != 1 {
+		t.Errorf("threshold %d, %s, ends %t, unbounded %t, %d authorities", p.Threshold(), most.Duration, most.Ends, p.Rules().Unbounded, len(p.Authorities()))
 	}
 	if want := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC); !p.RevokedBefore("merge").Equal(want) || !p.RevokedBefore("other").IsZero() {
 		t.Errorf("revoked before %s", p.RevokedBefore("merge"))

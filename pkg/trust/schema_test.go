@@ -74,7 +74,7 @@ func TestSchemaFields(t *testing.T) {
 			objects[name] = o
 		}
 	}
-	types := map[string]any{"": trust.Config{}, "authority": trust.AuthorityConfig{}, "limits": trust.LimitsConfig{}, "renewals": trust.RenewalLimitsConfig{}, "github": trust.GitHubConfig{}, "group": trust.GroupConfig{},
+	types := map[string]any{"": trust.Config{}, "authority": trust.AuthorityConfig{}, "limits": trust.LimitsConfig{}, "renewals": trust.RenewalsConfig{}, "github": trust.GitHubConfig{}, "group": trust.GroupConfig{},
 		"lifetime": trust.LifetimeConfig{}, "revocation": trust.RevocationConfig{}, "grandfather": trust.Grandfather{}, "allowedMetadata": trust.AllowedMetadata{}}
 	if got, want := slices.Sorted(maps.Keys(objects)), slices.Sorted(maps.Keys(types)); !slices.Equal(got, want) {
 		t.Fatalf("the schema speaks of %q, and there are %q", got, want)
@@ -137,8 +137,6 @@ authorities:
       namespaces: [exceptions, team-*]
       exemptedNamespaces: [payments]
       policies: [require-*, shop/probes]
-      maxLifetime: 4h
-      renewals: {max: 2, maxLifetime: 2h, requireApprovals: 3}
   - name: builds
     issuer: https://accounts.example
     subjectRegexp: https://builds.acme.example/.*
@@ -149,7 +147,9 @@ kinds: ["*"]
 maxLifetime: 90d
 lifetimes:
   - {policies: [require-run-as-nonroot], max: 7d}
-  - {namespaces: [prod-*], kinds: [PolicyException.policies.kyverno.io], max: 1d12h}
+  - {authorities: [people], max: 4h}
+  - {namespaces: [prod-*], exemptedNamespaces: [shop-*], kinds: [PolicyException.policies.kyverno.io], max: 1d12h}
+renewals: {max: 2, maxLifetime: 2h, require: [ticket, owner], requireApprovals: 3, requireNewApprover: true}
 allowUnbounded: true
 revoked:
   - messageDigest: sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a
@@ -160,6 +160,8 @@ allowedMetadata:
   labels: {app.kubernetes.io/managed-by: Helm}
   annotations: {meta.helm.sh/release-name: exceptions}
 `
+
+const allRenewals = "{max: 2, maxLifetime: 2h, require: [ticket, owner], requireApprovals: 3, requireNewApprover: true}"
 
 // beside writes the files that a policy can name into a folder.
 func beside(t testing.TB) string {
@@ -210,7 +212,7 @@ func TestSchemaExamples(t *testing.T) {
 	const least = "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\nauthorities:\n  - {issuer: https://accounts.example, subject: anna@acme.example}\n"
 	good := map[string]string{
 		"everything": everything, "the least": least,
-		"no renewals":     strings.Replace(everything, "{max: 2, maxLifetime: 2h, requireApprovals: 3}", "{forbid: true}", 1),
+		"a new approver":  strings.Replace(everything, allRenewals, "{requireNewApprover: true}", 1),
 		"lists of claims": strings.Replace(everything, "claims: {buildTrigger: push,", "claims: {buildTrigger: [push, workflow_dispatch],", 1),
 		"an inline key":   "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\nauthorities:\n  - key: " + inline,
 	}
@@ -297,15 +299,18 @@ func TestSchemaExamples(t *testing.T) {
 		{"policies: [require-*, shop/probes]", "policies: []", schemaToo},
 		{"policies: [require-*, shop/probes]", "policies: [a/b/c]", schemaToo},
 		{"policies: [require-*, shop/probes]", `policies: [""]`, schemaToo},
-		{"maxLifetime: 4h", "maxLifetime: never", schemaToo},
-		{"maxLifetime: 4h", "maxLifetime: 0h", loadingAlone},
 		{"renewals: {max: 2,", "renewals: {max: 0,", schemaToo},
 		{"renewals: {max: 2,", "renewals: {max: 999,", schemaToo},
 		{"renewals: {max: 2,", "renewals: {most: 2,", schemaToo},
-		{"renewals: {max: 2,", "renewals: {forbid: true,", schemaToo},
-		{"renewals: {max: 2, maxLifetime: 2h, requireApprovals: 3}", "renewals: {}", schemaToo},
-		{"renewals: {max: 2, maxLifetime: 2h, requireApprovals: 3}", "renewals: {forbid: false}", schemaToo},
-		{"renewals: {max: 2, maxLifetime: 2h, requireApprovals: 3}", "renewals: null", schemaToo},
+		{allRenewals, "{}", schemaToo},
+		{allRenewals, "{requireNewApprover: false}", loadingAlone},
+		{allRenewals, "{forbid: true}", schemaToo},
+		{allRenewals, "null", schemaToo},
+		{"require: [ticket, owner]", "require: [color]", schemaToo},
+		{"require: [ticket, owner]", "require: []", schemaToo},
+		{"exemptedNamespaces: [shop-*]", "exemptedNamespaces: [Shop]", schemaToo},
+		{"authorities: [people]", "authorities: []", schemaToo},
+		{"authorities: [people]", "authorities: [zoe]", loadingAlone},
 		{"maxLifetime: 2h", `maxLifetime: ""`, schemaToo},
 		{"maxLifetime: 2h", "maxLifetime: 0h", loadingAlone},
 		{"requireApprovals: 3", "requireApprovals: 0", schemaToo},

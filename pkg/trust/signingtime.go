@@ -14,7 +14,3 @@ const MaxBindingValidity = 24 * time.Hour
 func BindsTime(notBefore, notAfter time.Time) bool {
 	return notAfter.Sub(notBefore) <= MaxBindingValidity
 }
-
-// SignedAt returns the signing time that the message states, as confirmed by each of its signers.
-// It is zero if the message states none or its times are unreadable.
-func (e *Scope) SignedAt() time.Time { return e.signedAt }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
 // enough checks that enough distinct authorities signed, without regard to their limits.
@@ -31,9 +32,10 @@ func (v *Verifier) enough(signatures []Signature) error {
 	return nil
 }
 
-// count checks that enough distinct authorities signed, each within its limits. A signature counts
+// count checks that enough distinct authorities signed, each within its limits, and that a renewal is within those of
+// the policy. A signature counts
 // for one authority at most. A signer counts once, also with several signatures.
-func (v *Verifier) count(scope trust.Scope, signatures []Signature) error {
+func (v *Verifier) count(scope policyfile.Scope, signatures []Signature) error {
 	signers := signersOf(signatures)
 	within := make([][]*trust.Authority, len(signers)) // the possible authorities, by signer
 	var broken []string
@@ -43,9 +45,12 @@ func (v *Verifier) count(scope trust.Scope, signatures []Signature) error {
 				if !s.isBy(a) {
 					continue
 				}
-				is, limit := a.Within(scope, s.signedAt(scope.SignedAt()))
-				if !is {
-					broken = append(broken, fmt.Sprintf("%q signed it, and its %s", a.Name(), limit))
+				limit := a.Exceeded(scope)
+				if limit == "" {
+					limit = v.policy.Rules().Outlasts(a.Name(), scope, s.signedAt(scope.SignedAt()))
+				}
+				if limit != "" {
+					broken = append(broken, fmt.Sprintf("%q signed it, and %s", a.Name(), limit))
 					continue
 				}
 				within[i], s.of = append(within[i], a), append(s.of, a)
@@ -62,6 +67,9 @@ func (v *Verifier) count(scope trust.Scope, signatures []Signature) error {
 	if !enough {
 		return reject(ReasonBeyondLimits, "%s", several(broken))
 	}
+	if found := v.policy.Rules().Renewals.Exceeded(scope); found != "" {
+		return reject(ReasonRenewalNotAllowed, "it renews another exception: %s", found)
+	}
 	return nil
 }
 
@@ -70,7 +78,7 @@ func (v *Verifier) count(scope trust.Scope, signatures []Signature) error {
 // Success promises nothing: only [Verifier.Verify] accepts.
 func (v *Verifier) Foresee(message *exception.Document, id trust.Identity, cert *x509.Certificate, now time.Time) error {
 	own := []Signature{{Identity: id, Certificate: certificateOf(cert), WitnessedAt: now}}
-	scope := v.policy.ScopeOf(message)
+	scope := v.policy.Rules().ScopeOf(message)
 	err := v.kind(message)
 	if err == nil {
 		err = v.enough(own)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
-	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
 // Examination is the result of the steps that do not depend on the time. [Examination.At] returns
@@ -17,7 +17,7 @@ type Examination struct {
 	verifier *Verifier
 	raw      []byte              // the signed bytes
 	message  *exception.Document // the parsed message
-	scope    trust.Scope
+	scope    policyfile.Scope
 	facts    Facts // of the steps up to the ninth
 	// refused is the rejection at any time, or the error that prevented the decision.
 	refused error
@@ -61,7 +61,7 @@ func (e *Examination) judge(o opened) error {
 		return err
 	}
 	// 8. Each authority within its limits.
-	e.scope = e.verifier.policy.ScopeOf(e.message)
+	e.scope = e.verifier.policy.Rules().ScopeOf(e.message)
 	if err := e.verifier.count(e.scope, signatures); err != nil {
 		return err
 	}

@@ -18,7 +18,8 @@ import (
 )
 
 // afterEvidence are the reasons after the verification of every signature.
-var afterEvidence = []string{verify.ReasonBadMessage, verify.ReasonWrongIdentity, verify.ReasonTooFewAuthorities, verify.ReasonBeyondLimits, verify.ReasonAltered, verify.ReasonBadLifetime,
+var afterEvidence = []string{verify.ReasonBadMessage, verify.ReasonWrongIdentity, verify.ReasonTooFewAuthorities, verify.ReasonBeyondLimits,
+	verify.ReasonRenewalNotAllowed, verify.ReasonAltered, verify.ReasonBadLifetime,
 	verify.ReasonNoExpiry, verify.ReasonExpired, verify.ReasonLifetimeTooLong, verify.ReasonNotYetValid, verify.ReasonSignedInFuture, verify.ReasonWithdrawn}
 
 // checkFacts: the facts of a rejection are exactly the verified ones.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
 // maxClockSkew is the maximum by which a proven time can be later than the local clock. Beyond
@@ -14,9 +14,10 @@ import (
 const maxClockSkew = 10 * time.Minute
 
 // lifetime returns the signed lifetime, together with a rejection too.
-func (v *Verifier) lifetime(message *exception.Document, scope trust.Scope, signatures []Signature, now time.Time) (lifetime.Lifetime, error) {
+func (v *Verifier) lifetime(message *exception.Document, scope policyfile.Scope, signatures []Signature, now time.Time) (lifetime.Lifetime, error) {
 	none := lifetime.Lifetime{}
-	life, err := lifetime.Of(message, v.policy.Terms())
+	rules := v.policy.Rules()
+	life, err := lifetime.Of(message, rules.Terms)
 	var bad *lifetime.Error
 	if errors.As(err, &bad) {
 		return none, rejectCause(ReasonBadLifetime, err, "%s", bad.Error())
@@ -31,29 +32,30 @@ func (v *Verifier) lifetime(message *exception.Document, scope trust.Scope, sign
 	if err != nil {
 		return life, err
 	}
-	longest, ends := v.policy.MaxLifetime(scope)
+	most := rules.MaxLifetime(scope)
 	if life.ExpiresAt.IsZero() {
 		// Signing converts a duration into a time. If it did not, the reviewers approved an expiry,
 		// so this is a rejection even if the policy allows exceptions without one.
 		if life.ExpiresIn > 0 {
 			return life, reject(ReasonNoExpiry, "it has the duration %s, which was not converted to a time when it was signed", lifetime.FormatDuration(life.ExpiresIn))
 		}
-		if message.GroupKind().IsException() && !v.policy.AllowsUnbounded() {
+		if message.GroupKind().IsException() && !rules.Unbounded {
 			return life, reject(ReasonNoExpiry, "it has no expiry, and exceptions require one")
 		}
-		if ends {
-			return life, reject(ReasonNoExpiry, "it has no expiry, and lifetimes of the trust policy allow it %s", lifetime.FormatDuration(longest))
+		if most.Ends {
+			return life, reject(ReasonNoExpiry, "it has no expiry, and lifetimes of the trust policy allow it %s", lifetime.FormatDuration(most.Duration))
 		}
 	} else {
 		if !now.Before(life.ExpiresAt) {
 			return life, reject(ReasonExpired, "it expired at %s", clock(life.ExpiresAt))
 		}
-		if longest > 0 {
+		if most.Duration > 0 {
 			if signedAt.IsZero() {
-				return life, reject(ReasonNoWitnessedTime, "its lifetime cannot be compared with the maximum of %s: %s", lifetime.FormatDuration(longest), unboundTime)
+				return life, reject(ReasonNoWitnessedTime, "its lifetime cannot be compared with the maximum of %s: %s", lifetime.FormatDuration(most.Duration), unboundTime)
 			}
-			if life.ExpiresAt.Sub(signedAt) > longest {
-				return life, reject(ReasonLifetimeTooLong, "signed at %s, it expires at %s: the lifetime exceeds the maximum of %s (maxLifetime)", clock(signedAt), clock(life.ExpiresAt), lifetime.FormatDuration(longest))
+			if life.ExpiresAt.Sub(signedAt) > most.Duration {
+				return life, reject(ReasonLifetimeTooLong, "signed at %s, it expires at %s: the lifetime exceeds the maximum of %s (%s)", clock(signedAt), clock(life.ExpiresAt),
+					lifetime.FormatDuration(most.Duration), most.Setting)
 			}
 		}
 	}

@@ -26,8 +26,9 @@ func limitVerdicts(w *world) []verdict {
 	glass := func(c *trust.Config) {
 		c.Authorities = []trust.AuthorityConfig{
 			{Name: "anna", Issuer: w.IssuerURL, Subject: anna},
-			{Name: "break-glass", Issuer: w.IssuerURL, Subject: ben, Limits: &trust.LimitsConfig{MaxLifetime: "4h"}},
+			{Name: "break-glass", Issuer: w.IssuerURL, Subject: ben},
 		}
+		c.Lifetimes = []trust.LifetimeConfig{{Authorities: []string{"break-glass"}, Max: "4h"}}
 	}
 	both := func(c *trust.Config) {
 		glass(c)
@@ -41,7 +42,7 @@ func limitVerdicts(w *world) []verdict {
 	twice := func(a trust.AuthorityConfig) func(*trust.Config) {
 		return func(c *trust.Config) {
 			short, elsewhere := a, a
-			short.Name, short.Limits = "short", &trust.LimitsConfig{MaxLifetime: "4h"}
+			short.Name, c.Lifetimes = "short", []trust.LifetimeConfig{{Authorities: []string{"short"}, Max: "4h"}}
 			elsewhere.Name, elsewhere.Limits = "elsewhere", &trust.LimitsConfig{Namespaces: []string{"exceptions"}}
 			c.Authorities = []trust.AuthorityConfig{short, elsewhere}
 		}
@@ -101,7 +102,9 @@ func limitVerdicts(w *world) []verdict {
 		}
 		return draftWith("    "+exception.AnnotationReason, says+"    "+exception.AnnotationReason)
 	}
-	renewals := func(l trust.RenewalLimitsConfig) trust.LimitsConfig { return trust.LimitsConfig{Renewals: &l} }
+	renewals := func(l trust.RenewalsConfig) func(*trust.Config) {
+		return func(c *trust.Config) { c.Renewals = &l }
+	}
 	const beyond, long = verify.ReasonBeyondLimits, verify.ReasonLifetimeTooLong
 	policies := trust.LimitsConfig{Policies: []string{"disallow-*"}}
 	payments := trust.LimitsConfig{ExemptedNamespaces: []string{"payments"}}
@@ -131,25 +134,26 @@ func limitVerdicts(w *world) []verdict {
 		{name: "limits: exempts everywhere by another filter", want: beyond, doc: draftWith("    any:\n      - resources:\n          kinds: [Pod]\n          namespaces", "    any:\n      - resources: {kinds: [Job]}\n      - resources:\n          kinds: [Pod]\n          namespaces"), policy: limited(payments)},
 		{name: "limits: does not show where it exempts", want: beyond, doc: natively, policy: limited(payments)},
 		{name: "limits: no exception that exempts anything", want: beyond, doc: configMap, policy: ofAnyKind(limited(payments))},
-		{name: "limits: nothing that ends", want: beyond, doc: configMap, policy: ofAnyKind(limited(trust.LimitsConfig{MaxLifetime: "4h"}))},
+		{name: "limits: nothing that ends", want: beyond, doc: configMap, policy: ofAnyKind(func(c *trust.Config) {
+			c.Authorities[0].Name = "a"
+			c.Lifetimes = []trust.LifetimeConfig{{Authorities: []string{"a"}, Max: "4h"}}
+		})},
 
-		{name: "renewals: as many as the limit", doc: renewal("2", ""), policy: limited(renewals(trust.RenewalLimitsConfig{Max: 2}))},
-		{name: "renewals: one more than the limit", want: beyond, doc: renewal("3", ""), policy: limited(renewals(trust.RenewalLimitsConfig{Max: 2}))},
-		{name: "renewals: none admitted", want: beyond, doc: renewal("1", ""), policy: limited(renewals(trust.RenewalLimitsConfig{Forbid: true}))},
-		{name: "renewals: none admitted, and a first", doc: honest, policy: limited(renewals(trust.RenewalLimitsConfig{Forbid: true}))},
-		{name: "renewals: none admitted, by an annotation that is not signed", want: verify.ReasonAltered, policy: limited(renewals(trust.RenewalLimitsConfig{Forbid: true})),
+		{name: "renewals: as many as the limit", doc: renewal("2", ""), policy: renewals(trust.RenewalsConfig{Max: 2})},
+		{name: "renewals: one more than the limit", want: verify.ReasonRenewalNotAllowed, doc: renewal("3", ""), policy: renewals(trust.RenewalsConfig{Max: 2})},
+		{name: "renewals: by an annotation that is not signed", want: verify.ReasonAltered, policy: renewals(trust.RenewalsConfig{Max: 1}),
 			doc: changed(change{at: []any{"metadata", "annotations"}, key: exception.AnnotationRenewal, value: "1"}.apply)},
-		{name: "renewals: taken out of what is applied", want: beyond, policy: limited(renewals(trust.RenewalLimitsConfig{Max: 2})),
+		{name: "renewals: taken out of what is applied", want: verify.ReasonRenewalNotAllowed, policy: renewals(trust.RenewalsConfig{Max: 2}),
 			doc: func(t *testing.T, w *world) *exception.Document {
 				return edited(t, renewal("3", "")(t, w), func(root object) { delete(dig(t, root, "metadata", "annotations"), exception.AnnotationRenewal) })
 			}},
-		{name: "renewals: a number that is none", want: beyond, doc: renewal("0", ""), policy: limited(renewals(trust.RenewalLimitsConfig{Max: 2}))},
-		{name: "renewals: shorter than a first", doc: renewal("1", ""), policy: limited(renewals(trust.RenewalLimitsConfig{MaxLifetime: "7d1m"}))},
-		{name: "renewals: longer than one may be", want: beyond, doc: renewal("1", ""), policy: limited(renewals(trust.RenewalLimitsConfig{MaxLifetime: "6d"}))},
-		{name: "renewals: as long as only a first may be", doc: honest, policy: limited(renewals(trust.RenewalLimitsConfig{MaxLifetime: "6d"}))},
-		{name: "renewals: approved by enough", doc: renewal("1", "bob, carol"), policy: limited(renewals(trust.RenewalLimitsConfig{RequireApprovals: 2}))},
-		{name: "renewals: approved by one under two spellings", want: beyond, doc: renewal("1", "bob, BOB"), policy: limited(renewals(trust.RenewalLimitsConfig{RequireApprovals: 2}))},
-		{name: "renewals: without a record", want: beyond, doc: renewal("1", ""), policy: limited(renewals(trust.RenewalLimitsConfig{RequireApprovals: 1}))},
+		{name: "renewals: a number that is none", want: verify.ReasonRenewalNotAllowed, doc: renewal("0", ""), policy: renewals(trust.RenewalsConfig{Max: 2})},
+		{name: "renewals: shorter than a first", doc: renewal("1", ""), policy: renewals(trust.RenewalsConfig{MaxLifetime: "7d1m"})},
+		{name: "renewals: longer than one may be", want: long, doc: renewal("1", ""), policy: renewals(trust.RenewalsConfig{MaxLifetime: "6d"})},
+		{name: "renewals: as long as only a first may be", doc: honest, policy: renewals(trust.RenewalsConfig{MaxLifetime: "6d"})},
+		{name: "renewals: approved by enough", doc: renewal("1", "bob, carol"), policy: renewals(trust.RenewalsConfig{RequireApprovals: 2})},
+		{name: "renewals: approved by one under two spellings", want: verify.ReasonRenewalNotAllowed, doc: renewal("1", "bob, BOB"), policy: renewals(trust.RenewalsConfig{RequireApprovals: 2})},
+		{name: "renewals: without a record", want: verify.ReasonRenewalNotAllowed, doc: renewal("1", ""), policy: renewals(trust.RenewalsConfig{RequireApprovals: 1})},
 
 		{name: "break-glass for four hours", doc: for4h(person(ben)), policy: glass},
 		{name: "break-glass for a week", want: beyond, doc: forged(person(ben)), policy: glass},
@@ -162,8 +166,8 @@ func limitVerdicts(w *world) []verdict {
 		{name: "break-glass counts from its own signature", doc: for4h(at(person(anna), -time.Minute), person(ben)), policy: both},
 		{name: "break-glass by a key that nobody witnessed", want: beyond, doc: withoutEvidence(set{key: key, keyed: true}), policy: func(c *trust.Config) {
 			a := byKey
-			a.InsecureWithoutLog, a.Limits = true, &trust.LimitsConfig{MaxLifetime: "52w"}
-			c.MaxLifetime, c.Authorities = "", []trust.AuthorityConfig{a}
+			a.Name, a.InsecureWithoutLog = "a", true
+			c.MaxLifetime, c.Authorities, c.Lifetimes = "", []trust.AuthorityConfig{a}, []trust.LifetimeConfig{{Authorities: []string{"a"}, Max: "52w"}}
 		}},
 		{name: "one person for little here and more there", doc: forged(person(anna)), policy: twice(byAnna)},
 		{name: "one key for little here and more there", doc: stated(0, set{key: key, keyed: true}), policy: twice(byKey)},

@@ -25,6 +25,7 @@ const (
 	ReasonWrongIdentity        = "wrong-identity"
 	ReasonTooFewAuthorities    = "too-few-authorities"
 	ReasonBeyondLimits         = "beyond-limits"
+	ReasonRenewalNotAllowed    = "renewal-not-allowed"
 	ReasonAltered              = "altered"
 	ReasonBadLifetime          = "bad-lifetime"
 	ReasonNoExpiry             = "no-expiry"
@@ -58,6 +59,7 @@ func Reasons() []exception.Reason {
 		{Name: ReasonWrongIdentity, Doc: "the signer is not trusted"},
 		{Name: ReasonTooFewAuthorities, Doc: "too few trusted signers signed the document"},
 		{Name: ReasonBeyondLimits, Doc: "enough trusted signers signed the document, but some of them exceed their limits"},
+		{Name: ReasonRenewalNotAllowed, Doc: "the document renews another one, and exceeds the limits for renewals"},
 		{Name: ReasonAltered, Doc: "the object differs from the signed message"},
 		{Name: ReasonBadLifetime, Doc: "the times of the document are invalid or contradict each other"},
 		{Name: ReasonNoExpiry, Doc: "the exception has no expiry"},
@@ -91,7 +93,7 @@ func (r *Rejected) Unwrap() error { return r.Cause }
 // Trying again does not help.
 func (r *Rejected) IsPolicy() bool {
 	switch r.Reason {
-	case ReasonKindNotAllowed, ReasonWrongIdentity, ReasonTooFewAuthorities, ReasonBeyondLimits, ReasonUnknownKey,
+	case ReasonKindNotAllowed, ReasonWrongIdentity, ReasonTooFewAuthorities, ReasonBeyondLimits, ReasonRenewalNotAllowed, ReasonUnknownKey,
 		ReasonNoExpiry, ReasonExpired, ReasonLifetimeTooLong, ReasonNotYetValid, ReasonWithdrawn:
 		return true
 	default:

@@ -139,8 +139,8 @@ func TestRevokedBeyondLimits(t *testing.T) {
 	doc := stated(0, set{key: key, keyed: true})(t, w)
 	for _, limit := range []string{"90d", "1h"} {
 		got := reasonOf(t, w, doc, func(c *trust.Config) {
-			c.MaxLifetime = ""
-			c.Authorities = []trust.AuthorityConfig{{Name: "a", Key: public, Limits: &trust.LimitsConfig{MaxLifetime: limit}}, {Name: "b", Key: public}}
+			c.MaxLifetime, c.Lifetimes = "", []trust.LifetimeConfig{{Authorities: []string{"a"}, Max: limit}}
+			c.Authorities = []trust.AuthorityConfig{{Name: "a", Key: public}, {Name: "b", Key: public}}
 			c.Revoked = []trust.RevocationConfig{{Authority: "a", SignedBefore: w.now.Add(day).UTC().Format(time.RFC3339)}}
 		}, w.now)
 		if got != verify.ReasonWithdrawn {

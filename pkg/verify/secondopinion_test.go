@@ -33,7 +33,7 @@ import (
 var notOfTrust = []string{
 	verify.ReasonKindNotAllowed, verify.ReasonUnsigned, verify.ReasonMalformedSignature, verify.ReasonBadMessage, verify.ReasonAltered,
 	verify.ReasonBadLifetime, verify.ReasonNoExpiry, verify.ReasonExpired, verify.ReasonLifetimeTooLong, verify.ReasonNotYetValid,
-	verify.ReasonSignedInFuture, verify.ReasonWithdrawn, verify.ReasonBeyondLimits,
+	verify.ReasonSignedInFuture, verify.ReasonWithdrawn, verify.ReasonBeyondLimits, verify.ReasonRenewalNotAllowed,
 }
 
 // Causes for other verdicts of cosign.

@@ -44,9 +44,10 @@ func signingTimeVerdicts(w *world) []verdict {
 	}
 	byKey := trust.AuthorityConfig{Name: "a", Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
 	fulcio := trust.AuthorityConfig{Name: "a", Issuer: w.IssuerURL, Subject: anna}
-	limited := func(a trust.AuthorityConfig, longest string) trust.AuthorityConfig {
-		a.Limits = &trust.LimitsConfig{MaxLifetime: longest}
-		return a
+	limited := func(a trust.AuthorityConfig, longest string) func(*trust.Config) {
+		return authority(a, func(c *trust.Config) {
+			c.Lifetimes = []trust.LifetimeConfig{{Authorities: []string{a.Name}, Max: longest}}
+		})
 	}
 	free := func(c *trust.Config) { c.MaxLifetime = "" }
 	revoked := func(before time.Time) func(*trust.Config) {
@@ -80,9 +81,9 @@ func signingTimeVerdicts(w *world) []verdict {
 		{name: "time: a key that does not, and no maximum", doc: forged(keyed), policy: authority(byKey, free)},
 		{name: "time: a key's old signature is logged again", want: untimed, doc: statedless(month, later(keyed)), policy: authority(byKey, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
 		{name: "time: a key's old signature, which states its time, is logged again", want: long, doc: statedUntil(0, month, later(keyed)), policy: authority(byKey, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
-		{name: "time: a key's old signature is logged again, for one with a limit", want: beyond, doc: statedless(month, later(keyed)), policy: authority(limited(byKey, "8d")), after: after},
-		{name: "time: a key's old signature, which states its time, is logged again, for one with a limit", want: beyond, doc: statedUntil(0, month, later(keyed)), policy: authority(limited(byKey, "8d")), after: after},
-		{name: "time: a key within its limit", doc: stated(0, keyed), policy: authority(limited(byKey, "8d"))},
+		{name: "time: a key's old signature is logged again, for one with a limit", want: beyond, doc: statedless(month, later(keyed)), policy: limited(byKey, "8d"), after: after},
+		{name: "time: a key's old signature, which states its time, is logged again, for one with a limit", want: beyond, doc: statedUntil(0, month, later(keyed)), policy: limited(byKey, "8d"), after: after},
+		{name: "time: a key within its limit", doc: stated(0, keyed), policy: limited(byKey, "8d")},
 		{name: "time: a key states a later time than its log says", want: untimed, doc: stated(time.Hour, keyed), policy: authority(byKey)},
 		{name: "time: a key states a time a little later than its log says", doc: stated(5*time.Minute, keyed), policy: authority(byKey)},
 		{name: "time: a key states no time", want: verify.ReasonBadLifetime, doc: lived(exception.AnnotationSignedAt + ": yesterday\n    polex.dev/expires-at: \"" + w.now.Add(week).UTC().Format(time.RFC3339) + "\"")},
@@ -98,7 +99,7 @@ func signingTimeVerdicts(w *world) []verdict {
 		{name: "time: a certificate of a year, logged again", want: untimed, doc: statedless(month, later(yearly)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
 		{name: "time: a certificate of a year, stamped again", want: untimed, doc: statedless(month, stamped(yearly)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
 		{name: "time: a certificate of a year, stamped again without a log", want: untimed, root: withoutLog, doc: statedless(month, unlogged(yearly)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
-		{name: "time: a certificate of a year, logged again, for one with a limit", want: beyond, doc: statedless(month, later(yearly)), policy: authority(limited(fulcio, "8d")), after: after},
+		{name: "time: a certificate of a year, logged again, for one with a limit", want: beyond, doc: statedless(month, later(yearly)), policy: limited(fulcio, "8d"), after: after},
 		{name: "time: a certificate of a year that is revoked in time, and logged again", want: withdrawn, doc: statedless(month, later(yearly)), policy: authority(fulcio, revoked(w.now.Add(day))), after: after},
 		{name: "time: a certificate of a year that is revoked in time, and stamped again", want: withdrawn, doc: statedless(month, stamped(yearly)), policy: authority(fulcio, revoked(w.now.Add(day))), after: after},
 		{name: "time: a certificate of a year that is revoked in time states a later one", want: withdrawn, doc: statedUntil(after, month, later(yearly)), policy: authority(fulcio, revoked(w.now.Add(day))), after: after},

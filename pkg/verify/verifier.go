@@ -32,7 +32,7 @@ func FromFile(path string) (*Verifier, error) {
 func (v *Verifier) Policy() *trust.Policy { return v.policy }
 
 // Terms returns the settings of the trust policy for reading an expiry.
-func (v *Verifier) Terms() lifetime.Terms { return v.policy.Terms() }
+func (v *Verifier) Terms() lifetime.Terms { return v.policy.Rules().Terms }
 
 // New makes a verifier for a policy. A nil policy is an error.
 func New(policy *trust.Policy) (*Verifier, error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
 // verdicts has the verdicts of the servers and of polex about a sample.
@@ -65,7 +66,7 @@ func judge(t *testing.T, samples []sample) []verdicts {
 		// If a namespace cannot be created, the sample is rejected too.
 		_ = live.CreateNamespace(t.Context(), namespace)
 	}
-	checker, err := shape.New(shape.Config{InsecureAllowUnbounded: true})
+	checker, err := shape.New(shape.Config{Rules: policyfile.Rules{Unbounded: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -216,7 +216,7 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options
 			return nil, nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the existing one",
 				config.Name, key)
 		}
-		out.Shape.Terms.Keys = append(out.Shape.Terms.Keys, key)
+		out.Shape.Rules.Terms.Keys = append(out.Shape.Rules.Terms.Keys, key)
 	}
 	shapeconfig.WeighClaims(cfg.Promote, &out.Shape)
 	return out, notes, nil

@@ -80,7 +80,7 @@ func (r *run) live() map[exception.IdentityKey]exception.Position {
 		return found
 	}
 	for doc := range cli.Documents([]string{folder}, r.report, cli.Warn) {
-		if life, err := lifetime.Of(doc, r.config.Terms); err == nil && (life.ExpiresAt.IsZero() || r.now.Before(life.ExpiresAt)) {
+		if life, err := lifetime.Of(doc, r.config.Rules.Terms); err == nil && (life.ExpiresAt.IsZero() || r.now.Before(life.ExpiresAt)) {
 			found[doc.Identity().Key()] = doc.Position()
 		}
 	}

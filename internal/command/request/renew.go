@@ -23,7 +23,7 @@ func (r *run) renew() error {
 	}
 	result := cli.ResultFor(signed)
 	result.Outcome, result.Reason = cli.Refuse, request.ReasonNotRenewable
-	draft, err := request.Renew(signed, say.Statements, r.config.Terms)
+	draft, err := request.Renew(signed, say.Statements, r.config.Rules.Terms)
 	var not *request.NotRenewableError
 	if errors.As(err, &not) {
 		result.Message, result.Hint = not.Message, not.Hint

@@ -56,7 +56,7 @@ func TestDocsConfigurations(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		o, err := options(t, "", workflow(t))
+		o, err := options(t, "", "", workflow(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -105,7 +105,7 @@ func (c *clone) recorder(promote string) *record.Recorder {
 	c.t.Cleanup(func() { _ = repository.Close() })
 	environment := workflow(c.t)
 	environment["GITHUB_API_URL"] = c.gitHub().URL
-	o, err := options(c.t, promote, environment)
+	o, err := options(c.t, promote, "", environment)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -43,18 +43,23 @@ type Options struct {
 // error.
 func New(o Options) (*record.Recorder, error) {
 	p := o.Config.Promote
-	if p.Renewals.RequireNewApprover && o.Verify == nil {
-		return nil, &cli.UsageError{Err: fmt.Errorf("%s.renewals.requireNewApprover: the approvers of the renewed exception are read from its signed file, and there is no trusted signer", section),
+	_, trusted, err := o.Config.Trust()
+	if err != nil {
+		return nil, cli.InConfig(err)
+	}
+	renewals := trusted.Renewals
+	if renewals.NewApprover && o.Verify == nil {
+		return nil, &cli.UsageError{Err: errors.New("trust.renewals.requireNewApprover: the approvers of the renewed exception are read from its signed file, and there is no trusted signer"),
 			Hint: "name the signer in the section trust of the configuration, or with --certificate-identity and --certificate-oidc-issuer"}
 	}
-	source, err := o.source(p.Review, p.AsksApprovals())
+	source, err := o.source(p.Review, p.RequireApprovals > 0 || renewals.Review())
 	if err != nil || source == "" {
 		return nil, err
 	}
 	c := review.Config{
 		Source: source, Branch: o.branch(), History: record.History(o.Repository),
 		RequireApprovals:            p.RequireApprovals,
-		Renewals:                    review.Renewals{RequireApprovals: p.Renewals.RequireApprovals, RequireNewApprover: p.Renewals.RequireNewApprover},
+		Renewals:                    review.Renewals{RequireApprovals: renewals.Approvals, RequireNewApprover: renewals.NewApprover},
 		InsecureAllowStaleApprovals: p.AllowStaleApprovals, InsecureCountTrailers: p.ApprovalsFrom == string(review.SourceTrailers),
 		GitHub: github.Workflow(o.Getenv, o.Client),
 	}
@@ -72,7 +77,7 @@ func New(o Options) (*record.Recorder, error) {
 		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err), Hint: "docs/explanation/approvals.md lists the valid combinations"}
 	}
 	recorder := &record.Recorder{Reviewer: reviewer, Repository: o.Repository, Source: o.Source}
-	if p.Renewals.RequireNewApprover {
+	if renewals.NewApprover {
 		recorder.Verify = o.Verify
 	}
 	return recorder, nil

@@ -24,10 +24,14 @@ func workflow(t *testing.T) map[string]string {
 		"GITHUB_EVENT_PATH": event, "GITHUB_TOKEN": "ghs_0123456789"}
 }
 
-func options(t *testing.T, promote string, environment map[string]string) (reviewconfig.Options, error) {
+func options(t *testing.T, promote, renewals string, environment map[string]string) (reviewconfig.Options, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(path, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\npromote: {"+promote+"}\n"), 0o600); err != nil {
+	text := "apiVersion: polex.dev/v1alpha1\nkind: Config\npromote: {" + promote + "}\n"
+	if renewals != "" {
+		text += "trust: {renewals: {" + renewals + "}}\n"
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cfg, err := cli.LoadConfig(path)
@@ -45,9 +49,9 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		promote string
-		change  func(map[string]string)
-		want    string // "records", "none", "usage: …" or "error: …"
+		promote, trust string // trust is the section renewals there
+		change         func(map[string]string)
+		want           string // "records", "none", "usage: …" or "error: …"
 	}{
 		"in a workflow":                       {want: "records"},
 		"in a workflow without a token":       {change: lacks("GITHUB_TOKEN"), want: "records"},
@@ -70,12 +74,12 @@ func TestSettings(t *testing.T) {
 		"approvals from elsewhere":            {promote: "approvalsFrom: chat", want: `usage: promote.approvalsFrom is "chat"`},
 		"records from elsewhere":              {promote: "record: chat", want: `usage: promote.record is "chat"`},
 		"fewer than none":                     {promote: "requireApprovals: -1", want: "usage: promote.requireApprovals is -1, expected at least 0"},
-		"of a renewal, by hand":               {promote: "renewals: {requireApprovals: 1}", change: lacks("GITHUB_ACTIONS"), want: "error: no source of approvals is available here"},
-		"of a renewal":                        {promote: "renewals: {requireApprovals: 1}", want: "records"},
-		"of a renewal, fewer than of a first": {promote: "requireApprovals: 2, renewals: {requireApprovals: 1}", want: "usage: must not require fewer"},
-		"of a renewal, of no record":          {promote: "record: none, renewals: {requireApprovals: 1}", want: "usage: is none, and approvals are required"},
-		"of a renewal, of an event":           {promote: "record: event, renewals: {requireApprovals: 1}", want: "usage: an event has none"},
-		"a new approver, and nobody verifies": {promote: "renewals: {requireNewApprover: true}", want: "usage: there is no trusted signer"},
+		"of a renewal, by hand":               {trust: "requireApprovals: 1", change: lacks("GITHUB_ACTIONS"), want: "error: no source of approvals is available here"},
+		"of a renewal":                        {trust: "requireApprovals: 1", want: "records"},
+		"of a renewal, fewer than of a first": {promote: "requireApprovals: 2", trust: "requireApprovals: 1", want: "usage: must not require fewer"},
+		"of a renewal, of no record":          {promote: "record: none", trust: "requireApprovals: 1", want: "usage: is none, and approvals are required"},
+		"of a renewal, of an event":           {promote: "record: event", trust: "requireApprovals: 1", want: "usage: an event has none"},
+		"a new approver, and nobody verifies": {trust: "requireNewApprover: true", want: "usage: there is no trusted signer"},
 		"an unknown setting":                  {promote: "requireApproval: 1", want: "usage: unknown field"},
 		"an open line":                        {change: func(e map[string]string) { e["GITHUB_API_URL"] = "http://github.example" }, want: "usage: does not use https"},
 		"no branch":                           {change: lacks("GITHUB_REF"), want: "error: the target branch is not known"},
@@ -87,7 +91,7 @@ func TestSettings(t *testing.T) {
 			if tc.change != nil {
 				tc.change(environment)
 			}
-			asked, err := options(t, tc.promote, environment)
+			asked, err := options(t, tc.promote, tc.trust, environment)
 			var recorder *record.Recorder
 			if err == nil {
 				recorder, err = reviewconfig.New(asked)

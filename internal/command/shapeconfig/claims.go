@@ -13,7 +13,7 @@ func WeighClaims(p config.Promote, c *shape.Config) {
 	}
 	level := shape.LevelError
 	switch {
-	case p.AsksApprovals():
+	case p.RequireApprovals > 0 || c.Rules.Renewals.Review():
 	case p.Record == "" || p.Record == config.RecordAuto:
 		level = shape.LevelWarning // it depends on the place of the signing
 	case p.Record == config.RecordNone:

@@ -11,6 +11,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
@@ -33,8 +34,8 @@ func AddFlags(cmd *cobra.Command) {
 	cli.Check(flags, flagMaxLifetime, cli.IsDuration)
 	cli.Check(flags, flagPreset, cli.OneOf("baseline", "strict"))
 	flags.Bool(flagAllowUnbounded, false, "accept exceptions that never expire")
-	flags.StringSlice(flagRequire, nil, "required statements, of "+strings.Join(shape.Statements(), ", ")+" (default: none)")
-	cli.Check(flags, flagRequire, cli.OneOf(shape.Statements()...))
+	flags.StringSlice(flagRequire, nil, "required statements, of "+strings.Join(exception.StatementNames(), ", ")+" (default: none)")
+	cli.Check(flags, flagRequire, cli.OneOf(exception.StatementNames()...))
 	flags.String(flagKyvernoVersion, "", "Kyverno release that must support the exception, such as 1.19 (default: any)")
 	cli.Check(flags, flagKyvernoVersion, func(version string) error {
 		_, err := kyverno.ParseRelease(version)
@@ -56,12 +57,6 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 	if flags.Changed(flagPreset) {
 		s.StartFrom(flags.Lookup(flagPreset).Value.String())
 	}
-	if flags.Changed(flagMaxLifetime) {
-		s.MaxLifetime = flags.Lookup(flagMaxLifetime).Value.String()
-	}
-	if flags.Changed(flagAllowUnbounded) {
-		s.AllowUnbounded = flags.Lookup(flagAllowUnbounded).Value.String() == "true"
-	}
 	if flags.Changed(flagRequire) {
 		var err error
 		if s.Require, err = flags.GetStringSlice(flagRequire); err != nil {
@@ -78,7 +73,18 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 	if doc := cfg.Document(); doc.File() != "" {
 		asked.Locate = func(at ...any) exception.Position { return doc.PositionOf(append(exception.Path{"shape"}, at...)) }
 	}
-	asked.Terms, asked.Statements = trusted.Terms, cfg.Statements
+	if trusted.Longest == 0 {
+		trusted.Longest = asked.Rules.Longest // of the preset
+	}
+	if flags.Changed(flagMaxLifetime) {
+		if trusted.Longest, err = lifetime.ParseDuration(flags.Lookup(flagMaxLifetime).Value.String()); err != nil {
+			return shape.Config{}, &cli.UsageError{Err: err}
+		}
+	}
+	if flags.Changed(flagAllowUnbounded) {
+		trusted.Unbounded = flags.Lookup(flagAllowUnbounded).Value.String() == "true"
+	}
+	asked.Rules, asked.Statements = trusted, cfg.Statements
 	return asked, nil
 }
 

@@ -38,7 +38,7 @@ func (s *surroundings) read(run *run, waiting *queue, since *changed.Since, cfg 
 		cli.Given(run.report, "--resources", s.resources)
 		cli.Given(run.report, "--signed", s.signed)
 	}()
-	run.set.Terms = config.Terms
+	run.set.Terms = config.Rules.Terms
 	policies := shapeconfig.PolicyPaths(cfg, s.policies)
 	config.Policies = cli.Policies(policies, run.report)
 	for _, path := range policies {
@@ -58,7 +58,7 @@ func (s *surroundings) read(run *run, waiting *queue, since *changed.Since, cfg 
 		run.live, said = waiting.signed, &cli.Report{}
 	}
 	if len(run.live) > 0 || waiting != nil {
-		run.renewals = &renewals{newApprover: cfg.Promote.Renewals.RequireNewApprover}
+		run.renewals = &renewals{newApprover: config.Rules.Renewals.NewApprover}
 		run.set.Live(cli.Documents(run.live, said, cli.Refuse), run.now)
 	}
 	return nil

@@ -18,7 +18,7 @@ const reasonApproversUnknown = "approvers-unknown"
 // renewals are the valid documents that renew others. They are compared with the live exceptions
 // after all documents were read.
 type renewals struct {
-	newApprover bool // required by promote.renewals
+	newApprover bool // required by trust.renewals
 	kept        []kept
 }
 

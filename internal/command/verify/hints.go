@@ -13,6 +13,7 @@ var hints = map[string]string{
 	verify.ReasonEvidenceMismatch:     "restore the file that was signed",
 	verify.ReasonLifetimeTooLong:      "have an exception with a shorter lifetime reviewed and signed",
 	verify.ReasonBeyondLimits:         "narrow it to the limits of its signer, or have an authority sign that may",
+	verify.ReasonRenewalNotAllowed:    "request a new exception instead of a renewal",
 	verify.ReasonExpired:              "remove it, or have a renewal reviewed and signed",
 	verify.ReasonNoExpiry:             "have it signed with an expiry, or pass --allow-unbounded",
 	verify.ReasonUntrustedCertificate: "if a private Sigstore signed it, name its root with --trusted-root or trust.trustedRoot",

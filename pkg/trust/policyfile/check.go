@@ -18,8 +18,10 @@ const MaxSigners = 8
 type Rules struct {
 	Authorities []Authority
 	Kinds       Kinds
-	MaxLifetime time.Duration
+	Longest     time.Duration // of any lifetime; zero means no limit
 	Lifetimes   []Lifetime
+	Renewals    Renewals
+	Unbounded   bool // an exception needs no expiry
 	Terms       lifetime.Terms
 	Revoked     Revoked
 }
@@ -27,7 +29,7 @@ type Rules struct {
 // Check checks a policy, but neither its trusted root nor the content of its keys: trust.New does.
 // A policy without authorities is valid, because the flags of a command can name them.
 func Check(c Config) (Rules, error) {
-	r := Rules{Revoked: Revoked{Messages: map[string]bool{}, Certificates: map[string]bool{}, Before: map[string]time.Time{}}}
+	r := Rules{Unbounded: c.InsecureAllowUnbounded, Revoked: Revoked{Messages: map[string]bool{}, Certificates: map[string]bool{}, Before: map[string]time.Time{}}}
 	var err error
 	if r.Kinds, err = NewKinds(c.Kinds); err != nil {
 		return Rules{}, c.Located(err, "kinds")
@@ -50,16 +52,19 @@ func Check(c Config) (Rules, error) {
 		return Rules{}, err
 	}
 	if c.MaxLifetime != "" {
-		if r.MaxLifetime, err = lifetime.ParseDuration(c.MaxLifetime); err != nil {
+		if r.Longest, err = lifetime.ParseDuration(c.MaxLifetime); err != nil {
 			return Rules{}, c.Located(fmt.Errorf("maxLifetime: %w", err), "maxLifetime")
 		}
 	}
 	for i, lc := range c.Lifetimes {
-		rule, err := newLifetime(lc)
+		rule, err := r.newLifetime(lc)
 		if err != nil {
 			return Rules{}, c.Located(fmt.Errorf("lifetimes %d: %w", i+1, err), "lifetimes", i)
 		}
 		r.Lifetimes = append(r.Lifetimes, rule)
+	}
+	if r.Renewals, err = newRenewals(c.Renewals); err != nil {
+		return Rules{}, c.Located(fmt.Errorf("renewals: %w", err), "renewals")
 	}
 	if r.Terms, err = c.Terms(); err != nil {
 		key, _, _ := strings.Cut(err.Error(), ":")

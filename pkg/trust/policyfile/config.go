@@ -44,6 +44,9 @@ type Config struct {
 	// Lifetimes are shorter maximum lifetimes for some documents.
 	Lifetimes []LifetimeConfig `json:"lifetimes"`
 
+	// Renewals restrict exceptions that renew another one; nil sets no further limit.
+	Renewals *RenewalsConfig `json:"renewals"`
+
 	// InsecureAllowUnbounded accepts exceptions that never expire.
 	InsecureAllowUnbounded bool `json:"allowUnbounded"`
 
@@ -140,25 +143,27 @@ type LimitsConfig struct {
 	// Policies are the policies that an exception may name, as names or patterns. A namespaced
 	// policy is <namespace>/<name>; * alone includes those.
 	Policies []string `json:"policies"`
-	// MaxLifetime is the maximum time from the authority's own signature to the expiry.
-	MaxLifetime string `json:"maxLifetime" format:"duration"`
-	// Renewals limit exceptions that renew another one; nil sets no further limit.
-	Renewals *RenewalLimitsConfig `json:"renewals"`
+
+	_ struct{} `formerly:"maxLifetime" instead:"name the authority in a rule of trust.lifetimes"`
+	_ struct{} `formerly:"renewals" instead:"use trust.renewals"`
 }
 
-// RenewalLimitsConfig adds limits for exceptions that renew another one. The exception itself
-// states that it is a renewal, and its signer has compared it with its predecessor.
-type RenewalLimitsConfig struct {
-	// Forbid forbids all renewals. No other field may be set with it.
-	Forbid bool `json:"forbid"`
+// RenewalsConfig restricts exceptions that renew another one. The exception itself states that it
+// is a renewal, and promotion has compared it with its predecessor.
+type RenewalsConfig struct {
 	// Max is the maximum number of renewals in a row, up to 998; 0 sets no limit.
 	Max int `json:"max"`
-	// MaxLifetime is the maximum time from the authority's own signature to the expiry of a
-	// renewal; "" sets no limit.
+	// MaxLifetime is the maximum time from signing to the expiry of a renewal; "" sets no limit.
 	MaxLifetime string `json:"maxLifetime" format:"duration"`
-	// RequireApprovals is the minimum number of approvers in the review record of a renewal, up to
-	// 100; 0 requires none.
+	// Require lists the statements that a renewal needs beside those of shape.require. Validation
+	// and promotion check them.
+	Require []string `json:"require"`
+	// RequireApprovals is the minimum number of approvers in the review record, up to 100; 0
+	// requires none.
 	RequireApprovals int `json:"requireApprovals"`
+	// RequireNewApprover requires an approver besides those of the renewed exception. Promotion
+	// checks it.
+	RequireNewApprover bool `json:"requireNewApprover"`
 }
 
 // GroupConfig requires a number of distinct authorities from a list.
@@ -172,12 +177,17 @@ type GroupConfig struct {
 // one selector is set. If several rules match a document, the shortest maximum counts. A document
 // that a rule matches needs an expiry, even if AllowUnbounded is set.
 type LifetimeConfig struct {
+	// Authorities are the names of authorities. The rule is then about their signatures alone: one that
+	// lasts longer does not count.
+	Authorities []string `json:"authorities"`
 	// Policies match an exception that names one of these, or may do so.
 	Policies []string `json:"policies"`
 	// Namespaces match a document in one of these, or without a namespace.
 	Namespaces []string `json:"namespaces"`
-	Kinds      []string `json:"kinds"`
-	Max        string   `json:"max" format:"duration"`
+	// ExemptedNamespaces match an exception that exempts resources in one of these, or may do so.
+	ExemptedNamespaces []string `json:"exemptedNamespaces"`
+	Kinds              []string `json:"kinds"`
+	Max                string   `json:"max" format:"duration"`
 }
 
 // RevocationConfig revokes one of three: a message, a certificate, or the signatures of an

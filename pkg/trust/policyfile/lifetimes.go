@@ -3,6 +3,7 @@ package policyfile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
@@ -11,26 +12,90 @@ import (
 
 // Lifetime is a maximum lifetime for the documents that it matches. A nil selector matches all.
 type Lifetime struct {
-	Policies, Namespaces Names
-	Kinds                *Kinds
-	Max                  time.Duration
+	// Authorities are the signers whose signatures the rule is about; none means all signers.
+	Authorities []string
+
+	Policies, Namespaces, Exempted Names
+	Kinds                          *Kinds
+	Max                            time.Duration
 }
 
-func newLifetime(c LifetimeConfig) (r Lifetime, err error) {
-	if c.Policies == nil && c.Namespaces == nil && c.Kinds == nil {
-		return r, errors.New("it applies to every document: set policies, namespaces or kinds, or use maxLifetime")
+func (r *Rules) newLifetime(c LifetimeConfig) (l Lifetime, err error) {
+	if c.Policies == nil && c.Namespaces == nil && c.ExemptedNamespaces == nil && c.Kinds == nil && c.Authorities == nil {
+		return l, errors.New("it applies to every document: set authorities, policies, namespaces, exemptedNamespaces or kinds, or use maxLifetime")
 	}
-	if r.Policies, err = newNames("policies", c.Policies, policyForm); err != nil {
-		return r, err
+	if l.Policies, err = newNames("policies", c.Policies, policyForm); err != nil {
+		return l, err
 	}
-	if r.Namespaces, err = newNames("namespaces", c.Namespaces, wildcard.NamespaceForm); err != nil {
-		return r, err
+	if l.Namespaces, err = newNames("namespaces", c.Namespaces, wildcard.NamespaceForm); err != nil {
+		return l, err
 	}
-	if r.Kinds, err = newKindsIn(c.Kinds); err != nil {
-		return r, err
+	if l.Exempted, err = newNames("exemptedNamespaces", c.ExemptedNamespaces, wildcard.NamespaceForm); err != nil {
+		return l, err
 	}
-	if r.Max, err = lifetime.ParseDuration(c.Max); err != nil {
-		return r, fmt.Errorf("max: %w", err)
+	if l.Kinds, err = newKindsIn(c.Kinds); err != nil {
+		return l, err
 	}
-	return r, nil
+	if l.Max, err = lifetime.ParseDuration(c.Max); err != nil {
+		return l, fmt.Errorf("max: %w", err)
+	}
+	if c.Authorities != nil && len(c.Authorities) == 0 {
+		return l, fmt.Errorf("authorities: %w", errNothing)
+	}
+	for _, name := range c.Authorities {
+		if !r.has(name) {
+			return l, fmt.Errorf("authorities: there is no authority called %q", name)
+		}
+	}
+	l.Authorities = slices.Clone(c.Authorities)
+	return l, nil
+}
+
+func (r *Lifetime) matches(e Scope) bool {
+	return (r.Policies == nil || e.isFrom(r.Policies)) &&
+		(r.Namespaces == nil || e.standsIn(r.Namespaces)) &&
+		(r.Exempted == nil || e.mayExempt(r.Exempted)) &&
+		(r.Kinds == nil || r.Kinds.Allow(e.kind))
+}
+
+// Maximum is the longest lifetime of one document, from its signing to its expiry.
+type Maximum struct {
+	Duration time.Duration // zero means any
+	Setting  string        // the key that it is from
+	// Ends means that a rule of lifetimes matches the document, which therefore needs an expiry.
+	Ends bool
+}
+
+// MaxLifetime returns the shortest of the maxima that apply to a document, whoever signs it.
+func (r *Rules) MaxLifetime(e Scope) Maximum {
+	m := Maximum{Duration: r.Longest, Setting: "maxLifetime"}
+	shorten := func(most time.Duration, setting string) {
+		if m.Duration == 0 || most < m.Duration {
+			m.Duration, m.Setting = most, setting
+		}
+	}
+	if e.Renews() && r.Renewals.MaxLifetime > 0 {
+		shorten(r.Renewals.MaxLifetime, "renewals.maxLifetime")
+	}
+	for i, rule := range r.Lifetimes {
+		if rule.Authorities == nil && rule.matches(e) {
+			m.Ends = true
+			shorten(rule.Max, fmt.Sprintf("rule %d of lifetimes", i+1))
+		}
+	}
+	return m
+}
+
+// Outlasts says how a document exceeds a rule of lifetimes about one authority, or returns "". signed is
+// the time of the authority's own signature, or zero if it is unknown.
+func (r *Rules) Outlasts(authority string, e Scope, signed time.Time) string {
+	for i, rule := range r.Lifetimes {
+		if !slices.Contains(rule.Authorities, authority) || !rule.matches(e) {
+			continue
+		}
+		if found := e.outlasts(rule.Max, signed); found != "" {
+			return fmt.Sprintf("rule %d of lifetimes allows %q %s, and %s", i+1, authority, lifetime.FormatDuration(rule.Max), found)
+		}
+	}
+	return ""
 }

@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -17,15 +15,13 @@ type Limits struct {
 	Kinds                          *Kinds
 	KindNames                      Names
 	Namespaces, Exempted, Policies Names
-	MaxLifetime                    time.Duration
-	Renewals                       *RenewalLimits
 }
 
 func newLimits(c *LimitsConfig) (l Limits, err error) {
 	if c == nil {
 		return l, nil
 	}
-	if c.Kinds == nil && c.Namespaces == nil && c.ExemptedNamespaces == nil && c.Policies == nil && c.MaxLifetime == "" && c.Renewals == nil {
+	if c.Kinds == nil && c.Namespaces == nil && c.ExemptedNamespaces == nil && c.Policies == nil {
 		return l, errors.New("they limit nothing: leave them out, or set one")
 	}
 	l.KindNames = c.Kinds
@@ -41,20 +37,28 @@ func newLimits(c *LimitsConfig) (l Limits, err error) {
 	if l.Policies, err = newNames("policies", c.Policies, policyForm); err != nil {
 		return l, err
 	}
-	if c.MaxLifetime != "" {
-		if l.MaxLifetime, err = lifetime.ParseDuration(c.MaxLifetime); err != nil {
-			return l, fmt.Errorf("maxLifetime: %w", err)
-		}
-	}
-	if l.Renewals, err = newRenewalLimits(c.Renewals); err != nil {
-		return l, fmt.Errorf("renewals: %w", err)
-	}
 	return l, nil
 }
 
-// Measures reports whether a limit needs the signing time.
-func (l *Limits) Measures() bool {
-	return l.MaxLifetime > 0 || l.Renewals != nil && l.Renewals.MaxLifetime > 0
+// Exceeded names the first limit that a document exceeds and the found value, or returns "".
+func (l *Limits) Exceeded(e Scope) string {
+	if l.Kinds != nil && !l.Kinds.Allow(e.kind) {
+		return fmt.Sprintf("its limits.kinds are %s, and it is a %q", l.KindNames, e.kind.String())
+	}
+	if l.Namespaces != nil && !l.Namespaces.Include(e.namespace) {
+		return fmt.Sprintf("its limits.namespaces are %s, and it is in %q", l.Namespaces, e.namespace)
+	}
+	if l.Policies != nil {
+		if found := e.beyondPolicies(l.Policies); found != "" {
+			return fmt.Sprintf("its limits.policies are %s, and %s", l.Policies, found)
+		}
+	}
+	if l.Exempted != nil {
+		if found := e.beyondExempted(l.Exempted); found != "" {
+			return fmt.Sprintf("its limits.exemptedNamespaces are %s, and %s", l.Exempted, found)
+		}
+	}
+	return ""
 }
 
 // check returns an error for limits that exclude all accepted kinds of the policy.
@@ -68,43 +72,6 @@ func (l *Limits) check(spoken Kinds) error {
 		return fmt.Errorf("limits: exemptedNamespaces are of %s, which is not among the kinds", kyverno.MatchKind)
 	case l.Policies != nil && !slices.ContainsFunc(kyverno.Kinds(), allows):
 		return errors.New("limits: policies are of exceptions, which are not among the kinds")
-	case l.Renewals != nil && !slices.ContainsFunc(kyverno.Kinds(), allows):
-		return errors.New("limits: renewals are of exceptions, which are not among the kinds")
 	}
 	return nil
-}
-
-// maxApprovals is the maximum of requireApprovals.
-const maxApprovals = 100
-
-// RenewalLimits restrict the renewals of an authority; zero sets no limit.
-type RenewalLimits struct {
-	Forbid      bool
-	Max         int
-	MaxLifetime time.Duration
-	Approvals   int
-}
-
-func newRenewalLimits(c *RenewalLimitsConfig) (*RenewalLimits, error) {
-	if c == nil {
-		return nil, nil
-	}
-	l := &RenewalLimits{Forbid: c.Forbid, Max: c.Max, Approvals: c.RequireApprovals}
-	switch {
-	case *c == RenewalLimitsConfig{}:
-		return nil, errors.New("they limit nothing: leave them out, or set one")
-	case c.Forbid && *c != RenewalLimitsConfig{Forbid: true}:
-		return nil, errors.New("forbid permits no renewal, so remove the other limits")
-	case c.Max < 0 || c.Max > exception.MaxRenewals:
-		return nil, fmt.Errorf("max: %d is invalid, expected 1 to %d", c.Max, exception.MaxRenewals)
-	case c.RequireApprovals < 0 || c.RequireApprovals > maxApprovals:
-		return nil, fmt.Errorf("requireApprovals: %d is invalid, expected 1 to %d", c.RequireApprovals, maxApprovals)
-	}
-	if c.MaxLifetime != "" {
-		var err error
-		if l.MaxLifetime, err = lifetime.ParseDuration(c.MaxLifetime); err != nil {
-			return nil, fmt.Errorf("maxLifetime: %w", err)
-		}
-	}
-	return l, nil
 }

@@ -1,4 +1,4 @@
-package trust
+package policyfile
 
 import (
 	"fmt"
@@ -10,39 +10,45 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
-// Scope has the properties of a document that limits and lifetimes depend on.
+// Scope has the properties of a document that limits, lifetimes and renewals depend on.
 type Scope struct {
 	kind      exception.GroupKind
 	namespace string
 	reach     *kyverno.Exception // its policies and resources; nil for another kind
 	expiresAt time.Time
-	signedAt  time.Time // stated in the message
-	unread    error     // the error if its times are unreadable
-	taken     taken     // the renewal that it states
+	signedAt  time.Time         // stated in the message
+	untimed   error             // the error if its times are unreadable
+	renewal   exception.Renewal // that it states
+	unread    error             // the error if its renewal is unreadable
+	approvals int               // in its review record
 }
 
 // ScopeOf reads the scope of a document of any kind.
-func (p *Policy) ScopeOf(doc *exception.Document) Scope {
+func (r *Rules) ScopeOf(doc *exception.Document) Scope {
 	e := Scope{kind: doc.GroupKind(), namespace: doc.Text("metadata", "namespace")}
-	if life, err := lifetime.Of(doc, p.rules.Terms); err != nil {
-		e.unread = err
+	if life, err := lifetime.Of(doc, r.Terms); err != nil {
+		e.untimed = err
 	} else {
 		e.expiresAt, e.signedAt = life.ExpiresAt, life.SignedAt
 	}
-	said, ok := doc.Exception()
-	if !ok {
-		return e
+	if said, ok := doc.Exception(); ok {
+		e.reach, e.approvals = kyverno.Read(doc), len(doc.Approvals().Names)
+		e.renewal, e.unread = said.Renewal()
 	}
-	e.reach = kyverno.Read(doc)
-	e.taken = takenBy(doc, said)
 	return e
 }
 
+// SignedAt returns the signing time that the message states, as confirmed by each of its signers.
+// It is zero if the message states none or its times are unreadable.
+func (e *Scope) SignedAt() time.Time { return e.signedAt }
+
+// Renews reports whether the document states that it renews another one.
+func (e *Scope) Renews() bool { return e.unread != nil || e.renewal.Number > 0 }
+
 // beyondPolicies names a policy of an exception that is not in the list, or returns "".
-func (e *Scope) beyondPolicies(allowed policyfile.Names) string {
+func (e *Scope) beyondPolicies(allowed Names) string {
 	switch {
 	case !e.kind.IsException():
 		return fmt.Sprintf("a %s is from no policy", e.kind)
@@ -58,11 +64,11 @@ func (e *Scope) beyondPolicies(allowed policyfile.Names) string {
 }
 
 // beyondPolicy names a policy that a reference reaches and that is not in the list, or returns "".
-func beyondPolicy(ref kyverno.Ref, allowed policyfile.Names) string {
+func beyondPolicy(ref kyverno.Ref, allowed Names) string {
 	name := ref.Name.Text
 	inAnyNamespace := func(pattern string) bool {
 		bare, is := strings.CutPrefix(pattern, "*/")
-		return pattern == "*" || is && policyfile.Names{bare}.Include(name)
+		return pattern == "*" || is && Names{bare}.Include(name)
 	}
 	switch {
 	case ref.Namespaced() && !slices.ContainsFunc(allowed, inAnyNamespace):
@@ -76,7 +82,7 @@ func beyondPolicy(ref kyverno.Ref, allowed policyfile.Names) string {
 }
 
 // beyondExempted names a filter of an exception that reaches other namespaces, or returns "".
-func (e *Scope) beyondExempted(allowed policyfile.Names) string {
+func (e *Scope) beyondExempted(allowed Names) string {
 	if e.reach == nil {
 		return fmt.Sprintf("a %s exempts nothing", e.kind)
 	}
@@ -112,7 +118,7 @@ func (e *Scope) misread() string {
 
 // isFrom reports whether an exception names one of these policies, or may do so: a pattern or an
 // unreadable reference may.
-func (e *Scope) isFrom(spoken policyfile.Names) bool {
+func (e *Scope) isFrom(spoken Names) bool {
 	if !e.kind.IsException() {
 		return false
 	}
@@ -132,6 +138,36 @@ func (e *Scope) isFrom(spoken policyfile.Names) bool {
 
 // standsIn reports whether a document is in one of these namespaces, or may be. A document without
 // a namespace can be applied to any.
-func (e *Scope) standsIn(spoken policyfile.Names) bool {
+func (e *Scope) standsIn(spoken Names) bool {
 	return e.namespace == "" || spoken.Include(e.namespace)
+}
+
+// mayExempt reports whether an exception can exempt resources in one of these namespaces. It can if
+// a filter names no namespaces, and if it has no filters: expressions are not read here.
+func (e *Scope) mayExempt(namespaces Names) bool {
+	if e.reach == nil {
+		return false
+	}
+	filters := e.reach.Match.Filters()
+	return len(filters) == 0 || e.misread() != "" || slices.ContainsFunc(filters, func(f kyverno.Filter) bool {
+		return len(f.Namespaces) == 0 || slices.ContainsFunc(f.Namespaces, func(n kyverno.Located) bool {
+			_, found := wildcard.OverlapsAny(n.Text, namespaces)
+			return found
+		})
+	})
+}
+
+// outlasts says how a document exceeds a lifetime since its signing, or returns "".
+func (e *Scope) outlasts(longest time.Duration, signed time.Time) string {
+	switch {
+	case e.untimed != nil:
+		return "its times cannot be read: " + e.untimed.Error()
+	case e.expiresAt.IsZero():
+		return "it never expires"
+	case signed.IsZero():
+		return "its signing time is not proven, or only by evidence that can be recreated later"
+	case e.expiresAt.Sub(signed) > longest:
+		return fmt.Sprintf("it was signed at %s until %s", signed.UTC().Format(time.RFC3339), e.expiresAt.UTC().Format(time.RFC3339))
+	}
+	return ""
 }
