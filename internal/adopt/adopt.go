@@ -39,7 +39,7 @@ func Make(in Input, o Options) (*Plan, error) {
 		}
 		if len(o.Shape.AllowInKyverno) == 0 && leaveKyverno(c.object) {
 			c.Notes = append(c.Notes, "the namespace kyverno is no longer exempt: Kyverno's chart leaves it out of its webhooks; "+
-				"if yours does not, see shape.allowInKyverno")
+				"if yours does not, see guard.allowInKyverno")
 		}
 	}
 	chosen = r.distinct(plan, chosen)

@@ -14,7 +14,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"sigs.k8s.io/yaml"
 
-	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -56,9 +55,6 @@ shape:
   maxPolicies: 1
   namespaces: [platform]
   checks: {wildcard-rule: "off"}
-  guardPolicies: [protect-exceptions]
-  guardNamespaces: [platform-security]
-  allowInKyverno: [{policy: require-requests, kind: Pod, name: kyverno-*}]
   kyvernoVersion: "1.19"
 trust:
   trustedRoot: root.json
@@ -126,10 +122,6 @@ func read(t *testing.T, text []byte) error {
 	}
 	asked.Policies = shape.ReadPolicies(nil)
 	if _, err := shape.New(asked); err != nil {
-		return err
-	}
-	var settings guard.Settings
-	if err := c.Section("guard", &settings); err != nil {
 		return err
 	}
 	_, err = trust.Read(c.Document(), c.Dir)

@@ -30,6 +30,7 @@ type Config struct {
 	Statements  Statements
 	Promote     Promote
 	Sigstore    Sigstore
+	Guard       Guard
 
 	doc *exception.Document
 }
@@ -63,7 +64,7 @@ func Load(path string) (*Config, error) {
 	if err := decode(doc, &whole); err != nil {
 		return nil, err
 	}
-	c.Directories, c.Statements, c.Lifetime, c.Promote, c.Sigstore = whole.Directories, whole.Statements, whole.Lifetime, whole.Promote, whole.Sigstore
+	c.Directories, c.Statements, c.Lifetime, c.Promote, c.Sigstore, c.Guard = whole.Directories, whole.Statements, whole.Lifetime, whole.Promote, whole.Sigstore, whole.Guard
 	for key, folder := range map[string]string{"unsigned": c.Directories.Unsigned, "signed": c.Directories.Signed} {
 		if folder != "" && !filepath.IsLocal(filepath.FromSlash(folder)) {
 			return nil, &exception.SyntaxError{Position: doc.PositionOf(exception.Path{"directories", key}),

@@ -8,14 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
 type object = map[string]any
 
 // owned are the sections of other packages, except trust, which has docs/trustpolicy.schema.json.
-var owned = map[string]reflect.Type{"shape": reflect.TypeFor[shape.Settings](), "guard": reflect.TypeFor[guard.Settings]()}
+var owned = map[string]reflect.Type{"shape": reflect.TypeFor[shape.Settings]()}
 
 // schema returns the JSON Schema of a configuration.
 func schema(t *testing.T) object {

@@ -1,6 +1,10 @@
 package config
 
-import "github.com/polex-dev/polex/pkg/exception"
+import (
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/pkg/exception"
+)
 
 // file is the whole document. Other packages read the sections without a type.
 type file struct {
@@ -13,7 +17,7 @@ type file struct {
 	Lifetime    Lifetime    `json:"lifetime" by:"sign" doc:"how polex-sign writes the expiry of an exception"`
 	Sigstore    Sigstore    `json:"sigstore" by:"sign" doc:"the Sigstore services that sign"`
 	Trust       any         `json:"trust" by:"validate verify sign guard request audit" doc:"the trusted signers"`
-	Guard       any         `json:"guard" by:"guard" doc:"the rules of one cluster"`
+	Guard       Guard       `json:"guard" by:"guard" doc:"the rules of one cluster"`
 }
 
 // Directories is the section with the folders of exceptions.
@@ -65,3 +69,26 @@ const (
 	RecordNone     = "none"
 	RecordTrailers = "trailers" // of the commit message
 )
+
+// Guard is the section with the rules of one cluster. polex-validate, polex-sign and polex-request read
+// what no exception may reach; the guard reads all of it, from its own file.
+type Guard struct {
+	// Namespaces are the names or patterns of the namespaces where exceptions may be; empty allows
+	// all.
+	Namespaces wildcard.Names `json:"namespaces" default:"any" doc:"the namespaces where exceptions may be: names, or patterns in which * is any text and ? is one character"`
+	// RequireCluster requires that every exception names its cluster.
+	RequireCluster bool `json:"requireCluster" default:"false" doc:"true requires the annotation polex.dev/cluster of every exception"`
+	// MaxPerNamespace is the maximum number of exceptions of one kind in a namespace; 0 sets no
+	// limit.
+	MaxPerNamespace int `json:"maxPerNamespace" min:"0" default:"0" doc:"the number of exceptions of one kind in a namespace; 0 sets no limit"`
+	// GuardPolicies and GuardNamespaces protect more policies and namespaces from exceptions,
+	// beside those of polex and Kyverno.
+	GuardPolicies   []string `json:"guardPolicies" by:"validate sign request guard" default:"none" doc:"names or patterns of policies that no exception may reach, beside those of polex and Kyverno"`
+	GuardNamespaces []string `json:"guardNamespaces" by:"validate sign request guard" default:"none" doc:"names or patterns of namespaces that no exception may reach, beside those of polex, of Kyverno and of the guard"`
+	// AllowInKyverno lists the objects in the namespace kyverno that exceptions may exempt.
+	AllowInKyverno []kyverno.Admission `json:"allowInKyverno" by:"validate sign request guard" default:"none" doc:"the objects in the namespace kyverno that an exception may exempt; all others there are protected"`
+	// Policies are files with the policies of the cluster.
+	Policies []string `json:"policies" default:"none: every policy may match exceptions" doc:"files of the Kyverno policies of this cluster, from the configuration file; an exception from policies that cannot match exceptions may have any match conditions"`
+
+	_ struct{} `formerly:"insecureOutsideGit" instead:"the guard no longer reads Git; Argo CD, Flux and polex-audit report what is not in Git: docs/reference/guard.md"`
+}

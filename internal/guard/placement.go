@@ -14,7 +14,8 @@ const AnnotationCluster = "polex.dev/cluster"
 // place rejects an exception in a namespace or cluster that is not allowed. A document that names a
 // cluster is rejected if the guard does not know the name of its own cluster.
 func (j *judge) place(message *exception.Document) error {
-	if namespace := message.Identity().Namespace; !j.rules.settings.allowsNamespace(namespace) {
+	allowed := j.rules.settings.Namespaces
+	if namespace := message.Identity().Namespace; len(allowed) > 0 && !allowed.Include(namespace) {
 		return refuse(ReasonNamespaceNotAllowed, "the namespace %q is not in the configuration (guard.namespaces)", namespace)
 	}
 	switch named := message.Annotation(AnnotationCluster); {

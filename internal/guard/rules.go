@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -15,28 +16,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// Settings are the rules of a cluster in addition to the trust policy: the section guard of the
-// configuration.
-type Settings struct {
-	// Namespaces are the names or patterns of the namespaces where exceptions may be; empty allows
-	// all.
-	Namespaces wildcard.Names `json:"namespaces" default:"any" doc:"the namespaces where exceptions may be: names, or patterns in which * is any text and ? is one character"`
-	// RequireCluster requires that every exception names its cluster.
-	RequireCluster bool `json:"requireCluster" default:"false" doc:"true requires the annotation polex.dev/cluster of every exception"`
-	// MaxPerNamespace is the maximum number of exceptions of one kind in a namespace; 0 sets no
-	// limit.
-	MaxPerNamespace int `json:"maxPerNamespace" min:"0" default:"0" doc:"the number of exceptions of one kind in a namespace; 0 sets no limit"`
-	// GuardPolicies and GuardNamespaces protect more policies and namespaces from exceptions,
-	// beside those of polex and Kyverno.
-	GuardPolicies   []string `json:"guardPolicies" default:"none" doc:"names or patterns of policies that no exception may reach, beside those of polex and Kyverno"`
-	GuardNamespaces []string `json:"guardNamespaces" default:"none" doc:"names or patterns of namespaces that no exception may reach, beside those of polex, of Kyverno and of the guard"`
-	// AllowInKyverno lists the objects in the namespace kyverno that exceptions may exempt.
-	AllowInKyverno []kyverno.Admission `json:"allowInKyverno" default:"none" doc:"the objects in the namespace kyverno that an exception may exempt; all others there are protected"`
-	// Policies are files with the policies of the cluster.
-	Policies []string `json:"policies" default:"none: every policy may match exceptions" doc:"files of the Kyverno policies of this cluster, from the configuration file; an exception from policies that cannot match exceptions may have any match conditions"`
-
-	_ struct{} `formerly:"insecureOutsideGit" instead:"the guard no longer reads Git; Argo CD, Flux and polex-audit report what is not in Git: docs/reference/guard.md"`
-}
+// Settings are the rules of a cluster in addition to the trust policy.
+type Settings = config.Guard
 
 // Rules are the rules of all decisions. They do not change: a new configuration gives new rules.
 type Rules struct {
@@ -51,8 +32,8 @@ type Rules struct {
 
 // NewRules checks the whole configuration. The controller checks the kinds of the trust policy. The
 // digest identifies the configuration in logs.
-func NewRules(config trust.Config, settings Settings, digest string) (*Rules, error) {
-	policy, err := trust.Load(config)
+func NewRules(written trust.Config, settings Settings, digest string) (*Rules, error) {
+	policy, err := trust.Load(written)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +55,7 @@ func NewRules(config trust.Config, settings Settings, digest string) (*Rules, er
 	if err != nil {
 		return nil, fmt.Errorf("guard: %w", err)
 	}
-	return &Rules{verifier: verifier, allowed: seal.Added(policy.AllowedMetadata()), reach: reach, settings: settings, kinds: kindsOf(config.Kinds), digest: digest}, nil
+	return &Rules{verifier: verifier, allowed: seal.Added(policy.AllowedMetadata()), reach: reach, settings: settings, kinds: kindsOf(written.Kinds), digest: digest}, nil
 }
 
 // Knowing adds the policies of [Settings.Policies]. Call it before the first decision.
@@ -108,11 +89,6 @@ func (r *Rules) Guards(namespace string) bool {
 
 // Digest identifies the configuration.
 func (r *Rules) Digest() string { return r.digest }
-
-// allowsNamespace reports whether exceptions may be in a namespace.
-func (s *Settings) allowsNamespace(namespace string) bool {
-	return len(s.Namespaces) == 0 || s.Namespaces.Include(namespace)
-}
 
 // Current holds the current rules. Its zero value has none, and then nothing can be decided.
 type Current struct{ rules atomic.Pointer[Rules] }

@@ -80,7 +80,7 @@ func (a *asking) hasNamespace(name string) (guarded string, found bool) {
 // namespaceHint returns the hint about a guarded namespace.
 func namespaceHint(name, otherwise string) string {
 	if name == kyvernoNamespace {
-		return "name other namespaces. To permit one object, list the policy, kind and name under guard.allowInKyverno of the guard and shape.allowInKyverno of .polex.yaml, and the policy's file under guard.policies. The exception must then list kinds and names"
+		return "name other namespaces. To permit one object, list the policy, kind and name under guard.allowInKyverno of the guard and of .polex.yaml, and the policy's file under guard.policies. The exception must then list kinds and names"
 	}
 	return otherwise
 }

@@ -24,7 +24,7 @@ const (
 // Config holds the settings of a [Checker]. [Baseline] and [Strict] are places to start
 // from.
 type Config struct {
-	// Locate returns the position of a setting in the file, for errors; nil if there is no file.
+	// Locate returns the position of a key in the file, by its path, for errors; nil if there is no file.
 	Locate func(at ...any) exception.Position
 	// Rules are those of the trust policy: the expiry, the lifetime and the renewals of an exception.
 	Rules policyfile.Rules
@@ -82,11 +82,11 @@ func New(c Config) (*Checker, error) {
 	checker, err := newChecker(c)
 	if err != nil && c.Locate != nil {
 		var of *settingError
-		at := []any{}
+		at := []any{"shape"}
 		if errors.As(err, &of) {
 			at = of.at
 		}
-		return nil, fmt.Errorf("%s: shape: %w", c.Locate(at...), err)
+		return nil, fmt.Errorf("%s: %v: %w", c.Locate(at...), at[0], err)
 	}
 	return checker, err
 }
@@ -107,14 +107,14 @@ func newChecker(c Config) (*Checker, error) {
 	}
 	guard, err := kyverno.NewGuard(c.GuardPolicies, c.GuardNamespaces)
 	if err != nil {
-		return nil, err
+		return nil, in(err, "guard")
 	}
 	if guard, err = guard.Knowing(c.Policies).Admitting(c.AllowInKyverno); err != nil {
-		return nil, err
+		return nil, in(err, "guard", "allowInKyverno")
 	}
 	release, err := kyverno.ParseRelease(c.KyvernoVersion)
 	if err != nil {
-		return nil, in(err, "kyvernoVersion")
+		return nil, in(err, "shape", "kyvernoVersion")
 	}
 	conditions, err := expression.ForConditions()
 	if err != nil {
@@ -138,7 +138,7 @@ func checkPlaces(c *Config) error {
 		return fmt.Errorf("maxPolicies is negative: %d", c.MaxPolicies)
 	}
 	if err := wildcard.Names(c.Namespaces).Check(wildcard.NamespaceForm); err != nil {
-		return in(fmt.Errorf("namespaces: %w", err), "namespaces")
+		return in(fmt.Errorf("namespaces: %w", err), "shape", "namespaces")
 	}
 	return nil
 }

@@ -30,11 +30,11 @@ func checkLevels(c *Config) error {
 			for i, r := range Reasons() {
 				names[i] = r.Name
 			}
-			return in(fmt.Errorf("there is no check %q; %s", name, cmp.Or(exception.Nearest(name, names), "docs/reference/checks.md lists them")), "checks", name)
+			return in(fmt.Errorf("there is no check %q; %s", name, cmp.Or(exception.Nearest(name, names), "docs/reference/checks.md lists them")), "shape", "checks", name)
 		case level != LevelOff && level != LevelWarning && level != LevelError:
-			return in(fmt.Errorf("check %q: %q is not one of off, warning, error", name, level), "checks", name)
+			return in(fmt.Errorf("check %q: %q is not one of off, warning, error", name, level), "shape", "checks", name)
 		case Reasons()[index].Fixed && level != LevelError:
-			return in(fmt.Errorf("check %q cannot be switched off or made a warning", name), "checks", name)
+			return in(fmt.Errorf("check %q cannot be switched off or made a warning", name), "shape", "checks", name)
 		}
 	}
 	c.Levels = maps.Clone(c.Levels)

@@ -13,7 +13,7 @@ var reachesGuardCheck = check{
 	About: "Finds an exception that could switch off the checks on exceptions: it matches PolicyExceptions, names a " +
 		"policy that guards them, or exempts resources in a namespace of Kyverno or polex. polex-guard applies " +
 		"the same rules ([more](guard.md)). No level permits such an " +
-		"exception. `shape.allowInKyverno` admits single objects in the namespace `kyverno`.\n\n" +
+		"exception. `guard.allowInKyverno` admits single objects in the namespace `kyverno`.\n\n" +
 		"Each filter and each match condition must require a kind, a namespace or a whole name. A match condition " +
 		"does this with literals: `object.kind == 'Pod'`, `object.kind in ['Pod']` or " +
 		"`object.metadata.namespace.startsWith('team-')`, joined by `&&` or `||`. A condition that reads the kind " +

@@ -14,12 +14,10 @@ type Settings struct {
 	MaxPolicies     *int             `json:"maxPolicies" min:"0" default:"0; strict: 1" doc:"the number of policies that one exception may name; 0 sets no limit"`
 	Namespaces      []string         `json:"namespaces" default:"any" doc:"the namespaces of exceptions: names, or patterns in which * is any text and ? is one character"`
 	Checks          map[string]Level `json:"checks" doc:"the level of a check, by its reason"`
-	GuardPolicies   []string         `json:"guardPolicies" default:"none" doc:"names or patterns of policies that no exception may reach, beside those of polex and Kyverno"`
-	GuardNamespaces []string         `json:"guardNamespaces" default:"none" doc:"names or patterns of namespaces that no exception may reach, beside those of polex and Kyverno"`
-	AllowInKyverno  []Admission      `json:"allowInKyverno" default:"none" doc:"the objects in the namespace kyverno that an exception may exempt; polex-guard decides by guard.allowInKyverno"`
 	KyvernoVersion  string           `json:"kyvernoVersion" default:"not checked" doc:"the release of Kyverno, such as 1.19, that has to serve the exception"`
 
 	_ struct{} `formerly:"defaultSeverity" instead:"name the policies in a rule of trust.lifetimes"`
+	_ struct{} `formerly:"guardPolicies guardNamespaces allowInKyverno" instead:"use the key of that name in the section guard"`
 	_ struct{} `formerly:"maxLifetime" instead:"use trust.maxLifetime"`
 	_ struct{} `formerly:"limits" instead:"use trust.lifetimes"`
 	_ struct{} `formerly:"renewals" instead:"use trust.renewals"`
@@ -52,8 +50,7 @@ func (s *Settings) Config() (Config, error) {
 	if s.MaxPolicies != nil {
 		c.MaxPolicies = *s.MaxPolicies
 	}
-	c.Namespaces, c.GuardPolicies, c.GuardNamespaces = s.Namespaces, s.GuardPolicies, s.GuardNamespaces
-	c.AllowInKyverno, c.KyvernoVersion = s.AllowInKyverno, s.KyvernoVersion
+	c.Namespaces, c.KyvernoVersion = s.Namespaces, s.KyvernoVersion
 	if c.Levels == nil {
 		c.Levels = map[string]Level{}
 	}

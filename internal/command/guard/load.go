@@ -30,10 +30,7 @@ func loader(path, namespace string) guard.Load {
 		if err != nil {
 			return nil, forThisVersion(err)
 		}
-		var settings guard.Settings
-		if err := cfg.Section("guard", &settings); err != nil {
-			return nil, forThisVersion(err)
-		}
+		settings := cfg.Guard
 		settings.GuardNamespaces = append(settings.GuardNamespaces, namespace) // protect the guard's own namespace, even if it has another name
 		for i, path := range settings.Policies {
 			if !filepath.IsAbs(path) {

@@ -71,7 +71,7 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 		return shape.Config{}, &cli.UsageError{Err: err}
 	}
 	if doc := cfg.Document(); doc.File() != "" {
-		asked.Locate = func(at ...any) exception.Position { return doc.PositionOf(append(exception.Path{"shape"}, at...)) }
+		asked.Locate = func(at ...any) exception.Position { return doc.PositionOf(exception.Path(at)) }
 	}
 	if trusted.Longest == 0 {
 		trusted.Longest = asked.Rules.Longest // of the preset
@@ -85,6 +85,8 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 		trusted.Unbounded = flags.Lookup(flagAllowUnbounded).Value.String() == "true"
 	}
 	asked.Rules, asked.Statements = trusted, cfg.Statements
+	asked.GuardPolicies, asked.GuardNamespaces = cfg.Guard.GuardPolicies, cfg.Guard.GuardNamespaces
+	asked.AllowInKyverno = cfg.Guard.AllowInKyverno
 	return asked, nil
 }
 
