@@ -34,7 +34,7 @@ shape:
 var more = map[string]string{
 	"statements": "[Validation](../how-to/validate.md#statements-under-your-own-keys) explains it.",
 	"shape":      "[Checks](checks.md) explains the checks, and [Lifetime and expiry](../explanation/lifetimes.md) the maximum lifetimes.", "promote": "[Promotion](../how-to/promote.md) and [Approvals](../explanation/approvals.md) explain it.",
-	"lifetime": "[Lifetime and expiry](../explanation/lifetimes.md) explains it.", "sigstore": "[Privacy](../explanation/privacy.md) says what signing publishes.", "trust": "[Trust policy](trust.md) explains it.", "guard": "[The guard](guard.md) explains it.",
+	"lifetime": "[Lifetime and expiry](../explanation/lifetimes.md) explains it.", "sigstore": "[Privacy](../explanation/workflow.md#privacy) says what signing publishes.", "trust": "[Trust policy](trust.md) explains it.", "guard": "[The guard](guard.md) explains it.",
 }
 
 // page returns docs/reference/configuration.md.

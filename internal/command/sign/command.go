@@ -27,8 +27,8 @@ PATH is a file, a folder or - for standard input. The signed documents go to sta
 output or --output-file. Comments and the order of keys stay.
 
 The identity comes from --identity-token, from GitHub Actions (id-token: write), or from
-a browser. The public Sigstore publishes it (docs/explanation/privacy.md); polex-sign asks first
-on a terminal.
+a browser. The public Sigstore publishes it (docs/explanation/workflow.md#privacy);
+polex-sign asks first on a terminal.
 
 Exit codes: 0 signed, 1 rejected, 2 invalid command line or configuration, 3 could not sign.`
 

@@ -16,7 +16,7 @@ import (
 const publishes = `This signs with the public Sigstore. Its logs are public, and nothing can be removed from them. They will show
   - %s
   - when it was signed, and a digest of each exception, but not the exception itself.
-A private Sigstore publishes nothing of this: docs/explanation/privacy.md, or --fulcio-url and --rekor-url.
+A private Sigstore publishes nothing of this: docs/explanation/workflow.md#privacy, or --fulcio-url and --rekor-url.
 `
 
 // The signer's data that the logs of the public Sigstore show.
