@@ -43,13 +43,13 @@ func TestAgreement(t *testing.T) {
 			t.Errorf("polex is nowhere stricter by %s: take it off the list", key)
 		}
 	}
-	page, err := os.ReadFile("../../docs/explanation/agreement.md")
+	page, err := os.ReadFile("../../docs/explanation/interop.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range strictness {
 		if !strings.Contains(string(page), "| "+s.why+" |") {
-			t.Errorf("docs/explanation/agreement.md does not say: %s", s.why)
+			t.Errorf("docs/explanation/interop.md does not say: %s", s.why)
 		}
 	}
 	t.Log(agreed.String())
