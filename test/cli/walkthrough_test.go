@@ -42,8 +42,8 @@ export REKOR COSIGN_PASSWORD
 // walkthroughs are the pages of which every command runs, and the preparations of each.
 var walkthroughs = map[string]string{
 	"docs/tutorial.md":                 "",
-	"docs/how-to/gitlab.md":            "",
-	"docs/how-to/github-enterprise.md": "",
+	"examples/gitlab/README.md":        "",
+	"docs/how-to/github.md":            "",
 	"docs/how-to/private-sigstore.md":  prepared + `sed 's|trustedRoot:.*|trustedRoot: trusted_root.json|' config > .polex.yaml; request web > exception.yaml; cp trusted_root.json private.json; cp "$PUBLIC_ROOT" public.json`,
 	"docs/how-to/air-gapped.md":        prepared + `request web > exception.yaml; signed db --key release.key --rekor-url "$REKOR" --trusted-root trusted_root.json`,
 	"docs/how-to/key-rotation.md": prepared + `{ sed '/^trust:/,$d' config; echo trust:; sed -n '/^authorities:/,$s/^/  /p' trust.yaml; echo '  trustedRoot: trusted_root.json'; } > .polex.yaml
