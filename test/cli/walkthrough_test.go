@@ -39,18 +39,28 @@ COSIGN_PASSWORD=secret
 export REKOR COSIGN_PASSWORD
 `
 
-// walkthroughs are the pages of which every command runs, and the preparations of each.
-var walkthroughs = map[string]string{
-	"docs/tutorial.md":                 "",
-	"examples/gitlab/README.md":        "",
-	"docs/how-to/github.md":            "",
-	"docs/how-to/private-sigstore.md":  prepared + `sed 's|trustedRoot:.*|trustedRoot: trusted_root.json|' config > .polex.yaml; request web > exception.yaml; cp trusted_root.json private.json; cp "$PUBLIC_ROOT" public.json`,
-	"docs/how-to/air-gapped.md":        prepared + `request web > exception.yaml; signed db --key release.key --rekor-url "$REKOR" --trusted-root trusted_root.json`,
-	"docs/how-to/key-rotation.md": prepared + `{ sed '/^trust:/,$d' config; echo trust:; sed -n '/^authorities:/,$s/^/  /p' trust.yaml; echo '  trustedRoot: trusted_root.json'; } > .polex.yaml
+// A part is a page from a heading on, until the heading of the next part, and the preparations for its
+// commands. The first part has no heading.
+type part struct{ heading, preparations string }
+
+// walkthroughs are the pages of which every command runs.
+var walkthroughs = map[string][]part{
+	"docs/tutorial.md":          {{}},
+	"docs/how-to/github.md":     {{}},
+	"examples/gitlab/README.md": {{}},
+	"docs/how-to/private-sigstore.md": {
+		{preparations: prepared + `sed 's|trustedRoot:.*|trustedRoot: trusted_root.json|' config > .polex.yaml
+request web > exception.yaml; cp trusted_root.json private.json; cp "$PUBLIC_ROOT" public.json`},
+		{"## Air-gapped networks", prepared + `request web > exception.yaml
+signed db --key release.key --rekor-url "$REKOR" --trusted-root trusted_root.json`},
+		{"## Rotate keys", prepared + `{
+	sed '/^trust:/,$d' config; echo trust:; sed -n '/^authorities:/,$s/^/  /p' trust.yaml; echo '  trustedRoot: trusted_root.json'
+} > .polex.yaml
 signed web --key release-2026.key
-mkdir unsigned; request db > unsigned/db.yaml; git add --all; git commit --quiet --message 'Request db'`,
-	"docs/how-to/migrate.md": prepared + `cp config .polex.yaml; cp config trust.yaml; signed web`,
-	"docs/how-to/leave.md":   prepared + `cp config .polex.yaml; signed web`,
+mkdir unsigned; request db > unsigned/db.yaml; git add --all; git commit --quiet --message 'Request db'`},
+	},
+	"docs/how-to/migrate.md": {{preparations: prepared + `cp config .polex.yaml; cp config trust.yaml; signed web`}},
+	"docs/how-to/leave.md":   {{preparations: prepared + `cp config .polex.yaml; signed web`}},
 }
 
 var (
@@ -58,72 +68,94 @@ var (
 	shownFile     = regexp.MustCompile(`^# ([a-z.]+\.yaml)\n`)
 )
 
-// TestWalkthroughs runs the commands of a page in one shell, from the first to the last, and looks for
-// the output that the page shows. The files that a page shows, with a name in their first line, are
-// there from the beginning.
+// TestWalkthroughs runs the commands of each part of a page in one shell, from the first to the last, and
+// looks for the output that the page shows. The files that a part shows, with a name in their first
+// line, are there from the beginning.
 func TestWalkthroughs(t *testing.T) {
 	publicRoot, err := filepath.Abs("../../pkg/trust/publicgood/trusted_root.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, preparations := range walkthroughs {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			files := writeShown(t, name, dir)
-			const end = "(end of the block)\n"
-			var commands, outputs []string
-			script := preparations + "\n"
-			for _, block := range shownCommands.FindAllStringSubmatch(page(t, name), -1) {
-				indent := regexp.MustCompile("(?m)^" + block[1])
+	for name, parts := range walkthroughs {
+		rest, checked := page(t, name), 0
+		for i, p := range parts {
+			text := rest
+			if i+1 < len(parts) {
+				found := false
+				if text, rest, found = strings.Cut(rest, "\n"+parts[i+1].heading+"\n"); !found {
+					t.Fatalf("%s has no heading %q", name, parts[i+1].heading)
+				}
+			}
+			for _, block := range shownCommands.FindAllStringSubmatch(text, -1) {
 				if block[2] == "" {
-					commands = append(commands, indent.ReplaceAllString(block[3], ""))
-					outputs = append(outputs, indent.ReplaceAllString(block[4], ""))
-					script += "echo '" + strings.TrimSpace(end) + "'\n" + commands[len(commands)-1]
+					checked++
 				}
 			}
-			if len(commands) == 0 {
-				if files == 0 {
-					t.Fatal("there is nothing to check")
-				}
-				return
-			}
-			for _, key := range []string{"release", "release-2026", "release-2027"} {
-				keys, err := cosign.GenerateKeyPair(func(bool) ([]byte, error) { return []byte("secret"), nil })
-				if err != nil {
-					t.Fatal(err)
-				}
-				writeFile(t, filepath.Join(dir, key+".key"), string(keys.PrivateBytes))
-				writeFile(t, filepath.Join(dir, key+".pub"), string(keys.PublicBytes))
-			}
-			run := exec.Command(filepath.Join(binaries, "polex-sandbox"), "run", "--", "sh", "-ec", script)
-			run.Dir = dir
-			run.Env = append(os.Environ(), "PATH="+binaries+":"+os.Getenv("PATH"), "GIT_CONFIG_GLOBAL=/dev/null", "PUBLIC_ROOT="+publicRoot)
-			out, err := run.CombinedOutput()
-			printed := strings.Split(string(out), end)
-			if err != nil || len(printed) != 1+len(commands) {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			for i, want := range outputs {
-				if !regexp.MustCompile(pattern(want)).MatchString(printed[1+i]) {
-					t.Errorf("%s\nprints\n%s\nand not\n%s", commands[i], printed[1+i], want)
+			for _, block := range blocks(text, "yaml") {
+				if shownFile.MatchString(block) {
+					checked++
 				}
 			}
-		})
+			t.Run(name+p.heading, func(t *testing.T) {
+				t.Parallel()
+				walk(t, name, text, p.preparations, publicRoot)
+			})
+		}
+		if checked == 0 {
+			t.Errorf("%s: there is nothing to check", name)
+		}
 	}
 }
 
-// writeShown writes the files that a page shows into a folder, and returns their number. It loads each
-// configuration.
-func writeShown(t *testing.T, name, dir string) int {
+// walk runs the commands of one part of a page.
+func walk(t *testing.T, name, text, preparations, publicRoot string) {
+	dir := t.TempDir()
+	writeShown(t, name, text, dir)
+	const end = "(end of the block)\n"
+	var commands, outputs []string
+	script := preparations + "\n"
+	for _, block := range shownCommands.FindAllStringSubmatch(text, -1) {
+		indent := regexp.MustCompile("(?m)^" + block[1])
+		if block[2] == "" {
+			commands = append(commands, indent.ReplaceAllString(block[3], ""))
+			outputs = append(outputs, indent.ReplaceAllString(block[4], ""))
+			script += "echo '" + strings.TrimSpace(end) + "'\n" + commands[len(commands)-1]
+		}
+	}
+	if len(commands) == 0 {
+		return
+	}
+	for _, key := range []string{"release", "release-2026", "release-2027"} {
+		keys, err := cosign.GenerateKeyPair(func(bool) ([]byte, error) { return []byte("secret"), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(dir, key+".key"), string(keys.PrivateBytes))
+		writeFile(t, filepath.Join(dir, key+".pub"), string(keys.PublicBytes))
+	}
+	run := exec.Command(filepath.Join(binaries, "polex-sandbox"), "run", "--", "sh", "-ec", script)
+	run.Dir = dir
+	run.Env = append(os.Environ(), "PATH="+binaries+":"+os.Getenv("PATH"), "GIT_CONFIG_GLOBAL=/dev/null", "PUBLIC_ROOT="+publicRoot)
+	out, err := run.CombinedOutput()
+	printed := strings.Split(string(out), end)
+	if err != nil || len(printed) != 1+len(commands) {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for i, want := range outputs {
+		if !regexp.MustCompile(pattern(want)).MatchString(printed[1+i]) {
+			t.Errorf("%s\nprints\n%s\nand not\n%s", commands[i], printed[1+i], want)
+		}
+	}
+}
+
+// writeShown writes the files that a part of a page shows into a folder, and loads each configuration.
+func writeShown(t *testing.T, name, text, dir string) {
 	t.Helper()
-	files := 0
-	for _, block := range blocks(page(t, name), "yaml") {
+	for _, block := range blocks(text, "yaml") {
 		named := shownFile.FindStringSubmatch(block)
 		if named == nil {
 			continue
 		}
-		files++
 		writeFile(t, filepath.Join(dir, named[1]), block)
 		doc, err := exception.Parse([]byte(block), name)
 		if err != nil {
@@ -145,7 +177,6 @@ func writeShown(t *testing.T, name, dir string) int {
 			t.Errorf("%s: %v", block, err)
 		}
 	}
-	return files
 }
 
 // pattern matches the lines of an excerpt in their order. An ellipsis is any text, and other lines
