@@ -60,7 +60,6 @@ signed web --key release-2026.key
 mkdir unsigned; request db > unsigned/db.yaml; git add --all; git commit --quiet --message 'Request db'`},
 	},
 	"docs/how-to/migrate.md": {{preparations: prepared + `cp config .polex.yaml; cp config trust.yaml; signed web`}},
-	"docs/how-to/leave.md":   {{preparations: prepared + `cp config .polex.yaml; signed web`}},
 }
 
 var (
