@@ -10,9 +10,9 @@ import (
 	"github.com/polex-dev/polex/internal/ledger"
 )
 
-// TestDocs: docs/how-to/audit.md names every kind of finding and every state, and no other.
+// TestDocs: docs/reference/audit.md names every kind of finding and every state, and no other.
 func TestDocs(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/how-to/audit.md")
+	raw, err := os.ReadFile("../../docs/reference/audit.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,14 +9,18 @@ import (
 	"github.com/polex-dev/polex/internal/notify"
 )
 
-// TestDocs: docs/how-to/notices.md documents every kind of event and every field of JSON.
+// TestDocs: docs/how-to/audit.md documents every kind of event, and docs/reference/audit.md every field
+// of JSON.
 func TestDocs(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/how-to/notices.md")
+	raw, err := os.ReadFile("../../docs/how-to/audit.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	docs := string(raw)
-	_, fields, found := strings.Cut(docs, "\n## JSON\n")
+	if raw, err = os.ReadFile("../../docs/reference/audit.md"); err != nil {
+		t.Fatal(err)
+	}
+	_, fields, found := strings.Cut(string(raw), "\n## Notifications as JSON\n")
 	if !found {
 		t.Fatal("nothing describes JSON")
 	}

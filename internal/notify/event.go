@@ -23,7 +23,7 @@ const (
 )
 
 // Event is a notification about one exception. Its texts are untrusted, and the renderers make them
-// inert. docs/how-to/notices.md describes its form in [JSON].
+// inert. docs/reference/audit.md describes its form in [JSON].
 type Event struct {
 	Kind     Kind               `json:"event"`
 	Identity exception.Identity `json:"-"`

@@ -24,7 +24,7 @@ type jsonRefusal struct {
 	Message string `json:"message,omitempty"`
 }
 
-// JSON renders an event for programs, in version v1alpha1 of the form in docs/how-to/notices.md. Texts are
+// JSON renders an event for programs, in version v1alpha1 of the form in docs/reference/audit.md. Texts are
 // complete and as they were signed. They are escaped, so that they end no script and no line.
 func JSON(e Event) ([]byte, error) {
 	id := e.Identity

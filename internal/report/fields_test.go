@@ -13,10 +13,10 @@ import (
 	"github.com/polex-dev/polex/internal/plain"
 )
 
-// TestFieldsDocumented: docs/how-to/audit.md and the schema have every field, in the order of the
-// CSV, and docs/how-to/audit.md has no other.
+// TestFieldsDocumented: docs/reference/audit.md and the schema have every field, in the order of the
+// CSV, and docs/reference/audit.md has no other.
 func TestFieldsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/how-to/audit.md")
+	page, err := os.ReadFile("../../docs/reference/audit.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestFieldsDocumented(t *testing.T) {
 		got = append(got, strings.TrimSuffix(strings.Join(cells[:3], ""), "|"))
 	}
 	if !slices.Equal(want, got) {
-		t.Errorf("docs/how-to/audit.md has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("docs/reference/audit.md has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if has(schema, schema, []string{"entries", "nonsense"}) {
 		t.Error("the schema has everything")

@@ -224,9 +224,9 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsDocumented: docs/how-to/audit.md lists every metric with its labels, and no other.
+// TestMetricsDocumented: docs/reference/audit.md lists every metric with its labels, and no other.
 func TestMetricsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/how-to/audit.md")
+	page, err := os.ReadFile("../../docs/reference/audit.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestMetricsDocumented(t *testing.T) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if len(want) < 10 || !slices.Equal(want, got) {
-		t.Errorf("docs/how-to/audit.md lists\n%s\nand there are\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("docs/reference/audit.md lists\n%s\nand there are\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
