@@ -22,9 +22,9 @@ var tested = map[string]string{
 	"act (a runner of GitHub workflows)": "github.com/nektos/act",
 }
 
-// TestVersions: the page of versions lists those that the end-to-end tests run.
+// TestVersions: docs/how-to/install.md lists the versions that the end-to-end tests run.
 func TestVersions(t *testing.T) {
-	_, rest, _ := strings.Cut(string(read(t, "docs/reference/versions.md")), "| program |")
+	_, rest, _ := strings.Cut(string(read(t, "docs/how-to/install.md")), "| program |")
 	table, _, _ := strings.Cut(rest, "\n\n")
 	rows := regexp.MustCompile(`(?m)^\| ([^|]+) \| ([0-9.]+) \| (\S+) \|$`).FindAllStringSubmatch(table, -1)
 	if len(rows) != len(tested) {
