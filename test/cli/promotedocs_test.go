@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPromoteDocs: a script runs each command of docs/how-to/promote.md, and each message that the
-// page explains exists.
+// TestPromoteDocs: a script runs each command of docs/how-to/promote.md, and each message that
+// docs/reference/promote.md explains exists.
 func TestPromoteDocs(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/how-to/promote.md")
 	if err != nil {
@@ -33,6 +33,9 @@ func TestPromoteDocs(t *testing.T) {
 		t.Errorf("only %d commands are shown", commands)
 	}
 
+	if raw, err = os.ReadFile("../../docs/reference/promote.md"); err != nil {
+		t.Fatal(err)
+	}
 	var source strings.Builder
 	for _, pattern := range []string{"../../internal/git/commit/*.go", "../../internal/promote/*.go", "../../internal/command/sign/*.go", "../../internal/command/commitflags/*.go"} {
 		names, err := filepath.Glob(pattern)
