@@ -45,7 +45,7 @@ type part struct{ heading, preparations string }
 
 // walkthroughs are the pages of which every command runs.
 var walkthroughs = map[string][]part{
-	"docs/tutorial.md":          {{}},
+	"docs/tutorial.md":          {{}, {"## The sandbox", prepared + `cp config .polex.yaml; request web > exception.yaml`}},
 	"docs/how-to/github.md":     {{}},
 	"examples/gitlab/README.md": {{}},
 	"docs/how-to/private-sigstore.md": {
