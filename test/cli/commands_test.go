@@ -18,6 +18,7 @@ var ranBy = map[string]func(*testing.T){
 	"docs/how-to/adopt.md":             TestAdoptDocs,
 	"docs/how-to/promote.md":           TestPromoteDocs,
 	"README.md: git clone":             TestQuickStart,
+	"README.md: polex validate":        TestQuickStart,
 	"examples/github/README.md: cp -a": TestTemplateWithoutGitHub,
 }
 

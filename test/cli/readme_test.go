@@ -61,13 +61,28 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
-// TestQuickStart runs the quick start of the README on an exception, with the binaries of this
-// test.
+// TestQuickStart: the quick start of the README fits into its first screen. Its targets of make are those
+// of .ci/run, and its other commands run here on an exception, with the binaries of this test.
 func TestQuickStart(t *testing.T) {
-	_, section, _ := strings.Cut(page(t, "README.md"), "## Quick start")
-	_, commands, found := strings.Cut(blocks(section, "sh")[0], "\n")
-	if !found || strings.Count(commands, "\n") > 9 {
-		t.Fatalf("not a clone and under ten lines:\n%s", commands)
+	before, section, _ := strings.Cut(page(t, "README.md"), "## Quick start")
+	section, _, _ = strings.Cut(section, "\n## ")
+	if lines := strings.Count(before+section, "\n"); lines > 50 {
+		t.Errorf("the quick start ends in line %d", lines)
+	}
+	shown := blocks(section, "sh")
+	if len(shown) != 2 {
+		t.Fatalf("there are %d blocks, and not the commands of make and those of polex", len(shown))
+	}
+	build, commands := strings.Split(strings.TrimSpace(shown[0]), "\n"), shown[1]
+	ci := page(t, ".ci/run")
+	for _, line := range build[1:] {
+		target, isMake := strings.CutPrefix(strings.TrimSpace(strings.Split(line, "#")[0]), "make ")
+		if !isMake || !regexp.MustCompile(`(?m)^step make .*\b`+target+`\b`).MatchString(ci) {
+			t.Errorf(".ci/run does not run %q", line)
+		}
+	}
+	if !strings.HasPrefix(build[0], "git clone ") || len(build) != 3 || strings.Count(commands, "\n") > 9 {
+		t.Fatalf("not a clone, two targets and under ten lines:\n%s\n%s", shown[0], commands)
 	}
 	dir := t.TempDir()
 	const exempts = `apiVersion: kyverno.io/v2
