@@ -19,7 +19,7 @@ import (
 )
 
 // pages are the pages with configuration to copy.
-var pages = []string{"README.md", "docs/how-to/validate.md", "docs/how-to/promote.md", "docs/how-to/verify.md", "docs/reference/failure-modes.md", "docs/explanation/workflow.md", "docs/how-to/runbooks.md"}
+var pages = []string{"README.md", "docs/how-to/validate.md", "docs/how-to/promote.md", "docs/reference/failure-modes.md", "docs/explanation/workflow.md", "docs/how-to/runbooks.md"}
 
 func page(t *testing.T, name string) string {
 	t.Helper()
