@@ -39,7 +39,7 @@ lint: $(TOOLS)/golangci-lint $(TOOLS)/actionlint $(TOOLS)/vale ## check formatti
 	go -C test/celpeer vet ./...
 	$(TOOLS)/golangci-lint run ./...
 	$(TOOLS)/actionlint
-	$(TOOLS)/actionlint examples/github/.github/workflows/*.yaml
+	$(TOOLS)/actionlint examples/github/.github/workflows/*.yaml examples/github-closed/*.yaml
 	@if command -v shellcheck >/dev/null; then git ls-files -co --exclude-standard -- '*.sh' .ci/install .ci/run | xargs shellcheck; else echo "shellcheck is not installed: the scripts go unchecked"; fi
 	$(TOOLS)/vale --output=line README.md CHANGELOG.md docs actions charts examples policies .github cmd internal pkg test
 	go mod tidy -diff

@@ -10,16 +10,15 @@ import (
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
-// TestMergeClosed runs the workflow of docs/how-to/github.md for a closed pull request, unchanged:
-// it checks out a commit, not a branch.
+// TestMergeClosed runs the workflow of examples/github-closed unchanged. It checks out a commit, not a
+// branch.
 func TestMergeClosed(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
 	files := template(t, s)
-	_, shown, _ := strings.Cut(contents(t, "docs/how-to/github.md"), "```yaml\n")
-	workflow, _, _ := strings.Cut(shown, "```\n")
+	workflow := contents(t, "examples/github-closed/merge.yaml")
 	if !strings.Contains(workflow, "types: [closed]") {
-		t.Fatalf("docs/how-to/github.md shows no workflow for a closed pull request: %s", workflow)
+		t.Fatalf("it is no workflow for a closed pull request: %s", workflow)
 	}
 	files[github.MergeFile] = strings.ReplaceAll(workflow, "<commit>", github.ActionCommit)
 	files[".polex.yaml"] = strings.Replace(files[".polex.yaml"], "buildTrigger: [push, workflow_dispatch]", "buildTrigger: pull_request", 1)
