@@ -33,7 +33,7 @@ shape:
 // more contains the page that explains a section.
 var more = map[string]string{
 	"statements": "[Validation](../how-to/validate.md#statements-under-your-own-keys) explains it.",
-	"shape":      "[Checks](checks.md) explains the checks, and [Lifetime and expiry](../explanation/lifetimes.md) the maximum lifetimes.", "promote": "[Promotion](../how-to/promote.md) and [Approvals](../explanation/approvals.md) explain it.",
+	"shape":      "[Checks](reasons.md#checks) explains the checks, and [Lifetime and expiry](../explanation/lifetimes.md) the maximum lifetimes.", "promote": "[Promotion](../how-to/promote.md) and [Approvals](../explanation/approvals.md) explain it.",
 	"lifetime": "[Lifetime and expiry](../explanation/lifetimes.md) explains it.", "sigstore": "[Privacy](../explanation/workflow.md#privacy) says what signing publishes.", "trust": "[Trust policy](trust.md) explains it.", "guard": "[The guard](guard.md) explains it.",
 }
 

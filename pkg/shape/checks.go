@@ -4,7 +4,7 @@ import "github.com/polex-dev/polex/pkg/exception"
 
 // check is one check of exceptions.
 type check struct {
-	Title   string // in docs/reference/checks.md; "" is that of its first reason
+	Title   string // in docs/reference/reasons.md; "" is that of its first reason
 	About   string // likewise, in Markdown
 	Reasons []Reason
 	// Run adds findings. It is nil if a [Set] does the check, or [Checker.Check] does it

@@ -28,7 +28,7 @@
 // Two exceptions overlap if a resource is found that both exempt.
 //
 // Each check is in a file of its own: a value with its findings, their severity, whether a
-// configuration may change it, and its documentation. docs/reference/checks.md, the JSON Schema of
+// configuration may change it, and its documentation. docs/reference/reasons.md, the JSON Schema of
 // the configuration's section and the rules of SARIF are generated from the list of checks.
 // internal/kyverno knows how Kyverno reads exceptions, policies, patterns and conditions.
 package shape

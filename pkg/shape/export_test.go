@@ -1,4 +1,4 @@
 package shape
 
-// Checks are the checks in docs/reference/checks.md.
+// Checks are the checks in docs/reference/reasons.md.
 var Checks = checks

@@ -10,7 +10,6 @@ import (
 const reasonIgnoredAPI = "ignored-api"
 
 var ignoredAPICheck = check{
-	Title: "Ignored API",
 	About: "Needs the release of Kyverno (`shape.kyvernoVersion` or `--kyverno-version`). Finds an exception that " +
 		"this release ignores or does not serve, or a field that its API server drops, so that the live object " +
 		"would differ from the signed one. An ignored exception is harmful: people review and renew it, and after " +

@@ -15,6 +15,7 @@ const (
 )
 
 var matchesEverythingCheck = check{
+	Title: "Match",
 	About: "Finds a kyverno.io exception that does not restrict the exempted resources. Each filter of `match.any`, " +
 		"and the filters of `match.all` together, must list kinds, and also names, namespaces or labels. These do " +
 		"not count, because they restrict nothing, or because the author of a resource can set them:\n\n" +

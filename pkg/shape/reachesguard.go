@@ -9,7 +9,6 @@ import (
 const ReasonReachesGuard = kyverno.ReasonReachesGuard
 
 var reachesGuardCheck = check{
-	Title: "Reaches guard",
 	About: "Finds an exception that could switch off the checks on exceptions: it matches PolicyExceptions, names a " +
 		"policy that guards them, or exempts resources in a namespace of Kyverno or polex. polex-guard applies " +
 		"the same rules ([more](guard.md)). No level permits such an " +

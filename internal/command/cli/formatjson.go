@@ -46,8 +46,8 @@ func writeJSON(w io.Writer, r *Report) error {
 	return plain.WriteJSON(w, out)
 }
 
-// explained is the page that lists every reason, each with an anchor.
-const explained = "https://github.com/polex-dev/polex/blob/main/docs/troubleshooting.md#"
+// explained is the page that explains every reason, each under an anchor.
+const explained = "https://github.com/polex-dev/polex/blob/main/docs/reference/reasons.md#"
 
 // rule describes a reason for SARIF.
 func (r *Report) rule(name string) map[string]any {

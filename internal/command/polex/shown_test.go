@@ -73,7 +73,7 @@ func TestShownCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if parsed < 150 {
+	if parsed < 120 {
 		t.Errorf("found only %d commands", parsed)
 	}
 }

@@ -1,6 +1,8 @@
 // Package verify is the command polex-verify. It verifies signed exceptions without the network.
 package verify
 
+//go:generate go test -run ^TestReasonsPage$ . -update
+
 import (
 	"cmp"
 	"errors"
