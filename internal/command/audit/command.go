@@ -62,7 +62,6 @@ func (o *options) addHistory(cmd *cobra.Command) {
 	flags.StringVar(&o.git, "git", ".", "`folder` of a Git repository, with or without a work tree")
 	flags.StringVar(&o.ref, "ref", "HEAD", "last `commit` of the history: HEAD, a branch, a tag or a whole hash")
 	flags.StringVar(&o.path, "directory", ".", "`folder` in the repository that contains signed/ and unsigned/")
-	cli.Rare(flags, "directory")
 }
 
 // New makes the command.
@@ -93,7 +92,6 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.BoolVar(&o.allowShallow, "allow-shallow", false, "accept a clone without all of the history")
 	flags.StringVar(&o.cacheDir, "cache-dir", "", "`folder` of the cache (default: polex in the user's cache folder)")
 	flags.BoolVar(&o.noCache, "no-cache", false, "neither read nor write the cache")
-	cli.Rare(flags, "all", "git", "ref", "policies", "trusted-root", "previous", "accept-rewritten", "allow-shallow", "cache-dir", "no-cache", "policy-threshold", "renewal-threshold")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r := &run{options: o, streams: streams, format: format}
 		if err := r.prepare(); err != nil {

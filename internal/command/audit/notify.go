@@ -71,7 +71,6 @@ func Notify(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.login, "github-login", "", "account of the token (default: github-actions[bot])")
 	flags.StringVar(&o.timeout, "timeout", "", "longest `duration` for one recipient, such as 90s (default: 3m)")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the messages; send nothing")
-	cli.Rare(flags, "github-repository", "github-login", "timeout", "pull-request", "merged")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		n, err := o.load(streams, format)
 		if err != nil {

@@ -18,7 +18,6 @@ func AddFormatFlag(cmd *cobra.Command) *Format {
 	when := color("auto")
 	cmd.Flags().Var(&when, "color", "auto, always or never; NO_COLOR is respected")
 	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
-	Rare(cmd.Flags(), "color")
 	return AddOutputFlags(cmd, "results", []Writer[*Report]{
 		{"text", func(w io.Writer, r *Report) error { return writeText(w, r, when.look(w)) }}, {"json", writeJSON}, {"sarif", writeSARIF}, {"github", writeGitHub}, {"markdown", writeMarkdown},
 	})

@@ -12,24 +12,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Rare leaves flags out of --help, which has at most 40 lines. --help-all and
-// docs/reference/commands.md describe every flag.
-func Rare(flags *pflag.FlagSet, names ...string) {
-	for _, name := range names {
-		_ = flags.SetAnnotation(name, rare, nil)
-	}
-}
-
-const rare = "polex_rare"
-
 // setHelp writes help without a template: with text/template, the linker keeps every method.
 func setHelp(root *cobra.Command) {
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd, false) })
-	all := root.PersistentFlags().VarPF(asked{errHelpAll}, "help-all", "", "describe every flag")
-	all.NoOptDefVal, all.Hidden = "true", true
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd) })
 }
 
-func writeHelp(w io.Writer, cmd *cobra.Command, all bool) {
+func writeHelp(w io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(w, "%s\n\nUsage: %s\n", strings.TrimSpace(cmd.Long), strings.ReplaceAll(cmd.UseLine(), " | ", "\n       "))
 	if cmd.Example != "" {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
@@ -41,31 +29,14 @@ func writeHelp(w io.Writer, cmd *cobra.Command, all bool) {
 		}
 	}
 	shown := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
-	var others []string
 	cmd.InheritedFlags() // cobra adds them to cmd.Flags
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		switch _, isRare := f.Annotations[rare]; {
-		case f.Hidden || f.Name == "help" || f.Name == "version":
-		case isRare && !all:
-			others = append(others, "--"+f.Name)
-		default:
+		if f.Name != "help" && f.Name != "version" {
 			shown.AddFlag(f)
 		}
 	})
 	if shown.HasFlags() {
 		fmt.Fprintf(w, "\nFlags:\n%s", shown.FlagUsages())
-	}
-	if len(others) > 0 {
-		fmt.Fprintf(w, "\n%s --help-all describes more flags:\n", cmd.CommandPath())
-		line := " "
-		for _, name := range others {
-			if len(line)+len(name) > 98 {
-				fmt.Fprintln(w, line)
-				line = " "
-			}
-			line += " " + name
-		}
-		fmt.Fprintln(w, line)
 	}
 }
 

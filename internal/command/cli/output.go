@@ -36,7 +36,6 @@ func AddOutputFlags[T any](cmd *cobra.Command, what string, writers []Writer[T])
 	cmd.Flags().VarP(o, "output", "o", "`format` of the "+what+": "+strings.Join(o.names(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(o.names(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().Var(reports[T]{o}, "report", "also write the "+what+" to a file; can be repeated: `format=file`")
-	Rare(cmd.Flags(), "report")
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		paths := make([]string, len(o.files))
 		for i, f := range o.files {

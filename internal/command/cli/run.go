@@ -41,12 +41,8 @@ func execute(ctx context.Context, root *cobra.Command, args []string, streams St
 	setHelp(root)
 	setVersion(root, streams.Out)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		switch {
-		case errors.Is(err, errVersion):
+		if errors.Is(err, errVersion) {
 			writeVersion(streams.Out, root)
-			return StatusError(Passed)
-		case errors.Is(err, errHelpAll):
-			writeHelp(streams.Out, c, true)
 			return StatusError(Passed)
 		}
 		return &UsageError{Err: inFlag(err), Hint: didYouMean(c, err)}

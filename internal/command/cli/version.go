@@ -26,7 +26,7 @@ func VersionText() string {
 // setVersion gives a program the flag --version and the command version. Cobra's own flag
 // prints by a template, and with text/template the linker keeps every method: 2.6 MB.
 func setVersion(root *cobra.Command, w io.Writer) {
-	root.Flags().VarPF(asked{errVersion}, "version", "v", "print the version").NoOptDefVal = "true"
+	root.Flags().VarPF(versionFlag{}, "version", "v", "print the version").NoOptDefVal = "true"
 	if root.Args == nil {
 		root.Args = cobra.ArbitraryArgs // with a subcommand, cobra would reject paths
 	}
@@ -40,19 +40,16 @@ func writeVersion(w io.Writer, root *cobra.Command) {
 	_, _ = fmt.Fprintf(w, "%s %s\n", root.Name(), VersionText())
 }
 
-// asked is the value of a flag that ends the reading of the flags with its error.
-type asked struct{ err error }
+var errVersion = errors.New("--version")
 
-var (
-	errVersion = errors.New("--version")
-	errHelpAll = errors.New("--help-all")
-)
+// versionFlag ends the reading of the flags with errVersion.
+type versionFlag struct{}
 
 // String returns the default that help shows.
-func (asked) String() string { return "false" }
+func (versionFlag) String() string { return "false" }
 
 // Type makes the flag a switch without a value in help texts.
-func (asked) Type() string { return "bool" }
+func (versionFlag) Type() string { return "bool" }
 
 // Set ends the reading of the flags.
-func (a asked) Set(string) error { return a.err }
+func (versionFlag) Set(string) error { return errVersion }

@@ -92,7 +92,6 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.PprofAddress, "pprof-address", "", "loopback `address` of /debug/pprof (default: none)")
 	flags.DurationVar(&f.ReloadInterval, "reload-interval", 5*time.Second, "`duration` between checks of files for changes")
 	flags.DurationVar(&f.ShutdownDelay, "shutdown-delay", 5*time.Second, "`duration` to keep answering after SIGTERM")
-	cli.Rare(flags, "dns-name", "webhook-name", "metrics-address", "health-address", "pprof-address", "reload-interval", "shutdown-delay", "kubeconfig")
 }
 
 func (f *serveFlags) check() error {

@@ -34,8 +34,7 @@ The trusted signers come from --config alone. polex-guard reads the file and the
 it names again after changes; it rejects an invalid configuration and keeps the old one. It
 fetches nothing.
 
-With --git, it also reports stored exceptions that are not in the repository. With
---enforce-existing, it deletes them and invalid ones.
+With --enforce-existing, it also deletes stored exceptions that are invalid.
 
 Several replicas can run. All answer reviews; the one with the Lease writes events and
 reports, and deletes.`

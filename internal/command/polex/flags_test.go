@@ -79,7 +79,7 @@ func TestFlagsInPages(t *testing.T) {
 // has returns a test whether a command has a flag.
 func has(flag string) func(*cobra.Command) bool {
 	return func(cmd *cobra.Command) bool {
-		return slices.Contains([]string{"--help", "--help-all", "--version"}, flag) || cmd.Flag(strings.TrimPrefix(flag, "--")) != nil
+		return slices.Contains([]string{"--help", "--version"}, flag) || cmd.Flag(strings.TrimPrefix(flag, "--")) != nil
 	}
 }
 

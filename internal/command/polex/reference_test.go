@@ -3,9 +3,11 @@ package polex_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +36,7 @@ const pageIntro = `# Commands
 This page is generated from the commands: the text of ` + "`--help`" + ` and every flag.
 
 - ` + "`polex COMMAND` is the same as `polex-COMMAND`. `polex promote` is `polex-sign promote`, and `polex notify` is `polex-audit notify`" + `.
-- Every command has ` + "`--help`" + `, with ` + "`--help-all`" + ` for every flag. Every program has ` + "`version`" + `.
+- Every command has ` + "`--help`" + `, and every program ` + "`version`" + `.
 - ` + "`polex completion bash`" + ` prints a completion script for bash; zsh, fish and powershell work the same way.
 - The README lists the [exit codes](../../README.md#exit-codes).
 `
@@ -45,10 +47,11 @@ func TestReference(t *testing.T) {
 		request.New(cli.Streams{}), adopt.New(cli.Streams{}), validate.New(cli.Streams{}), sign.New(cli.Streams{}), verify.New(cli.Streams{}),
 		guard.New(cli.Streams{}), prune.New(cli.Streams{}), audit.New(cli.Streams{}), trust.New(cli.Streams{}), sandbox.New(cli.Streams{}),
 	}
+	common := commonRows(programs)
 	var page strings.Builder
-	page.WriteString(pageIntro)
+	page.WriteString(pageIntro + "\n## Common flags\n\nThese flags mean the same in several commands. Each command names those that it has.\n\n" + table(common))
 	for _, program := range programs {
-		describe(&page, program, "##", regexp.MustCompile(`^polex[- ]\w+`).FindString(program.Use))
+		describe(&page, program, common, "##", regexp.MustCompile(`^polex[- ]\w+`).FindString(program.Use))
 	}
 	for _, command := range polex.Named("polex")(cli.Streams{}).Commands() {
 		if name := command.Name(); name != "promote" && name != "notify" && !regexp.MustCompile("(?m)^## polex[- ]"+name+"$").MatchString(page.String()) {
@@ -70,28 +73,80 @@ func TestReference(t *testing.T) {
 	}
 }
 
+// commonRows returns the rows of flags that several commands have. Of the rows for one name, only the
+// most frequent one is common.
+func commonRows(programs []*cobra.Command) (common []string) {
+	commands := map[string]map[string]int{}
+	var count func(*cobra.Command)
+	count = func(cmd *cobra.Command) {
+		for _, row := range rows(cmd) {
+			if commands[flagOf(row)] == nil {
+				commands[flagOf(row)] = map[string]int{}
+			}
+			commands[flagOf(row)][row]++
+		}
+		for _, below := range cmd.Commands() {
+			count(below)
+		}
+	}
+	for _, program := range programs {
+		count(program)
+	}
+	for _, name := range slices.Sorted(maps.Keys(commands)) {
+		of := commands[name]
+		most := slices.MaxFunc(slices.Sorted(maps.Keys(of)), func(a, b string) int { return of[a] - of[b] })
+		if of[most] > 1 {
+			common = append(common, most)
+		}
+	}
+	return common
+}
+
+func flagOf(row string) string { return regexp.MustCompile("--[a-z-]+").FindString(row) }
+
+// rows returns the rows of the flags of a command.
+func rows(cmd *cobra.Command) (all []string) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" && f.Name != "version" {
+			all = append(all, row(f))
+		}
+	})
+	return all
+}
+
+func table(rows []string) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	return "| flag | description |\n| --- | --- |\n" + strings.Join(rows, "\n") + "\n"
+}
+
 // describe writes the section of a command, and those of the commands below it.
-func describe(b *strings.Builder, cmd *cobra.Command, heading, name string) {
+func describe(b *strings.Builder, cmd *cobra.Command, common []string, heading, name string) {
 	usage := cmd.Use
 	if cmd.HasParent() {
 		usage = strings.TrimSuffix(name, cmd.Name()) + usage
 	}
-	fmt.Fprintf(b, "\n%s %s\n\n%s.\n\n```text\n%s\n```\n\n%s\n", heading, name, cmd.Short, usage, prose(cmd.Long))
+	fmt.Fprintf(b, "\n%s %s\n\n```text\n%s\n```\n\n%s\n", heading, name, usage, prose(cmd.Long))
 	if cmd.Example != "" {
-		fmt.Fprintf(b, "\n<!-- not run: they need a repository, a cluster or an identity of the reader -->\n```sh\n%s\n```\n", regexp.MustCompile(`(?m)^  `).ReplaceAllString(cmd.Example, ""))
+		fmt.Fprintf(b, "\n<!-- not run: examples -->\n```sh\n%s\n```\n", regexp.MustCompile(`(?m)^  `).ReplaceAllString(cmd.Example, ""))
 	}
-	rows := 0
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" || f.Name == "version" {
-			return
+	var own, others []string
+	for _, row := range rows(cmd) {
+		if slices.Contains(common, row) {
+			others = append(others, flagOf(row))
+		} else {
+			own = append(own, row)
 		}
-		if rows++; rows == 1 {
-			b.WriteString("\n| flag | description |\n| --- | --- |\n")
-		}
-		fmt.Fprintln(b, row(f))
-	})
+	}
+	if len(own) > 0 {
+		b.WriteString("\n" + table(own))
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(b, "\n[Common flags](#common-flags): `%s`\n", strings.Join(others, "`, `"))
+	}
 	for _, below := range cmd.Commands() {
-		describe(b, below, heading+"#", name+" "+below.Name())
+		describe(b, below, common, heading+"#", name+" "+below.Name())
 	}
 }
 

@@ -149,7 +149,7 @@ func parse(words []string) error {
 	if err != nil {
 		return err
 	}
-	builtIn := []string{"version", "--version", "completion", "help", "--help", "--help-all"}
+	builtIn := []string{"version", "--version", "completion", "help", "--help"}
 	if name == "polex" && !cmd.HasParent() && len(rest) > 0 {
 		if slices.Contains(builtIn, rest[0]) {
 			return nil

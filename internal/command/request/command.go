@@ -67,7 +67,6 @@ func New(streams cli.Streams) *cobra.Command {
 	o.output.addFlags(flags)
 	o.cluster.addFlags(flags)
 	shapeconfig.AddFlags(cmd)
-	cli.Rare(flags, "category", "preset", "max-lifetime", "allow-unbounded", "require", "kyverno-version", "exception-namespace", "rule", "context", "kubeconfig", "merge", "output", "config")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if err := o.check(paths); err != nil {
 			return err

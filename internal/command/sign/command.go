@@ -86,7 +86,6 @@ func New(streams cli.Streams) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.output, "output-file", "", "write the signed documents to a `file` (default: standard output)")
 	flags.StringVar(&o.bundle, "bundle", "", "write the Sigstore bundle (v0.3) of one document to a `file`, for cosign verify-blob")
-	cli.Rare(flags, "bundle")
 	cli.Writes(flags, "output-file", "bundle")
 	cmd.Args = cli.Misspelt
 	cmd.AddCommand(Promote(streams), newTrustedRoot(streams))
@@ -123,11 +122,9 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 	flags.BoolVarP(&o.yes, "yes", "y", false, "publish in the logs of the public Sigstore without asking")
 	cli.Check(flags, "rekor-version", cli.OneOf("1", "2"))
 	cli.Check(flags, "bundle-format", cli.OneOf(string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)))
-	cli.Rare(flags, "rekor-version", "bundle-format", "oidc-issuer", "oidc-client-id", "device-flow", "timestamp-server-url", "key", "concurrency")
 	_ = cmd.RegisterFlagCompletionFunc("rekor-version", cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("bundle-format", cobra.FixedCompletions([]string{string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)}, cobra.ShellCompDirectiveNoFileComp))
 	trusted := trustflags.Add(cmd)
-	cli.Rare(flags, "certificate-identity", "certificate-identity-regexp", "certificate-oidc-issuer", "trusted-root")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if len(paths) == 0 && !o.promote && cmd.Flags().NFlag() == 0 {
 			return cli.AtLeastOnePath(cmd, paths)

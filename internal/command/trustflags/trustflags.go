@@ -46,7 +46,6 @@ func Add(cmd *cobra.Command) *Flags {
 	flags.StringVar(&f.MaxLifetime, "max-lifetime", "", "longest `duration` from signing to expiry, such as 90d")
 	cli.Check(flags, "max-lifetime", cli.IsDuration)
 	flags.BoolVar(&f.AllowUnbounded, "allow-unbounded", false, "accept exceptions that never expire")
-	cli.Rare(flags, "certificate-identity-regexp", "kinds", "max-lifetime", "allow-unbounded")
 	return f
 }
 

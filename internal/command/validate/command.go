@@ -59,7 +59,6 @@ func New(streams cli.Streams) *cobra.Command {
 	o.around.addFlags(cmd)
 	flags.BoolVar(&o.fix, "fix", false, "print the same exceptions in the form of policies.kyverno.io, instead of checking")
 	flags.BoolVar(&o.wholePolicy, "whole-policy", false, "with --fix: exempt from whole policies; the new form has no rules")
-	cli.Rare(flags, "skip-other-kinds", "fix", "whole-policy", "preset", "max-lifetime", "allow-unbounded", "require", "kyverno-version")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if o.wholePolicy && !o.fix {
 			return cli.Usagef("--whole-policy requires --fix")

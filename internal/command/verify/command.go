@@ -56,7 +56,6 @@ func New(streams cli.Streams) *cobra.Command {
 	git, explain, emit, detached, only := addGitFlags(cmd), addExplainFlag(cmd), addEmitFlag(cmd), addBundleFlag(cmd), addOnlyFlag(cmd)
 	var anyTime bool
 	cmd.Flags().BoolVar(&anyTime, "any-time", false, "also accept exceptions that have expired or have not started, such as in a check of a pull request")
-	cli.Rare(cmd.Flags(), "any-time", "bundle", "only-exceptions")
 	cmd.Args = git.check
 	cmd.RunE = func(_ *cobra.Command, paths []string) error {
 		if err := detached.check(paths, git, emit); err != nil {

@@ -129,7 +129,7 @@ func TestDeliveredPorts(t *testing.T) {
 	for _, p := range deployment(t, manifests).Spec.Template.Spec.Containers[0].Ports {
 		ports[p.Name] = p.ContainerPort
 	}
-	help, err := exec.CommandContext(t.Context(), folder+"/polex-guard", "serve", "--help-all").Output()
+	help, err := exec.CommandContext(t.Context(), folder+"/polex-guard", "serve", "--help").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
