@@ -19,7 +19,7 @@ import (
 )
 
 // pages are the pages with configuration to copy.
-var pages = []string{"README.md", "docs/how-to/validate.md", "docs/how-to/promote.md", "docs/reference/failure-modes.md", "docs/explanation/workflow.md", "docs/how-to/runbooks.md"}
+var pages = []string{"README.md", "docs/how-to/validate.md", "docs/how-to/promote.md", "docs/explanation/workflow.md", "docs/troubleshooting.md"}
 
 func page(t *testing.T, name string) string {
 	t.Helper()
@@ -56,7 +56,7 @@ func TestConfigurations(t *testing.T) {
 			}
 		}
 	}
-	if want := map[string]int{"trust": 4, "shape": 2, "sigstore": 2, "repos": 1}; !maps.Equal(want, met) {
+	if want := map[string]int{"trust": 2, "shape": 2, "sigstore": 1, "repos": 1}; !maps.Equal(want, met) {
 		t.Errorf("the pages show %v, and not %v", met, want)
 	}
 }

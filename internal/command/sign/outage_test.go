@@ -41,7 +41,7 @@ const waitsVariable = "POLEX_TEST_WAITS"
 // faster divides every timeout and every wait.
 const faster = 20
 
-// The limits of docs/how-to/runbooks.md.
+// The limits of docs/troubleshooting.md.
 const (
 	requestLimit = 30 * time.Second // of each request
 	remoteLimit  = 3 * time.Minute  // of each command of git, with its tries
@@ -79,7 +79,7 @@ func appendTo(name, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// The services that a promotion asks, as in docs/how-to/runbooks.md.
+// The services that a promotion asks, as in docs/troubleshooting.md.
 const (
 	tokenService = "OIDC token service"
 	fulcio       = "Fulcio"
@@ -589,7 +589,7 @@ var messages = map[string][]string{
 
 // TestRunbook: the runbook has the messages and the limits of this test.
 func TestRunbook(t *testing.T) {
-	raw, err := os.ReadFile("../../../docs/how-to/runbooks.md")
+	raw, err := os.ReadFile("../../../docs/troubleshooting.md")
 	if err != nil {
 		t.Fatal(err)
 	}

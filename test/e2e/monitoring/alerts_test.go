@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write what follows from the alerts")
 
 const (
 	alertsFolder = "policies/alerts"
-	runbook      = "https://github.com/polex-dev/polex/blob/main/docs/how-to/runbooks.md#"
+	runbook      = "https://github.com/polex-dev/polex/blob/main/docs/troubleshooting.md#"
 )
 
 // alert is an alert of rules.yaml.
@@ -75,7 +75,7 @@ func TestOperator(t *testing.T) {
 // other runbooks.
 func TestAlerts(t *testing.T) {
 	headings := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^### (Polex\w+)$`).FindAllSubmatch(read(t, "docs/how-to/runbooks.md"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^### (Polex\w+)$`).FindAllSubmatch(read(t, "docs/troubleshooting.md"), -1) {
 		headings[string(m[1])] = true
 	}
 	listed := map[string]string{}
@@ -84,7 +84,7 @@ func TestAlerts(t *testing.T) {
 	}
 	for _, a := range alerts(t) {
 		if !headings[a.Alert] {
-			t.Errorf("docs/how-to/runbooks.md has no %s, or two alerts have that name", a.Alert)
+			t.Errorf("docs/troubleshooting.md has no %s, or two alerts have that name", a.Alert)
 		}
 		delete(headings, a.Alert)
 		if want := runbook + strings.ToLower(a.Alert); a.Annotations["runbook_url"] != want {
@@ -102,7 +102,7 @@ func TestAlerts(t *testing.T) {
 		delete(listed, a.Alert)
 	}
 	for name := range headings {
-		t.Errorf("docs/how-to/runbooks.md has %s, and there is no such alert", name)
+		t.Errorf("docs/troubleshooting.md has %s, and there is no such alert", name)
 	}
 	for name := range listed {
 		t.Errorf("the README has %s, and there is no such alert", name)

@@ -125,15 +125,15 @@ func ofDashboard(t *testing.T) []asked {
 	return all
 }
 
-// ofRunbooks returns the queries in docs/how-to/runbooks.md.
+// ofRunbooks returns the queries in docs/troubleshooting.md.
 func ofRunbooks(t *testing.T) []asked {
 	t.Helper()
 	var all []asked
-	for _, m := range regexp.MustCompile("`(sum[^`]*)`").FindAllSubmatch(read(t, "docs/how-to/runbooks.md"), -1) {
-		all = append(all, asked{"docs/how-to/runbooks.md", query{Expression: string(m[1])}})
+	for _, m := range regexp.MustCompile("`(sum[^`]*)`").FindAllSubmatch(read(t, "docs/troubleshooting.md"), -1) {
+		all = append(all, asked{"docs/troubleshooting.md", query{Expression: string(m[1])}})
 	}
 	if len(all) == 0 {
-		t.Error("docs/how-to/runbooks.md shows no query")
+		t.Error("docs/troubleshooting.md shows no query")
 	}
 	return all
 }
