@@ -34,7 +34,7 @@ func TestGenerated(t *testing.T) {
 	schema := withConfig(t, readJSON(t, filepath.Join(chart, "values.schema.json")))
 	want := copies(t)
 	want[filepath.Join(chart, "values.schema.json")] = marshal(t, schema)
-	want[filepath.Join("..", "docs", "reference", "helm-values.md")] = page(t, schema)
+	want[filepath.Join(chart, "README.md")] = readme(t, schema)
 	if *update {
 		if err := os.RemoveAll(filepath.Join(chart, "files")); err != nil {
 			t.Fatal(err)
@@ -110,28 +110,28 @@ func withConfig(t *testing.T, schema object) object {
 	return schema
 }
 
-// page returns docs/reference/helm-values.md: the values in the order of values.yaml.
-func page(t *testing.T, schema object) string {
+// readme returns the README of the chart, with the values in the order of values.yaml.
+func readme(t *testing.T, schema object) string {
 	t.Helper()
 	var values yaml.Node
 	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(chart, "values.yaml"))), &values); err != nil {
 		t.Fatal(err)
 	}
+	text, _, found := strings.Cut(read(t, filepath.Join(chart, "README.md")), "\n## Values\n")
+	if !found {
+		t.Fatal("the README has no section for the values")
+	}
 	var b strings.Builder
-	b.WriteString(`# Values of the Helm chart
+	b.WriteString(text + `
+## Values
 
-This page is generated from the schema of the chart ` + "`charts/polex-guard`" + `: every value, in the order of
-[values.yaml](../../charts/polex-guard/values.yaml). [Install with Helm](../how-to/helm-install.md) shows the steps.
+The schema of the chart has every value, and this section is generated from it. Helm rejects an unknown value, and one of another type, before it changes the cluster. The keys of
+` + "`config.trust` and `config.guard`" + ` are those of [the configuration](https://github.com/polex-dev/polex/blob/main/docs/reference/configuration.md#trust).
 
-Helm rejects an unknown value, and one of another type, before it changes the cluster.
-
-| value | default | limits | description |
-| --- | --- | --- | --- |
+| value | default | description |
+| --- | --- | --- |
 `)
 	rows(t, &b, "", values.Content[0], schema, schema["$defs"].(object))
-	b.WriteString(`
-The keys of ` + "`config.trust` and `config.guard`" + ` are those of [the configuration](configuration.md#trust). ` + "`config.trust.authorities`" + ` is required.
-`)
 	return b.String()
 }
 
@@ -162,7 +162,7 @@ func rows(t *testing.T, b *strings.Builder, above string, values *yaml.Node, sch
 			}
 			otherwise = "`" + strings.TrimSpace(marshalled(t, v)) + "`"
 		}
-		fmt.Fprintf(b, "| `%s%s` | %s | %s | %s |\n", above, name, otherwise, limits(below), strings.ReplaceAll(property["description"].(string), "|", "\\|"))
+		fmt.Fprintf(b, "| `%s%s` | %s | %s%s |\n", above, name, otherwise, strings.ReplaceAll(property["description"].(string), "|", "\\|"), limits(below))
 		if nested {
 			rows(t, b, above+name+".", value, below, defs)
 		}
@@ -172,19 +172,19 @@ func rows(t *testing.T, b *strings.Builder, above string, values *yaml.Node, sch
 	}
 }
 
-// limits says which values a schema allows.
+// limits says which values a schema allows, beyond their type.
 func limits(schema object) string {
 	if known, is := schema["enum"].([]any); is {
 		var names []string
 		for _, name := range known {
 			names = append(names, fmt.Sprintf("`%v`", name))
 		}
-		return strings.Join(names, ", ")
+		return ". One of " + strings.Join(names, ", ")
 	}
 	if least, is := schema["minimum"]; is {
-		return fmt.Sprintf("at least %v", least)
+		return fmt.Sprintf(". At least %v", least)
 	}
-	return map[any]string{"array": "list", "object": "map", "boolean": "boolean", "string": "string"}[schema["type"]]
+	return ""
 }
 
 func marshal(t *testing.T, v any) string {

@@ -53,14 +53,14 @@ func TestAdoptDocs(t *testing.T) {
 	}
 }
 
-// TestAuditFirst: the patch of policies/guard/README.md, which docs/how-to/adopt.md names, makes the API
-// server ask about deletions alone, and changes nothing else.
+// TestAuditFirst: the patch of docs/how-to/install-guard.md for audits, which docs/how-to/adopt.md names, makes the
+// API server ask about deletions alone, and changes nothing else.
 func TestAuditFirst(t *testing.T) {
-	raw, err := os.ReadFile("../../policies/guard/README.md")
+	raw, err := os.ReadFile("../../docs/how-to/install-guard.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := regexp.MustCompile("(?s)3\\. Audit first.*?```yaml\n(.*?) *```").FindSubmatch(raw)
+	block := regexp.MustCompile("(?s)# Audit: [^\n]*\n(.*?) *```").FindSubmatch(raw)
 	if block == nil {
 		t.Fatal("there is no patch")
 	}

@@ -96,11 +96,11 @@ func mustHelm(t *testing.T, v values, args ...string) string {
 	return out
 }
 
-// documented returns the arguments of the only helm command of docs/how-to/helm-install.md that has a
+// documented returns the arguments of the only helm command of docs/how-to/install-guard.md that has a
 // text, for a chart.
 func documented(t *testing.T, chart, text string) (args []string) {
 	t.Helper()
-	page, err := os.ReadFile(fixture.FromRoot("docs/how-to/helm-install.md"))
+	page, err := os.ReadFile(fixture.FromRoot(installPage))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func documented(t *testing.T, chart, text string) (args []string) {
 // TestChartDocumented: the command of the page renders the values of the page, with the trusted root
 // of a file.
 func TestChartDocumented(t *testing.T) {
-	page, err := os.ReadFile(fixture.FromRoot("docs/how-to/helm-install.md"))
+	page, err := os.ReadFile(fixture.FromRoot(installPage))
 	if err != nil {
 		t.Fatal(err)
 	}

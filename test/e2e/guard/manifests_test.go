@@ -52,7 +52,7 @@ func mustKubectl(t *testing.T, input string, args ...string) string {
 	return out
 }
 
-// apply applies manifests as in the README, and rejects unknown fields.
+// apply applies manifests as on the page, and rejects unknown fields.
 func apply(t *testing.T, manifests string) {
 	t.Helper()
 	mustKubectl(t, manifests, "apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", "-")
@@ -130,16 +130,19 @@ type installation struct {
 	args    []string // more arguments
 }
 
-// build builds the kustomization of the README, with the user's values.
+// installPage shows how to install the guard.
+const installPage = "docs/how-to/install-guard.md"
+
+// build builds the kustomization of the page with the user's values, without the patch for audits.
 func (i installation) build(t *testing.T) string {
 	t.Helper()
-	readme, err := os.ReadFile(fixture.FromRoot(manifestsFolder + "/README.md"))
+	page, err := os.ReadFile(fixture.FromRoot(installPage))
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := regexp.MustCompile("(?s) *```yaml\n( *# kustomization.yaml\n.*?) *```").FindSubmatch(readme)
+	block := regexp.MustCompile("(?s) *```yaml\n( *# kustomization.yaml\n.*?) *# Audit: .*? *```").FindSubmatch(page)
 	if block == nil {
-		t.Fatal("the README holds no kustomization.yaml")
+		t.Fatal("the page has no kustomization.yaml with a patch for audits")
 	}
 	dir := t.TempDir()
 	relative := func(folder string) string {
@@ -153,7 +156,7 @@ func (i installation) build(t *testing.T) string {
 	const address = "https://github.com/polex-dev/polex//policies/guard/overlays/cert-manager?ref=<commit>"
 	for from, to := range map[string]string{address: relative("overlays/" + i.overlay), "<digest>": strings.Repeat("0", 64), "--cluster-name=<name>": "--cluster-name=e2e"} {
 		if !strings.Contains(text, from) {
-			t.Fatalf("the README's kustomization does not hold %s", from)
+			t.Fatalf("the kustomization of the page does not hold %s", from)
 		}
 		text = strings.ReplaceAll(text, from, to)
 	}

@@ -25,13 +25,14 @@ func TestUninstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
-		page, installed string
-		protected       bool
+		page, heading, installed string
+		protected                bool
 	}{
-		{page: manifestsFolder + "/README.md", installed: installation{overlay: "self-managed"}.build(t), protected: true},
-		{page: manifestsFolder + "/README.md", installed: installation{overlay: "self-managed"}.build(t)},
-		{page: "docs/how-to/static-admission.md", installed: built(t, "overlays/static"), protected: true},
-		{page: "docs/how-to/helm-install.md", installed: namespaceOf(t, installation{overlay: "self-managed"}.build(t))}, // after helm uninstall
+		{page: installPage, heading: "### Uninstall with kustomize", installed: installation{overlay: "self-managed"}.build(t), protected: true},
+		{page: installPage, heading: "### Uninstall with kustomize", installed: installation{overlay: "self-managed"}.build(t)},
+		{page: staticPage, heading: "## Uninstall", installed: built(t, "overlays/static"), protected: true},
+		// After helm uninstall.
+		{page: installPage, heading: "### Uninstall with Helm", installed: namespaceOf(t, installation{overlay: "self-managed"}.build(t))},
 	} {
 		dir := t.TempDir()
 		protect := administrators{users: `["admin"]`, groups: "[]"}.build(t)
@@ -64,9 +65,9 @@ func TestUninstall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		section := regexp.MustCompile(`(?s)\n## Uninstall\n(.*?)(\n## |$)`).FindSubmatch(page)
+		section := regexp.MustCompile(`(?s)\n` + tc.heading + `\n(.*?)(\n##+ |$)`).FindSubmatch(page)
 		if section == nil {
-			t.Fatalf("%s has no section Uninstall", tc.page)
+			t.Fatalf("%s has no section %q", tc.page, tc.heading)
 		}
 		commands := regexp.MustCompile(`(?m)^ *(kubectl delete .*)$`).FindAllSubmatch(section[1], -1)
 		if len(commands) < 3 {
