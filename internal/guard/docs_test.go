@@ -3,7 +3,6 @@ package guard_test
 import (
 	"os"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,16 +19,6 @@ func page(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return string(raw)
-}
-
-// TestDocumentedReasons: the page documents every reason of the guard.
-func TestDocumentedReasons(t *testing.T) {
-	text := page(t)
-	for _, reason := range guard.Reasons() {
-		if !strings.Contains(text, "\n| `"+reason.Name+"` | ") {
-			t.Errorf("docs/reference/guard.md has no line for %q", reason.Name)
-		}
-	}
 }
 
 // TestDocumentedMetrics: the page documents every metric and no other.

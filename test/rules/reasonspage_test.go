@@ -31,7 +31,7 @@ var reporters = map[string]string{
 	"internal/command/sign":        ofSign,
 	"internal/command/validate":    ofValidate,
 	"internal/guard":               "`polex-guard serve` ([the guard](guard.md#admission))",
-	"internal/guard/doctor":        "`polex-guard check` ([the webhook](guard.md#the-webhook))",
+	"internal/guard/doctor":        "`polex-guard check` ([the checks](guard.md#polex-guard-check))",
 	"internal/pending":             ofSign,
 	"internal/promote":             ofSign,
 	"internal/request":             ofRequest,
