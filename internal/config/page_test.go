@@ -26,6 +26,7 @@ shape:
 - A flag wins over the file, and ` + "`--preset`" + ` wins over every key that presets set.
 - An unknown key, a value of another type, a value beyond its limits and a key without a value are errors: exit code 2, with the position of the key.
 - A file has at most 1 MiB. It is one YAML document.
+- Without a default, a boolean is false, a number 0, and a list or text empty.
 - A duration is whole weeks, days, hours, minutes and seconds, the longest first: ` + "`4h`, `90d`, `1d12h`" + `.
 - [polex.schema.json](../polex.schema.json) is the JSON Schema of the file. A file of ` + "`kind: TrustPolicy`" + ` holds the section ` + "`trust`" + ` alone and has [its own](../trustpolicy.schema.json).
 `
@@ -51,7 +52,7 @@ func page(t *testing.T) string {
 		if more[name] != "" {
 			b.WriteString(" " + more[name])
 		}
-		b.WriteString("\n\n| key | type | default | limits | description |\n| --- | --- | --- | --- | --- |\n")
+		b.WriteString("\n\n| key | type | description |\n| --- | --- | --- |\n")
 		switch {
 		case name == "trust":
 			trust := trustSchema(t)
@@ -66,7 +67,13 @@ func page(t *testing.T) string {
 }
 
 func row(b *strings.Builder, key, kind, otherwise, limits, doc string) {
-	fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", key, kind, otherwise, strings.ReplaceAll(limits, "|", "\\|"), strings.ReplaceAll(doc, "|", "\\|"))
+	if limits != "" {
+		kind += ": " + limits
+	}
+	if !slices.Contains([]string{"", "false", "none", "0"}, otherwise) {
+		doc += ". Default: " + otherwise
+	}
+	fmt.Fprintf(b, "| `%s` | %s | %s |\n", key, strings.ReplaceAll(kind, "|", "\\|"), strings.ReplaceAll(doc, "|", "\\|"))
 }
 
 // rows writes a row for each key of a type.
