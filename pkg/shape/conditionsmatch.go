@@ -16,12 +16,9 @@ var conditionsMatchEverythingCheck = check{
 	About: "Finds a policies.kyverno.io exception without match conditions, or with conditions that select every " +
 		"resource or every resource of a kind.\n\n" +
 		"Conditions are narrow if one of them, or one of its parts between `&&`, compares the name or the " +
-		"namespace with literals. They are also narrow if they compare the kind and a label. polex recognises " +
-		"`==`, `in`, `startsWith`, `endsWith`, `contains`, and `matches` with `^` and `$`. With `==`, `in` and " +
-		"`startsWith`, a field or label may be optional if its `orValue` does not match: " +
-		"`object.metadata.?namespace.orValue('') == 'team-a'`.\n\n" +
-		"Conditions in other forms are `not-proven-narrow`: a warning, and an error in the preset strict. This " +
-		"check does not evaluate conditions.",
+		"namespace with literals. They are also narrow if they compare the kind and a label. polex evaluates " +
+		"no condition, and recognises [these forms](guard.md#match-conditions). Other forms are " +
+		"`not-proven-narrow`: a warning, and an error in the preset strict.",
 	Reasons: []Reason{{Name: ReasonNotProvenNarrow, Doc: "polex does not recognise the form of the match conditions, and they may select any resource", Severity: Warning}},
 	Run:     (*subject).conditionsMatchEverything,
 }
