@@ -18,8 +18,8 @@ var update = flag.Bool("update", false, "write the checks in docs/reference/reas
 
 const reasonsPage = "../../docs/reference/reasons.md"
 
-// TestDocs compares the section "Checks" of docs/reference/reasons.md with the checks and with examples
-// of the tests.
+// TestDocs compares the section "Checks" of docs/reference/reasons.md with the checks, and with hints of
+// the tests.
 func TestDocs(t *testing.T) {
 	want := section(t)
 	raw, err := os.ReadFile(reasonsPage)
@@ -45,21 +45,21 @@ func TestDocs(t *testing.T) {
 const intro = `
 These are the checks of ` + "`polex-validate` and `polex-sign`" + `. The levels are those of the preset baseline. Change them under ` + "`shape.checks`" + ` in
 ` + "`.polex.yaml` to `off`, `warning` or `error`" + `. No setting changes a check marked "always": nobody could sign or apply the exception as it is written, or it reaches
-the guard. [Configuration](configuration.md#shape) lists the other keys of the section.
+the guard. The hints are examples. [Configuration](configuration.md#shape) lists the other keys of the section.
 `
 
 func section(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString(intro)
-	all := examples(t)
+	fixes := hints(t)
 	for _, c := range shape.Checks {
 		if alone := c.Title == "" && len(c.Reasons) == 1; alone {
-			fmt.Fprintf(&b, "\n### %s\n\n%s Level: %s.\n%s", c.Reasons[0].Name, c.About, level(c.Reasons[0]), all[c.Reasons[0].Name])
+			fmt.Fprintf(&b, "\n### %s\n\n%s Level: %s.%s\n", c.Reasons[0].Name, c.About, level(c.Reasons[0]), fixes[c.Reasons[0].Name])
 			continue
 		}
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n", c.Title, c.About)
 		for _, r := range c.Reasons {
-			fmt.Fprintf(&b, "\n#### %s\n\n%s. Level: %s.\n%s", r.Name, capital(r.Doc), level(r), all[r.Name])
+			fmt.Fprintf(&b, "\n#### %s\n\n%s. Level: %s.%s\n", r.Name, capital(r.Doc), level(r), fixes[r.Name])
 		}
 	}
 	return b.String()
@@ -77,35 +77,21 @@ func level(r shape.Reason) string {
 	return level
 }
 
-// examples returns the message of each reason, from the first case with no other finding, or the first
-// one.
-func examples(t *testing.T) map[string]string {
+// hints returns the hint of each reason, from the first case with no other finding, or the first one.
+func hints(t *testing.T) map[string]string {
 	t.Helper()
 	texts, alone := map[string]string{}, map[string]bool{}
 	for _, file := range slices.Sorted(maps.Keys(cases())) {
 		for _, c := range cases()[file] {
 			found := c.findings(t)
 			for _, f := range found {
-				if texts[f.Reason] == "" || len(found) == 1 && !alone[f.Reason] {
-					texts[f.Reason], alone[f.Reason] = example(f), len(found) == 1
+				if f.Hint != "" && (texts[f.Reason] == "" || len(found) == 1 && !alone[f.Reason]) {
+					texts[f.Reason], alone[f.Reason] = " Hint: `"+f.Hint+"`.", len(found) == 1
 				}
 			}
 		}
 	}
 	return texts
-}
-
-// example returns the message of a finding.
-func example(f shape.Finding) string {
-	severity := ""
-	if f.Severity == shape.Warning {
-		severity = "warning: "
-	}
-	text := fmt.Sprintf("\n```text\n%s: %s%s [%s]\n", f.Position, severity, f.Message, f.Reason)
-	if f.Hint != "" {
-		text += fmt.Sprintf("    hint: %s\n", f.Hint)
-	}
-	return text + "```\n"
 }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
