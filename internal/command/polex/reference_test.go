@@ -33,7 +33,7 @@ var update = flag.Bool("update", false, "write docs/reference/commands.md")
 
 const pageIntro = `# Commands
 
-This page is generated from the commands: the text of ` + "`--help`" + ` and every flag.
+This page is generated from the commands: the text of ` + "`--help`" + ` without its examples, and every flag.
 
 - ` + "`polex COMMAND` is the same as `polex-COMMAND`. `polex promote` is `polex-sign promote`, and `polex notify` is `polex-audit notify`" + `.
 - Every command has ` + "`--help`" + `, and every program ` + "`version`" + `.
@@ -128,9 +128,6 @@ func describe(b *strings.Builder, cmd *cobra.Command, common []string, heading, 
 		usage = strings.TrimSuffix(name, cmd.Name()) + usage
 	}
 	fmt.Fprintf(b, "\n%s %s\n\n```text\n%s\n```\n\n%s\n", heading, name, usage, prose(cmd.Long))
-	if cmd.Example != "" {
-		fmt.Fprintf(b, "\n<!-- not run: examples -->\n```sh\n%s\n```\n", regexp.MustCompile(`(?m)^  `).ReplaceAllString(cmd.Example, ""))
-	}
 	var own, others []string
 	for _, row := range rows(cmd) {
 		if slices.Contains(common, row) {

@@ -34,12 +34,30 @@ var programs = map[string]func(cli.Streams) *cobra.Command{
 	"polex-validate": validate.New, "polex-verify": verify.New,
 }
 
-// TestShownCommands: each command of polex in a page, an example, a policy or an action has flags
+// TestShownCommands: each command of polex in a page, an example, a help, a policy or an action has flags
 // that exist, with values of their types. It also reads the blocks that no test runs.
 func TestShownCommands(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	fenced := regexp.MustCompile("(?ms)^ *```(?:sh|bash|console|yaml)\n(.*?)^ *```")
 	parsed := 0
+	check := func(from, text string) {
+		for _, words := range shown(text) {
+			parsed++
+			if err := parse(words); err != nil {
+				t.Errorf("%s: %s: %v", from, strings.Join(words, " "), err)
+			}
+		}
+	}
+	var examples func(*cobra.Command)
+	examples = func(cmd *cobra.Command) {
+		check(cmd.CommandPath(), cmd.Example)
+		for _, below := range cmd.Commands() {
+			examples(below)
+		}
+	}
+	for _, constructor := range programs {
+		examples(constructor(cli.Streams{}))
+	}
 	for _, folder := range []string{"docs", "examples", "policies", "actions", "charts", "README.md"} {
 		if err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
@@ -61,19 +79,14 @@ func TestShownCommands(t *testing.T) {
 				return nil
 			}
 			for _, text := range texts {
-				for _, words := range shown(text) {
-					parsed++
-					if err := parse(words); err != nil {
-						t.Errorf("%s: %s: %v", path, strings.Join(words, " "), err)
-					}
-				}
+				check(path, text)
 			}
 			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if parsed < 120 {
+	if parsed < 150 {
 		t.Errorf("found only %d commands", parsed)
 	}
 }
