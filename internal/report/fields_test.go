@@ -30,7 +30,7 @@ func TestFieldsDocumented(t *testing.T) {
 	}
 	var want, got []string
 	add := func(path string) {
-		want = append(want, fmt.Sprintf("| `%s` ", path))
+		want = append(want, fmt.Sprintf("- `%s`", path))
 		if !has(schema, schema, strings.Split(path, ".")) {
 			t.Errorf("the schema has no %s", path)
 		}
@@ -41,13 +41,12 @@ func TestFieldsDocumented(t *testing.T) {
 	for _, f := range fields {
 		add("entries." + f.path)
 	}
-	_, table, _ := strings.Cut(string(page), "| path in the JSON | content |\n| --- | --- |\n")
-	for line := range strings.Lines(table) {
-		if !strings.HasPrefix(line, "|") {
-			break
+	_, listed, _ := strings.Cut(string(page), "\n## Fields\n")
+	listed, _, _ = strings.Cut(listed, "\n## ")
+	for line := range strings.Lines(listed) {
+		if path, _, found := strings.Cut(line, ": "); found && strings.HasPrefix(path, "- ") {
+			got = append(got, path)
 		}
-		cells := strings.SplitAfterN(line, "|", 3)
-		got = append(got, strings.TrimSuffix(strings.Join(cells[:2], ""), "|"))
 	}
 	if !slices.Equal(want, got) {
 		t.Errorf("docs/reference/audit.md has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
