@@ -52,7 +52,7 @@ var walkthroughs = map[string][]part{
 		{preparations: prepared + `sed 's|trustedRoot:.*|trustedRoot: trusted_root.json|' config > .polex.yaml
 request web > exception.yaml; cp trusted_root.json private.json; cp "$PUBLIC_ROOT" public.json`},
 		{"## Air-gapped networks", prepared + `request web > exception.yaml
-signed db --key release.key --rekor-url "$REKOR" --trusted-root trusted_root.json`},
+signed db --key release.key --rekor-url "$REKOR" --config trust.yaml`},
 		{"## Rotate keys", prepared + `{
 	sed '/^trust:/,$d' config; echo trust:; sed -n '/^authorities:/,$s/^/  /p' trust.yaml; echo '  trustedRoot: trusted_root.json'
 } > .polex.yaml

@@ -6,14 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/command/trustflags"
 )
 
 const help = `Report the history and state of every exception from Git: the request, the reason, the
 approvers, the signing workflow run, the log entry, the expiry and the removal.
 
-polex-audit verifies signatures with the trust policy of --config and of flags. Authors
-and times of commits come from Git, which nobody verifies: the report marks them.
+polex-audit verifies signatures with the trust policy of --config. Authors and times of commits
+come from Git, which nobody verifies: the report marks them.
 
 With --live or --kubeconfig, it compares the cluster with signed/ and reports drift.
 
@@ -48,8 +47,7 @@ type options struct {
 	noCache         bool
 	acceptRewritten bool
 
-	trusted *trustflags.Flags
-	given   func(flag string) bool
+	given func(flag string) bool
 }
 
 // addHistory adds the flags for the repository, the revision and the trust policy.
@@ -57,8 +55,6 @@ func (o *options) addHistory(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.given = flags.Changed
 	flags.StringVar(&o.config, "config", "", "configuration `file` (default: none)")
-	o.trusted = trustflags.Add(cmd)
-	o.trusted.AddKey(cmd)
 	flags.StringVar(&o.git, "git", ".", "`folder` of a Git repository, with or without a work tree")
 	flags.StringVar(&o.ref, "ref", "HEAD", "last `commit` of the history: HEAD, a branch, a tag or a whole hash")
 	flags.StringVar(&o.path, "directory", ".", "`folder` in the repository that contains signed/ and unsigned/")

@@ -15,6 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/trustflags"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/ledger"
@@ -96,7 +97,7 @@ func (r *run) prepare() error {
 	if err := r.failures(cluster); err != nil {
 		return err
 	}
-	if r.policy, err = o.trusted.Policy(cfg); err != nil {
+	if r.policy, err = trustflags.Policy(cfg); err != nil {
 		return err
 	}
 	r.verifier, err = verify.New(r.policy)

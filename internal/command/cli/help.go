@@ -40,18 +40,6 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-const insteadOf = "instead of --"
-
-// Instead sets the hints for flags that a command does not have: what to use instead.
-func Instead(cmd *cobra.Command, hints map[string]string) {
-	if cmd.Annotations == nil {
-		cmd.Annotations = map[string]string{}
-	}
-	for name, hint := range hints {
-		cmd.Annotations[insteadOf+name] = hint
-	}
-}
-
 // didYouMean returns a hint that names the flag or command closest to a misspelt one.
 func didYouMean(cmd *cobra.Command, err error) string {
 	help := fmt.Sprintf("run %s --help", cmd.CommandPath())
@@ -64,7 +52,7 @@ func didYouMean(cmd *cobra.Command, err error) string {
 		return help
 	}
 	name := unknown.GetSpecifiedName()
-	if hint := cmd.Annotations[insteadOf+name]; hint != "" {
+	if hint := instead[name]; hint != "" {
 		return hint
 	}
 	if name == "f" || name == "filename" {

@@ -42,13 +42,6 @@ func (f *Flags) Add(cmd *cobra.Command, timing retry.Timing, what string) {
 	flags.StringVar(&f.Branch, "branch", "", "target branch (default: the upstream of HEAD's branch)")
 	flags.StringVar(&f.PushBy, "push-by", "", "git or github: GitHub's API makes and signs the commit, with GITHUB_TOKEN (default: git)")
 	cli.Check(flags, "push-by", cli.OneOf(Git, GitHub))
-	cli.Instead(cmd, map[string]string{
-		"dry-run":       "without --commit or --push, nothing is changed",
-		"author":        "git config user.name and user.email, or GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL",
-		"sign-commit":   "git config commit.gpgSign true",
-		"remote":        "git config branch.NAME.remote",
-		"push-attempts": "a push is tried 10 times",
-	})
 }
 
 // Way returns the destination of the change.

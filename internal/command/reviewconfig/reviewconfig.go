@@ -50,7 +50,7 @@ func New(o Options) (*record.Recorder, error) {
 	renewals := trusted.Renewals
 	if renewals.NewApprover && o.Verify == nil {
 		return nil, &cli.UsageError{Err: errors.New("trust.renewals.requireNewApprover: the approvers of the renewed exception are read from its signed file, and there is no trusted signer"),
-			Hint: "name the signer in the section trust of the configuration, or with --certificate-identity and --certificate-oidc-issuer"}
+			Hint: "name the signer in the section trust of the configuration"}
 	}
 	source, err := o.source(p.Review, p.RequireApprovals > 0 || renewals.Review())
 	if err != nil || source == "" {

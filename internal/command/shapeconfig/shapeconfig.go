@@ -16,8 +16,8 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// The flags. max-lifetime and allow-unbounded also apply to the trust policy, with the same
-// meaning.
+// The flags. max-lifetime and allow-unbounded are flags of polex-sign alone. They also apply to the
+// trust policy, with the same meaning.
 const (
 	flagPreset         = "preset"
 	flagMaxLifetime    = "max-lifetime"
@@ -26,14 +26,11 @@ const (
 	flagKyvernoVersion = "kyverno-version"
 )
 
-// AddFlags adds the flags that [Config] reads.
+// AddFlags adds the flags of checks that [Config] reads.
 func AddFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.String(flagPreset, "", "baseline or strict; it wins over the configuration (default: baseline)")
-	flags.String(flagMaxLifetime, "", "longest `duration` from signing to expiry, such as 90d (default: no limit)")
-	cli.Check(flags, flagMaxLifetime, cli.IsDuration)
 	cli.Check(flags, flagPreset, cli.OneOf("baseline", "strict"))
-	flags.Bool(flagAllowUnbounded, false, "accept exceptions that never expire")
 	flags.StringSlice(flagRequire, nil, "required statements, of "+strings.Join(exception.StatementNames(), ", ")+" (default: none)")
 	cli.Check(flags, flagRequire, cli.OneOf(exception.StatementNames()...))
 	flags.String(flagKyvernoVersion, "", "Kyverno release that must support the exception, such as 1.19 (default: any)")

@@ -124,7 +124,10 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 	cli.Check(flags, "bundle-format", cli.OneOf(string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)))
 	_ = cmd.RegisterFlagCompletionFunc("rekor-version", cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("bundle-format", cobra.FixedCompletions([]string{string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)}, cobra.ShellCompDirectiveNoFileComp))
-	trusted := trustflags.Add(cmd)
+	var trusted *trustflags.Flags // promote has none: its trust policy is that of the configuration
+	if !o.promote {
+		trusted = trustflags.Add(cmd)
+	}
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if len(paths) == 0 && !o.promote && cmd.Flags().NFlag() == 0 {
 			return cli.AtLeastOnePath(cmd, paths)

@@ -34,7 +34,6 @@ func (o *promoteOptions) addPromote(cmd *cobra.Command, timing retry.Timing) {
 	flags.StringVar(&o.pullRequestName, "pull-request-branch", "", "new branch for a pull request (default: polex/signed- and the start of the commit's hash)")
 	flags.StringVar(&o.sealedOutput, "signed-output", "", "write the signed files to a new `folder`, for another job to commit")
 	flags.StringVar(&o.sealedInput, "signed-input", "", "verify and commit a `folder` of --signed-output instead of signing")
-	cli.Instead(cmd, map[string]string{"pull-request-mode": "--pull-request"})
 }
 
 // way returns the destination of the promotion.

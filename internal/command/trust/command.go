@@ -48,14 +48,12 @@ func New(streams cli.Streams) *cobra.Command {
 		Args:                  cli.NoPath,
 	}
 	cli.AddConfigFlag(explain.Flags(), &path)
-	trusted := trustflags.Add(explain)
-	trusted.AddKey(explain)
 	explain.RunE = func(*cobra.Command, []string) error {
 		cfg, err := cli.LoadRepositoryConfig(path)
 		if err != nil {
 			return err
 		}
-		policy, err := trusted.Policy(cfg)
+		policy, err := trustflags.Policy(cfg)
 		if err != nil {
 			return err
 		}

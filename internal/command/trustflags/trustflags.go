@@ -59,11 +59,14 @@ func (f *Flags) NamesAuthority() bool {
 	return f.Identity != "" || f.IdentityRegexp != "" || f.Issuer != "" || f.Key != ""
 }
 
-// Config returns the trust policy of a configuration with the flags applied.
+// Config returns the trust policy of a configuration with the flags applied. A nil f has no flags.
 func (f *Flags) Config(cfg *config.Config) (trust.Config, error) {
 	c, err := trust.Read(cfg.Document(), cfg.Dir)
 	if err != nil {
 		return c, cli.InConfig(err)
+	}
+	if f == nil {
+		return c, nil
 	}
 	if f.NamesAuthority() {
 		c.Authorities, c.Threshold, c.Groups = f.authorities(), 0, nil
@@ -98,6 +101,13 @@ func (f *Flags) authorities() []trust.AuthorityConfig {
 	return authorities
 }
 
+// Policy returns the trust policy of a configuration, for commands without the flags. Its errors are
+// those of [Flags.Policy].
+func Policy(cfg *config.Config) (*trust.Policy, error) {
+	var none *Flags
+	return none.Policy(cfg)
+}
+
 // Policy returns the merged policy of configuration and flags. A policy that is invalid or has no
 // trusted signer is a [cli.UsageError].
 func (f *Flags) Policy(cfg *config.Config) (*trust.Policy, error) {
@@ -108,10 +118,7 @@ func (f *Flags) Policy(cfg *config.Config) (*trust.Policy, error) {
 	policy, err := trust.Load(c)
 	switch {
 	case errors.Is(err, trust.ErrNoAuthority):
-		if c.Source != "" {
-			return nil, &cli.UsageError{Err: fmt.Errorf("no trusted signer configured in %s", c.Source), Hint: "list signers in its trust policy under authorities, or name one with --certificate-identity and --certificate-oidc-issuer"}
-		}
-		return nil, &cli.UsageError{Err: errors.New("no trusted signer configured"), Hint: whoHint()}
+		return nil, f.nobody(c.Source)
 	case err != nil:
 		return nil, &cli.UsageError{Err: err}
 	}
@@ -127,6 +134,21 @@ func (f *Flags) Verifier(cfg *config.Config) (*verify.Verifier, error) {
 		return nil, err
 	}
 	return verify.New(policy)
+}
+
+// nobody is the error of a trust policy without a trusted signer. source names its configuration.
+func (f *Flags) nobody(source string) error {
+	err, hint := errors.New("no trusted signer configured"), "name a configuration whose section trust lists signers: --config FILE"
+	if source != "" {
+		err, hint = fmt.Errorf("%w in %s", err, source), "list signers in its section trust under authorities"
+	}
+	switch {
+	case f != nil && source != "":
+		hint += ", or name one with --certificate-identity and --certificate-oidc-issuer"
+	case f != nil:
+		hint = whoHint()
+	}
+	return &cli.UsageError{Err: err, Hint: hint}
 }
 
 func whoHint() string {

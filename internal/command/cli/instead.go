@@ -1,0 +1,22 @@
+package cli
+
+const inTrustPolicy = "the section trust of the configuration (--config) says it"
+
+// instead has the hints for flags that a command does not have, or no longer: what to use instead.
+var instead = map[string]string{
+	"allow-unbounded":             inTrustPolicy + ": allowUnbounded",
+	"certificate-identity":        inTrustPolicy + ": authorities, with issuer and subject",
+	"certificate-identity-regexp": inTrustPolicy + ": authorities, with issuer and subjectRegexp",
+	"certificate-oidc-issuer":     inTrustPolicy + ": authorities, with issuer and subject",
+	"key":                         inTrustPolicy + ": authorities, with keyFile",
+	"kinds":                       inTrustPolicy + ": kinds",
+	"max-lifetime":                inTrustPolicy + ": maxLifetime",
+	"trusted-root":                inTrustPolicy + ": trustedRoot",
+
+	"author":            "git config user.name and user.email, or GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL",
+	"dry-run":           "polex promote and polex prune change nothing without a destination, such as --commit or --push",
+	"pull-request-mode": "--pull-request",
+	"push-attempts":     "a push is tried 10 times",
+	"remote":            "git config branch.NAME.remote",
+	"sign-commit":       "git config commit.gpgSign true",
+}
