@@ -20,7 +20,7 @@ import (
 //
 // It starts a server that accepts webhooks and GitHub comments for acme/exceptions, and writes each
 // changing request to a file. It sets these variables: HOOK for a working webhook, BROKEN for one
-// that fails, HANGS for one that never answers, NOTICE_TOKEN, and those of a runner.
+// that fails, NOTICE_TOKEN, and those of a runner.
 func people(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: people log")
@@ -68,11 +68,6 @@ func people(ts *testscript.TestScript, _ bool, args []string) {
 		_ = json.NewEncoder(w).Encode(c)
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/hang/") { // never answers, and does not block other requests
-			_, _ = io.Copy(io.Discard, r.Body)
-			<-r.Context().Done()
-			return
-		}
 		mu.Lock()
 		defer mu.Unlock()
 		if strings.HasPrefix(r.URL.Path, "/repos/") && r.Header.Get("Authorization") != "Bearer "+token {
@@ -82,7 +77,7 @@ func people(ts *testscript.TestScript, _ bool, args []string) {
 		mux.ServeHTTP(w, r)
 	}))
 	ts.Defer(server.Close)
-	for name, value := range map[string]string{"HOOK": server.URL + "/hook/s3cr3tpart", "HANGS": server.URL + "/hang/s3cr3tpart", "BROKEN": server.URL + "/broken/s3cr3tpart", "NOTICE_TOKEN": token,
+	for name, value := range map[string]string{"HOOK": server.URL + "/hook/s3cr3tpart", "BROKEN": server.URL + "/broken/s3cr3tpart", "NOTICE_TOKEN": token,
 		"GITHUB_API_URL": server.URL, "GITHUB_REPOSITORY": "acme/exceptions", "GITHUB_SERVER_URL": "https://github.com"} {
 		ts.Setenv(name, value)
 	}

@@ -42,7 +42,6 @@ type notifyOptions struct {
 	merged      string
 	repository  string
 	login       string
-	timeout     string
 	dryRun      bool
 }
 
@@ -69,7 +68,6 @@ func Notify(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.merged, "merged", "", "hash of the merge `commit` of --refused, which names the pull request")
 	flags.StringVar(&o.repository, "github-repository", "", "`owner/name` of the repository of the comments (default: $GITHUB_REPOSITORY)")
 	flags.StringVar(&o.login, "github-login", "", "account of the token (default: github-actions[bot])")
-	flags.StringVar(&o.timeout, "timeout", "", "longest `duration` for one recipient, such as 90s (default: 3m)")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the messages; send nothing")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		n, err := o.load(streams, format)
@@ -89,7 +87,8 @@ func Notify(streams cli.Streams) *cobra.Command {
 
 // load rejects an invalid command line before any other work.
 func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notification, error) {
-	n := &notification{options: o, streams: streams, format: format, report: &cli.Report{Tool: "polex-audit", Reasons: notifyReasons(), Idle: nothingToTell}}
+	n := &notification{options: o, streams: streams, format: format, timeout: addresseeTimeout,
+		report: &cli.Report{Tool: "polex-audit", Reasons: notifyReasons(), Idle: nothingToTell}}
 	switch {
 	case !o.changes && o.ending == "" && o.refused == "":
 		return nil, &cli.UsageError{Err: errors.New("missing --changes, --expires-within or --refused"), Hint: "add one, e.g. --expires-within 72h"}
@@ -108,18 +107,11 @@ func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notifica
 			return nil, &cli.UsageError{Err: fmt.Errorf("--expires-within: %w", err)}
 		}
 	}
-	n.timeout = defaultTimeout
-	if o.timeout != "" {
-		var err error
-		if n.timeout, err = lifetime.ParseDuration(o.timeout); err != nil {
-			return nil, cli.Usagef("--timeout: %w", err)
-		}
-	}
 	return n, n.addressees()
 }
 
-// defaultTimeout is shorter than a CI job, so one unresponsive addressee cannot use up the job.
-const defaultTimeout = 3 * time.Minute
+// addresseeTimeout is shorter than a CI job, so one unresponsive addressee cannot use up the job.
+const addresseeTimeout = 3 * time.Minute
 
 // notification is one run of the command.
 type notification struct {

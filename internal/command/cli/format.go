@@ -15,11 +15,8 @@ type Format = Output[*Report]
 
 // AddFormatFlag adds the flags -o and --report.
 func AddFormatFlag(cmd *cobra.Command) *Format {
-	when := color("auto")
-	cmd.Flags().Var(&when, "color", "auto, always or never; NO_COLOR is respected")
-	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	return AddOutputFlags(cmd, "results", []Writer[*Report]{
-		{"text", func(w io.Writer, r *Report) error { return writeText(w, r, when.look(w)) }}, {"json", writeJSON}, {"sarif", writeSARIF}, {"github", writeGitHub}, {"markdown", writeMarkdown},
+		{"text", writeText}, {"json", writeJSON}, {"sarif", writeSARIF}, {"github", writeGitHub}, {"markdown", writeMarkdown},
 	})
 }
 
@@ -33,7 +30,8 @@ func Finish(format *Format, w io.Writer, report *Report) error {
 
 // writeText writes a line "file:line:col: message [reason]" per result, the hint below it, and a
 // summary.
-func writeText(w io.Writer, r *Report, as look) error {
+func writeText(w io.Writer, r *Report) error {
+	as := lookOn(w)
 	lines := &excerpts{look: as, files: r.read}
 	for _, res := range r.Results() {
 		if res.silent() {

@@ -14,9 +14,12 @@ var instead = map[string]string{
 	"trusted-root":                inTrustPolicy + ": trustedRoot",
 
 	"author":            "git config user.name and user.email, or GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL",
+	"color":             "a terminal gets colors, except with NO_COLOR=1 or TERM=dumb",
+	"concurrency":       "8 documents are signed at once",
 	"dry-run":           "polex promote and polex prune change nothing without a destination, such as --commit or --push",
 	"pull-request-mode": "--pull-request",
 	"push-attempts":     "a push is tried 10 times",
 	"remote":            "git config branch.NAME.remote",
+	"timeout":           "a recipient of notifications has 3 minutes",
 	"sign-commit":       "git config commit.gpgSign true",
 }

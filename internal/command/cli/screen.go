@@ -19,25 +19,6 @@ type screen struct {
 	width    int // of the terminal in characters
 }
 
-// color is the value of --color: auto, always or never.
-type color string
-
-// String returns the value.
-func (c *color) String() string { return string(*c) }
-
-// Type names the value in help texts.
-func (c *color) Type() string { return "string" }
-
-// Set takes the value.
-func (c *color) Set(value string) error {
-	switch value {
-	case "auto", "always", "never":
-		*c = color(value)
-		return nil
-	}
-	return fmt.Errorf("%q is not auto, always or never", value)
-}
-
 // The styles of text on a terminal, by ECMA-48 (SGR).
 const (
 	bold, red, yellow, green, cyan = "1", "1;31", "1;33", "32", "36"
@@ -49,16 +30,13 @@ type look struct {
 	width          int // of a line in characters, 0 for any
 }
 
-// look returns plain text for files and pipes. NO_COLOR (no-color.org) removes colors only.
-func (c color) look(w io.Writer) look {
+// lookOn returns plain text for files and pipes. NO_COLOR (no-color.org) removes colors only.
+func lookOn(w io.Writer) look {
 	s, ok := w.(screen)
-	switch {
-	case !ok:
+	if !ok || !s.terminal {
 		return look{}
-	case c == "always":
-		return look{colored: true, lines: true, width: s.width}
 	}
-	return look{colored: c == "auto" && s.terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", lines: s.terminal, width: s.width}
+	return look{colored: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", lines: true, width: s.width}
 }
 
 func (l look) paint(style, text string) string {

@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -22,15 +20,15 @@ func shown(t *testing.T, source func(path string) []cli.Result, change func(), p
 	t.Helper()
 	report := &cli.Report{Tool: "polex-validate"}
 	cli.Inputs{Paths: paths, Report: report}.Each(func(doc *exception.Document) { report.Add(source(doc.Position().File)...) })
-	cmd := &cobra.Command{Use: "a", RunE: func(*cobra.Command, []string) error { return nil }}
-	format := cli.AddFormatFlag(cmd)
-	if err := cmd.Flags().Set("color", "always"); err != nil {
-		t.Fatal(err)
-	}
+	t.Setenv("NO_COLOR", "")
+	t.Setenv("TERM", "xterm")
 	change()
 	out := &bytes.Buffer{}
-	if err := format.Write(out, report); err != nil {
+	if err := cli.WriteToTerminal(out, report); err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "\x1b[1;31m[r]\x1b[0m") {
+		t.Errorf("no color: %q", out.String())
 	}
 	return strings.NewReplacer("\x1b[0m", "", "\x1b[1m", "", "\x1b[36m", "", "\x1b[1;31m", "").Replace(out.String())
 }

@@ -52,6 +52,9 @@ func TestRemovedFlags(t *testing.T) {
 	for _, flag := range []string{"author", "dry-run", "push-attempts", "remote", "sign-commit"} {
 		removed[flag] = []string{"promote", "prune"}
 	}
+	removed["color"] = []string{"validate", "verify", "sign", "prune", "adopt", "request", "guard check", "audit notify"}
+	removed["timeout"] = []string{"audit notify"}
+	removed["concurrency"] = []string{"sign", "promote"}
 	for flag, commands := range removed {
 		for _, command := range commands {
 			var out bytes.Buffer

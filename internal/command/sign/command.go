@@ -71,7 +71,6 @@ type options struct {
 	oidcIssuer    string
 	oidcClientID  string
 	device        bool
-	concurrency   int
 	yes           bool
 
 	ttlLabel bool
@@ -118,7 +117,6 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 	flags.StringVar(&o.oidcIssuer, "oidc-issuer", "", "`url` of the OIDC issuer to sign in at (default: the public-good Sigstore)")
 	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client ID for identity tokens (default: sigstore)")
 	flags.BoolVar(&o.device, "device-flow", false, "sign in with a code on another device")
-	flags.IntVar(&o.concurrency, "concurrency", sign.DefaultConcurrency, "uploads at once, 1 to 64")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "publish in the logs of the public Sigstore without asking")
 	cli.Check(flags, "rekor-version", cli.OneOf("1", "2"))
 	cli.Check(flags, "bundle-format", cli.OneOf(string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)))
@@ -203,8 +201,6 @@ func (o *options) check(paths []string) error {
 		return &cli.UsageError{Err: errors.New("no path given"), Hint: "name files or folders, or - for standard input; polex-sign promote signs the pending exceptions"}
 	case o.key != "" && (o.identityToken != "" || o.fulcioURL != "" || o.device):
 		return cli.Usagef("--key cannot be combined with --identity-token, --fulcio-url and --device-flow: sign with a key or with an identity")
-	case o.concurrency < 1 || o.concurrency > 64:
-		return cli.Usagef("--concurrency %d is not from 1 to 64", o.concurrency)
 	case o.promote:
 		return o.checkPromote()
 	}
@@ -249,7 +245,7 @@ func (o *options) load() (*config.Config, error) {
 // sigstore returns the configuration of the signing services.
 func (o *options) sigstore() sign.Config {
 	return sign.Config{RekorURL: o.rekorURL, RekorVersion: o.rekorVersion, TimestampURL: o.timestampURL,
-		BundleFormat: sign.BundleFormat(o.bundleFormat), Concurrency: o.concurrency}
+		BundleFormat: sign.BundleFormat(o.bundleFormat)}
 }
 
 // checkSigstore rejects settings that contradict each other.

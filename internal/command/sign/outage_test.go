@@ -437,8 +437,8 @@ func (w *world) promote(args []string, at step, o *outage) ran {
 	if w.mode.version == "2" {
 		config = w.box.ConfigV2Path
 	}
-	c := exec.Command(os.Args[0], append([]string{"promote", "--config", config, "--fulcio-url", w.fronts[fulcio].url(), "--rekor-url", w.fronts[rekor].url(),
-		"--concurrency", "1"}, args...)...)
+	c := exec.Command(os.Args[0], append([]string{"promote", "--config", config, "--fulcio-url", w.fronts[fulcio].url(), "--rekor-url", w.fronts[rekor].url()},
+		args...)...)
 	if w.mode.version == "2" {
 		c.Args = append(c.Args, "--timestamp-server-url", at1(timestamps, w.box.TimestampURL))
 	}
