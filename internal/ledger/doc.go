@@ -22,9 +22,5 @@
 //  7. A renewal names its predecessor by the digest of the signed message, and its number of
 //     renewals. Both are compared with the predecessor in the history ([Chain]).
 //
-// A cache may hold the steps of an earlier run ([Steps]): the paths that each commit changed, and
-// no verification result. The cache is used only if its steps lead to the files of the tip, and is
-// dropped otherwise. The report is the same with and without the cache.
-//
 // The package reads no clock and uses no network. Counts limit its work.
 package ledger

@@ -71,17 +71,7 @@ func (r *reading) history(tip plumbing.Hash) error {
 	if err := r.sides(cut); err != nil {
 		return err
 	}
-	for range 2 {
-		if err := r.changes(); err != nil {
-			return err
-		}
-		if whole, err := r.addsUp(last); err != nil || whole {
-			return err
-		}
-		// The cached steps are wrong: drop all of them.
-		r.Steps.forget()
-	}
-	return errors.New("the steps of the history do not add up to the files of its last commit")
+	return r.changes()
 }
 
 func (r *reading) step(hash plumbing.Hash, cut map[plumbing.Hash]bool) (*step, error) {
@@ -136,15 +126,11 @@ func (r *reading) changes() error {
 				r.Progress("reading what they change", made, len(r.line)+len(r.beside))
 			}
 			s := steps[i]
-			known := false
-			if s.changes, known = r.Steps.of(s.commit.Hash); !known {
-				if err := r.differences(s); err != nil {
-					return fmt.Errorf("commit %s: %w", s.commit.Hash, err)
-				}
-				r.Steps.add(s)
-				if err := r.take(s); err != nil {
-					return err
-				}
+			if err := r.differences(s); err != nil {
+				return fmt.Errorf("commit %s: %w", s.commit.Hash, err)
+			}
+			if err := r.take(s); err != nil {
+				return err
 			}
 			if total += len(s.changes); total > MaxChanges {
 				return tooMuch(MaxChanges, "changes")
@@ -155,7 +141,6 @@ func (r *reading) changes() error {
 }
 
 func (r *reading) differences(s *step) error {
-	s.changes = nil
 	merge := len(s.commit.Parents) > 1 && !s.cut
 	var before *git.Tree
 	if !s.cut && len(s.commit.Parents) > 0 {
@@ -216,45 +201,6 @@ func (r *reading) origin(from plumbing.Hash, name string, want content) plumbing
 	}
 	return plumbing.ZeroHash
 }
-
-// addsUp reports whether the changes of all steps, applied in order, give exactly the files of the
-// last commit. This detects a wrong cache.
-func (r *reading) addsUp(last *git.Commit) (bool, error) {
-	there := map[string]content{}
-	for _, s := range r.line {
-		for _, c := range s.changes {
-			if there[c.Path] != c.Old {
-				return false, nil
-			}
-			if c.New.Hash.IsZero() {
-				delete(there, c.Path)
-			} else {
-				there[c.Path] = c.New
-			}
-		}
-	}
-	for _, folder := range []string{r.Unsigned, r.Signed} {
-		err := git.Differences(nil, r.repository.TreeOf(last), folder, func(d git.Change) error {
-			if !holdsDocuments(d.Path) {
-				return nil
-			}
-			if there[d.Path] != contentOf(d.New) {
-				return errOther
-			}
-			delete(there, d.Path)
-			return nil
-		})
-		if errors.Is(err, errOther) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	return len(there) == 0, nil
-}
-
-var errOther = errors.New("another content")
 
 // content is the content of a path: an object, and whether it is a regular file.
 type content struct {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -32,8 +33,6 @@ type Options struct {
 	// Seen is the last commit of an earlier report of the branch. If the history does not contain
 	// it any more, the history was rewritten. Zero skips this check.
 	Seen plumbing.Hash
-	// Steps is the cache of steps, or nil. Read adds new steps to it.
-	Steps *Steps
 	// Renewed is the number of renewals in a row from which an exception under signed/ is a
 	// finding. 0 disables the finding.
 	Renewed int
@@ -100,6 +99,9 @@ func apart(a, b string) bool {
 	return a != "." && b != "." && fs.ValidPath(a) && fs.ValidPath(b) &&
 		!inside(a, b) && !inside(b, a)
 }
+
+// inside reports whether a path is the folder or lies in it.
+func inside(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
 
 // reading is a report in the making.
 type reading struct {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -282,57 +281,6 @@ func TestClocks(t *testing.T) {
 	// A commit time in the future does not delay later commits.
 	if l := r.mustRead(w, func(o *ledger.Options) { o.At = w.now.Add(-time.Minute) }); len(l.Entries) != 1 || l.Commits != 3 {
 		t.Errorf("%q", lines(l))
-	}
-}
-
-// TestSteps: the report with a cache of steps is the same, even if the cache is wrong.
-func TestSteps(t *testing.T) {
-	w := inWorld(t)
-	r := story(t, w)
-	want := r.mustRead(w, nil)
-	steps := ledger.NewSteps("signed", "unsigned")
-	first := r.mustRead(w, func(o *ledger.Options) { o.Steps = steps })
-	raw, err := steps.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	head := r.git("x", "rev-parse", "HEAD:signed/d.yaml")
-	for name, tc := range map[string]struct {
-		bend  func(string) string
-		grown bool
-	}{
-		"as they are": {func(s string) string { return s }, false},
-		"another content": {func(s string) string {
-			return strings.ReplaceAll(s, head, r.git("x", "rev-parse", "HEAD:signed/b.yaml"))
-		}, true},
-		"a file that is not": {func(s string) string { return strings.ReplaceAll(s, "signed/evil.yaml", "signed/good.yaml") }, true},
-		"a file that stays": {func(s string) string {
-			return regexp.MustCompile(`\{"p":"unsigned/e.yaml","o":"[0-9a-f]{40}"\},`).ReplaceAllString(s, "")
-		}, true},
-		"nothing": {func(string) string { return `{"format":1,"signed":"signed","unsigned":"unsigned"}` }, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bent := tc.bend(string(raw))
-			steps, err := ledger.ReadSteps([]byte(bent), "signed", "unsigned")
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := r.mustRead(w, func(o *ledger.Options) { o.Steps = steps })
-			if diff := cmp.Diff(lines(want), lines(got)); diff != "" {
-				t.Error(diff)
-			}
-			if steps.Grown() != tc.grown {
-				t.Errorf("it has grown: %v", steps.Grown())
-			}
-		})
-	}
-	if diff := cmp.Diff(lines(want), lines(first)); diff != "" {
-		t.Error(diff)
-	}
-	for _, bad := range []string{"", "{", `{"format":2,"signed":"signed","unsigned":"unsigned"}`, `{"format":1,"signed":"elsewhere","unsigned":"unsigned"}`} {
-		if _, err := ledger.ReadSteps([]byte(bad), "signed", "unsigned"); err == nil {
-			t.Errorf("%q is read", bad)
-		}
 	}
 }
 

@@ -112,14 +112,12 @@ func (h *history) commit(who, message string, merged bool, changes ...string) {
 	}
 }
 
-// TestSynthetic: the report of a long history is correct. It is the same from a clone, with and
-// without a cache.
+// TestSynthetic: the report of a long history is correct. It is the same from a clone.
 func TestSynthetic(t *testing.T) {
 	w := inWorld(t)
 	const exceptions = 120
 	r := synthetic(t, w, exceptions)
-	steps := ledger.NewSteps("signed", "unsigned")
-	first := r.mustRead(w, func(o *ledger.Options) { o.Steps = steps })
+	first := r.mustRead(w, nil)
 	states := first.States()
 	if want := map[ledger.State]int{ledger.Open: exceptions - 8, ledger.Removed: 8}; !cmp.Equal(want, states) {
 		t.Errorf("%v, and not %v", states, want)
@@ -136,7 +134,6 @@ func TestSynthetic(t *testing.T) {
 	clone.dir = filepath.Join(t.TempDir(), "clone")
 	r.git("x", "clone", "--quiet", "--bare", "file://"+r.dir, clone.dir)
 	for name, again := range map[string]*ledger.Ledger{
-		"remembered": r.mustRead(w, func(o *ledger.Options) { o.Steps = steps }),
 		"cloned":     clone.mustRead(w, nil),
 		"one worker": clone.mustRead(w, func(o *ledger.Options) { o.Workers = 1 }),
 	} {
@@ -146,17 +143,14 @@ func TestSynthetic(t *testing.T) {
 	}
 }
 
-// BenchmarkLedger reads 10,000 commits with 5,000 exceptions, many of them expired. It measures the
-// first run, a run with a cache, and folders without files.
+// BenchmarkLedger reads 10,000 commits with 5,000 exceptions, many of them expired. It measures
+// these folders, and folders without files.
 func BenchmarkLedger(b *testing.B) {
 	w := inWorld(b)
 	r := synthetic(b, w, 5000)
 	later := func(o *ledger.Options) { o.Now = w.now.AddDate(0, 0, 45) }
-	steps := ledger.NewSteps("signed", "unsigned")
-	r.mustRead(w, func(o *ledger.Options) { o.Steps = steps })
 	for name, bend := range map[string]func(*ledger.Options){
-		"first":   func(*ledger.Options) {},
-		"later":   func(o *ledger.Options) { o.Steps = steps },
+		"all":     func(*ledger.Options) {},
 		"nothing": func(o *ledger.Options) { o.Signed, o.Unsigned = "a", "b" },
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -43,10 +43,6 @@ type options struct {
 	renewed int
 	all     bool
 
-	cacheDir        string
-	noCache         bool
-	acceptRewritten bool
-
 	given func(flag string) bool
 }
 
@@ -83,11 +79,8 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.IntVar(&o.often, "policy-threshold", 10, "report policies with at least so many open exceptions; 0: none")
 	flags.IntVar(&o.renewed, "renewal-threshold", 0, "report exceptions with at least so many renewals in a row; 0: none")
 	flags.BoolVar(&o.all, "all", false, "also list removed exceptions in a table or Markdown")
-	flags.StringVar(&o.seen, "previous", "", "last `commit` of an earlier report, which the history must contain (default: that of the last run here)")
-	flags.BoolVar(&o.acceptRewritten, "accept-rewritten", false, "accept a history that was rewritten since the last run")
+	flags.StringVar(&o.seen, "previous", "", "last `commit` of an earlier report, which the history must contain")
 	flags.BoolVar(&o.allowShallow, "allow-shallow", false, "accept a clone without all of the history")
-	flags.StringVar(&o.cacheDir, "cache-dir", "", "`folder` of the cache (default: polex in the user's cache folder)")
-	flags.BoolVar(&o.noCache, "no-cache", false, "neither read nor write the cache")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r := &run{options: o, streams: streams, format: format}
 		if err := r.prepare(); err != nil {

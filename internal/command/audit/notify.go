@@ -58,7 +58,6 @@ func Notify(streams cli.Streams) *cobra.Command {
 	}
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
-	o.noCache = true
 	o.addHistory(cmd)
 	flags.BoolVar(&o.changes, "changes", false, "report exceptions that the commit added to signed/, and expired ones that it removed")
 	flags.StringVar(&o.ending, "expires-within", "", "report exceptions that expire within a `duration`, such as 72h or 2w")

@@ -40,7 +40,6 @@ type run struct {
 	statements       config.Statements
 	seen             plumbing.Hash
 	fails            map[ledger.Kind]bool
-	memory           *memory
 }
 
 // prepare rejects an invalid command line before it reads anything else.
@@ -91,8 +90,6 @@ func (r *run) prepare() error {
 		return &cli.UsageError{Err: errors.New("--at cannot be combined with --live and --kubeconfig: the cluster is as it is now"), Hint: "remove one of them"}
 	case o.often < 0, o.renewed < 0:
 		return cli.Usagef("--policy-threshold and --renewal-threshold must not be negative")
-	case o.noCache && o.cacheDir != "":
-		return cli.Usagef("--no-cache cannot be combined with --cache-dir")
 	}
 	if err := r.failures(cluster); err != nil {
 		return err
@@ -198,41 +195,14 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Store the last commit under the name of the branch. Another branch at HEAD is not a rewritten
-	// history.
-	ref := r.options.ref
-	if ref == "HEAD" {
-		if branch, err := repository.Branch(); err != nil {
-			return nil, err
-		} else if branch != "" {
-			ref = branch
-		}
-	}
-	if r.memory, err = r.options.remember(ref, r.signed, r.unsigned); err != nil {
-		return nil, err
-	}
-	if r.seen.IsZero() && !r.options.acceptRewritten {
-		r.seen = r.memory.seen
-	}
 	bar := cli.StartProgress(r.streams.Err, "reading the repository")
 	l, err := ledger.Read(repository, tip, ledger.Options{Signed: r.signed, Unsigned: r.unsigned, Verifier: r.verifier, Statements: r.statements,
-		Now: r.now, At: r.at, Seen: r.seen, Renewed: r.options.renewed, Steps: r.memory.steps, Progress: bar.Tell})
+		Now: r.now, At: r.at, Seen: r.seen, Renewed: r.options.renewed, Progress: bar.Tell})
 	bar.Stop()
 	if errors.Is(err, ledger.ErrFolders) {
 		return nil, &cli.UsageError{Err: err}
 	}
-	if err != nil {
-		return nil, err
-	}
-	// After a rewritten history, keep the old commit, so that the next run reports it too.
-	if !r.at.IsZero() || slices.ContainsFunc(l.Findings, func(f ledger.Finding) bool { return f.Kind == ledger.Rewritten }) {
-		tip = plumbing.ZeroHash
-	}
-	if err := r.memory.save(tip); err != nil {
-		// The report is correct without the cache; only the next run is slower.
-		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: the cache cannot be written: %s\n", plain.Line(err.Error()))
-	}
-	return l, nil
+	return l, err
 }
 
 // explain writes the reason for a nonzero exit code to standard error.

@@ -2,6 +2,8 @@ package cli
 
 const inTrustPolicy = "the section trust of the configuration (--config) says it"
 
+const nothingKept = "nothing is kept between runs: --previous names the last commit of an earlier report"
+
 // instead has the hints for flags that a command does not have, or no longer: what to use instead.
 var instead = map[string]string{
 	"allow-unbounded":             inTrustPolicy + ": allowUnbounded",
@@ -13,6 +15,9 @@ var instead = map[string]string{
 	"max-lifetime":                inTrustPolicy + ": maxLifetime",
 	"trusted-root":                inTrustPolicy + ": trustedRoot",
 
+	"accept-rewritten":  "leave out --previous",
+	"cache-dir":         nothingKept,
+	"no-cache":          nothingKept,
 	"author":            "git config user.name and user.email, or GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL",
 	"color":             "a terminal gets colors, except with NO_COLOR=1 or TERM=dumb",
 	"concurrency":       "8 documents are signed at once",

@@ -54,6 +54,9 @@ func TestRemovedFlags(t *testing.T) {
 	}
 	removed["color"] = []string{"validate", "verify", "sign", "prune", "adopt", "request", "guard check", "audit notify"}
 	removed["timeout"] = []string{"audit notify"}
+	for _, flag := range []string{"accept-rewritten", "cache-dir", "no-cache"} {
+		removed[flag] = []string{"audit"}
+	}
 	removed["concurrency"] = []string{"sign", "promote"}
 	for flag, commands := range removed {
 		for _, command := range commands {

@@ -67,7 +67,7 @@ func drifts(t *testing.T) {
 		{"a cluster that cannot be reached", elsewhere("server", world.Cluster.Server(), "https://127.0.0.1:1"), 3, []string{"read the cluster: kyverno.io: ", "connection refused", "hint: does kubectl reach it"}},
 		{"a kubeconfig that is not there", filepath.Join(t.TempDir(), "none"), 2, []string{"read kubeconfig: ", "no such file"}},
 	} {
-		said, err := world.Polex(t.Context(), "polex-audit", "--config", world.TrustPolicy, "--git", world.Exceptions.Remote, "--no-cache", "--kubeconfig", failing.kubeconfig)
+		said, err := world.Polex(t.Context(), "polex-audit", "--config", world.TrustPolicy, "--git", world.Exceptions.Remote, "--kubeconfig", failing.kubeconfig)
 		must(t, err)
 		for _, part := range failing.says {
 			if said.Status != failing.status || said.Out != "" || !strings.Contains(said.Errors, part) {

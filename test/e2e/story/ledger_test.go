@@ -63,7 +63,7 @@ type departure struct {
 // audited runs polex-audit on the Git server's repository, and checks its status.
 func audited(t *testing.T, status int, args ...string) ledger {
 	t.Helper()
-	said, err := world.Polex(t.Context(), "polex-audit", append([]string{"--config", world.TrustPolicy, "--git", world.Exceptions.Remote, "--no-cache", "-o", "json"}, args...)...)
+	said, err := world.Polex(t.Context(), "polex-audit", append([]string{"--config", world.TrustPolicy, "--git", world.Exceptions.Remote, "-o", "json"}, args...)...)
 	must(t, err)
 	var l ledger
 	if err := json.Unmarshal([]byte(said.Out), &l); err != nil || said.Status != status {
