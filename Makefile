@@ -75,7 +75,7 @@ e2e-up: $(addprefix $(K8S)/,kube-apiserver etcd kubectl) $(addprefix $(E2E)/,kyv
 	@$(E2E)/up
 
 refresh-root: ## fetch the public-good trusted root (network)
-	go run ./pkg/trust/publicgood/refresh
+	go run ./cmd/polex-sign trusted-root --output-file pkg/trust/publicgood/trusted_root.json
 
 sizes: ## measure the sizes of the released programs
 	go test ./test/size -run Size -v

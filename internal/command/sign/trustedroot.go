@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/theupdateframework/go-tuf/v2/metadata/fetcher"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -86,7 +86,7 @@ func newTrustedRoot(streams cli.Streams) *cobra.Command {
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), fetchTimeout)
 		defer cancel()
-		source.Download = download(ctx)
+		source.Fetcher = newFetcher(ctx)
 		report := &cli.Report{Tool: "polex-sign", Reasons: rootReasons(), Documents: 1}
 		if err := refresh(source, output, report); err != nil {
 			return err
@@ -172,28 +172,19 @@ func details(h trust.Service) map[string]any {
 	return d
 }
 
-// download returns a function that downloads files of the repository until ctx ends.
-func download(ctx context.Context) tufroot.Download {
+// newFetcher returns a fetcher of TUF repositories whose requests end with ctx.
+func newFetcher(ctx context.Context) fetcher.Fetcher {
 	client := http.Client{Timeout: requestTimeout}
-	return func(address string, most int64) ([]byte, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-		if err != nil {
-			return nil, err
-		}
-		request.Header.Set("User-Agent", "polex")
-		response, err := client.Do(request)
-		if err != nil {
-			return nil, err
-		}
-		defer response.Body.Close() //nolint:errcheck // only read
-		switch response.StatusCode {
-		case http.StatusOK:
-			// Read one byte more than the limit, to detect a file that is too long.
-			return io.ReadAll(io.LimitReader(response.Body, most+1))
-		case http.StatusNotFound:
-			return nil, tufroot.ErrNotFound
-		default:
-			return nil, fmt.Errorf("get %s: it returned %d", address, response.StatusCode)
-		}
-	}
+	f := fetcher.NewDefaultFetcher()
+	f.SetHTTPUserAgent("polex")
+	f.SetHTTPClient(doer(func(r *http.Request) (*http.Response, error) {
+		return client.Do(r.WithContext(ctx)) //nolint:gosec // the user names the address
+	}))
+	return f
 }
+
+// doer is an HTTP client of go-tuf.
+type doer func(*http.Request) (*http.Response, error)
+
+// Do sends a request.
+func (d doer) Do(r *http.Request) (*http.Response, error) { return d(r) }

@@ -4,10 +4,10 @@ import (
 	_ "embed"
 )
 
-// Source is the origin of the trusted root. The refresh command writes it.
+// Source is the origin of the trusted root.
 const Source = "npm package @sigstore/tuf 5.0.1, seeds.json, target trusted_root.json"
 
-// Date is the day of the trusted root, in UTC. The refresh command writes it.
+// Date is the day of the trusted root, in UTC.
 const Date = "2026-11-20"
 
 //go:embed trusted_root.json

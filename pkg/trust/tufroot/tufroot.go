@@ -1,16 +1,16 @@
 package tufroot
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/sigstore/sigstore-go/pkg/tuf"
 	"github.com/theupdateframework/go-tuf/v2/metadata"
+	"github.com/theupdateframework/go-tuf/v2/metadata/fetcher"
 
 	"github.com/polex-dev/polex/pkg/trust"
 )
@@ -21,10 +21,7 @@ const Target = "trusted_root.json"
 // PublicMirror is the address of the repository of the public-good Sigstore.
 const PublicMirror = tuf.DefaultMirror
 
-// MaxFile is the maximum size of any file of a repository, in bytes.
-const MaxFile = 8 << 20
-
-// The errors of [Fetch], besides those of a download.
+// The errors of [Fetch], besides those of the fetcher.
 var (
 	// ErrExpired means that the metadata has expired. The repository is not maintained, an attacker
 	// withholds newer metadata, or the clock is wrong.
@@ -36,12 +33,6 @@ var (
 	ErrUnusable = errors.New("the content of the repository is invalid")
 )
 
-// ErrNotFound is the error of a [Download] for a missing file.
-var ErrNotFound = errors.New("there is no such file")
-
-// Download returns the file at an address of the repository. most is the maximum size in bytes.
-type Download func(address string, most int64) ([]byte, error)
-
 // Source is a TUF repository.
 type Source struct {
 	// Mirror is the address of the repository; "" means [PublicMirror].
@@ -49,8 +40,9 @@ type Source struct {
 	// Root is the JSON of the trusted TUF root metadata; nil means the built-in metadata of the
 	// public-good Sigstore.
 	Root []byte
-	// Download downloads the files.
-	Download Download
+	// Fetcher downloads the files. go-tuf limits metadata to 5 MB, and the target to its signed
+	// length.
+	Fetcher fetcher.Fetcher
 }
 
 // Fetched is a verified trusted root from a TUF repository.
@@ -67,59 +59,44 @@ type Fetched struct {
 
 // Fetch fetches and verifies the trusted root of a repository. It returns [ErrExpired],
 // [ErrUntrusted], [ErrUnusable], or another error if a download fails.
-func Fetch(s Source) (fetched *Fetched, err error) {
-	if s.Mirror == "" {
-		s.Mirror = PublicMirror
-	}
+func Fetch(s Source) (*Fetched, error) {
+	f := &Fetched{Mirror: cmp.Or(s.Mirror, PublicMirror)}
 	if s.Root == nil {
 		s.Root = tuf.DefaultRoot()
-	}
-	if u, err := url.Parse(s.Mirror); err != nil || u.Host == "" {
-		return nil, fmt.Errorf("repository %q: it is not an address", s.Mirror)
 	}
 	dir, err := os.MkdirTemp("", "polex-tuf-")
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary folder: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // the system cleans up the rest
-	client, err := tuf.New(&tuf.Options{Root: s.Root, RepositoryBaseURL: s.Mirror, CachePath: dir, Fetcher: fetcher{s.Download}})
-	if err != nil {
-		return nil, fmt.Errorf("repository %s: %w", s.Mirror, classify(err))
+	if err := f.fetch(&tuf.Options{Root: s.Root, RepositoryBaseURL: f.Mirror, CachePath: dir, Fetcher: s.Fetcher}); err != nil {
+		return nil, fmt.Errorf("repository %s: %w", f.Mirror, classify(err))
 	}
-	raw, err := client.GetTarget(Target)
-	if err != nil {
-		return nil, fmt.Errorf("repository %s: %w", s.Mirror, classify(err))
-	}
-	root, err := trust.ParseRoot(raw, Target)
-	if err != nil {
-		return nil, fmt.Errorf("repository %s: %w: %w", s.Mirror, ErrUnusable, err)
-	}
-	f := &Fetched{JSON: raw, Root: root, Mirror: s.Mirror}
-	cached := filepath.Join(dir, tuf.URLToPath(s.Mirror))
-	if f.RootVersion, _, err = signed(filepath.Join(cached, "root.json")); err != nil {
-		return nil, err
-	}
-	_, f.GoodUntil, err = signed(filepath.Join(cached, "timestamp.json"))
-	return f, err
+	return f, nil
 }
 
-// signed reads the version and expiry of a metadata file. The TUF client verified the file before
-// it wrote it.
-func signed(path string) (version int64, expires time.Time, err error) {
-	raw, err := os.ReadFile(path) // #nosec G304 -- in our own folder
+func (f *Fetched) fetch(o *tuf.Options) error {
+	client, err := tuf.New(o)
 	if err != nil {
-		return 0, time.Time{}, fmt.Errorf("read metadata: %w", err)
+		return err
 	}
-	var m struct {
-		Signed struct {
-			Version int64     `json:"version"`
-			Expires time.Time `json:"expires"`
-		} `json:"signed"`
+	if f.JSON, err = client.GetTarget(Target); err != nil {
+		return err
 	}
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return 0, time.Time{}, fmt.Errorf("read metadata: %w", err)
+	if f.Root, err = trust.ParseRoot(f.JSON, Target); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
-	return m.Signed.Version, m.Signed.Expires, nil
+	cached := filepath.Join(o.CachePath, tuf.URLToPath(f.Mirror)) // the client verified these files
+	root, err := metadata.Root().FromFile(filepath.Join(cached, "root.json"))
+	if err != nil {
+		return err
+	}
+	timestamp, err := metadata.Timestamp().FromFile(filepath.Join(cached, "timestamp.json"))
+	if err != nil {
+		return err
+	}
+	f.RootVersion, f.GoodUntil = root.Signed.Version, timestamp.Signed.Expires
+	return nil
 }
 
 // classify wraps an error of go-tuf with one of the errors above.
@@ -133,24 +110,4 @@ func classify(err error) error {
 	default:
 		return err
 	}
-}
-
-// fetcher implements go-tuf's fetcher with a [Download].
-type fetcher struct{ download Download }
-
-// DownloadFile downloads a file. It ignores the timeout, which go-tuf deprecates.
-func (f fetcher) DownloadFile(address string, most int64, _ time.Duration) ([]byte, error) {
-	most = min(most, MaxFile)
-	raw, err := f.download(address, most)
-	if errors.Is(err, ErrNotFound) {
-		// This status tells go-tuf that there is no newer root.
-		return nil, &metadata.ErrDownloadHTTP{StatusCode: 404, URL: address}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(raw)) > most {
-		return nil, &metadata.ErrDownloadLengthMismatch{Msg: fmt.Sprintf("%s has more than %d bytes", address, most)}
-	}
-	return raw, nil
 }

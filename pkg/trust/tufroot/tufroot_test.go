@@ -3,8 +3,6 @@ package tufroot_test
 import (
 	"bytes"
 	"errors"
-	"io"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/theupdateframework/go-tuf/v2/metadata/fetcher"
 
 	"github.com/polex-dev/polex/internal/sandbox/tufrepo"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
@@ -35,20 +34,7 @@ func source(t *testing.T, r *tufrepo.Repository) tufroot.Source {
 	t.Helper()
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
-	return tufroot.Source{Mirror: server.URL, Root: r.Root(), Download: download}
-}
-
-func download(address string, most int64) ([]byte, error) {
-	client := http.Client{Timeout: 10 * time.Second}
-	response, err := client.Get(address)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode == http.StatusNotFound {
-		return nil, tufroot.ErrNotFound
-	}
-	return io.ReadAll(io.LimitReader(response.Body, most+1))
+	return tufroot.Source{Mirror: server.URL, Root: r.Root(), Fetcher: fetcher.NewDefaultFetcher()}
 }
 
 func TestFetch(t *testing.T) {
@@ -156,7 +142,7 @@ func TestFetchRefuses(t *testing.T) {
 		{"a root that goes back", func(t *testing.T, r *tufrepo.Repository) { r.Replace("2.root.json", r.File("1.root.json")) }, tufroot.ErrUntrusted, "bad version number"},
 		{"another target", func(_ *testing.T, r *tufrepo.Repository) {
 			r.Replace(tufrepo.Path(publicgood.TrustedRootJSON()), newer)
-		}, tufroot.ErrUntrusted, "has more than"},
+		}, tufroot.ErrUntrusted, "larger than expected"},
 		{"another target of the same length", func(_ *testing.T, r *tufrepo.Repository) {
 			other := publicgood.TrustedRootJSON()
 			other[len(other)/2] ^= 1
@@ -167,7 +153,7 @@ func TestFetchRefuses(t *testing.T) {
 		{"a page for a timestamp", func(_ *testing.T, r *tufrepo.Repository) { r.Replace("timestamp.json", []byte("<html>")) }, nil, "invalid character"},
 		{"a timestamp without an end", func(_ *testing.T, r *tufrepo.Repository) {
 			r.Replace("timestamp.json", bytes.Repeat([]byte(" "), 1<<20))
-		}, tufroot.ErrUntrusted, "has more than"},
+		}, tufroot.ErrUntrusted, "larger than expected"},
 		{"a target that is no trusted root", publish([]byte("{}"), good), tufroot.ErrUnusable, "media type"},
 		{"a trusted root of nobody", publish([]byte(`{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`), good), tufroot.ErrUnusable, "no certificate authority and no log"},
 	} {
@@ -204,7 +190,7 @@ func TestFetchSource(t *testing.T) {
 		{"the public-good root", func(s *tufroot.Source) { s.Root = nil }, ""},
 		{"no root", func(s *tufroot.Source) { s.Root = []byte{} }, "no initial trusted root"},
 		{"a root that is none", func(s *tufroot.Source) { s.Root = []byte("{}") }, ""},
-		{"no address", func(s *tufroot.Source) { s.Mirror = "tuf.example.com" }, "it is not an address"},
+		{"no address", func(s *tufroot.Source) { s.Mirror = "tuf.example.com" }, "unsupported protocol scheme"},
 		{"nobody there", func(s *tufroot.Source) { s.Mirror = "http://127.0.0.1:1" }, "refused"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -218,20 +204,27 @@ func TestFetchSource(t *testing.T) {
 	}
 }
 
+type fetch func(address string, most int64) ([]byte, error)
+
+// DownloadFile calls the function.
+func (f fetch) DownloadFile(address string, most int64, _ time.Duration) ([]byte, error) {
+	return f(address, most)
+}
+
 // TestFetchAsks: Fetch sends requests to the mirror only, and reads no file beyond the limit.
 func TestFetchAsks(t *testing.T) {
 	r := repository(t)
 	s := source(t, r)
 	var asked []string
-	inner := s.Download
-	s.Download = func(address string, most int64) ([]byte, error) {
+	inner := s.Fetcher
+	s.Fetcher = fetch(func(address string, most int64) ([]byte, error) {
 		path, ok := strings.CutPrefix(address, s.Mirror+"/")
-		if !ok || most > tufroot.MaxFile {
+		if !ok || most > 5_000_000 {
 			t.Errorf("asked for %d bytes of %s", most, address)
 		}
 		asked = append(asked, path)
-		return inner(address, most)
-	}
+		return inner.DownloadFile(address, most, 0)
+	})
 	if _, err := tufroot.Fetch(s); err != nil {
 		t.Fatal(err)
 	}
