@@ -8,13 +8,13 @@ import (
 // Settings are the section shape of .polex.yaml, as it is written. The preset supplies
 // missing values. The tags are those of internal/config.
 type Settings struct {
-	Preset          string           `json:"preset" enum:"baseline strict" default:"baseline" doc:"the settings to start from"`
-	Require         []string         `json:"require" enum:"reason ticket owner category" default:"none; strict: reason, ticket, owner" doc:"the statements that an exception has to make"`
-	RequireInMatch  []string         `json:"requireInMatch" enum:"names namespaces subjects" default:"none; strict: names, namespaces" doc:"the fields that every filter of spec.match has to list"`
-	MaxPolicies     *int             `json:"maxPolicies" min:"0" default:"0; strict: 1" doc:"the number of policies that one exception may name; 0 sets no limit"`
-	Namespaces      []string         `json:"namespaces" default:"any" doc:"the namespaces of exceptions: names, or patterns in which * is any text and ? is one character"`
-	Checks          map[string]Level `json:"checks" doc:"the level of a check, by its reason"`
-	KyvernoVersion  string           `json:"kyvernoVersion" default:"not checked" doc:"the release of Kyverno, such as 1.19, that has to serve the exception"`
+	Preset         string           `json:"preset" enum:"baseline strict" default:"baseline" doc:"the settings to start from"`
+	Require        []string         `json:"require" enum:"reason ticket owner category" default:"none; strict: reason, ticket, owner" doc:"the statements that an exception has to make"`
+	RequireInMatch []string         `json:"requireInMatch" enum:"names namespaces subjects" default:"none; strict: names, namespaces" doc:"the fields that every filter of spec.match has to list"`
+	MaxPolicies    *int             `json:"maxPolicies" min:"0" default:"0; strict: 1" doc:"the number of policies that one exception may name; 0 sets no limit"`
+	Namespaces     []string         `json:"namespaces" default:"any" doc:"the namespaces of exceptions: names, or patterns in which * is any text and ? is one character"`
+	Checks         map[string]Level `json:"checks" doc:"the level of a check, by its reason"`
+	KyvernoVersion string           `json:"kyvernoVersion" default:"not checked" doc:"the release of Kyverno, such as 1.19, that has to serve the exception"`
 
 	_ struct{} `formerly:"defaultSeverity" instead:"name the policies in a rule of trust.lifetimes"`
 	_ struct{} `formerly:"guardPolicies guardNamespaces allowInKyverno" instead:"use the key of that name in the section guard"`

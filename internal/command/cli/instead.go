@@ -24,6 +24,8 @@ var instead = map[string]string{
 	"dry-run":           "polex promote and polex prune change nothing without a destination, such as --commit or --push",
 	"pull-request-mode": "--pull-request",
 	"push-attempts":     "a push is tried 10 times",
+	"reload-interval":   "the guard reads its files every 5 seconds",
+	"webhook-name":      "the ValidatingWebhookConfiguration is called polex-guard",
 	"remote":            "git config branch.NAME.remote",
 	"timeout":           "a recipient of notifications has 3 minutes",
 	"sign-commit":       "git config commit.gpgSign true",

@@ -32,7 +32,6 @@ something could not be checked.`
 type checkFlags struct {
 	cluster     clusterFlags
 	Config      string
-	Webhook     string
 	Namespace   string
 	Static      string
 	Servers     []string
@@ -66,7 +65,6 @@ func (f *checkFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.cluster.add(cmd)
 	flags.StringVar(&f.Config, "config", "", "configuration `file` of the guard (required)")
-	flags.StringVar(&f.Webhook, "webhook-name", defaultWebhook, "name of the ValidatingWebhookConfiguration")
 	flags.StringVar(&f.Static, "static", "", "`folder` with webhooks/ and policies/, a copy of that of the API servers")
 	flags.StringArrayVar(&f.Servers, "server", nil, "with --static, `URL` of an API server; can be repeated (default: the endpoints of the Service kubernetes)")
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "namespace of the guard and its Lease (default: that of the Pod)")
@@ -111,7 +109,7 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	report := &cli.Report{Tool: "polex-guard", Reasons: doctor.Reasons()}
 	for _, found := range doctor.Run(ctx, doctor.Config{
 		Client: live, HTTP: http, Host: config.Host, Now: now, Kinds: rules.Kinds(),
-		Webhook: f.Webhook, Static: set, Servers: f.Servers, Protect: protect, Deadline: guard.DefaultDeadline,
+		Webhook: webhookName, Static: set, Servers: f.Servers, Protect: protect, Deadline: guard.DefaultDeadline,
 		Namespace: f.Namespace, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno, Guards: rules.Guards,
 	}) {
 		report.Documents++

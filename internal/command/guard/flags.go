@@ -47,8 +47,11 @@ func (f *clusterFlags) restConfig(now time.Time) (*rest.Config, *kubeconfig, err
 	return config, nil, nil
 }
 
-// defaultWebhook is the name of the webhook configuration in the manifests.
-const defaultWebhook = "polex-guard"
+// webhookName is the name of the ValidatingWebhookConfiguration in the manifests.
+const webhookName = "polex-guard"
+
+// reloadInterval is the time between two reads of the configuration and of a kubeconfig.
+const reloadInterval = 5 * time.Second
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
@@ -61,13 +64,10 @@ type serveFlags struct {
 	TLSCert, TLSKey string
 	SelfManaged     string
 	DNSName         string
-	WebhookName     string
 
 	WebhookAddress, MetricsAddress, HealthAddress, PprofAddress string
 
-	ReloadInterval time.Duration
-	ShutdownDelay  time.Duration
-
+	ShutdownDelay   time.Duration
 	RecheckInterval time.Duration
 	EnforceExisting bool
 }
@@ -84,13 +84,11 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.TLSKey, "tls-key", "", "PEM `file` with the key of that certificate (required)")
 	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "name of the mounted Secret in which the guard keeps its own certificate")
 	flags.StringVar(&f.DNSName, "dns-name", "", "DNS name in that certificate (default: polex-guard.NAMESPACE.svc)")
-	flags.StringVar(&f.WebhookName, "webhook-name", defaultWebhook, "name of the ValidatingWebhookConfiguration")
 	flags.StringVar(&f.WebhookAddress, "webhook-address", ":9443", "`address` of the webhook")
 	flags.StringVar(&f.MetricsAddress, "metrics-address", ":8080", "`address` of /metrics; \"\" for none")
 	flags.StringVar(&f.HealthAddress, "health-address", ":8081", "`address` of /healthz and /readyz; \"\" for none")
 	cli.MayBeEmpty(flags, "metrics-address", "health-address")
 	flags.StringVar(&f.PprofAddress, "pprof-address", "", "loopback `address` of /debug/pprof (default: none)")
-	flags.DurationVar(&f.ReloadInterval, "reload-interval", 5*time.Second, "`duration` between checks of files for changes")
 	flags.DurationVar(&f.ShutdownDelay, "shutdown-delay", 5*time.Second, "`duration` to keep answering after SIGTERM")
 }
 
@@ -102,8 +100,8 @@ func (f *serveFlags) check() error {
 		return &cli.UsageError{Err: errors.New("missing required flags: --tls-cert, --tls-key"), Hint: "name the PEM files of the webhook's certificate and key"}
 	case f.RecheckInterval <= 0:
 		return cli.Usagef("--recheck-interval %s is not positive", f.RecheckInterval)
-	case f.ReloadInterval <= 0 || f.ShutdownDelay < 0:
-		return cli.Usagef("--reload-interval must be positive, and --shutdown-delay must not be negative")
+	case f.ShutdownDelay < 0:
+		return cli.Usagef("--shutdown-delay must not be negative")
 	case !isAddress(f.WebhookAddress):
 		return cli.Usagef("--webhook-address: %q is not an address: write it like :9443 or 127.0.0.1:9443", f.WebhookAddress)
 	case f.PprofAddress != "" && !isLoopback(f.PprofAddress):

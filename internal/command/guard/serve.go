@@ -42,7 +42,7 @@ reports, and deletes.`
 const serveExample = `  polex-guard serve --config /etc/polex/config.yaml --cluster-name prod \
     --tls-cert /tls/tls.crt --tls-key /tls/tls.key`
 
-// The paths for admission reviews, for reviews of deletions, and for verification requests.
+// The paths for admission reviews, and for reviews of deletions.
 const (
 	admitPath   = "/admit"
 	deletedPath = doctor.DeletedPath
@@ -160,7 +160,7 @@ func (g *process) managerOptions() ctrl.Options {
 
 func (g *process) reloader() *guard.Reloader {
 	return &guard.Reloader{
-		Current: g.rules, Load: loader(g.flags.Config, g.flags.Namespace), Every: g.flags.ReloadInterval, Clock: g.clock, Metrics: g.metrics,
+		Current: g.rules, Load: loader(g.flags.Config, g.flags.Namespace), Every: reloadInterval, Clock: g.clock, Metrics: g.metrics,
 		Changed: func(r *guard.Rules) { g.log.Info("configuration", "digest", r.Digest()) },
 		Refused: g.refusedConfiguration,
 	}
@@ -190,7 +190,7 @@ func (g *process) reread(file string, read func() error) error {
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-g.clock.After(g.flags.ReloadInterval):
+			case <-g.clock.After(reloadInterval):
 			}
 			err, problem := read(), ""
 			if err != nil {

@@ -83,6 +83,6 @@ func (g *process) certifyItself() (ready chan struct{}, err error) {
 		SecretKey: types.NamespacedName{Namespace: g.flags.Namespace, Name: g.flags.SelfManaged},
 		CertDir:   filepath.Dir(g.flags.TLSCert), CertName: filepath.Base(g.flags.TLSCert), KeyName: filepath.Base(g.flags.TLSKey),
 		CAName: "polex-guard", CAOrganization: "polex", DNSName: name, IsReady: ready, FieldOwner: "polex-guard",
-		Webhooks: []rotator.WebhookInfo{{Name: g.flags.WebhookName, Type: rotator.Validating}},
+		Webhooks: []rotator.WebhookInfo{{Name: webhookName, Type: rotator.Validating}},
 	})
 }

@@ -57,6 +57,8 @@ func TestRemovedFlags(t *testing.T) {
 	for _, flag := range []string{"accept-rewritten", "cache-dir", "no-cache"} {
 		removed[flag] = []string{"audit"}
 	}
+	removed["reload-interval"] = []string{"guard serve"}
+	removed["webhook-name"] = []string{"guard serve", "guard check"}
 	removed["concurrency"] = []string{"sign", "promote"}
 	for flag, commands := range removed {
 		for _, command := range commands {

@@ -59,7 +59,7 @@ func Start(ctx context.Context, o Options) (*Process, error) {
 		"--tls-cert", filepath.Join(o.Dir, "tls.crt"), "--tls-key", filepath.Join(o.Dir, "tls.key"),
 		"--webhook-address", p.Webhook, "--metrics-address", p.Metrics, "--health-address", p.Health,
 	}}
-	for _, preset := range [][]string{{"--shutdown-delay", "0s"}, {"--namespace", "default"}, {"--reload-interval", "200ms"}} {
+	for _, preset := range [][]string{{"--shutdown-delay", "0s"}, {"--namespace", "default"}} {
 		if !slices.Contains(o.Flags, preset[0]) { // a flag may occur once only
 			p.command.Args = append(p.command.Args, preset...)
 		}

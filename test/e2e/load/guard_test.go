@@ -58,7 +58,7 @@ func startGuardOf(t *testing.T, binaries string) *standing {
 	}
 	g.pprof = fmt.Sprintf("127.0.0.1:%d", free[0])
 	if g.Process, err = guard.Start(context.Background(), guard.Options{
-		Binaries: binaries, Dir: dir, Config: g.config, Kubeconfig: live.Kubeconfig(), Flags: []string{"--pprof-address", g.pprof, "--reload-interval", "5s"}, // the default without the flag
+		Binaries: binaries, Dir: dir, Config: g.config, Kubeconfig: live.Kubeconfig(), Flags: []string{"--pprof-address", g.pprof},
 	}); err != nil {
 		t.Fatal(err)
 	}
