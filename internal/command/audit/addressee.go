@@ -107,7 +107,7 @@ func (n *notification) gitHub(a *addressee, token string) error {
 		return nil
 	}
 	access := github.Workflow(os.Getenv, &http.Client{})
-	access.Repository, access.Token = n.repository(), token
+	access.Repository, access.Token = repository(), token
 	api, err := github.New(access)
 	if err != nil {
 		return err
@@ -127,9 +127,7 @@ func (n *notification) gitHub(a *addressee, token string) error {
 func serverURL() string { return github.Workflow(os.Getenv, nil).ServerURL }
 
 // repository returns the repository for comments, or "".
-func (n *notification) repository() string {
-	return cmp.Or(n.options.repository, os.Getenv("GITHUB_REPOSITORY"))
-}
+func repository() string { return os.Getenv("GITHUB_REPOSITORY") }
 
 // place is the pull request of an event: its number, or the merge commit. Both are empty if the
 // event has none.
@@ -142,7 +140,7 @@ type place struct {
 // command line.
 func (n *notification) place(e notify.Event) place {
 	if e.Verified {
-		number, _ := send.NumberOf(serverURL(), n.repository(), e.PullRequest)
+		number, _ := send.NumberOf(serverURL(), repository(), e.PullRequest)
 		return place{number: number}
 	}
 	if e.Commit != "" {

@@ -30,10 +30,10 @@ const example = `  # open exceptions and findings
 type options struct {
 	config string
 
-	git, ref, path string
-	at             string
-	seen           string
-	allowShallow   bool
+	git, ref     string
+	at           string
+	seen         string
+	allowShallow bool
 
 	clusterFile, kubeconfig string
 	policies                []string
@@ -53,7 +53,6 @@ func (o *options) addHistory(cmd *cobra.Command) {
 	flags.StringVar(&o.config, "config", "", "configuration `file` (default: none)")
 	flags.StringVar(&o.git, "git", ".", "`folder` of a Git repository, with or without a work tree")
 	flags.StringVar(&o.ref, "ref", "HEAD", "last `commit` of the history: HEAD, a branch, a tag or a whole hash")
-	flags.StringVar(&o.path, "directory", ".", "`folder` in the repository that contains signed/ and unsigned/")
 }
 
 // New makes the command.

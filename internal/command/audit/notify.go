@@ -40,7 +40,6 @@ type notifyOptions struct {
 	to          []string
 	pullRequest int
 	merged      string
-	repository  string
 	login       string
 	dryRun      bool
 }
@@ -65,7 +64,6 @@ func Notify(streams cli.Streams) *cobra.Command {
 	flags.StringArrayVar(&o.to, "to", nil, "github, json or slack, and its secret: `name=env:VAR` or name=file:PATH; can be repeated")
 	flags.IntVar(&o.pullRequest, "pull-request", 0, "number of the pull request of --refused")
 	flags.StringVar(&o.merged, "merged", "", "hash of the merge `commit` of --refused, which names the pull request")
-	flags.StringVar(&o.repository, "github-repository", "", "`owner/name` of the repository of the comments (default: $GITHUB_REPOSITORY)")
 	flags.StringVar(&o.login, "github-login", "", "account of the token (default: github-actions[bot])")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the messages; send nothing")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

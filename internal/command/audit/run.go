@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -58,9 +57,9 @@ func (r *run) prepare() error {
 	if err := git.CheckRevision(o.ref); errors.As(err, &bad) {
 		return &cli.UsageError{Err: err, Hint: bad.Hint()}
 	}
-	if err := r.folders(cfg); err != nil {
-		return err
-	}
+	d := cfg.Directories
+	r.signed = path.Clean(filepath.ToSlash(cmp.Or(d.Signed, "signed")))
+	r.unsigned = path.Clean(filepath.ToSlash(cmp.Or(d.Unsigned, "unsigned")))
 	if o.at != "" {
 		at, err := parseAt(o.at)
 		if err != nil {
@@ -111,16 +110,6 @@ func (r *run) weigh(l *ledger.Ledger) {
 	for _, result := range unread.Results() {
 		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: %s: %s\n", plain.Line(result.File), plain.Line(result.Message))
 	}
-}
-
-// folders sets the paths of the two folders in the commit.
-func (r *run) folders(cfg *config.Config) error {
-	within := path.Clean(filepath.ToSlash(r.options.path))
-	if r.options.path == "" || !fs.ValidPath(within) {
-		return cli.Usagef("the path %q is outside of the repository", r.options.path)
-	}
-	r.signed, r.unsigned = path.Join(within, filepath.ToSlash(cmp.Or(cfg.Directories.Signed, "signed"))), path.Join(within, filepath.ToSlash(cmp.Or(cfg.Directories.Unsigned, "unsigned")))
-	return nil
 }
 
 // parseAt reads an RFC 3339 time, or a date, which means the end of that day in UTC. The time zone
@@ -213,7 +202,7 @@ func (r *run) explain(l *ledger.Ledger, v *report.Report) {
 	switch {
 	case len(l.Entries) == 0:
 		say("no exception was ever in %s or %s", plain.Line(r.signed), plain.Line(r.unsigned))
-		say("hint: name other folders with --directory, or with directories in --config, or another --ref")
+		say("hint: name other folders with directories in the configuration, or another --ref")
 	case v.Status == cli.Undecided && l.Shallow:
 		say("the clone is shallow, so the report is incomplete")
 		say("hint: git fetch --unshallow, or --allow-shallow for a report on the current state only")

@@ -59,6 +59,9 @@ func TestRemovedFlags(t *testing.T) {
 	}
 	removed["reload-interval"] = []string{"guard serve"}
 	removed["webhook-name"] = []string{"guard serve", "guard check"}
+	removed["directory"] = []string{"audit", "audit notify"}
+	removed["github-repository"] = []string{"audit notify"}
+	removed["rekor-versions"] = []string{"sandbox run", "sandbox serve"}
 	removed["concurrency"] = []string{"sign", "promote"}
 	for flag, commands := range removed {
 		for _, command := range commands {

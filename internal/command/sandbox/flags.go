@@ -45,13 +45,11 @@ const maxClaims = 64 << 10
 type startOptions struct {
 	dir    string
 	claims claims
-	rekor  []int
 	log    bool
 }
 
 func (o *startOptions) register(flags *pflag.FlagSet) {
 	o.claims.register(flags)
-	flags.IntSliceVar(&o.rekor, "rekor-versions", []int{1, 2}, "versions of Rekor to run")
 	flags.BoolVar(&o.log, "log", false, "write a line to stderr for every request")
 }
 
@@ -61,12 +59,7 @@ func (o *startOptions) start(ctx context.Context, streams cli.Streams) (*sandbox
 	if err != nil {
 		return nil, err
 	}
-	for _, version := range o.rekor {
-		if version != 1 && version != 2 {
-			return nil, usage("--rekor-versions 1, --rekor-versions 2 or --rekor-versions 1,2", "version %d of Rekor is not 1 or 2", version)
-		}
-	}
-	options := sandbox.Options{Dir: o.dir, Identity: identity, RekorVersions: o.rekor}
+	options := sandbox.Options{Dir: o.dir, Identity: identity}
 	if o.log {
 		options.Log = streams.Err
 	}
