@@ -96,7 +96,7 @@ trust:
         buildTrigger: %s
         runnerEnvironment: %s
 `,
-		s.FulcioURL, log, s.PersonIssuerURL, trustedRootFile,
+		s.FulcioURL, log, s.IssuerURL, trustedRootFile,
 		yamlString(issuer), yamlString(id.Subject()),
 		yamlString(githubURL+"/"+id.Repository), yamlString(id.Ref),
 		yamlString(id.EventName), yamlString(id.RunnerEnvironment))

@@ -92,7 +92,7 @@ func (s *Sandbox) ForgeEntry(ctx context.Context, body []byte, integrated time.T
 	if s.rekor == nil {
 		return nil, errors.New("version 1 of Rekor does not run")
 	}
-	id, logged, err := s.rekor.add(ctx, body, nil, integrated)
+	id, logged, err := s.rekor.add(ctx, body, integrated)
 	if err != nil {
 		return nil, err
 	}

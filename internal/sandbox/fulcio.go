@@ -34,7 +34,7 @@ var quietFulcio = sync.OnceFunc(func() { fulciolog.Logger = zap.NewNop().Sugar()
 
 // fulcioOptions are the parts of the other servers that Fulcio needs.
 type fulcioOptions struct {
-	personURL  string
+	people     string // "" for none
 	issuerURLs []string
 	ctURL      string
 	ctKey      *logKey
@@ -47,7 +47,7 @@ type fulcioOptions struct {
 // without the gRPC connection of a real deployment.
 func newFulcio(ctx context.Context, o fulcioOptions) (http.Handler, error) {
 	quietFulcio()
-	configuration, err := fulcioConfig(o.personURL, o.issuerURLs...)
+	configuration, err := fulcioConfig(o.people, o.issuerURLs...)
 	if err != nil {
 		return nil, err
 	}

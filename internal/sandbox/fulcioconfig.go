@@ -11,12 +11,12 @@ import (
 // audience is the audience of the tokens that Fulcio accepts.
 const audience = "sigstore"
 
-// fulcioConfig makes Fulcio trust the issuers of workflows and of people, and maps a GitHub token
+// fulcioConfig makes Fulcio trust the issuers of workflows and the issuer of people, if there is one, and maps a GitHub token
 // to a certificate. The extensions are equal to those of the public instance, so that a trust
 // policy has the same effect there.
 //
 // The issuers must already answer: Fulcio requests their keys before this function returns.
-func fulcioConfig(personURL string, issuerURLs ...string) (*config.FulcioConfig, error) {
+func fulcioConfig(people string, issuerURLs ...string) (*config.FulcioConfig, error) {
 	const provider = "github-workflow"
 	c := config.FulcioConfig{
 		OIDCIssuers: map[string]config.OIDCIssuer{},
@@ -61,8 +61,8 @@ func fulcioConfig(personURL string, issuerURLs ...string) (*config.FulcioConfig,
 			Description: "polex-sandbox",
 		}
 	}
-	c.OIDCIssuers[personURL] = config.OIDCIssuer{
-		IssuerURL: personURL, ClientID: audience, Type: config.IssuerTypeEmail, Description: "polex-sandbox",
+	if people != "" {
+		c.OIDCIssuers[people] = config.OIDCIssuer{IssuerURL: people, ClientID: audience, Type: config.IssuerTypeEmail, Description: "polex-sandbox"}
 	}
 	// Only Read creates a configuration that can verify tokens, and its input is bytes.
 	encoded, err := json.Marshal(c)

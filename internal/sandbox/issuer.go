@@ -32,7 +32,6 @@ type issuer struct {
 	controlSecret string   // bearer token of the endpoint that mints any identity
 	signer        jose.Signer
 	keys          jose.JSONWebKeySet
-	person        *person // the issuer for people
 }
 
 // newIssuer creates the signing key. It is ECDSA, while GitHub uses RSA. Fulcio accepts both, and
@@ -56,7 +55,6 @@ func newIssuer(url string, id Identity) (*issuer, error) {
 		requestToken:  rand.Text(),
 		controlSecret: rand.Text(),
 		signer:        signer,
-		person:        &person{url: url + personPath, signer: signer},
 		keys: jose.JSONWebKeySet{Keys: []jose.JSONWebKey{
 			{Key: key.Public(), KeyID: keyID, Algorithm: string(jose.ES256), Use: "sig"},
 		}},
@@ -84,10 +82,6 @@ func (is *issuer) handler() http.Handler {
 	for _, prefix := range []string{"", otherPath} {
 		mux.HandleFunc("GET "+prefix+discoveryURI, serveDocument(is.discovery(is.url+prefix)))
 	}
-	people := is.discovery(is.person.url)
-	is.person.discovery(people)
-	mux.HandleFunc("GET "+personPath+discoveryURI, serveDocument(people))
-	is.person.routes(mux)
 	mux.HandleFunc("GET /jwks", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, is.keys) })
 	mux.HandleFunc("GET "+tokenPath, is.serveToken)
 	mux.HandleFunc("POST "+mintPath, is.serveMint)

@@ -30,8 +30,8 @@ const (
 	entriesPath   = "/api/v1/log/entries"
 )
 
-// rekor is a transparency log with the part of Rekor's version 1 API that signers use: one shard, a
-// Merkle tree in memory, and an index. It has no functions for monitors.
+// rekor is a transparency log with the part of Rekor's version 1 API that signers use: one shard and
+// a Merkle tree in memory. It has no index for searches, and no functions for monitors.
 type rekor struct {
 	key    *logKey
 	signer signature.Signer
@@ -40,8 +40,7 @@ type rekor struct {
 	mu     sync.RWMutex
 	tree   *merkleTree
 	leaves []leaf
-	byHash map[string]int      // leaf hash in hexadecimal to position in leaves
-	index  map[string][]string // search key to entry IDs, oldest first
+	byHash map[string]int // leaf hash in hexadecimal to position in leaves
 }
 
 // leaf is one stored entry.
@@ -68,7 +67,6 @@ func newRekor(key *logKey) (*rekor, error) {
 		treeID: treeID.Int64() + 1<<62,
 		tree:   newMerkleTree(),
 		byHash: map[string]int{},
-		index:  map[string][]string{},
 	}, nil
 }
 
@@ -77,8 +75,7 @@ func (l *rekor) handler() http.Handler {
 	mux.HandleFunc("POST "+entriesPath, l.serveCreate)
 	mux.HandleFunc("GET "+entriesPath, l.serveByIndex)
 	mux.HandleFunc("GET "+entriesPath+"/{id}", l.serveByID)
-	mux.HandleFunc("POST "+entriesPath+"/retrieve", l.serveRetrieve)
-	mux.HandleFunc("POST /api/v1/index/retrieve", l.serveSearch) // k8s-manifest-sigstore uses it when it signs
+	mux.HandleFunc("POST "+entriesPath+"/retrieve", l.serveRetrieve) // cosign reads it when it verifies with a key
 	mux.HandleFunc("GET /api/v1/log/publicKey", l.servePublicKey)
 	return mux
 }

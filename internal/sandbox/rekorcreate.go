@@ -39,12 +39,7 @@ func (l *rekor) serveCreate(w http.ResponseWriter, r *http.Request) {
 		rekorError(w, http.StatusBadRequest, fmt.Sprintf("error processing entry: %v", err))
 		return
 	}
-	keys, err := entry.IndexKeys()
-	if err != nil {
-		rekorError(w, http.StatusInternalServerError, "error indexing entry: "+err.Error())
-		return
-	}
-	id, logged, err := l.add(r.Context(), body, keys, time.Time{})
+	id, logged, err := l.add(r.Context(), body, time.Time{})
 	location := r.URL.Path + "/" + id
 	switch {
 	case errors.Is(err, errExists):
@@ -59,9 +54,9 @@ func (l *rekor) serveCreate(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// add adds the entry to the tree and its search keys to the index. A zero time means now. With
-// errExists, it also returns the entry's ID.
-func (l *rekor) add(ctx context.Context, body []byte, keys []string, integrated time.Time) (string, models.LogEntry, error) {
+// add adds the entry to the tree. A zero time means now. With errExists, it also returns the entry's
+// ID.
+func (l *rekor) add(ctx context.Context, body []byte, integrated time.Time) (string, models.LogEntry, error) {
 	hash := rfc6962.DefaultHasher.HashLeaf(body)
 	id := l.entryID(hash)
 	l.mu.Lock()
@@ -78,9 +73,6 @@ func (l *rekor) add(ctx context.Context, body []byte, keys []string, integrated 
 	position := len(l.leaves)
 	l.leaves = append(l.leaves, leaf{body: body, hash: hash, integrated: integrated.Unix()})
 	l.byHash[hex.EncodeToString(hash)] = position
-	for _, key := range keys {
-		l.index[key] = append(l.index[key], id)
-	}
 	logged, err := l.entry(ctx, position)
 	return id, logged, err
 }

@@ -26,6 +26,9 @@ type Options struct {
 	// RekorVersions are the versions of Rekor to run, 1 or 2. None means both, as in the
 	// public-good instance.
 	RekorVersions []int
+	// People is an issuer of tokens with a mail address that Fulcio trusts too, and polex.yaml does
+	// not. It answers already. A test of a sign-in has one.
+	People string
 	// Intercept, if set, wraps the handler of each server (ServerIssuer and so on) once at Start. A
 	// test can use it to make a server fail or answer late or wrongly.
 	Intercept func(server string, next http.Handler) http.Handler
@@ -41,7 +44,6 @@ type Sandbox struct {
 	CTLogURL          string
 	IssuerURL         string
 	OtherIssuerURL    string // a second issuer that Fulcio accepts and polex.yaml does not trust
-	PersonIssuerURL   string // the issuer for PersonEmail; polex.yaml does not trust it
 	TrustedRootPath   string
 	ConfigPath        string
 	ConfigV2Path      string // polex.yaml with the log of version 2; "" if it does not run
@@ -127,7 +129,7 @@ func (s *Sandbox) start(ctx context.Context, opts Options) error {
 	launch(ServerCTLog, s.ctLog.handler())
 	launch(ServerTimestamp, stamps)
 	authority, err := newFulcio(ctx, fulcioOptions{
-		personURL:  s.PersonIssuerURL,
+		people:     opts.People,
 		issuerURLs: []string{s.IssuerURL, s.OtherIssuerURL},
 		ctURL:      s.CTLogURL,
 		ctKey:      s.keys.ct,
@@ -209,7 +211,6 @@ func (s *Sandbox) listenAll(ctx context.Context, opts Options) (launch func(name
 	s.TimestampURL = byName[ServerTimestamp].url + timestampPath
 	s.IssuerURL = byName[ServerIssuer].url
 	s.OtherIssuerURL = s.IssuerURL + otherPath
-	s.PersonIssuerURL = s.IssuerURL + personPath
 	s.TokenRequestURL = s.IssuerURL + tokenPath + tokenQuery
 	return func(name string, h http.Handler) {
 		if opts.Intercept != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/pkg/sign"
 )
 
@@ -38,13 +38,13 @@ func (v *visitor) Write(p []byte) (int, error) {
 }
 
 func TestDeviceFlow(t *testing.T) {
-	box, err := sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir()})
+	people, err := sandboxtest.StartPeople()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = box.Close() })
+	t.Cleanup(func() { _ = people.Close() })
 	person := &visitor{t: t}
-	token, err := sign.InteractiveToken(t.Context(), sign.Flow{Issuer: box.PersonIssuerURL, Device: true, Out: person})
+	token, err := sign.InteractiveToken(t.Context(), sign.Flow{Issuer: people.URL, Device: true, Out: person})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 )
 
 // sigstoreVariables returns the variables with the addresses of a Sigstore. Normally that is a
@@ -25,7 +26,12 @@ func sigstoreVariables(t *testing.T) []string {
 		}
 		return strings.Split(strings.TrimSpace(string(raw)), "\n")
 	}
-	box, err := sandbox.Start(context.Background(), sandbox.Options{Dir: t.TempDir()})
+	people, err := sandboxtest.StartPeople()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = people.Close() })
+	box, err := sandbox.Start(context.Background(), sandbox.Options{Dir: t.TempDir(), People: people.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +46,7 @@ func sigstoreVariables(t *testing.T) []string {
 		"REKOR_V2=" + box.RekorV2URL,
 		"TIMESTAMP=" + box.TimestampURL,
 		"ISSUER=" + box.IssuerURL,
-		"PERSON_ISSUER=" + box.PersonIssuerURL,
+		"PERSON_ISSUER=" + people.URL,
 		"TOKEN_REQUEST_URL=" + box.TokenRequestURL,
 		"TOKEN_REQUEST_TOKEN=" + box.TokenRequestToken,
 	}

@@ -1,12 +1,17 @@
 package interop_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
+	"sync"
 	"testing"
 
 	"github.com/polex-dev/polex/internal/sandbox"
@@ -35,12 +40,47 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
+// digest is the digest of an artifact in an upload to Rekor, or in a search of its index.
+var digest = regexp.MustCompile(`"(?:value|hash)":"(?:sha256:)?([0-9a-f]{64})"`)
+
+// indexed adds the index of Rekor, which the peer searches for an artifact directly after its upload.
+func indexed(server string, next http.Handler) http.Handler {
+	if server != sandbox.ServerRekor {
+		return next
+	}
+	var mu sync.Mutex
+	index := map[string][]string{} // IDs by digest, oldest first
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		of := ""
+		if found := digest.FindSubmatch(body); found != nil {
+			of = string(found[1])
+		}
+		if r.URL.Path == "/api/v1/index/retrieve" {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(append([]string{}, index[of]...))
+			return
+		}
+		next.ServeHTTP(w, r)
+		if id := w.Header().Get("ETag"); id != "" {
+			index[of] = append(index[of], id)
+		}
+	})
+}
+
 func setUp() error {
 	dir, err := os.MkdirTemp("", "polex-interop-")
 	if err != nil {
 		return err
 	}
-	if world.Sandbox, err = sandbox.Start(context.Background(), sandbox.Options{Dir: dir}); err != nil {
+	if world.Sandbox, err = sandbox.Start(context.Background(), sandbox.Options{Dir: dir, Intercept: indexed}); err != nil {
 		return err
 	}
 	if world.root, err = trust.LoadRoot(world.TrustedRootPath); err != nil {

@@ -12,15 +12,18 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
 	"github.com/polex-dev/polex/test/e2e/sigstore"
 )
 
-// The Sigstores of this process: the sandbox, which is the issuer for both, and the real one.
+// The Sigstores of this process: the sandbox, which is the issuer for both, and the real one. people
+// is the issuer for a sign-in, which only the real one trusts.
 var (
-	box  *sandbox.Sandbox
-	real *sigstore.Sigstore
+	box    *sandbox.Sandbox
+	real   *sigstore.Sigstore
+	people *sandboxtest.People
 )
 
 // commands runs the commands of polex and of other projects to their end.
@@ -41,8 +44,12 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			return err
 		}
+		if people, err = sandboxtest.StartPeople(); err != nil {
+			return err
+		}
+		f.Keep(people)
 		if real, err = sigstore.Start(ctx, sigstore.Options{Binaries: fixture.FromRoot("bin/e2e"), Tools: fixture.FromRoot("test/e2e/tools/sigstore"),
-			Dir: dir, Workflows: []string{box.IssuerURL, box.OtherIssuerURL}, People: box.PersonIssuerURL}); err != nil {
+			Dir: dir, Workflows: []string{box.IssuerURL, box.OtherIssuerURL}, People: people.URL}); err != nil {
 			return err
 		}
 		f.Keep(real)

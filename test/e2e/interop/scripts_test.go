@@ -51,7 +51,7 @@ func variables(t *testing.T) []string {
 	described := strings.Join([]string{
 		"POLEX_SANDBOX=" + box.Dir, "CONFIG=" + theReal().config, "CONFIG_V2=" + theRealV2().config, "ROOT=" + real.TrustedRootPath,
 		"FULCIO=" + real.FulcioURL, "REKOR=" + real.RekorURL, "REKOR_V2=" + real.RekorV2URL, "TIMESTAMP=" + real.TimestampURL,
-		"ISSUER=" + box.IssuerURL, "PERSON_ISSUER=" + box.PersonIssuerURL,
+		"ISSUER=" + box.IssuerURL, "PERSON_ISSUER=" + people.URL,
 		"TOKEN_REQUEST_URL=" + box.TokenRequestURL, "TOKEN_REQUEST_TOKEN=" + box.TokenRequestToken,
 	}, "\n")
 	return []string{"POLEX_TEST_SIGSTORE=" + write(t, "sigstore", described)}

@@ -60,6 +60,8 @@ func (s *Sigstore) fulcioConfig(within context.Context) ([]byte, error) {
 	for _, issuer := range s.options.Workflows {
 		fmt.Fprintf(&issuers, "  %[1]s:\n    issuer-url: %[1]s\n    client-id: sigstore\n    type: ci-provider\n    ci-provider: *github-type\n", issuer)
 	}
-	fmt.Fprintf(&issuers, "  %[1]s:\n    issuer-url: %[1]s\n    client-id: sigstore\n    type: email\n", s.options.People)
+	if people := s.options.People; people != "" {
+		fmt.Fprintf(&issuers, "  %[1]s:\n    issuer-url: %[1]s\n    client-id: sigstore\n    type: email\n", people)
+	}
 	return bytes.Join([][]byte{before, []byte("oidc-issuers:\n" + issuers.String() + "ci-issuer-metadata:"), after}, []byte("\n")), nil
 }

@@ -20,7 +20,7 @@ type Options struct {
 	Tools     string   // folder of the module with their versions
 	Dir       string   // an empty folder for data and logs
 	Workflows []string // issuers of GitHub's tokens; already running
-	People    string   // an issuer of tokens with a mail address; already running
+	People    string   // an issuer of tokens with a mail address, already running; "" for none
 }
 
 // Sigstore is a running Sigstore. The addresses have no trailing slash.

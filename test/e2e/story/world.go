@@ -108,7 +108,7 @@ func (w *World) startSigstore(ctx context.Context) error {
 	}
 	w.ends = append(w.ends, w.Issuer.Close)
 	if w.Sigstore, err = sigstore.Start(ctx, sigstore.Options{Binaries: w.binaries(), Tools: w.tools("sigstore"), Dir: w.at("sigstore"),
-		Workflows: []string{w.Issuer.IssuerURL}, People: w.Issuer.PersonIssuerURL}); err != nil {
+		Workflows: []string{w.Issuer.IssuerURL}}); err != nil {
 		return err
 	}
 	w.ends = append(w.ends, w.Sigstore.Close)

@@ -1,11 +1,15 @@
-package sandbox
+package sandboxtest
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -15,23 +19,66 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// PersonEmail is the only identity of the sandbox's issuer for people. It has no password.
-const PersonEmail = "person@example.com"
+// personEmail is the only identity of the issuer for people. It has no password.
+const personEmail = "person@example.com"
 
-const (
-	personPath     = "/person"
-	personPending  = 64 // maximum number of concurrent sign-ins
-	personLifetime = 5 * time.Minute
-)
+const personLifetime = 5 * time.Minute
 
-// person is an OpenID provider for people: the authorization code flow with PKCE (RFC 7636) and the
-// device flow (RFC 8628). Every request for the page signs in.
-type person struct {
-	url    string
+// People is an OpenID provider for people, for the tests of a sign-in: the authorization code flow
+// with PKCE (RFC 7636) and the device flow (RFC 8628). Every request for the page signs in. A
+// sandbox trusts it by sandbox.Options.People.
+type People struct {
+	URL string // of the issuer
+
+	server *httptest.Server
 	signer jose.Signer
 
 	mu      sync.Mutex
 	pending map[string]*signIn // by code
+}
+
+// StartPeople starts a provider on loopback. The caller must close it.
+func StartPeople() (*People, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("generate token key: %w", err)
+	}
+	public := jose.JSONWebKey{Key: key.Public(), KeyID: "people", Algorithm: string(jose.ES256), Use: "sig"}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, (&jose.SignerOptions{}).WithType("JWT").WithHeader("kid", public.KeyID))
+	if err != nil {
+		return nil, fmt.Errorf("load token key: %w", err)
+	}
+	mux := http.NewServeMux()
+	p := &People{server: httptest.NewServer(mux), signer: signer, pending: map[string]*signIn{}}
+	p.URL = p.server.URL
+	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, map[string]any{
+			"issuer": p.URL, "jwks_uri": p.URL + "/jwks", "subject_types_supported": []string{"public"},
+			"authorization_endpoint": p.URL + "/auth", "token_endpoint": p.URL + "/token", "device_authorization_endpoint": p.URL + "/device/code",
+			"code_challenge_methods_supported": []string{"S256"}, "response_types_supported": []string{"code"},
+			"id_token_signing_alg_values_supported": []string{string(jose.ES256)}, "scopes_supported": []string{"openid", "email"},
+		})
+	})
+	mux.HandleFunc("GET /jwks", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{public}})
+	})
+	mux.HandleFunc("GET /auth", p.authorize)
+	mux.HandleFunc("POST /token", p.token)
+	mux.HandleFunc("POST /device/code", p.deviceCode)
+	mux.HandleFunc("GET /device", p.approve)
+	return p, nil
+}
+
+// Close stops the provider.
+func (p *People) Close() error {
+	p.server.Close()
+	return nil
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the client has gone
 }
 
 // signIn is a sign-in in progress.
@@ -41,39 +88,17 @@ type signIn struct {
 	approved                 bool
 }
 
-func (p *person) discovery(document map[string]any) {
-	document["authorization_endpoint"] = p.url + "/auth"
-	document["token_endpoint"] = p.url + "/token"
-	document["device_authorization_endpoint"] = p.url + "/device/code"
-	document["code_challenge_methods_supported"] = []string{"S256"}
-	document["response_types_supported"] = []string{"code"}
-	document["scopes_supported"] = []string{"openid", "email"}
-}
-
-func (p *person) routes(mux *http.ServeMux) {
-	mux.HandleFunc("GET "+personPath+"/auth", p.authorize)
-	mux.HandleFunc("POST "+personPath+"/token", p.token)
-	mux.HandleFunc("POST "+personPath+"/device/code", p.deviceCode)
-	mux.HandleFunc("GET "+personPath+"/device", p.approve)
-}
-
-// begin stores a sign-in and returns its code, or "" if there are too many.
-func (p *person) begin(s *signIn) string {
+// begin stores a sign-in and returns its code.
+func (p *People) begin(s *signIn) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.pending) >= personPending {
-		return ""
-	}
-	if p.pending == nil {
-		p.pending = map[string]*signIn{}
-	}
 	code := rand.Text()
 	p.pending[code] = s
 	return code
 }
 
 // authorize is the page for the browser. It redirects immediately to the given loopback address.
-func (p *person) authorize(w http.ResponseWriter, r *http.Request) {
+func (p *People) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	back, err := url.Parse(q.Get("redirect_uri"))
 	if err != nil || back.Scheme != "http" || (back.Hostname() != "localhost" && back.Hostname() != "127.0.0.1") {
@@ -85,10 +110,6 @@ func (p *person) authorize(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	code := p.begin(&signIn{challenge: q.Get("code_challenge"), nonce: q.Get("nonce"), client: q.Get("client_id"), approved: true})
-	if code == "" {
-		http.Error(w, "too many sign-ins are under way", http.StatusTooManyRequests)
-		return
-	}
 	answer := back.Query()
 	answer.Set("code", code)
 	answer.Set("state", q.Get("state"))
@@ -96,14 +117,10 @@ func (p *person) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusFound)
 }
 
-func (p *person) deviceCode(w http.ResponseWriter, r *http.Request) {
+func (p *People) deviceCode(w http.ResponseWriter, r *http.Request) {
 	s := &signIn{challenge: r.PostFormValue("code_challenge"), client: r.PostFormValue("client_id"), userCode: rand.Text()[:8]}
 	code := p.begin(s)
-	if code == "" {
-		writeJSON(w, http.StatusTooManyRequests, map[string]string{"error": "slow_down"})
-		return
-	}
-	page := p.url + "/device"
+	page := p.URL + "/device"
 	writeJSON(w, http.StatusOK, map[string]any{
 		"device_code": code, "user_code": s.userCode, "interval": 1, "expires_in": int(personLifetime.Seconds()),
 		"verification_uri": page, "verification_uri_complete": page + "?user_code=" + s.userCode,
@@ -111,20 +128,20 @@ func (p *person) deviceCode(w http.ResponseWriter, r *http.Request) {
 }
 
 // approve is the page for the person in the device flow.
-func (p *person) approve(w http.ResponseWriter, r *http.Request) {
+func (p *People) approve(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.pending {
 		if s.userCode != "" && s.userCode == r.URL.Query().Get("user_code") {
 			s.approved = true
-			_, _ = fmt.Fprintln(w, "Signed in as "+PersonEmail+".")
+			_, _ = fmt.Fprintln(w, "Signed in as "+personEmail+".")
 			return
 		}
 	}
 	http.Error(w, "there is no such code", http.StatusNotFound)
 }
 
-func (p *person) token(w http.ResponseWriter, r *http.Request) {
+func (p *People) token(w http.ResponseWriter, r *http.Request) {
 	code := r.PostFormValue("code")
 	if r.PostFormValue("grant_type") == "urn:ietf:params:oauth:grant-type:device_code" {
 		code = r.PostFormValue("device_code")
@@ -153,11 +170,11 @@ func (s *signIn) provedBy(verifier string) bool {
 	return strings.TrimRight(s.challenge, "=") == base64.RawURLEncoding.EncodeToString(digest[:])
 }
 
-func (p *person) answer(w http.ResponseWriter, s *signIn) {
+func (p *People) answer(w http.ResponseWriter, s *signIn) {
 	now := time.Now()
 	claims := map[string]any{
-		"iss": p.url, "sub": "person", "aud": s.client, "iat": now.Unix(), "exp": now.Add(personLifetime).Unix(),
-		"email": PersonEmail, "email_verified": true,
+		"iss": p.URL, "sub": "person", "aud": s.client, "iat": now.Unix(), "exp": now.Add(personLifetime).Unix(),
+		"email": personEmail, "email_verified": true,
 	}
 	if s.nonce != "" {
 		claims["nonce"] = s.nonce
