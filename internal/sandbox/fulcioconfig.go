@@ -11,8 +11,8 @@ import (
 // audience is the audience of the tokens that Fulcio accepts.
 const audience = "sigstore"
 
-// fulcioConfig makes Fulcio trust the issuers of workflows and the issuer of people, if there is one, and maps a GitHub token
-// to a certificate. The extensions are equal to those of the public instance, so that a trust
+// fulcioConfig makes Fulcio trust the issuers of workflows, and the issuer of people if there is one.
+// It maps a GitHub token to a certificate. The extensions are equal to those of the public instance, so that a trust
 // policy has the same effect there.
 //
 // The issuers must already answer: Fulcio requests their keys before this function returns.
@@ -62,7 +62,9 @@ func fulcioConfig(people string, issuerURLs ...string) (*config.FulcioConfig, er
 		}
 	}
 	if people != "" {
-		c.OIDCIssuers[people] = config.OIDCIssuer{IssuerURL: people, ClientID: audience, Type: config.IssuerTypeEmail, Description: "polex-sandbox"}
+		c.OIDCIssuers[people] = config.OIDCIssuer{
+			IssuerURL: people, ClientID: audience, Type: config.IssuerTypeEmail, Description: "polex-sandbox",
+		}
 	}
 	// Only Read creates a configuration that can verify tokens, and its input is bytes.
 	encoded, err := json.Marshal(c)

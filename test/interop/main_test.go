@@ -80,7 +80,8 @@ func setUp() error {
 	if err != nil {
 		return err
 	}
-	if world.Sandbox, err = sandbox.Start(context.Background(), sandbox.Options{Dir: dir, Intercept: indexed}); err != nil {
+	options := sandbox.Options{Dir: dir, Intercept: indexed}
+	if world.Sandbox, err = sandbox.Start(context.Background(), options); err != nil {
 		return err
 	}
 	if world.root, err = trust.LoadRoot(world.TrustedRootPath); err != nil {

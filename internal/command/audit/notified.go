@@ -99,7 +99,8 @@ func (n *notification) tellAll(ctx context.Context, a addressee, events []notify
 	for _, e := range a.singly(events) {
 		result := n.tell(timely, a, e)
 		if result.Outcome == cli.Unknown && timely.Err() != nil {
-			result.Message = fmt.Sprintf("%s %s: %s not notified: all its notifications together took longer than %s", e.Name(), e.Kind, a.name, n.timeout)
+			result.Message = fmt.Sprintf("%s %s: %s not notified: all its notifications together took longer than %s",
+				e.Name(), e.Kind, a.name, n.timeout)
 			if ctx.Err() != nil {
 				result.Message = fmt.Sprintf("%s %s: %s not notified: the run was stopped", e.Name(), e.Kind, a.name)
 			}

@@ -16,7 +16,8 @@ type Format = Output[*Report]
 // AddFormatFlag adds the flags -o and --report.
 func AddFormatFlag(cmd *cobra.Command) *Format {
 	return AddOutputFlags(cmd, "results", []Writer[*Report]{
-		{"text", writeText}, {"json", writeJSON}, {"sarif", writeSARIF}, {"github", writeGitHub}, {"markdown", writeMarkdown},
+		{"text", writeText}, {"json", writeJSON}, {"sarif", writeSARIF}, {"github", writeGitHub},
+		{"markdown", writeMarkdown},
 	})
 }
 

@@ -21,7 +21,7 @@ var instead = map[string]string{
 	"color":             "a terminal gets colors, except with NO_COLOR=1 or TERM=dumb",
 	"concurrency":       "8 documents are signed at once",
 	"directory":         "the configuration says it: directories.signed and directories.unsigned",
-	"dry-run":           "polex promote and polex prune change nothing without a destination, such as --commit or --push",
+	"dry-run":           "polex promote and polex prune change nothing without --commit, --push or another destination",
 	"github-repository": "set GITHUB_REPOSITORY",
 	"no-cache":          nothingKept,
 	"pull-request-mode": "--pull-request",

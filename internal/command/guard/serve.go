@@ -160,7 +160,8 @@ func (g *process) managerOptions() ctrl.Options {
 
 func (g *process) reloader() *guard.Reloader {
 	return &guard.Reloader{
-		Current: g.rules, Load: loader(g.flags.Config, g.flags.Namespace), Every: reloadInterval, Clock: g.clock, Metrics: g.metrics,
+		Current: g.rules, Load: loader(g.flags.Config, g.flags.Namespace), Every: reloadInterval,
+		Clock: g.clock, Metrics: g.metrics,
 		Changed: func(r *guard.Rules) { g.log.Info("configuration", "digest", r.Digest()) },
 		Refused: g.refusedConfiguration,
 	}

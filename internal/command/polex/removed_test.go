@@ -15,8 +15,8 @@ import (
 )
 
 // policyFlags change the trust policy.
-var policyFlags = []string{"allow-unbounded", "certificate-identity", "certificate-identity-regexp", "certificate-oidc-issuer",
-	"kinds", "max-lifetime", "trusted-root"}
+var policyFlags = []string{"allow-unbounded", "certificate-identity", "certificate-identity-regexp",
+	"certificate-oidc-issuer", "kinds", "max-lifetime", "trusted-root"}
 
 // TestPolicyFlags: only plain polex-sign and polex-verify have flags that change the trust policy.
 // The others read it from the configuration.
@@ -67,7 +67,8 @@ func TestRemovedFlags(t *testing.T) {
 		for _, command := range commands {
 			var out bytes.Buffer
 			args := append(strings.Fields(command), "--"+flag+"=x")
-			status := cli.Run(context.Background(), polex.Named("polex"), args, cli.Streams{In: &out, Out: &out, Err: &out, Now: time.Now})
+			streams := cli.Streams{In: &out, Out: &out, Err: &out, Now: time.Now}
+			status := cli.Run(context.Background(), polex.Named("polex"), args, streams)
 			if status != cli.Usage || !strings.Contains(out.String(), "unknown flag: --"+flag) {
 				t.Errorf("polex %s: exit code %d\n%s", args, status, out.String())
 			}

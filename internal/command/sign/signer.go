@@ -57,7 +57,8 @@ func undone(err error) error {
 	}
 	var rejected *verify.Rejected
 	if errors.As(err, &rejected) && rejected.Reason == verify.ReasonCertificateNotValid {
-		return cli.Hint(err, "nothing was written; the certificate must be valid for the whole batch: sign fewer files at once")
+		return cli.Hint(err,
+			"nothing was written; the certificate must be valid for the whole batch: sign fewer files at once")
 	}
 	return cli.Hint(err, "nothing was written; correct the cause and run it again")
 }

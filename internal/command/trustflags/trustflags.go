@@ -138,7 +138,8 @@ func (f *Flags) Verifier(cfg *config.Config) (*verify.Verifier, error) {
 
 // nobody is the error of a trust policy without a trusted signer. source names its configuration.
 func (f *Flags) nobody(source string) error {
-	err, hint := errors.New("no trusted signer configured"), "name a configuration whose section trust lists signers: --config FILE"
+	err := errors.New("no trusted signer configured")
+	hint := "name a configuration whose section trust lists signers: --config FILE"
 	if source != "" {
 		err, hint = fmt.Errorf("%w in %s", err, source), "list signers in its section trust under authorities"
 	}

@@ -42,7 +42,8 @@ func (k *checkup) webhook(ctx context.Context) {
 	err := k.Client.Get(ctx, types.NamespacedName{Name: k.Webhook}, &config)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && len(config.Webhooks) == 0:
-		k.add(Finding{Subject: subject, Reason: ReasonNoWebhook, Message: "there is no webhook of the guard", Hint: "apply the guard's manifests, or name the files of the API server with --static"})
+		k.add(Finding{Subject: subject, Reason: ReasonNoWebhook, Message: "there is no webhook of the guard",
+			Hint: "apply the guard's manifests, or name the files of the API server with --static"})
 		return
 	case err != nil:
 		k.unknown(subject, err)

@@ -44,7 +44,8 @@ func StartPeople() (*People, error) {
 		return nil, fmt.Errorf("generate token key: %w", err)
 	}
 	public := jose.JSONWebKey{Key: key.Public(), KeyID: "people", Algorithm: string(jose.ES256), Use: "sig"}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, (&jose.SignerOptions{}).WithType("JWT").WithHeader("kid", public.KeyID))
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key},
+		(&jose.SignerOptions{}).WithType("JWT").WithHeader("kid", public.KeyID))
 	if err != nil {
 		return nil, fmt.Errorf("load token key: %w", err)
 	}
@@ -54,9 +55,11 @@ func StartPeople() (*People, error) {
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, map[string]any{
 			"issuer": p.URL, "jwks_uri": p.URL + "/jwks", "subject_types_supported": []string{"public"},
-			"authorization_endpoint": p.URL + "/auth", "token_endpoint": p.URL + "/token", "device_authorization_endpoint": p.URL + "/device/code",
+			"authorization_endpoint": p.URL + "/auth", "token_endpoint": p.URL + "/token",
+			"device_authorization_endpoint":    p.URL + "/device/code",
 			"code_challenge_methods_supported": []string{"S256"}, "response_types_supported": []string{"code"},
-			"id_token_signing_alg_values_supported": []string{string(jose.ES256)}, "scopes_supported": []string{"openid", "email"},
+			"id_token_signing_alg_values_supported": []string{string(jose.ES256)},
+			"scopes_supported":                      []string{"openid", "email"},
 		})
 	})
 	mux.HandleFunc("GET /jwks", func(w http.ResponseWriter, _ *http.Request) {

@@ -69,7 +69,8 @@ func Fetch(s Source) (*Fetched, error) {
 		return nil, fmt.Errorf("make a temporary folder: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // the system cleans up the rest
-	if err := f.fetch(&tuf.Options{Root: s.Root, RepositoryBaseURL: f.Mirror, CachePath: dir, Fetcher: s.Fetcher}); err != nil {
+	options := &tuf.Options{Root: s.Root, RepositoryBaseURL: f.Mirror, CachePath: dir, Fetcher: s.Fetcher}
+	if err := f.fetch(options); err != nil {
 		return nil, fmt.Errorf("repository %s: %w", f.Mirror, classify(err))
 	}
 	return f, nil
