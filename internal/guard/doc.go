@@ -17,7 +17,8 @@
 //  6. Its namespace is allowed, and it names no other cluster.
 //  7. It does not exempt exceptions from the policies that protect them.
 //  8. It was not signed before the object that it replaces.
-//  9. Its namespace has fewer exceptions than the limit.
+//  9. It names every policy that Kyverno looks up only in the new state of an exception.
+//  10. Its namespace has fewer exceptions than the limit.
 //
 // An update that step 5 or a later step rejects is still allowed if it changes nothing, and the
 // signed message of the exception has neither expired nor been revoked. Otherwise a stream of such

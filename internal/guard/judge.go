@@ -146,7 +146,10 @@ func (j *judge) beyondTheSeal(ctx context.Context, verified *verify.Verified, c 
 		return err
 	}
 	if c.update {
-		return j.rollback(verified, c.old)
+		if err := j.rollback(verified, c.old); err != nil {
+			return err
+		}
+		return c.drops()
 	}
 	return j.tooMany(ctx, verified.Message())
 }

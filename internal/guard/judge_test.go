@@ -58,8 +58,11 @@ func TestJudge(t *testing.T) {
 		c.Revoked = []trust.RevocationConfig{{Authority: "release-key", SignedBefore: now.UTC().Format(time.RFC3339)}}
 	}
 	maps := func(c *trust.Config) { c.Kinds = []string{"ConfigMap"} }
-	expiredMap := w.sealed(t, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: exceptions, annotations: {polex.dev/expires-at: %q}}\n",
-		at(-1).UTC().Format(time.RFC3339)), at(-4))
+	configMap := func(end time.Time) object {
+		return w.sealed(t, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: exceptions, annotations: {polex.dev/expires-at: %q}}\n",
+			end.UTC().Format(time.RFC3339)), at(-4))
+	}
+	expiredMap := configMap(at(-1))
 	for name, tc := range map[string]struct {
 		operation   admissionv1.Operation
 		object, old object
@@ -185,6 +188,16 @@ func TestJudge(t *testing.T) {
 		"with its time, where there was none": {operation: update, want: "verified",
 			object: w.sealed(t, draft("a", "exceptions", hour, stating(-hour)), at(-2)),
 			old:    w.sealed(t, draft("a", "exceptions", 4*hour, ""), at(-1))},
+		"without a policy of the stored one":  {operation: update, object: newer, old: naming(t, plain, "require-limits"), want: "drops-policy"},
+		"with all of its policies":            {operation: update, object: newer, old: naming(t, plain, "require-probes"), want: "verified"},
+		"without a policy of an unsigned one": {operation: update, object: newer, old: naming(t, unsigned, "require-limits"), want: "drops-policy"},
+		"without a policy, of conditions": {operation: update, want: "drops-policy",
+			object: w.sealed(t, conditional("object.kind == 'Pod'"), at(-1)),
+			old:    w.sealed(t, strings.Replace(conditional("object.kind == 'Pod'"), "[{name:", "[{name: a, kind: MutatingPolicy}, {name:", 1), at(-2))},
+		"in place of what cannot be read": {operation: update, object: plain, old: object{}, want: "drops-policy", request: func(r *admissionv1.AdmissionRequest) { r.OldObject.Raw = []byte("[]") }},
+		"of another kind, in place of what cannot be read": {operation: update, object: configMap(at(1)), old: object{}, trust: maps, want: "verified",
+			request: func(r *admissionv1.AdmissionRequest) { r.OldObject.Raw = []byte("[]") }},
+
 		"unwitnessed, and so was what is there":      {operation: update, object: unlogged, old: w.sealed(t, draft("a", "exceptions", 4*hour, ""), time.Time{}), trust: withoutLog, want: "rollback"},
 		"unwitnessed, and what is there was":         {operation: update, object: unlogged, old: plain, trust: withoutLog, want: "rollback"},
 		"witnessed, and what is there was not":       {operation: update, object: plain, old: unlogged, trust: withoutLog, want: "verified"},
@@ -226,6 +239,14 @@ func touched(t *testing.T, o object) object {
 func labelled(t *testing.T, o object) object {
 	t.Helper()
 	return copied(t, o, func(o object) { metadata(o)["labels"] = object{"a": "b"} })
+}
+
+// naming returns an exception that names one policy.
+func naming(t *testing.T, o object, policy string) object {
+	t.Helper()
+	return copied(t, o, func(o object) {
+		o["spec"].(object)["exceptions"] = []any{object{"policyName": policy, "ruleNames": []any{"check"}}}
+	})
 }
 
 func allowed(c *trust.Config) { c.AllowedMetadata.Labels = map[string]string{"a": "b"} }

@@ -44,6 +44,22 @@ func (j *judge) reachesGuard(message *exception.Document) error {
 	return refuse(ReasonReachesGuard, "%s: %s", way.Path, way.Message)
 }
 
+// drops rejects an update that would leave Kyverno with the stored exception for some policies, also
+// after the expiry of both. Kyverno learns of a deletion.
+func (c change) drops() error {
+	if !c.doc.GroupKind().IsException() {
+		return nil
+	}
+	if c.old == nil {
+		return refuse(ReasonDropsPolicy, "the stored exception cannot be read, so it may name other policies: %v", c.unreadable)
+	}
+	if dropped := kyverno.Dropped(c.old, c.doc); len(dropped) > 0 {
+		return refuse(ReasonDropsPolicy, "Kyverno would still apply the stored exception to the policies %q, "+
+			"which this one no longer names, or names with several rules", dropped)
+	}
+	return nil
+}
+
 // tooMany rejects an exception beyond the limit of its namespace. Two exceptions that are created
 // at the same time can both pass: the limit prevents accumulation and is not a lock.
 func (j *judge) tooMany(ctx context.Context, message *exception.Document) error {

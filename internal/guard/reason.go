@@ -29,6 +29,7 @@ const (
 	ReasonNoCluster             = "no-cluster"
 	ReasonReachesGuard          = kyverno.ReasonReachesGuard
 	ReasonRollback              = "rollback"
+	ReasonDropsPolicy           = "drops-policy"
 	ReasonTooMany               = "too-many"
 	ReasonOverloaded            = "overloaded"
 	ReasonUndecided             = "undecided"
@@ -65,6 +66,7 @@ var hints = map[string]string{
 	ReasonNoCluster:             "have it signed with the annotation " + AnnotationCluster,
 	ReasonReachesGuard:          "list policies, kinds and namespaces by name, without those of the guard",
 	ReasonRollback:              "apply the newer one, or delete the stored one first",
+	ReasonDropsPolicy:           "delete the stored exception first, then apply this one",
 	ReasonTooMany:               "remove exceptions that are no longer necessary",
 	ReasonOverloaded:            "try again",
 	ReasonUndecided:             "try again; if it stays so, the guard's log says why",
@@ -112,6 +114,7 @@ func Reasons() []exception.Reason {
 		{Name: ReasonNoCluster, Doc: "it names no cluster, and guard.requireCluster requires one"},
 		{Name: ReasonReachesGuard, Doc: "it would exempt exceptions, or objects that guard them"},
 		{Name: ReasonRollback, Doc: "it was signed before the exception that it would replace"},
+		{Name: ReasonDropsPolicy, Doc: "it no longer names a policy to which Kyverno would still apply the stored exception"},
 		{Name: ReasonTooMany, Doc: "its namespace has as many exceptions as guard.maxPerNamespace allows"},
 		{Name: ReasonOverloaded, Doc: "too many requests wait: try again"},
 		{Name: ReasonUndecided, Doc: "the check failed or took too long"},
