@@ -205,7 +205,11 @@ func (k *keeping) Found(_ context.Context, f *guard.Finding) {
 }
 
 func (k *keeping) Removed(_ context.Context, f *guard.Finding) {
-	k.told <- fmt.Sprintf("removed %s %s", f.Object.Name, f.Reason)
+	what := fmt.Sprintf("removed %s %s", f.Object.Name, f.Reason)
+	if strings.Contains(f.Message(), "Kyverno may still apply it") {
+		what += ", kept"
+	}
+	k.told <- what
 }
 
 func (k *keeping) Failed(_ context.Context, what string, err error) {

@@ -29,6 +29,7 @@ type Finding struct {
 	dying   bool      // its deletion was requested
 	doomed  bool      // to be removed for its reason, or because only its deletion policy keeps it
 	waits   bool      // its deletion waits for dependents
+	kept    bool      // Kyverno still applies it after its deletion
 }
 
 // Passed reports whether the object is accepted.

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -89,7 +90,7 @@ func (c *checker) judged(ctx context.Context, o *Object, before *Finding) (*Find
 	}
 	if o.Unreadable != nil {
 		if before != nil {
-			f.Facts = before.Facts // its expiry is kept
+			f.Facts, f.kept = before.Facts, before.kept // its expiry is known
 		}
 		f.answer("", f.Facts, &refusal{ReasonUnreadable, o.Unreadable.Error(), f.Facts})
 		f.turns = now // the next attempt may give another result
@@ -100,7 +101,7 @@ func (c *checker) judged(ctx context.Context, o *Object, before *Finding) (*Find
 		f.waits = waitsForDependents(doc)
 		doc = undying(doc)
 	}
-	f.content = contentOf(doc)
+	f.content, f.kept = contentOf(doc), kyverno.KeepsDeleted(doc)
 	// This changes no verdict. It saves the verification of an object that somebody updates all the time.
 	if before.holds(c.rules, now) && before.dying == o.Dying && before.content == f.content {
 		known := *before

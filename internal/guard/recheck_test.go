@@ -48,6 +48,37 @@ func TestExpiryWhileDeleted(t *testing.T) {
 	}
 }
 
+// TestKeptByKyverno: the report of a deletion names the exceptions that Kyverno keeps, also if they could
+// not be read any more.
+func TestKeptByKyverno(t *testing.T) {
+	w := inWorld(t)
+	for kind, kept := range map[string]string{
+		"ValidatingPolicy": "", "NamespacedValidatingPolicy": ", kept", "NamespacedGeneratingPolicy": "",
+		"NamespacedMutatingPolicy": ", kept", "NamespacedImageValidatingPolicy": ", kept", "NamespacedDeletingPolicy": "",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			text := replaced(t, conditional("object.kind == 'Pod'"), "kind: ValidatingPolicy", "kind: "+kind)
+			o := w.sealed(t, text, now.Add(-time.Minute))
+			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), o)
+			k.says(t, "found a verified", "report [a verified]")
+			k.idle(t)
+			k.clock.SetTime(now.Add(hour))
+			k.says(t, "found a expired", "removed a expired"+kept, "report []")
+
+			k = keep(t, func(k *guard.Controller) { k.Enforce = true }, w.rules(t, guard.Settings{}, nil), o)
+			k.says(t, "found a verified", "report [a verified]")
+			k.store.put(t, copied(t, o, func(o object) { o["spec"].(object)["deep"] = nested(70) }))
+			k.says(t, "found a unreadable")
+			k.idle(t)
+			k.clock.SetTime(now.Add(2 * time.Second))
+			k.says(t, "report [a unreadable]")
+			k.idle(t)
+			k.clock.SetTime(now.Add(every))
+			k.says(t, "removed a unreadable"+kept, "report []")
+		})
+	}
+}
+
 // nested returns a value with this number of levels.
 func nested(levels int) any {
 	var v any = "x"

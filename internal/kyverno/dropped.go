@@ -35,6 +35,22 @@ func Dropped(before, after *exception.Document) []string {
 	return dropped
 }
 
+// KeepsDeleted reports whether Kyverno 1.19.1 still applies an exception after its deletion, because of
+// the kind of a policy that it names.
+func KeepsDeleted(doc *exception.Document) bool {
+	e := Read(doc)
+	return e != nil && slices.ContainsFunc(e.Refs, Ref.KeepsDeleted)
+}
+
+// KeepsDeleted reports whether Kyverno 1.19.1 still applies a deleted exception to the policy. When an
+// exception changes, Kyverno looks for the policies that it names in no namespace (provider.go of
+// pkg/cel/policies/vpol/engine, ivpol/engine and mpol/engine), and computes a policy with a namespace
+// only when the policy itself changes. Of the other namespaced kinds, it reads the exceptions at each
+// use.
+func (r Ref) KeepsDeleted() bool {
+	return slices.Contains([]string{"NamespacedValidatingPolicy", "NamespacedImageValidatingPolicy", "NamespacedMutatingPolicy"}, r.Kind.Text)
+}
+
 // generates reports whether Kyverno looks for a generated admission policy when an exception with this
 // reference changes.
 func (r Ref) generates() bool {

@@ -47,7 +47,7 @@ type api struct {
 	services   []object        // spec of each APIService
 	denied     map[string]bool // "verb resource", and for Kyverno "verb resource.group account"
 	rejected   map[string]bool // the last parts of paths that are rejected in a dry run
-	deleted    []object        // exceptions that are being deleted
+	exceptions []object        // of each kind
 	gone       map[string]bool // namespaces that do not exist
 	conflicts  int             // updates that somebody else overtakes
 	broken     map[string]bool // the last parts of paths that return 500
@@ -116,7 +116,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				"conditions":    []object{{"type": "NamesAccepted", "status": "True"}, {"type": "Established", "status": "True"}},
 			}})
 	case last == "policyexceptions":
-		answer(http.StatusOK, object{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "metadata": object{}, "items": a.deleted})
+		answer(http.StatusOK, object{"apiVersion": "a/v1", "kind": "PolicyExceptionList", "metadata": object{}, "items": a.exceptions})
 	case last == "apiservices":
 		items := []object{}
 		for n, spec := range a.services {

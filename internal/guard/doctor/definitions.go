@@ -7,7 +7,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -64,26 +63,42 @@ func (k *checkup) definition(ctx context.Context, gk exception.GroupKind) {
 const deletes = time.Minute
 
 // listed lists all exceptions: one stored object that the API server cannot decode makes each list
-// and watch fail. It reports deleted ones that are still there.
+// and watch fail. It reports deleted ones that are still there, and those that outlast their deletion.
 func (k *checkup) listed(ctx context.Context, gk exception.GroupKind, version string) error {
-	const perPage = 500
-	page := &metav1.PartialObjectMetadataList{}
+	const perPage = 50 // of up to 1 MiB
+	page := &unstructured.UnstructuredList{}
 	page.SetGroupVersionKind(schema.GroupVersionKind{Group: gk.Group, Version: version, Kind: gk.Kind + "List"})
-	for next := ""; ; next = page.Continue {
+	var kept []string
+	defer func() { k.kept(kept) }()
+	for next := ""; ; next = page.GetContinue() {
 		err := k.Client.List(ctx, page, client.Limit(perPage), client.Continue(next))
 		for _, item := range page.Items {
-			if at := item.DeletionTimestamp; at != nil && k.Now().Sub(at.Time) > deletes {
-				id := exception.Identity{GroupKind: gk, Namespace: item.Namespace, Name: item.Name}
+			id := exception.Identity{GroupKind: gk, Namespace: item.GetNamespace(), Name: item.GetName()}
+			if doc, err := exception.FromObject(item.Object); err == nil && kyverno.KeepsDeleted(doc) {
+				kept = append(kept, id.String())
+			}
+			if at := item.GetDeletionTimestamp(); at != nil && k.Now().Sub(at.Time) > deletes {
 				k.add(Finding{Outcome: Doubtful, Subject: id.String(), Reason: ReasonDeletionHeld,
 					Message: fmt.Sprintf("it was deleted at %s, and the finalizers %q keep it; Kyverno still applies it",
-						at.UTC().Format(time.RFC3339), item.Finalizers),
+						at.UTC().Format(time.RFC3339), item.GetFinalizers()),
 					Hint: "find out why their controllers do not remove them, or remove them: that needs no signature"})
 			}
 		}
-		if err != nil || page.Continue == "" {
+		if err != nil || page.GetContinue() == "" {
 			return err
 		}
 	}
+}
+
+// kept reports exceptions that Kyverno still applies after their deletion.
+func (k *checkup) kept(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	k.add(Finding{Outcome: Doubtful, Subject: names[0], Reason: ReasonKeptByKyverno,
+		Message: fmt.Sprintf("it names a policy of a namespaced kind, and so do %d others; Kyverno 1.19 still applies such an exception "+
+			"after its expiry and deletion", len(names)-1),
+		Hint: "after its expiry, change a label or the spec of the policy that it names, or restart Kyverno's admission controller"})
 }
 
 // apiServiceList is APIServiceList. An APIService names the server of a group and version.

@@ -456,10 +456,16 @@ func TestDoctor(t *testing.T) {
 			a.policies["polex-keeps"] = limits{MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: rules}}
 		}, want: []string{"doubtful blocks-deletions", "wrong protection-hole"}},
 		"finalizers keep a deleted exception": {change: func(a *api, _ *doctor.Config) {
-			a.deleted = []object{{"metadata": object{"name": "a", "namespace": "x", "deletionTimestamp": now.Add(-2 * time.Minute).UTC().Format(time.RFC3339), "finalizers": []string{"a/b"}}}}
+			a.exceptions = []object{{"metadata": object{"name": "a", "namespace": "x", "deletionTimestamp": now.Add(-2 * time.Minute).UTC().Format(time.RFC3339), "finalizers": []string{"a/b"}}}}
 		}, want: []string{"doubtful deletion-held"}},
+		"exceptions outlast their deletion": {change: func(a *api, _ *doctor.Config) {
+			a.exceptions = []object{naming("ValidatingPolicy"), naming("NamespacedValidatingPolicy"), naming("NamespacedMutatingPolicy")}
+		}, want: []string{"doubtful kept-by-kyverno"}},
+		"exceptions end with their deletion": {change: func(a *api, _ *doctor.Config) {
+			a.exceptions = []object{naming("ValidatingPolicy"), naming("NamespacedGeneratingPolicy")}
+		}},
 		"an exception is being deleted": {change: func(a *api, _ *doctor.Config) {
-			a.deleted = []object{{"metadata": object{"name": "a", "namespace": "x", "deletionTimestamp": now.Add(-time.Second).UTC().Format(time.RFC3339), "finalizers": []string{"a/b"}}}}
+			a.exceptions = []object{{"metadata": object{"name": "a", "namespace": "x", "deletionTimestamp": now.Add(-time.Second).UTC().Format(time.RFC3339), "finalizers": []string{"a/b"}}}}
 		}},
 		"one stored exception cannot be decoded": {change: func(a *api, _ *doctor.Config) { a.broken["policyexceptions"] = true }, want: []string{"unknown undecided"}},
 		"nobody says which webhooks there are":   {change: func(a *api, _ *doctor.Config) { a.broken["validatingwebhookconfigurations"] = true }, want: []string{"unknown undecided"}},
@@ -615,4 +621,10 @@ func split(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 func asService(w *admissionregistrationv1.ValidatingWebhook, path string) {
 	w.ClientConfig.URL = nil
 	w.ClientConfig.Service = &admissionregistrationv1.ServiceReference{Namespace: "polex-system", Name: "polex-guard", Path: &path, Port: new(int32(8443))}
+}
+
+// naming returns an exception that names a policy of a kind.
+func naming(kind string) object {
+	return object{"apiVersion": "policies.kyverno.io/v1beta1", "kind": "PolicyException", "metadata": object{"name": "a", "namespace": "x"},
+		"spec": object{"policyRefs": []object{{"name": "p", "kind": kind}}}}
 }

@@ -31,6 +31,7 @@ const (
 	ReasonMutates            = "mutates"
 	ReasonMutatesGuard       = "mutates-guard"
 	ReasonDeletionHeld       = "deletion-held"
+	ReasonKeptByKyverno      = "kept-by-kyverno"
 	ReasonBlocksDeletions    = "blocks-deletions"
 	ReasonNotProtected       = "not-protected"
 	ReasonProtectionHole     = "protection-hole"
@@ -73,6 +74,7 @@ func Reasons() []exception.Reason {
 		{Name: ReasonMutates, Doc: "another webhook or a MutatingAdmissionPolicy changes exceptions during admission", Severity: exception.SeverityWarning},
 		{Name: ReasonMutatesGuard, Doc: "another webhook or a policy changes objects that the guard or Kyverno depends on", Milder: true},
 		{Name: ReasonDeletionHeld, Doc: "finalizers keep a deleted exception, and Kyverno still applies it", Severity: exception.SeverityWarning},
+		{Name: ReasonKeptByKyverno, Doc: "Kyverno still applies an exception after its expiry and deletion", Severity: exception.SeverityWarning},
 		{Name: ReasonBlocksDeletions, Doc: "another webhook or admission policy could prevent the deletion of an expired exception", Severity: exception.SeverityWarning},
 		{Name: ReasonNotProtected, Doc: "the policies that protect the guard are not installed", Severity: exception.SeverityWarning},
 		{Name: ReasonProtectionHole, Doc: "a policy of protect is missing, fails open, validates nothing or is bound to nothing", Milder: true},
