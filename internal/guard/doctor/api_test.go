@@ -48,6 +48,7 @@ type api struct {
 	denied     map[string]bool // "verb resource", and for Kyverno "verb resource.group account"
 	rejected   map[string]bool // the last parts of paths that are rejected in a dry run
 	exceptions []object        // of each kind
+	flows      []object        // FlowSchemas and PriorityLevelConfigurations
 	gone       map[string]bool // namespaces that do not exist
 	conflicts  int             // updates that somebody else overtakes
 	broken     map[string]bool // the last parts of paths that return 500
@@ -117,6 +118,9 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}})
 	case last == "policyexceptions":
 		answer(http.StatusOK, object{"apiVersion": "a/v1", "kind": "PolicyExceptionList", "metadata": object{}, "items": a.exceptions})
+	case last == "flowschemas", last == "prioritylevelconfigurations":
+		items := slices.DeleteFunc(slices.Clone(a.flows), func(o object) bool { return o["kind"] == "FlowSchema" != (last == "flowschemas") })
+		answer(http.StatusOK, object{"apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "List", "metadata": object{}, "items": items})
 	case last == "apiservices":
 		items := []object{}
 		for n, spec := range a.services {
@@ -176,6 +180,8 @@ var kinds = map[schema.GroupVersionKind]meta.RESTScope{
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"}:          meta.RESTScopeRoot,
 	{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}:                 meta.RESTScopeRoot,
 	{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}:                             meta.RESTScopeRoot,
+	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Kind: "FlowSchema"}:                       meta.RESTScopeRoot,
+	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Kind: "PriorityLevelConfiguration"}:       meta.RESTScopeRoot,
 	{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}:                                     meta.RESTScopeNamespace,
 	{Group: "authorization.k8s.io", Version: "v1", Kind: "SubjectAccessReview"}:                      meta.RESTScopeRoot,
 	{Group: "events.k8s.io", Version: "v1", Kind: "Event"}:                                           meta.RESTScopeNamespace,

@@ -84,6 +84,7 @@ func Run(ctx context.Context, c Config) []Finding {
 	k.deletions(ctx)
 	k.protect(ctx)
 	k.kyverno(ctx)
+	k.priority(ctx)
 	k.permissions(ctx)
 	k.leader(ctx)
 	k.clock(ctx)

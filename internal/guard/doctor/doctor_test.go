@@ -553,6 +553,11 @@ func TestDoctor(t *testing.T) {
 		"a guard that may not renew it":     {change: func(a *api, _ *doctor.Config) { a.rejected = map[string]bool{"polex-guard": true} }, want: []string{"wrong write-rejected"}},
 		"Events that are rejected":          {change: func(a *api, _ *doctor.Config) { a.rejected = map[string]bool{"events": true} }, want: []string{"doubtful write-rejected"}},
 
+		"requests may be served last": {change: func(a *api, _ *doctor.Config) {
+			a.flows = append(a.flows, flow("last", 100, object{"kind": "Group", "group": object{"name": "system:serviceaccounts"}}))
+		}, want: []string{"doubtful served-last"}},
+		"nobody says which flow schemas there are": {change: func(a *api, _ *doctor.Config) { a.broken["flowschemas"] = true }, want: []string{"unknown undecided"}},
+
 		"its clock is ahead":       {change: func(a *api, _ *doctor.Config) { a.clock = now.Add(-time.Minute) }, want: []string{"wrong clock-differs"}},
 		"its clock is behind":      {change: func(a *api, _ *doctor.Config) { a.clock = now.Add(time.Minute) }, want: []string{"wrong clock-differs"}},
 		"nobody says the time":     {change: func(a *api, _ *doctor.Config) { a.clock = time.Time{} }, want: []string{"unknown undecided"}},
@@ -564,6 +569,7 @@ func TestDoctor(t *testing.T) {
 				validating: webhook(good), clock: now, denied: map[string]bool{}, broken: map[string]bool{},
 				kyverno:    kyverno("--enablePolicyException=true", "--exceptionNamespace=platform-exceptions"),
 				lease:      &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "polex-guard", Namespace: "polex-system"}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new(cluster.NewIdentity("polex-guard-0")), RenewTime: &metav1.MicroTime{Time: now}}},
+				flows:      builtIn(),
 				conversion: object{"strategy": "None"}, services: []object{{"group": "kyverno.io"}, {"group": "metrics.k8s.io", "service": object{"name": "metrics"}}},
 			}
 			a.policies, a.bindings = protected()

@@ -19,8 +19,8 @@ type need struct {
 }
 
 // leaseName and reportName are the names of the Lease and of the reports. A role may be limited to
-// these names.
-const leaseName, reportName = "polex-guard", "polex-guard"
+// these names. guardUser is the user of a guard outside of the cluster.
+const leaseName, reportName, guardUser = "polex-guard", "polex-guard", "polex-guard"
 
 // needs returns the permissions that every guard requires, except those for the guarded kinds.
 func (k *checkup) needs() []need {

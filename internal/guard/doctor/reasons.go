@@ -42,6 +42,7 @@ const (
 	ReasonNotPermitted        = "not-permitted"
 	// ReasonKyvernoBlind is about the permissions of Kyverno.
 	ReasonKyvernoBlind  = "kyverno-not-permitted"
+	ReasonServedLast    = "served-last"
 	ReasonNoLeader      = "no-leader"
 	ReasonWriteRejected = "write-rejected"
 	ReasonClock         = "clock-differs"
@@ -81,6 +82,7 @@ func Reasons() []exception.Reason {
 		{Name: ReasonExceptionsDisabled, Doc: "Kyverno ignores all exceptions", Severity: exception.SeverityWarning},
 		{Name: ReasonFromEverywhere, Doc: "Kyverno applies exceptions from every namespace", Severity: exception.SeverityWarning},
 		{Name: ReasonNamespaceNotGuarded, Doc: "Kyverno's namespace is missing in guard.guardNamespaces", Severity: exception.SeverityWarning},
+		{Name: ReasonServedLast, Doc: "the API server may serve the requests of the guard or of Kyverno late or never", Severity: exception.SeverityWarning},
 		{Name: ReasonNotPermitted, Doc: "the guard lacks a permission"},
 		{Name: ReasonKyvernoBlind, Doc: "Kyverno may not list or watch exceptions, and keeps those that it read before"},
 		{Name: ReasonNoLeader, Doc: "no guard holds the Lease, so no expired exception is deleted"},

@@ -73,6 +73,7 @@ func TestDoctor(t *testing.T) {
 		{name: "who keeps exceptions", path: "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", object: keepsExceptions, want: "blocks-deletions"},
 		{name: "Kyverno", path: "/apis/apps/v1/namespaces/kyverno/deployments", object: kyverno, want: "exceptions-from-everywhere", status: 1},
 		{name: "what Kyverno may read", path: "/apis/apps/v1/namespaces/kyverno/deployments", object: kyverno, want: "kyverno-not-permitted", status: 1},
+		{name: "who is served last", path: "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas", object: lastSchema, want: "served-last"},
 		{name: "who stops renewals", path: webhooks, object: strings.Replace(webhookOf("Validating", "keeps", "leases", ""), "apiGroups: ['']", "apiGroups: [coordination.k8s.io]", 1), want: "write-rejected", status: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -135,7 +136,10 @@ func TestDoctor(t *testing.T) {
 }
 
 const (
-	mutators = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+	mutators   = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+	lastSchema = `{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: FlowSchema, metadata: {name: last}, spec: {matchingPrecedence: 150,
+  priorityLevelConfiguration: {name: catch-all}, rules: [{subjects: [{kind: ServiceAccount, serviceAccount: {namespace: kyverno, name: '*'}}],
+  resourceRules: [{verbs: [watch], apiGroups: [kyverno.io], resources: [policyexceptions], namespaces: ['*']}]}]}}`
 	// keepsExceptions is a policy without a binding.
 	keepsExceptions = `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: keeps}, spec: {matchConstraints: {resourceRules: [
 {apiGroups: [kyverno.io], apiVersions: ["*"], operations: [DELETE], resources: [policyexceptions/*]}]}, validations: [{expression: "false"}]}}`
