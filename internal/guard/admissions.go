@@ -117,13 +117,14 @@ func (a *admissions) keep(doc *exception.Document, cluster string, facts Facts, 
 }
 
 // verified returns the facts of a content that was verified, if they are still valid. They are not
-// if the clock was set back, or if the start or the expiry says otherwise.
+// if the clock was set back before the verification, which is not before the start, or after the
+// expiry.
 func (a *admissions) verified(c content, cluster string, now time.Time) (Facts, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	v, known := a.held[admitted{c, cluster}]
 	end := v.facts.ExpiresAt
-	if !known || now.Before(v.at) || now.Before(v.facts.StartsAt) || !end.IsZero() && !now.Before(end) {
+	if !known || now.Before(v.at) || !end.IsZero() && !now.Before(end) {
 		return Facts{}, false
 	}
 	return v.facts, true

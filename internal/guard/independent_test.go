@@ -3,6 +3,7 @@ package guard_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 func TestKindThatHangs(t *testing.T) {
 	w := inWorld(t)
 	hangs := make(chan struct{})
+	release := sync.OnceFunc(func() { close(hangs) })
+	defer release()
 	other := w.sealed(t, conditional("object.metadata.name == 'web'"), now.Add(-time.Minute))
 	k := keep(t, func(c *guard.Controller) {
 		c.Store.(*memory).hangs = map[exception.GroupKind]chan struct{}{kyverno.ConditionKind: hangs}
@@ -26,7 +29,7 @@ func TestKindThatHangs(t *testing.T) {
 	k.says(t, "removed mine expired", "report []")
 	k.waits(t, 2)
 	k.rechecked(t, time.Unix(0, 0))
-	close(hangs)
+	release()
 	k.says(t, "found a verified")
 	k.idle(t)
 	k.rechecked(t, now)
@@ -61,6 +64,27 @@ func TestUnreadObject(t *testing.T) {
 	k.says(t, "found a unreadable", "failed read PolicyException.kyverno.io x/a: "+guard.ErrNotServed.Error(), "report [a unreadable]")
 	k.idle(t)
 	k.rechecked(t, time.Unix(0, 0))
+}
+
+// TestReportWaitsForDeletions: while a deletion of one kind is waited for, a change of another kind makes
+// no report, which would name an object that is about to go.
+func TestReportWaitsForDeletions(t *testing.T) {
+	w := inWorld(t)
+	held := make(chan struct{})
+	release := sync.OnceFunc(func() { close(held) })
+	defer release()
+	other := w.sealed(t, conditional("object.kind == 'Pod'"), now.Add(-time.Minute))
+	k := keep(t, func(c *guard.Controller) { c.Store.(*memory).held = map[string]chan struct{}{"mine": held} },
+		w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("mine", "x", 10*time.Second, ""), now.Add(-time.Minute)), other)
+	k.says(t, "found mine verified", "found a verified", "report [a verified mine verified]")
+	k.idle(t)
+	k.clock.SetTime(now.Add(10 * time.Second))
+	k.idle(t)
+	k.store.put(t, copied(t, other, func(o object) { metadata(o)["labels"] = object{"a": "b"} }))
+	k.says(t, "found a altered")
+	k.idle(t)
+	release()
+	k.says(t, "removed mine expired", "report [a altered]")
 }
 
 // TestReportHangs: an exception is deleted at its end, and the metrics tell the findings, while a
