@@ -138,7 +138,8 @@ func (c *checker) removed(ctx context.Context, f *Finding, outcome error) {
 	case outcome == nil:
 		c.Metrics.removed(f.Reason)
 		if f.kept {
-			f.Hint = "Kyverno may still apply it until the policy that it names changes or Kyverno restarts: do one of these"
+			f.Hint = "Kyverno may still apply it until the policy that it names changes or Kyverno restarts: " +
+				"do one of these"
 		}
 		c.Tell.Removed(ctx, f)
 		if s != nil && s.finding.UID == f.UID {

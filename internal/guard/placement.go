@@ -51,7 +51,8 @@ func (c change) drops() error {
 		return nil
 	}
 	if c.old == nil {
-		return refuse(ReasonDropsPolicy, "the stored exception cannot be read, so it may name other policies: %v", c.unreadable)
+		const unread = "the stored exception cannot be read, so it may name other policies: %v"
+		return refuse(ReasonDropsPolicy, unread, c.unreadable)
 	}
 	if dropped := kyverno.Dropped(c.old, c.doc); len(dropped) > 0 {
 		return refuse(ReasonDropsPolicy, "Kyverno would still apply the stored exception to the policies %q, "+

@@ -48,7 +48,8 @@ func KeepsDeleted(doc *exception.Document) bool {
 // only when the policy itself changes. Of the other namespaced kinds, it reads the exceptions at each
 // use.
 func (r Ref) KeepsDeleted() bool {
-	return slices.Contains([]string{"NamespacedValidatingPolicy", "NamespacedImageValidatingPolicy", "NamespacedMutatingPolicy"}, r.Kind.Text)
+	kinds := []string{"NamespacedValidatingPolicy", "NamespacedImageValidatingPolicy", "NamespacedMutatingPolicy"}
+	return slices.Contains(kinds, r.Kind.Text)
 }
 
 // generates reports whether Kyverno looks for a generated admission policy when an exception with this

@@ -96,9 +96,10 @@ func (k *checkup) kept(names []string) {
 		return
 	}
 	k.add(Finding{Outcome: Doubtful, Subject: names[0], Reason: ReasonKeptByKyverno,
-		Message: fmt.Sprintf("it names a policy of a namespaced kind, and so do %d others; Kyverno 1.19 still applies such an exception "+
-			"after its expiry and deletion", len(names)-1),
-		Hint: "after its expiry, change a label or the spec of the policy that it names, or restart Kyverno's admission controller"})
+		Message: fmt.Sprintf("Kyverno 1.19 still applies exceptions from policies of a namespaced kind after their expiry and "+
+			"deletion; this is one of %d", len(names)),
+		Hint: "after the expiry, change a label or the spec of the policy that it names, " +
+			"or restart Kyverno's admission controller"})
 }
 
 // apiServiceList is APIServiceList. An APIService names the server of a group and version.

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,12 +28,14 @@ const lastOrdinary = 9900
 // priority looks for other limits on the requests of the guard or of Kyverno. Without requests, the guard
 // deletes no expired exception, and Kyverno does not learn of a deletion.
 func (k *checkup) priority(ctx context.Context) {
-	defer k.unlessFound("flow schemas", "the API server schedules the requests of the guard and of Kyverno as those of other accounts")()
-	for _, of := range [][2]string{{flowSchemas, "FlowSchemaList"}, {priorityLevels, "PriorityLevelConfigurationList"}} {
-		kind := schema.GroupVersionKind{Group: flowcontrolv1.GroupName, Version: "v1", Kind: of[1]}
-		items, _ := k.list(ctx, of[0], kind)
+	const fine = "the API server schedules the requests of the guard and of Kyverno as those of other accounts"
+	defer k.unlessFound(flowSchemas, fine)()
+	kinds := map[string]string{flowSchemas: "FlowSchema", priorityLevels: "PriorityLevelConfiguration"}
+	for _, resource := range slices.Sorted(maps.Keys(kinds)) {
+		of := schema.GroupVersionKind{Group: flowcontrolv1.GroupName, Version: "v1", Kind: kinds[resource] + "List"}
+		items, _ := k.list(ctx, resource, of)
 		for _, item := range items {
-			k.prioritized(of[0]+"/"+item.GetName(), item)
+			k.prioritized(resource+"/"+item.GetName(), item)
 		}
 	}
 }
@@ -52,14 +55,15 @@ func (k *checkup) prioritized(subject string, object unstructured.Unstructured) 
 		if s.Annotations[restores] == "true" {
 			return
 		}
-		f.Message = "the API server does not restore it, so somebody may have limited the requests of the guard and of Kyverno"
+		f.Message = "the API server does not restore it, so somebody may have limited the requests of the guard and Kyverno"
 		f.Hint = fmt.Sprintf("set its annotation %s to \"true\", and find out who changed it", restores)
 	case s.Spec.MatchingPrecedence > lastOrdinary, level == flowcontrolv1.PriorityLevelConfigurationNameExempt:
 		return
 	case slices.ContainsFunc(s.Spec.Rules, k.schedules):
 		f.Message = fmt.Sprintf("it leads requests of the guard or of Kyverno to the priority level %q, "+
 			"where the API server may serve them late or never", level)
-		f.Hint = "leave their accounts out of it, or lead them to the priority level exempt; if nobody needs it, delete it, and find out who created it"
+		f.Hint = "leave their accounts out of it, or lead them to the priority level exempt; " +
+			"if nobody needs it, delete it, and find out who created it"
 	default:
 		return
 	}
@@ -75,9 +79,11 @@ func (k *checkup) schedules(rule flowcontrolv1.PolicyRulesWithSubjects) bool {
 			case s.ServiceAccount != nil:
 				return s.ServiceAccount.Namespace == namespace
 			case s.User != nil:
-				return s.User.Name == everybody || s.User.Name == guardUser || strings.HasPrefix(s.User.Name, accounts+":"+namespace+":")
+				name := s.User.Name
+				return name == everybody || name == guardUser || strings.HasPrefix(name, accounts+":"+namespace+":")
 			case s.Group != nil:
-				return slices.Contains([]string{everybody, "system:authenticated", accounts + "s", accounts + "s:" + namespace}, s.Group.Name)
+				all := []string{everybody, "system:authenticated", accounts + "s", accounts + "s:" + namespace}
+				return slices.Contains(all, s.Group.Name)
 			}
 			return false
 		})
