@@ -23,12 +23,15 @@ const (
 	maxDigits = 1000
 	// maxLongDigits is the maximum number of digits beyond the 32nd of each row, in a document.
 	maxLongDigits = 64 << 10
-	// maxWords is the maximum number of words in a document. Readers of YAML copy a text word by word.
+	// maxWords is the maximum number of words, backslashes and quotes in a document. Readers of YAML copy a text
+	// word by word, and decode an escape or a doubled quote on its own.
 	maxWords = 100_000
-	// maxRendered and maxRenderedNodes are the maximum size in bytes and the maximum number of values, lines and
-	// separators of a document that kustomize is asked about, which takes more than all other reading.
-	maxRendered      = 272 << 10
-	maxRenderedNodes = 3000
+	// maxRendered, maxRenderedNodes and maxRenderedWords are the maximum size in bytes, and the maximum numbers of
+	// values, lines and separators, and of words, of a document that kustomize is asked about, which takes more
+	// than all other reading.
+	maxRendered      = 160 << 10
+	maxRenderedNodes = 2000
+	maxRenderedWords = 20_000
 	// MaxDepth is the maximum number of nested levels in a document.
 	MaxDepth = 64
 )

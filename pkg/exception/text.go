@@ -94,16 +94,16 @@ func checkNodes(chunk []byte, at Position, most int) error {
 		if most > MaxNodes || wordsIn(chunk) <= maxWords {
 			return nil
 		}
-		most, what = maxWords, "words"
+		most, what = maxWords, "words, backslashes and quotes"
 	}
 	return &SyntaxError{Position: Position{at.File, at.Line, 1}, Message: fmt.Sprintf("the document has more than %d %s", most, what), Hint: "an exception has a few hundred; is this the right file?"}
 }
 
-// wordsIn returns the number of words, as spaces separate them.
+// wordsIn returns the number of words, as spaces separate them, of backslashes and of single quotes.
 func wordsIn(chunk []byte) int {
 	n, space := 0, true
 	for _, c := range chunk {
-		if space && c != ' ' {
+		if space && c != ' ' || c == '\\' || c == '\'' {
 			n++
 		}
 		space = c == ' '

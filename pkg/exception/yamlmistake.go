@@ -2,7 +2,7 @@ package exception
 
 import (
 	"bytes"
-	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -58,9 +58,6 @@ func textOfLine(text []byte, number int) string {
 	return string(line)
 }
 
-// conflict is the first line of a conflict that Git wrote into a file.
-var conflict = regexp.MustCompile(`(?m)^<{7} `)
-
 // foreign are the beginnings of files that are often given in place of a document, in lower case.
 var foreign = []struct{ begin, message, hint string }{
 	{"version https://git-lfs.github.com/spec/", "this is a pointer of Git LFS, not the file", "fetch the file: git lfs pull"},
@@ -74,8 +71,8 @@ var foreign = []struct{ begin, message, hint string }{
 
 // recognized replaces an error about a chunk by the name of what the chunk is, if that is known.
 func recognized(err error, chunk []byte, at Position) error {
-	if found := conflict.FindIndex(chunk); found != nil {
-		return &SyntaxError{Position: Position{at.File, at.Line + bytes.Count(chunk[:found[0]], []byte("\n")), 1}, Message: "Git left a merge conflict here",
+	if before, _, found := bytes.Cut(slices.Concat([]byte("\n"), chunk), []byte("\n<<<<<<< ")); found {
+		return &SyntaxError{Position: Position{at.File, at.Line + bytes.Count(before, []byte("\n")), 1}, Message: "Git left a merge conflict here",
 			Hint: "keep one of the two sides, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>"}
 	}
 	for _, f := range foreign {
