@@ -10,7 +10,9 @@
 //  4. Each signature is over the bytes of the message. It is made with a certificate that
 //     chains to the trusted root at the proven time and has an SCT, and a log entry names
 //     this signature, digest and certificate. A key in the trust policy needs no
-//     certificate. One bad signature rejects the document.
+//     certificate. One bad signature rejects the document. First come the names in the
+//     certificates, then their issuers, and last the operations with the keys in them:
+//     anybody can write a certificate with a slow key.
 //  5. The identity comes from that certificate only.
 //  6. Enough distinct authorities signed, in every group.
 //  7. The message is parsed as strictly as the object, and its kind is allowed. Before this
@@ -29,9 +31,9 @@
 // no time, so it requires a timestamp. sigstore-go verifies the evidence. The checks here give
 // precise reasons, and close gaps where sigstore-go is lenient.
 //
-// A Verifier remembers verified certificates, each with its time, since the documents of a batch
-// share one. With [Verifier.Remember] it also remembers verified signatures. It never remembers a
-// rejection.
+// A Verifier remembers verified certificates, each with the time in which its chain is valid, since
+// the documents of a batch share one. With [Verifier.Remember] it also remembers verified
+// signatures. It never remembers a rejection.
 //
 // Only this package makes a *[Verified]. A *[Rejected] is a rejection; any other error means that
 // polex could not decide, and callers deny both. This package does no I/O and reads neither the

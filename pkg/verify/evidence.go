@@ -5,7 +5,6 @@ import (
 	"crypto"
 	"crypto/sha256"
 	"crypto/x509"
-	"errors"
 	"slices"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/sigstore/sigstore/pkg/signature"
 	"github.com/sigstore/sigstore/pkg/signature/options"
 
-	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
@@ -75,109 +73,46 @@ func newKeyVerifier(root *trust.Root, a *trust.Authority) (*evidenceVerifier, er
 		material: keyMaterial{root.Material(), sgroot.NewExpiringKey(key, time.Time{}, time.Time{})}}, nil
 }
 
-// signature verifies one signature set and returns its signer and evidence.
-func (v *Verifier) signature(message signedMessage, s seal.Signature) (Signature, error) {
-	if s.Certificate == nil {
-		return v.keyed(message, s)
-	}
-	cert, err := readCertificate(s.Certificate)
-	if err != nil {
-		return Signature{}, err
-	}
-	if v.keyless == nil {
-		return Signature{}, reject(ReasonUntrustedCertificate, "the trusted root (%s) names no issuer of certificates", v.policy.Root().Source())
-	}
-	id, err := IdentityOf(cert)
-	if err != nil {
-		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate is not one of Fulcio's: %s", err)
-	}
-	key, err := signature.LoadVerifier(cert.PublicKey, crypto.SHA256)
-	if err != nil {
-		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate's key cannot be used: %s", err)
-	}
-	out, err := v.keyless.verify(message, s, key, cert)
-	if err != nil {
-		return Signature{}, err
-	}
-	out.Identity, out.Certificate, out.keyDigest = id, certificateOf(cert), sha256.Sum256(cert.RawSubjectPublicKeyInfo)
-	return out, nil
-}
-
-// keyed verifies a signature without a certificate: it finds the key in the trust policy.
-func (v *Verifier) keyed(message signedMessage, s seal.Signature) (Signature, error) {
-	for _, k := range v.keys {
-		if message.signedWith(k.key, s.Signature) != nil {
-			continue
-		}
-		if s.Bundle == nil && s.BundleV03 == nil && k.withoutLog {
-			return Signature{LogIndex: -1, Checked: []string{"public-key"}, key: k.authority, keyDigest: k.digest, unlogged: true}, nil
-		}
-		if !k.root.Logs() {
-			return Signature{}, reject(ReasonUnprovenLogEntry, "the trusted root lists no transparency log for the entry")
-		}
-		out, err := k.verify(message, s, k.key, nil)
+// verify returns the verified evidence of a claim, from memory if it has the same bytes.
+func (c *claim) verify(message signedMessage) (Signature, error) {
+	if !c.known {
+		out, err := c.by.verify(message, c)
 		if err != nil {
 			return Signature{}, err
 		}
-		out.key, out.keyDigest = k.authority, k.digest
+		if c.by.proven != nil {
+			c.by.proven.keep(c.set, provenOf(out), maxProven)
+		}
+		c.evidence = out
+	}
+	out := c.evidence
+	if c.cert == nil {
+		out.key, out.keyDigest = c.by.authority, c.by.digest
 		return out, nil
 	}
-	return Signature{}, reject(ReasonUnknownKey, "the signature has no certificate, and no key in the trust policy made it")
+	out.Identity, out.Certificate, out.keyDigest = c.id, certificateOf(c.cert), sha256.Sum256(c.cert.RawSubjectPublicKeyInfo)
+	return out, nil
 }
 
-// verify returns the verified evidence of one signature, from memory if it has the same bytes.
-func (e *evidenceVerifier) verify(message signedMessage, s seal.Signature, key signature.Verifier, cert *x509.Certificate) (Signature, error) {
-	if e.proven == nil {
-		return e.verifyAnew(message, s, key, cert)
-	}
-	set := digestOfSet(message.digest, s)
-	if known, is := e.proven.get(set); is {
-		return known.signature(), nil
-	}
-	out, err := e.verifyAnew(message, s, key, cert)
-	if err == nil {
-		e.proven.keep(set, provenOf(out), maxProven)
-	}
-	return out, err
-}
-
-// verifyAnew checks the evidence of one signature. sigstore-go verifies each part, and this package makes stricter
+// verify checks the evidence of one signature. sigstore-go verifies each part, and this package makes stricter
 // checks of it.
-func (e *evidenceVerifier) verifyAnew(message signedMessage, s seal.Signature, key signature.Verifier, cert *x509.Certificate) (Signature, error) {
-	pb, err := evidenceOf(message.digest, s)
-	if errors.Is(err, errNoEntry) {
-		return Signature{}, reject(ReasonNoLogEntry, "%s", errNoEntry)
-	}
-	if err != nil {
-		return Signature{}, err
-	}
-	pub, err := key.PublicKey()
-	if err != nil {
-		return Signature{}, rejectCause(ReasonBadCertificate, err, "its key cannot be used: %s", err)
-	}
-	entries := pb.GetVerificationMaterial().GetTlogEntries()
-	if e.root.Logs() || len(entries) > 0 {
-		if err := checkEntries(entries, message.digest, s.Signature, s.Certificate, pub); err != nil {
-			return Signature{}, err
-		}
-	}
-	if err := message.signedWith(key, s.Signature); err != nil {
+func (e *evidenceVerifier) verify(message signedMessage, c *claim) (Signature, error) {
+	if err := message.signedWith(c.key, c.signature); err != nil {
 		return Signature{}, rejectCause(ReasonBadSignature, err, "the signature is not over this message by this key")
 	}
-	entity, err := entityOf(pb, cert)
+	entity, err := entityOf(c.bundle, c.cert)
 	if err != nil {
 		return Signature{}, err
 	}
-	times, err := e.proveTimes(entity, cert)
+	times, err := e.proveTimes(entity, c.cert)
 	if err != nil {
 		return Signature{}, err
 	}
-	return e.summary(pb, entity, cert, times)
+	return e.summary(c.bundle, entity, c.cert, times)
 }
 
 func (e *evidenceVerifier) summary(pb *protobundle.Bundle, entity *entity, cert *x509.Certificate, times []Witness) (Signature, error) {
-	out := Signature{LogIndex: -1, Checked: []string{"public-key"}, Witnesses: times,
-		stamps: len(pb.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps())}
+	out := Signature{LogIndex: -1, Checked: []string{"public-key"}, Witnesses: times}
 	if cert != nil {
 		out.Checked = []string{"certificate-chain"}
 		if e.root.LogsCertificates() {

@@ -2,7 +2,11 @@ package verify
 
 import (
 	"crypto/sha256"
+	"crypto/x509"
 	"testing"
+	"time"
+
+	sgroot "github.com/sigstore/sigstore-go/pkg/root"
 
 	"github.com/polex-dev/polex/pkg/seal"
 )
@@ -52,5 +56,35 @@ func TestDigestOfSet(t *testing.T) {
 			t.Errorf("%s has the digest of %s", name, other)
 		}
 		seen[digest] = name
+	}
+}
+
+// TestShared: a certificate is remembered for the time in which its authority and all of its chains are valid.
+func TestShared(t *testing.T) {
+	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
+	cert := func(from, to int) *x509.Certificate {
+		return &x509.Certificate{NotBefore: day(from), NotAfter: day(to)}
+	}
+	for name, tc := range map[string]struct {
+		authority  span
+		chains     [][]*x509.Certificate
+		first, end int
+	}{
+		"the leaf":                   {span{}, [][]*x509.Certificate{{cert(10, 11), cert(1, 20), cert(1, 30)}}, 10, 11},
+		"an intermediate":            {span{}, [][]*x509.Certificate{{cert(5, 25), cert(9, 12), cert(1, 30)}}, 9, 12},
+		"the root":                   {span{}, [][]*x509.Certificate{{cert(5, 25), cert(4, 26), cert(9, 12)}}, 9, 12},
+		"the authority":              {span{day(9), day(12)}, [][]*x509.Certificate{{cert(5, 25), cert(1, 30)}}, 9, 12},
+		"the start of the authority": {span{from: day(9)}, [][]*x509.Certificate{{cert(5, 25), cert(1, 30)}}, 9, 25},
+		"two chains":                 {span{}, [][]*x509.Certificate{{cert(5, 25), cert(9, 30)}, {cert(5, 25), cert(1, 12)}}, 9, 12},
+	} {
+		ca := &sgroot.FulcioCertificateAuthority{ValidityPeriodStart: tc.authority.from, ValidityPeriodEnd: tc.authority.to}
+		valid := shared(ca, tc.chains)
+		for at, want := range map[time.Time]bool{
+			day(tc.first).Add(-1): false, day(tc.first): true, day(tc.end): true, day(tc.end).Add(1): false,
+		} {
+			if valid.has(at) != want {
+				t.Errorf("%s: valid from %s to %s, and at %s: %t", name, valid.from, valid.to, at, !want)
+			}
+		}
 	}
 }

@@ -41,14 +41,15 @@ func (v *Verifier) examination(steps func(*Examination) error) *Examination {
 func (e *Examination) judge(o opened) error {
 	e.raw = o.raw
 	// 4. and 5. Each signature, and its signer.
-	signatures, message, stamps := make([]Signature, len(o.sets)), messageOf(o.raw), 0
-	for i := range o.sets {
-		var err error
-		if signatures[i], err = e.verifier.signature(message, o.sets[i]); err != nil {
-			return inSet(err, i, len(o.sets))
-		}
-		if stamps += signatures[i].stamps; stamps > maxAllTimestamps {
-			return reject(ReasonBadEvidence, "the signatures have more than %d timestamps in all", maxAllTimestamps)
+	message := messageOf(o.raw)
+	claims, err := e.verifier.claims(message, o.sets)
+	if err != nil {
+		return err
+	}
+	signatures := make([]Signature, len(claims))
+	for i := range claims {
+		if signatures[i], err = claims[i].verify(message); err != nil {
+			return inSet(err, i, len(claims))
 		}
 		e.facts.MessageDigest, e.facts.Signatures = fmt.Sprintf("sha256:%x", message.digest), signatures[:i+1]
 	}

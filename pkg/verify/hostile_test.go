@@ -1,12 +1,15 @@
 package verify_test
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,33 +27,48 @@ import (
 func hostile(t testing.TB) map[string][]byte {
 	t.Helper()
 	w := inWorld(t)
-	large := []byte(strings.Repeat("x", exception.MaxDocument))
-	signed := func(message []byte, one func(key *ecdsa.PrivateKey) set, curve elliptic.Curve) []byte {
+	large, small := []byte(strings.Repeat("x", exception.MaxDocument)), []byte(w.until(day))
+	signed := func(message []byte, n int, curve elliptic.Curve, one func(key *ecdsa.PrivateKey) set, trusted ...set) []byte {
 		s := &seal.Seal{Message: message}
-		for range seal.MaxSignatures {
+		for _, own := range trusted {
+			s.Signatures = append(s.Signatures, w.sign(t, message, own))
+		}
+		for range n {
 			key, err := ecdsa.GenerateKey(curve, rand.Reader)
 			if err != nil {
 				t.Fatal(err)
 			}
 			stranger := one(key)
-			stranger.identity = func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL }
+			stranger.key, stranger.identity = key, func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL }
 			s.Signatures = append(s.Signatures, w.sign(t, message, stranger))
 		}
 		return attach(t, parse(t, w.until(week)), s).Source()
 	}
-	logged := func(key *ecdsa.PrivateKey) set { return set{key: key} }
+	all := func(curve elliptic.Curve, one set) []byte {
+		return signed(large, seal.MaxSignatures, curve, func(*ecdsa.PrivateKey) set { return one })
+	}
 	stamps := []time.Time{w.now, w.now.Add(time.Second), w.now.Add(2 * time.Second), w.now.Add(3 * time.Second)}
-	stamped := func(key *ecdsa.PrivateKey) set { return set{key: key, onlyV03: true, stamps: stamps} }
+	stamped, once, one := set{onlyV03: true, stamps: stamps}, set{onlyV03: true, stamps: stamps[:1]}, func(s set) func(*ecdsa.PrivateKey) set {
+		return func(*ecdsa.PrivateKey) set { return s }
+	}
 	documents := map[string][]byte{
-		"P-256": signed(large, logged, elliptic.P256()), "P-384": signed(large, logged, elliptic.P384()),
-		"P-521": signed(large, logged, elliptic.P521()), "timestamps": signed(large, stamped, elliptic.P521()),
-		"Rekor 2": signed(large, func(key *ecdsa.PrivateKey) set { return set{v2: true, key: key, stamps: stamps} }, elliptic.P521()),
-		"certificates": signed(large, func(key *ecdsa.PrivateKey) set {
-			s := stamped(key)
-			s.v03 = certifiedTimestamps(t)
-			return s
-		}, elliptic.P521()),
-		"gzip": packedTo(t, w),
+		"P-256": all(elliptic.P256(), set{}), "P-384": all(elliptic.P384(), set{}), "P-521": all(elliptic.P521(), set{}),
+		"timestamps":   all(elliptic.P521(), set{onlyV03: true, stamps: stamps[:1]}),
+		"Rekor 2":      all(elliptic.P521(), set{v2: true, stamps: stamps[:1]}),
+		"certificates": all(elliptic.P521(), set{onlyV03: true, stamps: stamps, v03: certifiedTimestamps(t)}),
+		"hashes":       all(elliptic.P521(), set{onlyV03: true, v03: longHashes}),
+		"gzip":         packedTo(t, w),
+		// A false certificate with the name of a trusted signer.
+		"a false name": all(elliptic.P521(), set{certificate: w.selfIssue(t, nil)}),
+		// One signature, which is verified to explain who made it.
+		"one signature":  signed(large, 1, elliptic.P521(), one(once)),
+		"its timestamps": signed(large, 1, elliptic.P521(), one(stamped)),
+		// The signature of a trusted signer, from a published document, with what anybody can add to it.
+		"strangers beside":      signed(small, seal.MaxSignatures-1, elliptic.P521(), one(set{}), set{}),
+		"few strangers beside":  signed(small, 2, elliptic.P384(), one(once), once),
+		"slow strangers beside": signed(small, 2, elliptic.P521(), one(once), once),
+		"timestamps beside":     signed(small, 0, nil, nil, stamped),
+		"stamped strangers":     signed(small, 1, elliptic.P521(), one(stamped), stamped),
 	}
 	for name, text := range hostileTexts() {
 		documents[name] = []byte(replaced(t, w.until(week), "spec:\n", "spec:\n  x: "+text+"\n"))
@@ -67,16 +85,24 @@ func hostileTexts() map[string]string {
 	}
 	return map[string]string{
 		"values": list("1", 9000), "keys": "{" + keys.String() + "}", "floats": list("1e5", 9000),
-		"levels":          list(strings.Repeat("[", 50)+strings.Repeat("]", 50), 150),
-		"numbers":         list(strings.Repeat("1", 999)+"x", 1000),
-		"times":           list("2020-01-01 00:00:00."+strings.Repeat("1", 100), 4000),
-		"escapes":         `"` + strings.Repeat(`\x41`, 250_000) + `"`,
+		"levels":  list(strings.Repeat("[", 50)+strings.Repeat("]", 50), 150),
+		"numbers": list(strings.Repeat("1", 999)+"x", 1000),
+		"times":   list("2020-01-01 00:00:00."+strings.Repeat("1", 100), 4000),
+		"escapes": `"` + strings.Repeat(`\x41`, 99_000) + `"`, "many escapes": `"` + strings.Repeat(`\x41`, 250_000) + `"`,
+		"quotes": `'` + strings.Repeat(`''`, 49_000) + `'`, "many quotes": `'` + strings.Repeat(`''`, 500_000) + `'`,
 		"words":           strings.Repeat("x ", 500_000),
-		"an unusual text": `"` + strings.Repeat("é", 500_000) + `"`, "less of it": `"` + strings.Repeat("é", 135_000) + `"`,
-		"few floats": list("1e5", 2900), "some words": strings.Repeat("x ", 99_000),
-		"a folded text": ">\n" + strings.Repeat("    "+strings.Repeat("é ", 40)+"\n", 6000),
-		"comments":      "1\n" + strings.Repeat("  # é\n", 5000),
+		"an unusual text": `"` + strings.Repeat("é", 500_000) + `"`, "less of it": `"` + strings.Repeat("é", 81_000) + `"`,
+		"few floats": list("1e5", 1900), "some words": strings.Repeat("x ", 99_000),
+		"a folded text":      ">\n" + strings.Repeat("    "+strings.Repeat("é ", 40)+"\n", 6000),
+		"some unusual words": strings.Repeat("é ", 19_000), "few times": list("2020-01-01 00:00:00."+strings.Repeat("1", 50), 500),
+		"less folded": ">\n" + strings.Repeat("    "+strings.Repeat("é ", 10)+"\n", 1900),
+		"comments":    "1\n" + strings.Repeat("  # é\n", 5000),
 	}
+}
+
+// longHashes makes the hashes of a proof as long as a bundle can be.
+func longHashes(b *protobundle.Bundle) {
+	b.VerificationMaterial.TlogEntries[0].InclusionProof.Hashes = slices.Repeat([][]byte{bytes.Repeat([]byte("x"), 2900)}, 64)
 }
 
 // certifiedTimestamps adds certificates with slow keys to each timestamp.
@@ -165,5 +191,46 @@ func TestTimestampsOfADocument(t *testing.T) {
 		if got := reasonOf(t, w, w.sealed(t, w.until(week), sets...), nil, w.now.Add(time.Minute)); got != want {
 			t.Errorf("%d signatures: %q, want %q", len(sets), got, want)
 		}
+	}
+}
+
+// TestClaims: what no trusted signer can have made is rejected before an operation with the key of a certificate, and
+// the signatures of other signers beside those of trusted ones have a limit.
+func TestClaims(t *testing.T) {
+	w := inWorld(t)
+	stranger := func(s set) set {
+		s.identity = func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL }
+		return s
+	}
+	slow := must(ecdsa.GenerateKey(elliptic.P521(), rand.Reader))
+	stamps := slices.Repeat([]time.Time{w.now}, 4)
+	garbage, falseName := []byte("x"), set{certificate: w.selfIssue(t, nil)}
+	for name, tc := range map[string]struct {
+		sets         []set
+		want, detail string
+	}{
+		"two strangers beside a trusted signer":   {sets: []set{stranger(set{}), {}, stranger(set{})}},
+		"three strangers beside a trusted signer": {[]set{{}, stranger(set{}), stranger(set{}), stranger(set{})}, verify.ReasonWrongIdentity, "3 signatures name"},
+		"a slow stranger beside a trusted signer": {[]set{{}, stranger(set{key: slow})}, verify.ReasonWrongIdentity, "its key is P-521"},
+		"a slow key of a trusted signer":          {sets: []set{{key: slow}, {}}},
+		"a timestamp for each, and a stranger":    {sets: []set{{stamps: stamps[:2]}, stranger(set{})}},
+		"more timestamps, and a stranger":         {[]set{{stamps: stamps[:2]}, stranger(set{stamps: stamps[:1]})}, verify.ReasonWrongIdentity, "one timestamp"},
+		"strangers with bad signatures":           {[]set{stranger(set{signature: garbage}), stranger(set{signature: garbage})}, verify.ReasonWrongIdentity, "signer is not trusted"},
+		"a stranger with many timestamps":         {[]set{stranger(set{signature: garbage, stamps: stamps})}, verify.ReasonWrongIdentity, "signer is not trusted"},
+		"one stranger with a bad signature":       {[]set{stranger(set{signature: garbage})}, verify.ReasonBadSignature, "not over this message"},
+		"a false name behind a bad signature":     {[]set{{signature: garbage}, falseName}, verify.ReasonUntrustedCertificate, "signature 1: the certificate was not issued"},
+		"a bad signature behind a false name":     {[]set{falseName, {signature: garbage}}, verify.ReasonUntrustedCertificate, "signature 0: the certificate was not issued"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := w.verifier(t, nil, nil).Verify(w.sealed(t, w.until(week), tc.sets...), w.now)
+			var rejected *verify.Rejected
+			switch {
+			case err == nil && tc.want == "":
+			case !errors.As(err, &rejected) || rejected.Reason != tc.want || !strings.Contains(rejected.Detail, tc.detail):
+				t.Errorf("%v, want %q and %q", err, tc.want, tc.detail)
+			case len(rejected.Facts.Signatures) > 0:
+				t.Errorf("the facts are %+v, and nothing was verified", rejected.Facts)
+			}
+		})
 	}
 }

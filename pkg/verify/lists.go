@@ -21,7 +21,7 @@ import (
 // a library the verification of a signature. So each list is counted before a library walks it:
 //
 //	list                                         limit
-//	signatures of a document                     [seal.MaxSignatures]
+//	signatures of a document                     [seal.MaxSignatures], maxStrangers of signers that are not trusted
 //	JSON of a bundle                             maxBundle, maxBundleNodes; an unknown field is an error
 //	log entries                                  1 (checkEntries)
 //	JSON of a log entry's body                   maxEntry, maxEntryNodes

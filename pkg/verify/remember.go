@@ -3,6 +3,7 @@ package verify
 import (
 	"crypto/sha256"
 	"crypto/x509"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,15 +14,30 @@ import (
 )
 
 // Verifying a certificate costs most, and the documents of a batch share one. So a certificate that
-// was verified under this root, at a proven time and with its SCT, is not verified again for the
-// same time. [Verifier.Remember] adds signatures and log entries. Rejections are never remembered.
+// was verified under this root, with its SCT, is not verified again for a time at which all
+// certificates of its chains are valid: the rest does not depend on the time.
+// [Verifier.Remember] adds signatures and log entries. Rejections are never remembered.
 
 // maxRemembered limits the memory that hostile documents can fill. A full memory is cleared.
 const maxRemembered = 4096
 
-type witnessed struct {
-	certificate [sha256.Size]byte
-	at          int64 // Unix nanoseconds
+// span is the time in which verified chains are valid, both ends included.
+type span struct{ from, to time.Time }
+
+func (s span) has(at time.Time) bool { return !at.Before(s.from) && !at.After(s.to) }
+
+// shared returns the time in which an authority and all certificates of its chains are valid.
+func shared(ca *sgroot.FulcioCertificateAuthority, chains [][]*x509.Certificate) span {
+	s := span{ca.ValidityPeriodStart, ca.ValidityPeriodEnd}
+	for _, cert := range slices.Concat(chains...) {
+		if cert.NotBefore.After(s.from) {
+			s.from = cert.NotBefore
+		}
+		if s.to.IsZero() || cert.NotAfter.Before(s.to) {
+			s.to = cert.NotAfter
+		}
+	}
+	return s
 }
 
 type memory[K comparable, V any] struct {
@@ -68,14 +84,14 @@ func (m *rememberingMaterial) FulcioCertificateAuthorities() []sgroot.Certificat
 type rememberingAuthority struct {
 	sgroot.CertificateAuthority
 	root   *trust.Root
-	memory memory[witnessed, bool]
+	memory memory[[sha256.Size]byte, span]
 }
 
 // Verify returns the chains of a certificate at a time. For a remembered certificate it returns the
 // certificate alone.
 func (a *rememberingAuthority) Verify(cert *x509.Certificate, at time.Time) ([][]*x509.Certificate, error) {
-	w := witnessed{sha256.Sum256(cert.Raw), at.UnixNano()}
-	if _, known := a.memory.get(w); known {
+	digest := sha256.Sum256(cert.Raw)
+	if valid, known := a.memory.get(digest); known && valid.has(at) {
 		return [][]*x509.Certificate{{cert}}, nil
 	}
 	chains, err := a.CertificateAuthority.Verify(cert, at)
@@ -87,6 +103,8 @@ func (a *rememberingAuthority) Verify(cert *x509.Certificate, at time.Time) ([][
 			return nil, err
 		}
 	}
-	a.memory.keep(w, true, maxRemembered)
+	if ca, is := a.CertificateAuthority.(*sgroot.FulcioCertificateAuthority); is {
+		a.memory.keep(digest, shared(ca, chains), maxRemembered)
+	}
 	return chains, nil
 }

@@ -61,7 +61,6 @@ type Signature struct {
 	key       *trust.Authority // an authority that has the key; nil for a certificate
 	keyDigest [sha256.Size]byte
 	unlogged  bool // made by a key, without any evidence
-	stamps    int  // timestamps that were verified, not those from memory
 	// of lists the authorities that made the signature and are within their limits. It counts for
 	// one of them at most.
 	of []*trust.Authority
