@@ -35,12 +35,12 @@ func agreeRendered(root *node, chunk []byte, at Position) error {
 
 // checkRendered rejects a document that is too large to ask kustomize about it.
 func checkRendered(chunk []byte, at Position) error {
-	if len(chunk) <= maxRendered && !TooManyNodes(chunk, maxRenderedNodes) && wordsIn(chunk) <= maxRenderedWords {
+	if len(chunk)+renderedNode*nodesIn(chunk)+renderedWord*wordsIn(chunk) <= maxRendered {
 		return nil
 	}
 	return &SyntaxError{Position: Position{at.File, at.Line, 1},
-		Message: fmt.Sprintf("a document of more than %d KiB, %d values and lines, or %d words, that kustomize may read otherwise than kubectl",
-			maxRendered>>10, maxRenderedNodes, maxRenderedWords),
+		Message: fmt.Sprintf("a document of more than %d KiB that kustomize may read otherwise than kubectl; a value or line counts as %d bytes, and a word as %d",
+			maxRendered>>10, renderedNode, renderedWord),
 		Hint: "make it smaller, or write plain ASCII, numbers without exponents, and no folded texts"}
 }
 

@@ -26,12 +26,11 @@ const (
 	// maxWords is the maximum number of words, backslashes and quotes in a document. Readers of YAML copy a text
 	// word by word, and decode an escape or a doubled quote on its own.
 	maxWords = 100_000
-	// maxRendered, maxRenderedNodes and maxRenderedWords are the maximum size in bytes, and the maximum numbers of
-	// values, lines and separators, and of words, of a document that kustomize is asked about, which takes more
-	// than all other reading.
-	maxRendered      = 160 << 10
-	maxRenderedNodes = 2000
-	maxRenderedWords = 20_000
+	// maxRendered is the maximum size in bytes of a document that kustomize is asked about, which takes more than all
+	// other reading. A value, line or separator takes as long as renderedNode bytes, and a word as renderedWord.
+	maxRendered  = 288 << 10
+	renderedNode = 128
+	renderedWord = 16
 	// MaxDepth is the maximum number of nested levels in a document.
 	MaxDepth = 64
 )

@@ -76,12 +76,14 @@ func checkMarkers(chunk []byte, at Position) error {
 // TooManyNodes reports whether YAML or JSON has more separators, indicators and lines than most.
 // Every value except the first needs one, so this limits a parser's work before it runs. Those
 // inside texts and comments count too.
-func TooManyNodes(raw []byte, most int) bool {
+func TooManyNodes(raw []byte, most int) bool { return nodesIn(raw) > most }
+
+func nodesIn(raw []byte) int {
 	n := 0
 	for _, c := range raw {
 		n += separators[c]
 	}
-	return n > most
+	return n
 }
 
 // separators has 1 for each byte that TooManyNodes counts. A table is several times faster than a

@@ -249,6 +249,9 @@ func TestAllowedMetadataHint(t *testing.T) {
 			dig(t, root, "metadata")["labels"] = object{"a": "b"}
 			dig(t, root, "spec")["background"] = false
 		},
+		`spec.background is false, signed as true`: managed(func(root object) {
+			dig(t, root, "spec")["background"] = false
+		}, "argocd-controller", "kubectl-edit", object{"f:spec": object{"f:background": object{}}}),
 		`label a=b was added after signing; spec.exceptions[1] was added after signing ("x"); ` + replace: func(root object) {
 			dig(t, root, "metadata")["labels"] = object{"a": "b"}
 			spec := dig(t, root, "spec")

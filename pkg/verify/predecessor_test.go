@@ -2,6 +2,7 @@ package verify_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -45,5 +46,34 @@ func TestPredecessor(t *testing.T) {
 				t.Errorf("%v, %v, want %s", message, err, tc.want)
 			}
 		})
+	}
+}
+
+// TestForesee: a message is rejected before it is signed if its signature would be, but it may start later.
+func TestForesee(t *testing.T) {
+	w := inWorld(t)
+	cert := certificateOf(t, readSeal(t, w.honest).Signatures[0])
+	id, err := verify.IdentityOf(cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := replaced(t, w.until(week), "    polex.dev/expires-at", fmt.Sprintf("    polex.dev/starts-at: %q\n    polex.dev/expires-at", w.now.Add(time.Hour).UTC().Format(time.RFC3339)))
+	for name, tc := range map[string]struct {
+		text   string
+		policy func(*trust.Config)
+		want   string
+	}{
+		"valid":         {text: w.until(week)},
+		"starts later":  {text: later},
+		"expired":       {w.until(-day), nil, verify.ReasonExpired},
+		"another kind":  {w.until(week), func(c *trust.Config) { c.Kinds = []string{"ConfigMap"} }, verify.ReasonKindNotAllowed},
+		"by a stranger": {w.until(week), func(c *trust.Config) { c.Authorities[0].Subject += "x" }, verify.ReasonWrongIdentity},
+		"too long":      {w.until(week), func(c *trust.Config) { c.MaxLifetime = "1d" }, verify.ReasonLifetimeTooLong},
+	} {
+		err := w.verifier(t, tc.policy, nil).Foresee(parse(t, tc.text), id, cert, w.now)
+		var rejected *verify.Rejected
+		if tc.want == "" && err != nil || tc.want != "" && (!errors.As(err, &rejected) || rejected.Reason != tc.want) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
 	}
 }

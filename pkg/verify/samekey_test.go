@@ -93,6 +93,8 @@ func TestOneKeyIsOneSigner(t *testing.T) {
 	key := newKey(t)
 	by := func(s set) set { s.key = key; return s }
 	hsm := trust.AuthorityConfig{Name: "hsm", Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
+	other := newKey(t)
+	token := trust.AuthorityConfig{Name: "token", Key: string(must(cryptoutils.MarshalPublicKeyToPEM(other.Public())))}
 	anna := trust.AuthorityConfig{Name: "anna", Issuer: w.IssuerURL, Subject: "anna@acme.example"}
 	ben := trust.AuthorityConfig{Name: "ben", Issuer: w.IssuerURL, Subject: "ben@acme.example"}
 	for name, tc := range map[string]struct {
@@ -102,6 +104,7 @@ func TestOneKeyIsOneSigner(t *testing.T) {
 	}{
 		"a key and a certificate": {[]trust.AuthorityConfig{hsm, anna}, []set{by(set{keyed: true}), by(person("anna@acme.example"))}, verify.ReasonTooFewAuthorities},
 		"two certificates":        {[]trust.AuthorityConfig{anna, ben}, []set{by(person("anna@acme.example")), by(person("ben@acme.example"))}, verify.ReasonTooFewAuthorities},
+		"two public keys":         {[]trust.AuthorityConfig{hsm, token}, []set{by(set{keyed: true}), {key: other, keyed: true}}, ""},
 		"two keys":                {[]trust.AuthorityConfig{anna, ben}, []set{person("anna@acme.example"), person("ben@acme.example")}, ""},
 	} {
 		got := reasonOf(t, w, w.sealed(t, w.until(week), tc.sets...), func(c *trust.Config) { c.MaxLifetime, c.Threshold, c.Authorities = "", 2, tc.authorities }, w.now)
