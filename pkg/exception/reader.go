@@ -202,7 +202,7 @@ func (r *Reader) peekText() (byte, error) {
 // parsing.
 func (r *Reader) yamlChunk() ([]byte, Position, error) {
 	at := Position{File: r.file, Line: r.line, Column: 1}
-	var chunk []byte
+	chunk := make([]byte, 0, r.room)
 	for {
 		if len(chunk) > 0 && r.atMarker() {
 			return chunk, at, nil

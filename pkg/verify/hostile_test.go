@@ -91,10 +91,13 @@ func hostileTexts() map[string]string {
 		"escapes": `"` + strings.Repeat(`\x41`, 99_000) + `"`, "many escapes": `"` + strings.Repeat(`\x41`, 250_000) + `"`,
 		"quotes": `'` + strings.Repeat(`''`, 49_000) + `'`, "many quotes": `'` + strings.Repeat(`''`, 500_000) + `'`,
 		"words":           strings.Repeat("x ", 500_000),
-		"an unusual text": `"` + strings.Repeat("é", 500_000) + `"`, "less of it": `"` + strings.Repeat("é", 81_000) + `"`,
-		"few floats": list("1e5", 1900), "some words": strings.Repeat("x ", 99_000),
+		"an unusual text": `"` + strings.Repeat("é", 500_000) + `"`, "less of it": `"` + strings.Repeat("é", 138_000) + `"`,
+		"few floats": list("1e5", 2100), "long floats": list("1."+strings.Repeat("1", 30), 1700),
+		"all of it":          "[" + strings.Repeat("1."+strings.Repeat("1", 30)+",", 800) + `"` + strings.Repeat("é ", 5_000) + strings.Repeat("é", 26_000) + `"]`,
+		"text":               strings.Repeat("x", 1_000_000),
+		"some words":         strings.Repeat("x ", 99_000),
 		"a folded text":      ">\n" + strings.Repeat("    "+strings.Repeat("é ", 40)+"\n", 6000),
-		"some unusual words": strings.Repeat("é ", 19_000), "few times": list("2020-01-01 00:00:00."+strings.Repeat("1", 50), 500),
+		"some unusual words": strings.Repeat("é ", 14_500), "few times": list("2020-01-01 00:00:00."+strings.Repeat("1", 50), 500),
 		"less folded": ">\n" + strings.Repeat("    "+strings.Repeat("é ", 10)+"\n", 1900),
 		"comments":    "1\n" + strings.Repeat("  # é\n", 5000),
 	}
@@ -162,14 +165,19 @@ func TestHostile(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			verifyHostile(t, w, source)
 			runtime.ReadMemStats(&after)
-			if used := after.TotalAlloc - before.TotalAlloc; used > mostAllocated {
+			most := uint64(mostAllocated)
+			if name == "text" { // 1 MB without a doubt, which both readers copy several times
+				most = 24 << 20
+			}
+			if used := after.TotalAlloc - before.TotalAlloc; used > most {
 				t.Errorf("it allocates %d bytes", used)
 			}
 		})
 	}
 }
 
-// BenchmarkHostile measures the time of a hostile document, which is at most 50 ms on a processor of its own.
+// BenchmarkHostile measures the time of a hostile document, which is at most 50 ms on a processor of its own, and
+// mostly at most 20 ms, so that two processors verify 100 in a second.
 func BenchmarkHostile(b *testing.B) {
 	w := inWorld(b)
 	for name, source := range hostile(b) {
