@@ -8,7 +8,9 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -231,6 +233,46 @@ func TestIdentityOf(t *testing.T) {
 	want := trust.Identity{Issuer: w.IssuerURL, Subject: subject, Type: "uri", Claims: map[string]string{"buildTrigger": "push"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("identity (-want +got):\n%s", diff)
+	}
+	for _, ext := range cert.Extensions {
+		twice := *cert
+		twice.Extensions = append(cert.Extensions[:len(cert.Extensions):len(cert.Extensions)], ext)
+		if id, err := verify.IdentityOf(&twice); err == nil {
+			t.Errorf("the extension %s twice: %+v", ext.Id, id)
+		}
+	}
+}
+
+// TestManyMismatches: the rejection of a stranger names three authorities.
+func TestManyMismatches(t *testing.T) {
+	w := inWorld(t)
+	policy := func(c *trust.Config) {
+		for i := range 5 {
+			a := c.Authorities[0]
+			a.Name, a.Subject = fmt.Sprint("a", i), fmt.Sprint("https://example.com/", i)
+			c.Authorities = append(c.Authorities, a)
+		}
+		c.Authorities = c.Authorities[1:]
+	}
+	_, err := w.verifier(t, policy, nil).Verify(w.honest, w.now)
+	if err == nil || strings.Count(err.Error(), "does not match") != 3 || !strings.Contains(err.Error(), "; and more [wrong-identity]") {
+		t.Error(err)
+	}
+}
+
+// TestChainBesideAKey: a bundle v0.3 of a signature by a key holds no chain of certificates.
+func TestChainBesideAKey(t *testing.T) {
+	w := inWorld(t)
+	key := newKey(t)
+	doc := w.sealed(t, w.until(week), set{key: key, keyed: true, onlyV03: true, v03: func(b *protobundle.Bundle) {
+		b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{
+			Certificates: []*protocommon.X509Certificate{{RawBytes: w.selfIssue(t, nil)(key)}}}}
+	}})
+	policy := func(c *trust.Config) {
+		c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}}
+	}
+	if _, err := w.verifier(t, policy, nil).Verify(doc, w.now); err == nil || !strings.Contains(err.Error(), "holds a chain of certificates") {
+		t.Error(err)
 	}
 }
 

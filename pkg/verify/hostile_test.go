@@ -202,6 +202,17 @@ func TestTimestampsOfADocument(t *testing.T) {
 	}
 }
 
+// TestClaimsOfALongCertificate: the early look accepts a certificate whose authority ends before it.
+func TestClaimsOfALongCertificate(t *testing.T) {
+	w := inWorld(t)
+	ending := func(root object) {
+		dig(t, root, "certificateAuthorities", 0, "validFor")["end"] = w.now.Add(time.Minute).UTC().Format(time.RFC3339)
+	}
+	if _, err := w.verifier(t, nil, ending).Verify(w.sealed(t, w.until(week), set{}, set{}), w.now); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestClaims: what no trusted signer can have made is rejected before an operation with the key of a certificate, and
 // the signatures of other signers beside those of trusted ones have a limit.
 func TestClaims(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
+	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -110,6 +111,26 @@ func TestOneKeyIsOneSigner(t *testing.T) {
 		got := reasonOf(t, w, w.sealed(t, w.until(week), tc.sets...), func(c *trust.Config) { c.MaxLifetime, c.Threshold, c.Authorities = "", 2, tc.authorities }, w.now)
 		if got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// TestOneTimeIsUnknown: if the signing time of one authority is unknown, so is that of the document, in any order.
+func TestOneTimeIsUnknown(t *testing.T) {
+	w := inWorld(t)
+	long := person("anna@acme.example")
+	named := long.fulcio
+	long.fulcio = func(f *sandbox.Forgery) {
+		named(f)
+		f.Template.NotAfter = f.Template.NotBefore.Add(60 * day)
+	}
+	for _, sets := range [][]set{{long, person("ben@acme.example")}, {person("ben@acme.example"), long}} {
+		got := reasonOf(t, w, w.sealed(t, w.until(week), sets...), func(c *trust.Config) {
+			c.Threshold, c.Authorities = 2, []trust.AuthorityConfig{
+				{Name: "anna", Issuer: w.IssuerURL, Subject: "anna@acme.example"}, {Name: "ben", Issuer: w.IssuerURL, Subject: "ben@acme.example"}}
+		}, w.now)
+		if got != verify.ReasonNoWitnessedTime {
+			t.Errorf("%q, want %q", got, verify.ReasonNoWitnessedTime)
 		}
 	}
 }
