@@ -260,6 +260,15 @@ func TestManyMismatches(t *testing.T) {
 	}
 }
 
+// TestShortCheckpoint: a checkpoint without its lines is rejected, also where no log verified it before.
+func TestShortCheckpoint(t *testing.T) {
+	w := inWorld(t)
+	doc := w.sealed(t, w.until(week), set{v2: true, stamps: []time.Time{w.now}, v03: func(b *protobundle.Bundle) {
+		entry(b).InclusionProof.Checkpoint.Envelope = "rekor.example\n1"
+	}})
+	judge(t, w.verifier(t, nil, without("tlogs")), doc, w.now, verify.ReasonUnprovenLogEntry)
+}
+
 // TestChainBesideAKey: a bundle v0.3 of a signature by a key holds no chain of certificates.
 func TestChainBesideAKey(t *testing.T) {
 	w := inWorld(t)
