@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -236,7 +237,7 @@ func TestIdentityOf(t *testing.T) {
 	}
 	for _, ext := range cert.Extensions {
 		twice := *cert
-		twice.Extensions = append(cert.Extensions[:len(cert.Extensions):len(cert.Extensions)], ext)
+		twice.Extensions = slices.Concat(cert.Extensions, []pkix.Extension{ext})
 		if id, err := verify.IdentityOf(&twice); err == nil {
 			t.Errorf("the extension %s twice: %+v", ext.Id, id)
 		}
