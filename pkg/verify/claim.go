@@ -35,8 +35,8 @@ type claim struct {
 
 // claims reads all signature sets, and rejects what no trusted signer can have made before it costs much. Anybody can
 // write a certificate with any name, any key and any evidence. So first come the names, then the issuers of the
-// certificates, and the operations with the keys of the certificates come last. A claim only rejects: whatever passes
-// is verified after this. A single signature with one timestamp costs little: it is verified at once, for the
+// certificates, and the operations with the keys of the certificates come last. A claim only rejects: a document that
+// passes is verified after this. A single signature with one timestamp costs little: it is verified at once, for the
 // most precise reason, and to explain who signed.
 func (v *Verifier) claims(message signedMessage, sets []seal.Signature) ([]claim, error) {
 	claims, stamps := make([]claim, len(sets)), 0
@@ -64,7 +64,7 @@ func (v *Verifier) claims(message signedMessage, sets []seal.Signature) ([]claim
 	return claims, nil
 }
 
-// checkStrangers limits the signatures that name signers whom no authority of the trust policy matches.
+// checkStrangers limits the signatures with signers that match no authority of the trust policy.
 func (v *Verifier) checkStrangers(claims []claim, stamps int) error {
 	var strangers []Signature
 	slow := false

@@ -17,7 +17,7 @@ import (
 )
 
 // TestSlowAddressee: an addressee that never answers takes its own time alone, and the report names
-// what it was not told.
+// the missing answer.
 func TestSlowAddressee(t *testing.T) {
 	refused := filepath.Join(t.TempDir(), "report.json")
 	const report = `{"apiVersion": "polex.dev/v1alpha1", "kind": "Report", "results": [

@@ -66,7 +66,7 @@ type Maximum struct {
 	Ends bool
 }
 
-// MaxLifetime returns the shortest of the maxima that apply to a document, whoever signs it.
+// MaxLifetime returns the shortest of the maxima that apply to a document, for every signer.
 func (r *Rules) MaxLifetime(e Scope) Maximum {
 	m := Maximum{Duration: r.Longest, Setting: "maxLifetime"}
 	shorten := func(most time.Duration, setting string) {
