@@ -115,7 +115,7 @@ func TestPublishedKeyless(t *testing.T) {
 		{"both", []trust.AuthorityConfig{author, other}, root, ""},
 		{"one of them by the issuer of the other", []trust.AuthorityConfig{stranger}, root, verify.ReasonWrongIdentity},
 		{"one of them and a stranger", []trust.AuthorityConfig{author, stranger}, root, verify.ReasonTooFewAuthorities},
-		{"another root", []trust.AuthorityConfig{author}, world.root, verify.ReasonUnprovenLogEntry},
+		{"another root", []trust.AuthorityConfig{author}, world.root, verify.ReasonUntrustedCertificate},
 	} {
 		config := trust.Config{Kinds: []string{"ConfigMap"}, Threshold: len(tc.authorities), Authorities: tc.authorities}
 		if got := judge(t, p, config, tc.root, time.Now()); got != tc.want {

@@ -16,8 +16,18 @@ Actions, Fulcio with a CT log, Rekor 1 and 2, and a timestamp authority, in one 
 The sandbox gives any identity to everybody. Its signatures verify only with the
 trusted_root.json and the polex.yaml that it writes.
 
-polex-sandbox run signs and verifies without an account or a network. With polex-sandbox config,
-it uses your own .polex.yaml, and the sandbox instead of your Sigstore.
+Sign and verify, without an account or a network:
+
+  polex-sandbox run -- sh -c '
+    polex-sign --config "$POLEX_SANDBOX/polex.yaml" exception.yaml |
+    polex-verify --config "$POLEX_SANDBOX/polex.yaml" -'
+
+With your own .polex.yaml, and the sandbox instead of your Sigstore:
+
+  polex-sandbox run -- sh -c '
+    polex-sandbox config >.polex-sandbox.yaml &&
+    polex-sign --config .polex-sandbox.yaml exception.yaml'
+
 Without --config, polex-sign uses your .polex.yaml or the public Sigstore, also in a sandbox.
 
 Exit codes: 0 done, 2 invalid command line, 3 could not start. run exits with the exit code of its command.`
