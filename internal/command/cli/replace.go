@@ -138,10 +138,10 @@ func configured(cfg *config.Config) []place {
 	if err != nil {
 		return all // the command reports it
 	}
-	for _, authority := range written.Authorities {
-		all = append(all, placeOf("a file of the trust policy", authority.KeyFile, false))
+	for _, path := range written.Files() {
+		all = append(all, placeOf("a file of the trust policy", path, false))
 	}
-	return append(all, placeOf("the trusted root", written.TrustedRoot, false))
+	return all
 }
 
 // foldersOf returns the folders of documents in the configuration.

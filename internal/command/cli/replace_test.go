@@ -50,7 +50,7 @@ func TestOutputsReplaceNoInput(t *testing.T) {
 		{"in --report json=.polex.yaml", "would replace the configuration"},
 		{"in --report json=in/.POLEX.yaml", "would replace the configuration"},
 		{"in --report json=key.pem", "would replace a file of the trust policy"},
-		{"in --report json=root.json", "would replace the trusted root"},
+		{"in --report json=root.json", "would replace a file of the trust policy"},
 		{"in --report json=signed/s.yaml", "would replace a file of signed"},
 		{"in --policies policies --report json=policies/p.yaml", "would replace --policies policies"},
 		{"in --key ca.pem --report json=ca.pem", "would replace --key ca.pem"},

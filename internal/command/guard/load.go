@@ -73,14 +73,7 @@ func digestOf(text []byte, config trust.Config, policies []string) (string, erro
 		sum.Write(part[:])
 	}
 	add(text)
-	named := append([]string{config.TrustedRoot}, policies...)
-	for _, a := range config.Authorities {
-		named = append(named, a.KeyFile)
-	}
-	for _, path := range named {
-		if path == "" {
-			continue
-		}
+	for _, path := range append(config.Files(), policies...) {
 		raw, err := cli.ReadFileUpTo(path, maxNamed)
 		if err != nil {
 			return "", fmt.Errorf("a file of the configuration: %w", err)

@@ -2,6 +2,7 @@ package policyfile
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -56,6 +57,15 @@ type Config struct {
 
 	// AllowedMetadata is the metadata that tools may add to a signed object.
 	AllowedMetadata AllowedMetadata `json:"allowedMetadata"`
+}
+
+// Files returns the paths of the files that the policy names: the trusted root and the keys.
+func (c Config) Files() []string {
+	files := []string{c.TrustedRoot}
+	for _, a := range c.Authorities {
+		files = append(files, a.KeyFile)
+	}
+	return slices.DeleteFunc(files, func(path string) bool { return path == "" })
 }
 
 // ExpiryConfig lists the keys that state an expiry, and the exceptions that need none.
