@@ -33,8 +33,7 @@ func (v *Verifier) enough(signatures []Signature) error {
 }
 
 // count checks that enough distinct authorities signed, each within its limits, and that a renewal is within those of
-// the policy. A signature counts
-// for one authority at most. A signer counts once, also with several signatures.
+// the policy. A signature counts for one authority at most. A signer counts once, also with several signatures.
 func (v *Verifier) count(scope policyfile.Scope, signatures []Signature) error {
 	signers := signersOf(signatures)
 	within := make([][]*trust.Authority, len(signers)) // the possible authorities, by signer
