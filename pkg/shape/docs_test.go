@@ -57,6 +57,9 @@ func section(t *testing.T) string {
 			fmt.Fprintf(&b, "\n### %s\n\n%s Level: %s.%s\n", c.Reasons[0].Name, c.About, level(c.Reasons[0]), fixes[c.Reasons[0].Name])
 			continue
 		}
+		if c.Title == "" {
+			t.Errorf("the check of %s has several reasons and no title", c.Reasons[0].Name)
+		}
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n", c.Title, c.About)
 		for _, r := range c.Reasons {
 			fmt.Fprintf(&b, "\n#### %s\n\n%s. Level: %s.%s\n", r.Name, capital(r.Doc), level(r), fixes[r.Name])

@@ -16,6 +16,7 @@ const (
 )
 
 var unknownPolicyKindCheck = check{
+	Title: "Kinds of policies",
 	About: "Finds a reference to a kind of policy that exceptions of this API group do not apply to, such as " +
 		"ClusterPolicy. Kyverno accepts the exception and exempts nothing. Its author notices that only when the " +
 		"policy blocks a release. A policy of some namespaced kinds is not computed again when an exception changes.",
