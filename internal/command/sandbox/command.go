@@ -28,7 +28,8 @@ With your own .polex.yaml, and the sandbox instead of your Sigstore:
     polex-sandbox config >.polex-sandbox.yaml &&
     polex-sign --config .polex-sandbox.yaml exception.yaml'
 
-Without --config, polex-sign uses your .polex.yaml or the public Sigstore, also in a sandbox.
+Inside polex-sandbox run, polex-sign never signs with the public Sigstore: without a configuration
+for the sandbox, it exits with 2.
 
 Exit codes: 0 done, 2 invalid command line, 3 could not start. run exits with the exit code of its command.`
 
