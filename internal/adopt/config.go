@@ -18,7 +18,7 @@ const configName = ".polex.yaml"
 // of adopted exceptions that each would reject as an error.
 func (r *repository) config(plan *Plan, adopted []*candidate, longest time.Duration, eased map[string]int) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Written by polex adopt. docs/how-to/adopt.md says how to tighten it.\napiVersion: polex.dev/v1alpha1\nkind: Config\ndirectories:\n  unsigned: %+q\n  signed: %+q\n",
+	fmt.Fprintf(&b, "# Written by polex adopt. How to tighten it: https://github.com/polex-dev/polex/blob/main/docs/how-to/adopt.md\napiVersion: polex.dev/v1alpha1\nkind: Config\ndirectories:\n  unsigned: %+q\n  signed: %+q\n",
 		r.options.Unsigned, r.options.Signed)
 	trust, note := r.trust(longest)
 	if note != "" {
@@ -112,7 +112,7 @@ func (r *repository) trust(longest time.Duration) (section, note string) {
 		rules += fmt.Sprintf("  expiryKeys: [%s]\n", quoted(keys))
 	}
 	if issuer == "" {
-		return rules + "  # docs/reference/trust.md says how to name the trusted signer under authorities\n",
+		return rules + "  # Name the trusted signer under authorities: https://github.com/polex-dev/polex/blob/main/docs/reference/trust.md\n",
 			"the trusted signer is not known from the remote origin: add trust.authorities to " + configName
 	}
 	return rules + fmt.Sprintf(`  authorities:

@@ -67,7 +67,7 @@ func several(forms []*deployed) *Problem {
 		places[i] = fmt.Sprintf("%s:%d", f.stream, f.line)
 	}
 	return &Problem{Reason: ReasonSeveral, Message: "it is deployed in different forms: " + strings.Join(places, ", "),
-		Hint: "leave the form to adopt in the streams, and give the other one another name"}
+		Hint: "remove the other forms from the given files; a form that another cluster needs gets another name there"}
 }
 
 // inNamespace gives an exception without a namespace the given one.

@@ -74,11 +74,11 @@ func (o *options) report(format *cli.Format, streams cli.Streams, plan *adopt.Pl
 	switch {
 	case changes == 0:
 	case o.dryRun:
-		_, _ = fmt.Fprintf(streams.Err, "%d files would be written and %d removed; nothing was changed\n", len(plan.Write),
-			len(plan.Remove))
+		_, _ = fmt.Fprintf(streams.Err, "%s would be written and %d removed; nothing was changed\n",
+			plain.Count(len(plan.Write), "file", "files"), len(plan.Remove))
 	default:
-		_, _ = fmt.Fprintf(streams.Err, "%d files written and %d removed; review with git status, then commit\n",
-			len(plan.Write), len(plan.Remove))
+		_, _ = fmt.Fprintf(streams.Err, "%s written and %d removed; review with git status, then commit\n",
+			plain.Count(len(plan.Write), "file", "files"), len(plan.Remove))
 	}
 	return report.Err()
 }
