@@ -262,13 +262,13 @@ func TestOutlasts(t *testing.T) {
 		{"as long as allowed", legacyException, "a", at, ""},
 		{"the other group", currentException, "a", at, ""},
 		{"another kind", configMap, "a", at, ""},
-		{"signed a second before", legacyException, "a", at.Add(-time.Second), `rule 1 of lifetimes allows "a" 1d, and it was signed at 2025-12-31T23:59:59Z until 2026-01-02T00:00:00Z`},
+		{"signed a second before", legacyException, "a", at.Add(-time.Second), `rule 1 of lifetimes allows "a" at most 1d, and it was signed at 2025-12-31T23:59:59Z and expires at 2026-01-02T00:00:00Z`},
 		{"another authority", legacyException, "b", at.Add(-time.Second), ""},
 		{"no witness", legacyException, "a", time.Time{}, "its signing time is not proven"},
 		{"no end", swap(legacyException, "expires-at", "x"), "a", at, "never expires"},
 		{"no end yet", swap(legacyException, `expires-at: "2026-01-02T00:00:00Z"`, "expires-in: 1h"), "a", at, "never expires"},
 		{"not a time", swap(legacyException, "2026-01-02T00:00:00Z", "soon"), "a", at, "cannot be read"},
-		{"a second rule, and another selector", swap(legacyException, "namespace: exceptions", "namespace: night"), "a", at, `rule 2 of lifetimes allows "a" 1h`},
+		{"a second rule, and another selector", swap(legacyException, "namespace: exceptions", "namespace: night"), "a", at, `rule 2 of lifetimes allows "a" at most 1h`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			config := policy()

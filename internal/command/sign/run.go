@@ -96,8 +96,12 @@ func (r *run) sign(ctx context.Context, docs []*exception.Document) ([]*exceptio
 	case err == nil || exception.RefusalsIn(err) != nil:
 		return sealed, err
 	case errors.As(err, &unverified) && errors.As(err, &rejected) && rejected.IsPolicy():
+		hint := "nothing was written; sign with an identity that the trust policy names, or change the policy"
+		if rejected.Reason == verify.ReasonBeyondLimits {
+			hint = "nothing was written; keep to the limits of this signer in the trust policy, or sign with another identity"
+		}
 		return nil, exception.Refusals{{Position: unverified.Position, Reason: rejected.Reason,
-			Message: "the trust policy would not accept it: " + rejected.Detail, Hint: "nothing was written; sign with an identity that the trust policy names, or change the policy"}}
+			Message: "the trust policy would not accept it: " + rejected.Detail, Hint: hint}}
 	}
 	return nil, undone(err)
 }

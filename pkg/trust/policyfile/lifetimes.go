@@ -94,7 +94,7 @@ func (r *Rules) Outlasts(authority string, e Scope, signed time.Time) string {
 			continue
 		}
 		if found := e.outlasts(rule.Max, signed); found != "" {
-			return fmt.Sprintf("rule %d of lifetimes allows %q %s, and %s", i+1, authority, lifetime.FormatDuration(rule.Max), found)
+			return fmt.Sprintf("rule %d of lifetimes allows %q at most %s, and %s", i+1, authority, lifetime.FormatDuration(rule.Max), found)
 		}
 	}
 	return ""

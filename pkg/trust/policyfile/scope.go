@@ -167,7 +167,7 @@ func (e *Scope) outlasts(longest time.Duration, signed time.Time) string {
 	case signed.IsZero():
 		return "its signing time is not proven, or only by evidence that can be recreated later"
 	case e.expiresAt.Sub(signed) > longest:
-		return fmt.Sprintf("it was signed at %s until %s", signed.UTC().Format(time.RFC3339), e.expiresAt.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("it was signed at %s and expires at %s", signed.UTC().Format(time.RFC3339), e.expiresAt.UTC().Format(time.RFC3339))
 	}
 	return ""
 }
