@@ -78,9 +78,10 @@ func (r *repository) file(name string) {
 		object, err := object(chunk.text)
 		excepts := isTemplate.Match(chunk.text)
 		switch {
-		case excepts && bytes.Contains(chunk.text, []byte("{{")) && (err != nil || r.chart(name) != ""):
+		case excepts && bytes.Contains(chunk.text, []byte("{{")) && (err != nil || r.chart(name) != "" || templated(object)):
 			about.Reason, about.Message = ReasonTemplate, "this is a template of a PolicyException"
-			about.Hint = "give its objects with --kubeconfig or --live, or render it: helm template DIR | polex adopt -"
+			about.Hint = "give its objects with --kubeconfig or --live, or render it: helm template DIR | polex adopt -; " +
+				"if they are adopted already, remove the template by hand"
 			r.problems = append(r.problems, about)
 		case err != nil && excepts:
 			about.Reason, about.Message, about.Hint = ReasonUnreadable, err.Error(), "fix the file, or remove it"
@@ -174,4 +175,9 @@ func (r *repository) plain(s *source) *Problem {
 			Hint: "give it with --exception-namespace NAME; or " + ask}
 	}
 	return nil
+}
+
+// templated reports whether a template gives the object its name or namespace, in quotes: the file is YAML then.
+func templated(object map[string]any) bool {
+	return strings.Contains(text(object, "metadata", "name")+text(object, "metadata", "namespace"), "{{")
 }
