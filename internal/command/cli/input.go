@@ -362,9 +362,11 @@ func nearestPath(path string) string {
 		if err != nil && path != dir {
 			continue // the mistake is further above
 		}
-		names := make([]string, len(entries))
-		for i, entry := range entries {
-			names[i] = filepath.Join(dir, entry.Name())
+		names := make([]string, 0, len(entries))
+		for _, entry := range entries {
+			if entry.Name() != "un"+filepath.Base(path) { // unsigned is not a misspelt signed
+				names = append(names, filepath.Join(dir, entry.Name()))
+			}
 		}
 		if _, err := os.Lstat(path); err == nil {
 			return ""
