@@ -114,7 +114,7 @@ func Reasons() []exception.Reason {
 		{Name: ReasonNoCluster, Doc: "it names no cluster, and guard.requireCluster requires one"},
 		{Name: ReasonReachesGuard, Doc: "it would exempt exceptions, or objects that guard them"},
 		{Name: ReasonRollback, Doc: "it was signed before the exception that it would replace"},
-		{Name: ReasonDropsPolicy, Doc: "it no longer names a policy to which Kyverno would still apply the stored exception"},
+		{Name: ReasonDropsPolicy, Doc: "it no longer names a policy to which Kyverno would still apply the stored exception: delete that one first"},
 		{Name: ReasonTooMany, Doc: "its namespace has as many exceptions as guard.maxPerNamespace allows"},
 		{Name: ReasonOverloaded, Doc: "too many requests wait: try again"},
 		{Name: ReasonUndecided, Doc: "the check failed or took too long"},

@@ -74,6 +74,9 @@ func New(streams cli.Streams) *cobra.Command {
 		for _, g := range policy.Groups() {
 			out.line("%d of the group %s must sign", g.Threshold, g.Name)
 		}
+		for _, text := range policy.Rules().Explain() {
+			out.line("%s", text)
+		}
 		return out.err
 	}
 	cmd.AddCommand(explain)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
@@ -13,10 +14,11 @@ import (
 // Lifetime is a maximum lifetime for the documents that it matches. A nil selector matches all.
 type Lifetime struct {
 	// Authorities are the signers whose signatures the rule is about; none means all signers.
-	Authorities []string
+	Authorities Names
 
 	Policies, Namespaces, Exempted Names
 	Kinds                          *Kinds
+	KindNames                      Names
 	Max                            time.Duration
 }
 
@@ -47,7 +49,7 @@ func (r *Rules) newLifetime(c LifetimeConfig) (l Lifetime, err error) {
 			return l, fmt.Errorf("authorities: there is no authority called %q", name)
 		}
 	}
-	l.Authorities = slices.Clone(c.Authorities)
+	l.Authorities, l.KindNames = slices.Clone(c.Authorities), slices.Clone(c.Kinds)
 	return l, nil
 }
 
@@ -98,4 +100,37 @@ func (r *Rules) Outlasts(authority string, e Scope, signed time.Time) string {
 		}
 	}
 	return ""
+}
+
+// Explain describes in words how long an exception may last, and what a renewal needs.
+func (r *Rules) Explain() (said []string) {
+	say := func(set bool, format string, args ...any) {
+		if set {
+			said = append(said, fmt.Sprintf(format, args...))
+		}
+	}
+	say(r.Unbounded, "an exception needs no expiry")
+	say(r.Longest > 0, "an exception may last %s", lifetime.FormatDuration(r.Longest))
+	for _, l := range r.Lifetimes {
+		var of []string
+		for _, selector := range []struct {
+			name  string
+			names Names
+		}{
+			{"signed by ", l.Authorities}, {"from the policies ", l.Policies}, {"in the namespaces ", l.Namespaces},
+			{"that exempts in the namespaces ", l.Exempted}, {"of the kinds ", l.KindNames},
+		} {
+			if selector.names != nil {
+				of = append(of, selector.name+selector.names.String())
+			}
+		}
+		say(true, "one %s: %s", strings.Join(of, ", "), lifetime.FormatDuration(l.Max))
+	}
+	n := &r.Renewals
+	say(n.MaxLifetime > 0, "a renewal may last %s", lifetime.FormatDuration(n.MaxLifetime))
+	say(n.Max > 0, "an exception may be renewed %d times in a row", n.Max)
+	say(len(n.Require) > 0, "a renewal states %s", Names(n.Require))
+	say(n.Approvals > 0, "a renewal has %d approvals", n.Approvals)
+	say(n.NewApprover, "one of them by a person who did not approve its predecessor")
+	return said
 }
