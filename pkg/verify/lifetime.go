@@ -43,7 +43,8 @@ func (v *Verifier) lifetime(message *exception.Document, scope policyfile.Scope,
 			return life, reject(ReasonNoExpiry, "it has no expiry, and exceptions require one")
 		}
 		if most.Ends {
-			return life, reject(ReasonNoExpiry, "it has no expiry, and lifetimes of the trust policy allow it %s", lifetime.FormatDuration(most.Duration))
+			return life, reject(ReasonNoExpiry, "it has no expiry, and the trust policy allows it %s (%s)",
+				lifetime.FormatDuration(most.Duration), most.Setting)
 		}
 	} else {
 		if !now.Before(life.ExpiresAt) {

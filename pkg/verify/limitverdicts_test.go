@@ -151,6 +151,8 @@ func limitVerdicts(w *world) []verdict {
 		{name: "renewals: shorter than a first", doc: renewal("1", ""), policy: renewals(trust.RenewalsConfig{MaxLifetime: "7d1m"})},
 		{name: "renewals: longer than one may be", want: long, doc: renewal("1", ""), policy: renewals(trust.RenewalsConfig{MaxLifetime: "6d"})},
 		{name: "renewals: as long as only a first may be", doc: honest, policy: renewals(trust.RenewalsConfig{MaxLifetime: "6d"})},
+		{name: "renewals: without an end, and their lifetime has a maximum", want: verify.ReasonNoExpiry, policy: unbounded(renewals(trust.RenewalsConfig{MaxLifetime: "6d"})),
+			doc: lived(exception.AnnotationRenews + ": allow-latest@sha256:" + strings.Repeat("0", 64) + "\n    " + exception.AnnotationRenewal + ": \"1\"")},
 		{name: "renewals: approved by enough", doc: renewal("1", "bob, carol"), policy: renewals(trust.RenewalsConfig{RequireApprovals: 2})},
 		{name: "renewals: approved by one under two spellings", want: verify.ReasonRenewalNotAllowed, doc: renewal("1", "bob, BOB"), policy: renewals(trust.RenewalsConfig{RequireApprovals: 2})},
 		{name: "renewals: without a record", want: verify.ReasonRenewalNotAllowed, doc: renewal("1", ""), policy: renewals(trust.RenewalsConfig{RequireApprovals: 1})},

@@ -163,7 +163,8 @@ type LimitsConfig struct {
 type RenewalsConfig struct {
 	// Max is the maximum number of renewals in a row, up to 998; 0 sets no limit.
 	Max int `json:"max"`
-	// MaxLifetime is the maximum time from signing to the expiry of a renewal; "" sets no limit.
+	// MaxLifetime is the maximum time from signing to the expiry of a renewal; "" sets no limit. A
+	// renewal then needs an expiry, even if AllowUnbounded is set.
 	MaxLifetime string `json:"maxLifetime" format:"duration"`
 	// Require lists the statements that a renewal needs beside those of shape.require. Validation
 	// and promotion check them.

@@ -64,7 +64,7 @@ func (r *Lifetime) matches(e Scope) bool {
 type Maximum struct {
 	Duration time.Duration // zero means any
 	Setting  string        // the key that it is from
-	// Ends means that a rule of lifetimes matches the document, which therefore needs an expiry.
+	// Ends means that a rule of lifetimes or the maximum of renewals applies, so the document needs an expiry.
 	Ends bool
 }
 
@@ -77,6 +77,7 @@ func (r *Rules) MaxLifetime(e Scope) Maximum {
 		}
 	}
 	if e.Renews() && r.Renewals.MaxLifetime > 0 {
+		m.Ends = true
 		shorten(r.Renewals.MaxLifetime, "renewals.maxLifetime")
 	}
 	for i, rule := range r.Lifetimes {
