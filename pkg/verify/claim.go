@@ -27,6 +27,7 @@ type claim struct {
 	cert      *x509.Certificate // nil for a key of the trust policy, which has made the signature
 	id        trust.Identity    // as the certificate states it
 	bundle    *protobundle.Bundle
+	stamps    int // its number of timestamps
 
 	set      [sha256.Size]byte // digest for the memory
 	known    bool              // the evidence is complete
@@ -45,7 +46,7 @@ func (v *Verifier) claims(message signedMessage, sets []seal.Signature) ([]claim
 		if claims[i], err = v.claim(message, set); err != nil {
 			return nil, inSet(err, i, len(sets))
 		}
-		stamps += len(claims[i].bundle.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps())
+		stamps += claims[i].stamps
 	}
 	if stamps > maxAllTimestamps {
 		return nil, reject(ReasonBadEvidence, "the signatures have more than %d timestamps in all", maxAllTimestamps)
@@ -137,7 +138,7 @@ func (c claim) read(message signedMessage, s seal.Signature) (claim, error) {
 	if c.by.proven != nil {
 		c.set = digestOfSet(message.digest, s)
 		if known, is := c.by.proven.get(c.set); is {
-			c.known, c.evidence = true, known.signature()
+			c.known, c.evidence, c.stamps = true, known.signature(), known.stamps
 			return c, nil
 		}
 	}
@@ -150,6 +151,7 @@ func (c claim) read(message signedMessage, s seal.Signature) (claim, error) {
 	if err != nil {
 		return claim{}, err
 	}
+	c.stamps = len(c.bundle.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps())
 	pub, err := c.key.PublicKey()
 	if err != nil {
 		return claim{}, rejectCause(ReasonBadCertificate, err, "its key cannot be used: %s", err)

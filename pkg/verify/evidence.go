@@ -81,7 +81,7 @@ func (c *claim) verify(message signedMessage) (Signature, error) {
 			return Signature{}, err
 		}
 		if c.by.proven != nil {
-			c.by.proven.keep(c.set, provenOf(out), maxProven)
+			c.by.proven.keep(c.set, provenOf(out, c.stamps), maxProven)
 		}
 		c.evidence = out
 	}

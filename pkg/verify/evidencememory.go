@@ -21,10 +21,11 @@ type proven struct {
 	logIndex    int64
 	witnesses   []Witness
 	checked     []string
+	stamps      int // in its bundle; two of one second are one witness
 }
 
-func provenOf(s Signature) proven {
-	return proven{s.WitnessedAt, s.LogURL, s.LogIndex, slices.Clone(s.Witnesses), slices.Clone(s.Checked)}
+func provenOf(s Signature, stamps int) proven {
+	return proven{s.WitnessedAt, s.LogURL, s.LogIndex, slices.Clone(s.Witnesses), slices.Clone(s.Checked), stamps}
 }
 
 // signature returns the evidence in new slices.

@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sigstore/fulcio/pkg/certificate"
+
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -70,6 +73,23 @@ func TestRememberedUnderItsRoot(t *testing.T) {
 			judge(t, v, w.honest, w.now, tc.want)
 		})
 	}
+}
+
+// TestRememberedTimestamps: the timestamps of a remembered signature count like those of a new one.
+func TestRememberedTimestamps(t *testing.T) {
+	w := inWorld(t)
+	stamps := []time.Time{w.now, w.now}
+	message, doc := []byte(w.until(week)), parse(t, w.until(week))
+	other := func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL }
+	trusted, stranger := w.sign(t, message, set{stamps: stamps}), w.sign(t, message, set{identity: other, stamps: stamps[:1]})
+	signed := func(signatures ...seal.Signature) *exception.Document {
+		return attach(t, doc, &seal.Seal{Message: message, Signatures: signatures})
+	}
+	v := w.verifier(t, nil, nil)
+	v.Remember(nil)
+	judge(t, v, signed(trusted, stranger), w.now, verify.ReasonWrongIdentity)
+	judge(t, v, signed(trusted), w.now, "")
+	judge(t, v, signed(trusted, stranger), w.now, verify.ReasonWrongIdentity)
 }
 
 // TestRememberedIsNobodysElse: changing one answer does not change another one.
