@@ -25,6 +25,7 @@ var seeds = []string{
 	"metadata: {\n  name: x\n}\n", "  metadata:\n    name: x\n", "metadata: # c\n  # d\n  name: x\n", "- metadata:\n", "metadata:\r\n  name: x\r\n", "{\n  \"metadata\": {\n    \"name\": \"x\"\n  }\n}\n",
 	"a: !<tag:yaml.org,2002:str> b\n", "a: b\n\n\n# end", "[a]", "\"a b\": c", "a: \"b\\\n  c\"", "a: [\n]\n", "#\n#\n---\n#\n---\n{a: b}",
 	"a: 9223372036854775807\nb: -9223372036854775808\n", "a: 9223372036854775808\n", "a: 0.1e1\n", "a: 1e15\nb: 123456789012345678.0\n",
+	"a: 1e19\nb: [1e19]\nc: {d: [[1e19]]}\ne: -1e19\nf: 1e20\n",
 }
 
 // FuzzParse compares Parse with Kubernetes' own reader, and with itself on the canonical form. If

@@ -57,8 +57,8 @@ func fromValue(value any, depth int) (*node, error) {
 
 // Canonical writes an object in the form that polex signs: block style YAML with keys in byte
 // order. Every Kubernetes tool reads it. A whole float is written as an integer, as Kubernetes
-// does. A text with a line separator other than a newline (U+0085, U+2028, U+2029) is an error:
-// YAML writers do not agree on its form.
+// does, if it fits one of 64 bits. A text with a line separator other than a newline (U+0085,
+// U+2028, U+2029) is an error: YAML writers do not agree on its form.
 func Canonical(object map[string]any) ([]byte, error) {
 	// yaml.Marshal of sigs.k8s.io changes the order of keys such as "7X" and "BA" at every call.
 	ordered := yaml.JSONObjectToYAMLObject(object)
@@ -70,6 +70,15 @@ func Canonical(object map[string]any) ([]byte, error) {
 		return nil, fmt.Errorf("write canonical YAML: %w", err)
 	}
 	return out, nil
+}
+
+// unsigned returns an integer of more than 63 bits as the float that sigs.k8s.io/yaml made it of, and any
+// other value as it is. No reader accepts such an integer.
+func unsigned(value any) any {
+	if whole, is := value.(uint64); is {
+		return float64(whole)
+	}
+	return value
 }
 
 func order(value any) error {
@@ -84,12 +93,14 @@ func order(value any) error {
 			if err := errors.Join(order(v[i].Key), order(v[i].Value)); err != nil {
 				return err
 			}
+			v[i].Value = unsigned(v[i].Value)
 		}
 	case []any:
-		for _, item := range v {
+		for i, item := range v {
 			if err := order(item); err != nil {
 				return err
 			}
+			v[i] = unsigned(item)
 		}
 	case string:
 		if i := strings.IndexAny(v, "\u0085\u2028\u2029"); i >= 0 {
