@@ -156,6 +156,9 @@ func (o *options) prepare(cmd *cobra.Command, trusted *trustflags.Flags) (*run, 
 	if err != nil {
 		return nil, err
 	}
+	if shapes.Rules.Renewals.Review() && !o.promote { // nothing records the review of plain files
+		shapeconfig.WeighClaims(cfg.Promote, &shapes)
+	}
 	shapeconfig.LeaveClaims(&shapes)
 	r := &run{options: o, config: cfg, report: &cli.Report{Tool: "polex-sign", Done: "signed",
 		Reasons: slices.Concat(promote.Reasons(), review.Reasons(), verify.Reasons(), sign.Reasons(), shapeconfig.Reasons(shapes), ownReasons())}}
