@@ -24,6 +24,7 @@ shape:
 - The file is optional. ` + "`polex-validate`, `polex-request`, `polex-sign` and `polex-prune`" + ` read the ` + "`.polex.yaml`" + ` at the root of the repository, or the file that ` + "`--config`" + ` names.
 - ` + "`polex-verify`, `polex-audit` and `polex-guard`" + ` read only the file that ` + "`--config`" + ` names: a gate never takes its trust policy from the repository that it verifies.
 - A flag wins over the file, and ` + "`--preset`" + ` wins over every key that presets set.
+- ` + "`--preset strict`" + ` limits the lifetime to 30 days, also if ` + "`trust`" + ` allows more.
 - An unknown key, a value of another type, a value beyond its limits and a key without a value are errors: exit code 2, with the position of the key.
 - A file has at most 1 MiB. It is one YAML document.
 - Without a default, a boolean is false, a number 0, and a list or text empty.

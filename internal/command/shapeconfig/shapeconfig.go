@@ -41,7 +41,8 @@ func AddFlags(cmd *cobra.Command) {
 }
 
 // Config merges the configuration and the flags. A flag wins over the configuration. A preset in a
-// flag wins over all settings that presets have. Invalid settings are a [cli.UsageError].
+// flag wins over all settings of the section shape that presets have, and of the section trust over
+// longer lifetimes. Invalid settings are a [cli.UsageError].
 func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 	_, trusted, err := cfg.Trust()
 	if err != nil {
@@ -70,8 +71,12 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 	if doc := cfg.Document(); doc.File() != "" {
 		asked.Locate = func(at ...any) exception.Position { return doc.PositionOf(exception.Path(at)) }
 	}
-	if trusted.Longest == 0 {
-		trusted.Longest = asked.Rules.Longest // of the preset
+	if longest := asked.Rules.Longest; longest > 0 { // of the preset
+		byFlag := flags.Changed(flagPreset)
+		trusted.Unbounded = trusted.Unbounded && !byFlag
+		if trusted.Longest == 0 || byFlag && longest < trusted.Longest {
+			trusted.Longest = longest
+		}
 	}
 	if flags.Changed(flagMaxLifetime) {
 		if trusted.Longest, err = lifetime.ParseDuration(flags.Lookup(flagMaxLifetime).Value.String()); err != nil {
