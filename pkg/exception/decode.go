@@ -115,10 +115,8 @@ func keyHint(t reflect.Type, path Path, found any) string {
 		if t.Kind() != reflect.Struct {
 			return ""
 		}
-		for i := range t.NumField() { // of several fields without a name, reflect.VisibleFields has one
-			if gone := t.Field(i); gone.Name == "_" && slices.Contains(strings.Fields(gone.Tag.Get("formerly")), name) {
-				return gone.Tag.Get("instead")
-			}
+		if hint := instead(t, name); hint != "" {
+			return hint
 		}
 		var next reflect.Type
 		for _, field := range reflect.VisibleFields(t) {
@@ -143,6 +141,23 @@ func keyHint(t reflect.Type, path Path, found any) string {
 		t = t.Elem()
 	}
 	return valueHint(t, tag, found)
+}
+
+// instead returns the replacement of a removed key of a struct, or "". Of several fields without a name,
+// [reflect.VisibleFields] has one.
+func instead(t reflect.Type, name string) string {
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if field.Name == "_" && slices.Contains(strings.Fields(field.Tag.Get("formerly")), name) {
+			return field.Tag.Get("instead")
+		}
+		if field.Anonymous && field.Type.Kind() == reflect.Struct {
+			if hint := instead(field.Type, name); hint != "" {
+				return hint
+			}
+		}
+	}
+	return ""
 }
 
 func keysOf(t reflect.Type) []string {

@@ -44,6 +44,8 @@ func TestDecodeHints(t *testing.T) {
 	type item struct {
 		Name    string `json:"name"`
 		Folders string `json:"folders" formerly:"directories"`
+
+		_ struct{} `formerly:"lost" instead:"write name"`
 	}
 	type section struct {
 		item
@@ -61,6 +63,8 @@ func TestDecodeHints(t *testing.T) {
 		"nam: a":               `2:3 did you mean "name"?`,
 		"directories: a":       "2:3 directories is called folders now",
 		"gone: {a: b}":         "2:3 write rest",
+		"lost: a":              "2:3 write name",
+		"rest: {lost: a}":      "2:10 write name",
 		"colour: red":          "2:3 the keys are name, folders, items, named, set, count, life, policies, rest",
 		"policy: a":            `2:3 did you mean "policies"?`,
 		"rest: {nam: a}":       `2:10 did you mean "name"?`,
