@@ -174,7 +174,7 @@ func (w *way) memory(t *testing.T) string {
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
 
 // startKyverno runs another API server. Its Kyverno knows the sandbox and verifies the exceptions
-// of one namespace, with the policy of this repository.
+// of one namespace, with validate.manifests.
 func startKyverno(t *testing.T) *cluster.Cluster {
 	t.Helper()
 	peer, err := fixture.Cluster(context.Background(), cluster.Options{Dir: t.TempDir(), KyvernoEnv: []string{
@@ -190,7 +190,7 @@ func startKyverno(t *testing.T) *cluster.Cluster {
 		}
 		_ = peer.Close()
 	})
-	text, err := os.ReadFile(fixture.FromRoot(filepath.Join("policies", "verify", "clusterpolicy.yaml")))
+	text, err := os.ReadFile(fixture.FromRoot(filepath.Join("test", "e2e", "interop", "testdata", "validatemanifests.yaml")))
 	if err != nil {
 		t.Fatal(err)
 	}
