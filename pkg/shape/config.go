@@ -124,7 +124,10 @@ func newChecker(c Config) (*Checker, error) {
 }
 
 func checkRequired(c *Config) error {
-	for _, what := range c.Require {
+	if c.Rules.Longest < 0 || c.Rules.Renewals.Max < 0 || c.Rules.Renewals.MaxLifetime < 0 {
+		return errors.New("a maximum of the trust policy is negative")
+	}
+	for _, what := range slices.Concat(c.Require, c.Rules.Renewals.Require) {
 		if !slices.Contains(exception.StatementNames(), what) {
 			return fmt.Errorf("require: %q is not one of %s", what, strings.Join(exception.StatementNames(), ", "))
 		}

@@ -5,11 +5,15 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
 func TestNewRefuses(t *testing.T) {
 	for name, config := range map[string]shape.Config{
 		"unknown requirement":     {Require: []string{"reason", "colour"}},
+		"negative lifetime":       {Rules: policyfile.Rules{Longest: -1}},
+		"negative renewals":       {Rules: policyfile.Rules{Renewals: policyfile.Renewals{Max: -1}}},
+		"a renewal's requirement": {Rules: policyfile.Rules{Renewals: policyfile.Renewals{Require: []string{"colour"}}}},
 		"guarding every policy":   {GuardPolicies: []string{"*"}},
 		"guarding nothing":        {GuardNamespaces: []string{""}},
 		"fewer than no policy":    {MaxPolicies: -1},
