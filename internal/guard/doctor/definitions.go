@@ -71,7 +71,9 @@ func (k *checkup) listed(ctx context.Context, gk exception.GroupKind, version st
 	var kept []string
 	defer func() { k.kept(kept) }()
 	for next := ""; ; next = page.GetContinue() {
-		err := k.Client.List(ctx, page, client.Limit(perPage), client.Continue(next))
+		if err := k.Client.List(ctx, page, client.Limit(perPage), client.Continue(next)); err != nil {
+			return err // the items are those of the page before
+		}
 		for _, item := range page.Items {
 			id := exception.Identity{GroupKind: gk, Namespace: item.GetNamespace(), Name: item.GetName()}
 			if doc, err := exception.FromObject(item.Object); err == nil && kyverno.KeepsDeleted(doc) {
@@ -84,8 +86,8 @@ func (k *checkup) listed(ctx context.Context, gk exception.GroupKind, version st
 					Hint: "find out why their controllers do not remove them, or remove them: that needs no signature"})
 			}
 		}
-		if err != nil || page.GetContinue() == "" {
-			return err
+		if page.GetContinue() == "" {
+			return nil
 		}
 	}
 }
