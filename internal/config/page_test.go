@@ -26,7 +26,7 @@ shape:
 - A flag wins over the file, and ` + "`--preset`" + ` wins over every key that presets set.
 - ` + "`--preset strict`" + ` limits the lifetime to 30 days, also if ` + "`trust`" + ` allows more.
 - An unknown key, a value of another type, a value beyond its limits and a key without a value are errors: exit code 2, with the position of the key.
-- A file has at most 1 MiB. It is one YAML document.
+- A file has at most 512 KiB. It is one YAML document.
 - Without a default, a boolean is false, a number 0, and a list or text empty.
 - A duration is whole weeks, days, hours, minutes and seconds, the longest first: ` + "`4h`, `90d`, `1d12h`" + `.
 - [polex.schema.json](../polex.schema.json) is the JSON Schema of the file. A file of ` + "`kind: TrustPolicy`" + ` holds the section ` + "`trust`" + ` alone and has [its own](../trustpolicy.schema.json).

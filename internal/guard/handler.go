@@ -16,7 +16,7 @@ import (
 const (
 	// MaxReview is the maximum number of bytes of a review: enough for two objects of the largest
 	// size that etcd stores.
-	MaxReview = 4 * exception.MaxDocument
+	MaxReview = 4 << 20
 	// DefaultDeadline limits the time for one request. It is shorter than the ten seconds that the
 	// API server waits by default.
 	DefaultDeadline = 5 * time.Second

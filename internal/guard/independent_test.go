@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -288,7 +289,11 @@ func TestUpdatedBeforeItsEnd(t *testing.T) {
 			k.says(t, "found a verified", "report [a verified]")
 			k.idle(t)
 			k.clock.SetTime(now.Add(tc.update))
+			looks := k.store.looked()
 			k.store.put(t, o)
+			for k.store.looked() == looks { // the update has not arrived
+				runtime.Gosched()
+			}
 			k.idle(t)
 			k.store.mu.Lock()
 			k.store.changes = true

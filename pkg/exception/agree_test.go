@@ -198,10 +198,10 @@ func TestStream(t *testing.T) {
 // parsed.
 func TestNodesAreCountedFirst(t *testing.T) {
 	for name, source := range map[string]string{
-		"pairs": "a: [" + strings.Repeat("? b,", 200_000) + "]\n", "lists": "a: [" + strings.Repeat("[],", 300_000) + "]\n", "items": "a:\n" + strings.Repeat("-\n", 500_000),
-		"comments": "a: b\n" + strings.Repeat("#\n", 500_000), "JSON": `{"a":[` + strings.Repeat("1,", 500_000) + "1]}", "lines": "a: b\n" + strings.Repeat("\n", 1_000_000),
-		"digits": "a: " + strings.Repeat("1", 1_000_000) + "\n", "digits and underscores": "a: " + strings.Repeat("1_", 500_000) + "\n", "digits of JSON": `{"a":` + strings.Repeat("1", 1_000_000) + "}",
-		"digits of a fraction": "a: 0." + strings.Repeat("1", 1_000_000) + "\n", "dots": "a: " + strings.Repeat(".", 1_000_000) + "\n",
+		"pairs": "a: [" + strings.Repeat("? b,", 100_000) + "]\n", "lists": "a: [" + strings.Repeat("[],", 150_000) + "]\n", "items": "a:\n" + strings.Repeat("-\n", 250_000),
+		"comments": "a: b\n" + strings.Repeat("#\n", 250_000), "JSON": `{"a":[` + strings.Repeat("1,", 250_000) + "1]}", "lines": "a: b\n" + strings.Repeat("\n", 500_000),
+		"digits": "a: " + strings.Repeat("1", 500_000) + "\n", "digits and underscores": "a: " + strings.Repeat("1_", 250_000) + "\n", "digits of JSON": `{"a":` + strings.Repeat("1", 500_000) + "}",
+		"digits of a fraction": "a: 0." + strings.Repeat("1", 500_000) + "\n", "dots": "a: " + strings.Repeat(".", 500_000) + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after goruntime.MemStats

@@ -2,9 +2,11 @@ package exception
 
 // Limits of the input. They bound memory and time before any signature is verified.
 const (
-	// MaxDocument is the maximum size of a document in bytes. The API server stores at most 1.5 MiB
-	// for an object, and a real exception has a few KiB.
-	MaxDocument = 1 << 20
+	// MaxDocument is the maximum size of a document in bytes. The API server accepts 256 KiB of annotations and kubectl
+	// apply writes the object into one of them. A real exception has a few KiB.
+	MaxDocument = 512 << 10
+	// maxLarge is the same for [Reader.Large]: etcd stores at most 1.5 MiB for an object.
+	maxLarge = 1 << 20
 	// MaxStream is the maximum size of a stream of documents in bytes.
 	MaxStream = 256 << 20
 	// MaxDocuments is the maximum number of documents in a stream, the empty ones included. The largest known cluster
@@ -28,7 +30,7 @@ const (
 	maxWords = 100_000
 	// maxRendered is the maximum size in bytes of a document that kustomize is asked about, which takes more than all
 	// other reading. A value, line or separator takes as long as renderedNode bytes, and a word as renderedWord.
-	maxRendered  = 288 << 10
+	maxRendered  = 160 << 10
 	renderedNode = 128
 	renderedWord = 16
 	// MaxDepth is the maximum number of nested levels in a document.

@@ -16,9 +16,9 @@ func TestLimitsOfTexts(t *testing.T) {
 		{"escapes", `"` + strings.Repeat(`\x41`, 99_990) + `"`, `"` + strings.Repeat(`\x41`, 100_001) + `"`, "more than 100000 words, backslashes"},
 		{"doubled quotes", `'` + strings.Repeat(`''`, 49_990) + `'`, `'` + strings.Repeat(`''`, 50_001) + `'`, "more than 100000 words, backslashes and quotes"},
 		{"long numbers", list(strings.Repeat("1", 932)+"x", 72), list(strings.Repeat("1", 932)+"x", 73), "many long rows"},
-		{"a text in doubt", `"` + strings.Repeat("é", 146_000) + `"`, `"` + strings.Repeat("é", 148_000) + `"`, "more than 288 KiB"},
-		{"words in doubt", strings.Repeat("é ", 15_400), strings.Repeat("é ", 15_600), "a word as 16"},
-		{"numbers in doubt", list("1e5", 2220), list("1e5", 2245), "a value or line counts as 128 bytes"},
+		{"a text in doubt", `"` + strings.Repeat("é", 81_000) + `"`, `"` + strings.Repeat("é", 82_500) + `"`, "more than 160 KiB"},
+		{"words in doubt", strings.Repeat("é ", 8_560), strings.Repeat("é ", 8_700), "a word as 16"},
+		{"numbers in doubt", list("1e5", 1232), list("1e5", 1250), "a value or line counts as 128 bytes"},
 		{"a text without a doubt", `"` + strings.Repeat("e", 280_000) + `"`, "", ""},
 	} {
 		if _, err := exception.Parse([]byte("x: "+tc.below+"\n"), "a.yaml"); err != nil {

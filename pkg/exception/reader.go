@@ -30,6 +30,7 @@ type Reader struct {
 	file string
 	json bool
 
+	most    int // the maximum size of a document in bytes
 	nodes   int // the maximum of a document
 	aliases bool
 
@@ -51,13 +52,13 @@ type Reader struct {
 
 // NewReader reads documents from r; file is the name of the source in positions.
 func NewReader(r io.Reader, file string) *Reader {
-	return &Reader{in: bufio.NewReader(r), file: file, nodes: MaxNodes, line: 1, column: 1}
+	return &Reader{in: bufio.NewReader(r), file: file, most: MaxDocument, nodes: MaxNodes, line: 1, column: 1}
 }
 
-// Large makes the reader accept documents of 25 times [MaxNodes], and returns it. Use it for
+// Large makes the reader accept documents of 1 MiB and 25 times [MaxNodes], and returns it. Use it for
 // definitions and for a team's own policies and resources, not for documents to validate or verify.
 func (r *Reader) Large() *Reader {
-	r.nodes, r.undeployed = maxLargeNodes, true
+	r.most, r.nodes, r.undeployed = maxLarge, maxLargeNodes, true
 	return r
 }
 
@@ -340,8 +341,8 @@ func (r *Reader) take(part []byte) {
 
 func (r *Reader) tooLong(chunk int, at Position) error {
 	switch {
-	case chunk > MaxDocument:
-		return &SyntaxError{Position: at, Message: fmt.Sprintf("the document is larger than %d KiB", MaxDocument>>10),
+	case chunk > r.most:
+		return &SyntaxError{Position: at, Message: fmt.Sprintf("the document is larger than %d KiB", r.most>>10),
 			Hint: "an exception has a few KiB; is this the right file?"}
 	case r.read > MaxStream:
 		return &SyntaxError{Position: at, Message: fmt.Sprintf("the input is larger than %d MiB", MaxStream>>20)}

@@ -153,8 +153,8 @@ func TestParseStopsAtTheLimits(t *testing.T) {
 		return b.String()
 	}
 	for _, tc := range []struct{ name, source, message string }{
-		{"larger than a document", "a: " + strings.Repeat("x", exception.MaxDocument), "larger than 1024 KiB"},
-		{"larger than a document, JSON", `{"a": "` + strings.Repeat("x", exception.MaxDocument) + `"}`, "larger than 1024 KiB"},
+		{"larger than a document", "a: " + strings.Repeat("x", exception.MaxDocument), "larger than 512 KiB"},
+		{"larger than a document, JSON", `{"a": "` + strings.Repeat("x", exception.MaxDocument) + `"}`, "larger than 512 KiB"},
 		{"9000 nested lists", "a: " + strings.Repeat("[", 9000) + strings.Repeat("]", 9000), "nested deeper than 64 levels"},
 		{"9000 nested lists, JSON", `{"a": ` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}", "nested deeper than 64 levels"},
 		{"20000 nested lists", "a: " + strings.Repeat("[", 20000), ""},

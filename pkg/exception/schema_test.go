@@ -195,8 +195,9 @@ func TestCheckSchema(t *testing.T) {
 			want: []string{`6 invalid-value metadata.labels["a/b/c"]`}},
 		{name: "annotation's key", of: legacyWhole, old: "polex.dev/reason:", new: "polex.dev/:",
 			want: []string{`8 invalid-value metadata.annotations["polex.dev/"]`}},
-		{name: "annotations as large as a document", of: legacyWhole, old: "migration", new: strings.Repeat("x", 256<<10),
-			want: []string{"7 invalid-value metadata.annotations"}},
+		{name: "annotations that are too large", want: []string{"3 invalid-value metadata.annotations"},
+			of: "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: a, namespace: b, annotations: {a: x" + strings.Repeat("x", 256<<10) + "}}\n" +
+				"spec: {exceptions: [{policyName: p, ruleNames: [r]}], match: {any: [{resources: {kinds: [Pod]}}]}}\n"},
 		{name: "metadata is text", of: "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: x\nspec: 1\n",
 			want: []string{"3 wrong-type metadata", "4 wrong-type spec"}},
 		{name: "nothing in it", of: "apiVersion: policies.kyverno.io/v1\nkind: PolicyException\n",

@@ -11,13 +11,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // Limits of decoded values, in bytes.
 const (
-	maxMessage     = exception.MaxDocument
+	maxMessage     = 1 << 20
 	maxSignature   = 4 << 10
 	maxCertificate = 64 << 10
 	maxRekorBundle = 64 << 10 // a real one has a few KiB

@@ -27,7 +27,7 @@ import (
 func hostile(t testing.TB) map[string][]byte {
 	t.Helper()
 	w := inWorld(t)
-	large, small := []byte(strings.Repeat("x", exception.MaxDocument)), []byte(w.until(day))
+	large, small := []byte(strings.Repeat("x", 1<<20)), []byte(w.until(day))
 	signed := func(message []byte, n int, curve elliptic.Curve, one func(key *ecdsa.PrivateKey) set, trusted ...set) []byte {
 		s := &seal.Seal{Message: message}
 		for _, own := range trusted {
@@ -88,18 +88,18 @@ func hostileTexts() map[string]string {
 		"levels":  list(strings.Repeat("[", 50)+strings.Repeat("]", 50), 150),
 		"numbers": list(strings.Repeat("1", 999)+"x", 1000),
 		"times":   list("2020-01-01 00:00:00."+strings.Repeat("1", 100), 4000),
-		"escapes": `"` + strings.Repeat(`\x41`, 99_000) + `"`, "many escapes": `"` + strings.Repeat(`\x41`, 250_000) + `"`,
-		"quotes": `'` + strings.Repeat(`''`, 49_000) + `'`, "many quotes": `'` + strings.Repeat(`''`, 500_000) + `'`,
-		"words":           strings.Repeat("x ", 500_000),
-		"an unusual text": `"` + strings.Repeat("é", 500_000) + `"`, "less of it": `"` + strings.Repeat("é", 138_000) + `"`,
-		"few floats": list("1e5", 2100), "long floats": list("1."+strings.Repeat("1", 30), 1700),
-		"all of it":          "[" + strings.Repeat("1."+strings.Repeat("1", 30)+",", 800) + `"` + strings.Repeat("é ", 5_000) + strings.Repeat("é", 26_000) + `"]`,
-		"text":               strings.Repeat("x", 1_000_000),
+		"escapes": `"` + strings.Repeat(`\x41`, 99_000) + `"`, "many escapes": `"` + strings.Repeat(`\x41`, 128_000) + `"`,
+		"quotes": `'` + strings.Repeat(`''`, 49_000) + `'`, "many quotes": `'` + strings.Repeat(`''`, 250_000) + `'`,
+		"words":           strings.Repeat("x ", 250_000),
+		"an unusual text": `"` + strings.Repeat("é", 250_000) + `"`, "less of it": `"` + strings.Repeat("é", 76_000) + `"`,
+		"few floats": list("1e5", 1150), "long floats": list("1."+strings.Repeat("1", 30), 950),
+		"all of it":          "[" + strings.Repeat("1."+strings.Repeat("1", 30)+",", 450) + `"` + strings.Repeat("é ", 2_700) + strings.Repeat("é", 14_000) + `"]`,
+		"text":               strings.Repeat("x", 500_000),
 		"some words":         strings.Repeat("x ", 99_000),
-		"a folded text":      ">\n" + strings.Repeat("    "+strings.Repeat("é ", 40)+"\n", 6000),
-		"some unusual words": strings.Repeat("é ", 14_500), "few times": list("2020-01-01 00:00:00."+strings.Repeat("1", 50), 500),
-		"less folded": ">\n" + strings.Repeat("    "+strings.Repeat("é ", 10)+"\n", 1900),
-		"comments":    "1\n" + strings.Repeat("  # é\n", 5000),
+		"a folded text":      ">\n" + strings.Repeat("    "+strings.Repeat("é ", 40)+"\n", 4000),
+		"some unusual words": strings.Repeat("é ", 8_000), "few times": list("2020-01-01 00:00:00."+strings.Repeat("1", 50), 330),
+		"less folded": ">\n" + strings.Repeat("    "+strings.Repeat("é ", 10)+"\n", 1040),
+		"comments":    "1\n" + strings.Repeat("  # é\n", 3300),
 	}
 }
 
@@ -129,7 +129,7 @@ func certifiedTimestamps(t testing.TB) func(*protobundle.Bundle) {
 func packedTo(t testing.TB, w *world) []byte {
 	bundle := packed(t, strings.Repeat("x", 250<<10))
 	doc := edited(t, w.honest, func(root object) {
-		annotations := object{"cosign.sigstore.dev/message": packed(t, strings.Repeat("x", exception.MaxDocument))}
+		annotations := object{"cosign.sigstore.dev/message": packed(t, strings.Repeat("x", 1<<20))}
 		for i := range seal.MaxSignatures {
 			suffix := map[bool]string{true: fmt.Sprintf("_%d", i)}[i > 0]
 			annotations["cosign.sigstore.dev/signature"+suffix] = "AAAA"
@@ -165,19 +165,15 @@ func TestHostile(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			verifyHostile(t, w, source)
 			runtime.ReadMemStats(&after)
-			most := uint64(mostAllocated)
-			if name == "text" { // 1 MB without a doubt, which both readers copy several times
-				most = 24 << 20
-			}
-			if used := after.TotalAlloc - before.TotalAlloc; used > most {
+			if used := after.TotalAlloc - before.TotalAlloc; used > mostAllocated {
 				t.Errorf("it allocates %d bytes", used)
 			}
 		})
 	}
 }
 
-// BenchmarkHostile measures the time of a hostile document, which is at most 50 ms on a processor of its own, and
-// mostly at most 20 ms, so that two processors verify 100 in a second.
+// BenchmarkHostile measures the time of a hostile document, which is at most 20 ms on a processor of its own: two
+// processors verify 100 in a second.
 func BenchmarkHostile(b *testing.B) {
 	w := inWorld(b)
 	for name, source := range hostile(b) {
