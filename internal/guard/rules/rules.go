@@ -20,7 +20,7 @@ type Request struct {
 
 // Match reports whether one of the rules matches a request. It does not know selectors, conditions
 // and names of objects, which can only exclude requests.
-// Source: k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules, which test/celpeer runs.
+// Source: k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules, which test/e2e/celpeer runs.
 func Match(rules []admissionregistrationv1.RuleWithOperations, r Request) bool {
 	return slices.ContainsFunc(rules, func(rule admissionregistrationv1.RuleWithOperations) bool {
 		return includes(rule.Operations, r.Operation) && r.in(rule.Rule)

@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/internal/guard/rules"
 )
 
-// TestMatch has the forms that are easily mistaken. test/celpeer compares all forms with the API
+// TestMatch has the forms that are easily mistaken. test/e2e/celpeer compares all forms with the API
 // server's own code.
 func TestMatch(t *testing.T) {
 	request := rules.Request{Operation: admissionregistrationv1.Create, Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespaced: true}

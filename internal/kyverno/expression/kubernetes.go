@@ -9,7 +9,7 @@ import "github.com/google/cel-go/cel"
 //
 // cel-go provides its own part of that environment. functiontable.go declares the functions of
 // Kubernetes, and extensions.go those of cel-go's package ext. Tests compare them with the originals,
-// the module test/celpeer the whole.
+// the module test/e2e/celpeer the whole.
 
 // Variables returns the variables of a match condition.
 func Variables() []string {

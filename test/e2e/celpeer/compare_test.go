@@ -139,7 +139,7 @@ func TestEveryExpressionOfTheTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	taken, refused := 0, 0
-	paths, err := filepath.Glob("../../pkg/shape/*_test.go")
+	paths, err := filepath.Glob("../../../pkg/shape/*_test.go")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no tests found: %v", err)
 	}

@@ -1,6 +1,6 @@
 // The environment in which Kyverno admits match conditions, as Kubernetes makes it: what
 // pkg/shape declares is held against it here, so that polex never depends on k8s.io/apiserver.
-module github.com/polex-dev/polex/test/celpeer
+module github.com/polex-dev/polex/test/e2e/celpeer
 
 go 1.26.0
 
@@ -71,4 +71,4 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.3 // indirect
 )
 
-replace github.com/polex-dev/polex => ../..
+replace github.com/polex-dev/polex => ../../..

@@ -114,7 +114,7 @@ type policy struct {
 // compiled returns a policy with one validation.
 func compiled(t *testing.T, file string) policy {
 	t.Helper()
-	text, err := os.ReadFile("../../policies/guard/" + file)
+	text, err := os.ReadFile("../../../policies/guard/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
