@@ -38,8 +38,8 @@ func Make(in Input, o Options) (*Plan, error) {
 			c.Notes = append(c.Notes, note)
 		}
 		if len(o.Shape.AllowInKyverno) == 0 && leaveKyverno(c.object) {
-			c.Notes = append(c.Notes, "the namespace kyverno is no longer exempt: Kyverno's chart leaves it out of its webhooks; "+
-				"if yours does not, see guard.allowInKyverno")
+			c.Notes = append(c.Notes, "the namespace kyverno is no longer exempt: Kyverno's chart leaves it out of "+
+				"its webhooks; if yours does not, see guard.allowInKyverno")
 		}
 	}
 	chosen = r.distinct(plan, chosen)
@@ -67,7 +67,8 @@ func (r *repository) fromStreams(plan *Plan, streams map[exception.Identity][]*d
 		}
 		if r.known[id] != "" { // it is adopted already
 			for _, s := range c.sources {
-				plan.refuse(&candidate{object: c.object, Adopted: &Adopted{File: s.file, Line: s.line}}, exists(r.known[id]))
+				plan.refuse(&candidate{object: c.object, Adopted: &Adopted{File: s.file, Line: s.line}},
+					exists(r.known[id]))
 			}
 			continue
 		}
@@ -167,8 +168,9 @@ func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) 
 				Hint: "give it with --exception-namespace NAME"})
 		case !dnsName.MatchString(id.Namespace) || !dnsName.MatchString(id.Name):
 			plan.refuse(c, &Problem{Reason: exception.ProblemInvalidValue,
-				Message: fmt.Sprintf("%q in namespace %q is not a name that an exception can have", id.Name, id.Namespace),
-				Hint:    "remove it, or rename it: at most 230 lower-case letters, digits, dashes and dots"})
+				Message: fmt.Sprintf("%q in namespace %q is not a name that an exception can have", id.Name,
+					id.Namespace),
+				Hint: "remove it, or rename it: at most 230 lower-case letters, digits, dashes and dots"})
 		case namesNone(c.object):
 			plan.refuse(c, &Problem{Reason: ReasonNoPolicies, Message: "it names no policy, and exempts nothing",
 				Hint: "remove it"})
@@ -216,7 +218,8 @@ func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 	first, last := r.options.First, r.options.Last
 	if most := r.options.Shape.Rules.Longest; r.options.Configured && most > 0 && last > most && len(open) > 0 {
 		plan.Notes = append(plan.Notes,
-			fmt.Sprintf("the last expiry is %s from now and not %s: trust.maxLifetime in the configuration allows no more",
+			fmt.Sprintf("the last expiry is %s from now and not %s: trust.maxLifetime in the configuration allows no "+
+				"more",
 				days(most), days(last)))
 		first, last = min(first, most), most
 	}

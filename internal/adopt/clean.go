@@ -30,7 +30,8 @@ func clean(object map[string]any, tools bool) {
 	for _, field := range []string{"labels", "annotations"} {
 		of := mapping(metadata, field)
 		maps.DeleteFunc(of, func(name string, value any) bool {
-			return tools && (seal.Tracks(field, name, value) || name == "app.kubernetes.io/managed-by" && value == "Helm" ||
+			return tools && (seal.Tracks(field, name, value) || name == "app.kubernetes.io/managed-by" &&
+				value == "Helm" ||
 				slices.ContainsFunc(added, func(prefix string) bool { return strings.HasPrefix(name, prefix) }))
 		})
 		if _, there := metadata[field]; there && len(of) == 0 {
@@ -46,7 +47,8 @@ func leaveKyverno(object map[string]any) (found bool) {
 		for _, filter := range list(object, "spec", "match", of) {
 			resources := mapping(filter, "resources")
 			all, _ := resources["namespaces"].([]any)
-			if left := slices.DeleteFunc(slices.Clone(all), func(name any) bool { return name == "kyverno" }); len(left) > 0 &&
+			if left := slices.DeleteFunc(slices.Clone(all),
+				func(name any) bool { return name == "kyverno" }); len(left) > 0 &&
 				len(left) < len(all) {
 				resources["namespaces"], found = left, true
 			}

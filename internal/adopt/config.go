@@ -18,7 +18,9 @@ const configName = ".polex.yaml"
 // of adopted exceptions that each would reject as an error.
 func (r *repository) config(plan *Plan, adopted []*candidate, longest time.Duration, eased map[string]int) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Written by polex adopt. How to tighten it: https://github.com/polex-dev/polex/blob/main/docs/how-to/adopt.md\napiVersion: polex.dev/v1alpha1\nkind: Config\ndirectories:\n  unsigned: %+q\n  signed: %+q\n",
+	fmt.Fprintf(&b, "# Written by polex adopt. How to tighten it: "+
+		"https://github.com/polex-dev/polex/blob/main/docs/how-to/adopt.md\n"+
+		"apiVersion: polex.dev/v1alpha1\nkind: Config\ndirectories:\n  unsigned: %+q\n  signed: %+q\n",
 		r.options.Unsigned, r.options.Signed)
 	trust, note := r.trust(longest)
 	if note != "" {
@@ -107,12 +109,14 @@ func (r *repository) trust(longest time.Duration) (section, note string) {
 		issuer, claim = "https://gitlab.com", "the project ID on the page of the project"
 		subject = fmt.Sprintf("https://gitlab.com/%s//.gitlab-ci.yml@refs/heads/%s", project, branch)
 	}
-	rules := fmt.Sprintf("trust:\n  maxLifetime: %s # the furthest expiry; lower it when that has passed\n", days(longest))
+	rules := fmt.Sprintf("trust:\n  maxLifetime: %s # the furthest expiry; lower it when that has passed\n",
+		days(longest))
 	if keys := r.options.Shape.Rules.Terms.Keys; len(keys) > 0 {
 		rules += fmt.Sprintf("  expiryKeys: [%s]\n", quoted(keys))
 	}
 	if issuer == "" {
-		return rules + "  # Name the trusted signer under authorities: https://github.com/polex-dev/polex/blob/main/docs/reference/trust.md\n",
+		return rules + "  # Name the trusted signer under authorities: " +
+				"https://github.com/polex-dev/polex/blob/main/docs/reference/trust.md\n",
 			"the trusted signer is not known from the remote origin: add trust.authorities to " + configName
 	}
 	return rules + fmt.Sprintf(`  authorities:

@@ -20,7 +20,8 @@ type altering struct {
 
 // fluxAlters and argoAlters are the settings that change or leave out objects.
 var (
-	fluxAlters = []string{"postBuild", "targetNamespace", "namePrefix", "nameSuffix", "patches", "patchesStrategicMerge",
+	fluxAlters = []string{"postBuild", "targetNamespace", "namePrefix", "nameSuffix", "patches",
+		"patchesStrategicMerge",
 		"patchesJson6902", "components", "commonMetadata"}
 	argoAlters = []string{"kustomize", "helm", "plugin", "directory.include", "directory.exclude", "directory.jsonnet"}
 )

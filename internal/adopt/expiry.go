@@ -23,7 +23,8 @@ func expiry(object map[string]any, terms lifetime.Terms, now time.Time) (end tim
 		if delete(labels, exception.LabelTTL); len(labels) == 0 {
 			delete(mapping(object, "metadata"), "labels")
 		}
-		note = fmt.Sprintf("the label %s=%s, which counts from the creation of the object, is removed", exception.LabelTTL,
+		note = fmt.Sprintf("the label %s=%s, which counts from the creation of the object, is removed",
+			exception.LabelTTL,
 			ttl)
 	}
 	life, err := lifetimeOf(object, terms)
@@ -50,7 +51,8 @@ func lifetimeOf(object map[string]any, terms lifetime.Terms) (lifetime.Lifetime,
 }
 
 // endKey matches the last part of keys under which teams state an expiry.
-var endKey = regexp.MustCompile(`(?i)(^|[/._-])(expir(es|y|ation)([-_]?(at|on|date))?|(valid[-_]?)?until|review[-_]?(by|date))$`)
+var endKey = regexp.MustCompile(
+	`(?i)(^|[/._-])(expir(es|y|ation)([-_]?(at|on|date))?|(valid[-_]?)?until|review[-_]?(by|date))$`)
 
 // unlisted returns notes about labels and annotations that look like an expiry but have a key that
 // the trust policy does not list. They do not count.

@@ -61,9 +61,11 @@ func (r *repository) judge(plan *Plan, all []*candidate,
 		f := found[i][bad]
 		hint := f.Hint
 		if f.Reason == "lifetime-too-long" {
-			hint = "polex adopt does not change the configuration; raise trust.maxLifetime there, or lower --last-expiry"
+			hint = "polex adopt does not change the configuration; raise trust.maxLifetime there, or lower " +
+				"--last-expiry"
 		} else if !fixed[f.Reason] {
-			hint = fmt.Sprintf("polex adopt does not change the configuration; to adopt the exception, set shape.checks.%s: warning there", f.Reason)
+			hint = fmt.Sprintf("polex adopt does not change the configuration; to adopt the exception, set "+
+				"shape.checks.%s: warning there", f.Reason)
 		}
 		plan.refuse(c, &Problem{Reason: f.Reason, Message: f.Message, Hint: hint})
 		delete(plan.Write, c.To)

@@ -78,10 +78,11 @@ func (r *repository) file(name string) {
 		object, err := object(chunk.text)
 		excepts := isTemplate.Match(chunk.text)
 		switch {
-		case excepts && bytes.Contains(chunk.text, []byte("{{")) && (err != nil || r.chart(name) != "" || templated(object)):
+		case excepts && bytes.Contains(chunk.text, []byte("{{")) &&
+			(err != nil || r.chart(name) != "" || templated(object)):
 			about.Reason, about.Message = ReasonTemplate, "this is a template of a PolicyException"
-			about.Hint = "give its objects with --kubeconfig or --live, or render it: helm template DIR | polex adopt -; " +
-				"if they are adopted already, remove the template by hand"
+			about.Hint = "give its objects with --kubeconfig or --live, or render it: helm template DIR | polex " +
+				"adopt -; if they are adopted already, remove the template by hand"
 			r.problems = append(r.problems, about)
 		case err != nil && excepts:
 			about.Reason, about.Message, about.Hint = ReasonUnreadable, err.Error(), "fix the file, or remove it"
@@ -168,7 +169,8 @@ func (r *repository) plain(s *source) *Problem {
 	}
 	switch {
 	case why != "":
-		return &Problem{Reason: ReasonNotRendered, Message: "another tool may change it on its way to the cluster: " + why,
+		return &Problem{Reason: ReasonNotRendered, Message: "another tool may change it on its way to the cluster: " +
+			why,
 			Hint: ask}
 	case text(s.object, "metadata", "namespace") == "" && r.options.Namespace == "":
 		return &Problem{Reason: ReasonNoNamespace, Message: "no namespace in the file",

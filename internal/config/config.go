@@ -54,7 +54,9 @@ func Load(path string) (*Config, error) {
 	}
 	c := &Config{Dir: filepath.Dir(path), doc: doc}
 	if doc.APIVersion() != apiVersion || !c.isTrustPolicy() && doc.Text("kind") != kind {
-		return nil, &exception.SyntaxError{Position: doc.Position(), Message: fmt.Sprintf("not a polex configuration: apiVersion is %q, kind is %q", doc.APIVersion(), doc.Text("kind")),
+		return nil, &exception.SyntaxError{Position: doc.Position(),
+			Message: fmt.Sprintf("not a polex configuration: apiVersion is %q, kind is %q", doc.APIVersion(),
+				doc.Text("kind")),
 			Hint: "begin it with apiVersion: " + apiVersion + " and kind: " + kind + ", or " + trustPolicy}
 	}
 	if c.isTrustPolicy() {
@@ -68,12 +70,14 @@ func Load(path string) (*Config, error) {
 	for key, folder := range map[string]string{"unsigned": c.Directories.Unsigned, "signed": c.Directories.Signed} {
 		if folder != "" && !filepath.IsLocal(filepath.FromSlash(folder)) {
 			return nil, &exception.SyntaxError{Position: doc.PositionOf(exception.Path{"directories", key}),
-				Message: fmt.Sprintf("directories.%s is %q, expected a folder in the repository", key, folder), Hint: "write it from the root of the repository, such as " + key}
+				Message: fmt.Sprintf("directories.%s is %q, expected a folder in the repository", key, folder),
+				Hint:    "write it from the root of the repository, such as " + key}
 		}
 	}
 	if c.Promote.ApprovalsFrom == RecordTrailers && c.Promote.Record != RecordTrailers {
 		return nil, &exception.SyntaxError{Position: doc.PositionOf(exception.Path{"promote", "approvalsFrom"}),
-			Message: "promote.approvalsFrom: trailers requires promote.record: trailers", Hint: "add record: trailers, or remove approvalsFrom"}
+			Message: "promote.approvalsFrom: trailers requires promote.record: trailers",
+			Hint:    "add record: trailers, or remove approvalsFrom"}
 	}
 	return c, c.checkSigned()
 }
@@ -85,8 +89,9 @@ func (c *Config) checkSigned() error {
 		for _, field := range []string{"labels", "annotations"} {
 			path := exception.Path{"trust", "allowedMetadata", field, key}
 			if _, allowed := c.doc.Lookup(path...); allowed {
-				return &exception.SyntaxError{Position: c.doc.PositionOf(path), Message: fmt.Sprintf("%s: the section statements lists this key, so it has to be signed", path),
-					Hint: "remove the key from allowedMetadata, or from statements"}
+				return &exception.SyntaxError{Position: c.doc.PositionOf(path),
+					Message: fmt.Sprintf("%s: the section statements lists this key, so it has to be signed", path),
+					Hint:    "remove the key from allowedMetadata, or from statements"}
 			}
 		}
 	}

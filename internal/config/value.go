@@ -58,11 +58,13 @@ func checkValue(doc *exception.Document, path exception.Path, value any, t refle
 }
 
 // addressForm matches addresses that protect tokens and signatures with TLS. Loopback needs no TLS.
-var addressForm = regexp.MustCompile(`^(https://[^\s/?#@]+|http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]*)?)(/[^\s?#]*)?$`)
+var addressForm = regexp.MustCompile(
+	`^(https://[^\s/?#@]+|http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]*)?)(/[^\s?#]*)?$`)
 
 func checkText(text string, tag reflect.StructTag) (problem, hint string) {
 	if known := strings.Fields(tag.Get("enum")); len(known) > 0 && !slices.Contains(known, text) {
-		return fmt.Sprintf(" is %q, expected one of %s", text, strings.Join(known, ", ")), exception.Nearest(text, known)
+		return fmt.Sprintf(" is %q, expected one of %s", text, strings.Join(known, ", ")),
+			exception.Nearest(text, known)
 	}
 	var err error
 	switch tag.Get("format") {

@@ -65,7 +65,8 @@ func New(streams cli.Streams) *cobra.Command {
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && args[0] != "-" {
 				return &cli.UsageError{Err: fmt.Errorf("unexpected argument %q", args[len(args)-1]),
-					Hint: "polex adopt reads the repository of the working directory; - adds rendered manifests from standard input"}
+					Hint: "polex adopt reads the repository of the working directory; - adds rendered manifests from " +
+						"standard input"}
 			}
 			return nil
 		},
@@ -77,7 +78,8 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.namespace, "exception-namespace", "", "namespace of exceptions that state none")
 	flags.StringArrayVar(&o.expiryKeys, "expiry-key", nil,
 		"your own annotation or label of the expiry, a `string` for trust.expiryKeys; can be repeated")
-	flags.StringVar(&o.first, "first-expiry", "30d", "`duration` from now to the first expiry of exceptions without one")
+	flags.StringVar(&o.first, "first-expiry", "30d",
+		"`duration` from now to the first expiry of exceptions without one")
 	flags.StringVar(&o.last, "last-expiry", "90d", "`duration` from now to the last of these expiries")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "adopt what the cluster of a kubeconfig `file` has")
 	flags.StringArrayVar(&o.live, "live", nil,
@@ -100,7 +102,8 @@ func New(streams cli.Streams) *cobra.Command {
 		}
 		defer repository.disk.Close() //nolint:errcheck // only a folder
 		in.Files, options.Origin = repository.content, repository.ask("remote", "get-url", "origin")
-		options.Branch = strings.TrimPrefix(repository.ask("symbolic-ref", "--short", "refs/remotes/origin/HEAD"), "origin/")
+		options.Branch = strings.TrimPrefix(repository.ask("symbolic-ref", "--short", "refs/remotes/origin/HEAD"),
+			"origin/")
 		plan, err := adopt.Make(in, *options)
 		if err != nil {
 			return err
@@ -137,7 +140,8 @@ func (o *options) streams(ctx context.Context, streams cli.Streams, rendered boo
 	}
 	if standard := slices.DeleteFunc(slices.Clone(names),
 		func(name string) bool { return name != "-" }); len(standard) > 1 {
-		return nil, cli.Usagef("--live - and - both read standard input: write one of them to a file, and name the file with --live")
+		return nil, cli.Usagef("--live - and - both read standard input: write one of them to a file, and name the " +
+			"file with --live")
 	}
 	for i, name := range names {
 		s := adopt.Stream{Name: name, Whole: i < len(o.live)}
@@ -187,7 +191,8 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options
 		}
 	}
 	if out.First > out.Last {
-		return nil, nil, &cli.UsageError{Err: fmt.Errorf("--first-expiry %s is after --last-expiry %s", o.first, o.last),
+		return nil, nil, &cli.UsageError{Err: fmt.Errorf("--first-expiry %s is after --last-expiry %s", o.first,
+			o.last),
 			Hint: "add --last-expiry " + o.first + ", or longer"}
 	}
 	cfg, err := cli.LoadRepositoryConfig(o.config)
@@ -213,7 +218,8 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options
 			return nil, nil, cli.Usagef("--expiry-key: %w", err)
 		}
 		if out.Configured {
-			return nil, nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the existing one",
+			return nil, nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the "+
+				"existing one",
 				config.Name, key)
 		}
 		out.Shape.Rules.Terms.Keys = append(out.Shape.Rules.Terms.Keys, key)

@@ -47,7 +47,8 @@ func (o *options) report(format *cli.Format, streams cli.Streams, plan *adopt.Pl
 		result := cli.Result{Outcome: cli.Pass, File: a.File, Line: a.Line, Column: 1, Object: a.Identity,
 			Reason:  reasonAdopted,
 			Message: fmt.Sprintf("to %s, expires at %s%s", a.To, a.ExpiresAt.UTC().Format(time.RFC3339), stated),
-			Details: map[string]any{"to": a.To, "expiresAt": a.ExpiresAt.UTC().Format(time.RFC3339), "stated": a.Stated}}
+			Details: map[string]any{"to": a.To, "expiresAt": a.ExpiresAt.UTC().Format(time.RFC3339),
+				"stated": a.Stated}}
 		if len(a.Notes) > 0 {
 			result.Message += "; " + strings.Join(a.Notes, "; ")
 		}

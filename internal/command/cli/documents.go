@@ -16,7 +16,8 @@ import (
 func Documents(paths []string, report *Report, malformed Outcome) iter.Seq[*exception.Document] {
 	return func(yield func(*exception.Document) bool) {
 		aside, more := &Report{}, true
-		Inputs{Paths: paths, Report: aside, Large: true}.Each(func(doc *exception.Document) { more = more && yield(doc) })
+		Inputs{Paths: paths, Report: aside,
+			Large: true}.Each(func(doc *exception.Document) { more = more && yield(doc) })
 		for _, result := range aside.Results() {
 			switch {
 			case result.Reason == ReasonNoDocuments:
@@ -47,7 +48,8 @@ func Given(report *Report, setting string, paths []string) {
 			return err
 		})
 		if err == nil && !found {
-			report.Add(Result{Outcome: Warn, File: folder, Reason: ReasonNoDocuments, Message: "there is no .yaml, .yml or .json file in this folder", Hint: "correct " + setting})
+			report.Add(Result{Outcome: Warn, File: folder, Reason: ReasonNoDocuments,
+				Message: "there is no .yaml, .yml or .json file in this folder", Hint: "correct " + setting})
 		}
 	}
 }

@@ -56,11 +56,13 @@ func writeText(w io.Writer, r *Report) error {
 		if res.Outcome != Pass {
 			excerpt = lines.of(res) // a marked line looks like an error
 		}
-		if _, err := fmt.Fprintf(w, "%s%s %s\n%s", where, plain.Line(res.Message), as.paint(style, "["+res.Reason+"]"), excerpt); err != nil {
+		if _, err := fmt.Fprintf(w, "%s%s %s\n%s", where, plain.Line(res.Message), as.paint(style, "["+res.Reason+"]"),
+			excerpt); err != nil {
 			return err
 		}
 		if res.Hint != "" {
-			if _, err := fmt.Fprintf(w, "    %s %s\n", as.paint(cyan, "hint:"), wrapped(plain.Line(res.Hint), len("    hint: "), as.width)); err != nil {
+			if _, err := fmt.Fprintf(w, "    %s %s\n", as.paint(cyan, "hint:"),
+				wrapped(plain.Line(res.Hint), len("    hint: "), as.width)); err != nil {
 				return err
 			}
 		}
@@ -156,7 +158,8 @@ func writeGitHub(w io.Writer, r *Report) error {
 			message += "\n" + plain.Line(res.Hint)
 		}
 		if _, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", command,
-			githubProperty(plain.Line(res.File)), max(res.Line, 1), max(res.Column, 1), githubProperty(res.Reason), githubData(message)); err != nil {
+			githubProperty(plain.Line(res.File)), max(res.Line, 1), max(res.Column, 1), githubProperty(res.Reason),
+			githubData(message)); err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,8 @@ func writeJSON(w io.Writer, r *Report) error {
 		APIVersion: "polex.dev/v1alpha1", Kind: "Report",
 		Tool: tool{r.Tool, VersionText()}, Source: r.Source,
 		Summary: summary{Documents: r.Documents, Passed: r.Count(Pass), Refused: r.Count(Refuse),
-			Undecided: r.Count(Unknown), Warnings: r.Count(Warn), Unchanged: r.Unchanged, Skipped: r.Skipped, Status: r.Status()},
+			Undecided: r.Count(Unknown), Warnings: r.Count(Warn), Unchanged: r.Unchanged, Skipped: r.Skipped,
+			Status: r.Status()},
 		Results: results, Edits: r.Edits, Notes: r.Notes,
 	}
 	return plain.WriteJSON(w, out)

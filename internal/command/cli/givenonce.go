@@ -46,9 +46,11 @@ func CheckGiven(root *cobra.Command, args []string) error {
 		_, empty := f.Annotations[mayBeEmpty]
 		switch {
 		case value == "" && !empty && (list || f.Value.Type() == "string"):
-			wrong = &UsageError{Err: fmt.Errorf("--%s is empty", f.Name), Hint: fmt.Sprintf("set the variable that you pass, or leave --%s out", f.Name)}
+			wrong = &UsageError{Err: fmt.Errorf("--%s is empty", f.Name),
+				Hint: fmt.Sprintf("set the variable that you pass, or leave --%s out", f.Name)}
 		case again && !list && !several && (f.Value.Type() != "bool" || value != before):
-			wrong = &UsageError{Err: fmt.Errorf("--%s is given twice, as %q and as %q, and accepts one value", f.Name, before, value), Hint: fmt.Sprintf("give it once; see %s --help", cmd.CommandPath())}
+			wrong = &UsageError{Err: fmt.Errorf("--%s is given twice, as %q and as %q, and accepts one value", f.Name,
+				before, value), Hint: fmt.Sprintf("give it once; see %s --help", cmd.CommandPath())}
 		default:
 			return nil
 		}
@@ -62,7 +64,8 @@ func CheckGiven(root *cobra.Command, args []string) error {
 		paths = paths[:dash]
 	}
 	if slices.Contains(paths, "") {
-		return &UsageError{Err: errors.New("PATH is empty"), Hint: "set the variable that you pass, or leave the argument out"}
+		return &UsageError{Err: errors.New("PATH is empty"),
+			Hint: "set the variable that you pass, or leave the argument out"}
 	}
 	return nil
 }

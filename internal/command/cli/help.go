@@ -18,11 +18,13 @@ func setHelp(root *cobra.Command) {
 }
 
 func writeHelp(w io.Writer, cmd *cobra.Command) {
-	fmt.Fprintf(w, "%s\n\nUsage: %s\n", strings.TrimSpace(cmd.Long), strings.ReplaceAll(cmd.UseLine(), " | ", "\n       "))
+	fmt.Fprintf(w, "%s\n\nUsage: %s\n", strings.TrimSpace(cmd.Long),
+		strings.ReplaceAll(cmd.UseLine(), " | ", "\n       "))
 	if cmd.Example != "" {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
 	}
-	if commands := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return slices.Contains(standard, c.Name()) }); len(commands) > 0 {
+	if commands := slices.DeleteFunc(slices.Clone(cmd.Commands()),
+		func(c *cobra.Command) bool { return slices.Contains(standard, c.Name()) }); len(commands) > 0 {
 		fmt.Fprint(w, "\nCommands (and completion, version):\n")
 		for _, c := range commands {
 			fmt.Fprintf(w, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)

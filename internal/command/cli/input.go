@@ -29,10 +29,12 @@ const (
 // Reasons returns all of them.
 func Reasons() []exception.Reason {
 	return []exception.Reason{
-		{Name: ReasonMalformed, Doc: "the document is not plain YAML or JSON: a duplicate key, an alias, a tag, invalid text, too deep or too large"},
+		{Name: ReasonMalformed, Doc: "the document is not plain YAML or JSON: a duplicate key, an alias, a tag, " +
+			"invalid text, too deep or too large"},
 		{Name: ReasonUnreadable, Doc: "a file or folder cannot be read: could not decide, exit code 3"},
 		{Name: ReasonNoDocuments, Doc: "the path has no document: could not decide, exit code 3"},
-		{Name: ReasonNotRegular, Doc: "in a folder, a document is a link or a special file; in a commit or with --only-exceptions, also an executable file"},
+		{Name: ReasonNotRegular, Doc: "in a folder, a document is a link or a special file; in a commit or with " +
+			"--only-exceptions, also an executable file"},
 	}
 }
 
@@ -293,7 +295,8 @@ func (in Inputs) Whole() (doc *exception.Document, source []byte) {
 	in.Stream(bytes.NewReader(source), name, func(doc *exception.Document) { docs = append(docs, doc) })
 	switch {
 	case len(docs) > 1:
-		in.Report.Add(Malformed(&exception.SyntaxError{Position: docs[1].Position(), Message: "a second document begins here, and only one is expected"}))
+		in.Report.Add(Malformed(&exception.SyntaxError{Position: docs[1].Position(),
+			Message: "a second document begins here, and only one is expected"}))
 		return nil, nil
 	case len(docs) == 0 || in.Report.Count(Refuse) > refused:
 		return nil, nil
@@ -336,7 +339,8 @@ func (in Inputs) documents(name string, all iter.Seq2[*exception.Document, error
 		}
 	}
 	if !found {
-		in.Report.Add(Result{Outcome: Unknown, File: name, Reason: ReasonNoDocuments, Message: "there is no document in it"})
+		in.Report.Add(Result{Outcome: Unknown, File: name, Reason: ReasonNoDocuments,
+			Message: "there is no document in it"})
 	}
 }
 
@@ -352,7 +356,8 @@ func (in Inputs) unreadable(path string, err error) {
 	if errors.As(err, &pathErr) {
 		err = pathErr.Err
 	}
-	in.Report.Add(Result{Outcome: Unknown, File: path, Reason: ReasonUnreadable, Message: err.Error(), Hint: nearestPath(path)})
+	in.Report.Add(Result{Outcome: Unknown, File: path, Reason: ReasonUnreadable, Message: err.Error(),
+		Hint: nearestPath(path)})
 }
 
 // nearestPath returns a hint with the path that a misspelt path may mean, or "".
@@ -379,11 +384,13 @@ func nearestPath(path string) string {
 func AtLeastOnePath(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 && cmd.Flags().NFlag() == 0 {
 		usage := strings.ReplaceAll(cmd.UseLine(), " | ", "\n       ")
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s\n\nUsage: %s\n\nExamples:\n%s\n\n%s --help describes the flags.\n", cmd.Short, usage, cmd.Example, cmd.CommandPath())
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s\n\nUsage: %s\n\nExamples:\n%s\n\n%s --help describes the flags.\n",
+			cmd.Short, usage, cmd.Example, cmd.CommandPath())
 		return StatusError(Usage)
 	}
 	if len(args) == 0 {
-		return &UsageError{Err: errors.New("no path is given"), Hint: fmt.Sprintf("name files or folders, or - for standard input; see %s --help", cmd.CommandPath())}
+		return &UsageError{Err: errors.New("no path is given"),
+			Hint: fmt.Sprintf("name files or folders, or - for standard input; see %s --help", cmd.CommandPath())}
 	}
 	return nil
 }
@@ -394,7 +401,8 @@ func NoPath(cmd *cobra.Command, args []string) error {
 		if err := Misspelt(cmd, args); err != nil {
 			return err
 		}
-		return &UsageError{Err: fmt.Errorf("%s accepts no path: %q", cmd.CommandPath(), args[0]), Hint: cmd.CommandPath() + " --help says what it reads"}
+		return &UsageError{Err: fmt.Errorf("%s accepts no path: %q", cmd.CommandPath(), args[0]),
+			Hint: cmd.CommandPath() + " --help says what it reads"}
 	}
 	return nil
 }

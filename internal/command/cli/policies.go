@@ -14,7 +14,8 @@ func Policies(paths []string, report *Report) *kyverno.PolicySet {
 	}
 	aside, failed := &Report{}, map[string]bool{}
 	var docs []*exception.Document
-	Inputs{Paths: paths, Report: aside, Large: true, Aliases: true}.Each(func(doc *exception.Document) { docs = append(docs, doc) })
+	Inputs{Paths: paths, Report: aside, Large: true,
+		Aliases: true}.Each(func(doc *exception.Document) { docs = append(docs, doc) })
 	for _, result := range aside.Results() {
 		if result.Reason == ReasonNoDocuments || failed[result.File] {
 			continue // an empty folder is allowed

@@ -103,7 +103,8 @@ func checkOutputs(cmd *cobra.Command, args, reports []string) error {
 	for i, out := range outputs {
 		switch {
 		case out.folder == nil || !out.folder.IsDir():
-			return Hint(fmt.Errorf("write %s: the folder %s does not exist", out.path, filepath.Dir(out.path)), "create the folder, or name another file")
+			return Hint(fmt.Errorf("write %s: the folder %s does not exist", out.path, filepath.Dir(out.path)),
+				"create the folder, or name another file")
 		case out.info != nil && out.info.IsDir():
 			return fmt.Errorf("write %s: it is a folder: name a file", out.path)
 		}

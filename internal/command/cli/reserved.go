@@ -30,7 +30,8 @@ func checkReserved(root *cobra.Command, args []string) error {
 		name = standard[at]
 	}
 	if _, err := os.Lstat(name); name != "" && err == nil && strings.Contains(root.Use, "PATH") {
-		return &UsageError{Err: fmt.Errorf("%q is the name of a command and of a file", name), Hint: "write ./" + name + " for the file"}
+		return &UsageError{Err: fmt.Errorf("%q is the name of a command and of a file", name),
+			Hint: "write ./" + name + " for the file"}
 	}
 	words := slices.DeleteFunc(slices.Clone(rest), func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	switch name {

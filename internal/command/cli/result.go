@@ -53,7 +53,8 @@ func ResultFor(doc *exception.Document) Result {
 // ResultOf makes the result for a refusal.
 func ResultOf(r *exception.Refusal) Result {
 	at := r.Position
-	return Result{Outcome: Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: r.Reason, Message: r.Message, Hint: r.Hint}
+	return Result{Outcome: Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: r.Reason,
+		Message: r.Message, Hint: r.Hint}
 }
 
 // silent reports whether a result says only that a document passed. Formats for people count these.
@@ -108,7 +109,8 @@ func (r *Report) Add(results ...Result) {
 // change them.
 func (r *Report) Results() []Result {
 	slices.SortStableFunc(r.results, func(a, b Result) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.Reason, b.Reason))
 	})
 	return r.results
 }

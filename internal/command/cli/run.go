@@ -73,7 +73,8 @@ func execute(ctx context.Context, root *cobra.Command, args []string, streams St
 	}
 	if hint := hintOf(err); hint != "" {
 		begin := name + ": hint: "
-		fmt.Fprintln(streams.Err, begin+wrapped(plain.Line(asCalled(root, hint)), len(begin), TerminalWidth(streams.Err)))
+		fmt.Fprintln(streams.Err, begin+wrapped(plain.Line(asCalled(root, hint)), len(begin),
+			TerminalWidth(streams.Err)))
 	}
 	var usage *UsageError
 	if errors.As(err, &usage) {

@@ -146,5 +146,6 @@ func readAgain(path string, before fs.FileInfo) string {
 }
 
 func unchanged(before, now fs.FileInfo) bool {
-	return now.Mode().IsRegular() && os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
+	return now.Mode().IsRegular() && os.SameFile(before, now) && before.Size() == now.Size() &&
+		before.ModTime().Equal(now.ModTime())
 }

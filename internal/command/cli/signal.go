@@ -83,7 +83,8 @@ func untilTold(parent context.Context, serves bool) context.Context {
 		if first == syscall.SIGTERM {
 			status = terminated
 		}
-		fmt.Fprintf(os.Stderr, "%s: error: ended by a signal (%s) before it was done\n", filepath.Base(os.Args[0]), first)
+		fmt.Fprintf(os.Stderr, "%s: error: ended by a signal (%s) before it was done\n", filepath.Base(os.Args[0]),
+			first)
 		os.Exit(status)
 	}()
 	return ctx

@@ -92,7 +92,8 @@ func merge(name, sandbox string) ([]byte, error) {
 		}
 	}
 	if own["kind"] != "Config" {
-		return nil, usage("name a configuration of kind Config, such as .polex.yaml", "%s: its kind is %v", name, own["kind"])
+		return nil, usage("name a configuration of kind Config, such as .polex.yaml", "%s: its kind is %v", name,
+			own["kind"])
 	}
 	trust, _ := own["trust"].(map[string]any)
 	if trust == nil {
@@ -108,7 +109,8 @@ func merge(name, sandbox string) ([]byte, error) {
 	trust["authorities"], trust["trustedRoot"] = trusted["authorities"], root
 	own["sigstore"], own["trust"] = theirs["sigstore"], trust
 	out, err := yaml.Marshal(own)
-	return append([]byte("# Written by polex-sandbox config, for the sandbox that is running: trust it for trying and testing, nowhere else.\n"), out...), err
+	return append([]byte("# Written by polex-sandbox config, for the sandbox that is running: trust it for trying "+
+		"and testing, nowhere else.\n"), out...), err
 }
 
 func readConfig(name string) (map[string]any, error) {

@@ -20,7 +20,8 @@ polex-sandbox: so its signatures prove nothing. Never add its trusted root to a 
 type claims string
 
 func (c *claims) register(flags *pflag.FlagSet) {
-	flags.StringVar((*string)(c), "claims", "", "`file` of claims of the identity, in YAML, or - (default: the push of acme/exceptions to main)")
+	flags.StringVar((*string)(c), "claims",
+		"", "`file` of claims of the identity, in YAML, or - (default: the push of acme/exceptions to main)")
 }
 
 // identity reads the claims, and the audience of a token.
@@ -65,7 +66,8 @@ func (o *startOptions) start(ctx context.Context, streams cli.Streams) (*sandbox
 	}
 	s, err := sandbox.Start(ctx, options)
 	if err != nil {
-		return nil, cli.Hint(fmt.Errorf("start the sandbox: %w", err), "it needs a folder it can write to and free ports on 127.0.0.1")
+		return nil, cli.Hint(fmt.Errorf("start the sandbox: %w", err),
+			"it needs a folder it can write to and free ports on 127.0.0.1")
 	}
 	fmt.Fprint(streams.Err, banner)
 	fmt.Fprintf(streams.Err, "polex-sandbox: signing as %s\n", identity.Subject())

@@ -73,7 +73,8 @@ func runCommand(ctx context.Context, o startOptions, streams cli.Streams, args [
 	child.Stdin, child.Stdout, child.Stderr = streams.In, streams.Out, streams.Err
 	child.Env = append(os.Environ(), s.Environ()...)
 	if err := child.Start(); err != nil {
-		return cli.Hint(fmt.Errorf("run %q: %w", args[0], err), "the command is looked up in PATH; a shell line needs a shell: polex-sandbox run -- sh -c '...'")
+		return cli.Hint(fmt.Errorf("run %q: %w", args[0], err),
+			"the command is looked up in PATH; a shell line needs a shell: polex-sandbox run -- sh -c '...'")
 	}
 	done := make(chan error, 1)
 	go func() { done <- child.Wait() }()

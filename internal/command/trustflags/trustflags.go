@@ -35,10 +35,13 @@ func Add(cmd *cobra.Command) *Flags {
 	flags := cmd.Flags()
 	f := &Flags{given: flags.Changed}
 	flags.StringVar(&f.Identity, "certificate-identity", "", "trusted signer: the exact subject of the certificate")
-	flags.StringVar(&f.IdentityRegexp, "certificate-identity-regexp", "", "trusted signer: a regular expression for the whole subject")
+	flags.StringVar(&f.IdentityRegexp, "certificate-identity-regexp", "",
+		"trusted signer: a regular expression for the whole subject")
 	flags.StringVar(&f.Issuer, "certificate-oidc-issuer", "", "`url` of the OIDC issuer of the trusted signer")
-	flags.StringVar(&f.TrustedRoot, "trusted-root", "", "`file` with the trusted root (default: the public-good Sigstore, built in)")
-	flags.StringSliceVar(&f.Kinds, "kinds", nil, "accepted kinds, as Kind.group, or '*' (default: PolicyException of both groups)")
+	flags.StringVar(&f.TrustedRoot, "trusted-root", "",
+		"`file` with the trusted root (default: the public-good Sigstore, built in)")
+	flags.StringSliceVar(&f.Kinds, "kinds",
+		nil, "accepted kinds, as Kind.group, or '*' (default: PolicyException of both groups)")
 	cli.Check(flags, "kinds", func(kind string) error {
 		_, err := trust.NewKinds([]string{kind})
 		return err
@@ -93,7 +96,8 @@ func (f *Flags) authorities() []trust.AuthorityConfig {
 		if f.IdentityRegexp != "" {
 			source = "--certificate-identity-regexp"
 		}
-		authorities = append(authorities, trust.AuthorityConfig{Source: source, Subject: f.Identity, SubjectRegexp: f.IdentityRegexp, Issuer: f.Issuer})
+		authorities = append(authorities, trust.AuthorityConfig{Source: source, Subject: f.Identity,
+			SubjectRegexp: f.IdentityRegexp, Issuer: f.Issuer})
 	}
 	if f.Key != "" {
 		authorities = append(authorities, trust.AuthorityConfig{Source: "--key " + f.Key, KeyFile: f.Key})
@@ -153,9 +157,12 @@ func (f *Flags) nobody(source string) error {
 }
 
 func whoHint() string {
-	const flags = "name the signer with --certificate-identity and --certificate-oidc-issuer, a public key with --key, or a configuration with --config"
+	const flags = "name the signer with --certificate-identity and --certificate-oidc-issuer, a public key with " +
+		"--key, or a configuration with --config"
 	if _, err := os.Lstat(config.Name); errors.Is(err, fs.ErrNotExist) {
 		return flags
 	}
-	return flags + "; there is a " + config.Name + " here, which is not read unless --config names it: a gate must not take its trust policy from the files that it verifies"
+	return flags + "; there is a " + config.Name +
+		" here, which is not read unless --config names it: a gate must not take its trust policy from the files " +
+		"that it verifies"
 }
