@@ -64,7 +64,7 @@ images: ## build the images from dist/ with buildah (pulls Debian's image)
 	internal/release/images.sh $(VERSION)
 
 e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL, Redis, Chromium, mkdocs-material and graphviz)
-	go test -tags e2e -count=1 -p 2 -timeout 45m -v $$(go list -tags e2e ./test/e2e/... | grep -v /load$$) ./internal/report
+	go test -tags e2e -count=1 -p 2 -timeout 45m -v $$(go list -tags e2e ./test/e2e/... | grep -v /load$$) ./internal/report ./internal/command/sign
 	go -C test/e2e/celpeer test -count=1 -v ./...
 	go test -tags e2e -count=1 -timeout 30m -v ./test/e2e/load # measures, so it runs alone
 
