@@ -21,6 +21,7 @@ type candidate struct {
 	object  map[string]any
 	sources []*source // the files that have it
 	chart   string    // the Helm template that renders it
+	differs string    // how the deployed form differs from its text, if it does
 }
 
 // Make plans the adoption of the exceptions of a repository. The plan lists exceptions that cannot
@@ -76,7 +77,9 @@ func (r *repository) fromStreams(plan *Plan, streams map[exception.Identity][]*d
 			s := c.sources[0]
 			c.File, c.Line = s.file, s.line
 			if !reflect.DeepEqual(s.object["spec"], c.object["spec"]) {
-				c.Notes = append(c.Notes, "the deployed form differs from its text")
+				c.differs = "the deployed form differs from its text" +
+					difference(s.object, c.object, "%s there and %s in the cluster")
+				c.Notes = append(c.Notes, c.differs)
 			}
 		}
 		for _, p := range r.problems {
@@ -134,6 +137,9 @@ func exists(name string) *Problem {
 
 func (p *Plan) refuse(c *candidate, problem *Problem) {
 	problem.File, problem.Line, problem.Object = c.File, c.Line, identity(c.object).String()
+	if c.differs != "" { // otherwise somebody would look for the problem in the text
+		problem.Message += "; " + c.differs
+	}
 	p.Problems = append(p.Problems, *problem)
 }
 

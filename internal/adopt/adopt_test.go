@@ -164,7 +164,8 @@ func describe(p *adopt.Plan) string {
 		}
 	}
 	for _, problem := range p.Problems {
-		fmt.Fprintf(&b, "leave %s:%d %s [%s]\n  hint: %s\n", problem.File, problem.Line, problem.Message, problem.Reason,
+		fmt.Fprintf(&b, "leave %s:%d %s [%s]\n  hint: %s\n", problem.File, problem.Line, problem.Message,
+			problem.Reason,
 			problem.Hint)
 	}
 	for _, line := range p.Edits {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
 )
 
 // deployed is one form of an exception in the streams.
@@ -66,8 +67,22 @@ func several(forms []*deployed) *Problem {
 	for i, f := range forms {
 		places[i] = fmt.Sprintf("%s:%d", f.stream, f.line)
 	}
-	return &Problem{Reason: ReasonSeveral, Message: "it is deployed in different forms: " + strings.Join(places, ", "),
+	return &Problem{Reason: ReasonSeveral, Message: "it is deployed in different forms: " + strings.Join(places, ", ") +
+		difference(forms[0].object, forms[1].object, "%s in the first and %s in the second"),
 		Hint: "remove the other forms from the given files; a form that another cluster needs gets another name there"}
+}
+
+// difference describes the first difference of the specs of two forms. places has a verb for each.
+func difference(one, other map[string]any, places string) string {
+	first, err := exception.FromObject(map[string]any{"spec": one["spec"]})
+	second, err2 := exception.FromObject(map[string]any{"spec": other["spec"]})
+	if err != nil || err2 != nil {
+		return ""
+	}
+	for _, d := range seal.Compare(second, first, 1) {
+		return fmt.Sprintf(": %s is "+places, d.Path, d.Old(), d.New())
+	}
+	return ""
 }
 
 // inNamespace gives an exception without a namespace the given one.

@@ -35,7 +35,8 @@ func TestSpread(t *testing.T) {
 			}
 		}
 	}
-	if ends := spread(1, time.Date(2026, 1, 7, 0, 0, 0, 0, time.UTC), 30*day, 90*day); !ends[0].Equal(time.Date(2026, 2, 6,
+	if ends := spread(1, time.Date(2026, 1, 7, 0, 0, 0, 0, time.UTC), 30*day,
+		90*day); !ends[0].Equal(time.Date(2026, 2, 6,
 		12, 0, 0, 0, time.UTC)) {
 		t.Errorf("the only one ends at %s", ends[0])
 	}
