@@ -180,8 +180,8 @@ func (r *reading) settleEntry(e *Entry) {
 	if e.Returned && !e.early && e.State.Here() {
 		say(KindReturned, "it was under signed/ before, was removed, and was added again unchanged", "find out if that was approved; list a forbidden one under revoked in the trust policy")
 	}
-	if r.Renewed > 0 && e.Verified && e.State.Here() && e.number() >= r.Renewed {
-		say(RenewedOften, fmt.Sprintf("it was renewed %s in a row%s", plain.Count(e.number(), "time", "times"), e.Chain.since()), "nobody fixes the violation, or the policy does not fit: request a new exception")
+	if r.Renewed > 0 && e.Verified && e.State.Here() && e.Number() >= r.Renewed {
+		say(RenewedOften, fmt.Sprintf("it was renewed %s in a row%s", plain.Count(e.Number(), "time", "times"), e.Chain.since()), "nobody fixes the violation, or the policy does not fit: request a new exception")
 	}
 	if e.Verified && e.State.Here() {
 		for _, s := range e.Seal.Signatures {

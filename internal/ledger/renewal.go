@@ -68,8 +68,8 @@ func (e *Entry) Predecessor() exception.Identity {
 	return before
 }
 
-// number returns the signed number of renewals in a row, or 0.
-func (e *Entry) number() int {
+// Number returns the signed number of renewals in a row, or 0.
+func (e *Entry) Number() int {
 	if e.Renews == nil {
 		return 0
 	}
@@ -131,8 +131,8 @@ func (r *reading) renewals() {
 		}
 		if of := e.Renews.Of; of != nil {
 			of.RenewedBy = append(of.RenewedBy, e)
-			if of.Verified && e.Renews.Number != of.number()+1 {
-				r.notARenewal(e, fmt.Sprintf("it states that it is renewal %d of %s, expected %d", e.Renews.Number, before, of.number()+1))
+			if of.Verified && e.Renews.Number != of.Number()+1 {
+				r.notARenewal(e, fmt.Sprintf("it states that it is renewal %d of %s, expected %d", e.Renews.Number, before, of.Number()+1))
 			}
 			continue
 		}
@@ -187,10 +187,10 @@ func (r *reading) chain(e *Entry) *Chain {
 }
 
 func (c *Chain) settle() {
-	slices.SortStableFunc(c.Entries, func(a, b *Entry) int { return cmp.Compare(a.number(), b.number()) })
+	slices.SortStableFunc(c.Entries, func(a, b *Entry) int { return cmp.Compare(a.Number(), b.Number()) })
 	endless := false
 	for _, e := range c.Entries {
-		c.Renewals = max(c.Renewals, e.number())
+		c.Renewals = max(c.Renewals, e.Number())
 		if from := e.start(); !from.IsZero() && (c.From.IsZero() || from.Before(c.From)) {
 			c.From = from
 		}

@@ -9,11 +9,8 @@ import (
 // Sums are the totals of a report. They count verified exceptions only.
 type Sums struct {
 	Policies   []Count `json:"policies"`
-	Rules      []Count `json:"rules"`
 	Namespaces []Count `json:"namespaces"`
 	Owners     []Count `json:"owners"`
-	// Ages counts the verified exceptions under signed/ by the time since their signing.
-	Ages []Count `json:"ages"`
 	// Often are the policies with at least as many open exceptions as the argument of
 	// [Ledger.Sums].
 	Often []Count `json:"exceptedOften"`
@@ -37,22 +34,11 @@ type Count struct {
 	Ever int    `json:"ever"` // all approvals, with those that left or were replaced
 }
 
-// ages are the ranges of [Sums.Ages].
-var ages = []age{{"less than 7 days", 7}, {"7 to 30 days", 30}, {"30 to 90 days", 90}, {"90 days to a year", 365}, {"more than a year", 100_000}}
-
-type age struct {
-	name string
-	days int // upper limit, exclusive
-}
-
 // Sums adds up the entries. often is the number of open exceptions from which a policy is listed in
 // [Sums.Often]; 0 lists none.
 func (l *Ledger) Sums(often int) Sums {
-	s := Sums{Often: []Count{}, Ages: make([]Count, len(ages))}
-	policies, rules, namespaces, owners, renewals := counter{}, counter{}, counter{}, counter{}, counter{}
-	for i, age := range ages {
-		s.Ages[i].Name = age.name
-	}
+	s := Sums{Often: []Count{}}
+	policies, namespaces, owners, renewals := counter{}, counter{}, counter{}, counter{}
 	var waits []time.Duration
 	for _, e := range l.Entries {
 		if e.Seal == nil {
@@ -64,46 +50,31 @@ func (l *Ledger) Sums(often int) Sums {
 			}
 			continue
 		}
-		var named, ruled []string
+		var names []string
 		for _, p := range e.Policies {
-			named = append(named, p.String())
-			for _, rule := range p.Rules {
-				ruled = append(ruled, p.String()+"/"+rule)
-			}
+			names = append(names, p.String())
 		}
-		policies.add(e.State, named...)
-		rules.add(e.State, ruled...)
+		policies.add(e.State, names...)
 		if e.Renews != nil {
-			renewals.add(e.State, named...)
+			renewals.add(e.State, names...)
 		}
 		namespaces.add(e.State, e.Identity.Namespace)
 		owners.add(e.State, e.Said.Owner)
-		if e.State.Here() && !e.Seal.SignedAt.IsZero() {
-			old := l.At.Sub(e.Seal.SignedAt)
-			i := slices.IndexFunc(ages, func(a age) bool { return old < time.Duration(a.days)*24*time.Hour })
-			s.Ages[max(i, 0)].Ever++
-			if e.State == Open {
-				s.Ages[max(i, 0)].Open++
-			}
-		}
 		if wait, ok := e.wait(); ok {
 			waits = append(waits, wait)
 		} else {
 			s.LeftOut++
 		}
 	}
-	s.Policies, s.Rules, s.Namespaces, s.Owners = policies.counts(), rules.counts(), namespaces.counts(), owners.counts()
-	s.Renewals = renewals.counts()
-	if often > 0 {
-		s.Often = append(s.Often, slices.DeleteFunc(slices.Clone(s.Policies), func(c Count) bool { return c.Open < often })...)
-	}
-	s.Of = len(waits)
-	if len(waits) > 0 {
-		slices.Sort(waits)
-		s.Wait = waits[len(waits)/2]
-		if len(waits)%2 == 0 {
-			s.Wait = (waits[len(waits)/2-1] + s.Wait) / 2
+	s.Policies, s.Namespaces, s.Owners, s.Renewals = policies.counts(), namespaces.counts(), owners.counts(), renewals.counts()
+	for _, c := range s.Policies {
+		if often > 0 && c.Open >= often {
+			s.Often = append(s.Often, c)
 		}
+	}
+	if s.Of = len(waits); s.Of > 0 {
+		slices.Sort(waits)
+		s.Wait = (waits[(s.Of-1)/2] + waits[s.Of/2]) / 2
 	}
 	return s
 }
@@ -113,14 +84,14 @@ func (e *Entry) wait() (time.Duration, bool) {
 	if e.Request == nil {
 		return 0, false
 	}
-	asked := e.Request.At
+	from := e.Request.At
 	if moves := e.Request.Moves; len(moves) > 0 {
-		asked = moves[len(moves)-1].At // the request for a signature begins with the last move
+		from = moves[len(moves)-1].At // the request for a signature begins with the last move
 	}
-	if asked.IsZero() || e.Seal.SignedAt.IsZero() || e.Request.Before || asked.After(e.Seal.SignedAt) {
+	if from.IsZero() || e.Seal.SignedAt.IsZero() || e.Request.Before || from.After(e.Seal.SignedAt) {
 		return 0, false
 	}
-	return e.Seal.SignedAt.Sub(asked), true
+	return e.Seal.SignedAt.Sub(from), true
 }
 
 type counter map[string]*Count
@@ -141,7 +112,7 @@ func (c counter) add(state State, names ...string) {
 
 // counts returns the counts sorted by number, highest first.
 func (c counter) counts() []Count {
-	all := make([]Count, 0, len(c))
+	all := []Count{}
 	for _, count := range c {
 		all = append(all, *count)
 	}

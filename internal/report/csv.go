@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/csv"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/plain"
@@ -13,36 +14,24 @@ import (
 func CSV(w io.Writer, v *Report) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
-	var header, common []string
-	for _, f := range fields {
-		header = append(header, name(f.path))
+	header := v.header()
+	common := listOf(reportFields, func(path string) string { return csvCell(joined(lookUp(header, path))) })
+	lines := [][]string{listOf(slices.Concat(fields, reportFields), name)}
+	for _, r := range rowsOf(v.Entries) {
+		cells := listOf(fields, func(path string) string { return csvCell(r.Text(path)) })
+		lines = append(lines, append(cells, common...))
 	}
-	for _, f := range reportFields {
-		header = append(header, name(f.path))
-		common = append(common, csvCell(joined(f.values(v))))
-	}
-	if err := out.Write(header); err != nil {
-		return err
-	}
-	for _, e := range v.Entries {
-		row := make([]string, 0, len(header))
-		for _, f := range fields {
-			row = append(row, csvCell(joined(f.values(e))))
-		}
-		if err := out.Write(append(row, common...)); err != nil {
-			return err
-		}
-	}
-	out.Flush()
-	return out.Error()
+	return out.WriteAll(lines)
 }
 
 // csvCell prevents formula injection: a spreadsheet executes a cell that begins like a formula, and
 // the formula can send data. A leading quotation mark turns the cell into text.
 func csvCell(text string) string {
 	text = plain.Line(text)
-	if text != "" && strings.ContainsRune("=+-@\t\r|%", rune(text[0])) || strings.HasPrefix(text, "＝") || strings.HasPrefix(text, "＋") || strings.HasPrefix(text, "－") || strings.HasPrefix(text, "＠") {
-		return "'" + text
+	for _, begin := range []string{"=", "+", "-", "@", "\t", "\r", "|", "%", "＝", "＋", "－", "＠"} {
+		if strings.HasPrefix(text, begin) {
+			return "'" + text
+		}
 	}
 	return text
 }

@@ -1,190 +1,193 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/polex-dev/polex/internal/ledger"
 )
 
-// field is a field of an entry, in all formats. Its name is its path in the JSON, in words.
-type field struct {
-	path string
-	// values are all of them: one for each policy, signature and set of exempted resources.
-	values func(*ledger.Entry) []string
-}
+// fields are the fields of an entry in the other formats, by their path in its JSON. Those that
+// auditors need first come first.
+var fields = strings.Fields(`
+exempted.namespaces exempted.kinds exempted.names exempted.narrowedBy
+policies.name policies.rules policies.severity object state
+said.requestedBy said.approvedBy said.ticket said.owner said.reason
+signing.signatures.signer signing.signatures.log signing.signatures.logIndex signing.signedAt
+startsAt expiresAt signing.messageDigest
 
-// The fields. Those that auditors need first come first.
-var fields = slices.Concat(
-	[]field{
-		exempted("namespaces", func(x ledger.Exempted) []string { return x.Namespaces }),
-		exempted("kinds", func(x ledger.Exempted) []string { return x.Kinds }),
-		exempted("names", func(x ledger.Exempted) []string { return x.Names }),
-		exempted("narrowedBy", func(x ledger.Exempted) []string { return x.NarrowedBy }),
-		{"policies.name", func(e *ledger.Entry) []string { return listOf(e.Policies, ledger.Policy.String) }},
-		{"policies.rules", func(e *ledger.Entry) []string {
-			return listOf(e.Policies, func(p ledger.Policy) string { return strings.Join(p.Rules, ", ") })
-		}},
-		{"policies.severity", func(e *ledger.Entry) []string {
-			return listOf(e.Policies, func(p ledger.Policy) string { return p.Severity })
-		}},
-		text("object", func(e *ledger.Entry) string { return e.Identity.String() }),
-		text("state", func(e *ledger.Entry) string { return string(e.State) }),
-		said("requestedBy", func(s ledger.Said) string { return s.RequestedBy }),
-		said("approvedBy", func(s ledger.Said) string { return s.ApprovedBy }),
-		said("ticket", func(s ledger.Said) string { return s.Ticket }),
-		said("owner", func(s ledger.Said) string { return s.Owner }),
-		said("reason", func(s ledger.Said) string { return s.Reason }),
-		signed("signer", func(s ledger.Signature) string {
-			signer := cmp.Or(s.Subject, "a public key")
-			if s.Authority == "" {
-				signer += ", not in the trust policy"
-			}
-			return signer
-		}),
-		signed("log", func(s ledger.Signature) string { return s.LogURL }),
-		signed("logIndex", func(s ledger.Signature) string {
-			if s.LogIndex < 0 {
-				return ""
-			}
-			return strconv.FormatInt(int64(s.LogIndex), 10)
-		}),
-		signing("signedAt", func(s *ledger.Seal) string { return clock(s.SignedAt) }),
-		text("startsAt", func(e *ledger.Entry) string { return clock(e.StartsAt) }),
-		text("expiresAt", func(e *ledger.Entry) string { return clock(e.ExpiresAt) }),
-		signing("messageDigest", func(s *ledger.Seal) string { return s.MessageDigest }),
+version verified said.category said.pullRequest said.mergeCommit said.recordedFrom
+signing.signatures.authority signing.signatures.issuer signing.signatures.repository signing.signatures.ref
+signing.signatures.commit signing.signatures.run signing.signatures.trigger signing.signatures.runner
+signing.signatures.caller signing.signatures.environment signing.signatures.tokenSubject
+signing.verdict.reason signing.verdict.detail signing.verdictAtSigning.reason
+requestByGit.at requestByGit.by requestByGit.commit requestByGit.file requestByGit.beforeHistory
+requestByGit.merged requestByGit.moves
+appearedByGit.at appearedByGit.by appearedByGit.commit appearedByGit.beforeHistory
+leftByGit.at leftByGit.by leftByGit.commit leftByGit.how inCluster file
+renews.object renews.messageDigest renews.number renews.of renewedBy chain.from chain.to`)
 
-		text("version", func(e *ledger.Entry) string { return strconv.Itoa(e.Version) }),
-		text("verified", func(e *ledger.Entry) string { return strconv.FormatBool(e.Verified) }),
-		said("category", func(s ledger.Said) string { return s.Category }),
-		said("pullRequest", func(s ledger.Said) string { return s.PullRequest }),
-		said("mergeCommit", func(s ledger.Said) string { return s.MergeCommit }),
-		said("recordedFrom", func(s ledger.Said) string { return s.RecordedFrom }),
-		signed("authority", func(s ledger.Signature) string { return s.Authority }),
-		signed("issuer", func(s ledger.Signature) string { return s.Issuer }),
-		signed("repository", func(s ledger.Signature) string { return s.Source }),
-		signed("ref", func(s ledger.Signature) string { return s.Ref }),
-		signed("commit", func(s ledger.Signature) string { return s.Commit }),
-		signed("run", func(s ledger.Signature) string { return s.Run }),
-		signed("trigger", func(s ledger.Signature) string { return s.Trigger }),
-		signed("runner", func(s ledger.Signature) string { return s.Runner }),
-		signed("caller", func(s ledger.Signature) string { return s.Caller }),
-		signed("environment", func(s ledger.Signature) string { return s.Environment }),
-		signed("tokenSubject", func(s ledger.Signature) string { return s.TokenSubject }),
-		signing("verdict.reason", func(s *ledger.Seal) string { return s.Now.Reason }),
-		signing("verdict.detail", func(s *ledger.Seal) string { return s.Now.Detail }),
-		signing("verdictAtSigning.reason", func(s *ledger.Seal) string { return s.AtSigning.Reason }),
-	},
-	byGit("requestByGit", func(e *ledger.Entry) ledger.Event { return request(e).Event }),
-	[]field{
-		text("requestByGit.file", func(e *ledger.Entry) string { return request(e).File }),
-		text("requestByGit.beforeHistory", func(e *ledger.Entry) string { return ifTrue(request(e).Before) }),
-		text("requestByGit.merged", func(e *ledger.Entry) string {
-			if request(e).Merged == nil {
-				return ""
-			}
-			return event(*request(e).Merged)
-		}),
-		{"requestByGit.moves", func(e *ledger.Entry) []string {
-			return listOf(request(e).Moves, func(m ledger.Move) string { return event(m.Event) + ", from " + m.From })
-		}},
-	},
-	byGit("appearedByGit", func(e *ledger.Entry) ledger.Event { return appeared(e).Event }),
-	[]field{
-		text("appearedByGit.beforeHistory", func(e *ledger.Entry) string { return ifTrue(appeared(e).Before) }),
-	},
-	byGit("leftByGit", func(e *ledger.Entry) ledger.Event { return left(e).Event }),
-	[]field{
-		text("leftByGit.how", func(e *ledger.Entry) string { return string(left(e).How) }),
-		text("inCluster", func(e *ledger.Entry) string { return string(e.Cluster) }),
-		text("file", func(e *ledger.Entry) string { return e.File }),
-		renewed("object", func(e *ledger.Entry) string { return e.Predecessor().String() }),
-		renewed("messageDigest", func(e *ledger.Entry) string { return e.Renews.Digest }),
-		renewed("number", func(e *ledger.Entry) string { return strconv.Itoa(e.Renews.Number) }),
-		renewed("of", func(e *ledger.Entry) string {
-			if e.Renews.Of == nil {
-				return "not in this history with a valid signature"
-			}
-			return e.Renews.Of.Identity.String()
-		}),
-		{"renewedBy", func(e *ledger.Entry) []string {
-			return listOf(e.RenewedBy, func(after *ledger.Entry) string { return after.Identity.String() })
-		}},
-		text("chain.from", func(e *ledger.Entry) string { return clock(chain(e).From) }),
-		text("chain.to", func(e *ledger.Entry) string { return clock(chain(e).To) }),
-	},
-)
+// auditorFields is the number of fields that auditors need first.
+const auditorFields = 21
 
-// asked is the number of fields that auditors need first.
-const asked = 21
+// reportFields are those of the report itself, by their path in its JSON.
+var reportFields = strings.Fields(`source.repository source.revision source.commit asOf madeAt tool.version
+trustPolicy.digest trustPolicy.trustedRoot trustPolicy.threshold trustPolicy.signers`)
 
-// reportFields are those of the report itself.
-var reportFields = []struct {
-	path   string
-	values func(*Report) []string
-}{
-	{"source.repository", func(v *Report) []string { return []string{v.Repository} }},
-	{"source.revision", func(v *Report) []string { return []string{v.Revision} }},
-	{"source.commit", func(v *Report) []string { return []string{v.Tip} }},
-	{"asOf", func(v *Report) []string { return []string{clock(v.At)} }},
-	{"madeAt", func(v *Report) []string { return []string{clock(v.MadeAt)} }},
-	{"tool.version", func(v *Report) []string { return []string{v.Version} }},
-	{"trustPolicy.digest", func(v *Report) []string { return []string{v.Trust.Digest} }},
-	{"trustPolicy.trustedRoot", func(v *Report) []string { return []string{v.Trust.Root} }},
-	{"trustPolicy.threshold", func(v *Report) []string { return []string{strconv.Itoa(v.Trust.Threshold)} }},
-	{"trustPolicy.signers", func(v *Report) []string {
-		return listOf(v.Trust.Signers, func(s Signer) string { return s.Name + ": " + s.Identity })
-	}},
-}
-
-// name is that of a field: its path in words, without what only groups others.
+// name is that of a field: its path in words, without words that only group others.
 func name(path string) string {
-	var words []string
+	var b strings.Builder
 	for key := range strings.SplitSeq(path, ".") {
 		if key == "said" || key == "signing" || key == "signatures" {
 			continue
 		}
-		var b strings.Builder
-		for _, r := range strings.Replace(key, "Git", " Git", 1) {
-			if unicode.IsUpper(r) && !strings.HasSuffix(b.String(), " ") {
+		if b.Len() > 0 {
+			b.WriteString(": ")
+		}
+		for i, r := range key {
+			if unicode.IsUpper(r) && i > 0 {
 				b.WriteByte(' ')
-				r = unicode.ToLower(r)
+				if !strings.HasPrefix(key[i:], "Git") {
+					r = unicode.ToLower(r)
+				}
 			}
 			b.WriteRune(r)
 		}
-		words = append(words, b.String())
 	}
-	return strings.Join(words, ": ")
+	return b.String()
 }
 
-// claimed reports whether nobody vouches for a field of an entry.
-func (f field) claimed(e *ledger.Entry) bool {
-	top, _, _ := strings.Cut(f.path, ".")
-	return !e.Verified && f.path != "policies.severity" && (top == "exempted" || top == "policies" || top == "said" || top == "startsAt" || top == "expiresAt")
+// row is an entry with its fields.
+type row struct {
+	*ledger.Entry
+	json any
 }
 
-// shown is a field for people: what nobody vouches for has a mark, and a requester who is not
-// in the document is the author by Git.
-func (f field) shown(e *ledger.Entry) string {
-	if f.path == "said.requestedBy" {
-		who, signed := askedBy(e)
-		return claimed(who, signed)
+func rowsOf(entries []*ledger.Entry) []*row {
+	rows := make([]*row, len(entries))
+	for i, e := range entries {
+		rows[i] = &row{e, decoded(e)}
 	}
-	return claimed(joined(f.values(e)), !f.claimed(e))
+	return rows
 }
 
-func fieldAt(path string) field {
-	return fields[slices.IndexFunc(fields, func(f field) bool { return f.path == path })]
+// Values returns the values of a field: one for each policy, signature and set of exempted resources.
+func (r *row) Values(path string) []string {
+	switch path {
+	case "policies.name":
+		return listOf(r.Policies, ledger.Policy.String)
+	case "signing.signatures.signer":
+		if r.Seal == nil {
+			return nil
+		}
+		return listOf(r.Seal.Signatures, func(s ledger.Signature) string {
+			if s.Authority == "" {
+				return cmp.Or(s.Subject, "a public key") + ", not in the trust policy"
+			}
+			return cmp.Or(s.Subject, "a public key")
+		})
+	case "renews.of":
+		if r.Renews != nil && r.Renews.Of == nil {
+			return []string{"not in this history with a valid signature"}
+		}
+	}
+	return lookUp(r.json, path)
 }
 
-// of returns the values of an entry in one text.
-func of(path string, e *ledger.Entry) string { return joined(fieldAt(path).values(e)) }
+// Text returns the values of a field in one text, "" if all are empty.
+func (r *row) Text(path string) string { return joined(r.Values(path)) }
 
-// joined writes values in one text, "" if none of them says anything.
+// shown is a field for people: unverified values are marked, and a requester who is not in the
+// document is the author of the commit.
+func (r *row) shown(path string) string {
+	if path == "said.requestedBy" && r.Said.RequestedBy == "" && r.Request != nil {
+		return marked(r.Request.By, false)
+	}
+	return marked(r.Text(path), !r.unverified(path))
+}
+
+// unverified reports whether nobody vouches for a field of the entry.
+func (r *row) unverified(path string) bool {
+	top, _, _ := strings.Cut(path, ".")
+	return !r.Verified && path != "policies.severity" &&
+		slices.Contains([]string{"exempted", "policies", "said", "startsAt", "expiresAt"}, top)
+}
+
+// marked marks an unverified value with a question mark.
+func marked(text string, verified bool) string {
+	if text != "" && !verified {
+		return "?" + text
+	}
+	return text
+}
+
+// decoded returns the JSON of a value. Values of a report have one.
+func decoded(value any) any {
+	var into any
+	raw, err := json.Marshal(value)
+	if err == nil {
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.UseNumber()
+		err = decoder.Decode(&into)
+	}
+	if err != nil {
+		panic(err) // a type of this program without a JSON form
+	}
+	return into
+}
+
+// lookUp returns the values at a path of JSON: those of each element of a list on the way, and a list
+// or an object at its end in one text.
+func lookUp(value any, path string) []string {
+	if list, ok := value.([]any); ok && path != "" {
+		var values []string
+		for _, element := range list {
+			values = append(values, lookUp(element, path)...)
+		}
+		return values
+	}
+	if path == "" {
+		return []string{inWords(value)}
+	}
+	key, rest, _ := strings.Cut(path, ".")
+	object, _ := value.(map[string]any)
+	if list, ok := object[key].([]any); ok && rest == "" && len(list) > 0 {
+		if _, objects := list[0].(map[string]any); objects {
+			return listOf(list, inWords)
+		}
+	}
+	return lookUp(object[key], rest)
+}
+
+// inWords writes a value of the JSON: a commit with its time and author, an entry by its name and a
+// signer by name and identity.
+func inWords(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case []any:
+		return strings.Join(listOf(v, inWords), ", ")
+	case map[string]any:
+		switch {
+		case v["object"] != nil:
+			return inWords(v["object"])
+		case v["identity"] != nil:
+			return fmt.Sprintf("%s: %s", v["name"], v["identity"])
+		case v["from"] != nil:
+			return fmt.Sprintf("%s, %s, %s, from %s", inWords(v["at"]), v["by"], v["commit"], v["from"])
+		}
+		return fmt.Sprintf("%s, %s, %s", inWords(v["at"]), v["by"], v["commit"])
+	}
+	return fmt.Sprint(value)
+}
+
+// joined writes values in one text, "" if all are empty.
 func joined(values []string) string {
 	text := strings.Join(values, "; ")
 	if strings.Trim(text, "; ") == "" {
@@ -193,65 +196,17 @@ func joined(values []string) string {
 	return text
 }
 
-func listOf[T, S any](list []T, say func(T) S) []S {
-	texts := make([]S, len(list))
+func listOf[T, S any](list []T, get func(T) S) []S {
+	all := make([]S, len(list))
 	for i, one := range list {
-		texts[i] = say(one)
+		all[i] = get(one)
 	}
-	return texts
+	return all
 }
 
-func text(path string, get func(*ledger.Entry) string) field {
-	return field{path, func(e *ledger.Entry) []string { return []string{get(e)} }}
-}
-
-func exempted(key string, get func(ledger.Exempted) []string) field {
-	return field{"exempted." + key, func(e *ledger.Entry) []string {
-		return listOf(e.Exempted, func(x ledger.Exempted) string { return strings.Join(get(x), ", ") })
-	}}
-}
-
-func signed(key string, get func(ledger.Signature) string) field {
-	return field{"signing.signatures." + key, func(e *ledger.Entry) []string { return listOf(sealOf(e).Signatures, get) }}
-}
-
-func said(key string, get func(ledger.Said) string) field {
-	return text("said."+key, func(e *ledger.Entry) string { return get(e.Said) })
-}
-
-func signing(key string, get func(*ledger.Seal) string) field {
-	return text("signing."+key, func(e *ledger.Entry) string { return get(sealOf(e)) })
-}
-
-// byGit are the fields of a commit.
-func byGit(key string, get func(*ledger.Entry) ledger.Event) []field {
-	return []field{
-		text(key+".at", func(e *ledger.Entry) string { return clock(get(e).At) }),
-		text(key+".by", func(e *ledger.Entry) string { return get(e).By }),
-		text(key+".commit", func(e *ledger.Entry) string { return get(e).Commit }),
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
 	}
-}
-
-func renewed(key string, get func(*ledger.Entry) string) field {
-	return text("renews."+key, func(e *ledger.Entry) string {
-		if e.Renews == nil {
-			return ""
-		}
-		return get(e)
-	})
-}
-
-func sealOf(e *ledger.Entry) *ledger.Seal         { return cmp.Or(e.Seal, &ledger.Seal{}) }
-func request(e *ledger.Entry) *ledger.Request     { return cmp.Or(e.Request, &ledger.Request{}) }
-func appeared(e *ledger.Entry) *ledger.Appearance { return cmp.Or(e.Appeared, &ledger.Appearance{}) }
-func left(e *ledger.Entry) *ledger.Departure      { return cmp.Or(e.Left, &ledger.Departure{}) }
-func chain(e *ledger.Entry) *ledger.Chain         { return cmp.Or(e.Chain, &ledger.Chain{}) }
-
-func event(e ledger.Event) string { return fmt.Sprintf("%s, %s, %s", clock(e.At), e.By, e.Commit) }
-
-func ifTrue(is bool) string {
-	if is {
-		return "true"
-	}
-	return ""
+	return t.UTC().Format(time.RFC3339)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/plain"
@@ -35,11 +36,11 @@ func TestFieldsDocumented(t *testing.T) {
 			t.Errorf("the schema has no %s", path)
 		}
 	}
-	for _, f := range reportFields {
-		add(f.path)
+	for _, path := range reportFields {
+		add(path)
 	}
-	for _, f := range fields {
-		add("entries." + f.path)
+	for _, path := range fields {
+		add("entries." + path)
 	}
 	_, listed, _ := strings.Cut(string(page), "\n## Fields\n")
 	listed, _, _ = strings.Cut(listed, "\n## ")
@@ -101,29 +102,58 @@ func TestFieldsShown(t *testing.T) {
 		shown := fields
 		switch format {
 		case "markdown":
-			shown = fields[:asked]
+			shown = fields[:auditorFields]
 		case "table":
 			shown = nil
 		}
-		for _, f := range reportFields {
-			for _, value := range f.values(v) {
-				if !strings.Contains(text, plain.Line(value)) || !strings.Contains(text, name(f.path)) {
-					t.Errorf("%s has no %s %q", format, name(f.path), value)
+		for _, path := range reportFields {
+			for _, value := range lookUp(v.header(), path) {
+				if !strings.Contains(text, plain.Line(value)) || !strings.Contains(text, name(path)) {
+					t.Errorf("%s has no %s %q", format, name(path), value)
 				}
 			}
 		}
-		for _, e := range v.listed() {
-			for _, f := range shown {
-				for _, value := range f.values(e) {
-					if !strings.Contains(text, plain.Line(value)) && f.path != "exempted.namespaces" {
-						t.Errorf("%s has no %s %q", format, name(f.path), value)
+		for _, r := range rowsOf(v.listed()) {
+			for _, path := range shown {
+				for _, value := range r.Values(path) {
+					if !strings.Contains(text, plain.Line(value)) && path != "exempted.namespaces" {
+						t.Errorf("%s has no %s %q", format, name(path), value)
 					}
 				}
 			}
 		}
 	}
-	if last := fields[asked-1].path; last != "signing.messageDigest" {
+	if last := fields[auditorFields-1]; last != "signing.messageDigest" {
 		t.Errorf("the last field that an auditor asks for first is %s", last)
+	}
+}
+
+// TestValues: a field has the values of its path in the JSON, one for each element of a list on the
+// way, and the words of a commit, an entry or a signer.
+func TestValues(t *testing.T) {
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	merged := ledger.Event{Commit: "cd", By: "Ann", At: at}
+	e := &ledger.Entry{Version: 2, Policies: []ledger.Policy{{Kind: "ValidatingPolicy", Name: "a"}, {Name: "b", Rules: []string{"x", "y"}}},
+		Seal:    &ledger.Seal{Signatures: []ledger.Signature{{Authority: "merge", LogIndex: 910_000_000_123}, {Subject: "eve", LogIndex: -1}}},
+		Request: &ledger.Request{Merged: &merged, Moves: []ledger.Move{{Event: merged, From: "a.yaml"}, {Event: ledger.Event{By: "Bo"}, From: "b.yaml"}}},
+		Renews:  &ledger.Renewal{}}
+	bare := &ledger.Entry{}
+	for path, want := range map[string][2]string{
+		"version":                     {`["2"]`, `["0"]`},
+		"verified":                    {`["false"]`, `["false"]`},
+		"policies.name":               {`["ValidatingPolicy/a" "b"]`, `[]`},
+		"policies.rules":              {`["" "x, y"]`, `[""]`},
+		"signing.signatures.signer":   {`["a public key" "eve, not in the trust policy"]`, `[]`},
+		"signing.signatures.logIndex": {`["910000000123" ""]`, `[""]`},
+		"requestByGit.at":             {`[""]`, `[""]`},
+		"requestByGit.merged":         {`["2026-11-22T12:00:00Z, Ann, cd"]`, `[""]`},
+		"requestByGit.moves":          {`["2026-11-22T12:00:00Z, Ann, cd, from a.yaml" ", Bo, , from b.yaml"]`, `[""]`},
+		"renews.of":                   {`["not in this history with a valid signature"]`, `[""]`},
+	} {
+		rows := rowsOf([]*ledger.Entry{e, bare})
+		if got := [2]string{fmt.Sprintf("%q", rows[0].Values(path)), fmt.Sprintf("%q", rows[1].Values(path))}; got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
 	}
 }
 
@@ -138,11 +168,11 @@ func TestGroups(t *testing.T) {
 		return ledger.Exempted{Namespaces: namespaces, Kinds: []string{kind, "Job"}, Names: []string{"*"}, NarrowedBy: narrowed}
 	}
 	var got []string
-	for _, g := range groups([]*ledger.Entry{
+	for _, g := range groups(rowsOf([]*ledger.Entry{
 		entry("none"), entry("two", in("Pod", nil, "b", "a", "a"), in("Secret", []string{"users", "images"}, "b")), entry("all", in("Pod", nil, "*")), entry("one", in("Pod", nil, "!")),
-	}) {
+	})) {
 		for _, m := range g.Members {
-			got = append(got, fmt.Sprintf("%s: %s %t %q", where(g.Namespace), m.Identity.Name, m.First, m.exempts()))
+			got = append(got, fmt.Sprintf("%s: %s %t %q", g.Where(), m.Identity.Name, m.First, m.Exempts()))
 		}
 	}
 	want := []string{

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -17,18 +16,18 @@ type group struct {
 
 // member is an entry in a group.
 type member struct {
-	*ledger.Entry
+	*row
 	Namespace string
 	First     bool // of its groups
 }
 
 // groups returns entries by exempted namespace: first "*", last "" for those that name no
 // resource. An entry is in the group of each namespace that it exempts resources in.
-func groups(entries []*ledger.Entry) []group {
+func groups(rows []*row) []group {
 	by := map[string][]member{}
-	for _, e := range entries {
+	for _, r := range rows {
 		var namespaces []string
-		for _, x := range e.Exempted {
+		for _, x := range r.Exempted {
 			namespaces = append(namespaces, x.Namespaces...)
 		}
 		if len(namespaces) == 0 {
@@ -36,50 +35,43 @@ func groups(entries []*ledger.Entry) []group {
 		}
 		slices.Sort(namespaces)
 		for i, namespace := range slices.Compact(namespaces) {
-			by[namespace] = append(by[namespace], member{e, namespace, i == 0})
+			by[namespace] = append(by[namespace], member{r, namespace, i == 0})
 		}
 	}
-	all := make([]group, 0, len(by))
-	for _, namespace := range slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) }) {
-		all = append(all, group{namespace, by[namespace]})
+	rank := strings.NewReplacer("*", " ").Replace // the namespace "*" is first
+	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return strings.Compare(rank(a), rank(b)) })
+	if len(names) > 0 && names[0] == "" {
+		names = append(names[1:], "")
 	}
-	return all
+	return listOf(names, func(namespace string) group { return group{namespace, by[namespace]} })
 }
 
-// rank sorts namespaces.
-func rank(namespace string) string {
-	switch namespace {
-	case "*":
-		return ""
-	case "":
-		return "\U0010FFFF"
-	}
-	return "n" + namespace
-}
-
-// exempts says which resources in the namespace of the group are exempt.
-func (m member) exempts() []string {
+// Exempts returns the resources in the namespace of the group that are exempt, a text for each set.
+func (m member) Exempts() []string {
 	var all []string
 	for _, x := range m.Exempted {
-		if !slices.Contains(x.Namespaces, m.Namespace) {
-			continue
+		if slices.Contains(x.Namespaces, m.Namespace) {
+			all = append(all, inWordsOf(x))
 		}
-		text := strings.Join(x.Kinds, ", ") + ": " + strings.Join(x.Names, ", ")
-		if len(x.NarrowedBy) > 0 {
-			text += " (only with " + strings.Join(x.NarrowedBy, "; ") + ")"
-		}
-		all = append(all, text)
 	}
 	return all
 }
 
-// where names the namespace of a group for people.
-func where(namespace string) string {
-	switch namespace {
+func inWordsOf(x ledger.Exempted) string {
+	text := strings.Join(x.Kinds, ", ") + ": " + strings.Join(x.Names, ", ")
+	if len(x.NarrowedBy) > 0 {
+		text += " (only with " + strings.Join(x.NarrowedBy, "; ") + ")"
+	}
+	return text
+}
+
+// Where names the namespace of a group for people.
+func (g group) Where() string {
+	switch g.Namespace {
 	case "":
 		return "no namespace stated"
 	case "*":
 		return "any namespace (*)"
 	}
-	return "namespace " + namespace
+	return "namespace " + g.Namespace
 }

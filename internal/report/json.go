@@ -17,7 +17,7 @@ type jsonReport struct {
 	At         string           `json:"asOf"`
 	MadeAt     string           `json:"madeAt"`
 	Trust      Trust            `json:"trustPolicy"`
-	Cluster    *jsonCluster     `json:"cluster,omitempty"`
+	Cluster    map[string]int   `json:"cluster,omitempty"`
 	Summary    jsonSummary      `json:"summary"`
 	Sums       jsonSums         `json:"sums"`
 	Findings   []ledger.Finding `json:"findings"`
@@ -37,10 +37,6 @@ type jsonSource struct {
 	Commits     int    `json:"commits"`
 	Merged      int    `json:"mergedCommits"`
 	Shallow     bool   `json:"shallow"`
-}
-
-type jsonCluster struct {
-	Objects int `json:"objects"`
 }
 
 type jsonSummary struct {
@@ -64,22 +60,30 @@ type jsonWait struct {
 
 // JSON writes the whole report in the format of docs/ledger.schema.json.
 func JSON(w io.Writer, v *Report) error {
-	out := jsonReport{
-		APIVersion: "polex.dev/v1alpha1", Kind: "Ledger", Tool: jsonTool{"polex-audit", v.Version},
-		Source:   jsonSource{v.Repository, v.Revision, v.Tip, v.Root, v.Commits, v.Merged, v.Shallow},
-		At:       clock(v.At),
-		MadeAt:   clock(v.MadeAt),
-		Trust:    v.Trust,
-		Summary:  jsonSummary{v.States(), len(v.Findings), present(v.Failed), v.Status},
-		Sums:     jsonSums{v.Totals, present(v.Chains), jsonWait{int64(v.Totals.Wait / time.Second), v.Totals.Of, v.Totals.LeftOut}},
-		Findings: present(v.Findings), Entries: present(v.Entries),
-	}
-	out.Trust.Signers = present(v.Trust.Signers)
+	out := v.about()
+	out.Summary = jsonSummary{v.States(), len(v.Findings), present(v.Failed), v.Status}
+	wait := jsonWait{int64(v.Totals.Wait / time.Second), v.Totals.Of, v.Totals.LeftOut}
+	out.Sums = jsonSums{v.Totals, present(v.Chains), wait}
+	out.Findings, out.Entries = present(v.Findings), present(v.Entries)
 	if v.Compared {
-		out.Cluster = &jsonCluster{v.Objects}
+		out.Cluster = map[string]int{"objects": v.Objects}
 	}
 	return plain.WriteJSON(w, out)
 }
+
+// about returns the fields about the report itself.
+func (v *Report) about() jsonReport {
+	trust := v.Trust
+	trust.Signers = present(trust.Signers)
+	return jsonReport{
+		APIVersion: "polex.dev/v1alpha1", Kind: "Ledger", Tool: jsonTool{"polex-audit", v.Version},
+		Source: jsonSource{v.Repository, v.Revision, v.Tip, v.Root, v.Commits, v.Merged, v.Shallow},
+		At:     clock(v.At), MadeAt: clock(v.MadeAt), Trust: trust,
+	}
+}
+
+// header returns the fields about the report for the other formats; see reportFields.
+func (v *Report) header() any { return decoded(v.about()) }
 
 // present returns an empty list for nil, so that JSON has [] and not null.
 func present[T any](list []T) []T { return append([]T{}, list...) }

@@ -13,74 +13,77 @@ const maxMarkdown = 900_000
 
 // Markdown writes tables for a job summary, with the first fields for an auditor.
 func Markdown(w io.Writer, v *Report) error {
-	var b strings.Builder
-	text := plain.Markdown
-	fmt.Fprintf(&b, "## Exceptions\n\n%s\n\n%s\n\n| field | value |\n| --- | --- |\n", text(headline(v)), text(stateCounts(v)))
-	for _, f := range reportFields {
-		fmt.Fprintf(&b, "| %s | %s |\n", name(f.path), text(joined(f.values(v))))
-	}
-	more := 0
-	row := func(cells []string) {
-		if line := "| " + strings.Join(cells, " | ") + " |\n"; more == 0 && b.Len()+len(line) <= maxMarkdown {
-			b.WriteString(line)
-		} else {
-			more++
-		}
-	}
-	rest := func() {
-		if more > 0 {
-			fmt.Fprintf(&b, "\nand %d more, which JSON and CSV list\n", more)
-		}
-		more = 0
+	m := &markdown{}
+	fmt.Fprintf(m, "## Exceptions\n\n%s\n\n%s\n", plain.Markdown(headline(v)), plain.Markdown(stateCounts(v)))
+	m.head("field", "value")
+	header := v.header()
+	for _, path := range reportFields {
+		m.line(name(path), joined(lookUp(header, path)))
 	}
 	if len(v.Findings) > 0 {
-		b.WriteString("\n### To look at\n\n| about | what | kind |\n| --- | --- | --- |\n")
+		m.WriteString("\n### To look at\n")
+		m.head("about", "what", "kind")
 		for _, f := range v.Findings {
-			what := text(f.Message)
+			what := f.Message
 			if f.Hint != "" {
-				what += "<br>" + text(f.Hint)
+				what += " (hint: " + f.Hint + ")"
 			}
-			row([]string{text(about(f)), what, string(f.Kind)})
+			m.line(about(f), what, string(f.Kind))
 		}
-		rest()
+		m.rest()
 	}
 	if listed := v.listed(); len(listed) > 0 {
-		b.WriteString("\n### Exceptions by exempted namespace\n\nA ? marks values from Git or the file alone. All times are UTC.\n")
-		for _, g := range groups(listed) {
-			if more == 0 {
-				head := listOf(fields[:asked], func(f field) string { return name(f.path) })
-				fmt.Fprintf(&b, "\n#### %s\n\n| %s |\n|%s\n", text(where(g.Namespace)), strings.Join(head, " | "), strings.Repeat(" --- |", asked))
+		m.WriteString("\n### Exceptions by exempted namespace\n\n" +
+			"A ? marks values from Git or the file alone. All times are UTC.\n")
+		for _, g := range groups(rowsOf(listed)) {
+			if m.more == 0 {
+				fmt.Fprintf(m, "\n#### %s\n", plain.Markdown(g.Where()))
+				m.head(listOf(fields[:auditorFields], name)...)
 			}
-			for _, m := range g.Members {
-				row(listOf(fields[:asked], func(f field) string { return text(f.shown(m.Entry)) }))
+			for _, member := range g.Members {
+				m.line(listOf(fields[:auditorFields], member.shown)...)
 			}
 		}
-		rest()
+		m.rest()
 	}
-	if v.Totals.Of > 0 {
-		fmt.Fprintf(&b, "\n%s\n", text(waited(v)))
-	}
-	if line := notSigned(v); line != "" {
-		fmt.Fprintf(&b, "\n%s\n", text(line))
-	}
-	for _, c := range v.Totals.Often {
-		fmt.Fprintf(&b, "\n%s\n", text(often(c)))
+	for _, note := range notes(v) {
+		fmt.Fprintf(m, "\n%s\n", plain.Markdown(note))
 	}
 	for _, s := range sums(v) {
-		if len(s.counts) == 0 {
-			continue
+		m.head(s.Heads...)
+		for _, line := range s.Lines {
+			m.line(line...)
 		}
-		fmt.Fprintf(&b, "\n| %s | open | ever |\n| --- | ---: | ---: |\n", s.name)
-		for _, c := range s.counts[:min(len(s.counts), 2*maxSums)] {
-			fmt.Fprintf(&b, "| %s | %d | %d |\n", text(named(c.Name)), c.Open, c.Ever)
-		}
+		m.more += s.More
+		m.rest()
 	}
-	if len(v.Chains) > 0 {
-		b.WriteString("\n| renewed most | how long | renewals |\n| --- | --- | ---: |\n")
-		for _, c := range v.Chains[:min(len(v.Chains), 2*maxSums)] {
-			fmt.Fprintf(&b, "| %s | %s | %d |\n", text(renewedMost(c)), text(lasts(c)), c.Renewals)
-		}
-	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, m.String())
 	return err
+}
+
+// markdown builds tables.
+type markdown struct {
+	strings.Builder
+	more int // lines that were left out
+}
+
+func (m *markdown) head(cells ...string) {
+	fmt.Fprintf(m, "\n| %s |\n|%s\n", strings.Join(cells, " | "), strings.Repeat(" --- |", len(cells)))
+}
+
+func (m *markdown) line(cells ...string) {
+	line := "| " + strings.Join(listOf(cells, plain.Markdown), " | ") + " |\n"
+	if m.more > 0 || m.Len()+len(line) > maxMarkdown {
+		m.more++
+		return
+	}
+	m.WriteString(line)
+}
+
+// rest ends a table with the number of the lines that were left out.
+func (m *markdown) rest() {
+	if m.more > 0 {
+		fmt.Fprintf(m, "\nand %d more, which JSON and CSV list\n", m.more)
+	}
+	m.more = 0
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/ledger"
@@ -12,75 +13,92 @@ import (
 // maxSeries is the maximum number of time series of one metric.
 const maxSeries = 1000
 
+// metrics builds the text format of Prometheus.
+type metrics struct{ strings.Builder }
+
+func (m *metrics) gauge(name, help string) {
+	fmt.Fprintf(m, "# HELP polex_audit_%s %s\n# TYPE polex_audit_%[1]s gauge\n", name, help)
+}
+
+// add adds a series. labels are names and values; values may be hostile.
+func (m *metrics) add(name string, value int64, labels ...string) {
+	var pairs []string
+	for pair := range slices.Chunk(labels, 2) {
+		value := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(plain.Line(pair[1]))
+		pairs = append(pairs, pair[0]+`="`+value+`"`)
+	}
+	if m.WriteString("polex_audit_" + name); len(pairs) > 0 {
+		m.WriteString("{" + strings.Join(pairs, ",") + "}")
+	}
+	fmt.Fprintf(m, " %d\n", value)
+}
+
 // Prometheus writes the text format for the textfile collector of the node exporter.
 func Prometheus(w io.Writer, v *Report) error {
-	var b strings.Builder
-	metric := func(name, help string) { gauge(&b, name, help) }
-	metric("polex_audit_exceptions", "Exceptions by state.")
+	m := &metrics{}
+	m.gauge("exceptions", "Exceptions by state.")
 	states := v.States()
 	for _, state := range ledger.States() {
-		fmt.Fprintf(&b, "polex_audit_exceptions{state=%s} %d\n", label(string(state)), states[state])
+		m.add("exceptions", int64(states[state]), "state", string(state))
 	}
-	metric("polex_audit_findings", "Findings by kind.")
-	found := map[ledger.Kind]int{}
+	m.gauge("findings", "Findings by kind.")
+	findings := map[ledger.Kind]int64{}
 	for _, f := range v.Findings {
-		found[f.Kind]++
+		findings[f.Kind]++
 	}
 	for _, kind := range ledger.Kinds() {
-		if kind.IsDrift() && !v.Compared {
-			continue // unknown without a cluster
+		if !kind.IsDrift() || v.Compared { // unknown without a cluster
+			m.add("findings", findings[kind], "kind", string(kind))
 		}
-		fmt.Fprintf(&b, "polex_audit_findings{kind=%s} %d\n", label(string(kind)), found[kind])
 	}
 	for _, by := range []struct {
-		name   string
-		counts []ledger.Count
-	}{{"policy", v.Totals.Policies}, {"namespace", v.Totals.Namespaces}} {
-		metric("polex_audit_open_by_"+by.name, "Open exceptions by "+by.name+", for those with the most.")
+		name, label, help string
+		counts            []ledger.Count
+		value             func(ledger.Count) int
+	}{
+		{"open_by_policy", "policy", "Open exceptions by policy", v.Totals.Policies, openOf},
+		{"open_by_namespace", "namespace", "Open exceptions by namespace", v.Totals.Namespaces, openOf},
+		{"renewals_by_policy", "policy", "Signed renewals by policy", v.Totals.Renewals, everOf},
+	} {
+		m.gauge(by.name, by.help+", for those with the most.")
 		for _, c := range by.counts[:min(len(by.counts), maxSeries)] {
-			fmt.Fprintf(&b, "polex_audit_open_by_%s{%s=%s} %d\n", by.name, by.name, label(c.Name), c.Open)
+			m.add(by.name, int64(by.value(c)), by.label, c.Name)
 		}
 	}
-	metric("polex_audit_renewals_by_policy", "Signed renewals by policy, for the policies with the most.")
-	for _, c := range v.Totals.Renewals[:min(len(v.Totals.Renewals), maxSeries)] {
-		fmt.Fprintf(&b, "polex_audit_renewals_by_policy{policy=%s} %d\n", label(c.Name), c.Ever)
-	}
-	each(&b, "polex_audit_expiry_timestamp_seconds", "When a verified exception under signed/ expires.", v, func(e *ledger.Entry) (int64, bool) { return e.ExpiresAt.Unix(), !e.ExpiresAt.IsZero() })
-	each(&b, "polex_audit_renewals", "Number of renewals in a row, for each exception under signed/ that renews another one.", v, func(e *ledger.Entry) (int64, bool) {
-		if e.Renews == nil {
-			return 0, false
-		}
-		return int64(e.Renews.Number), true
-	})
-	each(&b, "polex_audit_chain_start_timestamp_seconds", "When the first exception of a chain of renewals was added to signed/.", v, func(e *ledger.Entry) (int64, bool) {
-		if e.Renews == nil || e.Chain == nil || e.Chain.From.IsZero() {
-			return 0, false
-		}
-		return e.Chain.From.Unix(), true
-	})
+	m.each(v, "expiry_timestamp_seconds", "When a verified exception under signed/ expires.",
+		func(e *ledger.Entry) (int64, bool) { return e.ExpiresAt.Unix(), !e.ExpiresAt.IsZero() })
+	m.each(v, "renewals", "Number of renewals in a row, for each exception under signed/ that renews another one.",
+		func(e *ledger.Entry) (int64, bool) { return int64(e.Number()), e.Renews != nil })
+	m.each(v, "chain_start_timestamp_seconds", "When the first exception of a chain of renewals was added to signed/.",
+		func(e *ledger.Entry) (int64, bool) {
+			if e.Renews == nil || e.Chain == nil {
+				return 0, false
+			}
+			return e.Chain.From.Unix(), !e.Chain.From.IsZero()
+		})
 	if v.Totals.Of > 0 {
-		metric("polex_audit_request_to_signature_median_seconds", "Median time from the request, according to Git, to the signature.")
-		fmt.Fprintf(&b, "polex_audit_request_to_signature_median_seconds %.0f\n", v.Totals.Wait.Seconds())
+		const name = "request_to_signature_median_seconds"
+		m.gauge(name, "Median time from the request, according to Git, to the signature.")
+		m.add(name, int64(v.Totals.Wait.Seconds()))
 	}
-	metric("polex_audit_shallow", "1 if the clone is shallow.")
-	shallow := 0
+	m.gauge("shallow", "1 if the clone is shallow.")
+	shallow := int64(0)
 	if v.Shallow {
 		shallow = 1
 	}
-	fmt.Fprintf(&b, "polex_audit_shallow %d\n", shallow)
-	metric("polex_audit_timestamp_seconds", "Time of the report.")
-	fmt.Fprintf(&b, "polex_audit_timestamp_seconds %d\n", v.At.Unix())
-	_, err := io.WriteString(w, b.String())
+	m.add("shallow", shallow)
+	m.gauge("timestamp_seconds", "Time of the report.")
+	m.add("timestamp_seconds", v.At.Unix())
+	_, err := io.WriteString(w, m.String())
 	return err
 }
 
-func gauge(b *strings.Builder, name, help string) {
-	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name)
-}
+func openOf(c ledger.Count) int { return c.Open }
+func everOf(c ledger.Count) int { return c.Ever }
 
 // each writes the value of every verified exception under signed/ that has one.
-func each(b *strings.Builder, name, help string, v *Report, value func(*ledger.Entry) (int64, bool)) {
-	gauge(b, name, help)
+func (m *metrics) each(v *Report, name, help string, value func(*ledger.Entry) (int64, bool)) {
+	m.gauge(name, help)
 	met := map[string]bool{}
 	for _, e := range v.Entries {
 		key := e.Identity.String()
@@ -89,12 +107,7 @@ func each(b *strings.Builder, name, help string, v *Report, value func(*ledger.E
 		}
 		if n, ok := value(e); ok {
 			met[key] = true
-			fmt.Fprintf(b, "%s{group=%s,namespace=%s,name=%s} %d\n", name, label(e.Identity.Group), label(e.Identity.Namespace), label(e.Identity.Name), n)
+			m.add(name, n, "group", e.Identity.Group, "namespace", e.Identity.Namespace, "name", e.Identity.Name)
 		}
 	}
-}
-
-// label escapes the value of a label, which may be hostile.
-func label(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(plain.Line(text)) + `"`
 }

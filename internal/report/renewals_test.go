@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,17 +40,17 @@ func renewedThrice() *Report {
 	ghost.Renews = &ledger.Renewal{Renewal: exception.Renewal{Name: "ghost", Digest: "sha256:" + strings.Repeat("f", 64), Number: 5}}
 	ghost.Chain = &ledger.Chain{Entries: l.Entries[3:], Renewals: 5, From: ghost.Seal.SignedAt}
 	l.Chains = []*ledger.Chain{ghost.Chain, c}
-	return &Report{Ledger: l, Revision: "main", Totals: l.Sums(0), All: true, Width: 100}
+	return &Report{Ledger: l, Revision: "main", Totals: l.Sums(0), All: true}
 }
 
 // TestRenewalsTold: every format shows the renewals, their number and their duration.
 func TestRenewalsTold(t *testing.T) {
 	for format, wants := range map[string][]string{
-		"table": {`(?m)^renewed most +renewals$`, `(?m)^a/ghost-r5, from 2026-11-21, no expiry +5$`, `(?m)^a/web to a/web-r2, 65d, from 2026-10-13 to 2026-12-17 +2$`,
+		"table": {`(?m)^renewed most +how long +renewals$`, `(?m)^a/ghost-r5 +from 2026-11-21, no expiry +5$`, `(?m)^a/web to a/web-r2 +65d, from 2026-10-13 to 2026-12-17 +2$`,
 			`(?m)^by policy, of renewals +open +ever\nprobes +3 +3$`},
-		"markdown": {`\| a/web to a/web-r2 \| 65d, from 2026-10-13 to 2026-12-17 \| 2 \|`, `\| policy, of renewals \| open \| ever \|\n\| --- \| ---: \| ---: \|\n\| probes \| 3 \| 3 \|`},
-		"html": {`<strong>a/web to a/web-r2</strong> <span class="state open">open</span><br>renewed 2 times; 65d`, `<dt>renews: object</dt><dd>PolicyException.kyverno.io a/web-r1</dd>`,
-			`<dt>renewed by</dt><dd>PolicyException.kyverno.io a/web-r2</dd>`, `<dt>renews: number</dt><dd>5</dd>`, `<dt>renews: of</dt><dd>not in this history with a valid signature</dd>`, `By policy, of renewals`},
+		"markdown": {`\| a/web to a/web-r2 \| 65d, from 2026-10-13 to 2026-12-17 \| 2 \|`, `\| by policy, of renewals \| open \| ever \|\n\| --- \| --- \| --- \|\n\| probes \| 3 \| 3 \|`},
+		"html": {`<th scope="row">a/web to a/web-r2</th><td>65d, from 2026-10-13 to 2026-12-17</td><td>2</td>`, `<dt>renews: object</dt><dd>PolicyException.kyverno.io a/web-r1</dd>`,
+			`<dt>renewed by</dt><dd>PolicyException.kyverno.io a/web-r2</dd>`, `<dt>renews: number</dt><dd>5</dd>`, `<dt>renews: of</dt><dd>not in this history with a valid signature</dd>`, `by policy, of renewals`},
 		"prometheus": {`(?m)^polex_audit_renewals\{group="kyverno.io",namespace="a",name="web-r2"\} 2$`, `(?m)^polex_audit_renewals\{.*name="ghost-r5"\} 5$`,
 			`(?m)^polex_audit_chain_start_timestamp_seconds\{.*name="web-r2"\} 1791892800$`, `(?m)^polex_audit_renewals_by_policy\{policy="probes"\} 3$`},
 	} {
@@ -128,26 +129,41 @@ func TestRenewalsInJSON(t *testing.T) {
 	}
 }
 
-// TestChainInTimeline: the exceptions of a chain share a line and are joined; a single exception is
-// not.
-func TestChainInTimeline(t *testing.T) {
-	drawn, caption := timeline(renewedThrice())
-	out := string(drawn)
-	if got := strings.Count(out, `class="chain"`); got != 1 {
-		t.Errorf("%d chains are drawn", got)
+// TestTimeline: the exceptions of a chain share a line, in the order of their start, and what is in the
+// repository comes first. A bar ends at the removal, and one without expiry has no end in words.
+func TestTimeline(t *testing.T) {
+	v := renewedThrice()
+	v.Entries[0].Left = &ledger.Departure{Event: ledger.Event{At: v.At.AddDate(0, 0, -30)}}
+	alone := *v.Entries[3]
+	alone.Chain, alone.Renews, alone.State, alone.StartsAt = nil, nil, ledger.Removed, v.At
+	unverified := alone
+	unverified.Verified = false
+	v.Entries = append(v.Entries, &alone, &unverified)
+	var got []string
+	drawn := timelineOf(v)
+	for _, l := range drawn.Lines {
+		line := approval(l.Last)
+		for _, b := range l.Bars {
+			line += fmt.Sprintf(" | %s %.0f+%.0f", b.Words, b.X, b.Width)
+		}
+		got = append(got, line)
 	}
-	var lines []string
-	for _, bar := range regexp.MustCompile(`<rect class="s-(\w+)( link)?" x="[\d.]+" y="([\d.]+)"[^>]*><title>([^,]*)`).FindAllStringSubmatch(out, -1) {
-		lines = append(lines, bar[3]+" "+bar[4]+bar[2])
+	want := []string{
+		"a/web-r2 | a/web, removed: from 2026-10-13 until 2026-10-23 0+143" +
+			" | a/web-r1, open: from 2026-11-02 until 2026-11-27, renewal 1 286+357" +
+			" | a/web-r2, open: from 2026-11-22 until 2026-12-17, renewal 2 571+357",
+		"a/ghost-r5 | a/ghost-r5, open: from 2026-11-21 no expiry, renewal 5 557+443",
+		"a/ghost-r5 | a/ghost-r5, removed: from 2026-11-22 no expiry 571+429",
 	}
-	if got := strings.Join(lines, ","); got != "33.0 a/web link,33.0 a/web-r1 link,33.0 a/web-r2 link,57.0 a/ghost-r5" {
-		t.Errorf("the bars are %s", got)
+	if !slices.Equal(got, want) {
+		t.Errorf("the timeline is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if !strings.Contains(caption, "of 4 exceptions") || !strings.Contains(caption, "share a line") || !strings.Contains(out, "renewal 2</title>") {
-		t.Errorf("%s\n%s", caption, out)
+	if c := "From the signature to the expiry of 5 exceptions; the line is 2026-11-22. Renewals share a line"; drawn.Caption != c ||
+		drawn.From+" "+drawn.To != "2026-10-13 2026-12-22" || fmt.Sprintf("%.0f", drawn.Now) != "571" {
+		t.Errorf("%s: %s to %s, %f", drawn.Caption, drawn.From, drawn.To, drawn.Now)
 	}
-	alone := &Report{Ledger: &ledger.Ledger{Entries: renewedThrice().Entries[3:], At: renewedThrice().At}}
-	if out, caption := timeline(alone); strings.Contains(string(out), "chain") || strings.Contains(caption, "one line") {
-		t.Errorf("one alone is a chain: %s", caption)
+	v.Entries = v.Entries[5:]
+	if timelineOf(v) != nil {
+		t.Error("an unverified exception is drawn")
 	}
 }

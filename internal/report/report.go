@@ -19,8 +19,7 @@ type Report struct {
 	All        bool     // list removed exceptions too
 	Failed     []string // kinds of findings that fail the run
 	Status     int      // its exit code
-	Width      int      // of a table, in characters
-	Terminal   bool     // a table breaks its lines
+	Width      int      // of the terminal of a table, in characters; 0 cuts nothing
 }
 
 // Trust is the trust policy that judged the signatures.
@@ -57,32 +56,7 @@ func (v *Report) Whole(allowShallow bool) bool {
 
 // listed returns the entries for the lists: those in the folders, or all if v.All is true.
 func (v *Report) listed() []*ledger.Entry {
-	var listed []*ledger.Entry
-	for _, e := range v.Entries {
-		if v.All || e.State.Here() {
-			listed = append(listed, e)
-		}
-	}
-	return listed
-}
-
-// askedBy returns the requester and whether a valid signature covers the name. Without a signed
-// name it is the author of the commit.
-func askedBy(e *ledger.Entry) (who string, signed bool) {
-	if e.Said.RequestedBy != "" {
-		return e.Said.RequestedBy, e.Verified
-	}
-	if e.Request != nil {
-		return e.Request.By, false
-	}
-	return "", false
-}
-
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
+	return slices.DeleteFunc(slices.Clone(v.Entries), func(e *ledger.Entry) bool { return !v.All && !e.State.Here() })
 }
 
 func day(t time.Time) string {

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"slices"
 	"time"
 
@@ -14,171 +13,121 @@ import (
 // maxLines is the maximum number of lines in the timeline.
 const maxLines = 40
 
-// span is the time in which an exception is or was valid.
-type span struct {
-	entry    *ledger.Entry
+// timeline shows the validity of the exceptions from From to To. The positions are in thousandths.
+type timeline struct {
+	From, To, Caption string
+	Now               float64
+	Lines             []*timelineLine
+}
+
+// timelineLine is one exception, or a chain of renewals.
+type timelineLine struct {
+	Last *ledger.Entry // the one that is in the repository
+	Bars []bar
+	to   time.Time
+}
+
+// bar is the time in which an exception is or was valid.
+type bar struct {
+	State    ledger.State
+	Words    string
+	X, Width float64
 	from, to time.Time
-	open     bool // it never expires
 }
 
-// spanOf returns the span of an exception. ok is false if it is not verified or has no signing
-// time.
-func spanOf(e *ledger.Entry, at time.Time) (s span, ok bool) {
+// barOf returns the bar of an exception. ok is false if it is not verified or has no signing time.
+func barOf(e *ledger.Entry, at time.Time) (b bar, ok bool) {
 	if !e.Verified || e.Seal == nil || e.Seal.SignedAt.IsZero() {
-		return span{}, false
+		return bar{}, false
 	}
-	s = span{entry: e, from: e.Seal.SignedAt, to: e.ExpiresAt}
-	if e.StartsAt.After(s.from) {
-		s.from = e.StartsAt
+	b = bar{State: e.State, from: e.Seal.SignedAt, to: e.ExpiresAt}
+	if e.StartsAt.After(b.from) {
+		b.from = e.StartsAt
 	}
-	if s.to.IsZero() {
-		s.open, s.to = true, at.Add(30*24*time.Hour)
+	until := "until " + day(b.to)
+	if b.to.IsZero() {
+		until, b.to = "no expiry", at.AddDate(0, 0, 30)
 	}
-	if e.Left != nil && !e.Left.At.IsZero() && e.Left.At.Before(s.to) && e.Left.At.After(s.from) {
-		s.to, s.open = e.Left.At, false
+	if e.Left != nil && e.Left.At.Before(b.to) && e.Left.At.After(b.from) {
+		until, b.to = "until "+day(e.Left.At), e.Left.At
 	}
-	return s, true
+	b.Words = fmt.Sprintf("%s, %s: from %s %s", approval(e), e.State, day(b.from), until)
+	if e.Renews != nil {
+		b.Words += fmt.Sprintf(", renewal %d", e.Renews.Number)
+	}
+	return b, true
 }
 
-// row is a line of the timeline: one exception, or a chain of renewals.
-type row struct {
-	chain *ledger.Chain // nil for a single exception
-	last  span
-	spans []span
-	to    time.Time
-}
-
-// rows returns the lines: exceptions in the repository first, then by expiry.
-func rows(v *Report) []*row {
-	var all []*row
-	of := map[*ledger.Chain]*row{}
+// timelineLines returns the lines: exceptions in the repository first, then by expiry.
+func timelineLines(v *Report) []*timelineLine {
+	var all []*timelineLine
+	of := map[*ledger.Chain]*timelineLine{}
 	for _, e := range v.Entries {
-		s, ok := spanOf(e, v.At)
+		b, ok := barOf(e, v.At)
 		if !ok {
 			continue
 		}
-		if e.Chain == nil {
-			all = append(all, &row{last: s, spans: []span{s}, to: s.to})
-			continue
+		l := of[e.Chain]
+		if e.Chain == nil || l == nil {
+			l = &timelineLine{Last: e}
+			all = append(all, l)
 		}
-		r := of[e.Chain]
-		if r == nil {
-			r = &row{chain: e.Chain, last: s}
-			of[e.Chain] = r
-			all = append(all, r)
+		if e.Chain != nil {
+			of[e.Chain] = l
+			if e == e.Chain.Last() {
+				l.Last = e
+			}
 		}
-		if e == e.Chain.Last() {
-			r.last = s
-		}
-		r.spans = append(r.spans, s)
-		if s.to.After(r.to) {
-			r.to = s.to
+		l.Bars = append(l.Bars, b)
+		if b.to.After(l.to) {
+			l.to = b.to
 		}
 	}
-	for _, r := range of {
-		slices.SortStableFunc(r.spans, func(a, b span) int { return a.from.Compare(b.from) })
+	for _, l := range all {
+		slices.SortStableFunc(l.Bars, func(a, b bar) int { return a.from.Compare(b.from) })
 	}
-	slices.SortStableFunc(all, func(a, b *row) int {
-		return cmp.Or(cmp.Compare(gone(a.last.entry), gone(b.last.entry)), a.to.Compare(b.to), a.spans[0].from.Compare(b.spans[0].from))
+	slices.SortStableFunc(all, func(a, b *timelineLine) int {
+		if a.Last.State.Here() != b.Last.State.Here() {
+			return map[bool]int{true: -1, false: 1}[a.Last.State.Here()]
+		}
+		return cmp.Or(a.to.Compare(b.to), a.Bars[0].from.Compare(b.Bars[0].from))
 	})
 	return all
 }
 
-// timeline draws the validity of the exceptions, the next expiry first. Renewals of one exception
-// share a line and are underlined.
-func timeline(v *Report) (template.HTML, string) {
-	all := rows(v)
+// timelineOf draws the validity of the exceptions, the next expiry first. Renewals of one exception
+// share a line. It returns nil if no exception has a start.
+func timelineOf(v *Report) *timeline {
+	all := timelineLines(v)
 	if len(all) == 0 {
-		return "", ""
+		return nil
 	}
-	shown := all[:min(len(all), maxLines)]
-	from, to := v.At, v.At
-	drawn, left, chains := 0, 0, 0
-	for i, r := range all {
-		if i >= len(shown) {
-			left += len(r.spans)
-			continue
+	t := &timeline{Lines: all[:min(len(all), maxLines)]}
+	from, to, bars, left := v.At, v.At, 0, 0
+	for _, l := range t.Lines {
+		bars += len(l.Bars)
+		if l.Bars[0].from.Before(from) {
+			from = l.Bars[0].from
 		}
-		drawn += len(r.spans)
-		if len(r.spans) > 1 {
-			chains++
-		}
-		if r.spans[0].from.Before(from) {
-			from = r.spans[0].from
-		}
-		if r.to.After(to) {
-			to = r.to
+		if l.to.After(to) {
+			to = l.to
 		}
 	}
-	const (
-		width, tall, names, top = 1040, 24, 300, 30
-		room                    = width - names - 20
-	)
-	from, to = from.Add(-12*time.Hour), to.Add(12*time.Hour)
-	x := func(t time.Time) float64 { return names + float64(t.Sub(from))/float64(to.Sub(from))*room }
-	var d, grid drawing
-	height := top + 8
-	for _, r := range shown {
-		y := float64(height - 8)
-		height += tall + (d.lines(0, y+14, approval(r.last.entry), 30)-1)*lineHeight
-		d.text(names-10, y+14, "small", "end", string(r.last.entry.State))
-		if len(r.spans) > 1 {
-			d.add(`<line class="chain" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, x(r.spans[0].from), y+19, x(r.to), y+19)
-		}
-		for _, s := range r.spans {
-			d.add(`<rect class="s-%s%s" x="%.1f" y="%.1f" width="%.1f" height="13" rx="3"><title>%s</title></rect>`, s.entry.State, r.link(), x(s.from), y+3,
-				max(x(s.to)-x(s.from), 3), template.HTMLEscapeString(plain.Line(s.words())))
+	for _, l := range all[len(t.Lines):] {
+		left += len(l.Bars)
+	}
+	x := func(at time.Time) float64 { return 1000 * float64(at.Sub(from)) / float64(max(to.Sub(from), 1)) }
+	for _, l := range t.Lines {
+		for i := range l.Bars {
+			b := &l.Bars[i]
+			b.X, b.Width = x(b.from), max(x(b.to)-x(b.from), 3)
 		}
 	}
-	for _, tick := range ticks(from, to) {
-		grid.add(`<line class="grid" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, x(tick), top-6, x(tick), height)
-		grid.text(x(tick), 14, "small", "middle", day(tick))
-	}
-	grid.WriteString(d.String())
-	grid.add(`<line class="now" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, x(v.At), top-6, x(v.At), height)
-	caption := fmt.Sprintf("From the signature to the expiry of %s; the dashed line is %s", plain.Count(drawn, "exception", "exceptions"), day(v.At))
-	if chains > 0 {
-		caption += ". Renewals share a line, underlined"
-	}
+	t.From, t.To, t.Now = day(from), day(to), x(v.At)
+	t.Caption = fmt.Sprintf("From the signature to the expiry of %s; the line is %s. Renewals share a line",
+		plain.Count(bars, "exception", "exceptions"), day(v.At))
 	if left > 0 {
-		caption += fmt.Sprintf(". %d more are in the list below", left)
+		t.Caption += fmt.Sprintf(". %d more are in the list above", left)
 	}
-	return grid.done(width, height, "timeline", caption), caption
-}
-
-// link returns the CSS class of bars that share a line.
-func (r *row) link() string {
-	if len(r.spans) > 1 {
-		return " link"
-	}
-	return ""
-}
-
-// words describes a bar.
-func (s span) words() string {
-	until := "until " + day(s.to)
-	if s.open {
-		until = "no expiry"
-	}
-	text := fmt.Sprintf("%s, %s: from %s %s", approval(s.entry), s.entry.State, day(s.from), until)
-	if s.entry.Renews != nil {
-		text += fmt.Sprintf(", renewal %d", s.entry.Renews.Number)
-	}
-	return text
-}
-
-// ticks returns at most nine dates between two times, at even distances.
-func ticks(from, to time.Time) []time.Time {
-	const most = 8
-	days := 1
-	for _, step := range []int{1, 2, 7, 14, 30, 60, 90, 180, 365, 730, 3650, 36500} {
-		if days = step; int(to.Sub(from)/(24*time.Hour))/step < most {
-			break
-		}
-	}
-	var all []time.Time
-	for t := from.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour); t.Before(to) && len(all) <= most; t = t.AddDate(0, 0, days) {
-		all = append(all, t)
-	}
-	return all
+	return t
 }

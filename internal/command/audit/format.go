@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -13,16 +12,14 @@ import (
 func addFormatFlag(cmd *cobra.Command) *cli.Output[*report.Report] {
 	return cli.AddOutputFlags(cmd, "audit report", []cli.Writer[*report.Report]{
 		{Name: "table", Write: table}, {Name: "json", Write: report.JSON}, {Name: "csv", Write: report.CSV},
-		{Name: "markdown", Write: report.Markdown}, {Name: "html", Write: report.HTML}, {Name: "prometheus", Write: report.Prometheus},
+		{Name: "markdown", Write: report.Markdown}, {Name: "html", Write: report.HTML},
+		{Name: "prometheus", Write: report.Prometheus},
 	})
 }
 
-// table cuts nothing in a file, whose content is made in a buffer.
+// table fits the table into a terminal, and cuts nothing in a file.
 func table(w io.Writer, v *report.Report) error {
-	if _, file := w.(*bytes.Buffer); file {
-		whole := *v
-		whole.Terminal = false
-		v = &whole
-	}
-	return report.Table(w, v)
+	fitting := *v
+	fitting.Width = cli.TerminalWidth(w)
+	return report.Table(w, &fitting)
 }

@@ -18,7 +18,6 @@ func (r *run) report(l *ledger.Ledger) *report.Report {
 	for _, a := range r.policy.Authorities() {
 		v.Trust.Signers = append(v.Trust.Signers, report.Signer{Name: a.Name(), Identity: a.String()})
 	}
-	v.Width, v.Terminal = widthOf(r.streams.Out)
 	switch {
 	case !v.Whole(r.options.allowShallow):
 		v.Status = cli.Undecided

@@ -14,6 +14,9 @@ func IsTerminal(stream any) bool {
 
 // TerminalWidth returns the width of a terminal in characters, or 0 if a stream is not a terminal.
 func TerminalWidth(stream any) int {
+	if s, ok := stream.(screen); ok {
+		return s.width
+	}
 	if !IsTerminal(stream) {
 		return 0
 	}
