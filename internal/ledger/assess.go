@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -10,21 +11,9 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// assessment holds the fields of a document and the result of its verification.
-type assessment struct {
-	verified            bool
-	seal                *Seal
-	exempted            []Exempted
-	policies            []Policy
-	said                Said
-	startsAt, expiresAt time.Time
-	renewal             exception.Renewal
-	badRenewal          string
-}
-
 // assess verifies a document at the time of the report and at its signing time. If one of the two
 // succeeds, it reads the fields from the signed message, otherwise from the file.
-func assess(v *verify.Verifier, doc *exception.Document, at time.Time, keys exception.StatementKeys) assessment {
+func assess(v *verify.Verifier, doc *exception.Document, at time.Time, keys exception.StatementKeys) *Entry {
 	// Examine does the checks that do not depend on the time once, for both times.
 	examined := v.Examine(doc)
 	now, err := examined.At(at)
@@ -33,7 +22,8 @@ func assess(v *verify.Verifier, doc *exception.Document, at time.Time, keys exce
 	var signedAt time.Time
 	for _, signature := range facts.Signatures {
 		s.Signatures = append(s.Signatures, signatureOf(signature))
-		if w := signature.WitnessedAt; signature.Authority != "" && !w.IsZero() && (signedAt.IsZero() || w.Before(signedAt)) {
+		w, trusted := signature.WitnessedAt, signature.Authority != ""
+		if trusted && !w.IsZero() && (signedAt.IsZero() || w.Before(signedAt)) {
 			signedAt = w
 		}
 	}
@@ -44,7 +34,8 @@ func assess(v *verify.Verifier, doc *exception.Document, at time.Time, keys exce
 		// It is valid now, so it was valid at the signing too, or only its start was still to come.
 		s.AtSigning = verdict
 	case signedAt.IsZero():
-		s.AtSigning = Verdict{Reason: Unwitnessed, Detail: "no trusted timestamp or log entry proves when it was signed"}
+		const detail = "no trusted timestamp or log entry proves when it was signed"
+		s.AtSigning = Verdict{Reason: Unwitnessed, Detail: detail}
 		if verdict.Reason != verify.ReasonExpired && verdict.Reason != verify.ReasonNotYetValid {
 			s.AtSigning = verdict // it was never valid
 		}
@@ -63,9 +54,9 @@ func assess(v *verify.Verifier, doc *exception.Document, at time.Time, keys exce
 	if verified != nil {
 		from = verified.Message()
 	}
-	a := statements(from, v.Terms(), keys)
-	a.seal, a.verified = s, verified != nil
-	return a
+	e := statements(from, v.Terms(), keys)
+	e.Seal, e.Verified = s, verified != nil
+	return e
 }
 
 // verdictOf converts the result of the verifier. A rejection still has the facts that the verifier
@@ -84,66 +75,64 @@ func verdictOf(verified *verify.Verified, err error) (Verdict, verify.Facts) {
 
 func signatureOf(s verify.Signature) Signature {
 	certificate := s.Identity.Claims
-	first := func(names ...string) string {
-		for _, name := range names {
-			if certificate[name] != "" {
-				return short(certificate[name])
-			}
-		}
-		return ""
-	}
-	caller := first("buildConfigURI")
+	first := func(name, older string) string { return short(cmp.Or(certificate[name], certificate[older])) }
+	caller := short(certificate["buildConfigURI"])
 	if caller == short(s.Identity.Subject) {
 		caller = ""
 	}
 	return Signature{
-		Caller: caller, Environment: first("deploymentEnvironment"), TokenSubject: first("tokenSubject"),
-		Authority: s.Authority, Subject: s.Identity.Subject, Issuer: s.Identity.Issuer,
-		Run: first("runInvocationURI"), Runner: first("runnerEnvironment"),
+		Caller: caller, TokenSubject: short(certificate["tokenSubject"]),
+		Environment: short(certificate["deploymentEnvironment"]),
+		Authority:   s.Authority, Subject: s.Identity.Subject, Issuer: s.Identity.Issuer,
+		Run: short(certificate["runInvocationURI"]), Runner: short(certificate["runnerEnvironment"]),
 		// Fulcio used the second names before 2023.
-		Trigger: first("buildTrigger", "githubWorkflowTrigger"), Source: first("sourceRepositoryURI", "githubWorkflowRepository"),
-		Ref: first("sourceRepositoryRef", "githubWorkflowRef"), Commit: first("sourceRepositoryDigest", "githubWorkflowSHA"),
+		Trigger:     first("buildTrigger", "githubWorkflowTrigger"),
+		Source:      first("sourceRepositoryURI", "githubWorkflowRepository"),
+		Ref:         first("sourceRepositoryRef", "githubWorkflowRef"),
+		Commit:      first("sourceRepositoryDigest", "githubWorkflowSHA"),
 		WitnessedAt: inUTC(s.WitnessedAt), LogURL: s.LogURL, LogIndex: LogIndex(s.LogIndex),
 	}
 }
 
 // statements reads the fields of a document without verifying it. For an object that is not a
 // PolicyException, it reads only annotations and the team's own keys.
-func statements(doc *exception.Document, terms lifetime.Terms, keys exception.StatementKeys) assessment {
-	e, ok := doc.Exception()
+func statements(doc *exception.Document, terms lifetime.Terms, keys exception.StatementKeys) *Entry {
+	stated, ok := doc.Exception()
 	if !ok {
-		said := func(key string) exception.Statement { return doc.Statement("metadata", "annotations", key) }
-		e = &exception.Exception{
-			Reason: said(exception.AnnotationReason), Ticket: said(exception.AnnotationTicket), Owner: said(exception.AnnotationOwner),
-			Category: said(exception.AnnotationCategory), RequestedBy: said(exception.AnnotationRequestedBy),
-			ApprovedBy: said(exception.AnnotationApprovedBy), PullRequest: said(exception.AnnotationPullRequest),
+		at := func(key string) exception.Statement { return doc.Statement("metadata", "annotations", key) }
+		stated = &exception.Exception{
+			Reason: at(exception.AnnotationReason), Ticket: at(exception.AnnotationTicket),
+			Owner: at(exception.AnnotationOwner), Category: at(exception.AnnotationCategory),
+			RequestedBy: at(exception.AnnotationRequestedBy), ApprovedBy: at(exception.AnnotationApprovedBy),
+			PullRequest: at(exception.AnnotationPullRequest),
 		}
 	}
-	keys.Fill(e, doc)
-	a := assessment{exempted: []Exempted{}, policies: []Policy{}, said: Said{
-		Reason: short(e.Reason.Text), Ticket: short(e.Ticket.Text), Owner: short(e.Owner.Text), Category: short(e.Category.Text),
-		RequestedBy: short(e.RequestedBy.Text), ApprovedBy: short(e.ApprovedBy.Text), PullRequest: short(e.PullRequest.Text),
-		MergeCommit: short(doc.Annotation(exception.AnnotationMergeCommit)), RecordedFrom: short(doc.Annotation(exception.AnnotationRecordedFrom)),
+	keys.Fill(stated, doc)
+	e := &Entry{Exempted: []Exempted{}, Policies: []Policy{}, Said: Said{
+		Reason: short(stated.Reason.Text), Ticket: short(stated.Ticket.Text), Owner: short(stated.Owner.Text),
+		Category: short(stated.Category.Text), RequestedBy: short(stated.RequestedBy.Text),
+		ApprovedBy: short(stated.ApprovedBy.Text), PullRequest: short(stated.PullRequest.Text),
+		MergeCommit:  short(doc.Annotation(exception.AnnotationMergeCommit)),
+		RecordedFrom: short(doc.Annotation(exception.AnnotationRecordedFrom)),
 	}}
 	if life, err := lifetime.Of(doc, terms); err == nil {
-		a.startsAt, a.expiresAt = inUTC(life.StartsAt), inUTC(life.ExpiresAt)
+		e.StartsAt, e.ExpiresAt = inUTC(life.StartsAt), inUTC(life.ExpiresAt)
 	}
 	var err error
-	if a.renewal, err = e.Renewal(); err != nil {
-		a.badRenewal = short(err.Error())
+	if e.renewal, err = stated.Renewal(); err != nil {
+		e.badRenewal = short(err.Error())
 	}
 	if !ok {
-		return a
+		return e
 	}
 	read := kyverno.Read(doc)
-	a.exempted = exemptedBy(read)
-	refs := read.Refs
-	for _, ref := range refs[:min(len(refs), maxListed)] {
+	e.Exempted = exemptedBy(read)
+	for _, ref := range read.Refs[:min(len(read.Refs), maxListed)] {
 		p := Policy{Kind: short(ref.Kind.Text), Name: short(ref.Name.Text)}
 		for _, rule := range ref.Rules[:min(len(ref.Rules), maxListed)] {
 			p.Rules = append(p.Rules, short(rule.Text))
 		}
-		a.policies = append(a.policies, p)
+		e.Policies = append(e.Policies, p)
 	}
-	return a
+	return e
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -17,7 +16,7 @@ import (
 
 // blob holds the parsed documents of a Git object.
 type blob struct {
-	documents []*found
+	documents []*Entry // without their place in the history
 	// bad are the parts that could not be parsed.
 	bad []*exception.SyntaxError
 	// problem is the reason if the whole object could not be read, or "".
@@ -28,13 +27,6 @@ type blob struct {
 type document struct {
 	identity exception.IdentityKey
 	digest   [sha256.Size]byte
-}
-
-// found is a document with its fields and its verification result.
-type found struct {
-	key      document
-	identity exception.Identity
-	assessment
 }
 
 // source is a content together with its folder. The same Git object can be under signed/ and under
@@ -50,25 +42,7 @@ func (r *reading) gather(tip plumbing.Hash) error {
 	r.blobs = map[source]*blob{}
 	r.workers.SetLimit(r.Workers)
 	defer r.workers.Wait() //nolint:errcheck // none of them fails
-	if err := r.history(tip); err != nil {
-		return err
-	}
-	return r.documents()
-}
-
-// documents reads the contents of all steps. Contents of steps from Git were read before; contents
-// of cached steps are read only here, after addsUp has checked the cache.
-func (r *reading) documents() error {
-	total := len(r.line) + len(r.beside)
-	for i, s := range slices.Concat(r.line, r.beside) {
-		if i%50 == 0 {
-			r.Progress("verifying", i, total)
-		}
-		if err := r.take(s); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.history(tip)
 }
 
 // take reads each new content of a step once and gives it to the workers. It skips unsigned/ in
@@ -97,7 +71,7 @@ func (r *reading) take(s *step) error {
 			return tooMuch(MaxDocuments, "documents")
 		}
 		r.workers.Go(func() error {
-			r.look(b, raw, c.Signed)
+			r.parse(b, raw, c.Signed)
 			return nil
 		})
 	}
@@ -115,8 +89,8 @@ func (r *reading) other(doc *exception.Document) bool {
 	return verdict.Reason == verify.ReasonKindNotAllowed
 }
 
-// look parses the documents of a content and verifies those under signed/.
-func (r *reading) look(b *blob, raw []byte, signed bool) {
+// parse reads the documents of a content and verifies those under signed/.
+func (r *reading) parse(b *blob, raw []byte, signed bool) {
 	for doc, err := range exception.NewReader(bytes.NewReader(raw), "").All() {
 		var bad *exception.SyntaxError
 		switch {
@@ -133,13 +107,13 @@ func (r *reading) look(b *blob, raw []byte, signed bool) {
 		if r.other(doc) {
 			continue
 		}
-		f := &found{identity: doc.Identity(),
-			key: document{doc.Identity().Key(), sha256.Sum256(doc.Source())}}
+		var e *Entry
 		if signed {
-			f.assessment = assess(r.Verifier, doc, r.at, r.Statements)
+			e = assess(r.Verifier, doc, r.at, r.Statements)
 		} else {
-			f.assessment = statements(doc, r.Verifier.Terms(), r.Statements)
+			e = statements(doc, r.Verifier.Terms(), r.Statements)
 		}
-		b.documents = append(b.documents, f)
+		e.Identity, e.key = doc.Identity(), document{doc.Identity().Key(), sha256.Sum256(doc.Source())}
+		b.documents = append(b.documents, e)
 	}
 }

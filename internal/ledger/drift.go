@@ -35,9 +35,7 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 		return tooMuch(MaxObjects, "objects of a cluster")
 	}
 	l.Compared, l.Objects = true, len(cluster.Objects)
-	here := map[exception.IdentityKey]*Entry{}
-	gone := map[exception.IdentityKey]*Entry{}
-	pending := map[exception.IdentityKey]*Entry{}
+	here, gone, pending := byIdentity{}, byIdentity{}, byIdentity{}
 	for _, e := range l.Entries {
 		if e.State == Waiting || e.State == NeverSigned {
 			pending[e.key.identity] = e
@@ -55,15 +53,15 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 	}
 	seals := assessAll(cluster.Objects, v, l.At, workers)
 	for i, doc := range cluster.Objects {
-		key := doc.Identity().Key()
+		key, s := doc.Identity().Key(), seals[i]
 		e := here[key]
 		if e != nil {
 			e.Cluster = Other
-			if seals[i].MessageDigest != "" && e.Seal.MessageDigest == seals[i].MessageDigest && seals[i].Now == e.Seal.Now {
+			if s.MessageDigest != "" && e.Seal.MessageDigest == s.MessageDigest && s.Now == e.Seal.Now {
 				e.Cluster = Same
 			}
 		}
-		l.drift(doc, seals[i], e, gone[key], pending[key])
+		l.drift(doc, s, e, gone[key], pending[key])
 	}
 	for _, e := range l.Entries {
 		if e.Cluster == Missing && e.State == Open {
@@ -75,37 +73,43 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 	return nil
 }
 
+type byIdentity = map[exception.IdentityKey]*Entry
+
 // drift adds the findings about one object of the cluster. There can be two: one about its
 // signature and one about its presence in Git.
 func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone, pending *Entry) {
-	say := func(kind Kind, message, hint string) {
+	add := func(kind Kind, message, hint string) {
 		l.Findings = append(l.Findings, Finding{Kind: kind, Object: doc.Identity().String(), Message: message, Hint: hint})
 	}
 	switch s.Now.Reason {
 	case "":
 		if e != nil && e.Cluster != Same {
-			say(OutdatedThere, "it is signed, and differs from the one in signed/", "deploy signed/; an older signed exception stays valid until it expires")
+			add(OutdatedThere, "it is signed, and differs from the one in signed/",
+				"deploy signed/; an older signed exception stays valid until it expires")
 		}
 	case verify.ReasonUnsigned:
 		if pending != nil && gone == nil && (e == nil || e == pending) {
-			say(InCluster, "it has no signature; an exception of its name is not signed yet, in "+pending.File, "sign it with polex-sign promote, and deploy signed/")
+			add(InCluster, "it has no signature; an exception of its name is not signed yet, in "+pending.File,
+				"sign it with polex-sign promote, and deploy signed/")
 			return
 		}
-		say(InCluster, "it has no signature", "find out who created it, and have polex-guard reject it")
+		add(InCluster, "it has no signature", "find out who created it, and have polex-guard reject it")
 	case verify.ReasonAltered:
-		say(AlteredThere, s.Now.Detail, "deploy it again, and find out who changed it")
+		add(AlteredThere, s.Now.Detail, "deploy it again, and find out who changed it")
 	case verify.ReasonExpired:
-		say(ExpiredThere, s.Now.Detail, "delete it; polex-guard does that by itself")
+		add(ExpiredThere, s.Now.Detail, "delete it; polex-guard does that by itself")
 	default:
-		say(RefusedThere, s.Now.Detail+" ["+s.Now.Reason+"]", "write it to a file with kubectl get -o yaml, and run polex-verify --explain on the file")
+		add(RefusedThere, s.Now.Detail+" ["+s.Now.Reason+"]",
+			"write it to a file with kubectl get -o yaml, and run polex-verify --explain on the file")
 	}
 	switch {
 	case e != nil:
 	case gone != nil:
-		say(NotInGit, fmt.Sprintf("it was removed from signed/ at %s (by Git) in commit %s (%s), by %s", clock(gone.Left.At), gone.Left.Commit, gone.Left.How, gone.Left.By),
-			"let the deployer of signed/ prune removed files")
+		left := gone.Left
+		add(NotInGit, fmt.Sprintf("it was removed from signed/ at %s (by Git) in commit %s (%s), by %s",
+			clock(left.At), left.Commit, left.How, left.By), "let the deployer of signed/ prune removed files")
 	default:
-		say(NotInGit, "it is not in signed/, and never was", "find out who made it")
+		add(NotInGit, "it is not in signed/, and never was", "find out who made it")
 	}
 }
 
@@ -116,7 +120,7 @@ func assessAll(docs []*exception.Document, v *verify.Verifier, at time.Time, wor
 	all.SetLimit(max(workers, 1))
 	for i, doc := range docs {
 		all.Go(func() error {
-			seals[i] = assess(v, doc, at, exception.StatementKeys{}).seal
+			seals[i] = assess(v, doc, at, exception.StatementKeys{}).Seal
 			return nil
 		})
 	}

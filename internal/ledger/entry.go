@@ -72,6 +72,8 @@ type Entry struct {
 	Chain     *Chain   `json:"chain,omitempty"`
 
 	key document
+	// renewal is the reference of the document to a predecessor.
+	renewal exception.Renewal
 	// early reports whether it was under signed/ without a signature before the first signature.
 	early bool
 	// badRenewal is the reason if the signed reference to a predecessor is invalid.
@@ -118,6 +120,14 @@ type Seal struct {
 	// SignedAt is the earliest signing time, or zero if no trusted source proves one.
 	SignedAt   time.Time   `json:"signedAt,omitzero"`
 	Signatures []Signature `json:"signatures"` // the valid ones
+}
+
+// Signatures returns the valid signatures of an entry.
+func (e *Entry) Signatures() []Signature {
+	if e.Seal == nil {
+		return nil
+	}
+	return e.Seal.Signatures
 }
 
 // Verdict is the result of the verifier for one time.

@@ -41,14 +41,15 @@ func exemptedBy(e *kyverno.Exception) []Exempted {
 	if len(filters) > maxListed {
 		filters, narrowed = []kyverno.Filter{{}}, []string{fmt.Sprintf("%d filters", len(filters))}
 	}
-	for _, more := range []struct {
-		what string
-		is   bool
-	}{{"preconditions", len(e.Preconditions) > 0}, {"Pod Security controls", len(e.PodSecurity) > 0}, {"images", len(e.Images) > 0}, {"allowed values", len(e.AllowedValues) > 0}} {
-		if more.is {
-			narrowed = append(narrowed, more.what)
+	add := func(what string, is bool) {
+		if is {
+			narrowed = append(narrowed, what)
 		}
 	}
+	add("preconditions", len(e.Preconditions) > 0)
+	add("Pod Security controls", len(e.PodSecurity) > 0)
+	add("images", len(e.Images) > 0)
+	add("allowed values", len(e.AllowedValues) > 0)
 	all := make([]Exempted, len(filters))
 	for i := range filters {
 		all[i] = exempted(&filters[i], narrowed)
@@ -67,21 +68,20 @@ func expressions(e *kyverno.Exception) []kyverno.Located {
 // alternatives are the filters of a match, one of which an exempted resource matches. All
 // filters of "all" match it as well: the first one that has a list restricts it.
 func alternatives(m kyverno.Match) []kyverno.Filter {
-	if len(m.All) == 0 {
-		return m.Any
-	}
-	some := m.Any
+	some := slices.Clone(m.Any)
 	if len(some) == 0 {
-		some = m.All[:1]
+		some = slices.Clone(m.All[:min(len(m.All), 1)])
 	}
-	some = slices.Clone(some)
+	first := func(list *[]kyverno.Located, other []kyverno.Located) {
+		if len(*list) == 0 {
+			*list = other
+		}
+	}
 	for i := range some {
 		for _, other := range m.All {
-			for _, lists := range [][2]*[]kyverno.Located{{&some[i].Namespaces, &other.Namespaces}, {&some[i].Kinds, &other.Kinds}, {&some[i].Names, &other.Names}} {
-				if len(*lists[0]) == 0 {
-					*lists[0] = *lists[1]
-				}
-			}
+			first(&some[i].Namespaces, other.Namespaces)
+			first(&some[i].Kinds, other.Kinds)
+			first(&some[i].Names, other.Names)
 		}
 	}
 	return some
@@ -129,23 +129,21 @@ func selected(s *kyverno.Selector) string {
 // severities are those of Kyverno, the highest first.
 var severities = []string{"critical", "high", "medium", "low", "info"}
 
-// unknownSeverity is that of a policy that states none, or that was not found.
-const unknownSeverity = "unknown"
-
-// Weigh gives each policy of the entries its severity: the highest one that the documents
-// of a set state.
+// Weigh gives each policy of the entries its severity: the highest one that the documents of a set
+// state, or "unknown".
 func (l *Ledger) Weigh(set *kyverno.PolicySet) {
 	for _, e := range l.Entries {
 		for i := range e.Policies {
 			p := &e.Policies[i]
-			p.Severity = unknownSeverity
-			found := set.Find(kyverno.Ref{Group: e.Identity.Group, Kind: kyverno.Located{Text: p.Kind}, Name: kyverno.Located{Text: p.Name}})
-			for _, severity := range severities {
-				if slices.ContainsFunc(found, func(one *kyverno.Policy) bool { return one.Severity == severity }) {
-					p.Severity = severity
-					break
+			name, kind := kyverno.Located{Text: p.Name}, kyverno.Located{Text: p.Kind}
+			ref := kyverno.Ref{Group: e.Identity.Group, Kind: kind, Name: name}
+			rank := len(severities)
+			for _, policy := range set.Find(ref) {
+				if n := slices.Index(severities, policy.Severity); n >= 0 {
+					rank = min(rank, n)
 				}
 			}
+			p.Severity = slices.Concat(severities, []string{"unknown"})[rank]
 		}
 	}
 }

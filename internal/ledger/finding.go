@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,34 +16,34 @@ import (
 // Kind is the stable name of a kind of finding.
 type Kind string
 
-// The kinds. Kinds that begin with "cluster-" are drift.
+// The kinds, which [Kind.Doc] describes. Kinds that begin with "cluster-" are drift.
 const (
-	KindExpired     Kind = "expired"            // under signed/ and expired
-	KindAltered     Kind = "altered"            // under signed/, and it differs from the signed content
-	KindUnsigned    Kind = "unsigned"           // under signed/, without a signature
-	KindUnverified  Kind = "unverified"         // under signed/, and its signature is invalid for another reason
-	KindNeverSigned Kind = "never-signed"       // under signed/ since before the first signature, and not signed yet
-	OnceUnverified  Kind = "once-unverified"    // was under signed/, and its signature was never valid
-	KindReturned    Kind = "returned"           // a document that was removed from signed/ is there again
-	NotARenewal     Kind = "not-a-renewal"      // signed as a renewal, and its predecessor does not match the reference
-	RenewedOften    Kind = "renewed-often"      // under signed/, and renewed at least as often as the limit
-	Duplicate       Kind = "duplicate-identity" // two documents under signed/ have one name
-	Unreadable      Kind = "unreadable"         // a file that cannot be read
-	Rewritten       Kind = "rewritten"          // the history does not contain the last commit of an earlier report
-	OffTheLine      Kind = "off-the-line"       // under signed/ in merged commits, and never on the branch
-	NotAtCommit     Kind = "not-at-commit"      // under signed/, and the commit of its run lacks it
-	Rerun           Kind = "re-run"             // under signed/, and signed by a repeated run
-	OddTrigger      Kind = "unexpected-trigger" // under signed/, and signed by a run of another event than a push
-	DeletedRef      Kind = "deleted-ref"        // under signed/, and signed on a branch or tag that does not exist
-	Cut             Kind = "shallow"            // the clone is shallow
-	ClockSkew       Kind = "clock-skew"         // times that contradict each other
+	KindExpired     Kind = "expired"
+	KindAltered     Kind = "altered"
+	KindUnsigned    Kind = "unsigned"
+	KindUnverified  Kind = "unverified"
+	KindNeverSigned Kind = "never-signed"
+	OnceUnverified  Kind = "once-unverified"
+	KindReturned    Kind = "returned"
+	NotARenewal     Kind = "not-a-renewal"
+	RenewedOften    Kind = "renewed-often"
+	Duplicate       Kind = "duplicate-identity"
+	Unreadable      Kind = "unreadable"
+	Rewritten       Kind = "rewritten"
+	OffTheLine      Kind = "off-the-line"
+	NotAtCommit     Kind = "not-at-commit"
+	Rerun           Kind = "re-run"
+	OddTrigger      Kind = "unexpected-trigger"
+	DeletedRef      Kind = "deleted-ref"
+	Cut             Kind = "shallow"
+	ClockSkew       Kind = "clock-skew"
 	NotInGit        Kind = "cluster-not-in-git"
-	NotInCluster    Kind = "cluster-missing" // valid in Git, and not in the cluster
+	NotInCluster    Kind = "cluster-missing"
 	InCluster       Kind = "cluster-unsigned"
-	AlteredThere    Kind = "cluster-altered"  // differs from the signed exception
-	ExpiredThere    Kind = "cluster-expired"  // in the cluster and expired
-	RefusedThere    Kind = "cluster-refused"  // its signature is invalid for another reason
-	OutdatedThere   Kind = "cluster-outdated" // signed, and differs from the one in Git
+	AlteredThere    Kind = "cluster-altered"
+	ExpiredThere    Kind = "cluster-expired"
+	RefusedThere    Kind = "cluster-refused"
+	OutdatedThere   Kind = "cluster-outdated"
 	UnreadableThere Kind = "cluster-unreadable"
 )
 
@@ -113,9 +114,11 @@ func (k Kind) IsExpired() bool { return k == KindExpired || k == ExpiredThere }
 // Select returns the kinds of a name: "any", "drift", "expired", "unverified" or a single kind. It
 // returns no kinds for an unknown name.
 func Select(name string) []Kind {
+	group := map[string]func(Kind) bool{
+		"drift": Kind.IsDrift, "expired": Kind.IsExpired, "unverified": Kind.IsUnverified,
+	}[name]
 	return slices.DeleteFunc(Kinds(), func(k Kind) bool {
-		meant := name == "any" || name == string(k) || name == "drift" && k.IsDrift() || name == "expired" && k.IsExpired() || name == "unverified" && k.IsUnverified()
-		return !meant
+		return name != "any" && name != string(k) && (group == nil || !group(k))
 	})
 }
 
@@ -131,65 +134,85 @@ type Finding struct {
 
 func (r *reading) find(f Finding) { r.ledger.Findings = append(r.ledger.Findings, f) }
 
+// findOf adds a finding about an entry that was under signed/.
+func (r *reading) findOf(e *Entry, kind Kind, hint, message string, args ...any) {
+	r.find(Finding{Kind: kind, Object: e.Identity.String(), File: e.File, Commit: e.Appeared.Commit,
+		Message: fmt.Sprintf(message, args...), Hint: hint})
+}
+
 func (l *Ledger) sortFindings() {
-	rank := map[Kind]int{}
-	for i, k := range kinds {
-		rank[k.kind] = i
-	}
+	all := Kinds()
 	slices.SortStableFunc(l.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(rank[a.Kind], rank[b.Kind]), cmp.Compare(a.Object, b.Object), cmp.Compare(a.File, b.File), cmp.Compare(a.Commit, b.Commit))
+		return cmp.Or(cmp.Compare(slices.Index(all, a.Kind), slices.Index(all, b.Kind)),
+			cmp.Compare(a.Object, b.Object), cmp.Compare(a.File, b.File), cmp.Compare(a.Commit, b.Commit))
 	})
 }
 
-// settle sets the state of each entry and adds the findings about it.
-func (r *reading) settle() {
+// check sets the state of each entry and adds the findings about it.
+func (r *reading) check() {
 	if r.ledger.Shallow {
 		r.find(Finding{Kind: Cut, Commit: r.ledger.Root,
-			Message: "the clone is shallow: requesters and times of older exceptions, older removals and rewritten history are not known",
-			Hint:    "git fetch --unshallow; in a workflow, check out with fetch-depth: 0"})
+			Message: "the clone is shallow: requesters and times of older exceptions, older removals and " +
+				"rewritten history are not known",
+			Hint: "git fetch --unshallow; in a workflow, check out with fetch-depth: 0"})
 	}
 	r.findOurs()
 	for _, e := range r.ledger.Entries {
-		r.settleEntry(e)
+		if e.State != "" {
+			continue // a request
+		}
+		e.State = stateOf(e)
+		r.checkState(e)
+		if e.State.Here() {
+			r.checkHere(e)
+		}
+		signedAt := e.Seal.SignedAt
+		if e.Verified && !signedAt.IsZero() && e.Request != nil && e.Request.At.After(signedAt.Add(clockSkew)) {
+			r.findOf(e, ClockSkew,
+				"the requester's clock is wrong; the signing time is proven by a log or a timestamp authority",
+				"it was requested at %s (by Git), after it was signed at %s", clock(e.Request.At), clock(signedAt))
+		}
 	}
 	r.ledger.order()
 	r.ledger.sortFindings()
 }
 
-func (r *reading) settleEntry(e *Entry) {
-	if e.State != "" {
-		return // a request
-	}
-	e.State = stateOf(e)
-	about := Finding{Object: e.Identity.String(), File: e.File, Commit: e.Appeared.Commit}
-	say := func(kind Kind, message, hint string) {
-		f := about
-		f.Kind, f.Message, f.Hint = kind, message, hint
-		r.find(f)
-	}
-	switch {
-	case e.State == Expired:
-		say(KindExpired, "it expired at "+clock(e.ExpiresAt)+", and is still there", "remove it with polex-prune; fix the violation, or request a new exception")
-	case e.State == NeverSigned:
-		say(KindNeverSigned, fmt.Sprintf("it is not signed yet; %s wrote it at %s (by Git)", e.Request.By, clock(e.Request.At)), "polex adopt moves it to the folder of pending exceptions")
-	case e.State == Altered, e.State == Unsigned, e.State == Unverified:
-		say(Kind(e.State), e.Seal.Now.Detail+" ["+e.Seal.Now.Reason+"]", "run polex-verify --explain on the file")
-	case e.State == Removed && !e.early && !e.Verified && e.Seal.AtSigning.Reason != Unwitnessed:
-		say(OnceUnverified, "it was there until "+clock(e.Left.At)+" (by Git), and never valid: "+e.Seal.AtSigning.Detail+" ["+e.Seal.AtSigning.Reason+"]", "")
-	}
-	if e.Returned && !e.early && e.State.Here() {
-		say(KindReturned, "it was under signed/ before, was removed, and was added again unchanged", "find out if that was approved; list a forbidden one under revoked in the trust policy")
-	}
-	if r.Renewed > 0 && e.Verified && e.State.Here() && e.Number() >= r.Renewed {
-		say(RenewedOften, fmt.Sprintf("it was renewed %s in a row%s", plain.Count(e.Number(), "time", "times"), e.Chain.since()), "nobody fixes the violation, or the policy does not fit: request a new exception")
-	}
-	if e.Verified && e.State.Here() {
-		for _, s := range e.Seal.Signatures {
-			r.settleRun(e, s, say)
+// checkState adds a finding about a state that needs attention.
+func (r *reading) checkState(e *Entry) {
+	switch e.State {
+	case Expired:
+		r.findOf(e, KindExpired, "remove it with polex-prune; fix the violation, or request a new exception",
+			"it expired at %s, and is still there", clock(e.ExpiresAt))
+	case NeverSigned:
+		r.findOf(e, KindNeverSigned, "polex adopt moves it to the folder of pending exceptions",
+			"it is not signed yet; %s wrote it at %s (by Git)", e.Request.By, clock(e.Request.At))
+	case Altered, Unsigned, Unverified:
+		now := e.Seal.Now
+		r.findOf(e, Kind(e.State), "run polex-verify --explain on the file", "%s [%s]", now.Detail, now.Reason)
+	case Removed:
+		if then := e.Seal.AtSigning; !e.early && !e.Verified && then.Reason != Unwitnessed {
+			r.findOf(e, OnceUnverified, "", "it was there until %s (by Git), and never valid: %s [%s]",
+				clock(e.Left.At), then.Detail, then.Reason)
 		}
 	}
-	if e.Verified && !e.Seal.SignedAt.IsZero() && e.Request != nil && !e.Request.At.IsZero() && e.Request.At.After(e.Seal.SignedAt.Add(clockSkew)) {
-		say(ClockSkew, fmt.Sprintf("it was requested at %s (by Git), after it was signed at %s", clock(e.Request.At), clock(e.Seal.SignedAt)), "the requester's clock is wrong; the signing time is proven by a log or a timestamp authority")
+}
+
+// checkHere adds the findings about the past and the signatures of an entry in signed/.
+func (r *reading) checkHere(e *Entry) {
+	if e.Returned && !e.early {
+		r.findOf(e, KindReturned,
+			"find out if that was approved; list a forbidden one under revoked in the trust policy",
+			"it was under signed/ before, was removed, and was added again unchanged")
+	}
+	if !e.Verified {
+		return
+	}
+	if r.Renewed > 0 && e.Number() >= r.Renewed {
+		r.findOf(e, RenewedOften, "nobody fixes the violation, or the policy does not fit: request a new exception",
+			"it was renewed %s in a row%s", plain.Count(e.Number(), "time", "times"), e.Chain.since())
+	}
+	for _, s := range e.Seal.Signatures {
+		r.checkRun(e, s)
 	}
 }
 
@@ -219,42 +242,40 @@ func stateOf(e *Entry) State {
 // unread adds a finding for each file of the tip that cannot be read, and one with the number of
 // unreadable files in older commits.
 func (f *folding) unread() {
-	there := map[string]source{}
+	current := map[string]source{}
 	past := 0
 	for _, s := range f.line {
 		for _, c := range s.changes {
-			if f.unreadable(there[c.Path]) != "" {
+			if f.unreadable(current[c.Path]) != "" {
 				past++
 			}
-			there[c.Path] = c.brings()
+			current[c.Path] = c.brings()
 		}
 	}
-	for file, c := range there {
+	for file, c := range current {
 		if why := f.unreadable(c); why != "" {
-			f.find(Finding{Kind: Unreadable, File: file, Message: why, Hint: "run polex-verify on the file; the report lists its other documents"})
+			f.find(Finding{Kind: Unreadable, File: file, Message: why,
+				Hint: "run polex-verify on the file; the report lists its other documents"})
 		}
 	}
 	if past > 0 {
-		f.find(Finding{Kind: Unreadable, Message: plain.Count(past, "file", "files") + " in older commits could not be read"})
+		message := plain.Count(past, "file", "files") + " in older commits could not be read"
+		f.find(Finding{Kind: Unreadable, Message: message})
 	}
 }
 
 // unreadable returns the reason if a content, or a part of it, cannot be read, or "".
 func (f *folding) unreadable(c source) string {
-	if c.Hash.IsZero() {
-		return ""
-	}
-	if !c.File {
-		return "it is a link, a submodule or of an unknown mode, and only regular files are read"
-	}
 	b := f.blobs[c]
-	if b.problem != "" {
-		return short(b.problem)
+	switch {
+	case c.Hash.IsZero():
+		return ""
+	case !c.File:
+		return "it is a link, a submodule or of an unknown mode, and only regular files are read"
+	case b.problem == "" && len(b.bad) > 0:
+		return short(fmt.Sprintf("line %d: %s", b.bad[0].Position.Line, b.bad[0].Message))
 	}
-	for _, bad := range b.bad {
-		return short(fmt.Sprintf("line %d: %s", bad.Position.Line, bad.Message))
-	}
-	return ""
+	return short(b.problem)
 }
 
 // twice adds a finding for each identity that is under signed/ more than once.
@@ -271,31 +292,35 @@ func (f *folding) twice() {
 		}
 		var files []string
 		for _, e := range same {
-			files = append(files, fmt.Sprintf("%q", e.File))
+			files = append(files, strconv.Quote(e.File))
 		}
 		slices.Sort(files)
-		f.find(Finding{Kind: Duplicate, Object: same[0].Identity.String(), File: same[0].File,
-			Message: fmt.Sprintf("%d documents have this name, in %s", len(same), strings.Join(files[:min(len(files), 10)], ", ")),
-			Hint:    "only one can be applied: keep the approved one"})
+		listed := strings.Join(files[:min(len(files), 10)], ", ")
+		message := fmt.Sprintf("%d documents have this name, in %s", len(same), listed)
+		f.find(Finding{Kind: Duplicate, Object: same[0].Identity.String(), File: same[0].File, Message: message,
+			Hint: "only one can be applied: keep the approved one"})
 	}
 }
 
 // offTheLine adds a finding for each document that was under signed/ only in merged commits.
 func (f *folding) offTheLine() {
-	said := map[document]bool{}
 	for _, s := range f.beside {
 		for _, c := range s.changes {
 			if !c.Signed || s.cut {
 				continue
 			}
 			for _, d := range f.documentsOf(c.brings()) {
-				if f.before[d.key] || said[d.key] {
+				if f.before[d.key] {
 					continue
 				}
-				said[d.key] = true
-				f.find(Finding{Kind: OffTheLine, Object: d.identity.String(), File: c.Path, Commit: s.commit.Hash.String(),
-					Message: "it was under the folder in a commit that was merged later, and never on the branch by its first parents",
-					Hint:    "it existed only on a merged side branch, as an early form of a pull request may: look at the commit"})
+				f.before[d.key] = true // one finding for each document
+				f.find(Finding{
+					Kind: OffTheLine, Object: d.Identity.String(), File: c.Path, Commit: s.commit.Hash.String(),
+					Message: "it was under the folder in a commit that was merged later, and never on the branch by " +
+						"its first parents",
+					Hint: "it existed only on a merged side branch, as an early form of a pull request may: " +
+						"look at the commit",
+				})
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 type folding struct {
 	*reading
 	signed   map[string][]*Entry              // current entries under signed/, by path
-	asked    map[exception.IdentityKey]*Entry // the pending request
+	pending  map[exception.IdentityKey]*Entry // the pending request
 	before   map[document]bool                // was under signed/ once
 	left     map[document]bool                // and left it
 	versions map[exception.IdentityKey]int
@@ -26,11 +26,12 @@ type folding struct {
 // fold makes entries from the steps.
 func (r *reading) fold() {
 	f := &folding{reading: r, traces: map[int][]*trace{}, signed: map[string][]*Entry{},
-		asked: map[exception.IdentityKey]*Entry{}, before: map[document]bool{}, left: map[document]bool{}, versions: map[exception.IdentityKey]int{}}
+		pending: map[exception.IdentityKey]*Entry{}, before: map[document]bool{}, left: map[document]bool{},
+		versions: map[exception.IdentityKey]int{}}
 	for i, s := range r.line {
 		f.at = i
 		f.requests(s)
-		f.seals(s)
+		f.changeSigned(s)
 		f.drop(s)
 	}
 	f.follow()
@@ -44,11 +45,16 @@ func (r *reading) fold() {
 const taken State = "taken"
 
 // documentsOf returns the documents of a content.
-func (r *reading) documentsOf(from source) []*found {
+func (r *reading) documentsOf(from source) []*Entry {
 	if b := r.blobs[from]; b != nil {
 		return b.documents
 	}
 	return nil
+}
+
+// has reports whether a content has a document of an identity.
+func (r *reading) has(from source, id exception.IdentityKey) bool {
+	return slices.ContainsFunc(r.documentsOf(from), func(d *Entry) bool { return d.key.identity == id })
 }
 
 // requests adds the requests that a step adds under unsigned/. An identity with a pending request
@@ -59,28 +65,29 @@ func (f *folding) requests(s *step) {
 			continue
 		}
 		for _, d := range f.documentsOf(c.brings()) {
-			e := f.asked[d.key.identity]
+			e := f.pending[d.key.identity]
 			if e == nil {
 				e = f.entry(d, c.Path)
 				e.State, e.Request = Waiting, f.request(s, c, d)
-				f.asked[d.key.identity] = e
+				f.pending[d.key.identity] = e
 			}
-			e.File, e.Exempted, e.Policies, e.Said, e.StartsAt, e.ExpiresAt = c.Path, d.exempted, d.policies, d.said, d.startsAt, d.expiresAt
+			e.File = c.Path
+			e.restate(d)
 		}
 	}
 }
 
 // request makes the request for a document of a step. The document may have been moved there from
 // another file; [folding.follow] finds that out.
-func (f *folding) request(s *step, c change, d *found) *Request {
+func (f *folding) request(s *step, c change, d *Entry) *Request {
 	request := &Request{}
-	f.asks(request, s, c)
-	f.traces[f.at] = append(f.traces[f.at], &trace{request, d.identity, c.Path})
+	f.writer(request, s, c)
+	f.traces[f.at] = append(f.traces[f.at], &trace{request, d.Identity, c.Path})
 	return request
 }
 
-// asks sets the commit that made the request. In a merge, that is the commit that wrote the file.
-func (f *folding) asks(request *Request, s *step, c change) {
+// writer sets the commit that made the request. In a merge, that is the commit that wrote the file.
+func (f *folding) writer(request *Request, s *step, c change) {
 	request.Event, request.File, request.Before, request.Merged = authored(s.commit), c.Path, s.cut, nil
 	if !c.Origin.IsZero() && c.Origin != s.commit.Hash {
 		if origin, err := f.repository.Commit(c.Origin); err == nil {
@@ -95,18 +102,23 @@ func authored(c *git.Commit) Event {
 	return Event{c.Hash.String(), person(c.Author), inUTC(c.Author.When)}
 }
 
-func (f *folding) entry(d *found, file string) *Entry {
-	e := &Entry{Identity: d.identity, File: file, Verified: d.verified, Exempted: d.exempted, Policies: d.policies, Said: d.said,
-		StartsAt: d.startsAt, ExpiresAt: d.expiresAt, Seal: d.seal, key: d.key, badRenewal: d.badRenewal}
-	if d.verified && d.renewal != (exception.Renewal{}) {
-		e.Renews = &Renewal{Renewal: d.renewal}
+// entry adds the entry of a document.
+func (f *folding) entry(d *Entry, file string) *Entry {
+	e := *d
+	if e.File = file; e.Verified && e.renewal != (exception.Renewal{}) {
+		e.Renews = &Renewal{Renewal: e.renewal}
 	}
-	f.ledger.Entries = append(f.ledger.Entries, e)
-	return e
+	f.ledger.Entries = append(f.ledger.Entries, &e)
+	return &e
 }
 
-// seals applies the changes of a step under signed/.
-func (f *folding) seals(s *step) {
+// restate replaces what the document of an entry states.
+func (e *Entry) restate(d *Entry) {
+	e.Exempted, e.Policies, e.Said, e.StartsAt, e.ExpiresAt = d.Exempted, d.Policies, d.Said, d.StartsAt, d.ExpiresAt
+}
+
+// changeSigned applies the changes of a step under signed/.
+func (f *folding) changeSigned(s *step) {
 	var gone []*Entry
 	for _, c := range s.changes {
 		if c.Signed && !c.Old.Hash.IsZero() {
@@ -115,7 +127,8 @@ func (f *folding) seals(s *step) {
 		}
 	}
 	for _, c := range s.changes {
-		f.adopted = f.adopted || c.Signed && slices.ContainsFunc(f.documentsOf(c.brings()), func(d *found) bool { return !d.unsealed() })
+		some := func(d *Entry) bool { return !d.unsigned() }
+		f.adopted = f.adopted || c.Signed && slices.ContainsFunc(f.documentsOf(c.brings()), some)
 	}
 	from := map[*Entry]string{}
 	for _, e := range gone {
@@ -127,12 +140,12 @@ func (f *folding) seals(s *step) {
 			continue
 		}
 		for _, d := range f.documentsOf(c.brings()) {
-			early := !f.adopted && d.unsealed()
+			early := !f.adopted && d.unsigned()
 			e := f.stays(&gone, d, early)
 			if e == nil {
 				e = f.appears(s, c, d, early)
 				for _, before := range gone {
-					if before.early && !d.unsealed() && e.Request == nil && before.key.identity == d.key.identity {
+					if before.early && !d.unsigned() && e.Request == nil && before.key.identity == d.key.identity {
 						e.Request, before.State = before.Request, taken // it was signed in its old file
 					}
 				}
@@ -143,7 +156,7 @@ func (f *folding) seals(s *step) {
 		}
 	}
 	for _, e := range gone {
-		if e.early && f.asked[e.key.identity] != nil {
+		if e.early && f.pending[e.key.identity] != nil {
 			e.State = taken // it was moved to unsigned/ to be signed
 		}
 		e.Left = &Departure{Event: s.event(), How: how(s, e, from[e], came)}
@@ -151,36 +164,38 @@ func (f *folding) seals(s *step) {
 	}
 }
 
-// unsealed reports whether a document has no signature. A List counts as unsigned, because polex
+// unsigned reports whether a document has no signature. A List counts as unsigned, because polex
 // does not sign lists.
-func (d *found) unsealed() bool {
-	return d.seal.Now.Reason == verify.ReasonUnsigned || d.seal.Now.Reason == verify.ReasonKindNotAllowed
+func (e *Entry) unsigned() bool {
+	return e.Seal.Now.Reason == verify.ReasonUnsigned || e.Seal.Now.Reason == verify.ReasonKindNotAllowed
 }
 
 // stays removes the entry of a document from gone if the same document is still in the tree, for
 // example in another file. Before the first signature, an edited document of the same name stays
 // too.
-func (f *folding) stays(gone *[]*Entry, d *found, early bool) *Entry {
-	i := slices.IndexFunc(*gone, func(e *Entry) bool { return e.key == d.key || early && e.early && e.key.identity == d.key.identity })
+func (f *folding) stays(gone *[]*Entry, d *Entry, early bool) *Entry {
+	i := slices.IndexFunc(*gone, func(e *Entry) bool {
+		return e.key == d.key || early && e.early && e.key.identity == d.key.identity
+	})
 	if i < 0 {
 		return nil
 	}
 	e := (*gone)[i]
 	if e.key != d.key {
-		e.key, e.Exempted, e.Policies, e.Said, e.StartsAt, e.ExpiresAt, e.Seal = d.key, d.exempted, d.policies, d.said, d.startsAt, d.expiresAt, d.seal
+		e.key, e.Seal = d.key, d.Seal
+		e.restate(d)
 	}
 	*gone = slices.Delete(*gone, i, i+1)
 	return e
 }
 
-func (f *folding) appears(s *step, c change, d *found, early bool) *Entry {
+func (f *folding) appears(s *step, c change, d *Entry, early bool) *Entry {
 	e := f.entry(d, c.Path)
 	e.Appeared, e.Returned = &Appearance{s.event(), s.cut}, f.left[d.key]
 	f.before[d.key] = true
-	asked := f.asked[d.key.identity]
-	switch {
-	case asked != nil && !e.Returned:
-		e.Request = asked.Request
+	switch pending := f.pending[d.key.identity]; {
+	case pending != nil && !e.Returned:
+		e.Request = pending.Request
 	case early:
 		e.Request = f.request(s, c, d)
 	}
@@ -197,8 +212,10 @@ func how(s *step, e *Entry, file string, came []*Entry) How {
 	if slices.ContainsFunc(came, func(other *Entry) bool { return other.key.identity == e.key.identity }) {
 		return Replaced
 	}
-	if slices.ContainsFunc(s.trailers, func(line commitmessage.Line) bool { return line.Key == commitmessage.Pruned && line.Names(file) }) {
-		return Pruned
+	for _, line := range s.trailers {
+		if line.Key == commitmessage.Pruned && line.Names(file) {
+			return Pruned
+		}
 	}
 	return Withdrawn
 }
@@ -210,22 +227,19 @@ func (f *folding) drop(s *step) {
 		if c.Signed || c.Old.Hash.IsZero() {
 			continue
 		}
-		here := f.documentsOf(c.brings())
 		for _, d := range f.documentsOf(c.takes()) {
-			e := f.asked[d.key.identity]
-			if e == nil || e.File != c.Path || slices.ContainsFunc(here, func(n *found) bool { return n.key.identity == d.key.identity }) {
+			id := d.key.identity
+			e := f.pending[id]
+			if e == nil || e.File != c.Path || f.has(c.brings(), id) {
 				continue
 			}
-			delete(f.asked, d.key.identity)
-			signed := slices.ContainsFunc(s.changes, func(other change) bool {
-				return other.Signed && slices.ContainsFunc(f.documentsOf(other.brings()), func(n *found) bool { return n.key.identity == d.key.identity })
-			})
-			if signed {
-				e.State = taken
-				continue
+			delete(f.pending, id)
+			e.State, e.Left = Dropped, &Departure{Event: s.event(), How: Withdrawn}
+			for _, other := range s.changes {
+				if other.Signed && f.has(other.brings(), id) {
+					e.State, e.Left = taken, nil
+				}
 			}
-			e.State = Dropped
-			e.Left = &Departure{Event: s.event(), How: Withdrawn}
 		}
 	}
 }
@@ -233,15 +247,9 @@ func (f *folding) drop(s *step) {
 // order sorts the entries by identity and version.
 func (l *Ledger) order() {
 	slices.SortStableFunc(l.Entries, func(a, b *Entry) int {
-		return cmp.Or(cmp.Compare(a.Identity.Namespace, b.Identity.Namespace), cmp.Compare(a.Identity.Name, b.Identity.Name),
-			cmp.Compare(a.Identity.Group, b.Identity.Group), cmp.Compare(a.Identity.Kind, b.Identity.Kind),
-			cmp.Compare(behindOthers(a), behindOthers(b)), cmp.Compare(a.Version, b.Version))
+		x, y := a.Identity, b.Identity
+		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name),
+			cmp.Compare(x.Group, y.Group), cmp.Compare(x.Kind, y.Kind),
+			cmp.Compare(uint(a.Version-1), uint(b.Version-1))) //nolint:gosec // 0 is meant to become the last one
 	})
-}
-
-func behindOthers(e *Entry) int {
-	if e.Version == 0 {
-		return 1
-	}
-	return 0
 }

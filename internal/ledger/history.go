@@ -111,30 +111,30 @@ func (r *reading) clocks() {
 	}
 	if skewed > 0 {
 		r.find(Finding{Kind: ClockSkew, Commit: first,
-			Message: fmt.Sprintf("%s by its author's clock before its parent, in the future, or without a time: the time of its parent is used", plain.Count(skewed, "commit is", "commits are")),
-			Hint:    "days by Git may be wrong by that much; signing times are proven"})
+			Message: plain.Count(skewed, "commit is", "commits are") + " by its author's clock before its parent, " +
+				"in the future, or without a time: the time of its parent is used",
+			Hint: "days by Git may be wrong by that much; signing times are proven"})
 	}
 }
 
 // changes reads the changes of every step, newest first. Git stores an older tree as its difference
 // from a newer one, so this order is faster.
 func (r *reading) changes() error {
-	total, made := 0, 0
-	for _, steps := range [][]*step{r.line, r.beside} {
-		for i := len(steps) - 1; i >= 0; i-- {
-			if made++; made%100 == 0 {
-				r.Progress("reading what they change", made, len(r.line)+len(r.beside))
-			}
-			s := steps[i]
-			if err := r.differences(s); err != nil {
-				return fmt.Errorf("commit %s: %w", s.commit.Hash, err)
-			}
-			if err := r.take(s); err != nil {
-				return err
-			}
-			if total += len(s.changes); total > MaxChanges {
-				return tooMuch(MaxChanges, "changes")
-			}
+	total := 0
+	steps := slices.Concat(r.beside, r.line)
+	slices.Reverse(steps)
+	for i, s := range steps {
+		if i%100 == 0 {
+			r.Progress("reading what they change", i, len(steps))
+		}
+		if err := r.differences(s); err != nil {
+			return fmt.Errorf("commit %s: %w", s.commit.Hash, err)
+		}
+		if err := r.take(s); err != nil {
+			return err
+		}
+		if total += len(s.changes); total > MaxChanges {
+			return tooMuch(MaxChanges, "changes")
 		}
 	}
 	return nil

@@ -27,6 +27,7 @@ func (e *Entry) MarshalJSON() ([]byte, error) {
 		Number int       `json:"number"`
 		Of     *approval `json:"of,omitempty"`
 	}
+	id := e.Identity
 	out := struct {
 		Object    string `json:"object"`
 		Group     string `json:"group"`
@@ -36,7 +37,7 @@ func (e *Entry) MarshalJSON() ([]byte, error) {
 		*entry
 		Renews    *renewal    `json:"renews,omitempty"`
 		RenewedBy []*approval `json:"renewedBy,omitempty"`
-	}{Object: e.Identity.String(), Group: e.Identity.Group, Kind: e.Identity.Kind, Namespace: e.Identity.Namespace, Name: e.Identity.Name, entry: (*entry)(e)}
+	}{Object: id.String(), Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name, entry: (*entry)(e)}
 	if e.Renews != nil {
 		out.Renews = &renewal{e.Predecessor().String(), e.Renews.Digest, e.Renews.Number, approvalOf(e.Renews.Of)}
 	}

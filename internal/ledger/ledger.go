@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -62,7 +63,8 @@ type Ledger struct {
 }
 
 // ErrFolders means that the folders of the options are invalid.
-var ErrFolders = errors.New("signed and unsigned have to be two folders inside of the repository, and neither in the other")
+var ErrFolders = errors.New("signed and unsigned have to be two folders inside of the repository, " +
+	"and neither in the other")
 
 // Read makes the report of the history up to the commit tip. A history without exceptions gives a
 // report without entries.
@@ -80,17 +82,15 @@ func Read(repository *git.Repository, tip plumbing.Hash, o Options) (*Ledger, er
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	at := o.At
-	if at.IsZero() {
-		at = o.Now
-	}
-	r := &reading{Options: o, repository: repository, at: at, ledger: &Ledger{At: at}, known: map[plumbing.Hash]*git.Commit{}}
+	at := cmp.Or(o.At, o.Now)
+	r := &reading{Options: o, repository: repository, at: at, ledger: &Ledger{At: at},
+		known: map[plumbing.Hash]*git.Commit{}}
 	if err := r.gather(tip); err != nil {
 		return nil, err
 	}
 	r.fold()
 	r.renewals()
-	r.settle()
+	r.check()
 	return r.ledger, nil
 }
 

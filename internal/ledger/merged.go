@@ -42,11 +42,13 @@ func (r *reading) sides(cut map[plumbing.Hash]bool) error {
 	if r.Seen.IsZero() || met[r.Seen] || !r.At.IsZero() {
 		return nil
 	}
-	message := fmt.Sprintf("the history does not contain the commit %s, the last of an earlier report: the history was rewritten, or this is another branch", r.Seen)
+	message := "the history does not contain the commit %s, the last of an earlier report: " +
+		"the history was rewritten, or this is another branch"
 	if r.ledger.Shallow {
-		message = fmt.Sprintf("polex cannot tell whether the history contains the commit %s, the last of an earlier report: the clone is shallow", r.Seen)
+		message = "polex cannot tell whether the history contains the commit %s, the last of an earlier report: " +
+			"the clone is shallow"
 	}
-	r.find(Finding{Kind: Rewritten, Commit: r.Seen.String(), Message: message,
+	r.find(Finding{Kind: Rewritten, Commit: r.Seen.String(), Message: fmt.Sprintf(message, r.Seen),
 		Hint: "ask who pushed with force, and why; other clones still have the old branch"})
 	return nil
 }

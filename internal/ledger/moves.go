@@ -89,7 +89,7 @@ func (f *folding) wrote(t *trace, s *step, here *git.Tree) {
 	if entry, err := here.At(t.path); err == nil && len(s.commit.Parents) > 1 && !s.cut {
 		c.Origin = f.origin(s.commit.Parents[1], t.path, contentOf(entry))
 	}
-	f.asks(t.request, s, c)
+	f.writer(t.request, s, c)
 	slices.Reverse(t.request.Moves)
 }
 

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -99,16 +98,16 @@ type signed struct {
 // renewals finds the predecessor of each renewal and adds a finding if there is none. The entries
 // are in the order of their appearance.
 func (r *reading) renewals() {
-	met := map[signed][]*Entry{}
-	named := map[exception.IdentityKey]*Entry{} // the latest of its name
+	signedAs := map[signed][]*Entry{}
+	latest := map[exception.IdentityKey]*Entry{} // of its name
 	for _, e := range r.ledger.Entries {
 		if e.Seal == nil {
 			continue
 		}
-		named[e.key.identity] = e
+		latest[e.key.identity] = e
 		if e.Seal.MessageDigest != "" {
 			key := signed{e.key.identity, e.Seal.MessageDigest}
-			met[key] = append(met[key], e)
+			signedAs[key] = append(signedAs[key], e)
 		}
 	}
 	for _, e := range r.ledger.Entries {
@@ -116,44 +115,44 @@ func (r *reading) renewals() {
 			continue
 		}
 		if e.badRenewal != "" {
-			r.notARenewal(e, "its reference to the renewed exception is invalid: "+e.badRenewal)
+			r.notARenewal(e, "its reference to the renewed exception is invalid: %s", e.badRenewal)
 		}
-		if e.Renews == nil {
-			continue
-		}
-		before := e.Predecessor()
-		same := met[signed{before.Key(), e.Renews.Digest}]
-		// The same message may have appeared several times: use the last valid one.
-		for _, one := range same {
-			if one.wasValid() {
-				e.Renews.Of = one
-			}
-		}
-		if of := e.Renews.Of; of != nil {
-			of.RenewedBy = append(of.RenewedBy, e)
-			if of.Verified && e.Renews.Number != of.Number()+1 {
-				r.notARenewal(e, fmt.Sprintf("it states that it is renewal %d of %s, expected %d", e.Renews.Number, before, of.Number()+1))
-			}
-			continue
-		}
-		if r.ledger.Shallow {
-			continue // it may be in the missing commits
-		}
-		switch other := named[before.Key()]; {
-		case len(same) > 0:
-			r.notARenewal(e, fmt.Sprintf("it renews %s, and the signature of that one is invalid: %s", before, same[0].Seal.Now.Detail))
-		case other != nil && other.Seal.MessageDigest != "":
-			r.notARenewal(e, fmt.Sprintf("it renews %s with the digest %s, and the signed one of that name has %s", before, e.Renews.Digest, other.Seal.MessageDigest))
-		default:
-			r.notARenewal(e, fmt.Sprintf("it states that it renews %s, which was never signed under signed/", before))
+		if e.Renews != nil {
+			before := e.Predecessor().Key()
+			r.predecessor(e, signedAs[signed{before, e.Renews.Digest}], latest[before])
 		}
 	}
 	r.chains()
 }
 
-func (r *reading) notARenewal(e *Entry, message string) {
-	r.find(Finding{Kind: NotARenewal, Object: e.Identity.String(), File: e.File, Commit: e.Appeared.Commit, Message: message,
-		Hint: "find out who signed it: polex-sign promote refuses it, and its record of approvals does not count"})
+// predecessor links a renewal to the last valid one of the entries with the message that it names.
+func (r *reading) predecessor(e *Entry, same []*Entry, latest *Entry) {
+	before := e.Predecessor()
+	for _, one := range same {
+		if one.wasValid() {
+			e.Renews.Of = one
+		}
+	}
+	switch of := e.Renews.Of; {
+	case of != nil:
+		of.RenewedBy = append(of.RenewedBy, e)
+		if next := of.Number() + 1; of.Verified && e.Renews.Number != next {
+			r.notARenewal(e, "it states that it is renewal %d of %s, expected %d", e.Renews.Number, before, next)
+		}
+	case r.ledger.Shallow: // it may be in the missing commits
+	case len(same) > 0:
+		r.notARenewal(e, "it renews %s, and the signature of that one is invalid: %s", before, same[0].Seal.Now.Detail)
+	case latest != nil && latest.Seal.MessageDigest != "":
+		r.notARenewal(e, "it renews %s with the digest %s, and the signed one of that name has %s",
+			before, e.Renews.Digest, latest.Seal.MessageDigest)
+	default:
+		r.notARenewal(e, "it states that it renews %s, which was never signed under signed/", before)
+	}
+}
+
+func (r *reading) notARenewal(e *Entry, message string, args ...any) {
+	const hint = "find out who signed it: polex-sign promote refuses it, and its record of approvals does not count"
+	r.findOf(e, NotARenewal, hint, message, args...)
 }
 
 // chains builds the chains of exceptions that renew each other.
@@ -165,10 +164,11 @@ func (r *reading) chains() {
 		}
 	}
 	for _, c := range r.ledger.Chains {
-		c.settle()
+		c.complete()
 	}
 	slices.SortStableFunc(r.ledger.Chains, func(a, b *Chain) int {
-		return cmp.Or(cmp.Compare(b.Renewals, a.Renewals), cmp.Compare(a.First().Identity.String(), b.First().Identity.String()))
+		x, y := a.First().Identity.String(), b.First().Identity.String()
+		return cmp.Or(cmp.Compare(b.Renewals, a.Renewals), cmp.Compare(x, y))
 	})
 }
 
@@ -186,7 +186,8 @@ func (r *reading) chain(e *Entry) *Chain {
 	return e.Chain
 }
 
-func (c *Chain) settle() {
+// complete sorts the entries and sets the other fields.
+func (c *Chain) complete() {
 	slices.SortStableFunc(c.Entries, func(a, b *Entry) int { return cmp.Compare(a.Number(), b.Number()) })
 	endless := false
 	for _, e := range c.Entries {

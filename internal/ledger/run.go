@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,10 +18,7 @@ var attempt = regexp.MustCompile(`/attempts/([2-9]|[1-9][0-9]+)$`)
 func (r *reading) findOurs() {
 	r.ours = map[string]bool{}
 	for _, e := range r.ledger.Entries {
-		if e.Seal == nil {
-			continue
-		}
-		for _, s := range e.Seal.Signatures {
+		for _, s := range e.Signatures() {
 			if s.Authority != "" && s.Source != "" && r.known[plumbing.NewHash(s.Commit)] != nil {
 				r.ours[s.Source] = true
 			}
@@ -30,30 +26,37 @@ func (r *reading) findOurs() {
 	}
 }
 
-// settleRun adds findings about the run that made a signature.
-func (r *reading) settleRun(e *Entry, s Signature, say func(kind Kind, message, hint string)) {
+// checkRun adds findings about the run that made a signature.
+func (r *reading) checkRun(e *Entry, s Signature) {
 	authority := r.Verifier.Policy().Authority(s.Authority)
 	if authority == nil || s.Issuer == "" {
 		return
 	}
 	if m := attempt.FindStringSubmatch(s.Run); m != nil {
-		say(Rerun, fmt.Sprintf("attempt %s of %s signed it", m[1], s.Run), "compare the attempts: somebody started the run again")
+		r.findOf(e, Rerun, "compare the attempts: somebody started the run again",
+			"attempt %s of %s signed it", m[1], s.Run)
 	}
 	if s.Trigger != "" && s.Trigger != "push" && !authority.Requires("buildTrigger") {
-		say(OddTrigger, fmt.Sprintf("the event %q started the run %s", s.Trigger, s.Run), "if that is right, list the event under claims.buildTrigger of the authority; otherwise list push alone")
+		r.findOf(e, OddTrigger,
+			"if that is right, list the event under claims.buildTrigger of the authority; otherwise list push alone",
+			"the event %q started the run %s", s.Trigger, s.Run)
 	}
 	commit := plumbing.NewHash(s.Commit)
 	tree, err := r.repository.Tree(commit)
 	known := err == nil && commit.String() == s.Commit
 	switch {
 	case authority.RequiresCommit() && (!known || r.known[commit] == nil):
-		say(NotAtCommit, fmt.Sprintf("it was signed by a run of the commit %q, which is not in the history of the branch", s.Commit), "find out which branch or repository the run was on; requireCommit of the trust policy asks for this")
+		r.findOf(e, NotAtCommit,
+			"find out which branch or repository the run was on; requireCommit of the trust policy asks for this",
+			"it was signed by a run of the commit %q, which is not in the history of the branch", s.Commit)
 	case authority.RequiresCommit() && !r.contains(tree, e):
-		say(NotAtCommit, fmt.Sprintf("it was signed by a run of the commit %s, which does not contain it", s.Commit), "look at the run; requireCommit of the trust policy asks for this")
+		r.findOf(e, NotAtCommit, "look at the run; requireCommit of the trust policy asks for this",
+			"it was signed by a run of the commit %s, which does not contain it", s.Commit)
 	}
 	// The refs of another repository are not known.
 	if (known || r.ours[s.Source]) && s.Ref != "" && !r.refExists(s.Ref) {
-		say(DeletedRef, fmt.Sprintf("it was signed on %s, which this clone does not have", s.Ref), "fetch all branches; if it is deleted, find out what was on it")
+		r.findOf(e, DeletedRef, "fetch all branches; if it is deleted, find out what was on it",
+			"it was signed on %s, which this clone does not have", s.Ref)
 	}
 }
 
@@ -61,9 +64,7 @@ func (r *reading) settleRun(e *Entry, s Signature, say func(kind Kind, message, 
 func (r *reading) contains(tree *git.Tree, e *Entry) bool {
 	has := func(file string, signed bool) bool {
 		at, err := tree.At(file)
-		return err == nil && slices.ContainsFunc(r.documentsOf(source{contentOf(at), signed}), func(d *found) bool {
-			return d.key.identity == e.key.identity
-		})
+		return err == nil && r.has(source{contentOf(at), signed}, e.key.identity)
 	}
 	return has(e.File, true) || e.Request != nil && (has(e.Request.File, false) ||
 		slices.ContainsFunc(e.Request.Moves, func(m Move) bool { return has(m.From, false) }))

@@ -66,7 +66,8 @@ func (l *Ledger) Sums(often int) Sums {
 			s.LeftOut++
 		}
 	}
-	s.Policies, s.Namespaces, s.Owners, s.Renewals = policies.counts(), namespaces.counts(), owners.counts(), renewals.counts()
+	s.Policies, s.Namespaces = policies.counts(), namespaces.counts()
+	s.Owners, s.Renewals = owners.counts(), renewals.counts()
 	for _, c := range s.Policies {
 		if often > 0 && c.Open >= often {
 			s.Often = append(s.Often, c)

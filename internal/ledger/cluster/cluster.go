@@ -14,10 +14,12 @@ import (
 
 // Parse reads a list of exceptions in YAML or JSON, the output of kubectl get -o yaml or -o json.
 func Parse(raw []byte) (ledger.Cluster, error) {
-	if len(bytes.TrimSpace(raw)) == 0 {
-		return ledger.Cluster{}, errors.New("it is empty, which is not a cluster without exceptions: that is a List without items")
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return ledger.Cluster{}, errors.New("it is empty, which is not a cluster without exceptions: " +
+			"that is a List without items")
 	}
-	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
+	if raw[0] != '{' {
 		var err error
 		if raw, err = yaml.YAMLToJSONStrict(raw); err != nil {
 			return ledger.Cluster{}, err

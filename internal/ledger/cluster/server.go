@@ -23,58 +23,66 @@ var ErrNotServed = errors.New("it serves exceptions of neither group")
 // Read lists the exceptions of both API groups in all namespaces.
 func Read(ctx context.Context, s *apiserver.Server) (ledger.Cluster, error) {
 	var all ledger.Cluster
-	served := false
+	anyServed := false
 	for _, kind := range kyverno.Kinds() {
-		found, there, err := readGroup(ctx, s, kind.Group)
+		g := group{s: s, name: kind.Group}
+		c, served, err := g.read(ctx)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", kind.Group, err)
 		}
-		served = served || there
-		all.Objects, all.Unreadable = append(all.Objects, found.Objects...), append(all.Unreadable, found.Unreadable...)
+		anyServed = anyServed || served
+		all.Objects, all.Unreadable = append(all.Objects, c.Objects...), append(all.Unreadable, c.Unreadable...)
 	}
-	if !served {
+	if !anyServed {
 		return all, ErrNotServed
 	}
 	return all, nil
 }
 
-// readGroup lists the exceptions of an API group in the version that the API server prefers. It
-// reads an exception that was signed in another version again in that version, because only that
-// form equals the signed message.
-func readGroup(ctx context.Context, s *apiserver.Server, group string) (c ledger.Cluster, there bool, err error) {
-	versions, err := s.Versions(ctx, group)
-	if err != nil {
+// group is an API group of a server.
+type group struct {
+	s        *apiserver.Server
+	name     string
+	versions []string // the served ones, the preferred one first
+}
+
+// read lists the exceptions of the group in the version that the API server prefers.
+func (g *group) read(ctx context.Context) (c ledger.Cluster, served bool, err error) {
+	if g.versions, err = g.s.Versions(ctx, g.name); err != nil {
 		return c, false, err
 	}
-	for _, version := range versions {
-		c, err = list(ctx, s, group, version)
-		if !apierrors.IsNotFound(err) {
-			if err == nil {
-				err = asSigned(ctx, s, group, versions, c.Objects)
-			}
-			return c, true, err
+	for _, version := range g.versions {
+		if c, err = g.list(ctx, version); apierrors.IsNotFound(err) {
+			continue
 		}
+		if err == nil {
+			err = g.asSigned(ctx, c.Objects)
+		}
+		return c, true, err
 	}
 	return c, false, nil
 }
 
 // asSigned handles exceptions that were signed in another served version: it replaces each of them
-// by its form in that version.
-func asSigned(ctx context.Context, s *apiserver.Server, group string, served []string, docs []*exception.Document) error {
+// by its form in that version, because only that form equals the signed message.
+func (g *group) asSigned(ctx context.Context, docs []*exception.Document) error {
 	others := map[string]map[exception.IdentityKey]*exception.Document{}
 	for i, doc := range docs {
-		sealed, err := seal.Read(doc)
+		signed, err := seal.Read(doc)
 		if err != nil {
 			continue // the verifier reports it
 		}
-		message, err := seal.ParseMessage(sealed.Message)
-		if err != nil || message.GroupKind() != doc.GroupKind() || message.Version() == doc.Version() || !slices.Contains(served, message.Version()) {
+		message, err := seal.ParseMessage(signed.Message)
+		if err != nil || message.GroupKind() != doc.GroupKind() {
 			continue
 		}
 		version := message.Version()
+		if version == doc.Version() || !slices.Contains(g.versions, version) {
+			continue
+		}
 		if others[version] == nil {
 			others[version] = map[exception.IdentityKey]*exception.Document{}
-			listed, err := list(ctx, s, group, version)
+			listed, err := g.list(ctx, version)
 			if err != nil && !apierrors.IsNotFound(err) {
 				return err
 			}
@@ -90,10 +98,10 @@ func asSigned(ctx context.Context, s *apiserver.Server, group string, served []s
 }
 
 // list reads all objects of a version.
-func list(ctx context.Context, s *apiserver.Server, group, version string) (ledger.Cluster, error) {
+func (g *group) list(ctx context.Context, version string) (ledger.Cluster, error) {
 	var c objects
-	of := schema.GroupVersionResource{Group: group, Version: version, Resource: "policyexceptions"}
-	err := s.Each(ctx, of, "", func(object *unstructured.Unstructured) error {
+	of := schema.GroupVersionResource{Group: g.name, Version: version, Resource: "policyexceptions"}
+	err := g.s.Each(ctx, of, "", func(object *unstructured.Unstructured) error {
 		if object.GetAPIVersion() == "" { // the items of a list may have no apiVersion and kind
 			object.SetGroupVersionKind(of.GroupVersion().WithKind(exception.Kind))
 		}
