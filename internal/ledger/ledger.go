@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -92,6 +93,26 @@ func Read(repository *git.Repository, tip plumbing.Hash, o Options) (*Ledger, er
 	r.renewals()
 	r.check()
 	return r.ledger, nil
+}
+
+// Repository names the repository: by the certificate of the newest trusted signature, or else by
+// its folder.
+func (l *Ledger) Repository(folder string) string {
+	name, newest := "", time.Time{}
+	for _, e := range l.Entries {
+		for _, s := range e.Signatures() {
+			if s.Authority != "" && s.Source != "" && s.WitnessedAt.After(newest) {
+				name, newest = s.Source, s.WitnessedAt
+			}
+		}
+	}
+	if name != "" {
+		return name
+	}
+	if whole, err := filepath.Abs(folder); err == nil {
+		folder = whole
+	}
+	return filepath.Base(folder)
 }
 
 // apart reports whether two folders are valid and neither contains the other.

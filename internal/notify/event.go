@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -60,7 +61,8 @@ func (e Event) believed() Event {
 	if e.Verified {
 		return e
 	}
-	return Event{Kind: e.Kind, Identity: e.Identity, LogIndex: -1, Commit: e.Commit, Refusal: e.Refusal, Detail: e.Detail, File: e.File}
+	return Event{Kind: e.Kind, Identity: e.Identity, LogIndex: -1, Commit: e.Commit,
+		Refusal: e.Refusal, Detail: e.Detail, File: e.File}
 }
 
 // Changes returns the events of one commit: the exceptions that it added under signed/, and the
@@ -72,7 +74,8 @@ func Changes(l *ledger.Ledger) []Event {
 		switch {
 		case e.Appeared != nil && !e.Appeared.Before && e.Appeared.Commit == l.Tip && e.Seal != nil:
 			events = append(events, appeared(e))
-		case e.Left != nil && e.Left.Commit == l.Tip && e.Left.How != ledger.Replaced && ended(e, l.At):
+		case e.Left != nil && e.Left.Commit == l.Tip && e.Left.How != ledger.Replaced &&
+			e.Verified && !e.ExpiresAt.IsZero() && !e.ExpiresAt.After(l.At):
 			event := of(Ended, e)
 			event.Commit = e.Left.Commit
 			events = append(events, event)
@@ -84,16 +87,17 @@ func Changes(l *ledger.Ledger) []Event {
 // appeared returns the event for an exception that a commit added. An exception that has expired
 // meanwhile still counts as signed.
 func appeared(e *ledger.Entry) Event {
-	event := Event{Kind: Refused, Identity: e.Identity, LogIndex: -1, File: e.File, Refusal: e.Seal.Now.Reason, Detail: e.Seal.Now.Detail}
-	if e.Verified && slices.Contains([]ledger.State{ledger.Open, ledger.NotYet, ledger.Expired}, e.State) {
-		event = of(Signed, e)
+	event := of(Signed, e)
+	if !slices.Contains([]ledger.State{ledger.Open, ledger.NotYet, ledger.Expired}, e.State) {
+		event.Verified = false
+	}
+	if !event.Verified {
+		now := e.Seal.Now
+		event = Event{Kind: Refused, Identity: e.Identity, File: e.File, LogIndex: -1,
+			Refusal: now.Reason, Detail: now.Detail}
 	}
 	event.Commit = e.Appeared.Commit
 	return event
-}
-
-func ended(e *ledger.Entry, at time.Time) bool {
-	return e.Verified && !e.ExpiresAt.IsZero() && !e.ExpiresAt.After(at)
 }
 
 // EndingWithin returns the exceptions that are valid at the ledger's time and expire within soon.
@@ -109,9 +113,10 @@ func EndingWithin(l *ledger.Ledger, soon time.Duration) []Event {
 
 // of returns an event with the signed texts.
 func of(kind Kind, e *ledger.Entry) Event {
-	event := Event{Kind: kind, Identity: e.Identity, Verified: true, Policies: e.Policies,
-		Reason: e.Said.Reason, Ticket: e.Said.Ticket, Owner: e.Said.Owner, RequestedBy: e.Said.RequestedBy, ApprovedBy: e.Said.ApprovedBy,
-		PullRequest: e.Said.PullRequest, ExpiresAt: e.ExpiresAt, LogIndex: -1, File: e.File}
+	said := e.Said
+	event := Event{Kind: kind, Identity: e.Identity, Verified: e.Verified, File: e.File, Policies: e.Policies,
+		Reason: said.Reason, Ticket: said.Ticket, Owner: said.Owner, RequestedBy: said.RequestedBy,
+		ApprovedBy: said.ApprovedBy, PullRequest: said.PullRequest, ExpiresAt: e.ExpiresAt, LogIndex: -1}
 	if e.Seal == nil {
 		return event
 	}
@@ -120,9 +125,7 @@ func of(kind Kind, e *ledger.Entry) Event {
 		if event.LogIndex < 0 && s.LogIndex >= 0 {
 			event.LogURL, event.LogIndex = s.LogURL, s.LogIndex
 		}
-		if event.Run == "" {
-			event.Run = s.Run
-		}
+		event.Run = cmp.Or(event.Run, s.Run)
 	}
 	return event
 }

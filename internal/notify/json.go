@@ -36,7 +36,8 @@ func JSON(e Event) ([]byte, error) {
 		Event
 		Log     *jsonLog     `json:"log,omitempty"`
 		Refusal *jsonRefusal `json:"refusal,omitempty"`
-	}{APIVersion: "polex.dev/v1alpha1", Kind: "Notice", ID: e.ID(), Exception: jsonIdentity{id.Group, id.Kind, id.Namespace, id.Name}, Event: e.believed()}
+	}{APIVersion: "polex.dev/v1alpha1", Kind: "Notice", ID: e.ID(), Event: e.believed(),
+		Exception: jsonIdentity{id.Group, id.Kind, id.Namespace, id.Name}}
 	if out.LogIndex >= 0 {
 		out.Log = &jsonLog{out.LogURL, out.LogIndex}
 	}

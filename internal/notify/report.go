@@ -39,10 +39,11 @@ func RefusedIn(report []byte) ([]Event, error) {
 			continue
 		}
 		k := key{identityOf(result.Object), result.File}
-		n, met := at[k]
-		if !met {
+		n, known := at[k]
+		if !known {
 			at[k] = len(events)
-			events = append(events, Event{Kind: Refused, Identity: k.id, LogIndex: -1, File: result.File, Refusal: result.Reason, Detail: result.Message})
+			events = append(events, Event{Kind: Refused, Identity: k.id, LogIndex: -1, File: result.File,
+				Refusal: result.Reason, Detail: result.Message})
 			continue
 		}
 		if details[k]++; details[k] >= maxDetails {

@@ -16,11 +16,12 @@ func Summarize(events []Event) []Event {
 	at := map[key]int{}
 	for _, e := range events {
 		k := key{e.Kind, e.Verified, e.Commit, e.PullRequest}
-		n, met := at[k]
-		if !met || len(summaries[n].Members) == MaxMembers {
+		n, known := at[k]
+		if !known || len(summaries[n].Members) == MaxMembers {
 			n = len(summaries)
 			at[k] = n
-			summaries = append(summaries, Event{Kind: e.Kind, Verified: e.Verified, Commit: e.Commit, PullRequest: e.PullRequest, LogIndex: -1})
+			summaries = append(summaries, Event{Kind: e.Kind, Verified: e.Verified, Commit: e.Commit,
+				PullRequest: e.PullRequest, LogIndex: -1})
 		}
 		summaries[n].Members = append(summaries[n].Members, e)
 	}

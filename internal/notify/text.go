@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -57,8 +58,9 @@ func (e Event) lines() []line {
 		}
 	}
 	link := func(label, value string) {
-		if value != "" {
-			all = append(all, line{label: label, value: plain(value), address: address.MatchString(value) && len(value) <= maxText})
+		add(label, value)
+		if address.MatchString(value) && len(value) <= maxText {
+			all[len(all)-1].address = true
 		}
 	}
 	if len(e.Members) > 0 {
@@ -85,14 +87,8 @@ func (e Event) lines() []line {
 		if e.Kind == Ended {
 			until = "Ended"
 		}
-		if e.ExpiresAt.IsZero() {
-			add(until, "no expiry")
-		} else {
-			add(until, clock(e.ExpiresAt))
-		}
-		if !e.SignedAt.IsZero() {
-			add("Signed", clock(e.SignedAt))
-		}
+		add(until, cmp.Or(clock(e.ExpiresAt), "no expiry"))
+		add("Signed", clock(e.SignedAt))
 		if e.LogIndex >= 0 {
 			add("Log entry", strings.TrimSpace(fmt.Sprint(e.LogIndex)+" "+e.LogURL))
 		}
@@ -130,16 +126,15 @@ func (e Event) Name() string {
 
 func (e Event) policies() string {
 	var names []string
-	for i, p := range e.Policies {
-		if i == maxPolicies {
-			names = append(names, fmt.Sprintf("and %d more", len(e.Policies)-i))
-			break
-		}
+	for _, p := range e.Policies[:min(len(e.Policies), maxPolicies)] {
 		name := p.String()
 		if len(p.Rules) > 0 {
 			name += " (" + strings.Join(p.Rules, ", ") + ")"
 		}
 		names = append(names, name)
+	}
+	if more := len(e.Policies) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")
 }
@@ -167,4 +162,9 @@ func plain(text string) string {
 	return strings.ReplaceAll(b.String(), "##[", `#\u0023[`)
 }
 
-func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}

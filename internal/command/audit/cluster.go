@@ -16,20 +16,20 @@ const maxDump = 256 << 20
 
 // compare compares the report with the cluster of the flags.
 func (r *run) compare(ctx context.Context, l *ledger.Ledger) error {
-	var there ledger.Cluster
+	var c ledger.Cluster
 	var err error
 	switch o := r.options; {
 	case o.clusterFile != "":
-		there, err = r.clusterFile()
+		c, err = r.clusterFile()
 	case o.kubeconfig != "":
-		there, err = clusterread.Read(ctx, o.kubeconfig)
+		c, err = clusterread.Read(ctx, o.kubeconfig)
 	default:
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return l.Compare(there, r.verifier, runtime.GOMAXPROCS(0))
+	return l.Compare(c, r.verifier, runtime.GOMAXPROCS(0))
 }
 
 // clusterFile reads the output of kubectl.
@@ -39,10 +39,10 @@ func (r *run) clusterFile() (ledger.Cluster, error) {
 	if err != nil {
 		return ledger.Cluster{}, fmt.Errorf("--live: %w", err)
 	}
-	there, err := cluster.Parse(raw)
+	c, err := cluster.Parse(raw)
 	if err != nil {
-		return there, cli.Hint(fmt.Errorf("--live %s: %w", name, err),
+		return c, cli.Hint(fmt.Errorf("--live %s: %w", name, err),
 			"write it with kubectl get policyexceptions.kyverno.io,policyexceptions.policies.kyverno.io -A -o yaml")
 	}
-	return there, nil
+	return c, nil
 }

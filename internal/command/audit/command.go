@@ -71,12 +71,16 @@ func New(streams cli.Streams) *cobra.Command {
 	flags := cmd.Flags()
 	o.addHistory(cmd)
 	flags.StringVar(&o.at, "at", "", "report the state at a `time`: a date (its end in UTC) or RFC 3339")
-	flags.StringVar(&o.clusterFile, "live", "", "compare with live exceptions in a `file` of kubectl get -A -o yaml, or -")
+	flags.StringVar(&o.clusterFile, "live", "",
+		"compare with live exceptions in a `file` of kubectl get -A -o yaml, or -")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "compare with the cluster of a kubeconfig `file`")
-	flags.StringSliceVar(&o.policies, "policies", nil, "paths of the Kyverno policies, for their severities (default: directories.policies of the configuration)")
-	flags.StringSliceVar(&o.failOn, "fail-on", nil, "exit with 1 for these findings: drift, expired, any, or the name of a finding")
+	flags.StringSliceVar(&o.policies, "policies", nil,
+		"paths of the Kyverno policies, for their severities (default: directories.policies of the configuration)")
+	flags.StringSliceVar(&o.failOn, "fail-on", nil,
+		"exit with 1 for these findings: drift, expired, any, or the name of a finding")
 	flags.IntVar(&o.often, "policy-threshold", 10, "report policies with at least so many open exceptions; 0: none")
-	flags.IntVar(&o.renewed, "renewal-threshold", 0, "report exceptions with at least so many renewals in a row; 0: none")
+	flags.IntVar(&o.renewed, "renewal-threshold", 0,
+		"report exceptions with at least so many renewals in a row; 0: none")
 	flags.BoolVar(&o.all, "all", false, "also list removed exceptions in a table or Markdown")
 	flags.StringVar(&o.seen, "previous", "", "last `commit` of an earlier report, which the history must contain")
 	flags.BoolVar(&o.allowShallow, "allow-shallow", false, "accept a clone without all of the history")

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/report"
 )
 
@@ -22,4 +23,22 @@ func table(w io.Writer, v *report.Report) error {
 	fitting := *v
 	fitting.Width = cli.TerminalWidth(w)
 	return report.Table(w, &fitting)
+}
+
+// report makes the report with the settings of the command line.
+func (r *run) report(l *ledger.Ledger) *report.Report {
+	v := report.New(l, r.options.often, r.fails)
+	v.Version, v.Revision, v.All = cli.VersionText(), r.options.ref, r.options.all
+	v.MadeAt, v.Repository = r.now, l.Repository(r.options.git)
+	v.Trust = report.Trust{Digest: r.policy.Digest(), Root: r.policy.Root().Digest(), Threshold: r.policy.Threshold()}
+	for _, a := range r.policy.Authorities() {
+		v.Trust.Signers = append(v.Trust.Signers, report.Signer{Name: a.Name(), Identity: a.String()})
+	}
+	switch {
+	case !v.Whole(r.options.allowShallow):
+		v.Status = cli.Undecided
+	case len(v.Failed) > 0:
+		v.Status = cli.Refused
+	}
+	return v
 }

@@ -27,18 +27,18 @@ func TestSlowAddressee(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	told := 0
+	sent := 0
 	n := &notification{
 		options: &notifyOptions{refused: refused}, streams: cli.Streams{Out: &out},
 		format: cli.AddFormatFlag(&cobra.Command{}), timeout: time.Millisecond,
 		report: &cli.Report{Reasons: notifyReasons()},
-		told: []addressee{
-			{name: "slack", tell: func(ctx context.Context, _ notify.Event) (string, error) {
+		recipients: []recipient{
+			{name: "slack", send: func(ctx context.Context, _ notify.Event) (string, error) {
 				<-ctx.Done()
 				return "", ctx.Err()
 			}},
-			{name: "json", tell: func(context.Context, notify.Event) (string, error) {
-				told++
+			{name: "json", send: func(context.Context, notify.Event) (string, error) {
+				sent++
 				return "told json", nil
 			}},
 		},
@@ -50,7 +50,7 @@ func TestSlowAddressee(t *testing.T) {
 	if got := out.String(); strings.Count(got, late) != 2 || strings.Count(got, "refused: told json [told]\n") != 2 {
 		t.Errorf("the report:\n%s", got)
 	}
-	if told != 2 {
-		t.Errorf("json was told %d events", told)
+	if sent != 2 {
+		t.Errorf("json was told %d events", sent)
 	}
 }

@@ -58,10 +58,13 @@ func Notify(streams cli.Streams) *cobra.Command {
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	o.addHistory(cmd)
-	flags.BoolVar(&o.changes, "changes", false, "report exceptions that the commit added to signed/, and expired ones that it removed")
-	flags.StringVar(&o.ending, "expires-within", "", "report exceptions that expire within a `duration`, such as 72h or 2w")
+	flags.BoolVar(&o.changes, "changes", false,
+		"report exceptions that the commit added to signed/, and expired ones that it removed")
+	flags.StringVar(&o.ending, "expires-within", "",
+		"report exceptions that expire within a `duration`, such as 72h or 2w")
 	flags.StringVar(&o.refused, "refused", "", "report the rejections in a `file` of -o json")
-	flags.StringArrayVar(&o.to, "to", nil, "github, json or slack, and its secret: `name=env:VAR` or name=file:PATH; can be repeated")
+	flags.StringArrayVar(&o.to, "to", nil,
+		"github, json or slack, and its secret: `name=env:VAR` or name=file:PATH; can be repeated")
 	flags.IntVar(&o.pullRequest, "pull-request", 0, "number of the pull request of --refused")
 	flags.StringVar(&o.merged, "merged", "", "hash of the merge `commit` of --refused, which names the pull request")
 	flags.StringVar(&o.login, "github-login", "", "account of the token (default: github-actions[bot])")
@@ -84,11 +87,12 @@ func Notify(streams cli.Streams) *cobra.Command {
 
 // load rejects an invalid command line before any other work.
 func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notification, error) {
-	n := &notification{options: o, streams: streams, format: format, timeout: addresseeTimeout,
-		report: &cli.Report{Tool: "polex-audit", Reasons: notifyReasons(), Idle: nothingToTell}}
+	n := &notification{options: o, streams: streams, format: format, timeout: recipientTimeout,
+		report: &cli.Report{Tool: "polex-audit", Reasons: notifyReasons(), Idle: nothingToSend}}
 	switch {
 	case !o.changes && o.ending == "" && o.refused == "":
-		return nil, &cli.UsageError{Err: errors.New("missing --changes, --expires-within or --refused"), Hint: "add one, e.g. --expires-within 72h"}
+		return nil, &cli.UsageError{Err: errors.New("missing --changes, --expires-within or --refused"),
+			Hint: "add one, e.g. --expires-within 72h"}
 	case len(o.to) == 0:
 		return nil, &cli.UsageError{Err: errors.New("missing --to"), Hint: "add one, e.g. --to slack=env:SLACK_URL"}
 	case o.pullRequest < 0:
@@ -96,7 +100,8 @@ func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notifica
 	case o.pullRequest != 0 && o.merged != "":
 		return nil, cli.Usagef("--pull-request cannot be combined with --merged")
 	case (o.pullRequest != 0 || o.merged != "") && o.refused == "":
-		return nil, &cli.UsageError{Err: errors.New("--pull-request and --merged are for --refused"), Hint: "a signed exception names its pull request itself"}
+		return nil, &cli.UsageError{Err: errors.New("--pull-request and --merged are for --refused"),
+			Hint: "a signed exception names its pull request itself"}
 	}
 	if o.ending != "" {
 		var err error
@@ -104,20 +109,20 @@ func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notifica
 			return nil, &cli.UsageError{Err: fmt.Errorf("--expires-within: %w", err)}
 		}
 	}
-	return n, n.addressees()
+	return n, n.readRecipients()
 }
 
-// addresseeTimeout is shorter than a CI job, so one unresponsive addressee cannot use up the job.
-const addresseeTimeout = 3 * time.Minute
+// recipientTimeout is shorter than a CI job, so one unresponsive recipient cannot use up the job.
+const recipientTimeout = 3 * time.Minute
 
 // notification is one run of the command.
 type notification struct {
-	options *notifyOptions
-	streams cli.Streams
-	format  *cli.Format
-	report  *cli.Report
-	history *run // nil if no flag needs the history
-	soon    time.Duration
-	timeout time.Duration // for all messages to one addressee
-	told    []addressee
+	options    *notifyOptions
+	streams    cli.Streams
+	format     *cli.Format
+	report     *cli.Report
+	history    *run // nil if no flag needs the history
+	soon       time.Duration
+	timeout    time.Duration // for all messages to one recipient
+	recipients []recipient
 }

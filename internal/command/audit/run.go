@@ -57,40 +57,26 @@ func (r *run) prepare() error {
 	if err := git.CheckRevision(o.ref); errors.As(err, &bad) {
 		return &cli.UsageError{Err: err, Hint: bad.Hint()}
 	}
-	d := cfg.Directories
-	r.signed = path.Clean(filepath.ToSlash(cmp.Or(d.Signed, "signed")))
-	r.unsigned = path.Clean(filepath.ToSlash(cmp.Or(d.Unsigned, "unsigned")))
-	if o.at != "" {
-		at, err := parseAt(o.at)
-		if err != nil {
-			return err
-		}
-		if at.After(r.now) {
-			// A date means the end of that day. For today that is in the future, so use the current
-			// time.
-			if len(o.at) != len(time.DateOnly) || at.Sub(r.now) > 24*time.Hour {
-				return cli.Usagef("--at %s is in the future", o.at)
-			}
-			at = r.now
-		}
-		r.at = at
+	r.signed = path.Clean(filepath.ToSlash(cmp.Or(cfg.Directories.Signed, "signed")))
+	r.unsigned = path.Clean(filepath.ToSlash(cmp.Or(cfg.Directories.Unsigned, "unsigned")))
+	if r.at, err = timeOf(o.at, r.now); err != nil {
+		return err
 	}
-	if o.seen != "" {
-		if !plumbing.IsHash(o.seen) {
-			return &cli.UsageError{Err: fmt.Errorf("--previous %q is not a whole hash", o.seen), Hint: "use source.commit of the JSON of an earlier run"}
-		}
-		r.seen = plumbing.NewHash(o.seen)
+	if r.seen = plumbing.NewHash(o.seen); o.seen != "" && !plumbing.IsHash(o.seen) {
+		return &cli.UsageError{Err: fmt.Errorf("--previous %q is not a whole hash", o.seen),
+			Hint: "use source.commit of the JSON of an earlier run"}
 	}
-	cluster := o.given("live") || o.given("kubeconfig")
+	live, kubeconfig := o.given("live"), o.given("kubeconfig")
 	switch {
-	case o.given("live") && o.given("kubeconfig"):
+	case live && kubeconfig:
 		return cli.Usagef("--live cannot be combined with --kubeconfig")
-	case cluster && !r.at.IsZero():
-		return &cli.UsageError{Err: errors.New("--at cannot be combined with --live and --kubeconfig: the cluster is as it is now"), Hint: "remove one of them"}
+	case (live || kubeconfig) && !r.at.IsZero():
+		return &cli.UsageError{Hint: "remove one of them",
+			Err: errors.New("--at cannot be combined with --live and --kubeconfig: the cluster is as it is now")}
 	case o.often < 0, o.renewed < 0:
 		return cli.Usagef("--policy-threshold and --renewal-threshold must not be negative")
 	}
-	if err := r.failures(cluster); err != nil {
+	if err := r.failures(live || kubeconfig); err != nil {
 		return err
 	}
 	if r.policy, err = trustflags.Policy(cfg); err != nil {
@@ -112,6 +98,25 @@ func (r *run) weigh(l *ledger.Ledger) {
 	}
 }
 
+// timeOf reads --at, which must not be in the future. A date means the end of that day in UTC: for today
+// that is in the future, so it means the current time. No text is no time.
+func timeOf(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := parseAt(text)
+	switch {
+	case err != nil:
+		return at, &cli.UsageError{Err: fmt.Errorf("--at %q is neither a date nor a time", text),
+			Hint: "write 2026-09-30, which is the end of that day in UTC, or 2026-09-30T17:00:00+02:00"}
+	case !at.After(now):
+		return at, nil
+	case len(text) == len(time.DateOnly) && at.Sub(now) <= 24*time.Hour:
+		return now, nil
+	}
+	return at, cli.Usagef("--at %s is in the future", text)
+}
+
 // parseAt reads an RFC 3339 time, or a date, which means the end of that day in UTC. The time zone
 // of the machine does not matter.
 func parseAt(text string) (time.Time, error) {
@@ -119,36 +124,33 @@ func parseAt(text string) (time.Time, error) {
 		return day.Add(24*time.Hour - time.Second), nil
 	}
 	at, err := exception.ParseTime(text)
-	if err != nil {
-		return at, &cli.UsageError{Err: fmt.Errorf("--at %q is neither a date nor a time", text), Hint: "write 2026-09-30, which is the end of that day in UTC, or 2026-09-30T17:00:00+02:00"}
-	}
-	return at.UTC(), nil
+	return at.UTC(), err
 }
 
 // failures reads --fail-on. It rejects kinds about a cluster if no cluster is given: such a run
 // would always pass.
 func (r *run) failures(cluster bool) error {
 	r.fails = map[ledger.Kind]bool{}
-	drift := false
 	for _, name := range r.options.failOn {
 		kinds := ledger.Select(name)
-		if len(kinds) == 0 {
+		for _, kind := range kinds {
+			r.fails[kind] = true
+		}
+		switch {
+		case len(kinds) == 0:
 			names := []string{"drift", "any"}
 			for _, kind := range slices.Sorted(slices.Values(ledger.Kinds())) {
 				names = append(names, string(kind))
 			}
-			return &cli.UsageError{Err: fmt.Errorf("--fail-on %q is not a kind of finding", name), Hint: cmp.Or(exception.Nearest(name, names), "expected "+strings.Join(names, ", "))}
+			return &cli.UsageError{Err: fmt.Errorf("--fail-on %q is not a kind of finding", name),
+				Hint: cmp.Or(exception.Nearest(name, names), "expected "+strings.Join(names, ", "))}
+		case name == string(ledger.RenewedOften) && r.options.renewed == 0:
+			return &cli.UsageError{Err: errors.New("--fail-on renewed-often requires --renewal-threshold"),
+				Hint: "add --renewal-threshold 3"}
+		case !cluster && (name == "drift" || ledger.Kind(name).IsDrift()):
+			return &cli.UsageError{Err: errors.New("--fail-on drift requires a cluster"),
+				Hint: "name it with --live or --kubeconfig"}
 		}
-		for _, kind := range kinds {
-			r.fails[kind] = true
-		}
-		drift = drift || name == "drift" || ledger.Kind(name).IsDrift()
-	}
-	if slices.Contains(r.options.failOn, string(ledger.RenewedOften)) && r.options.renewed == 0 {
-		return &cli.UsageError{Err: errors.New("--fail-on renewed-often requires --renewal-threshold"), Hint: "add --renewal-threshold 3"}
-	}
-	if drift && !cluster {
-		return &cli.UsageError{Err: errors.New("--fail-on drift requires a cluster"), Hint: "name it with --live or --kubeconfig"}
 	}
 	return nil
 }
@@ -185,8 +187,10 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 		return nil, err
 	}
 	bar := cli.StartProgress(r.streams.Err, "reading the repository")
-	l, err := ledger.Read(repository, tip, ledger.Options{Signed: r.signed, Unsigned: r.unsigned, Verifier: r.verifier, Statements: r.statements,
-		Now: r.now, At: r.at, Seen: r.seen, Renewed: r.options.renewed, Progress: bar.Tell})
+	l, err := ledger.Read(repository, tip, ledger.Options{
+		Signed: r.signed, Unsigned: r.unsigned, Verifier: r.verifier, Statements: r.statements, Now: r.now,
+		At: r.at, Seen: r.seen, Renewed: r.options.renewed, Progress: bar.Tell,
+	})
 	bar.Stop()
 	if errors.Is(err, ledger.ErrFolders) {
 		return nil, &cli.UsageError{Err: err}
@@ -196,19 +200,19 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 
 // explain writes the reason for a nonzero exit code to standard error.
 func (r *run) explain(l *ledger.Ledger, v *report.Report) {
-	say := func(format string, args ...any) {
-		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: "+format+"\n", args...)
-	}
+	message, hint := "--fail-on: "+strings.Join(v.Failed, ", "), ""
 	switch {
 	case len(l.Entries) == 0:
-		say("no exception was ever in %s or %s", plain.Line(r.signed), plain.Line(r.unsigned))
-		say("hint: name other folders with directories in the configuration, or another --ref")
+		message = "no exception was ever in " + plain.Line(r.signed) + " or " + plain.Line(r.unsigned)
+		hint = "name other folders with directories in the configuration, or another --ref"
 	case v.Status == cli.Undecided && l.Shallow:
-		say("the clone is shallow, so the report is incomplete")
-		say("hint: git fetch --unshallow, or --allow-shallow for a report on the current state only")
+		message = "the clone is shallow, so the report is incomplete"
+		hint = "git fetch --unshallow, or --allow-shallow for a report on the current state only"
 	case v.Status == cli.Undecided:
-		say("some exceptions of the cluster could not be read")
-	default:
-		say("--fail-on: %s", strings.Join(v.Failed, ", "))
+		message = "some exceptions of the cluster could not be read"
+	}
+	_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: %s\n", message)
+	if hint != "" {
+		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: hint: %s\n", hint)
 	}
 }

@@ -40,30 +40,30 @@ func (g *GitHub) Comment(ctx context.Context, number int, e notify.Event) (Did, 
 }
 
 func (g *GitHub) comment(ctx context.Context, number int, e notify.Event) (Did, error) {
-	body := notify.Markdown(e)
+	body := map[string]string{"body": notify.Markdown(e)}
 	var failed error
 	// A request without an answer may have created the comment, so look for it before the retry.
 	for range 2 {
-		there, err := g.find(ctx, number, e.Marker())
+		old, err := g.find(ctx, number, e.Marker())
 		if err != nil {
 			return "", err
 		}
-		var made comment
+		var answer comment
 		switch {
-		case there == nil:
-			err := g.Send(ctx, http.MethodPost, g.Path("/issues/%d/comments", number), map[string]string{"body": body}, &made)
-			if err != nil {
-				failed = err
+		case old == nil:
+			failed = g.Send(ctx, http.MethodPost, g.Path("/issues/%d/comments", number), body, &answer)
+			if failed != nil {
 				continue
 			}
-			if made.User.Login != g.Login {
-				return Created, fmt.Errorf("it was made, as %q and not as %q: the next run would not find it again", made.User.Login, g.Login)
+			if answer.User.Login != g.Login {
+				return Created, fmt.Errorf("it was made, as %q and not as %q: the next run would not find it again",
+					answer.User.Login, g.Login)
 			}
 			return Created, nil
-		case trimmed(there.Body) == trimmed(body):
+		case trimmed(old.Body) == trimmed(body["body"]):
 			return Unchanged, nil
 		default:
-			return Changed, g.Send(ctx, http.MethodPatch, g.Path("/issues/comments/%d", there.ID), map[string]string{"body": body}, &made)
+			return Changed, g.Send(ctx, http.MethodPatch, g.Path("/issues/comments/%d", old.ID), body, &answer)
 		}
 	}
 	return "", failed

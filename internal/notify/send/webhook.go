@@ -13,54 +13,33 @@ import (
 	"github.com/polex-dev/polex/internal/retry"
 )
 
-// Form is the format that a webhook expects.
-type Form string
-
-// The forms.
-const (
-	JSON  Form = "json"
-	Slack Form = "slack"
-)
-
-// Render renders an event in a form.
-func Render(form Form, e notify.Event) ([]byte, error) {
-	switch form {
-	case JSON:
-		return notify.JSON(e)
-	case Slack:
-		return notify.Slack(e)
-	default:
-		return nil, fmt.Errorf("%q is not a form of a webhook", form)
-	}
-}
+// Render renders an event as the body of a request.
+type Render = func(notify.Event) ([]byte, error)
 
 // Webhook is an address that receives events.
 type Webhook struct {
-	form    Form
+	render  Render
 	client  http.Client
 	address *url.URL
 }
 
 // NewWebhook checks the address of a webhook. The whole address is a secret, so no error quotes it.
-func NewWebhook(client *http.Client, timing retry.Timing, form Form, address string) (*Webhook, error) {
+func NewWebhook(client *http.Client, timing retry.Timing, render Render, address string) (*Webhook, error) {
 	if client == nil {
 		return nil, errors.New("send: no HTTP client")
-	}
-	if _, err := Render(form, notify.Event{}); err != nil {
-		return nil, err
 	}
 	u, err := checkAddress(address)
 	if err != nil {
 		return nil, err
 	}
-	w := &Webhook{form: form, client: *client, address: u}
+	w := &Webhook{render: render, client: *client, address: u}
 	w.client.Transport = retry.Transport{Timing: timing, Next: client.Transport}
 	return w, nil
 }
 
 // Send sends an event. Every answer of 2xx is a success.
 func (w *Webhook) Send(ctx context.Context, e notify.Event) error {
-	body, err := Render(w.form, e)
+	body, err := w.render(e)
 	if err != nil {
 		return err
 	}
