@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -93,25 +94,20 @@ func (s *Server) Versions(ctx context.Context, group string) ([]string, error) {
 	return versions, nil
 }
 
-// Serves reports whether the server has a collection, even if the user may not read it.
-func (s *Server) Serves(ctx context.Context, of schema.GroupVersionResource) (bool, error) {
+// serves reports whether the server has a collection, even if the user may not read it.
+func (s *Server) serves(ctx context.Context, of schema.GroupVersionResource) (bool, error) {
 	path := "/apis/" + of.GroupVersion().String()
 	if of.Group == "" {
 		path = "/api/" + of.Version
 	}
-	var found metav1.APIResourceList
-	if err := s.get(ctx, path, &found); err != nil {
+	var list metav1.APIResourceList
+	if err := s.get(ctx, path, &list); err != nil {
 		if apierrors.IsNotFound(err) {
 			err = nil
 		}
 		return false, err
 	}
-	for _, resource := range found.APIResources {
-		if resource.Name == of.Resource {
-			return true, nil
-		}
-	}
-	return false, nil
+	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == of.Resource }), nil
 }
 
 func (s *Server) get(ctx context.Context, path string, into any) error {
@@ -126,10 +122,26 @@ func (s *Server) get(ctx context.Context, path string, into any) error {
 }
 
 // Each calls visit for every object of a collection in one namespace, or in all if namespace is "".
-// It stops at the first error. A missing or forbidden collection gives the error of the API server
-// (k8s.io/apimachinery/pkg/api/errors). More than 64 MiB per answer or 250,000 objects are an
-// error.
-func (s *Server) Each(ctx context.Context, of schema.GroupVersionResource, namespace string, visit func(*unstructured.Unstructured) error) error {
+// It returns false if the server does not have the collection. It stops at the first error. A
+// forbidden collection gives the error of the API server (k8s.io/apimachinery/pkg/api/errors). More
+// than 64 MiB per answer or 250,000 objects are an error.
+func (s *Server) Each(ctx context.Context, of schema.GroupVersionResource, namespace string,
+	visit func(*unstructured.Unstructured) error) (served bool, err error) {
+	err = s.each(ctx, of, namespace, visit)
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case apierrors.IsForbidden(err):
+		// The server also forbids a collection that it does not have. Every user may list the kinds.
+		if served, failed := s.serves(ctx, of); failed == nil && !served {
+			return false, nil
+		}
+	}
+	return true, err
+}
+
+func (s *Server) each(ctx context.Context, of schema.GroupVersionResource, namespace string,
+	visit func(*unstructured.Unstructured) error) error {
 	options := metav1.ListOptions{Limit: pageItems}
 	for range mostPages {
 		page, err := s.lists.Resource(of).Namespace(namespace).List(ctx, options)

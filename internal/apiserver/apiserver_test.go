@@ -57,7 +57,7 @@ func TestRefused(t *testing.T) {
 		"broken":  "an error on the server",
 		"busy":    "the server is currently unable",
 	} {
-		err := s.Each(t.Context(), schema.GroupVersionResource{Version: "v1", Resource: resource}, "", func(*unstructured.Unstructured) error { return nil })
+		_, err := s.Each(t.Context(), schema.GroupVersionResource{Version: "v1", Resource: resource}, "", func(*unstructured.Unstructured) error { return nil })
 		if err == nil || !strings.HasPrefix(err.Error(), want) || apierrors.IsForbidden(err) != (resource == "refused") {
 			t.Errorf("%s: %v", resource, err)
 		}

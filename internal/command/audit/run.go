@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/clusterread"
 	"github.com/polex-dev/polex/internal/command/trustflags"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
@@ -196,6 +198,23 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 		return nil, &cli.UsageError{Err: err}
 	}
 	return l, err
+}
+
+// compare compares the report with the cluster of the flags.
+func (r *run) compare(ctx context.Context, l *ledger.Ledger) (err error) {
+	var c ledger.Cluster
+	switch o := r.options; {
+	case o.clusterFile != "":
+		c, err = clusterread.File(o.clusterFile, r.streams.In)
+	case o.kubeconfig != "":
+		c, err = clusterread.Read(ctx, o.kubeconfig)
+	default:
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return l.Compare(c, r.verifier, runtime.GOMAXPROCS(0))
 }
 
 // explain writes the reason for a nonzero exit code to standard error.

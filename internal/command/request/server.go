@@ -31,11 +31,11 @@ func collections(namespace, groupVersion, plurals string) []collection {
 }
 
 // each calls visit for every object of a collection. It returns false if the server does not serve
-// the collection. In that case, an API server answers "forbidden" to a user without the permission.
-// So each then asks for the served kinds, which every user may do.
-func each(ctx context.Context, s *apiserver.Server, of collection, visit func(*exception.Document) error) (served bool, err error) {
+// the collection.
+func each(ctx context.Context, s *apiserver.Server, of collection,
+	visit func(*exception.Document) error) (served bool, err error) {
 	var failed error
-	err = s.Each(ctx, of.GroupVersionResource, of.namespace, func(object *unstructured.Unstructured) error {
+	served, err = s.Each(ctx, of.GroupVersionResource, of.namespace, func(object *unstructured.Unstructured) error {
 		object.SetManagedFields(nil)
 		var doc *exception.Document
 		if doc, failed = exception.FromObject(object.Object); failed == nil {
@@ -43,22 +43,16 @@ func each(ctx context.Context, s *apiserver.Server, of collection, visit func(*e
 		}
 		return failed
 	})
-	name := of.GroupResource()
-	switch {
+	switch name := of.GroupResource(); {
 	case err == nil:
-		return true, nil
+		return served, nil
 	case failed != nil:
-		return true, fmt.Errorf("read %s: %w", name, failed)
-	case apierrors.IsNotFound(err):
-		return false, nil
+		return served, fmt.Errorf("read %s: %w", name, failed)
 	case apierrors.IsForbidden(err):
-		served, err = s.Serves(ctx, of.GroupVersionResource)
-		if err == nil && !served {
-			return false, nil
-		}
-		if err == nil || apierrors.IsForbidden(err) {
-			return true, cli.Hint(fmt.Errorf("read %s: the API server forbids it", name), "it requires the permission list on reports, policies and workloads: docs/how-to/request.md names them")
-		}
+		return served, cli.Hint(fmt.Errorf("read %s: the API server forbids it", name),
+			"it requires the permission list on reports, policies and workloads: docs/how-to/request.md names them")
+	default:
+		return served, cli.Hint(fmt.Errorf("read %s: %w", name, err),
+			"does kubectl reach it, with the same --kubeconfig and --context?")
 	}
-	return false, cli.Hint(fmt.Errorf("read %s: %w", name, err), "does kubectl reach it, with the same --kubeconfig and --context?")
 }

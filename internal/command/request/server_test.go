@@ -63,7 +63,7 @@ func TestServer(t *testing.T) {
 		// An API server also answers "forbidden" for a kind that it does not serve.
 		{of: collections("", "forbidden/v1", "clusterreports")[0], path: "GET /apis/forbidden/v1/clusterreports"},
 		{of: collections("", "unserved/v1", "reports")[0], path: "GET /apis/unserved/v1/reports"},
-		{of: collections("", "odd/v1", "reports")[0], path: "GET /apis/odd/v1/reports", fails: true},
+		{of: collections("", "odd/v1", "reports")[0], path: "GET /apis/odd/v1/reports", served: true, fails: true},
 	} {
 		asked = nil
 		var names []string

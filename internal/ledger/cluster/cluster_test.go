@@ -51,6 +51,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			all = append(all, map[string]any{"groupVersion": parts[0] + "/" + v, "version": v})
 		}
 		answer(http.StatusOK, map[string]any{"kind": "APIGroup", "versions": all, "preferredVersion": all[0]})
+	case len(parts) == 2 && slices.Contains(versions, parts[1]):
+		answer(http.StatusOK, map[string]any{"kind": "APIResourceList", "resources": []any{map[string]any{"name": "policyexceptions"}}})
 	case len(parts) == 3 && parts[2] == "policyexceptions" && slices.Contains(versions, parts[1]):
 		names, from, next := s.names[parts[0]], 0, ""
 		fmt.Sscan(r.URL.Query().Get("continue"), &from)

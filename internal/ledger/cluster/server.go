@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -52,13 +51,12 @@ func (g *group) read(ctx context.Context) (c ledger.Cluster, served bool, err er
 		return c, false, err
 	}
 	for _, version := range g.versions {
-		if c, err = g.list(ctx, version); apierrors.IsNotFound(err) {
-			continue
-		}
-		if err == nil {
+		if c, served, err = g.list(ctx, version); served && err == nil {
 			err = g.asSigned(ctx, c.Objects)
 		}
-		return c, true, err
+		if served || err != nil {
+			return c, served, err
+		}
 	}
 	return c, false, nil
 }
@@ -82,8 +80,8 @@ func (g *group) asSigned(ctx context.Context, docs []*exception.Document) error 
 		}
 		if others[version] == nil {
 			others[version] = map[exception.IdentityKey]*exception.Document{}
-			listed, err := g.list(ctx, version)
-			if err != nil && !apierrors.IsNotFound(err) {
+			listed, _, err := g.list(ctx, version)
+			if err != nil {
 				return err
 			}
 			for _, other := range listed.Objects {
@@ -98,10 +96,10 @@ func (g *group) asSigned(ctx context.Context, docs []*exception.Document) error 
 }
 
 // list reads all objects of a version.
-func (g *group) list(ctx context.Context, version string) (ledger.Cluster, error) {
+func (g *group) list(ctx context.Context, version string) (_ ledger.Cluster, served bool, err error) {
 	var c objects
 	of := schema.GroupVersionResource{Group: g.name, Version: version, Resource: "policyexceptions"}
-	err := g.s.Each(ctx, of, "", func(object *unstructured.Unstructured) error {
+	served, err = g.s.Each(ctx, of, "", func(object *unstructured.Unstructured) error {
 		if object.GetAPIVersion() == "" { // the items of a list may have no apiVersion and kind
 			object.SetGroupVersionKind(of.GroupVersion().WithKind(exception.Kind))
 		}
@@ -111,5 +109,5 @@ func (g *group) list(ctx context.Context, version string) (ledger.Cluster, error
 		}
 		return c.add(item)
 	})
-	return c.Cluster, err
+	return c.Cluster, served, err
 }
