@@ -1,7 +1,6 @@
 package request
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -42,7 +41,8 @@ func FromApply(text, file string) ([]Violation, *Problem) {
 			found = append(found, v)
 			next++
 			if len(found) > MaxViolations {
-				return nil, &Problem{Reason: ReasonTooMany, Violation: v, Message: fmt.Sprintf("there are more than %d violations", MaxViolations), Hint: "apply fewer policies at once"}
+				return nil, problem(ReasonTooMany, v, "apply fewer policies at once",
+					"there are more than %d violations", MaxViolations)
 			}
 			continue
 		}

@@ -48,8 +48,9 @@ func (r *requester) causes(all []*resolved) []*cause {
 	}
 	slices.SortStableFunc(found, func(a, b *cause) int {
 		v, w := a.workload, b.workload
-		return cmp.Or(cmp.Compare(a.of[0].Policy, b.of[0].Policy), cmp.Compare(v.APIVersion, w.APIVersion), cmp.Compare(v.Kind, w.Kind),
-			cmp.Compare(v.Namespace, w.Namespace), cmp.Compare(v.Name, w.Name), cmp.Compare(a.of[0].rule, b.of[0].rule))
+		return cmp.Or(cmp.Compare(a.of[0].Policy, b.of[0].Policy), cmp.Compare(v.APIVersion, w.APIVersion),
+			cmp.Compare(v.Kind, w.Kind), cmp.Compare(v.Namespace, w.Namespace),
+			cmp.Compare(v.Name, w.Name), cmp.Compare(a.of[0].rule, b.of[0].rule))
 	})
 	for _, c := range found {
 		c.reach(r.objects)
@@ -67,7 +68,7 @@ func (r *requester) workload(one *resolved) Resource {
 	// Truncated names match no controller.
 	for _, kind := range controllers {
 		for at := len(owner.Name) - 1; at > 0; at-- {
-			other := Resource{APIVersion: workloads[kind].apiVersion, Kind: kind, Namespace: owner.Namespace, Name: owner.Name[:at]}
+			other := Resource{workloads[kind].apiVersion, kind, owner.Namespace, owner.Name[:at]}
 			if owner.Name[at] == '-' && r.controllers[one.by(other)] && other.makes(owner) {
 				return r.objects.owner(other)
 			}
@@ -155,21 +156,19 @@ func (c *cause) target(kind made, all objects) target {
 
 // note adds notes about open questions.
 func (c *cause) note() {
+	add := func(is bool, format string, args ...any) {
+		if is {
+			c.notes = append(c.notes, fmt.Sprintf(format, args...))
+		}
+	}
 	for _, one := range c.of {
-		if one.guessed {
-			c.notes = append(c.notes, fmt.Sprintf("assumed that %q is a ClusterPolicy; --policies checks it", one.Policy))
-		}
-		if one.builtIn {
-			c.notes = append(c.notes, fmt.Sprintf("assumed that %s is of %s; --resources checks it",
-				one.Resource.Kind, one.Resource.APIVersion))
-		}
-		if one.wondering {
-			c.notes = append(c.notes, fmt.Sprintf("assumed that %q does not cover the Pods of %s; --policies checks it", one.Policy, c.workload))
-		}
+		add(one.guessed, "assumed that %q is a ClusterPolicy; --policies checks it", one.Policy)
+		add(one.builtIn, "assumed that %s is of %s; --resources checks it", one.Resource.Kind, one.Resource.APIVersion)
+		add(one.wondering, "assumed that %q does not cover the Pods of %s; --policies checks it",
+			one.Policy, c.workload)
 	}
-	if c.workload.isPod() {
-		c.notes = append(c.notes, fmt.Sprintf("%s is exempt by its exact name: if a controller made it, the next one has another name; give its manifest with --resources", c.workload))
-	}
+	add(c.workload.isPod(), "%s is exempt by its exact name: if a controller made it, the next one has another name; "+
+		"give its manifest with --resources", c.workload)
 	slices.Sort(c.notes)
 	c.notes = slices.Compact(c.notes)
 }
@@ -183,7 +182,9 @@ func merged(all, more []Control) []Control {
 			continue
 		}
 		all[at].Pod, all[at].Known = all[at].Pod || control.Pod, all[at].Known || control.Known
-		all[at].Images = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(all[at].Images), control.Images...))))
+		images := slices.Concat(all[at].Images, control.Images)
+		slices.Sort(images)
+		all[at].Images = slices.Compact(images)
 	}
 	slices.SortFunc(all, func(a, b Control) int { return cmp.Compare(a.Name, b.Name) })
 	return all

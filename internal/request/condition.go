@@ -10,7 +10,8 @@ import (
 func (c *cause) conditions() map[string]any {
 	lines := []string{"object != null && has(object.metadata) && has(object.apiVersion) && has(object.kind)"}
 	if c.workload.Namespace != "" {
-		lines = append(lines, "has(object.metadata.namespace) && object.metadata.namespace == "+quoted(c.workload.Namespace))
+		namespace := quoted(c.workload.Namespace)
+		lines = append(lines, "has(object.metadata.namespace) && object.metadata.namespace == "+namespace)
 	}
 	either := make([]string, len(c.targets))
 	for i, t := range c.targets {

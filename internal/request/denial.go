@@ -57,10 +57,12 @@ func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 	var found []Violation
 	heads := denialHead.FindAllStringSubmatchIndex(text, MaxViolations)
 	for i, m := range heads {
-		v := Violation{Resource: Resource{Kind: text[m[2]:m[3]], Namespace: text[m[4]:m[5]], Name: text[m[6]:m[7]]}, Position: position(m[2])}
-		if about.Kind == v.Resource.Kind && about.Namespace == v.Resource.Namespace && (v.Resource.Name == "" || about.Name == v.Resource.Name) {
-			v.Resource = about // about also has the API group
+		resource := Resource{Kind: text[m[2]:m[3]], Namespace: text[m[4]:m[5]], Name: text[m[6]:m[7]]}
+		if about.Kind == resource.Kind && about.Namespace == resource.Namespace &&
+			(resource.Name == "" || about.Name == resource.Name) {
+			resource = about // about also has the API group
 		}
+		v := Violation{Resource: resource, Position: position(m[2])}
 		list := text[m[1]:]
 		if i+1 < len(heads) {
 			list = list[:heads[i+1][0]-m[1]]
@@ -72,9 +74,9 @@ func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 			err = errors.New("no policy follows before the next resource")
 		}
 		if err != nil {
-			return nil, &Problem{Reason: ReasonNotAReport, Violation: v,
-				Message: "the policies that Kyverno lists cannot be read: " + err.Error(),
-				Hint:    "give the whole message of Kyverno and nothing after it, or name the violation with --policy, --rule and --about"}
+			return nil, problem(ReasonNotAReport, v, "give the whole message of Kyverno and nothing after it, "+
+				"or name the violation with --policy, --rule and --about",
+				"the policies that Kyverno lists cannot be read: %s", err)
 		}
 		found = append(found, read...)
 	}
@@ -84,22 +86,23 @@ func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 	for _, m := range denialNew.FindAllStringSubmatchIndex(text, MaxViolations) {
 		if m[2] >= 0 {
 			message, _, _ := strings.Cut(text[m[1]:], "\n")
-			found = append(found, Violation{Policy: text[m[2]:m[3]], Resource: about, Message: message, Position: position(m[0])})
+			found = append(found, Violation{Policy: text[m[2]:m[3]], Resource: about, Message: message,
+				Position: position(m[0])})
 			continue
 		}
 		group := func(i int) string { return text[max(m[2*i], 0):max(m[2*i+1], 0)] }
-		said := Resource{Kind: group(2), Namespace: group(3), Name: group(4)}
+		named := Resource{Kind: group(2), Namespace: group(3), Name: group(4)}
 		if m[10] >= 0 {
-			said = Resource{APIVersion: group(5), Kind: group(6), Namespace: group(8), Name: group(7)}
+			named = Resource{APIVersion: group(5), Kind: group(6), Namespace: group(8), Name: group(7)}
 		}
-		if about.Kind != said.Kind || about.Namespace != said.Namespace || about.Name != said.Name {
-			about = said
+		if about.Kind != named.Kind || about.Namespace != named.Namespace || about.Name != named.Name {
+			about = named
 		}
 	}
 	if native := denialNative.FindStringSubmatch(text); native != nil && len(found) == 0 {
-		return nil, &Problem{Reason: ReasonPolicyNeeded, Violation: Violation{Position: position(0)},
-			Message: fmt.Sprintf("ValidatingAdmissionPolicy %q of the API server denied the request, not Kyverno", native[1]),
-			Hint:    "if Kyverno generated it from a policy, name the violation with --policy, --rule and --about"}
+		return nil, problem(ReasonPolicyNeeded, Violation{Position: position(0)},
+			"if Kyverno generated it from a policy, name the violation with --policy, --rule and --about",
+			"ValidatingAdmissionPolicy %q of the API server denied the request, not Kyverno", native[1])
 	}
 	return found, nil
 }
@@ -119,9 +122,7 @@ func blocked(text, prefix string, v Violation) ([]Violation, error) {
 		escaped = false
 	}
 	text = unprefixed(text, prefix)
-	for line, rest, more := strings.Cut(text, "\n"); more && strings.TrimSpace(line) == ""; line, rest, more = strings.Cut(text, "\n") {
-		text = rest
-	}
+	text = blankLines.ReplaceAllString(text, "")
 	if !strings.HasPrefix(text, "  ") {
 		text = strings.TrimPrefix(text, " ") // the list begins in the line of the resource
 	}
@@ -165,6 +166,9 @@ func blocked(text, prefix string, v Violation) ([]Violation, error) {
 	return found, nil
 }
 
+// blankLines match the blank lines at the begin of a text.
+var blankLines = regexp.MustCompile(`^(?:\s*\n)+`)
+
 // unprefixed removes a prefix from each line, such as a time, "│ " or spaces. Numbers may differ.
 func unprefixed(text, prefix string) string {
 	if prefix == "" || strings.Contains(prefix, "denied the request") {
@@ -204,9 +208,9 @@ func splitList(text string) (list, rest string) {
 
 // unescaped decodes a JSON string up to its end or the end of the line.
 func unescaped(text string) (string, error) {
-	var said string
-	err := json.Unmarshal([]byte(`"`+jsonText.FindString(text)+`"`), &said)
-	return said, err
+	var plain string
+	err := json.Unmarshal([]byte(`"`+jsonText.FindString(text)+`"`), &plain)
+	return plain, err
 }
 
 var jsonText = regexp.MustCompile(`^(?:[^"\\\n]|\\.)*`)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -44,12 +45,26 @@ type Draft struct {
 	Notes []string
 }
 
+// File is the name of the file for the draft.
+func (d *Draft) File() string { return d.Document.Identity().Name + ".yaml" }
+
+// Covered lists the violations that the draft covers, for people.
+func (d *Draft) Covered() []string {
+	all := make([]string, len(d.Answers))
+	for i, v := range d.Answers {
+		all[i] = strings.TrimSpace(v.Policy+" "+v.Rule) + ": " + v.Resource.String()
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // New drafts exceptions for violations, sorted by policy and resource. It returns a problem for
 // each violation without a draft. The order of the violations does not change the drafts. More than
 // [MaxViolations] is an error.
 func New(violations []Violation, o Options) ([]Draft, []Problem, error) {
 	if len(violations) > MaxViolations {
-		return nil, nil, fmt.Errorf("%d violations at once, and the maximum is %d: name a policy or a namespace", len(violations), MaxViolations)
+		return nil, nil, fmt.Errorf("%d violations at once, and the maximum is %d: name a policy or a namespace",
+			len(violations), MaxViolations)
 	}
 	if o.Namespace != "" && !labelForm.MatchString(o.Namespace) {
 		return nil, nil, fmt.Errorf("%q is not the name of a namespace", o.Namespace)
@@ -58,9 +73,9 @@ func New(violations []Violation, o Options) ([]Draft, []Problem, error) {
 	var all []*resolved
 	var problems []Problem
 	for _, v := range violations {
-		one, problem := r.resolve(v)
-		if problem != nil {
-			problems = append(problems, *problem)
+		one, p := r.resolve(v)
+		if p != nil {
+			problems = append(problems, *p)
 			continue
 		}
 		if one.Resource.isWorkload() && !one.direct {
@@ -70,9 +85,9 @@ func New(violations []Violation, o Options) ([]Draft, []Problem, error) {
 	}
 	var exemptions []*exemption
 	for _, c := range r.causes(all) {
-		e, problem := r.exempt(c)
-		if problem != nil {
-			problems = append(problems, *problem)
+		e, p := r.exempt(c)
+		if p != nil {
+			problems = append(problems, *p)
 			continue
 		}
 		exemptions = append(exemptions, e)
@@ -107,16 +122,18 @@ type requester struct {
 func (r *requester) exempt(c *cause) (*exemption, *Problem) {
 	namespace := cmp.Or(r.Namespace, c.workload.Namespace)
 	if namespace == "" {
-		return nil, &Problem{Reason: ReasonNoHome, Violation: c.of[0].Violation, Message: fmt.Sprintf("%s has no namespace, and an exception requires one", c.workload), Hint: "name the namespace of the exception with --exception-namespace"}
+		return nil, problem(ReasonNoHome, c.of[0].Violation,
+			"name the namespace of the exception with --exception-namespace",
+			"%s has no namespace, and an exception requires one", c.workload)
 	}
 	e := &exemption{causes: []*cause{c}, namespace: namespace}
-	var problem *Problem
-	if c.of[0].hasRules() {
-		e.spec, problem = c.rulesAndMatch()
-	} else {
+	if !c.of[0].hasRules() {
 		e.spec = c.conditions()
+		return e, nil
 	}
-	return e, problem
+	var p *Problem
+	e.spec, p = c.rulesAndMatch()
+	return e, p
 }
 
 // write drafts the exception for an exemption.
@@ -156,12 +173,13 @@ func draftOf(object map[string]any) (*Draft, error) {
 
 // object returns the exception as an object.
 func (s Statements) object(e *exemption) (map[string]any, error) {
-	called, err := e.name() // spec contains only the exemption so far
+	name, err := e.name() // spec contains only the exemption so far
 	if err != nil {
 		return nil, err
 	}
 	kind := e.causes[0].of[0].kind()
-	object := map[string]any{"apiVersion": kyverno.APIVersion(kind), "kind": kind.Kind, "metadata": map[string]any{"name": called, "namespace": e.namespace}, "spec": e.spec}
+	object := map[string]any{"apiVersion": kyverno.APIVersion(kind), "kind": kind.Kind, "spec": e.spec,
+		"metadata": map[string]any{"name": name, "namespace": e.namespace}}
 	s.write(object, kind)
 	return object, nil
 }

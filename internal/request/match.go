@@ -1,7 +1,6 @@
 package request
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -37,22 +36,24 @@ func (c *cause) rulesAndMatch() (map[string]any, *Problem) {
 	}
 	if one := c.of[0]; len(c.controls) == 0 {
 		if one.known != nil && one.known.PodSecurity {
-			return nil, &Problem{Reason: ReasonObjectNeeded, Violation: one.Violation, Message: "the source does not state which controls of Pod security were violated",
-				Hint: "give the report instead: PATH without --from, or --from cluster"}
+			return nil, problem(ReasonObjectNeeded, one.Violation,
+				"give the report instead: PATH without --from, or --from cluster",
+				"the source does not state which controls of Pod security were violated")
 		}
 		return spec, nil
 	}
-	entries, problem := c.podSecurity()
+	entries, p := c.podSecurity()
 	spec["podSecurity"] = entries
-	return spec, problem
+	return spec, p
 }
 
 // podSecurity writes the controls. Controls of containers include the images.
 func (c *cause) podSecurity() ([]any, *Problem) {
 	var entries []any
 	for _, control := range c.controls {
-		images := len(control.Images) > 0 && !slices.Contains(ofPods, control.Name)
-		whole := !slices.Contains(ofContainers, control.Name) && (control.Pod || !control.Known && !images) || slices.Contains(ofPods, control.Name)
+		pods, containers := slices.Contains(ofPods, control.Name), slices.Contains(ofContainers, control.Name)
+		images := len(control.Images) > 0 && !pods
+		whole := pods || !containers && (control.Pod || !control.Known && !images)
 		if whole {
 			entries = append(entries, map[string]any{"controlName": control.Name})
 		}
@@ -60,8 +61,8 @@ func (c *cause) podSecurity() ([]any, *Problem) {
 			entries = append(entries, map[string]any{"controlName": control.Name, "images": list(control.Images)})
 		}
 		if !whole && !images {
-			return nil, &Problem{Reason: ReasonObjectNeeded, Violation: c.of[0].Violation, Message: fmt.Sprintf("%q is about containers, and the source does not state which images they run", control.Name),
-				Hint: "give the manifest: --resources"}
+			return nil, problem(ReasonObjectNeeded, c.of[0].Violation, "give the manifest: --resources",
+				"%q is about containers, and the source does not state which images they run", control.Name)
 		}
 	}
 	return entries, nil

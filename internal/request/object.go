@@ -57,8 +57,9 @@ func (all objects) apiVersion(r Resource) string {
 var builtInVersions = map[string]string{
 	"ConfigMap": "v1", "LimitRange": "v1", "Namespace": "v1", "PersistentVolume": "v1", "PersistentVolumeClaim": "v1",
 	"ResourceQuota": "v1", "Secret": "v1", "Service": "v1", "ServiceAccount": "v1",
-	"HorizontalPodAutoscaler": "autoscaling/v2", "PodDisruptionBudget": "policy/v1", "StorageClass": "storage.k8s.io/v1",
-	"Ingress": "networking.k8s.io/v1", "IngressClass": "networking.k8s.io/v1", "NetworkPolicy": "networking.k8s.io/v1",
+	"HorizontalPodAutoscaler": "autoscaling/v2", "PodDisruptionBudget": "policy/v1",
+	"StorageClass": "storage.k8s.io/v1",
+	"Ingress":      "networking.k8s.io/v1", "IngressClass": "networking.k8s.io/v1", "NetworkPolicy": "networking.k8s.io/v1",
 	"ClusterRole": "rbac.authorization.k8s.io/v1", "ClusterRoleBinding": "rbac.authorization.k8s.io/v1",
 	"Role": "rbac.authorization.k8s.io/v1", "RoleBinding": "rbac.authorization.k8s.io/v1",
 	"CustomResourceDefinition": "apiextensions.k8s.io/v1",
@@ -102,7 +103,8 @@ func (all objects) controller(r Resource) (Resource, bool) {
 			return r, false
 		}
 		if owner.Kind == kindReplicaSet && all.find(owner) == nil {
-			if name, isDeployments := strings.CutSuffix(owner.Name, "-"+d.Text("metadata", "labels", labelTemplateHash)); isDeployments {
+			hash := d.Text("metadata", "labels", labelTemplateHash)
+			if name, isDeployments := strings.CutSuffix(owner.Name, "-"+hash); isDeployments {
 				owner = Resource{APIVersion: "apps/v1", Kind: kindDeployment, Namespace: r.Namespace, Name: name}
 			}
 		}

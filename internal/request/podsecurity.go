@@ -42,8 +42,9 @@ var controlsByReason = map[string]string{
 // Controls of containers only, and of the Pod only. Kyverno accepts images for the first group and
 // none for the second.
 var (
-	ofContainers = []string{"Capabilities", "Privileged Containers", "Host Ports", "/proc Mount Type", "Privilege Escalation"}
-	ofPods       = []string{"Host Namespaces", "HostPath Volumes", "Sysctls", "Volume Types"}
+	ofContainers = []string{"Capabilities", "Privileged Containers", "Host Ports", "/proc Mount Type",
+		"Privilege Escalation"}
+	ofPods = []string{"Host Namespaces", "HostPath Volumes", "Sysctls", "Volume Types"}
 )
 
 // isControl reports whether an exception can name a control.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/renewal"
@@ -14,7 +15,8 @@ import (
 
 // ofOneSigning are the annotations about one signature. They are not part of the exemption.
 var ofOneSigning = []string{exception.AnnotationExpiresAt, exception.AnnotationExpiresIn, exception.AnnotationStartsAt,
-	exception.AnnotationRequestedBy, exception.AnnotationApprovedBy, exception.AnnotationPullRequest, exception.AnnotationMergeCommit, exception.AnnotationRecordedFrom, exception.AnnotationSignedAt}
+	exception.AnnotationRequestedBy, exception.AnnotationApprovedBy, exception.AnnotationPullRequest,
+	exception.AnnotationMergeCommit, exception.AnnotationRecordedFrom, exception.AnnotationSignedAt}
 
 // Renew drafts the successor of a signed exception. The successor exempts the same for
 // statements.ExpiresIn from its own signature, and names its predecessor by the digest of the
@@ -32,7 +34,8 @@ func Renew(signed *exception.Document, statements Statements, terms lifetime.Ter
 		return nil, &NotRenewableError{Message: fmt.Sprintf("%s differs from its signed content", differences[0].Path)}
 	}
 	if before.Number >= exception.MaxRenewals {
-		return nil, &NotRenewableError{Message: fmt.Sprintf("it has been renewed %d times", before.Number), Hint: "request a new exception"}
+		return nil, &NotRenewableError{Message: fmt.Sprintf("it has been renewed %d times", before.Number),
+			Hint: "request a new exception"}
 	}
 	object := before.Message.Object()
 	kind := before.Identity.GroupKind
@@ -52,7 +55,8 @@ func Renew(signed *exception.Document, statements Statements, terms lifetime.Ter
 	if err != nil {
 		return nil, &NotRenewableError{Message: err.Error()}
 	}
-	draft.Words = fmt.Sprintf("renews %s: exempts the same for another %s, once it is signed", before.Identity, statements.ExpiresIn)
+	draft.Words = fmt.Sprintf("renews %s: exempts the same for another %s, once it is signed",
+		before.Identity, statements.ExpiresIn)
 	return draft, nil
 }
 
@@ -69,6 +73,12 @@ func successor(name string, number int) string {
 	}
 	const longest = 253 - len("-r999")
 	return name[:min(len(name), longest)] + "-r" + strconv.Itoa(number+1)
+}
+
+// Live reports whether a signed exception has not expired. A draft of its name would replace it.
+func Live(signed *exception.Document, terms lifetime.Terms, now time.Time) bool {
+	life, err := lifetime.Of(signed, terms)
+	return err == nil && (life.ExpiresAt.IsZero() || now.Before(life.ExpiresAt))
 }
 
 // child returns a mapping below another, or an empty one.

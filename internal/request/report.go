@@ -2,7 +2,6 @@ package request
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,8 +12,9 @@ import (
 
 // reportKinds are the kinds of reports by API group.
 var reportKinds = map[string][]string{
-	"wgpolicyk8s.io":     {"PolicyReport", "ClusterPolicyReport"},
-	"openreports.io":     {"Report", "ClusterReport", "PolicyReport", "ClusterPolicyReport"}, // Kyverno's CLI uses the last two
+	"wgpolicyk8s.io": {"PolicyReport", "ClusterPolicyReport"},
+	// Kyverno's CLI uses the last two.
+	"openreports.io":     {"Report", "ClusterReport", "PolicyReport", "ClusterPolicyReport"},
 	"reports.kyverno.io": {"EphemeralReport", "ClusterEphemeralReport"},
 }
 
@@ -52,8 +52,10 @@ func FromReport(doc *exception.Document) (*Report, *Problem) {
 func (r *Report) read(doc *exception.Document, at exception.Position) *Problem {
 	gk := doc.GroupKind()
 	if !slices.Contains(reportKinds[gk.Group], gk.Kind) {
-		return &Problem{Reason: ReasonNotAReport, Violation: Violation{Position: at}, Message: fmt.Sprintf("found kind %q of %q, expected a policy report", plain.Cut(gk.Kind, longestQuote), plain.Cut(doc.APIVersion(), longestQuote)),
-			Hint: "give a PolicyReport, or name the kind of the source with --from"}
+		return problem(ReasonNotAReport, Violation{Position: at},
+			"give a PolicyReport, or name the kind of the source with --from",
+			"found kind %q of %q, expected a policy report",
+			plain.Cut(gk.Kind, longestQuote), plain.Cut(doc.APIVersion(), longestQuote))
 	}
 	results, _ := doc.Lookup("results")
 	list, _ := results.([]any)
@@ -76,7 +78,9 @@ func (r *Report) read(doc *exception.Document, at exception.Position) *Problem {
 			r.Violations = append(r.Violations, v)
 		}
 		if len(r.Violations) > MaxViolations {
-			return &Problem{Reason: ReasonTooMany, Violation: Violation{Position: at}, Message: fmt.Sprintf("there are more than %d violations", MaxViolations), Hint: "give the reports of one namespace, or of one resource"}
+			return problem(ReasonTooMany, Violation{Position: at},
+				"give the reports of one namespace, or of one resource",
+				"there are more than %d violations", MaxViolations)
 		}
 	}
 	return nil
@@ -143,5 +147,5 @@ func resourceOf(value any) Resource {
 		value, _ := tree[key].(string)
 		return value
 	}
-	return Resource{APIVersion: text("apiVersion"), Kind: text("kind"), Namespace: text("namespace"), Name: text("name")}
+	return Resource{text("apiVersion"), text("kind"), text("namespace"), text("name")}
 }

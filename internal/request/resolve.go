@@ -2,7 +2,6 @@ package request
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -46,18 +45,20 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 		return nil, p
 	}
 	one := &resolved{Violation: v, rule: v.Rule, builtIn: builtIn}
-	problem := func(reason, hint, format string, args ...any) (*resolved, *Problem) {
-		return nil, &Problem{Reason: reason, Violation: v, Message: fmt.Sprintf(format, args...), Hint: hint}
+	refuse := func(reason, hint, format string, args ...any) (*resolved, *Problem) {
+		return nil, problem(reason, v, hint, format, args...)
 	}
 	if r.Policies == nil {
 		switch {
 		case v.Unsure:
-			return problem(ReasonPolicyNeeded, "give the policies with --policies, or the message with its line breaks",
-				"without line breaks, %q may be the name of a rule or part of a message", plain.Cut(v.Rule, longestQuote))
+			return refuse(ReasonPolicyNeeded, "give the policies with --policies, or the message with its line breaks",
+				"without line breaks, %q may be the name of a rule or part of a message",
+				plain.Cut(v.Rule, longestQuote))
 		case v.PolicyKind != "":
 			one.PolicyKind = v.PolicyKind
 		case v.Rule == "":
-			return problem(ReasonPolicyNeeded, "give the policies: --policies", "the source does not state which kind of policy %q is", v.Policy)
+			return refuse(ReasonPolicyNeeded, "give the policies: --policies",
+				"the source does not state which kind of policy %q is", v.Policy)
 		case strings.Contains(v.Policy, "/"):
 			one.PolicyKind = kindPolicy
 		default:
@@ -68,11 +69,14 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 	} else {
 		known := r.lookUp(&v)
 		if len(known) == 0 {
-			return problem(ReasonUnknownPolicy, cmp.Or(r.nearestPolicy(v.Policy), "correct the name, or add the file of the policy to --policies"), "the policies have no %s %q", cmp.Or(v.PolicyKind, "policy"), v.Policy)
+			hint := cmp.Or(r.nearestPolicy(v.Policy), "correct the name, or add the file of the policy to --policies")
+			kind := cmp.Or(v.PolicyKind, "policy")
+			return refuse(ReasonUnknownPolicy, hint, "the policies have no %s %q", kind, v.Policy)
 		}
 		for _, k := range known[1:] {
 			if k.Identity != known[0].Identity {
-				return problem(ReasonPolicyNeeded, "give only the violated policy", "%q may be %s or %s", v.Policy, known[0].Identity, k.Identity)
+				return refuse(ReasonPolicyNeeded, "give only the violated policy",
+					"%q may be %s or %s", v.Policy, known[0].Identity, k.Identity)
 			}
 		}
 		one.PolicyKind = known[0].Kind
@@ -85,7 +89,9 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 		}
 		one.name()
 		if !one.withPolicies(known) {
-			return problem(ReasonUnknownRule, cmp.Or(exception.Nearest(v.Rule, kyverno.RuleNames(known)), "correct the name, or give the policy as it was at the time of the violation"), "the policy %q has no rule %q", one.Policy, v.Rule)
+			hint := cmp.Or(exception.Nearest(v.Rule, kyverno.RuleNames(known)),
+				"correct the name, or give the policy as it was at the time of the violation")
+			return refuse(ReasonUnknownRule, hint, "the policy %q has no rule %q", one.Policy, v.Rule)
 		}
 	}
 	one.controls = r.objects.controls(v)
@@ -94,7 +100,8 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 
 // nearestPolicy returns a hint with the policy of the most similar name, or "".
 func (r *requester) nearestPolicy(name string) string {
-	return exception.Nearest(name, slices.Concat(r.Policies.Names(exception.KyvernoGroup), r.Policies.Names(exception.PoliciesGroup)))
+	names := slices.Concat(r.Policies.Names(exception.KyvernoGroup), r.Policies.Names(exception.PoliciesGroup))
+	return exception.Nearest(name, names)
 }
 
 // lookUp returns the documents of a violated policy. A Policy is in the namespace of the resource,
@@ -141,11 +148,11 @@ func (one *resolved) withoutPolicies() {
 	if one.Resource.Kind == kindCronJob {
 		prefix = kyverno.AutogenCronJobPrefix
 	}
-	base, made := strings.CutPrefix(one.Rule, prefix)
-	if made && one.Resource.isWorkload() {
+	base, generated := strings.CutPrefix(one.Rule, prefix)
+	if generated && one.Resource.isWorkload() {
 		one.rule = base
 	}
-	one.direct = !made && !one.Resource.isPod()
+	one.direct = !generated && !one.Resource.isPod()
 }
 
 // withPolicies finds the rule in the documents of its policy.

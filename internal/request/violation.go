@@ -57,6 +57,11 @@ type Problem struct {
 	Hint      string
 }
 
+// problem makes a problem with a violation.
+func problem(reason string, v Violation, hint, format string, args ...any) *Problem {
+	return &Problem{Reason: reason, Violation: v, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
 // Forms of names. They allow no wildcards, so a name in a report cannot become a pattern in an
 // exception.
 var (
@@ -71,22 +76,23 @@ var (
 
 // subresourceKinds are kinds of requests for a part of an object. An exception must name the object
 // and its subresource.
-var subresourceKinds = []string{"Scale", "Eviction", "Binding", "TokenRequest", "PodExecOptions", "PodAttachOptions", "PodPortForwardOptions", "PodProxyOptions", "ServiceProxyOptions", "NodeProxyOptions"}
+var subresourceKinds = []string{"Scale", "Eviction", "Binding", "TokenRequest", "PodExecOptions", "PodAttachOptions",
+	"PodPortForwardOptions", "PodProxyOptions", "ServiceProxyOptions", "NodeProxyOptions"}
 
 // wellFormed returns a problem for an invalid name in a violation, or nil.
 func (v *Violation) wellFormed() *Problem {
 	if v.Resource == (Resource{}) {
-		return &Problem{Reason: ReasonObjectNeeded, Violation: *v,
-			Message: fmt.Sprintf("the source does not state which resource violates policy %q", plain.Cut(v.Policy, longestQuote)),
-			Hint:    "name it with --about KIND/NAMESPACE/NAME, or give its manifest: --resources"}
+		return problem(ReasonObjectNeeded, *v,
+			"name it with --about KIND/NAMESPACE/NAME, or give its manifest: --resources",
+			"the source does not state which resource violates policy %q", plain.Cut(v.Policy, longestQuote))
 	}
 	if slices.Contains(subresourceKinds, v.Resource.Kind) {
-		return &Problem{Reason: ReasonSubresource, Violation: *v, Message: fmt.Sprintf("%s is a request for a subresource, and the source does not state the kind of the object", v.Resource.Kind),
-			Hint: "write the exception by hand, for KIND/SUBRESOURCE"}
+		return problem(ReasonSubresource, *v, "write the exception by hand, for KIND/SUBRESOURCE",
+			"%s is a request for a subresource, and the source does not state the kind of the object", v.Resource.Kind)
 	}
 	if v.Resource.APIVersion == "" && kindForm.MatchString(v.Resource.Kind) {
-		return &Problem{Reason: ReasonObjectNeeded, Violation: *v, Message: fmt.Sprintf("the source does not state which API group %q is of", v.Resource.Kind),
-			Hint: "give the manifest: --resources"}
+		return problem(ReasonObjectNeeded, *v, "give the manifest: --resources",
+			"the source does not state which API group %q is of", v.Resource.Kind)
 	}
 	for _, field := range []struct {
 		what, text string
@@ -107,7 +113,8 @@ func (v *Violation) wellFormed() *Problem {
 		if field.text == "" {
 			hint = "name it with --policy, --rule or --about KIND/NAMESPACE/NAME, or give a source that does"
 		}
-		return &Problem{Reason: ReasonBadName, Violation: *v, Message: fmt.Sprintf("%q is not a %s that an exception could name exactly", plain.Cut(field.text, longestQuote), field.what), Hint: hint}
+		return problem(ReasonBadName, *v, hint, "%q is not a %s that an exception could name exactly",
+			plain.Cut(field.text, longestQuote), field.what)
 	}
 	return nil
 }

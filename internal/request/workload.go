@@ -44,7 +44,9 @@ type label struct{ key, operator string }
 var (
 	ofTemplate  = []label{{labelTemplateHash, "Exists"}}
 	ofJob       = []label{{"job-name", "Exists"}}
-	ofDaemonSet = []label{{"controller-revision-hash", "Exists"}, {"statefulset.kubernetes.io/pod-name", "DoesNotExist"}}
+	ofDaemonSet = []label{
+		{"controller-revision-hash", "Exists"}, {"statefulset.kubernetes.io/pod-name", "DoesNotExist"},
+	}
 )
 
 const (
@@ -60,8 +62,12 @@ var workloads = map[string]struct {
 	apiVersion string
 	makes      []made
 }{
-	kindDeployment:          {"apps/v1", []made{{kindReplicaSet, "apps/v1", []part{hash}, ofTemplate}, {kindPod, "v1", []part{hash, chance}, ofTemplate}}},
-	kindCronJob:             {"batch/v1", []made{{kindJob, "batch/v1", []part{minutes}, nil}, {kindPod, "v1", []part{minutes, chance}, ofJob}}},
+	kindDeployment: {"apps/v1", []made{
+		{kindReplicaSet, "apps/v1", []part{hash}, ofTemplate}, {kindPod, "v1", []part{hash, chance}, ofTemplate},
+	}},
+	kindCronJob: {"batch/v1", []made{
+		{kindJob, "batch/v1", []part{minutes}, nil}, {kindPod, "v1", []part{minutes, chance}, ofJob},
+	}},
 	"DaemonSet":             {"apps/v1", []made{{kindPod, "v1", []part{chance}, ofDaemonSet}}},
 	kindReplicaSet:          {"apps/v1", []made{{kindPod, "v1", []part{chance}, ofTemplate}}},
 	kindJob:                 {"batch/v1", []made{{kindPod, "v1", []part{chance}, ofJob}}},
@@ -70,7 +76,8 @@ var workloads = map[string]struct {
 }
 
 // controllers are the kinds of workloads. Topmost owners come first.
-var controllers = []string{kindDeployment, kindCronJob, kindReplicaSet, kindJob, "DaemonSet", "StatefulSet", "ReplicationController"}
+var controllers = []string{kindDeployment, kindCronJob, kindReplicaSet, kindJob, "DaemonSet", "StatefulSet",
+	"ReplicationController"}
 
 // isWorkload reports whether a resource is a controller of Pods, by its kind and API version.
 func (r Resource) isWorkload() bool {
@@ -166,7 +173,10 @@ func literal(name string) string { return strings.ReplaceAll(name, ".", "[.]") }
 
 // makes reports whether a workload could have created a resource with this kind and name.
 func (r Resource) makes(other Resource) bool {
-	return r.isWorkload() && other.Namespace == r.Namespace && slices.ContainsFunc(workloads[r.Kind].makes, func(m made) bool {
+	if !r.isWorkload() || other.Namespace != r.Namespace {
+		return false
+	}
+	return slices.ContainsFunc(workloads[r.Kind].makes, func(m made) bool {
 		named, err := regexp.MatchString(m.expression(r.Name), other.Name)
 		return err == nil && named && m.kind == other.Kind && m.apiVersion == other.APIVersion
 	})

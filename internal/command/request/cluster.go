@@ -27,23 +27,27 @@ func (c *clusterFlags) addFlags(flags *pflag.FlagSet) {
 // have no namespace.
 func reports(namespace string) []collection {
 	return slices.Concat(
-		collections(namespace, "wgpolicyk8s.io/v1alpha2", "policyreports"), collections("", "wgpolicyk8s.io/v1alpha2", "clusterpolicyreports"),
-		collections(namespace, "openreports.io/v1alpha1", "reports"), collections("", "openreports.io/v1alpha1", "clusterreports"))
+		collections(namespace, "wgpolicyk8s.io/v1alpha2", "policyreports"),
+		collections("", "wgpolicyk8s.io/v1alpha2", "clusterpolicyreports"),
+		collections(namespace, "openreports.io/v1alpha1", "reports"),
+		collections("", "openreports.io/v1alpha1", "clusterreports"))
 }
 
 // policies returns the collections of policies.
 func policies() []collection {
 	return slices.Concat(
 		collections("", "kyverno.io/v1", "clusterpolicies policies"),
-		collections("", "policies.kyverno.io/v1", `validatingpolicies namespacedvalidatingpolicies imagevalidatingpolicies namespacedimagevalidatingpolicies
-			mutatingpolicies namespacedmutatingpolicies generatingpolicies namespacedgeneratingpolicies deletingpolicies namespaceddeletingpolicies`))
+		collections("", "policies.kyverno.io/v1", `validatingpolicies namespacedvalidatingpolicies
+			imagevalidatingpolicies namespacedimagevalidatingpolicies mutatingpolicies namespacedmutatingpolicies
+			generatingpolicies namespacedgeneratingpolicies deletingpolicies namespaceddeletingpolicies`))
 }
 
 // workloads returns the collections of Pods and their controllers in a namespace.
 func workloads(namespace string) []collection {
 	return slices.Concat(
 		collections(namespace, "apps/v1", "deployments replicasets statefulsets daemonsets"),
-		collections(namespace, "batch/v1", "cronjobs jobs"), collections(namespace, "v1", "replicationcontrollers pods"))
+		collections(namespace, "batch/v1", "cronjobs jobs"),
+		collections(namespace, "v1", "replicationcontrollers pods"))
 }
 
 // fromCluster reads the violations in the reports of a cluster. It also reads the policies, if no
@@ -53,36 +57,41 @@ func (r *run) fromCluster(ctx context.Context) ([]request.Violation, error) {
 	if err != nil {
 		return nil, &cli.UsageError{Err: err, Hint: "name it with --kubeconfig, and its context with --context"}
 	}
-	var found []request.Violation
-	there := 0
-	for _, of := range reports(r.options.choice.in) {
+	var violations []request.Violation
+	anyServed := false
+	for _, of := range reports(r.options.choice.Namespace) {
 		served, err := each(ctx, server, of, func(doc *exception.Document) error {
 			report, problem := request.FromReport(doc)
 			if problem != nil {
 				return errors.New(problem.Message)
 			}
 			r.foreign += report.Foreign
-			if found = append(found, slices.DeleteFunc(report.Violations, func(v request.Violation) bool { return !r.options.choice.takes(v) })...); len(found) > request.MaxViolations {
-				return cli.Hint(fmt.Errorf("there are more than %d violations", request.MaxViolations), "name a namespace or a policy: --namespace, --policy")
+			for _, v := range report.Violations {
+				if r.options.choice.Selects(v) {
+					violations = append(violations, v)
+				}
+			}
+			if len(violations) > request.MaxViolations {
+				return cli.Hint(fmt.Errorf("there are more than %d violations", request.MaxViolations),
+					"name a namespace or a policy: --namespace, --policy")
 			}
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
-		if served {
-			there++
-		}
+		anyServed = anyServed || served
 	}
-	if there == 0 {
-		return nil, cli.Hint(errors.New("the cluster has no policy reports"), "Kyverno's reports controller makes them; without it, use --from denial")
+	if !anyServed {
+		return nil, cli.Hint(errors.New("the cluster has no policy reports"),
+			"Kyverno's reports controller makes them; without it, use --from denial")
 	}
 	if r.config.Policies == nil {
 		if r.config.Policies, err = clusterPolicies(ctx, server); err != nil {
 			return nil, err
 		}
 	}
-	return found, r.readWorkloads(ctx, server, found)
+	return violations, r.readWorkloads(ctx, server, violations)
 }
 
 func clusterPolicies(ctx context.Context, server *apiserver.Server) (*shape.PolicySet, error) {
@@ -100,9 +109,9 @@ func clusterPolicies(ctx context.Context, server *apiserver.Server) (*shape.Poli
 
 // readWorkloads reads the workloads in the namespaces of the violations. They show the owners of
 // Pods and the resources that a draft would exempt.
-func (r *run) readWorkloads(ctx context.Context, server *apiserver.Server, found []request.Violation) error {
+func (r *run) readWorkloads(ctx context.Context, server *apiserver.Server, violations []request.Violation) error {
 	met := map[string]bool{"": true}
-	for _, v := range found {
+	for _, v := range violations {
 		namespace := v.Resource.Namespace
 		if met[namespace] {
 			continue
@@ -111,7 +120,8 @@ func (r *run) readWorkloads(ctx context.Context, server *apiserver.Server, found
 		for _, of := range workloads(namespace) {
 			if _, err := each(ctx, server, of, func(doc *exception.Document) error {
 				if r.objects = append(r.objects, doc); len(r.objects) > mostObjects {
-					return cli.Hint(fmt.Errorf("there are more than %d workloads", mostObjects), "name a namespace: --namespace")
+					return cli.Hint(fmt.Errorf("there are more than %d workloads", mostObjects),
+						"name a namespace: --namespace")
 				}
 				return nil
 			}); err != nil {

@@ -57,11 +57,15 @@ func New(streams cli.Streams) *cobra.Command {
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
 	flags.StringVar(&o.from, "from", fromReport, "source of the violations: report, apply, denial or cluster")
-	flags.StringSliceVar(&o.policies, "policies", nil, "paths of the Kyverno policies (default: directories.policies of the configuration)")
-	flags.StringSliceVar(&o.resources, "resources", nil, "paths of manifests, for owners of Pods, images and exempted resources")
-	flags.StringVar(&o.namespace, "exception-namespace", "", "namespace of the exceptions (default: that of shape.namespaces, or of each resource)")
+	flags.StringSliceVar(&o.policies, "policies", nil,
+		"paths of the Kyverno policies (default: directories.policies of the configuration)")
+	flags.StringSliceVar(&o.resources, "resources", nil,
+		"paths of manifests, for owners of Pods, images and exempted resources")
+	flags.StringVar(&o.namespace, "exception-namespace", "",
+		"namespace of the exceptions (default: that of shape.namespaces, or of each resource)")
 	flags.StringVar(&o.renew, "renew", "", "draft the successor of a signed exception, by its name")
-	flags.BoolVar(&o.merge, "merge", false, "write one exception for several policies of a workload, up to shape.maxPolicies")
+	flags.BoolVar(&o.merge, "merge", false,
+		"write one exception for several policies of a workload, up to shape.maxPolicies")
 	o.choice.addFlags(flags)
 	o.say.addFlags(flags)
 	o.output.addFlags(flags)
@@ -87,7 +91,8 @@ func New(streams cli.Streams) *cobra.Command {
 func (o *options) check(paths []string) error {
 	switch {
 	case o.renew != "" && (len(paths) > 0 || o.from == fromCluster || o.merge || o.choice.any()):
-		return cli.Usagef("--renew takes the violation from the renewed exception: remove PATH, --from cluster, --merge and the flags of a violation")
+		return cli.Usagef("--renew takes the violation from the renewed exception: " +
+			"remove PATH, --from cluster, --merge and the flags of a violation")
 	case o.from == fromCluster && len(paths) > 0:
 		return cli.Usagef("--from cluster cannot be combined with PATH: %q", paths[0])
 	case !slices.Contains([]string{fromReport, fromApply, fromDenial, fromCluster}, o.from):

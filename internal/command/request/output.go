@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -16,7 +15,6 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/config"
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -30,7 +28,8 @@ type output struct {
 const stdout = "-"
 
 func (o *output) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.path, "output-file", "", "`file` or folder for the drafts, or - (default: unsigned/ in a repository with "+config.Name+")")
+	flags.StringVar(&o.path, "output-file", "",
+		"`file` or folder for the drafts, or - (default: unsigned/ in a repository with "+config.Name+")")
 }
 
 // results returns the stream for the report: standard error if the drafts go to standard output.
@@ -74,24 +73,26 @@ func (r *run) put(drafts []request.Draft) error {
 
 // live returns the positions of the signed exceptions that have not expired.
 func (r *run) live() map[exception.IdentityKey]exception.Position {
-	found := map[exception.IdentityKey]exception.Position{}
+	all := map[exception.IdentityKey]exception.Position{}
 	folder := r.inRepository(r.folders.Signed)
 	if _, err := os.Stat(folder); r.root == "" || err != nil {
-		return found
+		return all
 	}
 	for doc := range cli.Documents([]string{folder}, r.report, cli.Warn) {
-		if life, err := lifetime.Of(doc, r.config.Rules.Terms); err == nil && (life.ExpiresAt.IsZero() || r.now.Before(life.ExpiresAt)) {
-			found[doc.Identity().Key()] = doc.Position()
+		if request.Live(doc, r.config.Rules.Terms, r.now) {
+			all[doc.Identity().Key()] = doc.Position()
 		}
 	}
-	return found
+	return all
 }
 
 // passes adds the problems of a draft to the report, and reports whether it may be written.
 func (r *run) passes(checker *shape.Checker, d request.Draft, live map[exception.IdentityKey]exception.Position) bool {
-	if at, there := live[d.Document.Identity().Key()]; there {
-		r.add(cli.Result{Outcome: cli.Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: reasonLive, Object: d.Document.Identity().String(),
-			Message: "a signed exception of this name exists, and has not expired", Hint: "to extend it: --renew " + d.Document.Identity().Name})
+	id := d.Document.Identity()
+	if at, exists := live[id.Key()]; exists {
+		r.add(cli.Result{Outcome: cli.Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: reasonLive,
+			Object: id.String(), Message: "a signed exception of this name exists, and has not expired",
+			Hint: "to extend it: --renew " + id.Name})
 		return false
 	}
 	results := shapeconfig.Results(d.Document, checker.Check(d.Document, r.now))
@@ -123,7 +124,7 @@ func (r *run) notes(d request.Draft, file string) {
 func (r *run) drafted(d request.Draft, file, reason string) {
 	result := cli.ResultFor(d.Document)
 	result.Outcome, result.File, result.Reason, result.Message = cli.Pass, file, reason, d.Words
-	result.Details = map[string]any{"answers": answers(d)}
+	result.Details = map[string]any{"answers": d.Covered()}
 	if checker, err := shape.New(r.config); err == nil && r.config.Resources != nil {
 		now := checker.Exempted(d.Document)
 		result.Message += "; now: " + exempted(now)
@@ -133,15 +134,6 @@ func (r *run) drafted(d request.Draft, file, reason string) {
 	}
 	r.add(result)
 	r.notes(d, file)
-}
-
-func answers(d request.Draft) []string {
-	all := make([]string, len(d.Answers))
-	for i, v := range d.Answers {
-		all[i] = strings.TrimSpace(v.Policy+" "+v.Rule) + ": " + v.Resource.String()
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // exempted names the first exempted resources, and their number.
@@ -177,7 +169,8 @@ func (r *run) write(drafts []request.Draft) error {
 		folder = true
 	}
 	if !folder && len(drafts) > 1 {
-		return cli.Usagef("--output-file %s is one file, and there are %d drafts: name a folder, as %s/", target, len(drafts), target)
+		return cli.Usagef("--output-file %s is one file, and there are %d drafts: name a folder, as %[1]s/",
+			target, len(drafts))
 	}
 	if folder {
 		if err := os.MkdirAll(target, 0o755); err != nil { // #nosec G301 -- as Git makes folders
@@ -187,11 +180,11 @@ func (r *run) write(drafts []request.Draft) error {
 	for _, d := range drafts {
 		path := target
 		if folder {
-			path = filepath.Join(target, fileOf(d))
+			path = filepath.Join(target, d.File())
 		}
-		there, err := cli.ReadFile(path)
+		old, err := cli.ReadFile(path)
 		switch {
-		case err == nil && bytes.Equal(there, d.Source):
+		case err == nil && bytes.Equal(old, d.Source):
 			r.drafted(d, path, reasonThere)
 			continue
 		case err == nil:
@@ -207,8 +200,6 @@ func (r *run) write(drafts []request.Draft) error {
 	}
 	return nil
 }
-
-func fileOf(d request.Draft) string { return d.Document.Identity().Name + ".yaml" }
 
 func (r *run) inTheWay(d request.Draft, path string) {
 	r.add(cli.Result{Outcome: cli.Refuse, File: path, Reason: reasonInTheWay, Object: d.Document.Identity().String(),

@@ -43,7 +43,8 @@ func (r *run) renew() error {
 	case err != nil:
 		return err
 	case !verified:
-		draft.Notes = append(draft.Notes, "the signature of the renewed exception was not verified: the configuration has no trust policy")
+		draft.Notes = append(draft.Notes,
+			"the signature of the renewed exception was not verified: the configuration has no trust policy")
 	}
 	return r.put([]request.Draft{*draft})
 }
@@ -51,25 +52,27 @@ func (r *run) renew() error {
 // signed returns the signed exception of a name. It must be the only one.
 func (r *run) signed(name string) (*exception.Document, error) {
 	folder := r.inRepository(r.folders.Signed)
-	var found []*exception.Document
+	var all []*exception.Document
 	for doc := range cli.Documents([]string{folder}, r.report, cli.Warn) {
 		if id := doc.Identity(); id.Name == name || id.Namespace+"/"+id.Name == name {
-			found = append(found, doc)
+			all = append(all, doc)
 		}
 	}
 	switch {
-	case len(found) == 0:
-		return nil, cli.Hint(fmt.Errorf("%s has no exception %q", folder, name), "a revoked or removed exception cannot be renewed; request a new one")
-	case len(found) > 1:
-		return nil, cli.Usagef("%q is at %s and at %s: name it as namespace/name", name, found[0].Position(), found[1].Position())
+	case len(all) == 0:
+		return nil, cli.Hint(fmt.Errorf("%s has no exception %q", folder, name),
+			"a revoked or removed exception cannot be renewed; request a new one")
+	case len(all) > 1:
+		return nil, cli.Usagef("%q is at %s and at %s: name it as namespace/name",
+			name, all[0].Position(), all[1].Position())
 	}
-	return found[0], nil
+	return all[0], nil
 }
 
 // verify verifies an exception if the configuration has a trust policy. An expired exception can
 // still be renewed.
 func (r *run) verify(signed *exception.Document) (verified bool, err error) {
-	if _, there := r.cfg.Document().Lookup(sectionTrust); !there {
+	if _, exists := r.cfg.Document().Lookup(sectionTrust); !exists {
 		return false, nil
 	}
 	c, err := trust.Read(r.cfg.Document(), r.cfg.Dir)

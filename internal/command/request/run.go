@@ -55,7 +55,8 @@ func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Form
 	if r.root, err = repositoryRoot(); err != nil {
 		return nil, err
 	}
-	r.folders = config.Directories{Unsigned: cmp.Or(cfg.Directories.Unsigned, "unsigned"), Signed: cmp.Or(cfg.Directories.Signed, "signed")}
+	r.folders.Unsigned = cmp.Or(cfg.Directories.Unsigned, "unsigned")
+	r.folders.Signed = cmp.Or(cfg.Directories.Signed, "signed")
 	if r.config, err = shapeconfig.Config(cfg, cmd.Flags()); err != nil {
 		return nil, err
 	}
@@ -93,20 +94,22 @@ func repositoryRoot() (string, error) {
 
 // request drafts exceptions for violations.
 func (r *run) request(ctx context.Context, paths []string) error {
-	found, err := r.violations(ctx, paths)
+	violations, err := r.violations(ctx, paths)
 	if err != nil {
 		return err
 	}
-	found = slices.DeleteFunc(found, func(v request.Violation) bool { return !r.options.choice.takes(v) })
-	if len(found) == 0 {
+	violations = slices.DeleteFunc(violations, func(v request.Violation) bool { return !r.options.choice.Selects(v) })
+	if len(violations) == 0 {
 		return r.nothing(paths)
 	}
 	say := &r.options.say
 	if err := say.complete(say.questions(r.config.Require), r.streams); err != nil {
 		return err
 	}
-	drafts, problems, err := request.New(found, request.Options{Policies: r.config.Policies, Objects: r.objects, Namespace: r.options.namespace, Statements: say.Statements,
-		Merge: r.options.merge, MaxPolicies: r.config.MaxPolicies})
+	drafts, problems, err := request.New(violations, request.Options{
+		Policies: r.config.Policies, Objects: r.objects, Namespace: r.options.namespace, Statements: say.Statements,
+		Merge: r.options.merge, MaxPolicies: r.config.MaxPolicies,
+	})
 	if err != nil {
 		return &cli.UsageError{Err: err}
 	}
@@ -148,7 +151,8 @@ func (r *run) add(result cli.Result) { r.report.Documents++; r.report.Add(result
 // refuse adds a violation without a draft to the report.
 func (r *run) refuse(p request.Problem) {
 	at := p.Violation.Position
-	result := cli.Result{Outcome: cli.Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: p.Reason, Message: p.Message, Hint: p.Hint}
+	result := cli.Result{Outcome: cli.Refuse, File: at.File, Line: at.Line, Column: at.Column,
+		Reason: p.Reason, Message: p.Message, Hint: p.Hint}
 	if p.Violation.Resource.Kind != "" {
 		result.Object = p.Violation.Resource.String()
 	}
@@ -160,7 +164,8 @@ func reasons(config shape.Config) []exception.Reason {
 	return slices.Concat(request.Reasons(), shapeconfig.Reasons(config), []exception.Reason{
 		{Name: reasonDrafted, Doc: "the exception is drafted", Severity: exception.SeverityNote},
 		{Name: reasonThere, Doc: "the same draft exists already", Severity: exception.SeverityNote},
-		{Name: reasonLive, Doc: "a signed exception of the same name exists, and has not expired", Severity: exception.SeverityNote},
+		{Name: reasonLive, Doc: "a signed exception of the same name exists, and has not expired",
+			Severity: exception.SeverityNote},
 		{Name: reasonInTheWay, Doc: "the file exists with different content"},
 		{Name: reasonNoViolations, Doc: "the source has no violation"},
 		{Name: reasonNote, Doc: "the draft may not fit, as the message explains", Severity: exception.SeverityWarning},

@@ -42,11 +42,12 @@ func (r *run) violations(ctx context.Context, paths []string) ([]request.Violati
 func (r *run) fromFlags() ([]request.Violation, error) {
 	c := &r.options.choice
 	var missing []question
-	if c.policy == "" {
-		missing = append(missing, question{flag: "policy", asks: "which policy is violated?", into: &c.policy})
+	if c.Policy == "" {
+		missing = append(missing, question{flag: "policy", asks: "which policy is violated?", into: &c.Policy})
 	}
 	if c.about == "" {
-		missing = append(missing, question{flag: "about", asks: "by which resource (KIND[.GROUP]/[NAMESPACE/]NAME)?", into: &c.about})
+		missing = append(missing, question{flag: "about", into: &c.about,
+			asks: "by which resource (KIND[.GROUP]/[NAMESPACE/]NAME)?"})
 	}
 	if len(missing) == 0 {
 		return []request.Violation{c.violation()}, nil
@@ -60,8 +61,8 @@ func (r *run) fromFlags() ([]request.Violation, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	if c.rule == "" && r.config.Policies == nil {
-		if err := ask([]question{{flag: "rule", asks: "which rule?", into: &c.rule}}, r.streams); err != nil {
+	if c.Rule == "" && r.config.Policies == nil {
+		if err := ask([]question{{flag: "rule", asks: "which rule?", into: &c.Rule}}, r.streams); err != nil {
 			return nil, err
 		}
 	}
@@ -69,37 +70,38 @@ func (r *run) fromFlags() ([]request.Violation, error) {
 }
 
 func (r *run) fromReports(paths []string) []request.Violation {
-	var found []request.Violation
+	var violations []request.Violation
 	visit := func(doc *exception.Document) {
 		report, problem := request.FromReport(doc)
 		if problem != nil {
 			r.refuse(*problem)
 			return
 		}
-		found = append(found, report.Violations...)
+		violations = append(violations, report.Violations...)
 		r.foreign += report.Foreign
 	}
-	aside := &cli.Report{}
+	unread := &cli.Report{}
 	for _, path := range paths {
-		in := cli.Inputs{Paths: []string{path}, Report: aside, Large: true}
+		in := cli.Inputs{Paths: []string{path}, Report: unread, Large: true}
 		if info, err := os.Stat(path); path != "-" && (err != nil || info.IsDir()) {
 			in.Each(visit)
 			continue
 		}
 		text, err := r.text(path)
 		if err != nil {
-			aside.Add(cli.Result{Outcome: cli.Unknown, File: path, Reason: cli.ReasonUnreadable, Message: err.Error()})
+			unread.Add(cli.Result{Outcome: cli.Unknown, File: path, Reason: cli.ReasonUnreadable, Message: err.Error()})
 			continue
 		}
 		in.Stream(strings.NewReader(withoutWarnings(text)), nameOf(path), visit)
 	}
-	for _, result := range aside.Results() {
+	for _, result := range unread.Results() {
 		if result.Reason == cli.ReasonMalformed {
-			result.Hint = strings.TrimSuffix("for output of kyverno, add --from apply or --from denial; otherwise "+result.Hint, "; otherwise ")
+			const hint = "for output of kyverno, add --from apply or --from denial"
+			result.Hint = strings.TrimSuffix(hint+"; otherwise "+result.Hint, "; otherwise ")
 		}
 		r.add(result)
 	}
-	return found
+	return violations
 }
 
 func nameOf(path string) string {
@@ -133,7 +135,7 @@ func withoutWarnings(text string) string {
 
 // fromTexts reads the output of commands.
 func (r *run) fromTexts(paths []string) []request.Violation {
-	var found []request.Violation
+	var violations []request.Violation
 	for _, path := range paths {
 		text, err := r.text(path)
 		if err != nil {
@@ -146,21 +148,21 @@ func (r *run) fromTexts(paths []string) []request.Violation {
 				return request.FromDenial(text, file, r.about())
 			}
 		}
-		violations, problem := read(text, nameOf(path))
+		some, problem := read(text, nameOf(path))
 		if problem != nil {
 			r.refuse(*problem)
 			continue
 		}
-		found = append(found, violations...)
+		violations = append(violations, some...)
 	}
-	return found
+	return violations
 }
 
 // about returns the resource of a denied request: the one in --about, or the only manifest in
 // --resources.
 func (r *run) about() request.Resource {
 	if r.options.choice.about != "" || len(r.objects) != 1 {
-		return r.options.choice.resource
+		return r.options.choice.Resource
 	}
 	only := r.objects[0]
 	id := only.Identity()
@@ -180,11 +182,13 @@ func (r *run) text(path string) (string, error) {
 // missingPart is the error for a violation that the flags do not name in full.
 func missingPart(missing []question) error {
 	if len(missing) == 2 {
-		return &cli.UsageError{Err: errors.New("no violation given"), Hint: "name a file with reports, or use --policy, --rule and --about"}
+		return &cli.UsageError{Err: errors.New("no violation given"),
+			Hint: "name a file with reports, or use --policy, --rule and --about"}
 	}
 	var flags []string
 	for _, q := range missing {
 		flags = append(flags, "--"+q.flag)
 	}
-	return &cli.UsageError{Err: fmt.Errorf("missing %s", strings.Join(flags, " and ")), Hint: "add it; polex-request --help has an example"}
+	return &cli.UsageError{Err: fmt.Errorf("missing %s", strings.Join(flags, " and ")),
+		Hint: "add it; polex-request --help has an example"}
 }

@@ -49,11 +49,12 @@ type question struct {
 // questions returns the questions without an answer: always the duration, and the statements that
 // the configuration requires.
 func (s *statements) questions(required []string) []question {
+	needs := func(statement string) bool { return slices.Contains(required, statement) }
 	all := []question{
-		{"reason", "why is it needed?", &s.Reason, slices.Contains(required, shape.RequireReason)},
-		{"ticket", "in which ticket is it decided?", &s.Ticket, slices.Contains(required, shape.RequireTicket)},
-		{"owner", "owner (a person or team):", &s.Owner, slices.Contains(required, shape.RequireOwner)},
-		{"category", "waiver (the risk is accepted) or mitigated?", &s.Category, slices.Contains(required, shape.RequireCategory)},
+		{"reason", "why is it needed?", &s.Reason, needs(shape.RequireReason)},
+		{"ticket", "in which ticket is it decided?", &s.Ticket, needs(shape.RequireTicket)},
+		{"owner", "owner (a person or team):", &s.Owner, needs(shape.RequireOwner)},
+		{"category", "waiver (the risk is accepted) or mitigated?", &s.Category, needs(shape.RequireCategory)},
 		{"expires-in", "for how long, from its signing (4h, 7d, 2w)?", &s.ExpiresIn, true},
 	}
 	return slices.DeleteFunc(all, func(q question) bool { return *q.into != "" || !q.needed })
@@ -70,9 +71,11 @@ func (s *statements) complete(questions []question, streams cli.Streams) error {
 			flags[i] = "--" + q.flag
 		}
 		if len(flags) == 1 {
-			return &cli.UsageError{Err: fmt.Errorf("missing required flag: %s", flags[0]), Hint: "add it; on a terminal, polex-request asks for it"}
+			return &cli.UsageError{Err: fmt.Errorf("missing required flag: %s", flags[0]),
+				Hint: "add it; on a terminal, polex-request asks for it"}
 		}
-		return &cli.UsageError{Err: fmt.Errorf("missing required flags: %s", strings.Join(flags, ", ")), Hint: "add them; on a terminal, polex-request asks for them"}
+		return &cli.UsageError{Err: fmt.Errorf("missing required flags: %s", strings.Join(flags, ", ")),
+			Hint: "add them; on a terminal, polex-request asks for them"}
 	}
 	if err := ask(questions, streams); err != nil {
 		return err
