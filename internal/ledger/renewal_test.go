@@ -103,7 +103,7 @@ func TestRenewals(t *testing.T) {
 	if from, to := l.Entries[0].Seal.SignedAt, l.Entries[2].ExpiresAt; !known || !c.From.Equal(from) || !c.To.Equal(to) || length != to.Sub(from) || length < 29*24*time.Hour {
 		t.Errorf("it lasts from %s to %s, %s", c.From, c.To, length)
 	}
-	if diff := cmp.Diff([]ledger.Count{{Name: "require-run-as-nonroot", Open: 2, Ever: 2}}, l.Sums(0).Renewals); diff != "" {
+	if diff := cmp.Diff([]ledger.Count{{Name: "require-run-as-nonroot", Open: 2, Ever: 2}}, l.Sums().Renewals); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(told(l), told(r.mustRead(w, func(o *ledger.Options) { o.Workers = 1 }))); diff != "" {
@@ -111,7 +111,7 @@ func TestRenewals(t *testing.T) {
 	}
 	// Long after all have expired: they were valid at the signing, and that is enough.
 	past := r.mustRead(w, func(o *ledger.Options) { o.Now = w.now.AddDate(1, 0, 0) })
-	if got := told(past); got[2] != "a-r2 expired renews:a-r1/2 of:a-r1/1 chain:a-a-r2/2 of 3" || past.Sums(0).Renewals[0].Open != 0 || past.Sums(0).Renewals[0].Ever != 2 {
+	if got := told(past); got[2] != "a-r2 expired renews:a-r1/2 of:a-r1/1 chain:a-a-r2/2 of 3" || past.Sums().Renewals[0].Open != 0 || past.Sums().Renewals[0].Ever != 2 {
 		t.Errorf("a year later: %q", got)
 	}
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"slices"
-	"time"
 )
 
 // Sums are the totals of a report. They count verified exceptions only.
@@ -11,17 +10,8 @@ type Sums struct {
 	Policies   []Count `json:"policies"`
 	Namespaces []Count `json:"namespaces"`
 	Owners     []Count `json:"owners"`
-	// Often are the policies with at least as many open exceptions as the argument of
-	// [Ledger.Sums].
-	Often []Count `json:"exceptedOften"`
 	// Renewals counts, by policy, the approvals that renew another exception.
 	Renewals []Count `json:"renewals"`
-	// Wait is the median time from the request (by Git) to the signature. Of is the number of
-	// exceptions in the median. LeftOut is the number without a usable request time or signing
-	// time.
-	Wait    time.Duration `json:"-"`
-	Of      int           `json:"-"`
-	LeftOut int           `json:"-"`
 	// NotCounted is the number of entries under signed/ with an invalid signature. Entries of state
 	// [NotSigned] are not in it.
 	NotCounted int `json:"notCounted"`
@@ -34,17 +24,15 @@ type Count struct {
 	Ever int    `json:"ever"` // all approvals, with those that left or were replaced
 }
 
-// Sums adds up the entries. often is the number of open exceptions from which a policy is listed in
-// [Sums.Often]; 0 lists none.
-func (l *Ledger) Sums(often int) Sums {
-	s := Sums{Often: []Count{}}
+// Sums adds up the entries.
+func (l *Ledger) Sums() Sums {
+	s := Sums{}
 	policies, namespaces, owners, renewals := counter{}, counter{}, counter{}, counter{}
-	var waits []time.Duration
 	for _, e := range l.Entries {
-		if e.Seal == nil {
+		switch {
+		case e.Seal == nil:
 			continue
-		}
-		if !e.Verified {
+		case !e.Verified:
 			if e.State.Here() && e.State != NeverSigned {
 				s.NotCounted++
 			}
@@ -60,39 +48,10 @@ func (l *Ledger) Sums(often int) Sums {
 		}
 		namespaces.add(e.State, e.Identity.Namespace)
 		owners.add(e.State, e.Said.Owner)
-		if wait, ok := e.wait(); ok {
-			waits = append(waits, wait)
-		} else {
-			s.LeftOut++
-		}
 	}
 	s.Policies, s.Namespaces = policies.counts(), namespaces.counts()
 	s.Owners, s.Renewals = owners.counts(), renewals.counts()
-	for _, c := range s.Policies {
-		if often > 0 && c.Open >= often {
-			s.Often = append(s.Often, c)
-		}
-	}
-	if s.Of = len(waits); s.Of > 0 {
-		slices.Sort(waits)
-		s.Wait = (waits[(s.Of-1)/2] + waits[s.Of/2]) / 2
-	}
 	return s
-}
-
-// wait returns the time from the request to the signature.
-func (e *Entry) wait() (time.Duration, bool) {
-	if e.Request == nil {
-		return 0, false
-	}
-	from := e.Request.At
-	if moves := e.Request.Moves; len(moves) > 0 {
-		from = moves[len(moves)-1].At // the request for a signature begins with the last move
-	}
-	if from.IsZero() || e.Seal.SignedAt.IsZero() || e.Request.Before || from.After(e.Seal.SignedAt) {
-		return 0, false
-	}
-	return e.Seal.SignedAt.Sub(from), true
 }
 
 type counter map[string]*Count

@@ -91,7 +91,7 @@ func TestFieldsShown(t *testing.T) {
 	v.Entries[1].Exempted[0].Names[0] = long + "n"
 	v.Entries[2].Request.Moves = []ledger.Move{{Event: v.Entries[2].Request.Event, From: "deploy/a.yaml"}}
 	v.Entries[3].Request.Merged = &v.Entries[4].Request.Event
-	v.Totals = v.Sums(2)
+	v.Totals = v.Sums()
 	for format, text := range map[string]string{
 		"html": html.UnescapeString(unbroken.Replace(written(t, "html", v))), "csv": strings.ReplaceAll(written(t, "csv", v), `""`, `"`),
 		"markdown": html.UnescapeString(strings.ReplaceAll(written(t, "markdown", v), "<!-- -->", "")), "table": written(t, "table", v),

@@ -2,7 +2,6 @@ package report
 
 import (
 	"io"
-	"time"
 
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/plain"
@@ -49,21 +48,13 @@ type jsonSummary struct {
 type jsonSums struct {
 	ledger.Sums
 	Chains []*ledger.Chain `json:"chains"`
-	Wait   jsonWait        `json:"requestToSignature"`
-}
-
-type jsonWait struct {
-	Seconds int64 `json:"medianSeconds"`
-	Of      int   `json:"of"`
-	LeftOut int   `json:"leftOut"`
 }
 
 // JSON writes the whole report in the format of docs/ledger.schema.json.
 func JSON(w io.Writer, v *Report) error {
 	out := v.about()
 	out.Summary = jsonSummary{v.States(), len(v.Findings), present(v.Failed), v.Status}
-	wait := jsonWait{int64(v.Totals.Wait / time.Second), v.Totals.Of, v.Totals.LeftOut}
-	out.Sums = jsonSums{v.Totals, present(v.Chains), wait}
+	out.Sums = jsonSums{v.Totals, present(v.Chains)}
 	out.Findings, out.Entries = present(v.Findings), present(v.Entries)
 	if v.Compared {
 		out.Cluster = map[string]int{"objects": v.Objects}

@@ -76,11 +76,6 @@ func Prometheus(w io.Writer, v *Report) error {
 			}
 			return e.Chain.From.Unix(), !e.Chain.From.IsZero()
 		})
-	if v.Totals.Of > 0 {
-		const name = "request_to_signature_median_seconds"
-		m.gauge(name, "Median time from the request, according to Git, to the signature.")
-		m.add(name, int64(v.Totals.Wait.Seconds()))
-	}
 	m.gauge("shallow", "1 if the clone is shallow.")
 	shallow := int64(0)
 	if v.Shallow {

@@ -40,7 +40,7 @@ func renewedThrice() *Report {
 	ghost.Renews = &ledger.Renewal{Renewal: exception.Renewal{Name: "ghost", Digest: "sha256:" + strings.Repeat("f", 64), Number: 5}}
 	ghost.Chain = &ledger.Chain{Entries: l.Entries[3:], Renewals: 5, From: ghost.Seal.SignedAt}
 	l.Chains = []*ledger.Chain{ghost.Chain, c}
-	return &Report{Ledger: l, Revision: "main", Totals: l.Sums(0), All: true}
+	return &Report{Ledger: l, Revision: "main", Totals: l.Sums(), All: true}
 }
 
 // TestRenewalsTold: every format shows the renewals, their number and their duration.

@@ -37,8 +37,8 @@ type Signer struct {
 }
 
 // New makes the report. failOn are the kinds of findings that fail the run.
-func New(l *ledger.Ledger, often int, failOn map[ledger.Kind]bool) *Report {
-	v := &Report{Ledger: l, Totals: l.Sums(often)}
+func New(l *ledger.Ledger, failOn map[ledger.Kind]bool) *Report {
+	v := &Report{Ledger: l, Totals: l.Sums()}
 	for _, f := range l.Findings {
 		if failOn[f.Kind] && !slices.Contains(v.Failed, string(f.Kind)) {
 			v.Failed = append(v.Failed, string(f.Kind))

@@ -80,14 +80,6 @@ func sums(v *Report) []sum {
 // notes returns the sentences below the findings.
 func notes(v *Report) []string {
 	var all []string
-	if t := v.Totals; t.Of > 0 {
-		line := fmt.Sprintf("median time from the request (by Git) to the signature: %s (exceptions: %d)",
-			lasting(t.Wait), t.Of)
-		if t.LeftOut > 0 {
-			line += fmt.Sprintf("; %d left out, without a known time of the request", t.LeftOut)
-		}
-		all = append(all, line)
-	}
 	pending := slices.DeleteFunc(slices.Clone(v.Entries), func(e *ledger.Entry) bool {
 		return e.State != ledger.Waiting && e.State != ledger.NeverSigned || e.Request == nil || e.Request.At.IsZero()
 	})
@@ -95,9 +87,6 @@ func notes(v *Report) []string {
 		oldest := slices.MinFunc(pending, func(a, b *ledger.Entry) int { return a.Request.At.Compare(b.Request.At) })
 		all = append(all, fmt.Sprintf("%s not signed yet; the oldest is of %s (by Git): %s",
 			plain.Count(len(pending), "exception is", "exceptions are"), day(oldest.Request.At), oldest.Identity))
-	}
-	for _, c := range v.Totals.Often {
-		all = append(all, fmt.Sprintf("%s has %d open exceptions: does the policy need another look?", c.Name, c.Open))
 	}
 	if n := v.Totals.NotCounted; n > 0 {
 		all = append(all, plain.Count(n, "exception is", "exceptions are")+" not counted: the signature is invalid")
@@ -131,17 +120,10 @@ func lasts(c *ledger.Chain) string {
 	case known && length >= oneDay:
 		return lifetime.FormatDuration(length.Truncate(oneDay)) + ", from " + day(c.From) + " to " + day(c.To)
 	case known:
-		return lasting(length) + ", on " + day(c.From)
+		return lifetime.FormatDuration(length.Truncate(time.Second)) + ", on " + day(c.From)
 	case c.From.IsZero():
 		return "from an unknown time"
 	default:
 		return "from " + day(c.From) + ", no expiry"
 	}
-}
-
-func lasting(d time.Duration) string {
-	if d < time.Second {
-		return "less than a second"
-	}
-	return lifetime.FormatDuration(d.Truncate(time.Second))
 }

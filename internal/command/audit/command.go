@@ -39,7 +39,6 @@ type options struct {
 	policies                []string
 
 	failOn  []string
-	often   int
 	renewed int
 	all     bool
 
@@ -78,7 +77,6 @@ func New(streams cli.Streams) *cobra.Command {
 		"paths of the Kyverno policies, for their severities (default: directories.policies of the configuration)")
 	flags.StringSliceVar(&o.failOn, "fail-on", nil,
 		"exit with 1 for these findings: drift, expired, any, or the name of a finding")
-	flags.IntVar(&o.often, "policy-threshold", 10, "report policies with at least so many open exceptions; 0: none")
 	flags.IntVar(&o.renewed, "renewal-threshold", 0,
 		"report exceptions with at least so many renewals in a row; 0: none")
 	flags.BoolVar(&o.all, "all", false, "also list removed exceptions in a table or Markdown")

@@ -27,7 +27,7 @@ func table(w io.Writer, v *report.Report) error {
 
 // report makes the report with the settings of the command line.
 func (r *run) report(l *ledger.Ledger) *report.Report {
-	v := report.New(l, r.options.often, r.fails)
+	v := report.New(l, r.fails)
 	v.Version, v.Revision, v.All = cli.VersionText(), r.options.ref, r.options.all
 	v.MadeAt, v.Repository = r.now, l.Repository(r.options.git)
 	v.Trust = report.Trust{Digest: r.policy.Digest(), Root: r.policy.Root().Digest(), Threshold: r.policy.Threshold()}

@@ -75,8 +75,8 @@ func (r *run) prepare() error {
 	case (live || kubeconfig) && !r.at.IsZero():
 		return &cli.UsageError{Hint: "remove one of them",
 			Err: errors.New("--at cannot be combined with --live and --kubeconfig: the cluster is as it is now")}
-	case o.often < 0, o.renewed < 0:
-		return cli.Usagef("--policy-threshold and --renewal-threshold must not be negative")
+	case o.renewed < 0:
+		return cli.Usagef("--renewal-threshold must not be negative")
 	}
 	if err := r.failures(live || kubeconfig); err != nil {
 		return err

@@ -24,6 +24,7 @@ var instead = map[string]string{
 	"dry-run":           "polex promote and polex prune change nothing without --commit, --push or another destination",
 	"github-repository": "set GITHUB_REPOSITORY",
 	"no-cache":          nothingKept,
+	"policy-threshold":  "the report lists the policies with the most open exceptions first",
 	"pull-request-mode": "--pull-request",
 	"push-attempts":     "a push is tried 10 times",
 	"rekor-versions":    "both versions of Rekor run",

@@ -54,7 +54,7 @@ func TestRemovedFlags(t *testing.T) {
 	}
 	removed["color"] = []string{"validate", "verify", "sign", "prune", "adopt", "request", "guard check", "audit notify"}
 	removed["timeout"] = []string{"audit notify"}
-	for _, flag := range []string{"accept-rewritten", "cache-dir", "no-cache"} {
+	for _, flag := range []string{"accept-rewritten", "cache-dir", "no-cache", "policy-threshold"} {
 		removed[flag] = []string{"audit"}
 	}
 	removed["reload-interval"] = []string{"guard serve"}
