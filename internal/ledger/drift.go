@@ -49,7 +49,7 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 		}
 	}
 	for _, why := range cluster.Unreadable {
-		l.Findings = append(l.Findings, Finding{Kind: UnreadableThere, Message: short(why)})
+		l.Findings = append(l.Findings, Finding{Kind: ClusterUnreadable, Message: short(why)})
 	}
 	seals := assessAll(cluster.Objects, v, l.At, workers)
 	for i, doc := range cluster.Objects {
@@ -65,7 +65,7 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 	}
 	for _, e := range l.Entries {
 		if e.Cluster == Missing && e.State == Open {
-			l.Findings = append(l.Findings, Finding{Kind: NotInCluster, Object: e.Identity.String(), File: e.File,
+			l.Findings = append(l.Findings, Finding{Kind: ClusterMissing, Object: e.Identity.String(), File: e.File,
 				Message: "it is valid, and not in the cluster", Hint: "has it been deployed, and to this cluster?"})
 		}
 	}
@@ -79,37 +79,38 @@ type byIdentity = map[exception.IdentityKey]*Entry
 // signature and one about its presence in Git.
 func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone, pending *Entry) {
 	add := func(kind Kind, message, hint string) {
-		l.Findings = append(l.Findings, Finding{Kind: kind, Object: doc.Identity().String(), Message: message, Hint: hint})
+		object := doc.Identity().String()
+		l.Findings = append(l.Findings, Finding{Kind: kind, Object: object, Message: message, Hint: hint})
 	}
 	switch s.Now.Reason {
 	case "":
 		if e != nil && e.Cluster != Same {
-			add(OutdatedThere, "it is signed, and differs from the one in signed/",
+			add(ClusterOutdated, "it is signed, and differs from the one in signed/",
 				"deploy signed/; an older signed exception stays valid until it expires")
 		}
 	case verify.ReasonUnsigned:
 		if pending != nil && gone == nil && (e == nil || e == pending) {
-			add(InCluster, "it has no signature; an exception of its name is not signed yet, in "+pending.File,
+			add(ClusterUnsigned, "it has no signature; an exception of its name is not signed yet, in "+pending.File,
 				"sign it with polex-sign promote, and deploy signed/")
 			return
 		}
-		add(InCluster, "it has no signature", "find out who created it, and have polex-guard reject it")
+		add(ClusterUnsigned, "it has no signature", "find out who created it, and have polex-guard reject it")
 	case verify.ReasonAltered:
-		add(AlteredThere, s.Now.Detail, "deploy it again, and find out who changed it")
+		add(ClusterAltered, s.Now.Detail, "deploy it again, and find out who changed it")
 	case verify.ReasonExpired:
-		add(ExpiredThere, s.Now.Detail, "delete it; polex-guard does that by itself")
+		add(ClusterExpired, s.Now.Detail, "delete it; polex-guard does that by itself")
 	default:
-		add(RefusedThere, s.Now.Detail+" ["+s.Now.Reason+"]",
+		add(ClusterRefused, s.Now.Detail+" ["+s.Now.Reason+"]",
 			"write it to a file with kubectl get -o yaml, and run polex-verify --explain on the file")
 	}
 	switch {
 	case e != nil:
 	case gone != nil:
 		left := gone.Left
-		add(NotInGit, fmt.Sprintf("it was removed from signed/ at %s (by Git) in commit %s (%s), by %s",
+		add(ClusterNotInGit, fmt.Sprintf("it was removed from signed/ at %s (by Git) in commit %s (%s), by %s",
 			clock(left.At), left.Commit, left.How, left.By), "let the deployer of signed/ prune removed files")
 	default:
-		add(NotInGit, "it is not in signed/, and never was", "find out who made it")
+		add(ClusterNotInGit, "it is not in signed/, and never was", "find out who made it")
 	}
 }
 

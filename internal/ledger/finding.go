@@ -18,33 +18,33 @@ type Kind string
 
 // The kinds, which [Kind.Doc] describes. Kinds that begin with "cluster-" are drift.
 const (
-	KindExpired     Kind = "expired"
-	KindAltered     Kind = "altered"
-	KindUnsigned    Kind = "unsigned"
-	KindUnverified  Kind = "unverified"
-	KindNeverSigned Kind = "never-signed"
-	OnceUnverified  Kind = "once-unverified"
-	KindReturned    Kind = "returned"
-	NotARenewal     Kind = "not-a-renewal"
-	RenewedOften    Kind = "renewed-often"
-	Duplicate       Kind = "duplicate-identity"
-	Unreadable      Kind = "unreadable"
-	Rewritten       Kind = "rewritten"
-	OffTheLine      Kind = "off-the-line"
-	NotAtCommit     Kind = "not-at-commit"
-	Rerun           Kind = "re-run"
-	OddTrigger      Kind = "unexpected-trigger"
-	DeletedRef      Kind = "deleted-ref"
-	Cut             Kind = "shallow"
-	ClockSkew       Kind = "clock-skew"
-	NotInGit        Kind = "cluster-not-in-git"
-	NotInCluster    Kind = "cluster-missing"
-	InCluster       Kind = "cluster-unsigned"
-	AlteredThere    Kind = "cluster-altered"
-	ExpiredThere    Kind = "cluster-expired"
-	RefusedThere    Kind = "cluster-refused"
-	OutdatedThere   Kind = "cluster-outdated"
-	UnreadableThere Kind = "cluster-unreadable"
+	KindExpired       Kind = "expired"
+	KindAltered       Kind = "altered"
+	KindUnsigned      Kind = "unsigned"
+	KindUnverified    Kind = "unverified"
+	KindNeverSigned   Kind = "never-signed"
+	OnceUnverified    Kind = "once-unverified"
+	KindReturned      Kind = "returned"
+	NotARenewal       Kind = "not-a-renewal"
+	RenewedOften      Kind = "renewed-often"
+	Duplicate         Kind = "duplicate-identity"
+	Unreadable        Kind = "unreadable"
+	Rewritten         Kind = "rewritten"
+	OffTheLine        Kind = "off-the-line"
+	NotAtCommit       Kind = "not-at-commit"
+	Rerun             Kind = "re-run"
+	OddTrigger        Kind = "unexpected-trigger"
+	DeletedRef        Kind = "deleted-ref"
+	Cut               Kind = "shallow"
+	ClockSkew         Kind = "clock-skew"
+	ClusterNotInGit   Kind = "cluster-not-in-git"
+	ClusterMissing    Kind = "cluster-missing"
+	ClusterUnsigned   Kind = "cluster-unsigned"
+	ClusterAltered    Kind = "cluster-altered"
+	ClusterExpired    Kind = "cluster-expired"
+	ClusterRefused    Kind = "cluster-refused"
+	ClusterOutdated   Kind = "cluster-outdated"
+	ClusterUnreadable Kind = "cluster-unreadable"
 )
 
 // kinds lists every kind with its description, in the order of the report.
@@ -71,14 +71,14 @@ var kinds = []struct {
 	{DeletedRef, "it is under signed/, and the branch or tag of the run that signed it does not exist"},
 	{Cut, "the clone is shallow"},
 	{ClockSkew, "times contradict each other"},
-	{NotInGit, "it is in the cluster, and not in signed/"},
-	{NotInCluster, "it is valid, and not in the cluster"},
-	{InCluster, "it is in the cluster without a signature"},
-	{AlteredThere, "the exception in the cluster differs from the signed one"},
-	{ExpiredThere, "it is expired, and still in the cluster"},
-	{RefusedThere, "it is in the cluster, and its signature is invalid"},
-	{OutdatedThere, "the exception in the cluster is signed, and differs from the one in signed/"},
-	{UnreadableThere, "an object of the cluster cannot be read"},
+	{ClusterNotInGit, "it is in the cluster, and not in signed/"},
+	{ClusterMissing, "it is valid, and not in the cluster"},
+	{ClusterUnsigned, "it is in the cluster without a signature"},
+	{ClusterAltered, "the exception in the cluster differs from the signed one"},
+	{ClusterExpired, "it is expired, and still in the cluster"},
+	{ClusterRefused, "it is in the cluster, and its signature is invalid"},
+	{ClusterOutdated, "the exception in the cluster is signed, and differs from the one in signed/"},
+	{ClusterUnreadable, "an object of the cluster cannot be read"},
 }
 
 // Kinds returns all kinds.
@@ -109,7 +109,7 @@ func (k Kind) IsUnverified() bool {
 }
 
 // IsExpired reports whether the finding is about an expired exception in signed/ or in the cluster.
-func (k Kind) IsExpired() bool { return k == KindExpired || k == ExpiredThere }
+func (k Kind) IsExpired() bool { return k == KindExpired || k == ClusterExpired }
 
 // Select returns the kinds of a name: "any", "drift", "expired", "unverified" or a single kind. It
 // returns no kinds for an unknown name.

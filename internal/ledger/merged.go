@@ -9,10 +9,10 @@ import (
 // sides reads the commits that were merged into the line, and checks that Options.Seen is part of
 // the history.
 func (r *reading) sides(cut map[plumbing.Hash]bool) error {
-	met := map[plumbing.Hash]bool{}
+	seen := map[plumbing.Hash]bool{}
 	var waiting []plumbing.Hash
 	for _, s := range r.line {
-		met[s.commit.Hash] = true
+		seen[s.commit.Hash] = true
 	}
 	for _, s := range r.line {
 		if !s.cut && len(s.commit.Parents) > 1 {
@@ -22,10 +22,10 @@ func (r *reading) sides(cut map[plumbing.Hash]bool) error {
 	for len(waiting) > 0 {
 		hash := waiting[len(waiting)-1]
 		waiting = waiting[:len(waiting)-1]
-		if met[hash] {
+		if seen[hash] {
 			continue
 		}
-		met[hash] = true
+		seen[hash] = true
 		s, err := r.step(hash, cut)
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func (r *reading) sides(cut map[plumbing.Hash]bool) error {
 		waiting = append(waiting, s.commit.Parents...)
 	}
 	r.ledger.Merged = len(r.beside)
-	if r.Seen.IsZero() || met[r.Seen] || !r.At.IsZero() {
+	if r.Seen.IsZero() || seen[r.Seen] || !r.At.IsZero() {
 		return nil
 	}
 	message := "the history does not contain the commit %s, the last of an earlier report: " +

@@ -66,15 +66,15 @@ func (f *folding) arrivals(open []*trace, before, here *git.Tree, left *int) (ar
 	for i, t := range open {
 		paths[i] = t.path
 	}
-	there := map[string][]exception.Identity{}
+	old := map[string][]exception.Identity{}
 	_ = git.DifferencesAt(before, here, paths, func(c git.Change) error {
 		if slices.Contains(paths, c.Path) {
-			there[c.Path] = f.exceptionsIn(c.Old, left)
+			old[c.Path] = f.exceptionsIn(c.Old, left)
 		}
 		return nil
 	})
 	for _, t := range open {
-		if old, changed := there[t.path]; changed && !slices.Contains(old, t.identity) {
+		if before, changed := old[t.path]; changed && !slices.Contains(before, t.identity) {
 			arrived = append(arrived, t)
 		} else {
 			stayed = append(stayed, t)
@@ -136,17 +136,17 @@ func (f *folding) exceptionsIn(e git.Entry, left *int) []exception.Identity {
 			docs = append(docs, doc)
 		}
 	}
-	var found []exception.Identity
+	var identities []exception.Identity
 	for _, doc := range manifest.Objects(docs) {
-		found = append(found, doc.Identity())
+		identities = append(identities, doc.Identity())
 	}
-	return found
+	return identities
 }
 
 // sourceOf returns the only place from which an exception of this name was removed, or nil. The
 // namespace of the source may be missing, if the deployment tool sets it, or be a Flux variable.
 func sourceOf(lost []place, id exception.Identity) *place {
-	var found *place
+	var match *place
 	for i, p := range lost {
 		a, b := p.identity.Namespace, id.Namespace
 		if strings.Contains(a, "$") {
@@ -158,10 +158,10 @@ func sourceOf(lost []place, id exception.Identity) *place {
 		if a == b {
 			return &lost[i]
 		}
-		if found != nil {
+		if match != nil {
 			return nil
 		}
-		found = &lost[i]
+		match = &lost[i]
 	}
-	return found
+	return match
 }

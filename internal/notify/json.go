@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/polex-dev/polex/internal/ledger"
-	printed "github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/internal/plain"
 )
 
 type jsonIdentity struct {
@@ -49,6 +49,6 @@ func JSON(e Event) ([]byte, error) {
 
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
-	err := printed.WriteJSON(&b, value)
+	err := plain.WriteJSON(&b, value)
 	return b.Bytes(), err
 }

@@ -27,7 +27,7 @@ func Slack(e Event) ([]byte, error) {
 	if remark := e.remark(); remark != "" {
 		blocks = append(blocks, object{"type": "section", "text": mrkdwnText(remark)})
 	}
-	return encode(object{"text": e.title() + ": " + mrkdwn(plain(e.Name())), "blocks": blocks})
+	return encode(object{"text": e.title() + ": " + mrkdwn(short(e.Name())), "blocks": blocks})
 }
 
 // mrkdwnText disables Slack's search for addresses, names and channels.

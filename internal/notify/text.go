@@ -6,7 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode"
+
+	"github.com/polex-dev/polex/internal/plain"
 )
 
 const (
@@ -54,7 +55,7 @@ func (e Event) lines() []line {
 	var all []line
 	add := func(label, value string) {
 		if value != "" {
-			all = append(all, line{label: label, value: plain(value)})
+			all = append(all, line{label: label, value: short(value)})
 		}
 	}
 	link := func(label, value string) {
@@ -143,24 +144,8 @@ func (e Event) policies() string {
 // mrkdwn or HTML, and user names before the host.
 var address = regexp.MustCompile(`^https://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*/?$`)
 
-// plain returns one line of printable characters, shortened if necessary.
-func plain(text string) string {
-	var b strings.Builder
-	n := 0
-	for _, r := range text {
-		piece := string(r)
-		if !unicode.IsPrint(r) {
-			piece = fmt.Sprintf(`\u%04x`, r)
-		}
-		if n += len([]rune(piece)); n > maxText {
-			b.WriteString("…")
-			break
-		}
-		b.WriteString(piece)
-	}
-	// A runner interprets this as a command anywhere in a log.
-	return strings.ReplaceAll(b.String(), "##[", `#\u0023[`)
-}
+// short returns one line of printable characters, shortened if necessary.
+func short(text string) string { return plain.Cut(plain.Line(text), maxText) }
 
 func clock(t time.Time) string {
 	if t.IsZero() {

@@ -94,14 +94,14 @@ func everOf(c ledger.Count) int { return c.Ever }
 // each writes the value of every verified exception under signed/ that has one.
 func (m *metrics) each(v *Report, name, help string, value func(*ledger.Entry) (int64, bool)) {
 	m.gauge(name, help)
-	met := map[string]bool{}
+	seen := map[string]bool{}
 	for _, e := range v.Entries {
 		key := e.Identity.String()
-		if !e.Verified || e.Version == 0 || !e.State.Here() || met[key] || len(met) >= maxSeries {
+		if !e.Verified || e.Version == 0 || !e.State.Here() || seen[key] || len(seen) >= maxSeries {
 			continue
 		}
 		if n, ok := value(e); ok {
-			met[key] = true
+			seen[key] = true
 			m.add(name, n, "group", e.Identity.Group, "namespace", e.Identity.Namespace, "name", e.Identity.Name)
 		}
 	}

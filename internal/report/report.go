@@ -51,7 +51,7 @@ func New(l *ledger.Ledger, failOn map[ledger.Kind]bool) *Report {
 // be read, and the clone is not shallow or allowShallow is true.
 func (v *Report) Whole(allowShallow bool) bool {
 	return len(v.Entries)+len(v.Findings) > 0 && (allowShallow || !v.Shallow) &&
-		!slices.ContainsFunc(v.Findings, func(f ledger.Finding) bool { return f.Kind == ledger.UnreadableThere })
+		!slices.ContainsFunc(v.Findings, func(f ledger.Finding) bool { return f.Kind == ledger.ClusterUnreadable })
 }
 
 // listed returns the entries for the lists: those in the folders, or all if v.All is true.

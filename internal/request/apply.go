@@ -25,7 +25,7 @@ var (
 // of several lines can imitate violations; a report does not have this weakness. A text without
 // violations gives none. More than [MaxViolations] is a problem.
 func FromApply(text, file string) ([]Violation, *Problem) {
-	var found []Violation
+	var violations []Violation
 	var head *Violation
 	next := 1
 	for i, line := range strings.Split(text, "\n") {
@@ -38,9 +38,9 @@ func FromApply(text, file string) ([]Violation, *Problem) {
 		if m := applyRule.FindStringSubmatch(line); m != nil && head != nil && m[1] == strconv.Itoa(next) {
 			v := *head
 			v.Rule, v.Message, v.Position = m[2], m[3], at
-			found = append(found, v)
+			violations = append(violations, v)
 			next++
-			if len(found) > MaxViolations {
+			if len(violations) > MaxViolations {
 				return nil, problem(ReasonTooMany, v, "apply fewer policies at once",
 					"there are more than %d violations", MaxViolations)
 			}
@@ -50,5 +50,5 @@ func FromApply(text, file string) ([]Violation, *Problem) {
 			head = nil
 		}
 	}
-	return found, nil
+	return violations, nil
 }

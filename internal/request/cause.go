@@ -31,7 +31,7 @@ type target struct {
 // because the controls of an exception apply to all its rules.
 func (r *requester) causes(all []*resolved) []*cause {
 	byKey := map[breach]*cause{}
-	var found []*cause
+	var causes []*cause
 	for _, one := range all {
 		workload := r.workload(one)
 		key := breach{one.PolicyKind, one.Policy, "", workload, one.direct}
@@ -42,20 +42,20 @@ func (r *requester) causes(all []*resolved) []*cause {
 		if c == nil {
 			c = &cause{workload: workload}
 			byKey[key] = c
-			found = append(found, c)
+			causes = append(causes, c)
 		}
 		c.of = append(c.of, one)
 	}
-	slices.SortStableFunc(found, func(a, b *cause) int {
+	slices.SortStableFunc(causes, func(a, b *cause) int {
 		v, w := a.workload, b.workload
 		return cmp.Or(cmp.Compare(a.of[0].Policy, b.of[0].Policy), cmp.Compare(v.APIVersion, w.APIVersion),
 			cmp.Compare(v.Kind, w.Kind), cmp.Compare(v.Namespace, w.Namespace),
 			cmp.Compare(v.Name, w.Name), cmp.Compare(a.of[0].rule, b.of[0].rule))
 	})
-	for _, c := range found {
+	for _, c := range causes {
 		c.reach(r.objects)
 	}
-	return found
+	return causes
 }
 
 // workload returns the workload with the violation: the resource itself or the controller that
@@ -120,15 +120,15 @@ func (c *cause) reach(all objects) {
 }
 
 // kinds returns the kind of the workload and the kinds that it creates, down to Pods.
-func (c *cause) kinds() []made {
-	own := []made{{kind: c.workload.Kind, apiVersion: c.workload.APIVersion}}
+func (c *cause) kinds() []created {
+	own := []created{{kind: c.workload.Kind, apiVersion: c.workload.APIVersion}}
 	if c.of[0].direct || !c.workload.isWorkload() {
 		return own
 	}
 	return append(own, workloads[c.workload.Kind].makes...)
 }
 
-func (c *cause) target(kind made, all objects) target {
+func (c *cause) target(kind created, all objects) target {
 	t := target{Resource: c.workload}
 	if len(kind.parts) == 0 {
 		return t

@@ -16,7 +16,8 @@ import (
 
 // The message of Kyverno 1.19.1 for a denied request, which kubectl, Flux and Argo CD repeat.
 var (
-	denialHead = regexp.MustCompile(`resource ([A-Za-z0-9]{1,63})/([^/\s]{0,63})/(\S{0,253}) was blocked due to the following policies:?`)
+	denialHead = regexp.MustCompile(`resource ([A-Za-z0-9]{1,63})/([^/\s]{0,63})/(\S{0,253}) ` +
+		`was blocked due to the following policies:?`)
 	// denialIntroduction is the text before the next denial.
 	denialIntroduction = regexp.MustCompile(`[^\n]*denied the request:(?:\s|\\n)*$`)
 	denialNew          = regexp.MustCompile(`\bPolicy (\S{1,253}) (?:failed|error):\s|` +
@@ -54,7 +55,7 @@ func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 		return exception.Position{File: file, Line: 1 + strings.Count(text[:at], "\n"), Column: 1}
 	}
 	text = colour.ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "")
-	var found []Violation
+	var violations []Violation
 	heads := denialHead.FindAllStringSubmatchIndex(text, MaxViolations)
 	for i, m := range heads {
 		resource := Resource{Kind: text[m[2]:m[3]], Namespace: text[m[4]:m[5]], Name: text[m[6]:m[7]]}
@@ -78,15 +79,15 @@ func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 				"or name the violation with --policy, --rule and --about",
 				"the policies that Kyverno lists cannot be read: %s", err)
 		}
-		found = append(found, read...)
+		violations = append(violations, read...)
 	}
 	if len(heads) > 0 {
-		return found, nil
+		return violations, nil
 	}
 	for _, m := range denialNew.FindAllStringSubmatchIndex(text, MaxViolations) {
 		if m[2] >= 0 {
 			message, _, _ := strings.Cut(text[m[1]:], "\n")
-			found = append(found, Violation{Policy: text[m[2]:m[3]], Resource: about, Message: message,
+			violations = append(violations, Violation{Policy: text[m[2]:m[3]], Resource: about, Message: message,
 				Position: position(m[0])})
 			continue
 		}
@@ -99,12 +100,12 @@ func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 			about = named
 		}
 	}
-	if native := denialNative.FindStringSubmatch(text); native != nil && len(found) == 0 {
+	if native := denialNative.FindStringSubmatch(text); native != nil && len(violations) == 0 {
 		return nil, problem(ReasonPolicyNeeded, Violation{Position: position(0)},
 			"if Kyverno generated it from a policy, name the violation with --policy, --rule and --about",
 			"ValidatingAdmissionPolicy %q of the API server denied the request, not Kyverno", native[1])
 	}
-	return found, nil
+	return violations, nil
 }
 
 // blocked parses the policies and rules of a denial. They are YAML, unless the line breaks are
@@ -144,7 +145,7 @@ func blocked(text, prefix string, v Violation) ([]Violation, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []Violation
+	var violations []Violation
 	var add func(policy string, rules map[string]any)
 	add = func(policy string, rules map[string]any) {
 		for _, rule := range sortedKeys(rules) {
@@ -155,7 +156,7 @@ func blocked(text, prefix string, v Violation) ([]Violation, error) {
 			one := v
 			one.Policy, one.Rule = policy, rule
 			one.Message, _ = rules[rule].(string)
-			found = append(found, one)
+			violations = append(violations, one)
 		}
 	}
 	object := doc.Object()
@@ -163,7 +164,7 @@ func blocked(text, prefix string, v Violation) ([]Violation, error) {
 		rules, _ := object[policy].(map[string]any)
 		add(policy, rules)
 	}
-	return found, nil
+	return violations, nil
 }
 
 // blankLines match the blank lines at the begin of a text.
@@ -219,12 +220,12 @@ var jsonText = regexp.MustCompile(`^(?:[^"\\\n]|\\.)*`)
 // and messages of several lines. A text after the message can look like a rule, so only the first is
 // certain.
 func fromOneLine(line string, v Violation) ([]Violation, error) {
-	var found []Violation
+	var violations []Violation
 	policy := ""
 	for {
 		key := oneLineKey.FindStringSubmatch(line)
 		if key == nil {
-			return found, nil // the rest of a message
+			return violations, nil // the rest of a message
 		}
 		line = strings.TrimSpace(line[len(key[0]):])
 		message := key[2]
@@ -246,9 +247,9 @@ func fromOneLine(line string, v Violation) ([]Violation, error) {
 			return nil, errors.New("without its line breaks, policies and rules cannot be told apart")
 		}
 		one := v
-		one.Policy, one.Rule, one.Message, one.Unsure = policy, key[1], message, len(found) > 0
+		one.Policy, one.Rule, one.Message, one.Unsure = policy, key[1], message, len(violations) > 0
 		_ = yaml.Unmarshal([]byte(key[2]), &one.Message) // a quoted message; only for people
-		found = append(found, one)
+		violations = append(violations, one)
 	}
 }
 

@@ -96,14 +96,14 @@ func New(violations []Violation, o Options) ([]Draft, []Problem, error) {
 		exemptions = mergeExemptions(exemptions, r.MaxPolicies)
 	}
 	var drafts []Draft
-	met := map[exception.Identity]bool{}
+	drafted := map[exception.Identity]bool{}
 	for _, e := range exemptions {
 		draft, err := r.write(e)
 		if err != nil {
 			return nil, nil, err
 		}
-		if id := draft.Document.Identity(); !met[id] {
-			met[id] = true
+		if id := draft.Document.Identity(); !drafted[id] {
+			drafted[id] = true
 			drafts = append(drafts, *draft)
 		}
 	}

@@ -24,14 +24,14 @@ func asWritten(reported []string, known []container) []string {
 			continue
 		}
 		ways := waysToWrite(image)
-		var there []string
+		var used []string
 		for _, c := range known {
 			if slices.Contains(ways, c.image) {
-				there = append(there, c.image)
+				used = append(used, c.image)
 			}
 		}
-		if len(there) > 0 {
-			ways = there
+		if len(used) > 0 {
+			ways = used
 		}
 		images = append(images, ways...)
 	}

@@ -20,7 +20,7 @@ var policiesKeys = []string{"exceptions", "policyRefs"}
 // policies returns the list entries of the policies.
 func (e *exemption) policies() []any {
 	for _, key := range policiesKeys {
-		if list, there := e.spec[key].([]any); there {
+		if list, exists := e.spec[key].([]any); exists {
 			return list
 		}
 	}

@@ -38,18 +38,18 @@ func (all objects) apiVersion(r Resource) string {
 	if w, known := workloads[r.Kind]; known {
 		return w.apiVersion
 	}
-	found := ""
+	version := ""
 	for _, d := range all {
 		id := d.Identity()
 		if id.Kind != r.Kind || id.Name != r.Name || id.Namespace != r.Namespace && id.Namespace != "" {
 			continue
 		}
-		if found != "" && found != d.APIVersion() {
+		if version != "" && version != d.APIVersion() {
 			return ""
 		}
-		found = d.APIVersion()
+		version = d.APIVersion()
 	}
-	return found
+	return version
 }
 
 // builtInVersions are the API versions of the kinds of Kubernetes that denials are about. Kinds of
@@ -59,8 +59,9 @@ var builtInVersions = map[string]string{
 	"ResourceQuota": "v1", "Secret": "v1", "Service": "v1", "ServiceAccount": "v1",
 	"HorizontalPodAutoscaler": "autoscaling/v2", "PodDisruptionBudget": "policy/v1",
 	"StorageClass": "storage.k8s.io/v1",
-	"Ingress":      "networking.k8s.io/v1", "IngressClass": "networking.k8s.io/v1", "NetworkPolicy": "networking.k8s.io/v1",
-	"ClusterRole": "rbac.authorization.k8s.io/v1", "ClusterRoleBinding": "rbac.authorization.k8s.io/v1",
+	"Ingress":      "networking.k8s.io/v1", "IngressClass": "networking.k8s.io/v1",
+	"NetworkPolicy": "networking.k8s.io/v1",
+	"ClusterRole":   "rbac.authorization.k8s.io/v1", "ClusterRoleBinding": "rbac.authorization.k8s.io/v1",
 	"Role": "rbac.authorization.k8s.io/v1", "RoleBinding": "rbac.authorization.k8s.io/v1",
 	"CustomResourceDefinition": "apiextensions.k8s.io/v1",
 }
@@ -130,17 +131,17 @@ func (all objects) containers(r Resource) []container {
 	case r.isWorkload():
 		spec = exception.Path{"spec", "template", "spec"}
 	}
-	var found []container
+	var containers []container
 	for _, list := range containerLists {
 		value, _ := d.Lookup(spec.With(list)...)
 		trees, _ := value.([]any)
 		for _, item := range trees {
 			tree, _ := item.(map[string]any)
 			image, _ := tree["image"].(string)
-			found = append(found, container{list, image})
+			containers = append(containers, container{list, image})
 		}
 	}
-	return found
+	return containers
 }
 
 var containerLists = []string{"containers", "initContainers", "ephemeralContainers"}

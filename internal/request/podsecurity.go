@@ -73,7 +73,7 @@ type inMessage struct {
 
 // readMessage parses the message of a podSecurity rule.
 func readMessage(message string) []inMessage {
-	var found []inMessage
+	var all []inMessage
 	for _, group := range groupInMessage.FindAllStringSubmatch(message, 30) {
 		for reason, control := range controlsByReason {
 			if !strings.HasPrefix(group[1], reason) {
@@ -91,26 +91,26 @@ func readMessage(message string) []inMessage {
 					one.places = append(one.places, p)
 				}
 			}
-			found = append(found, one)
+			all = append(all, one)
 			break
 		}
 	}
-	return found
+	return all
 }
 
 // controls returns the violated controls according to the source, its message and the manifest.
 func (all objects) controls(v Violation) []Control {
 	controls := slices.Clone(v.Controls)
 	known := all.containers(v.Resource)
-	for _, said := range readMessage(v.Message) {
-		at := slices.IndexFunc(controls, func(c Control) bool { return c.Name == said.control })
+	for _, statement := range readMessage(v.Message) {
+		at := slices.IndexFunc(controls, func(c Control) bool { return c.Name == statement.control })
 		if at < 0 {
-			controls = append(controls, Control{Name: said.control})
+			controls = append(controls, Control{Name: statement.control})
 			at = len(controls) - 1
 		}
 		c := &controls[at]
-		c.Pod, c.Known = c.Pod || said.pod, true
-		if images, whole := imagesAt(known, said.places); whole && len(images) > 0 {
+		c.Pod, c.Known = c.Pod || statement.pod, true
+		if images, whole := imagesAt(known, statement.places); whole && len(images) > 0 {
 			c.Images = images // as in the Pod, since Kyverno compares these
 		}
 	}
@@ -124,17 +124,17 @@ func (all objects) controls(v Violation) []Control {
 // imagesAt returns the images of containers, and whether all of them are known.
 func imagesAt(known []container, places []place) (images []string, whole bool) {
 	for _, p := range places {
-		index, found := 0, false
+		index, all := 0, false
 		for _, c := range known {
 			if c.list != p.list {
 				continue
 			}
 			if index == p.index && c.image != "" {
-				images, found = append(images, c.image), true
+				images, all = append(images, c.image), true
 			}
 			index++
 		}
-		if !found {
+		if !all {
 			return nil, false
 		}
 	}

@@ -65,13 +65,14 @@ func problem(reason string, v Violation, hint, format string, args ...any) *Prob
 // Forms of names. They allow no wildcards, so a name in a report cannot become a pattern in an
 // exception.
 var (
-	apiVersionForm = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?v[0-9]{1,3}((alpha|beta)[0-9]{1,3})?$`)
-	kindForm       = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
-	labelForm      = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	nameForm       = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.:_-]{0,251}[A-Za-z0-9])?$`)
-	subdomainForm  = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
-	policyForm     = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?/)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
-	ruleForm       = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9 ._/:()-]{0,61}[A-Za-z0-9.)])?$`)
+	apiVersionForm = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?` +
+		`v[0-9]{1,3}((alpha|beta)[0-9]{1,3})?$`)
+	kindForm      = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
+	labelForm     = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	nameForm      = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.:_-]{0,251}[A-Za-z0-9])?$`)
+	subdomainForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+	policyForm    = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?/)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+	ruleForm      = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9 ._/:()-]{0,61}[A-Za-z0-9.)])?$`)
 )
 
 // subresourceKinds are kinds of requests for a part of an object. An exception must name the object

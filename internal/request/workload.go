@@ -10,10 +10,10 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// made describes the names that a Kubernetes controller generates. A ReplicaSet name ends in a hash
+// created describes the names that a Kubernetes controller generates. A ReplicaSet name ends in a hash
 // of 8 to 10 characters (rarely fewer). A Job of a CronJob ends in minutes since 1970, a Pod in
 // five random characters, and a Pod of a StatefulSet in a number.
-type made struct {
+type created struct {
 	kind       string
 	apiVersion string
 	parts      []part
@@ -60,19 +60,19 @@ const (
 // workloads are the controllers of Pods with the resources that each creates, down to Pods.
 var workloads = map[string]struct {
 	apiVersion string
-	makes      []made
+	makes      []created
 }{
-	kindDeployment: {"apps/v1", []made{
+	kindDeployment: {"apps/v1", []created{
 		{kindReplicaSet, "apps/v1", []part{hash}, ofTemplate}, {kindPod, "v1", []part{hash, chance}, ofTemplate},
 	}},
-	kindCronJob: {"batch/v1", []made{
+	kindCronJob: {"batch/v1", []created{
 		{kindJob, "batch/v1", []part{minutes}, nil}, {kindPod, "v1", []part{minutes, chance}, ofJob},
 	}},
-	"DaemonSet":             {"apps/v1", []made{{kindPod, "v1", []part{chance}, ofDaemonSet}}},
-	kindReplicaSet:          {"apps/v1", []made{{kindPod, "v1", []part{chance}, ofTemplate}}},
-	kindJob:                 {"batch/v1", []made{{kindPod, "v1", []part{chance}, ofJob}}},
-	"ReplicationController": {"v1", []made{{kindPod, "v1", []part{chance}, nil}}},
-	"StatefulSet":           {"apps/v1", []made{{kindPod, "v1", []part{ordinal}, nil}}},
+	"DaemonSet":             {"apps/v1", []created{{kindPod, "v1", []part{chance}, ofDaemonSet}}},
+	kindReplicaSet:          {"apps/v1", []created{{kindPod, "v1", []part{chance}, ofTemplate}}},
+	kindJob:                 {"batch/v1", []created{{kindPod, "v1", []part{chance}, ofJob}}},
+	"ReplicationController": {"v1", []created{{kindPod, "v1", []part{chance}, nil}}},
+	"StatefulSet":           {"apps/v1", []created{{kindPod, "v1", []part{ordinal}, nil}}},
 }
 
 // controllers are the kinds of workloads. Topmost owners come first.
@@ -94,7 +94,7 @@ const longestBase = 58
 // patterns returns the names that a controller can generate, as patterns of Kyverno: "?" matches
 // one character. early are the names that a Pod has before the API server adds the random
 // characters.
-func (m made) patterns(owner string) (names, early []string) {
+func (m created) patterns(owner string) (names, early []string) {
 	names = []string{owner}
 	for i, p := range m.parts {
 		random := i == len(m.parts)-1 && p.expression == chance.expression
@@ -140,7 +140,7 @@ func number(d *exception.Document, path ...any) int64 {
 
 // expression returns a stricter regular expression for the same names. It allows only the
 // characters that a part can have.
-func (m made) expression(owner string) string {
+func (m created) expression(owner string) string {
 	if longest := len(owner) + len("-??????????-"); longest > longestBase && m.parts[0].patterns != nil {
 		names, early := m.patterns(owner) // some are truncated
 		return alternatives(append(names, early...))
@@ -176,18 +176,18 @@ func (r Resource) makes(other Resource) bool {
 	if !r.isWorkload() || other.Namespace != r.Namespace {
 		return false
 	}
-	return slices.ContainsFunc(workloads[r.Kind].makes, func(m made) bool {
+	return slices.ContainsFunc(workloads[r.Kind].makes, func(m created) bool {
 		named, err := regexp.MatchString(m.expression(r.Name), other.Name)
 		return err == nil && named && m.kind == other.Kind && m.apiVersion == other.APIVersion
 	})
 }
 
 func unique(items []string) []string {
-	met := map[string]bool{}
+	seen := map[string]bool{}
 	var kept []string
 	for _, item := range items {
-		if !met[item] {
-			met[item] = true
+		if !seen[item] {
+			seen[item] = true
 			kept = append(kept, item)
 		}
 	}

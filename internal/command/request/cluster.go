@@ -110,13 +110,13 @@ func clusterPolicies(ctx context.Context, server *apiserver.Server) (*shape.Poli
 // readWorkloads reads the workloads in the namespaces of the violations. They show the owners of
 // Pods and the resources that a draft would exempt.
 func (r *run) readWorkloads(ctx context.Context, server *apiserver.Server, violations []request.Violation) error {
-	met := map[string]bool{"": true}
+	seen := map[string]bool{"": true}
 	for _, v := range violations {
 		namespace := v.Resource.Namespace
-		if met[namespace] {
+		if seen[namespace] {
 			continue
 		}
-		met[namespace] = true
+		seen[namespace] = true
 		for _, of := range workloads(namespace) {
 			if _, err := each(ctx, server, of, func(doc *exception.Document) error {
 				if r.objects = append(r.objects, doc); len(r.objects) > mostObjects {

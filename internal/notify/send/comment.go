@@ -71,17 +71,17 @@ func (g *GitHub) comment(ctx context.Context, number int, e notify.Event) (Did, 
 
 // find returns the account's own comment that begins with a marker, or nil.
 func (g *GitHub) find(ctx context.Context, number int, marker string) (*comment, error) {
-	var found *comment
+	var own *comment
 	err := github.Pages(ctx, g.Client, g.Path("/issues/%d/comments", number), func(comments []comment) bool {
 		for i, c := range comments {
 			if c.User.Login == g.Login && strings.HasPrefix(c.Body, marker) {
-				found = &comments[i]
+				own = &comments[i]
 				return false
 			}
 		}
 		return true
 	})
-	return found, err
+	return own, err
 }
 
 // trimmed normalizes the line ends and the space at both ends, which a server may change.
