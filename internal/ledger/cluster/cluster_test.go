@@ -25,6 +25,7 @@ type apiServer struct {
 	names    map[string][]string // by group
 	items    func(apiVersion, name string) map[string]any
 	refuse   string // a forbidden path
+	lacks    string // a version without exceptions
 	asked    []string
 }
 
@@ -52,7 +53,11 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answer(http.StatusOK, map[string]any{"kind": "APIGroup", "versions": all, "preferredVersion": all[0]})
 	case len(parts) == 2 && slices.Contains(versions, parts[1]):
-		answer(http.StatusOK, map[string]any{"kind": "APIResourceList", "resources": []any{map[string]any{"name": "policyexceptions"}}})
+		resources := []any{map[string]any{"name": "policyexceptions"}}
+		if r.URL.Path == s.lacks {
+			resources = nil
+		}
+		answer(http.StatusOK, map[string]any{"kind": "APIResourceList", "resources": resources})
 	case len(parts) == 3 && parts[2] == "policyexceptions" && slices.Contains(versions, parts[1]):
 		names, from, next := s.names[parts[0]], 0, ""
 		fmt.Sscan(r.URL.Query().Get("continue"), &from)
@@ -113,6 +118,11 @@ func TestReadCluster(t *testing.T) {
 		"none there": {server: apiServer{versions: both}},
 		"no kyverno": {server: apiServer{}, fails: "it serves exceptions of neither group"},
 		"forbidden":  {server: apiServer{versions: both, refuse: "/apis/policies.kyverno.io/v1/policyexceptions"}, fails: "policies.kyverno.io: Forbidden to the auditor"},
+		// An API server also forbids a collection that it does not have.
+		"forbidden and not served": {
+			server: apiServer{versions: map[string][]string{"kyverno.io": {"v2"}, "policies.kyverno.io": {"v1"}}, names: map[string][]string{"kyverno.io": {"a"}},
+				refuse: "/apis/policies.kyverno.io/v1/policyexceptions", lacks: "/apis/policies.kyverno.io/v1"},
+			want: "kyverno.io/v2 a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.server.items = plainItem
