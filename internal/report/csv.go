@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/csv"
 	"io"
 	"slices"
@@ -16,12 +17,13 @@ func CSV(w io.Writer, v *Report) error {
 	out.UseCRLF = true
 	header := v.header()
 	common := listOf(reportFields, func(path string) string { return csvCell(joined(lookUp(header, path))) })
-	lines := [][]string{listOf(slices.Concat(fields, reportFields), name)}
+	err := out.Write(listOf(slices.Concat(fields, reportFields), name))
 	for _, r := range rowsOf(v.Entries) {
 		cells := listOf(fields, func(path string) string { return csvCell(r.Text(path)) })
-		lines = append(lines, append(cells, common...))
+		err = cmp.Or(err, out.Write(append(cells, common...)))
 	}
-	return out.WriteAll(lines)
+	out.Flush()
+	return cmp.Or(err, out.Error())
 }
 
 // csvCell prevents formula injection: a spreadsheet executes a cell that begins like a formula, and

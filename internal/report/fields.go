@@ -66,15 +66,19 @@ func name(path string) string {
 // row is an entry with its fields.
 type row struct {
 	*ledger.Entry
+	last *lastJSON // shared by all rows
+}
+
+// lastJSON is the JSON of the entry that was read last. The formats read one entry after the other,
+// and the JSON of all of them would need too much memory.
+type lastJSON struct {
+	of   *ledger.Entry
 	json any
 }
 
 func rowsOf(entries []*ledger.Entry) []*row {
-	rows := make([]*row, len(entries))
-	for i, e := range entries {
-		rows[i] = &row{e, decoded(e)}
-	}
-	return rows
+	last := &lastJSON{}
+	return listOf(entries, func(e *ledger.Entry) *row { return &row{e, last} })
 }
 
 // Values returns the values of a field: one for each policy, signature and set of exempted resources.
@@ -97,7 +101,10 @@ func (r *row) Values(path string) []string {
 			return []string{"not in this history with a valid signature"}
 		}
 	}
-	return lookUp(r.json, path)
+	if r.last.of != r.Entry {
+		*r.last = lastJSON{r.Entry, decoded(r.Entry)}
+	}
+	return lookUp(r.last.json, path)
 }
 
 // Text returns the values of a field in one text, "" if all are empty.

@@ -41,6 +41,10 @@ func Markdown(w io.Writer, v *Report) error {
 				m.head(listOf(fields[:auditorFields], name)...)
 			}
 			for _, member := range g.Members {
+				if m.more > 0 {
+					m.more++
+					continue
+				}
 				m.line(listOf(fields[:auditorFields], member.shown)...)
 			}
 		}
