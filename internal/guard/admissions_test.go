@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/lru"
+
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -19,7 +21,7 @@ func TestAdmissions(t *testing.T) {
 		}
 		return d
 	}
-	var a admissions
+	a := admissions{lru.New(maxAdmitted)}
 	one := doc(int64(1))
 	a.keep(one, "c", Facts{StartsAt: now.Add(-time.Hour), ExpiresAt: now.Add(time.Hour)}, now)
 	for name, tc := range map[string]struct {
@@ -48,8 +50,8 @@ func TestAdmissions(t *testing.T) {
 	for n := range 2 * maxAdmitted {
 		a.keep(doc(fmt.Sprint(n)), "c", Facts{}, now)
 	}
-	if len(a.held) != maxAdmitted || len(a.order) != maxAdmitted {
-		t.Errorf("%d are held, in an order of %d", len(a.held), len(a.order))
+	if held := a.verdicts.Len(); held != maxAdmitted {
+		t.Errorf("%d are held", held)
 	}
 	for doc, want := range map[*exception.Document]bool{one: false, doc("0"): false, doc(fmt.Sprint(2*maxAdmitted - 1)): true, doc(fmt.Sprint(maxAdmitted)): true} {
 		if _, known := a.verified(contentOf(doc), "c", now); known != want {

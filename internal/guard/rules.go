@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"k8s.io/utils/lru"
+
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
@@ -55,7 +57,10 @@ func NewRules(written trust.Config, settings Settings, digest string) (*Rules, e
 	if err != nil {
 		return nil, fmt.Errorf("guard: %w", err)
 	}
-	return &Rules{verifier: verifier, allowed: seal.Added(policy.AllowedMetadata()), reach: reach, settings: settings, kinds: kindsOf(written.Kinds), digest: digest}, nil
+	return &Rules{
+		verifier: verifier, allowed: seal.Added(policy.AllowedMetadata()), reach: reach, settings: settings,
+		kinds: kindsOf(written.Kinds), digest: digest, admitted: admissions{lru.New(maxAdmitted)},
+	}, nil
 }
 
 // Knowing adds the policies of [Settings.Policies]. Call it before the first decision.
