@@ -28,7 +28,6 @@ type checker struct {
 	turns    chan struct{} // of the concurrent deletions
 
 	due   schedule // the next action on each object
-	ends  schedule // the expiry of each exception
 	rules *Rules   // of the findings
 
 	definition defined
@@ -213,7 +212,7 @@ func (c *checker) keep(f Finding, differs bool) *stored {
 	s := c.known[f.Object]
 	if s == nil {
 		s = &stored{}
-		s.due.of, s.end.of = s, s
+		s.due.of = s
 		c.known[f.Object] = s
 	}
 	s.finding = f
@@ -231,6 +230,4 @@ func (c *checker) forget(id exception.Identity) {
 	c.news = true
 	c.mu.Unlock()
 	c.due.set(&s.due, time.Time{})
-	c.ends.set(&s.end, time.Time{})
-	c.Metrics.nextExpiry(c.kind, c.ends.next())
 }

@@ -248,10 +248,7 @@ func keep(t *testing.T, change func(*guard.Controller), rules *guard.Rules, obje
 	for _, o := range objects {
 		k.store.put(t, o)
 	}
-	metrics, err := guard.NewMetrics(k.registry, k.clock.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := guard.NewMetrics(k.registry, k.clock.Now)
 	current := &guard.Current{}
 	current.Replace(rules)
 	k.Controller = &guard.Controller{Store: k.store, Rules: current, Clock: k.clock, Tell: k, Metrics: metrics, Every: every}

@@ -4,10 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -31,74 +32,70 @@ type Metrics struct {
 	deletions  *prometheus.CounterVec
 	written    *prometheus.GaugeVec // has no label, and no value before the first report
 	lookedAt   prometheus.Gauge
-
-	mu     sync.Mutex
-	expiry map[exception.GroupKind]time.Time // the next one of each kind
+	next       atomic.Pointer[time.Time] // expiry
 }
 
-// NewMetrics registers the metrics. The clock gives the time until the next expiry.
-func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics, error) {
+// NewMetrics registers the metrics. The clock gives the time until the next expiry. A registry that has
+// one of them already causes a panic.
+func NewMetrics(registry prometheus.Registerer, now func() time.Time) *Metrics {
+	with := promauto.With(registry)
+	gauge := func(name, help string) prometheus.Gauge {
+		return with.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	gauges := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return with.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	}
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return with.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
 	m := &Metrics{
-		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "polex_guard_decisions_total",
-			Help: "Requests that were answered, by operation, reason, and the authority that signed."},
-			[]string{"operation", "reason", "authority"}),
-		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "polex_guard_decision_seconds",
+		decisions: counters("polex_guard_decisions_total",
+			"Requests that were answered, by operation, reason, and the authority that signed.",
+			"operation", "reason", "authority"),
+		latency: with.NewHistogramVec(prometheus.HistogramOpts{Name: "polex_guard_decision_seconds",
 			Help:    "Time to answer a request, including the waiting time.",
 			Buckets: []float64{.001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5}}, []string{"operation"}),
-		reloaded: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_config_last_reload_successful",
-			Help: "1 if the guard uses the current content of the file of a flag, 0 if it is invalid and the guard uses an older one."}, []string{"file"}),
+		reloaded: gauges("polex_guard_config_last_reload_successful",
+			"1 if the guard uses the current content of the file of a flag, "+
+				"0 if it is invalid and the guard uses an older one.", "file"),
 		reloadedAt: gauge("polex_guard_config_last_reload_success_timestamp_seconds",
 			"When the guard loaded the configuration that it uses."),
-		certified: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_certificate_expiry_timestamp_seconds",
-			Help: "When the certificate in the file of a flag, or a CA behind it in the same file, expires."}, []string{"file"}),
-		defined: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "polex_guard_definition_changes_total",
-			Help: "Changes of the CustomResourceDefinitions of exceptions since the start of the guard, by API group."},
-			[]string{"group"}),
-		definition: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_definition_state",
-			Help: "A number that differs between two states of the CustomResourceDefinition of exceptions, by API group."},
-			[]string{"group"}),
-		watching: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_watching",
-			Help: "1 if the guard sees changes of the objects of a kind or of its definition, 0 if it cannot list or watch them."},
-			[]string{"kind", "of"}),
+		certified: gauges("polex_guard_certificate_expiry_timestamp_seconds",
+			"When the certificate in the file of a flag, or a CA behind it in the same file, expires.", "file"),
+		defined: counters("polex_guard_definition_changes_total",
+			"Changes of the CustomResourceDefinitions of exceptions since the start of the guard, by API group.",
+			"group"),
+		definition: gauges("polex_guard_definition_state", "A number that differs between two states of the "+
+			"CustomResourceDefinition of exceptions, by API group.", "group"),
+		watching: gauges("polex_guard_watching",
+			"1 if the guard sees changes of the objects of a kind or of its definition, "+
+				"0 if it cannot list or watch them.", "kind", "of"),
 		leads: gauge("polex_guard_leader", "1 for the replica that holds the Lease and checks the stored exceptions."),
-		exceptions: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_exceptions",
-			Help: "Stored objects by kind and result: verified, or the reason for which the guard would reject them."},
-			[]string{"kind", "reason"}),
-		deletions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "polex_guard_deletions_total",
-			Help: "Exceptions that the guard deleted, by reason."}, []string{"reason"}),
-		written: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_reports_last_write_successful",
-			Help: "1 if the guard could write all reports, 0 if not."}, nil),
+		exceptions: gauges("polex_guard_exceptions", "Stored objects by kind and result: verified, "+
+			"or the reason for which the guard would reject them.", "kind", "reason"),
+		deletions: counters("polex_guard_deletions_total", "Exceptions that the guard deleted, by reason.", "reason"),
+		written: gauges("polex_guard_reports_last_write_successful",
+			"1 if the guard could write all reports, 0 if not."),
 		lookedAt: gauge("polex_guard_last_recheck_timestamp_seconds", "When all stored exceptions were last checked."),
 	}
-	nearest := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "polex_guard_next_expiry_seconds",
-		Help: "Time until the next exception expires; negative if one could not be deleted in time, NaN without exceptions."},
-		func() float64 {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			seconds := math.Inf(1)
-			for _, at := range m.expiry {
-				seconds = min(seconds, at.Sub(now()).Seconds())
-			}
-			if math.IsInf(seconds, 1) {
-				return math.NaN()
-			}
-			return seconds
-		})
-	clock := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "polex_guard_clock_timestamp_seconds",
-		Help: "The time by the clock of the guard, to compare with the clock of Prometheus."},
-		func() float64 { return float64(now().UnixMilli()) / 1000 })
-	for _, c := range []prometheus.Collector{m.decisions, m.latency, m.reloaded, m.reloadedAt, m.defined,
-		clock, m.definition, m.watching, m.written, m.certified, m.leads, m.exceptions, m.deletions, m.lookedAt, nearest} {
-		if err := registry.Register(c); err != nil {
-			return nil, err
+	with.NewGaugeFunc(prometheus.GaugeOpts{Name: "polex_guard_next_expiry_seconds",
+		Help: "Time until the next exception expires; negative if one could not be deleted in time, " +
+			"NaN without exceptions.",
+	}, func() float64 {
+		if next := m.next.Load(); next != nil && !next.IsZero() {
+			return next.Sub(now()).Seconds()
 		}
-	}
+		return math.NaN()
+	})
+	with.NewGaugeFunc(prometheus.GaugeOpts{Name: "polex_guard_clock_timestamp_seconds",
+		Help: "The time by the clock of the guard, to compare with the clock of Prometheus.",
+	}, func() float64 { return float64(now().UnixMilli()) / 1000 })
 	m.expectRefusals()
 	for _, kind := range kyverno.Kinds() {
 		m.defined.WithLabelValues(kind.Group)
 		m.Watching(kind, "definition", false)
 	}
-	return m, nil
+	return m
 }
 
 // expectRefusals starts the counters of rejections at 0. Prometheus sees no increase if a counter
@@ -113,10 +110,6 @@ func (m *Metrics) expectRefusals() {
 			m.decisions.WithLabelValues(operation, reason, "")
 		}
 	}
-}
-
-func gauge(name, help string) prometheus.Gauge {
-	return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 }
 
 // operations are the values of the label. A request is not trusted to contain one of them.
@@ -151,17 +144,23 @@ func (m *Metrics) Leads(leads bool) {
 	if !leads {
 		m.exceptions.Reset()
 		m.written.Reset()
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.expiry = nil
+		m.next.Store(nil)
 	}
 }
 
+// found counts the findings. The expiry of an exception counts until it is gone, also if its deletion
+// failed. Objects of other kinds do not expire.
 func (m *Metrics) found(all []*Finding) {
 	m.exceptions.Reset()
+	var next time.Time
 	for _, f := range all {
 		m.exceptions.WithLabelValues(f.Object.GroupKind.String(), f.Reason).Inc()
+		end := f.Facts.ExpiresAt
+		if f.Object.IsException() && !end.IsZero() && (next.IsZero() || end.Before(next)) {
+			next = end
+		}
 	}
+	m.next.Store(&next)
 }
 
 // DefinitionChanged counts a change of the definition of a kind of exceptions.
@@ -186,19 +185,6 @@ func (m *Metrics) reported(ok bool) { m.written.WithLabelValues().Set(number(ok)
 func (m *Metrics) removed(reason string) { m.deletions.WithLabelValues(reason).Inc() }
 
 func (m *Metrics) lookedAtAll(at time.Time) { m.lookedAt.Set(float64(at.Unix())) }
-
-func (m *Metrics) nextExpiry(kind exception.GroupKind, next *appointment) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if next == nil {
-		delete(m.expiry, kind)
-		return
-	}
-	if m.expiry == nil {
-		m.expiry = map[exception.GroupKind]time.Time{}
-	}
-	m.expiry[kind] = next.at
-}
 
 func number(yes bool) float64 {
 	if yes {

@@ -234,7 +234,7 @@ func waitsForDependents(doc *exception.Document) bool {
 // plan sets the next action on an exception: its expiry, or its start if that is still to come.
 func (c *checker) plan(s *stored) {
 	f := s.finding
-	at, end, now := f.Facts.ExpiresAt, f.Facts.ExpiresAt, c.Clock.Now()
+	at, now := f.Facts.ExpiresAt, c.Clock.Now()
 	switch {
 	case f.doomed:
 		at = now
@@ -244,8 +244,4 @@ func (c *checker) plan(s *stored) {
 		at = time.Time{}
 	}
 	c.due.set(&s.due, at)
-	if f.Object.IsException() { // objects of other kinds do not expire
-		c.ends.set(&s.end, end)
-	}
-	c.Metrics.nextExpiry(c.kind, c.ends.next())
 }

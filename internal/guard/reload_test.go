@@ -17,10 +17,7 @@ import (
 func TestReload(t *testing.T) {
 	first, second := inWorld(t).rules(t, guard.Settings{}, nil), inWorld(t).rules(t, guard.Settings{RequireCluster: true}, nil)
 	registry := prometheus.NewRegistry()
-	metrics, err := guard.NewMetrics(registry, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := guard.NewMetrics(registry, time.Now)
 	var told []string
 	var loaded *guard.Rules
 	var failed error

@@ -10,7 +10,6 @@ import (
 type stored struct {
 	finding  Finding
 	due      appointment // the next action
-	end      appointment // the expiry of an exception, also if its deletion failed
 	failures int         // consecutive failures to read or delete it
 	// contested means that it changed during its deletion, and its new state has to be deleted too.
 	contested bool

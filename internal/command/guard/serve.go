@@ -101,9 +101,7 @@ type process struct {
 func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
 	g := &process{flags: flags, log: log, clock: clock.RealClock{}, rules: &guard.Current{}, draining: make(chan struct{})}
 	var err error
-	if g.metrics, err = guard.NewMetrics(ctrlmetrics.Registry, g.clock.Now); err != nil {
-		return nil, err
-	}
+	g.metrics = guard.NewMetrics(ctrlmetrics.Registry, g.clock.Now)
 	reloader := g.reloader()
 	if err := reloader.Once(); err != nil {
 		return nil, asUsage(err)
