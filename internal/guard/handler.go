@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,21 +68,11 @@ func NewHandler(c Config) (*Handler, error) {
 	if c.Rules == nil || c.Now == nil {
 		return nil, errors.New("guard: no rules or no clock")
 	}
-	if c.Deadline <= 0 {
-		c.Deadline = DefaultDeadline
-	}
-	if c.Concurrent <= 0 {
-		c.Concurrent = DefaultConcurrent
-	}
-	if c.Waiting <= 0 {
-		c.Waiting = DefaultWaiting
-	}
-	if c.Reading <= 0 {
-		c.Reading = DefaultReading
-	}
+	c.Deadline = cmp.Or(c.Deadline, DefaultDeadline)
+	concurrent := cmp.Or(c.Concurrent, DefaultConcurrent)
 	return &Handler{
-		config: c, reading: readers{most: c.Reading}, large: make(chan struct{}, c.Concurrent),
-		waiting: make(chan struct{}, c.Concurrent+c.Waiting), turns: make(chan struct{}, c.Concurrent),
+		config: c, reading: readers{most: cmp.Or(c.Reading, DefaultReading)}, large: make(chan struct{}, concurrent),
+		waiting: make(chan struct{}, concurrent+cmp.Or(c.Waiting, DefaultWaiting)), turns: make(chan struct{}, concurrent),
 	}, nil
 }
 
@@ -150,9 +141,11 @@ func (h *Handler) decide(ctx context.Context, raw []byte) (d *Decision) {
 
 // about returns a decision with the facts of a request and no verdict yet.
 func about(request *admissionv1.AdmissionRequest) *Decision {
+	kind := exception.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind}
 	return &Decision{
-		UID: string(request.UID), Operation: string(request.Operation), User: request.UserInfo.Username, DryRun: request.DryRun != nil && *request.DryRun,
-		Object: exception.Identity{GroupKind: exception.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind}, Namespace: request.Namespace, Name: request.Name},
+		UID: string(request.UID), Operation: string(request.Operation), User: request.UserInfo.Username,
+		DryRun: request.DryRun != nil && *request.DryRun,
+		Object: exception.Identity{GroupKind: kind, Namespace: request.Namespace, Name: request.Name},
 	}
 }
 

@@ -125,8 +125,8 @@ func (m *Metrics) Decided(d *Decision, took time.Duration) {
 	m.latency.WithLabelValues(operation).Observe(took.Seconds())
 }
 
-// Reread records whether the content of a flag's file is in use.
-func (m *Metrics) Reread(file string, ok bool) { m.reloaded.WithLabelValues(file).Set(number(ok)) }
+// Reloaded records when the configuration was loaded.
+func (m *Metrics) Reloaded(at time.Time) { m.reloadedAt.Set(float64(at.Unix())) }
 
 // CertifiedUntil records the expiry of the certificate in a flag's file; zero for none.
 func (m *Metrics) CertifiedUntil(file string, end time.Time) {

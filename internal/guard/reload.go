@@ -7,31 +7,24 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Load reads the configuration and returns its rules, or nil if its digest is still the given one.
-type Load func(digest string) (*Rules, error)
-
-// Reloader replaces the rules when the configuration changes. It reads files, not the API server.
-// The trust of the guard must not depend on whether the API server answers, and the right to mount
-// a file is separate from the right to write through the API. Kubernetes replaces a mounted
+// Reloader reads a file again and again. It reads the configuration from files, and not from the API
+// server. The trust of the guard must not depend on whether the API server answers, and the right to
+// mount a file is separate from the right to write through the API. Kubernetes replaces a mounted
 // ConfigMap as a whole.
 //
-// An invalid configuration is rejected as a whole, and the previous rules stay valid.
+// An invalid content is rejected as a whole, and the previous one stays in use.
 type Reloader struct {
-	Current *Current
-	Load    Load
-	Every   time.Duration // the interval between two reads
+	Flag    string       // of the file, without the dashes
+	Read    func() error // uses the content, or returns why it is invalid
+	Refused func(error)  // receives each new error once
+	Every   time.Duration
 	Clock   clock.WithTicker
 	Metrics *Metrics
-
-	// Changed receives new rules that are valid from now on. Refused receives the error of a
-	// rejected configuration, once for each new text.
-	Changed func(*Rules)
-	Refused func(error)
 
 	refused string
 }
 
-// Run reads the files at the interval until the context ends.
+// Run reads the file at the interval until the context ends.
 func (r *Reloader) Run(ctx context.Context) error {
 	ticker := r.Clock.NewTicker(r.Every)
 	defer ticker.Stop()
@@ -45,31 +38,17 @@ func (r *Reloader) Run(ctx context.Context) error {
 	}
 }
 
-// Once reads the files. An error means that they are invalid. Then, and if they have not changed,
-// the previous rules stay valid.
+// Once reads the file.
 func (r *Reloader) Once() error {
-	digest := ""
-	if rules := r.Current.Rules(); rules != nil {
-		digest = rules.Digest()
-	}
-	rules, err := r.Load(digest)
-	r.Metrics.Reread("config", err == nil)
+	err := r.Read()
+	r.Metrics.reloaded.WithLabelValues(r.Flag).Set(number(err == nil))
+	text := ""
 	if err != nil {
-		if text := err.Error(); text != r.refused {
-			r.refused = text
-			r.Refused(err)
-		}
-		return err
+		text = err.Error()
 	}
-	r.refused = ""
-	if rules == nil {
-		return nil
+	if text != "" && text != r.refused {
+		r.Refused(err)
 	}
-	if before := r.Current.Rules(); before != nil {
-		rules.verifier.Remember(before.verifier)
-	}
-	r.Current.Replace(rules)
-	r.Metrics.reloadedAt.Set(float64(r.Clock.Now().Unix()))
-	r.Changed(rules)
-	return nil
+	r.refused = text
+	return err
 }

@@ -21,9 +21,17 @@ func TestReload(t *testing.T) {
 	var told []string
 	var loaded *guard.Rules
 	var failed error
+	current := &guard.Current{}
 	r := &guard.Reloader{
-		Current: &guard.Current{}, Load: func(string) (*guard.Rules, error) { return loaded, failed }, Clock: testclock.NewFakeClock(now), Metrics: metrics,
-		Changed: func(*guard.Rules) { told = append(told, "changed") }, Refused: func(err error) { told = append(told, err.Error()) },
+		Flag: "config", Clock: testclock.NewFakeClock(now), Metrics: metrics,
+		Read: func() error {
+			rules, err := current.Update(func(string) (*guard.Rules, error) { return loaded, failed })
+			if rules != nil {
+				told = append(told, "changed")
+			}
+			return err
+		},
+		Refused: func(err error) { told = append(told, err.Error()) },
 	}
 	for _, step := range []struct {
 		name   string
@@ -47,7 +55,7 @@ func TestReload(t *testing.T) {
 		if err := r.Once(); (err == nil) != (step.failed == nil) {
 			t.Errorf("%s: %v", step.name, err)
 		}
-		if r.Current.Rules() != step.counts {
+		if current.Rules() != step.counts {
 			t.Errorf("%s: other rules count", step.name)
 		}
 		if got := measured(t, registry, "polex_guard_config_last_reload_successful"); got != step.metric {

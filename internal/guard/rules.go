@@ -100,6 +100,27 @@ type Current struct{ rules atomic.Pointer[Rules] }
 
 var errNoRules = errors.New("there is no configuration")
 
+// Load reads the configuration and returns its rules, or nil if its digest is still the given one.
+type Load func(digest string) (*Rules, error)
+
+// Update loads the rules, and returns them if they are new. After an error, the previous rules stay
+// valid.
+func (c *Current) Update(load Load) (*Rules, error) {
+	before, digest := c.Rules(), ""
+	if before != nil {
+		digest = before.digest
+	}
+	rules, err := load(digest)
+	if err != nil || rules == nil {
+		return nil, err
+	}
+	if before != nil {
+		rules.verifier.Remember(before.verifier)
+	}
+	c.Replace(rules)
+	return rules, nil
+}
+
 // Replace makes r the current rules.
 func (c *Current) Replace(r *Rules) { c.rules.Store(r) }
 

@@ -46,7 +46,7 @@ func newCheckCommand(streams cli.Streams) *cobra.Command {
 		Short:                 "Check how the guard is installed",
 		Long:                  checkHelp,
 		Example:               "  kubectl exec -n polex-system deploy/polex-guard -- /polex-guard check --config /etc/polex/config.yaml",
-		Args:                  noArguments,
+		Args:                  cli.UnknownCommand,
 		DisableFlagsInUseLine: true,
 	}
 	format := cli.AddFormatFlag(cmd)

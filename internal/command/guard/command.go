@@ -16,7 +16,7 @@ func New(streams cli.Streams) *cobra.Command {
 		Use:                   "polex-guard COMMAND",
 		Short:                 "Reject exceptions in a cluster that are unsigned, modified or expired",
 		Long:                  help,
-		Args:                  noArguments,
+		Args:                  cli.UnknownCommand,
 		DisableFlagsInUseLine: true,
 		RunE: func(*cobra.Command, []string) error {
 			return &cli.UsageError{Err: errNoSubcommand, Hint: "run polex-guard serve --help or polex-guard check --help"}
@@ -25,9 +25,4 @@ func New(streams cli.Streams) *cobra.Command {
 	cli.Serves(cmd)
 	cmd.AddCommand(newServeCommand(streams), newCheckCommand(streams))
 	return cmd
-}
-
-// noArguments rejects arguments that are neither flags nor commands.
-func noArguments(cmd *cobra.Command, args []string) error {
-	return cli.UnknownCommand(cmd, args)
 }

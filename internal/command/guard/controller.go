@@ -23,6 +23,7 @@ func (g *process) addController() error {
 	if err != nil {
 		return err
 	}
+	g.api = api
 	host, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("set up: %w", err)

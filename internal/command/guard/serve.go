@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func newServeCommand(streams cli.Streams) *cobra.Command {
 		Short:                 "Answer admission reviews, check stored exceptions again, delete expired ones",
 		Long:                  serveHelp,
 		Example:               serveExample,
-		Args:                  noArguments,
+		Args:                  cli.UnknownCommand,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := flags.check(); err != nil {
@@ -91,6 +92,7 @@ type process struct {
 	manager manager.Manager
 	rules   *guard.Current
 	metrics *guard.Metrics
+	api     *cluster.API
 	store   *cluster.Store
 	teller  *cluster.Teller
 	pod     *corev1.ObjectReference // for Events about the guard itself
@@ -102,8 +104,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
 	g := &process{flags: flags, log: log, clock: clock.RealClock{}, rules: &guard.Current{}, draining: make(chan struct{})}
 	var err error
 	g.metrics = guard.NewMetrics(ctrlmetrics.Registry, g.clock.Now)
-	reloader := g.reloader()
-	if err := reloader.Once(); err != nil {
+	if err := g.readConfig(); err != nil { // before anything that needs the API server
 		return nil, asUsage(err)
 	}
 	var credentials *kubeconfig
@@ -113,8 +114,11 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
 	if g.manager, err = ctrl.NewManager(g.rest, g.managerOptions()); err != nil {
 		return nil, fmt.Errorf("set up: %w", err)
 	}
+	if err := g.reload("config", g.readConfig); err != nil {
+		return nil, err
+	}
 	if credentials != nil {
-		err = g.reread("kubeconfig", func() error {
+		err = g.reload("kubeconfig", func() error {
 			defer func() { g.metrics.CertifiedUntil("kubeconfig", credentials.expires) }()
 			return credentials.load(g.clock.Now())
 		})
@@ -127,7 +131,10 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
 	}
 	handler, err := guard.NewHandler(guard.Config{
 		Rules: g.rules, Cluster: flags.Cluster, Now: g.clock.Now, Count: g.store.Count,
-		Observe: g.observe,
+		Observe: func(d *guard.Decision, took time.Duration) {
+			g.metrics.Decided(d, took)
+			guard.LogDecision(g.log, d, took)
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -135,7 +142,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
 	if err := g.addServer(g.answers(handler)); err != nil {
 		return nil, err
 	}
-	return g, errors.Join(g.manager.Add(manager.RunnableFunc(reloader.Run)), g.addProbes())
+	return g, g.addProbes()
 }
 
 // answers returns the handler of each path.
@@ -147,22 +154,36 @@ func (g *process) answers(handler *guard.Handler) http.Handler {
 }
 
 func (g *process) managerOptions() ctrl.Options {
+	const off = "0" // of controller-runtime
 	return ctrl.Options{
 		Cache:                  cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
 		Logger:                 logr.FromSlogHandler(g.log.Handler()),
-		Metrics:                metricsserver.Options{BindAddress: orOff(g.flags.MetricsAddress)},
-		HealthProbeBindAddress: orOff(g.flags.HealthAddress),
-		PprofBindAddress:       orOff(g.flags.PprofAddress),
+		Metrics:                metricsserver.Options{BindAddress: cmp.Or(g.flags.MetricsAddress, off)},
+		HealthProbeBindAddress: cmp.Or(g.flags.HealthAddress, off),
+		PprofBindAddress:       cmp.Or(g.flags.PprofAddress, off),
 	}
 }
 
-func (g *process) reloader() *guard.Reloader {
-	return &guard.Reloader{
-		Current: g.rules, Load: loader(g.flags.Config, g.flags.Namespace), Every: reloadInterval,
-		Clock: g.clock, Metrics: g.metrics,
-		Changed: func(r *guard.Rules) { g.log.Info("configuration", "digest", r.Digest()) },
-		Refused: g.refusedConfiguration,
+// reload reads the file of a flag now, and then at the interval.
+func (g *process) reload(flag string, read func() error) error {
+	r := &guard.Reloader{
+		Flag: flag, Read: read, Refused: g.refusedConfiguration,
+		Every: reloadInterval, Clock: g.clock, Metrics: g.metrics,
 	}
+	if err := r.Once(); err != nil {
+		return asUsage(err)
+	}
+	return g.manager.Add(manager.RunnableFunc(r.Run))
+}
+
+// readConfig reads the configuration and uses its rules.
+func (g *process) readConfig() error {
+	rules, err := g.rules.Update(loader(g.flags.Config, g.flags.Namespace))
+	if rules != nil {
+		g.metrics.Reloaded(g.clock.Now())
+		g.log.Info("configuration", "digest", rules.Digest())
+	}
+	return err
 }
 
 // refusedConfiguration reports an invalid configuration. During the start there is no reporter yet,
@@ -175,45 +196,14 @@ func (g *process) refusedConfiguration(err error) {
 	g.teller.ConfigurationRefused(g.pod, err)
 }
 
-// reread reads a file now and at the interval, and reports an error once. After an error, the
-// content read before stays in use.
-func (g *process) reread(file string, read func() error) error {
-	err := read()
-	if err != nil {
-		return asUsage(err)
-	}
-	g.metrics.Reread(file, true)
-	return g.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		reported := ""
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-g.clock.After(reloadInterval):
-			}
-			err, problem := read(), ""
-			if err != nil {
-				problem = err.Error()
-			}
-			if g.metrics.Reread(file, err == nil); err != nil && problem != reported {
-				g.refusedConfiguration(err)
-			}
-			reported = problem
-		}
-	}))
-}
-
-func (g *process) observe(d *guard.Decision, took time.Duration) {
-	g.metrics.Decided(d, took)
-	guard.LogDecision(g.log, d, took)
-}
-
 // addProbes adds the probes. The process is alive if it answers. It is ready if it has rules,
 // reaches the API server and is not shutting down.
 func (g *process) addProbes() error {
 	return errors.Join(
 		g.manager.AddHealthzCheck("ping", healthz.Ping),
-		g.manager.AddReadyzCheck("webhook", func(r *http.Request) error { return server.Answers(r.Context(), g.flags.WebhookAddress) }),
+		g.manager.AddReadyzCheck("webhook", func(r *http.Request) error {
+			return server.Answers(r.Context(), g.flags.WebhookAddress)
+		}),
 		g.manager.AddReadyzCheck("rules", func(*http.Request) error {
 			if g.rules.Rules() == nil {
 				return errors.New("no configuration")
@@ -228,7 +218,7 @@ func (g *process) addProbes() error {
 				return nil
 			}
 		}),
-		g.manager.AddReadyzCheck("api-server", g.reachesAPIServer),
+		g.manager.AddReadyzCheck("api-server", func(r *http.Request) error { return g.api.Answers(r.Context()) }),
 	)
 }
 
@@ -252,14 +242,6 @@ func (g *process) parting(answer http.Handler) http.Handler {
 		}
 		answer.ServeHTTP(w, r)
 	})
-}
-
-// orOff returns the value of controller-runtime for no address.
-func orOff(address string) string {
-	if address == "" {
-		return "0"
-	}
-	return address
 }
 
 func asUsage(err error) error {

@@ -52,6 +52,16 @@ func NewAPI(config *rest.Config, client *http.Client) (*API, error) {
 	return &API{requests, watches}, nil
 }
 
+// answersWithin limits the time of a request for the version.
+const answersWithin = 2 * time.Second
+
+// Answers requests the version of the API server.
+func (a *API) Answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	return a.rest.Get().AbsPath("/version").MaxRetries(0).Do(ctx).Error()
+}
+
 // resource is the path of the objects of a kind, in one version.
 type resource struct {
 	root, version, plural string
