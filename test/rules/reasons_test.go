@@ -50,8 +50,12 @@ func reasonsIn(t *testing.T, tree string) (declared, listed map[string]string) {
 					declared[filepath.Dir(path)+" "+n.Names[0].Name] = value.Value
 				}
 			case *ast.CompositeLit:
-				if name, doc := documents(n); doc != "" {
+				name, doc := documents(n)
+				if doc != "" {
 					listed[filepath.Dir(path)+" "+name] = doc
+				}
+				if doc != "" && strings.HasPrefix(name, `"`) {
+					declared[filepath.Dir(path)+" "+name] = name
 				}
 			}
 			return true
@@ -71,7 +75,8 @@ func first(all []ast.Expr) ast.Expr {
 	return all[0]
 }
 
-// documents returns the constant and the text in exception.Reason{Name: …, Doc: …}.
+// documents returns the constant and the text in exception.Reason{Name: …, Doc: …}. In a table of
+// {name: "…", doc: "…"}, the name is a text, which is returned with its quotes.
 func documents(literal *ast.CompositeLit) (name, doc string) {
 	for _, element := range literal.Elts {
 		pair, ok := element.(*ast.KeyValueExpr)
@@ -82,20 +87,33 @@ func documents(literal *ast.CompositeLit) (name, doc string) {
 		if !ok {
 			return "", ""
 		}
-		switch value := pair.Value.(type) {
-		case *ast.Ident:
-			if key.Name == "Name" {
+		switch key.Name {
+		case "Name", "name":
+			switch value := pair.Value.(type) {
+			case *ast.Ident:
 				name = value.Name
-			}
-		case *ast.SelectorExpr:
-			if key.Name == "Name" {
+			case *ast.SelectorExpr:
 				name = value.Sel.Name
+			case *ast.BasicLit:
+				if key.Name == "name" {
+					name = value.Value
+				}
 			}
-		case *ast.BasicLit:
-			if key.Name == "Doc" {
-				doc, _ = strconv.Unquote(value.Value)
-			}
+		case "Doc", "doc":
+			doc = textOf(pair.Value)
 		}
 	}
 	return name, doc
+}
+
+// textOf returns a text, or the sum of texts.
+func textOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, _ := strconv.Unquote(e.Value)
+		return text
+	case *ast.BinaryExpr:
+		return textOf(e.X) + textOf(e.Y)
+	}
+	return ""
 }

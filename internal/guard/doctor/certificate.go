@@ -23,18 +23,19 @@ const reaching = 5 * time.Second
 func (k *checkup) certificate(ctx context.Context, subject string, w *admissionregistrationv1.ValidatingWebhook) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(w.ClientConfig.CABundle) {
-		k.add(Finding{Subject: subject, Reason: ReasonBundle, Message: "its caBundle contains no certificate", Hint: "let cert-manager inject it, or copy the one that certifies the guard"})
+		k.report(subject, "bad-ca-bundle", "its caBundle contains no certificate")
 		return
 	}
 	k.bundle(subject, w.ClientConfig.CABundle)
 	address, name := addressOf(w)
 	ctx, cancel := context.WithTimeout(ctx, reaching)
 	defer cancel()
-	conn, err := k.Dial(ctx, address, &tls.Config{RootCAs: roots, ServerName: name, Time: k.Now, MinVersion: tls.VersionTLS12})
+	config := &tls.Config{RootCAs: roots, ServerName: name, Time: k.Now, MinVersion: tls.VersionTLS12}
+	conn, err := k.Dial(ctx, address, config)
 	var invalid *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &invalid):
-		k.add(Finding{Subject: subject, Reason: ReasonCertificate, Message: fmt.Sprintf("the API server does not accept the certificate of %s: %s", address, err), Hint: "the certificate must name this host, be valid now, and chain to the caBundle"})
+		k.report(subject, "bad-certificate", "the API server does not accept the certificate of %s: %s", address, err)
 		return
 	case err != nil:
 		k.unknown(subject, fmt.Errorf("reach %s: %w", address, err))
@@ -43,7 +44,8 @@ func (k *checkup) certificate(ctx context.Context, subject string, w *admissionr
 	defer conn.Close() //nolint:errcheck // nothing was written
 	for _, cert := range conn.ConnectionState().PeerCertificates {
 		if left := cert.NotAfter.Sub(k.Now()); left < soon {
-			k.add(Finding{Subject: subject, Reason: ReasonCertificateEnds, Message: fmt.Sprintf("the certificate of %q expires at %s", cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339)), Hint: "renew it; the program that renews it should have done so by now"})
+			k.report(subject, "certificate-ends", "the certificate of %q expires at %s",
+				cert.Subject, timestamp(cert.NotAfter))
 		}
 	}
 }
@@ -53,13 +55,19 @@ func (k *checkup) bundle(subject string, text []byte) {
 	for block, rest := pem.Decode(text); block != nil && k.Static != nil; block, rest = pem.Decode(rest) {
 		cert, err := x509.ParseCertificate(block.Bytes)
 		if err == nil && cert.NotAfter.Sub(k.Now()) < renewal {
-			k.add(Finding{Subject: subject, Reason: ReasonCertificateEnds, Message: fmt.Sprintf("the CA %q in the static files expires at %s", cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339)), Hint: "renew the CA on every control plane node: docs/how-to/static-admission.md"})
+			k.add(Finding{Subject: subject, Reason: "certificate-ends",
+				Message: fmt.Sprintf("the CA %q in the static files expires at %s",
+					cert.Subject, timestamp(cert.NotAfter)),
+				Hint: "renew the CA on every control plane node: docs/how-to/static-admission.md"})
 		}
 	}
 }
 
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
 func dial(ctx context.Context, address string, config *tls.Config) (*tls.Conn, error) {
-	conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: reaching}, Config: config}).DialContext(ctx, "tcp", address)
+	dialer := tls.Dialer{NetDialer: &net.Dialer{Timeout: reaching}, Config: config}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,8 @@ import (
 // definitions checks how the API server converts and serves exceptions. A conversion webhook can
 // change every version of an exception. Kyverno keeps the exceptions that it has read while its version is not served.
 func (k *checkup) definitions(ctx context.Context) {
-	defer k.unlessFound("customresourcedefinitions", "the API server converts exceptions itself, and serves the version that Kyverno reads")()
+	const fine = "the API server converts exceptions itself, and serves the version that Kyverno reads"
+	defer k.unlessFound("customresourcedefinitions", fine)()
 	for _, gk := range k.Kinds {
 		if gk.IsException() {
 			k.definition(ctx, gk)
@@ -36,25 +37,24 @@ func (k *checkup) definition(ctx context.Context, gk exception.GroupKind) {
 	definition.SetGroupVersionKind(cluster.DefinitionKind)
 	err := k.Client.Get(ctx, types.NamespacedName{Name: name}, definition)
 	const keeps = "Kyverno still applies the exceptions that it read before, also after their expiry"
-	f := Finding{Subject: subject, Reason: ReasonVersionNotServed, Hint: "apply the definition of Kyverno again, and find out who changed it"}
 	switch by := cluster.Conversion(definition); {
 	case apierrors.IsNotFound(err):
-		f.Outcome, f.Message = Doubtful, "it does not exist; if Kyverno runs, "+keeps
-		k.add(f)
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: "version-not-served",
+			Message: "it does not exist; if Kyverno runs, " + keeps})
 	case err != nil:
 		k.unknown(subject, err)
 	case !cluster.Serves(definition, watched):
-		f.Message = fmt.Sprintf("it does not serve %s, in which Kyverno reads exceptions; %s", watched, keeps)
-		k.add(f)
+		k.report(subject, "version-not-served", "it does not serve %s, in which Kyverno reads exceptions; %s",
+			watched, keeps)
 	case by != "":
-		k.add(Finding{Subject: subject, Reason: ReasonConversion, Message: by + " can show Kyverno another exception than the signed one",
-			Hint: "apply the definition of Kyverno again, with spec.conversion.strategy: None, and find out who changed it"})
+		k.report(subject, "conversion-webhook", "%s can show Kyverno another exception than the signed one", by)
 	default:
-		_, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: gk.Group, Kind: gk.Kind}, watched)
+		_, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind(gk), watched)
 		if meta.IsNoMatchError(err) {
-			k.unknown(subject, fmt.Errorf("the API server does not serve %s, in which Kyverno reads exceptions; %s", watched, keeps))
+			k.report(subject, "undecided", "the API server does not serve %s, in which Kyverno reads exceptions; %s",
+				watched, keeps)
 		} else if err := k.listed(ctx, gk, watched); err != nil {
-			k.unknown(subject, fmt.Errorf("exceptions cannot be listed in %s, so %s: %w", watched, keeps, err))
+			k.report(subject, "undecided", "exceptions cannot be listed in %s, so %s: %s", watched, keeps, err)
 		}
 	}
 }
@@ -69,7 +69,12 @@ func (k *checkup) listed(ctx context.Context, gk exception.GroupKind, version st
 	page := &unstructured.UnstructuredList{}
 	page.SetGroupVersionKind(schema.GroupVersionKind{Group: gk.Group, Version: version, Kind: gk.Kind + "List"})
 	var kept []string
-	defer func() { k.kept(kept) }()
+	defer func() {
+		if len(kept) > 0 {
+			k.report(kept[0], "kept-by-kyverno", "Kyverno 1.19 still applies exceptions from policies of a "+
+				"namespaced kind after their expiry and deletion; this is one of %d", len(kept))
+		}
+	}()
 	for next := ""; ; next = page.GetContinue() {
 		if err := k.Client.List(ctx, page, client.Limit(perPage), client.Continue(next)); err != nil {
 			return err // the items are those of the page before
@@ -80,28 +85,14 @@ func (k *checkup) listed(ctx context.Context, gk exception.GroupKind, version st
 				kept = append(kept, id.String())
 			}
 			if at := item.GetDeletionTimestamp(); at != nil && k.Now().Sub(at.Time) > deletes {
-				k.add(Finding{Outcome: Doubtful, Subject: id.String(), Reason: ReasonDeletionHeld,
-					Message: fmt.Sprintf("it was deleted at %s, and the finalizers %q keep it; Kyverno still applies it",
-						at.UTC().Format(time.RFC3339), item.GetFinalizers()),
-					Hint: "find out why their controllers do not remove them, or remove them: that needs no signature"})
+				k.report(id.String(), "deletion-held", "it was deleted at %s, and the finalizers %q keep it; "+
+					"Kyverno still applies it", timestamp(at.Time), item.GetFinalizers())
 			}
 		}
 		if page.GetContinue() == "" {
 			return nil
 		}
 	}
-}
-
-// kept reports exceptions that Kyverno still applies after their deletion.
-func (k *checkup) kept(names []string) {
-	if len(names) == 0 {
-		return
-	}
-	k.add(Finding{Outcome: Doubtful, Subject: names[0], Reason: ReasonKeptByKyverno,
-		Message: fmt.Sprintf("Kyverno 1.19 still applies exceptions from policies of a namespaced kind after their expiry and "+
-			"deletion; this is one of %d", len(names)),
-		Hint: "after the expiry, change a label or the spec of the policy that it names, " +
-			"or restart Kyverno's admission controller"})
 }
 
 // apiServiceList is APIServiceList. An APIService names the server of a group and version.
@@ -111,7 +102,7 @@ var apiServiceList = schema.GroupVersionKind{Group: "apiregistration.k8s.io", Ve
 // aggregated server can give each client another answer.
 func (k *checkup) served(ctx context.Context) {
 	const subject = "apiservices"
-	items, ok := k.list(ctx, subject, apiServiceList)
+	items, ok := k.ifServed(ctx, subject, apiServiceList)
 	if !ok {
 		return
 	}
@@ -124,23 +115,21 @@ func (k *checkup) served(ctx context.Context) {
 		if err == nil && !elsewhere || !concerns {
 			continue
 		}
-		k.add(Finding{Outcome: outcome, Subject: subject + "/" + s.GetName(), Reason: ReasonServedElsewhere,
-			Message: fmt.Sprintf("the Service %v/%v answers for %s, and not the API server", service["namespace"], service["name"], group),
-			Hint:    "delete it, and the API server makes its own; then find out who changed it"})
+		k.add(Finding{Outcome: outcome, Subject: subject + "/" + s.GetName(), Reason: "served-elsewhere",
+			Message: fmt.Sprintf("the Service %v/%v answers for %s, and not the API server",
+				service["namespace"], service["name"], group)})
 	}
 }
 
-// list lists objects of a kind. A kind that is not served has none.
-func (k *checkup) list(ctx context.Context, subject string, kind schema.GroupVersionKind) ([]unstructured.Unstructured, bool) {
+// ifServed lists objects of a kind. A kind that is not served has none.
+func (k *checkup) ifServed(
+	ctx context.Context, subject string, kind schema.GroupVersionKind,
+) ([]unstructured.Unstructured, bool) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind)
 	err := k.Client.List(ctx, list)
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
 		return nil, true
 	}
-	if err != nil {
-		k.unknown(subject, err)
-		return nil, false
-	}
-	return list.Items, true
+	return list.Items, k.known(subject, err)
 }

@@ -11,13 +11,8 @@ import (
 func (k *checkup) deletions(ctx context.Context) {
 	const webhooks, policies = "validatingwebhookconfigurations", "validatingadmissionpolicies"
 	var configs admissionregistrationv1.ValidatingWebhookConfigurationList
-	if err := k.Client.List(ctx, &configs); err != nil {
-		k.unknown(webhooks, err)
-		return
-	}
 	var list admissionregistrationv1.ValidatingAdmissionPolicyList
-	if err := k.Client.List(ctx, &list); err != nil {
-		k.unknown(policies, err)
+	if !k.list(ctx, webhooks, &configs) || !k.list(ctx, policies, &list) {
 		return
 	}
 	defer k.unlessFound("webhooks and policies for deletions", "only the guard checks the deletion of exceptions")()
@@ -29,15 +24,13 @@ func (k *checkup) deletions(ctx context.Context) {
 		}
 	}
 	delivered, err := policiesIn(k.Protect)
-	if err != nil {
-		k.unknown(policies, err)
+	if !k.known(policies, err) {
 		return
 	}
 	for _, p := range list.Items {
-		if p.Spec.MatchConstraints == nil || delivered[p.Name] != nil { // the function protect compares these
-			continue
+		if p.Spec.MatchConstraints != nil && delivered[p.Name] == nil { // the function protect compares these
+			k.blocks(policies+"/"+p.Name, rulesOf(p.Spec.MatchConstraints))
 		}
-		k.blocks(policies+"/"+p.Name, rulesOf(p.Spec.MatchConstraints))
 	}
 }
 
@@ -52,7 +45,7 @@ func rulesOf(m *admissionregistrationv1.MatchResources) (rules []admissionregist
 // blocks reports rules that match the deletion of exceptions.
 func (k *checkup) blocks(subject string, rules []admissionregistrationv1.RuleWithOperations) {
 	if k.asksAbout(rules, admissionregistrationv1.Delete) {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonBlocksDeletions, Message: "it may prevent the guard from deleting an exception, which then stays valid after its expiry",
-			Hint: "leave DELETE of policyexceptions out of its rules"})
+		k.report(subject, "blocks-deletions",
+			"it may prevent the guard from deleting an exception, which then stays valid after its expiry")
 	}
 }

@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"time"
@@ -67,7 +69,7 @@ type Finding struct {
 // checkup collects the findings.
 type checkup struct {
 	Config
-	found []Finding
+	findings []Finding
 }
 
 // Run runs all checks and returns at least one finding.
@@ -88,10 +90,20 @@ func Run(ctx context.Context, c Config) []Finding {
 	k.permissions(ctx)
 	k.leader(ctx)
 	k.clock(ctx)
-	return k.found
+	return k.findings
 }
 
-func (k *checkup) add(f Finding) { k.found = append(k.found, f) }
+// add adds a finding, with the hint and the outcome of its reason unless it has its own.
+func (k *checkup) add(f Finding) {
+	r := find(f.Reason)
+	f.Hint, f.Outcome = cmp.Or(f.Hint, r.hint), cmp.Or(f.Outcome, r.outcome)
+	k.findings = append(k.findings, f)
+}
+
+// report adds a finding with the hint and the outcome of its reason.
+func (k *checkup) report(subject, reason, format string, args ...any) {
+	k.add(Finding{Subject: subject, Reason: reason, Message: fmt.Sprintf(format, args...)})
+}
 
 func (k *checkup) fine(subject, message string) {
 	k.add(Finding{Outcome: Fine, Subject: subject, Reason: "fine", Message: message})
@@ -100,14 +112,27 @@ func (k *checkup) fine(subject, message string) {
 // unlessFound returns a function that reports a part as fine, unless there is a finding between the
 // two calls: defer k.unlessFound(…)().
 func (k *checkup) unlessFound(subject, message string) func() {
-	before := len(k.found)
+	before := len(k.findings)
 	return func() {
-		if len(k.found) == before {
+		if len(k.findings) == before {
 			k.fine(subject, message)
 		}
 	}
 }
 
+// list lists all objects of a kind, and reports whether it could.
+func (k *checkup) list(ctx context.Context, subject string, into client.ObjectList, in ...client.ListOption) bool {
+	return k.known(subject, k.Client.List(ctx, into, in...))
+}
+
+// known reports whether a request has succeeded. A failure is a finding.
+func (k *checkup) known(subject string, err error) bool {
+	if err != nil {
+		k.unknown(subject, err)
+	}
+	return err == nil
+}
+
 func (k *checkup) unknown(subject string, err error) {
-	k.add(Finding{Outcome: Unknown, Subject: subject, Reason: ReasonUnknown, Message: err.Error()})
+	k.report(subject, "undecided", "%s", err)
 }

@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,15 +18,15 @@ import (
 func (k *checkup) kyverno(ctx context.Context) {
 	subject := "deployments of Kyverno in " + k.Kyverno
 	var list appsv1.DeploymentList
-	if err := k.Client.List(ctx, &list, client.InNamespace(k.Kyverno)); err != nil {
-		k.unknown(subject, err)
+	if !k.list(ctx, subject, &list, client.InNamespace(k.Kyverno)) {
 		return
 	}
-	before, seen := len(k.found), false
+	before, seen := len(k.findings), false
 	for _, d := range list.Items {
 		for _, c := range d.Spec.Template.Spec.Containers {
 			given := flagsOf(append(c.Command, c.Args...))
-			if _, concerns := given["enablePolicyException"]; !concerns && d.Labels["app.kubernetes.io/component"] != "admission-controller" {
+			_, concerns := given["enablePolicyException"]
+			if !concerns && d.Labels["app.kubernetes.io/component"] != "admission-controller" {
 				continue
 			}
 			seen = true
@@ -36,22 +35,25 @@ func (k *checkup) kyverno(ctx context.Context) {
 		}
 	}
 	if seen && k.Guards != nil && !k.Guards(k.Kyverno) {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonNamespaceNotGuarded, Message: "exceptions may exempt objects in the namespace of Kyverno", Hint: "add it to guard.guardNamespaces of the configuration"})
+		k.report(subject, "namespace-not-guarded", "exceptions may exempt objects in the namespace of Kyverno")
 	}
 	switch {
 	case !seen:
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonExceptionsDisabled, Message: "there is no admission controller of Kyverno", Hint: "name its namespace with --kyverno-namespace"})
-	case len(k.found) == before:
+		k.add(Finding{Subject: subject, Reason: "exceptions-disabled",
+			Message: "there is no admission controller of Kyverno",
+			Hint:    "name its namespace with --kyverno-namespace"})
+	case len(k.findings) == before:
 		k.fine(subject, "Kyverno sees exceptions, and applies those of one namespace only")
 	}
 }
 
 func (k *checkup) flags(subject string, given map[string]string) {
 	if given["enablePolicyException"] != "true" {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonExceptionsDisabled, Message: "Kyverno ignores all exceptions", Hint: "run it with --enablePolicyException=true"})
+		k.report(subject, "exceptions-disabled", "Kyverno ignores all exceptions")
 	}
 	if from := given["exceptionNamespace"]; from == "*" || from == "" {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonFromEverywhere, Message: "Kyverno applies exceptions from every namespace, at least those of policies.kyverno.io", Hint: "run it with --exceptionNamespace, and keep others out of that namespace"})
+		k.report(subject, "exceptions-from-everywhere",
+			"Kyverno applies exceptions from every namespace, at least those of policies.kyverno.io")
 	}
 }
 
@@ -59,21 +61,18 @@ func (k *checkup) flags(subject string, given map[string]string) {
 // those that it has read, and never learns of a deletion.
 func (k *checkup) sees(ctx context.Context, subject, account string) {
 	for _, gk := range k.Kinds {
-		_, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: gk.Group, Kind: gk.Kind}, kyverno.WatchedVersion(gk))
+		_, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind(gk), kyverno.WatchedVersion(gk))
 		if !gk.IsException() || err != nil { // the function definitions reports the error
 			continue
 		}
 		lacking, err := k.lacking(ctx, need{gk.Group, cluster.Plural, "", "", []string{"list", "watch"}}, account)
-		if err != nil {
-			k.unknown(subject, err)
+		if !k.known(subject, err) {
 			return
 		}
 		if len(lacking) > 0 {
-			k.add(Finding{Subject: subject, Reason: ReasonKyvernoBlind,
-				Message: fmt.Sprintf("the ServiceAccount %q may not %s %s; "+
-					"Kyverno still applies the exceptions that it read before, also after their deletion",
-					account, strings.Join(lacking, ", "), cluster.DefinitionName(gk.Group)),
-				Hint: "apply the roles of Kyverno again, and find out who changed them"})
+			k.report(subject, "kyverno-not-permitted", "the ServiceAccount %q may not %s %s; "+
+				"Kyverno still applies the exceptions that it read before, also after their deletion",
+				account, strings.Join(lacking, ", "), cluster.DefinitionName(gk.Group))
 		}
 	}
 }
@@ -87,8 +86,8 @@ func flagsOf(args []string) map[string]string {
 		if !isFlag {
 			continue
 		}
-		name, value, said := strings.Cut(strings.TrimPrefix(name, "-"), "=")
-		if !said {
+		name, value, hasValue := strings.Cut(strings.TrimPrefix(name, "-"), "=")
+		if !hasValue {
 			value = "true"
 			if i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
 				value = args[i+1]

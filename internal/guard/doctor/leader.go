@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -36,15 +35,13 @@ func (k *checkup) leader(ctx context.Context) {
 		why = "nobody holds it"
 	case err != nil:
 		k.unknown(subject, err)
-	case k.Now().Sub(renewed.Time).Abs() > cluster.LeaseLasts+aside: // a guard takes over by its own clock
-		why = fmt.Sprintf("its holder %q renewed it at %s", holder, renewed.UTC().Format(time.RFC3339))
+	case k.Now().Sub(renewed.Time).Abs() > cluster.LeaseLasts+tolerance: // a guard takes over by its own clock
+		why = fmt.Sprintf("its holder %q renewed it at %s", holder, timestamp(renewed.Time))
 	case !cluster.IsIdentity(holder):
 		why = fmt.Sprintf("its holder %q is not a guard", holder)
 	}
 	if why != "" {
-		k.add(Finding{Subject: subject, Reason: ReasonNoLeader,
-			Message: why + ", so no guard deletes expired exceptions",
-			Hint:    "look for errors about the Lease in the logs of the guards, and find out who writes it"})
+		k.report(subject, "no-leader", "%s, so no guard deletes expired exceptions", why)
 	}
 	if err != nil {
 		return // the function permissions reports a missing right
@@ -61,7 +58,8 @@ func (k *checkup) leader(ctx context.Context) {
 	event := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: leaseName + "-" + check},
 		EventTime:  metav1.MicroTime{Time: k.Now()}, ReportingController: leaseName, ReportingInstance: check,
-		Type: corev1.EventTypeNormal, Reason: check, Action: check, Regarding: corev1.ObjectReference{Namespace: namespace},
+		Type: corev1.EventTypeNormal, Reason: check, Action: check,
+		Regarding: corev1.ObjectReference{Namespace: namespace},
 	}
 	err = k.Client.Create(ctx, event, client.DryRunAll)
 	k.accepted("events", Doubtful, "only the log, the metrics and the reports tell the findings", err)
@@ -74,9 +72,8 @@ func (k *checkup) accepted(subject string, outcome Outcome, effect string, err e
 	switch {
 	case err == nil:
 	case errors.As(err, &status):
-		k.add(Finding{Outcome: outcome, Subject: subject, Reason: ReasonWriteRejected,
-			Message: fmt.Sprintf("the API server rejects what the guard writes, so %s: %s", effect, err),
-			Hint:    "the message names the policy, the webhook or the quota: let the guard's account pass it"})
+		k.add(Finding{Outcome: outcome, Subject: subject, Reason: "write-rejected",
+			Message: fmt.Sprintf("the API server rejects what the guard writes, so %s: %s", effect, err)})
 	default:
 		k.unknown(subject, err)
 	}

@@ -53,15 +53,14 @@ func (k *checkup) mutating(ctx context.Context) {
 		}
 	}
 	var lease coordinationv1.Lease
-	if err := k.Client.Get(ctx, types.NamespacedName{Namespace: k.Namespace, Name: leaseName}, &lease); client.IgnoreNotFound(err) != nil {
-		k.unknown("leases/"+leaseName, err)
+	err := k.Client.Get(ctx, types.NamespacedName{Namespace: k.Namespace, Name: leaseName}, &lease)
+	if !k.known("leases/"+leaseName, client.IgnoreNotFound(err)) {
 		return
 	}
 	defer k.unlessFound("mutating webhooks and policies", "none changes exceptions, or what they depend on")()
 	for _, m := range mutators {
-		if k.asksAbout(m.rules, admissionregistrationv1.Create) || k.asksAbout(m.rules, admissionregistrationv1.Update) {
-			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutates,
-				Message: "it may change exceptions; the guard rejects a changed one as altered", Hint: "leave policyexceptions out of its rules"})
+		if k.asksAbout(m.rules, admissionregistrationv1.Create, admissionregistrationv1.Update) {
+			k.report(m.subject, "mutates", "it may change exceptions; the guard rejects a changed one as altered")
 		}
 		k.blocks(m.subject, m.rules)
 		what, outcome := k.changes(m, spaces, lease.Labels)
@@ -69,10 +68,8 @@ func (k *checkup) mutating(ctx context.Context) {
 			what = []string{"what the authors of mutating policies want, also ConfigMaps and Secrets of " + k.Namespace}
 		}
 		if len(what) > 0 {
-			k.add(Finding{Outcome: outcome, Subject: m.subject, Reason: ReasonMutatesGuard,
-				Message: "it can change " + strings.Join(what, ", "),
-				Hint: "exclude namespaces with its namespaceSelector, and the other objects by its rules; " +
-					"for Kyverno, set config.webhooks.namespaceSelector of its chart"})
+			k.add(Finding{Outcome: outcome, Subject: m.subject, Reason: "mutates-guard",
+				Message: "it can change " + strings.Join(what, ", ")})
 		}
 	}
 }
@@ -117,11 +114,12 @@ func (m mutator) mayChange(r schema.GroupResource, namespaced bool) bool {
 		return false
 	}
 	resource, subresource, _ := strings.Cut(r.Resource, "/")
-	asked := func(o admissionregistrationv1.OperationType) bool {
+	matches := func(o admissionregistrationv1.OperationType) bool {
 		of := schema.GroupVersionResource{Group: r.Group, Resource: resource}
-		return rules.Match(m.rules, rules.Request{Operation: o, Resource: of, Subresource: subresource, Namespaced: namespaced})
+		return rules.Match(m.rules,
+			rules.Request{Operation: o, Resource: of, Subresource: subresource, Namespaced: namespaced})
 	}
-	return asked(admissionregistrationv1.Create) || asked(admissionregistrationv1.Update)
+	return matches(admissionregistrationv1.Create) || matches(admissionregistrationv1.Update)
 }
 
 // mayMatch reports whether a selector matches labels. An invalid selector may match.
@@ -138,28 +136,28 @@ var policy = schema.GroupKind{Group: admissionregistrationv1.GroupName, Kind: "M
 func (k *checkup) mutators(ctx context.Context) (all []mutator, ok bool) {
 	const webhooks, policies = "mutatingwebhookconfigurations", "mutatingadmissionpolicies"
 	var list admissionregistrationv1.MutatingWebhookConfigurationList
-	if err := k.Client.List(ctx, &list); err != nil {
-		k.unknown(webhooks, err)
+	if !k.list(ctx, webhooks, &list) {
 		return nil, false
 	}
 	for _, config := range list.Items {
 		for _, w := range config.Webhooks {
-			all = append(all, mutator{webhooks + "/" + config.Name + " " + w.Name, w.Rules, w.NamespaceSelector, w.ObjectSelector, strings.HasPrefix(config.Name, "kyverno-resource-")})
+			authored := strings.HasPrefix(config.Name, "kyverno-resource-")
+			subject := webhooks + "/" + config.Name + " " + w.Name
+			all = append(all, mutator{subject, w.Rules, w.NamespaceSelector, w.ObjectSelector, authored})
 		}
 	}
 	mapping, err := k.Client.RESTMapper().RESTMapping(policy)
 	if meta.IsNoMatchError(err) {
 		return all, true
 	}
-	if err != nil {
-		k.unknown(policies, err)
+	if !k.known(policies, err) {
 		return nil, false
 	}
-	items, ok := k.list(ctx, policies, mapping.GroupVersionKind.GroupVersion().WithKind(policy.Kind+"List"))
+	items, ok := k.ifServed(ctx, policies, mapping.GroupVersionKind.GroupVersion().WithKind(policy.Kind+"List"))
 	for _, item := range items {
 		var p admissionregistrationv1.MutatingAdmissionPolicy
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &p); err != nil {
-			k.unknown(policies+"/"+item.GetName(), err)
+		err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &p)
+		if !k.known(policies+"/"+item.GetName(), err) {
 			continue
 		}
 		m := cmp.Or(p.Spec.MatchConstraints, &admissionregistrationv1.MatchResources{})

@@ -51,29 +51,29 @@ func (k *checkup) needs() []need {
 func (k *checkup) permissions(ctx context.Context) {
 	needs := k.needs()
 	for _, gk := range k.Kinds {
-		mapping, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: gk.Group, Kind: gk.Kind})
+		mapping, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind(gk))
 		if err != nil {
 			if !meta.IsNoMatchError(err) {
 				k.unknown(gk.String(), err)
 			}
 			continue
 		}
-		needs = append(needs, need{gk.Group, mapping.Resource.Resource, "", "", []string{"get", "list", "watch", "delete"}})
+		verbs := []string{"get", "list", "watch"}
+		needs = append(needs, need{gk.Group, mapping.Resource.Resource, "", "", append(verbs, "delete")})
 		if gk.IsException() {
-			name, verbs := cluster.DefinitionName(gk.Group), []string{"get", "list", "watch"}
+			name := cluster.DefinitionName(gk.Group)
 			needs = append(needs, need{cluster.DefinitionKind.Group, "customresourcedefinitions", "", name, verbs})
 		}
 	}
 	defer k.unlessFound("permissions", "it may watch, delete expired exceptions, and write Events")()
 	for _, n := range needs {
 		lacking, err := k.lacking(ctx, n, "")
-		if err != nil {
-			k.unknown("permissions", err)
+		if !k.known("permissions", err) {
 			return
 		}
 		if len(lacking) > 0 {
-			k.add(Finding{Subject: "permissions", Reason: ReasonNotPermitted, Message: "it may not " + strings.Join(lacking, ", ") + " " + schema.GroupResource{Group: n.group, Resource: n.resource}.String(),
-				Hint: "give the guard's ServiceAccount the role of its manifests, and run this check as that account"})
+			what := schema.GroupResource{Group: n.group, Resource: n.resource}
+			k.report("permissions", "not-permitted", "it may not %s %s", strings.Join(lacking, ", "), what)
 		}
 	}
 }
@@ -82,15 +82,16 @@ func (k *checkup) permissions(ctx context.Context) {
 // current user for "".
 func (k *checkup) lacking(ctx context.Context, n need, account string) (lacking []string, err error) {
 	for _, verb := range n.verbs {
-		asked := &authorizationv1.ResourceAttributes{
+		request := &authorizationv1.ResourceAttributes{
 			Group: n.group, Resource: n.resource, Namespace: n.namespace, Name: n.name, Verb: verb,
 		}
 		self, other := &authorizationv1.SelfSubjectAccessReview{}, &authorizationv1.SubjectAccessReview{}
 		review, status := client.Object(self), &self.Status
-		self.Spec.ResourceAttributes, other.Spec.ResourceAttributes = asked, asked
+		self.Spec.ResourceAttributes, other.Spec.ResourceAttributes = request, request
 		if account != "" {
 			other.Spec.User = "system:serviceaccount:" + k.Kyverno + ":" + account
-			other.Spec.Groups = []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:" + k.Kyverno}
+			const accounts = "system:serviceaccounts"
+			other.Spec.Groups = []string{"system:authenticated", accounts, accounts + ":" + k.Kyverno}
 			review, status = other, &other.Status
 		}
 		if err := k.Client.Create(ctx, review); err != nil {

@@ -33,7 +33,7 @@ func (k *checkup) priority(ctx context.Context) {
 	kinds := map[string]string{flowSchemas: "FlowSchema", priorityLevels: "PriorityLevelConfiguration"}
 	for _, resource := range slices.Sorted(maps.Keys(kinds)) {
 		of := schema.GroupVersionKind{Group: flowcontrolv1.GroupName, Version: "v1", Kind: kinds[resource] + "List"}
-		items, _ := k.list(ctx, resource, of)
+		items, _ := k.ifServed(ctx, resource, of)
 		for _, item := range items {
 			k.prioritized(resource+"/"+item.GetName(), item)
 		}
@@ -44,18 +44,18 @@ func (k *checkup) priority(ctx context.Context) {
 func (k *checkup) prioritized(subject string, object unstructured.Unstructured) {
 	const restores = flowcontrolv1.AutoUpdateAnnotationKey
 	var s flowcontrolv1.FlowSchema
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &s); err != nil {
-		k.unknown(subject, err)
+	if !k.known(subject, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &s)) {
 		return
 	}
-	f := Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonServedLast}
+	f := Finding{Subject: subject, Reason: "served-last"}
 	level := s.Spec.PriorityLevelConfiguration.Name
 	switch {
 	case slices.Contains(ordinary, subject):
 		if s.Annotations[restores] == "true" {
 			return
 		}
-		f.Message = "the API server does not restore it, so somebody may have limited the requests of the guard and Kyverno"
+		f.Message = "the API server does not restore it, " +
+			"so somebody may have limited the requests of the guard and Kyverno"
 		f.Hint = fmt.Sprintf("set its annotation %s to \"true\", and find out who changed it", restores)
 	case s.Spec.MatchingPrecedence > lastOrdinary, level == flowcontrolv1.PriorityLevelConfigurationNameExempt:
 		return

@@ -111,7 +111,7 @@ func concerns(t *testing.T, flows []object, subject string) (found bool) {
 	for _, f := range doctor.Run(t.Context(), (&api{flows: flows}).start(t)) {
 		if f.Subject == subject {
 			found = true
-		} else if f.Reason == doctor.ReasonServedLast {
+		} else if f.Reason == "served-last" {
 			t.Errorf("%+v", f)
 		}
 	}

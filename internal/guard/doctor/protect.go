@@ -23,51 +23,43 @@ func (k *checkup) protect(ctx context.Context) {
 	const subject = "validatingadmissionpolicies"
 	var policies admissionregistrationv1.ValidatingAdmissionPolicyList
 	var bindings admissionregistrationv1.ValidatingAdmissionPolicyBindingList
-	if err := k.Client.List(ctx, &policies); err != nil {
-		k.unknown(subject, err)
+	if !k.list(ctx, subject, &policies) || !k.list(ctx, "validatingadmissionpolicybindings", &bindings) {
 		return
 	}
-	if err := k.Client.List(ctx, &bindings); err != nil {
-		k.unknown("validatingadmissionpolicybindings", err)
-		return
-	}
-	there := map[string]*admissionregistrationv1.ValidatingAdmissionPolicy{}
+	present := map[string]*admissionregistrationv1.ValidatingAdmissionPolicy{}
 	for i := range policies.Items {
 		if p := &policies.Items[i]; strings.HasPrefix(p.Name, "polex-") {
-			there[p.Name] = p
+			present[p.Name] = p
 		}
 	}
 	bound := map[string]bool{}
 	for _, b := range bindings.Items {
-		bound[b.Spec.PolicyName] = bound[b.Spec.PolicyName] || holds(b.Spec)
+		bound[b.Spec.PolicyName] = bound[b.Spec.PolicyName] || denies(b.Spec)
 	}
 	delivered, err := policiesIn(k.Protect)
-	if err != nil {
-		k.unknown(subject, err)
+	if !k.known(subject, err) {
 		return
 	}
 	k.staticPolicies()
 	names := slices.Collect(maps.Keys(delivered))
-	if k.Static != nil && len(there) == 0 {
+	if k.Static != nil && len(present) == 0 {
 		return // the static policies protect the guard
 	}
-	if !slices.ContainsFunc(names, func(name string) bool { return there[name] != nil || bound[name] }) {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonNotProtected, Message: "everybody who can write the guard's webhook, configuration or Deployment, or Kyverno's, can switch it off",
-			Hint: "name administrators, and apply policies/guard/protect"})
+	if !slices.ContainsFunc(names, func(name string) bool { return present[name] != nil || bound[name] }) {
+		k.report(subject, "not-protected",
+			"everybody who can write the guard's webhook, configuration or Deployment, or Kyverno's, can switch it off")
 		return
 	}
-	before := len(k.found)
-	wrong := func(name, message string) {
-		k.add(Finding{Subject: subject + "/" + name, Reason: ReasonProtectionHole, Message: message, Hint: "apply policies/guard/protect again, and find out who changed it"})
-	}
-	for name := range there {
+	before := len(k.findings)
+	wrong := func(name, message string) { k.report(subject+"/"+name, "protection-hole", "%s", message) }
+	for name := range present {
 		if delivered[name] == nil {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		switch p := there[name]; {
+		switch p := present[name]; {
 		case p == nil:
 			wrong(name, "it does not exist")
 		case p.Spec.FailurePolicy != nil && *p.Spec.FailurePolicy != admissionregistrationv1.Fail:
@@ -77,15 +69,17 @@ func (k *checkup) protect(ctx context.Context) {
 		case !bound[name]:
 			wrong(name, "no binding makes it deny everywhere: there is none, or it leaves something out or only warns")
 		case delivered[name] != nil && !equality.Semantic.DeepEqual(asStored(p.Spec), asStored(*delivered[name])):
-			k.add(Finding{Outcome: Doubtful, Subject: subject + "/" + name, Reason: ReasonProtectionHole, Message: "it differs from the policy of this version of polex-guard in more than the administrators",
-				Hint: "compare it with policies/guard/protect, and apply it again unless the difference is intended"})
+			k.add(Finding{Outcome: Doubtful, Subject: subject + "/" + name, Reason: "protection-hole",
+				Message: "it differs from the policy of this version of polex-guard in more than the administrators",
+				Hint: "compare it with policies/guard/protect, " +
+					"and apply it again unless the difference is intended"})
 		}
 	}
-	maps.DeleteFunc(there, func(name string, _ *admissionregistrationv1.ValidatingAdmissionPolicy) bool {
+	maps.DeleteFunc(present, func(name string, _ *admissionregistrationv1.ValidatingAdmissionPolicy) bool {
 		return delivered[name] == nil
 	})
-	exempt := k.exempt(there)
-	if len(k.found) == before {
+	exempt := k.exempt(present)
+	if len(k.findings) == before {
 		k.fine(subject, "the policies that protect the guard exist and are bound; they do not restrict "+exempt)
 	}
 }
@@ -109,8 +103,9 @@ func (k *checkup) exempt(policies map[string]*admissionregistrationv1.Validating
 	for _, policy := range slices.Sorted(maps.Keys(policies)) {
 		hole := func(outcome Outcome, format string, args ...any) {
 			k.add(Finding{Outcome: outcome, Subject: "validatingadmissionpolicies/" + policy,
-				Reason: ReasonProtectionHole, Message: fmt.Sprintf(format, args...),
-				Hint: "apply policies/guard/protect with the names in administrators.yaml, and find out who changed it"})
+				Reason: "protection-hole", Message: fmt.Sprintf(format, args...),
+				Hint: "apply policies/guard/protect with the names in administrators.yaml, " +
+					"and find out who changed it"})
 		}
 		for _, v := range policies[policy].Spec.Variables {
 			if !slices.Contains(lists, v.Name) {
@@ -135,9 +130,11 @@ func (k *checkup) exempt(policies map[string]*admissionregistrationv1.Validating
 	return strings.Join(slices.Sorted(maps.Values(first)), ", ")
 }
 
+type policySpec = admissionregistrationv1.ValidatingAdmissionPolicySpec
+
 // policiesIn returns the policies of policies/guard/protect by their names.
-func policiesIn(folder fs.FS) (map[string]*admissionregistrationv1.ValidatingAdmissionPolicySpec, error) {
-	all := map[string]*admissionregistrationv1.ValidatingAdmissionPolicySpec{}
+func policiesIn(folder fs.FS) (map[string]*policySpec, error) {
+	all := map[string]*policySpec{}
 	files, err := fs.Glob(folder, "*.yaml")
 	if err != nil {
 		return nil, err
@@ -162,7 +159,7 @@ func policiesIn(folder fs.FS) (map[string]*admissionregistrationv1.ValidatingAdm
 
 // asStored normalizes a policy: without its lists of administrators, which the function exempt checks,
 // with single spaces (kustomize folds lines differently) and with the defaults of the API server.
-func asStored(spec admissionregistrationv1.ValidatingAdmissionPolicySpec) *admissionregistrationv1.ValidatingAdmissionPolicySpec {
+func asStored(spec policySpec) *policySpec {
 	p := spec.DeepCopy()
 	spaced := func(expression *string) { *expression = strings.Join(strings.Fields(*expression), " ") }
 	for i := range p.MatchConditions {
@@ -194,9 +191,11 @@ func asStored(spec admissionregistrationv1.ValidatingAdmissionPolicySpec) *admis
 	return p
 }
 
-// holds reports whether a binding makes its policy deny everywhere.
-func holds(b admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec) bool {
-	if m := b.MatchResources; m != nil && (selects(m.NamespaceSelector) || selects(m.ObjectSelector) || len(m.ResourceRules)+len(m.ExcludeResourceRules) > 0) {
+// denies reports whether a binding makes its policy deny everywhere.
+func denies(b admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec) bool {
+	m := cmp.Or(b.MatchResources, &admissionregistrationv1.MatchResources{})
+	if selects(m.NamespaceSelector) || selects(m.ObjectSelector) ||
+		len(m.ResourceRules)+len(m.ExcludeResourceRules) > 0 {
 		return false
 	}
 	return b.ParamRef == nil && slices.Contains(b.ValidationActions, admissionregistrationv1.Deny)

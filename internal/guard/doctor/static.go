@@ -36,8 +36,7 @@ func (k *checkup) static(ctx context.Context) {
 	servers := k.Servers
 	if len(servers) == 0 {
 		var err error
-		if servers, err = k.endpoints(ctx); err != nil {
-			k.unknown("API servers", err)
+		if servers, err = k.endpoints(ctx); !k.known("API servers", err) {
 			return
 		}
 	}
@@ -50,7 +49,8 @@ func (k *checkup) static(ctx context.Context) {
 // the API servers write themselves.
 func (k *checkup) endpoints(ctx context.Context) ([]string, error) {
 	var list discoveryv1.EndpointSliceList
-	if err := k.Client.List(ctx, &list, client.InNamespace("default"), client.MatchingLabels{discoveryv1.LabelServiceName: "kubernetes"}); err != nil {
+	of := client.MatchingLabels{discoveryv1.LabelServiceName: "kubernetes"}
+	if err := k.Client.List(ctx, &list, client.InNamespace("default"), of); err != nil {
 		return nil, fmt.Errorf("%w; name the API servers with --server", err)
 	}
 	var urls []string
@@ -76,8 +76,7 @@ func (k *checkup) endpoints(ctx context.Context) ([]string, error) {
 func (k *checkup) loaded(ctx context.Context, server string) {
 	subject := "static files of " + server
 	state, err := k.staticState(ctx, server)
-	if err != nil {
-		k.unknown(subject, err)
+	if !k.known(subject, err) {
 		return
 	}
 	defer k.unlessFound(subject, "this API server has loaded exactly these files")()
@@ -85,15 +84,17 @@ func (k *checkup) loaded(ctx context.Context, server string) {
 		want := k.Static.Hashes[plugin]
 		switch got, reads := state.hash[plugin]; {
 		case !reads:
-			k.add(Finding{Subject: subject, Reason: ReasonNotLoaded, Message: "the plugin " + plugin + " reads no files",
-				Hint: "start it with --admission-control-config-file=…/admission.yaml, and Kubernetes 1.36 with --feature-gates=ManifestBasedAdmissionControlConfig=true"})
+			k.add(Finding{Subject: subject, Reason: "static-not-loaded",
+				Message: "the plugin " + plugin + " reads no files",
+				Hint: "start it with --admission-control-config-file=…/admission.yaml, and Kubernetes 1.36 with " +
+					"--feature-gates=ManifestBasedAdmissionControlConfig=true"})
 		case got != want:
-			k.add(Finding{Subject: subject, Reason: ReasonNotLoaded, Message: fmt.Sprintf("the plugin %s has loaded %s, expected %s", plugin, cmp.Or(got, "no file"), cmp.Or(want, "no file")),
-				Hint: "copy the folder to this node again, and find out who changed it"})
+			k.report(subject, "static-not-loaded", "the plugin %s has loaded %s, expected %s",
+				plugin, cmp.Or(got, "no file"), cmp.Or(want, "no file"))
 		case state.failure[plugin] > state.success[plugin]:
-			k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonReloadFailed,
-				Message: fmt.Sprintf("the plugin %s could not load its folder at %s, and keeps the files that it loaded before", plugin, time.Unix(int64(state.failure[plugin]), 0).UTC().Format(time.RFC3339)),
-				Hint:    "the log of this API server names the file; it does not start with it"})
+			k.report(subject, "static-reload-failed",
+				"the plugin %s could not load its folder at %s, and keeps the files that it loaded before",
+				plugin, timestamp(time.Unix(int64(state.failure[plugin]), 0)))
 		}
 	}
 }
@@ -106,18 +107,24 @@ func (k *checkup) staticPolicies() {
 	defer k.unlessFound("static validatingadmissionpolicies", "they exist, are bound and fail closed")()
 	names := []string{"polex-admission", "polex-guard-cluster", "polex-guard-definitions"}
 	for _, p := range k.Static.Policies {
-		if name, of := strings.CutSuffix(p.Name, static.Suffix); of && strings.HasPrefix(name, "polex-") && !slices.Contains(names, name) {
+		name, isStatic := strings.CutSuffix(p.Name, static.Suffix)
+		if isStatic && strings.HasPrefix(name, "polex-") && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	for _, name := range names {
 		name += static.Suffix
-		i := slices.IndexFunc(k.Static.Policies, func(p admissionregistrationv1.ValidatingAdmissionPolicy) bool { return p.Name == name })
-		bound := slices.ContainsFunc(k.Static.Bindings, func(b admissionregistrationv1.ValidatingAdmissionPolicyBinding) bool {
-			return b.Spec.PolicyName == name && holds(b.Spec)
+		i := slices.IndexFunc(k.Static.Policies, func(p admissionregistrationv1.ValidatingAdmissionPolicy) bool {
+			return p.Name == name
+		})
+		type binding = admissionregistrationv1.ValidatingAdmissionPolicyBinding
+		bound := slices.ContainsFunc(k.Static.Bindings, func(b binding) bool {
+			return b.Spec.PolicyName == name && denies(b.Spec)
 		})
 		if i < 0 || !bound || !closes(k.Static.Policies[i].Spec) {
-			k.add(Finding{Subject: "static validatingadmissionpolicies/" + name, Reason: ReasonProtectionHole, Message: "no file in policies/ has it with a binding that denies everywhere, or it does not fail closed",
+			k.add(Finding{Subject: "static validatingadmissionpolicies/" + name, Reason: "protection-hole",
+				Message: "no file in policies/ has it with a binding that denies everywhere, " +
+					"or it does not fail closed",
 				Hint: "build the files from policies/guard/static"})
 		}
 	}
@@ -151,7 +158,8 @@ func (k *checkup) staticState(ctx context.Context, server string) (*loadedFiles,
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("get %s/metrics: %s; it requires the right to get the path /metrics", server, answer.Status)
+		return nil, fmt.Errorf("get %s/metrics: %s; it requires the right to get the path /metrics",
+			server, answer.Status)
 	}
 	state := &loadedFiles{map[string]string{}, map[string]float64{}, map[string]float64{}}
 	lines := bufio.NewScanner(io.LimitReader(answer.Body, maxMetrics))
@@ -172,7 +180,11 @@ func (k *checkup) staticState(ctx context.Context, server string) (*loadedFiles,
 			if err != nil {
 				return nil, fmt.Errorf("read the metrics of %s: %w", server, err)
 			}
-			map[bool]map[string]float64{true: state.failure, false: state.success}[of["status"] == "failure"][of["plugin"]] = at
+			last := state.success
+			if of["status"] == "failure" {
+				last = state.failure
+			}
+			last[of["plugin"]] = at
 		}
 	}
 	return state, lines.Err()

@@ -30,9 +30,13 @@ func (k *checkup) webhook(ctx context.Context) {
 	subject := "validatingwebhookconfigurations/" + k.Webhook
 	if k.Static != nil {
 		name := k.Webhook + static.Suffix
-		i := slices.IndexFunc(k.Static.Webhooks, func(c admissionregistrationv1.ValidatingWebhookConfiguration) bool { return c.Name == name })
+		i := slices.IndexFunc(k.Static.Webhooks, func(c admissionregistrationv1.ValidatingWebhookConfiguration) bool {
+			return c.Name == name
+		})
 		if i < 0 {
-			k.add(Finding{Subject: "static " + subject, Reason: ReasonNoWebhook, Message: fmt.Sprintf("no file in webhooks/ has the webhook configuration %s", name), Hint: "build the files from policies/guard/static"})
+			k.add(Finding{Subject: "static " + subject, Reason: "no-webhook",
+				Message: "no file in webhooks/ has the webhook configuration " + name,
+				Hint:    "build the files from policies/guard/static"})
 			return
 		}
 		k.registered(ctx, "static validatingwebhookconfigurations/"+name, k.Static.Webhooks[i].Webhooks)
@@ -42,19 +46,18 @@ func (k *checkup) webhook(ctx context.Context) {
 	err := k.Client.Get(ctx, types.NamespacedName{Name: k.Webhook}, &config)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && len(config.Webhooks) == 0:
-		k.add(Finding{Subject: subject, Reason: ReasonNoWebhook, Message: "there is no webhook of the guard",
-			Hint: "apply the guard's manifests, or name the files of the API server with --static"})
-		return
-	case err != nil:
-		k.unknown(subject, err)
-		return
+		k.report(subject, "no-webhook", "there is no webhook of the guard")
+	case k.known(subject, err):
+		k.registered(ctx, subject, config.Webhooks)
 	}
-	k.registered(ctx, subject, config.Webhooks)
 }
 
 // registered checks the webhooks of a configuration.
-func (k *checkup) registered(ctx context.Context, subject string, webhooks []admissionregistrationv1.ValidatingWebhook) {
-	defer k.unlessFound(subject, "every version, namespace and object; creations and changes fail closed, and deletions fail open")()
+func (k *checkup) registered(
+	ctx context.Context, subject string, webhooks []admissionregistrationv1.ValidatingWebhook,
+) {
+	defer k.unlessFound(subject,
+		"every version, namespace and object; creations and changes fail closed, and deletions fail open")()
 	k.covers(subject, webhooks)
 	for i := range webhooks {
 		w := &webhooks[i]
@@ -84,7 +87,9 @@ func isForDeletions(w *admissionregistrationv1.ValidatingWebhook) bool {
 // deletionsAlone reports whether rules match no other operation.
 func deletionsAlone(rules []admissionregistrationv1.RuleWithOperations) bool {
 	return !slices.ContainsFunc(rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-		return slices.ContainsFunc(r.Operations, func(o admissionregistrationv1.OperationType) bool { return o != admissionregistrationv1.Delete })
+		return slices.ContainsFunc(r.Operations, func(o admissionregistrationv1.OperationType) bool {
+			return o != admissionregistrationv1.Delete
+		})
 	})
 }
 
@@ -92,7 +97,7 @@ func deletionsAlone(rules []admissionregistrationv1.RuleWithOperations) bool {
 // version.
 func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.ValidatingWebhook) {
 	for _, gk := range k.Kinds {
-		mappings, err := k.Client.RESTMapper().RESTMappings(schema.GroupKind{Group: gk.Group, Kind: gk.Kind})
+		mappings, err := k.Client.RESTMapper().RESTMappings(schema.GroupKind(gk))
 		if meta.IsNoMatchError(err) {
 			continue
 		}
@@ -105,21 +110,22 @@ func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.Vali
 			if gk.IsException() { // such an update moves the resourceVersion, by which the guard deletes
 				status.Subresource = "status"
 			}
-			for _, r := range []rules.Request{about(m, admissionregistrationv1.Create), about(m, admissionregistrationv1.Update), status, about(m, admissionregistrationv1.Delete)} {
+			for _, r := range []rules.Request{about(m, admissionregistrationv1.Create),
+				about(m, admissionregistrationv1.Update), status, about(m, admissionregistrationv1.Delete)} {
 				deletes := r.Operation == admissionregistrationv1.Delete
-				if slices.ContainsFunc(webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
+				covered := slices.ContainsFunc(webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
 					return rules.Match(w.Rules, r) && (deletes || !isForDeletions(&w))
-				}) {
-					continue
+				})
+				what, version := strings.TrimSuffix(gk.String()+"/"+r.Subresource, "/"), r.Resource.Version
+				switch {
+				case covered:
+				case deletes:
+					k.report(subject, "delete-not-asked",
+						"the audit log does not name the user who deletes a %s in %s", what, version)
+				default:
+					k.report(subject, "version-not-asked",
+						"%s of %s in %s is admitted without a request to the guard", r.Operation, what, version)
 				}
-				what := strings.TrimSuffix(gk.String()+"/"+r.Subresource, "/")
-				f := Finding{Subject: subject, Reason: ReasonVersionNotAsked, Message: fmt.Sprintf("%s of %s in %s is admitted without a request to the guard", r.Operation, what, r.Resource.Version),
-					Hint: `write apiVersions: ["*"], operations: [CREATE, UPDATE], resources: [policyexceptions, policyexceptions/*], scope: "*"`}
-				if deletes {
-					f.Outcome, f.Reason, f.Message = Doubtful, ReasonDeleteNotAsked, fmt.Sprintf("the audit log does not name the user who deletes a %s in %s", what, r.Resource.Version)
-					f.Hint = "add the webhook for deletions of the guard's manifests"
-				}
-				k.add(f)
 			}
 		}
 	}
@@ -127,51 +133,51 @@ func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.Vali
 
 // about returns a request for a resource in one version.
 func about(m *meta.RESTMapping, operation admissionregistrationv1.OperationType) rules.Request {
-	return rules.Request{Operation: operation, Resource: m.Resource, Namespaced: m.Scope.Name() == meta.RESTScopeNameNamespace}
+	namespaced := m.Scope.Name() == meta.RESTScopeNameNamespace
+	return rules.Request{Operation: operation, Resource: m.Resource, Namespaced: namespaced}
 }
 
 // open checks that the webhook for deletions allows them while no guard answers.
 func (k *checkup) open(subject string, w *admissionregistrationv1.ValidatingWebhook) {
 	if ptr.Deref(w.FailurePolicy, "") != admissionregistrationv1.Ignore {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonDeletesFailClosed, Message: "without an answer of the guard, exceptions and their namespaces cannot be deleted",
-			Hint: "use a separate webhook for DELETE, at " + DeletedPath + " and with failurePolicy: Ignore"})
+		k.report(subject, "deletes-fail-closed",
+			"without an answer of the guard, exceptions and their namespaces cannot be deleted")
 	}
 }
 
 // closed checks that the webhook leaves no object out and fails closed.
 func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWebhook) {
-	wrong := func(reason, message, hint string) {
-		k.add(Finding{Subject: subject, Reason: reason, Message: message, Hint: hint})
-	}
-	if selects(w.NamespaceSelector) {
-		wrong(ReasonNamespaceHole, "namespaces that its namespaceSelector leaves out are not guarded", "remove it: an exception is valid in every namespace")
-	}
-	if selects(w.ObjectSelector) {
-		wrong(ReasonObjectHole, "the labels of an object decide whether the guard checks it", "remove the objectSelector")
-	}
-	if len(w.MatchConditions) > 0 {
-		wrong(ReasonConditionHole, "objects that its matchConditions exclude are not guarded", "remove them")
-	}
-	if ptr.Deref(w.FailurePolicy, "") != admissionregistrationv1.Fail {
-		wrong(ReasonFailsOpen, "without an answer of the guard, everything is admitted", "write failurePolicy: Fail")
-	}
-	if timeout := timeoutOf(w); timeout <= k.Deadline {
-		wrong(ReasonTimeout, fmt.Sprintf("the API server waits %s, and the guard takes up to %s", timeout, k.Deadline), "raise timeoutSeconds")
-	}
-	if w.SideEffects == nil || *w.SideEffects != admissionregistrationv1.SideEffectClassNone && *w.SideEffects != admissionregistrationv1.SideEffectClassNoneOnDryRun {
-		wrong(ReasonSideEffects, "the API server rejects a dry run without a request to the guard", "write sideEffects: NoneOnDryRun")
-	}
-	if ptr.Deref(w.MatchPolicy, "") != admissionregistrationv1.Exact {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonMatchPolicy, Message: "an object in a version that no rule names is converted first, and refused", Hint: "write matchPolicy: Exact, and every version"})
+	timeout, effects := timeoutOf(w), ptr.Deref(w.SideEffects, "")
+	noEffects := effects == admissionregistrationv1.SideEffectClassNone ||
+		effects == admissionregistrationv1.SideEffectClassNoneOnDryRun
+	for _, hole := range []struct {
+		exists          bool
+		reason, message string
+	}{
+		{selects(w.NamespaceSelector),
+			"namespace-hole", "namespaces that its namespaceSelector leaves out are not guarded"},
+		{selects(w.ObjectSelector), "object-hole", "the labels of an object decide whether the guard checks it"},
+		{len(w.MatchConditions) > 0, "condition-hole", "objects that its matchConditions exclude are not guarded"},
+		{ptr.Deref(w.FailurePolicy, "") != admissionregistrationv1.Fail,
+			"fails-open", "without an answer of the guard, everything is admitted"},
+		{timeout <= k.Deadline, "timeout-too-short",
+			fmt.Sprintf("the API server waits %s, and the guard takes up to %s", timeout, k.Deadline)},
+		{!noEffects, "side-effects", "the API server rejects a dry run without a request to the guard"},
+		{ptr.Deref(w.MatchPolicy, "") != admissionregistrationv1.Exact,
+			"converts", "an object in a version that no rule names is converted first, and refused"},
+	} {
+		if hole.exists {
+			k.report(subject, hole.reason, "%s", hole.message)
+		}
 	}
 }
 
 // leads checks that the API server asks a Service in the namespace of the guard, or itself. A
 // server elsewhere could allow everything, with its own caBundle.
 func (k *checkup) leads(subject string, w *admissionregistrationv1.ValidatingWebhook) {
-	const hint = "name the guard's Service, or find out who changed it"
 	if s := w.ClientConfig.Service; s != nil && s.Namespace != k.Namespace {
-		k.add(Finding{Subject: subject, Reason: ReasonAsksElsewhere, Message: fmt.Sprintf("the API server asks the Service %q in %q, and the guard is in %q", s.Name, s.Namespace, k.Namespace), Hint: hint})
+		k.report(subject, "asks-elsewhere", "the API server asks the Service %q in %q, and the guard is in %q",
+			s.Name, s.Namespace, k.Namespace)
 	}
 	if w.ClientConfig.URL == nil || k.Static != nil { // the API cannot change a static file
 		return
@@ -179,7 +185,9 @@ func (k *checkup) leads(subject string, w *admissionregistrationv1.ValidatingWeb
 	address, _ := addressOf(w)
 	host, _, _ := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonAsksElsewhere, Message: fmt.Sprintf("the API server asks %s, and this check cannot tell whether the guard answers there", address), Hint: hint})
+		const elsewhere = "the API server asks %s, and this check cannot tell whether the guard answers there"
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: "asks-elsewhere",
+			Message: fmt.Sprintf(elsewhere, address)})
 	}
 }
 
@@ -210,15 +218,21 @@ func addressOf(w *admissionregistrationv1.ValidatingWebhook) (address, name stri
 	return fmt.Sprintf("%s:%d", name, ptr.Deref(s.Port, 443)), name
 }
 
-// asksAbout reports whether rules match an operation on a signed kind, in any version.
-func (k *checkup) asksAbout(list []admissionregistrationv1.RuleWithOperations, operation admissionregistrationv1.OperationType) bool {
+// asksAbout reports whether rules match one of the operations on a signed kind, in any version.
+func (k *checkup) asksAbout(
+	list []admissionregistrationv1.RuleWithOperations, operations ...admissionregistrationv1.OperationType,
+) bool {
 	for _, gk := range k.Kinds {
-		mappings, err := k.Client.RESTMapper().RESTMappings(schema.GroupKind{Group: gk.Group, Kind: gk.Kind})
+		mappings, err := k.Client.RESTMapper().RESTMappings(schema.GroupKind(gk))
 		if err != nil {
 			continue // covers reports this
 		}
-		if slices.ContainsFunc(mappings, func(m *meta.RESTMapping) bool { return rules.Match(list, about(m, operation)) }) {
-			return true
+		for _, m := range mappings {
+			for _, operation := range operations {
+				if rules.Match(list, about(m, operation)) {
+					return true
+				}
+			}
 		}
 	}
 	return false
