@@ -34,7 +34,7 @@ const requestLasts = 40 * time.Second
 // NewAPI returns an API for the given configuration.
 func NewAPI(config *rest.Config, client *http.Client) (*API, error) {
 	config = rest.CopyConfig(config)
-	config.QPS = -1                           // callers limit their requests; a queue here would delay the deletion of expired exceptions
+	config.QPS = -1                           // a queue would delay deletions; callers limit their requests
 	config.WarningHandler = rest.NoWarnings{} // "is deprecated" would come with every request
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
 	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
@@ -101,7 +101,7 @@ func (a *API) find(ctx context.Context, gk exception.GroupKind) (resource, error
 	if gk.Group != "" {
 		r.root = "/apis/" + gk.Group
 		var group metav1.APIGroup
-		err := a.getInto(ctx, r.root, &group)
+		err := a.get(ctx, r.root, &group)
 		if !gk.IsException() {
 			if apierrors.IsNotFound(err) {
 				err = errNotServed
@@ -146,7 +146,7 @@ func (a *API) findIn(ctx context.Context, r resource, gk exception.GroupKind) (r
 		return r, err
 	}
 	var list metav1.APIResourceList
-	if err := a.getInto(ctx, r.root+"/"+r.version, &list); apierrors.IsNotFound(err) {
+	if err := a.get(ctx, r.root+"/"+r.version, &list); apierrors.IsNotFound(err) {
 		return r, errNotServed
 	} else if err != nil {
 		return r, err
@@ -159,12 +159,17 @@ func (a *API) findIn(ctx context.Context, r resource, gk exception.GroupKind) (r
 	return r, errNotServed
 }
 
-func (a *API) getInto(ctx context.Context, path string, into any) error {
-	raw, err := rawOf(a.rest.Get().AbsPath(path).Do(ctx))
+func (a *API) get(ctx context.Context, path string, value any) error {
+	return into(a.rest.Get().AbsPath(path).Do(ctx), value)
+}
+
+// into decodes the body of an answer, or returns the error in it.
+func into(answer rest.Result, value any) error {
+	raw, err := rawOf(answer)
 	if err != nil {
 		return err
 	}
-	return decode(raw, into)
+	return decode(raw, value)
 }
 
 // rawOf returns the body of an answer, or the error in it.
@@ -182,5 +187,9 @@ func decode(raw []byte, into any) error { return json.UnmarshalCaseSensitivePres
 // unknown path, but then the error does not name the object.
 func isGone(err error, name string) bool {
 	var status apierrors.APIStatus
-	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name == name
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Name == name
 }

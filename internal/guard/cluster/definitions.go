@@ -19,7 +19,9 @@ import (
 )
 
 // DefinitionKind is CustomResourceDefinition.
-var DefinitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+var DefinitionKind = schema.GroupVersionKind{
+	Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
+}
 
 // Plural is the resource of exceptions in the paths of the API. It is fixed by the name of their
 // definition, but the names in its status decide what discovery and admission see.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 const (
@@ -48,7 +48,10 @@ type sameEvent struct{ kind, namespace, name, uid, reason, note string }
 
 // NewEvents returns Events of the guard with this instance name.
 func NewEvents(api *API, instance string, log *slog.Logger) *Events {
-	return &Events{api: api, instance: instance, log: log, warnings: make(chan *eventsv1.Event, maxPending), others: make(chan *eventsv1.Event, maxPending)}
+	return &Events{
+		api: api, instance: instance, log: log,
+		warnings: make(chan *eventsv1.Event, maxPending), others: make(chan *eventsv1.Event, maxPending),
+	}
 }
 
 const eventSource = "polex-guard"
@@ -62,9 +65,11 @@ func (e *Events) Add(about *corev1.ObjectReference, kind, reason, action, note s
 	now := metav1.NowMicro()
 	name := about.Name[:min(len(about.Name), 220)]
 	event := &eventsv1.Event{
-		TypeMeta:   metav1.TypeMeta{APIVersion: eventsv1.SchemeGroupVersion.String(), Kind: "Event"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%x", strings.TrimRight(name, ".-"), now.UnixNano())},
-		EventTime:  now, ReportingController: eventSource, ReportingInstance: e.instance,
+		TypeMeta: metav1.TypeMeta{APIVersion: eventsv1.SchemeGroupVersion.String(), Kind: "Event"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: fmt.Sprintf("%s.%x", strings.TrimRight(name, ".-"), now.UnixNano()),
+		},
+		EventTime: now, ReportingController: eventSource, ReportingInstance: e.instance,
 		Type: kind, Reason: reason, Action: action, Note: note, Regarding: *about,
 	}
 	line := e.others
@@ -103,14 +108,13 @@ func (e *Events) Run(ctx context.Context) error {
 // write writes an Event, or increases the count of an equal one.
 func (e *Events) write(ctx context.Context, event *eventsv1.Event) {
 	var err error
-	for n := range attempts {
-		if n > 0 {
-			sleep(ctx, time.Second<<n)
-		}
-		if err = e.attempt(ctx, event); err == nil || ctx.Err() != nil || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
-			break
-		}
-	}
+	// The random part spreads the requests of many guards.
+	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 1, Steps: attempts}
+	_ = wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
+		err = e.attempt(ctx, event)
+		final := apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
+		return err == nil || final, nil
+	})
 	if err != nil && ctx.Err() == nil {
 		e.log.Error("failed", "what", "write an Event", "error", err.Error())
 	}
@@ -120,16 +124,6 @@ func (e *Events) write(ctx context.Context, event *eventsv1.Event) {
 	e.mu.Unlock()
 	if dropped > 0 {
 		e.log.Warn("Events were dropped: too many at once", "dropped", dropped)
-	}
-}
-
-// sleep waits for about the given time. The random part spreads the requests of many guards.
-func sleep(ctx context.Context, about time.Duration) {
-	timer := time.NewTimer(about/2 + rand.N(about/2+1)) //nolint:gosec // no secret
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }
 
@@ -162,7 +156,8 @@ func (e *Events) attempt(ctx context.Context, event *eventsv1.Event) error {
 	if err != nil {
 		return err
 	}
-	if err := e.api.rest.Post().AbsPath(path).Body(raw).SetHeader("Content-Type", "application/json").Do(ctx).Error(); err != nil {
+	request := e.api.rest.Post().AbsPath(path).Body(raw).SetHeader("Content-Type", "application/json")
+	if err := request.Do(ctx).Error(); err != nil {
 		return err
 	}
 	if e.series == nil || len(e.series) >= maxSeries {

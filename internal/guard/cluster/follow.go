@@ -173,10 +173,10 @@ func (f *followed) list(ctx context.Context) (runtime.Object, resource, error) {
 // object reduces the object of an event. The content is kept only for the controller, and only until
 // it is read.
 func (f *followed) object(kind watch.EventType, raw []byte) (runtime.Object, error) {
-	var told struct {
+	var stored struct {
 		Metadata brief `json:"metadata"`
 	}
-	if err := decode(raw, &told); err != nil {
+	if err := decode(raw, &stored); err != nil {
 		return nil, fmt.Errorf("read an event: %w", err)
 	}
 	s := f.store
@@ -193,7 +193,7 @@ func (f *followed) object(kind watch.EventType, raw []byte) (runtime.Object, err
 		s.fresh.put(o, len(raw))
 		s.mu.Unlock()
 	}
-	return told.Metadata.object(), nil
+	return stored.Metadata.object(), nil
 }
 
 // Add records a new object.
@@ -240,21 +240,21 @@ func (f *followed) change(o any, gone bool) error {
 
 // Replace makes the listed objects the known objects.
 func (f *followed) Replace(list []any, _ string) error {
-	there, counts := make(map[place]guard.State, len(list)), map[string]int{}
+	listed, counts := make(map[place]guard.State, len(list)), map[string]int{}
 	for _, o := range list {
 		m := o.(*metav1.PartialObjectMetadata)
-		there[place{m.Namespace, m.Name}] = guard.State{UID: string(m.UID), ResourceVersion: m.ResourceVersion}
+		listed[place{m.Namespace, m.Name}] = guard.State{UID: string(m.UID), ResourceVersion: m.ResourceVersion}
 		counts[m.Namespace]++
 	}
 	s := f.store
 	s.mu.Lock()
 	var tell []func()
 	for at, state := range f.known {
-		if there[at].UID != state.UID {
+		if listed[at].UID != state.UID {
 			tell = append(tell, s.wentAway(at.identity(f.kind), f.where.version, state))
 		}
 	}
-	f.known, f.counts, f.served, f.listing, s.fresh = there, counts, true, true, fresh{}
+	f.known, f.counts, f.served, f.listing, s.fresh = listed, counts, true, true, fresh{}
 	renew := s.renew
 	s.mu.Unlock()
 	select {
@@ -262,8 +262,8 @@ func (f *followed) Replace(list []any, _ string) error {
 	default:
 		close(f.first)
 	}
-	for _, told := range tell {
-		told()
+	for _, report := range tell {
+		report()
 	}
 	if renew != nil {
 		renew(f.kind)

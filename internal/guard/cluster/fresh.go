@@ -11,11 +11,11 @@ const maxFresh = 4 << 20
 
 // fresh holds objects that the watch has just reported, so that they are not read again.
 type fresh struct {
-	held map[exception.Identity]told
+	held map[exception.Identity]freshObject
 	size int
 }
 
-type told struct {
+type freshObject struct {
 	object *guard.Object
 	size   int
 }
@@ -28,9 +28,9 @@ func (f *fresh) put(o *guard.Object, size int) {
 		return
 	}
 	if f.held == nil {
-		f.held = map[exception.Identity]told{}
+		f.held = map[exception.Identity]freshObject{}
 	}
-	f.held[o.Identity] = told{o, size}
+	f.held[o.Identity] = freshObject{o, size}
 	f.size += size
 }
 

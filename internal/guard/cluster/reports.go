@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,7 +43,7 @@ type Reports struct {
 
 	kind    schema.GroupVersionKind // zero: none
 	where   resource
-	asked   time.Time
+	chosen  time.Time                // when the kind was last looked for
 	written map[string]writtenReport // by namespace
 }
 
@@ -82,7 +83,7 @@ func (r *Reports) Write(ctx context.Context, all []*guard.Finding) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	r.asked = time.Time{} // the next Write looks for the kind of reports again
+	r.chosen = time.Time{} // the next Write looks for the kind of reports again
 	return fmt.Errorf("%w (one of %d)", failed[0], len(failed))
 }
 
@@ -101,12 +102,13 @@ func (r *Reports) update(ctx context.Context, namespace string, findings []*guar
 // choose finds the kind of reports that the cluster has, and the existing reports of another guard.
 // It deletes the reports of the other kind, because nobody updates them.
 func (r *Reports) choose(ctx context.Context) error {
-	if !r.asked.IsZero() && time.Since(r.asked) < asksForKind {
+	if !r.chosen.IsZero() && time.Since(r.chosen) < asksForKind {
 		return nil
 	}
 	chosen, where := schema.GroupVersionKind{}, resource{}
 	for _, kind := range []schema.GroupVersionKind{openReport, policyReport} {
-		found, err := r.API.findIn(ctx, resource{root: "/apis/" + kind.Group, version: kind.Version}, exception.GroupKind{Group: kind.Group, Kind: kind.Kind})
+		in := resource{root: "/apis/" + kind.Group, version: kind.Version}
+		found, err := r.API.findIn(ctx, in, exception.GroupKind(kind.GroupKind()))
 		switch {
 		case errors.Is(err, errNotServed):
 		case err != nil:
@@ -132,19 +134,16 @@ func (r *Reports) choose(ctx context.Context) error {
 		}
 		r.kind = chosen
 	}
-	r.asked = time.Now()
+	r.chosen = time.Now()
 	return nil
 }
 
 // namespaces returns the namespaces where guards have written reports.
 func (r *Reports) namespaces(ctx context.Context, where resource) ([]string, error) {
-	raw, err := rawOf(r.API.rest.Get().AbsPath(where.at("", "")).Param("labelSelector", managedBy+"="+reportName).
-		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").Do(ctx))
-	if err != nil {
-		return nil, fmt.Errorf("list the reports: %w", err)
-	}
 	var list metav1.PartialObjectMetadataList
-	if err := decode(raw, &list); err != nil {
+	request := r.API.rest.Get().AbsPath(where.at("", "")).Param("labelSelector", managedBy+"="+reportName).
+		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+	if err := into(request.Do(ctx), &list); err != nil {
 		return nil, fmt.Errorf("list the reports: %w", err)
 	}
 	var all []string
@@ -182,41 +181,30 @@ type report struct {
 }
 
 type result struct {
-	Source    string     `json:"source"`
-	Policy    string     `json:"policy"`
-	Rule      string     `json:"rule"`
-	Result    string     `json:"result"`
-	Message   string     `json:"message"`
-	Category  string     `json:"category"`
-	Resources []subject  `json:"resources"`
-	Timestamp timestamps `json:"timestamp"`
-}
-
-type subject struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace"`
-	Name       string `json:"name"`
-	UID        string `json:"uid,omitempty"`
-}
-
-type timestamps struct {
-	Seconds int64 `json:"seconds"`
-	Nanos   int64 `json:"nanos"`
+	Source    string                   `json:"source"`
+	Policy    string                   `json:"policy"`
+	Rule      string                   `json:"rule"`
+	Result    string                   `json:"result"`
+	Message   string                   `json:"message"`
+	Category  string                   `json:"category"`
+	Resources []corev1.ObjectReference `json:"resources"`
+	Timestamp metav1.Timestamp         `json:"timestamp"`
 }
 
 const reportSource = "polex"
 
 func (r *Reports) write(ctx context.Context, namespace string, findings []*guard.Finding) error {
-	made := report{
+	content := report{
 		TypeMeta: metav1.TypeMeta{APIVersion: r.kind.GroupVersion().String(), Kind: r.kind.Kind},
-		Metadata: metav1.ObjectMeta{Namespace: namespace, Name: reportName, Labels: map[string]string{managedBy: reportName}},
+		Metadata: metav1.ObjectMeta{
+			Namespace: namespace, Name: reportName, Labels: map[string]string{managedBy: reportName},
+		},
 	}
 	if r.kind == openReport {
-		made.Source = reportSource
+		content.Source = reportSource
 	}
-	made.Results, made.Summary = results(findings)
-	text, err := json.Marshal(made)
+	content.Results, content.Summary = results(findings)
+	text, err := json.Marshal(content)
 	if err != nil {
 		return err
 	}
@@ -227,7 +215,7 @@ func (r *Reports) write(ctx context.Context, namespace string, findings []*guard
 	}
 	var now string
 	for range 2 { // retry if somebody has changed or deleted it
-		now, err = r.put(ctx, &made, before.resourceVersion)
+		now, err = r.put(ctx, &content, before.resourceVersion)
 		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) {
 			break
 		}
@@ -243,16 +231,16 @@ func (r *Reports) write(ctx context.Context, namespace string, findings []*guard
 
 // put replaces the report with the given resource version and returns the new one. With "", it
 // first asks whether there is a report.
-func (r *Reports) put(ctx context.Context, made *report, over string) (resourceVersion string, err error) {
-	path, namespace := r.where.at(made.Metadata.Namespace, reportName), made.Metadata.Namespace
+func (r *Reports) put(ctx context.Context, content *report, over string) (resourceVersion string, err error) {
+	path, namespace := r.where.at(content.Metadata.Namespace, reportName), content.Metadata.Namespace
 	if over == "" {
 		over, err = versionOf(r.API.rest.Get().AbsPath(path).SetHeader("Accept", partial).Do(ctx))
 		if err != nil && !apierrors.IsNotFound(err) {
 			return "", err
 		}
 	}
-	made.Metadata.ResourceVersion = over
-	text, err := json.Marshal(made)
+	content.Metadata.ResourceVersion = over
+	text, err := json.Marshal(content)
 	if err != nil {
 		return "", err
 	}
@@ -260,29 +248,27 @@ func (r *Reports) put(ctx context.Context, made *report, over string) (resourceV
 	if over == "" {
 		request = r.API.rest.Post().AbsPath(r.where.at(namespace, ""))
 	}
-	return versionOf(request.SetHeader("Accept", partial).SetHeader("Content-Type", "application/json").Body(text).Do(ctx))
+	request.SetHeader("Accept", partial).SetHeader("Content-Type", "application/json")
+	return versionOf(request.Body(text).Do(ctx))
 }
 
 // partial requests only the metadata of an object.
 const partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
 func versionOf(answer rest.Result) (string, error) {
-	raw, err := rawOf(answer)
-	if err != nil {
-		return "", err
-	}
-	var there struct {
+	var stored struct {
 		Metadata brief `json:"metadata"`
 	}
-	err = decode(raw, &there)
-	return there.Metadata.ResourceVersion, err
+	err := into(answer, &stored)
+	return stored.Metadata.ResourceVersion, err
 }
 
 // results returns the results of a report, problems first.
 func results(findings []*guard.Finding) (list []result, summary map[string]int) {
 	slices.SortFunc(findings, func(a, b *guard.Finding) int {
 		x, y := a.Object, b.Object
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(x.Kind, y.Kind), strings.Compare(x.Group, y.Group), strings.Compare(x.Name, y.Name))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(x.Kind, y.Kind),
+			strings.Compare(x.Group, y.Group), strings.Compare(x.Name, y.Name))
 	})
 	summary = map[string]int{"pass": 0, "fail": 0, "warn": 0, "error": 0, "skip": 0}
 	list = make([]result, 0, min(len(findings), mostResults))
@@ -293,9 +279,9 @@ func results(findings []*guard.Finding) (list []result, summary map[string]int) 
 			continue
 		}
 		list = append(list, result{
-			Source: reportSource, Policy: reportName, Rule: f.Reason, Result: outcome, Message: f.Summary(), Category: "Exceptions",
-			Resources: []subject{{schema.GroupVersion{Group: f.Object.Group, Version: f.Version}.String(), f.Object.Kind, f.Object.Namespace, f.Object.Name, f.UID}},
-			Timestamp: timestamps{Seconds: f.Since.Unix()},
+			Source: reportSource, Policy: reportName, Rule: f.Reason, Result: outcome, Message: f.Summary(),
+			Category: "Exceptions", Timestamp: metav1.Timestamp{Seconds: f.Since.Unix()},
+			Resources: []corev1.ObjectReference{*reference(f.Object, f.Version, f.UID)},
 		})
 	}
 	return list, summary

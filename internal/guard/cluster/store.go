@@ -39,7 +39,9 @@ type Store struct {
 
 // NewStore returns a store without objects. It fills when [Store.Watch] runs.
 func NewStore(api *API) *Store {
-	return &Store{api: api, kinds: map[exception.GroupKind]*followed{}, ours: map[string]int{}, started: make(chan struct{})}
+	return &Store{
+		api: api, kinds: map[exception.GroupKind]*followed{}, ours: map[string]int{}, started: make(chan struct{}),
+	}
 }
 
 var _ guard.Store = (*Store)(nil)
@@ -113,21 +115,19 @@ func (s *Store) Scan(ctx context.Context, gk exception.GroupKind, show func(*gua
 }
 
 // eachPage lists all objects and returns the resource version of the list.
-func eachPage[T any](ctx context.Context, api *API, where resource, show func([]T)) (resourceVersion string, err error) {
+func eachPage[T any](
+	ctx context.Context, api *API, where resource, show func([]T),
+) (resourceVersion string, err error) {
 	for next := ""; ; {
 		request := api.rest.Get().AbsPath(where.at("", "")).Param("limit", fmt.Sprint(perPage))
 		if next != "" {
 			request = request.Param("continue", next)
 		}
-		raw, err := rawOf(request.Do(ctx))
-		if err != nil {
-			return "", err
-		}
 		var page struct {
 			Metadata metav1.ListMeta `json:"metadata"`
 			Items    []T             `json:"items"`
 		}
-		if err := decode(raw, &page); err != nil {
+		if err := into(request.Do(ctx), &page); err != nil {
 			return "", err
 		}
 		show(page.Items)
@@ -170,14 +170,14 @@ func (s *Store) Read(ctx context.Context, id exception.Identity, version string)
 		where = f.where
 		state, here = f.known[at]
 	}
-	told := s.fresh.take(id)
+	reported := s.fresh.take(id)
 	s.mu.Unlock()
 	if !here {
 		return nil, guard.ErrGone
 	}
 	if version == "" {
-		if told != nil && told.State == state {
-			return told, nil
+		if reported != nil && reported.State == state {
+			return reported, nil
 		}
 		version = where.version
 	}
@@ -186,17 +186,13 @@ func (s *Store) Read(ctx context.Context, id exception.Identity, version string)
 	if err != nil {
 		return unread, err
 	}
-	raw, err := rawOf(s.api.rest.Get().AbsPath(in.at(id.Namespace, id.Name)).Do(ctx))
-	switch {
+	var tree map[string]any
+	switch err := s.api.get(ctx, in.at(id.Namespace, id.Name), &tree); {
 	case isGone(err, id.Name):
 		return nil, guard.ErrGone
 	case apierrors.IsNotFound(err):
 		return unread, guard.ErrNotServed
 	case err != nil:
-		return unread, err
-	}
-	var tree map[string]any
-	if err := decode(raw, &tree); err != nil {
 		return unread, err
 	}
 	return asObject(id.GroupKind, version, tree), nil
@@ -219,12 +215,14 @@ func (s *Store) Delete(ctx context.Context, id exception.Identity, judged guard.
 		only.ResourceVersion = &judged.ResourceVersion
 	}
 	options, err := json.Marshal(metav1.DeleteOptions{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: only, PropagationPolicy: &background,
+		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
+		Preconditions: only, PropagationPolicy: &background,
 	})
 	if err != nil {
 		return err
 	}
-	raw, err := rawOf(s.api.rest.Delete().AbsPath(where.at(id.Namespace, id.Name)).Body(options).SetHeader("Content-Type", "application/json").Do(ctx))
+	request := s.api.rest.Delete().AbsPath(where.at(id.Namespace, id.Name)).Body(options)
+	raw, err := rawOf(request.SetHeader("Content-Type", "application/json").Do(ctx))
 	notOurs := func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -58,7 +58,8 @@ func (t *Teller) Report(ctx context.Context, all []*guard.Finding) error {
 
 // Deleted reports an object that another client deleted. The watch does not name the user.
 func (t *Teller) Deleted(id exception.Identity, version string, state guard.State) {
-	t.Events.Add(reference(id, version, ""), corev1.EventTypeNormal, eventDeleted, "Delete", "deleted; the audit log of the API server names the user")
+	const note = "deleted; the audit log of the API server names the user"
+	t.Events.Add(reference(id, version, ""), corev1.EventTypeNormal, eventDeleted, "Delete", note)
 	t.Log.Info("deleted", "object", id.String(), "uid", state.UID)
 }
 
@@ -92,6 +93,8 @@ func (t *Teller) log(ctx context.Context, level slog.Level, what string, f *guar
 }
 
 func reference(id exception.Identity, version, uid string) *corev1.ObjectReference {
-	return &corev1.ObjectReference{APIVersion: schema.GroupVersion{Group: id.Group, Version: version}.String(), Kind: id.Kind,
-		Namespace: id.Namespace, Name: id.Name, UID: types.UID(uid)}
+	return &corev1.ObjectReference{
+		APIVersion: schema.GroupVersion{Group: id.Group, Version: version}.String(), Kind: id.Kind,
+		Namespace: id.Namespace, Name: id.Name, UID: types.UID(uid),
+	}
 }

@@ -72,7 +72,8 @@ func (f *feed) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface
 	lasts := time.Duration(*o.TimeoutSeconds)*time.Second + requestLasts
 	ctx, cancel := context.WithTimeout(ctx, lasts)
 	opens := time.AfterFunc(requestLasts, cancel)
-	request := f.api.watches.Get().AbsPath(f.where.at("", "")).Param("watch", "true").Param("allowWatchBookmarks", "true").
+	request := f.api.watches.Get().AbsPath(f.where.at("", "")).
+		Param("watch", "true").Param("allowWatchBookmarks", "true").
 		Param("resourceVersion", o.ResourceVersion).Param("timeoutSeconds", fmt.Sprint(*o.TimeoutSeconds))
 	if f.field != "" {
 		request = request.Param("fieldSelector", f.field)
@@ -115,19 +116,19 @@ func (e *events) Decode() (watch.EventType, runtime.Object, error) {
 		}
 		return "", nil, cmp.Or(err, io.EOF)
 	}
-	var told struct {
+	var event struct {
 		Type   watch.EventType `json:"type"`
 		Object json.RawMessage `json:"object"`
 	}
-	if err := decode(e.lines.Bytes(), &told); err != nil {
+	if err := decode(e.lines.Bytes(), &event); err != nil {
 		return "", nil, fmt.Errorf("read an event: %w", err)
 	}
-	if told.Type != watch.Error {
-		o, err := e.feed.object(told.Type, told.Object)
-		return told.Type, o, err
+	if event.Type != watch.Error {
+		o, err := e.feed.object(event.Type, event.Object)
+		return event.Type, o, err
 	}
 	status := &metav1.Status{}
-	if err := decode(told.Object, status); err != nil {
+	if err := decode(event.Object, status); err != nil {
 		return "", nil, fmt.Errorf("read an event: %w", err)
 	}
 	if status.Code != http.StatusGone { // then everything is listed again
