@@ -40,7 +40,7 @@ func read(t *testing.T, name string) (a *txtar.Archive, in adopt.Input, o adopt.
 	}
 	in = adopt.Input{Files: map[string][]byte{}}
 	o = adopt.Options{Unsigned: "unsigned", Signed: "signed", First: 30 * day, Last: 90 * day, Now: now, Branch: "main",
-		Origin: "git@github.com:Acme/platform.git", Shape: shape.Baseline()}
+		Origin: "git@github.com:Acme/platform.git", Shape: shape.Config{}}
 	for line := range strings.Lines(string(a.Comment)) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		switch key {

@@ -17,9 +17,9 @@ import (
 func (r *repository) judge(plan *Plan, all []*candidate,
 	documents map[string]*exception.Document) (adopted []*candidate, err error) {
 	config := r.options.Shape
-	config.Levels = maps.Clone(config.Levels)
-	if config.Levels == nil {
-		config.Levels = map[string]shape.Level{}
+	config.Checks = maps.Clone(config.Checks)
+	if config.Checks == nil {
+		config.Checks = map[string]shape.Level{}
 	}
 	longest := r.longest(all)
 	if !r.options.Configured {

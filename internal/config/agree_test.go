@@ -112,16 +112,11 @@ func read(t *testing.T, text []byte) error {
 	if err != nil {
 		return err
 	}
-	var section shape.Settings
+	section := shape.Config{Policies: shape.ReadPolicies(nil)}
 	if err := c.Section("shape", &section); err != nil {
 		return err
 	}
-	asked, err := section.Config()
-	if err != nil {
-		return err
-	}
-	asked.Policies = shape.ReadPolicies(nil)
-	if _, err := shape.New(asked); err != nil {
+	if _, err := shape.New(section); err != nil {
 		return err
 	}
 	_, err = trust.Read(c.Document(), c.Dir)

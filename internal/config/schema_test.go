@@ -14,7 +14,7 @@ import (
 type object = map[string]any
 
 // owned are the sections of other packages, except trust, which has docs/trustpolicy.schema.json.
-var owned = map[string]reflect.Type{"shape": reflect.TypeFor[shape.Settings]()}
+var owned = map[string]reflect.Type{"shape": reflect.TypeFor[shape.Config]()}
 
 // schema returns the JSON Schema of a configuration.
 func schema(t *testing.T) object {
@@ -79,7 +79,7 @@ func typeSchema(t reflect.Type) object {
 
 // fields returns the fields of a struct that are keys of the configuration.
 func fields(t reflect.Type) []reflect.StructField {
-	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Tag.Get("json") == "" })
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return strings.Trim(f.Tag.Get("json"), "-") == "" })
 }
 
 func fieldSchema(field reflect.StructField) object {

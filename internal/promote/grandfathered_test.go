@@ -95,7 +95,7 @@ func TestGrandfathered(t *testing.T) {
 			job, _ := r.job()
 			until := committedAt.Add(90 * 24 * time.Hour)
 			job.Checks.Rules = sign.Rules{Terms: lifetime.Terms{Grandfathered: map[string]time.Time{lifetime.ContentDigest(parse(t, text)): until}}}
-			config := shape.Baseline()
+			config := shape.Config{}
 			config.Rules.Terms = job.Checks.Rules.Terms
 			var err error
 			job.Checks.Shape, err = shape.New(config)

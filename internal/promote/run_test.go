@@ -25,7 +25,7 @@ func (r *repository) job() (job promote.Job, asked *[2]int) {
 	r.tb.Helper()
 	kinds, err := trust.NewKinds(nil)
 	r.must(err)
-	config := shape.Baseline()
+	config := shape.Config{}
 	config.Rules.Unbounded = true
 	checker, err := shape.New(config)
 	r.must(err)
@@ -130,8 +130,8 @@ func TestRun(t *testing.T) {
 			}
 		}, want: []string{"unsigned/a.yaml not-approved"}, asked: [2]int{1, 0}},
 		{name: "what overlaps is refused", files: map[string]string{"signed/old.yaml": podText("old", "a")}, change: func(j *promote.Job) {
-			config := shape.Baseline()
-			config.Rules.Unbounded, config.Levels = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
+			config := shape.Config{}
+			config.Rules.Unbounded, config.Checks = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
 			j.Checks.Shape, _ = shape.New(config)
 			j.Checks.Overlaps = true
 		}, want: []string{"unsigned/a.yaml " + shape.ReasonOverlaps}},
@@ -289,8 +289,8 @@ func TestRunOverlapArrives(t *testing.T) {
 	head := r.head()
 	job, _ := r.job()
 	job.To.Way, job.To.Push, job.Checks.Overlaps = deliver.Push, toMain, true
-	config := shape.Baseline()
-	config.Rules.Unbounded, config.Levels = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
+	config := shape.Config{}
+	config.Rules.Unbounded, config.Checks = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
 	var err error
 	job.Checks.Shape, err = shape.New(config)
 	r.must(err)

@@ -306,9 +306,7 @@ func TestNew(t *testing.T) {
 // strict checks a draft with the strictest settings.
 func strict(t *testing.T, d request.Draft, known *shape.PolicySet) {
 	t.Helper()
-	config := shape.Strict()
-	config.Policies = known
-	checker, err := shape.New(config)
+	checker, err := shape.New(shape.Config{Preset: "strict", Policies: known})
 	if err != nil {
 		t.Fatal(err)
 	}

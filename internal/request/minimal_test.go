@@ -97,9 +97,7 @@ metadata: {name: front, namespace: team-a}
 // one of its restrictions, it would exempt more or be rejected.
 func TestMinimal(t *testing.T) {
 	known := shape.ReadPolicies(parse(t, policies))
-	config := shape.Strict()
-	config.Policies = known
-	checker, err := shape.New(config)
+	checker, err := shape.New(shape.Config{Preset: "strict", Policies: known})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,7 @@ func TestWidths(t *testing.T) {
 		}
 		text := strings.Join(conditions, "\n  - name: b\n    expression: ")
 		for preset, severity := range map[string]shape.Severity{"baseline": shape.Warning, "strict": shape.Error} {
-			config, _ := shape.Preset(preset)
-			config.Require = nil
+			config := shape.Config{Preset: preset, Require: []string{}}
 			found := exceptReaches(change{of: policies, config: config, old: goodCondition, new: text}.findings(t))
 			if tc.reason == "matches-everything" {
 				severity = shape.Error

@@ -1,10 +1,13 @@
 package shape
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/expression"
@@ -21,48 +24,111 @@ const (
 	RequireCategory = "category"
 )
 
-// Config holds the settings of a [Checker]. [Baseline] and [Strict] are places to start
-// from.
+// Config holds the settings of a [Checker]. The fields with a key are the section shape of .polex.yaml; a value that
+// is missing there is that of the preset. The other tags are those of internal/config.
 type Config struct {
-	// Locate returns the position of a key in the file, by its path, for errors; nil if there is no file.
-	Locate func(at ...any) exception.Position
-	// Rules are those of the trust policy: the expiry, the lifetime and the renewals of an exception.
-	Rules policyfile.Rules
-	// Statements are the team's own keys for the reason, the ticket and the owner.
-	Statements exception.StatementKeys
-	// Require names the required statements, of [exception.StatementNames].
-	Require []string
-	// Namespaces are the names or patterns of the namespaces that an exception may be in; none
-	// means any.
-	Namespaces []string
-	// MaxPolicies is the maximum number of policies that one exception may name; zero sets no
-	// limit.
-	MaxPolicies int
-	// RequireNames, RequireNamespaces and RequireSubjects require names, namespaces, or
-	// subjects (or roles) in every filter of a kyverno.io exception.
-	RequireNames      bool
-	RequireNamespaces bool
-	RequireSubjects   bool
-	// Levels are the levels of findings, by reason. Those with [Reason.Fixed] cannot be
-	// changed.
-	Levels map[string]Level
-	// GuardPolicies and GuardNamespaces are names or patterns that no exception
-	// may reach, on top of polex's and Kyverno's own.
-	GuardPolicies   []string
-	GuardNamespaces []string
-	// AllowInKyverno are exact exceptions that may exempt resources in the namespace kyverno.
-	// They repeat the configuration of polex-guard, and admit nothing in a cluster.
-	AllowInKyverno []Admission
-	// KyvernoVersion is the release that the exception is for, such as 1.19 or
-	// v1.19.1. An exception that this release ignores or does not serve is rejected, and so
+	Preset string `json:"preset" enum:"baseline strict" default:"baseline" doc:"the settings to start from"`
+	// Require names the required statements, of [exception.StatementNames]. Nil means those of the preset.
+	Require []string `json:"require" enum:"reason ticket owner category" default:"none; strict: reason, ticket, owner" doc:"the statements that an exception has to make"`
+	// RequireInMatch is about the filters of kyverno.io. Nil means the fields of the preset.
+	RequireInMatch []string `json:"requireInMatch" enum:"names namespaces subjects" default:"none; strict: names, namespaces" doc:"the fields that every filter of spec.match has to list"`
+	// MaxPolicies is a maximum; 0 sets no limit, and nil means that of the preset.
+	MaxPolicies *int     `json:"maxPolicies" min:"0" default:"0; strict: 1" doc:"the number of policies that one exception may name; 0 sets no limit"`
+	Namespaces  []string `json:"namespaces" default:"any" doc:"the namespaces of exceptions: names, or patterns in which * is any text and ? is one character"`
+	// Checks are the levels of findings. Those with [Reason.Fixed] cannot be changed. A preset adds levels.
+	Checks map[string]Level `json:"checks" doc:"the level of a check, by its reason"`
+	// KyvernoVersion may begin with v. An exception that this release ignores or does not serve is rejected, and so
 	// is a field that it drops. Empty skips these checks.
-	KyvernoVersion string
-	// Policies are the known policies. Nil means that they are unknown; the checks that need them
-	// are skipped.
-	Policies *PolicySet
-	// Resources are the resources that exceptions may exempt; nil means that they are
-	// unknown.
-	Resources *ResourceSet
+	KyvernoVersion string `json:"kyvernoVersion" default:"not checked" doc:"the release of Kyverno, such as 1.19, that has to serve the exception"`
+
+	_ struct{} `formerly:"defaultSeverity" instead:"name the policies in a rule of trust.lifetimes"`
+	_ struct{} `formerly:"guardPolicies guardNamespaces allowInKyverno" instead:"use the key of that name in the section guard"`
+	_ struct{} `formerly:"maxLifetime" instead:"use trust.maxLifetime"`
+	_ struct{} `formerly:"limits" instead:"use trust.lifetimes"`
+	_ struct{} `formerly:"renewals" instead:"use trust.renewals"`
+	_ struct{} `formerly:"allowUnbounded" instead:"use trust.allowUnbounded"`
+	_ struct{} `formerly:"rules" instead:"write a Kyverno policy on PolicyException, as in policies/shape: docs/how-to/validate.md"`
+
+	// Locate returns the position of a key in the file, by its path, for errors; nil if there is no file.
+	Locate func(at ...any) exception.Position `json:"-"`
+	// Rules are those of the trust policy: the expiry, the lifetime and the renewals of an exception. The longest
+	// lifetime is that of the preset if it is zero.
+	Rules policyfile.Rules `json:"-"`
+	// Statements are the team's own keys for the reason, the ticket and the owner.
+	Statements exception.StatementKeys `json:"-"`
+	// GuardPolicies and GuardNamespaces are names or patterns that no exception may reach, on top of polex's and
+	// Kyverno's own.
+	GuardPolicies   []string `json:"-"`
+	GuardNamespaces []string `json:"-"`
+	// AllowInKyverno are exact exceptions that may exempt resources in the namespace kyverno. They repeat the
+	// configuration of polex-guard, and admit nothing in a cluster.
+	AllowInKyverno []Admission `json:"-"`
+	// Policies are the known policies. Nil means that they are unknown; the checks that need them are skipped.
+	Policies *PolicySet `json:"-"`
+	// Resources are the resources that exceptions may exempt; nil means that they are unknown.
+	Resources *ResourceSet `json:"-"`
+}
+
+// preset returns the settings of a preset. baseline is for any exception. strict requires exceptions that an auditor
+// understands without a question: each is from one policy, for named resources in named namespaces, for at most
+// thirty days, with its reason, ticket and owner, and without a pattern for rules.
+func preset(name string) (Config, error) {
+	switch name {
+	case "", "baseline":
+		return Config{}, nil
+	case "strict":
+		return Config{
+			Rules:          policyfile.Rules{Longest: 30 * 24 * time.Hour},
+			Require:        []string{RequireReason, RequireTicket, RequireOwner},
+			MaxPolicies:    new(1),
+			RequireInMatch: []string{"names", "namespaces"},
+			Checks: map[string]Level{
+				ReasonWildcardPolicy:  LevelError,
+				ReasonWildcardRule:    LevelError,
+				reasonWildcardImage:   LevelError,
+				ReasonNotProvenNarrow: LevelError,
+			},
+		}, nil
+	}
+	return Config{}, in(fmt.Errorf("preset: %q is neither baseline nor strict", name), "shape", "preset")
+}
+
+// StartFrom sets the preset, and clears the settings that presets have. An exception then expires as the preset
+// requires. The other settings stay.
+func (c *Config) StartFrom(name string) {
+	strict, _ := preset("strict")
+	c.Preset, c.Require, c.RequireInMatch, c.MaxPolicies = name, nil, nil, nil
+	maps.DeleteFunc(c.Checks, func(reason string, _ Level) bool { return strict.Checks[reason] != "" })
+	if start, _ := preset(name); start.Rules.Longest > 0 {
+		c.Rules.Unbounded = false
+		if start.Rules.Longest < c.Rules.Longest {
+			c.Rules.Longest = start.Rules.Longest
+		}
+	}
+}
+
+// Complete adds the settings of the preset. [New] does so too.
+func (c *Config) Complete() error {
+	start, err := preset(c.Preset)
+	if err != nil {
+		return err
+	}
+	c.Require, c.RequireInMatch = cloned(c.Require, start.Require), cloned(c.RequireInMatch, start.RequireInMatch)
+	c.MaxPolicies = cmp.Or(c.MaxPolicies, start.MaxPolicies, new(int))
+	c.Rules.Longest = cmp.Or(c.Rules.Longest, start.Rules.Longest)
+	levels := map[string]Level{}
+	maps.Copy(levels, start.Checks)
+	maps.Copy(levels, c.Checks)
+	c.Checks = levels
+	return nil
+}
+
+// cloned returns a copy of a list, or the other one if it is nil.
+func cloned(list, otherwise []string) []string {
+	if list == nil {
+		return otherwise
+	}
+	return slices.Clone(list)
 }
 
 // Admission is one of [Config.AllowInKyverno].
@@ -100,7 +166,7 @@ type settingError struct {
 func in(err error, at ...any) error { return &settingError{err, at} }
 
 func newChecker(c Config) (*Checker, error) {
-	for _, check := range []func(*Config) error{checkRequired, checkPlaces, checkLevels} {
+	for _, check := range []func(*Config) error{(*Config).Complete, checkRequired, checkPlaces, checkLevels} {
 		if err := check(&c); err != nil {
 			return nil, err
 		}
@@ -127,18 +193,25 @@ func checkRequired(c *Config) error {
 	if c.Rules.Longest < 0 || c.Rules.Renewals.Max < 0 || c.Rules.Renewals.MaxLifetime < 0 {
 		return errors.New("a maximum of the trust policy is negative")
 	}
-	for _, what := range slices.Concat(c.Require, c.Rules.Renewals.Require) {
-		if !slices.Contains(exception.StatementNames(), what) {
-			return fmt.Errorf("require: %q is not one of %s", what, strings.Join(exception.StatementNames(), ", "))
+	for _, list := range []struct {
+		key          string
+		names, known []string
+	}{
+		{"require", slices.Concat(c.Require, c.Rules.Renewals.Require), exception.StatementNames()},
+		{"requireInMatch", c.RequireInMatch, []string{"names", "namespaces", "subjects"}},
+	} {
+		for _, name := range list.names {
+			if !slices.Contains(list.known, name) {
+				return fmt.Errorf("%s: %q is not one of %s", list.key, name, strings.Join(list.known, ", "))
+			}
 		}
 	}
-	c.Require = slices.Clone(c.Require)
 	return nil
 }
 
 func checkPlaces(c *Config) error {
-	if c.MaxPolicies < 0 {
-		return fmt.Errorf("maxPolicies is negative: %d", c.MaxPolicies)
+	if *c.MaxPolicies < 0 {
+		return fmt.Errorf("maxPolicies is negative: %d", *c.MaxPolicies)
 	}
 	if err := wildcard.Names(c.Namespaces).Check(wildcard.NamespaceForm); err != nil {
 		return in(fmt.Errorf("namespaces: %w", err), "shape", "namespaces")

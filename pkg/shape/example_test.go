@@ -25,7 +25,7 @@ spec:
     any:
       - resources: {kinds: [Pod], names: [web], namespaces: [team-a]}
 `
-	checker, err := shape.New(shape.Baseline())
+	checker, err := shape.New(shape.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

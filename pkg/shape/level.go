@@ -22,9 +22,9 @@ const (
 // checkLevels rejects unknown checks and levels, and the checks that no setting may
 // change.
 func checkLevels(c *Config) error {
-	for _, name := range slices.Sorted(maps.Keys(c.Levels)) {
+	for _, name := range slices.Sorted(maps.Keys(c.Checks)) {
 		index := slices.IndexFunc(Reasons(), func(r Reason) bool { return r.Name == name })
-		switch level := c.Levels[name]; {
+		switch level := c.Checks[name]; {
 		case index < 0:
 			names := make([]string, len(Reasons()))
 			for i, r := range Reasons() {
@@ -37,14 +37,13 @@ func checkLevels(c *Config) error {
 			return in(fmt.Errorf("check %q cannot be switched off or made a warning", name), "shape", "checks", name)
 		}
 	}
-	c.Levels = maps.Clone(c.Levels)
 	return nil
 }
 
 // weigh gives a finding the configured level of its reason, and reports whether the
 // finding is reported at all.
 func (c *Config) weigh(f *Finding) bool {
-	switch c.Levels[f.Reason] {
+	switch c.Checks[f.Reason] {
 	case LevelOff:
 		return false
 	case LevelWarning:

@@ -18,7 +18,7 @@ func TestLevels(t *testing.T) {
 		{"", 1, 1}, {shape.LevelError, 2, 0}, {shape.LevelWarning, 0, 2}, {shape.LevelOff, 0, 0},
 	} {
 		if tc.level != "" {
-			wild.config.Levels = map[string]shape.Level{shape.ReasonWildcardRule: tc.level}
+			wild.config.Checks = map[string]shape.Level{shape.ReasonWildcardRule: tc.level}
 		}
 		errors, warned := 0, 0
 		for _, f := range wild.findings(t) {
@@ -38,7 +38,7 @@ func TestLevels(t *testing.T) {
 func TestFixedReasons(t *testing.T) {
 	for _, r := range shape.Reasons() {
 		for _, level := range []shape.Level{shape.LevelOff, shape.LevelWarning} {
-			if _, err := shape.New(shape.Config{Levels: map[string]shape.Level{r.Name: level}}); (err != nil) != r.Fixed {
+			if _, err := shape.New(shape.Config{Checks: map[string]shape.Level{r.Name: level}}); (err != nil) != r.Fixed {
 				t.Errorf("%s %s: %v", r.Name, level, err)
 			}
 		}
@@ -52,7 +52,7 @@ func TestWarningsDoNotCrowdOutErrors(t *testing.T) {
 	for name, level := range map[string]shape.Level{"as it is": "", "switched off": shape.LevelOff} {
 		many.config = rules(policyfile.Rules{Longest: day})
 		if level != "" {
-			many.config.Levels = map[string]shape.Level{shape.ReasonWildcardRule: level}
+			many.config.Checks = map[string]shape.Level{shape.ReasonWildcardRule: level}
 		}
 		refused := false
 		for _, f := range many.findings(t) {
@@ -65,17 +65,12 @@ func TestWarningsDoNotCrowdOutErrors(t *testing.T) {
 }
 
 func TestPresets(t *testing.T) {
-	for name, want := range map[string]bool{"baseline": true, "strict": true, "": false, "Strict": false} {
-		config, known := shape.Preset(name)
-		if known != want {
-			t.Errorf("%q: %t", name, known)
-		}
-		if _, err := shape.New(config); err != nil {
+	for name, want := range map[string]bool{"baseline": true, "strict": true, "": true, "Strict": false} {
+		if _, err := shape.New(shape.Config{Preset: name}); (err == nil) != want {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	strict, _ := shape.Preset("strict")
-	if found := (change{of: legacy, config: strict}).findings(t); len(found) != 2 {
+	if found := (change{of: legacy, config: shape.Config{Preset: "strict"}}).findings(t); len(found) != 2 {
 		t.Errorf("strict wants a ticket and an owner: %v", found)
 	}
 }
@@ -89,7 +84,7 @@ func TestSeverities(t *testing.T) {
 	}
 	for file, changes := range cases() {
 		for _, c := range changes {
-			if c.config.Levels != nil {
+			if c.config.Checks != nil {
 				continue
 			}
 			for _, f := range c.findings(t) {

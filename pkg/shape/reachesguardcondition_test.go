@@ -3,7 +3,7 @@ package shape_test
 import "github.com/polex-dev/polex/pkg/shape"
 
 // withoutWidth disables the other checks of match conditions.
-var withoutWidth = shape.Config{Levels: map[string]shape.Level{shape.ReasonMatchesEverything: shape.LevelOff, shape.ReasonNotProvenNarrow: shape.LevelOff, shape.ReasonMissingKinds: shape.LevelOff}}
+var withoutWidth = shape.Config{Checks: map[string]shape.Level{shape.ReasonMatchesEverything: shape.LevelOff, shape.ReasonNotProvenNarrow: shape.LevelOff, shape.ReasonMissingKinds: shape.LevelOff}}
 
 func init() {
 	for _, expression := range []string{

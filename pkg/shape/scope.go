@@ -44,19 +44,20 @@ func (s *subject) scope() {
 		s.find(reasonWrongNamespace, exception.Path{"metadata", "namespace"},
 			fmt.Sprintf("exceptions are not allowed in the namespace %q (shape.namespaces)", s.Said.Identity.Namespace), "write metadata.namespace: "+strings.Join(allowed, " or "))
 	}
-	if most := s.config.MaxPolicies; most > 0 && len(s.Refs) > most {
+	if most := *s.config.MaxPolicies; most > 0 && len(s.Refs) > most {
 		s.find(reasonTooManyPolicies, s.Refs[most].Path,
 			fmt.Sprintf("the exception names %d policies, and the maximum is %d (shape.maxPolicies)", len(s.Refs), most), "write one exception for each policy")
 	}
+	required := func(field string) bool { return slices.Contains(s.config.RequireInMatch, field) }
 	for _, f := range s.Match.Filters() {
 		at := f.Path.With("resources")
-		if s.config.RequireNames && !restricts(f.Named()) {
+		if required("names") && !restricts(f.Named()) {
 			s.find(reasonMissingNames, at, "the filter does not restrict names (shape.requireInMatch)", "list names, e.g. names: [web]")
 		}
-		if s.config.RequireNamespaces && !restricts(f.Namespaces) && !inNoNamespace(f) {
+		if required("namespaces") && !restricts(f.Namespaces) && !inNoNamespace(f) {
 			s.find(reasonMissingNamespaces, at, "the filter does not restrict namespaces (shape.requireInMatch)", "list namespaces, e.g. namespaces: [team-a]")
 		}
-		if s.config.RequireSubjects && !f.OfSenders() {
+		if required("subjects") && !f.OfSenders() {
 			s.find(reasonMissingSubjects, f.Path, "the filter lists no subjects, roles or clusterRoles (shape.requireInMatch)", "add one of the three")
 		}
 	}

@@ -108,7 +108,7 @@ func (r *run) request(ctx context.Context, paths []string) error {
 	}
 	drafts, problems, err := request.New(violations, request.Options{
 		Policies: r.config.Policies, Objects: r.objects, Namespace: r.options.namespace, Statements: say.Statements,
-		Merge: r.options.merge, MaxPolicies: r.config.MaxPolicies,
+		Merge: r.options.merge, MaxPolicies: *r.config.MaxPolicies,
 	})
 	if err != nil {
 		return &cli.UsageError{Err: err}

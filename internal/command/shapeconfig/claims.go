@@ -8,7 +8,7 @@ import (
 // WeighClaims sets the level of the check for record fields in a request, before it is signed. It
 // matches the later decision of polex-sign with the section promote. A configured level stays.
 func WeighClaims(p config.Promote, c *shape.Config) {
-	if c.Levels[shape.ReasonClaimsReview] != "" {
+	if c.Checks[shape.ReasonClaimsReview] != "" {
 		return
 	}
 	level := shape.LevelError
@@ -19,13 +19,13 @@ func WeighClaims(p config.Promote, c *shape.Config) {
 	case p.Record == config.RecordNone:
 		level = shape.LevelOff
 	}
-	c.Levels[shape.ReasonClaimsReview] = level
+	c.Checks[shape.ReasonClaimsReview] = level
 }
 
 // LeaveClaims disables that check, because the recorder does it at the signing and would report it
 // again.
 func LeaveClaims(c *shape.Config) {
-	if c.Levels[shape.ReasonClaimsReview] == "" {
-		c.Levels[shape.ReasonClaimsReview] = shape.LevelOff
+	if c.Checks[shape.ReasonClaimsReview] == "" {
+		c.Checks[shape.ReasonClaimsReview] = shape.LevelOff
 	}
 }

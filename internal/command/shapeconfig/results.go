@@ -14,7 +14,7 @@ import (
 func Reasons(config shape.Config) []exception.Reason {
 	all := shape.Reasons()
 	for i, r := range all {
-		switch config.Levels[r.Name] {
+		switch config.Checks[r.Name] {
 		case shape.LevelError:
 			all[i].Severity = shape.Error
 		case shape.LevelWarning:

@@ -8,7 +8,10 @@ import (
 
 // TestReasons: SARIF shows the configured level of a reason, or else its default.
 func TestReasons(t *testing.T) {
-	config := shape.Strict()
+	config := shape.Config{Preset: "strict"}
+	if err := config.Complete(); err != nil {
+		t.Fatal(err)
+	}
 	levels := map[string]string{}
 	for _, r := range Reasons(config) {
 		levels[r.Name] = r.Severity.String()

@@ -48,48 +48,40 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 	if err != nil {
 		return shape.Config{}, cli.InConfig(err)
 	}
-	var s shape.Settings
-	if err := cfg.Section("shape", &s); err != nil {
+	c := shape.Config{
+		Rules: trusted, Statements: cfg.Statements, AllowInKyverno: cfg.Guard.AllowInKyverno,
+		GuardPolicies: cfg.Guard.GuardPolicies, GuardNamespaces: cfg.Guard.GuardNamespaces,
+	}
+	if err := cfg.Section("shape", &c); err != nil {
 		return shape.Config{}, cli.InConfig(err)
 	}
 	if flags.Changed(flagPreset) {
-		s.StartFrom(flags.Lookup(flagPreset).Value.String())
+		c.StartFrom(flags.Lookup(flagPreset).Value.String())
 	}
 	if flags.Changed(flagRequire) {
-		var err error
-		if s.Require, err = flags.GetStringSlice(flagRequire); err != nil {
+		if c.Require, err = flags.GetStringSlice(flagRequire); err != nil {
 			return shape.Config{}, err
 		}
 	}
 	if flags.Changed(flagKyvernoVersion) {
-		s.KyvernoVersion = flags.Lookup(flagKyvernoVersion).Value.String()
-	}
-	asked, err := s.Config()
-	if err != nil {
-		return shape.Config{}, &cli.UsageError{Err: err}
+		c.KyvernoVersion = flags.Lookup(flagKyvernoVersion).Value.String()
 	}
 	if doc := cfg.Document(); doc.File() != "" {
-		asked.Locate = func(at ...any) exception.Position { return doc.PositionOf(exception.Path(at)) }
-	}
-	if longest := asked.Rules.Longest; longest > 0 { // of the preset
-		byFlag := flags.Changed(flagPreset)
-		trusted.Unbounded = trusted.Unbounded && !byFlag
-		if trusted.Longest == 0 || byFlag && longest < trusted.Longest {
-			trusted.Longest = longest
-		}
+		c.Locate = func(at ...any) exception.Position { return doc.PositionOf(exception.Path(at)) }
 	}
 	if flags.Changed(flagMaxLifetime) {
-		if trusted.Longest, err = lifetime.ParseDuration(flags.Lookup(flagMaxLifetime).Value.String()); err != nil {
+		c.Rules.Longest, err = lifetime.ParseDuration(flags.Lookup(flagMaxLifetime).Value.String())
+		if err != nil {
 			return shape.Config{}, &cli.UsageError{Err: err}
 		}
 	}
 	if flags.Changed(flagAllowUnbounded) {
-		trusted.Unbounded = flags.Lookup(flagAllowUnbounded).Value.String() == "true"
+		c.Rules.Unbounded = flags.Lookup(flagAllowUnbounded).Value.String() == "true"
 	}
-	asked.Rules, asked.Statements = trusted, cfg.Statements
-	asked.GuardPolicies, asked.GuardNamespaces = cfg.Guard.GuardPolicies, cfg.Guard.GuardNamespaces
-	asked.AllowInKyverno = cfg.Guard.AllowInKyverno
-	return asked, nil
+	if err := c.Complete(); err != nil {
+		return shape.Config{}, &cli.UsageError{Err: err}
+	}
+	return c, nil
 }
 
 // PolicyPaths returns the paths of the Kyverno policies: those of a flag, or else the configured

@@ -166,7 +166,7 @@ func (o *options) prepare(cmd *cobra.Command, trusted *trustflags.Flags) (*run, 
 	if r.checks.Shape, err = shapeconfig.Checker(shapes); err != nil {
 		return nil, err
 	}
-	r.checks.Overlaps = shapes.Levels[shape.ReasonOverlaps] == shape.LevelError
+	r.checks.Overlaps = shapes.Checks[shape.ReasonOverlaps] == shape.LevelError
 	return r, r.trust(trusted)
 }
 

@@ -111,8 +111,7 @@ func strict(t *testing.T, s sample, d request.Draft) {
 
 func findings(t *testing.T, s sample, doc *exception.Document) []shape.Finding {
 	t.Helper()
-	config := shape.Strict()
-	config.Policies = shape.ReadPolicies(documents(s.policies))
+	config := shape.Config{Preset: "strict", Policies: shape.ReadPolicies(documents(s.policies))}
 	checker, err := shape.New(config)
 	if err != nil {
 		t.Fatal(err)
