@@ -173,9 +173,7 @@ type run struct {
 
 // await keeps what promotion would reject, for the end of the run.
 func (r *run) await(waiting *queue) {
-	found := &cli.Report{}
-	waiting.check(found)
-	r.queued, r.blocked = found.Results(), map[string]bool{}
+	r.queued, r.blocked = waiting.check(), map[string]bool{}
 	for _, result := range r.queued {
 		r.blocked[result.File] = true
 	}

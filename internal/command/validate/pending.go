@@ -17,7 +17,6 @@ import (
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/pending"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape"
 )
 
 // repository is the repository of the working directory, with its two folders.
@@ -87,12 +86,8 @@ type queue struct {
 	repository
 	replace bool
 	files   []changed.File  // of both folders
-	covered map[string]bool // the pending files that this run checks
-	touched map[string]bool // the changed signed files
+	changed map[string]bool // the pending files that this run checks, and the changed signed files
 	signed  []string        // paths of the signed files with exceptions
-
-	documents map[string][]pending.Document // by path in the repository
-	others    map[string]bool               // the files of other kinds, by path for this process
 }
 
 // openQueue returns the pending files if a path covers a part of the pending folder. It returns nil
@@ -101,7 +96,7 @@ func openQueue(ctx context.Context, r repository, cfg *config.Config, paths []st
 	if r.root == "" {
 		return nil, nil
 	}
-	q := &queue{repository: r, replace: cfg.Promote.Updates == "replace", covered: map[string]bool{}, touched: map[string]bool{}}
+	q := &queue{repository: r, replace: cfg.Promote.Updates == "replace", changed: map[string]bool{}}
 	below := q.below(paths)
 	if len(below) == 0 {
 		return nil, nil
@@ -111,20 +106,15 @@ func openQueue(ctx context.Context, r repository, cfg *config.Config, paths []st
 		return nil, cli.Hint(err, "polex-validate asks Git which files of the pending folder would be promoted")
 	}
 	for _, f := range q.files {
-		if since != nil && q.isSigned(f) {
-			if q.touched[f.Path], err = since.Differs(f); err != nil {
+		if q.isSigned(f) && since != nil || q.waits(f) && slices.ContainsFunc(below, func(path string) bool {
+			return path == "." || within(path, f.Path)
+		}) {
+			if q.changed[f.Path], err = since.Differs(f); err != nil {
 				return nil, err
 			}
 		}
-		if !q.waits(f) || !slices.ContainsFunc(below, func(path string) bool { return path == "." || f.Path == path || strings.HasPrefix(f.Path, path+"/") }) {
-			continue
-		}
-		if q.covered[f.Path], err = since.Differs(f); err != nil {
-			return nil, err
-		}
 	}
-	differs := func(f changed.File) bool { return q.covered[f.Path] || q.touched[f.Path] }
-	if !slices.ContainsFunc(q.files, differs) {
+	if !slices.ContainsFunc(q.files, func(f changed.File) bool { return q.changed[f.Path] }) {
 		return nil, nil
 	}
 	for _, f := range q.files {
@@ -169,129 +159,49 @@ func (r repository) path(name string) string {
 	return path
 }
 
-// check adds the refusals of promotion for the checked files to the report.
-func (q *queue) check(report *cli.Report) {
-	q.readAll()
-	var signed, before pending.Signed // before is without the changes
-	var requests []pending.Request
-	for _, f := range q.files {
-		switch {
-		case q.isSigned(f):
-			all := []*pending.Signed{&signed, &before}
-			if q.touched[f.Path] {
-				all = all[:1]
-			}
-			var ids []exception.Identity
-			signs := pending.Signs(pending.File{Path: f.Path, Mode: f.Mode})
-			if signs {
-				for _, doc := range q.read(f) {
-					ids = append(ids, doc.Identity)
-				}
-			}
-			for _, s := range all {
-				if s.Add(f.Path); signs {
-					s.Holds(f.Path, ids)
-				}
-			}
-		case q.waits(f):
-			request := pending.Request{From: f.Path, To: q.folders.Target(f.Path)}
-			if refusal := pending.CheckFile(pending.File{Path: f.Path, To: request.To, Mode: f.Mode}); refusal != nil {
-				q.refuse(report, f.Path, refusal)
-			} else if request.Documents = q.read(f); len(request.Documents) > 0 && !q.otherKinds(q.path(f.Path)) {
-				requests = append(requests, request)
-				q.checkSize(report, request)
-			}
-		}
-	}
-	// Older pending files come first. If two conflict, the file that this run checks gets the
-	// error.
-	slices.SortStableFunc(requests, func(a, b pending.Request) int { return order(q.covered[a.From]) - order(q.covered[b.From]) })
-	asked := map[exception.Identity]bool{}
-	by := map[exception.Identity]string{}
-	for _, r := range requests {
-		for _, doc := range r.Documents {
-			asked[doc.Identity] = true
-			if first, again := by[doc.Identity]; again && !q.covered[first] { // the run itself reports duplicates among the files that it checks
-				q.refuse(report, r.From, &exception.Refusal{Position: doc.Position, Reason: shape.ReasonDuplicateIdentity,
-					Message: fmt.Sprintf("%s is already pending, in %s", doc.Identity, first), Hint: "only one of the two can be promoted"})
-			} else if !again {
-				by[doc.Identity] = r.From
-			}
-		}
-	}
-	targets := pending.Targets{}
-	for _, r := range requests {
-		_, refusals := signed.Check(r, asked, q.replace)
-		if !q.covered[r.From] && len(refusals) > 0 {
-			if _, was := before.Check(r, asked, q.replace); len(was) == 0 {
-				report.Add(q.result(refusals[0])) // this change blocks a pending file
-			}
-		}
-		for _, refusal := range append(refusals, targets.Add(r)...) {
-			q.refuse(report, r.From, refusal)
-		}
-	}
-}
-
-// checkSize rejects a request that is too large to be signed. An unreadable file is reported elsewhere.
-func (q *queue) checkSize(report *cli.Report, r pending.Request) {
-	if info, err := os.Stat(q.path(r.From)); err == nil {
-		if refusal := pending.CheckSize(r.From, info.Size(), len(r.Documents)); refusal != nil {
-			q.refuse(report, r.From, refusal)
-		}
-	}
-}
-
-func order(judged bool) int {
-	if judged {
-		return 1
-	}
-	return 0
-}
-
-// readAll reads the documents of the files on all cores, before [queue.read] and [queue.otherKinds].
-func (q *queue) readAll() {
-	q.documents, q.others = map[string][]pending.Document{}, map[string]bool{}
-	parallel.Ordered[changed.File, []pending.Document]{Workers: runtime.GOMAXPROCS(0),
-		Work: func(f changed.File) (documents []pending.Document) {
-			for doc := range cli.Documents([]string{q.path(f.Path)}, &cli.Report{}, cli.Warn) {
-				documents = append(documents, pending.Document{Identity: doc.Identity(), Position: doc.Position()})
-			}
-			return documents
-		},
-		Done: func(f changed.File, documents []pending.Document) {
-			q.documents[f.Path] = documents
-			// A file that begins with an exception is not of another kind.
-			q.others[q.path(f.Path)] = len(documents) > 0 && documents[0].Identity.Kind != "PolicyException" && q.repository.otherKinds(q.path(f.Path), false)
-		},
+// check returns the refusals of a later promotion as results.
+func (q *queue) check() []cli.Result {
+	var entries []pending.Entry
+	parallel.Ordered[changed.File, pending.Entry]{Workers: runtime.GOMAXPROCS(0), Work: q.entry,
+		Done: func(_ changed.File, e pending.Entry) { entries = append(entries, e) },
 	}.Each(func(hand func(changed.File)) {
 		for _, f := range q.files {
-			file := pending.File{Path: f.Path, Mode: f.Mode}
-			if pending.Signs(file) && (q.isSigned(f) || q.waits(f) && pending.CheckFile(file) == nil) {
+			if q.isSigned(f) || q.waits(f) {
 				hand(f)
 			}
 		}
 	})
+	var results []cli.Result
+	for _, refusal := range pending.Blocked(entries, q.replace) {
+		result := cli.ResultOf(refusal)
+		result.File = q.path(result.File)
+		results = append(results, result)
+	}
+	return results
 }
 
-// read returns the documents of a file. Unreadable ones are reported elsewhere.
-func (q *queue) read(f changed.File) []pending.Document { return q.documents[f.Path] }
-
-func (q *queue) otherKinds(path string) bool { return q.others[path] }
-
-func (q *queue) refuse(report *cli.Report, name string, r *exception.Refusal) {
-	if !q.covered[name] {
-		return
+// entry reads a file of one of the folders. The run reports an unreadable document elsewhere.
+func (q *queue) entry(f changed.File) pending.Entry {
+	e := pending.Entry{File: pending.File{Path: f.Path, Mode: f.Mode}, Signed: q.isSigned(f), Changed: q.changed[f.Path]}
+	path := q.path(f.Path)
+	if !e.Signed {
+		e.To = q.folders.Target(f.Path)
+		if pending.CheckFile(e.File) != nil {
+			return e
+		}
+		if info, err := os.Stat(path); err == nil {
+			e.Size = info.Size()
+		}
 	}
-	result := q.result(r)
-	result.File = q.path(name)
-	if !slices.ContainsFunc(report.Results(), func(said cli.Result) bool { return said.File == result.File && said.Reason == r.Reason }) {
-		report.Add(result)
+	if !pending.Signs(e.File) {
+		return e
 	}
-}
-
-func (q *queue) result(r *exception.Refusal) cli.Result {
-	result := cli.ResultOf(r)
-	result.File = q.path(result.File)
-	return result
+	for doc := range cli.Documents([]string{path}, &cli.Report{}, cli.Warn) {
+		e.Documents = append(e.Documents, pending.Document{Identity: doc.Identity(), Position: doc.Position()})
+	}
+	// A file that begins with an exception is not of another kind.
+	if !e.Signed && len(e.Documents) > 0 && e.Documents[0].Identity.Kind != exception.Kind && q.otherKinds(path, false) {
+		e.Documents = nil
+	}
+	return e
 }
