@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -11,86 +10,13 @@ import (
 	"github.com/google/cel-go/parser"
 )
 
-// These are the declarations of cel-go's package ext in the versions of Kubernetes 1.35: Strings 2, Lists 3, Sets and
-// TwoVarComprehensions. The package itself adds 0.9 MB to a binary, most of it to evaluate what polex only checks. A
-// test compares both.
-
-// ordered are the types of values that can be sorted.
-var ordered = []*cel.Type{
-	cel.IntType, cel.UintType, cel.DoubleType, cel.DurationType,
-	cel.BoolType, cel.TimestampType, cel.StringType, cel.BytesType,
-}
-
-func stringFunctions() map[string][]overload {
-	text, number, texts := cel.StringType, cel.IntType, cel.ListType(cel.StringType)
-	return map[string][]overload{
-		"charAt": {method("string_char_at_int", text, text, number)},
-		"indexOf": {
-			method("string_index_of_string", number, text, text),
-			method("string_index_of_string_int", number, text, text, number),
-		},
-		"lastIndexOf": {
-			method("string_last_index_of_string", number, text, text),
-			method("string_last_index_of_string_int", number, text, text, number),
-		},
-		"lowerAscii": {method("string_lower_ascii", text, text)},
-		"upperAscii": {method("string_upper_ascii", text, text)},
-		"trim":       {method("string_trim", text, text)},
-		"replace": {
-			method("string_replace_string_string", text, text, text, text),
-			method("string_replace_string_string_int", text, text, text, text, number),
-		},
-		"split": {
-			method("string_split_string", texts, text, text),
-			method("string_split_string_int", texts, text, text, number),
-		},
-		"substring": {
-			method("string_substring_int", text, text, number),
-			method("string_substring_int_int", text, text, number, number),
-		},
-		"format":        {method("string_format", text, text, cel.ListType(cel.DynType))},
-		"strings.quote": {function("strings_quote", text, text)},
-		"join":          {method("list_join", text, texts), method("list_join_string", text, texts, text)},
-	}
-}
-
-func collectionFunctions() map[string][]overload {
-	list, anything, number := cel.ListType(cel.TypeParamType("T")), cel.ListType(cel.DynType), cel.IntType
-	key, value := cel.TypeParamType("K"), cel.TypeParamType("V")
-	mapping := cel.MapType(key, value)
-	functions := map[string][]overload{
-		"slice": {method("list_slice", list, list, number, number)},
-		"flatten": {
-			method("list_flatten", list, cel.ListType(list)),
-			method("list_flatten_int", anything, anything, number),
-		},
-		"reverse":         {method("list_reverse", list, list)},
-		"distinct":        {method("list_distinct", list, list)},
-		"lists.range":     {function("lists_range", cel.ListType(number), number)},
-		"sets.contains":   {function("list_sets_contains_list", cel.BoolType, list, list)},
-		"sets.equivalent": {function("list_sets_equivalent_list", cel.BoolType, list, list)},
-		"sets.intersects": {function("list_sets_intersects_list", cel.BoolType, list, list)},
-		mapInsert: {
-			function("@mapInsert_map_key_value", mapping, mapping, key, value),
-			function("@mapInsert_map_map", mapping, mapping, mapping),
-		},
-	}
-	for _, t := range ordered {
-		sorted := method(fmt.Sprintf("list_%s_sort", t.TypeName()), cel.ListType(t), cel.ListType(t))
-		byKeys := method(fmt.Sprintf("list_%s_sortByAssociatedKeys", t.TypeName()), list, list, cel.ListType(t))
-		functions["sort"] = append(functions["sort"], sorted)
-		functions[sortByKeys] = append(functions[sortByKeys], byKeys)
-	}
-	return functions
-}
-
 // The functions that macros call.
 const (
 	mapInsert  = "cel.@mapInsert"
 	sortByKeys = "@sortByAssociatedKeys"
 )
 
-// macros returns sortBy and the macros with two variables: an index or a key, and a value.
+// macros returns those of cel-go's package ext: sortBy and the macros with two variables: an index or a key, and a value.
 func macros() cel.EnvOption {
 	all := []cel.Macro{cel.ReceiverMacro("sortBy", 2, sortBy)}
 	for _, name := range []string{

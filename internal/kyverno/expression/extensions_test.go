@@ -21,12 +21,8 @@ func languages(t *testing.T) (ours, theirs *cel.Env) {
 		return l.env
 	}
 	literals := cel.ValidateHomogeneousAggregateLiterals()
-	own := []cel.EnvOption{cel.ASTValidators(literals, formatCalls{}), macros()}
-	for _, table := range []map[string][]overload{stringFunctions(), collectionFunctions()} {
-		for name, overloads := range table {
-			own = append(own, declare(name, overloads))
-		}
-	}
+	functions, _, _ := strings.Cut(declared, "# Kubernetes")
+	own := append(declarations(functions), cel.ASTValidators(literals, formatCalls{}), macros())
 	ours = env(own...)
 	return ours, env(cel.ASTValidators(literals),
 		ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.Lists(ext.ListsVersion(3)), ext.TwoVarComprehensions())

@@ -7,9 +7,9 @@ import "github.com/google/cel-go/cel"
 // the other variables and functions of policies (images, http, resource, variables, …). So does
 // polex.
 //
-// cel-go provides its own part of that environment. functiontable.go declares the functions of
-// Kubernetes, and extensions.go those of cel-go's package ext. Tests compare them with the originals,
-// the module test/e2e/celpeer the whole.
+// cel-go provides its own part of that environment. declarations.txt has the functions of Kubernetes and of cel-go's
+// package ext, extensions.go the macros of ext, and formatcalls.go its check of formats. Tests compare them with the
+// originals, the module test/e2e/celpeer the whole.
 
 // Variables returns the variables of a match condition.
 func Variables() []string {
@@ -25,11 +25,10 @@ func ForConditions() (*Language, error) {
 			cel.ValidateRegexLiterals(), cel.ValidateHomogeneousAggregateLiterals(), formatCalls{},
 		),
 		macros(),
-		withStructures(structures()),
 		cel.Variable("object", cel.DynType),
 		cel.Variable("oldObject", cel.DynType),
-		cel.Variable("request", cel.ObjectType(requestType)),
-		cel.Variable("namespaceObject", cel.ObjectType(namespaceType)),
+		cel.Variable("request", cel.ObjectType("kubernetes.AdmissionRequest")),
+		cel.Variable("namespaceObject", cel.ObjectType("kubernetes.Namespace")),
 	}
-	return newLanguage(append(options, declarations()...)...)
+	return newLanguage(append(options, declarations(declared)...)...)
 }
