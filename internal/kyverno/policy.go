@@ -12,7 +12,7 @@ import (
 // Policy is a policy, with the parts that matter to exceptions.
 type Policy struct {
 	exception.Identity
-	Severity string // the annotation [AnnotationSeverity]; may be empty
+	Severity string // the annotation policies.kyverno.io/severity; may be empty
 	Rules    []Rule // of kyverno.io
 	// AboutPods means that a policy of policies.kyverno.io applies to Pods, and therefore to the
 	// templates of their controllers.
@@ -41,9 +41,6 @@ type Rule struct {
 
 	names []string // of this rule and of those
 }
-
-// AnnotationSeverity contains the severity of a policy.
-const AnnotationSeverity = "policies.kyverno.io/severity"
 
 const (
 	clusterPolicy    = "ClusterPolicy"
@@ -75,7 +72,7 @@ func readPolicy(d *exception.Document) *Policy {
 	if id.Kind == clusterPolicy {
 		id.Namespace = "" // the API server ignores it
 	}
-	p := &Policy{Identity: id, Severity: d.Annotation(AnnotationSeverity)}
+	p := &Policy{Identity: id, Severity: d.Annotation("policies.kyverno.io/severity")}
 	value, _ := d.Lookup("spec")
 	spec, _ := value.(map[string]any)
 	p.NamesKyverno = namesKyverno(spec)

@@ -22,16 +22,8 @@ type PolicySet struct {
 	// byKey contains the policies by their key in an exception. For kyverno.io the key is the name
 	// of a ClusterPolicy or namespace/name of a Policy, for policies.kyverno.io the kind and name.
 	byKey map[PolicyKey][]*Policy
-	// homeless contains the kyverno.io Policies without a namespace in their document, by name.
-	// kustomize or a similar tool adds the namespace.
-	homeless map[string][]*Policy
-	// named contains every policy by its name without a namespace.
+	// named contains every policy by its name without a namespace, in lower case.
 	named map[string][]*Policy
-	// guards contains the policies that apply to exceptions, by name without a namespace in lower
-	// case.
-	guards map[string][]*Policy
-	// names contains the sorted names of byKey, by group.
-	names map[string][]string
 	count int
 }
 
@@ -56,31 +48,35 @@ func (p *Policy) key() PolicyKey {
 // other documents, because a folder of policies also contains tests and values. If a policy occurs
 // several times, for example once for each cluster, all its rules count.
 func ReadPolicies(docs []*exception.Document) *PolicySet {
-	set := &PolicySet{byKey: map[PolicyKey][]*Policy{}, homeless: map[string][]*Policy{}, named: map[string][]*Policy{}, guards: map[string][]*Policy{}, names: map[string][]string{}}
+	set := &PolicySet{byKey: map[PolicyKey][]*Policy{}, named: map[string][]*Policy{}}
 	for _, d := range manifest.Objects(docs) {
 		p := readPolicy(d)
 		if p == nil {
 			continue
 		}
 		set.count++
-		set.named[p.Name] = append(set.named[p.Name], p)
-		if p.Guards != "" {
-			name := strings.ToLower(p.Name)
-			set.guards[name] = append(set.guards[name], p)
+		name := strings.ToLower(p.Name)
+		set.named[name] = append(set.named[name], p)
+		if !p.isHomeless() {
+			set.byKey[p.key()] = append(set.byKey[p.key()], p)
 		}
-		if p.Kind == namespacedPolicy && p.Namespace == "" {
-			set.homeless[p.Name] = append(set.homeless[p.Name], p)
-			continue
-		}
-		set.byKey[p.key()] = append(set.byKey[p.key()], p)
-	}
-	for key := range maps.Keys(set.byKey) {
-		set.names[key.Group] = append(set.names[key.Group], key.Name)
-	}
-	for group := range set.names {
-		slices.Sort(set.names[group])
 	}
 	return set
+}
+
+// isHomeless reports whether the document of a kyverno.io Policy has no namespace: kustomize or a
+// similar tool adds it.
+func (p *Policy) isHomeless() bool { return p.Kind == namespacedPolicy && p.Namespace == "" }
+
+// where returns the policies of a name for which a condition is true.
+func (set *PolicySet) where(name string, is func(*Policy) bool) []*Policy {
+	var all []*Policy
+	for _, p := range set.named[strings.ToLower(name)] {
+		if p.Name == name && is(p) {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // Len returns the number of policies.
@@ -89,11 +85,13 @@ func (set *PolicySet) Len() int { return set.count }
 // Find returns the documents of the policy that an exception names. Names have to be equal, as in
 // Kyverno.
 func (set *PolicySet) Find(ref Ref) []*Policy {
-	found := set.byKey[ref.Key()]
-	if _, name, namespaced := strings.Cut(ref.Name.Text, "/"); namespaced && ref.Group == exception.KyvernoGroup && len(set.homeless[name]) > 0 {
-		found = slices.Concat(found, set.homeless[name])
+	policies := set.byKey[ref.Key()]
+	if _, name, namespaced := strings.Cut(ref.Name.Text, "/"); namespaced && ref.Group == exception.KyvernoGroup {
+		if homeless := set.where(name, (*Policy).isHomeless); len(homeless) > 0 {
+			return slices.Concat(policies, homeless)
+		}
 	}
-	return found
+	return policies
 }
 
 // Reached returns the policies to which a reference applies: those of [PolicySet.Find] and, for
@@ -117,17 +115,28 @@ func (set *PolicySet) Called(name string) []*Policy {
 	if !namespaced {
 		bare = name
 	}
-	return slices.DeleteFunc(slices.Clone(set.named[bare]), func(p *Policy) bool {
-		lives := p.Kind == namespacedPolicy || strings.HasPrefix(p.Kind, "Namespaced") // in a namespace
-		return namespaced && p.Namespace != namespace && (!lives || p.Namespace != "")
+	return set.where(bare, func(p *Policy) bool {
+		hasNamespace := p.Kind == namespacedPolicy || strings.HasPrefix(p.Kind, "Namespaced")
+		return !namespaced || p.Namespace == namespace || hasNamespace && p.Namespace == ""
 	})
 }
 
 // Near returns the policies of the same name, of any kind, group and namespace.
-func (set *PolicySet) Near(ref Ref) []*Policy { return set.named[ref.Bare()] }
+func (set *PolicySet) Near(ref Ref) []*Policy {
+	return set.where(ref.Bare(), func(*Policy) bool { return true })
+}
 
 // Names returns the sorted names by which exceptions of a group can reference the policies.
-func (set *PolicySet) Names(group string) []string { return set.names[group] }
+func (set *PolicySet) Names(group string) []string {
+	var names []string
+	for key := range set.byKey {
+		if key.Group == group {
+			names = append(names, key.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 // RuleNames returns the sorted names of the rules of some policies, including generated rules. It
 // returns nil if there is no policy.
@@ -171,12 +180,12 @@ func (set *PolicySet) Successors(e *Exception) map[string]string {
 // Guards returns the policies about exceptions that a reference names. It ignores the kind and the
 // case of letters, which is stricter than Kyverno.
 func (set *PolicySet) Guards(ref Ref) []*Policy {
-	name := strings.ToLower(ref.Name.Text)
-	namespace, bare, namespaced := strings.Cut(name, "/")
+	namespace, bare, namespaced := strings.Cut(ref.Name.Text, "/")
 	if !namespaced || ref.Group != exception.KyvernoGroup {
-		namespace, bare = "", name
+		namespace, bare = "", ref.Name.Text
 	}
-	return slices.DeleteFunc(slices.Clone(set.guards[bare]), func(p *Policy) bool {
-		return p.Group != ref.Group || namespace != "" && p.Namespace != "" && strings.ToLower(p.Namespace) != namespace
+	return slices.DeleteFunc(slices.Clone(set.named[strings.ToLower(bare)]), func(p *Policy) bool {
+		return p.Guards == "" || p.Group != ref.Group ||
+			namespace != "" && p.Namespace != "" && !strings.EqualFold(p.Namespace, namespace)
 	})
 }

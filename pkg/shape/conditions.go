@@ -18,7 +18,7 @@ func (s *subject) conditions() []matchCondition {
 	if s.compiled != nil {
 		return s.compiled
 	}
-	work := expression.NewCompiling()
+	work := expression.NewMeter()
 	for _, c := range expressions(s.Exception) {
 		s.compiled = append(s.compiled, matchCondition{s.language.Compile(c.Text, work), c.Path})
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/cel"
+
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
 // Language is the CEL environment of match conditions. It is safe for concurrent use.
@@ -17,6 +19,37 @@ const (
 	maxText  = 10_240 // characters of an expression
 	maxDepth = 100    // of nesting
 )
+
+// Kyverno 1.19 accepts a match condition of an exception if it compiles in the environment of
+// Kubernetes 1.35 with four variables: object, oldObject, request and namespaceObject. It rejects
+// the other variables and functions of policies (images, http, resource, variables, …). So does
+// polex.
+//
+// cel-go provides its own part of that environment. declarations.txt has the functions of Kubernetes and of cel-go's
+// package ext, extensions.go the macros of ext, and formatcalls.go its check of formats. Tests compare them with the
+// originals, the module test/e2e/celpeer the whole.
+
+// Variables returns the variables of a match condition.
+func Variables() []string {
+	return []string{"object", "oldObject", "request", "namespaceObject"}
+}
+
+// ForConditions returns the language of match conditions.
+func ForConditions() (*Language, error) {
+	options := []cel.EnvOption{
+		cel.HomogeneousAggregateLiterals(),
+		cel.ASTValidators(
+			cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals(),
+			cel.ValidateRegexLiterals(), cel.ValidateHomogeneousAggregateLiterals(), formatCalls{},
+		),
+		macros(),
+		cel.Variable("object", cel.DynType),
+		cel.Variable("oldObject", cel.DynType),
+		cel.Variable("request", cel.ObjectType("kubernetes.AdmissionRequest")),
+		cel.Variable("namespaceObject", cel.ObjectType("kubernetes.Namespace")),
+	}
+	return newLanguage(append(options, declarations(declared)...)...)
+}
 
 // newLanguage returns a language of bool expressions. The options add declarations to those of CEL.
 func newLanguage(options ...cel.EnvOption) (*Language, error) {
@@ -34,21 +67,49 @@ func newLanguage(options ...cel.EnvOption) (*Language, error) {
 	return &Language{env}, nil
 }
 
+// Condition is a compiled match condition.
+type Condition struct {
+	Text    string
+	Problem error // the error of compiling it
+	// EndsInComment means that the text ends in a comment. Kyverno copies each condition between
+	// "!(" and ")" into a generated admission policy (pkg/admissionpolicy/builder.go of 1.19.1),
+	// and the comment would hide the parenthesis. Any other condition that compiles keeps its
+	// meaning.
+	EndsInComment bool
+}
+
+// Compile compiles a condition within the budget.
+func (l *Language) Compile(text string, work *wildcard.Meter) *Condition {
+	c := &Condition{Text: text, Problem: l.check(text, work)}
+	c.EndsInComment = c.Problem == nil && l.endsInComment(text)
+	return c
+}
+
+// endsInComment reports whether a valid expression ends in a comment: only then does it parse with
+// an extra parenthesis at its end.
+func (l *Language) endsInComment(text string) bool {
+	if line := text[strings.LastIndex(text, "\n")+1:]; !strings.Contains(line, "//") {
+		return false
+	}
+	_, issues := l.env.Parse(text + ")")
+	return issues.Err() == nil
+}
+
 // check compiles an expression that has to be a bool. The error is for people and quotes parts of
 // the expression.
-func (l *Language) check(text string, work *Compiling) error {
+func (l *Language) check(text string, work *wildcard.Meter) error {
 	if n := len([]rune(text)); n > maxText {
 		return fmt.Errorf("it has %d characters, and %d are allowed", n, maxText)
 	}
-	if err := work.take(parsingCharacter * len(text)); err != nil {
-		return err
+	if !work.Spend(parsingCharacter * len(text)) {
+		return errWork
 	}
 	parsed, issues := l.env.Parse(text)
 	if issues.Err() != nil {
 		return described(issues)
 	}
-	if err := work.take(checkingWork(parsed.NativeRep().Expr())); err != nil {
-		return err
+	if !work.Spend(checkingWork(parsed.NativeRep().Expr())) {
+		return errWork
 	}
 	if err := checkPatterns(parsed.NativeRep().Expr()); err != nil {
 		return err
@@ -69,25 +130,25 @@ const maxIssues = 3
 var endOfInput = regexp.MustCompile(`(mismatched|extraneous) input '<EOF>'`)
 
 func described(issues *cel.Issues) error {
-	var told []string
+	var problems []string
 	for i, e := range issues.Errors() {
 		if i == maxIssues {
-			told = append(told, fmt.Sprintf("and %d more", len(issues.Errors())-maxIssues))
+			problems = append(problems, fmt.Sprintf("and %d more", len(issues.Errors())-maxIssues))
 			break
 		}
 		message, _, _ := strings.Cut(e.Message, " (in container")
 		message, _, _ = strings.Cut(message, " expecting {") // a list of all tokens
 		message = endOfInput.ReplaceAllLiteralString(message, "the expression ends too early")
 		if e.Location.Line() > 0 {
-			told = append(told, fmt.Sprintf("%d:%d: %q", e.Location.Line(), max(e.Location.Column(), 0)+1, Shortened(message)))
+			problems = append(problems, fmt.Sprintf("%d:%d: %q", e.Location.Line(), max(e.Location.Column(), 0)+1, Shortened(message)))
 		} else {
-			told = append(told, fmt.Sprintf("%q", Shortened(message)))
+			problems = append(problems, fmt.Sprintf("%q", Shortened(message)))
 		}
 	}
-	if len(told) == 0 {
+	if len(problems) == 0 {
 		return fmt.Errorf("%q", Shortened(issues.Err().Error()))
 	}
-	return errors.New(strings.Join(told, ", "))
+	return errors.New(strings.Join(problems, ", "))
 }
 
 // Shortened cuts a text that is too long to display.

@@ -14,7 +14,7 @@ func compiled(t *testing.T, text string) *expression.Condition {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l.Compile(text, expression.NewCompiling())
+	return l.Compile(text, expression.NewMeter())
 }
 
 // TestCompilingIsBounded: an expression that CEL would check for seconds or hours is rejected
