@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // candidate is an exception that may become a pending one.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // configName is the name of the configuration at the root of a repository.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-openapi/strfmt"
 
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // expiry returns the stated expiry of an exception, or zero if there is none. It converts Kyverno's

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // checkValue checks a decoded value against the tags of its key. It rejects a key without a value,

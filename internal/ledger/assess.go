@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/polex-dev/polex/internal/git"
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/pending"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/seal"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/ledger"
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // headline returns the number of commits, the revision and the time of the report.

@@ -62,7 +62,7 @@ type Exception struct {
 	Renews, RenewalNumber                Statement // see [Exception.Renewal]
 
 	// StartsAt, ExpiresAt and SignedAt are RFC 3339 times, ExpiresIn is a duration, all as written.
-	// internal/lifetime parses them.
+	// pkg/lifetime parses them.
 	StartsAt, ExpiresIn, ExpiresAt, SignedAt Statement
 
 	// Conflicts are statements with different texts in a field and in an annotation.
@@ -109,7 +109,7 @@ func (e *Exception) say(d *Document, annotation string) Statement {
 	if field.Text == "" && field.Other == "" {
 		return said
 	}
-	if said.Text != "" && field.Text != "" && said.Text != field.Text && annotation != AnnotationExpiresAt { // internal/lifetime rejects two expiries
+	if said.Text != "" && field.Text != "" && said.Text != field.Text && annotation != AnnotationExpiresAt { // pkg/lifetime rejects two expiries
 		e.Conflicts = append(e.Conflicts, Conflict{Native: field, Annotation: said})
 	}
 	return field

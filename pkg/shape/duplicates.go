@@ -5,8 +5,8 @@ import (
 	"iter"
 	"time"
 
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // ReasonDuplicateIdentity is a reason of findings.

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 

@@ -18,10 +18,10 @@ import (
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/pending"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 const help = `Move the exceptions of a repository to the folder of pending exceptions, in the form in

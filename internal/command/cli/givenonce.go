@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // repeats marks a flag value that may be given several times, in addition to pflag's lists.

@@ -13,10 +13,10 @@ import (
 	"github.com/polex-dev/polex/internal/command/commitflags"
 	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/git/commit"
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/prune"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 const help = `Remove expired exceptions from signed/, so that Argo CD or Flux removes them from the

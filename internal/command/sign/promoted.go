@@ -10,10 +10,10 @@ import (
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/commitmessage"
 	"github.com/polex-dev/polex/internal/deliver"
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // The reasons of a promotion.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // AllowedMetadata lists the labels and annotations that tools such as Helm may add to a signed

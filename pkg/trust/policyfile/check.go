@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // MaxSigners is the maximum number of signers of one document, since it carries at most this number

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // The header of a file with a trust policy. The rest of the file is a [Config].

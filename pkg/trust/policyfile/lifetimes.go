@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
-	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // Lifetime is a maximum lifetime for the documents that it matches. A nil selector matches all.

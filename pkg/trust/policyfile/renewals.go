@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // MaxApprovals is the maximum of requireApprovals.

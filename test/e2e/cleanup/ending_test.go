@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 

@@ -27,7 +27,7 @@ type entry struct {
 	Verified            bool
 	Said                map[string]string
 	ExpiresAt           time.Time
-	ClusterUnsigned           string
+	ClusterUnsigned     string
 	Signing             struct {
 		MessageDigest string
 		SignedAt      time.Time

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 func parsed(t *testing.T, text string) *exception.Document {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 func TestParseDuration(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // labelled returns an exception with Kyverno's label.
