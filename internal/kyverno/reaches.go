@@ -20,8 +20,8 @@ var (
 	namespaceNames  = []string{"namespace", "namespaces", "ns"}
 )
 
-// Way is one way in which an exception reaches the guard.
-type Way struct {
+// Problem is a problem at a place in an exception, such as a way in which it reaches the guard.
+type Problem struct {
 	Path          exception.Path
 	Message, Hint string // Message quotes untrusted text
 }
@@ -33,7 +33,7 @@ const maxWays = 200
 // guard.
 type Verdict struct {
 	clear bool
-	ways  []Way
+	ways  []Problem
 }
 
 // Reaches reports whether the exception reaches the guard.
@@ -41,9 +41,9 @@ func (v Verdict) Reaches() bool { return !v.clear }
 
 // Ways returns 1 to 200 ways in the order of the document. It returns nil if the exception does not
 // reach the guard.
-func (v Verdict) Ways() []Way {
+func (v Verdict) Ways() []Problem {
 	if v.Reaches() && len(v.ways) == 0 {
-		return []Way{{Message: "polex cannot show that the exception does not reach the guard"}}
+		return []Problem{{Message: "polex cannot show that the exception does not reach the guard"}}
 	}
 	return v.ways
 }
@@ -69,7 +69,7 @@ func (v Verdict) Ways() []Way {
 func ReachesGuard(doc *exception.Document, guard Guard) Verdict {
 	e := Read(doc)
 	if e == nil {
-		return Verdict{ways: []Way{{Message: fmt.Sprintf("a %q is not a PolicyException", doc.GroupKind().String())}}}
+		return Verdict{ways: []Problem{{Message: fmt.Sprintf("a %q is not a PolicyException", doc.GroupKind().String())}}}
 	}
 	return e.ReachesGuard(guard)
 }
@@ -79,7 +79,7 @@ func (e *Exception) ReachesGuard(guard Guard) Verdict {
 	a := &asking{guard: guard, work: &wildcard.Meter{Left: maxWork}}
 	a.exception(e)
 	if a.work.Spent() {
-		return Verdict{ways: []Way{{Path: e.ScopePath, Message: "the exception is too long to check", Hint: "write fewer names and shorter conditions, or several exceptions"}}}
+		return Verdict{ways: []Problem{{Path: e.ScopePath, Message: "the exception is too long to check", Hint: "write fewer names and shorter conditions, or several exceptions"}}}
 	}
 	return Verdict{clear: !a.reaches, ways: a.ways}
 }
@@ -99,14 +99,14 @@ type asking struct {
 	ordinary bool // all policies of the exception are known to be ordinary
 	admitted bool // in the namespace kyverno, for the current part
 	reaches  bool
-	ways     []Way
+	ways     []Problem
 }
 
 // says records a way. Only this function decides that an exception reaches the guard.
 func (a *asking) says(path exception.Path, hint, format string, args ...any) {
 	a.reaches = true
 	if len(a.ways) < maxWays {
-		a.ways = append(a.ways, Way{Path: path, Message: fmt.Sprintf(format, args...), Hint: hint})
+		a.ways = append(a.ways, Problem{Path: path, Message: fmt.Sprintf(format, args...), Hint: hint})
 	}
 }
 

@@ -59,18 +59,12 @@ func (s *Selector) keys() []Located {
 	return all
 }
 
-// SelectorProblem is a reason for which Kubernetes rejects a selector. Kyverno then matches
-// nothing.
-type SelectorProblem struct {
-	Path          exception.Path
-	Message, Hint string // Message quotes untrusted text
-}
-
-// Problems returns the problems of a selector. It does not check patterns.
-func (s *Selector) Problems() []SelectorProblem {
-	var found []SelectorProblem
+// Problems returns the reasons for which Kubernetes rejects a selector. Kyverno then matches nothing.
+// It does not check patterns.
+func (s *Selector) Problems() []Problem {
+	var problems []Problem
 	say := func(path exception.Path, hint, format string, args ...any) {
-		found = append(found, SelectorProblem{path, fmt.Sprintf(format, args...), hint})
+		problems = append(problems, Problem{path, fmt.Sprintf(format, args...), hint})
 	}
 	key := func(key Located) {
 		if !exception.IsQualifiedName(key.Text) {
@@ -108,5 +102,5 @@ func (s *Selector) Problems() []SelectorProblem {
 			value(v)
 		}
 	}
-	return found
+	return problems
 }

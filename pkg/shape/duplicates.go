@@ -69,12 +69,8 @@ func (s *Set) Add(d *exception.Document) []Finding {
 	}
 	key := d.Identity().Key()
 	if first, again := s.met[key]; again {
-		path := exception.Path{"metadata", "name"}
-		return []Finding{{
-			Reason: ReasonDuplicateIdentity, Path: path, Position: d.PositionOf(path),
-			Message: fmt.Sprintf("%q is also defined at %s", d.Identity().String(), s.members[first].at),
-			Hint:    "keep one of the two",
-		}}
+		message := fmt.Sprintf("%q is also defined at %s", d.Identity().String(), s.members[first].at)
+		return findingIn(d, ReasonDuplicateIdentity, exception.Path{"metadata", "name"}, message, "keep one of the two")
 	}
 	e, of := read(d)
 	if e == nil {
@@ -85,6 +81,13 @@ func (s *Set) Add(d *exception.Document) []Finding {
 	found := append(s.superseded(d, m), s.overlaps(d, m)...)
 	s.met[key] = s.remember(m)
 	return sorted(found)
+}
+
+// findingIn returns one finding of a set.
+func findingIn(d *exception.Document, reason string, path exception.Path, message, hint string) []Finding {
+	return []Finding{{
+		Reason: reason, Severity: severities()[reason], Path: path, Position: d.PositionOf(path), Message: message, Hint: hint,
+	}}
 }
 
 // remember returns the number of the member. An expired member is not put into the

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
@@ -95,19 +96,11 @@ func inNamespaces(names []string) string {
 
 // restricts reports whether a list of patterns, of which any may match, excludes something.
 func restricts(patterns []kyverno.Located) bool {
-	for _, p := range patterns {
-		if wildcard.Only(p.Text) {
-			return false
-		}
-	}
-	return len(patterns) > 0
+	return len(patterns) > 0 && !slices.ContainsFunc(patterns, func(p kyverno.Located) bool { return wildcard.Only(p.Text) })
 }
 
 func restrictsKinds(kinds []kyverno.Located) bool {
-	for _, k := range kinds {
-		if wildcard.Only(kyverno.ParseKind(k.Text).Kind) {
-			return false
-		}
-	}
-	return len(kinds) > 0
+	return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(k kyverno.Located) bool {
+		return wildcard.Only(kyverno.ParseKind(k.Text).Kind)
+	})
 }

@@ -53,11 +53,9 @@ func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 				case len(found) == maxOverlaps, compared >= maxCompared && !s.Thorough:
 					return found
 				case work.Spent() && s.Thorough && len(found) == 0:
-					return []Finding{{
-						Reason: ReasonOverlaps, Severity: severities()[ReasonOverlaps], Path: ref.path, Position: d.PositionOf(ref.path),
-						Message: fmt.Sprintf("the comparison with other exceptions from the policy %q took too long and stopped after %d", ref.Name, compared),
-						Hint:    "list fewer rules, names and namespaces",
-					}}
+					return findingIn(d, ReasonOverlaps, ref.path,
+						fmt.Sprintf("the comparison with other exceptions from the policy %q took too long and stopped after %d",
+							ref.Name, compared), "list fewer rules, names and namespaces")
 				case work.Spent():
 					return found
 				}
@@ -75,11 +73,9 @@ func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 					continue
 				}
 				met[number] = true
-				found = append(found, Finding{
-					Reason: ReasonOverlaps, Severity: severities()[ReasonOverlaps], Path: ref.path, Position: d.PositionOf(ref.path),
-					Message: fmt.Sprintf("%q at %s already exempts from %s", other.id.String(), other.at, what),
-					Hint:    "keep one of the two, or change the match of one: when one expires, the other still exempts",
-				})
+				found = append(found, findingIn(d, ReasonOverlaps, ref.path,
+					fmt.Sprintf("%q at %s already exempts from %s", other.id.String(), other.at, what),
+					"keep one of the two, or change the match of one: when one expires, the other still exempts")...)
 			}
 		}
 	}

@@ -29,16 +29,12 @@ func (s *Set) superseded(d *exception.Document, m *member) []Finding {
 	if live.at == m.at {
 		return nil
 	}
-	path := exception.Path{"metadata", "name"}
-	f := Finding{
-		Reason: reasonSuperseded, Severity: severities()[reasonSuperseded], Path: path, Position: d.PositionOf(path),
-		Message: fmt.Sprintf("it replaces the live exception at %s", live.at), Hint: "choose another name if both are needed",
+	message, hint := fmt.Sprintf("it replaces the live exception at %s", live.at), "choose another name if both are needed"
+	if extensions := m.beyond(live); len(extensions) > 0 {
+		message += ", and changes it: " + strings.Join(extensions, ", ")
+		hint = "review the changes like a new exception"
 	}
-	if grown := m.beyond(live); len(grown) > 0 {
-		f.Message += ", and changes it: " + strings.Join(grown, ", ")
-		f.Hint = "review the changes like a new exception"
-	}
-	return []Finding{f}
+	return findingIn(d, reasonSuperseded, exception.Path{"metadata", "name"}, message, hint)
 }
 
 // maxGrown bounds the number of reported extensions.

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"slices"
+
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
@@ -106,12 +108,9 @@ func (f *Filter) takes(work *wildcard.Meter, r *Resource) bool {
 }
 
 func (f *Filter) takesKind(work *wildcard.Meter, r *Resource) bool {
-	for _, k := range f.Kinds {
-		if k.Takes(work, r.Id.Group, r.Version, r.Id.Kind) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Kinds, func(k kyverno.KindSelector) bool {
+		return k.Takes(work, r.Id.Group, r.Version, r.Id.Kind)
+	})
 }
 
 // Alternatives returns sets of filters. The block matches a resource that all filters of one set

@@ -64,24 +64,23 @@ func madeUp(work *wildcard.Meter, x, y []*Filter) *Resource {
 }
 
 func usersOf(filters []*Filter) bool {
+	return slices.ContainsFunc(filters, func(f *Filter) bool { return f.Users })
+}
+
+// firstOf returns the first list of the filters that is not empty, or otherwise.
+func firstOf[T any](filters []*Filter, of func(*Filter) []T, otherwise ...T) []T {
 	for _, f := range filters {
-		if f.Users {
-			return true
+		if list := of(f); len(list) > 0 {
+			return list
 		}
 	}
-	return false
+	return otherwise
 }
 
 // commonText returns a text that matches a pattern of each side. It is "" if neither side has a
 // pattern but "*".
 func commonText(work *wildcard.Meter, x, y []*Filter, of func(*Filter) []string) (text string, found bool) {
-	mine, yours := firstSaid(x, of), firstSaid(y, of)
-	if len(mine) == 0 {
-		mine = []string{"*"}
-	}
-	if len(yours) == 0 {
-		yours = []string{"*"}
-	}
+	mine, yours := firstOf(x, of, "*"), firstOf(y, of, "*")
 	if len(mine) == 1 && len(yours) == 1 && mine[0] == "*" && yours[0] == "*" {
 		return "", true
 	}
@@ -98,26 +97,13 @@ func commonText(work *wildcard.Meter, x, y []*Filter, of func(*Filter) []string)
 	return "", false
 }
 
-func firstSaid(filters []*Filter, of func(*Filter) []string) []string {
-	for _, f := range filters {
-		if said := of(f); len(said) > 0 {
-			return said
-		}
-	}
-	return nil
-}
-
 // commonKind returns a kind that a selector of each side matches. At least one side has to name it.
 // If neither side has kinds, the kind is Deployment.
 func commonKind(work *wildcard.Meter, x, y []*Filter) (group, version, kind string, found bool) {
-	mine, yours := firstKinds(x), firstKinds(y)
-	if mine == nil && yours == nil {
+	kinds, anyKind := func(f *Filter) []kyverno.KindSelector { return f.Kinds }, kyverno.KindSelector{Group: "*", Version: "*", Kind: "*"}
+	mine, yours := firstOf(x, kinds, anyKind), firstOf(y, kinds, anyKind)
+	if len(firstOf(append(x[:len(x):len(x)], y...), kinds)) == 0 {
 		return "apps", "v1", "Deployment", true
-	}
-	for _, kinds := range []*[]kyverno.KindSelector{&mine, &yours} {
-		if *kinds == nil {
-			*kinds = []kyverno.KindSelector{{Group: "*", Version: "*", Kind: "*"}}
-		}
 	}
 	for _, a := range mine {
 		for _, b := range yours {
@@ -144,15 +130,6 @@ func commonKind(work *wildcard.Meter, x, y []*Filter) (group, version, kind stri
 		}
 	}
 	return "", "", "", false
-}
-
-func firstKinds(filters []*Filter) []kyverno.KindSelector {
-	for _, f := range filters {
-		if len(f.Kinds) > 0 {
-			return f.Kinds
-		}
-	}
-	return nil
 }
 
 // fill adds the pairs that the patterns need and that pairs does not contain.

@@ -105,17 +105,11 @@ func (t *translator) withoutCounterpart() {
 	}
 }
 
-// translated are the kinds of policies that replace the rules of a ClusterPolicy or Policy.
 const namespacedPrefix = "Namespaced"
 
+// translated are the kinds of policies that replace the rules of a ClusterPolicy or Policy.
 var translated = []string{"ValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "ImageValidatingPolicy"}
 
 func knownPolicyKind(kind string) bool {
-	kind = strings.TrimPrefix(kind, namespacedPrefix)
-	for _, known := range translated {
-		if kind == known {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(translated, strings.TrimPrefix(kind, namespacedPrefix))
 }

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -83,10 +84,7 @@ func apiVersionCondition(k kyverno.KindSelector) string {
 
 // mayBeNamespace reports whether the filter can match an object of kind Namespace, in any group.
 func mayBeNamespace(f kyverno.Filter) bool {
-	for _, k := range f.Kinds {
-		if wildcard.Fits(kyverno.ParseKind(k.Text).Kind, "Namespace") {
-			return true
-		}
-	}
-	return len(f.Kinds) == 0
+	return len(f.Kinds) == 0 || slices.ContainsFunc(f.Kinds, func(k kyverno.Located) bool {
+		return wildcard.Fits(kyverno.ParseKind(k.Text).Kind, "Namespace")
+	})
 }

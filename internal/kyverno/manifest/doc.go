@@ -1,3 +1,0 @@
-// Package manifest has facts about all Kubernetes documents: the groups, scopes and URLs of kinds,
-// and the texts in a document.
-package manifest
