@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/schema"
+
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 )
@@ -173,7 +175,7 @@ func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) 
 			plan.refuse(c, &Problem{Reason: ReasonNoNamespace, Message: "it has no namespace",
 				Hint: "give it with --exception-namespace NAME"})
 		case !dnsName.MatchString(id.Namespace) || !dnsName.MatchString(id.Name):
-			plan.refuse(c, &Problem{Reason: exception.ProblemInvalidValue,
+			plan.refuse(c, &Problem{Reason: schema.InvalidValue,
 				Message: fmt.Sprintf("%q in namespace %q is not a name that an exception can have", id.Name,
 					id.Namespace),
 				Hint: "remove it, or rename it: at most 230 lower-case letters, digits, dashes and dots"})

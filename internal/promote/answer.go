@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/schema"
+
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/seal"
@@ -22,7 +24,7 @@ func differs(asked, signed *exception.Document, witnessed time.Time, terms lifet
 	if problem := badExpiry(asked, signed, witnessed, terms); problem != "" {
 		return problem
 	}
-	want, err := asked.Add(exception.Defaults(asked)...)
+	want, err := asked.Add(schema.Defaults(asked)...)
 	if err != nil {
 		return err.Error()
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/polex-dev/polex/internal/kyverno/schema"
+
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 )
@@ -32,7 +34,7 @@ func Continues(successor, signed *exception.Document) error {
 	case said.Number != before.Number+1:
 		return fmt.Errorf("it states that it is renewal %d, expected %d", said.Number, before.Number+1)
 	}
-	whole, err := successor.Add(exception.Defaults(successor)...)
+	whole, err := successor.Add(schema.Defaults(successor)...)
 	if err != nil {
 		return err
 	}

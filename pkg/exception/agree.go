@@ -126,7 +126,7 @@ func difference(n *node, theirs any) *disagreement {
 			e := &n.entries[i]
 			value, there := mapping[e.key]
 			if !there {
-				return &disagreement{at: &node{line: e.line, column: e.column}, what: fmt.Sprintf("without the key %q", shortened(e.key)), hint: "put the key in quotes"}
+				return &disagreement{at: &node{line: e.line, column: e.column}, what: fmt.Sprintf("without the key %q", Shortened(e.key)), hint: "put the key in quotes"}
 			}
 			if d := difference(e.value, value); d != nil {
 				return d
@@ -195,7 +195,7 @@ func told(value any) string {
 	case nil:
 		return "null"
 	case string:
-		return fmt.Sprintf("the text %q", shortened(v))
+		return fmt.Sprintf("the text %q", Shortened(v))
 	case map[string]any:
 		return fmt.Sprintf("a mapping of %d keys", len(v))
 	case []any:

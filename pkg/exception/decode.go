@@ -77,7 +77,7 @@ func decodeMessage(err error, at Path) string {
 		}
 		return err.Error()
 	}
-	expected := objectKind.String()
+	expected := mappingInWords
 	switch typ := strings.TrimPrefix(m[3], "*"); {
 	case typ == "string", strings.HasSuffix(typ, ".Level"):
 		expected = "text"
@@ -88,7 +88,7 @@ func decodeMessage(err error, at Path) string {
 	case strings.HasPrefix(typ, "[]"):
 		expected = "a list"
 	}
-	found := map[string]string{"string": "text", "bool": "true or false", "array": "a list", "object": objectKind.String()}[m[1]]
+	found := map[string]string{"string": "text", "bool": "true or false", "array": "a list", "object": mappingInWords}[m[1]]
 	if m[1] == "number" {
 		found = "a number"
 		if m[2] != "" {

@@ -18,6 +18,9 @@ type entry struct {
 	value        *node
 }
 
+// mappingInWords names the type of a mapping in messages.
+const mappingInWords = "keys with values"
+
 type nodeKind int
 
 const (

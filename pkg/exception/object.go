@@ -104,7 +104,7 @@ func order(value any) error {
 		}
 	case string:
 		if i := strings.IndexAny(v, "\u0085\u2028\u2029"); i >= 0 {
-			return fmt.Errorf("%q has a line separator that is not a newline", shortened(v))
+			return fmt.Errorf("%q has a line separator that is not a newline", Shortened(v))
 		}
 	}
 	return nil

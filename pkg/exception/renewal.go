@@ -27,11 +27,11 @@ func (e *Exception) Renewal() (Renewal, error) {
 	}
 	parts := renewsForm.FindStringSubmatch(e.Renews.Text)
 	if parts == nil {
-		return Renewal{}, fmt.Errorf("%q does not name a predecessor as name@sha256:digest", shortened(e.Renews.Text))
+		return Renewal{}, fmt.Errorf("%q does not name a predecessor as name@sha256:digest", Shortened(e.Renews.Text))
 	}
 	number, err := strconv.Atoi(e.RenewalNumber.Text)
 	if err != nil || number < 1 || number > MaxRenewals || strconv.Itoa(number) != e.RenewalNumber.Text {
-		return Renewal{}, fmt.Errorf("%q is not a number of renewals from 1 to %d", shortened(e.RenewalNumber.Text), MaxRenewals)
+		return Renewal{}, fmt.Errorf("%q is not a number of renewals from 1 to %d", Shortened(e.RenewalNumber.Text), MaxRenewals)
 	}
 	return Renewal{Name: parts[1], Digest: parts[2], Number: number}, nil
 }

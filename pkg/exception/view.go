@@ -133,7 +133,7 @@ func (d *Document) Statement(path ...any) Statement {
 	case int64, float64:
 		s.Other = "a number"
 	default:
-		s.Other = map[nodeKind]string{scalarNode: "null", mappingNode: objectKind.String(), sequenceNode: "a list"}[at.kind]
+		s.Other = map[nodeKind]string{scalarNode: "null", mappingNode: mappingInWords, sequenceNode: "a list"}[at.kind]
 	}
 	return s
 }

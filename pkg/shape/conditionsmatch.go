@@ -3,9 +3,10 @@ package shape
 import (
 	"fmt"
 
+	"github.com/polex-dev/polex/internal/kyverno/schema"
+
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/expression"
-	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // ReasonNotProvenNarrow is a reason of findings.
@@ -24,7 +25,7 @@ var conditionsMatchEverythingCheck = check{
 }
 
 func (s *subject) conditionsMatchEverything() {
-	if s.ByMatch || s.isFound(exception.ProblemWrongType, s.whereConditions()) {
+	if s.ByMatch || s.isFound(schema.WrongType, s.whereConditions()) {
 		return
 	}
 	conditions := s.conditions()

@@ -2,7 +2,7 @@
 // exception, its lifetime, its statements, and that it does not reach the guard.
 //
 //  1. The document must be a PolicyException without the annotations of a signature.
-//  2. The API server must keep it as it is written ([exception.CheckSchema]),
+//  2. The API server must keep it as it is written ([schema.Check]),
 //     Kyverno's webhook must accept it (the files engine*.go), and a known release of
 //     Kyverno must not ignore it.
 //  3. It must name the resources and the rules that it exempts; a pattern that matches

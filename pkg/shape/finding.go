@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/schema"
+
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/expression"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -61,7 +63,7 @@ type subject struct {
 
 // find adds a finding with the severity of its reason.
 func (s *subject) find(reason string, path exception.Path, message, hint string) {
-	if reason == exception.ProblemUnknownField || !s.isRejected(path) {
+	if reason == schema.UnknownField || !s.isRejected(path) {
 		s.add(Finding{Reason: reason, Severity: s.severities[reason], Path: path, Message: message, Hint: hint})
 	}
 }
@@ -70,7 +72,7 @@ func (s *subject) find(reason string, path exception.Path, message, hint string)
 // That is always an error, and nothing more can be said about the value.
 func (s *subject) isRejected(path exception.Path) bool {
 	return slices.ContainsFunc(s.found, func(f Finding) bool {
-		return (f.Reason == exception.ProblemWrongType || f.Reason == exception.ProblemMissingField) &&
+		return (f.Reason == schema.WrongType || f.Reason == schema.MissingField) &&
 			len(f.Path) <= len(path) && f.Path.String() == path[:len(f.Path)].String()
 	})
 }

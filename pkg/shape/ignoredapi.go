@@ -3,6 +3,8 @@ package shape
 import (
 	"fmt"
 
+	"github.com/polex-dev/polex/internal/kyverno/schema"
+
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -23,7 +25,7 @@ func (s *subject) ignoredAPI() {
 	v, known := kyverno.VersionOf(kind, s.Said.Version)
 	if release == 0 {
 		if known && v.To != 0 {
-			s.find(exception.ProblemUnknownVersion, at, fmt.Sprintf("Kyverno serves the PolicyException of %s/%s only until 1.%d", kind.Group, v.Name, v.To),
+			s.find(schema.UnknownVersion, at, fmt.Sprintf("Kyverno serves the PolicyException of %s/%s only until 1.%d", kind.Group, v.Name, v.To),
 				"write "+kyverno.MatchDeprecated.Newest(kind)+", or name an older release with --kyverno-version")
 		}
 		return
@@ -36,10 +38,10 @@ func (s *subject) ignoredAPI() {
 	switch {
 	case !known: // for the schema
 	case release < v.From:
-		s.find(exception.ProblemUnknownVersion, at,
+		s.find(schema.UnknownVersion, at,
 			fmt.Sprintf("polex supports the PolicyException of %s/%s from Kyverno 1.%d on, and the configured release is 1.%d", kind.Group, v.Name, v.From, release), newest)
 	case v.To != 0 && release > v.To:
-		s.find(exception.ProblemUnknownVersion, at, fmt.Sprintf("Kyverno 1.%d no longer serves the PolicyException of %s/%s", release, kind.Group, v.Name), newest)
+		s.find(schema.UnknownVersion, at, fmt.Sprintf("Kyverno 1.%d no longer serves the PolicyException of %s/%s", release, kind.Group, v.Name), newest)
 	case s.ByMatch && release >= kyverno.MatchDeprecated:
 		s.warn(reasonIgnoredAPI, at, fmt.Sprintf("%s is deprecated in Kyverno 1.%d, and ignored from 1.%d on", kind.Group, release, kyverno.MatchIgnored), other)
 	case v.Deprecated != 0 && release >= v.Deprecated:
@@ -47,7 +49,7 @@ func (s *subject) ignoredAPI() {
 	}
 	for _, f := range kyverno.Fields(kind) {
 		if _, written := s.Doc.Lookup("spec", f.Name); written && release < f.From {
-			s.find(exception.ProblemUnknownField, exception.Path{"spec", f.Name},
+			s.find(schema.UnknownField, exception.Path{"spec", f.Name},
 				fmt.Sprintf("spec.%s exists from Kyverno 1.%d on, and the API server of 1.%d would drop it", f.Name, f.From, release), olderField(f.Name))
 		}
 	}

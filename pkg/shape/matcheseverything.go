@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/polex-dev/polex/internal/kyverno/schema"
+
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -33,7 +35,7 @@ var matchesEverythingCheck = check{
 }
 
 func (s *subject) matchesEverything() {
-	if !s.ByMatch || s.isFound(exception.ProblemWrongType, s.ScopePath) && len(s.Match.Filters()) == 0 {
+	if !s.ByMatch || s.isFound(schema.WrongType, s.ScopePath) && len(s.Match.Filters()) == 0 {
 		return
 	}
 	anyOf, allOf := s.Match.Any, s.Match.All
@@ -71,7 +73,7 @@ func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
 			f.Selector.Selects() || f.NamespaceSelector.Selects() && !f.CoversNamespaces()
 	}
 	switch {
-	case s.isFound(exception.ProblemWrongType, path): // rejected already, for the value that cannot be read
+	case s.isFound(schema.WrongType, path): // rejected already, for the value that cannot be read
 	case !kinds && !rest:
 		s.find(ReasonMatchesEverything, path, "the match restricts neither the kinds nor the names, namespaces or labels", matchHint)
 	case !listed:

@@ -2,7 +2,7 @@ package shape
 
 import (
 	"github.com/polex-dev/polex/internal/kyverno"
-	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/internal/kyverno/schema"
 )
 
 // ReasonReachesGuard is a reason of findings.
@@ -19,7 +19,7 @@ var reachesGuardCheck = check{
 
 func (s *subject) reachesGuard() {
 	for _, way := range s.ReachesGuard(s.guard).Ways() {
-		if s.isFound(exception.ProblemWrongType, way.Path) {
+		if s.isFound(schema.WrongType, way.Path) {
 			continue // rejected already, for the value that cannot be read
 		}
 		s.find(ReasonReachesGuard, way.Path, way.Message, way.Hint)

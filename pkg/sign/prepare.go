@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/schema"
+
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// The reasons for not signing a document, besides those of [exception.CheckSchema].
+// The reasons for not signing a document, besides those of [schema.Check].
 const (
 	ReasonSignaturePresent  = "signature-present"
 	ReasonDuplicateIdentity = "duplicate-identity"
@@ -81,13 +83,13 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 			Message: `kubectl reads a document with the key "items" as a list of documents`, Hint: "put each document of the list into a file of its own"}}
 	}
 	var refusals exception.Refusals
-	for _, p := range exception.CheckSchema(doc) {
+	for _, p := range schema.Check(doc) {
 		refusals = append(refusals, &exception.Refusal{Position: doc.PositionOf(p.Path), Reason: p.Reason, Message: p.Message, Hint: p.Hint})
 	}
 	if len(refusals) > 0 {
 		return nil, refusals
 	}
-	additions := exception.Defaults(doc)
+	additions := schema.Defaults(doc)
 	at := exception.Path{"metadata", "annotations", exception.AnnotationSignedAt}
 	if _, says := doc.Lookup(at...); says {
 		return nil, exception.Refusals{{Position: doc.PositionOf(at), Reason: ReasonBadLifetime,

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/polex-dev/polex/internal/kyverno/schema"
+
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
@@ -107,7 +109,7 @@ func refusals(checker *shape.Checker, s sample) []shape.Finding {
 		return []shape.Finding{{Reason: reasonSyntax, Message: err.Error()}}
 	}
 	var found []shape.Finding
-	for _, p := range exception.CheckSchema(doc) {
+	for _, p := range schema.Check(doc) {
 		found = append(found, shape.Finding{Reason: p.Reason, Path: p.Path, Message: p.Message})
 	}
 	for _, f := range checker.Check(doc, time.Unix(0, 0)) {

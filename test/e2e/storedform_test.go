@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/internal/kyverno/schema"
+
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
@@ -57,8 +59,8 @@ func authored(d *exception.Document) map[string]any {
 // claimsADrop reports whether polex's only findings are dropped values.
 func claimsADrop(found []shape.Finding) bool {
 	for _, f := range found {
-		dropped := f.Reason == exception.ProblemNullValue ||
-			f.Reason == exception.ProblemEmptyValue && (f.Path.String() == "metadata.labels" || f.Path.String() == "metadata.annotations")
+		dropped := f.Reason == schema.NullValue ||
+			f.Reason == schema.EmptyValue && (f.Path.String() == "metadata.labels" || f.Path.String() == "metadata.annotations")
 		if !dropped {
 			return false
 		}

@@ -5,7 +5,7 @@ package e2e
 import (
 	"regexp"
 
-	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/internal/kyverno/schema"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
@@ -15,7 +15,7 @@ const reasonSyntax = "syntax"
 // mirrored are the findings, besides those of the schema, about properties that the servers check
 // too.
 var mirrored = []string{
-	exception.ProblemUnknownVersion,
+	schema.UnknownVersion,
 	shape.ReasonBadExpression,
 	shape.ReasonNotAnException,
 	shape.ReasonNamesNothing,
@@ -54,13 +54,13 @@ var conditionText = regexp.MustCompile(`^spec\.matchConditions\[[0-9]+\]\.expres
 // strictness lists all of them. The test fails if no sample needs an entry.
 var strictness = []stricter{
 	{reasonSyntax, nil, "the API server accepts it, but a reviewer or another YAML reader reads it differently or not at all", nil},
-	{exception.ProblemInvalidValue, regexp.MustCompile(`^spec\.conditions\.(any|all)\[[0-9]+\]\.(key|value)`), "the API server returns a whole number that is written as a fraction as an integer", nil},
-	{exception.ProblemInvalidValue, regexp.MustCompile(`^spec\.expiresAt$`), "several tools read the expiry, and all of them read RFC 3339 alike; no exception is older than 1970", nil},
-	{exception.ProblemNullValue, nil, "the API server drops the null, so the live object would differ from the signed one", nil},
-	{exception.ProblemUnsignableField, nil, "the API server or a controller sets the field, not the author", nil},
-	{exception.ProblemEmptyValue, regexp.MustCompile(`^metadata\.(labels|annotations)$`), "the API server drops the empty mapping, so the live object would differ from the signed one", nil},
-	{exception.ProblemEmptyValue, regexp.MustCompile(`^metadata\.namespace$`), "the same as for a missing namespace", nil},
-	{exception.ProblemMissingField, regexp.MustCompile(`^metadata\.namespace$`), "the deployer would choose the namespace, not the reviewed file", nil},
+	{schema.InvalidValue, regexp.MustCompile(`^spec\.conditions\.(any|all)\[[0-9]+\]\.(key|value)`), "the API server returns a whole number that is written as a fraction as an integer", nil},
+	{schema.InvalidValue, regexp.MustCompile(`^spec\.expiresAt$`), "several tools read the expiry, and all of them read RFC 3339 alike; no exception is older than 1970", nil},
+	{schema.NullValue, nil, "the API server drops the null, so the live object would differ from the signed one", nil},
+	{schema.UnsignableField, nil, "the API server or a controller sets the field, not the author", nil},
+	{schema.EmptyValue, regexp.MustCompile(`^metadata\.(labels|annotations)$`), "the API server drops the empty mapping, so the live object would differ from the signed one", nil},
+	{schema.EmptyValue, regexp.MustCompile(`^metadata\.namespace$`), "the same as for a missing namespace", nil},
+	{schema.MissingField, regexp.MustCompile(`^metadata\.namespace$`), "the deployer would choose the namespace, not the reviewed file", nil},
 	{shape.ReasonNamesNothing, nil, "the servers store an exception without a policy, and somebody can add one later", nil},
 	{shape.ReasonBadSelector, regexp.MustCompile(`\.namespaceSelector`), "Kyverno checks the selector only when it matches a resource; an invalid one then matches nothing or everything", nil},
 	{shape.ReasonBadSelector, regexp.MustCompile(`\.selector\.matchExpressions`), "Kyverno does not check the expressions if matchLabels has a pattern; the selector then matches nothing", nil},

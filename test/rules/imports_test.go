@@ -16,15 +16,16 @@ import (
 // each may import. A package below another one, such as pkg/trust/publicgood, follows the line of
 // that one unless it has its own.
 var house = map[string][]string{
-	"exception": {},
-	"kyverno":   {"exception"},
+	"exception":      {},
+	"kyverno":        {"exception"},
+	"kyverno/schema": {"exception"},
 	// It writes exceptions with their expiry.
-	"kyverno/translate": {"exception", "kyverno", "lifetime"},
-	"shape":             {"exception", "kyverno", "lifetime", "trust/policyfile"},
+	"kyverno/translate": {"exception", "kyverno", "kyverno/schema", "lifetime"},
+	"shape":             {"exception", "kyverno", "kyverno/schema", "lifetime", "trust/policyfile"},
 	"seal":              {"exception"},
 	"request":           {"exception", "kyverno", "lifetime", "plain", "renewal", "seal", "shape"},
-	"renewal":           {"exception", "seal"},
-	"adopt":             {"exception", "kyverno", "lifetime", "seal", "shape"},
+	"renewal":           {"exception", "kyverno/schema", "seal"},
+	"adopt":             {"exception", "kyverno", "kyverno/schema", "lifetime", "seal", "shape"},
 	"lifetime":          {"exception"},
 	"trust":             {"exception", "kyverno", "lifetime", "trust/policyfile"},
 	"trust/policyfile":  {"exception", "kyverno", "lifetime"},
@@ -32,7 +33,7 @@ var house = map[string][]string{
 	"config":            {"exception", "kyverno", "lifetime", "trust/policyfile"},
 	"retry":             {},
 	"apiserver":         {},
-	"sign":              {"exception", "seal", "trust", "verify", "lifetime", "retry"},
+	"sign":              {"exception", "kyverno/schema", "lifetime", "retry", "seal", "trust", "verify"},
 	"git":               {},
 	"git/commit":        {"git", "retry"},
 	"restapi":           {"retry"},
@@ -43,7 +44,7 @@ var house = map[string][]string{
 	"pending":       {"exception"},
 	"commitmessage": {"exception", "seal"},
 	"deliver":       {"git/commit"},
-	"promote":       {"commitmessage", "deliver", "exception", "git", "git/commit", "lifetime", "pending", "renewal", "seal", "shape", "sign", "trust", "verify"},
+	"promote":       {"commitmessage", "deliver", "exception", "git", "git/commit", "kyverno/schema", "lifetime", "pending", "renewal", "seal", "shape", "sign", "trust", "verify"},
 	"prune":         {"commitmessage", "deliver", "exception", "git", "git/commit", "lifetime", "pending"},
 	// internal/kyverno decides for all callers if an exception reaches the guard. pkg/shape would
 	// bring CEL's compiler.

@@ -3,6 +3,8 @@ package translate
 import (
 	"fmt"
 
+	"github.com/polex-dev/polex/internal/kyverno/schema"
+
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -45,7 +47,7 @@ func (t *translator) document(condition string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the translation: %w", err)
 	}
-	if problems := exception.CheckSchema(doc); len(problems) > 0 {
+	if problems := schema.Check(doc); len(problems) > 0 {
 		return nil, fmt.Errorf("%s: in the translation, %s", t.doc.Position(), problems[0].Message)
 	}
 	return source, nil

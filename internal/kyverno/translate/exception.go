@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno/schema"
+
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -45,7 +47,7 @@ func Exception(doc *exception.Document, how Translation) (source []byte, notes [
 	if read == nil || !read.ByMatch {
 		return nil, nil, fmt.Errorf("%s: this is %q of %q, expected a %s of %s", doc.Position(), doc.Text("kind"), doc.APIVersion(), exception.Kind, kyverno.MatchKind.Group)
 	}
-	if problems := exception.CheckSchema(doc); len(problems) > 0 {
+	if problems := schema.Check(doc); len(problems) > 0 {
 		return nil, nil, fmt.Errorf("%s: %s: validate the exception first", doc.PositionOf(problems[0].Path), problems[0].Message)
 	}
 	t := &translator{how: how, doc: doc, Exception: read}

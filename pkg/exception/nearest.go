@@ -5,18 +5,6 @@ import (
 	"strings"
 )
 
-// didYouMean suggests a field for an unknown one.
-func didYouMean(name string, s *schema) string {
-	names := make([]string, len(s.fields))
-	for i, f := range s.fields {
-		names[i] = f.name
-	}
-	if hint := Nearest(name, names); hint != "" {
-		return hint
-	}
-	return "the API server would drop it; remove it"
-}
-
 // longestName is the maximum length of an object's name. A longer text is not a misspelt name, and
 // comparing it takes quadratic time.
 const longestName = 253

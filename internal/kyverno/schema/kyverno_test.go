@@ -1,4 +1,4 @@
-package exception_test
+package schema_test
 
 import (
 	"os"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"sigs.k8s.io/yaml"
 
+	"github.com/polex-dev/polex/internal/kyverno/schema"
 	"github.com/polex-dev/polex/internal/modcache"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -54,7 +55,7 @@ func TestSchemaIsKyvernos(t *testing.T) {
 					continue
 				}
 				served = append(served, version.Name)
-				table, known := exception.SchemaAsOpenAPI(tc.group, version.Name)
+				table, known := schema.AsOpenAPI(tc.group, version.Name)
 				if !known {
 					t.Errorf("%s is served and the table does not know it", version.Name)
 				}
@@ -70,7 +71,7 @@ func TestSchemaIsKyvernos(t *testing.T) {
 				t.Errorf("versions served: %v, want %v", served, tc.served)
 			}
 			for _, version := range tc.left {
-				if _, known := exception.SchemaAsOpenAPI(tc.group, version); !known {
+				if _, known := schema.AsOpenAPI(tc.group, version); !known {
 					t.Errorf("%s is not known", version)
 				}
 			}

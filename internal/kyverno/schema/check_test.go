@@ -1,4 +1,4 @@
-package exception_test
+package schema_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/internal/kyverno/schema"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -72,7 +73,42 @@ spec:
 `
 )
 
-func TestCheckSchemaAccepts(t *testing.T) {
+func mustParse(t testing.TB, source string) *exception.Document {
+	t.Helper()
+	d, err := exception.Parse([]byte(source), "exception.yaml")
+	if err != nil {
+		t.Fatalf("parse %q: %v", source, err)
+	}
+	return d
+}
+
+// FuzzCheck checks that every problem is at a place of the document, in order, and that the defaults can be added.
+func FuzzCheck(f *testing.F) {
+	f.Add(legacyWhole)
+	f.Add(policiesWhole)
+	f.Add("apiVersion: policies.kyverno.io/v1\nkind: PolicyException\n\"\": [null, {}]\nmetadata: {\"\": 1, labels: {}}\nspec: {}\n")
+	f.Fuzz(func(t *testing.T, source string) {
+		d, err := exception.Parse([]byte(source), "")
+		if err != nil {
+			return
+		}
+		last := 0
+		for _, p := range schema.Check(d) {
+			line := d.PositionOf(p.Path).Line
+			if line < last || p.Message == "" {
+				t.Errorf("%q: the problem %v is on line %d, after one on line %d", source, p, line, last)
+			}
+			last = line
+		}
+		if additions := schema.Defaults(d); len(additions) > 0 && !d.JSON() {
+			if whole, err := d.Add(additions...); err == nil && schema.Defaults(whole) != nil {
+				t.Errorf("%q has defaults to add again", source)
+			}
+		}
+	})
+}
+
+func TestCheckAccepts(t *testing.T) {
 	for _, source := range []string{legacyWhole, policiesWhole} {
 		for _, version := range []string{"", "/v2beta1", "/v2alpha1", "/v1beta1", "/v1alpha1"} {
 			d := mustParse(t, source)
@@ -83,14 +119,14 @@ func TestCheckSchemaAccepts(t *testing.T) {
 			if version != "" {
 				d = mustParse(t, strings.Replace(source, d.APIVersion(), group+version, 1))
 			}
-			if problems := exception.CheckSchema(d); len(problems) > 0 {
+			if problems := schema.Check(d); len(problems) > 0 {
 				t.Errorf("%s: %v", d.APIVersion(), problems)
 			}
 		}
 	}
 }
 
-func TestCheckSchemaLeavesOtherKindsAlone(t *testing.T) {
+func TestCheckLeavesOtherKindsAlone(t *testing.T) {
 	for _, source := range []string{
 		"apiVersion: v1\nkind: ConfigMap\nnonsense: null\n",
 		"apiVersion: kyverno.io\nkind: PolicyException\n",
@@ -99,18 +135,18 @@ func TestCheckSchemaLeavesOtherKindsAlone(t *testing.T) {
 		"{}",
 	} {
 		d := mustParse(t, source)
-		if got := exception.CheckSchema(d); got != nil {
+		if got := schema.Check(d); got != nil {
 			t.Errorf("%q: %v", source, got)
 		}
-		if got := exception.Defaults(d); got != nil {
+		if got := schema.Defaults(d); got != nil {
 			t.Errorf("%q: %v", source, got)
 		}
 	}
 }
 
-// TestCheckSchema makes one change in a whole document and expects these problems: "line reason
+// TestCheck makes one change in a whole document and expects these problems: "line reason
 // path".
-func TestCheckSchema(t *testing.T) {
+func TestCheck(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		of       string
@@ -200,6 +236,8 @@ func TestCheckSchema(t *testing.T) {
 				"spec: {exceptions: [{policyName: p, ruleNames: [r]}], match: {any: [{resources: {kinds: [Pod]}}]}}\n"},
 		{name: "metadata is text", of: "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: x\nspec: 1\n",
 			want: []string{"3 wrong-type metadata", "4 wrong-type spec"}},
+		{name: "empty keys", of: legacyWhole, old: "  background: false", new: "  \"\": false",
+			want: []string{`10 unknown-field spec[""]`}},
 		{name: "nothing in it", of: "apiVersion: policies.kyverno.io/v1\nkind: PolicyException\n",
 			want: []string{"1 missing-field metadata", "1 missing-field spec"}},
 	} {
@@ -210,7 +248,7 @@ func TestCheckSchema(t *testing.T) {
 			d := mustParse(t, strings.Replace(tc.of, tc.old, tc.new, 1))
 			var got []string
 			var hints []string
-			problems := exception.CheckSchema(d)
+			problems := schema.Check(d)
 			for _, p := range problems {
 				got = append(got, fmt.Sprintf("%d %s %s", d.PositionOf(p.Path).Line, p.Reason, p.Path))
 				hints = append(hints, p.Hint)
@@ -228,11 +266,11 @@ func TestCheckSchema(t *testing.T) {
 	}
 }
 
-func TestCheckSchemaIsBounded(t *testing.T) {
+func TestCheckIsBounded(t *testing.T) {
 	source := policiesWhole + "  images: [" + strings.Repeat("1,", 5000) + "1]\n"
 	d := mustParse(t, strings.Replace(source, "  images: [registry.example/web:1]\n", "", 1))
-	if got := len(exception.CheckSchema(d)); got != exception.MaxProblems {
-		t.Errorf("%d problems, want %d", got, exception.MaxProblems)
+	if got := len(schema.Check(d)); got != schema.MaxProblems {
+		t.Errorf("%d problems, want %d", got, schema.MaxProblems)
 	}
 }
 
@@ -251,7 +289,7 @@ func TestDefaults(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d := mustParse(t, tc.source)
-			got := exception.Defaults(d)
+			got := schema.Defaults(d)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Fatalf("additions (-want +got):\n%s", diff)
 			}
@@ -262,10 +300,10 @@ func TestDefaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again := exception.Defaults(whole); again != nil {
+			if again := schema.Defaults(whole); again != nil {
 				t.Errorf("still to add: %v", again)
 			}
-			if problems := exception.CheckSchema(whole); problems != nil {
+			if problems := schema.Check(whole); problems != nil {
 				t.Errorf("problems: %v", problems)
 			}
 		})

@@ -1,9 +1,10 @@
-package exception
+package schema
 
-// schema is the type of one value, as in the custom resource definitions. The schemas are in
-// schematable.go.
+import "github.com/polex-dev/polex/pkg/exception"
+
+// schema is the type of one value, as in the custom resource definitions. The schemas are in table.go.
 type schema struct {
-	kind    schemaKind
+	kind    kind
 	fields  []field    // of an object
 	values  *schema    // of an object with free keys
 	items   *schema    // of a list
@@ -21,29 +22,30 @@ type field struct {
 	schema   *schema
 }
 
-type schemaKind int
+// kind is the type of a value, in the words of messages.
+type kind string
 
 const (
-	anyKind schemaKind = iota // any JSON, kept as it is
-	textKind
-	boolKind
-	listKind
-	objectKind
+	anyKind    kind = "any value" // any JSON, kept as it is
+	textKind   kind = "text"
+	boolKind   kind = "true or false"
+	listKind   kind = "a list"
+	objectKind kind = "keys with values"
 )
 
-// String returns the name of the kind in messages.
-func (k schemaKind) String() string {
-	switch k {
-	case textKind:
-		return "text"
-	case boolKind:
-		return "true or false"
-	case listKind:
-		return "a list"
-	case objectKind:
-		return "keys with values"
+// kindOf returns the kind of a value. A number and null have anyKind, which matches only fields of any value.
+func kindOf(value any) kind {
+	switch value.(type) {
+	case map[string]any:
+		return objectKind
+	case []any:
+		return listKind
+	case string:
+		return textKind
+	case bool:
+		return boolKind
 	default:
-		return "any value"
+		return anyKind
 	}
 }
 
@@ -99,9 +101,40 @@ var (
 // schemaOf returns the schema of an API version. An unknown version is read with its group's newest
 // schema, so that the rest of the document is checked.
 func schemaOf(group, version string) (s *schema, known bool) {
-	if group == PoliciesGroup {
+	if group == exception.PoliciesGroup {
 		return policiesSchema, version == "v1alpha1" || version == "v1beta1" || version == "v1"
 	}
 	// Kyverno 1.13 removed v2alpha1, which had the fields of v2beta1.
 	return kyvernoSchema, version == "v2alpha1" || version == "v2beta1" || version == "v2"
+}
+
+// Defaults returns the values that the API server would add to a PolicyException, for [exception.Document.Add]. A
+// signed document must contain them, or the live object differs from it. For Kyverno 1.19.1 that is
+// "spec.reportResult: skip" of policies.kyverno.io.
+func Defaults(d *exception.Document) []exception.Addition {
+	gk := d.GroupKind()
+	if !gk.IsException() {
+		return nil
+	}
+	s, known := schemaOf(gk.Group, d.Version())
+	if !known {
+		return nil
+	}
+	return s.defaults(nil, d.Object(), nil)
+}
+
+func (s *schema) defaults(additions []exception.Addition, value any, path exception.Path) []exception.Addition {
+	object, _ := value.(map[string]any)
+	if object == nil {
+		return additions
+	}
+	for _, f := range s.fields {
+		switch below, exists := object[f.name]; {
+		case exists:
+			additions = f.schema.defaults(additions, below, path.With(f.name))
+		case f.schema.preset != "":
+			additions = append(additions, exception.Addition{Path: path.With(f.name), Value: f.schema.preset})
+		}
+	}
+	return additions
 }

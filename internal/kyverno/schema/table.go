@@ -1,4 +1,4 @@
-package exception
+package schema
 
 // The fields of PolicyException in Kyverno 1.19.1. A test compares them with the custom resource
 // definitions of that release.

@@ -1,8 +1,8 @@
-package exception
+package schema
 
-// SchemaAsOpenAPI returns the schema of an API version in the form of a custom resource definition,
+// AsOpenAPI returns the schema of an API version in the form of a custom resource definition,
 // for a comparison.
-func SchemaAsOpenAPI(group, version string) (map[string]any, bool) {
+func AsOpenAPI(group, version string) (map[string]any, bool) {
 	s, known := schemaOf(group, version)
 	return s.openAPI(), known
 }
