@@ -8,12 +8,13 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/order"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // write writes an exception with the comments and field order of its source, if it has one.
 func write(source []byte, object map[string]any) ([]byte, error) {
-	content, err := exception.Readable(object)
+	content, err := manifest.Readable(object)
 	if err != nil {
 		content, err = exception.Canonical(object)
 	}

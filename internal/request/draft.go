@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
@@ -160,7 +161,7 @@ func (r *requester) write(e *exemption) (*Draft, error) {
 
 // draftOf writes an exception as a document.
 func draftOf(object map[string]any) (*Draft, error) {
-	source, err := exception.Readable(object)
+	source, err := manifest.Readable(object)
 	if err != nil {
 		return nil, err
 	}

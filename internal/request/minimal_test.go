@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -133,7 +134,7 @@ func TestMinimal(t *testing.T) {
 				refused = refused || f.Severity == shape.Error
 			}
 			if !refused && len(exempts(t, doc, resources)) <= tc.exempt {
-				object, _ := exception.Readable(doc.Object())
+				object, _ := manifest.Readable(doc.Object())
 				t.Errorf("%s: without a restriction, it exempts no more\n%s", tc.violation.Resource, object)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/yaml"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -453,7 +454,7 @@ func TestWrittenWithoutKustomize(t *testing.T) {
 			}
 		}
 	}
-	readable, err := exception.Readable(object)
+	readable, err := manifest.Readable(object)
 	check("readable", readable, err)
 	canonical, err := exception.Canonical(object)
 	check("canonical", canonical, err)

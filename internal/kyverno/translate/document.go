@@ -3,6 +3,7 @@ package translate
 import (
 	"fmt"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/kyverno/schema"
 
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -39,7 +40,7 @@ func (t *translator) document(condition string) ([]byte, error) {
 	}
 	object := map[string]any{"apiVersion": kyverno.APIVersion(kyverno.ConditionKind), "kind": exception.Kind, "metadata": metadata, "spec": spec}
 
-	source, err := exception.Readable(object)
+	source, err := manifest.Readable(object)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.doc.Position(), err)
 	}

@@ -1,4 +1,4 @@
-package exception
+package manifest
 
 import (
 	"bytes"
@@ -11,12 +11,14 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // Readable writes an exception for people: keys in reading order, short lists on one line,
 // multi-line texts on several lines. The same object always gives the same text. Readable parses
-// the text again, and returns an error if the object differs. Values are those of [FromObject]
-// without floats. [Canonical] writes the form that is signed.
+// the text again, and returns an error if the object differs. Values are those of [exception.FromObject]
+// without floats. [exception.Canonical] writes the form that is signed.
 func Readable(object map[string]any) ([]byte, error) {
 	tree, err := readable(object)
 	if err != nil {
@@ -29,7 +31,7 @@ func Readable(object map[string]any) ([]byte, error) {
 	if err := errors.Join(enc.Encode(tree), enc.Close()); err != nil {
 		return nil, fmt.Errorf("write YAML: %w", err)
 	}
-	back, err := Parse(b.Bytes(), "")
+	back, err := exception.Parse(b.Bytes(), "")
 	if err != nil {
 		return nil, fmt.Errorf("write YAML: the written text cannot be read back: %w", err)
 	}

@@ -1,4 +1,4 @@
-package exception_test
+package manifest_test
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -45,7 +46,7 @@ spec:
   - bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
   number: 7
 `
-	got, err := exception.Readable(object)
+	got, err := manifest.Readable(object)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func TestReadableRefuses(t *testing.T) {
 		"an empty mapping": map[string]any{}, "nothing": nil, "a float": 1.5, "no number": math.NaN(), "a next line": "a\u0085b", "an int": 7,
 		"no text": "\xff",
 	} {
-		if out, err := exception.Readable(map[string]any{"a": value}); err == nil {
+		if out, err := manifest.Readable(map[string]any{"a": value}); err == nil {
 			t.Errorf("%s: %s", name, out)
 		}
 	}
@@ -72,7 +73,7 @@ func FuzzReadable(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		source, err := exception.Readable(map[string]any{"a": text, "b": []any{text}, "c": []any{map[string]any{text: text}}})
+		source, err := manifest.Readable(map[string]any{"a": text, "b": []any{text}, "c": []any{map[string]any{text: text}}})
 		if err != nil {
 			return
 		}
