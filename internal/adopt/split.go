@@ -43,7 +43,7 @@ func object(text []byte) (map[string]any, error) {
 	if exception.TooManyNodes(text, maxNodes) {
 		return nil, fmt.Errorf("the document has more than %d values", maxNodes)
 	}
-	if err := exception.CheckAliases(text); err != nil {
+	if err := checkAliases(text); err != nil {
 		return nil, err
 	}
 	raw, err := yaml.YAMLToJSON(text)

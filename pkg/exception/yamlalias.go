@@ -1,12 +1,6 @@
 package exception
 
-import (
-	"bytes"
-	"fmt"
-	"math"
-
-	"go.yaml.in/yaml/v3"
-)
+import "go.yaml.in/yaml/v3"
 
 // anchored is a finished value with an anchor. Aliases share it, so they cost no memory here. But
 // each alias counts with the full size, since all readers of the document write aliases out.
@@ -54,39 +48,6 @@ func (b *yamlBuilder) merge(out *node, seen map[string]int, n *yaml.Node, depth 
 				out.entries = append(out.entries, e)
 			}
 		}
-	}
-	return nil
-}
-
-// CheckAliases checks the aliases of a YAML document before another reader writes them out. It
-// returns an error if that gives more than 8 MiB of text, as for [Reader.Aliases], and if the
-// aliases cannot be counted.
-func CheckAliases(raw []byte) error {
-	if bytes.IndexByte(raw, '*') < 0 || bytes.IndexByte(raw, '&') < 0 {
-		return nil
-	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(raw, &doc); err != nil {
-		return fmt.Errorf("its aliases cannot be counted: %w", err)
-	}
-	sizes, aliases := map[*yaml.Node]int{}, false
-	var size func(n *yaml.Node) int
-	size = func(n *yaml.Node) int {
-		if n.Kind == yaml.AliasNode {
-			aliases = true
-			return sizes[n.Alias] // 0 for an alias within its own value, which every reader rejects
-		}
-		sum := 1 + len(n.Value)
-		for _, c := range n.Content {
-			sum = min(sum+size(c), math.MaxInt32)
-		}
-		if n.Anchor != "" {
-			sizes[n] = sum
-		}
-		return sum
-	}
-	if size(&doc) > maxExpanded && aliases {
-		return fmt.Errorf("it has more than %d MiB of text when its aliases are written out", maxExpanded>>20)
 	}
 	return nil
 }
