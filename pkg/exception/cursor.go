@@ -18,10 +18,19 @@ func (c *runeCursor) at(line, column int) byte {
 	if line < c.line || line == c.line && column < c.column {
 		c.offset, c.line, c.column = 0, 1, 1
 	}
+	if at := c.find(line, column); at < len(c.source) {
+		return c.source[at]
+	}
+	return 0
+}
+
+// find returns the offset of a character that is not before the last one. Without such a line, it is the length of
+// the source.
+func (c *runeCursor) find(line, column int) int {
 	for c.line < line {
 		next := bytes.IndexByte(c.source[c.offset:], '\n')
 		if next < 0 {
-			return 0
+			return len(c.source)
 		}
 		c.offset, c.line, c.column = c.offset+next+1, c.line+1, 1
 	}
@@ -29,8 +38,5 @@ func (c *runeCursor) at(line, column int) byte {
 		_, size := utf8.DecodeRune(c.source[c.offset:])
 		c.offset, c.column = c.offset+size, c.column+1
 	}
-	if c.offset >= len(c.source) {
-		return 0
-	}
-	return c.source[c.offset]
+	return c.offset
 }

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // Addition is a new text value. Path leads to its key, which does not exist yet. The mapping around
@@ -104,7 +103,7 @@ func (d *Document) add(group []Addition) (*Document, error) {
 		}
 		at, text = place, text+more
 	}
-	return d.reread(splice(d.source, at, text), group)
+	return d.reread(slices.Concat(d.source[:at], []byte(text), d.source[at:]), group)
 }
 
 // reread checks that the edit of the text added these values and changed nothing else.
@@ -183,29 +182,8 @@ func (d *Document) insertFlow(parent *node, keys []string, value string) (at int
 
 // offset converts a position into an index of the source.
 func (d *Document) offset(line, column int) int {
-	start := 0
-	for l := d.at.Line; l < line; l++ {
-		next := bytes.IndexByte(d.source[start:], '\n')
-		if next < 0 {
-			return len(d.source)
-		}
-		start += next + 1
-	}
-	if line == d.at.Line {
-		column -= d.at.Column - 1
-	}
-	for c := 1; c < column && start < len(d.source); c++ {
-		_, size := utf8.DecodeRune(d.source[start:])
-		start += size
-	}
-	return start
-}
-
-func splice(source []byte, at int, text string) []byte {
-	out := make([]byte, 0, len(source)+len(text))
-	out = append(out, source[:at]...)
-	out = append(out, text...)
-	return append(out, source[at:]...)
+	c := runeCursor{source: d.source, line: d.at.Line, column: d.at.Column}
+	return c.find(line, column)
 }
 
 // plainOrQuoted writes YAML that every reader reads as this text.
