@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -12,16 +15,10 @@ import (
 // Message returns the bytes to sign for a document: its canonical YAML. It returns an error if the
 // document has signature annotations, or if the YAML would not read as the same values.
 func Message(doc *exception.Document) ([]byte, error) {
-	object := doc.Object()
-	if metadata, ok := object["metadata"].(map[string]any); ok {
-		if annotations, ok := metadata["annotations"].(map[string]any); ok {
-			for key := range annotations {
-				if len(key) >= len(Prefix) && key[:len(Prefix)] == Prefix {
-					return nil, fmt.Errorf("it already has the annotation %q", key)
-				}
-			}
-		}
+	if key := signatureKey(doc); key != "" {
+		return nil, fmt.Errorf("it already has the annotation %q", key)
 	}
+	object := doc.Object()
 	message, err := exception.Canonical(object)
 	if err != nil {
 		return nil, err
@@ -61,12 +58,20 @@ func ParseMessage(message []byte) (*exception.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, _ := doc.Lookup("metadata", "annotations")
-	annotations, _ := value.(map[string]any)
-	for key := range annotations {
-		if len(key) >= len(Prefix) && key[:len(Prefix)] == Prefix {
-			return nil, fmt.Errorf("the message itself has the signature annotation %q", key)
-		}
+	if key := signatureKey(doc); key != "" {
+		return nil, fmt.Errorf("the message itself has the signature annotation %q", key)
 	}
 	return doc, nil
+}
+
+// signatureKey returns the first key of a signature annotation, also of one that is not known, or "".
+func signatureKey(doc *exception.Document) string {
+	value, _ := doc.Lookup("metadata", "annotations")
+	annotations, _ := value.(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		if strings.HasPrefix(key, Prefix) {
+			return key
+		}
+	}
+	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	kjson "sigs.k8s.io/json"
 
@@ -112,7 +113,7 @@ func Open(doc *exception.Document) (s *Seal, spelling func() error, err error) {
 func collect(annotations map[string]any) (map[string]string, error) {
 	parts := map[string]string{}
 	for key, value := range annotations {
-		if len(key) < len(Prefix) || key[:len(Prefix)] != Prefix {
+		if !strings.HasPrefix(key, Prefix) {
 			continue
 		}
 		_, index, known := parseKey(key)
