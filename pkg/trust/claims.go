@@ -5,36 +5,21 @@ import (
 	"encoding/asn1"
 	"encoding/hex"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/sigstore/fulcio/pkg/certificate"
 
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
-// claimGetters read the extensions that [policyfile.Claims] names.
-var claimGetters = map[string]func(certificate.Extensions) string{
-	"githubWorkflowTrigger":               func(e certificate.Extensions) string { return e.GithubWorkflowTrigger },
-	"githubWorkflowSHA":                   func(e certificate.Extensions) string { return e.GithubWorkflowSHA },
-	"githubWorkflowName":                  func(e certificate.Extensions) string { return e.GithubWorkflowName },
-	"githubWorkflowRepository":            func(e certificate.Extensions) string { return e.GithubWorkflowRepository },
-	"githubWorkflowRef":                   func(e certificate.Extensions) string { return e.GithubWorkflowRef },
-	"buildSignerURI":                      func(e certificate.Extensions) string { return e.BuildSignerURI },
-	"buildSignerDigest":                   func(e certificate.Extensions) string { return e.BuildSignerDigest },
-	"runnerEnvironment":                   func(e certificate.Extensions) string { return e.RunnerEnvironment },
-	"sourceRepositoryURI":                 func(e certificate.Extensions) string { return e.SourceRepositoryURI },
-	"sourceRepositoryDigest":              func(e certificate.Extensions) string { return e.SourceRepositoryDigest },
-	"sourceRepositoryRef":                 func(e certificate.Extensions) string { return e.SourceRepositoryRef },
-	"sourceRepositoryIdentifier":          func(e certificate.Extensions) string { return e.SourceRepositoryIdentifier },
-	"sourceRepositoryOwnerURI":            func(e certificate.Extensions) string { return e.SourceRepositoryOwnerURI },
-	"sourceRepositoryOwnerIdentifier":     func(e certificate.Extensions) string { return e.SourceRepositoryOwnerIdentifier },
-	"buildConfigURI":                      func(e certificate.Extensions) string { return e.BuildConfigURI },
-	"buildConfigDigest":                   func(e certificate.Extensions) string { return e.BuildConfigDigest },
-	"buildTrigger":                        func(e certificate.Extensions) string { return e.BuildTrigger },
-	"runInvocationURI":                    func(e certificate.Extensions) string { return e.RunInvocationURI },
-	"sourceRepositoryVisibilityAtSigning": func(e certificate.Extensions) string { return e.SourceRepositoryVisibilityAtSigning },
-	"deploymentEnvironment":               func(e certificate.Extensions) string { return e.DeploymentEnvironment },
-	"tokenSubject":                        func(e certificate.Extensions) string { return e.Subject },
+// fieldOf returns the field of [certificate.Extensions] with a claim. A test compares all of them.
+func fieldOf(claim string) string {
+	if claim == "tokenSubject" {
+		return "Subject"
+	}
+	return strings.ToUpper(claim[:1]) + claim[1:]
 }
 
 // ClaimNames returns the names of the claims that a policy can require, sorted.
@@ -56,19 +41,22 @@ func Claims(extensions []pkix.Extension) (map[string]string, error) {
 		return nil, fmt.Errorf("read the extensions of the certificate: %w", err)
 	}
 	claims := map[string]string{}
-	for name, get := range claimGetters {
-		if value := get(parsed); value != "" {
+	fields := reflect.ValueOf(parsed)
+	for _, name := range policyfile.Claims {
+		if value := fields.FieldByName(fieldOf(name)).String(); value != "" {
 			claims[name] = value
 		}
 	}
 	for _, e := range extensions {
-		if n := len(fulcioArc); len(e.Id) > n && slices.Equal(e.Id[:n], fulcioArc) && (len(e.Id) > n+1 || e.Id[n] > known) {
-			var text string
-			if certificate.ParseDERString(e.Value, &text) != nil {
-				text = hex.EncodeToString(e.Value)
-			}
-			claims[e.Id.String()] = text
+		n := len(fulcioArc)
+		if len(e.Id) <= n || !slices.Equal(e.Id[:n], fulcioArc) || len(e.Id) == n+1 && e.Id[n] <= known {
+			continue
 		}
+		var text string
+		if certificate.ParseDERString(e.Value, &text) != nil {
+			text = hex.EncodeToString(e.Value)
+		}
+		claims[e.Id.String()] = text
 	}
 	return claims, nil
 }
