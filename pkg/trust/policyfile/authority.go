@@ -55,8 +55,13 @@ func newAuthority(c AuthorityConfig) (a Authority, err error) {
 	if err != nil {
 		return a, err
 	}
-	if a.Limits, err = newLimits(c.Limits); err != nil {
-		return a, fmt.Errorf("limits: %w", err)
+	if c.Limits != nil {
+		if a.Limits, err = newLimits(*c.Limits); err == nil && c.Limits.none() {
+			err = errors.New("they limit nothing: leave them out, or set one")
+		}
+		if err != nil {
+			return a, fmt.Errorf("limits: %w", err)
+		}
 	}
 	a.Name = cmp.Or(c.Name, c.Subject, c.SubjectRegexp, "key")
 	if c.Name == "" && c.GitHub != nil {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
@@ -16,26 +15,20 @@ type Lifetime struct {
 	// Authorities are the signers whose signatures the rule is about; none means all signers.
 	Authorities Names
 
-	Policies, Namespaces, Exempted Names
-	Kinds                          *Kinds
-	KindNames                      Names
-	Max                            time.Duration
+	Documents Limits // that it matches
+
+	Max time.Duration
 }
 
 func (r *Rules) newLifetime(c LifetimeConfig) (l Lifetime, err error) {
-	if c.Policies == nil && c.Namespaces == nil && c.ExemptedNamespaces == nil && c.Kinds == nil && c.Authorities == nil {
-		return l, errors.New("it applies to every document: set authorities, policies, namespaces, exemptedNamespaces or kinds, or use maxLifetime")
+	of := LimitsConfig{
+		Kinds: c.Kinds, Namespaces: c.Namespaces, ExemptedNamespaces: c.ExemptedNamespaces, Policies: c.Policies,
 	}
-	if l.Policies, err = newNames("policies", c.Policies, policyForm); err != nil {
-		return l, err
+	if c.Authorities == nil && of.none() {
+		return l, errors.New("it applies to every document: set authorities, policies, namespaces, " +
+			"exemptedNamespaces or kinds, or use maxLifetime")
 	}
-	if l.Namespaces, err = newNames("namespaces", c.Namespaces, wildcard.NamespaceForm); err != nil {
-		return l, err
-	}
-	if l.Exempted, err = newNames("exemptedNamespaces", c.ExemptedNamespaces, wildcard.NamespaceForm); err != nil {
-		return l, err
-	}
-	if l.Kinds, err = newKindsIn(c.Kinds); err != nil {
+	if l.Documents, err = newLimits(of); err != nil {
 		return l, err
 	}
 	if l.Max, err = lifetime.ParseDuration(c.Max); err != nil {
@@ -49,15 +42,16 @@ func (r *Rules) newLifetime(c LifetimeConfig) (l Lifetime, err error) {
 			return l, fmt.Errorf("authorities: there is no authority called %q", name)
 		}
 	}
-	l.Authorities, l.KindNames = slices.Clone(c.Authorities), slices.Clone(c.Kinds)
+	l.Authorities = slices.Clone(c.Authorities)
 	return l, nil
 }
 
 func (r *Lifetime) matches(e Scope) bool {
-	return (r.Policies == nil || e.isFrom(r.Policies)) &&
-		(r.Namespaces == nil || e.standsIn(r.Namespaces)) &&
-		(r.Exempted == nil || e.mayExempt(r.Exempted)) &&
-		(r.Kinds == nil || r.Kinds.Allow(e.kind))
+	of := &r.Documents
+	return (of.Policies == nil || e.isFrom(of.Policies)) &&
+		(of.Namespaces == nil || e.standsIn(of.Namespaces)) &&
+		(of.Exempted == nil || e.mayExempt(of.Exempted)) &&
+		(of.Kinds == nil || of.Kinds.Allow(e.kind))
 }
 
 // Maximum is the longest lifetime of one document, from its signing to its expiry.
@@ -118,8 +112,9 @@ func (r *Rules) Explain() (said []string) {
 			name  string
 			names Names
 		}{
-			{"signed by ", l.Authorities}, {"from the policies ", l.Policies}, {"in the namespaces ", l.Namespaces},
-			{"that exempts in the namespaces ", l.Exempted}, {"of the kinds ", l.KindNames},
+			{"signed by ", l.Authorities}, {"from the policies ", l.Documents.Policies},
+			{"in the namespaces ", l.Documents.Namespaces}, {"that exempts in the namespaces ", l.Documents.Exempted},
+			{"of the kinds ", l.Documents.KindNames},
 		} {
 			if selector.names != nil {
 				of = append(of, selector.name+selector.names.String())

@@ -3,6 +3,7 @@ package policyfile
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -10,34 +11,38 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Limits restrict the documents of an authority; nil or zero sets no limit.
+// Limits are the documents that an authority may sign, or that a [Lifetime] is about; nil sets no limit.
 type Limits struct {
 	Kinds                          *Kinds
 	KindNames                      Names
 	Namespaces, Exempted, Policies Names
 }
 
-func newLimits(c *LimitsConfig) (l Limits, err error) {
-	if c == nil {
-		return l, nil
-	}
-	if c.Kinds == nil && c.Namespaces == nil && c.ExemptedNamespaces == nil && c.Policies == nil {
-		return l, errors.New("they limit nothing: leave them out, or set one")
-	}
-	l.KindNames = c.Kinds
+func newLimits(c LimitsConfig) (l Limits, err error) {
+	l.KindNames = slices.Clone(c.Kinds)
 	if l.Kinds, err = newKindsIn(c.Kinds); err != nil {
 		return l, err
 	}
-	if l.Namespaces, err = newNames("namespaces", c.Namespaces, wildcard.NamespaceForm); err != nil {
-		return l, err
-	}
-	if l.Exempted, err = newNames("exemptedNamespaces", c.ExemptedNamespaces, wildcard.NamespaceForm); err != nil {
-		return l, err
-	}
-	if l.Policies, err = newNames("policies", c.Policies, policyForm); err != nil {
-		return l, err
+	for _, list := range []struct {
+		into  *Names
+		key   string
+		names []string
+		form  *regexp.Regexp
+	}{
+		{&l.Namespaces, "namespaces", c.Namespaces, wildcard.NamespaceForm},
+		{&l.Exempted, "exemptedNamespaces", c.ExemptedNamespaces, wildcard.NamespaceForm},
+		{&l.Policies, "policies", c.Policies, policyForm},
+	} {
+		if *list.into, err = newNames(list.key, list.names, list.form); err != nil {
+			return l, err
+		}
 	}
 	return l, nil
+}
+
+// none reports whether nothing is limited.
+func (c LimitsConfig) none() bool {
+	return c.Kinds == nil && c.Namespaces == nil && c.ExemptedNamespaces == nil && c.Policies == nil
 }
 
 // Exceeded names the first limit that a document exceeds and the found value, or returns "".

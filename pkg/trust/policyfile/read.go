@@ -22,7 +22,7 @@ func Read(doc *exception.Document, dir string) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	if err := checkSaid(doc, path); err != nil {
+	if err := checkEmpty(doc, path, path); err != nil {
 		return Config{}, err
 	}
 	relative(dir, &c.TrustedRoot)
@@ -55,25 +55,13 @@ func decode(doc *exception.Document, path exception.Path) (Config, error) {
 	return whole.Config, err
 }
 
-// checkSaid rejects empty values. Otherwise maxLifetime: "" would set no maximum, trustedRoot: ""
-// would be the public-good root, and kinds: [] the default. The policy itself may be empty; then it
-// has no authority.
-func checkSaid(doc *exception.Document, path exception.Path) error {
-	value, _ := doc.Lookup(path...)
-	tree, ok := value.(map[string]any)
-	if !ok {
-		return nil
-	}
-	for _, key := range sortedKeys(tree) {
-		if err := said(doc, path.With(key), tree[key]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func said(doc *exception.Document, path exception.Path, value any) error {
+// checkEmpty rejects empty values. Otherwise maxLifetime: "" would set no maximum, trustedRoot: ""
+// would be the public-good root, and kinds: [] the default. The policy itself, at root, may be
+// empty; then it has no authority.
+func checkEmpty(doc *exception.Document, root, path exception.Path) error {
+	value, exists := doc.Lookup(path...)
 	empty := false
+	var below []any
 	switch v := value.(type) {
 	case nil:
 		empty = true
@@ -83,23 +71,25 @@ func said(doc *exception.Document, path exception.Path, value any) error {
 		empty = v == 0
 	case []any:
 		empty = len(v) == 0
-		for i, item := range v {
-			if err := said(doc, path.With(i), item); err != nil {
-				return err
-			}
+		for i := range v {
+			below = append(below, i)
 		}
 	case map[string]any:
 		empty = len(v) == 0
 		for _, key := range sortedKeys(v) {
-			if err := said(doc, path.With(key), v[key]); err != nil {
-				return err
-			}
+			below = append(below, key)
 		}
 	}
-	if !empty {
-		return nil
+	if empty && exists && len(path) > len(root) {
+		return &exception.SyntaxError{Position: doc.PositionOf(path),
+			Message: path.String() + " is empty", Hint: "remove it, or give a value"}
 	}
-	return &exception.SyntaxError{Position: doc.PositionOf(path), Message: path.String() + " is empty", Hint: "remove it, or give a value"}
+	for _, step := range below {
+		if err := checkEmpty(doc, root, path.With(step)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func sortedKeys[V any](tree map[string]V) []string { return slices.Sorted(maps.Keys(tree)) }
