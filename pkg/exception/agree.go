@@ -69,23 +69,23 @@ func consumed(chunk []byte, as layout) (any, error) {
 // returns a comment above the first marker as a document; it is ignored.
 func split(chunk []byte) ([]byte, error) {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(chunk)))
-	var found []byte
+	var last []byte
 	for {
 		document, err := reader.Read()
 		switch {
 		case errors.Is(err, io.EOF):
-			return found, nil
+			return last, nil
 		case err != nil:
 			return nil, err
-		case found != nil && !saysNothing(found):
+		case last != nil && !isBlank(last):
 			return nil, errors.New("it holds a second document")
 		}
-		found = document
+		last = document
 	}
 }
 
-// saysNothing reports whether a document has only comments and blank lines.
-func saysNothing(document []byte) bool {
+// isBlank reports whether a document has only comments and blank lines.
+func isBlank(document []byte) bool {
 	for line := range bytes.Lines(document) {
 		if line = bytes.TrimLeft(line, " \t\r\n"); len(line) > 0 && line[0] != '#' {
 			return false
@@ -120,12 +120,12 @@ func difference(n *node, theirs any) *disagreement {
 	case mappingNode:
 		mapping, ok := theirs.(map[string]any)
 		if !ok {
-			return &disagreement{at: n, what: "as " + told(theirs) + ", not as a mapping"}
+			return &disagreement{at: n, what: "as " + inWords(theirs) + ", not as a mapping"}
 		}
 		for i := range n.entries {
 			e := &n.entries[i]
-			value, there := mapping[e.key]
-			if !there {
+			value, exists := mapping[e.key]
+			if !exists {
 				return &disagreement{at: &node{line: e.line, column: e.column}, what: fmt.Sprintf("without the key %q", Shortened(e.key)), hint: "put the key in quotes"}
 			}
 			if d := difference(e.value, value); d != nil {
@@ -139,7 +139,7 @@ func difference(n *node, theirs any) *disagreement {
 	case sequenceNode:
 		list, ok := theirs.([]any)
 		if !ok || len(list) != len(n.items) {
-			return &disagreement{at: n, what: "as " + told(theirs) + ", not as " + told(make([]any, len(n.items)))}
+			return &disagreement{at: n, what: "as " + inWords(theirs) + ", not as " + inWords(make([]any, len(n.items)))}
 		}
 		for i, item := range n.items {
 			if d := difference(item, list[i]); d != nil {
@@ -151,7 +151,7 @@ func difference(n *node, theirs any) *disagreement {
 		if sameScalar(n.scalar, theirs) {
 			return nil
 		}
-		return &disagreement{at: n, what: "as " + told(theirs) + ", not as " + told(n.scalar), hint: scalarHint(n.scalar, theirs)}
+		return &disagreement{at: n, what: "as " + inWords(theirs) + ", not as " + inWords(n.scalar), hint: scalarHint(n.scalar, theirs)}
 	}
 }
 
@@ -189,8 +189,8 @@ func scalarHint(ours, theirs any) string {
 	return "put it in quotes if it is text; write it in plain decimal, true or false if it is not"
 }
 
-// told describes a JSON value; text is quoted and shortened.
-func told(value any) string {
+// inWords describes a JSON value; text is quoted and shortened.
+func inWords(value any) string {
 	switch v := value.(type) {
 	case nil:
 		return "null"

@@ -36,7 +36,7 @@ func (d *Document) Decode(into any, path ...any) error {
 	if m := fieldInError.FindStringSubmatch(err.Error()); m != nil {
 		for _, step := range dottedPath(m[1]) {
 			// The decoder's path includes embedded structs.
-			if _, there := d.Lookup(append(slices.Concat(path, below), step)...); there {
+			if _, exists := d.Lookup(append(slices.Concat(path, below), step)...); exists {
 				below = append(below, step)
 			}
 		}

@@ -74,14 +74,14 @@ func (d *Document) add(group []Addition) (*Document, error) {
 	if parent == nil || parent.kind != mappingNode {
 		return nil, fmt.Errorf("%s is empty or not a mapping: remove it, or fill it", a.Path[:len(a.Path)-1])
 	}
-	there := map[string]bool{}
+	added := map[string]bool{}
 	for _, other := range group {
 		// If there are several, each lacks one key only.
 		key, _ := other.Path[len(a.Path)-len(missing)].(string)
-		if there[key] || parent.entry(key) != nil {
+		if added[key] || parent.entry(key) != nil {
 			return nil, fmt.Errorf("%s exists already", other.Path)
 		}
-		there[key] = true
+		added[key] = true
 	}
 	if d.source == nil {
 		return nil, fmt.Errorf("the document has no source to add to")

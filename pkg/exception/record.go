@@ -52,8 +52,8 @@ func (d *Document) Approvals() Approvals {
 		return a
 	}
 	met := map[string]bool{}
-	said, _ := StatementPath(d.GroupKind(), AnnotationApprovedBy)
-	for name := range strings.SplitSeq(d.Text(said...), ",") {
+	path, _ := StatementPath(d.GroupKind(), AnnotationApprovedBy)
+	for name := range strings.SplitSeq(d.Text(path...), ",") {
 		name = strings.TrimSpace(name)
 		if who := person(name); who != "" && !met[who] {
 			met[who] = true

@@ -13,11 +13,11 @@ type StatementKeys struct {
 // takes precedence, even with a value that is not text. Of several own keys, the first one with a
 // text counts.
 func (k StatementKeys) Fill(e *Exception, d *Document) {
-	for said, keys := range map[*Statement][]string{&e.Reason: k.Reason, &e.Ticket: k.Ticket, &e.Owner: k.Owner} {
+	for statement, keys := range map[*Statement][]string{&e.Reason: k.Reason, &e.Ticket: k.Ticket, &e.Owner: k.Owner} {
 		for _, key := range keys {
 			for _, path := range KeyPaths(d.GroupKind(), key) {
-				if other := d.Statement(path...); said.Text == "" && said.Other == "" && other.Text != "" {
-					*said = other
+				if other := d.Statement(path...); statement.Text == "" && statement.Other == "" && other.Text != "" {
+					*statement = other
 				}
 			}
 		}

@@ -62,8 +62,8 @@ func checkMarkers(chunk []byte, at Position) error {
 	line := at.Line
 	for text := range bytes.Lines(chunk) {
 		if rest, marker := bytes.CutPrefix(text, []byte("---")); marker {
-			said := bytes.TrimLeft(rest, " \t\r\n")
-			if len(said) > 0 && (said[0] != '#' || len(said) == len(rest)) {
+			comment := bytes.TrimLeft(rest, " \t\r\n")
+			if len(comment) > 0 && (comment[0] != '#' || len(comment) == len(rest)) {
 				return &SyntaxError{Position: Position{at.File, line, 1}, Message: `a line that begins with "---" separates documents, and nothing but a comment may follow`,
 					Hint: "put the document on the next line, or the text in quotes"}
 			}

@@ -100,17 +100,17 @@ func (d *Document) Exception() (*Exception, bool) {
 // say reads a statement from its field, if the group has one and it is set, otherwise from the
 // annotation.
 func (e *Exception) say(d *Document, annotation string) Statement {
-	said := d.Statement("metadata", "annotations", annotation)
+	annotated := d.Statement("metadata", "annotations", annotation)
 	path, isField := StatementPath(e.Identity.GroupKind, annotation)
-	if !isField || said.Other != "" {
-		return said
+	if !isField || annotated.Other != "" {
+		return annotated
 	}
 	field := d.Statement(path...)
 	if field.Text == "" && field.Other == "" {
-		return said
+		return annotated
 	}
-	if said.Text != "" && field.Text != "" && said.Text != field.Text && annotation != AnnotationExpiresAt { // pkg/lifetime rejects two expiries
-		e.Conflicts = append(e.Conflicts, Conflict{Native: field, Annotation: said})
+	if annotated.Text != "" && field.Text != "" && annotated.Text != field.Text && annotation != AnnotationExpiresAt { // pkg/lifetime rejects two expiries
+		e.Conflicts = append(e.Conflicts, Conflict{Native: field, Annotation: annotated})
 	}
 	return field
 }

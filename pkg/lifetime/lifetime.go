@@ -42,15 +42,15 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Message)
 // decides whether it requires one.
 func Of(d *exception.Document, terms Terms) (Lifetime, error) {
 	var l Lifetime
-	said := func(key string) exception.Statement { return d.Statement("metadata", "annotations", key) }
+	annotation := func(key string) exception.Statement { return d.Statement("metadata", "annotations", key) }
 	var err error
-	if l.StartsAt, err = parseTime(said(exception.AnnotationStartsAt), exception.ParseTime); err != nil {
+	if l.StartsAt, err = parseTime(annotation(exception.AnnotationStartsAt), exception.ParseTime); err != nil {
 		return Lifetime{}, err
 	}
-	if l.SignedAt, err = parseTime(said(exception.AnnotationSignedAt), exception.ParseTime); err != nil {
+	if l.SignedAt, err = parseTime(annotation(exception.AnnotationSignedAt), exception.ParseTime); err != nil {
 		return Lifetime{}, err
 	}
-	if in := said(exception.AnnotationExpiresIn); in.Text != "" || in.Other != "" {
+	if in := annotation(exception.AnnotationExpiresIn); in.Text != "" || in.Other != "" {
 		if err := checkText(in); err != nil {
 			return Lifetime{}, err
 		}
@@ -59,7 +59,7 @@ func Of(d *exception.Document, terms Terms) (Lifetime, error) {
 		}
 	}
 	native, isField := exception.StatementPath(d.GroupKind(), exception.AnnotationExpiresAt)
-	if own, field := said(exception.AnnotationExpiresAt), d.Statement(native...); isField && own.Text != "" && field.Text != "" && own.Text != field.Text {
+	if own, field := annotation(exception.AnnotationExpiresAt), d.Statement(native...); isField && own.Text != "" && field.Text != "" && own.Text != field.Text {
 		return Lifetime{}, &Error{Path: own.Path, Message: fmt.Sprintf("the expiry %q contradicts %s, which says %q", own.Text, field.Path, field.Text), Hint: "keep one of the two"}
 	}
 	for _, place := range places(d.GroupKind(), terms) {
@@ -78,7 +78,7 @@ func Of(d *exception.Document, terms Terms) (Lifetime, error) {
 		}
 	}
 	if !l.StartsAt.IsZero() && !l.ExpiresAt.IsZero() && !l.StartsAt.Before(l.ExpiresAt) {
-		return Lifetime{}, &Error{Path: said(exception.AnnotationStartsAt).Path, Message: "it starts when it has already expired"}
+		return Lifetime{}, &Error{Path: annotation(exception.AnnotationStartsAt).Path, Message: "it starts when it has already expired"}
 	}
 	return l, nil
 }

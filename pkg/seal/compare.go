@@ -128,7 +128,7 @@ func (a Added) Compare(object, message *exception.Document, limit int) []Differe
 	a.leaveOut(have, signed)
 	c := comparison{limit: limit}
 	c.compare(nil, signed, have)
-	return c.found
+	return c.differences
 }
 
 func (a Added) leaveOut(have, signed map[string]any) {
@@ -165,15 +165,15 @@ func removeAdded(haveMeta, signedMeta map[string]any, field string, allowed map[
 }
 
 type comparison struct {
-	limit int
-	found []Difference
+	limit       int
+	differences []Difference
 }
 
-func (c *comparison) full() bool { return len(c.found) >= c.limit }
+func (c *comparison) full() bool { return len(c.differences) >= c.limit }
 
 func (c *comparison) add(d Difference) {
 	if !c.full() {
-		c.found = append(c.found, d)
+		c.differences = append(c.differences, d)
 	}
 }
 

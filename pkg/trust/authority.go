@@ -38,7 +38,7 @@ func (a *Authority) String() string {
 	}
 	text += ", issuer " + a.issuer
 	for _, name := range policyfile.Claims {
-		if want, asked := a.claims[name]; asked {
+		if want, required := a.claims[name]; required {
 			text += fmt.Sprintf(", %s %s", name, want)
 		}
 	}
@@ -54,8 +54,8 @@ func (a *Authority) RequiresCommit() bool { return a.commit }
 
 // Requires reports whether the authority requires a claim.
 func (a *Authority) Requires(claim string) bool {
-	_, asked := a.claims[claim]
-	return asked
+	_, required := a.claims[claim]
+	return required
 }
 
 // Key returns the authority's public key, or nil when it signs by certificates.
@@ -108,7 +108,7 @@ func (a *Authority) matches(id Identity) (is bool, why string) {
 		return false, why
 	}
 	for _, name := range policyfile.Claims {
-		if want, asked := a.claims[name]; asked && !want.Has(id.Claims[name]) {
+		if want, required := a.claims[name]; required && !want.Has(id.Claims[name]) {
 			return false, fmt.Sprintf("its claim %s is %q, not %s", name, id.Claims[name], want.Quoted())
 		}
 	}

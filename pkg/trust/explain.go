@@ -41,15 +41,15 @@ func (a *Authority) Explain() (accepts, warnings []string) {
 	} else if a.subject != nil {
 		say("its subject is %s", whole(a.subject.Exact))
 	}
-	told := map[string]bool{}
+	described := map[string]bool{}
 	for _, words := range inWords {
-		if want, asked := a.claims[words.claim]; asked {
+		if want, required := a.claims[words.claim]; required {
 			say(words.sentence, whole(want))
-			told[words.claim] = true
+			described[words.claim] = true
 		}
 	}
 	for _, name := range policyfile.Claims {
-		if want, asked := a.claims[name]; asked && !told[name] {
+		if want, required := a.claims[name]; required && !described[name] {
 			say("its claim %s is %s", name, whole(want))
 		}
 	}
@@ -71,7 +71,7 @@ func whole(o policyfile.OneOf) string {
 	return strings.Join(values, " or ")
 }
 
-func (a *Authority) explainLimits() (said []string) {
+func (a *Authority) explainLimits() (limits []string) {
 	l := &a.limits
 	for _, limit := range []struct {
 		set  bool
@@ -83,10 +83,10 @@ func (a *Authority) explainLimits() (said []string) {
 		{l.Policies != nil, fmt.Sprintf("they may name the policies %s", l.Policies)},
 	} {
 		if limit.set {
-			said = append(said, limit.text)
+			limits = append(limits, limit.text)
 		}
 	}
-	return said
+	return limits
 }
 
 // weak returns warnings for a keyless identity of a workflow.

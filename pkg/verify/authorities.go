@@ -66,8 +66,8 @@ func (v *Verifier) count(scope policyfile.Scope, signatures []Signature) error {
 	if !enough {
 		return reject(ReasonBeyondLimits, "%s", several(broken))
 	}
-	if found := v.policy.Rules().Renewals.Exceeded(scope); found != "" {
-		return reject(ReasonRenewalNotAllowed, "it renews another exception: %s", found)
+	if excess := v.policy.Rules().Renewals.Exceeded(scope); excess != "" {
+		return reject(ReasonRenewalNotAllowed, "it renews another exception: %s", excess)
 	}
 	return nil
 }
@@ -150,20 +150,20 @@ func (s *Signature) signer() string {
 }
 
 func (v *Verifier) mismatches(signatures []Signature) string {
-	var said []string
+	var texts []string
 	for _, s := range signatures {
 		for _, a := range v.policy.Authorities() {
 			_, why := a.Matches(s.Identity)
-			said = append(said, fmt.Sprintf("authority %q does not match: %s", a.Name(), why))
+			texts = append(texts, fmt.Sprintf("authority %q does not match: %s", a.Name(), why))
 		}
 	}
-	return several(said)
+	return several(texts)
 }
 
 // several joins the first few texts and omits duplicates.
-func several(said []string) string {
+func several(texts []string) string {
 	var list []string
-	for _, one := range said {
+	for _, one := range texts {
 		if slices.Contains(list, one) {
 			continue
 		}

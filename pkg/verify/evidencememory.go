@@ -56,8 +56,8 @@ func (v *Verifier) Remember(before *Verifier) {
 func digestOfSet(message [sha256.Size]byte, s seal.Signature) [sha256.Size]byte {
 	h := sha256.New()
 	number := func(n int64) { _, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(n))) } //nolint:gosec // as a pattern of bits
-	part := func(there bool, raw []byte) {
-		if !there {
+	part := func(exists bool, raw []byte) {
+		if !exists {
 			number(-1)
 			return
 		}

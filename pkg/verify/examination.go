@@ -95,8 +95,8 @@ func (e *Examination) read(o opened) error {
 		}
 	}
 	e.message = message
-	if said, ok := message.Exception(); ok {
-		e.facts.Renewal, _ = said.Renewal()
+	if stated, ok := message.Exception(); ok {
+		e.facts.Renewal, _ = stated.Renewal()
 		e.facts.Approvals = message.Approvals()
 	}
 	return nil
@@ -117,9 +117,9 @@ func (e *Examination) At(now time.Time) (verified *Verified, err error) {
 	}
 	var rejected *Rejected
 	if errors.As(err, &rejected) {
-		told := *rejected
-		told.Facts = facts
-		return nil, &told
+		rejection := *rejected
+		rejection.Facts = facts
+		return nil, &rejection
 	}
 	if err != nil {
 		return nil, err

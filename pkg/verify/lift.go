@@ -84,11 +84,11 @@ func lift(digest [sha256.Size]byte, s seal.Signature) (*protobundle.Bundle, erro
 	if err != nil {
 		return nil, err
 	}
-	said, err := readEntry(entry.CanonicalizedBody)
+	logged, err := readEntry(entry.CanonicalizedBody)
 	if err != nil {
 		return nil, err
 	}
-	entry.KindVersion = &protorekor.KindVersion{Kind: said.kind, Version: said.version}
+	entry.KindVersion = &protorekor.KindVersion{Kind: logged.kind, Version: logged.version}
 	material := &protobundle.VerificationMaterial{TlogEntries: []*protorekor.TransparencyLogEntry{entry}}
 	if s.Certificate != nil {
 		material.Content = &protobundle.VerificationMaterial_X509CertificateChain{

@@ -101,16 +101,16 @@ func readV1(e logEntry, b *entryBody) (logEntry, error) {
 }
 
 func readV2(e logEntry, b *entryBody) (logEntry, error) {
-	said := &b.Spec.V002
-	if a := said.Data.Algorithm; a != "SHA2_256" {
+	v002 := &b.Spec.V002
+	if a := v002.Data.Algorithm; a != "SHA2_256" {
 		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry's digest is %q, and only SHA2_256 is supported", a)
 	}
-	digest, err1 := base64.StdEncoding.DecodeString(said.Data.Digest)
-	signature, err2 := base64.StdEncoding.DecodeString(said.Signature.Content)
-	certificate := said.Signature.Verifier.X509Certificate.RawBytes
+	digest, err1 := base64.StdEncoding.DecodeString(v002.Data.Digest)
+	signature, err2 := base64.StdEncoding.DecodeString(v002.Signature.Content)
+	certificate := v002.Signature.Verifier.X509Certificate.RawBytes
 	e.isCertificate = certificate != ""
 	if !e.isCertificate {
-		certificate = said.Signature.Verifier.PublicKey.RawBytes
+		certificate = v002.Signature.Verifier.PublicKey.RawBytes
 	}
 	key, err3 := base64.StdEncoding.DecodeString(certificate)
 	if err1 != nil || err2 != nil || err3 != nil || len(key) == 0 {

@@ -90,18 +90,18 @@ func (r *Rules) Outlasts(authority string, e Scope, signed time.Time) string {
 		if !slices.Contains(rule.Authorities, authority) || !rule.matches(e) {
 			continue
 		}
-		if found := e.outlasts(rule.Max, signed); found != "" {
-			return fmt.Sprintf("rule %d of lifetimes allows %q at most %s, and %s", i+1, authority, lifetime.FormatDuration(rule.Max), found)
+		if excess := e.outlasts(rule.Max, signed); excess != "" {
+			return fmt.Sprintf("rule %d of lifetimes allows %q at most %s, and %s", i+1, authority, lifetime.FormatDuration(rule.Max), excess)
 		}
 	}
 	return ""
 }
 
 // Explain describes in words how long an exception may last, and what a renewal needs.
-func (r *Rules) Explain() (said []string) {
+func (r *Rules) Explain() (lines []string) {
 	say := func(set bool, format string, args ...any) {
 		if set {
-			said = append(said, fmt.Sprintf(format, args...))
+			lines = append(lines, fmt.Sprintf(format, args...))
 		}
 	}
 	say(r.Unbounded, "an exception needs no expiry")
@@ -128,5 +128,5 @@ func (r *Rules) Explain() (said []string) {
 	say(len(n.Require) > 0, "a renewal states %s", Names(n.Require))
 	say(n.Approvals > 0, "a renewal has %d approvals", n.Approvals)
 	say(n.NewApprover, "one of them by a person who did not approve its predecessor")
-	return said
+	return lines
 }

@@ -54,13 +54,13 @@ func (l *Limits) Exceeded(e Scope) string {
 		return fmt.Sprintf("its limits.namespaces are %s, and it is in %q", l.Namespaces, e.namespace)
 	}
 	if l.Policies != nil {
-		if found := e.beyondPolicies(l.Policies); found != "" {
-			return fmt.Sprintf("its limits.policies are %s, and %s", l.Policies, found)
+		if excess := e.beyondPolicies(l.Policies); excess != "" {
+			return fmt.Sprintf("its limits.policies are %s, and %s", l.Policies, excess)
 		}
 	}
 	if l.Exempted != nil {
-		if found := e.beyondExempted(l.Exempted); found != "" {
-			return fmt.Sprintf("its limits.exemptedNamespaces are %s, and %s", l.Exempted, found)
+		if excess := e.beyondExempted(l.Exempted); excess != "" {
+			return fmt.Sprintf("its limits.exemptedNamespaces are %s, and %s", l.Exempted, excess)
 		}
 	}
 	return ""

@@ -33,9 +33,9 @@ func (r *Rules) ScopeOf(doc *exception.Document) Scope {
 	} else {
 		e.expiresAt, e.signedAt = life.ExpiresAt, life.SignedAt
 	}
-	if said, ok := doc.Exception(); ok {
+	if stated, ok := doc.Exception(); ok {
 		e.reach, e.approvals = kyverno.Read(doc), len(doc.Approvals().Names)
-		e.renewal, e.unread = said.Renewal()
+		e.renewal, e.unread = stated.Renewal()
 	}
 	return e
 }
@@ -56,8 +56,8 @@ func (e *Scope) beyondPolicies(allowed Names) string {
 		return "it names no policy"
 	}
 	for _, ref := range e.reach.Refs {
-		if found := beyondPolicy(ref, allowed); found != "" {
-			return found
+		if overlaps := beyondPolicy(ref, allowed); overlaps != "" {
+			return overlaps
 		}
 	}
 	return e.misread()
@@ -151,8 +151,8 @@ func (e *Scope) mayExempt(namespaces Names) bool {
 	filters := e.reach.Match.Filters()
 	return len(filters) == 0 || e.misread() != "" || slices.ContainsFunc(filters, func(f kyverno.Filter) bool {
 		return len(f.Namespaces) == 0 || slices.ContainsFunc(f.Namespaces, func(n kyverno.Located) bool {
-			_, found := wildcard.OverlapsAny(n.Text, namespaces)
-			return found
+			_, overlaps := wildcard.OverlapsAny(n.Text, namespaces)
+			return overlaps
 		})
 	})
 }
