@@ -3,9 +3,7 @@ package shape_test
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -45,16 +43,15 @@ func TestDocs(t *testing.T) {
 const intro = `
 These are the checks of ` + "`polex-validate` and `polex-sign`" + `. The levels are those of the preset baseline. Change them under ` + "`shape.checks`" + ` in
 ` + "`.polex.yaml` to `off`, `warning` or `error`" + `. No setting changes a check marked "always": nobody could sign or apply the exception as it is written, or it reaches
-the guard. The hints are examples. [Configuration](configuration.md#shape) lists the other keys of the section.
+the guard. [Configuration](configuration.md#shape) lists the other keys of the section.
 `
 
 func section(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString(intro)
-	fixes := hints(t)
 	for _, c := range shape.Checks {
 		if alone := c.Title == "" && len(c.Reasons) == 1; alone {
-			fmt.Fprintf(&b, "\n### %s\n\n%s Level: %s.%s\n", c.Reasons[0].Name, c.About, level(c.Reasons[0]), fixes[c.Reasons[0].Name])
+			fmt.Fprintf(&b, "\n### %s\n\n%s Level: %s.\n", c.Reasons[0].Name, c.About, level(c.Reasons[0]))
 			continue
 		}
 		if c.Title == "" {
@@ -62,7 +59,7 @@ func section(t *testing.T) string {
 		}
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n", c.Title, c.About)
 		for _, r := range c.Reasons {
-			fmt.Fprintf(&b, "\n#### %s\n\n%s. Level: %s.%s\n", r.Name, capital(r.Doc), level(r), fixes[r.Name])
+			fmt.Fprintf(&b, "\n#### %s\n\n%s. Level: %s.\n", r.Name, capital(r.Doc), level(r))
 		}
 	}
 	return b.String()
@@ -78,23 +75,6 @@ func level(r shape.Reason) string {
 		level += ", always"
 	}
 	return level
-}
-
-// hints returns the hint of each reason, from the first case with no other finding, or the first one.
-func hints(t *testing.T) map[string]string {
-	t.Helper()
-	texts, alone := map[string]string{}, map[string]bool{}
-	for _, file := range slices.Sorted(maps.Keys(cases())) {
-		for _, c := range cases()[file] {
-			found := c.findings(t)
-			for _, f := range found {
-				if f.Hint != "" && (texts[f.Reason] == "" || len(found) == 1 && !alone[f.Reason]) {
-					texts[f.Reason], alone[f.Reason] = " Hint: `"+f.Hint+"`.", len(found) == 1
-				}
-			}
-		}
-	}
-	return texts
 }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
