@@ -119,25 +119,25 @@ func (c *checker) lookAtAll(ctx context.Context) bool {
 	if c.rules == nil {
 		return true // there are no rules yet
 	}
-	var there map[exception.Identity]State
+	var states map[exception.Identity]State
 	watched := true
 	if c.isListed() {
-		there, watched = c.Store.States(c.kind)
+		states, watched = c.Store.States(c.kind)
 	}
 	for id := range c.known {
-		if _, is := there[id]; !is {
+		if _, exists := states[id]; !exists {
 			c.forget(id)
 		}
 	}
 	anew := map[exception.Identity]bool{}
-	for id, state := range there {
+	for id, state := range states {
 		f := c.finding(id)
-		if f == nil || f.state != state || f.reading != c.reading || !f.holds(c.rules, c.Clock.Now()) {
+		if f == nil || f.state != state || f.reading != c.reading || !f.isValid(c.rules, c.Clock.Now()) {
 			anew[id] = true
 			continue
 		}
 		again := *f
-		c.settle(ctx, &again, f)
+		c.record(ctx, &again, f)
 	}
 	if !c.lookAt(ctx, anew) || !watched || !c.definition.watched {
 		return false

@@ -159,7 +159,7 @@ func (c *Controller) report(ctx context.Context, by *checker) {
 			all = append(all, new(s.finding))
 		}
 	}
-	c.Metrics.found(all)
+	c.Metrics.count(all)
 	c.measured = now
 	if !mayReport {
 		return // a later turn reports

@@ -42,7 +42,7 @@ func (c *checker) expire(ctx context.Context) {
 			if c.due.set(next, time.Time{}); next.of.removing {
 				continue // its outcome plans the next action
 			}
-			if f := &next.of.finding; f.doomed || f.hasEnded(c.rules, now) {
+			if f := &next.of.finding; f.remove || f.hasEnded(c.rules, now) {
 				remove = append(remove, f)
 				continue
 			}
@@ -164,7 +164,7 @@ func (c *checker) removed(ctx context.Context, f *Finding, outcome error) {
 func (c *checker) again(ctx context.Context, f *Finding, tried int) {
 	c.look(ctx, f.Object, f.Version)
 	s := c.known[f.Object]
-	if s == nil || !s.finding.doomed && !s.finding.hasEnded(c.rules, c.Clock.Now()) {
+	if s == nil || !s.finding.remove && !s.finding.hasEnded(c.rules, c.Clock.Now()) {
 		return
 	}
 	s.contested = true

@@ -27,7 +27,7 @@ type Finding struct {
 	turns   time.Time // when the same rules give another verdict; zero: never
 	sound   string    // the reason if the signature verifies and only the definition can object; else ""
 	dying   bool      // its deletion was requested
-	doomed  bool      // to be removed for its reason, or because only its deletion policy keeps it
+	remove  bool      // to be removed for its reason, or because only its deletion policy keeps it
 	waits   bool      // its deletion waits for dependents
 	kept    bool      // Kyverno still applies it after its deletion
 }
@@ -64,8 +64,8 @@ func (f *Finding) continues(before *Finding) bool {
 	return before != nil && before.Reason == f.Reason && before.UID == f.UID
 }
 
-// holds reports whether the finding is still valid for the same content.
-func (f *Finding) holds(rules *Rules, now time.Time) bool {
+// isValid reports whether the finding is still valid for the same content.
+func (f *Finding) isValid(rules *Rules, now time.Time) bool {
 	if f == nil || f.rules != rules || now.Before(f.asOf) {
 		return false
 	}
@@ -80,9 +80,9 @@ func (f *Finding) hasEnded(rules *Rules, now time.Time) bool {
 		!end.IsZero() && !now.Before(end)
 }
 
-// settle completes the finding with the definition. shown is nil if every client sees the object that
+// complete completes the finding with the definition. shown is nil if every client sees the object that
 // was judged.
-func (f *Finding) settle(shown error) {
+func (f *Finding) complete(shown error) {
 	if f.sound == "" {
 		return
 	}

@@ -56,13 +56,16 @@ func (d *Decision) answer(reason string, facts Facts, err error) {
 }
 
 // decide follows the steps of the package documentation, from the second one on.
-func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionRequest) (reason string, facts Facts, err error) {
+func (j *judge) decide(
+	ctx context.Context, request *admissionv1.AdmissionRequest,
+) (reason string, facts Facts, err error) {
 	switch request.Operation {
 	case admissionv1.Delete:
 		return ReasonDeleted, facts, nil
 	case admissionv1.Create, admissionv1.Update:
 	default:
-		return "", facts, refuse(ReasonOperationNotAllowed, "%q is not supported for signed objects", string(request.Operation))
+		return "", facts, refuse(ReasonOperationNotAllowed, "%q is not supported for signed objects",
+			string(request.Operation))
 	}
 	doc, err := parseObject(request.Object.Raw, "object")
 	if err != nil {
@@ -74,7 +77,7 @@ func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionReques
 	c := change{doc: doc, update: request.Operation == admissionv1.Update, subresource: request.SubResource}
 	if c.update {
 		c.old, c.unreadable = parseObject(request.OldObject.Raw, "old object")
-		reason, err := c.unsealed()
+		reason, err := c.unsigned()
 		if reason == ReasonStatus {
 			err = j.ended(doc)
 		}
@@ -100,7 +103,7 @@ func (j *judge) ended(doc *exception.Document) error {
 	if !doc.GroupKind().IsException() {
 		return nil
 	}
-	_, err := j.sealed(doc, doc.Identity())
+	_, err := j.signedMessage(doc, doc.Identity())
 	var rejected *verify.Rejected
 	if errors.As(err, &rejected) && slices.Contains(ends, rejected.Reason) {
 		return err
@@ -123,7 +126,7 @@ func (j *judge) signed(ctx context.Context, c change) (Facts, error) {
 		return Facts{}, err
 	}
 	facts := factsOf(verified.Facts())
-	if err := j.beyondTheSeal(ctx, verified, c); err != nil {
+	if err := j.clusterRules(ctx, verified, c); err != nil {
 		var refused *refusal
 		if errors.As(err, &refused) {
 			refused.facts = facts
@@ -134,8 +137,8 @@ func (j *judge) signed(ctx context.Context, c change) (Facts, error) {
 	return facts, nil
 }
 
-// beyondTheSeal applies the rules to a verified object that only this cluster can check.
-func (j *judge) beyondTheSeal(ctx context.Context, verified *verify.Verified, c change) error {
+// clusterRules applies the rules to a verified object that only this cluster can check.
+func (j *judge) clusterRules(ctx context.Context, verified *verify.Verified, c change) error {
 	if verified.Message().Identity().Name == "" {
 		return refuse(ReasonGeneratedName, "it has no name yet")
 	}
@@ -168,15 +171,17 @@ func parseObject(raw []byte, name string) (*exception.Document, error) {
 // object in another version than the written one: the API server has then converted it, and the
 // signature does not cover the result.
 func isRequested(doc *exception.Document, request *admissionv1.AdmissionRequest) error {
-	if asked := request.RequestKind; asked != nil && *asked != request.Kind {
-		return refuse(ReasonConverted, "it was written as %s and sent to the guard as %s", asked, request.Kind.String())
+	if kind := request.RequestKind; kind != nil && *kind != request.Kind {
+		return refuse(ReasonConverted, "it was written as %s and sent to the guard as %s", kind, request.Kind.String())
 	}
-	name := doc.Text("metadata", "name")
-	switch said := (metav1.GroupVersionKind{Group: doc.GroupKind().Group, Version: doc.Version(), Kind: doc.GroupKind().Kind}); {
-	case said != request.Kind:
-		return refuse(ReasonWrongObject, "the request is about a %s, and the object is a %q of %q", request.Kind.String(), said.Kind, doc.APIVersion())
+	name, gk := doc.Text("metadata", "name"), doc.GroupKind()
+	switch kind := (metav1.GroupVersionKind{Group: gk.Group, Version: doc.Version(), Kind: gk.Kind}); {
+	case kind != request.Kind:
+		return refuse(ReasonWrongObject, "the request is about a %s, and the object is a %q of %q",
+			request.Kind.String(), gk.Kind, doc.APIVersion())
 	case request.Name != "" && name != request.Name, doc.Text("metadata", "namespace") != request.Namespace:
-		return refuse(ReasonWrongObject, "the request is about %q in %q, and the object is %q", request.Name, request.Namespace, doc.Identity().String())
+		return refuse(ReasonWrongObject, "the request is about %q in %q, and the object is %q",
+			request.Name, request.Namespace, doc.Identity().String())
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func TestKnownPolicies(t *testing.T) {
 		"in kyverno, where the guard is": {object: own, settings: guard.Settings{AllowInKyverno: admitting.AllowInKyverno, GuardNamespaces: []string{"kyverno"}}, known: pods("Pod"), want: "reaches-guard"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := handler(t, w.rules(t, tc.settings, nil).Knowing(tc.known), guard.Config{})
+			h := handler(t, w.rules(t, tc.settings, nil).WithPolicies(tc.known), guard.Config{})
 			response, answer := post(t, h, body(t, request(t, admissionv1.Create, asJSON(t, tc.object), nil)))
 			if response == nil {
 				t.Fatalf("%d %s", answer.Code, answer.Body)

@@ -15,9 +15,11 @@ func LogDecision(log *slog.Logger, d *Decision, took time.Duration) {
 	}
 	log.LogAttrs(context.Background(), level, "decision",
 		slog.String("uid", d.UID), slog.Bool("allowed", d.Allowed()), slog.String("reason", d.Reason),
-		slog.String("operation", escape(d.Operation, maxLogged)), slog.String("object", escape(d.Object.String(), maxLogged)),
+		slog.String("operation", escape(d.Operation, maxLogged)),
+		slog.String("object", escape(d.Object.String(), maxLogged)),
 		slog.String("user", escape(d.User, maxLogged)), slog.Bool("dryRun", d.DryRun),
-		slog.String("message", d.Message()), slog.String("authority", d.Authority()), slog.String("digest", d.Facts.MessageDigest),
+		slog.String("message", d.Message()), slog.String("authority", d.Authority()),
+		slog.String("digest", d.Facts.MessageDigest),
 		slog.Duration("took", took))
 }
 

@@ -148,9 +148,9 @@ func (m *Metrics) Leads(leads bool) {
 	}
 }
 
-// found counts the findings. The expiry of an exception counts until it is gone, also if its deletion
+// count counts the findings. The expiry of an exception counts until it is gone, also if its deletion
 // failed. Objects of other kinds do not expire.
-func (m *Metrics) found(all []*Finding) {
+func (m *Metrics) count(all []*Finding) {
 	m.exceptions.Reset()
 	var next time.Time
 	for _, f := range all {

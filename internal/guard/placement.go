@@ -24,7 +24,8 @@ func (j *judge) place(message *exception.Document) error {
 	case named == "" || named == j.cluster:
 		return nil
 	case j.cluster == "":
-		return refuse(ReasonAnotherCluster, "it is for the cluster %q, and the guard does not know its own cluster (--cluster-name)", named)
+		return refuse(ReasonAnotherCluster,
+			"it is for the cluster %q, and the guard does not know its own cluster (--cluster-name)", named)
 	default:
 		return refuse(ReasonAnotherCluster, "it is for the cluster %q, and this is %q", named, j.cluster)
 	}
@@ -72,12 +73,12 @@ func (j *judge) tooMany(ctx context.Context, message *exception.Document) error 
 	if j.count == nil {
 		return refuse(ReasonUndecided, "nothing counts the objects of the namespace %q", id.Namespace)
 	}
-	there, err := j.count(ctx, id.GroupKind, id.Namespace)
+	stored, err := j.count(ctx, id.GroupKind, id.Namespace)
 	if err != nil {
 		return err
 	}
-	if there >= most {
-		return refuse(ReasonTooMany, "%d of its kind are in %q, and the maximum is %d", there, id.Namespace, most)
+	if stored >= most {
+		return refuse(ReasonTooMany, "%d of its kind are in %q, and the maximum is %d", stored, id.Namespace, most)
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -29,7 +28,7 @@ func (c *checker) look(ctx context.Context, id exception.Identity, version strin
 	before := c.finding(id)
 	if before != nil && before.rules == c.rules && before.reading == c.reading && before.state == o.State {
 		again := *before
-		c.settle(ctx, &again, before)
+		c.record(ctx, &again, before)
 	} else {
 		c.show(ctx, &Object{State: o.State, Identity: id, Version: o.Version, Unreadable: err})
 	}
@@ -51,7 +50,7 @@ func (c *checker) show(ctx context.Context, o *Object) {
 		return
 	}
 	harmless := before != nil && before.state != f.state && before.content == f.content && f.content != (content{})
-	c.settle(ctx, f, before)
+	c.record(ctx, f, before)
 	s := c.known[o.Identity]
 	if harmless {
 		s.updated = c.Clock.Now()
@@ -61,10 +60,10 @@ func (c *checker) show(ctx context.Context, o *Object) {
 	}
 }
 
-// settle stores the finding of an object.
-func (c *checker) settle(ctx context.Context, f, before *Finding) {
+// record stores the finding of an object.
+func (c *checker) record(ctx context.Context, f, before *Finding) {
 	shown := c.shown()
-	f.settle(shown)
+	f.complete(shown)
 	if f.Since = c.Clock.Now(); f.continues(before) {
 		f.Since = before.Since
 	}
@@ -75,7 +74,7 @@ func (c *checker) settle(ctx context.Context, f, before *Finding) {
 	// The author of an exception is not responsible for a failed conversion.
 	unreadable := f.Reason == ReasonUnreadable && shown != nil
 	mayRemove := c.Enforce && f.Object.IsException() && removable(f.Reason) && !unreadable
-	f.doomed = f.waits && f.Object.IsException() ||
+	f.remove = f.waits && f.Object.IsException() ||
 		mayRemove && f.Reason != verify.ReasonExpired && c.Clock.Now().Sub(f.Since) >= c.Every
 	c.plan(c.keep(f.like(before), differs))
 }
@@ -99,11 +98,11 @@ func (c *checker) judged(ctx context.Context, o *Object, before *Finding) (*Find
 	doc := o.Document
 	if o.Dying {
 		f.waits = waitsForDependents(doc)
-		doc = undying(doc)
+		doc = beforeDeletion(doc)
 	}
 	f.content, f.kept = contentOf(doc), kyverno.KeepsDeleted(doc)
 	// This changes no verdict. It saves the verification of an object that somebody updates all the time.
-	if before.holds(c.rules, now) && before.dying == o.Dying && before.content == f.content {
+	if before.isValid(c.rules, now) && before.dying == o.Dying && before.content == f.content {
 		known := *before
 		known.Version, known.state, known.reading, known.waits = o.Version, o.State, c.reading, f.waits
 		return &known, nil
@@ -173,46 +172,41 @@ func (c *checker) judge(ctx context.Context, f *Finding, o *Object, doc *excepti
 		return facts, ErrGone // the news of the other object will follow
 	case failure == nil:
 		if signed.Dying {
-			return j.stored(undying(signed.Document))
+			return j.stored(beforeDeletion(signed.Document))
 		}
 		return j.stored(signed.Document)
 	}
-	verified, err := j.sealed(doc, o.Identity)
-	if err != nil || verified == nil {
+	verified, err := j.signedMessage(doc, o.Identity)
+	if err != nil {
 		return facts, err
 	}
 	facts = factsOf(verified.Facts())
-	return facts, &refusal{ReasonUnreadable, "it was signed as version " + version + ", which cannot be read: " + failure.Error(), facts}
+	detail := "it was signed as version " + version + ", which cannot be read: " + failure.Error()
+	return facts, &refusal{ReasonUnreadable, detail, facts}
 }
 
 // signedVersion returns the version that the signed message names. It is "" if there is no message
 // or the message is for another object.
 func signedVersion(doc *exception.Document, id exception.Identity) string {
-	sealed, err := seal.Read(doc)
-	if err != nil {
-		return ""
-	}
-	message, err := seal.ParseMessage(sealed.Message)
-	if err != nil || message.Identity() != id {
+	message, _ := messageOf(doc)
+	if message == nil || message.Identity() != id {
 		return ""
 	}
 	return message.Version()
 }
 
-// undying returns an object as it was before its deletion began, because Kyverno applies it until
+// beforeDeletion returns an object as it was before its deletion began, because Kyverno applies it until
 // it is gone. The API server has added a deletion time, a grace period and a finalizer for the
 // deletion policy, and controllers remove other finalizers one by one.
-func undying(doc *exception.Document) *exception.Document {
+func beforeDeletion(doc *exception.Document) *exception.Document {
 	tree := doc.Object()
 	metadata, _ := tree["metadata"].(map[string]any)
 	delete(metadata, "deletionTimestamp")
 	delete(metadata, "deletionGracePeriodSeconds")
 	delete(metadata, "finalizers")
-	if sealed, err := seal.Read(doc); err == nil {
-		if message, err := seal.ParseMessage(sealed.Message); err == nil {
-			if signed := finalizers(message); signed != nil && metadata != nil {
-				metadata["finalizers"] = slices.Clone(signed)
-			}
+	if message, _ := messageOf(doc); message != nil && metadata != nil {
+		if signed := finalizers(message); signed != nil {
+			metadata["finalizers"] = slices.Clone(signed)
 		}
 	}
 	before, err := exception.FromObject(tree)
@@ -236,7 +230,7 @@ func (c *checker) plan(s *stored) {
 	f := s.finding
 	at, now := f.Facts.ExpiresAt, c.Clock.Now()
 	switch {
-	case f.doomed:
+	case f.remove:
 		at = now
 	case f.Reason == verify.ReasonNotYetValid:
 		at = f.Facts.StartsAt

@@ -12,8 +12,10 @@ import (
 // readReview decodes a review of admission.k8s.io/v1, the request of an API server.
 func readReview(raw []byte) (*admissionv1.AdmissionRequest, error) {
 	var r admissionv1.AdmissionReview
-	if err := json.Unmarshal(raw, &r); err != nil || r.Request == nil || r.Request.UID == "" || r.APIVersion != admissionv1.SchemeGroupVersion.String() {
-		return nil, refuse(ReasonMalformed, "the body is not a review of %s", admissionv1.SchemeGroupVersion)
+	version := admissionv1.SchemeGroupVersion
+	err := json.Unmarshal(raw, &r)
+	if err != nil || r.Request == nil || r.Request.UID == "" || r.APIVersion != version.String() {
+		return nil, refuse(ReasonMalformed, "the body is not a review of %s", version)
 	}
 	return r.Request, nil
 }
@@ -29,7 +31,9 @@ func writeReview(w http.ResponseWriter, d *Decision) {
 	if !d.Allowed() {
 		response.Result = &metav1.Status{
 			Status: metav1.StatusFailure, Code: d.Code(), Message: d.Message(), Reason: statusReasons[d.Code()],
-			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseType(d.Reason), Message: d.Message()}}},
+			Details: &metav1.StatusDetails{
+				Causes: []metav1.StatusCause{{Type: metav1.CauseType(d.Reason), Message: d.Message()}},
+			},
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -49,12 +53,12 @@ var statusReasons = map[int32]metav1.StatusReason{
 
 // audit returns the annotations that the API server adds to its audit log.
 func (d *Decision) audit() map[string]string {
-	said := map[string]string{"reason": d.Reason}
+	annotations := map[string]string{"reason": d.Reason}
 	if authority := d.Authority(); authority != "" {
-		said["authority"] = authority
+		annotations["authority"] = authority
 	}
 	if d.Facts.MessageDigest != "" {
-		said["message-digest"] = d.Facts.MessageDigest
+		annotations["message-digest"] = d.Facts.MessageDigest
 	}
-	return said
+	return annotations
 }

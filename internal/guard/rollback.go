@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"errors"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -19,8 +20,8 @@ func (j *judge) rollback(verified *verify.Verified, old *exception.Document) err
 	if old == nil {
 		return nil
 	}
-	before, err := j.sealed(old, verified.Message().Identity())
-	if err != nil || before == nil || before.Facts().MessageDigest == verified.Facts().MessageDigest {
+	before, err := j.signedMessage(old, verified.Message().Identity())
+	if err != nil || before.Facts().MessageDigest == verified.Facts().MessageDigest {
 		return nil //nolint:nilerr // as above
 	}
 	was, is := before.SignedAt(), verified.SignedAt()
@@ -34,23 +35,35 @@ func (j *judge) rollback(verified *verify.Verified, old *exception.Document) err
 	case is.IsZero():
 		return refuse(ReasonRollback, "its signing time is not proven, so it may be older than the stored exception")
 	case is.Before(was):
-		return refuse(ReasonRollback, "it was signed at %s, before the stored exception, at %s", timestamp(is), timestamp(was))
+		return refuse(ReasonRollback, "it was signed at %s, before the stored exception, at %s",
+			timestamp(is), timestamp(was))
 	}
 	return nil
 }
 
-// sealed verifies the signed message of an object without its other fields. It returns nil if the
-// message is for another object.
-func (j *judge) sealed(doc *exception.Document, id exception.Identity) (*verify.Verified, error) {
-	opened, err := seal.Read(doc)
+// messageOf returns the signed message of an object, and the annotations that it comes from. The message
+// is nil if there is none. It is not verified yet.
+func messageOf(doc *exception.Document) (*exception.Document, *seal.Seal) {
+	annotations, err := seal.Read(doc)
 	if err != nil {
-		return nil, err
+		return nil, nil
 	}
-	message, err := seal.ParseMessage(opened.Message)
-	if err != nil || message.Identity() != id {
-		return nil, err
+	message, err := seal.ParseMessage(annotations.Message)
+	if err != nil {
+		return nil, nil
 	}
-	whole, err := seal.Attach(message, opened)
+	return message, annotations
+}
+
+var errNoMessage = errors.New("it has no signed message, or that of another object")
+
+// signedMessage verifies the signed message of an object without its other fields.
+func (j *judge) signedMessage(doc *exception.Document, id exception.Identity) (*verify.Verified, error) {
+	message, annotations := messageOf(doc)
+	if message == nil || message.Identity() != id {
+		return nil, errNoMessage
+	}
+	whole, err := seal.Attach(message, annotations)
 	if err != nil {
 		return nil, err
 	}

@@ -63,8 +63,8 @@ func NewRules(written trust.Config, settings Settings, digest string) (*Rules, e
 	}, nil
 }
 
-// Knowing adds the policies of [Settings.Policies]. Call it before the first decision.
-func (r *Rules) Knowing(policies *kyverno.PolicySet) *Rules {
+// WithPolicies adds the policies of [Settings.Policies]. Call it before the first decision.
+func (r *Rules) WithPolicies(policies *kyverno.PolicySet) *Rules {
 	r.reach = r.reach.Knowing(policies)
 	return r
 }
@@ -88,8 +88,8 @@ func (r *Rules) Kinds() []exception.GroupKind { return slices.Clone(r.kinds) }
 
 // Guards reports whether no exception may reach a namespace.
 func (r *Rules) Guards(namespace string) bool {
-	_, found := r.reach.HasNamespace(wildcard.NewMeter(), namespace)
-	return found
+	_, guarded := r.reach.HasNamespace(wildcard.NewMeter(), namespace)
+	return guarded
 }
 
 // Digest identifies the configuration.

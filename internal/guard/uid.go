@@ -9,8 +9,8 @@ var firstUID = regexp.MustCompile(`^\s*\{(?:[^{}]|\{[^{}]*\})*"request"\s*:\s*\{
 // uidOf finds request.uid in the beginning of a review, or returns "". The API server ignores an answer
 // without it.
 func uidOf(raw []byte) string {
-	if found := firstUID.FindSubmatch(raw[:min(len(raw), prefix)]); found != nil {
-		return string(found[1])
+	if match := firstUID.FindSubmatch(raw[:min(len(raw), prefix)]); match != nil {
+		return string(match[1])
 	}
 	return ""
 }

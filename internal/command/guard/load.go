@@ -2,7 +2,6 @@ package guard
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -31,7 +30,8 @@ func loader(path, namespace string) guard.Load {
 			return nil, forThisVersion(err)
 		}
 		settings := cfg.Guard
-		settings.GuardNamespaces = append(settings.GuardNamespaces, namespace) // protect the guard's own namespace, even if it has another name
+		// Protect the guard's own namespace, even if it has another name.
+		settings.GuardNamespaces = append(settings.GuardNamespaces, namespace)
 		for i, path := range settings.Policies {
 			if !filepath.IsAbs(path) {
 				settings.Policies[i] = filepath.Join(cfg.Dir, path)
@@ -50,7 +50,7 @@ func loader(path, namespace string) guard.Load {
 		for _, r := range report.Results() {
 			return nil, fmt.Errorf("guard.policies: %s:%d: %s", r.File, r.Line, r.Message)
 		}
-		return rules.Knowing(known), nil
+		return rules.WithPolicies(known), nil
 	}
 }
 
@@ -62,23 +62,19 @@ func forThisVersion(err error) error {
 	if !errors.As(err, &syntax) {
 		return err
 	}
-	return cli.InConfig(fmt.Errorf("%w (this is polex-guard %s: correct the configuration, or install the version that it is written for)", err, cli.VersionText()))
+	return cli.InConfig(fmt.Errorf("%w (this is polex-guard %s: correct the configuration, "+
+		"or install the version that it is written for)", err, cli.VersionText()))
 }
 
 // digestOf returns a digest of a configuration and of the files that it names.
 func digestOf(text []byte, config trust.Config, policies []string) (string, error) {
-	sum := sha256.New()
-	add := func(raw []byte) {
-		part := sha256.Sum256(raw)
-		sum.Write(part[:])
-	}
-	add(text)
+	contents := [][]byte{text}
 	for _, path := range append(config.Files(), policies...) {
 		raw, err := cli.ReadFileUpTo(path, maxNamed)
 		if err != nil {
 			return "", fmt.Errorf("a file of the configuration: %w", err)
 		}
-		add(raw)
+		contents = append(contents, raw)
 	}
-	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(fmt.Appendf(nil, "%q", contents))), nil
 }

@@ -12,12 +12,12 @@ import (
 
 const statusSubresource = "status"
 
-// unsealed returns the reason for which an update needs no signature, or "" if it needs one.
+// unsigned returns the reason for which an update needs no signature, or "" if it needs one.
 //
 // An object that is being deleted waits for its finalizers. Controllers and the garbage collector
 // remove them one by one. No other change is allowed, because Kyverno applies the exception until
 // it is gone. A controller writes the status, which no signature covers.
-func (c change) unsealed() (reason string, err error) {
+func (c change) unsigned() (reason string, err error) {
 	old, doc := c.old, c.doc
 	switch {
 	case c.subresource != "" && c.subresource != statusSubresource:
@@ -53,17 +53,13 @@ func (c change) unchanged(allowed seal.Added) bool {
 	if c.old == nil || c.subresource != "" || differ(c.old, doc, "") {
 		return false
 	}
-	opened, err := seal.Read(doc)
-	if err != nil {
+	message, _ := messageOf(doc)
+	if message == nil || message.GroupKind() != doc.GroupKind() || message.Version() == doc.Version() {
 		return true // there is no signed field to lose
 	}
-	message, err := seal.ParseMessage(opened.Message)
-	if err != nil || message.GroupKind() != doc.GroupKind() || message.Version() == doc.Version() {
-		return true
-	}
 	const apiVersion, both = "apiVersion", 2
-	found := allowed.Compare(doc, message, both)
-	return len(found) == 1 && found[0].Path.String() == apiVersion
+	differences := allowed.Compare(doc, message, both)
+	return len(differences) == 1 && differences[0].Path.String() == apiVersion
 }
 
 // written are the metadata fields that the API server writes with every change.
