@@ -68,7 +68,8 @@ func (c *checker) shown() error {
 	case !c.definition.known:
 		return refuse(ReasonConversion, "the definition of %s could not be read, so a webhook may convert it", c.kind)
 	case c.definition.Conversion != "":
-		return refuse(ReasonConversion, "the definition of exceptions: %s can show Kyverno another %s than the signed one",
+		return refuse(ReasonConversion,
+			"the definition of exceptions: %s can show Kyverno another %s than the signed one",
 			c.definition.Conversion, c.kind)
 	}
 	return nil

@@ -31,7 +31,8 @@ func noted(_ context.Context, raw []byte) *Decision {
 	}
 	d := about(request)
 	if request.Operation != admissionv1.Delete {
-		err = refuse(ReasonOperationNotAllowed, "this address answers only about DELETE, not about %q", string(request.Operation))
+		err = refuse(ReasonOperationNotAllowed, "this address answers only about DELETE, not about %q",
+			string(request.Operation))
 	}
 	d.answer(ReasonDeleted, d.Facts, err)
 	return d

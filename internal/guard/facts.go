@@ -31,7 +31,8 @@ func factsOf(verified verify.Facts) Facts {
 		facts.Signers = make([]Signer, n)
 	}
 	for i, s := range verified.Signatures {
-		facts.Signers[i] = Signer{Authority: s.Authority, Subject: unique.Make(s.Identity.Subject).Value(), WitnessedAt: s.WitnessedAt}
+		subject := unique.Make(s.Identity.Subject).Value()
+		facts.Signers[i] = Signer{Authority: s.Authority, Subject: subject, WitnessedAt: s.WitnessedAt}
 	}
 	return facts
 }

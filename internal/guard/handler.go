@@ -71,8 +71,9 @@ func NewHandler(c Config) (*Handler, error) {
 	c.Deadline = cmp.Or(c.Deadline, DefaultDeadline)
 	concurrent := cmp.Or(c.Concurrent, DefaultConcurrent)
 	return &Handler{
-		config: c, reading: readers{most: cmp.Or(c.Reading, DefaultReading)}, large: make(chan struct{}, concurrent),
-		waiting: make(chan struct{}, concurrent+cmp.Or(c.Waiting, DefaultWaiting)), turns: make(chan struct{}, concurrent),
+		config: c, reading: readers{most: cmp.Or(c.Reading, DefaultReading)},
+		waiting: make(chan struct{}, concurrent+cmp.Or(c.Waiting, DefaultWaiting)),
+		large:   make(chan struct{}, concurrent), turns: make(chan struct{}, concurrent),
 	}, nil
 }
 

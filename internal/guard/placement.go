@@ -16,7 +16,8 @@ const AnnotationCluster = "polex.dev/cluster"
 func (j *judge) place(message *exception.Document) error {
 	allowed := j.rules.settings.Namespaces
 	if namespace := message.Identity().Namespace; len(allowed) > 0 && !allowed.Include(namespace) {
-		return refuse(ReasonNamespaceNotAllowed, "the namespace %q is not in the configuration (guard.namespaces)", namespace)
+		return refuse(ReasonNamespaceNotAllowed,
+			"the namespace %q is not in the configuration (guard.namespaces)", namespace)
 	}
 	switch named := message.Annotation(AnnotationCluster); {
 	case named == "" && j.rules.settings.RequireCluster:

@@ -42,10 +42,11 @@ type checkFlags struct {
 func newCheckCommand(streams cli.Streams) *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
-		Use:                   "check --config FILE",
-		Short:                 "Check how the guard is installed",
-		Long:                  checkHelp,
-		Example:               "  kubectl exec -n polex-system deploy/polex-guard -- /polex-guard check --config /etc/polex/config.yaml",
+		Use:   "check --config FILE",
+		Short: "Check how the guard is installed",
+		Long:  checkHelp,
+		Example: "  kubectl exec -n polex-system deploy/polex-guard -- " +
+			"/polex-guard check --config /etc/polex/config.yaml",
 		Args:                  cli.UnknownCommand,
 		DisableFlagsInUseLine: true,
 	}
@@ -65,10 +66,13 @@ func (f *checkFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.cluster.add(cmd)
 	flags.StringVar(&f.Config, "config", "", "configuration `file` of the guard (required)")
-	flags.StringVar(&f.Static, "static", "", "`folder` with webhooks/ and policies/, a copy of that of the API servers")
-	flags.StringArrayVar(&f.Servers, "server", nil, "with --static, `URL` of an API server; can be repeated (default: the endpoints of the Service kubernetes)")
-	flags.StringVarP(&f.Namespace, "namespace", "n", "", "namespace of the guard and its Lease (default: that of the Pod)")
-	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "name of the Secret in which the guard keeps its own certificate")
+	flags.StringVar(&f.Static, "static", "",
+		"`folder` with webhooks/ and policies/, a copy of that of the API servers")
+	flags.StringArrayVar(&f.Servers, "server", nil, "with --static, `URL` of an API server; can be repeated "+
+		"(default: the endpoints of the Service kubernetes)")
+	addNamespace(cmd, &f.Namespace)
+	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "",
+		"name of the Secret in which the guard keeps its own certificate")
 	flags.StringVar(&f.Kyverno, "kyverno-namespace", "kyverno", "namespace of Kyverno")
 }
 
@@ -107,13 +111,16 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 		return nil, err
 	}
 	report := &cli.Report{Tool: "polex-guard", Reasons: doctor.Reasons()}
-	for _, found := range doctor.Run(ctx, doctor.Config{
+	for _, finding := range doctor.Run(ctx, doctor.Config{
 		Client: live, HTTP: http, Host: config.Host, Now: now, Kinds: rules.Kinds(),
 		Webhook: webhookName, Static: set, Servers: f.Servers, Protect: protect, Deadline: guard.DefaultDeadline,
 		Namespace: f.Namespace, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno, Guards: rules.Guards,
 	}) {
 		report.Documents++
-		report.Add(cli.Result{Outcome: outcomes[found.Outcome], File: found.Subject, Reason: found.Reason, Message: found.Message, Hint: found.Hint})
+		report.Add(cli.Result{
+			Outcome: outcomes[finding.Outcome], File: finding.Subject,
+			Reason: finding.Reason, Message: finding.Message, Hint: finding.Hint,
+		})
 	}
 	return report, nil
 }
@@ -136,9 +143,12 @@ func (f *checkFlags) static() (*static.Set, error) {
 	case err != nil:
 		return nil, fmt.Errorf("--static: %w", err)
 	case f.SelfManaged != "":
-		return nil, errors.New("--self-managed-certificate cannot be combined with --static: the guard cannot write its CA into a file of the API server")
+		return nil, errors.New("--self-managed-certificate cannot be combined with --static: " +
+			"the guard cannot write its CA into a file of the API server")
 	}
 	return set, nil
 }
 
-var outcomes = map[doctor.Outcome]cli.Outcome{doctor.Fine: cli.Pass, doctor.Doubtful: cli.Warn, doctor.Unknown: cli.Unknown, doctor.Wrong: cli.Refuse}
+var outcomes = map[doctor.Outcome]cli.Outcome{
+	doctor.Fine: cli.Pass, doctor.Doubtful: cli.Warn, doctor.Unknown: cli.Unknown, doctor.Wrong: cli.Refuse,
+}

@@ -19,7 +19,8 @@ func New(streams cli.Streams) *cobra.Command {
 		Args:                  cli.UnknownCommand,
 		DisableFlagsInUseLine: true,
 		RunE: func(*cobra.Command, []string) error {
-			return &cli.UsageError{Err: errNoSubcommand, Hint: "run polex-guard serve --help or polex-guard check --help"}
+			const hint = "run polex-guard serve --help or polex-guard check --help"
+			return &cli.UsageError{Err: errNoSubcommand, Hint: hint}
 		},
 	}
 	cli.Serves(cmd)

@@ -30,7 +30,9 @@ func (g *process) addController() error {
 	}
 	g.store = cluster.NewStore(api)
 	g.store.Watching = func(kind exception.GroupKind, yes bool) { g.metrics.Watching(kind, "objects", yes) }
-	g.teller = &cluster.Teller{Log: g.log, Events: cluster.NewEvents(api, host, g.log), Reports: &cluster.Reports{API: api}}
+	g.teller = &cluster.Teller{
+		Log: g.log, Events: cluster.NewEvents(api, host, g.log), Reports: &cluster.Reports{API: api},
+	}
 	g.pod = &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: g.flags.Namespace, Name: host}
 	lease := cluster.Lease{Namespace: g.flags.Namespace, Name: leaseName, Identity: cluster.NewIdentity(host)}
 	controller := &guard.Controller{
@@ -44,8 +46,10 @@ func (g *process) addController() error {
 	return g.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		// Every replica watches: the counts of exceptions are needed for limits, and a new leader
 		// must start quickly.
-		go g.store.Watch(ctx, func() []exception.GroupKind { return g.rules.Rules().Kinds() }, func(err error) { g.teller.Failed(ctx, "watch", err) })
-		go g.definitions(ctx, api, controller.Definitions).Run(ctx)
+		kinds := func() []exception.GroupKind { return g.rules.Rules().Kinds() }
+		failed := func(err error) { g.teller.Failed(ctx, "watch", err) }
+		go g.store.Watch(ctx, kinds, failed)
+		go g.definitions(api, controller.Definitions, failed).Run(ctx)
 		return cluster.Lead(ctx, g.rest, lease, func(ctx context.Context) {
 			g.log.Info("holds the lease")
 			g.metrics.Leads(true)
@@ -59,9 +63,11 @@ func (g *process) addController() error {
 }
 
 // definitions watches the definitions of exceptions, and reports their changes.
-func (g *process) definitions(ctx context.Context, api *cluster.API, known *guard.Definitions) *cluster.Definitions {
+func (g *process) definitions(
+	api *cluster.API, known *guard.Definitions, failed func(error),
+) *cluster.Definitions {
 	return &cluster.Definitions{
-		API: api, Known: known,
+		API: api, Known: known, Failed: failed,
 		Changed: func(kind exception.GroupKind, before, state string) {
 			g.metrics.DefinitionState(kind, state)
 			if before == "" { // it may have changed while no guard ran
@@ -72,6 +78,5 @@ func (g *process) definitions(ctx context.Context, api *cluster.API, known *guar
 			g.teller.DefinitionChanged(kind, state)
 		},
 		Watching: func(kind exception.GroupKind, yes bool) { g.metrics.Watching(kind, "definition", yes) },
-		Failed:   func(err error) { g.teller.Failed(ctx, "watch", err) },
 	}
 }

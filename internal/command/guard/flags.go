@@ -22,6 +22,11 @@ func (f *clusterFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: the Pod's ServiceAccount)")
 }
 
+func addNamespace(cmd *cobra.Command, namespace *string) {
+	cmd.Flags().StringVarP(namespace, "namespace", "n", "",
+		"namespace of the guard and its Lease (default: that of the Pod)")
+}
+
 // The rate limits for requests to the API server: average per second, and burst. They do not apply
 // to requests about stored exceptions: thousands can expire in the same second, and internal/guard
 // limits the concurrent deletions.
@@ -75,14 +80,19 @@ type serveFlags struct {
 func (f *serveFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.cluster.add(cmd)
-	flags.StringVar(&f.Config, "config", "", "configuration `file`: the sections trust and guard, or a trust policy (required)")
-	flags.StringVar(&f.Cluster, "cluster-name", "", "name of this cluster, for exceptions with the annotation "+guard.AnnotationCluster)
-	flags.StringVarP(&f.Namespace, "namespace", "n", "", "namespace of the guard and its Lease (default: that of the Pod)")
-	flags.DurationVar(&f.RecheckInterval, "recheck-interval", 10*time.Minute, "`duration` between checks of all stored exceptions")
-	flags.BoolVar(&f.EnforceExisting, "enforce-existing", false, "delete stored exceptions that are invalid for a whole --recheck-interval")
+	flags.StringVar(&f.Config, "config", "",
+		"configuration `file`: the sections trust and guard, or a trust policy (required)")
+	flags.StringVar(&f.Cluster, "cluster-name", "",
+		"name of this cluster, for exceptions with the annotation "+guard.AnnotationCluster)
+	addNamespace(cmd, &f.Namespace)
+	flags.DurationVar(&f.RecheckInterval, "recheck-interval", 10*time.Minute,
+		"`duration` between checks of all stored exceptions")
+	flags.BoolVar(&f.EnforceExisting, "enforce-existing", false,
+		"delete stored exceptions that are invalid for a whole --recheck-interval")
 	flags.StringVar(&f.TLSCert, "tls-cert", "", "PEM `file` with the certificate and chain of the webhook (required)")
 	flags.StringVar(&f.TLSKey, "tls-key", "", "PEM `file` with the key of that certificate (required)")
-	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "name of the mounted Secret in which the guard keeps its own certificate")
+	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "",
+		"name of the mounted Secret in which the guard keeps its own certificate")
 	flags.StringVar(&f.DNSName, "dns-name", "", "DNS name in that certificate (default: polex-guard.NAMESPACE.svc)")
 	flags.StringVar(&f.WebhookAddress, "webhook-address", ":9443", "`address` of the webhook")
 	flags.StringVar(&f.MetricsAddress, "metrics-address", ":8080", "`address` of /metrics; \"\" for none")
@@ -97,15 +107,22 @@ func (f *serveFlags) check() error {
 	case f.Config == "":
 		return errNoConfig
 	case f.TLSCert == "" || f.TLSKey == "":
-		return &cli.UsageError{Err: errors.New("missing required flags: --tls-cert, --tls-key"), Hint: "name the PEM files of the webhook's certificate and key"}
+		return &cli.UsageError{
+			Err:  errors.New("missing required flags: --tls-cert, --tls-key"),
+			Hint: "name the PEM files of the webhook's certificate and key",
+		}
 	case f.RecheckInterval <= 0:
 		return cli.Usagef("--recheck-interval %s is not positive", f.RecheckInterval)
 	case f.ShutdownDelay < 0:
 		return cli.Usagef("--shutdown-delay must not be negative")
 	case !isAddress(f.WebhookAddress):
-		return cli.Usagef("--webhook-address: %q is not an address: write it like :9443 or 127.0.0.1:9443", f.WebhookAddress)
+		return cli.Usagef("--webhook-address: %q is not an address: write it like :9443 or 127.0.0.1:9443",
+			f.WebhookAddress)
 	case f.PprofAddress != "" && !isLoopback(f.PprofAddress):
-		return &cli.UsageError{Err: errors.New("--pprof-address must be a loopback address, as it shows the memory of the process"), Hint: "use 127.0.0.1:6060, and kubectl port-forward"}
+		return &cli.UsageError{
+			Err:  errors.New("--pprof-address must be a loopback address, as it shows the memory of the process"),
+			Hint: "use 127.0.0.1:6060, and kubectl port-forward",
+		}
 	}
 	var err error
 	f.Namespace, err = namespaceOf(f.Namespace)
@@ -125,7 +142,8 @@ func namespaceOf(given string) (string, error) {
 	}
 	text, err := os.ReadFile(podNamespace)
 	if err != nil {
-		return "", &cli.UsageError{Err: errors.New("missing --namespace"), Hint: "outside of a Pod, add --namespace polex-system"}
+		const hint = "outside of a Pod, add --namespace polex-system"
+		return "", &cli.UsageError{Err: errors.New("missing --namespace"), Hint: hint}
 	}
 	return strings.TrimSpace(string(text)), nil
 }
@@ -141,6 +159,5 @@ func isLoopback(address string) bool {
 	if err != nil {
 		return false
 	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return net.ParseIP(host).IsLoopback()
 }

@@ -40,7 +40,10 @@ func readKubeconfig(file string) (*rest.Config, [sha256.Size]byte, error) {
 	for _, f := range []struct {
 		name    *string
 		content *[]byte
-	}{{&config.CAFile, &config.CAData}, {&config.CertFile, &config.CertData}, {&config.KeyFile, &config.KeyData}, {&config.BearerTokenFile, &token}} {
+	}{
+		{&config.CAFile, &config.CAData}, {&config.CertFile, &config.CertData},
+		{&config.KeyFile, &config.KeyData}, {&config.BearerTokenFile, &token},
+	} {
 		if *f.name != "" && len(*f.content) == 0 { // data wins over a file, but a file wins over a token
 			if *f.content, err = cli.ReadFileUpTo(*f.name, maxKubeconfig); err != nil {
 				return nil, [sha256.Size]byte{}, err

@@ -101,7 +101,9 @@ type process struct {
 }
 
 func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
-	g := &process{flags: flags, log: log, clock: clock.RealClock{}, rules: &guard.Current{}, draining: make(chan struct{})}
+	g := &process{
+		flags: flags, log: log, clock: clock.RealClock{}, rules: &guard.Current{}, draining: make(chan struct{}),
+	}
 	var err error
 	g.metrics = guard.NewMetrics(ctrlmetrics.Registry, g.clock.Now)
 	if err := g.readConfig(); err != nil { // before anything that needs the API server

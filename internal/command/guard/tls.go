@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -52,7 +53,9 @@ func (g *process) serveBy(ctx context.Context, answers http.Handler) error {
 		return err
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: watcher.GetCertificate}
-	serving, err := server.Listen(ctx, server.Config{Address: g.flags.WebhookAddress, Handler: answers, TLS: config, Deadline: guard.DefaultDeadline, Log: g.log})
+	serving, err := server.Listen(ctx, server.Config{
+		Address: g.flags.WebhookAddress, Handler: answers, TLS: config, Deadline: guard.DefaultDeadline, Log: g.log,
+	})
 	if err != nil {
 		return &cli.UsageError{Err: fmt.Errorf("--webhook-address: %w", err)}
 	}
@@ -75,13 +78,11 @@ func firstExpiry(chain [][]byte) (ends time.Time) {
 // closes ready when the Secret is mounted.
 func (g *process) certifyItself() (ready chan struct{}, err error) {
 	ready = make(chan struct{})
-	name := g.flags.DNSName
-	if name == "" {
-		name = "polex-guard." + g.flags.Namespace + ".svc"
-	}
+	name := cmp.Or(g.flags.DNSName, "polex-guard."+g.flags.Namespace+".svc")
 	return ready, rotator.AddRotator(g.manager, &rotator.CertRotator{
 		SecretKey: types.NamespacedName{Namespace: g.flags.Namespace, Name: g.flags.SelfManaged},
-		CertDir:   filepath.Dir(g.flags.TLSCert), CertName: filepath.Base(g.flags.TLSCert), KeyName: filepath.Base(g.flags.TLSKey),
+		CertDir:   filepath.Dir(g.flags.TLSCert),
+		CertName:  filepath.Base(g.flags.TLSCert), KeyName: filepath.Base(g.flags.TLSKey),
 		CAName: "polex-guard", CAOrganization: "polex", DNSName: name, IsReady: ready, FieldOwner: "polex-guard",
 		Webhooks: []rotator.WebhookInfo{{Name: webhookName, Type: rotator.Validating}},
 	})
