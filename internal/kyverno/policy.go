@@ -51,7 +51,8 @@ const (
 // policies.kyverno.io, in this spelling.
 var ConditionPolicyKinds = []string{
 	"ValidatingPolicy", "ImageValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "DeletingPolicy",
-	"NamespacedValidatingPolicy", "NamespacedImageValidatingPolicy", "NamespacedMutatingPolicy", "NamespacedGeneratingPolicy", "NamespacedDeletingPolicy",
+	"NamespacedValidatingPolicy", "NamespacedImageValidatingPolicy", "NamespacedMutatingPolicy",
+	"NamespacedGeneratingPolicy", "NamespacedDeletingPolicy",
 }
 
 // HasRules reports whether policies of a kind have rules that exceptions name. Those of kyverno.io
@@ -125,7 +126,8 @@ func (r ruleTree) rule(name string, controllers []string) Rule {
 	made := r.made(name, controllers)
 	names := append(slices.Collect(maps.Values(made)), name)
 	slices.Sort(names)
-	return Rule{Name: name, PodSecurity: podSecurity != nil, Early: r.tree["verifyImages"] != nil || r.tree["mutate"] != nil, Made: made, names: slices.Compact(names)}
+	return Rule{Name: name, PodSecurity: podSecurity != nil, Early: r.tree["verifyImages"] != nil ||
+		r.tree["mutate"] != nil, Made: made, names: slices.Compact(names)}
 }
 
 // Forms returns the names of the rule and of its generated rules, each with its kinds.
@@ -148,6 +150,7 @@ func constrainsPods(constraints map[string]any) bool {
 	rules, _ := constraints["resourceRules"].([]any)
 	return slices.ContainsFunc(rules, func(item any) bool {
 		rule, _ := item.(map[string]any)
-		return slices.ContainsFunc(manifest.Words(rule["resources"]), func(name string) bool { return name == "pods" || name == "*" || name == "*/*" })
+		return slices.ContainsFunc(manifest.Words(rule["resources"]),
+			func(name string) bool { return name == "pods" || name == "*" || name == "*/*" })
 	})
 }

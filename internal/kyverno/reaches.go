@@ -69,7 +69,8 @@ func (v Verdict) Ways() []Problem {
 func ReachesGuard(doc *exception.Document, guard Guard) Verdict {
 	e := Read(doc)
 	if e == nil {
-		return Verdict{ways: []Problem{{Message: fmt.Sprintf("a %q is not a PolicyException", doc.GroupKind().String())}}}
+		return Verdict{ways: []Problem{{Message: fmt.Sprintf("a %q is not a PolicyException",
+			doc.GroupKind().String())}}}
 	}
 	return e.ReachesGuard(guard)
 }
@@ -79,7 +80,8 @@ func (e *Exception) ReachesGuard(guard Guard) Verdict {
 	a := &asking{guard: guard, work: &wildcard.Meter{Left: maxWork}}
 	a.exception(e)
 	if a.work.Spent() {
-		return Verdict{ways: []Problem{{Path: e.ScopePath, Message: "the exception is too long to check", Hint: "write fewer names and shorter conditions, or several exceptions"}}}
+		return Verdict{ways: []Problem{{Path: e.ScopePath, Message: "the exception is too long to check",
+			Hint: "write fewer names and shorter conditions, or several exceptions"}}}
 	}
 	return Verdict{clear: !a.reaches, ways: a.ways}
 }
@@ -113,7 +115,8 @@ func (a *asking) says(path exception.Path, hint, format string, args ...any) {
 // exception checks the whole exception.
 func (a *asking) exception(e *Exception) {
 	for _, u := range e.Unread {
-		a.says(u.Path, "write it as the schema of the API requires", "expected %s, found %s: the exception cannot be read as a whole", u.Expected, u.Found)
+		a.says(u.Path, "write it as the schema of the API requires",
+			"expected %s, found %s: the exception cannot be read as a whole", u.Expected, u.Found)
 	}
 	a.refs(e.Refs)
 	a.ordinary = len(e.Refs) > 0 && !slices.ContainsFunc(e.Refs, func(ref Ref) bool { return !a.guard.isOrdinary(ref) })
@@ -142,9 +145,11 @@ func (a *asking) refs(refs []Ref) {
 			namespace, bare = "", name
 		}
 		if guarded, found := a.guard.HasPolicy(a.work, bare); found {
-			a.says(at, hint, "%s a policy that guards exceptions: no exception may exempt from it", guardedName(name, guarded))
+			a.says(at, hint, "%s a policy that guards exceptions: no exception may exempt from it",
+				guardedName(name, guarded))
 		} else if guarded, found := a.guard.HasNamespace(a.work, namespace); found && namespaced {
-			a.says(at, hint, "the policy %q is in the guarded namespace %s: no exception may exempt from it", name, guarded)
+			a.says(at, hint, "the policy %q is in the guarded namespace %s: no exception may exempt from it", name,
+				guarded)
 		}
 	}
 }

@@ -32,9 +32,11 @@ func (r *reader) selector(f node) *Selector {
 	if tree.tree == nil {
 		return nil
 	}
-	return &Selector{Path: tree.path, Labels: r.textsOf(tree.at("matchLabels")), Expressions: each(r, tree.at("matchExpressions"), func(e object) SelectorExpression {
-		return SelectorExpression{Path: e.path, Key: r.text(e.at("key")), Operator: r.text(e.at("operator")).Text, Values: r.texts(e.at("values"))}
-	})}
+	return &Selector{Path: tree.path, Labels: r.textsOf(tree.at("matchLabels")),
+		Expressions: each(r, tree.at("matchExpressions"), func(e object) SelectorExpression {
+			return SelectorExpression{Path: e.path, Key: r.text(e.at("key")), Operator: r.text(e.at("operator")).Text,
+				Values: r.texts(e.at("values"))}
+		})}
 }
 
 // Selects reports whether a selector requires a label to be present.
@@ -47,7 +49,8 @@ func (s *Selector) Selects() bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.Expressions, func(e SelectorExpression) bool { return e.Operator == "In" || e.Operator == "Exists" })
+	return slices.ContainsFunc(s.Expressions,
+		func(e SelectorExpression) bool { return e.Operator == "In" || e.Operator == "Exists" })
 }
 
 // keys returns the sorted keys of the labels with their paths.
@@ -73,7 +76,8 @@ func (s *Selector) Problems() []Problem {
 	}
 	value := func(value Located) {
 		if !exception.IsLabelValue(value.Text) {
-			say(value.Path, "use at most 63 letters, digits, dashes, underscores and dots", "%q is not a valid label value", value.Text)
+			say(value.Path, "use at most 63 letters, digits, dashes, underscores and dots",
+				"%q is not a valid label value", value.Text)
 		}
 	}
 	for _, label := range s.keys() {
@@ -93,10 +97,12 @@ func (s *Selector) Problems() []Problem {
 			}
 		case "Exists", "DoesNotExist":
 			if len(e.Values) > 0 {
-				say(e.Path.With("values"), "remove values, or write "+map[string]string{"Exists": "In", "DoesNotExist": "NotIn"}[e.Operator], "the operator %s accepts no values", e.Operator)
+				say(e.Path.With("values"), "remove values, or write "+map[string]string{"Exists": "In",
+					"DoesNotExist": "NotIn"}[e.Operator], "the operator %s accepts no values", e.Operator)
 			}
 		default:
-			say(e.Path.With("operator"), "write In, NotIn, Exists or DoesNotExist", "%q is not an operator of a selector", e.Operator)
+			say(e.Path.With("operator"), "write In, NotIn, Exists or DoesNotExist",
+				"%q is not an operator of a selector", e.Operator)
 		}
 		for _, v := range e.Values {
 			value(v)

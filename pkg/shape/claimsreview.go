@@ -16,8 +16,9 @@ var claimsReviewCheck = check{
 		"such a request, and then signs no other pending exception either.\n\n" +
 		"polex-validate reports an error if the configuration requires approvals or `promote.record` always makes " +
 		"a record. It reports nothing if `promote.record` is `none`, and a warning otherwise.",
-	Reasons: []Reason{{Name: ReasonClaimsReview, Doc: "the request states its requester, approvers or pull request itself", Severity: Warning}},
-	Run:     (*subject).claimsReview,
+	Reasons: []Reason{{Name: ReasonClaimsReview,
+		Doc: "the request states its requester, approvers or pull request itself", Severity: Warning}},
+	Run: (*subject).claimsReview,
 }
 
 func (s *subject) claimsReview() {
@@ -25,8 +26,9 @@ func (s *subject) claimsReview() {
 		return // which is where a record belongs
 	}
 	for _, path := range exception.RecordPaths(s.Doc.GroupKind()) {
-		if _, there := s.Doc.Lookup(path...); there {
-			s.find(ReasonClaimsReview, path, fmt.Sprintf("a request must not state %s", path), "remove it: polex records it when it signs the exception")
+		if _, exists := s.Doc.Lookup(path...); exists {
+			s.find(ReasonClaimsReview, path, fmt.Sprintf("a request must not state %s", path),
+				"remove it: polex records it when it signs the exception")
 		}
 	}
 }

@@ -15,7 +15,8 @@ const ReasonDuplicateIdentity = "duplicate-identity"
 var duplicateIdentityCheck = check{
 	About: "Finds two documents that are the same object to the API server. The document that is applied last wins, " +
 		"and the order depends on the tool. A second document can undo the one that was reviewed.",
-	Reasons: []Reason{{Name: ReasonDuplicateIdentity, Doc: "two documents are the same object to the API server", Fixed: true}},
+	Reasons: []Reason{{Name: ReasonDuplicateIdentity, Doc: "two documents are the same object to the API server",
+		Fixed: true}},
 }
 
 // Set compares the exceptions of a run with each other and with the live ones. Its
@@ -86,7 +87,8 @@ func (s *Set) Add(d *exception.Document) []Finding {
 // findingIn returns one finding of a set.
 func findingIn(d *exception.Document, reason string, path exception.Path, message, hint string) []Finding {
 	return []Finding{{
-		Reason: reason, Severity: severities()[reason], Path: path, Position: d.PositionOf(path), Message: message, Hint: hint,
+		Reason: reason, Severity: severities()[reason], Path: path, Position: d.PositionOf(path), Message: message,
+		Hint: hint,
 	}}
 }
 

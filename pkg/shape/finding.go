@@ -48,7 +48,7 @@ func (f *Finding) crowd() string {
 type subject struct {
 	*kyverno.Exception
 	Doc        *exception.Document
-	Said       *exception.Exception // its statements
+	Stated     *exception.Exception // its statements
 	now        time.Time
 	config     *Config
 	guard      kyverno.Guard

@@ -29,7 +29,9 @@ func (s *subject) hiddenCharacter() {
 		for _, r := range name.Text {
 			if r <= ' ' && r != ' ' || r > '~' {
 				seen[name.Path.String()] = true
-				s.find(reasonHiddenCharacter, name.Path, fmt.Sprintf("the name %+q contains the character %U, which is not printable ASCII", name.Text, r), "write the name in ASCII")
+				s.find(reasonHiddenCharacter, name.Path,
+					fmt.Sprintf("the name %+q contains the character %U, which is not printable ASCII", name.Text, r),
+					"write the name in ASCII")
 				break
 			}
 		}
@@ -53,7 +55,9 @@ func (s *subject) hiddenCharacter() {
 				column += at.Column - 1
 			}
 			at.Line, at.Column = at.Line+line, column+1
-			s.add(Finding{Reason: reasonHiddenCharacter, Position: at, Message: fmt.Sprintf("the character %U is invisible or changes the direction of the text", r), Hint: "remove it"})
+			s.add(Finding{Reason: reasonHiddenCharacter, Position: at,
+				Message: fmt.Sprintf("the character %U is invisible or changes the direction of the text", r),
+				Hint:    "remove it"})
 			return
 		}
 		i, column = i+size, column+1
@@ -100,7 +104,8 @@ func (s *subject) hiddenText(text string, path exception.Path, what string, seen
 		if hidden(r) {
 			if !seen[path.String()] {
 				seen[path.String()] = true
-				s.find(reasonHiddenCharacter, path, fmt.Sprintf("the %s contains the character %U, which is invisible or changes the direction of the text", what, r), "remove it")
+				s.find(reasonHiddenCharacter, path,
+					fmt.Sprintf("the %s contains the character %U, which is invisible or changes the direction of the text", what, r), "remove it")
 			}
 			return
 		}
@@ -110,8 +115,8 @@ func (s *subject) hiddenText(text string, path exception.Path, what string, seen
 // identifiers returns the texts that select something.
 func (s *subject) identifiers() []kyverno.Located {
 	names := []kyverno.Located{
-		{Text: s.Said.Identity.Name, Path: exception.Path{"metadata", "name"}},
-		{Text: s.Said.Identity.Namespace, Path: exception.Path{"metadata", "namespace"}},
+		{Text: s.Stated.Identity.Name, Path: exception.Path{"metadata", "name"}},
+		{Text: s.Stated.Identity.Namespace, Path: exception.Path{"metadata", "namespace"}},
 	}
 	for _, ref := range s.Refs {
 		names = append(append(names, ref.Name, ref.Kind), ref.Rules...)

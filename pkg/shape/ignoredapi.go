@@ -16,23 +16,27 @@ var ignoredAPICheck = check{
 		"this release ignores or does not serve, or a field that its API server drops, so that the live object " +
 		"would differ from the signed one. An ignored exception is harmful: people review and renew it, and after " +
 		"the upgrade Kyverno blocks the workload that needs it.",
-	Reasons: []Reason{{Name: reasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or a later release will", Milder: true}},
-	Run:     (*subject).ignoredAPI,
+	Reasons: []Reason{{Name: reasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or a later release will",
+		Milder: true}},
+	Run: (*subject).ignoredAPI,
 }
 
 func (s *subject) ignoredAPI() {
-	at, kind, release := exception.Path{"apiVersion"}, s.Said.Identity.GroupKind, s.release
-	v, known := kyverno.VersionOf(kind, s.Said.Version)
+	at, kind, release := exception.Path{"apiVersion"}, s.Stated.Identity.GroupKind, s.release
+	v, known := kyverno.VersionOf(kind, s.Stated.Version)
 	if release == 0 {
 		if known && v.To != 0 {
-			s.find(schema.UnknownVersion, at, fmt.Sprintf("Kyverno serves the PolicyException of %s/%s only until 1.%d", kind.Group, v.Name, v.To),
+			s.find(schema.UnknownVersion, at,
+				fmt.Sprintf("Kyverno serves the PolicyException of %s/%s only until 1.%d", kind.Group, v.Name, v.To),
 				"write "+kyverno.MatchDeprecated.Newest(kind)+", or name an older release with --kyverno-version")
 		}
 		return
 	}
 	newest, other := "write "+release.Newest(kind), "rewrite it for "+release.Newest(kyverno.ConditionKind)
 	if s.ByMatch && release >= kyverno.MatchIgnored {
-		s.find(reasonIgnoredAPI, at, fmt.Sprintf("Kyverno 1.%d ignores the exceptions of %s, so this one would exempt nothing", release, kind.Group), other)
+		s.find(reasonIgnoredAPI, at,
+			fmt.Sprintf("Kyverno 1.%d ignores the exceptions of %s, so this one would exempt nothing", release,
+				kind.Group), other)
 		return
 	}
 	switch {
@@ -41,16 +45,23 @@ func (s *subject) ignoredAPI() {
 		s.find(schema.UnknownVersion, at,
 			fmt.Sprintf("polex supports the PolicyException of %s/%s from Kyverno 1.%d on, and the configured release is 1.%d", kind.Group, v.Name, v.From, release), newest)
 	case v.To != 0 && release > v.To:
-		s.find(schema.UnknownVersion, at, fmt.Sprintf("Kyverno 1.%d no longer serves the PolicyException of %s/%s", release, kind.Group, v.Name), newest)
+		s.find(schema.UnknownVersion, at,
+			fmt.Sprintf("Kyverno 1.%d no longer serves the PolicyException of %s/%s", release, kind.Group, v.Name),
+			newest)
 	case s.ByMatch && release >= kyverno.MatchDeprecated:
-		s.warn(reasonIgnoredAPI, at, fmt.Sprintf("%s is deprecated in Kyverno 1.%d, and ignored from 1.%d on", kind.Group, release, kyverno.MatchIgnored), other)
+		s.warn(reasonIgnoredAPI, at,
+			fmt.Sprintf("%s is deprecated in Kyverno 1.%d, and ignored from 1.%d on", kind.Group, release,
+				kyverno.MatchIgnored), other)
 	case v.Deprecated != 0 && release >= v.Deprecated:
-		s.warn(reasonIgnoredAPI, at, fmt.Sprintf("the PolicyException of %s/%s is deprecated in Kyverno 1.%d", kind.Group, v.Name, release), newest)
+		s.warn(reasonIgnoredAPI, at,
+			fmt.Sprintf("the PolicyException of %s/%s is deprecated in Kyverno 1.%d", kind.Group, v.Name, release),
+			newest)
 	}
 	for _, f := range kyverno.Fields(kind) {
 		if _, written := s.Doc.Lookup("spec", f.Name); written && release < f.From {
 			s.find(schema.UnknownField, exception.Path{"spec", f.Name},
-				fmt.Sprintf("spec.%s exists from Kyverno 1.%d on, and the API server of 1.%d would drop it", f.Name, f.From, release), olderField(f.Name))
+				fmt.Sprintf("spec.%s exists from Kyverno 1.%d on, and the API server of 1.%d would drop it", f.Name,
+					f.From, release), olderField(f.Name))
 		}
 	}
 }

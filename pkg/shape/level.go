@@ -30,9 +30,12 @@ func checkLevels(c *Config) error {
 			for i, r := range Reasons() {
 				names[i] = r.Name
 			}
-			return in(fmt.Errorf("there is no check %q; %s", name, cmp.Or(exception.Nearest(name, names), "docs/reference/reasons.md lists them")), "shape", "checks", name)
+			return in(fmt.Errorf("there is no check %q; %s", name,
+				cmp.Or(exception.Nearest(name, names), "docs/reference/reasons.md lists them")), "shape", "checks",
+				name)
 		case level != LevelOff && level != LevelWarning && level != LevelError:
-			return in(fmt.Errorf("check %q: %q is not one of off, warning, error", name, level), "shape", "checks", name)
+			return in(fmt.Errorf("check %q: %q is not one of off, warning, error", name, level), "shape", "checks",
+				name)
 		case Reasons()[index].Fixed && level != LevelError:
 			return in(fmt.Errorf("check %q cannot be switched off or made a warning", name), "shape", "checks", name)
 		}

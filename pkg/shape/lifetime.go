@@ -27,7 +27,8 @@ var lifetimeCheck = check{
 		"with the maximum.",
 	Reasons: []Reason{
 		{Name: ReasonNoExpiry, Doc: "the exception has no expiry"},
-		{Name: ReasonBadLifetime, Doc: "a time or duration of the exception is invalid or contradicts another", Fixed: true},
+		{Name: ReasonBadLifetime, Doc: "a time or duration of the exception is invalid or contradicts another",
+			Fixed: true},
 		{Name: ReasonExpired, Doc: "the exception has expired", Fixed: true},
 		{Name: reasonLifetimeTooLong, Doc: "the lifetime exceeds the maximum"},
 	},
@@ -44,13 +45,17 @@ func (s *subject) lifetime() {
 		s.find(ReasonBadLifetime, bad.Path, bad.Message, bad.Hint)
 		return
 	}
-	if s.Said.SignedAt.Text != "" && len(manifest.SignatureKeys(s.Doc)) == 0 {
-		s.find(ReasonBadLifetime, s.Said.SignedAt.Path, "the exception states when it was signed, but has no signature", "remove the annotation: polex-sign writes it")
+	if s.Stated.SignedAt.Text != "" && len(manifest.SignatureKeys(s.Doc)) == 0 {
+		s.find(ReasonBadLifetime, s.Stated.SignedAt.Path,
+			"the exception states when it was signed, but has no signature",
+			"remove the annotation: polex-sign writes it")
 		return
 	}
 	at, in := !life.ExpiresAt.IsZero(), life.ExpiresIn != 0
 	if at && in && len(manifest.SignatureKeys(s.Doc)) == 0 {
-		s.find(ReasonBadLifetime, s.Said.ExpiresIn.Path, fmt.Sprintf("the exception states two expiries: in %s and at %s", s.Said.ExpiresIn.Text, life.End.Text), "keep one of the two")
+		s.find(ReasonBadLifetime, s.Stated.ExpiresIn.Path,
+			fmt.Sprintf("the exception states two expiries: in %s and at %s", s.Stated.ExpiresIn.Text, life.End.Text),
+			"keep one of the two")
 		return
 	}
 	most := s.config.Rules.MaxLifetime(s.config.Rules.ScopeOf(s.Doc))
@@ -60,11 +65,13 @@ func (s *subject) lifetime() {
 			s.noExpiry()
 		}
 	case at && !life.ExpiresAt.After(s.now):
-		s.find(ReasonExpired, life.End.Path, fmt.Sprintf("the exception expired at %s", life.End.Text), "remove it, or request it again with polex-request")
+		s.find(ReasonExpired, life.End.Path, fmt.Sprintf("the exception expired at %s", life.End.Text),
+			"remove it, or request it again with polex-request")
 	case limit > 0 && at && life.ExpiresAt.Sub(s.now) > limit:
-		s.tooLong(life.End.Path, "the expiry "+life.End.Text+" is "+lifetime.FormatDuration(life.ExpiresAt.Sub(s.now))+" away, which", most)
+		s.tooLong(life.End.Path,
+			"the expiry "+life.End.Text+" is "+lifetime.FormatDuration(life.ExpiresAt.Sub(s.now))+" away, which", most)
 	case limit > 0 && life.ExpiresIn > limit:
-		s.tooLong(s.Said.ExpiresIn.Path, exception.AnnotationExpiresIn+" "+s.Said.ExpiresIn.Text, most)
+		s.tooLong(s.Stated.ExpiresIn.Path, exception.AnnotationExpiresIn+" "+s.Stated.ExpiresIn.Text, most)
 	}
 }
 
@@ -73,8 +80,10 @@ func (s *subject) noExpiry() {
 	value, _ := s.Doc.Lookup(path...)
 	annotations, _ := value.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		if like := exception.Nearest(key, []string{exception.AnnotationExpiresIn, exception.AnnotationExpiresAt}); like != "" {
-			s.find(ReasonNoExpiry, path.With(key), fmt.Sprintf("the exception has no expiry: %s is not a key of polex", key), like)
+		if like := exception.Nearest(key,
+			[]string{exception.AnnotationExpiresIn, exception.AnnotationExpiresAt}); like != "" {
+			s.find(ReasonNoExpiry, path.With(key),
+				fmt.Sprintf("the exception has no expiry: %s is not a key of polex", key), like)
 			return
 		}
 	}
@@ -83,6 +92,8 @@ func (s *subject) noExpiry() {
 }
 
 func (s *subject) tooLong(path exception.Path, stated string, most policyfile.Maximum) {
-	s.find(reasonLifetimeTooLong, path, fmt.Sprintf("%s exceeds the maximum of %s (trust: %s)", stated, lifetime.FormatDuration(most.Duration), most.Setting),
+	s.find(reasonLifetimeTooLong, path,
+		fmt.Sprintf("%s exceeds the maximum of %s (trust: %s)", stated, lifetime.FormatDuration(most.Duration),
+			most.Setting),
 		"write a shorter lifetime; polex-request --renew extends the exception later")
 }

@@ -40,7 +40,8 @@ func (s *subject) matchesEverything() {
 	}
 	anyOf, allOf := s.Match.Any, s.Match.All
 	if len(anyOf) == 0 && len(allOf) == 0 {
-		s.find(ReasonMatchesEverything, s.ScopePath, "the match has no filters, so it does not restrict the resources", matchHint)
+		s.find(ReasonMatchesEverything, s.ScopePath, "the match has no filters, so it does not restrict the resources",
+			matchHint)
 		return
 	}
 	for _, f := range anyOf {
@@ -75,13 +76,19 @@ func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
 	switch {
 	case s.isFound(schema.WrongType, path): // rejected already, for the value that cannot be read
 	case !kinds && !rest:
-		s.find(ReasonMatchesEverything, path, "the match restricts neither the kinds nor the names, namespaces or labels", matchHint)
+		s.find(ReasonMatchesEverything, path,
+			"the match restricts neither the kinds nor the names, namespaces or labels", matchHint)
 	case !listed:
-		s.find(ReasonMissingKinds, path, fmt.Sprintf("this filter lists no kinds, so it exempts every kind%s that the policy covers", inNamespaces(namespaces)), "list them, e.g. kinds: [Pod, Deployment]")
+		s.find(ReasonMissingKinds, path,
+			fmt.Sprintf("this filter lists no kinds, so it exempts every kind%s that the policy covers",
+				inNamespaces(namespaces)),
+			"list them, e.g. kinds: [Pod, Deployment]")
 	case !kinds:
-		s.find(ReasonMatchesEverything, path, "the match selects resources of every kind", "list the kinds, e.g. kinds: [Deployment, apps/v1/StatefulSet]")
+		s.find(ReasonMatchesEverything, path, "the match selects resources of every kind",
+			"list the kinds, e.g. kinds: [Deployment, apps/v1/StatefulSet]")
 	case !rest:
-		s.find(ReasonMatchesEverything, path, "the match selects every resource of its kinds", "add names, namespaces or a selector")
+		s.find(ReasonMatchesEverything, path, "the match selects every resource of its kinds",
+			"add names, namespaces or a selector")
 	}
 }
 
@@ -98,7 +105,8 @@ func inNamespaces(names []string) string {
 
 // restricts reports whether a list of patterns, of which any may match, excludes something.
 func restricts(patterns []kyverno.Located) bool {
-	return len(patterns) > 0 && !slices.ContainsFunc(patterns, func(p kyverno.Located) bool { return wildcard.Only(p.Text) })
+	return len(patterns) > 0 && !slices.ContainsFunc(patterns,
+		func(p kyverno.Located) bool { return wildcard.Only(p.Text) })
 }
 
 func restrictsKinds(kinds []kyverno.Located) bool {

@@ -19,7 +19,8 @@ var overlappingCheck = check{
 		"polex finds examples for match conditions that compare kinds, API versions, names, namespaces, labels " +
 		"and the user with literals. For conditions in other forms, it only finds equal parts. A renewal does not " +
 		"overlap with its predecessor.",
-	Reasons: []Reason{{Name: ReasonOverlaps, Doc: "another exception exempts the same resources from the same rule", Severity: Warning}},
+	Reasons: []Reason{{Name: ReasonOverlaps, Doc: "another exception exempts the same resources from the same rule",
+		Severity: Warning}},
 }
 
 // Bounds for one exception: the number of others it is compared with, the work for that,
@@ -86,8 +87,8 @@ func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 // expires. Promotion compares the two.
 func predecessor(d *exception.Document, id exception.Identity) exception.Identity {
 	if e, ok := d.Exception(); ok {
-		if said, err := e.Renewal(); err == nil && said.Number > 0 {
-			id.Name = said.Name
+		if stated, err := e.Renewal(); err == nil && stated.Number > 0 {
+			id.Name = stated.Name
 			return id
 		}
 	}

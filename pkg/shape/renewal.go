@@ -26,19 +26,24 @@ var renewalCheck = check{
 }
 
 func (s *subject) renewal() {
-	said, err := s.Said.Renewal()
+	stated, err := s.Stated.Renewal()
 	if err != nil {
-		at := s.Said.Renews.Path
-		if s.Said.Renews.Text == "" {
-			at = s.Said.RenewalNumber.Path
+		at := s.Stated.Renews.Path
+		if s.Stated.Renews.Text == "" {
+			at = s.Stated.RenewalNumber.Path
 		}
-		s.find(reasonBadRenewal, at, err.Error(), "run polex-request --renew, which writes "+exception.AnnotationRenews+" and "+exception.AnnotationRenewal)
+		s.find(reasonBadRenewal, at, err.Error(),
+			"run polex-request --renew, which writes "+exception.AnnotationRenews+" and "+exception.AnnotationRenewal)
 		return
 	}
-	if most := s.config.Rules.Renewals.Max; most > 0 && said.Number > most {
-		s.find(reasonTooManyRenewals, s.Said.RenewalNumber.Path, fmt.Sprintf("this is renewal %d in a row, and the maximum is %d (trust.renewals.max)", said.Number, most), "fix the resource, or request a new exception with polex-request")
+	if most := s.config.Rules.Renewals.Max; most > 0 && stated.Number > most {
+		s.find(reasonTooManyRenewals, s.Stated.RenewalNumber.Path,
+			fmt.Sprintf("this is renewal %d in a row, and the maximum is %d (trust.renewals.max)", stated.Number, most),
+			"fix the resource, or request a new exception with polex-request")
 	}
 }
 
 // renews reports whether the exception states that it renews another one.
-func (s *subject) renews() bool { return s.Said.Renews.Text != "" || s.Said.RenewalNumber.Text != "" }
+func (s *subject) renews() bool {
+	return s.Stated.Renews.Text != "" || s.Stated.RenewalNumber.Text != ""
+}

@@ -40,25 +40,32 @@ var scopeCheck = check{
 
 func (s *subject) scope() {
 	allowed := s.config.Namespaces
-	if len(allowed) > 0 && !wildcard.Names(allowed).Include(s.Said.Identity.Namespace) {
+	if len(allowed) > 0 && !wildcard.Names(allowed).Include(s.Stated.Identity.Namespace) {
 		s.find(reasonWrongNamespace, exception.Path{"metadata", "namespace"},
-			fmt.Sprintf("exceptions are not allowed in the namespace %q (shape.namespaces)", s.Said.Identity.Namespace), "write metadata.namespace: "+strings.Join(allowed, " or "))
+			fmt.Sprintf("exceptions are not allowed in the namespace %q (shape.namespaces)",
+				s.Stated.Identity.Namespace),
+			"write metadata.namespace: "+strings.Join(allowed, " or "))
 	}
 	if most := *s.config.MaxPolicies; most > 0 && len(s.Refs) > most {
 		s.find(reasonTooManyPolicies, s.Refs[most].Path,
-			fmt.Sprintf("the exception names %d policies, and the maximum is %d (shape.maxPolicies)", len(s.Refs), most), "write one exception for each policy")
+			fmt.Sprintf("the exception names %d policies, and the maximum is %d (shape.maxPolicies)",
+				len(s.Refs), most),
+			"write one exception for each policy")
 	}
 	required := func(field string) bool { return slices.Contains(s.config.RequireInMatch, field) }
 	for _, f := range s.Match.Filters() {
 		at := f.Path.With("resources")
 		if required("names") && !restricts(f.Named()) {
-			s.find(reasonMissingNames, at, "the filter does not restrict names (shape.requireInMatch)", "list names, e.g. names: [web]")
+			s.find(reasonMissingNames, at, "the filter does not restrict names (shape.requireInMatch)",
+				"list names, e.g. names: [web]")
 		}
 		if required("namespaces") && !restricts(f.Namespaces) && !inNoNamespace(f) {
-			s.find(reasonMissingNamespaces, at, "the filter does not restrict namespaces (shape.requireInMatch)", "list namespaces, e.g. namespaces: [team-a]")
+			s.find(reasonMissingNamespaces, at, "the filter does not restrict namespaces (shape.requireInMatch)",
+				"list namespaces, e.g. namespaces: [team-a]")
 		}
 		if required("subjects") && !f.OfSenders() {
-			s.find(reasonMissingSubjects, f.Path, "the filter lists no subjects, roles or clusterRoles (shape.requireInMatch)", "add one of the three")
+			s.find(reasonMissingSubjects, f.Path,
+				"the filter lists no subjects, roles or clusterRoles (shape.requireInMatch)", "add one of the three")
 		}
 	}
 }

@@ -46,7 +46,8 @@ type memberPolicy struct {
 	path  exception.Path
 }
 
-func newMember(d *exception.Document, e *exception.Exception, of *kyverno.Exception, terms lifetime.Terms, now time.Time) *member {
+func newMember(d *exception.Document, e *exception.Exception, of *kyverno.Exception, terms lifetime.Terms,
+	now time.Time) *member {
 	spec := of.Spec
 	m := &member{id: e.Identity, at: d.Position(), byMatch: of.ByMatch, block: match.BlockOf(of.Match)}
 	for _, ref := range of.Refs {
@@ -56,8 +57,10 @@ func newMember(d *exception.Document, e *exception.Exception, of *kyverno.Except
 		conditions := kyverno.Texts(expressions(of))
 		m.conditions, m.block = kyverno.Parts(conditions), match.BlockOf(kyverno.PlainMatch(conditions))
 	}
-	m.controls, m.restraint = digestOf(spec["podSecurity"]), digestOf(spec["conditions"], spec["images"], spec["allowedValues"])
-	m.scope = digestOf(spec["match"], spec["matchConditions"], spec["podSecurity"], spec["conditions"], spec["images"], spec["allowedValues"])
+	m.controls, m.restraint = digestOf(spec["podSecurity"]),
+		digestOf(spec["conditions"], spec["images"], spec["allowedValues"])
+	m.scope = digestOf(spec["match"], spec["matchConditions"], spec["podSecurity"], spec["conditions"], spec["images"],
+		spec["allowedValues"])
 	m.list()
 	life, err := lifetime.Of(d, terms)
 	switch {
@@ -94,8 +97,8 @@ const maxKeys = 256
 
 // list sets the names and namespaces of the member.
 func (m *member) list() {
-	m.names, m.nameless = m.said((*match.Filter).NamesAsked)
-	m.namespaces, m.anywhere = m.said(func(f *match.Filter) []string { return f.Namespaces })
+	m.names, m.nameless = m.listed((*match.Filter).NamesAsked)
+	m.namespaces, m.anywhere = m.listed(func(f *match.Filter) []string { return f.Namespaces })
 	if !m.byMatch { // the same conditions may say neither
 		m.names, m.anywhere = append(m.names, m.conditions...), true
 	}
@@ -104,7 +107,7 @@ func (m *member) list() {
 	}
 }
 
-func (m *member) said(of func(*match.Filter) []string) (names []string, wide bool) {
+func (m *member) listed(of func(*match.Filter) []string) (names []string, wide bool) {
 	for _, filters := range m.block.Alternatives() {
 		plain := slices.IndexFunc(filters, func(f *match.Filter) bool {
 			list := of(f)

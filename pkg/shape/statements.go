@@ -41,32 +41,38 @@ var statementsCheck = check{
 
 func (s *subject) statements() {
 	required := map[string]struct {
-		said            exception.Statement
+		statement       exception.Statement
 		reason, example string
 	}{
-		RequireReason:   {s.Said.Reason, ReasonMissingReason, exception.AnnotationReason + ": the vendor's image has no health endpoint"},
-		RequireTicket:   {s.Said.Ticket, reasonMissingTicket, exception.AnnotationTicket + ": SEC-123"},
-		RequireOwner:    {s.Said.Owner, reasonMissingOwner, exception.AnnotationOwner + ": team-a@example.com"},
-		RequireCategory: {s.Said.Category, reasonMissingCategory, exception.AnnotationCategory + ": waiver (the risk is accepted) or mitigated"},
+		RequireReason: {s.Stated.Reason, ReasonMissingReason, exception.AnnotationReason +
+			": the vendor's image has no health endpoint"},
+		RequireTicket: {s.Stated.Ticket, reasonMissingTicket, exception.AnnotationTicket + ": SEC-123"},
+		RequireOwner:  {s.Stated.Owner, reasonMissingOwner, exception.AnnotationOwner + ": team-a@example.com"},
+		RequireCategory: {s.Stated.Category, reasonMissingCategory, exception.AnnotationCategory +
+			": waiver (the risk is accepted) or mitigated"},
 	}
-	asked := s.config.Require
+	names := s.config.Require
 	if s.renews() {
-		asked = slices.Compact(slices.Sorted(slices.Values(slices.Concat(asked, s.config.Rules.Renewals.Require))))
+		names = slices.Compact(slices.Sorted(slices.Values(slices.Concat(names, s.config.Rules.Renewals.Require))))
 	}
-	for _, what := range asked {
-		if r := required[what]; strings.TrimSpace(r.said.Text) == "" {
+	for _, what := range names {
+		if r := required[what]; strings.TrimSpace(r.statement.Text) == "" {
 			setting := "shape.require"
 			if !slices.Contains(s.config.Require, what) {
 				setting = "trust.renewals.require"
 			}
-			s.find(r.reason, exception.Path{"metadata", "annotations"}, fmt.Sprintf("the exception states no %s (%s)", what, setting), "add the annotation, e.g. "+r.example)
+			s.find(r.reason, exception.Path{"metadata", "annotations"},
+				fmt.Sprintf("the exception states no %s (%s)", what, setting), "add the annotation, e.g. "+r.example)
 		}
 	}
-	if c := s.Said.Category; c.Text != "" && c.Text != CategoryWaiver && c.Text != CategoryMitigated {
-		s.find(reasonBadCategory, c.Path, fmt.Sprintf("the category %q is neither %s nor %s", c.Text, CategoryWaiver, CategoryMitigated), "write waiver if the risk is accepted, or mitigated if another control covers it")
+	if c := s.Stated.Category; c.Text != "" && c.Text != CategoryWaiver && c.Text != CategoryMitigated {
+		s.find(reasonBadCategory, c.Path,
+			fmt.Sprintf("the category %q is neither %s nor %s", c.Text, CategoryWaiver, CategoryMitigated),
+			"write waiver if the risk is accepted, or mitigated if another control covers it")
 	}
-	for _, c := range s.Said.Conflicts {
+	for _, c := range s.Stated.Conflicts {
 		s.find(reasonContradiction, c.Annotation.Path,
-			fmt.Sprintf("%s is %q, but %s is %q", c.Annotation.Path, c.Annotation.Text, c.Native.Path, c.Native.Text), "keep one of the two")
+			fmt.Sprintf("%s is %q, but %s is %q", c.Annotation.Path, c.Annotation.Text, c.Native.Path, c.Native.Text),
+			"keep one of the two")
 	}
 }

@@ -29,7 +29,8 @@ func (s *Set) superseded(d *exception.Document, m *member) []Finding {
 	if live.at == m.at {
 		return nil
 	}
-	message, hint := fmt.Sprintf("it replaces the live exception at %s", live.at), "choose another name if both are needed"
+	message, hint := fmt.Sprintf("it replaces the live exception at %s", live.at),
+		"choose another name if both are needed"
 	if extensions := m.beyond(live); len(extensions) > 0 {
 		message += ", and changes it: " + strings.Join(extensions, ", ")
 		hint = "review the changes like a new exception"
@@ -78,7 +79,8 @@ func (m *member) beyond(live *member) []string {
 	case m.endless && !live.endless:
 		grown = append(grown, "it has no expiry")
 	case !m.ends.IsZero() && !live.ends.IsZero() && m.ends.After(live.ends):
-		grown = append(grown, fmt.Sprintf("it expires at %s instead of %s", m.ends.UTC().Format(time.RFC3339), live.ends.UTC().Format(time.RFC3339)))
+		grown = append(grown, fmt.Sprintf("it expires at %s instead of %s", m.ends.UTC().Format(time.RFC3339),
+			live.ends.UTC().Format(time.RFC3339)))
 	}
 	return grown
 }

@@ -21,7 +21,8 @@ func Reasons(config shape.Config) []exception.Reason {
 			all[i].Severity = shape.Warning
 		}
 	}
-	return append(all, exception.Reason{Name: ReasonClientSideApply, Doc: "the signed exception is too large for client-side apply",
+	return append(all, exception.Reason{Name: ReasonClientSideApply,
+		Doc:      "the signed exception is too large for client-side apply",
 		Severity: exception.SeverityWarning})
 }
 

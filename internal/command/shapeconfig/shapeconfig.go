@@ -31,7 +31,8 @@ func AddFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.String(flagPreset, "", "baseline or strict; it wins over the configuration (default: baseline)")
 	cli.Check(flags, flagPreset, cli.OneOf("baseline", "strict"))
-	flags.StringSlice(flagRequire, nil, "required statements, of "+strings.Join(exception.StatementNames(), ", ")+" (default: none)")
+	flags.StringSlice(flagRequire, nil,
+		"required statements, of "+strings.Join(exception.StatementNames(), ", ")+" (default: none)")
 	cli.Check(flags, flagRequire, cli.OneOf(exception.StatementNames()...))
 	flags.String(flagKyvernoVersion, "", "Kyverno release that must support the exception, such as 1.19 (default: any)")
 	cli.Check(flags, flagKyvernoVersion, func(version string) error {

@@ -54,11 +54,14 @@ func New(streams cli.Streams) *cobra.Command {
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
 	flags.StringVar(&o.changedSince, "changed-since", "", "check only files changed since the merge base with a `commit` or branch")
-	flags.BoolVar(&o.skipOtherKinds, "skip-other-kinds", false, "skip files without exceptions and count them (in unsigned/ always, in signed/ never)")
+	flags.BoolVar(&o.skipOtherKinds, "skip-other-kinds", false,
+		"skip files without exceptions and count them (in unsigned/ always, in signed/ never)")
 	shapeconfig.AddFlags(cmd)
 	o.around.addFlags(cmd)
-	flags.BoolVar(&o.fix, "fix", false, "print the same exceptions in the form of policies.kyverno.io, instead of checking")
-	flags.BoolVar(&o.wholePolicy, "whole-policy", false, "with --fix: exempt from whole policies; the new form has no rules")
+	flags.BoolVar(&o.fix, "fix", false,
+		"print the same exceptions in the form of policies.kyverno.io, instead of checking")
+	flags.BoolVar(&o.wholePolicy, "whole-policy", false,
+		"with --fix: exempt from whole policies; the new form has no rules")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if o.wholePolicy && !o.fix {
 			return cli.Usagef("--whole-policy requires --fix")
@@ -76,7 +79,8 @@ func New(streams cli.Streams) *cobra.Command {
 		}
 		shapeconfig.WeighClaims(cfg.Promote, &config)
 		defer runtime.KeepAlive(cli.Room())
-		report := &cli.Report{Tool: "polex-validate", Done: "valid", Reasons: reasons(config), CountPassed: !format.Writes("json")}
+		report := &cli.Report{Tool: "polex-validate", Done: "valid", Reasons: reasons(config),
+			CountPassed: !format.Writes("json")}
 		repository, err := openRepository(cfg)
 		if err != nil {
 			return err
@@ -120,12 +124,15 @@ func New(streams cli.Streams) *cobra.Command {
 		if waiting != nil {
 			run.await(waiting)
 		}
-		settle := func(doc *exception.Document, a answer) {
-			run.settle(doc, a)
+		add := func(doc *exception.Document, a answer) {
+			run.add(doc, a)
 			progress.Tell("checking documents", report.Documents, 0)
 		}
-		parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: run.check, Done: settle}.Each(inputs.Each)
-		run.renewals.settle(report, cli.Documents(run.live, &cli.Report{}, cli.Warn)) // they are on the report already
+		checks := parallel.Ordered[*exception.Document, answer]{
+			Workers: runtime.GOMAXPROCS(0), Work: run.check, Done: add,
+		}
+		checks.Each(inputs.Each)
+		run.renewals.finish(report, cli.Documents(run.live, &cli.Report{}, cli.Warn)) // they are on the report already
 		run.promotion(report)
 		progress.Stop()
 		return cli.Finish(format, streams.Out, report)
@@ -144,9 +151,11 @@ const (
 func reasons(config shape.Config) []exception.Reason {
 	return slices.Concat(shapeconfig.Reasons(config), pending.Reasons(), []exception.Reason{
 		{Name: reasonWellShaped, Doc: "the exception passes every check", Severity: exception.SeverityNote},
-		{Name: reasonApproversUnknown, Doc: "a renewal requires another approver, and the approvers of the predecessor are unknown"},
+		{Name: reasonApproversUnknown,
+			Doc: "a renewal requires another approver, and the approvers of the predecessor are unknown"},
 		{Name: reasonNoCounterpart, Doc: "no exception of policies.kyverno.io exempts the same"},
-		{Name: reasonTranslated, Doc: "the exception is printed in the form of policies.kyverno.io", Severity: exception.SeverityNote},
+		{Name: reasonTranslated, Doc: "the exception is printed in the form of policies.kyverno.io",
+			Severity: exception.SeverityNote},
 		{Name: reasonNotWritten, Doc: "an internal error: the exception cannot be printed"},
 	})
 }
@@ -212,10 +221,10 @@ func (r *run) check(doc *exception.Document) answer {
 	return a
 }
 
-// settle adds the problems of a document to the report: its own, and those in combination with
+// add adds the problems of a document to the report: its own, and those in combination with
 // earlier documents. Without errors, it adds the exempted resources. It runs for one document at a
 // time.
-func (r *run) settle(doc *exception.Document, a answer) {
+func (r *run) add(doc *exception.Document, a answer) {
 	results := shapeconfig.Results(doc, append(a.found, r.checker.Weigh(r.set.Add(doc))...))
 	r.report.Add(append(results, a.large...)...)
 	if slices.ContainsFunc(results, func(result cli.Result) bool { return result.Outcome == cli.Refuse }) {
@@ -232,7 +241,8 @@ func (r *run) settle(doc *exception.Document, a answer) {
 			result.Message += ", assuming " + strings.Join(exempts.Assumed, ", and ")
 		}
 		if exempts.Known {
-			result.Details = map[string]any{"exempts": shapeconfig.Names(exempts.Resources), "count": exempts.Count, "assumed": exempts.Assumed}
+			result.Details = map[string]any{"exempts": shapeconfig.Names(exempts.Resources), "count": exempts.Count,
+				"assumed": exempts.Assumed}
 		}
 	}
 	if !r.renewals.keep(doc, result) {

@@ -17,9 +17,11 @@ type surroundings struct{ policies, resources, signed []string }
 
 func (s *surroundings) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringSliceVar(&s.policies, "policies", nil, "paths of the Kyverno policies (default: directories.policies of the configuration)")
+	flags.StringSliceVar(&s.policies, "policies", nil,
+		"paths of the Kyverno policies (default: directories.policies of the configuration)")
 	flags.StringSliceVar(&s.resources, "resources", nil, "paths of manifests, to list the exempted resources")
-	flags.StringSliceVar(&s.signed, "signed", nil, "paths of the signed exceptions, to compare with (default: signed/ if PATH is in unsigned/)")
+	flags.StringSliceVar(&s.signed, "signed", nil,
+		"paths of the signed exceptions, to compare with (default: signed/ if PATH is in unsigned/)")
 }
 
 // read adds the files at the paths to the configuration and the set. It reports unreadable files,
@@ -28,7 +30,8 @@ func (s *surroundings) addFlags(cmd *cobra.Command) {
 //
 // If no flag names the live exceptions and waiting is not nil, they come from waiting. polex-verify
 // rejects the unreadable ones of those.
-func (s *surroundings) read(run *run, waiting *queue, since *changed.Since, cfg *config.Config, config *shape.Config) error {
+func (s *surroundings) read(run *run, waiting *queue, since *changed.Since, cfg *config.Config,
+	config *shape.Config) error {
 	defer func() {
 		setting := "--policies"
 		if len(s.policies) == 0 {
@@ -53,13 +56,13 @@ func (s *surroundings) read(run *run, waiting *queue, since *changed.Since, cfg 
 	if run.exempting = len(s.resources) > 0; run.exempting {
 		config.Resources = shape.ReadResources(slices.Collect(cli.Documents(s.resources, run.report, cli.Warn)))
 	}
-	said := run.report
+	unreadable := run.report
 	if run.live = s.signed; len(run.live) == 0 && waiting != nil {
-		run.live, said = waiting.signed, &cli.Report{}
+		run.live, unreadable = waiting.signed, &cli.Report{}
 	}
 	if len(run.live) > 0 || waiting != nil {
 		run.renewals = &renewals{newApprover: config.Rules.Renewals.NewApprover}
-		run.set.Live(cli.Documents(run.live, said, cli.Refuse), run.now)
+		run.set.Live(cli.Documents(run.live, unreadable, cli.Refuse), run.now)
 	}
 	return nil
 }

@@ -35,7 +35,8 @@ func openRepository(cfg *config.Config) (r repository, err error) {
 	if r.root, err = config.RepositoryRoot("."); err != nil || r.root == "" {
 		return r, err
 	}
-	if r.folders, err = (pending.Folders{Unsigned: cfg.Directories.Unsigned, Signed: cfg.Directories.Signed}).Complete(); err != nil {
+	folders := pending.Folders{Unsigned: cfg.Directories.Unsigned, Signed: cfg.Directories.Signed}
+	if r.folders, err = folders.Complete(); err != nil {
 		return r, &cli.UsageError{Err: err, Hint: "see directories in the configuration"}
 	}
 	return r, nil
@@ -92,7 +93,9 @@ type queue struct {
 
 // openQueue returns the pending files if a path covers a part of the pending folder. It returns nil
 // otherwise, outside a repository, or if no pending file has changed.
-func openQueue(ctx context.Context, r repository, cfg *config.Config, paths []string, since *changed.Since) (*queue, error) {
+func openQueue(
+	ctx context.Context, r repository, cfg *config.Config, paths []string, since *changed.Since,
+) (*queue, error) {
 	if r.root == "" {
 		return nil, nil
 	}
@@ -182,7 +185,8 @@ func (q *queue) check() []cli.Result {
 
 // entry reads a file of one of the folders. The run reports an unreadable document elsewhere.
 func (q *queue) entry(f changed.File) pending.Entry {
-	e := pending.Entry{File: pending.File{Path: f.Path, Mode: f.Mode}, Signed: q.isSigned(f), Changed: q.changed[f.Path]}
+	e := pending.Entry{File: pending.File{Path: f.Path, Mode: f.Mode}, Signed: q.isSigned(f),
+		Changed: q.changed[f.Path]}
 	path := q.path(f.Path)
 	if !e.Signed {
 		e.To = q.folders.Target(f.Path)
@@ -200,7 +204,8 @@ func (q *queue) entry(f changed.File) pending.Entry {
 		e.Documents = append(e.Documents, pending.Document{Identity: doc.Identity(), Position: doc.Position()})
 	}
 	// A file that begins with an exception is not of another kind.
-	if !e.Signed && len(e.Documents) > 0 && e.Documents[0].Identity.Kind != exception.Kind && q.otherKinds(path, false) {
+	if !e.Signed && len(e.Documents) > 0 && e.Documents[0].Identity.Kind != exception.Kind &&
+		q.otherKinds(path, false) {
 		e.Documents = nil
 	}
 	return e

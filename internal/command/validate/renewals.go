@@ -36,18 +36,19 @@ func (r *renewals) keep(doc *exception.Document, passed cli.Result) bool {
 	if r == nil || !ok {
 		return false
 	}
-	said, err := e.Renewal()
-	if err != nil || said.Number == 0 {
+	stated, err := e.Renewal()
+	if err != nil || stated.Number == 0 {
 		return false
 	}
 	before := e.Identity
-	before.Name = said.Name
-	r.kept = append(r.kept, kept{doc: doc, before: before, passed: passed, problem: fmt.Errorf("it states that it renews %s, which is not a live exception", before)})
+	before.Name = stated.Name
+	r.kept = append(r.kept, kept{doc: doc, before: before, passed: passed,
+		problem: fmt.Errorf("it states that it renews %s, which is not a live exception", before)})
 	return true
 }
 
-// settle adds the result of each renewal to the report.
-func (r *renewals) settle(report *cli.Report, live iter.Seq[*exception.Document]) {
+// finish adds the result of each renewal to the report.
+func (r *renewals) finish(report *cli.Report, live iter.Seq[*exception.Document]) {
 	if r == nil || len(r.kept) == 0 {
 		return
 	}
@@ -72,21 +73,24 @@ func (r *renewals) settle(report *cli.Report, live iter.Seq[*exception.Document]
 
 func (r *renewals) verdict(k kept) []cli.Result {
 	path := exception.Path{"metadata", "annotations", exception.AnnotationRenews}
-	said := func(outcome cli.Outcome, reason, message, hint string) cli.Result {
+	resultOf := func(outcome cli.Outcome, reason, message, hint string) cli.Result {
 		result, at := cli.ResultFor(k.doc), k.doc.PositionOf(path)
 		result.Outcome, result.Reason, result.Message, result.Hint = outcome, reason, message, hint
 		result.Line, result.Column, result.Path = at.Line, at.Column, path.String()
 		return result
 	}
 	if k.problem != nil {
-		return []cli.Result{said(cli.Refuse, pending.ReasonNotARenewal, k.problem.Error(), "draft it with polex-request --renew, or request a new exception")}
+		return []cli.Result{resultOf(cli.Refuse, pending.ReasonNotARenewal, k.problem.Error(),
+			"draft it with polex-request --renew, or request a new exception")}
 	}
 	results := []cli.Result{k.passed}
 	// polex-sign verifies the signature of the predecessor. A missing record is a problem with any
 	// signer, so it is reported here already.
 	if r.newApprover && k.live.Approvals().From == "" {
-		results = append(results, said(cli.Warn, reasonApproversUnknown, "the renewal requires an approver who did not approve its predecessor, and the predecessor has no review record",
-			"request a new exception instead of a renewal"))
+		results = append(results,
+			resultOf(cli.Warn, reasonApproversUnknown,
+				"the renewal requires an approver who did not approve its predecessor, and the predecessor has no review record",
+				"request a new exception instead of a renewal"))
 	}
 	return results
 }

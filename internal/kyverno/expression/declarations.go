@@ -11,9 +11,9 @@ import (
 )
 
 // declared lists the functions of cel-go's package ext (of Kubernetes 1.35: Strings 2, Lists 3, Sets and
-// TwoVarComprehensions) and of k8s.io/apiserver/pkg/cel/library, and the fields of the objects of an admission, with the
-// two that Kyverno adds to the request. The package ext adds 0.9 MB to a binary and the library more than doubles it,
-// most of it to evaluate what polex only checks.
+// TwoVarComprehensions) and of k8s.io/apiserver/pkg/cel/library, and the fields of the objects of an admission, with
+// the two that Kyverno adds to the request. The package ext adds 0.9 MB to a binary and the library more than doubles
+// it, most of it to evaluate what polex only checks.
 //
 //go:embed declarations.txt
 var declared string
@@ -50,7 +50,8 @@ func declarations(text string) []cel.EnvOption {
 
 var simpleTypes = map[string]*cel.Type{
 	"bool": cel.BoolType, "bytes": cel.BytesType, "double": cel.DoubleType, "duration": cel.DurationType,
-	"dyn": cel.DynType, "int": cel.IntType, "string": cel.StringType, "timestamp": cel.TimestampType, "uint": cel.UintType,
+	"dyn": cel.DynType, "int": cel.IntType, "string": cel.StringType, "timestamp": cel.TimestampType,
+	"uint": cel.UintType,
 }
 
 func typesIn(words []string) []*cel.Type {

@@ -16,7 +16,8 @@ const (
 	sortByKeys = "@sortByAssociatedKeys"
 )
 
-// macros returns those of cel-go's package ext: sortBy and the macros with two variables: an index or a key, and a value.
+// macros returns those of cel-go's package ext: sortBy, and the macros with two variables, an index or
+// a key and a value.
 func macros() cel.EnvOption {
 	all := []cel.Macro{cel.ReceiverMacro("sortBy", 2, sortBy)}
 	for _, name := range []string{

@@ -140,7 +140,8 @@ func described(issues *cel.Issues) error {
 		message, _, _ = strings.Cut(message, " expecting {") // a list of all tokens
 		message = endOfInput.ReplaceAllLiteralString(message, "the expression ends too early")
 		if e.Location.Line() > 0 {
-			problems = append(problems, fmt.Sprintf("%d:%d: %q", e.Location.Line(), max(e.Location.Column(), 0)+1, Shortened(message)))
+			problems = append(problems, fmt.Sprintf("%d:%d: %q", e.Location.Line(), max(e.Location.Column(), 0)+1,
+				Shortened(message)))
 		} else {
 			problems = append(problems, fmt.Sprintf("%q", Shortened(message)))
 		}

@@ -42,8 +42,10 @@ func filtersOf(all []kyverno.Filter) []Filter {
 	for i := range all {
 		of := &all[i]
 		f := Filter{
-			Name: of.Name.Text, Names: kyverno.Texts(of.Names), Namespaces: kyverno.Texts(of.Namespaces), Annotations: of.Annotations,
-			Selector: selectorOf(of.Selector), NamespaceSelector: selectorOf(of.NamespaceSelector), Users: of.OfSenders(), Empty: of.Empty(),
+			Name: of.Name.Text, Names: kyverno.Texts(of.Names), Namespaces: kyverno.Texts(of.Namespaces),
+			Annotations: of.Annotations,
+			Selector:    selectorOf(of.Selector), NamespaceSelector: selectorOf(of.NamespaceSelector),
+			Users: of.OfSenders(), Empty: of.Empty(),
 		}
 		for _, kind := range of.Kinds {
 			f.Kinds = append(f.Kinds, kyverno.ParseKind(kind.Text))

@@ -41,7 +41,8 @@ func madeUp(work *wildcard.Meter, x, y []*Filter) *Resource {
 		return nil
 	}
 	r := &Resource{labels: map[string]string{}, annotations: map[string]string{}}
-	if r.Id.Group, r.Version, r.Id.Kind, found = commonKind(work, x, y); !found || home != "" && slices.Contains(manifest.ClusterScopedKinds[r.Id.Group], r.Id.Kind) && r.Id.Kind != "Namespace" {
+	if r.Id.Group, r.Version, r.Id.Kind, found = commonKind(work, x, y); !found || home != "" &&
+		slices.Contains(manifest.ClusterScopedKinds[r.Id.Group], r.Id.Kind) && r.Id.Kind != "Namespace" {
 		return nil
 	}
 	r.Id.Name, r.Id.Namespace = name, home
@@ -100,7 +101,8 @@ func commonText(work *wildcard.Meter, x, y []*Filter, of func(*Filter) []string)
 // commonKind returns a kind that a selector of each side matches. At least one side has to name it.
 // If neither side has kinds, the kind is Deployment.
 func commonKind(work *wildcard.Meter, x, y []*Filter) (group, version, kind string, found bool) {
-	kinds, anyKind := func(f *Filter) []kyverno.KindSelector { return f.Kinds }, kyverno.KindSelector{Group: "*", Version: "*", Kind: "*"}
+	kinds, anyKind := func(f *Filter) []kyverno.KindSelector { return f.Kinds },
+		kyverno.KindSelector{Group: "*", Version: "*", Kind: "*"}
 	mine, yours := firstOf(x, kinds, anyKind), firstOf(y, kinds, anyKind)
 	if len(firstOf(append(x[:len(x):len(x)], y...), kinds)) == 0 {
 		return "apps", "v1", "Deployment", true

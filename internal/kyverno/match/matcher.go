@@ -55,7 +55,8 @@ func (m *Matcher) candidates(work *wildcard.Meter, set *Resources, visit func(*R
 	if len(m.block.Any) == 0 && len(m.block.All) > 0 {
 		// All filters have to match, so the narrowest one is sufficient for the search.
 		narrowest := slices.IndexFunc(m.block.All, func(f Filter) bool {
-			return f.Name != "" && !wildcard.In(f.Name) || len(f.Names) > 0 && !slices.ContainsFunc(f.Names, wildcard.In)
+			return f.Name != "" && !wildcard.In(f.Name) || len(f.Names) > 0 &&
+				!slices.ContainsFunc(f.Names, wildcard.In)
 		})
 		set.candidates(work, &m.block.All[max(narrowest, 0)], visit)
 		return
@@ -105,7 +106,8 @@ func (m *Matcher) MoreThanFiles() bool { return m.skipping || m.made() }
 
 func (m *Matcher) made() bool {
 	return slices.ContainsFunc(m.block.filters(), func(f Filter) bool {
-		return slices.ContainsFunc(f.Kinds, func(k kyverno.KindSelector) bool { return slices.Contains(manifest.MadeKinds, k.Kind) })
+		return slices.ContainsFunc(f.Kinds,
+			func(k kyverno.KindSelector) bool { return slices.Contains(manifest.MadeKinds, k.Kind) })
 	})
 }
 

@@ -45,10 +45,12 @@ type Note struct {
 func Exception(doc *exception.Document, how Translation) (source []byte, notes []Note, err error) {
 	read := kyverno.Read(doc)
 	if read == nil || !read.ByMatch {
-		return nil, nil, fmt.Errorf("%s: this is %q of %q, expected a %s of %s", doc.Position(), doc.Text("kind"), doc.APIVersion(), exception.Kind, kyverno.MatchKind.Group)
+		return nil, nil, fmt.Errorf("%s: this is %q of %q, expected a %s of %s", doc.Position(), doc.Text("kind"),
+			doc.APIVersion(), exception.Kind, kyverno.MatchKind.Group)
 	}
 	if problems := schema.Check(doc); len(problems) > 0 {
-		return nil, nil, fmt.Errorf("%s: %s: validate the exception first", doc.PositionOf(problems[0].Path), problems[0].Message)
+		return nil, nil, fmt.Errorf("%s: %s: validate the exception first", doc.PositionOf(problems[0].Path),
+			problems[0].Message)
 	}
 	t := &translator{how: how, doc: doc, Exception: read}
 	if keys := manifest.SignatureKeys(doc); len(keys) > 0 {
@@ -66,7 +68,8 @@ func Exception(doc *exception.Document, how Translation) (source []byte, notes [
 	condition := t.match()
 	if len(t.notes) > 0 {
 		slices.SortStableFunc(t.notes, func(a, b Note) int {
-			return cmp.Or(cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Column, b.Position.Column))
+			return cmp.Or(cmp.Compare(a.Position.Line, b.Position.Line),
+				cmp.Compare(a.Position.Column, b.Position.Column))
 		})
 		return nil, t.notes, nil
 	}
@@ -97,13 +100,18 @@ func (t *translator) note(path exception.Path, message, hint string) {
 // is background: false, unless the match requires a user: see [translator.user].
 func (t *translator) withoutCounterpart() {
 	if t.Preconditions != nil {
-		t.note(exception.Path{"spec", "conditions"}, "conditions are in JMESPath, and the new form supports only CEL", "write them as matchConditions by hand")
+		t.note(exception.Path{"spec", "conditions"}, "conditions are in JMESPath, and the new form supports only CEL",
+			"write them as matchConditions by hand")
 	}
 	if len(t.PodSecurity) > 0 {
-		t.note(exception.Path{"spec", "podSecurity"}, "an exception from some controls of a Pod Security profile has no counterpart", "write exceptions from the policies that check the single controls")
+		t.note(exception.Path{"spec", "podSecurity"},
+			"an exception from some controls of a Pod Security profile has no counterpart",
+			"write exceptions from the policies that check the single controls")
 	}
 	if !t.Background && !t.asksForUsers() {
-		t.note(exception.Path{"spec", "background"}, "the new form also applies to background scans, and this exception does not", "remove background if the scan may skip these resources as well")
+		t.note(exception.Path{"spec", "background"},
+			"the new form also applies to background scans, and this exception does not",
+			"remove background if the scan may skip these resources as well")
 	}
 }
 

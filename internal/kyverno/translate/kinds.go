@@ -30,7 +30,8 @@ func (t *translator) ofKinds(kinds []kyverno.Located) []string {
 			continue
 		}
 		if s.Kind == "" {
-			t.note(k.Path, fmt.Sprintf("%q is not a kind that Kyverno can read, and matches nothing", k.Text), "write Kind, version/Kind or group/version/Kind")
+			t.note(k.Path, fmt.Sprintf("%q is not a kind that Kyverno can read, and matches nothing", k.Text),
+				"write Kind, version/Kind or group/version/Kind")
 			continue
 		}
 		pod = pod || wildcard.Fits(s.Group, "") && wildcard.Fits(s.Version, "v1") && wildcard.Fits(s.Kind, "Pod")
