@@ -47,25 +47,24 @@ func (n *notification) readRecipients() error {
 				Hint: "a secret does not belong on a command line, where others see it",
 			}
 		}
-		secret, err := "", error(nil)
-		if !n.options.dryRun {
-			if secret, err = secretIn(kind, where); err != nil {
-				return &cli.UsageError{Err: fmt.Errorf("--to: %w", err),
-					Hint: "set it to the secret, or name a file with file:PATH"}
-			}
-		}
-		r := recipient{name: name}
-		switch name {
-		case toGitHub:
-			err = n.gitHub(&r, secret)
-		case toJSON:
-			err = n.webhook(&r, notify.JSON, secret)
-		case toSlack:
-			err = n.webhook(&r, notify.Slack, secret)
-		default:
+		render := map[string]send.Render{toJSON: notify.JSON, toSlack: notify.Slack}[name]
+		if render == nil && name != toGitHub {
 			return &cli.UsageError{Err: fmt.Errorf("--to: %q is not one of github, json, slack", name),
 				Hint: "json sends to any other webhook, such as one of Teams whose workflow makes a message of it"}
 		}
+		secret := ""
+		if !n.options.dryRun {
+			var err error
+			if secret, err = secretIn(kind, where); err != nil {
+				return err
+			}
+		}
+		r := recipient{name: name}
+		add := n.gitHub
+		if render != nil {
+			add = func(r *recipient, address string) error { return n.webhook(r, render, address) }
+		}
+		err := add(&r, secret)
 		if err != nil {
 			return &cli.UsageError{Err: fmt.Errorf("--to %s=%s:%s: %w", name, kind, where, err)}
 		}
@@ -80,15 +79,16 @@ func secretIn(kind, where string) (string, error) {
 	if kind == "file" {
 		raw, err := cli.ReadFile(where)
 		if err != nil {
-			return "", err
+			return "", &cli.UsageError{Err: fmt.Errorf("--to: %w", err)}
 		}
 		name, text, set = "the file "+where, string(raw), true
 	}
 	switch text = strings.TrimSpace(text); {
 	case !set:
-		return "", fmt.Errorf("%s is not set", name)
+		return "", &cli.UsageError{Err: fmt.Errorf("--to: %s is not set", name),
+			Hint: "set it to the secret, or name a file with file:PATH"}
 	case text == "":
-		return "", fmt.Errorf("%s is empty", name)
+		return "", cli.Usagef("--to: %s is empty", name)
 	}
 	return text, nil
 }
