@@ -53,8 +53,9 @@ func Refused(refusals exception.Refusals) Findings {
 	return found
 }
 
-// Check returns the errors and warnings about documents before signing.
-func (c Checks) Check(docs []*exception.Document, now time.Time) (Findings, error) {
+// Check returns the errors and warnings about documents before signing. If there are no errors, it also
+// returns the documents of [sign.Prepare].
+func (c Checks) Check(docs []*exception.Document, now time.Time) (Findings, []*exception.Document, error) {
 	var found Findings
 	for _, doc := range docs {
 		switch gk := doc.GroupKind(); {
@@ -67,13 +68,13 @@ func (c Checks) Check(docs []*exception.Document, now time.Time) (Findings, erro
 		}
 	}
 	if found.Refuse() {
-		return found, nil // sign.Prepare would repeat these errors
+		return found, nil, nil // sign.Prepare would repeat these errors
 	}
-	_, err := sign.Prepare(docs, now, c.Rules)
+	prepared, err := sign.Prepare(docs, now, c.Rules)
 	if refused := exception.RefusalsIn(err); refused != nil {
-		return append(found, Refused(refused)...), nil
+		return append(found, Refused(refused)...), nil, nil
 	}
-	return found, err
+	return found, prepared, err
 }
 
 // against returns the errors that depend on the present or past files of the target branch.

@@ -8,8 +8,9 @@
 //  3. A plan decides which pending files are promoted on top of the current target branch. A file
 //     that has changed since the source is left to the run for that change.
 //  4. The whole plan is checked, and the review of each file is recorded. Then the caller signs the
-//     documents. Alternatively, the signed documents come from another job: each one is verified
-//     and compared with the request.
+//     documents in batches. Before each batch, the run asks a remote for the target branch, and signs
+//     no file that another run has promoted. Alternatively, the signed documents come from another
+//     job: each one is verified and compared with the request.
 //  5. One commit adds the signed files and removes the pending ones: on HEAD, on the target branch
 //     of a remote, or on a branch for a pull request. If the remote has moved, the plan is made
 //     again with the same signed files. Package git/commit makes the commit completely or not at

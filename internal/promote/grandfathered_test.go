@@ -100,18 +100,18 @@ func TestGrandfathered(t *testing.T) {
 			var err error
 			job.Checks.Shape, err = shape.New(config)
 			r.must(err)
-			job.Record = func(_ context.Context, plan *promote.Plan, _ string) ([]*exception.Document, error) {
+			job.Recorder = recording(func(plan *promote.Plan) ([]*exception.Document, error) {
 				var docs []*exception.Document
-				for _, doc := range plan.Documents() {
+				for _, doc := range plan.Prepared() {
 					recorded, err := doc.Add(exception.Addition{Path: exception.Path{"metadata", "annotations", exception.AnnotationApprovedBy}, Value: "bob"})
 					r.must(err)
 					docs = append(docs, recorded)
 				}
 				return docs, nil
-			}
-			job.Sign = func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
-				return sign.Prepare(docs, job.Now, job.Checks.Rules)
-			}
+			})
+			job.Signer = signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+				return docs, nil
+			})
 			result, err := promote.Run(t.Context(), job)
 			if tc.err != nil {
 				if !errors.Is(err, tc.err) {

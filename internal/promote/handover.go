@@ -49,11 +49,7 @@ func (p *Promotion) HandOver(dir string) (err error) {
 	m := manifest{APIVersion: manifestVersion, Kind: manifestKind, Source: p.queue.source.String(), Files: []manifestFile{}}
 	for _, move := range p.Moves() {
 		m.Files = append(m.Files, manifestFile{From: move.From, To: move.To})
-		content, err := exception.Join(move.Documents)
-		if err == nil {
-			err = writeInto(temporary, move.To, content)
-		}
-		if err != nil {
+		if err := writeInto(temporary, move.To, move.signed); err != nil {
 			return fmt.Errorf("write signed files: %w", err)
 		}
 	}

@@ -9,13 +9,13 @@ import (
 )
 
 // message returns the commit message: the signed exceptions, and trailers for the audit.
-func (p *Promotion) message(moves []*Move, signedOffBy string) (string, error) {
+func (p *Promotion) message(moves []*Move, signedOffBy string) string {
 	var docs []*exception.Document
 	for _, m := range moves {
 		docs = append(docs, m.Documents...)
 	}
 	if len(docs) == 0 {
-		return "", nil
+		return ""
 	}
 	var b strings.Builder
 	if len(docs) == 1 {
@@ -27,13 +27,9 @@ func (p *Promotion) message(moves []*Move, signedOffBy string) (string, error) {
 		fmt.Fprintf(&b, "%s -> %s\n", m.From, m.To)
 	}
 	fmt.Fprintf(&b, "\n%s: %s\n", commitmessage.Source, p.queue.source)
-	for _, doc := range docs {
-		entry, err := commitmessage.LogEntryOf(doc)
-		if err != nil {
-			return "", err
-		}
-		if entry != nil {
-			fmt.Fprintf(&b, "%s: %d\n", commitmessage.LogIndex, entry.Index)
+	for _, m := range moves {
+		for _, index := range m.logIndexes {
+			fmt.Fprintf(&b, "%s: %d\n", commitmessage.LogIndex, index)
 		}
 	}
 	for _, m := range moves {
@@ -42,7 +38,7 @@ func (p *Promotion) message(moves []*Move, signedOffBy string) (string, error) {
 		}
 	}
 	fmt.Fprintf(&b, "Signed-off-by: %s\n", signedOffBy)
-	return b.String(), nil
+	return b.String()
 }
 
 // trailer names the transparency log entries of a replaced file: "Polex-Replaces: signed/a.yaml

@@ -28,7 +28,9 @@ type Plan struct {
 // Move is one file of a plan.
 type Move struct {
 	From, To  string
-	Documents []*exception.Document // as requested, or signed
+	Documents []*exception.Document // as requested; in the result of a run without a destination, as prepared
+	// Prepared are the documents to sign, without their review records. [Checks.Check] makes them.
+	Prepared []*exception.Document
 	// Predecessors has an element for each document: the signed exception that it renews or
 	// replaces, not verified, or nil for a first exception.
 	Predecessors []*exception.Document
@@ -36,6 +38,21 @@ type Move struct {
 	// not contain it.
 	Origin   *git.Origin
 	Replaces []Replaced
+
+	signed     []byte  // the signed file
+	logIndexes []int64 // of its log entries
+}
+
+// Signed returns the documents of the signed file. Before the signing, it returns Documents.
+func (m *Move) Signed() ([]*exception.Document, error) {
+	if m.signed == nil {
+		return m.Documents, nil
+	}
+	docs, refusals, err := readDocuments(m.signed, m.To)
+	if err == nil && len(refusals) > 0 {
+		err = refusals
+	}
+	return docs, err
 }
 
 // Replaced is a signed file that another one replaces. All its exceptions are signed again.
@@ -248,6 +265,15 @@ func (p *Plan) Documents() []*exception.Document {
 	var docs []*exception.Document
 	for _, m := range p.Moves {
 		docs = append(docs, m.Documents...)
+	}
+	return docs
+}
+
+// Prepared returns [Move.Prepared] of all moves, in their order.
+func (p *Plan) Prepared() []*exception.Document {
+	var docs []*exception.Document
+	for _, m := range p.Moves {
+		docs = append(docs, m.Prepared...)
 	}
 	return docs
 }

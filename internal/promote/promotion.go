@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/polex-dev/polex/internal/commitmessage"
 	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
@@ -34,25 +35,63 @@ type Done struct {
 	Left string
 }
 
-// Seal makes a promotion. sealed has the signed form of each of [Plan.Documents], in the same
+// Seal makes a promotion. signed has the signed form of each of [Plan.Documents], in the same
 // order.
-func (p *Plan) Seal(sealed []*exception.Document) (*Promotion, error) {
-	promotion := &Promotion{queue: p.queue, moves: map[string]*Move{}}
-	asked := p.Documents()
-	if len(sealed) != len(asked) {
-		return nil, fmt.Errorf("%d of %d documents were signed", len(sealed), len(asked))
-	}
-	for i, doc := range sealed {
-		if doc.Identity() != asked[i].Identity() {
-			return nil, fmt.Errorf("%s was signed, expected %s", doc.Identity(), asked[i].Identity())
-		}
-	}
-	for _, m := range p.Moves {
-		done := *m
-		done.Documents, sealed = sealed[:len(m.Documents)], sealed[len(m.Documents):]
-		promotion.moves[m.From] = &done
+func (p *Plan) Seal(signed []*exception.Document) (*Promotion, error) {
+	promotion := p.promotion()
+	if err := promotion.add(p.Moves, signed); err != nil {
+		return nil, err
 	}
 	return promotion, nil
+}
+
+// promotion returns a promotion of no file yet.
+func (p *Plan) promotion() *Promotion { return &Promotion{queue: p.queue, moves: map[string]*Move{}} }
+
+// add adds the signed documents of moves, in the same order. It keeps only the bytes of the signed
+// files: a signed document takes more than twice as much memory.
+func (p *Promotion) add(moves []*Move, signed []*exception.Document) error {
+	wanted := 0
+	for _, m := range moves {
+		wanted += len(m.Documents)
+	}
+	if len(signed) != wanted {
+		return fmt.Errorf("%d of %d documents were signed", len(signed), wanted)
+	}
+	for _, m := range moves {
+		own := signed[:len(m.Documents)]
+		signed = signed[len(m.Documents):]
+		done := *m
+		if err := done.sign(own); err != nil {
+			return err
+		}
+		p.moves[m.From] = &done
+	}
+	return nil
+}
+
+// sign fills in the signed file.
+func (m *Move) sign(signed []*exception.Document) (err error) {
+	for i, doc := range signed {
+		if asked := m.Documents[i].Identity(); doc.Identity() != asked {
+			return fmt.Errorf("%s was signed, expected %s", doc.Identity(), asked)
+		}
+		entry, err := commitmessage.LogEntryOf(doc)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.To, err)
+		}
+		if entry != nil {
+			m.logIndexes = append(m.logIndexes, entry.Index)
+		}
+	}
+	m.signed, err = exception.Join(signed)
+	if err == nil && len(m.signed) > git.MaxFile {
+		err = git.ErrTooLarge // the next run could not read it
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", m.To, err)
+	}
+	return nil
 }
 
 // Moves returns the moves with their signed documents, in the order of the plan.
@@ -103,14 +142,7 @@ func (p *Promotion) propose(done *Done, signedOffBy string) commit.Propose {
 			if !sameReplaced(now.Replaces, sealed.Replaces) {
 				return commit.Change{}, fmt.Errorf("the file that %s replaces has changed since it was signed: run it again", now.From)
 			}
-			content, err := exception.Join(sealed.Documents)
-			if err == nil && len(content) > git.MaxFile {
-				err = git.ErrTooLarge // the next run could not read it
-			}
-			if err != nil {
-				return commit.Change{}, fmt.Errorf("%s: %w", now.To, err)
-			}
-			change.Write[now.To] = content
+			change.Write[now.To] = sealed.signed
 			change.Remove = append(change.Remove, now.From)
 			done.Moves = append(done.Moves, sealed)
 		}
@@ -124,8 +156,8 @@ func (p *Promotion) propose(done *Done, signedOffBy string) commit.Propose {
 				}
 			}
 		}
-		change.Message, err = p.message(done.Moves, signedOffBy)
-		return change, err
+		change.Message = p.message(done.Moves, signedOffBy)
+		return change, nil
 	}
 }
 

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/git"
-	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -60,16 +60,12 @@ func (p *Plan) OnBranch(ctx context.Context, to deliver.To, verifier *verify.Ver
 	if err != nil {
 		return tip, false, err
 	}
-	sealed, refusals, err := p.sealedIn(tree, verifier, by)
+	promotion, refusals, err := p.signedIn(tree, verifier, by.When)
 	switch {
 	case err != nil:
 		return tip, false, err
 	case len(refusals) > 0:
 		return taken(refusals.Error())
-	}
-	promotion, err := p.Seal(sealed)
-	if err != nil {
-		return taken(err.Error())
 	}
 	signedOffBy, err := deliver.SignedOffBy(p.queue.clone, by)
 	if err != nil {
@@ -88,27 +84,13 @@ func (p *Plan) OnBranch(ctx context.Context, to deliver.To, verifier *verify.Ver
 	return tip, same, err
 }
 
-// sealedIn returns the signed documents of a tree, one for each of [Plan.Documents]. It rejects
-// documents that do not match the request.
-func (p *Plan) sealedIn(tree *git.Tree, verifier *verify.Verifier, by commit.Author) ([]*exception.Document, exception.Refusals, error) {
-	var sealed []*exception.Document
-	var refusals exception.Refusals
-	for _, m := range p.Moves {
-		content, refusal, err := readSigned(tree, m.To)
-		if err != nil {
-			return nil, nil, err
-		}
-		if refusal != nil {
-			refusals = append(refusals, refusal)
-			continue
-		}
-		docs, problems, err := p.accept(content, m, verifier, by.When)
-		if err != nil {
-			return nil, nil, err
-		}
-		sealed, refusals = append(sealed, docs...), append(refusals, problems...)
-	}
-	return sealed, refusals, nil
+// signedIn returns the promotion that a tree has. It rejects documents that do not match the request.
+func (p *Plan) signedIn(
+	tree *git.Tree, verifier *verify.Verifier, now time.Time,
+) (*Promotion, exception.Refusals, error) {
+	return p.takeOver(verifier, now, func(name string) ([]byte, *exception.Refusal, error) {
+		return readSigned(tree, name)
+	})
 }
 
 // readSigned returns the content of a signed file in a tree.

@@ -14,7 +14,6 @@ import (
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
-	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -26,21 +25,31 @@ type Job struct {
 
 	// To is the destination. An empty To.Push.As of a pull request means [Queue.PullRequestBranch].
 	To deliver.To
-	// SealedInput is a folder with signed files, instead of Sign. See [Plan.TakeOver].
+	// SealedInput is a folder with signed files, instead of Signer. See [Plan.TakeOver].
 	SealedInput string
 
 	Checks Checks
 	// Verifier verifies with the trust policy. It is nil if no trusted signer is configured. Then
 	// the run accepts no signed documents from SealedInput or from a branch.
 	Verifier *verify.Verifier
-	// Record returns the documents of a plan with their review records. branch is the target branch
-	// of the requests, or "" if it is not known.
-	Record func(ctx context.Context, plan *Plan, branch string) ([]*exception.Document, error)
-	// Sign returns the signed documents in the same order, or [exception.Refusals].
-	Sign func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error)
-	// Permitted returns an error if the rules of the target branch reject the commit. It is called
-	// before anything is signed, and may be nil.
-	Permitted func(ctx context.Context) error
+	Recorder Recorder
+	Signer   Signer // not used with SealedInput
+}
+
+// Recorder finds the reviews of requests.
+type Recorder interface {
+	// Record returns [Move.Prepared] of all moves with their review records, or [exception.Refusals].
+	// branch is the target branch of the requests, or "" if it is not known.
+	Record(ctx context.Context, plan *Plan, branch string) ([]*exception.Document, error)
+}
+
+// Signer signs documents with one identity.
+type Signer interface {
+	// Ready returns the documents in the form to sign. It returns [exception.Refusals] if the trust
+	// policy would not accept one of them from this signer, and another error if nothing may be signed.
+	Ready(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error)
+	// Sign returns the signed form of some of these documents, in their order.
+	Sign(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error)
 }
 
 // Result is the result of a run. It has no moves if everything was rejected or nothing was pending.
@@ -113,11 +122,7 @@ func (r *run) run(ctx context.Context) error {
 	if there, err := r.proposed(ctx, plan); err != nil || there {
 		return err
 	}
-	sealed, err := r.sealed(ctx, plan, recorded)
-	if err != nil {
-		return err
-	}
-	promotion, err := plan.Seal(sealed)
+	promotion, err := r.sign(ctx, plan, recorded)
 	if err != nil {
 		return err
 	}
@@ -137,47 +142,29 @@ func (r *run) target(ctx context.Context) (plumbing.Hash, error) {
 	return Target(ctx, r.Clone, r.To.Push.To, r.To.Way == deliver.Plan || r.To.Way == deliver.Commit)
 }
 
-// maxPlans limits the plans of a run before it signs.
-const maxPlans = 10
-
-// plan returns a checked plan and the documents to sign. It asks the target branch once more, and
-// plans again if that has moved: what others have promoted meanwhile must not be signed again.
+// plan returns a checked plan on the target branch, and the documents to sign. With
+// [Options.KeepGoing] it leaves out rejected files until the rest passes.
 func (r *run) plan(ctx context.Context, queue *Queue) (*Plan, []*exception.Document, error) {
 	on, err := r.target(ctx)
-	for attempt := 1; err == nil; attempt++ {
-		plan, recorded, found, planErr := r.planOn(ctx, queue, on)
-		if planErr != nil {
-			return nil, nil, planErr
-		}
-		if len(plan.Moves) > 0 && r.To.Way == deliver.Push && attempt < maxPlans {
-			if on, err = r.target(ctx); err != nil || on != plan.on {
-				continue
-			}
-		}
-		r.result.Findings = append(r.result.Findings, found...)
-		r.leaveOut(Refused(plan.Refused))
-		return plan, recorded, nil
+	if err != nil {
+		return nil, nil, err
 	}
-	return nil, nil, err
-}
-
-// planOn makes and checks the plan for a commit, and returns the documents to sign and the warnings.
-// With [Options.KeepGoing] it leaves out rejected files until the rest passes.
-func (r *run) planOn(ctx context.Context, queue *Queue, on plumbing.Hash) (*Plan, []*exception.Document, Findings, error) {
 	for {
 		plan, err := queue.Plan(on)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 		r.result.Skipped, r.result.Documents = plan.Skipped, len(plan.Documents())
 		found, recorded, err := r.check(ctx, plan)
 		switch {
 		case err != nil:
-			return nil, nil, nil, err
+			return nil, nil, err
 		case !found.Refuse():
-			return plan, recorded, found, nil
+			r.result.Findings = append(r.result.Findings, found...)
+			r.leaveOut(Refused(plan.Refused))
+			return plan, recorded, nil
 		case !r.KeepGoing || !slices.ContainsFunc(found, func(f Finding) bool { return f.Severity == shape.Error && plan.Has(f.Position.File) }):
-			return nil, nil, nil, found // leaving out files would not help
+			return nil, nil, found // leaving out files would not help
 		}
 		found = slices.DeleteFunc(found, func(f Finding) bool { return f.Severity != shape.Error })
 		for _, f := range found {
@@ -198,10 +185,14 @@ func (r *run) check(ctx context.Context, plan *Plan) (Findings, []*exception.Doc
 	if err != nil {
 		return nil, nil, err
 	}
-	alone, err := r.Checks.Check(docs, r.Now)
+	alone, prepared, err := r.Checks.Check(docs, r.Now)
 	found = append(found, alone...)
 	if err != nil || found.Refuse() || r.SealedInput != "" { // the job that signed wrote the record
 		return found, docs, err
+	}
+	for _, m := range plan.Moves {
+		m.Prepared = prepared[:len(m.Documents)]
+		prepared = prepared[len(m.Documents):]
 	}
 	branch := r.To.Push.To.Branch
 	if branch == "" {
@@ -213,7 +204,10 @@ func (r *run) check(ctx context.Context, plan *Plan) (Findings, []*exception.Doc
 			branch = head.Branch.Short()
 		}
 	}
-	recorded, err := r.Record(ctx, plan, branch)
+	recorded, err := r.Recorder.Record(ctx, plan, branch)
+	for _, m := range plan.Moves {
+		m.Prepared = nil // thousands of them take much memory
+	}
 	if refused := exception.RefusalsIn(err); refused != nil {
 		return append(found, Refused(refused)...), nil, nil
 	}
@@ -231,15 +225,11 @@ func (r *run) checkAgain(plan *Plan) error {
 
 // foresee ends a run without a destination with the documents that would be signed.
 func (r *run) foresee(plan *Plan, recorded []*exception.Document) error {
-	prepared, err := sign.Prepare(recorded, r.Now, r.Checks.Rules)
-	if err != nil {
-		return err
+	for _, m := range plan.Moves {
+		m.Documents = recorded[:len(m.Documents)]
+		recorded = recorded[len(m.Documents):]
 	}
-	promotion, err := plan.Seal(prepared)
-	if err != nil {
-		return err
-	}
-	return r.made(&Done{Moves: promotion.Moves()}, nil)
+	return r.made(&Done{Moves: plan.Moves}, nil)
 }
 
 // proposed reports whether the branch for the pull request holds this promotion already.
@@ -257,33 +247,114 @@ func (r *run) proposed(ctx context.Context, plan *Plan) (bool, error) {
 	return there, err
 }
 
-// sealed signs the documents, or reads the signed documents of another job.
-func (r *run) sealed(ctx context.Context, plan *Plan, recorded []*exception.Document) ([]*exception.Document, error) {
-	if r.SealedInput == "" {
-		if err := r.rehearse(ctx, plan, recorded); err != nil {
-			return nil, fmt.Errorf("nothing was signed: %w", err)
-		}
-		signed, err := r.Sign(ctx, recorded)
-		if err == nil {
-			err = plan.atCommits(signed, r.Verifier, r.Now)
-		}
-		return signed, err
+// sign signs the documents, or reads the signed documents of another job.
+func (r *run) sign(ctx context.Context, plan *Plan, recorded []*exception.Document) (*Promotion, error) {
+	if r.SealedInput != "" {
+		plan.Refused = nil // already in the result
+		promotion, err := plan.TakeOver(r.SealedInput, r.Verifier, r.Now)
+		r.leaveOut(Refused(plan.Refused))
+		return promotion, err
 	}
-	plan.Refused = nil // already in the result
-	sealed, err := plan.TakeOver(r.SealedInput, r.Verifier, r.Now)
-	r.leaveOut(Refused(plan.Refused))
-	return sealed, err
+	if err := r.rehearse(ctx, plan, recorded); err != nil {
+		return nil, fmt.Errorf("nothing was signed: %w", err)
+	}
+	ready, err := r.Signer.Ready(ctx, recorded)
+	if err != nil {
+		return nil, err
+	}
+	return r.signBatches(ctx, plan, ready)
+}
+
+// The number of documents in a batch. Small batches first, so that the losers of a race sign few.
+const (
+	firstBatch = 8
+	mostBatch  = 64
+)
+
+// signBatches signs batches of files. Before each batch it asks for the target branch: a file that
+// another run has promoted is not signed any more. It keeps no parsed document of a signed batch.
+func (r *run) signBatches(ctx context.Context, plan *Plan, ready []*exception.Document) (*Promotion, error) {
+	promotion, moves := plan.promotion(), plan.Moves
+	for most := firstBatch; ; most = min(2*most, mostBatch) {
+		now, err := r.planAgain(ctx, plan)
+		if err != nil {
+			return nil, err
+		}
+		if now != plan {
+			plan = now
+			moves, ready = plan.still(moves, ready)
+		}
+		if len(moves) == 0 {
+			return promotion, nil
+		}
+		files, documents := batch(moves, most)
+		signed, err := r.Signer.Sign(ctx, ready[:documents])
+		if err == nil {
+			err = plan.atCommits(moves[:files], signed, r.Verifier, r.Now)
+		}
+		if err == nil {
+			err = promotion.add(moves[:files], signed)
+		}
+		if err != nil {
+			return nil, err
+		}
+		clear(ready[:documents])
+		moves, ready = moves[files:], ready[documents:]
+	}
+}
+
+// planAgain returns the plan on the target branch if a push would find that moved. If the remote does
+// not answer, the push decides.
+func (r *run) planAgain(ctx context.Context, plan *Plan) (*Plan, error) {
+	if r.To.Way != deliver.Push {
+		return plan, nil
+	}
+	at, exists, err := r.Clone.Ask(ctx, r.To.Push.To)
+	if err != nil || !exists || at == plan.on {
+		return plan, nil //nolint:nilerr // the push decides
+	}
+	tip, err := r.target(ctx)
+	if err != nil {
+		return nil, err
+	}
+	again, err := plan.queue.Plan(tip)
+	if err == nil {
+		err = r.checkAgain(again)
+	}
+	return again, err
+}
+
+// still returns the moves that are in the plan, and their documents.
+func (p *Plan) still(moves []*Move, docs []*exception.Document) (left []*Move, leftDocs []*exception.Document) {
+	planned := map[string]bool{}
+	for _, m := range p.Moves {
+		planned[m.From] = true
+	}
+	for _, m := range moves {
+		if planned[m.From] {
+			left, leftDocs = append(left, m), append(leftDocs, docs[:len(m.Documents)]...)
+		}
+		docs = docs[len(m.Documents):]
+	}
+	return left, leftDocs
+}
+
+// batch returns the number of first moves with at most so many documents, at least one move, and the
+// number of their documents.
+func batch(moves []*Move, most int) (files, documents int) {
+	for _, m := range moves {
+		if files > 0 && documents+len(m.Documents) > most {
+			break
+		}
+		files, documents = files+1, documents+len(m.Documents)
+	}
+	return files, documents
 }
 
 // rehearse tests the destination before anything is signed. Otherwise a permanent error, such as a
 // folder that exists already, would add log entries with every retry. Other errors of the remote
 // show only in the push.
 func (r *run) rehearse(ctx context.Context, plan *Plan, recorded []*exception.Document) error {
-	if r.Permitted != nil {
-		if err := r.Permitted(ctx); err != nil {
-			return err
-		}
-	}
 	switch {
 	case r.To.Way == deliver.Folder:
 		temporary, err := makeBeside(r.To.Folder)

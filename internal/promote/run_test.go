@@ -39,15 +39,33 @@ func (r *repository) job() (job promote.Job, asked *[2]int) {
 	return promote.Job{
 		Clone: r.clone, Now: committedAt, To: deliver.To{Way: deliver.Commit, By: *author()},
 		Checks: promote.Checks{Kinds: kinds, Shape: checker, Rules: sign.Rules{InsecureAllowUnbounded: true}},
-		Record: func(_ context.Context, plan *promote.Plan, _ string) ([]*exception.Document, error) {
+		Recorder: recording(func(plan *promote.Plan) ([]*exception.Document, error) {
 			asked[0]++
-			return plan.Documents(), nil
-		},
-		Sign: func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+			return plan.Prepared(), nil
+		}),
+		Signer: signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
 			asked[1]++
 			return stamp(r.tb, docs), nil
-		},
+		}),
 	}, asked
+}
+
+// recording is a [promote.Recorder].
+type recording func(*promote.Plan) ([]*exception.Document, error)
+
+func (f recording) Record(_ context.Context, plan *promote.Plan, _ string) ([]*exception.Document, error) {
+	return f(plan)
+}
+
+// signing is a [promote.Signer] that is always ready.
+type signing func(context.Context, []*exception.Document) ([]*exception.Document, error)
+
+func (signing) Ready(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+	return docs, nil
+}
+
+func (f signing) Sign(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+	return f(ctx, docs)
 }
 
 // podText exempts a single Pod, as the baseline preset requires.
@@ -105,29 +123,29 @@ func TestRun(t *testing.T) {
 		{name: "they are left out", files: map[string]string{"unsigned/a.yaml": sealed, "unsigned/c.yaml": "a: ["}, change: func(j *promote.Job) { j.KeepGoing = true },
 			want: []string{"signed/b.yaml", "unsigned/a.yaml " + sign.ReasonSignaturePresent, "unsigned/c.yaml malformed"}, asked: [2]int{1, 1}, written: true, leftOut: 2},
 		{name: "a review refuses all", change: func(j *promote.Job) {
-			j.Record = func(context.Context, *promote.Plan, string) ([]*exception.Document, error) {
+			j.Recorder = recording(func(*promote.Plan) ([]*exception.Document, error) {
 				return nil, refuse("unsigned/a.yaml")
-			}
+			})
 		}, want: []string{"unsigned/a.yaml not-approved"}},
 		{name: "what has no approval is left out", change: func(j *promote.Job) {
 			j.KeepGoing = true
-			j.Record = func(_ context.Context, plan *promote.Plan, _ string) ([]*exception.Document, error) {
+			j.Recorder = recording(func(plan *promote.Plan) ([]*exception.Document, error) {
 				if plan.Has("unsigned/a.yaml") {
 					return nil, refuse("unsigned/a.yaml")
 				}
-				return plan.Documents(), nil
-			}
+				return plan.Prepared(), nil
+			})
 		}, want: []string{"signed/b.yaml", "unsigned/a.yaml not-approved"}, asked: [2]int{0, 1}, written: true, leftOut: 1},
 		{name: "what no file mends refuses all", change: func(j *promote.Job) {
 			j.KeepGoing = true
-			j.Record = func(context.Context, *promote.Plan, string) ([]*exception.Document, error) {
+			j.Recorder = recording(func(*promote.Plan) ([]*exception.Document, error) {
 				return nil, refuse("elsewhere")
-			}
+			})
 		}, want: []string{"elsewhere not-approved"}},
 		{name: "the trust policy refuses all", change: func(j *promote.Job) {
-			j.Sign = func(context.Context, []*exception.Document) ([]*exception.Document, error) {
+			j.Signer = signing(func(context.Context, []*exception.Document) ([]*exception.Document, error) {
 				return nil, refuse("unsigned/a.yaml")
-			}
+			})
 		}, want: []string{"unsigned/a.yaml not-approved"}, asked: [2]int{1, 0}},
 		{name: "what overlaps is refused", files: map[string]string{"signed/old.yaml": podText("old", "a")}, change: func(j *promote.Job) {
 			config := shape.Config{}
@@ -181,12 +199,14 @@ func TestRunEmptyRefusal(t *testing.T) {
 	for _, empty := range []error{exception.Refusals{}, promote.Findings{}} {
 		r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
 		job, _ := r.job()
-		job.Sign = func(context.Context, []*exception.Document) ([]*exception.Document, error) { return nil, empty }
+		job.Signer = signing(func(context.Context, []*exception.Document) ([]*exception.Document, error) {
+			return nil, empty
+		})
 		if result, err := promote.Run(t.Context(), job); err == nil {
 			t.Errorf("%T: Run: %v", empty, outcome(result))
 		}
-		job.Sign = nil
-		job.Record = func(context.Context, *promote.Plan, string) ([]*exception.Document, error) { return nil, empty }
+		job.Signer = nil
+		job.Recorder = recording(func(*promote.Plan) ([]*exception.Document, error) { return nil, empty })
 		if result, err := promote.Run(t.Context(), job); err == nil {
 			t.Errorf("%T: Run: %v", empty, outcome(result))
 		}
@@ -294,13 +314,13 @@ func TestRunOverlapArrives(t *testing.T) {
 	var err error
 	job.Checks.Shape, err = shape.New(config)
 	r.must(err)
-	sign := job.Sign
-	job.Sign = func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+	sign := job.Signer
+	job.Signer = signing(func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
 		other.write("signed/old.yaml", podText("old", "a"))
 		other.git("add", "--all")
 		other.pushed("Another one")
-		return sign(ctx, docs)
-	}
+		return sign.Sign(ctx, docs)
+	})
 	result, err := promote.Run(t.Context(), job)
 	r.must(err)
 	if diff := cmp.Diff([]string{"unsigned/a.yaml " + shape.ReasonOverlaps}, outcome(result)); diff != "" || result.Moves != nil {

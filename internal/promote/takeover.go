@@ -21,13 +21,11 @@ import (
 // skew is the allowed difference between the clocks of a Git server, a signer and a log.
 const skew = 5 * time.Minute
 
-// TakeOver reads a folder that [Promotion.HandOver] wrote, and returns a signed document for each
-// of
-// [Plan.Documents]. The folder is not trusted. Each document must verify, must equal the request
-// except for the fields that signing adds, and must be signed after the request. The folder must
+// TakeOver reads a folder that [Promotion.HandOver] wrote, and returns the promotion. The folder is not
+// trusted. Each document must verify, must equal the request except for the fields that signing adds, and must be signed after the request. The folder must
 // not hold other files. TakeOver returns [exception.Refusals] otherwise. With [Options.KeepGoing],
 // requests without a signed file leave the plan.
-func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) ([]*exception.Document, error) {
+func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) (*Promotion, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read signed files: %w", err)
@@ -50,18 +48,43 @@ func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) ([
 	if p.queue.options.KeepGoing {
 		p.leaveOut(p.unsealed(files))
 	}
-	var sealed []*exception.Document
-	for _, m := range p.Moves {
-		docs, problems, err := p.takeOver(root, m, verifier, now)
-		if err != nil {
-			return nil, fmt.Errorf("read signed file %q: %w", m.To, err)
-		}
-		sealed, refusals = append(sealed, docs...), append(refusals, problems...)
+	promotion, more, err := p.takeOver(verifier, now, func(name string) ([]byte, *exception.Refusal, error) {
+		return readHanded(root, name)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read signed files: %w", err)
 	}
-	if len(refusals) > 0 {
+	if refusals = append(refusals, more...); len(refusals) > 0 {
 		return nil, refusals
 	}
-	return sealed, nil
+	return promotion, nil
+}
+
+// takeOver returns the promotion with the signed form of each pending file, which read returns.
+func (p *Plan) takeOver(
+	verifier *verify.Verifier, now time.Time, read func(name string) ([]byte, *exception.Refusal, error),
+) (*Promotion, exception.Refusals, error) {
+	promotion := p.promotion()
+	var all exception.Refusals
+	for _, m := range p.Moves {
+		content, refusal, err := read(m.To)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%q: %w", m.To, err)
+		}
+		if refusal != nil {
+			all = append(all, refusal)
+			continue
+		}
+		docs, refusals, err := p.accept(content, m, verifier, now)
+		if err == nil && len(refusals) == 0 {
+			err = promotion.add([]*Move{m}, docs)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%q: %w", m.To, err)
+		}
+		all = append(all, refusals...)
+	}
+	return promotion, all, nil
 }
 
 // unsealed returns a refusal for each file that the signing job left out.
@@ -122,18 +145,6 @@ func readHanded(root *os.Root, name string) ([]byte, *exception.Refusal, error) 
 	defer f.Close() //nolint:errcheck // only read
 	content, err := io.ReadAll(io.LimitReader(f, git.MaxFile))
 	return content, nil, err
-}
-
-// takeOver reads the signed form of one pending file.
-func (p *Plan) takeOver(root *os.Root, m *Move, verifier *verify.Verifier, now time.Time) ([]*exception.Document, exception.Refusals, error) {
-	content, refusal, err := readHanded(root, m.To)
-	if err != nil {
-		return nil, nil, err
-	}
-	if refusal != nil {
-		return nil, exception.Refusals{refusal}, nil
-	}
-	return p.accept(content, m, verifier, now)
 }
 
 // accept reads the content of a signed file. It rejects documents that do not verify or do not
@@ -199,13 +210,13 @@ func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *ver
 	return nil
 }
 
-// atCommits rejects what this run has signed itself, as [Plan.TakeOver] does.
-func (p *Plan) atCommits(signed []*exception.Document, verifier *verify.Verifier, now time.Time) error {
+// atCommits rejects what this run has signed itself for moves, as [Plan.TakeOver] does.
+func (p *Plan) atCommits(moves []*Move, signed []*exception.Document, verifier *verify.Verifier, now time.Time) error {
 	if verifier == nil || !slices.ContainsFunc(verifier.Policy().Authorities(), (*trust.Authority).RequiresCommit) {
 		return nil
 	}
 	var refusals exception.Refusals
-	for _, m := range p.Moves {
+	for _, m := range moves {
 		for range m.Documents {
 			verified, err := verified(verifier, signed[0], now)
 			if err != nil {

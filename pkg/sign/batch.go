@@ -18,25 +18,55 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// Seal signs a batch and returns the signed documents in the same order. Durations count from now.
-// It returns [exception.Refusals] if a document cannot be signed, an [UnverifiedError] if a new
-// signature does not verify, and another error if a service fails. With an error it returns no
-// documents.
+// Seal prepares a batch and signs it: [Prepare], [Signer.Ready] and [Signer.Sign]. Durations count from
+// now. It returns [exception.Refusals] if a document cannot be signed.
 func (s *Signer) Seal(ctx context.Context, docs []*exception.Document, now time.Time) ([]*exception.Document, error) {
 	prepared, err := Prepare(docs, now, s.config.Rules)
 	if err != nil {
 		return nil, err
 	}
-	for _, doc := range prepared {
-		if s.parsed == nil {
-			break // a key has no identity to compare
+	ready, err := s.Ready(prepared, now)
+	if err != nil {
+		return nil, err
+	}
+	return s.Sign(ctx, ready, now)
+}
+
+// Ready returns prepared documents as this signer signs them: they state the signing time if the
+// signature does not bind it. It returns an [UnverifiedError] for a document that the trust policy would
+// not accept from this signer.
+func (s *Signer) Ready(prepared []*exception.Document, now time.Time) ([]*exception.Document, error) {
+	ready := make([]*exception.Document, len(prepared))
+	for i, doc := range prepared {
+		var err error
+		if ready[i], err = s.statesTime(doc, now); err == nil && s.parsed != nil { // a key has no identity to compare
+			err = s.verifier.Foresee(ready[i], s.identity, s.parsed, now)
 		}
-		if err := s.verifier.Foresee(doc, s.identity, s.parsed, now); err != nil {
+		if err != nil {
 			return nil, &UnverifiedError{Position: doc.Position(), Err: err}
 		}
 	}
+	return ready, nil
+}
+
+// statesTime adds the signing time to a document.
+func (s *Signer) statesTime(doc *exception.Document, now time.Time) (*exception.Document, error) {
+	if s.parsed != nil && trust.BindsTime(s.parsed.NotBefore, s.parsed.NotAfter) {
+		return doc, nil
+	}
+	return doc.Add(exception.Addition{Path: exception.Path{"metadata", "annotations", exception.AnnotationSignedAt},
+		Value: now.UTC().Truncate(time.Second).Format(time.RFC3339)})
+}
+
+// Sign signs documents of [Signer.Ready] and returns them in the same order. It returns an
+// [UnverifiedError] if a new signature does not verify, and another error if a service fails. With an
+// error it returns no documents.
+func (s *Signer) Sign(
+	ctx context.Context, prepared []*exception.Document, now time.Time,
+) ([]*exception.Document, error) {
 	sealed := make([]*exception.Document, len(prepared))
 	var done atomic.Int64
 	// A signed document is verified while the next one is uploaded.

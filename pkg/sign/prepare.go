@@ -42,10 +42,6 @@ type Rules struct {
 	TTLLabel bool
 	// Terms are those of the trust policy, see [trust.Policy.Terms].
 	Terms lifetime.Terms
-
-	// statesTime writes the signing time into the message, for a signature that does not bind the
-	// time itself.
-	statesTime bool
 }
 
 // Prepare returns the documents in their final form: with an expiry that counts from now, and with
@@ -94,9 +90,6 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 	if _, says := doc.Lookup(at...); says {
 		return nil, exception.Refusals{{Position: doc.PositionOf(at), Reason: ReasonBadLifetime,
 			Message: "it already states its signing time", Hint: "remove the annotation: polex-sign writes it"}}
-	}
-	if rules.statesTime {
-		additions = append(additions, exception.Addition{Path: at, Value: now.UTC().Truncate(time.Second).Format(time.RFC3339)})
 	}
 	if doc.GroupKind().IsException() {
 		resolved, refusal := resolve(doc, now, rules)

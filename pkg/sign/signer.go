@@ -92,13 +92,11 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 			return nil, fmt.Errorf("verify the new signature: %w", err)
 		}
 	}
-	s.config.Rules.statesTime = true
 	if certificate != nil {
 		var err error
 		if s.parsed, err = x509.ParseCertificate(certificate); err != nil {
 			return nil, fmt.Errorf("read the signing certificate: %w", err)
 		}
-		s.config.Rules.statesTime = !trust.BindsTime(s.parsed.NotBefore, s.parsed.NotAfter)
 	}
 	var err error
 	if s.verifier, err = verify.New(policy); err != nil {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
@@ -20,11 +21,15 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
+// garbage is the memory for garbage in percent of the memory in use: 10,000 signed files are 200 MB.
+const garbage = 30
+
 // promote signs the pending exceptions of the repository.
 func (r *run) promote(ctx context.Context) error {
 	if r.report.Count(cli.Refuse)+r.report.Count(cli.Unknown) > 0 { // unreadable policies
 		return cli.Finish(r.format, r.streams.Out, r.report)
 	}
+	debug.SetGCPercent(garbage)
 	clone, err := commitflags.Open(r.streams)
 	if err != nil {
 		return err
@@ -53,10 +58,7 @@ func (r *run) job(clone *commit.Clone) (promote.Job, error) {
 	job := promote.Job{
 		Options: promote.Options{Unsigned: o.unsigned, Signed: o.signed, Kinds: r.kinds, Source: o.ref, Replace: o.replace, KeepGoing: o.keepGoing},
 		Clone:   clone, Now: r.now, SealedInput: o.sealedInput,
-		Checks: r.checks, Verifier: r.verifier, Sign: r.sign,
-		Record: func(ctx context.Context, plan *promote.Plan, branch string) ([]*exception.Document, error) {
-			return r.record(ctx, clone, plan, branch)
-		},
+		Checks: r.checks, Verifier: r.verifier, Recorder: recorder{run: r, clone: clone},
 	}
 	var err error
 	if job.To, err = o.Delivery(clone, o.way(), r.now); err != nil {
@@ -72,11 +74,13 @@ func (r *run) job(clone *commit.Clone) (promote.Job, error) {
 		}
 	}
 	job.To.Push.As, job.To.Folder = o.pullRequestName, o.sealedOutput
+	signer := &batches{run: r}
+	job.Signer = signer
 	switch {
 	case job.To.Way == deliver.Folder:
-		job.Permitted = func(ctx context.Context) error { return r.foretell(ctx, job.To.Push.To) }
+		signer.permitted = func(ctx context.Context) error { return r.foretell(ctx, job.To.Push.To) }
 	case job.To.Pushes():
-		job.Permitted = func(ctx context.Context) error {
+		signer.permitted = func(ctx context.Context) error {
 			return o.Permitted(ctx, job.To.Push.To, o.pullRequest, job.To.By.Sign)
 		}
 	}
@@ -117,25 +121,31 @@ func (r *run) rulesInRepository() ([]string, error) {
 	return rules, nil
 }
 
-// record returns the documents of a plan with their review records, if records are configured.
-func (r *run) record(ctx context.Context, clone *commit.Clone, plan *promote.Plan, branch string) ([]*exception.Document, error) {
+// recorder records the reviews that the configuration asks for.
+type recorder struct {
+	*run
+	clone *commit.Clone
+}
+
+// Record implements [promote.Recorder].
+func (r recorder) Record(ctx context.Context, plan *promote.Plan, branch string) ([]*exception.Document, error) {
 	options := reviewconfig.Options{Config: r.config, Getenv: os.Getenv, Client: &http.Client{}, Timing: r.streams.Timing,
-		Repository: clone.Repository, Source: plan.Source().String(), Branch: branch}
+		Repository: r.clone.Repository, Source: plan.Source().String(), Branch: branch}
 	if r.verifier != nil {
 		options.Verify = func(doc *exception.Document) (*exception.Document, error) { return r.verifier.Predecessor(doc, r.now) }
 	}
-	recorder, err := reviewconfig.New(options)
-	if err != nil || recorder == nil {
-		return plan.Documents(), err
+	reviews, err := reviewconfig.New(options)
+	if err != nil || reviews == nil {
+		return plan.Prepared(), err
 	}
 	files := make([]record.File, len(plan.Moves))
 	for i, m := range plan.Moves {
-		files[i] = record.File{Path: m.From, Documents: m.Documents, Predecessors: m.Predecessors}
+		files[i] = record.File{Path: m.From, Documents: m.Documents, Prepared: m.Prepared, Predecessors: m.Predecessors}
 		if m.Origin != nil {
 			files[i].Origin = m.Origin.Commit.String()
 		}
 	}
-	return recorder.Record(ctx, files)
+	return reviews.Record(ctx, files)
 }
 
 // explain adds a hint to an error of a promotion.

@@ -60,7 +60,11 @@ func (r *run) promoted(result *promote.Result) error {
 		r.report.Add(cli.Result{Outcome: cli.Warn, File: s.File, Reason: s.Reason, Message: s.Message})
 	}
 	for _, m := range result.Moves {
-		for _, doc := range m.Documents {
+		documents, err := m.Signed()
+		if err != nil {
+			return err
+		}
+		for _, doc := range documents {
 			r.report.Add(r.moved(m, doc, result))
 			if warning, found := shapeconfig.ClientSideApply(doc); found {
 				warning.File = m.To

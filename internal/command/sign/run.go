@@ -2,7 +2,6 @@ package sign
 
 import (
 	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
-	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -46,14 +44,14 @@ func (r *run) files(ctx context.Context, paths []string) error {
 	if err := r.options.checkOutput(docs); err != nil {
 		return err
 	}
-	found, err := r.checks.Check(docs, r.now)
+	found, prepared, err := r.checks.Check(docs, r.now)
 	if err != nil {
 		return err
 	}
 	r.found(found)
 	var sealed []*exception.Document
 	if r.report.Err() == nil {
-		sealed, err = r.sign(ctx, docs)
+		sealed, err = r.sign(ctx, prepared)
 		if refused := exception.RefusalsIn(err); refused != nil {
 			r.found(promote.Refused(refused))
 		} else if err != nil {
@@ -80,30 +78,15 @@ func (r *run) refusedTo() io.Writer {
 	return r.streams.Out
 }
 
-// sign signs a batch. A document that the trust policy would not accept is a refusal.
-func (r *run) sign(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
-	r.bar.Stop() // the signer may ask a question
-	signer, err := r.signer(ctx)
+// sign signs prepared documents.
+func (r *run) sign(ctx context.Context, prepared []*exception.Document) ([]*exception.Document, error) {
+	b := batches{run: r}
+	ready, err := b.Ready(ctx, prepared)
 	if err != nil {
 		return nil, err
 	}
-	r.bar = cli.StartProgress(r.streams.Err, "signing")
-	sealed, err := signer.Seal(ctx, docs, r.now)
-	r.bar.Stop()
-	var unverified *sign.UnverifiedError
-	var rejected *verify.Rejected
-	switch {
-	case err == nil || exception.RefusalsIn(err) != nil:
-		return sealed, err
-	case errors.As(err, &unverified) && errors.As(err, &rejected) && rejected.IsPolicy():
-		hint := "nothing was written; sign with an identity that the trust policy names, or change the policy"
-		if rejected.Reason == verify.ReasonBeyondLimits {
-			hint = "nothing was written; keep to the limits of this signer in the trust policy, or sign with another identity"
-		}
-		return nil, exception.Refusals{{Position: unverified.Position, Reason: rejected.Reason,
-			Message: "the trust policy would not accept it: " + rejected.Detail, Hint: hint}}
-	}
-	return nil, undone(err)
+	defer func() { r.bar.Stop() }()
+	return b.Sign(ctx, ready)
 }
 
 // found adds findings to the report.

@@ -19,11 +19,11 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// signer makes the signer for the flags.
-func (r *run) signer(ctx context.Context) (*sign.Signer, error) {
+// newSigner makes the signer for the flags.
+func (r *run) newSigner(ctx context.Context, progress func(done, total int)) (*sign.Signer, error) {
 	config := r.options.sigstore()
 	config.Root, config.Policy, config.Rules = r.root, r.policy, r.checks.Rules
-	config.Progress = func(done, total int) { r.bar.Tell("signing", done, total) }
+	config.Progress = progress
 	config.Timing = r.streams.Timing
 	if err := r.agree(); err != nil {
 		return nil, err

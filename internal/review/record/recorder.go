@@ -19,9 +19,18 @@ type File struct {
 	// not contain it.
 	Origin    string
 	Documents []*exception.Document
+	// Prepared has the form of each document to write the record into, without one that of Documents.
+	Prepared []*exception.Document
 	// Predecessors has an element for each document: the exception in the signed folder that it
 	// renews or replaces, or nil for a first exception. An empty list means that there are none.
 	Predecessors []*exception.Document
+}
+
+func (f File) unrecorded() []*exception.Document {
+	if f.Prepared != nil {
+		return f.Prepared
+	}
+	return f.Documents
 }
 
 // Recorder writes review records into documents.
@@ -71,7 +80,7 @@ func (r *Recorder) Record(ctx context.Context, files []File) ([]*exception.Docum
 	}
 	var documents []*exception.Document
 	for _, f := range files {
-		for _, doc := range f.Documents {
+		for _, doc := range f.unrecorded() {
 			out, err := records[f.Origin].Write(doc)
 			var refused *exception.Refusal
 			if errors.As(err, &refused) {
