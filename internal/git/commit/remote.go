@@ -82,7 +82,10 @@ func (c *Clone) Remote(r Remote) (Remote, error) {
 // overloaded.
 var outages = []string{"returned error: 5", "returned error: 429", "HTTP 5", "HTTP 429", "ould not connect to", "ouldn't connect to", "Failed to connect to",
 	"Connection refused", "Connection reset", "Connection closed", "timed out", "ould not resolve host", "Empty reply from server", "hung up unexpectedly",
-	"early EOF", "unexpected disconnect", "Broken pipe", "Network is unreachable", "No route to host", "Temporary failure in name resolution", "SSL_ERROR_SYSCALL", "Operation too slow"}
+	"early EOF", "unexpected disconnect", "Broken pipe", "Network is unreachable", "No route to host", "Temporary failure in name resolution", "SSL_ERROR_SYSCALL", "Operation too slow",
+	// An answer that ends too early, by its length, its chunks, HTTP/2, TLS or Git's own packets.
+	"transfer closed", "not closed cleanly", "unexpected eof", "non-properly terminated", "still expected",
+	"expected flush after", "response end packet", "length header were received", "expected 'acknowledgments'", "expected 'packfile'"}
 
 // over runs a git command that asks a remote. While the remote is away, it tries again, within
 // [retry.Timing.Command]: a push that has arrived already succeeds. A rejected push is not tried
