@@ -1,6 +1,7 @@
 package git_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ func walked(t *testing.T, f *forge) (visited int, err error) {
 
 func inTree(t *testing.T, f *forge, look func(*git.Repository, *git.Tree) error) error {
 	t.Helper()
-	r, err := git.Open(f.dir)
+	r, err := git.Open(context.Background(), f.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +78,8 @@ func TestSharedFolderDepth(t *testing.T) {
 	}
 }
 
-// TestAllFiles: the files of one tree have a common limit on the work to unpack them, and no other: a
-// folder with 20,000 signed exceptions has 270 MiB.
+// TestAllFiles: the objects of one tree have a common limit on their size, and no other: a folder
+// with 20,000 signed exceptions has 270 MiB.
 func TestAllFiles(t *testing.T) {
 	f := newForge(t)
 	large := f.put(blob, make([]byte, git.MaxFile))
@@ -98,7 +99,7 @@ func TestAllFiles(t *testing.T) {
 			return err
 		})
 	})
-	if read <= 8 || read > most || err == nil || !strings.Contains(err.Error(), "too much work") {
+	if read <= 8 || read > most || err == nil || !strings.Contains(err.Error(), "more than 1024 MiB") {
 		t.Errorf("%d read, %v, want at most %d", read, err, most)
 	}
 }
@@ -136,71 +137,5 @@ func TestManyPathsInOneFolder(t *testing.T) {
 		return nil
 	}); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestLargeBase: a base that is larger than any file is unpacked once for all its deltas.
-func TestLargeBase(t *testing.T) {
-	const large = 40 << 20
-	f := newForge(t)
-	base := make([]byte, large)
-	baseHash := plumbing.ComputeHash(blob, base)
-	objects := []packed{{baseHash, entry(blob, large, nil, base)}}
-	var lines [][]byte
-	for i := range 60 {
-		hash := plumbing.ComputeHash(blob, base[:i+5])
-		delta := change(large, uint64(i+5))
-		objects = append(objects, packed{hash, entry(plumbing.REFDeltaObject, uint64(len(delta)), baseHash[:], delta)})
-		lines = append(lines, line("100644", fmt.Sprintf("%02d.yaml", i), hash))
-	}
-	f.pack(objects...)
-	f.commit(f.tree(lines...))
-	if err := inTree(t, f, func(_ *git.Repository, tree *git.Tree) error {
-		return tree.Walk(".", func(e git.Entry) error {
-			_, err := tree.Read(e)
-			return err
-		})
-	}); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestWork: the total work for small files with large bases is limited.
-func TestWork(t *testing.T) {
-	const large = 1 << 20
-	f := newForge(t)
-	base := make([]byte, large)
-	baseHash := plumbing.ComputeHash(blob, base)
-	objects := []packed{{baseHash, entry(blob, large, nil, base)}}
-	var lines [][]byte
-	for i := range 8 {
-		size := uint64(large + 1 + i)
-		hash := plumbing.ComputeHash(blob, make([]byte, size))
-		delta := change(large, size)
-		objects = append(objects, packed{hash, entry(plumbing.REFDeltaObject, uint64(len(delta)), baseHash[:], delta)})
-		lines = append(lines, line("100644", fmt.Sprintf("%d.yaml", i), hash))
-	}
-	f.pack(objects...)
-	f.commit(f.tree(lines...))
-	for _, tc := range []struct {
-		left int64
-		want int
-	}{{1 << 30, 8}, {20 << 20, 8}, {12 << 20, 3}, {0, 0}} {
-		read := 0
-		err := inTree(t, f, func(r *git.Repository, tree *git.Tree) error {
-			return tree.Walk(".", func(e git.Entry) error {
-				if read == 0 {
-					r.LeaveWork(tc.left)
-				}
-				_, err := tree.Read(e)
-				if err == nil {
-					read++
-				}
-				return err
-			})
-		})
-		if read != tc.want || (err == nil) != (tc.want == 8) || err != nil && !strings.Contains(err.Error(), "too much work") {
-			t.Errorf("with %d bytes left: %d read, %v, want %d", tc.left, read, err, tc.want)
-		}
 	}
 }

@@ -133,7 +133,7 @@ func parseStamp(text string) Stamp {
 // Shallow returns the commits whose parents are missing because of git clone --depth. The list is
 // empty if the history is complete.
 func (r *Repository) Shallow() ([]plumbing.Hash, error) {
-	content, err := readFile(r.root, "shallow", maxShallow)
+	content, err := readFile(r.shallow, maxShallow)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -142,11 +142,11 @@ func (r *Repository) Shallow() ([]plumbing.Hash, error) {
 	}
 	var cut []plumbing.Hash
 	for line := range strings.Lines(string(content)) {
-		hash, err := hashOf("shallow", strings.TrimRight(line, "\r\n"))
-		if err != nil {
-			return nil, err
+		hash := strings.TrimRight(line, "\r\n")
+		if !plumbing.IsHash(hash) {
+			return nil, errors.New("read shallow: a line does not contain a hash")
 		}
-		cut = append(cut, hash)
+		cut = append(cut, plumbing.NewHash(hash))
 	}
 	return cut, nil
 }

@@ -1,6 +1,7 @@
 package git_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,7 +18,7 @@ import (
 // opened opens a repository and returns the trees of some commits.
 func opened(t *testing.T, dir string, revisions ...string) (*git.Repository, []*git.Tree) {
 	t.Helper()
-	r, err := git.Open(dir)
+	r, err := git.Open(context.Background(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,9 +82,9 @@ func (r *Repository) ancestors(commit, since plumbing.Hash, visit func(plumbing.
 // wholeHistory removes the limit on the work for one tree until the returned function is called. A
 // walk through history has its own limit.
 func (r *Repository) wholeHistory() func() {
-	left, bounded := r.made.left, r.made.bounded
-	r.made.bounded = false
-	return func() { r.made.left, r.made.bounded = left, bounded }
+	left := r.left
+	r.left.bounded = false
+	return func() { r.left = left }
 }
 
 // Origin is the commit that gave a file its present content: the last one that changed it, among

@@ -2,13 +2,13 @@ package git_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -105,7 +105,7 @@ func TestModes(t *testing.T) {
 			t.Errorf("%s: %q", name, content)
 		}
 	}
-	r, err := git.Open(f.dir)
+	r, err := git.Open(context.Background(), f.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,19 +139,23 @@ func TestLooseObjectsThatLie(t *testing.T) {
 		"honest":            {"blob 5\x00a: 1\n", ""},
 		"other content":     {"blob 5\x00a: 2\n", "the content does not match the hash"},
 		"another kind":      {"tree 5\x00a: 1\n", "the content does not match the hash"},
-		"longer":            {"blob 5\x00a: 1\n" + strings.Repeat("x", 64<<20), "its size differs"},
-		"shorter":           {"blob 6\x00a: 1\n", "its size differs"},
+		"longer":            {"blob 5\x00a: 1\n" + strings.Repeat("x", 64<<20), "read object"},
+		"shorter":           {"blob 6\x00a: 1\n", "did not answer"},
+		"much shorter":      {"blob 6000\x00a: 1\n", "did not answer"},
 		"claims too much":   {"blob 99999999999\x00a: 1\n", "too large"},
 		"claims the utmost": {"blob 9223372036854775807\x00a: 1\n", "too large"},
-		"claims more":       {"blob 18446744073709551616\x00a: 1\n", "not a Git object"},
-		"claims less":       {"blob -5\x00a: 1\n", "not a Git object"},
-		"no size":           {"blob\x00a: 1\n", "not a Git object"},
-		"no kind":           {"5\x00a: 1\n", "not a Git object"},
-		"an unknown kind":   {"secret 5\x00a: 1\n", "not a Git object"},
-		"no header":         {strings.Repeat("x", 64<<20), "not a Git object"},
-		"empty":             {"", "not a Git object"},
+		"claims more":       {"blob 18446744073709551616\x00a: 1\n", "read object"},
+		"claims less":       {"blob -5\x00a: 1\n", "read object"},
+		"no size":           {"blob\x00a: 1\n", "read object"},
+		"no kind":           {"5\x00a: 1\n", "read object"},
+		"an unknown kind":   {"secret 5\x00a: 1\n", "read object"},
+		"no header":         {strings.Repeat("x", 64<<20), "read object"},
+		"empty":             {"", "read object"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if tc.want == "did not answer" { // Git waits for more, and never says so
+				t.Cleanup(git.AnswerWithin(time.Second))
+			}
 			f := newForge(t)
 			f.loose(hash, []byte(tc.content))
 			f.commit(f.tree(line("100644", "a", hash)))
@@ -161,7 +165,7 @@ func TestLooseObjectsThatLie(t *testing.T) {
 	f := newForge(t)
 	f.file("objects/"+hash.String()[:2]+"/"+hash.String()[2:], []byte("garbage"))
 	f.commit(f.tree(line("100644", "a", hash)))
-	same(t, f, "unpack it")
+	same(t, f, "read object")
 }
 
 // same checks that a in the commit contains small, or that there is an error.
@@ -199,37 +203,31 @@ func TestPacksThatLie(t *testing.T) {
 		"honest change":    {based(whole([]byte("a: 1\nb: 2\n")), change(10, 5)), ""},
 		"other content":    {one(whole([]byte("a: 2\n"))), "the content does not match the hash"},
 		"another kind":     {one(entry(plumbing.TreeObject, 5, nil, small)), "the content does not match the hash"},
-		"an unknown kind":  {one(entry(5, 5, nil, small)), ""},
+		"an unknown kind":  {one(entry(5, 5, nil, small)), "read object"},
 		"claims too much":  {one(entry(blob, 1<<40, nil, small)), "too large"},
-		"longer":           {one(entry(blob, 5, nil, zeros)), "exceeds declared size"},
-		"shorter":          {one(entry(blob, 6, nil, small)), "size of an object differs"},
-		"cut off":          {one([]byte{0xb5}), "malformed pack"},
-		"no zlib":          {one([]byte{0x35, 1, 2, 3, 4}), "malformed pack"},
+		"longer":           {one(entry(blob, 5, nil, zeros)), "read object"},
+		"shorter":          {one(entry(blob, 6, nil, small)), "read object"},
+		"cut off":          {one([]byte{0xb5}), "read object"},
+		"no zlib":          {one([]byte{0x35, 1, 2, 3, 4}), "read object"},
 		"a large base":     {based(whole(append(slices.Clone(small), make([]byte, large)...)), change(large+5, 5)), ""},
-		"a base too large": {based(entry(blob, largest+1, nil, zeros), change(largest+1, 5)), "too large"},
+		"a base too large": {based(entry(blob, largest+1, nil, zeros), change(largest+1, 5)), "read object"},
 		"a large object":   {one(whole(append(zeros, 0))), "too large"},
 		"made too large":   {based(whole(zeros), change(git.MaxFile, git.MaxFile+1)), "too large"},
 		"too large on the way": {append(based(whole(zeros), last)[:1],
 			packed{plumbing.Hash{2}, entry(plumbing.REFDeltaObject, uint64(len(between)), base[:], between)},
-			packed{hash, entry(plumbing.REFDeltaObject, uint64(len(last)), []byte{2, 19: 0}, last)}), "too large"},
-		"its own base":           {based(entry(plumbing.REFDeltaObject, 2, hash[:], change(5, 5)[:2]), change(5, 5)), "bases"},
-		"a change too large":     {based(whole(small), zeros), "malformed pack"},
-		"no base":                {one(entry(plumbing.REFDeltaObject, 2, base[:], []byte{5, 5})), "base of an object is not in it"},
-		"a base behind it":       {one(entry(plumbing.OFSDeltaObject, 2, []byte{0x7f}, []byte{5, 5})), "malformed pack"},
-		"no sizes":               {based(whole(small), []byte{0xff, 0xff}), "does not state its size"},
-		"a base of another size": {based(whole(small), change(6, 5)), "malformed pack"},
-		"an empty base":          {based(whole(nil), change(0, 0)), "malformed pack"},
+			packed{hash, entry(plumbing.REFDeltaObject, uint64(len(last)), []byte{2, 19: 0}, last)}), "over limit"},
+		"its own base":           {based(entry(plumbing.REFDeltaObject, 2, hash[:], change(5, 5)[:2]), change(5, 5)), "read object"},
+		"a change too large":     {based(whole(small), zeros), "read object"},
+		"no base":                {one(entry(plumbing.REFDeltaObject, 2, base[:], []byte{5, 5})), "read object"},
+		"a base behind it":       {one(entry(plumbing.OFSDeltaObject, 2, []byte{0x7f}, []byte{5, 5})), "read object"},
+		"no sizes":               {based(whole(small), []byte{0xff, 0xff}), "read object"},
+		"a base of another size": {based(whole(small), change(6, 5)), "read object"},
+		"an empty base":          {based(whole(nil), change(0, 0)), "read object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newForge(t)
 			f.commit(f.tree(line("100644", "a", hash)))
 			f.pack(tc.objects...)
-			if name == "an unknown kind" {
-				if got, err := files(f.dir, "main", "a"); err == nil {
-					t.Errorf("%q was read", got)
-				}
-				return
-			}
 			same(t, f, tc.want)
 		})
 	}
@@ -243,9 +241,9 @@ func TestChangesThatNeverEnd(t *testing.T) {
 		steps  int
 		want   string
 	}{
-		"much is made":  {change(git.MaxFile, git.MaxFile), 70, "bytes to unpack"},
-		"much is kept":  {append(change(git.MaxFile, git.MaxFile), bytes.Repeat([]byte{0x90, 1}, 1<<20)...), 40, "base and deltas"},
-		"many are kept": {change(git.MaxFile, 5), 5000, "more than 4096 bases"},
+		"much is made":  {change(git.MaxFile, git.MaxFile), 70, "read object"},
+		"much is kept":  {append(change(git.MaxFile, git.MaxFile), bytes.Repeat([]byte{0x90, 1}, 1<<20)...), 40, "read object"},
+		"many are kept": {change(git.MaxFile, 5), 5000, "read object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newForge(t)
@@ -258,42 +256,6 @@ func TestChangesThatNeverEnd(t *testing.T) {
 			}
 			f.pack(objects...)
 			f.commit(f.tree(line("100644", "a", last)))
-			same(t, f, tc.want)
-		})
-	}
-}
-
-// TestIndexesThatLie: no memory is allocated for false counts of an index.
-func TestIndexesThatLie(t *testing.T) {
-	hash := plumbing.ComputeHash(blob, small)
-	for name, tc := range map[string]struct {
-		lie  func(index []byte) []byte
-		want string
-	}{
-		"honest":         {func(b []byte) []byte { return b }, ""},
-		"billions":       {func(b []byte) []byte { copy(b[8+255*4:], "\xff\xff\xff\xff"); return b }, "truncated"},
-		"out of order":   {func(b []byte) []byte { copy(b[8:], "\xff\xff\xff\xff"); return b }, "out of order"},
-		"version 1":      {func(b []byte) []byte { b[7] = 1; return b }, "not one of version 2"},
-		"empty":          {func([]byte) []byte { return nil }, "not one of version 2"},
-		"cut off":        {func(b []byte) []byte { return b[:len(b)-41] }, "truncated"},
-		"behind the end": {func(b []byte) []byte { copy(b[len(b)-44:], "\x7f\xff\xff\xff"); return b }, "after its end"},
-		"far behind it":  {func(b []byte) []byte { copy(b[len(b)-44:], "\xff\xff\xff\xff"); return b }, "EOF"},
-		"far, and negative": {func(b []byte) []byte {
-			copy(b[len(b)-44:], "\x80\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff")
-			return b
-		}, "after its end"},
-		"amid the pack": {func(b []byte) []byte { copy(b[len(b)-44:], "\x00\x00\x00\x0d"); return b }, "malformed pack"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newForge(t)
-			f.commit(f.tree(line("100644", "a", hash)))
-			f.pack(packed{hash, entry(blob, 5, nil, small)})
-			path := filepath.Join(f.dir, "objects", "pack", "pack-"+plumbing.ZeroHash.String()+".idx")
-			index, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.file("objects/pack/pack-"+plumbing.ZeroHash.String()+".idx", tc.lie(index))
 			same(t, f, tc.want)
 		})
 	}
@@ -338,7 +300,7 @@ func TestFollow(t *testing.T) {
 		line("120000", "link", to("beside")), line("120000", "long", to(strings.Repeat("./", 3000)+"x")), line("120000", "none", to("missing")),
 		line("120000", "out", to("../../file")), line("120000", "root", to("/x")), line("120000", "through", to("again/x")),
 		line("120000", "up", to("../file")), line("100644", "x", h))), line("100644", "file", h)))
-	r, err := git.Open(f.dir)
+	r, err := git.Open(context.Background(), f.dir)
 	if err != nil {
 		t.Fatal(err)
 	}

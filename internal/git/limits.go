@@ -3,6 +3,7 @@ package git
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Limits, in bytes unless stated otherwise.
@@ -23,23 +24,12 @@ const (
 	maxCommit = 1 << 20   // also for tags; the header of a larger commit is read
 	maxLink   = 4 << 10
 	maxPath   = 4 << 10
-	// maxHeld limits the memory for one packed object: its base, which may be a larger file of
-	// another branch, its deltas and its result. maxKept and a copy for the caller come on top.
-	// maxMade limits the total size of all intermediate results.
-	maxHeld = 3 * MaxFile
-	maxMade = 64 * MaxFile
-	// maxSpent limits the work for all objects of one tree together, because a small object can
-	// require many large ones. Unpacked bytes count eightfold, because they take that much longer.
-	maxSpent      = 8 << 30
-	unpacking     = 8
-	maxChain      = 4096 // bases of one object; Git makes 50 by default and at most 4095
-	maxPacks      = 1024
-	maxReference  = 1 << 10
-	maxPackedRefs = 256 << 20
-	maxShallow    = 16 << 20
-	// maxKept limits the cached results of deltas and their bases. The next object often uses the
-	// last one.
-	maxKept = 2 * MaxFile
+	// maxRead and maxWait limit all objects of one tree together: their size, and the time that Git
+	// needs for them. A small object can be a change of a large one.
+	maxRead      = 1 << 30
+	maxWait      = 10 * time.Minute
+	maxReference = 1 << 10
+	maxShallow   = 16 << 20
 	// maxKeptTrees limits the cached trees. A commit shares most trees with its parent.
 	maxKeptTrees = 8 << 20
 )

@@ -18,7 +18,7 @@ func (r *Repository) read(kind plumbing.ObjectType, hash plumbing.Hash, most int
 }
 
 func (r *Repository) readAny(hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error) {
-	o := &object{most: most}
+	o := &object{most: most, left: &r.left}
 	if err := r.object(hash, o); err != nil {
 		return 0, nil, fmt.Errorf("read object %s: %w", hash, err)
 	}
@@ -36,13 +36,17 @@ type object struct {
 	kind    plumbing.ObjectType
 	most    int64
 	content []byte
+	left    *budget
 }
 
 // begin takes the kind and the size, which come before the content.
 func (o *object) begin(kind plumbing.ObjectType, size int64) error {
 	o.kind, o.Hasher = kind, plumbing.NewHasher(kind, size)
-	if size > o.most && (kind != plumbing.CommitObject || size > maxSpent/unpacking) {
+	if size > o.most && (kind != plumbing.CommitObject || size > processLimit) {
 		return tooLarge(size, o.most)
+	}
+	if err := o.left.spend(size); err != nil {
+		return err
 	}
 	o.content = make([]byte, 0, min(size, o.most))
 	return nil

@@ -1,120 +1,134 @@
 package git
 
 import (
-	"bufio"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Repository is a repository on disk. It is not safe for concurrent use. It opens no files outside
-// its folders.
+// Repository is a repository on disk. It is not safe for concurrent use.
 type Repository struct {
-	root  *os.Root // the .git folder: references, shallow
-	own   *os.Root // the .git folder of the work tree, which differs for a linked one: HEAD
-	store *os.Root // the folder of objects
-	packs []*pack  // nil before they are opened
-	made  made
-	batch *batch // if not nil, Git reads the objects
-	trees trees
+	git     Git
+	ctx     context.Context //nolint:containedctx // the life of the process that reads
+	shallow string          // the file with the first commits of a shallow clone
+	objects *objects        // nil before the first object, and after a failure
+	late    error           // Git did not answer in time: it is not asked again
+	trees   trees
+	left    budget
 }
 
-// Folders are the paths of the parts of a repository.
-type Folders struct {
-	Own, Common string
-	// Objects, if not nil, is a git cat-file --batch in the repository. Git then reads the objects
-	// from all its sources. Set it only if you trust the repository's configuration.
-	Objects io.ReadWriter
-}
+// answerLimit limits the wait for one answer of Git.
+var answerLimit = time.Minute
 
 // Open opens the repository in dir: a folder that contains .git, or a bare repository. It does not
 // search the folders above. A commit can contain files that look like a bare repository, so the
-// caller must choose.
-func Open(dir string) (*Repository, error) {
-	path := filepath.Join(dir, ".git")
-	switch info, err := os.Lstat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-		path = dir
-	case err != nil:
+// caller must choose. Git ends with ctx. See [Git] for a repository of others.
+func Open(ctx context.Context, dir string) (*Repository, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
 		return nil, fmt.Errorf("open repository: %w", err)
-	case !info.IsDir():
-		return nil, errors.New("open repository: its .git is not a folder, but points to a repository: name that one (git rev-parse --git-common-dir)")
 	}
-	return OpenFolders(Folders{Own: path, Common: path})
+	path := filepath.Join(dir, ".git")
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		path = dir
+	} else if err != nil {
+		return nil, fmt.Errorf("open repository: %w", err)
+	}
+	return OpenWith(ctx, Git{Dir: dir, Folder: path})
 }
 
-// OpenFolders opens the repository with these folders, which Git or a work tree's .git file names.
-func OpenFolders(f Folders) (r *Repository, err error) {
-	r = &Repository{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("open repository: %w", err), r.Close())
-		}
-	}()
-	if r.root, err = os.OpenRoot(f.Common); err != nil {
-		return r, err
+// OpenWith opens the repository of a [Git].
+func OpenWith(ctx context.Context, g Git) (*Repository, error) {
+	if _, err := os.Stat(g.Dir); err != nil {
+		return nil, fmt.Errorf("open repository: %w", err)
 	}
-	if r.own, err = os.OpenRoot(f.Own); err != nil {
-		return r, err
+	r := &Repository{git: g, ctx: ctx}
+	out, err := r.run(Call{}, "rev-parse", "--path-format=absolute", "--show-object-format", "--git-path", "shallow")
+	if err != nil {
+		return nil, fmt.Errorf("open repository %q: %w", g.Dir, err)
 	}
-	for _, part := range []struct {
-		in   *os.Root
-		name string
-	}{{r.own, "HEAD"}, {r.root, "objects"}, {r.root, "refs"}} {
-		if _, err := part.in.Stat(part.name); err != nil {
-			return r, fmt.Errorf("not a Git repository: it has no %s", part.name)
-		}
+	format, path, _ := strings.Cut(strings.TrimSuffix(out, "\n"), "\n")
+	if format != "sha1" || !filepath.IsAbs(path) {
+		return nil, fmt.Errorf("open repository %q: its object format is %q, and only repositories with SHA-1 can be read", g.Dir, format)
 	}
-	if f.Objects != nil {
-		r.batch = &batch{in: f.Objects, out: bufio.NewReader(f.Objects)}
-	}
-	r.store, err = r.root.OpenRoot("objects")
-	return r, err
+	r.shallow = path
+	return r, nil
 }
 
-// Close closes the repository.
+// run runs a git command that reads the repository.
+func (r *Repository) run(how Call, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(r.ctx, answerLimit, fmt.Errorf("git %s did not answer within %s", args[0], answerLimit))
+	defer cancel()
+	out, err := r.git.Run(ctx, how, args...)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return out, err
+}
+
+// Close ends the process that reads objects.
 func (r *Repository) Close() error {
-	errs := []error{closePacks(r.packs)}
-	for _, root := range []*os.Root{r.store, r.root, r.own} {
-		if root != nil {
-			errs = append(errs, root.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
-
-var errNoObject = errors.New("the repository does not have it: is it a partial or shallow clone, or one with alternates?")
-
-// object reads a packed or loose object. As in Git, a packed object comes first.
-func (r *Repository) object(hash plumbing.Hash, to *object) error {
-	if r.batch != nil {
-		return r.batch.object(hash, to)
-	}
-	if err := r.openPacks(); err != nil {
-		return err
-	}
-	for _, p := range r.packs {
-		offset, found, err := p.find(hash)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", p.name, err)
-		}
-		if !found {
-			continue
-		}
-		if err := p.object(offset, to); err != nil {
-			return fmt.Errorf("read %s: %w", p.name, err)
-		}
+	if r.objects == nil {
 		return nil
 	}
-	if err := r.loose(hash, to); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	o := r.objects
+	r.objects = nil
+	return o.end(nil)
+}
+
+var errNoObject = errors.New("the repository does not have it: is it a partial or shallow clone?")
+
+// object reads an object. A process that fails is replaced for the next object, except one that did
+// not answer: each damaged object could make it wait for a minute.
+func (r *Repository) object(hash plumbing.Hash, to *object) error {
+	if r.late != nil || r.ctx.Err() != nil {
+		return cmp.Or(r.late, context.Cause(r.ctx))
 	}
-	return errNoObject
+	if r.objects == nil {
+		o, err := r.git.objects(r.ctx, answerLimit)
+		if err != nil {
+			return err
+		}
+		r.objects = o
+	}
+	began := time.Now()
+	err := r.objects.object(hash, to, answerLimit)
+	if errors.Is(err, errAnswer) {
+		if err, r.objects = r.objects.end(err), nil; errors.Is(err, errLate) {
+			r.late = err
+		}
+	}
+	return cmp.Or(err, r.left.wait(time.Since(began)))
+}
+
+// budget is the remaining work for the present tree, if bounded. A walk through history has no such
+// limit.
+type budget struct {
+	bytes   int64
+	time    time.Duration // waiting for Git, which unpacks objects
+	bounded bool
+}
+
+func (b *budget) spend(bytes int64) error {
+	if b.bytes -= bytes; b.bounded && b.bytes < 0 {
+		return fmt.Errorf("with this one, the objects of the commit have more than %d MiB", maxRead>>20)
+	}
+	return nil
+}
+
+func (b *budget) wait(d time.Duration) error {
+	if b.time -= d; b.bounded && b.time < 0 {
+		return fmt.Errorf("with this one, Git has worked for %s on the objects of the commit", maxWait)
+	}
+	return nil
 }
 
 // trees caches verified trees.
@@ -140,31 +154,18 @@ func (r *Repository) tree(hash plumbing.Hash) ([]byte, error) {
 	return content, nil
 }
 
-// open opens a regular file. Reading other files could block or never end.
-func open(root *os.Root, name string) (*os.File, error) {
-	info, err := root.Lstat(name)
+// readFile reads a regular file. Reading other files could block or never end. More than most bytes
+// are an error.
+func readFile(name string, most int64) ([]byte, error) {
+	info, err := os.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", name)
+		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
-	return root.Open(name)
-}
-
-// readFile reads a file. More than most bytes are an error.
-func readFile(root *os.Root, name string, most int64) ([]byte, error) {
-	f, err := open(root, name)
-	if err != nil {
-		return nil, err
+	if info.Size() > most {
+		return nil, fmt.Errorf("%s: %w", name, tooLarge(info.Size(), most))
 	}
-	defer f.Close() //nolint:errcheck // only read
-	content, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(content)) > most {
-		return nil, fmt.Errorf("%s: %w", name, tooLarge(len(content), most))
-	}
-	return content, nil
+	return os.ReadFile(name) // #nosec G304 -- Git names it
 }

@@ -1,6 +1,7 @@
 package git_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -74,7 +75,7 @@ func (r *repository) commit(message string) string {
 
 // files returns the content of the files below a path, or the mode of other entries.
 func files(dir, revision, path string) (map[string]string, error) {
-	r, err := git.Open(dir)
+	r, err := git.Open(context.Background(), dir)
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +125,8 @@ func grown(tb testing.TB) *repository {
 	return r
 }
 
-// TestFormsOfStorage: the content of a commit does not depend on Git's storage format.
-func TestFormsOfStorage(t *testing.T) {
+// TestClones: the content of a commit does not depend on the form of the clone.
+func TestClones(t *testing.T) {
 	for name, form := range map[string]func(*repository) string{
 		"loose":  func(r *repository) string { return r.dir },
 		"packed": func(r *repository) string { r.git("gc", "--quiet", "--aggressive"); return r.dir },
@@ -145,6 +146,58 @@ func TestFormsOfStorage(t *testing.T) {
 		"shallow":    func(r *repository) string { return r.clone("--depth=1", "--no-local") },
 		"refs away":  func(r *repository) string { r.git("pack-refs", "--all"); return r.dir },
 		".git alone": func(r *repository) string { return filepath.Join(r.dir, ".git") },
+		"an index of several packs and a graph": func(r *repository) string {
+			r.git("repack", "--quiet")
+			r.git("multi-pack-index", "write")
+			r.git("commit-graph", "write", "--reachable")
+			return r.dir
+		},
+		"alternates":            func(r *repository) string { return r.clone("--shared") },
+		"alternates of a clone": func(r *repository) string { return r.clone("--bare", "--no-local", "--reference="+r.dir) },
+		"a linked work tree": func(r *repository) string {
+			dir := filepath.Join(r.tb.TempDir(), "linked")
+			r.git("worktree", "add", "--quiet", "--detach", dir)
+			return dir
+		},
+		"a folder of a linked tree": func(r *repository) string {
+			r.git("worktree", "add", "--quiet", "-b", "x", r.tb.TempDir()+"/x")
+			return filepath.Join(r.dir, ".git", "worktrees", "x")
+		},
+		"a .git file": func(r *repository) string {
+			dir := r.clone("--separate-git-dir="+filepath.Join(r.tb.TempDir(), "git"), "--no-local")
+			return dir
+		},
+		"a .git that is a link": func(r *repository) string {
+			dir := r.tb.TempDir()
+			r.must(os.Symlink(filepath.Join(r.dir, ".git"), filepath.Join(dir, ".git")))
+			return dir
+		},
+		"objects that are a link": func(r *repository) string {
+			elsewhere := filepath.Join(r.tb.TempDir(), "objects")
+			r.must(os.Rename(filepath.Join(r.dir, ".git", "objects"), elsewhere))
+			r.must(os.Symlink(elsewhere, filepath.Join(r.dir, ".git", "objects")))
+			return r.dir
+		},
+		"sparse": func(r *repository) string {
+			r.git("sparse-checkout", "set", "--cone", "--sparse-index", "signed")
+			return r.dir
+		},
+		"partial with the needed objects": func(r *repository) string {
+			r.git("config", "uploadpack.allowFilter", "true")
+			dir := r.tb.TempDir()
+			r.git("clone", "--quiet", "--filter=blob:none", "file://"+r.dir, dir)
+			return dir
+		},
+		"a submodule": func(r *repository) string {
+			outer := newRepository(r.tb, kept)
+			outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", r.dir, "inner")
+			return filepath.Join(outer.dir, "inner")
+		},
+		"core.worktree elsewhere": func(r *repository) string {
+			r.git("config", "core.worktree", filepath.Join(r.dir, "nowhere"))
+			return r.dir
+		},
+		"as core.bare": func(r *repository) string { r.git("config", "core.bare", "true"); return r.dir },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -186,7 +239,6 @@ func TestOnlyTheCommit(t *testing.T) {
 		"the configuration": func(_ *testing.T, r *repository) {
 			r.write(".git/config", "[core]\n\trepositoryformatversion = 0\n\tworktree = "+other.dir+"\n[include]\n\tpath = "+other.dir+"/.git/config\n")
 		},
-		"no configuration that can be read": func(_ *testing.T, r *repository) { r.write(".git/config", "[[[") },
 		"the environment": func(t *testing.T, _ *repository) {
 			t.Setenv("GIT_DIR", filepath.Join(other.dir, ".git"))
 			t.Setenv("GIT_WORK_TREE", other.dir)
@@ -196,7 +248,6 @@ func TestOnlyTheCommit(t *testing.T) {
 			t.Setenv("GIT_COMMON_DIR", filepath.Join(other.dir, ".git"))
 			t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(other.dir, ".git", "config"))
 		},
-		"a common folder": func(_ *testing.T, r *repository) { r.write(".git/commondir", other.dir+"/.git\n") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, kept)
@@ -210,46 +261,35 @@ func TestOnlyTheCommit(t *testing.T) {
 	}
 }
 
-// TestElsewhere: files outside the repository's folder are not read.
-func TestElsewhere(t *testing.T) {
+// TestErrors: folders that are not a repository, and repositories that Git cannot read.
+func TestErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		dir  func(*repository) string
 		want string
 	}{
-		"alternates":            {func(r *repository) string { return r.clone("--shared") }, "one with alternates"},
-		"alternates of a clone": {func(r *repository) string { return r.clone("--bare", "--no-local", "--reference="+r.dir) }, "one with alternates"},
-		"a linked work tree": {func(r *repository) string {
-			dir := filepath.Join(r.tb.TempDir(), "linked")
-			r.git("worktree", "add", "--quiet", dir)
-			return dir
-		}, "points to a repository: name that one"},
-		"a .git that is a link": {func(r *repository) string {
-			dir := r.tb.TempDir()
-			r.must(os.Symlink(filepath.Join(r.dir, ".git"), filepath.Join(dir, ".git")))
-			return dir
-		}, "points to a repository"},
-		"objects that are a link": {func(r *repository) string {
-			elsewhere := filepath.Join(r.tb.TempDir(), "objects")
-			r.must(os.Rename(filepath.Join(r.dir, ".git", "objects"), elsewhere))
-			r.must(os.Symlink(elsewhere, filepath.Join(r.dir, ".git", "objects")))
-			return r.dir
-		}, "it has no objects"},
-		"an object that is a link": {func(r *repository) string {
-			name := r.git("rev-parse", "HEAD:signed/a.yaml")
-			path := filepath.Join(r.dir, ".git", "objects", name[:2], name[2:])
-			elsewhere := filepath.Join(r.tb.TempDir(), "object")
-			r.must(os.Rename(path, elsewhere))
-			r.must(os.Symlink(elsewhere, path))
-			return r.dir
-		}, "is no regular file"},
-		"a folder below the root": {func(r *repository) string { return filepath.Join(r.dir, "signed") }, "not a Git repository"},
-		"a file":                  {func(r *repository) string { return filepath.Join(r.dir, "README.md") }, "open repository"},
-		"nothing":                 {func(r *repository) string { return filepath.Join(r.dir, "missing") }, "open repository"},
-		"a folder of a linked tree": {func(r *repository) string {
-			r.git("worktree", "add", "--quiet", "-b", "x", r.tb.TempDir()+"/x")
-			return filepath.Join(r.dir, ".git", "worktrees", "x")
-		}, "not a Git repository"},
+		"a folder below the root":    {func(r *repository) string { return filepath.Join(r.dir, "signed") }, "not a git repository"},
+		"a file":                     {func(r *repository) string { return filepath.Join(r.dir, "README.md") }, "open repository"},
+		"nothing":                    {func(r *repository) string { return filepath.Join(r.dir, "missing") }, "no such file"},
 		"an object that is not here": {func(r *repository) string { return r.partial() }, "partial"},
+		"a configuration that is none": {func(r *repository) string {
+			r.write(".git/config", "[[[")
+			return r.dir
+		}, "bad config line 1"},
+		"a .git file that leads nowhere": {func(r *repository) string {
+			dir := r.tb.TempDir()
+			r.must(os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: /nowhere\n"), 0o600))
+			return dir
+		}, "not a git repository"},
+		"SHA-256": {func(r *repository) string {
+			dir := r.tb.TempDir()
+			r.git("init", "--quiet", "--object-format=sha256", dir)
+			return dir
+		}, "only repositories with SHA-1"},
+		"an unknown format": {func(r *repository) string {
+			r.git("config", "core.repositoryFormatVersion", "1")
+			r.git("config", "extensions.polex", "1")
+			return r.dir
+		}, "unknown repository extension"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, kept)

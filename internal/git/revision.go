@@ -3,7 +3,6 @@ package git
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"regexp"
 	"strings"
 
@@ -47,20 +46,29 @@ func (r *Repository) Resolve(revision string) (plumbing.Hash, error) {
 	if plumbing.IsHash(revision) {
 		return r.peel(plumbing.NewHash(revision))
 	}
+	if revision == "HEAD" {
+		_, at, err := r.head()
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		return r.peel(at.hash)
+	}
 	names := []string{"refs/tags/" + revision, "refs/heads/" + revision, "refs/remotes/" + revision}
-	if revision == "HEAD" || strings.HasPrefix(revision, "refs/") {
+	if strings.HasPrefix(revision, "refs/") {
 		names = []string{revision}
+	}
+	references, err := r.references(names...)
+	if err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("revision %q: %w", revision, err)
 	}
 	var commit plumbing.Hash
 	found := ""
 	for _, name := range names {
-		hash, err := r.reference(name)
-		if errors.Is(err, fs.ErrNotExist) {
+		at, exists := references[name]
+		if !exists {
 			continue
 		}
-		if err == nil {
-			hash, err = r.peel(hash)
-		}
+		hash, err := r.peel(at.hash)
 		if err != nil {
 			return plumbing.ZeroHash, fmt.Errorf("revision %q: %w", revision, err)
 		}

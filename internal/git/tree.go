@@ -52,7 +52,7 @@ func (e Entry) IsLink() bool { return e.Mode == filemode.Symlink }
 
 // Tree returns the content of a commit.
 func (r *Repository) Tree(commit plumbing.Hash) (*Tree, error) {
-	r.made.left, r.made.bounded = maxSpent, true
+	r.left = budget{bytes: maxRead, time: maxWait, bounded: true}
 	content, err := r.read(plumbing.CommitObject, commit, maxCommit)
 	if err != nil {
 		return nil, err

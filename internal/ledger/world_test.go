@@ -176,7 +176,7 @@ func (r *repository) merge(who, merger, message string, change files) {
 // read makes the report of the branch main.
 func (r *repository) read(w *world, bend func(*ledger.Options)) (*ledger.Ledger, error) {
 	r.tb.Helper()
-	opened, err := git.Open(r.dir)
+	opened, err := git.Open(context.Background(), r.dir)
 	if err != nil {
 		r.tb.Fatal(err)
 	}

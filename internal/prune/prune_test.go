@@ -1,6 +1,7 @@
 package prune_test
 
 import (
+	"context"
 	"maps"
 	"os"
 	"os/exec"
@@ -47,7 +48,7 @@ func tree(t *testing.T, files map[string]string) *git.Tree {
 	}
 	run("add", "--all")
 	run("commit", "--quiet", "--allow-empty", "--message", "a commit")
-	repository, err := git.Open(dir)
+	repository, err := git.Open(context.Background(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

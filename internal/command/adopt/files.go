@@ -1,12 +1,12 @@
 package adopt
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"strings"
 
@@ -81,14 +81,7 @@ func (r *repository) read(name string) ([]byte, error) {
 
 // git returns the output of a git command that only reads.
 func (r *repository) git(args ...string) (string, error) {
-	command := exec.Command("git", append([]string{"-C", r.dir, "--literal-pathspecs"},
-		args...)...) // #nosec G204 -- no shell; the callers give the arguments
-	out, err := command.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		err = fmt.Errorf("git %s: %s", args[0], strings.TrimSpace(string(exit.Stderr)))
-	}
-	return string(out), err
+	return git.Git{Dir: r.dir, Own: true}.Run(context.Background(), git.Call{}, args...)
 }
 
 // ask is git for a command that may fail.

@@ -37,7 +37,7 @@ func notifyReasons() []exception.Reason {
 }
 
 func (n *notification) notify(ctx context.Context) error {
-	events, err := n.events()
+	events, err := n.events(ctx)
 	if err != nil {
 		return err
 	}
@@ -59,11 +59,11 @@ func (n *notification) notify(ctx context.Context) error {
 }
 
 // events returns the events of the history and of the report in --refused.
-func (n *notification) events() ([]notify.Event, error) {
+func (n *notification) events(ctx context.Context) ([]notify.Event, error) {
 	o := n.options
 	var events []notify.Event
 	if n.history != nil {
-		l, err := n.history.ledger()
+		l, err := n.history.ledger(ctx)
 		if err != nil {
 			return nil, err
 		}

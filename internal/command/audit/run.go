@@ -158,7 +158,7 @@ func (r *run) failures(cluster bool) error {
 }
 
 func (r *run) audit(ctx context.Context) error {
-	l, err := r.ledger()
+	l, err := r.ledger(ctx)
 	if err != nil {
 		return err
 	}
@@ -178,8 +178,8 @@ func (r *run) audit(ctx context.Context) error {
 }
 
 // ledger reads the history.
-func (r *run) ledger() (*ledger.Ledger, error) {
-	repository, err := git.Open(r.options.git)
+func (r *run) ledger(ctx context.Context) (*ledger.Ledger, error) {
+	repository, err := git.Open(ctx, r.options.git)
 	if err != nil {
 		return nil, cli.Hint(err, "name a repository with --git")
 	}

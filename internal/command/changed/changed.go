@@ -1,12 +1,8 @@
 // Package changed finds the files that a pull request changes: the differences between the work
 // tree and the merge base of HEAD and another commit.
-//
-// It runs the git command, which every pull request job and commit hook has. A Git library would be
-// larger than the whole binary.
 package changed
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha1" // #nosec G505 -- Git's object names, for comparison only
 	"crypto/sha256"
@@ -17,11 +13,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/git"
 )
 
 // Since is the commit that files are compared with.
@@ -33,21 +29,21 @@ type Since struct {
 // Open finds the repository of dir and the newest common commit of HEAD and ref. ref is any name of
 // a commit in Git. It returns an error if a shallow clone lacks that commit.
 func Open(ctx context.Context, dir, ref string) (*Since, error) {
-	root, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+	root, err := in(dir).Run(ctx, git.Call{}, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return nil, cli.Hint(fmt.Errorf("--changed-since requires a Git repository: %w", err), "run it in a clone, or leave --changed-since out")
 	}
 	const fetch = "fetch the branch and its history; in GitHub Actions, check out with fetch-depth: 0"
 	root = strings.TrimSuffix(root, "\n")
-	there, err := git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	tip, err := in(root).Run(ctx, git.Call{}, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil {
 		return nil, cli.Hint(fmt.Errorf("--changed-since: there is no branch, tag or commit %q here", ref), fetch)
 	}
-	common, err := git(ctx, root, "merge-base", "HEAD", strings.TrimSpace(there))
+	common, err := in(root).Run(ctx, git.Call{}, "merge-base", "HEAD", strings.TrimSpace(tip))
 	if err != nil {
 		return nil, cli.Hint(fmt.Errorf("--changed-since: HEAD and %s have no commit in common here; is the clone shallow?", ref), fetch)
 	}
-	listing, err := git(ctx, root, "ls-tree", "-r", "-z", "--full-tree", strings.TrimSpace(common))
+	listing, err := in(root).Run(ctx, git.Call{}, "ls-tree", "-r", "-z", "--full-tree", strings.TrimSpace(common))
 	if err != nil {
 		return nil, err
 	}
@@ -59,26 +55,8 @@ func Open(ctx context.Context, dir, ref string) (*Since, error) {
 	return s, err
 }
 
-// git runs a git command that changes nothing.
-func git(ctx context.Context, dir string, args ...string) (string, error) {
-	return gitWith(ctx, "", dir, args...)
-}
-
-// gitWith is git with standard input.
-func gitWith(ctx context.Context, input, dir string, args ...string) (string, error) {
-	command := exec.CommandContext(ctx, "git", append([]string{"--no-replace-objects", "-C", dir}, args...)...) // #nosec G204 -- no shell
-	command.Stdin = strings.NewReader(input)
-	var problem bytes.Buffer
-	command.Stderr = &problem
-	out, err := command.Output()
-	if err != nil {
-		if said := strings.TrimSpace(problem.String()); said != "" {
-			return "", fmt.Errorf("git %s: %s", args[0], said)
-		}
-		return "", fmt.Errorf("git %s: %w", args[0], err)
-	}
-	return string(out), nil
-}
+// in returns the caller's clone that contains a folder.
+func in(dir string) git.Git { return git.Git{Dir: dir, Own: true} }
 
 // Changed reports whether a file is new or has other content than in the commit. A file outside the
 // work tree and a file that is not regular are always new.

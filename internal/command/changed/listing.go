@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/polex-dev/polex/internal/git"
 )
 
 // File is an entry of a folder that is not a folder itself.
@@ -21,11 +23,11 @@ type File struct {
 // List returns the files below the folders that a commit of all changes would contain. It includes
 // untracked files and leaves out ignored ones. root is the root of the work tree.
 func List(ctx context.Context, root string, folders ...string) ([]File, error) {
-	staged, err := git(ctx, root, append([]string{"ls-files", "--stage", "-z", "--"}, literal(folders)...)...)
+	staged, err := in(root).Run(ctx, git.Call{}, append([]string{"ls-files", "--stage", "-z", "--"}, folders...)...)
 	if err != nil {
 		return nil, err
 	}
-	others, err := git(ctx, root, append([]string{"ls-files", "--others", "--exclude-standard", "-z", "--"}, literal(folders)...)...)
+	others, err := in(root).Run(ctx, git.Call{}, append([]string{"ls-files", "--others", "--exclude-standard", "-z", "--"}, folders...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -54,15 +56,6 @@ func List(ctx context.Context, root string, folders ...string) ([]File, error) {
 		files = append(files, f)
 	}
 	return files, nil
-}
-
-// literal makes pathspecs in which Git interprets no special characters.
-func literal(folders []string) []string {
-	specs := make([]string, len(folders))
-	for i, folder := range folders {
-		specs[i] = ":(top,literal)" + folder
-	}
-	return specs
 }
 
 func modeOf(m fs.FileMode) uint32 {

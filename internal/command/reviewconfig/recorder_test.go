@@ -1,6 +1,7 @@
 package reviewconfig_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -98,7 +99,7 @@ func (c *clone) gitHub() *httptest.Server {
 
 func (c *clone) recorder(promote string) *record.Recorder {
 	c.t.Helper()
-	repository, err := git.Open(c.dir)
+	repository, err := git.Open(context.Background(), c.dir)
 	if err != nil {
 		c.t.Fatal(err)
 	}

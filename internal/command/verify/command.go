@@ -57,7 +57,7 @@ func New(streams cli.Streams) *cobra.Command {
 	var anyTime bool
 	cmd.Flags().BoolVar(&anyTime, "any-time", false, "also accept exceptions that have expired or have not started, such as in a check of a pull request")
 	cmd.Args = git.check
-	cmd.RunE = func(_ *cobra.Command, paths []string) error {
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if err := detached.check(paths, git, emit); err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func New(streams cli.Streams) *cobra.Command {
 			signed = path.Clean(cmp.Or(signed, "signed"))
 		}
 		if git.on() {
-			commit := &commitInputs{flags: git, report: report, screen: inputs.Screen}
+			commit := &commitInputs{ctx: cmd.Context(), flags: git, report: report, screen: inputs.Screen}
 			if commit.paths, err = git.inCommit(signed); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -81,6 +82,7 @@ func (f *gitFlags) inCommit(signed string) ([]string, error) {
 
 // commitInputs reads the documents of a commit.
 type commitInputs struct {
+	ctx    context.Context //nolint:containedctx // of the command
 	flags  *gitFlags
 	paths  []string
 	report *cli.Report
@@ -96,7 +98,7 @@ const maxCopies = 16
 
 // each calls visit for every document, as [cli.Inputs.Each] does for files on disk.
 func (c *commitInputs) each(visit func(*exception.Document)) {
-	repository, err := git.Open(c.flags.dir)
+	repository, err := git.Open(c.ctx, c.flags.dir)
 	if err != nil {
 		c.unreadable(c.flags.dir, err)
 		return

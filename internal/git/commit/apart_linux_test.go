@@ -12,7 +12,9 @@ import (
 // objects is not in that group.
 func TestInterruptedReads(t *testing.T) {
 	r := newRepository(t, waiting)
-	open(t, r, nil)
+	if _, err := open(t, r, nil).Resolve("HEAD"); err != nil {
+		t.Fatal(err)
+	}
 	out, err := exec.Command("ps", "-o", "pid=,pgid=,args=", "--ppid", strconv.Itoa(os.Getpid())).Output()
 	r.must(err)
 	met := false

@@ -34,21 +34,15 @@ type Clone struct {
 	Recovered string
 
 	options Options
-	dir     string   // the work tree
-	work    *os.Root // the work tree, too
-	folders git.Folders
-	objects *objects
+	work    *os.Root // the work tree
+	git     git.Git
 	author  *Author // Git's author, after the first query
 }
 
-// ErrSetting means that this package cannot read the clone. polex rejects it before it signs or
-// writes anything.
-var ErrSetting = errors.New("this setting of the clone is not supported")
-
 // Open opens the clone that contains a folder. It first completes an interrupted change. A folder
-// without a work tree is an error, and a format of the repository that cannot be read is [ErrSetting].
+// without a work tree is an error.
 func Open(o Options) (*Clone, error) {
-	c := &Clone{options: o, dir: o.Dir}
+	c := &Clone{options: o, git: git.Git{Dir: o.Dir, Own: true}}
 	if err := c.open(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -56,28 +50,22 @@ func Open(o Options) (*Clone, error) {
 }
 
 func (c *Clone) open() error {
-	out, err := c.ask(call{}, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-common-dir")
+	out, err := c.ask(git.Call{}, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-common-dir")
 	if err != nil {
 		if strings.Contains(err.Error(), "not a git repository") {
 			err = errors.New("not in a Git repository: run this in a clone")
 		}
-		return fmt.Errorf("open repository %q: %w", c.dir, err)
+		return fmt.Errorf("open repository %q: %w", c.options.Dir, err)
 	}
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if len(lines) != 3 {
-		return fmt.Errorf("open repository %q: its path has a line break", c.dir)
+		return fmt.Errorf("open repository %q: its path has a line break", c.options.Dir)
 	}
-	c.dir, c.folders.Own, c.folders.Common = lines[0], lines[1], lines[2]
-	if c.work, err = os.OpenRoot(c.dir); err != nil {
+	c.git.Dir, c.git.Folder, c.git.Common = lines[0], lines[1], lines[2]
+	if c.work, err = os.OpenRoot(c.git.Dir); err != nil {
 		return fmt.Errorf("open repository: %w", err)
 	}
-	if err := c.supported(); err != nil {
-		return err
-	}
-	if c.folders.Objects, err = c.readObjects(); err != nil {
-		return err
-	}
-	if c.Repository, err = git.OpenFolders(c.folders); err != nil {
+	if c.Repository, err = git.OpenWith(context.Background(), c.git); err != nil {
 		return err
 	}
 	c.forgetOld()
@@ -87,29 +75,9 @@ func (c *Clone) open() error {
 	return nil
 }
 
-// supported rejects a clone with objects or references that this package cannot read.
-func (c *Clone) supported() error {
-	for _, s := range []struct{ name, plain, mend string }{
-		{"extensions.objectFormat", "sha1", "only SHA-1 is read"},
-		{"extensions.refStorage", "files", "make a plain clone"},
-	} {
-		value, err := c.setting(s.name)
-		if err != nil {
-			return err
-		}
-		if value != "" && value != s.plain {
-			return fmt.Errorf("%w: %s is %q: %s", ErrSetting, s.name, value, s.mend)
-		}
-	}
-	return nil
-}
-
 // Close ends the processes of the clone.
 func (c *Clone) Close() error {
 	var errs []error
-	if c.objects != nil {
-		errs = append(errs, c.objects.close())
-	}
 	if c.Repository != nil {
 		errs = append(errs, c.Repository.Close())
 	}
@@ -143,12 +111,12 @@ func temporary() string {
 // forgetOld deletes the temporary references of killed runs. Those that cannot be deleted do not
 // matter.
 func (c *Clone) forgetOld() {
-	out, _ := c.ask(call{}, "for-each-ref", "--format=%(refname)", temporaryFolder)
+	out, _ := c.ask(git.Call{}, "for-each-ref", "--format=%(refname)", temporaryFolder)
 	for name := range strings.FieldsSeq(out) {
 		stamp, _, _ := strings.Cut(strings.TrimPrefix(name, temporaryFolder), "-")
 		made, err := strconv.ParseInt(stamp, 10, 64)
 		if err == nil && time.Since(time.Unix(made, 0)) > leftAfter {
-			_, _ = c.write(context.Background(), "delete "+name, call{}, "update-ref", "-d", "--", name)
+			_, _ = c.write(context.Background(), "delete "+name, git.Call{}, "update-ref", "-d", "--", name)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (c *Clone) Signature(a Author) (git.Stamp, error) {
 
 // identity returns Git's author from the environment and the configuration, or "" if none is set.
 func (c *Clone) identity() (name, email string) {
-	line, err := c.ask(call{}, "-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
+	line, err := c.ask(git.Call{}, "-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
 	if err != nil {
 		return "", ""
 	}
@@ -112,7 +112,7 @@ func (c *Clone) Rehearse(ctx context.Context, propose Propose) error {
 		if err != nil {
 			return err
 		}
-		return c.updateReferences("lock "+head.Branch.String(), call{}, "start\n"+transaction(head, head.Commit, m.commit)+"prepare\nabort\n")
+		return c.updateReferences("lock "+head.Branch.String(), git.Call{}, "start\n"+transaction(head, head.Commit, m.commit)+"prepare\nabort\n")
 	})
 	return err
 }
@@ -181,7 +181,7 @@ func (c *Clone) make(ctx context.Context, base plumbing.Hash, by Author, propose
 
 // signed writes a commit again with Git's signature.
 func (c *Clone) signed(ctx context.Context, plain plumbing.Hash, o object) (plumbing.Hash, error) {
-	out, err := c.write(ctx, "sign the commit", call{input: strings.NewReader(o.change.Message), env: named(o.by)},
+	out, err := c.write(ctx, "sign the commit", git.Call{Input: strings.NewReader(o.change.Message), Env: named(o.by)},
 		"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", o.parent.String(), plain.String()+"^{tree}")
 	if err != nil {
 		return plumbing.ZeroHash, fmt.Errorf("%w (commit.gpgSign requires it; the key is from gpg.format and user.signingKey)", err)

@@ -91,7 +91,7 @@ func (c *Clone) move(head git.Head, to plumbing.Hash, by git.Stamp, what string)
 	if err != nil {
 		return "", err
 	}
-	if err = c.updateReferences("move "+head.Branch.String(), call{env: named(by)}, transaction(head, from, to), "-m", what); err != nil {
+	if err = c.updateReferences("move "+head.Branch.String(), git.Call{Env: named(by)}, transaction(head, from, to), "-m", what); err != nil {
 		now, headErr := c.Head()
 		if headErr == nil && now == head {
 			return "", err
@@ -170,7 +170,7 @@ func (c *Clone) free(at plumbing.Hash, paths versions, begun bool) (map[string]g
 
 // staged returns the index entries that differ from a commit. An unmerged entry equals no version.
 func (c *Clone) staged(than plumbing.Hash) (map[string]git.Entry, error) {
-	out, err := c.ask(call{}, "diff-index", "--cached", "--raw", "--abbrev=40", "--no-renames", "--ignore-submodules=none", "-z", than.String(), "--")
+	out, err := c.ask(git.Call{}, "diff-index", "--cached", "--raw", "--abbrev=40", "--no-renames", "--ignore-submodules=none", "-z", than.String(), "--")
 	if err != nil {
 		return nil, fmt.Errorf("read index: %w", err)
 	}
@@ -271,7 +271,7 @@ func (c *Clone) hashes(names []string, filters string) ([]plumbing.Hash, error) 
 	if filters == "--no-filters" {
 		args = append(args, filters)
 	}
-	out, err := c.ask(call{input: strings.NewReader(input.String())}, args...)
+	out, err := c.ask(git.Call{Input: strings.NewReader(input.String())}, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read the work tree: %w", err)
 	}
@@ -316,7 +316,7 @@ func (c *Clone) restoreFrom(commit plumbing.Hash, paths versions, index map[stri
 	}
 	if len(known) > 0 {
 		// Not the context of the run: cancellation would leave half of the files.
-		_, err = c.write(context.Background(), "restore the files", call{input: list(known), env: []string{"GIT_LITERAL_PATHSPECS=1"}},
+		_, err = c.write(context.Background(), "restore the files", git.Call{Input: list(known), Env: []string{"GIT_LITERAL_PATHSPECS=1"}},
 			append([]string{"-c", "index.sparse=false", "restore", "--quiet", "--worktree", "--ignore-skip-worktree-bits",
 				"--no-recurse-submodules", "--pathspec-from-file=-", "--pathspec-file-nul"}, options...)...)
 	}
@@ -340,7 +340,7 @@ func (c *Clone) forget(from, to plumbing.Hash) error {
 			fmt.Fprintf(&what, "delete %s %s\n", r.name, r.hash)
 		}
 	}
-	err := c.updateReferences("end the update of the work tree", call{}, what.String())
+	err := c.updateReferences("end the update of the work tree", git.Call{}, what.String())
 	if nowFrom, nowTo, readErr := c.unfinished(); readErr == nil && (nowFrom != from || nowTo != to) {
 		return nil
 	}
@@ -348,8 +348,8 @@ func (c *Clone) forget(from, to plumbing.Hash) error {
 }
 
 // updateReferences runs git update-ref with the commands of what, all of them or none.
-func (c *Clone) updateReferences(step string, how call, what string, options ...string) error {
-	how.input = strings.NewReader(what)
+func (c *Clone) updateReferences(step string, how git.Call, what string, options ...string) error {
+	how.Input = strings.NewReader(what)
 	_, err := c.write(context.Background(), step, how, append(append([]string{"update-ref", "--no-deref"}, options...), "--stdin")...)
 	return err
 }
@@ -362,7 +362,7 @@ func (c *Clone) Dirty(paths ...string) ([]string, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
-	how := call{env: []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}}
+	how := git.Call{Env: []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}}
 	out := ""
 	if _, err = c.ask(how, "read-tree", "--no-sparse-checkout", "HEAD"); err == nil {
 		out, err = c.ask(how, append([]string{"status", "--porcelain=v1", "--no-renames", "--untracked-files=all", "--ignore-submodules=none", "-z", "--"}, paths...)...)

@@ -24,7 +24,7 @@ type object struct {
 // writeCommit makes Git write a commit with its folders and files, and reads it back.
 func (c *Clone) writeCommit(ctx context.Context, step string, o object) (plumbing.Hash, error) {
 	// Loose objects avoid one pack for each commit. Two runs could also write the same pack.
-	said, err := c.write(ctx, step, call{input: o.stream(temporary() + "new")}, "-c", "fastimport.unpackLimit=1000000", "fast-import", "--quiet", "--done", "--date-format=raw")
+	said, err := c.write(ctx, step, git.Call{Input: o.stream(temporary() + "new")}, "-c", "fastimport.unpackLimit=1000000", "fast-import", "--quiet", "--done", "--date-format=raw")
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
@@ -99,17 +100,17 @@ func (c *Clone) over(ctx context.Context, remote string, args ...string) (out st
 	if limit == "" { // a helper of git does not end with git while a server hangs
 		slow = []string{"-c", "http.lowSpeedLimit=1", "-c", fmt.Sprintf("http.lowSpeedTime=%.0f", (c.options.Timing.Limit() / 3).Seconds())}
 	}
-	var said *gitError // of the last try that ended by itself: it has the cause
+	var last *git.CommandError // of the last try that ended by itself: it has the cause
 	err = c.options.Timing.Command(ctx, func(ctx context.Context) error {
-		out, err = c.git(ctx, call{hooks: true}, append(slow, args...)...)
+		out, err = c.git.Run(ctx, git.Call{Hooks: true, Write: true}, append(slow, args...)...)
 		if err != nil && ctx.Err() != nil {
-			if said == nil {
-				said = &gitError{command: args[0], err: context.Cause(ctx)}
+			if last == nil {
+				last = &git.CommandError{Command: args[0], Err: context.Cause(ctx)}
 			}
-			return said
+			return last
 		}
-		if errors.As(err, &said) && !strings.Contains(said.said, "rejected]") &&
-			slices.ContainsFunc(outages, func(part string) bool { return strings.Contains(said.said, part) }) {
+		if errors.As(err, &last) && !strings.Contains(last.Message, "rejected]") &&
+			slices.ContainsFunc(outages, func(part string) bool { return strings.Contains(last.Message, part) }) {
 			err = retry.Transient(err)
 		}
 		return err
@@ -138,7 +139,7 @@ func (c *Clone) HasRemote() (bool, error) {
 }
 
 func (c *Clone) remotes() ([]string, error) {
-	out, err := c.ask(call{}, "remote")
+	out, err := c.ask(git.Call{}, "remote")
 	return strings.Split(strings.TrimSuffix(out, "\n"), "\n")[:strings.Count(out, "\n")], err
 }
 
@@ -199,7 +200,7 @@ func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote, onto p
 		// Both sides of a pattern are exact, and nobody else can know this random name.
 		private := temporary()
 		reference := private + strings.TrimPrefix(r.reference().String(), "refs/heads/")
-		if _, err := c.git(ctx, call{}, "update-ref", "--no-deref", "--", reference, commit.String(), plumbing.ZeroHash.String()); err != nil {
+		if _, err := c.git.Run(ctx, git.Call{}, "update-ref", "--no-deref", "--", reference, commit.String(), plumbing.ZeroHash.String()); err != nil {
 			return err
 		}
 		lease := "--force-with-lease=" + r.reference().String() + ":"
@@ -209,7 +210,7 @@ func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote, onto p
 		_, err := c.over(ctx, r.Name, "push", "--quiet", "--no-follow-tags", "--recurse-submodules=no", lease,
 			"--end-of-options", r.Name, private+"*:refs/heads/*")
 		// The result does not affect the push, and a later run removes the reference.
-		_, _ = c.git(context.Background(), call{}, "update-ref", "-d", "--", reference)
+		_, _ = c.git.Run(context.Background(), git.Call{}, "update-ref", "-d", "--", reference)
 		return err
 	})
 }
@@ -231,9 +232,9 @@ func (e *RefusedError) Error() string {
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 func refused(r Remote, err error) error {
-	var said *gitError
-	if errors.As(err, &said) && said.lock == "" && !retry.Unavailable(err) {
-		return &RefusedError{Remote: r, Said: said.said, Err: err}
+	var failed *git.CommandError
+	if errors.As(err, &failed) && failed.Lock == "" && !retry.Unavailable(err) {
+		return &RefusedError{Remote: r, Said: failed.Message, Err: err}
 	}
 	return err
 }

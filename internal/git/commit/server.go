@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
@@ -131,14 +132,14 @@ func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plu
 		return commit, "", err
 	}
 	// git push does this too. It is only for people: polex fetches.
-	_, _ = c.git(context.Background(), call{}, "update-ref", "--no-deref", "--", to.tracking().String(), commit.String())
+	_, _ = c.git.Run(context.Background(), git.Call{}, "update-ref", "--no-deref", "--", to.tracking().String(), commit.String())
 	return commit, "", nil
 }
 
 // look fetches a branch, and returns its commit. It leaves no reference.
 func (c *Clone) look(ctx context.Context, at Remote) (plumbing.Hash, error) {
 	private := plumbing.ReferenceName(temporary() + "server")
-	defer c.updateReferences("forget "+at.String(), call{}, "delete "+private.String()+"\n") //nolint:errcheck // a later run removes it
+	defer c.updateReferences("forget "+at.String(), git.Call{}, "delete "+private.String()+"\n") //nolint:errcheck // a later run removes it
 	return c.fetch(ctx, at, private)
 }
 

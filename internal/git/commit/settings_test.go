@@ -339,7 +339,7 @@ func TestUnreadableSettings(t *testing.T) {
 func TestFormatsRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ extension, want string }{
 		"references in tables": {"refStorage = reftable", "refstorage"},
-		"SHA-256":              {"objectFormat = sha256", "extensions.objectFormat"},
+		"SHA-256":              {"objectFormat = sha256", "only repositories with SHA-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, waiting)

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package commit
+package git
 
 import "syscall"
 

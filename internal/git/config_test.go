@@ -1,0 +1,142 @@
+package git_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/git"
+)
+
+// TestHostileSettings: nothing in the repository of others and in the environment makes Git run a
+// program, connect to a server, write a file or read other content.
+func TestHostileSettings(t *testing.T) {
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	address := server.Addr().String()
+	var connections atomic.Int32
+	go func() {
+		for c, err := server.Accept(); err == nil; c, err = server.Accept() {
+			connections.Add(1)
+			_ = c.Close()
+		}
+	}()
+	for name, tc := range map[string]struct {
+		config string // MARK is a program that leaves a file, FILE that file
+		env    []string
+		// missing removes an object, which Git then fetches. works means that without the rules of
+		// this package the program runs or the server is asked.
+		missing, works bool
+	}{
+		"fetch with a helper": {missing: true, works: true,
+			config: "[remote \"x\"]\n\tpromisor = true\n\turl = \"ext::MARK\"\n[protocol \"ext\"]\n\tallow = always\n"},
+		"fetch with a helper that is allowed": {missing: true, works: true, env: []string{"GIT_ALLOW_PROTOCOL=ext:file:ssh", "GIT_NO_LAZY_FETCH=0"},
+			config: "[remote \"x\"]\n\tpromisor = true\n\turl = \"ext::MARK\"\n"},
+		"fetch by ssh": {missing: true, works: true,
+			config: "[remote \"x\"]\n\tpromisor = true\n\turl = ssh://localhost/x\n[core]\n\tsshCommand = MARK\n"},
+		"fetch from a folder": {missing: true, works: true,
+			config: "[remote \"x\"]\n\tpromisor = true\n\turl = .\n\tuploadpack = MARK\n"},
+		"fetch by a proxy": {missing: true, works: true,
+			config: "[remote \"x\"]\n\tpromisor = true\n\turl = git://localhost/x\n[core]\n\tgitProxy = MARK\n"},
+		"fetch from a server": {missing: true, works: true,
+			config: "[remote \"x\"]\n\tpromisor = true\n\turl = git://" + address + "/x\n"},
+		"fetch a bundle": {missing: true,
+			config: "[remote \"x\"]\n\tpromisor = true\n\turl = http://" + address + "/x\n[fetch]\n\tbundleURI = http://" + address + "/b\n"},
+		"programs": {config: "[core]\n\tfsmonitor = MARK\n\talternateRefsCommand = MARK\n\tpager = MARK\n\teditor = MARK\n\taskPass = MARK\n" +
+			"[pager]\n\tcat-file = MARK\n\trev-parse = MARK\n\tfor-each-ref = MARK\n[alias]\n\tcat-file = !MARK\n\trev-parse = !MARK\n\tfor-each-ref = !MARK\n\tsymbolic-ref = !MARK\n" +
+			"[filter \"x\"]\n\tclean = MARK\n\tsmudge = MARK\n\tprocess = MARK\n\trequired = true\n[diff]\n\texternal = MARK\n[diff \"x\"]\n\ttextconv = MARK\n\tcommand = MARK\n" +
+			"[gpg]\n\tprogram = MARK\n[credential]\n\thelper = !MARK\n[sequence]\n\teditor = MARK\n[uploadpack]\n\tpackObjectsHook = MARK\n[log]\n\tshowSignature = true\n"},
+		"hooks":              {config: "[core]\n\thooksPath = HOOKS\n"},
+		"an included file":   {config: "[include]\n\tpath = included\n[includeIf \"gitdir:**\"]\n\tpath = included\n"},
+		"a trace":            {config: "[trace2]\n\tnormalTarget = FILE\n\teventTarget = FILE\n\tperfTarget = FILE\n"},
+		"another work tree":  {config: "[core]\n\tworktree = /\n"},
+		"a strange worktree": {config: "[core]\n\tworktree = nowhere/at/all\n\tbare = true\n"},
+		"limits":             {config: "[core]\n\tbigFileThreshold = 1\n\tdeltaBaseCacheLimit = 0\n\tpackedGitLimit = 1\n\tpackedGitWindowSize = 1\n"},
+		"the environment": {env: []string{"GIT_TRACE=FILE", "GIT_TRACE2=FILE", "GIT_TRACE_SETUP=FILE", "GIT_PAGER=MARK", "GIT_EXTERNAL_DIFF=MARK", "GIT_SSH_COMMAND=MARK",
+			"GIT_ASKPASS=MARK", "GIT_EDITOR=MARK", "GIT_REPLACE_REF_BASE=refs/heads/", "GIT_NAMESPACE=x", "GIT_SHALLOW_FILE=FILE", "GIT_GRAFT_FILE=FILE",
+			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=alias.cat-file", "GIT_CONFIG_VALUE_0=!MARK", "GIT_CONFIG_PARAMETERS='core.pager'='MARK'", "GIT_EXEC_PATH=HOOKS", "GIT_REF_PARANOIA=1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, kept)
+			r.write("signed/.gitattributes", "* filter=x diff=x\n")
+			head := r.commit("Attributes")
+			r.write(".git/info/grafts", head+"\n")
+			outside := t.TempDir()
+			file, mark := filepath.Join(outside, "file"), filepath.Join(outside, "mark")
+			r.must(os.WriteFile(mark, []byte("#!/bin/sh\n: > '"+file+"'\nexit 1\n"), 0o755))
+			for _, hook := range []string{"reference-transaction", "post-index-change", "post-checkout", "git-cat-file", "git-remote-http", "git"} {
+				r.must(os.Symlink(mark, filepath.Join(outside, hook)))
+			}
+			known := strings.NewReplacer("MARK", mark, "FILE", file, "HOOKS", outside)
+			want, err := files(r.dir, "HEAD", "signed")
+			r.must(err)
+			if tc.missing {
+				r.git("config", "core.repositoryFormatVersion", "1")
+				r.git("config", "extensions.partialClone", "x")
+				name := r.git("rev-parse", "HEAD:signed/a.yaml")
+				r.must(os.Remove(filepath.Join(r.dir, ".git", "objects", name[:2], name[2:])))
+			}
+			config, err := os.ReadFile(filepath.Join(r.dir, ".git", "config"))
+			r.must(err)
+			r.write(".git/config", string(config)+known.Replace(tc.config))
+			r.write(".git/included", known.Replace("[alias]\n\tcat-file = !MARK\n[core]\n\tfsmonitor = MARK\n"))
+			for _, variable := range tc.env {
+				key, value, _ := strings.Cut(known.Replace(variable), "=")
+				t.Setenv(key, value)
+			}
+			marked := func() bool {
+				_, err := os.Lstat(file)
+				return !errors.Is(err, os.ErrNotExist)
+			}
+			before := connections.Load()
+			contacted := func() bool { return connections.Load() > before }
+			got, err := files(r.dir, "HEAD", "signed")
+			switch {
+			case tc.missing && (err == nil || !strings.Contains(err.Error(), "partial")):
+				t.Errorf("%q, %v, want an error about a partial clone", got, err)
+			case !tc.missing && (err != nil || len(got) != len(want)):
+				t.Errorf("%q, %v, want %q", got, err, want)
+			}
+			if opened, err := git.Open(t.Context(), r.dir); err == nil {
+				if _, err := opened.Head(); err != nil {
+					t.Error(err)
+				}
+				r.must(opened.Close())
+			}
+			if marked() {
+				t.Error("a program ran")
+			}
+			if contacted() {
+				t.Error("a server was asked")
+			}
+			if tc.works {
+				plain := exec.Command("git", "cat-file", "-p", "HEAD:signed/a.yaml")
+				plain.Dir = r.dir
+				out, _ := plain.CombinedOutput()
+				if !marked() && !contacted() {
+					t.Errorf("the case does not work in a plain Git: %s", out)
+				}
+			}
+		})
+	}
+}
+
+// TestOtherOwner: the repository of another user is read, because its settings have no effect.
+func TestOtherOwner(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a file to another user")
+	}
+	r := newRepository(t, kept)
+	r.must(exec.Command("chown", "-R", "12345", r.dir).Run())
+	if got, err := files(r.dir, "HEAD", "signed"); err != nil || len(got) != 3 {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -1,0 +1,163 @@
+package git_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/internal/git"
+)
+
+// instead makes git run a shell script in the place of commands that contain a text. In the script,
+// $REAL is the real Git.
+func instead(tb testing.TB, of, script string) {
+	tb.Helper()
+	real, err := exec.LookPath("git")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	bin := tb.TempDir()
+	text := "#!/bin/sh\nREAL='" + real + "'\ncase \"$*\" in *" + of + "*) " + script + ";; esac\nexec \"$REAL\" \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(text), 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	switch t := tb.(type) {
+	case *testing.T:
+		t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	}
+}
+
+// answering makes git cat-file write fixed answers to any request.
+func answering(t *testing.T, answers string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "answers")
+	if err := os.WriteFile(path, []byte(answers), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	instead(t, "cat-file", "cat '"+path+"'; exec cat >/dev/null")
+}
+
+// TestGitThatLies: an answer of git cat-file is compared with the request, and the content with its
+// hash.
+func TestGitThatLies(t *testing.T) {
+	hash := plumbing.ComputeHash(blob, small).String()
+	info := hash + " blob 5\n"
+	for name, tc := range map[string]struct{ answers, want string }{
+		"honest":             {info + info + "a: 1\n\n", ""},
+		"other content":      {info + info + "a: 2\n\n", "the content does not match the hash"},
+		"another kind":       {hash + " tree 5\n" + hash + " tree 5\na: 1\n\n", "the content does not match the hash"},
+		"another kind later": {info + hash + " tree 5\na: 1\n\n", "and then a tree of 5"},
+		"more later":         {info + hash + " blob 33554433\n", "and then a blob of 33554433"},
+		"another object":     {strings.Repeat("0", 40) + " blob 5\n", "unexpected answer"},
+		"an unknown kind":    {hash + " secret 5\n", "unexpected answer"},
+		"no size":            {hash + " blob\n", "unexpected answer"},
+		"claims less":        {hash + " blob -1\n", "unexpected answer"},
+		"claims the utmost":  {hash + " blob 9223372036854775806\n", "too large"},
+		"claims more":        {hash + " blob 9223372036854775808\n", "unexpected answer"},
+		"cut off":            {info + info + "a: 1\n", "unexpected EOF"},
+		"longer":             {info + info + "a: 1\nx\n", "does not end after 5 bytes"},
+		"silent":             {"", "unexpected EOF"},
+		"without a line end": {strings.Repeat("x", 1<<20), "buffer full"},
+		"missing":            {hash + " missing\n", "does not have it"},
+		"too large":          {hash + " blob 33554433\n", "too large: 33554433 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newForge(t)
+			answering(t, tc.answers)
+			r, err := git.Open(t.Context(), f.dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			got, err := r.Blob(plumbing.NewHash(hash))
+			if tc.want == "" && (err != nil || !bytes.Equal(got, small)) || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("%q, %v, want an error with %q", got, err, tc.want)
+			}
+			if strings.Contains(tc.want, "too large") && !errors.Is(err, git.ErrTooLarge) {
+				t.Errorf("%v is not ErrTooLarge", err)
+			}
+		})
+	}
+}
+
+// TestGitThatFails: a Git that is missing, too old, killed or silent is an error with the reason, and
+// the next object is asked of another process.
+func TestGitThatFails(t *testing.T) {
+	for name, tc := range map[string]struct{ of, script, want string }{
+		"missing":        {"", "none", "polex requires Git 2.38 or later"},
+		"too old":        {"cat-file", `echo "error: unknown option" >&2; exit 129`, "unknown option: polex requires Git 2.38 or later"},
+		"too old at all": {"rev-parse", `echo "error: unknown option" >&2; exit 129`, "unknown option: polex requires Git 2.38 or later"},
+		"fails":          {"cat-file", `read line; echo "fatal: it is damaged" >&2; exit 128`, "fatal: it is damaged"},
+		"killed":         {"cat-file", `read line; kill -9 $$`, "unexpected EOF"},
+		"silent":         {"cat-file", `exec sleep 1000`, "git cat-file did not answer within"},
+		"silent at all":  {"for-each-ref", `exec sleep 1000`, "git for-each-ref did not answer within"},
+		"another format": {"rev-parse", `echo sha256; echo /x; exit`, "only repositories with SHA-1"},
+		"nonsense":       {"for-each-ref", `echo nonsense; exit`, `git for-each-ref answered "nonsense`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, kept)
+			if tc.script == "none" {
+				t.Setenv("PATH", t.TempDir())
+			} else {
+				instead(t, tc.of, tc.script)
+			}
+			if strings.Contains(tc.want, "within") {
+				t.Cleanup(git.AnswerWithin(time.Second))
+			}
+			got, err := files(r.dir, "main", ".")
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%q, %v, want an error with %q", got, err, tc.want)
+			}
+		})
+	}
+	t.Run("once", func(t *testing.T) {
+		r := newRepository(t, kept)
+		first := filepath.Join(r.dir, "first")
+		instead(t, "cat-file", `if ! [ -e '`+first+`' ]; then touch '`+first+`'; read line; exit 1; fi`)
+		opened, err := git.Open(t.Context(), r.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer opened.Close()
+		hash := plumbing.NewHash(r.git("rev-parse", "HEAD"))
+		if _, err := opened.Commit(hash); err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
+			t.Errorf("the first is %v", err)
+		}
+		if _, err := opened.Commit(hash); err != nil {
+			t.Errorf("the second is %v", err)
+		}
+	})
+}
+
+// TestEndOfContext: the processes end with the context.
+func TestEndOfContext(t *testing.T) {
+	r := newRepository(t, kept)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	opened, err := git.Open(ctx, r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	hash := plumbing.NewHash(r.git("rev-parse", "HEAD"))
+	if _, err := opened.Commit(hash); err != nil {
+		t.Fatal(err)
+	}
+	cause := errors.New("enough")
+	cancel(cause)
+	for range 2 {
+		if _, err := opened.Commit(hash); !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
+			t.Errorf("it ended with %v", err)
+		}
+	}
+	if _, err := opened.Resolve("HEAD"); !errors.Is(err, cause) {
+		t.Errorf("it ended with %v", err)
+	}
+}
