@@ -79,11 +79,11 @@ var lifetimeCases = []change{
 		want: []string{"1 lifetime-too-long ."}},
 	{name: "grandfathered until now", of: legacy, config: rules(policyfile.Rules{Terms: grandfathered("2026-06-01"), Unbounded: true}), old: "    polex.dev/expires-in: 7d\n",
 		want: []string{"1 expired ."}},
-	{name: "a rule of lifetimes", of: legacy, config: rules(policyfile.Rules{Longest: 30 * day, Lifetimes: []policyfile.Lifetime{{Policies: []string{"require-*"}, Max: day}}}), want: tooLong},
-	{name: "a rule of lifetimes, for the other group", of: policies, config: rules(policyfile.Rules{Lifetimes: []policyfile.Lifetime{{Exempted: []string{"prod-*"}, Max: day}}}),
+	{name: "a rule of lifetimes", of: legacy, config: rules(policyfile.Rules{Longest: 30 * day, Lifetimes: []policyfile.Lifetime{{Documents: policyfile.Limits{Policies: []string{"require-*"}}, Max: day}}}), want: tooLong},
+	{name: "a rule of lifetimes, for the other group", of: policies, config: rules(policyfile.Rules{Lifetimes: []policyfile.Lifetime{{Documents: policyfile.Limits{Exempted: []string{"prod-*"}}, Max: day}}}),
 		want: []string{"13 lifetime-too-long spec.expiresAt"}},
-	{name: "a rule of lifetimes for others", of: legacy, config: rules(policyfile.Rules{Longest: 30 * day, Lifetimes: []policyfile.Lifetime{{Policies: []string{"other"}, Max: day}}})},
-	{name: "no end where a rule of lifetimes requires one", of: legacy, config: rules(policyfile.Rules{Unbounded: true, Lifetimes: []policyfile.Lifetime{{Policies: []string{"require-*"}, Max: day}}}),
+	{name: "a rule of lifetimes for others", of: legacy, config: rules(policyfile.Rules{Longest: 30 * day, Lifetimes: []policyfile.Lifetime{{Documents: policyfile.Limits{Policies: []string{"other"}}, Max: day}}})},
+	{name: "no end where a rule of lifetimes requires one", of: legacy, config: rules(policyfile.Rules{Unbounded: true, Lifetimes: []policyfile.Lifetime{{Documents: policyfile.Limits{Policies: []string{"require-*"}}, Max: day}}}),
 		old: "    polex.dev/expires-in: 7d\n", new: "", want: []string{"6 no-expiry metadata.annotations"}},
 }
 

@@ -20,14 +20,8 @@ var internalNames = map[string]string{
 	"pkg/shape.PolicySet":   "kyverno.PolicySet",
 	"pkg/shape.ResourceSet": "match.Resources",
 	// These go when their packages are public.
-	"pkg/shape.Set":                     "lifetime.Terms",
-	"pkg/sign.Rules":                    "lifetime.Terms",
-	"pkg/sign.Timing":                   "retry.Timing",
-	"pkg/trust/policyfile.ExpiryConfig": "lifetime.Config",
-	"pkg/trust/policyfile.Grandfather":  "lifetime.Grandfather",
-	"pkg/trust/policyfile.Names":        "wildcard.Names",
-	"pkg/trust/policyfile.Rules":        "lifetime.Terms",
-	"pkg/verify.Verifier.Terms":         "lifetime.Terms",
+	"pkg/sign.Timing":            "retry.Timing",
+	"pkg/trust/policyfile.Names": "wildcard.Names",
 }
 
 // TestNoInternalTypeInSignatures: what pkg/ exports names no type of internal/, except for internalNames.
