@@ -17,8 +17,8 @@ type Entry struct {
 	Changed bool
 }
 
-// ReasonDuplicateIdentity is a reason of [Blocked], beside [Reasons].
-const ReasonDuplicateIdentity = "duplicate-identity"
+// duplicateIdentity is the reason of package sign with this name, which [Reasons] does not repeat.
+const duplicateIdentity = "duplicate-identity"
 
 // Blocked returns the refusals of a later promotion that a change causes: those of its own pending files, and those of
 // other pending files that only its signed files block. There is one refusal for each file and reason, and its position
@@ -98,7 +98,7 @@ func (c *change) compare() {
 			if !again {
 				first[doc.Identity] = r.From
 			} else if !c.changed[other] { // the checks of the documents find duplicates among the changed files
-				c.refuse(r.From, &exception.Refusal{Position: doc.Position, Reason: ReasonDuplicateIdentity,
+				c.refuse(r.From, &exception.Refusal{Position: doc.Position, Reason: duplicateIdentity,
 					Message: fmt.Sprintf("%s is already pending, in %s", doc.Identity, other),
 					Hint:    "only one of the two can be promoted"})
 			}
