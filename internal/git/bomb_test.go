@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 )
 
@@ -39,7 +37,7 @@ func inTree(t *testing.T, f *forge, look func(*git.Repository, *git.Tree) error)
 }
 
 // twice creates levels of folders that each contain the next one twice.
-func (f *forge) twice(levels int) plumbing.Hash {
+func (f *forge) twice(levels int) git.Hash {
 	h := f.tree(line("100644", "a.yaml", f.put(blob, small)))
 	for range levels {
 		h = f.tree(line("40000", "a", h), line("40000", "b", h))
@@ -122,7 +120,7 @@ func TestManyPathsInOneFolder(t *testing.T) {
 				return err
 			}
 		}
-		origins, err := r.Origins(plumbing.NewHash(tree.Commit()), append(names, "many/later"))
+		origins, err := r.Origins(git.NewHash(tree.Commit()), append(names, "many/later"))
 		if err != nil {
 			return err
 		}

@@ -8,17 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
 // Commit is the content of a commit. The hash proves that nobody changed it afterwards. It does not
 // prove the names and times: the author of a commit can write any.
 type Commit struct {
-	Hash      plumbing.Hash
-	Tree      plumbing.Hash
-	Parents   []plumbing.Hash
+	Hash      Hash
+	Tree      Hash
+	Parents   []Hash
 	Author    Stamp
 	Committer Stamp
 	Message   string
@@ -39,8 +36,8 @@ func (s Stamp) Local() time.Time { return s.When.In(time.FixedZone("", s.Offset)
 
 // Commit returns a commit. More than [MaxParents] parents are an error. The message of a commit above
 // 1 MiB is its first line: an end that is cut off could look like trailers.
-func (r *Repository) Commit(hash plumbing.Hash) (*Commit, error) {
-	content, err := r.read(plumbing.CommitObject, hash, maxCommit)
+func (r *Repository) Commit(hash Hash) (*Commit, error) {
+	content, err := r.read(KindCommit, hash, maxCommit)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +57,7 @@ func (c *Commit) root() Entry {
 	if c.Tree.IsZero() {
 		return Entry{}
 	}
-	return Entry{Path: ".", Mode: filemode.Dir, hash: c.Tree}
+	return Entry{Path: ".", Mode: Dir, hash: c.Tree}
 }
 
 // parseCommit parses the header lines in Git's fixed order: tree, parents, author, committer. Other
@@ -132,7 +129,7 @@ func parseStamp(text string) Stamp {
 
 // Shallow returns the commits whose parents are missing because of git clone --depth. The list is
 // empty if the history is complete.
-func (r *Repository) Shallow() ([]plumbing.Hash, error) {
+func (r *Repository) Shallow() ([]Hash, error) {
 	content, err := readFile(r.shallow, maxShallow)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -140,13 +137,13 @@ func (r *Repository) Shallow() ([]plumbing.Hash, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read shallow: %w", err)
 	}
-	var cut []plumbing.Hash
+	var cut []Hash
 	for line := range strings.Lines(string(content)) {
 		hash := strings.TrimRight(line, "\r\n")
-		if !plumbing.IsHash(hash) {
+		if !IsHash(hash) {
 			return nil, errors.New("read shallow: a line does not contain a hash")
 		}
-		cut = append(cut, plumbing.NewHash(hash))
+		cut = append(cut, NewHash(hash))
 	}
 	return cut, nil
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/git"
@@ -42,7 +41,7 @@ func TestCommit(t *testing.T) {
 		},
 		"many parents": {
 			content: strings.Repeat("parent "+first+"\n", 10_000) + "author A <a@b> 1 +0000\ncommitter B <b@b> 2 +0000\n\nText\n",
-			want: &git.Commit{Parents: slices.Repeat([]plumbing.Hash{plumbing.NewHash(first)}, 10_000),
+			want: &git.Commit{Parents: slices.Repeat([]git.Hash{git.NewHash(first)}, 10_000),
 				Author:    git.Stamp{Name: "A", Email: "a@b", When: time.Unix(1, 0).UTC()},
 				Committer: git.Stamp{Name: "B", Email: "b@b", When: time.Unix(2, 0).UTC()}, Message: "Text\n"},
 		},
@@ -54,7 +53,7 @@ func TestCommit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r.must(os.WriteFile(filepath.Join(r.dir, "raw"), []byte("tree "+tree+"\n"+tc.content), 0o600))
-			hash := plumbing.NewHash(r.git("hash-object", "-t", "commit", "-w", "--literally", "raw"))
+			hash := git.NewHash(r.git("hash-object", "-t", "commit", "-w", "--literally", "raw"))
 			repository, _ := opened(t, r.dir)
 			got, err := repository.Commit(hash)
 			if tc.want == nil {
@@ -66,14 +65,14 @@ func TestCommit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tc.want.Hash, tc.want.Tree = hash, plumbing.NewHash(tree)
+			tc.want.Hash, tc.want.Tree = hash, git.NewHash(tree)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 	repository, _ := opened(t, r.dir)
-	merge, err := repository.Commit(plumbing.NewHash(r.git("rev-parse", "main")))
+	merge, err := repository.Commit(git.NewHash(r.git("rev-parse", "main")))
 	if err != nil || len(merge.Parents) != 2 || merge.Parents[0].String() != first || !strings.HasSuffix(merge.Message, "Polex-Pruned: a\n") {
 		t.Errorf("%+v, %v", merge, err)
 	}

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
 // Change is a path that differs between two trees. An entry has a zero hash if its tree does not
@@ -46,7 +43,7 @@ func DifferencesAt(old, changed *Tree, paths []string, visit func(Change) error)
 	sides := [2]Entry{}
 	for i, tree := range []*Tree{old, changed} {
 		if tree != nil {
-			d.objects, sides[i] = tree.objects, Entry{Path: ".", Mode: filemode.Dir, hash: tree.root}
+			d.objects, sides[i] = tree.objects, Entry{Path: ".", Mode: Dir, hash: tree.root}
 		}
 	}
 	return d.entries(".", sides[0], sides[1])
@@ -80,7 +77,7 @@ func (d *differing) entries(name string, old, changed Entry) error {
 	if len(name) > maxPath { // which also limits the levels of folders
 		return fmt.Errorf("%q: its path has more than %d bytes", name, maxPath)
 	}
-	oldFolder, newFolder := old.Mode == filemode.Dir, changed.Mode == filemode.Dir
+	oldFolder, newFolder := old.Mode == Dir, changed.Mode == Dir
 	if (oldFolder || newFolder) && (d.into == nil || d.into[name]) {
 		if err := d.folders(name, old, changed); err != nil {
 			return err
@@ -135,7 +132,7 @@ func (d *differing) folders(name string, old, changed Entry) error {
 // scan starts to read a folder. For an absent entry or a file it is empty.
 func (d *differing) scan(e Entry) (*scan, error) {
 	s := &scan{}
-	if e.Mode != filemode.Dir {
+	if e.Mode != Dir {
 		return s, nil
 	}
 	var err error
@@ -154,14 +151,14 @@ type scan struct {
 
 	entry []byte // nil at the end
 	name  []byte
-	mode  filemode.FileMode
+	mode  Mode
 	// within are the files with names that are prefixes of the present name. A folder with the same
 	// name as one of them may follow.
 	within [][]byte
 }
 
-func (s *scan) hash() plumbing.Hash {
-	var h plumbing.Hash
+func (s *scan) hash() Hash {
+	var h Hash
 	copy(h[:], s.entry[len(s.entry)-len(h):])
 	return h
 }
@@ -180,14 +177,14 @@ func (s *scan) next() error {
 	}
 	end := bytes.IndexByte(s.rest, 0)
 	space := bytes.IndexByte(s.rest, ' ')
-	if end < 0 || space < 0 || space > end || len(s.rest) < end+1+len(plumbing.Hash{}) {
+	if end < 0 || space < 0 || space > end || len(s.rest) < end+1+len(Hash{}) {
 		return errors.New("the tree is truncated")
 	}
 	mode, err := modeOf(s.rest[:space])
 	if err != nil {
 		return err
 	}
-	size := end + 1 + len(plumbing.Hash{})
+	size := end + 1 + len(Hash{})
 	s.entry, s.name, s.mode, s.rest = s.rest[:size], s.rest[space+1:end], mode, s.rest[size:]
 	if !plainName(s.name) {
 		return fmt.Errorf("the tree has an entry called %q, which is not a valid file name", s.name)
@@ -201,7 +198,7 @@ func (s *scan) next() error {
 	for len(s.within) > 0 && !bytes.HasPrefix(s.name, s.within[len(s.within)-1]) {
 		s.within = s.within[:len(s.within)-1]
 	}
-	if s.mode != filemode.Dir {
+	if s.mode != Dir {
 		s.within = append(s.within, s.name)
 		return nil
 	}
@@ -213,14 +210,14 @@ func (s *scan) next() error {
 
 // modeOf parses a mode. It compares the frequent modes first, because a history contains millions
 // of them.
-func modeOf(digits []byte) (filemode.FileMode, error) {
+func modeOf(digits []byte) (Mode, error) {
 	switch string(digits) {
 	case "100644":
-		return filemode.Regular, nil
+		return Regular, nil
 	case "40000":
-		return filemode.Dir, nil
+		return Dir, nil
 	}
-	mode, err := filemode.New(string(digits))
+	mode, err := ParseMode(string(digits))
 	if err != nil {
 		return 0, fmt.Errorf("the tree has an entry of the mode %q", digits)
 	}
@@ -238,7 +235,7 @@ func (s *scan) compare(other *scan) int {
 }
 
 // compareNames orders entries as Git does: the name of a folder ends in "/".
-func compareNames(a []byte, aMode filemode.FileMode, b []byte, bMode filemode.FileMode) int {
+func compareNames(a []byte, aMode Mode, b []byte, bMode Mode) int {
 	n := min(len(a), len(b))
 	if order := bytes.Compare(a[:n], b[:n]); order != 0 {
 		return order
@@ -246,11 +243,11 @@ func compareNames(a []byte, aMode filemode.FileMode, b []byte, bMode filemode.Fi
 	return int(behind(a, n, aMode)) - int(behind(b, n, bMode))
 }
 
-func behind(name []byte, n int, mode filemode.FileMode) byte {
+func behind(name []byte, n int, mode Mode) byte {
 	switch {
 	case n < len(name):
 		return name[n]
-	case mode == filemode.Dir:
+	case mode == Dir:
 		return '/'
 	default:
 		return 0

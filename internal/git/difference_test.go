@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/git"
@@ -132,13 +131,13 @@ func TestHostileDifferences(t *testing.T) {
 			for line := range strings.Lines(fmt.Sprintf(tc.lines, blob, tree)) {
 				mode, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 				kindHash, entry, _ := strings.Cut(rest, "\t")
-				hash := plumbing.NewHash(strings.Fields(kindHash)[1])
+				hash := git.NewHash(strings.Fields(kindHash)[1])
 				raw = append(append(append(raw, strings.TrimPrefix(mode, "0")+" "+entry+"\x00"...), hash[:]...), []byte{}...)
 			}
 			r.must(os.WriteFile(filepath.Join(r.dir, "raw"), raw, 0o600))
 			bad := r.git("hash-object", "-t", "tree", "-w", "--literally", "raw")
 			root := []byte{}
-			hash := plumbing.NewHash(bad)
+			hash := git.NewHash(bad)
 			root = append(append(root, "40000 signed\x00"...), hash[:]...)
 			r.must(os.WriteFile(filepath.Join(r.dir, "raw"), root, 0o600))
 			commit := r.git("commit-tree", "-m", "Bad", r.git("hash-object", "-t", "tree", "-w", "--literally", "raw"))

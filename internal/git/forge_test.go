@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/polex-dev/polex/internal/git"
 )
 
 // forge writes the files of a repository as Git never would.
@@ -43,14 +43,14 @@ func (f *forge) file(name string, content []byte) {
 }
 
 // put writes a valid loose object.
-func (f *forge) put(kind plumbing.ObjectType, content []byte) plumbing.Hash {
-	hash := plumbing.ComputeHash(kind, content)
+func (f *forge) put(kind git.Kind, content []byte) git.Hash {
+	hash := git.HashOf(kind, content)
 	f.loose(hash, fmt.Appendf(nil, "%s %d\x00%s", kind, len(content), content))
 	return hash
 }
 
 // loose writes a loose object with any content and any name.
-func (f *forge) loose(hash plumbing.Hash, content []byte) {
+func (f *forge) loose(hash git.Hash, content []byte) {
 	name := hash.String()
 	f.file("objects/"+name[:2]+"/"+name[2:], deflate(content))
 }
@@ -64,34 +64,40 @@ func deflate(content []byte) []byte {
 }
 
 // line returns one entry of a tree.
-func line(mode, name string, hash plumbing.Hash) []byte {
+func line(mode, name string, hash git.Hash) []byte {
 	return append([]byte(mode+" "+name+"\x00"), hash[:]...)
 }
 
-func (f *forge) tree(lines ...[]byte) plumbing.Hash {
-	return f.put(plumbing.TreeObject, bytes.Join(lines, nil))
+func (f *forge) tree(lines ...[]byte) git.Hash {
+	return f.put(git.KindTree, bytes.Join(lines, nil))
 }
 
 // commit points main to a new commit of a tree.
-func (f *forge) commit(tree plumbing.Hash, parents ...plumbing.Hash) plumbing.Hash {
+func (f *forge) commit(tree git.Hash, parents ...git.Hash) git.Hash {
 	content := fmt.Appendf(nil, "tree %s\n", tree)
 	for _, parent := range parents {
 		content = fmt.Appendf(content, "parent %s\n", parent)
 	}
-	hash := f.put(plumbing.CommitObject, fmt.Appendf(content, "author A <a@example.com> 0 +0000\ncommitter A <a@example.com> 0 +0000\n\nx\n"))
+	hash := f.put(git.KindCommit, fmt.Appendf(content, "author A <a@example.com> 0 +0000\ncommitter A <a@example.com> 0 +0000\n\nx\n"))
 	f.file("refs/heads/main", []byte(hash.String()+"\n"))
 	return hash
 }
 
 // packed is an object of a pack with its name in the index.
 type packed struct {
-	hash  plumbing.Hash
+	hash  git.Hash
 	entry []byte
 }
 
+// The types of objects in a pack (gitformat-pack).
+const (
+	packCommit, packTree, packBlob = 1, 2, 3
+	offsetDelta, namedDelta        = 6, 7
+)
+
 // entry returns an object of a pack: its type, its claimed size, its base and its content.
-func entry(kind plumbing.ObjectType, size uint64, base, content []byte) []byte {
-	first := byte(kind)<<4 | byte(size&15)
+func entry(kind byte, size uint64, base, content []byte) []byte {
+	first := kind<<4 | byte(size&15)
 	var head []byte
 	for size >>= 4; size > 0; size >>= 7 {
 		head = append(head, first|0x80)
@@ -114,13 +120,13 @@ func change(base, size uint64) []byte {
 // pack writes a pack and its index.
 func (f *forge) pack(objects ...packed) {
 	content := append([]byte("PACK\x00\x00\x00\x02"), binary.BigEndian.AppendUint32(nil, uint32(len(objects)))...)
-	places := map[plumbing.Hash]uint32{}
+	places := map[git.Hash]uint32{}
 	for _, o := range objects {
 		places[o.hash] = uint32(len(content))
 		content = append(content, o.entry...)
 	}
 	content = append(content, make([]byte, 20)...)
-	f.file("objects/pack/pack-"+plumbing.ZeroHash.String()+".pack", content)
+	f.file("objects/pack/pack-"+git.ZeroHash.String()+".pack", content)
 
 	slices.SortFunc(objects, func(a, b packed) int { return bytes.Compare(a.hash[:], b.hash[:]) })
 	index := []byte{0xff, 't', 'O', 'c', 0, 0, 0, 2}
@@ -140,5 +146,5 @@ func (f *forge) pack(objects ...packed) {
 	for _, o := range objects {
 		index = binary.BigEndian.AppendUint32(index, places[o.hash])
 	}
-	f.file("objects/pack/pack-"+plumbing.ZeroHash.String()+".idx", append(index, make([]byte, 40)...))
+	f.file("objects/pack/pack-"+git.ZeroHash.String()+".idx", append(index, make([]byte, 40)...))
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // MaxHistory is the maximum number of commits of one walk through history.
@@ -18,7 +16,7 @@ var ErrHistory = fmt.Errorf("there are more than %d commits to look at", MaxHist
 
 // known returns the parents of a commit that are in the repository. The first commits of a shallow
 // clone have none.
-func (r *Repository) known(commit *Commit) ([]plumbing.Hash, error) {
+func (r *Repository) known(commit *Commit) ([]Hash, error) {
 	if len(commit.Parents) == 0 {
 		return nil, nil
 	}
@@ -30,15 +28,15 @@ func (r *Repository) known(commit *Commit) ([]plumbing.Hash, error) {
 }
 
 // Contains reports whether a commit is another one or has it in its history.
-func (r *Repository) Contains(commit, other plumbing.Hash) (bool, error) {
-	return r.ContainsSince(commit, other, plumbing.ZeroHash)
+func (r *Repository) Contains(commit, other Hash) (bool, error) {
+	return r.ContainsSince(commit, other, ZeroHash)
 }
 
 // ContainsSince is [Repository.Contains] for a commit that is not in the history of since. It does
 // not search that history.
-func (r *Repository) ContainsSince(commit, other, since plumbing.Hash) (bool, error) {
+func (r *Repository) ContainsSince(commit, other, since Hash) (bool, error) {
 	found := false
-	err := r.ancestors(commit, since, func(hash plumbing.Hash) bool {
+	err := r.ancestors(commit, since, func(hash Hash) bool {
 		found = hash == other
 		return !found
 	})
@@ -48,10 +46,10 @@ func (r *Repository) ContainsSince(commit, other, since plumbing.Hash) (bool, er
 // ancestors calls visit for a commit and all its ancestors, each once and the nearer ones first,
 // until visit returns false. It stops at since, if set. More than [MaxHistory] commits are
 // [ErrHistory].
-func (r *Repository) ancestors(commit, since plumbing.Hash, visit func(plumbing.Hash) bool) error {
+func (r *Repository) ancestors(commit, since Hash, visit func(Hash) bool) error {
 	defer r.wholeHistory()()
-	met := map[plumbing.Hash]bool{commit: true}
-	for waiting := []plumbing.Hash{commit}; len(waiting) > 0; waiting = waiting[1:] {
+	met := map[Hash]bool{commit: true}
+	for waiting := []Hash{commit}; len(waiting) > 0; waiting = waiting[1:] {
 		if !visit(waiting[0]) {
 			return nil
 		}
@@ -90,7 +88,7 @@ func (r *Repository) wholeHistory() func() {
 // Origin is the commit that gave a file its present content: the last one that changed it, among
 // the first parents of a commit.
 type Origin struct {
-	Commit      plumbing.Hash
+	Commit      Hash
 	Author      string // "Name <address>", untrusted
 	CommittedAt time.Time
 	Message     string // untrusted
@@ -98,7 +96,7 @@ type Origin struct {
 
 // Origins returns the origins of files of a commit. A file is missing in the result if the history
 // does not reach far enough, for example in a shallow clone. One walk finds all files.
-func (r *Repository) Origins(commit plumbing.Hash, paths []string) (map[string]Origin, error) {
+func (r *Repository) Origins(commit Hash, paths []string) (map[string]Origin, error) {
 	defer r.wholeHistory()()
 	at, err := r.Commit(commit)
 	if err != nil {
@@ -147,13 +145,13 @@ var ErrShallow = errors.New("the clone does not have the whole history (git fetc
 
 // Ever calls visit for each file of a folder in a commit or its history, at least once for each
 // content. In a shallow clone it returns [ErrShallow].
-func (r *Repository) Ever(commit plumbing.Hash, folder string, visit func(*Tree, Entry) error) error {
+func (r *Repository) Ever(commit Hash, folder string, visit func(*Tree, Entry) error) error {
 	defer r.wholeHistory()()
 	if cut, err := r.Shallow(); err != nil || len(cut) > 0 {
 		return cmp.Or(err, ErrShallow)
 	}
 	var failed error
-	err := r.ancestors(commit, plumbing.ZeroHash, func(hash plumbing.Hash) bool {
+	err := r.ancestors(commit, ZeroHash, func(hash Hash) bool {
 		failed = r.brought(hash, folder, visit)
 		return failed == nil
 	})
@@ -161,7 +159,7 @@ func (r *Repository) Ever(commit plumbing.Hash, folder string, visit func(*Tree,
 }
 
 // brought calls visit for the files of a folder that differ from the first parent of a commit.
-func (r *Repository) brought(hash plumbing.Hash, folder string, visit func(*Tree, Entry) error) error {
+func (r *Repository) brought(hash Hash, folder string, visit func(*Tree, Entry) error) error {
 	var before *Tree
 	tree, err := r.Tree(hash)
 	if err != nil {
@@ -180,40 +178,4 @@ func (r *Repository) brought(hash plumbing.Hash, folder string, visit func(*Tree
 		}
 		return visit(tree, c.New)
 	})
-}
-
-// ErrMerge means that a commit has several parents.
-var ErrMerge = errors.New("it is a merge")
-
-// Between returns the commits of head that another commit does not contain, oldest first. A merge
-// among them is [ErrMerge].
-func (r *Repository) Between(other, head plumbing.Hash) ([]plumbing.Hash, error) {
-	there := map[plumbing.Hash]bool{}
-	if err := r.ancestors(other, plumbing.ZeroHash, func(hash plumbing.Hash) bool {
-		there[hash] = true
-		return hash != head // the usual case ends here
-	}); err != nil {
-		return nil, err
-	}
-	var between []plumbing.Hash
-	for at := head; !there[at]; {
-		commit, err := r.Commit(at)
-		if err != nil {
-			return nil, err
-		}
-		parents, err := r.known(commit)
-		if err != nil {
-			return nil, err
-		}
-		between = append(between, at)
-		if len(parents) != 1 {
-			return nil, fmt.Errorf("commit %s is not on the remote: %w", at, ErrMerge)
-		}
-		if len(between) > MaxHistory {
-			return nil, ErrHistory
-		}
-		at = parents[0]
-	}
-	slices.Reverse(between)
-	return between, nil
 }

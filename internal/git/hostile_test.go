@@ -10,52 +10,50 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 )
 
 var (
-	blob  = plumbing.BlobObject
+	blob  = git.KindBlob
 	small = []byte("a: 1\n")
 )
 
 // TestTreesThatLie: trees that differ from any checkout of them.
 func TestTreesThatLie(t *testing.T) {
 	for name, tc := range map[string]struct {
-		tree func(*forge) plumbing.Hash
+		tree func(*forge) git.Hash
 		want string
 	}{
-		"two of a name": {func(f *forge) plumbing.Hash {
+		"two of a name": {func(f *forge) git.Hash {
 			h := f.put(blob, small)
 			return f.tree(line("100644", "a", h), line("100644", "a", h))
 		}, "two entries"},
-		"a file and folder": {func(f *forge) plumbing.Hash {
+		"a file and folder": {func(f *forge) git.Hash {
 			h := f.put(blob, small)
 			return f.tree(line("100644", "a", h), line("100644", "a!", h), line("40000", "a", f.tree()))
 		}, "two entries"},
-		"not in order": {func(f *forge) plumbing.Hash {
+		"not in order": {func(f *forge) git.Hash {
 			h := f.put(blob, small)
 			return f.tree(line("100644", "a", h), line("100644", "b", h), line("40000", "a", f.tree()))
 		}, "is not sorted"},
-		"up":                {func(f *forge) plumbing.Hash { return f.tree(line("40000", "..", f.tree())) }, "is not a valid file name"},
-		"here":              {func(f *forge) plumbing.Hash { return f.tree(line("40000", ".", f.tree())) }, "is not a valid file name"},
-		"deeper":            {func(f *forge) plumbing.Hash { return f.tree(line("100644", "a/b", f.put(blob, small))) }, "is not a valid file name"},
-		"nameless":          {func(f *forge) plumbing.Hash { return f.tree(line("100644", "", f.put(blob, small))) }, "is not a valid file name"},
-		"Git's own":         {func(f *forge) plumbing.Hash { return f.tree(line("40000", ".GIT", f.tree())) }, "is not a valid file name"},
-		"no mode":           {func(f *forge) plumbing.Hash { return f.tree(line("", "a", f.put(blob, small))) }, "of the mode"},
-		"a mode of letters": {func(f *forge) plumbing.Hash { return f.tree(line("x", "a", f.put(blob, small))) }, "of the mode"},
-		"a huge mode":       {func(f *forge) plumbing.Hash { return f.tree(line("77777777777", "a", f.put(blob, small))) }, "of the mode"},
-		"cut off":           {func(f *forge) plumbing.Hash { return f.tree([]byte("100644 a\x00abc")) }, "truncated"},
-		"no end of a name":  {func(f *forge) plumbing.Hash { return f.tree([]byte("100644 a")) }, "truncated"},
-		"a file as tree":    {func(f *forge) plumbing.Hash { return f.put(blob, small) }, "expected a tree"},
-		"a file as folder":  {func(f *forge) plumbing.Hash { return f.tree(line("40000", "a", f.put(blob, small))) }, "expected a tree"},
-		"a tree as file":    {func(f *forge) plumbing.Hash { return f.tree(line("100644", "a", f.tree())) }, "expected a blob"},
-		"a missing file":    {func(f *forge) plumbing.Hash { return f.tree(line("100644", "a", plumbing.Hash{1})) }, "does not have it"},
-		"a long name": {func(f *forge) plumbing.Hash {
+		"up":                {func(f *forge) git.Hash { return f.tree(line("40000", "..", f.tree())) }, "is not a valid file name"},
+		"here":              {func(f *forge) git.Hash { return f.tree(line("40000", ".", f.tree())) }, "is not a valid file name"},
+		"deeper":            {func(f *forge) git.Hash { return f.tree(line("100644", "a/b", f.put(blob, small))) }, "is not a valid file name"},
+		"nameless":          {func(f *forge) git.Hash { return f.tree(line("100644", "", f.put(blob, small))) }, "is not a valid file name"},
+		"Git's own":         {func(f *forge) git.Hash { return f.tree(line("40000", ".GIT", f.tree())) }, "is not a valid file name"},
+		"no mode":           {func(f *forge) git.Hash { return f.tree(line("", "a", f.put(blob, small))) }, "of the mode"},
+		"a mode of letters": {func(f *forge) git.Hash { return f.tree(line("x", "a", f.put(blob, small))) }, "of the mode"},
+		"a huge mode":       {func(f *forge) git.Hash { return f.tree(line("77777777777", "a", f.put(blob, small))) }, "of the mode"},
+		"cut off":           {func(f *forge) git.Hash { return f.tree([]byte("100644 a\x00abc")) }, "truncated"},
+		"no end of a name":  {func(f *forge) git.Hash { return f.tree([]byte("100644 a")) }, "truncated"},
+		"a file as tree":    {func(f *forge) git.Hash { return f.put(blob, small) }, "expected a tree"},
+		"a file as folder":  {func(f *forge) git.Hash { return f.tree(line("40000", "a", f.put(blob, small))) }, "expected a tree"},
+		"a tree as file":    {func(f *forge) git.Hash { return f.tree(line("100644", "a", f.tree())) }, "expected a blob"},
+		"a missing file":    {func(f *forge) git.Hash { return f.tree(line("100644", "a", git.Hash{1})) }, "does not have it"},
+		"a long name": {func(f *forge) git.Hash {
 			return f.tree(line("100644", strings.Repeat("a", 5000), f.put(blob, small)))
 		}, "a path of more than"},
-		"too deep": {func(f *forge) plumbing.Hash {
+		"too deep": {func(f *forge) git.Hash {
 			h := f.tree(line("100644", "a", f.put(blob, small)))
 			for range 70 {
 				h = f.tree(line("40000", "d", h))
@@ -63,7 +61,7 @@ func TestTreesThatLie(t *testing.T) {
 			return h
 		}, "levels of folders"},
 		// Ten folders in ten folders in ten folders, made of a few objects.
-		"an endless chain": {func(f *forge) plumbing.Hash {
+		"an endless chain": {func(f *forge) git.Hash {
 			h := f.tree()
 			for range 12 {
 				var lines [][]byte
@@ -74,8 +72,8 @@ func TestTreesThatLie(t *testing.T) {
 			}
 			return h
 		}, "more than 100000 files and folders"},
-		"a tree of a million lines": {func(f *forge) plumbing.Hash {
-			return f.put(plumbing.TreeObject, make([]byte, 17<<20))
+		"a tree of a million lines": {func(f *forge) git.Hash {
+			return f.put(git.KindTree, make([]byte, 17<<20))
 		}, "too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +93,7 @@ func TestModes(t *testing.T) {
 	f := newForge(t)
 	h := f.put(blob, small)
 	f.commit(f.tree(line("100755", "executable", h), line("120000", "link", h), line("644", "none", h), line("100600", "odd", h),
-		line("100664", "old", h), line("100644", "regular", h), line("160000", "submodule", plumbing.Hash{1})))
+		line("100664", "old", h), line("100644", "regular", h), line("160000", "submodule", git.Hash{1})))
 	got, err := files(f.dir, "main", ".")
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +129,7 @@ func TestModes(t *testing.T) {
 
 // TestLooseObjectsThatLie: a loose object must match its name and its stated size.
 func TestLooseObjectsThatLie(t *testing.T) {
-	hash := plumbing.ComputeHash(blob, small)
+	hash := git.HashOf(blob, small)
 	for name, tc := range map[string]struct {
 		content string
 		want    string
@@ -185,16 +183,16 @@ func same(t *testing.T, f *forge, want string) {
 // TestPacksThatLie: an object of a pack must match its name. It and its parts must not exceed the
 // limits.
 func TestPacksThatLie(t *testing.T) {
-	hash, base := plumbing.ComputeHash(blob, small), plumbing.Hash{1}
+	hash, base := git.HashOf(blob, small), git.Hash{1}
 	one := func(e []byte) []packed { return []packed{{hash, e}} }
 	based := func(baseEntry, change []byte) []packed {
-		return []packed{{base, baseEntry}, {hash, entry(plumbing.REFDeltaObject, uint64(len(change)), base[:], change)}}
+		return []packed{{base, baseEntry}, {hash, entry(namedDelta, uint64(len(change)), base[:], change)}}
 	}
 	zeros := make([]byte, git.MaxFile)
 	const large, largest = 40 << 20, 4 * git.MaxFile
 	between := change(git.MaxFile, largest)
 	last := change(largest, 5)
-	whole := func(content []byte) []byte { return entry(blob, uint64(len(content)), nil, content) }
+	whole := func(content []byte) []byte { return entry(packBlob, uint64(len(content)), nil, content) }
 	for name, tc := range map[string]struct {
 		objects []packed
 		want    string
@@ -202,24 +200,24 @@ func TestPacksThatLie(t *testing.T) {
 		"honest":           {one(whole(small)), ""},
 		"honest change":    {based(whole([]byte("a: 1\nb: 2\n")), change(10, 5)), ""},
 		"other content":    {one(whole([]byte("a: 2\n"))), "the content does not match the hash"},
-		"another kind":     {one(entry(plumbing.TreeObject, 5, nil, small)), "the content does not match the hash"},
+		"another kind":     {one(entry(packTree, 5, nil, small)), "the content does not match the hash"},
 		"an unknown kind":  {one(entry(5, 5, nil, small)), "read object"},
-		"claims too much":  {one(entry(blob, 1<<40, nil, small)), "too large"},
-		"longer":           {one(entry(blob, 5, nil, zeros)), "read object"},
-		"shorter":          {one(entry(blob, 6, nil, small)), "read object"},
+		"claims too much":  {one(entry(packBlob, 1<<40, nil, small)), "too large"},
+		"longer":           {one(entry(packBlob, 5, nil, zeros)), "read object"},
+		"shorter":          {one(entry(packBlob, 6, nil, small)), "read object"},
 		"cut off":          {one([]byte{0xb5}), "read object"},
 		"no zlib":          {one([]byte{0x35, 1, 2, 3, 4}), "read object"},
 		"a large base":     {based(whole(append(slices.Clone(small), make([]byte, large)...)), change(large+5, 5)), ""},
-		"a base too large": {based(entry(blob, largest+1, nil, zeros), change(largest+1, 5)), "read object"},
+		"a base too large": {based(entry(packBlob, largest+1, nil, zeros), change(largest+1, 5)), "read object"},
 		"a large object":   {one(whole(append(zeros, 0))), "too large"},
 		"made too large":   {based(whole(zeros), change(git.MaxFile, git.MaxFile+1)), "too large"},
 		"too large on the way": {append(based(whole(zeros), last)[:1],
-			packed{plumbing.Hash{2}, entry(plumbing.REFDeltaObject, uint64(len(between)), base[:], between)},
-			packed{hash, entry(plumbing.REFDeltaObject, uint64(len(last)), []byte{2, 19: 0}, last)}), "over limit"},
-		"its own base":           {based(entry(plumbing.REFDeltaObject, 2, hash[:], change(5, 5)[:2]), change(5, 5)), "read object"},
+			packed{git.Hash{2}, entry(namedDelta, uint64(len(between)), base[:], between)},
+			packed{hash, entry(namedDelta, uint64(len(last)), []byte{2, 19: 0}, last)}), "over limit"},
+		"its own base":           {based(entry(namedDelta, 2, hash[:], change(5, 5)[:2]), change(5, 5)), "read object"},
 		"a change too large":     {based(whole(small), zeros), "read object"},
-		"no base":                {one(entry(plumbing.REFDeltaObject, 2, base[:], []byte{5, 5})), "read object"},
-		"a base behind it":       {one(entry(plumbing.OFSDeltaObject, 2, []byte{0x7f}, []byte{5, 5})), "read object"},
+		"no base":                {one(entry(namedDelta, 2, base[:], []byte{5, 5})), "read object"},
+		"a base behind it":       {one(entry(offsetDelta, 2, []byte{0x7f}, []byte{5, 5})), "read object"},
 		"no sizes":               {based(whole(small), []byte{0xff, 0xff}), "read object"},
 		"a base of another size": {based(whole(small), change(6, 5)), "read object"},
 		"an empty base":          {based(whole(nil), change(0, 0)), "read object"},
@@ -247,11 +245,11 @@ func TestChangesThatNeverEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newForge(t)
-			objects := []packed{{plumbing.Hash{1}, entry(blob, git.MaxFile, nil, zeros)}}
+			objects := []packed{{git.Hash{1}, entry(packBlob, git.MaxFile, nil, zeros)}}
 			last := objects[0].hash
 			for i := range tc.steps {
-				next := plumbing.Hash{2, byte(i), byte(i >> 8)}
-				objects = append(objects, packed{next, entry(plumbing.REFDeltaObject, uint64(len(tc.change)), last[:], tc.change)})
+				next := git.Hash{2, byte(i), byte(i >> 8)}
+				objects = append(objects, packed{next, entry(namedDelta, uint64(len(tc.change)), last[:], tc.change)})
 				last = next
 			}
 			f.pack(objects...)
@@ -264,26 +262,26 @@ func TestChangesThatNeverEnd(t *testing.T) {
 // TestTagsThatLie: a tag must lead to a commit in a few steps.
 func TestTagsThatLie(t *testing.T) {
 	for name, tc := range map[string]struct {
-		tag  func(*forge, plumbing.Hash) []byte
+		tag  func(*forge, git.Hash) []byte
 		want string
 	}{
-		"honest": {func(_ *forge, commit plumbing.Hash) []byte {
+		"honest": {func(_ *forge, commit git.Hash) []byte {
 			return fmt.Appendf(nil, "object %s\ntype commit\ntag x\n", commit)
 		}, ""},
-		"a file":  {func(f *forge, _ plumbing.Hash) []byte { return fmt.Appendf(nil, "object %s\n", f.put(blob, small)) }, "a blob, not a commit"},
-		"no hash": {func(*forge, plumbing.Hash) []byte { return []byte("object x\n") }, "does not begin with"},
-		"no key":  {func(_ *forge, commit plumbing.Hash) []byte { return fmt.Appendf(nil, "tree %s\n", commit) }, "does not begin with"},
-		"too many": {func(f *forge, commit plumbing.Hash) []byte {
+		"a file":  {func(f *forge, _ git.Hash) []byte { return fmt.Appendf(nil, "object %s\n", f.put(blob, small)) }, "a blob, not a commit"},
+		"no hash": {func(*forge, git.Hash) []byte { return []byte("object x\n") }, "does not begin with"},
+		"no key":  {func(_ *forge, commit git.Hash) []byte { return fmt.Appendf(nil, "tree %s\n", commit) }, "does not begin with"},
+		"too many": {func(f *forge, commit git.Hash) []byte {
 			for range 10 {
-				commit = f.put(plumbing.TagObject, fmt.Appendf(nil, "object %s\n", commit))
+				commit = f.put(git.KindTag, fmt.Appendf(nil, "object %s\n", commit))
 			}
 			return fmt.Appendf(nil, "object %s\n", commit)
 		}, "endless chain"},
-		"too large": {func(*forge, plumbing.Hash) []byte { return make([]byte, 2<<20) }, "too large"},
+		"too large": {func(*forge, git.Hash) []byte { return make([]byte, 2<<20) }, "too large"},
 	} {
 		f := newForge(t)
 		commit := f.commit(f.tree())
-		f.file("refs/tags/x", []byte(f.put(plumbing.TagObject, tc.tag(f, commit)).String()))
+		f.file("refs/tags/x", []byte(f.put(git.KindTag, tc.tag(f, commit)).String()))
 		got, err := resolve(f.dir, "x")
 		if (tc.want == "" && got != commit.String()) || (tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want))) {
 			t.Errorf("%s: %s, %v, want %q", name, got, err, tc.want)
@@ -295,7 +293,7 @@ func TestTagsThatLie(t *testing.T) {
 func TestFollow(t *testing.T) {
 	f := newForge(t)
 	h := f.put(blob, small)
-	to := func(target string) plumbing.Hash { return f.put(blob, []byte(target)) }
+	to := func(target string) git.Hash { return f.put(blob, []byte(target)) }
 	hash := f.commit(f.tree(line("40000", "d", f.tree(line("120000", "again", to("../d")), line("120000", "beside", to("x")),
 		line("120000", "link", to("beside")), line("120000", "long", to(strings.Repeat("./", 3000)+"x")), line("120000", "none", to("missing")),
 		line("120000", "out", to("../../file")), line("120000", "root", to("/x")), line("120000", "through", to("again/x")),

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 )
 
@@ -16,26 +14,26 @@ import (
 // Above 1 MiB its message is the first line, and its hash is still checked.
 func TestLargeCommits(t *testing.T) {
 	const mebibyte = 1 << 20
-	parent := plumbing.NewHash("1111111111111111111111111111111111111111")
+	parent := git.NewHash("1111111111111111111111111111111111111111")
 	commit := func(size int, header string) []byte {
 		const person = "A <a@example.com> 0 +0000"
 		text := fmt.Sprintf("tree %s\nparent %s\nauthor %s\ncommitter %[3]s\n%[4]s\nx\n",
-			plumbing.ZeroHash, parent, person, header)
+			git.ZeroHash, parent, person, header)
 		return []byte(text + strings.Repeat("y", size-len(text)))
 	}
-	forms := map[string]func(f *forge, named plumbing.Hash, content []byte){
-		"loose": func(f *forge, named plumbing.Hash, content []byte) {
+	forms := map[string]func(f *forge, named git.Hash, content []byte){
+		"loose": func(f *forge, named git.Hash, content []byte) {
 			f.loose(named, fmt.Appendf(nil, "commit %d\x00%s", len(content), content))
 		},
-		"packed": func(f *forge, named plumbing.Hash, content []byte) {
-			f.pack(packed{named, entry(plumbing.CommitObject, uint64(len(content)), nil, content)})
+		"packed": func(f *forge, named git.Hash, content []byte) {
+			f.pack(packed{named, entry(packCommit, uint64(len(content)), nil, content)})
 		},
-		"a delta": func(f *forge, named plumbing.Hash, content []byte) {
+		"a delta": func(f *forge, named git.Hash, content []byte) {
 			base := slices.Concat(content, []byte("more"))
-			baseHash := plumbing.ComputeHash(plumbing.CommitObject, base)
+			baseHash := git.HashOf(git.KindCommit, base)
 			delta := beginOf(len(base), len(content))
-			f.pack(packed{baseHash, entry(plumbing.CommitObject, uint64(len(base)), nil, base)},
-				packed{named, entry(plumbing.REFDeltaObject, uint64(len(delta)), baseHash[:], delta)})
+			f.pack(packed{baseHash, entry(packCommit, uint64(len(base)), nil, base)},
+				packed{named, entry(namedDelta, uint64(len(delta)), baseHash[:], delta)})
 		},
 	}
 	for name, put := range forms {
@@ -50,8 +48,8 @@ func TestLargeCommits(t *testing.T) {
 			{size: git.MaxFile + 8*mebibyte, header: "x-note " + strings.Repeat("z", 3*mebibyte) + "\n"},
 		} {
 			content := commit(tc.size, tc.header)
-			right := plumbing.ComputeHash(plumbing.CommitObject, content)
-			for _, hash := range []plumbing.Hash{right, parent} {
+			right := git.HashOf(git.KindCommit, content)
+			for _, hash := range []git.Hash{right, parent} {
 				f := newForge(t)
 				put(f, hash, content)
 				r, err := git.Open(t.Context(), f.dir)

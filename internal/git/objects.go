@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // objects is a git cat-file --batch-command. A request is "info <hash>" or "contents <hash>", and a
@@ -34,7 +32,8 @@ func (g Git) objects(ctx context.Context, limit time.Duration) (*objects, error)
 	command := g.Command(ctx, Call{Env: []string{fmt.Sprintf("GIT_ALLOC_LIMIT=%d", processLimit)}},
 		"-c", "core.deltaBaseCacheLimit=64m", name, "--batch-command")
 	command.SysProcAttr = apart()
-	command.Cancel = nil // it holds no lock
+	command.Cancel = func() error { return command.Process.Kill() } // it holds no lock
+	command.WaitDelay = time.Second
 	message := &bounded{room: maxMessage}
 	command.Stderr = message
 	in, err := command.StdinPipe()
@@ -96,52 +95,64 @@ var errLate = errors.New("did not answer within")
 // errAnswer means that the process does not answer as it should, and cannot be asked again.
 var errAnswer = errors.New("unexpected answer")
 
-// object reads an object. The content is requested only if its size is within the limits.
-func (o *objects) object(hash plumbing.Hash, to *object, limit time.Duration) error {
+// object reads an object. The content is requested only if its size is within the limits. For an
+// object that is no file, one request is enough: Git holds it in memory, up to its limit.
+func (o *objects) object(hash Hash, to *object, limit time.Duration) error {
 	o.timer.Reset(limit)
 	defer o.timer.Stop()
-	kind, size, err := o.request("info", hash)
+	if !to.structure {
+		kind, size, err := o.request("info", hash)
+		if err != nil {
+			return err
+		}
+		if err := to.begin(kind, size); err != nil {
+			return err
+		}
+	}
+	kind, size, err := o.request("contents", hash)
 	if err != nil {
 		return err
 	}
-	if err := to.begin(kind, size); err != nil {
-		return err
+	var refused error
+	into := io.Writer(to)
+	switch {
+	case to.structure:
+		if refused = to.begin(kind, size); refused != nil {
+			into = io.Discard
+		}
+		if size > processLimit {
+			return errors.Join(errAnswer, refused)
+		}
+	case to.kind != kind || to.size != size:
+		return fmt.Errorf("%w: object %s is a %s of %d bytes and then a %s of %d", errAnswer, hash, to.kind, to.size, kind, size)
 	}
-	again, sizeAgain, err := o.request("contents", hash)
-	if err != nil {
-		return err
-	}
-	if again != kind || sizeAgain != size {
-		return fmt.Errorf("%w: object %s is a %s of %d bytes and then a %s of %d", errAnswer, hash, kind, size, again, sizeAgain)
-	}
-	if _, err = io.CopyN(to, o.out, size); err != nil {
+	if _, err = io.CopyN(into, o.out, size); err != nil {
 		return errors.Join(errAnswer, unexpected(err))
 	}
 	if end, err := o.out.ReadByte(); err != nil || end != '\n' {
 		return errors.Join(fmt.Errorf("%w: object %s does not end after %d bytes", errAnswer, hash, size), unexpected(err))
 	}
-	return nil
+	return refused
 }
 
-func (o *objects) request(what string, hash plumbing.Hash) (plumbing.ObjectType, int64, error) {
+func (o *objects) request(what string, hash Hash) (Kind, int64, error) {
 	if _, err := io.WriteString(o.in, what+" "+hash.String()+"\n"); err != nil {
-		return 0, 0, errors.Join(errAnswer, err)
+		return "", 0, errors.Join(errAnswer, err)
 	}
 	line, err := o.out.ReadSlice('\n')
 	if err != nil {
-		return 0, 0, errors.Join(errAnswer, unexpected(err))
+		return "", 0, errors.Join(errAnswer, unexpected(err))
 	}
 	answer, known := strings.CutPrefix(strings.TrimSuffix(string(line), "\n"), hash.String()+" ")
 	if known && answer == "missing" {
-		return 0, 0, errNoObject
+		return "", 0, errNoObject
 	}
 	name, digits, _ := strings.Cut(answer, " ")
-	kind, kindErr := plumbing.ParseObjectType(name)
 	size, err := strconv.ParseInt(digits, 10, 64)
-	if !known || kindErr != nil || err != nil || size < 0 {
-		return 0, 0, fmt.Errorf("%w %q", errAnswer, line)
+	if !known || !Kind(name).valid() || err != nil || size < 0 {
+		return "", 0, fmt.Errorf("%w %q", errAnswer, line)
 	}
-	return kind, size, nil
+	return Kind(name), size, nil
 }
 
 // unexpected returns the end of the input as [io.ErrUnexpectedEOF].

@@ -11,28 +11,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 )
 
 // instead makes git run a shell script in the place of commands that contain a text. In the script,
 // $REAL is the real Git.
-func instead(tb testing.TB, of, script string) {
-	tb.Helper()
+func instead(t *testing.T, of, script string) {
+	t.Helper()
 	real, err := exec.LookPath("git")
 	if err != nil {
-		tb.Fatal(err)
+		t.Fatal(err)
 	}
-	bin := tb.TempDir()
+	bin := t.TempDir()
 	text := "#!/bin/sh\nREAL='" + real + "'\ncase \"$*\" in *" + of + "*) " + script + ";; esac\nexec \"$REAL\" \"$@\"\n"
 	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(text), 0o755); err != nil {
-		tb.Fatal(err)
+		t.Fatal(err)
 	}
-	switch t := tb.(type) {
-	case *testing.T:
-		t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
 // answering makes git cat-file write fixed answers to any request.
@@ -48,7 +43,7 @@ func answering(t *testing.T, answers string) {
 // TestGitThatLies: an answer of git cat-file is compared with the request, and the content with its
 // hash.
 func TestGitThatLies(t *testing.T) {
-	hash := plumbing.ComputeHash(blob, small).String()
+	hash := git.HashOf(blob, small).String()
 	info := hash + " blob 5\n"
 	for name, tc := range map[string]struct{ answers, want string }{
 		"honest":             {info + info + "a: 1\n\n", ""},
@@ -77,7 +72,7 @@ func TestGitThatLies(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			got, err := r.Blob(plumbing.NewHash(hash))
+			got, err := r.Blob(git.NewHash(hash))
 			if tc.want == "" && (err != nil || !bytes.Equal(got, small)) || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("%q, %v, want an error with %q", got, err, tc.want)
 			}
@@ -127,7 +122,7 @@ func TestGitThatFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer opened.Close()
-		hash := plumbing.NewHash(r.git("rev-parse", "HEAD"))
+		hash := git.NewHash(r.git("rev-parse", "HEAD"))
 		if _, err := opened.Commit(hash); err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
 			t.Errorf("the first is %v", err)
 		}
@@ -146,7 +141,7 @@ func TestEndOfContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	hash := plumbing.NewHash(r.git("rev-parse", "HEAD"))
+	hash := git.NewHash(r.git("rev-parse", "HEAD"))
 	if _, err := opened.Commit(hash); err != nil {
 		t.Fatal(err)
 	}
@@ -158,6 +153,26 @@ func TestEndOfContext(t *testing.T) {
 		}
 	}
 	if _, err := opened.Resolve("HEAD"); !errors.Is(err, cause) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// TestEndOfContextWhileReading: a request that waits for Git ends with the context.
+func TestEndOfContextWhileReading(t *testing.T) {
+	r := newRepository(t, kept)
+	hash := git.NewHash(r.git("rev-parse", "HEAD"))
+	reached := filepath.Join(t.TempDir(), "reached")
+	r.must(exec.Command("mkfifo", reached).Run())
+	instead(t, "cat-file", `read line; echo > '`+reached+`'; exec sleep 1000`)
+	ctx, cancel := context.WithCancel(t.Context())
+	opened, err := git.Open(ctx, r.dir)
+	r.must(err)
+	defer opened.Close()
+	go func() {
+		_, _ = os.ReadFile(reached) // until Git has the request
+		cancel()
+	}()
+	if _, err := opened.Commit(hash); !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)
 	}
 }

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-
-	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // reference is one reference of the repository.
 type reference struct {
-	hash   plumbing.Hash
+	hash   Hash
 	target string // of a symbolic reference, or ""
 }
 
@@ -26,24 +24,24 @@ func (r *Repository) references(names ...string) (map[string]reference, error) {
 	for line := range strings.Lines(out) {
 		hash, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		name, target, ok := strings.Cut(rest, " ")
-		if !ok || !plumbing.IsHash(hash) {
+		if !ok || !IsHash(hash) {
 			return nil, fmt.Errorf("git for-each-ref answered %q", line)
 		}
-		found[name] = reference{plumbing.NewHash(hash), target}
+		found[name] = reference{NewHash(hash), target}
 	}
 	return found, nil
 }
 
 // Reference returns the object of a full reference (refs/heads/main). A missing reference is
 // [fs.ErrNotExist].
-func (r *Repository) Reference(name plumbing.ReferenceName) (plumbing.Hash, error) {
+func (r *Repository) Reference(name ReferenceName) (Hash, error) {
 	found, err := r.references(string(name))
 	if err != nil {
-		return plumbing.ZeroHash, fmt.Errorf("read %s: %w", name, err)
+		return ZeroHash, fmt.Errorf("read %s: %w", name, err)
 	}
 	at, exists := found[string(name)]
 	if !exists {
-		return plumbing.ZeroHash, fmt.Errorf("read %s: %w", name, fs.ErrNotExist)
+		return ZeroHash, fmt.Errorf("read %s: %w", name, fs.ErrNotExist)
 	}
 	return at.hash, nil
 }
@@ -69,7 +67,7 @@ func (r *Repository) head() (string, reference, error) {
 	}
 	if branch == "" {
 		out, err := r.run(Call{}, "rev-parse", "--verify", "HEAD")
-		return "HEAD", reference{hash: plumbing.NewHash(strings.TrimSpace(out))}, err
+		return "HEAD", reference{hash: NewHash(strings.TrimSpace(out))}, err
 	}
 	found, err := r.references(branch)
 	if _, exists := found[branch]; err == nil && !exists {
@@ -81,8 +79,8 @@ func (r *Repository) head() (string, reference, error) {
 // Head is the position of a work tree in history.
 type Head struct {
 	// Branch is the full reference of the work tree's branch, or HEAD if there is none.
-	Branch plumbing.ReferenceName
-	Commit plumbing.Hash
+	Branch ReferenceName
+	Commit Hash
 }
 
 // Head returns the position of the work tree.
@@ -94,7 +92,7 @@ func (r *Repository) Head() (Head, error) {
 	if at.target != "" {
 		return Head{}, fmt.Errorf("%s points to %s, which is not supported", branch, at.target)
 	}
-	return Head{Branch: plumbing.ReferenceName(branch), Commit: at.hash}, nil
+	return Head{Branch: ReferenceName(branch), Commit: at.hash}, nil
 }
 
 // plainReference reports whether Git allows this reference name (git-check-ref-format). Such a name

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // Repository is a repository on disk. It is not safe for concurrent use.
@@ -88,7 +86,7 @@ var errNoObject = errors.New("the repository does not have it: is it a partial o
 
 // object reads an object. A process that fails is replaced for the next object, except one that did
 // not answer: each damaged object could make it wait for a minute.
-func (r *Repository) object(hash plumbing.Hash, to *object) error {
+func (r *Repository) object(hash Hash, to *object) error {
 	if r.late != nil || r.ctx.Err() != nil {
 		return cmp.Or(r.late, context.Cause(r.ctx))
 	}
@@ -133,21 +131,21 @@ func (b *budget) wait(d time.Duration) error {
 
 // trees caches verified trees.
 type trees struct {
-	content map[plumbing.Hash][]byte
+	content map[Hash][]byte
 	size    int
 }
 
 // tree returns a tree. If the cache is full, it is cleared first.
-func (r *Repository) tree(hash plumbing.Hash) ([]byte, error) {
+func (r *Repository) tree(hash Hash) ([]byte, error) {
 	if content := r.trees.content[hash]; content != nil {
 		return content, nil
 	}
-	content, err := r.read(plumbing.TreeObject, hash, maxTree)
+	content, err := r.read(KindTree, hash, maxTree)
 	if err != nil || len(content) > maxKeptTrees/2 {
 		return content, err
 	}
 	if r.trees.content == nil || r.trees.size+len(content) > maxKeptTrees {
-		r.trees = trees{content: map[plumbing.Hash][]byte{}}
+		r.trees = trees{content: map[Hash][]byte{}}
 	}
 	r.trees.content[hash] = content
 	r.trees.size += len(content)

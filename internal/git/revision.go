@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // RevisionError means that a revision names no commit, or more than one.
@@ -39,17 +37,17 @@ var abbreviation = regexp.MustCompile(`^[0-9a-f]{4,39}$`)
 // Resolve returns the commit of a revision: HEAD, a branch, a tag, a remote branch (origin/main), a
 // full reference (refs/heads/main) or a whole hash. Several references of one name must lead to the
 // same commit. Otherwise the error is a *[RevisionError].
-func (r *Repository) Resolve(revision string) (plumbing.Hash, error) {
+func (r *Repository) Resolve(revision string) (Hash, error) {
 	if err := CheckRevision(revision); err != nil {
-		return plumbing.ZeroHash, err
+		return ZeroHash, err
 	}
-	if plumbing.IsHash(revision) {
-		return r.peel(plumbing.NewHash(revision))
+	if IsHash(revision) {
+		return r.peel(NewHash(revision))
 	}
 	if revision == "HEAD" {
 		_, at, err := r.head()
 		if err != nil {
-			return plumbing.ZeroHash, err
+			return ZeroHash, err
 		}
 		return r.peel(at.hash)
 	}
@@ -59,9 +57,9 @@ func (r *Repository) Resolve(revision string) (plumbing.Hash, error) {
 	}
 	references, err := r.references(names...)
 	if err != nil {
-		return plumbing.ZeroHash, fmt.Errorf("revision %q: %w", revision, err)
+		return ZeroHash, fmt.Errorf("revision %q: %w", revision, err)
 	}
-	var commit plumbing.Hash
+	var commit Hash
 	found := ""
 	for _, name := range names {
 		at, exists := references[name]
@@ -70,16 +68,16 @@ func (r *Repository) Resolve(revision string) (plumbing.Hash, error) {
 		}
 		hash, err := r.peel(at.hash)
 		if err != nil {
-			return plumbing.ZeroHash, fmt.Errorf("revision %q: %w", revision, err)
+			return ZeroHash, fmt.Errorf("revision %q: %w", revision, err)
 		}
 		if found != "" && hash != commit {
-			return plumbing.ZeroHash, &RevisionError{Revision: revision, message: fmt.Sprintf("%s and %s are different commits", found, name),
+			return ZeroHash, &RevisionError{Revision: revision, message: fmt.Sprintf("%s and %s are different commits", found, name),
 				hint: "write the full name: " + found + " or " + name}
 		}
 		found, commit = name, hash
 	}
 	if found == "" {
-		return plumbing.ZeroHash, unknown(revision)
+		return ZeroHash, unknown(revision)
 	}
 	return commit, nil
 }
@@ -99,22 +97,22 @@ func unknown(revision string) error {
 const maxTags = 5
 
 // peel returns the commit of a hash. It follows tags.
-func (r *Repository) peel(hash plumbing.Hash) (plumbing.Hash, error) {
+func (r *Repository) peel(hash Hash) (Hash, error) {
 	for range maxTags {
-		kind, content, err := r.readAny(hash, maxCommit)
+		kind, content, err := r.readAs(hash, maxCommit, false)
 		if err != nil {
-			return plumbing.ZeroHash, err
+			return ZeroHash, err
 		}
 		switch kind {
-		case plumbing.CommitObject:
+		case KindCommit:
 			return hash, nil
-		case plumbing.TagObject:
+		case KindTag:
 			if hash, err = header(content, "object "); err != nil {
-				return plumbing.ZeroHash, fmt.Errorf("tag: %w", err)
+				return ZeroHash, fmt.Errorf("tag: %w", err)
 			}
 		default:
-			return plumbing.ZeroHash, fmt.Errorf("%s is a %s, not a commit", hash, kind)
+			return ZeroHash, fmt.Errorf("%s is a %s, not a commit", hash, kind)
 		}
 	}
-	return plumbing.ZeroHash, errors.New("the tags point to each other in an endless chain")
+	return ZeroHash, errors.New("the tags point to each other in an endless chain")
 }

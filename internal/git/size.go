@@ -2,9 +2,6 @@ package git
 
 import (
 	"fmt"
-
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
 // size is the size of a folder.
@@ -23,7 +20,7 @@ func (t *Tree) size(folder Entry, depth int) (size, error) {
 			return size{}, err
 		}
 		if t.sized == nil {
-			t.sized = map[plumbing.Hash]size{}
+			t.sized = map[Hash]size{}
 		}
 		t.sized[folder.hash] = s
 	}
@@ -46,7 +43,7 @@ func (t *Tree) measure(folder Entry, depth int) (size, error) {
 	}
 	s := size{entries: len(entries), levels: 1}
 	for _, e := range entries {
-		if e.Mode != filemode.Dir {
+		if e.Mode != Dir {
 			continue
 		}
 		below, err := t.size(e, depth+1)

@@ -7,53 +7,47 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
 // Tree is the content of a commit. It is not safe for concurrent use.
 type Tree struct {
-	commit  plumbing.Hash
-	root    plumbing.Hash
+	commit  Hash
+	root    Hash
 	objects *Repository
-	met     int                    // entries of all walks together
-	sized   map[plumbing.Hash]size // of the measured folders
-	counted map[plumbing.Hash]bool // the read folders
-	trees   int64                  // bytes of the read folders, each once
-	cut     bool                   // see WalkCut
+	met     int           // entries of all walks together
+	sized   map[Hash]size // of the measured folders
+	counted map[Hash]bool // the read folders
+	trees   int64         // bytes of the read folders, each once
+	cut     bool          // see WalkCut
 }
 
 // Entry is a file, folder, link or submodule of a tree. Its mode and path are untrusted: the author
 // of the commit chooses them.
 type Entry struct {
 	Path string // from the root, with slashes
-	Mode filemode.FileMode
+	Mode Mode
 
-	hash plumbing.Hash
+	hash Hash
 }
 
 // NewEntry returns an entry from another source than a tree, such as the index.
-func NewEntry(path string, mode filemode.FileMode, hash plumbing.Hash) Entry {
+func NewEntry(path string, mode Mode, hash Hash) Entry {
 	return Entry{Path: path, Mode: mode, hash: hash}
 }
 
 // Hash returns the hash of the entry's object.
-func (e Entry) Hash() plumbing.Hash { return e.hash }
+func (e Entry) Hash() Hash { return e.hash }
 
 // Absent reports whether the entry does not exist.
 func (e Entry) Absent() bool { return e.hash.IsZero() }
 
 // IsFile reports whether the entry is a regular file, executable or not.
-func (e Entry) IsFile() bool { return e.Mode == filemode.Regular || e.Mode == filemode.Executable }
-
-// IsLink reports whether the entry is a symbolic link.
-func (e Entry) IsLink() bool { return e.Mode == filemode.Symlink }
+func (e Entry) IsFile() bool { return e.Mode == Regular || e.Mode == Executable }
 
 // Tree returns the content of a commit.
-func (r *Repository) Tree(commit plumbing.Hash) (*Tree, error) {
+func (r *Repository) Tree(commit Hash) (*Tree, error) {
 	r.left = budget{bytes: maxRead, time: maxWait, bounded: true}
-	content, err := r.read(plumbing.CommitObject, commit, maxCommit)
+	content, err := r.read(KindCommit, commit, maxCommit)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +64,7 @@ func (t *Tree) Commit() string { return t.commit.String() }
 // Find returns the entry at a path from the root, with slashes; "." is the root. It follows no
 // links. A missing entry is [fs.ErrNotExist].
 func (t *Tree) Find(name string) (Entry, error) {
-	at := Entry{Path: ".", Mode: filemode.Dir, hash: t.root}
+	at := Entry{Path: ".", Mode: Dir, hash: t.root}
 	if name == "." {
 		return at, nil
 	}
@@ -115,7 +109,7 @@ func (t *Tree) Walk(name string, visit func(Entry) error) error {
 	if err != nil {
 		return err
 	}
-	if start.Mode == filemode.Dir {
+	if start.Mode == Dir {
 		whole, err := t.size(start, 0)
 		if err != nil {
 			return err
@@ -136,7 +130,7 @@ func (t *Tree) WalkCut(name string, visit func(Entry) error) error {
 }
 
 func (t *Tree) walk(at Entry, depth int, visit func(Entry) error) error {
-	if at.Mode != filemode.Dir || depth > MaxDepth {
+	if at.Mode != Dir || depth > MaxDepth {
 		return visit(at)
 	}
 	entries, err := t.entries(at)
@@ -162,7 +156,7 @@ func (t *Tree) entries(folder Entry) ([]Entry, error) {
 // each calls visit for each entry of a folder, in Git's order. The bytes of a folder count once,
 // even if several paths lead to it.
 func (t *Tree) each(folder Entry, visit func(*scan)) error {
-	if folder.Mode != filemode.Dir {
+	if folder.Mode != Dir {
 		return fmt.Errorf("%q: %w", folder.Path, errNoFolder)
 	}
 	content, err := t.objects.tree(folder.hash)
@@ -174,7 +168,7 @@ func (t *Tree) each(folder Entry, visit func(*scan)) error {
 			return fmt.Errorf("%q: with this one, the folders have more than %d MiB", folder.Path, maxTrees>>20)
 		}
 		if t.counted == nil {
-			t.counted = map[plumbing.Hash]bool{}
+			t.counted = map[Hash]bool{}
 		}
 		t.counted[folder.hash] = true
 	}
@@ -200,7 +194,7 @@ func (t *Tree) Read(file Entry) ([]byte, error) {
 	if !file.IsFile() {
 		return nil, fmt.Errorf("read %q: it is not a regular file", file.Path)
 	}
-	content, err := t.objects.read(plumbing.BlobObject, file.hash, MaxFile)
+	content, err := t.objects.read(KindBlob, file.hash, MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", file.Path, err)
 	}
@@ -210,10 +204,10 @@ func (t *Tree) Read(file Entry) ([]byte, error) {
 // Follow returns the target of a link within the tree. A link to a link, or through a link, is an
 // error.
 func (t *Tree) Follow(link Entry) (Entry, error) {
-	if link.Mode != filemode.Symlink {
+	if link.Mode != Symlink {
 		return Entry{}, fmt.Errorf("follow %q: it is not a link", link.Path)
 	}
-	target, err := t.objects.read(plumbing.BlobObject, link.hash, maxLink)
+	target, err := t.objects.read(KindBlob, link.hash, maxLink)
 	if err != nil {
 		return Entry{}, fmt.Errorf("follow %q: %w", link.Path, err)
 	}
@@ -224,7 +218,7 @@ func (t *Tree) Follow(link Entry) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("follow %q: %w", link.Path, err)
 	}
-	if at.Mode == filemode.Symlink {
+	if at.Mode == Symlink {
 		return Entry{}, errors.New("follow " + link.Path + ": it points to another link")
 	}
 	return at, nil
@@ -242,11 +236,11 @@ func (t *Tree) Documents(name string, holds func(path string) bool, visit func(e
 			return nil
 		}
 		switch e.Mode {
-		case filemode.Regular:
+		case Regular:
 			return visit(e, "")
-		case filemode.Executable:
+		case Executable:
 			return visit(e, "is executable")
-		case filemode.Symlink:
+		case Symlink:
 			if target, err := t.Follow(e); !wanted && err == nil && target.IsFile() {
 				return nil
 			}
@@ -257,6 +251,6 @@ func (t *Tree) Documents(name string, holds func(path string) bool, visit func(e
 
 // Blob returns the content of a file by its hash. A file of more than [MaxFile] bytes is
 // [ErrTooLarge].
-func (r *Repository) Blob(hash plumbing.Hash) ([]byte, error) {
-	return r.read(plumbing.BlobObject, hash, MaxFile)
+func (r *Repository) Blob(hash Hash) ([]byte, error) {
+	return r.read(KindBlob, hash, MaxFile)
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/pending"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -38,7 +36,7 @@ type source struct {
 
 // gather reads the history and every content in it. The workers verify contents while the history
 // is still being read.
-func (r *reading) gather(tip plumbing.Hash) error {
+func (r *reading) gather(tip git.Hash) error {
 	r.blobs = map[source]*blob{}
 	r.workers.SetLimit(r.Workers)
 	defer r.workers.Wait() //nolint:errcheck // none of them fails

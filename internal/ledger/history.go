@@ -8,9 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-
 	"github.com/polex-dev/polex/internal/commitmessage"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/plain"
@@ -37,12 +34,12 @@ func eventOf(c *git.Commit) Event {
 func person(s git.Stamp) string { return short(s.Name + " <" + s.Email + ">") }
 
 // history reads the line from the tip on, and the commits that were merged into it.
-func (r *reading) history(tip plumbing.Hash) error {
+func (r *reading) history(tip git.Hash) error {
 	cuts, err := r.repository.Shallow()
 	if err != nil {
 		return err
 	}
-	cut := map[plumbing.Hash]bool{}
+	cut := map[git.Hash]bool{}
 	for _, hash := range cuts {
 		cut[hash] = true
 	}
@@ -74,7 +71,7 @@ func (r *reading) history(tip plumbing.Hash) error {
 	return r.changes()
 }
 
-func (r *reading) step(hash plumbing.Hash, cut map[plumbing.Hash]bool) (*step, error) {
+func (r *reading) step(hash git.Hash, cut map[git.Hash]bool) (*step, error) {
 	n := len(r.line) + len(r.beside)
 	if n >= MaxCommits {
 		return nil, tooMuch(MaxCommits, "commits")
@@ -179,16 +176,16 @@ func (r *reading) differences(s *step) error {
 // origin follows the merged branch back to the first commit that contains the file in its merged
 // form: the author of that commit wrote it. It returns a zero hash if a commit or a folder cannot be
 // read, or if maxOrigin is reached.
-func (r *reading) origin(from plumbing.Hash, name string, want content) plumbing.Hash {
-	var origin plumbing.Hash
+func (r *reading) origin(from git.Hash, name string, want content) git.Hash {
+	var origin git.Hash
 	for range maxOrigin {
 		c, err := r.repository.Commit(from)
 		if err != nil {
-			return plumbing.ZeroHash // the line is cut off there
+			return git.ZeroHash // the line is cut off there
 		}
 		entry, err := r.repository.TreeOf(c).Find(name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return plumbing.ZeroHash // too deep, for example
+			return git.ZeroHash // too deep, for example
 		}
 		if contentOf(entry) != want {
 			return origin
@@ -199,12 +196,12 @@ func (r *reading) origin(from plumbing.Hash, name string, want content) plumbing
 		}
 		from = c.Parents[0]
 	}
-	return plumbing.ZeroHash
+	return git.ZeroHash
 }
 
 // content is the content of a path: an object, and whether it is a regular file.
 type content struct {
-	Hash plumbing.Hash
+	Hash git.Hash
 	File bool
 }
 
@@ -212,7 +209,7 @@ func contentOf(e git.Entry) content {
 	if e.Hash().IsZero() {
 		return content{}
 	}
-	return content{e.Hash(), e.Mode == filemode.Regular || e.Mode == filemode.Executable}
+	return content{e.Hash(), e.Mode == git.Regular || e.Mode == git.Executable}
 }
 
 // change is the change of one path in a step. If the step is a merge, Origin is the commit that
@@ -221,7 +218,7 @@ type change struct {
 	Signed   bool
 	Path     string
 	Old, New content
-	Origin   plumbing.Hash
+	Origin   git.Hash
 }
 
 // brings and takes return the content after and before the change.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/polex-dev/polex/internal/git"
@@ -34,7 +33,7 @@ type Options struct {
 	At time.Time
 	// Seen is the last commit of an earlier report of the branch. If the history does not contain
 	// it any more, the history was rewritten. Zero skips this check.
-	Seen plumbing.Hash
+	Seen git.Hash
 	// Renewed is the number of renewals in a row from which an exception under signed/ is a
 	// finding. 0 disables the finding.
 	Renewed int
@@ -69,7 +68,7 @@ var ErrFolders = errors.New("signed and unsigned have to be two folders inside o
 
 // Read makes the report of the history up to the commit tip. A history without exceptions gives a
 // report without entries.
-func Read(repository *git.Repository, tip plumbing.Hash, o Options) (*Ledger, error) {
+func Read(repository *git.Repository, tip git.Hash, o Options) (*Ledger, error) {
 	if o.Verifier == nil {
 		return nil, errors.New("ledger: no verifier")
 	}
@@ -85,7 +84,7 @@ func Read(repository *git.Repository, tip plumbing.Hash, o Options) (*Ledger, er
 	}
 	at := cmp.Or(o.At, o.Now)
 	r := &reading{Options: o, repository: repository, at: at, ledger: &Ledger{At: at},
-		known: map[plumbing.Hash]*git.Commit{}}
+		known: map[git.Hash]*git.Commit{}}
 	if err := r.gather(tip); err != nil {
 		return nil, err
 	}
@@ -133,7 +132,7 @@ type reading struct {
 
 	line   []*step // oldest first
 	beside []*step // commits that were merged into the line
-	known  map[plumbing.Hash]*git.Commit
+	known  map[git.Hash]*git.Commit
 	ours   map[string]bool // see findOurs
 	blobs  map[source]*blob
 	// workers parse and verify the contents.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -212,7 +212,7 @@ func TestMergedHistory(t *testing.T) {
 	r.git("Eve", "branch", "other")
 	r.commit("Eve", "Put it there", files{"signed/hidden.yaml": sealed[0]})
 	r.commit("Eve", "Take it away", files{"signed/hidden.yaml": ""})
-	tip := plumbing.NewHash(r.git("Eve", "rev-parse", "HEAD"))
+	tip := git.NewHash(r.git("Eve", "rev-parse", "HEAD"))
 	r.git("Eve", "checkout", "--quiet", "other")
 	r.commit("Eve", "Something else", files{"signed/b.yaml": sealed[1]})
 	r.git("Eve", "merge", "--quiet", "--no-ff", "--message", "Turn it round", "main")
@@ -226,11 +226,11 @@ func TestMergedHistory(t *testing.T) {
 func TestRewritten(t *testing.T) {
 	w := inWorld(t)
 	r := newRepository(t, w.now)
-	first := plumbing.NewHash(r.commit("Root", "Begin", files{"README.md": "x"}))
-	lost := plumbing.NewHash(r.commit("Ann", "Lost", files{"README.md": "y"}))
+	first := git.NewHash(r.commit("Root", "Begin", files{"README.md": "x"}))
+	lost := git.NewHash(r.commit("Ann", "Lost", files{"README.md": "y"}))
 	r.git("Eve", "reset", "--quiet", "--hard", "HEAD~1")
 	r.commit("Eve", "Instead", files{"README.md": "z"})
-	for seen, want := range map[plumbing.Hash][]string{plumbing.ZeroHash: nil, first: nil, lost: {"rewritten"}} {
+	for seen, want := range map[git.Hash][]string{git.ZeroHash: nil, first: nil, lost: {"rewritten"}} {
 		l := r.mustRead(w, func(o *ledger.Options) { o.Seen = seen })
 		if diff := cmp.Diff(want, found(l)); diff != "" {
 			t.Errorf("seen %s: %s", seen, diff)
@@ -244,7 +244,7 @@ func TestShallow(t *testing.T) {
 	whole := *r
 	r.dir = filepath.Join(t.TempDir(), "part")
 	whole.git("x", "clone", "--quiet", "--depth=1", "file://"+whole.dir, r.dir)
-	l := r.mustRead(w, func(o *ledger.Options) { o.Seen = plumbing.NewHash(whole.git("x", "rev-parse", "HEAD~1")) })
+	l := r.mustRead(w, func(o *ledger.Options) { o.Seen = git.NewHash(whole.git("x", "rev-parse", "HEAD~1")) })
 	if !l.Shallow || l.Commits != 1 {
 		t.Fatalf("%d commits", l.Commits)
 	}

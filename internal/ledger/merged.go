@@ -3,14 +3,14 @@ package ledger
 import (
 	"fmt"
 
-	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/polex-dev/polex/internal/git"
 )
 
 // sides reads the commits that were merged into the line, and checks that Options.Seen is part of
 // the history.
-func (r *reading) sides(cut map[plumbing.Hash]bool) error {
-	seen := map[plumbing.Hash]bool{}
-	var waiting []plumbing.Hash
+func (r *reading) sides(cut map[git.Hash]bool) error {
+	seen := map[git.Hash]bool{}
+	var waiting []git.Hash
 	for _, s := range r.line {
 		seen[s.commit.Hash] = true
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 )
 
@@ -19,7 +17,7 @@ func (r *reading) findOurs() {
 	r.ours = map[string]bool{}
 	for _, e := range r.ledger.Entries {
 		for _, s := range e.Signatures() {
-			if s.Authority != "" && s.Source != "" && r.known[plumbing.NewHash(s.Commit)] != nil {
+			if s.Authority != "" && s.Source != "" && r.known[git.NewHash(s.Commit)] != nil {
 				r.ours[s.Source] = true
 			}
 		}
@@ -41,7 +39,7 @@ func (r *reading) checkRun(e *Entry, s Signature) {
 			"if that is right, list the event under claims.buildTrigger of the authority; otherwise list push alone",
 			"the event %q started the run %s", s.Trigger, s.Run)
 	}
-	commit := plumbing.NewHash(s.Commit)
+	commit := git.NewHash(s.Commit)
 	tree, err := r.repository.Tree(commit)
 	known := err == nil && commit.String() == s.Commit
 	switch {
@@ -77,7 +75,7 @@ func (r *reading) refExists(ref string) bool {
 		names = append(names, "refs/remotes/origin/"+branch)
 	}
 	for _, name := range names {
-		if hash, err := r.repository.Reference(plumbing.ReferenceName(name)); err == nil && !hash.IsZero() {
+		if hash, err := r.repository.Reference(git.ReferenceName(name)); err == nil && !hash.IsZero() {
 			return true
 		}
 	}

@@ -8,8 +8,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -102,7 +101,7 @@ func (p *Plan) readManifest(content []byte) (map[string]string, exception.Refusa
 	if err := doc.Decode(&m); err != nil || m.APIVersion != manifestVersion || m.Kind != manifestKind {
 		return refuse("it does not describe a promotion")
 	}
-	if plumbing.NewHash(m.Source) != p.queue.source {
+	if git.NewHash(m.Source) != p.queue.source {
 		return refuse("it is for the commit %q, expected %s", m.Source, p.queue.source)
 	}
 	waits := map[string]string{}

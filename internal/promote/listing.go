@@ -1,9 +1,6 @@
 package promote
 
 import (
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/pending"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -66,10 +63,10 @@ func documentsIn(tree *git.Tree, entry git.Entry) ([]*exception.Document, error)
 }
 
 // waiting returns the hash of a pending file, or zero if the file does not exist or is not regular.
-func (l *listing) waiting(name string) plumbing.Hash {
+func (l *listing) waiting(name string) git.Hash {
 	entry, there := l.unsigned[name]
-	if !there || entry.Mode != filemode.Regular {
-		return plumbing.ZeroHash
+	if !there || entry.Mode != git.Regular {
+		return git.ZeroHash
 	}
 	return entry.Hash()
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/pending"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -22,7 +20,7 @@ type Plan struct {
 
 	queue *Queue
 	there *listing
-	on    plumbing.Hash
+	on    git.Hash
 }
 
 // Move is one file of a plan.
@@ -59,7 +57,7 @@ func (m *Move) Signed() ([]*exception.Document, error) {
 type Replaced struct {
 	Path      string
 	Documents []*exception.Document
-	blob      plumbing.Hash
+	blob      git.Hash
 }
 
 // Skip is a pending file that this run does not promote, and that is not an error.
@@ -73,7 +71,7 @@ type Skip struct {
 var ErrNotContained = errors.New("the target branch does not contain the commit with the pending exceptions")
 
 // Plan makes the plan for a commit. It returns [exception.Refusals] if a file cannot be promoted.
-func (q *Queue) Plan(on plumbing.Hash) (*Plan, error) {
+func (q *Queue) Plan(on git.Hash) (*Plan, error) {
 	tree, err := q.clone.Tree(on)
 	if err != nil {
 		return nil, err
@@ -82,7 +80,7 @@ func (q *Queue) Plan(on plumbing.Hash) (*Plan, error) {
 }
 
 func (q *Queue) plan(tree *git.Tree) (*Plan, error) {
-	on := plumbing.NewHash(tree.Commit())
+	on := git.NewHash(tree.Commit())
 	switch contained, err := q.clone.Contains(on, q.source); {
 	case err != nil:
 		return nil, err
@@ -113,7 +111,7 @@ func (q *Queue) plan(tree *git.Tree) (*Plan, error) {
 }
 
 // Source returns the source commit.
-func (p *Plan) Source() plumbing.Hash { return p.queue.source }
+func (p *Plan) Source() git.Hash { return p.queue.source }
 
 // Has reports whether the plan promotes a pending file.
 func (p *Plan) Has(from string) bool {

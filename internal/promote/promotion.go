@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/commitmessage"
 	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/git"
@@ -30,7 +28,7 @@ type Done struct {
 	// Refused are the files that were signed and then rejected because the remote has moved, with
 	// [Options.KeepGoing].
 	Refused exception.Refusals
-	Commit  plumbing.Hash // zero if nothing was committed
+	Commit  git.Hash // zero if nothing was committed
 	// Left is the reason if the work tree was unexpectedly not updated.
 	Left string
 }

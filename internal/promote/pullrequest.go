@@ -7,9 +7,6 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-
 	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -37,17 +34,17 @@ func (q *Queue) PullRequestBranch() string { return PullRequestPrefix + q.source
 // A branch with any other content is [ErrBranchTaken]. OnBranch never overwrites it, because it can
 // be the work of another person. An existing branch is also [ErrBranchTaken] if to.By signs commits
 // or verifier is nil.
-func (p *Plan) OnBranch(ctx context.Context, to deliver.To, verifier *verify.Verifier) (plumbing.Hash, bool, error) {
+func (p *Plan) OnBranch(ctx context.Context, to deliver.To, verifier *verify.Verifier) (git.Hash, bool, error) {
 	branch, by := to.Remote(), to.By
 	_, there, err := p.queue.clone.Ask(ctx, branch)
 	if err != nil || !there {
-		return plumbing.ZeroHash, false, err
+		return git.ZeroHash, false, err
 	}
 	tip, err := p.queue.clone.Fetch(ctx, branch)
 	if err != nil {
 		return tip, false, err
 	}
-	taken := func(why string) (plumbing.Hash, bool, error) {
+	taken := func(why string) (git.Hash, bool, error) {
 		return tip, false, fmt.Errorf("%s: %w: commit %s: %s", branch, ErrBranchTaken, tip, why)
 	}
 	switch {
@@ -104,7 +101,7 @@ func readSigned(tree *git.Tree, name string) ([]byte, *exception.Refusal, error)
 		return refuse("it does not exist")
 	case err != nil:
 		return nil, nil, err
-	case entry.Mode != filemode.Regular:
+	case entry.Mode != git.Regular:
 		return refuse("it is not a regular file")
 	}
 	content, err := tree.Read(entry)

@@ -7,9 +7,6 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/pending"
@@ -41,7 +38,7 @@ type Queue struct {
 	clone   *commit.Clone
 	options Options
 	head    git.Head
-	source  plumbing.Hash
+	source  git.Hash
 	// committedAt is the committer time of the source.
 	committedAt time.Time
 	tree        *git.Tree
@@ -52,13 +49,13 @@ type Queue struct {
 	others  int             // number of files of other kinds, which stay
 	// signed caches the exceptions in signed files by content hash. Files are not parsed again if
 	// the remote has moved.
-	signed map[plumbing.Hash][]exception.Identity
+	signed map[git.Hash][]exception.Identity
 }
 
 // file is one pending file.
 type file struct {
 	from, to  string // paths relative to the work tree's root
-	blob      plumbing.Hash
+	blob      git.Hash
 	documents []*exception.Document
 	origin    *git.Origin // nil if the known history does not contain it
 }
@@ -77,7 +74,7 @@ func Open(clone *commit.Clone, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{clone: clone, options: o, source: source, signed: map[plumbing.Hash][]exception.Identity{}, left: map[string]bool{}}
+	q := &Queue{clone: clone, options: o, source: source, signed: map[git.Hash][]exception.Identity{}, left: map[string]bool{}}
 	if q.head, err = clone.Head(); err != nil {
 		return nil, err
 	}
@@ -184,7 +181,7 @@ func walk(tree *git.Tree, dir string, visit func(git.Entry) error) error {
 		return nil
 	case err != nil:
 		return err
-	case folder.Mode != filemode.Dir:
+	case folder.Mode != git.Dir:
 		return fmt.Errorf("%s is not a folder", dir)
 	}
 	return tree.WalkCut(dir, visit)

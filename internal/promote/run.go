@@ -8,9 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/deliver"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -62,14 +61,14 @@ type Result struct {
 	// Documents is the number of documents to sign, or of signed documents.
 	Documents int
 	// Source is the commit with the pending files.
-	Source plumbing.Hash
+	Source git.Hash
 	// Findings are the errors and warnings. LeftOut is the number of rejected files that were left
 	// out with [Options.KeepGoing].
 	Findings Findings
 	LeftOut  int
 	// Commit is zero if nothing was committed. To is the pushed branch. Proposed reports whether an
 	// earlier run has pushed it already, for the pull request.
-	Commit   plumbing.Hash
+	Commit   git.Hash
 	To       commit.Remote
 	Proposed bool
 	// Left is the reason if the work tree was unexpectedly not updated.
@@ -134,7 +133,7 @@ func (r *run) run(ctx context.Context) error {
 }
 
 // target returns the current commit of the target branch.
-func (r *run) target(ctx context.Context) (plumbing.Hash, error) {
+func (r *run) target(ctx context.Context) (git.Hash, error) {
 	if r.To.Push.To == (commit.Remote{}) {
 		head, err := r.Clone.Head()
 		return head.Commit, err
@@ -200,7 +199,7 @@ func (r *run) check(ctx context.Context, plan *Plan) (Findings, []*exception.Doc
 		if err != nil {
 			return nil, nil, err
 		}
-		if head.Branch != plumbing.HEAD {
+		if head.Branch != git.HEAD {
 			branch = head.Branch.Short()
 		}
 	}
@@ -378,7 +377,7 @@ func (r *run) rehearse(ctx context.Context, plan *Plan, recorded []*exception.Do
 
 // follow updates the clone to the remote. An earlier run may have pushed and then failed to update
 // the clone.
-func (r *run) follow(tip plumbing.Hash) {
+func (r *run) follow(tip git.Hash) {
 	if r.To.Way != deliver.Push {
 		return
 	}

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -243,7 +241,7 @@ func (p *Plan) atCommit(m *Move, sealed *exception.Document, s verify.Signature,
 		return nil
 	}
 	said := s.Identity.Claims["sourceRepositoryDigest"]
-	commit := plumbing.NewHash(said)
+	commit := git.NewHash(said)
 	if known, err := p.queue.clone.Contains(p.queue.source, commit); err == nil && known && commit.String() == said {
 		if tree, err := p.queue.clone.Tree(commit); err == nil && p.queue.holds(tree, m) {
 			return nil

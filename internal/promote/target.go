@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 )
@@ -17,23 +15,23 @@ import (
 //
 // local is for a promotion that stays in the clone. Then the local branch is used if it contains
 // the remote branch, or if the remote does not have that branch.
-func Target(ctx context.Context, clone *commit.Clone, branch commit.Remote, local bool) (plumbing.Hash, error) {
+func Target(ctx context.Context, clone *commit.Clone, branch commit.Remote, local bool) (git.Hash, error) {
 	if !local {
 		return clone.Fetch(ctx, branch)
 	}
 	head, err := clone.Head()
 	if err != nil {
-		return plumbing.ZeroHash, err
+		return git.ZeroHash, err
 	}
 	switch _, there, err := clone.Ask(ctx, branch); {
 	case err != nil:
-		return plumbing.ZeroHash, fmt.Errorf("ask the remote for %s: %w", branch, err)
+		return git.ZeroHash, fmt.Errorf("ask the remote for %s: %w", branch, err)
 	case !there:
 		return head.Commit, nil
 	}
 	tip, err := clone.Fetch(ctx, branch)
 	if err != nil {
-		return plumbing.ZeroHash, err
+		return git.ZeroHash, err
 	}
 	if ahead, err := clone.Contains(head.Commit, tip); err != nil || ahead {
 		return head.Commit, err
@@ -44,7 +42,7 @@ func Target(ctx context.Context, clone *commit.Clone, branch commit.Remote, loca
 // askedAgain returns the unchanged pending files that another commit than the one in the source
 // added. Such a request was removed and made again, and the first approval does not cover the
 // second request.
-func (q *Queue) askedAgain(there *listing, on plumbing.Hash) (map[string]bool, error) {
+func (q *Queue) askedAgain(there *listing, on git.Hash) (map[string]bool, error) {
 	if on == q.source {
 		return nil, nil
 	}

@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
 )
@@ -96,7 +95,7 @@ func TestPlanAfterwards(t *testing.T) {
 				r.must(err)
 				tip, err := promote.Target(t.Context(), r.clone, toMain.To, false)
 				r.must(err)
-				if tip == plumbing.NewHash(r.head()) {
+				if tip == git.NewHash(r.head()) {
 					t.Fatal("the remote has not moved")
 				}
 				plan, err := q.Queue.Plan(tip)

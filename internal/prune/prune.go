@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-
 	"github.com/polex-dev/polex/internal/commitmessage"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
@@ -82,12 +80,12 @@ func Look(tree *git.Tree, o Options) (*Found, error) {
 		return found, nil
 	case err != nil:
 		return nil, err
-	case entry.Mode != filemode.Dir:
+	case entry.Mode != git.Dir:
 		return nil, fmt.Errorf("%s is not a folder", folder)
 	}
 	return found, tree.WalkCut(folder, func(entry git.Entry) error {
 		// Prune files of any regular mode, even if promotion would reject their names.
-		deep := entry.Mode == filemode.Dir
+		deep := entry.Mode == git.Dir
 		if !deep && !pending.Signs(pending.File{Path: entry.Path, Mode: uint32(entry.Mode)}) {
 			return nil
 		}

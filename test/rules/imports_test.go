@@ -81,7 +81,7 @@ var powers = []struct {
 	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "git", "guard", "ledger"}},
 	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "restapi", "sign", "github", "review", "notify/send", "guard", "apiserver"}},
 	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"trust"}},
-	{"use Git", []string{"github.com/go-git"}, []string{"git", "git/commit", "promote", "prune", "ledger", "review/record"}},
+	{"use SHA-1", []string{"crypto/sha1", "github.com/pjbgf/sha1cd"}, []string{"git"}},
 	{"use a Kubernetes client", []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, []string{"guard", "apiserver"}},
 }
 
@@ -212,10 +212,10 @@ func TestViolations(t *testing.T) {
 		{"internal/notify", "net/http", 1},
 		{"internal/notify/send", "net/http", 0},
 		{"internal/notify/send", "os", 1},
-		{"pkg/sign", "github.com/go-git/go-git/v5", 1},
-		{"internal/promote", "github.com/go-git/go-git/v5/plumbing", 0},
+		{"pkg/sign", "github.com/pjbgf/sha1cd", 1},
+		{"internal/git/commit", "crypto/sha1", 1},
 		{"internal/promote", "k8s.io/client-go/kubernetes", 1},
-		{"internal/git", "github.com/go-git/go-git/v5/plumbing", 0},
+		{"internal/git", "github.com/pjbgf/sha1cd", 0},
 		{"internal/git", "os/exec", 0},
 		{"pkg/verify", module + "/internal/git", 1},
 	} {

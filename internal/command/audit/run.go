@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/clusterread"
 	"github.com/polex-dev/polex/internal/command/trustflags"
@@ -39,7 +37,7 @@ type run struct {
 	now, at          time.Time
 	signed, unsigned string
 	statements       config.Statements
-	seen             plumbing.Hash
+	seen             git.Hash
 	fails            map[ledger.Kind]bool
 }
 
@@ -64,7 +62,7 @@ func (r *run) prepare() error {
 	if r.at, err = timeOf(o.at, r.now); err != nil {
 		return err
 	}
-	if r.seen = plumbing.NewHash(o.seen); o.seen != "" && !plumbing.IsHash(o.seen) {
+	if r.seen = git.NewHash(o.seen); o.seen != "" && !git.IsHash(o.seen) {
 		return &cli.UsageError{Err: fmt.Errorf("--previous %q is not a whole hash", o.seen),
 			Hint: "use source.commit of the JSON of an earlier run"}
 	}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
@@ -88,7 +87,7 @@ type commitInputs struct {
 	report *cli.Report
 	screen func(path string, mode fs.FileMode) (read bool, refused *cli.Result) // of --only-exceptions, or nil
 	tree   *git.Tree
-	first  map[plumbing.Hash]string // first path of each content
+	first  map[git.Hash]string // first path of each content
 	copies int
 }
 
@@ -117,7 +116,7 @@ func (c *commitInputs) each(visit func(*exception.Document)) {
 		c.unreadable(c.flags.dir, err)
 		return
 	}
-	c.first = map[plumbing.Hash]string{}
+	c.first = map[git.Hash]string{}
 	if c.report.Idle != "" {
 		c.report.Idle = fmt.Sprintf("nothing is signed in commit %s: there is no exception in %s", c.tree.Commit(), c.paths[0])
 	}
@@ -179,11 +178,7 @@ func (c *commitInputs) nearest(name string) string {
 
 // screened is [cli.Inputs.Each] with a Screen.
 func (c *commitInputs) screened(e git.Entry, visit func(*exception.Document)) bool {
-	mode, err := e.Mode.ToOSFileMode()
-	if err != nil {
-		mode = fs.ModeIrregular
-	}
-	return cli.Inputs{Screen: c.screen, Report: c.report}.Screened(e.Path, mode, func() { c.file(e, visit) })
+	return cli.Inputs{Screen: c.screen, Report: c.report}.Screened(e.Path, e.Mode.OnDisk(), func() { c.file(e, visit) })
 }
 
 func (c *commitInputs) file(e git.Entry, visit func(*exception.Document)) {

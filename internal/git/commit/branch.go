@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 )
 
@@ -27,7 +25,7 @@ func CheckBranch(name string) error {
 // IsCommitOf reports whether a commit is equal to the commit of a change on base, except for its
 // time: parent, tree, author, committer and message are equal, and it has no signature. The
 // comparison writes objects that no reference uses.
-func (c *Clone) IsCommitOf(ctx context.Context, commit, base plumbing.Hash, by Author, propose Propose) (bool, error) {
+func (c *Clone) IsCommitOf(ctx context.Context, commit, base git.Hash, by Author, propose Propose) (bool, error) {
 	found, err := c.Repository.Commit(commit)
 	if err != nil {
 		return false, err

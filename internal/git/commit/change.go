@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-
 	"github.com/polex-dev/polex/internal/git"
 )
 
@@ -39,14 +36,14 @@ func effect(tree *git.Tree, change Change) (Change, error) {
 		if !old.Absent() && !old.IsFile() {
 			return left, fmt.Errorf("write %q: it exists and is not a regular file", name)
 		}
-		if old.Mode != filemode.Regular || old.Hash() != plumbing.ComputeHash(plumbing.BlobObject, change.Write[name]) {
+		if old.Mode != git.Regular || old.Hash() != git.HashOf(git.KindBlob, change.Write[name]) {
 			left.Write[name] = change.Write[name]
 		}
 		for i, char := range name {
 			if char != '/' {
 				continue
 			}
-			if above, err := tree.At(name[:i]); err != nil || !above.Absent() && above.Mode != filemode.Dir {
+			if above, err := tree.At(name[:i]); err != nil || !above.Absent() && above.Mode != git.Dir {
 				return left, fmt.Errorf("write %q: %q is not a folder", name, name[:i])
 			}
 		}
@@ -59,7 +56,7 @@ func effect(tree *git.Tree, change Change) (Change, error) {
 		if err != nil {
 			return left, err
 		}
-		if old.Absent() || old.Mode == filemode.Dir {
+		if old.Absent() || old.Mode == git.Dir {
 			return left, fmt.Errorf("remove %q: there is no such file", name)
 		}
 		left.Remove = append(left.Remove, name)

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 )
 
@@ -61,8 +59,8 @@ func (c *Clone) SignsCommits() (bool, error) { return c.is(true, "commit.gpgSign
 
 // Result is the result of a change.
 type Result struct {
-	Commit plumbing.Hash // zero if there was nothing to do
-	Change Change        // the accepted change
+	Commit git.Hash // zero if there was nothing to do
+	Change Change   // the accepted change
 	// Left explains why the work tree was not updated, or names a branch that could not be deleted.
 	Left string
 }
@@ -77,11 +75,11 @@ var ErrDetached = errors.New("HEAD is detached: a commit on it would be on no br
 // is proposed again. An error means that the branch does not have the commit. Then the work tree
 // follows, and if it cannot, [Result.Left] says why.
 func (c *Clone) Commit(ctx context.Context, by Author, propose Propose) (Result, error) {
-	var branch plumbing.ReferenceName
+	var branch git.ReferenceName
 	for attempt := 1; ; attempt++ {
 		var left string
 		result, err := c.onHead(ctx, by, propose, func(head git.Head, m made) (err error) {
-			if head.Branch == plumbing.HEAD {
+			if head.Branch == git.HEAD {
 				return ErrDetached
 			}
 			if branch = cmp.Or(branch, head.Branch); head.Branch != branch {
@@ -102,7 +100,7 @@ func (c *Clone) Commit(ctx context.Context, by Author, propose Propose) (Result,
 // objects that no reference uses, and changes nothing else. Git locks the branch and frees it.
 func (c *Clone) Rehearse(ctx context.Context, propose Propose) error {
 	_, err := c.onHead(ctx, nobody, propose, func(head git.Head, m made) error {
-		if head.Branch == plumbing.HEAD {
+		if head.Branch == git.HEAD {
 			return ErrDetached
 		}
 		paths, err := c.versions(head.Commit, m.commit)
@@ -130,7 +128,7 @@ func (c *Clone) Apply(propose Propose) (Result, error) {
 		}
 		return c.restoreFrom(m.commit, paths, index, "--source="+m.commit.String())
 	})
-	result.Commit = plumbing.ZeroHash
+	result.Commit = git.ZeroHash
 	return result, err
 }
 
@@ -148,14 +146,14 @@ func (c *Clone) onHead(ctx context.Context, by Author, propose Propose, end func
 
 // made is a commit that no reference contains yet.
 type made struct {
-	commit plumbing.Hash
+	commit git.Hash
 	change Change
 	left   Change // what the base does not contain yet
 	by     git.Stamp
 }
 
 // make writes the commit of a change on base.
-func (c *Clone) make(ctx context.Context, base plumbing.Hash, by Author, propose Propose) (made, error) {
+func (c *Clone) make(ctx context.Context, base git.Hash, by Author, propose Propose) (made, error) {
 	author, err := c.Signature(by)
 	if err != nil {
 		return made{}, err
@@ -180,13 +178,13 @@ func (c *Clone) make(ctx context.Context, base plumbing.Hash, by Author, propose
 }
 
 // signed writes a commit again with Git's signature.
-func (c *Clone) signed(ctx context.Context, plain plumbing.Hash, o object) (plumbing.Hash, error) {
+func (c *Clone) signed(ctx context.Context, plain git.Hash, o object) (git.Hash, error) {
 	out, err := c.write(ctx, "sign the commit", git.Call{Input: strings.NewReader(o.change.Message), Env: named(o.by)},
 		"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", o.parent.String(), plain.String()+"^{tree}")
 	if err != nil {
-		return plumbing.ZeroHash, fmt.Errorf("%w (commit.gpgSign requires it; the key is from gpg.format and user.signingKey)", err)
+		return git.ZeroHash, fmt.Errorf("%w (commit.gpgSign requires it; the key is from gpg.format and user.signingKey)", err)
 	}
-	hash := plumbing.NewHash(strings.TrimSpace(out))
+	hash := git.NewHash(strings.TrimSpace(out))
 	if err := c.holds(hash, o); err != nil {
 		return hash, fmt.Errorf("read the signed commit: %w", err)
 	}

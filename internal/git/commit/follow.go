@@ -11,9 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-
 	"github.com/polex-dev/polex/internal/git"
 )
 
@@ -39,7 +36,7 @@ const maxName = 255
 type versions map[string][]git.Entry
 
 // versions returns the paths that differ between the commits of a row.
-func (c *Clone) versions(row ...plumbing.Hash) (versions, error) {
+func (c *Clone) versions(row ...git.Hash) (versions, error) {
 	found := versions{}
 	for i, hash := range row[1:] {
 		before, err := c.Tree(row[i])
@@ -61,10 +58,10 @@ func (c *Clone) versions(row ...plumbing.Hash) (versions, error) {
 }
 
 // unfinished returns the references of an interrupted change, or zeros.
-func (c *Clone) unfinished() (from, to plumbing.Hash, err error) {
+func (c *Clone) unfinished() (from, to git.Hash, err error) {
 	for _, r := range []struct {
-		name plumbing.ReferenceName
-		hash *plumbing.Hash
+		name git.ReferenceName
+		hash *git.Hash
 	}{{followFrom, &from}, {followTo, &to}} {
 		if *r.hash, err = c.Reference(r.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return from, to, err
@@ -75,7 +72,7 @@ func (c *Clone) unfinished() (from, to plumbing.Hash, err error) {
 
 // move moves the branch of the work tree from head to a commit, and then updates the files. An error
 // means that the branch has not moved. left explains why the files are not updated.
-func (c *Clone) move(head git.Head, to plumbing.Hash, by git.Stamp, what string) (left string, err error) {
+func (c *Clone) move(head git.Head, to git.Hash, by git.Stamp, what string) (left string, err error) {
 	from, known, err := c.unfinished()
 	if err != nil {
 		return "", err
@@ -108,7 +105,7 @@ func (c *Clone) move(head git.Head, to plumbing.Hash, by git.Stamp, what string)
 
 // transaction returns the commands that move the branch, in this order: a killed Git may have done
 // only the first of them.
-func transaction(head git.Head, from, to plumbing.Hash) string {
+func transaction(head git.Head, from, to git.Hash) string {
 	return fmt.Sprintf("update %s %s\nupdate %s %s\nupdate %s %s %s\n", followTo, to, followFrom, from, head.Branch, to, head.Commit)
 }
 
@@ -143,7 +140,7 @@ func (c *Clone) recover() (string, error) {
 // free returns the index entries of paths. It returns [ErrInTheWay] if the index or the work tree
 // has content of the user there. at is the commit of HEAD. begun also accepts an empty file, which
 // a killed Git leaves.
-func (c *Clone) free(at plumbing.Hash, paths versions, begun bool) (map[string]git.Entry, error) {
+func (c *Clone) free(at git.Hash, paths versions, begun bool) (map[string]git.Entry, error) {
 	staged, err := c.staged(at)
 	if err != nil {
 		return nil, err
@@ -169,7 +166,7 @@ func (c *Clone) free(at plumbing.Hash, paths versions, begun bool) (map[string]g
 }
 
 // staged returns the index entries that differ from a commit. An unmerged entry equals no version.
-func (c *Clone) staged(than plumbing.Hash) (map[string]git.Entry, error) {
+func (c *Clone) staged(than git.Hash) (map[string]git.Entry, error) {
 	out, err := c.ask(git.Call{}, "diff-index", "--cached", "--raw", "--abbrev=40", "--no-renames", "--ignore-submodules=none", "-z", than.String(), "--")
 	if err != nil {
 		return nil, fmt.Errorf("read index: %w", err)
@@ -178,14 +175,14 @@ func (c *Clone) staged(than plumbing.Hash) (map[string]git.Entry, error) {
 	for rest := strings.Split(out, "\x00"); len(rest) >= 2; rest = rest[2:] {
 		// ":100644 100755 <hash> <hash> M"
 		fields, name := strings.Fields(rest[0]), rest[1]
-		if len(fields) != 5 || !plumbing.IsHash(fields[3]) {
+		if len(fields) != 5 || !git.IsHash(fields[3]) {
 			return nil, fmt.Errorf("read index: git diff-index answered %q", rest[0])
 		}
-		mode, err := filemode.New(fields[1])
+		mode, err := git.ParseMode(fields[1])
 		if err != nil {
 			return nil, fmt.Errorf("read index: %w", err)
 		}
-		staged[name] = git.NewEntry(name, mode, plumbing.NewHash(fields[3]))
+		staged[name] = git.NewEntry(name, mode, git.NewHash(fields[3]))
 		if fields[4] == "D" {
 			staged[name] = git.Entry{}
 		}
@@ -200,7 +197,7 @@ func (c *Clone) onDisk(paths versions, begun bool) error {
 	for _, name := range slices.Sorted(maps.Keys(paths)) {
 		info, err := c.lstat(name, paths)
 		switch {
-		case slices.ContainsFunc(paths[name], func(v git.Entry) bool { return v.Mode == filemode.Submodule }):
+		case slices.ContainsFunc(paths[name], func(v git.Entry) bool { return v.Mode == git.Submodule }):
 			return fmt.Errorf("%q is a submodule: %w", name, ErrInTheWay)
 		case slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return len(part) > maxName }):
 			return fmt.Errorf("%q: a file system does not allow such a long name: %w", name, ErrInTheWay)
@@ -209,7 +206,7 @@ func (c *Clone) onDisk(paths versions, begun bool) error {
 			return fmt.Errorf("%q: %w: %w", name, ErrInTheWay, err)
 		case info.Mode().Type() == fs.ModeSymlink:
 			target, err := c.work.Readlink(name)
-			link := git.NewEntry(name, filemode.Symlink, plumbing.ComputeHash(plumbing.BlobObject, []byte(target)))
+			link := git.NewEntry(name, git.Symlink, git.HashOf(git.KindBlob, []byte(target)))
 			if err != nil || !slices.Contains(paths[name], link) {
 				return errors.Join(fmt.Errorf("%q: %w", name, ErrInTheWay), err)
 			}
@@ -259,7 +256,7 @@ func (c *Clone) lstat(name string, paths versions) (fs.FileInfo, error) {
 }
 
 // hashes returns the hashes that Git would give to files of the work tree, in order.
-func (c *Clone) hashes(names []string, filters string) ([]plumbing.Hash, error) {
+func (c *Clone) hashes(names []string, filters string) ([]git.Hash, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -279,16 +276,16 @@ func (c *Clone) hashes(names []string, filters string) ([]plumbing.Hash, error) 
 	if len(lines) != len(names) {
 		return nil, fmt.Errorf("read the work tree: git hash-object answered %d of %d lines", len(lines), len(names))
 	}
-	hashes := make([]plumbing.Hash, len(lines))
+	hashes := make([]git.Hash, len(lines))
 	for i, line := range lines {
-		hashes[i] = plumbing.NewHash(line)
+		hashes[i] = git.NewHash(line)
 	}
 	return hashes, nil
 }
 
 // restore gives the work tree and the index the files of HEAD at the paths. It can be repeated after
 // it was killed. Then it forgets that it had to do this.
-func (c *Clone) restore(from, to plumbing.Hash, paths versions, index map[string]git.Entry) error {
+func (c *Clone) restore(from, to git.Hash, paths versions, index map[string]git.Entry) error {
 	if err := c.restoreFrom(to, paths, index, "--source=HEAD", "--staged"); err != nil {
 		return err
 	}
@@ -296,7 +293,7 @@ func (c *Clone) restore(from, to plumbing.Hash, paths versions, index map[string
 }
 
 // restoreFrom runs git restore for the paths that it knows: in the commit or in the index.
-func (c *Clone) restoreFrom(commit plumbing.Hash, paths versions, index map[string]git.Entry, options ...string) error {
+func (c *Clone) restoreFrom(commit git.Hash, paths versions, index map[string]git.Entry, options ...string) error {
 	tree, err := c.Tree(commit)
 	if err != nil {
 		return err
@@ -330,11 +327,11 @@ func (c *Clone) restoreFrom(commit plumbing.Hash, paths versions, index map[stri
 }
 
 // forget deletes the references of a change, unless another run has changed them.
-func (c *Clone) forget(from, to plumbing.Hash) error {
+func (c *Clone) forget(from, to git.Hash) error {
 	var what strings.Builder
 	for _, r := range []struct {
 		name string
-		hash plumbing.Hash
+		hash git.Hash
 	}{{followFrom, from}, {followTo, to}} {
 		if !r.hash.IsZero() {
 			fmt.Fprintf(&what, "delete %s %s\n", r.name, r.hash)

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 )
@@ -49,7 +47,7 @@ func TestOrigins(t *testing.T) {
 		for name := range map[string]bool{"unsigned/first.yaml": true, "unsigned/merged.yaml": true, "unsigned/changed.yaml": true, "unsigned/again.yaml": true, "a/in.yaml": true} {
 			names = append(names, name)
 		}
-		got, err := r.open().Origins(plumbing.NewHash(r.head()), names)
+		got, err := r.open().Origins(git.NewHash(r.head()), names)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +91,7 @@ func TestResolve(t *testing.T) {
 		strings.Repeat("0", 40): "does not have it", r.line("rev-parse", "HEAD:README.md"): "not a commit",
 	} {
 		got, err := c.Resolve(name)
-		if plumbing.IsHash(want) && (err != nil || got.String() != want) || !plumbing.IsHash(want) && (err == nil || !strings.Contains(err.Error(), want)) {
+		if git.IsHash(want) && (err != nil || got.String() != want) || !git.IsHash(want) && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %s, %v, want %s", name, got, err, want)
 		}
 	}

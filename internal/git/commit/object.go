@@ -9,43 +9,41 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 )
 
 // object is the content of a commit to write.
 type object struct {
-	parent plumbing.Hash // the base of the change
+	parent git.Hash // the base of the change
 	by     git.Stamp
 	change Change
 }
 
 // writeCommit makes Git write a commit with its folders and files, and reads it back.
-func (c *Clone) writeCommit(ctx context.Context, step string, o object) (plumbing.Hash, error) {
+func (c *Clone) writeCommit(ctx context.Context, step string, o object) (git.Hash, error) {
 	// Loose objects avoid one pack for each commit. Two runs could also write the same pack.
 	said, err := c.write(ctx, step, git.Call{Input: o.stream(temporary() + "new")}, "-c", "fastimport.unpackLimit=1000000", "fast-import", "--quiet", "--done", "--date-format=raw")
 	if err != nil {
-		return plumbing.ZeroHash, err
+		return git.ZeroHash, err
 	}
 	name := strings.TrimSpace(said)
-	if !plumbing.IsHash(name) {
-		return plumbing.ZeroHash, fmt.Errorf("git fast-import answered %q", name)
+	if !git.IsHash(name) {
+		return git.ZeroHash, fmt.Errorf("git fast-import answered %q", name)
 	}
-	hash := plumbing.NewHash(name)
+	hash := git.NewHash(name)
 	if err := c.holds(hash, o); err != nil {
-		return plumbing.ZeroHash, fmt.Errorf("read the written commit back: %w", err)
+		return git.ZeroHash, fmt.Errorf("read the written commit back: %w", err)
 	}
 	return hash, nil
 }
 
 // holds returns an error if a commit differs from the expected one.
-func (c *Clone) holds(hash plumbing.Hash, o object) error {
+func (c *Clone) holds(hash git.Hash, o object) error {
 	found, err := c.Repository.Commit(hash)
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(found.Parents, []plumbing.Hash{o.parent}) || strings.TrimRight(found.Message, "\n") != strings.TrimRight(o.change.Message, "\n") || found.Author != found.Committer {
+	if !slices.Equal(found.Parents, []git.Hash{o.parent}) || strings.TrimRight(found.Message, "\n") != strings.TrimRight(o.change.Message, "\n") || found.Author != found.Committer {
 		return fmt.Errorf("commit %s differs from the intended one", hash)
 	}
 	before, err := c.Tree(o.parent)
@@ -94,7 +92,7 @@ func (o *object) stream(reference string) io.Reader {
 		fmt.Fprintf(&s, "M 100644 :%d %s\n", i+2, quoted(name))
 	}
 	s.WriteString("\nget-mark :1\n")
-	fmt.Fprintf(&s, "reset %s\nfrom %s\n\n", reference, plumbing.ZeroHash)
+	fmt.Fprintf(&s, "reset %s\nfrom %s\n\n", reference, git.ZeroHash)
 	s.WriteString("done\n")
 	return io.MultiReader(append(parts, &s)...)
 }

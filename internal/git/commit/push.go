@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 )
 
@@ -91,16 +89,16 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 
 // sent is the result of one push attempt.
 type sent struct {
-	landed plumbing.Hash // the commit on the remote; zero if the remote branch has moved before
-	tip    plumbing.Hash // of the remote branch, if it has moved
-	left   string        // see [Result.Left]
+	landed git.Hash // the commit on the remote; zero if the remote branch has moved before
+	tip    git.Hash // of the remote branch, if it has moved
+	left   string   // see [Result.Left]
 }
 
 // attempt pushes a commit once.
-func (c *Clone) attempt(ctx context.Context, p Push, m made, tip plumbing.Hash) (s sent, pushErr error) {
+func (c *Clone) attempt(ctx context.Context, p Push, m made, tip git.Hash) (s sent, pushErr error) {
 	to, onto := p.To, tip
 	if p.As != "" {
-		to.Branch, onto = p.As, plumbing.ZeroHash
+		to.Branch, onto = p.As, git.ZeroHash
 	}
 	s.landed = m.commit
 	if p.By == nil {
@@ -138,14 +136,14 @@ func (c *Clone) attempt(ctx context.Context, p Push, m made, tip plumbing.Hash) 
 // Follow updates the local branch and the work tree to the last fetched tip of a remote branch. An
 // earlier run may have pushed without this update. A conflict that prevents the update is not an
 // error.
-func (c *Clone) Follow(by Author, p Push, tip plumbing.Hash) error {
+func (c *Clone) Follow(by Author, p Push, tip git.Hash) error {
 	_, err := c.follow(p, tip, by)
 	return err
 }
 
 // follow updates the branch and the work tree to the commit of the remote branch. If it cannot, it
 // returns the reason in left and no error.
-func (c *Clone) follow(p Push, commit plumbing.Hash, by Author) (left string, err error) {
+func (c *Clone) follow(p Push, commit git.Hash, by Author) (left string, err error) {
 	head, err := c.Head()
 	if err != nil {
 		return "", err

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/retry"
 )
@@ -25,10 +23,10 @@ type Remote struct {
 // String returns "name/branch".
 func (r Remote) String() string { return r.Name + "/" + r.Branch }
 
-func (r Remote) reference() plumbing.ReferenceName { return plumbing.NewBranchReferenceName(r.Branch) }
+func (r Remote) reference() git.ReferenceName { return git.Branch(r.Branch) }
 
-func (r Remote) tracking() plumbing.ReferenceName {
-	return plumbing.NewRemoteReferenceName(r.Name, r.Branch)
+func (r Remote) tracking() git.ReferenceName {
+	return git.ReferenceName("refs/remotes/" + r.Name + "/" + r.Branch)
 }
 
 // ErrNoRemote means that the remote or its branch is not known.
@@ -55,7 +53,7 @@ func (c *Clone) Remote(r Remote) (Remote, error) {
 	}
 	if r.Branch == "" {
 		name, err := c.setting(branch + ".merge")
-		switch merge := plumbing.ReferenceName(name); {
+		switch merge := git.ReferenceName(name); {
 		case err != nil:
 			return r, err
 		case follows == r.Name && merge.IsBranch():
@@ -144,19 +142,19 @@ func (c *Clone) remotes() ([]string, error) {
 }
 
 // Fetch fetches a branch and returns its commit.
-func (c *Clone) Fetch(ctx context.Context, r Remote) (plumbing.Hash, error) {
+func (c *Clone) Fetch(ctx context.Context, r Remote) (git.Hash, error) {
 	return c.fetch(ctx, r, r.tracking())
 }
 
 // fetch fetches a branch into a reference. Without --refmap, Git would also keep a tracking reference
 // of each temporary branch.
-func (c *Clone) fetch(ctx context.Context, r Remote, into plumbing.ReferenceName) (plumbing.Hash, error) {
+func (c *Clone) fetch(ctx context.Context, r Remote, into git.ReferenceName) (git.Hash, error) {
 	if err := c.do("fetch "+r.String(), func() error {
 		_, err := c.over(ctx, r.Name, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance", "--refmap=",
 			"--end-of-options", r.Name, "+"+r.reference().String()+":"+into.String())
 		return err
 	}); err != nil {
-		return plumbing.ZeroHash, err
+		return git.ZeroHash, err
 	}
 	return c.Reference(into)
 }
@@ -167,7 +165,7 @@ var ErrBranchBelow = errors.New("cannot create a branch below an existing one")
 
 // Ask returns the commit of a remote branch without a fetch, or false if there is none. It returns
 // [ErrBranchBelow] if the branch is impossible.
-func (c *Clone) Ask(ctx context.Context, r Remote) (at plumbing.Hash, there bool, err error) {
+func (c *Clone) Ask(ctx context.Context, r Remote) (at git.Hash, there bool, err error) {
 	wanted := r.reference().String()
 	names := []string{wanted}
 	for i, char := range wanted {
@@ -182,8 +180,8 @@ func (c *Clone) Ask(ctx context.Context, r Remote) (at plumbing.Hash, there bool
 	for line := range strings.Lines(out) {
 		hash, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		switch {
-		case name == wanted && plumbing.IsHash(hash):
-			return plumbing.NewHash(hash), true, nil
+		case name == wanted && git.IsHash(hash):
+			return git.NewHash(hash), true, nil
 		case slices.Contains(names, name):
 			err = fmt.Errorf("%s: %w: the remote has a branch %q", r, ErrBranchBelow, strings.TrimPrefix(name, "refs/heads/"))
 		}
@@ -194,13 +192,13 @@ func (c *Clone) Ask(ctx context.Context, r Remote) (at plumbing.Hash, there bool
 // send pushes a commit to a branch that is at onto, or that does not exist if onto is zero. If the
 // branch was reset to an older commit, the push does not bring the removed ones back. With its parent
 // at onto, the commit never forces the branch.
-func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote, onto plumbing.Hash) error {
+func (c *Clone) send(ctx context.Context, commit git.Hash, r Remote, onto git.Hash) error {
 	return c.do("push to "+r.String(), func() error {
 		// Git could read a hash as a tag name, and the destination as the end of another reference.
 		// Both sides of a pattern are exact, and nobody else can know this random name.
 		private := temporary()
 		reference := private + strings.TrimPrefix(r.reference().String(), "refs/heads/")
-		if _, err := c.git.Run(ctx, git.Call{}, "update-ref", "--no-deref", "--", reference, commit.String(), plumbing.ZeroHash.String()); err != nil {
+		if _, err := c.git.Run(ctx, git.Call{}, "update-ref", "--no-deref", "--", reference, commit.String(), git.ZeroHash.String()); err != nil {
 			return err
 		}
 		lease := "--force-with-lease=" + r.reference().String() + ":"

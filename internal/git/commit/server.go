@@ -10,9 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/retry"
 )
@@ -64,7 +61,7 @@ func (c *Clone) RehearsePush(ctx context.Context, p Push, propose Propose) error
 
 // fits returns an error if the server cannot make a commit. The server writes only regular files, and keeps the mode of an existing one. A branch of the remote
 // can also take the place of the temporary one.
-func (c *Clone) fits(ctx context.Context, p Push, m made, tip plumbing.Hash) error {
+func (c *Clone) fits(ctx context.Context, p Push, m made, tip git.Hash) error {
 	if _, _, err := c.Ask(ctx, Remote{Name: p.To.Name, Branch: temporaryPrefix}); err != nil {
 		return err
 	}
@@ -73,7 +70,7 @@ func (c *Clone) fits(ctx context.Context, p Push, m made, tip plumbing.Hash) err
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.left.Write)) {
-		if old, err := tree.At(name); err != nil || !old.Absent() && old.Mode != filemode.Regular {
+		if old, err := tree.At(name); err != nil || !old.Absent() && old.Mode != git.Regular {
 			return errors.Join(err, fmt.Errorf("write %q: the server cannot change its file mode %s to 100644", name, old.Mode))
 		}
 	}
@@ -83,13 +80,13 @@ func (c *Clone) fits(ctx context.Context, p Push, m made, tip plumbing.Hash) err
 // byServer makes the server commit the change of m on a temporary branch at tip. It compares the
 // commit with m, and only then moves or creates the branch to. It returns the commit, also if only the
 // move failed. left names a temporary branch that could not be deleted.
-func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plumbing.Hash) (commit plumbing.Hash, left string, err error) {
+func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip git.Hash) (commit git.Hash, left string, err error) {
 	if err := c.fits(ctx, p, m, tip); err != nil {
-		return plumbing.ZeroHash, "", err
+		return git.ZeroHash, "", err
 	}
 	now := time.Now().UTC()
 	if err := c.deleteLeft(ctx, p, now); err != nil {
-		return plumbing.ZeroHash, "", err
+		return git.ZeroHash, "", err
 	}
 	at := Remote{Name: p.To.Name, Branch: temporaryPrefix + now.Format(temporaryTime) + "-" + strings.ToLower(rand.Text())}
 	defer func() {
@@ -100,12 +97,12 @@ func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plu
 		}
 	}()
 	if err := c.do("create "+at.String(), func() error { return p.By.CreateBranch(ctx, at.Branch, tip.String()) }); err != nil {
-		return plumbing.ZeroHash, "", err
+		return git.ZeroHash, "", err
 	}
 	if commit, err = c.committed(ctx, at, m, tip, func() error {
 		return p.By.CommitOnBranch(ctx, at.Branch, tip.String(), m.left.Message, m.left.Write, m.left.Remove)
 	}); err != nil {
-		return plumbing.ZeroHash, "", err
+		return git.ZeroHash, "", err
 	}
 	err = c.do("move "+to.String(), func() error {
 		move := p.By.ForwardBranch
@@ -137,8 +134,8 @@ func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip plu
 }
 
 // look fetches a branch, and returns its commit. It leaves no reference.
-func (c *Clone) look(ctx context.Context, at Remote) (plumbing.Hash, error) {
-	private := plumbing.ReferenceName(temporary() + "server")
+func (c *Clone) look(ctx context.Context, at Remote) (git.Hash, error) {
+	private := git.ReferenceName(temporary() + "server")
 	defer c.updateReferences("forget "+at.String(), git.Call{}, "delete "+private.String()+"\n") //nolint:errcheck // a later run removes it
 	return c.fetch(ctx, at, private)
 }
@@ -171,26 +168,26 @@ func (c *Clone) deleteLeft(ctx context.Context, p Push, now time.Time) error {
 
 // committed makes the server commit on a branch, and returns the commit if it has the parent, tree
 // and message of m. The branch decides, and not the answer, which may be lost or false.
-func (c *Clone) committed(ctx context.Context, at Remote, m made, tip plumbing.Hash, commitOn func() error) (plumbing.Hash, error) {
+func (c *Clone) committed(ctx context.Context, at Remote, m made, tip git.Hash, commitOn func() error) (git.Hash, error) {
 	committed := c.do("commit on "+at.String(), commitOn)
 	if ctx.Err() != nil {
-		return plumbing.ZeroHash, ctx.Err()
+		return git.ZeroHash, ctx.Err()
 	}
 	commit, err := c.look(ctx, at)
 	switch {
 	case err != nil:
-		return plumbing.ZeroHash, errors.Join(committed, err)
+		return git.ZeroHash, errors.Join(committed, err)
 	case committed != nil && commit == tip:
-		return plumbing.ZeroHash, committed
+		return git.ZeroHash, committed
 	case commit == tip:
-		return plumbing.ZeroHash, fmt.Errorf("%w: none on %s", ErrOtherCommit, at)
+		return git.ZeroHash, fmt.Errorf("%w: none on %s", ErrOtherCommit, at)
 	}
 	return commit, c.isServers(commit, m.commit)
 }
 
 // isServers returns [ErrOtherCommit] if a commit differs from ours by more than author, committer
 // and signature.
-func (c *Clone) isServers(commit, ours plumbing.Hash) error {
+func (c *Clone) isServers(commit, ours git.Hash) error {
 	found, err := c.Repository.Commit(commit)
 	if err != nil {
 		return err
@@ -215,7 +212,7 @@ func (c *Clone) isServers(commit, ours plumbing.Hash) error {
 
 // IsServerCommitOf is [Clone.IsCommitOf] for a commit of a [Server]: its author, committer, time and
 // signature do not count.
-func (c *Clone) IsServerCommitOf(ctx context.Context, commit, base plumbing.Hash, propose Propose) (bool, error) {
+func (c *Clone) IsServerCommitOf(ctx context.Context, commit, base git.Hash, propose Propose) (bool, error) {
 	m, err := c.make(ctx, base, nobody, propose)
 	if err != nil || m.commit.IsZero() {
 		return false, err

@@ -1,8 +1,6 @@
 package record
 
 import (
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/review"
 )
@@ -14,7 +12,7 @@ type history struct{ repository *git.Repository }
 
 // Commit implements [review.History].
 func (h history) Commit(hash string) (review.Commit, error) {
-	commit, err := h.repository.Commit(plumbing.NewHash(hash))
+	commit, err := h.repository.Commit(git.NewHash(hash))
 	if err != nil {
 		return review.Commit{}, err
 	}
@@ -28,7 +26,7 @@ func (h history) Commit(hash string) (review.Commit, error) {
 
 // ReadFile implements [review.History].
 func (h history) ReadFile(commit, path string) ([]byte, error) {
-	tree, err := h.repository.Tree(plumbing.NewHash(commit))
+	tree, err := h.repository.Tree(git.NewHash(commit))
 	if err != nil {
 		return nil, err
 	}

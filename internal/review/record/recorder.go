@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -118,7 +116,7 @@ func (r *Recorder) origins(files []File) (map[string]*review.Origin, []string, e
 			origins[f.Origin] = o
 			order = append(order, f.Origin)
 		}
-		o.Files = append(o.Files, review.File{Path: f.Path, Blob: plumbing.ComputeHash(plumbing.BlobObject, content).String()})
+		o.Files = append(o.Files, review.File{Path: f.Path, Blob: git.HashOf(git.KindBlob, content).String()})
 	}
 	return origins, order, nil
 }
