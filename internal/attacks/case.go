@@ -50,7 +50,8 @@ func (c *Case) marshal() []byte {
 		fmt.Fprintf(&comment, "# cosign differs: %s\n", c.Differs)
 	}
 	fmt.Fprintf(&comment, "# policy: %s\n# root: %s\n", c.policy, c.root)
-	return txtar.Format(&txtar.Archive{Comment: []byte(comment.String()), Files: []txtar.File{{Name: c.File, Data: c.Input}}})
+	return txtar.Format(&txtar.Archive{Comment: []byte(comment.String()),
+		Files: []txtar.File{{Name: c.File, Data: c.Input}}})
 }
 
 func unmarshal(name string, raw []byte) (*Case, error) {

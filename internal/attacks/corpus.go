@@ -115,9 +115,11 @@ func Write(cases []*Case) error {
 		c.policy, c.root = digested("policies", c.Policy, ".yaml"), digested("roots", c.Root, ".json")
 		if i := slices.IndexFunc(kept, func(k *Case) bool { return k.Name == c.Name }); i >= 0 {
 			k := kept[i]
-			c.Now, c.File, c.Input, c.Policy, c.policy, c.Root, c.root = k.Now, k.File, k.Input, k.Policy, k.policy, k.Root, k.root
+			c.Now, c.File, c.Input = k.Now, k.File, k.Input
+			c.Policy, c.policy, c.Root, c.root = k.Policy, k.policy, k.Root, k.root
 		}
-		if err := errors.Join(write(c.Name+extension, c.marshal()), write(c.policy, c.Policy), write(c.root, c.Root)); err != nil {
+		if err := errors.Join(write(c.Name+extension, c.marshal()), write(c.policy, c.Policy),
+			write(c.root, c.Root)); err != nil {
 			return err
 		}
 	}

@@ -66,7 +66,8 @@ func Load(path string) (*Config, error) {
 	if err := decode(doc, &whole); err != nil {
 		return nil, err
 	}
-	c.Directories, c.Statements, c.Lifetime, c.Promote, c.Sigstore, c.Guard = whole.Directories, whole.Statements, whole.Lifetime, whole.Promote, whole.Sigstore, whole.Guard
+	c.Directories, c.Statements, c.Lifetime = whole.Directories, whole.Statements, whole.Lifetime
+	c.Promote, c.Sigstore, c.Guard = whole.Promote, whole.Sigstore, whole.Guard
 	for key, folder := range map[string]string{"unsigned": c.Directories.Unsigned, "signed": c.Directories.Signed} {
 		if folder != "" && !filepath.IsLocal(filepath.FromSlash(folder)) {
 			return nil, &exception.SyntaxError{Position: doc.PositionOf(exception.Path{"directories", key}),

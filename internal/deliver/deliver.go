@@ -43,7 +43,8 @@ func (t To) Remote() commit.Remote {
 
 // Make makes a change as a commit. It passes the text for Signed-off-by to propose. Its errors are
 // those of [commit.Clone].
-func (t To) Make(ctx context.Context, clone *commit.Clone, propose func(signedOffBy string) commit.Propose) (commit.Result, error) {
+func (t To) Make(ctx context.Context, clone *commit.Clone,
+	propose func(signedOffBy string) commit.Propose) (commit.Result, error) {
 	by, err := SignedOffBy(clone, t.By)
 	switch {
 	case err != nil:

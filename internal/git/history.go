@@ -126,7 +126,8 @@ func (r *Repository) Origins(commit Hash, paths []string) (map[string]Origin, er
 		}
 		d := differing{objects: r, into: folders, visit: func(c Change) error {
 			if waiting[c.Path] {
-				origins[c.Path] = Origin{Commit: at.Hash, Author: fmt.Sprintf("%s <%s>", at.Author.Name, at.Author.Email),
+				origins[c.Path] = Origin{Commit: at.Hash,
+					Author:      fmt.Sprintf("%s <%s>", at.Author.Name, at.Author.Email),
 					CommittedAt: at.Committer.When, Message: at.Message}
 				delete(waiting, c.Path)
 			}
@@ -141,7 +142,8 @@ func (r *Repository) Origins(commit Hash, paths []string) (map[string]Origin, er
 }
 
 // ErrShallow means that the history of a repository is incomplete.
-var ErrShallow = errors.New("the clone does not have the whole history (git fetch --unshallow; in GitHub Actions, check out with fetch-depth: 0)")
+var ErrShallow = errors.New("the clone does not have the whole history (git fetch --unshallow; in GitHub Actions, " +
+	"check out with fetch-depth: 0)")
 
 // Ever calls visit for each file of a folder in a commit or its history, at least once for each
 // content. In a shallow clone it returns [ErrShallow].

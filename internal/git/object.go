@@ -21,7 +21,8 @@ func (r *Repository) readAs(hash Hash, most int64, structure bool) (Kind, []byte
 		return "", nil, fmt.Errorf("read object %s: %w", hash, err)
 	}
 	if o.sum() != hash {
-		return "", nil, fmt.Errorf("read object %s: the repository is damaged: the content does not match the hash", hash)
+		return "", nil, fmt.Errorf("read object %s: the repository is damaged: the content does not match the hash",
+			hash)
 	}
 	return o.kind, o.content, nil
 }
@@ -70,5 +71,6 @@ func header(content []byte, key string) (Hash, error) {
 
 // plainName rejects names that lead elsewhere in a checkout, and .git, which would be a repository.
 func plainName(name []byte) bool {
-	return len(name) > 0 && string(name) != "." && string(name) != ".." && bytes.IndexByte(name, '/') < 0 && !bytes.EqualFold(name, []byte(".git"))
+	return len(name) > 0 && string(name) != "." && string(name) != ".." && bytes.IndexByte(name, '/') < 0 &&
+		!bytes.EqualFold(name, []byte(".git"))
 }

@@ -124,13 +124,15 @@ func (o *objects) object(hash Hash, to *object, limit time.Duration) error {
 			return errors.Join(errAnswer, refused)
 		}
 	case to.kind != kind || to.size != size:
-		return fmt.Errorf("%w: object %s is a %s of %d bytes and then a %s of %d", errAnswer, hash, to.kind, to.size, kind, size)
+		return fmt.Errorf("%w: object %s is a %s of %d bytes and then a %s of %d", errAnswer, hash, to.kind,
+			to.size, kind, size)
 	}
 	if _, err = io.CopyN(into, o.out, size); err != nil {
 		return errors.Join(errAnswer, unexpected(err))
 	}
 	if end, err := o.out.ReadByte(); err != nil || end != '\n' {
-		return errors.Join(fmt.Errorf("%w: object %s does not end after %d bytes", errAnswer, hash, size), unexpected(err))
+		return errors.Join(fmt.Errorf("%w: object %s does not end after %d bytes", errAnswer, hash, size),
+			unexpected(err))
 	}
 	return refused
 }

@@ -98,7 +98,8 @@ func (r *Repository) Head() (Head, error) {
 // plainReference reports whether Git allows this reference name (git-check-ref-format). Such a name
 // is neither an expression nor a pattern.
 func plainReference(name string) bool {
-	if name == "@" || len(name) > maxReference || strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.HasSuffix(name, ".") {
+	if name == "@" || len(name) > maxReference || strings.Contains(name, "..") || strings.Contains(name, "@{") ||
+		strings.HasSuffix(name, ".") {
 		return false
 	}
 	for _, c := range []byte(name) {

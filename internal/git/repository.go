@@ -55,7 +55,8 @@ func OpenWith(ctx context.Context, g Git) (*Repository, error) {
 	}
 	format, path, _ := strings.Cut(strings.TrimSuffix(out, "\n"), "\n")
 	if format != "sha1" || !filepath.IsAbs(path) {
-		return nil, fmt.Errorf("open repository %q: its object format is %q, and only repositories with SHA-1 can be read", g.Dir, format)
+		return nil, fmt.Errorf("open repository %q: its object format is %q, and only repositories with SHA-1 can be "+
+			"read", g.Dir, format)
 	}
 	r.shallow = path
 	return r, nil
@@ -63,7 +64,8 @@ func OpenWith(ctx context.Context, g Git) (*Repository, error) {
 
 // run runs a git command that reads the repository.
 func (r *Repository) run(how Call, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(r.ctx, answerLimit, fmt.Errorf("git %s did not answer within %s", args[0], answerLimit))
+	ctx, cancel := context.WithTimeoutCause(r.ctx, answerLimit,
+		fmt.Errorf("git %s did not answer within %s", args[0], answerLimit))
 	defer cancel()
 	out, err := r.git.Run(ctx, how, args...)
 	if err != nil && ctx.Err() != nil {

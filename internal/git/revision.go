@@ -71,8 +71,9 @@ func (r *Repository) Resolve(revision string) (Hash, error) {
 			return ZeroHash, fmt.Errorf("revision %q: %w", revision, err)
 		}
 		if found != "" && hash != commit {
-			return ZeroHash, &RevisionError{Revision: revision, message: fmt.Sprintf("%s and %s are different commits", found, name),
-				hint: "write the full name: " + found + " or " + name}
+			return ZeroHash, &RevisionError{Revision: revision,
+				message: fmt.Sprintf("%s and %s are different commits", found, name),
+				hint:    "write the full name: " + found + " or " + name}
 		}
 		found, commit = name, hash
 	}
@@ -83,7 +84,8 @@ func (r *Repository) Resolve(revision string) (Hash, error) {
 }
 
 func unknown(revision string) error {
-	e := &RevisionError{Revision: revision, message: "the repository does not have it", hint: "correct the name, or run git fetch"}
+	e := &RevisionError{Revision: revision, message: "the repository does not have it",
+		hint: "correct the name, or run git fetch"}
 	if revision == "HEAD" {
 		e.message, e.hint = "the repository has no commits yet", "make the first commit, or run git fetch"
 	}

@@ -62,19 +62,23 @@ const (
 
 // ofOwn are the prefixes of the variables for Git's remote access, identity and configuration. They
 // apply in a clone of the caller.
-var ofOwn = []string{"GIT_CONFIG_", "GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH", "GIT_ASKPASS", "GIT_HTTP_", "GIT_SSL_", "GIT_CURL_", "GIT_PROXY_", "GIT_PROTOCOL",
-	"GIT_ALLOW_PROTOCOL", "GIT_TRACE", "GIT_REDACT_COOKIES", "GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"}
+var ofOwn = []string{"GIT_CONFIG_", "GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH", "GIT_ASKPASS", "GIT_HTTP_", "GIT_SSL_",
+	"GIT_CURL_", "GIT_PROXY_", "GIT_PROTOCOL",
+	"GIT_ALLOW_PROTOCOL", "GIT_TRACE", "GIT_REDACT_COOKIES", "GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES",
+	"GIT_DISCOVERY_ACROSS_FILESYSTEM"}
 
 // Command returns a git command. Git removes its locks when it is interrupted at the end of ctx.
 func (g Git) Command(ctx context.Context, how Call, args ...string) *exec.Cmd {
-	options := []string{"--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false", "-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"}
+	options := []string{"--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false",
+		"-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"}
 	if !how.Hooks {
 		options = append(options, "-c", "core.hooksPath="+os.DevNull)
 	}
 	command := exec.CommandContext(ctx, "git", append(options, args...)...) // #nosec G204 -- no shell; the arguments are checked where they are made
 	command.Dir = g.Dir
 	command.Env = append(slices.DeleteFunc(command.Environ(), func(variable string) bool {
-		return strings.HasPrefix(variable, "GIT_") && (!g.Own || !slices.ContainsFunc(ofOwn, func(prefix string) bool { return strings.HasPrefix(variable, prefix) }))
+		return strings.HasPrefix(variable, "GIT_") && (!g.Own ||
+			!slices.ContainsFunc(ofOwn, func(prefix string) bool { return strings.HasPrefix(variable, prefix) }))
 	}), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 	if g.Folder != "" {
 		command.Env = append(command.Env, "GIT_DIR="+g.Folder, "GIT_WORK_TREE="+g.Dir)
@@ -103,7 +107,8 @@ func (g Git) Run(ctx context.Context, how Call, args ...string) (string, error) 
 	}
 	if err := command.Run(); err != nil {
 		if command.Process != nil && g.Folder != "" {
-			_ = os.Remove(filepath.Join(g.Folder, fmt.Sprintf("fast_import_crash_%d", command.Process.Pid))) // repeats the error message
+			// repeats the error message
+			_ = os.Remove(filepath.Join(g.Folder, fmt.Sprintf("fast_import_crash_%d", command.Process.Pid)))
 		}
 		return out.kept.String(), g.failure(name, message.kept.String(), err)
 	}
@@ -149,7 +154,8 @@ func (g Git) failure(command, message string, err error) *CommandError {
 func (e *CommandError) Error() string {
 	switch {
 	case e.Lock != "":
-		return fmt.Sprintf("git %s: another Git process holds %s, or a killed one has left it: if no Git runs there, rm %q", e.Command, e.Lock, e.Lock)
+		return fmt.Sprintf("git %s: another Git process holds %s, or a killed one has left it: if no Git runs there, "+
+			"rm %q", e.Command, e.Lock, e.Lock)
 	case e.Message == "":
 		return fmt.Sprintf("git %s: %v", e.Command, e.Err)
 	}

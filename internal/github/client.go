@@ -36,7 +36,8 @@ type Config struct {
 // Workflow returns the access of a workflow of GitHub Actions, from its environment. Elsewhere, it is
 // incomplete.
 func Workflow(getenv func(string) string, client *http.Client) Config {
-	return Config{HTTP: client, APIURL: cmp.Or(getenv("GITHUB_API_URL"), "https://api.github.com"), ServerURL: cmp.Or(getenv("GITHUB_SERVER_URL"), "https://github.com"),
+	return Config{HTTP: client, APIURL: cmp.Or(getenv("GITHUB_API_URL"), "https://api.github.com"),
+		ServerURL:  cmp.Or(getenv("GITHUB_SERVER_URL"), "https://github.com"),
 		Repository: getenv("GITHUB_REPOSITORY"), Token: getenv("GITHUB_TOKEN")}
 }
 
@@ -66,9 +67,11 @@ func New(c Config) (*Client, error) {
 	if err := CheckRepository(c.Repository); err != nil {
 		return nil, err
 	}
-	api, err := restapi.New(restapi.Config{HTTP: c.HTTP, Timing: c.Timing, URL: c.APIURL, Token: c.Token, SecondaryLimits: true, Header: map[string]string{
-		"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": apiVersion, "Authorization": "Bearer " + c.Token,
-	}})
+	api, err := restapi.New(restapi.Config{HTTP: c.HTTP, Timing: c.Timing, URL: c.APIURL, Token: c.Token,
+		SecondaryLimits: true, Header: map[string]string{
+			"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": apiVersion,
+			"Authorization": "Bearer " + c.Token,
+		}})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +102,8 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values, into an
 // Send sends a value and decodes the answer. It sends a POST only once: the caller must check its
 // effect before a repetition.
 func (c *Client) Send(ctx context.Context, method, path string, value, into any) error {
-	_, err := c.api.Do(ctx, restapi.Call{Method: method, Path: path, Once: method == http.MethodPost, Value: value}, into)
+	_, err := c.api.Do(ctx, restapi.Call{Method: method, Path: path, Once: method == http.MethodPost, Value: value},
+		into)
 	return err
 }
 
@@ -108,7 +112,8 @@ func (c *Client) Send(ctx context.Context, method, path string, value, into any)
 func Pages[T any](ctx context.Context, c *Client, path string, visit func([]T) (more bool)) error {
 	for page := 1; page <= maxPages; page++ {
 		var items []T
-		more, err := c.Get(ctx, path, url.Values{"per_page": {strconv.Itoa(perPage)}, "page": {strconv.Itoa(page)}}, &items)
+		more, err := c.Get(ctx, path, url.Values{"per_page": {strconv.Itoa(perPage)}, "page": {strconv.Itoa(page)}},
+			&items)
 		if err != nil {
 			return err
 		}

@@ -28,14 +28,16 @@ func escaped(branch string) string { return strings.ReplaceAll(url.PathEscape(br
 // CreateBranch creates a branch at a commit. A branch that is at this commit already is no error,
 // because the first answer may be lost.
 func (c *Client) CreateBranch(ctx context.Context, branch, commit string) error {
-	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodPost, Path: c.Path("/git/refs"), Value: map[string]string{"ref": "refs/heads/" + branch, "sha": commit}}, nil)
+	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodPost, Path: c.Path("/git/refs"),
+		Value: map[string]string{"ref": "refs/heads/" + branch, "sha": commit}}, nil)
 	if err == nil {
 		return nil
 	}
 	var there struct {
 		Object struct{ SHA string }
 	}
-	if _, readErr := c.Get(ctx, c.Path("/git/ref/heads/%s", escaped(branch)), nil, &there); readErr == nil && there.Object.SHA == commit {
+	if _, readErr := c.Get(ctx, c.Path("/git/ref/heads/%s", escaped(branch)), nil, &there); readErr == nil &&
+		there.Object.SHA == commit {
 		return nil
 	}
 	return err
@@ -43,12 +45,14 @@ func (c *Client) CreateBranch(ctx context.Context, branch, commit string) error 
 
 // ForwardBranch moves a branch to a commit that contains its present commit.
 func (c *Client) ForwardBranch(ctx context.Context, branch, commit string) error {
-	return c.Send(ctx, http.MethodPatch, c.Path("/git/refs/heads/%s", escaped(branch)), map[string]any{"sha": commit, "force": false}, nil)
+	return c.Send(ctx, http.MethodPatch, c.Path("/git/refs/heads/%s", escaped(branch)),
+		map[string]any{"sha": commit, "force": false}, nil)
 }
 
 // DeleteBranch deletes a branch. A branch that does not exist is no error.
 func (c *Client) DeleteBranch(ctx context.Context, branch string) error {
-	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodDelete, Path: c.Path("/git/refs/heads/%s", escaped(branch))}, nil)
+	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodDelete,
+		Path: c.Path("/git/refs/heads/%s", escaped(branch))}, nil)
 	if err == nil {
 		return nil
 	}
@@ -63,11 +67,13 @@ func (c *Client) DeleteBranch(ctx context.Context, branch string) error {
 // CommitOnBranch makes GitHub commit on a branch that is at base. GitHub signs the commit. The
 // branch shows whether the commit exists, and not the error: after a lost answer, the retry fails
 // because the branch has left base.
-func (c *Client) CommitOnBranch(ctx context.Context, branch, base, message string, write map[string][]byte, remove []string) error {
+func (c *Client) CommitOnBranch(ctx context.Context, branch, base, message string, write map[string][]byte,
+	remove []string) error {
 	var answer struct {
 		Errors []struct{ Message string }
 	}
-	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodPost, Path: "/graphql", Address: c.graphQL, Value: c.commitRequest(branch, base, message, write, remove)}, &answer)
+	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodPost, Path: "/graphql", Address: c.graphQL,
+		Value: c.commitRequest(branch, base, message, write, remove)}, &answer)
 	if err == nil && len(answer.Errors) > 0 {
 		err = c.api.Hide(fmt.Errorf("createCommitOnBranch: %.512s", answer.Errors[0].Message))
 	}
@@ -78,7 +84,8 @@ func (c *Client) CommitOnBranch(ctx context.Context, branch, base, message strin
 func (c *Client) CheckCommit(message string, write map[string][]byte, remove []string) error {
 	raw, err := json.Marshal(c.commitRequest("", "", message, write, remove))
 	if err == nil && len(raw) > MaxCommit {
-		err = fmt.Errorf("the commit needs a request of %d MiB, and the limit for GitHub's API is %d MiB", len(raw)>>20, MaxCommit>>20)
+		err = fmt.Errorf("the commit needs a request of %d MiB, and the limit for GitHub's API is %d MiB", len(raw)>>20,
+			MaxCommit>>20)
 	}
 	return err
 }

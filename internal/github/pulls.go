@@ -59,7 +59,8 @@ func (c *Client) Propose(ctx context.Context, p Proposal) (Pull, error) {
 func (c *Client) openPull(ctx context.Context, p Proposal) (found Pull, err error) {
 	owner, _, _ := strings.Cut(c.repository, "/")
 	var pulls []Pull
-	if _, err = c.Get(ctx, c.Path("/pulls"), url.Values{"state": {"open"}, "base": {p.Base}, "head": {owner + ":" + p.Head}}, &pulls); err != nil {
+	if _, err = c.Get(ctx, c.Path("/pulls"),
+		url.Values{"state": {"open"}, "base": {p.Base}, "head": {owner + ":" + p.Head}}, &pulls); err != nil {
 		return found, err
 	}
 	for _, pull := range pulls {

@@ -40,10 +40,11 @@ const (
 
 // hints name the next step after a rejection. The user of kubectl apply sees them.
 var hints = map[string]string{
-	verify.ReasonUnsigned:             "commit it to the repository of exceptions, where the merge workflow signs it",
-	verify.ReasonAltered:              "apply the file as it was signed, or have the change reviewed and signed",
-	verify.ReasonWrongIdentity:        "have it signed by the merge workflow that this cluster trusts",
-	verify.ReasonBeyondLimits:         "narrow it to the limits of its signer, or have it signed by an authority whose limits permit it",
+	verify.ReasonUnsigned:      "commit it to the repository of exceptions, where the merge workflow signs it",
+	verify.ReasonAltered:       "apply the file as it was signed, or have the change reviewed and signed",
+	verify.ReasonWrongIdentity: "have it signed by the merge workflow that this cluster trusts",
+	verify.ReasonBeyondLimits: "narrow it to the limits of its signer, or have it signed by an authority " +
+		"whose limits permit it",
 	verify.ReasonRenewalNotAllowed:    "request a new exception instead of a renewal",
 	verify.ReasonTooFewAuthorities:    "have the others sign it too",
 	verify.ReasonExpired:              "remove it from Git, or have a renewal reviewed and signed",
@@ -52,8 +53,9 @@ var hints = map[string]string{
 	verify.ReasonWithdrawn:            "have a new one reviewed and signed",
 	verify.ReasonUntrustedCertificate: "have it signed by the Sigstore that this cluster trusts",
 	verify.ReasonUnprovenLogEntry:     "have it signed by the Sigstore that this cluster trusts",
-	verify.ReasonKindNotAllowed:       "remove this kind from the rules of the guard's webhook, or add it to the trust policy",
-	verify.ReasonSignedInFuture:       "compare the clocks of the guard and the signer",
+	verify.ReasonKindNotAllowed: "remove this kind from the rules of the guard's webhook, or add it to the " +
+		"trust policy",
+	verify.ReasonSignedInFuture: "compare the clocks of the guard and the signer",
 
 	ReasonMalformed:             "write it plainly: no duplicate keys, nothing that readers disagree about",
 	ReasonTooLarge:              "an exception is a few KiB: split it",
@@ -72,7 +74,8 @@ var hints = map[string]string{
 	ReasonUndecided:             "try again; if it stays so, the guard's log says why",
 	ReasonSubresourceNotAllowed: "change the object itself, signed",
 	ReasonUnreadable:            "delete it, or have it reviewed and signed in a version that the API server serves",
-	ReasonConversion:            "apply the definition of Kyverno again, with spec.conversion.strategy: None, and find out who changed it; run polex-guard check",
+	ReasonConversion: "apply the definition of Kyverno again, with spec.conversion.strategy: None, and " +
+		"find out who changed it; run polex-guard check",
 }
 
 // codes are the HTTP status codes of the denials that are not 403.
@@ -87,7 +90,8 @@ func permitted() []exception.Reason {
 	return []exception.Reason{
 		{Name: ReasonVerified, Doc: "the exception verifies", Severity: exception.SeverityNote},
 		{Name: ReasonDeleted, Doc: "everything may be deleted", Severity: exception.SeverityNote},
-		{Name: ReasonReleased, Doc: "only finalizers of an object that is being deleted change", Severity: exception.SeverityNote},
+		{Name: ReasonReleased, Doc: "only finalizers of an object that is being deleted change",
+			Severity: exception.SeverityNote},
 		{Name: ReasonStatus, Doc: "only the status changes", Severity: exception.SeverityNote},
 		{Name: ReasonUnchanged, Doc: "the update changes nothing", Severity: exception.SeverityNote},
 	}
@@ -104,8 +108,10 @@ func Reasons() []exception.Reason {
 		{Name: ReasonMalformed, Doc: "the object, or the review, cannot be read unambiguously"},
 		{Name: ReasonTooLarge, Doc: "the review has more than 4 MiB"},
 		{Name: ReasonOperationNotAllowed, Doc: "it is neither created, updated nor deleted"},
-		{Name: ReasonSubresourceNotAllowed, Doc: "a subresource, such as scale, would change fields that are not signed"},
-		{Name: ReasonConverted, Doc: "the API server sends another version than the written one: its webhook does not name every version"},
+		{Name: ReasonSubresourceNotAllowed,
+			Doc: "a subresource, such as scale, would change fields that are not signed"},
+		{Name: ReasonConverted, Doc: "the API server sends another version than the written one: its webhook does " +
+			"not name every version"},
 		{Name: ReasonWrongObject, Doc: "the object is not the one that the request is about"},
 		{Name: ReasonGeneratedName, Doc: "it has no name, and the API server would make one"},
 		{Name: ReasonBeingDeleted, Doc: "it is being deleted, and the update changes more than its finalizers"},
@@ -114,11 +120,13 @@ func Reasons() []exception.Reason {
 		{Name: ReasonNoCluster, Doc: "it names no cluster, and guard.requireCluster requires one"},
 		{Name: ReasonReachesGuard, Doc: "it would exempt exceptions, or objects that guard them"},
 		{Name: ReasonRollback, Doc: "it was signed before the exception that it would replace"},
-		{Name: ReasonDropsPolicy, Doc: "it no longer names a policy to which Kyverno would still apply the stored exception: delete that one first"},
+		{Name: ReasonDropsPolicy, Doc: "it no longer names a policy to which Kyverno would still apply the stored " +
+			"exception: delete that one first"},
 		{Name: ReasonTooMany, Doc: "its namespace has as many exceptions as guard.maxPerNamespace allows"},
 		{Name: ReasonOverloaded, Doc: "too many requests wait: try again"},
 		{Name: ReasonUndecided, Doc: "the check failed or took too long"},
 		{Name: ReasonUnreadable, Doc: "the stored object cannot be read in the version that was signed"},
-		{Name: ReasonConversion, Doc: "the CustomResourceDefinition converts exceptions between versions, does not serve them as Kyverno reads them, or could not be read"},
+		{Name: ReasonConversion, Doc: "the CustomResourceDefinition converts exceptions between versions, does not " +
+			"serve them as Kyverno reads them, or could not be read"},
 	}
 }

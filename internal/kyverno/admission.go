@@ -23,11 +23,13 @@ func (g Guard) Admitting(admitted []Admission) (Guard, error) {
 		guarded, isGuarded := g.HasPolicy(wildcard.NewMeter(), a.Policy)
 		switch {
 		case isGuarded:
-			return g, fmt.Errorf("allowInKyverno: the policy %q guards exceptions (%s); remove the entry", a.Policy, guarded)
+			return g, fmt.Errorf("allowInKyverno: the policy %q guards exceptions (%s); remove the entry",
+				a.Policy, guarded)
 		case a.Policy == "" || strings.ContainsAny(a.Policy, "*?/"):
 			return g, fmt.Errorf("allowInKyverno: the policy %q is not the name of one policy of the cluster", a.Policy)
 		case wildcard.In(a.Kind) || isGuardedKind(Located{Text: a.Kind}):
-			return g, fmt.Errorf("allowInKyverno: an exception cannot exempt the kind %q; write one such as Deployment", a.Kind)
+			return g, fmt.Errorf("allowInKyverno: an exception cannot exempt the kind %q; write one such as Deployment",
+				a.Kind)
 		case a.Name == "" || strings.IndexAny(a.Name, "*?") == 0:
 			return g, fmt.Errorf("allowInKyverno: %q is neither a name nor a pattern that begins with one", a.Name)
 		}
@@ -44,7 +46,8 @@ func (a *asking) admits(refs []Ref, filters []Filter) bool {
 	}
 	for _, f := range filters {
 		names := f.Named()
-		if len(f.Kinds) == 0 || len(names) == 0 || !a.work.Spend(itemWork*len(a.guard.admitted)*len(refs)*len(f.Kinds)*len(names)) {
+		if len(f.Kinds) == 0 || len(names) == 0 ||
+			!a.work.Spend(itemWork*len(a.guard.admitted)*len(refs)*len(f.Kinds)*len(names)) {
 			return false
 		}
 		for _, ref := range refs {
@@ -65,7 +68,8 @@ func (a *asking) admits(refs []Ref, filters []Filter) bool {
 
 // mayAdmit reports whether a policy is known, is ordinary and does not name Kyverno.
 func (g Guard) mayAdmit(ref Ref) bool {
-	return g.isOrdinary(ref) && !slices.ContainsFunc(g.known.Reached(ref), func(p *Policy) bool { return p.NamesKyverno })
+	return g.isOrdinary(ref) && !slices.ContainsFunc(g.known.Reached(ref),
+		func(p *Policy) bool { return p.NamesKyverno })
 }
 
 // hasNamespace is [Guard.HasNamespace], but it permits the namespace kyverno where a is admitted
@@ -80,7 +84,9 @@ func (a *asking) hasNamespace(name string) (guarded string, found bool) {
 // namespaceHint returns the hint about a guarded namespace.
 func namespaceHint(name, otherwise string) string {
 	if name == kyvernoNamespace {
-		return "name other namespaces. To permit one object, list the policy, kind and name under guard.allowInKyverno of the guard and of .polex.yaml, and the policy's file under guard.policies. The exception must then list kinds and names"
+		return "name other namespaces. To permit one object, list the policy, kind and name under " +
+			"guard.allowInKyverno of the guard and of .polex.yaml, and the policy's file under guard.policies. The " +
+			"exception must then list kinds and names"
 	}
 	return otherwise
 }

@@ -32,7 +32,8 @@ func autogenControllers(rules []ruleTree, said exception.Statement) []string {
 			return nil
 		}
 		for _, f := range slices.Concat(r.match.Filters(), r.exclude.Filters()) {
-			if len(f.Named()) > 0 || f.Selector != nil || f.Annotations != nil || len(f.Kinds) > 1 && slices.ContainsFunc(f.Kinds, meansPod) {
+			if len(f.Named()) > 0 || f.Selector != nil || f.Annotations != nil ||
+				len(f.Kinds) > 1 && slices.ContainsFunc(f.Kinds, meansPod) {
 				return nil
 			}
 			needed = needed || slices.ContainsFunc(f.Kinds, func(kind Located) bool {
@@ -93,7 +94,8 @@ func (r ruleTree) carriesOver() bool {
 	mutate, validate := r.under("mutate"), r.under("validate")
 	each, _ := mutate["foreach"].([]any)
 	return mutate["patchStrategicMerge"] != nil || len(each) > 0 || r.tree["verifyImages"] != nil ||
-		slices.ContainsFunc([]string{"pattern", "deny", "podSecurity", "anyPattern", "foreach", "cel"}, func(field string) bool { return validate[field] != nil })
+		slices.ContainsFunc([]string{"pattern", "deny", "podSecurity", "anyPattern", "foreach", "cel"},
+			func(field string) bool { return validate[field] != nil })
 }
 
 // meansPod reports whether an entry of kinds names Pod, in any version.

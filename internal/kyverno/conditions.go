@@ -30,13 +30,16 @@ const (
 func (a *asking) conditions(e *Exception) {
 	// Kyverno copies these texts unescaped into a ValidatingAdmissionPolicy for every resource.
 	for _, value := range slices.Concat(e.Images, e.AllowedValues) {
-		if strings.ContainsFunc(value.Text, func(r rune) bool { return r == '\'' || r == '\\' || unicode.IsControl(r) }) {
-			a.says(value.Path, "remove quotes, backslashes and control characters", "Kyverno copies %q into an expression, where it can end the text", value.Text)
+		if strings.ContainsFunc(value.Text,
+			func(r rune) bool { return r == '\'' || r == '\\' || unicode.IsControl(r) }) {
+			a.says(value.Path, "remove quotes, backslashes and control characters",
+				"Kyverno copies %q into an expression, where it can end the text", value.Text)
 		}
 	}
 	switch n := len(e.Conditions); {
 	case n > MaxConditions:
-		a.says(e.ScopePath, "write fewer conditions, or several exceptions", "the exception has %d conditions, and polex reads %d", n, MaxConditions)
+		a.says(e.ScopePath, "write fewer conditions, or several exceptions",
+			"the exception has %d conditions, and polex reads %d", n, MaxConditions)
 		return
 	case n == 0 && !e.onlyValues():
 		a.says(e.ScopePath, "add one, e.g. object.kind == 'Pod' && object.metadata.namespace == 'team-a'",
@@ -58,7 +61,8 @@ func (a *asking) conditions(e *Exception) {
 // readsValues are the kinds of policies that read images and values themselves. For other kinds,
 // some Kyverno versions exempt the whole resource.
 var readsValues = []string{
-	"ValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "NamespacedValidatingPolicy", "NamespacedMutatingPolicy", "NamespacedGeneratingPolicy",
+	"ValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "NamespacedValidatingPolicy", "NamespacedMutatingPolicy",
+	"NamespacedGeneratingPolicy",
 }
 
 // onlyValues reports whether an exception exempts no whole resource: it lists images or values, and
@@ -88,10 +92,12 @@ func (a *asking) condition(c Located) coverages {
 			continue
 		}
 		if namesException(t.text) {
-			a.says(path, "name only the resources that need the exception", "the condition names %q: an exception must not exempt exceptions from their checks", t.text)
+			a.says(path, "name only the resources that need the exception",
+				"the condition names %q: an exception must not exempt exceptions from their checks", t.text)
 		} else if aboutNamespaces && !wildcard.In(t.text) { // CEL compares texts literally
 			if guarded, found := a.hasNamespace(t.text); found {
-				a.says(path, namespaceHint(t.text, "name only the namespaces that need the exception"), "%s a guarded namespace: no exception may exempt objects in it", guardedName(t.text, guarded))
+				a.says(path, namespaceHint(t.text, "name only the namespaces that need the exception"),
+					"%s a guarded namespace: no exception may exempt objects in it", guardedName(t.text, guarded))
 			}
 		}
 	}

@@ -74,21 +74,24 @@ func (all coverages) or(others coverages) coverages {
 
 // allows checks that each alternative of a condition excludes the objects of the guard.
 func (a *asking) allows(all coverages, path exception.Path, others bool) {
-	by, addKind, addNamespace := "this condition", "add the kinds as literals: object.kind == 'Pod', or object.kind in ['Pod', 'Deployment']",
+	by, addKind, addNamespace := "this condition", "add the kinds as literals: object.kind == 'Pod', or object.kind "+
+		"in ['Pod', 'Deployment']",
 		"add the namespaces as literals: object.metadata.namespace == 'team-a'"
 	if others {
 		by = "this condition by itself"
 		addKind = "join the conditions by && in one: in a policy that Kyverno generates, each exempts by itself"
 		addNamespace = addKind
 	}
-	const orPolicies = "; or, if its policies do not match PolicyExceptions, add their files to directories.policies of .polex.yaml and guard.policies of the guard"
+	const orPolicies = "; or, if its policies do not match PolicyExceptions, add their files to directories.policies " +
+		"of .polex.yaml and guard.policies of the guard"
 	if len(all) == 0 {
 		all = coverages{{}} // an empty list is no proof
 	}
 	for _, c := range all {
 		switch {
 		case !a.ordinary && c[exceptions] == possible:
-			a.says(path, addKind+orPolicies, "%s may also exempt a PolicyException: an exception must not exempt exceptions from their checks", by)
+			a.says(path, addKind+orPolicies, "%s may also exempt a PolicyException: an exception must not exempt "+
+				"exceptions from their checks", by)
 			return
 		case c[namespaces] == possible:
 			a.says(path, addNamespace, "%s may also exempt resources in a guarded namespace", by)
@@ -97,7 +100,8 @@ func (a *asking) allows(all coverages, path exception.Path, others bool) {
 			a.says(path, addKind, "%s may also exempt a guarded Namespace", by)
 			return
 		case !a.ordinary && c[exceptions] != excluded && c[namespaces] != excluded && c[whole] != excluded:
-			a.says(path, addKind+orPolicies, "%s requires no kind, namespace or whole name, so PolicyExceptions are exempt too: an exception must not exempt exceptions from their checks", by)
+			a.says(path, addKind+orPolicies, "%s requires no kind, namespace or whole name, so PolicyExceptions are "+
+				"exempt too: an exception must not exempt exceptions from their checks", by)
 			return
 		}
 	}

@@ -136,7 +136,9 @@ func (r *reader) ofMatch(e *Exception, spec object) {
 	})
 	e.Match = r.match(spec.at("match"))
 	e.PodSecurity = each(r, spec.at("podSecurity"), func(c object) Control {
-		return Control{Path: c.path, Name: r.text(c.at("controlName")).Text, Field: r.text(c.at("restrictedField")).Text, Images: r.texts(c.at("images")), Values: r.texts(c.at("values"))}
+		return Control{Path: c.path, Name: r.text(c.at("controlName")).Text,
+			Field: r.text(c.at("restrictedField")).Text, Images: r.texts(c.at("images")),
+			Values: r.texts(c.at("values"))}
 	})
 	e.Preconditions = r.mapping(spec.at("conditions")).tree
 	e.Background = spec.tree["background"] != false
@@ -146,7 +148,8 @@ func (r *reader) ofConditions(e *Exception, spec object) {
 	list := spec.at("policyRefs")
 	e.RefsPath, e.ScopePath = list.path(), exception.Path{"spec", "matchConditions"}
 	e.Refs = each(r, list, func(ref object) Ref {
-		return Ref{Group: exception.PoliciesGroup, Path: ref.path, Name: r.text(ref.at("name")), Kind: r.text(ref.at("kind"))}
+		return Ref{Group: exception.PoliciesGroup, Path: ref.path, Name: r.text(ref.at("name")),
+			Kind: r.text(ref.at("kind"))}
 	})
 	e.Conditions = each(r, spec.at("matchConditions"), func(c object) Condition {
 		one := Condition{Name: r.text(c.at("name")), Expression: Located{Path: c.path.With("expression")}}

@@ -22,7 +22,8 @@ func (p *fieldPath) step(i int) string {
 
 // isLabel reports whether it is one label, but not the label with the name of a namespace.
 func (p *fieldPath) isLabel() bool {
-	return p.step(0) == "metadata" && p.step(1) == "labels" && (len(p.steps) > 2 || p.key != "" && p.key != nameOfNamespace)
+	return p.step(0) == "metadata" && p.step(1) == "labels" &&
+		(len(p.steps) > 2 || p.key != "" && p.key != nameOfNamespace)
 }
 
 // pathFrom reads the fields after the word at an index. It ignores methods.
@@ -47,7 +48,8 @@ func pathFrom(parts []token, i int) *fieldPath {
 		p.steps = append(p.steps, at(i+1).text)
 	}
 	p.isAsked = has && at(i).is(")")
-	p.isNull = len(p.steps) == 0 && (at(i).is("==") || at(i).is("!=")) && at(i+1) == token{word, "null"} && !at(start-1).is(".")
+	p.isNull = len(p.steps) == 0 && (at(i).is("==") || at(i).is("!=")) && at(i+1) == token{word, "null"} &&
+		!at(start-1).is(".")
 	switch {
 	case at(i).is("["):
 		if at(i + 1).is("?") {

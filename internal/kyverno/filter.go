@@ -66,14 +66,17 @@ func (r *reader) filter(item object) Filter {
 	resources := r.mapping(item.at("resources"))
 	f := Filter{
 		Path: item.path, HasResources: len(resources.tree) > 0,
-		Kinds: r.texts(resources.at("kinds")), Names: r.texts(resources.at("names")), Namespaces: r.texts(resources.at("namespaces")),
+		Kinds: r.texts(resources.at("kinds")), Names: r.texts(resources.at("names")),
+		Namespaces:  r.texts(resources.at("namespaces")),
 		Annotations: r.textsOf(resources.at("annotations")), Operations: r.texts(resources.at("operations")),
-		Selector: r.selector(resources.at("selector")), NamespaceSelector: r.selector(resources.at("namespaceSelector")),
-		Roles: r.texts(item.at("roles")), ClusterRoles: r.texts(item.at("clusterRoles")),
+		Selector:          r.selector(resources.at("selector")),
+		NamespaceSelector: r.selector(resources.at("namespaceSelector")),
+		Roles:             r.texts(item.at("roles")), ClusterRoles: r.texts(item.at("clusterRoles")),
 	}
 	f.Name = r.text(resources.at("name"))
 	f.Subjects = each(r, item.at("subjects"), func(s object) Subject {
-		return Subject{Path: s.path, Kind: r.text(s.at("kind")).Text, Name: r.text(s.at("name")).Text, Namespace: r.text(s.at("namespace")).Text, Named: s.tree["name"] != nil}
+		return Subject{Path: s.path, Kind: r.text(s.at("kind")).Text, Name: r.text(s.at("name")).Text,
+			Namespace: r.text(s.at("namespace")).Text, Named: s.tree["name"] != nil}
 	})
 	return f
 }
@@ -85,13 +88,15 @@ func (f *Filter) OfSenders() bool {
 
 // Empty reports whether a filter has no field. Kyverno matches nothing with it.
 func (f *Filter) Empty() bool {
-	return !f.OfSenders() && len(f.Kinds) == 0 && len(f.Named()) == 0 && len(f.Namespaces) == 0 && len(f.Annotations) == 0 &&
+	return !f.OfSenders() && len(f.Kinds) == 0 && len(f.Named()) == 0 && len(f.Namespaces) == 0 &&
+		len(f.Annotations) == 0 &&
 		f.Selector == nil && f.NamespaceSelector == nil && len(f.Operations) == 0
 }
 
 // CoversNamespaces reports whether a filter can match objects of kind Namespace.
 func (f *Filter) CoversNamespaces() bool {
-	return len(f.Kinds) == 0 || slices.ContainsFunc(f.Kinds, func(k Located) bool { return ParseKind(k.Text).Covers("Namespace", "") })
+	return len(f.Kinds) == 0 || slices.ContainsFunc(f.Kinds,
+		func(k Located) bool { return ParseKind(k.Text).Covers("Namespace", "") })
 }
 
 // Named returns the texts of names and of name.

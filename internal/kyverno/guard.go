@@ -59,8 +59,10 @@ func (g Guard) HasNamespace(work *wildcard.Meter, name string) (guarded string, 
 // ownObjects are the names of the guard's objects in policies/guard, with and without a namespace.
 // All names begin with the first one. Other names that begin with it are guarded too.
 var ownObjects = []string{
-	"polex-guard", "polex-guard-bootstrap", "polex-guard-ca", "polex-guard-certificate", "polex-guard-cluster", "polex-guard-definitions",
-	"polex-guard-kyverno", "polex-guard-mutations", "polex-guard-mutators", "polex-guard-namespace", "polex-guard-policies", "polex-guard-static", "polex-guard-tls",
+	"polex-guard", "polex-guard-bootstrap", "polex-guard-ca", "polex-guard-certificate", "polex-guard-cluster",
+	"polex-guard-definitions",
+	"polex-guard-kyverno", "polex-guard-mutations", "polex-guard-mutators", "polex-guard-namespace",
+	"polex-guard-policies", "polex-guard-static", "polex-guard-tls",
 }
 
 // hasObject returns the name of a guard object that overlaps with a name or pattern. It does not

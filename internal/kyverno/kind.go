@@ -53,5 +53,6 @@ func (k KindSelector) Covers(kind string, groups ...string) bool {
 
 // Takes reports whether a selector matches a kind itself and not a subresource of it.
 func (k KindSelector) Takes(work *wildcard.Meter, group, version, kind string) bool {
-	return work.Fits(k.Kind, kind) && work.Fits(k.Group, group) && work.Fits(k.Version, version) && work.Fits(k.Subresource, "")
+	return work.Fits(k.Kind, kind) && work.Fits(k.Group, group) && work.Fits(k.Version, version) &&
+		work.Fits(k.Subresource, "")
 }

@@ -84,7 +84,8 @@ func aspectsOfPart(parts []token) aspects {
 	}
 	path, patterns := comparison(parts)
 	f, known := fields[path]
-	switch restricts := len(patterns) > 0 && !slices.ContainsFunc(patterns, func(p string) bool { return p == "" || wildcard.Only(p) }); {
+	switch restricts := len(patterns) > 0 &&
+		!slices.ContainsFunc(patterns, func(p string) bool { return p == "" || wildcard.Only(p) }); {
 	case known && restricts && f.dimension != exceptions:
 		return aspects{place: true}
 	case known && restricts:
@@ -98,7 +99,8 @@ var (
 	labels       = `(?:(?:request \. )?object|namespaceObject) \. metadata \. (?:\? )?labels`
 	compared     = `(?: == '| in \[ '(?: , ')* \]| \. startsWith \( ' \))`
 	labelAsked   = regexp.MustCompile(`^(?:' in ` + labels + `|has \( ` + labels + ` \. \w+ \))$`)
-	labelCompare = regexp.MustCompile(`^` + labels + `(?: \. (?:\? )?\w+| \[ (?:\? )?' \])( \. orValue \( ' \))?` + compared + `$`)
+	labelCompare = regexp.MustCompile(`^` + labels + `(?: \. (?:\? )?\w+| \[ (?:\? )?' \])( \. orValue \( ' \))?` +
+		compared + `$`)
 )
 
 // isLabel reports whether a part tests for a label, or compares one with literals. The literals
@@ -157,7 +159,8 @@ func leavesOpen(parts []token) bool {
 		case p.isNull, p.isAsked:
 		case t.text == "request" && p.step(0) == "operation":
 		case t.text == "object" && (p.step(0) == "kind" || p.step(0) == "apiVersion"):
-		case t.text == "request" && slices.Contains([]string{"kind", "requestKind", "resource", "requestResource"}, p.step(0)):
+		case t.text == "request" && slices.Contains([]string{"kind", "requestKind", "resource", "requestResource"},
+			p.step(0)):
 		default:
 			return false
 		}

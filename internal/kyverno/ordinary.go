@@ -18,7 +18,8 @@ import (
 var plain = regexp.MustCompile(`^[A-Za-z0-9.*?/-]*$`)
 
 func isOrdinary(rules []ruleTree) bool {
-	return len(rules) > 0 && !slices.ContainsFunc(rules, func(r ruleTree) bool { return !r.isRead || !r.match.isOrdinary() })
+	return len(rules) > 0 && !slices.ContainsFunc(rules,
+		func(r ruleTree) bool { return !r.isRead || !r.match.isOrdinary() })
 }
 
 func (m Match) isOrdinary() bool {
@@ -29,7 +30,8 @@ func (m Match) isOrdinary() bool {
 }
 
 func isGuardedKind(kind Located) bool {
-	return kind.Text == "" || !plain.MatchString(kind.Text) || meansException(kind.Text) || ParseKind(kind.Text).Covers("Namespace", "")
+	return kind.Text == "" || !plain.MatchString(kind.Text) || meansException(kind.Text) ||
+		ParseKind(kind.Text).Covers("Namespace", "")
 }
 
 // isOrdinarySpec is isOrdinary for the resources that a policy of policies.kyverno.io matches or
@@ -40,7 +42,8 @@ func isOrdinarySpec(spec map[string]any) bool {
 			continue
 		}
 		constraints, _ := spec[field].(map[string]any)
-		if rules, _ := constraints["resourceRules"].([]any); len(rules) == 0 || slices.ContainsFunc(rules, mayTakeGuarded) {
+		if rules, _ := constraints["resourceRules"].([]any); len(rules) == 0 ||
+			slices.ContainsFunc(rules, mayTakeGuarded) {
 			return false
 		}
 	}
@@ -51,7 +54,8 @@ func mayTakeGuarded(item any) bool {
 	rule, _ := item.(map[string]any)
 	for _, field := range []string{"apiGroups", "resources"} {
 		texts := manifest.Words(rule[field])
-		if items, _ := rule[field].([]any); len(texts) == 0 || len(texts) < len(items) || slices.ContainsFunc(texts, func(text string) bool { return !plain.MatchString(text) }) {
+		if items, _ := rule[field].([]any); len(texts) == 0 || len(texts) < len(items) ||
+			slices.ContainsFunc(texts, func(text string) bool { return !plain.MatchString(text) }) {
 			return true // it cannot be read
 		}
 	}
@@ -62,7 +66,8 @@ func mayTakeGuarded(item any) bool {
 			return found
 		})
 	}
-	return fits("apiGroups", exceptionGroups...) && fits("resources", "policyexceptions") || fits("apiGroups", "") && fits("resources", "namespaces")
+	return fits("apiGroups", exceptionGroups...) && fits("resources", "policyexceptions") ||
+		fits("apiGroups", "") && fits("resources", "namespaces")
 }
 
 // namesKyverno reports whether a text of a policy contains or matches a name of Kyverno or polex: a
@@ -79,7 +84,8 @@ func namesKyverno(value any) bool {
 		return slices.ContainsFunc(v, namesKyverno)
 	case string:
 		text := strings.ToLower(v)
-		return strings.Contains(text, "kyverno") || strings.Contains(text, "polex") || wildcard.In(text) && !wildcard.Only(text) && wildcard.Overlap(text, kyvernoNamespace)
+		return strings.Contains(text, "kyverno") || strings.Contains(text, "polex") ||
+			wildcard.In(text) && !wildcard.Only(text) && wildcard.Overlap(text, kyvernoNamespace)
 	}
 	return false
 }
@@ -88,6 +94,7 @@ func namesKyverno(value any) bool {
 // Namespaced kind can have that name in any namespace, and not all of these are known. A policy
 // that is guarded by name is rejected earlier.
 func (g Guard) isOrdinary(ref Ref) bool {
-	return g.known != nil && !g.known.Incomplete && !g.known.Proposed && len(g.known.Find(ref)) > 0 && !ref.Namespaced() &&
+	return g.known != nil && !g.known.Incomplete && !g.known.Proposed && len(g.known.Find(ref)) > 0 &&
+		!ref.Namespaced() &&
 		!slices.ContainsFunc(g.known.Reached(ref), func(p *Policy) bool { return !p.Ordinary })
 }

@@ -30,7 +30,8 @@ func (r *reading[T]) of(parts []token, nesting int) T {
 		if len(answers) < 2 {
 			return r.unknown
 		}
-		return r.either(r.both(r.of(asked[0], nesting), r.of(answers[0], nesting)), r.both(r.otherwise(asked[0]), r.of(answers[1], nesting-1)))
+		return r.either(r.both(r.of(asked[0], nesting), r.of(answers[0], nesting)),
+			r.both(r.otherwise(asked[0]), r.of(answers[1], nesting-1)))
 	}
 	for _, by := range []struct {
 		operator string

@@ -141,13 +141,15 @@ func (f Filter) joinedWith(other Filter) (Filter, bool) {
 		if len(labels) < len(f.Selector.Labels)+len(other.Selector.Labels) {
 			return Filter{}, false // both require the same label
 		}
-		f.Selector = &Selector{Labels: labels, Expressions: slices.Concat(f.Selector.Expressions, other.Selector.Expressions)}
+		f.Selector = &Selector{Labels: labels,
+			Expressions: slices.Concat(f.Selector.Expressions, other.Selector.Expressions)}
 	}
 	return f, true
 }
 
 // isThere matches tests for a value that every object has or can have.
-var isThere = regexp.MustCompile(`^(?:object != null|has \( object \. (?:metadata|kind|apiVersion|metadata \. (?:name|labels)) \))$`)
+var isThere = regexp.MustCompile(
+	`^(?:object != null|has \( object \. (?:metadata|kind|apiVersion|metadata \. (?:name|labels)) \))$`)
 
 // plainFilter reads a part without operators.
 func plainFilter(parts []token) []Filter {
@@ -156,7 +158,8 @@ func plainFilter(parts []token) []Filter {
 	case isThere.MatchString(shape):
 		return []Filter{{}}
 	case shape == "' in object . metadata . labels" && !wildcard.In(parts[0].text):
-		return []Filter{{Selector: &Selector{Expressions: []SelectorExpression{{Key: Located{Text: parts[0].text}, Operator: "Exists"}}}}}
+		return []Filter{{Selector: &Selector{
+			Expressions: []SelectorExpression{{Key: Located{Text: parts[0].text}, Operator: "Exists"}}}}}
 	case shape == "has ( object . metadata . namespace )":
 		return []Filter{{Namespaces: []Located{{Text: present}}}}
 	}
@@ -165,7 +168,8 @@ func plainFilter(parts []token) []Filter {
 	for i, pattern := range patterns {
 		texts[i].Text = pattern
 	}
-	if slices.ContainsFunc(literals(parts), func(text string) bool { return text == "" || wildcard.In(text) }) && !strings.Contains(shape, " . matches (") {
+	if slices.ContainsFunc(literals(parts), func(text string) bool { return text == "" || wildcard.In(text) }) &&
+		!strings.Contains(shape, " . matches (") {
 		return nil // in conditions, * and ? are plain characters
 	}
 	if label := pathFrom(parts, 0); parts[0].text == "object" && label.isLabel() && isLabel(parts) {

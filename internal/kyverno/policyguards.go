@@ -30,10 +30,12 @@ func guardingRule(rules []ruleTree) string {
 // filter without kinds does not: Kyverno registers no webhook for it.
 func (m Match) coversException(group string) bool {
 	covers := func(f Filter) bool {
-		return slices.ContainsFunc(f.Kinds, func(kind Located) bool { return ParseKind(kind.Text).Covers(exception.Kind, group) })
+		return slices.ContainsFunc(f.Kinds,
+			func(kind Located) bool { return ParseKind(kind.Text).Covers(exception.Kind, group) })
 	}
 	leavesOut := func(f Filter) bool { return len(f.Kinds) > 0 && !covers(f) }
-	return covers(*m.Plain) || slices.ContainsFunc(m.Any, covers) || slices.ContainsFunc(m.All, covers) && !slices.ContainsFunc(m.All, leavesOut)
+	return covers(*m.Plain) || slices.ContainsFunc(m.Any, covers) ||
+		slices.ContainsFunc(m.All, covers) && !slices.ContainsFunc(m.All, leavesOut)
 }
 
 // leavesOutExceptions reports whether the exclude of a rule selects every PolicyException of a
@@ -51,7 +53,8 @@ func (r ruleTree) leavesOutExceptions(group string) bool {
 			continue
 		}
 		for _, kind := range manifest.Words(resources["kinds"]) {
-			if k := ParseKind(kind); k.Version == "*" && (k.Subresource == "" || k.Subresource == "*") && (k.Group == "*" || k.Group == group) && k.Kind == exception.Kind {
+			if k := ParseKind(kind); k.Version == "*" && (k.Subresource == "" || k.Subresource == "*") &&
+				(k.Group == "*" || k.Group == group) && k.Kind == exception.Kind {
 				return true
 			}
 		}
@@ -65,7 +68,8 @@ func constrainsExceptions(constraints map[string]any) bool {
 	excluded, _ := constraints["excludeResourceRules"].([]any)
 	for _, group := range exceptionGroups {
 		takes := func(item any) bool { return takesExceptions(item, group) }
-		if slices.ContainsFunc(rules, takes) && !slices.ContainsFunc(excluded, func(item any) bool { return takes(item) && takesAll(item) }) {
+		if slices.ContainsFunc(rules, takes) &&
+			!slices.ContainsFunc(excluded, func(item any) bool { return takes(item) && takesAll(item) }) {
 			return true
 		}
 	}
@@ -86,8 +90,10 @@ func takesExceptions(item any, group string) bool {
 func takesAll(item any) bool {
 	rule, _ := item.(map[string]any)
 	operations := manifest.Words(rule["operations"])
-	return rule["resourceNames"] == nil && rule["scope"] == nil && slices.Contains(manifest.Words(rule["apiVersions"]), "*") &&
-		(slices.Contains(operations, "*") || slices.Contains(operations, "CREATE") && slices.Contains(operations, "UPDATE")) &&
+	return rule["resourceNames"] == nil && rule["scope"] == nil &&
+		slices.Contains(manifest.Words(rule["apiVersions"]), "*") &&
+		(slices.Contains(operations, "*") || slices.Contains(operations, "CREATE") &&
+			slices.Contains(operations, "UPDATE")) &&
 		slices.ContainsFunc(manifest.Words(rule["resources"]), func(resource string) bool {
 			return resource == "*" || resource == "*/*" || resource == "policyexceptions"
 		})

@@ -67,15 +67,20 @@ func (a *asking) together(filters []Filter, path exception.Path) {
 	for _, f := range filters {
 		covered = covered && f.CoversNamespaces()
 		namespaced = namespaced || len(f.Namespaces) > 0
-		narrow = narrow || a.ordinary && (len(f.Named()) > 0 || f.Selector.Selects() || f.NamespaceSelector.Selects()) || len(f.Kinds) > 0 || len(f.Namespaces) > 0 || f.namesWhole()
+		narrow = narrow || a.ordinary && (len(f.Named()) > 0 || f.Selector.Selects() ||
+			f.NamespaceSelector.Selects()) || len(f.Kinds) > 0 || len(f.Namespaces) > 0 || f.namesWhole()
 	}
 	if !narrow {
-		a.says(path, "list the kinds, e.g. kinds: [Pod, Deployment]", "no kind, namespace or whole name is required, so PolicyExceptions are exempt too: an exception must not exempt exceptions from their checks")
+		a.says(path, "list the kinds, e.g. kinds: [Pod, Deployment]",
+			"no kind, namespace or whole name is required, so PolicyExceptions are exempt too: an exception must not "+
+				"exempt exceptions from their checks")
 	}
 	for _, f := range filters {
 		for _, k := range f.Kinds {
 			if meansException(k.Text) {
-				a.says(k.Path, "list only the kinds that need the exception", "the kind %q matches PolicyException: an exception must not exempt exceptions from their checks", k.Text)
+				a.says(k.Path, "list only the kinds that need the exception",
+					"the kind %q matches PolicyException: an exception must not exempt exceptions from their checks",
+					k.Text)
 			}
 		}
 		for _, n := range f.Namespaces {
@@ -97,15 +102,19 @@ func (a *asking) together(filters []Filter, path exception.Path) {
 
 func (a *asking) namespace(n Located) {
 	if n.Text == "" {
-		a.says(n.Path, "list the namespaces that need the exception", "\"\" is not a namespace: it matches every cluster-scoped object, including the roles and definitions of the guard")
+		a.says(n.Path, "list the namespaces that need the exception",
+			"\"\" is not a namespace: it matches every cluster-scoped object, including the roles and definitions of "+
+				"the guard")
 	} else if guarded, found := a.hasNamespace(n.Text); found {
-		a.says(n.Path, namespaceHint(n.Text, "list only the namespaces that need the exception"), "%s a guarded namespace: no exception may exempt objects in it", guardedName(n.Text, guarded))
+		a.says(n.Path, namespaceHint(n.Text, "list only the namespaces that need the exception"),
+			"%s a guarded namespace: no exception may exempt objects in it", guardedName(n.Text, guarded))
 	}
 }
 
 // object checks the name of an object that may be in any namespace.
 func (a *asking) object(n Located) {
 	if guarded, found := a.guard.hasObject(a.work, n.Text); found {
-		a.says(n.Path, "list the namespaces that need the exception", "%s the name of an object of the guard: no exception may exempt it", guardedName(n.Text, guarded))
+		a.says(n.Path, "list the namespaces that need the exception",
+			"%s the name of an object of the guard: no exception may exempt it", guardedName(n.Text, guarded))
 	}
 }

@@ -83,7 +83,8 @@ func (p *fieldPath) ofRequest() coverage {
 }
 
 func (p *fieldPath) ofNamespace() coverage {
-	if p.isNull || p.step(0) == "metadata" && (p.step(1) == "annotations" || p.isLabel() || p.isAsked && p.step(1) == "labels") {
+	if p.isNull || p.step(0) == "metadata" && (p.step(1) == "annotations" || p.isLabel() ||
+		p.isAsked && p.step(1) == "labels") {
 		return silent
 	}
 	return looks(namespaces)

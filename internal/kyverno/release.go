@@ -81,7 +81,8 @@ func Fields(kind exception.GroupKind) []SpecField {
 	if kind == MatchKind {
 		return []SpecField{{"conditions", 12}, {"podSecurity", 12}}
 	}
-	return []SpecField{{"images", 17}, {"allowedValues", 17}, {"reportResult", 17}, {"expiresAt", 19}, {"properties", 19}, {"evaluationMode", 19}}
+	return []SpecField{{"images", 17}, {"allowedValues", 17}, {"reportResult", 17}, {"expiresAt", 19},
+		{"properties", 19}, {"evaluationMode", 19}}
 }
 
 var releaseForm = regexp.MustCompile(`^v?1\.([0-9]{1,3})(\.[0-9]+(-[0-9A-Za-z.-]+)?)?$`)

@@ -20,13 +20,14 @@ type field struct {
 // then see that object and the request for the other. Such an exception can only prevent a change,
 // and a change checks nothing.
 var fields = map[string]field{
-	"object . kind":                           {exceptions, exceptionNames, namespaceNames},
-	"request . object . kind":                 {exceptions, exceptionNames, namespaceNames},
-	"request . kind . kind":                   {exceptions, exceptionNames, namespaceNames},
-	"request . requestKind . kind":            {exceptions, exceptionNames, namespaceNames},
-	"request . resource . resource":           {exceptions, exceptionNames, namespaceNames},
-	"request . requestResource . resource":    {exceptions, exceptionNames, namespaceNames},
-	"object . apiVersion":                     {exceptions, []string{"kyverno.io/*", "policies.kyverno.io/*"}, []string{"v1"}},
+	"object . kind":                        {exceptions, exceptionNames, namespaceNames},
+	"request . object . kind":              {exceptions, exceptionNames, namespaceNames},
+	"request . kind . kind":                {exceptions, exceptionNames, namespaceNames},
+	"request . requestKind . kind":         {exceptions, exceptionNames, namespaceNames},
+	"request . resource . resource":        {exceptions, exceptionNames, namespaceNames},
+	"request . requestResource . resource": {exceptions, exceptionNames, namespaceNames},
+	"object . apiVersion": {exceptions, []string{"kyverno.io/*", "policies.kyverno.io/*"},
+		[]string{"v1"}},
 	"request . kind . group":                  {exceptions, exceptionGroups, []string{""}},
 	"request . requestKind . group":           {exceptions, exceptionGroups, []string{""}},
 	"request . resource . group":              {exceptions, exceptionGroups, []string{""}},
@@ -147,7 +148,8 @@ func comparison(parts []token) (path string, patterns []string) {
 			shape, patterns = strings.ReplaceAll(found[1], " ? ", " ")+found[2], patterns[1:]
 		}
 	}
-	if path, list, ok := strings.Cut(shape, " in [ "); ok && len(patterns) > 0 && list == strings.Repeat("' , ", len(patterns)-1)+"' ]" {
+	if path, list, ok := strings.Cut(shape, " in [ "); ok && len(patterns) > 0 &&
+		list == strings.Repeat("' , ", len(patterns)-1)+"' ]" {
 		return path, patterns
 	}
 	// Each form below has one literal. With several, the rest of the shape would contain a quote, so it
@@ -161,7 +163,8 @@ func comparison(parts []token) (path string, patterns []string) {
 	if path, ok := strings.CutPrefix(shape, "' == "); ok {
 		return path, patterns
 	}
-	for _, method := range []struct{ name, before, after string }{{"startsWith", "", "*"}, {"endsWith", "*", ""}, {"contains", "*", "*"}} {
+	for _, method := range []struct{ name, before, after string }{{"startsWith", "", "*"}, {"endsWith", "*", ""},
+		{"contains", "*", "*"}} {
 		if path, ok := strings.CutSuffix(shape, " . "+method.name+" ( ' )"); ok {
 			if patterns[0] == "" {
 				return "", nil
@@ -179,7 +182,8 @@ func comparison(parts []token) (path string, patterns []string) {
 
 // withSlash is a field, a slash and another field or a label, joined to one text and compared with
 // literals, as shapeOf writes them.
-var withSlash = regexp.MustCompile(`^(?:\( (` + dotted + `) ` + slashed + ` \)|(` + dotted + `) ` + slashed + `)(?: == '| in \[ '(?: , ')* \])$`)
+var withSlash = regexp.MustCompile(`^(?:\( (` + dotted + `) ` + slashed + ` \)|(` + dotted + `) ` + slashed +
+	`)(?: == '| in \[ '(?: , ')* \])$`)
 
 const (
 	dotted  = `\w+(?: \. \w+)+`

@@ -61,29 +61,38 @@ func CheckFile(f File) *exception.Refusal {
 	for _, name := range []string{f.Path, f.To} {
 		if folders := strings.Count(name, "/"); len(name) > MaxPath || folders > MaxFolders {
 			return &exception.Refusal{Position: at, Reason: ReasonBadName, Hint: "choose a shorter path",
-				Message: fmt.Sprintf("the path %.40s... has %d bytes and %d folders, and the maximum is %d bytes and %d folders",
+				Message: fmt.Sprintf("the path %.40s... has %d bytes and %d folders, and the maximum is %d bytes and "+
+					"%d folders",
 					name, len(name), folders, MaxPath, MaxFolders)}
 		}
 	}
 	switch f.Mode {
 	case Regular:
 	case Executable:
-		return &exception.Refusal{Position: at, Reason: ReasonNotRegular, Message: "the file is executable, and only regular files (mode 100644) are signed",
-			Hint: "remove the executable bit: git update-index --chmod=-x, or chmod -x and git add"}
+		return &exception.Refusal{Position: at, Reason: ReasonNotRegular,
+			Message: "the file is executable, and only regular files (mode 100644) are signed",
+			Hint:    "remove the executable bit: git update-index --chmod=-x, or chmod -x and git add"}
 	case Symlink:
-		return &exception.Refusal{Position: at, Reason: ReasonNotRegular, Message: "it is a symbolic link, and only regular files (mode 100644) are signed", Hint: "put the file itself here"}
+		return &exception.Refusal{Position: at, Reason: ReasonNotRegular,
+			Message: "it is a symbolic link, and only regular files (mode 100644) are signed",
+			Hint:    "put the file itself here"}
 	case Submodule:
-		return &exception.Refusal{Position: at, Reason: ReasonNotRegular, Message: "it is a submodule, and only regular files (mode 100644) are signed", Hint: "put the files themselves here"}
+		return &exception.Refusal{Position: at, Reason: ReasonNotRegular,
+			Message: "it is a submodule, and only regular files (mode 100644) are signed",
+			Hint:    "put the files themselves here"}
 	default:
-		return &exception.Refusal{Position: at, Reason: ReasonNotRegular, Message: fmt.Sprintf("its mode is %o, and only regular files (mode 100644) are signed", f.Mode)}
+		return &exception.Refusal{Position: at, Reason: ReasonNotRegular,
+			Message: fmt.Sprintf("its mode is %o, and only regular files (mode 100644) are signed", f.Mode)}
 	}
 	for part := range strings.SplitSeq(f.Path, "/") {
 		if !plainName.MatchString(part) {
-			return badName(at, fmt.Sprintf("the name %q has characters that the name of an exception's file or folder may not have", part))
+			return badName(at, fmt.Sprintf("the name %q has characters that the name of an exception's file or "+
+				"folder may not have", part))
 		}
 	}
 	if !exception.HoldsDocuments(f.Path) {
-		return badName(at, fmt.Sprintf("the name %q does not end in .yaml, .yml or .json in lower case", path.Base(f.Path)))
+		return badName(at, fmt.Sprintf("the name %q does not end in .yaml, .yml or .json in lower case",
+			path.Base(f.Path)))
 	}
 	return nil
 }
@@ -101,5 +110,6 @@ func CheckSize(name string, size int64, documents int) *exception.Refusal {
 
 func badName(at exception.Position, message string) *exception.Refusal {
 	return &exception.Refusal{Position: at, Reason: ReasonBadName, Message: message,
-		Hint: "use letters, digits, dots, dashes and underscores, begin with a letter or digit, and end in .yaml, .yml or .json; notes go into .md files"}
+		Hint: "use letters, digits, dots, dashes and underscores, begin with a letter or digit, and end in .yaml, " +
+			".yml or .json; notes go into .md files"}
 }

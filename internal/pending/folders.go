@@ -22,12 +22,14 @@ func (f Folders) Complete() (Folders, error) {
 	}
 	for _, dir := range []*string{&f.Unsigned, &f.Signed} {
 		clean := path.Clean(*dir)
-		if !fs.ValidPath(clean) || clean == "." || strings.EqualFold(clean, ".git") || strings.HasPrefix(strings.ToLower(clean), ".git/") {
+		if !fs.ValidPath(clean) || clean == "." || strings.EqualFold(clean, ".git") ||
+			strings.HasPrefix(strings.ToLower(clean), ".git/") {
 			return f, fmt.Errorf("folder %q is outside of the repository", *dir)
 		}
 		*dir = clean
 	}
-	if f.Unsigned == f.Signed || strings.HasPrefix(f.Unsigned+"/", f.Signed+"/") || strings.HasPrefix(f.Signed+"/", f.Unsigned+"/") {
+	if f.Unsigned == f.Signed || strings.HasPrefix(f.Unsigned+"/", f.Signed+"/") ||
+		strings.HasPrefix(f.Signed+"/", f.Unsigned+"/") {
 		return f, fmt.Errorf("one of the folders %q and %q is inside the other", f.Unsigned, f.Signed)
 	}
 	return f, nil

@@ -45,7 +45,8 @@ var (
 // policy, in a file of any syntax. It does not parse the file. Readers compare a kind letter by
 // letter, so its name stands in the file, unless the file is not UTF-8, disguises text or computes a kind.
 func NeverHolds(content []byte, kinds []string) bool {
-	if len(content) > MaxOther || !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 || slices.Contains(kinds, "*") {
+	if len(content) > MaxOther || !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 ||
+		slices.Contains(kinds, "*") {
 		return false
 	}
 	names := regexp.QuoteMeta(exception.Kind)

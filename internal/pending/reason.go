@@ -22,8 +22,10 @@ func Reasons() []exception.Reason {
 		{Name: ReasonTooLarge, Doc: "the file, or its signed form, is larger than polex reads"},
 		{Name: ReasonNoDocuments, Doc: "the file holds no document"},
 		{Name: ReasonTargetExists, Doc: "another file has the name that the signed file would have"},
-		{Name: ReasonAlreadySigned, Doc: "the signed folder holds an exception of this name already, or held it before and the exception is grandfathered"},
-		{Name: ReasonPartlyReplaced, Doc: "the file would replace some exceptions of a signed file, and not all of them"},
+		{Name: ReasonAlreadySigned, Doc: "the signed folder holds an exception of this name already, or held it " +
+			"before and the exception is grandfathered"},
+		{Name: ReasonPartlyReplaced,
+			Doc: "the file would replace some exceptions of a signed file, and not all of them"},
 		{Name: ReasonNotARenewal, Doc: "it states that it renews another exception, and does not"},
 	}
 }

@@ -59,11 +59,13 @@ func (s *Signed) Files() []string { return slices.Sorted(maps.Keys(s.within)) }
 // Check compares a request with the signed folder. asked are the exceptions of all requests that
 // are promoted together. With replace (promote.updates), a request may replace a signed exception.
 // Check returns the replaced signed files, sorted by name.
-func (s *Signed) Check(r Request, asked map[exception.Identity]bool, replace bool) (replaces []string, refusals exception.Refusals) {
+func (s *Signed) Check(r Request, asked map[exception.Identity]bool,
+	replace bool) (replaces []string, refusals exception.Refusals) {
 	at := exception.Position{File: r.From}
 	replaced := map[string]bool{}
 	if same, problem := s.inTheWay(r.To); problem != "" {
-		return nil, exception.Refusals{{Position: at, Reason: ReasonTargetExists, Message: problem, Hint: "choose another name"}}
+		return nil, exception.Refusals{{Position: at, Reason: ReasonTargetExists, Message: problem,
+			Hint: "choose another name"}}
 	} else if same {
 		replaced[r.To] = true
 	}
@@ -76,8 +78,10 @@ func (s *Signed) Check(r Request, asked map[exception.Identity]bool, replace boo
 			replaced[where] = true
 		}
 	}
-	if replaced[r.To] && (!replace || !slices.ContainsFunc(s.within[r.To], func(id exception.Identity) bool { return asked[id] })) {
-		return nil, exception.Refusals{{Position: at, Reason: ReasonTargetExists, Message: fmt.Sprintf("%s exists already", r.To), Hint: hintReplace}}
+	if replaced[r.To] && (!replace || !slices.ContainsFunc(s.within[r.To],
+		func(id exception.Identity) bool { return asked[id] })) {
+		return nil, exception.Refusals{{Position: at, Reason: ReasonTargetExists,
+			Message: fmt.Sprintf("%s exists already", r.To), Hint: hintReplace}}
 	}
 	if len(refusals) > 0 {
 		return nil, refusals
@@ -95,7 +99,8 @@ func (s *Signed) Check(r Request, asked map[exception.Identity]bool, replace boo
 	return replaces, nil
 }
 
-const hintReplace = "promote.updates does not permit a replacement: remove the signed one in the same pull request, choose another name, or set promote.updates: replace"
+const hintReplace = "promote.updates does not permit a replacement: remove the signed one in the same pull request, " +
+	"choose another name, or set promote.updates: replace"
 
 // inTheWay reports whether a signed file has exactly this name. It returns a problem if a folder
 // has this name, a file has the name of its folder, or a name differs only in case. A file system
@@ -106,7 +111,8 @@ func (s *Signed) inTheWay(to string) (same bool, problem string) {
 	}
 	for dir := path.Dir(to); dir != "."; dir = path.Dir(dir) {
 		if other, met := s.folded[strings.ToLower(dir)]; met && other != dir {
-			return false, fmt.Sprintf("%s exists already, which some file systems treat as the same name as %s", other, dir)
+			return false, fmt.Sprintf("%s exists already, which some file systems treat as the same name as %s", other,
+				dir)
 		}
 		if s.files[dir] {
 			return false, fmt.Sprintf("%s exists already, and is not a folder", dir)
@@ -130,7 +136,8 @@ func (t Targets) Add(r Request) exception.Refusals {
 	for name := r.To; name != "."; name = path.Dir(name) {
 		if other, met := t[strings.ToLower(name)]; met && other != name {
 			return exception.Refusals{{Position: exception.Position{File: r.From}, Reason: ReasonTargetExists,
-				Message: fmt.Sprintf("%s would be next to %s, which some file systems treat as the same name", name, other), Hint: "choose another name"}}
+				Message: fmt.Sprintf("%s would be next to %s, which some file systems treat as the same name", name,
+					other), Hint: "choose another name"}}
 		}
 	}
 	for name := r.To; name != "."; name = path.Dir(name) {

@@ -14,7 +14,8 @@ import (
 
 // recorded are the annotations of the review record and the signing time. Promotion adds these
 // before signing, and no others. In policies.kyverno.io, the approvers are a field instead.
-var recorded = []string{exception.AnnotationRequestedBy, exception.AnnotationApprovedBy, exception.AnnotationPullRequest,
+var recorded = []string{exception.AnnotationRequestedBy, exception.AnnotationApprovedBy,
+	exception.AnnotationPullRequest,
 	exception.AnnotationMergeCommit, exception.AnnotationRecordedFrom, exception.AnnotationSignedAt}
 
 // differs returns the first difference between a signed message and the request, or "". It ignores
@@ -120,7 +121,8 @@ func badExpiry(asked, signed *exception.Document, witnessed time.Time, terms lif
 	case wanted.ExpiresIn > 0 && got.ExpiresAt.IsZero():
 		return "the request has a duration, and the signed document has no expiry time"
 	case wanted.ExpiresIn > 0 && got.ExpiresAt.After(witnessed.Add(wanted.ExpiresIn+skew)):
-		return fmt.Sprintf("the request has the duration %s, and the signed document expires at %s", lifetime.FormatDuration(wanted.ExpiresIn), got.ExpiresAt.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("the request has the duration %s, and the signed document expires at %s",
+			lifetime.FormatDuration(wanted.ExpiresIn), got.ExpiresAt.UTC().Format(time.RFC3339))
 	}
 	return ""
 }

@@ -60,9 +60,10 @@ func (c Checks) Check(docs []*exception.Document, now time.Time) (Findings, []*e
 	for _, doc := range docs {
 		switch gk := doc.GroupKind(); {
 		case !c.Kinds.Allow(gk):
-			found = append(found, Finding{Document: doc, Finding: shape.Finding{Position: doc.Position(), Reason: ReasonKindNotAllowed,
-				Message: fmt.Sprintf("kind %s is not in the accepted kinds (trust.kinds)", gk),
-				Hint:    "remove the document, or list the kind in trust.kinds"}})
+			found = append(found, Finding{Document: doc,
+				Finding: shape.Finding{Position: doc.Position(), Reason: ReasonKindNotAllowed,
+					Message: fmt.Sprintf("kind %s is not in the accepted kinds (trust.kinds)", gk),
+					Hint:    "remove the document, or list the kind in trust.kinds"}})
 		case gk.IsException():
 			found = append(found, of(doc, c.Shape.Check(doc, now))...)
 		}

@@ -17,7 +17,8 @@ import (
 func (c Checks) signedBefore(plan *Plan) (exception.Refusals, error) {
 	grandfathered := map[exception.IdentityKey]*exception.Document{}
 	for _, doc := range plan.Documents() {
-		if life, err := lifetime.Of(doc, c.Rules.Terms); err == nil && !life.ExpiresAt.IsZero() && len(life.End.Path) == 0 {
+		if life, err := lifetime.Of(doc, c.Rules.Terms); err == nil && !life.ExpiresAt.IsZero() &&
+			len(life.End.Path) == 0 {
 			grandfathered[doc.Identity().Key()] = doc
 		}
 	}
@@ -39,8 +40,9 @@ func (c Checks) signedBefore(plan *Plan) (exception.Refusals, error) {
 			}
 			delete(grandfathered, key)
 			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: ReasonAlreadySigned,
-				Message: fmt.Sprintf("commit %.12s has it signed in %s, and grandfathered in the trust policy is only for exceptions that were never signed", tree.Commit(), entry.Path),
-				Hint:    "add the annotation " + exception.AnnotationExpiresIn + ": 30d"})
+				Message: fmt.Sprintf("commit %.12s has it signed in %s, and grandfathered in the trust policy is "+
+					"only for exceptions that were never signed", tree.Commit(), entry.Path),
+				Hint: "add the annotation " + exception.AnnotationExpiresIn + ": 30d"})
 		}
 		return err
 	})

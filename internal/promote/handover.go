@@ -45,7 +45,8 @@ func (p *Promotion) HandOver(dir string) (err error) {
 			_ = os.RemoveAll(temporary)
 		}
 	}()
-	m := manifest{APIVersion: manifestVersion, Kind: manifestKind, Source: p.queue.source.String(), Files: []manifestFile{}}
+	m := manifest{APIVersion: manifestVersion, Kind: manifestKind, Source: p.queue.source.String(),
+		Files: []manifestFile{}}
 	for _, move := range p.Moves() {
 		m.Files = append(m.Files, manifestFile{From: move.From, To: move.To})
 		if err := writeInto(temporary, move.To, move.signed); err != nil {
@@ -69,7 +70,8 @@ func (p *Promotion) HandOver(dir string) (err error) {
 // makeBeside creates the temporary folder that is renamed to dir when it is complete.
 func makeBeside(dir string) (string, error) {
 	if _, err := os.Lstat(dir); err == nil {
-		return "", fmt.Errorf("write signed files: %q exists already: remove it, or name another folder with --signed-output", dir)
+		return "", fmt.Errorf("write signed files: %q exists already: remove it, or name another folder with "+
+			"--signed-output", dir)
 	}
 	temporary, err := os.MkdirTemp(filepath.Dir(filepath.Clean(dir)), ".polex-sealed-*")
 	if err != nil {
@@ -90,8 +92,9 @@ func writeInto(dir, name string, content []byte) error {
 // with files that are not pending there.
 func (p *Plan) readManifest(content []byte) (map[string]string, exception.Refusals) {
 	refuse := func(format string, args ...any) (map[string]string, exception.Refusals) {
-		return nil, exception.Refusals{{Position: exception.Position{File: ManifestName}, Reason: ReasonNotTheRequest, Message: fmt.Sprintf(format, args...),
-			Hint: "give the file that polex-sign promote --signed-output wrote for this commit"}}
+		return nil, exception.Refusals{{Position: exception.Position{File: ManifestName}, Reason: ReasonNotTheRequest,
+			Message: fmt.Sprintf(format, args...),
+			Hint:    "give the file that polex-sign promote --signed-output wrote for this commit"}}
 	}
 	doc, err := exception.ParseUndeployed(content, ManifestName)
 	if err != nil || !doc.JSON() {

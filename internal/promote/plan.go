@@ -103,7 +103,8 @@ func (q *Queue) plan(tree *git.Tree) (*Plan, error) {
 		if len(refusals) == 0 {
 			return p, nil
 		}
-		if !q.options.KeepGoing || !slices.ContainsFunc(refusals, func(r *exception.Refusal) bool { return p.Has(r.Position.File) }) {
+		if !q.options.KeepGoing || !slices.ContainsFunc(refusals,
+			func(r *exception.Refusal) bool { return p.Has(r.Position.File) }) {
 			return nil, refusals
 		}
 		p.leaveOut(refusals)
@@ -196,11 +197,14 @@ func (p *Plan) choose() error {
 		}
 		switch blob := p.there.waiting(f.from); {
 		case blob.IsZero():
-			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonGoneSince, Message: "it was signed or removed since"})
+			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonGoneSince,
+				Message: "it was signed or removed since"})
 		case blob != f.blob || again[f.from]:
-			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonChangedSince, Message: "it was changed since, and is left to the run of that commit"})
+			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonChangedSince,
+				Message: "it was changed since, and is left to the run of that commit"})
 		case rule != "":
-			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonChangedSince, Message: rule + " was changed since, and the file is left to a run by the new one"})
+			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonChangedSince,
+				Message: rule + " was changed since, and the file is left to a run by the new one"})
 		default:
 			p.Moves = append(p.Moves, &Move{From: f.from, To: f.to, Documents: f.documents, Origin: f.origin})
 		}

@@ -106,10 +106,12 @@ func (p *Promotion) Moves() []*Move {
 // Make commits the promotion.
 func (p *Promotion) Make(ctx context.Context, to deliver.To) (*Done, error) {
 	if head, err := p.queue.clone.Head(); err != nil || to.Way == deliver.Commit && head.Branch != p.queue.head.Branch {
-		return nil, errors.Join(err, fmt.Errorf("%w (it was on %s when polex-sign read it)", commit.ErrMoved, p.queue.head.Branch))
+		return nil, errors.Join(err, fmt.Errorf("%w (it was on %s when polex-sign read it)", commit.ErrMoved,
+			p.queue.head.Branch))
 	}
 	done := &Done{}
-	result, err := to.Make(ctx, p.queue.clone, func(signedOffBy string) commit.Propose { return p.propose(done, signedOffBy) })
+	result, err := to.Make(ctx, p.queue.clone,
+		func(signedOffBy string) commit.Propose { return p.propose(done, signedOffBy) })
 	done.Commit, done.Left = result.Commit, result.Left
 	return done, err
 }
@@ -138,7 +140,8 @@ func (p *Promotion) propose(done *Done, signedOffBy string) commit.Propose {
 				continue // it became pending after the signing
 			}
 			if !sameReplaced(now.Replaces, sealed.Replaces) {
-				return commit.Change{}, fmt.Errorf("the file that %s replaces has changed since it was signed: run it again", now.From)
+				return commit.Change{}, fmt.Errorf(
+					"the file that %s replaces has changed since it was signed: run it again", now.From)
 			}
 			change.Write[now.To] = sealed.signed
 			change.Remove = append(change.Remove, now.From)

@@ -29,7 +29,8 @@ func (q *Queue) PullRequestBranch() string { return PullRequestPrefix + q.source
 //
 // Anybody may have pushed the branch. Its commit must equal the commit of this promotion: the same
 // parent, tree, author and message. Signatures and times differ in each run, so they come from the
-// branch. If a server commits (to.Push.By), its author and signature do not count. Each signed document must verify and match the request, as in [Plan.TakeOver].
+// branch. If a server commits (to.Push.By), its author and signature do not count. Each signed document must verify
+// and match the request, as in [Plan.TakeOver].
 //
 // A branch with any other content is [ErrBranchTaken]. OnBranch never overwrites it, because it can
 // be the work of another person. An existing branch is also [ErrBranchTaken] if to.By signs commits
@@ -93,7 +94,8 @@ func (p *Plan) signedIn(
 // readSigned returns the content of a signed file in a tree.
 func readSigned(tree *git.Tree, name string) ([]byte, *exception.Refusal, error) {
 	refuse := func(message string) ([]byte, *exception.Refusal, error) {
-		return nil, &exception.Refusal{Position: exception.Position{File: name}, Reason: ReasonNotTheRequest, Message: message}, nil
+		return nil, &exception.Refusal{Position: exception.Position{File: name}, Reason: ReasonNotTheRequest,
+			Message: message}, nil
 	}
 	entry, err := tree.Find(name)
 	switch {

@@ -74,7 +74,8 @@ func Open(clone *commit.Clone, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{clone: clone, options: o, source: source, signed: map[git.Hash][]exception.Identity{}, left: map[string]bool{}}
+	q := &Queue{clone: clone, options: o, source: source, signed: map[git.Hash][]exception.Identity{},
+		left: map[string]bool{}}
 	if q.head, err = clone.Head(); err != nil {
 		return nil, err
 	}
@@ -168,7 +169,8 @@ func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
 		refusals = append(refusals, refusal)
 	}
 	if err == nil && len(f.documents) == 0 && len(refusals) == 0 {
-		refusals = append(refusals, &exception.Refusal{Position: at, Reason: ReasonNoDocuments, Message: "there is no document in it"})
+		refusals = append(refusals, &exception.Refusal{Position: at, Reason: ReasonNoDocuments,
+			Message: "there is no document in it"})
 	}
 	return f, refusals, err
 }
@@ -193,7 +195,8 @@ func readDocuments(content []byte, name string) (docs []*exception.Document, ref
 		var bad *exception.SyntaxError
 		switch {
 		case errors.As(err, &bad):
-			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed, Message: bad.Message, Hint: bad.Hint})
+			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed,
+				Message: bad.Message, Hint: bad.Hint})
 		case err != nil:
 			return nil, nil, err
 		default:

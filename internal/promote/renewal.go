@@ -24,7 +24,8 @@ func (l *listing) renewals(docs []*exception.Document) ([]*exception.Document, e
 			return nil, nil, err
 		}
 		if problem != nil {
-			refusals = append(refusals, &exception.Refusal{Position: doc.PositionOf(e.Renews.Path), Reason: ReasonNotARenewal, Message: problem.Error(),
+			refusals = append(refusals, &exception.Refusal{Position: doc.PositionOf(e.Renews.Path),
+				Reason: ReasonNotARenewal, Message: problem.Error(),
 				Hint: "draft it with polex-request --renew, or request a new exception"})
 		}
 		predecessors[i] = before
@@ -33,7 +34,8 @@ func (l *listing) renewals(docs []*exception.Document) ([]*exception.Document, e
 }
 
 // continues returns the signed exception that doc renews, or the reason why it is not a renewal.
-func (l *listing) continues(doc *exception.Document, e *exception.Exception) (predecessor *exception.Document, problem, err error) {
+func (l *listing) continues(doc *exception.Document,
+	e *exception.Exception) (predecessor *exception.Document, problem, err error) {
 	said, problem := e.Renewal()
 	if problem != nil {
 		return nil, problem, nil

@@ -162,7 +162,8 @@ func (r *run) plan(ctx context.Context, queue *Queue) (*Plan, []*exception.Docum
 			r.result.Findings = append(r.result.Findings, found...)
 			r.leaveOut(Refused(plan.Refused))
 			return plan, recorded, nil
-		case !r.KeepGoing || !slices.ContainsFunc(found, func(f Finding) bool { return f.Severity == shape.Error && plan.Has(f.Position.File) }):
+		case !r.KeepGoing || !slices.ContainsFunc(found,
+			func(f Finding) bool { return f.Severity == shape.Error && plan.Has(f.Position.File) }):
 			return nil, nil, found // leaving out files would not help
 		}
 		found = slices.DeleteFunc(found, func(f Finding) bool { return f.Severity != shape.Error })

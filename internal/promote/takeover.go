@@ -20,9 +20,9 @@ import (
 const skew = 5 * time.Minute
 
 // TakeOver reads a folder that [Promotion.HandOver] wrote, and returns the promotion. The folder is not
-// trusted. Each document must verify, must equal the request except for the fields that signing adds, and must be signed after the request. The folder must
-// not hold other files. TakeOver returns [exception.Refusals] otherwise. With [Options.KeepGoing],
-// requests without a signed file leave the plan.
+// trusted. Each document must verify, must equal the request except for the fields that signing adds, and must be
+// signed after the request. The folder must not hold other files. TakeOver returns [exception.Refusals] otherwise.
+// With [Options.KeepGoing], requests without a signed file leave the plan.
 func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) (*Promotion, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -90,8 +90,10 @@ func (p *Plan) unsealed(files map[string]string) exception.Refusals {
 	var refusals exception.Refusals
 	for _, m := range p.Moves {
 		if _, handed := files[m.To]; !handed {
-			refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: m.From}, Reason: ReasonNotSealed,
-				Message: "it is not among the signed files: the job that signs left it out", Hint: "the results of that job say why"})
+			refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: m.From},
+				Reason:  ReasonNotSealed,
+				Message: "it is not among the signed files: the job that signs left it out",
+				Hint:    "the results of that job say why"})
 		}
 	}
 	return refusals
@@ -111,7 +113,8 @@ func unexpected(root *os.Root, files map[string]string) (exception.Refusals, err
 		if _, named := files[name]; entry.IsDir() || named || name == ManifestName {
 			return nil
 		}
-		refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: name}, Reason: ReasonUnexpectedFile, Message: ManifestName + " does not name it"})
+		refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: name},
+			Reason: ReasonUnexpectedFile, Message: ManifestName + " does not name it"})
 		return nil
 	})
 	return refusals, err
@@ -124,16 +127,19 @@ func readHanded(root *os.Root, name string) ([]byte, *exception.Refusal, error) 
 	for dir := name; dir != "."; dir = path.Dir(dir) {
 		info, err := root.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, &exception.Refusal{Position: at, Reason: ReasonNotTheRequest, Message: "it is not among the signed files"}, nil
+			return nil, &exception.Refusal{Position: at, Reason: ReasonNotTheRequest,
+				Message: "it is not among the signed files"}, nil
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		if dir == name && !info.Mode().IsRegular() || dir != name && !info.IsDir() {
-			return nil, &exception.Refusal{Position: at, Reason: ReasonNotRegular, Message: "it is not a regular file, and only regular files are accepted"}, nil
+			return nil, &exception.Refusal{Position: at, Reason: ReasonNotRegular,
+				Message: "it is not a regular file, and only regular files are accepted"}, nil
 		}
 		if dir == name && info.Size() > git.MaxFile {
-			return nil, &exception.Refusal{Position: at, Reason: ReasonTooLarge, Message: fmt.Sprintf("it has more than %d bytes", git.MaxFile)}, nil
+			return nil, &exception.Refusal{Position: at, Reason: ReasonTooLarge,
+				Message: fmt.Sprintf("it has more than %d bytes", git.MaxFile)}, nil
 		}
 	}
 	f, err := root.Open(name)
@@ -147,7 +153,8 @@ func readHanded(root *os.Root, name string) ([]byte, *exception.Refusal, error) 
 
 // accept reads the content of a signed file. It rejects documents that do not verify or do not
 // match the request.
-func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now time.Time) ([]*exception.Document, exception.Refusals, error) {
+func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier,
+	now time.Time) ([]*exception.Document, exception.Refusals, error) {
 	sealed, refusals, err := readDocuments(content, m.To)
 	if err != nil || len(refusals) > 0 {
 		return nil, refusals, err
@@ -160,7 +167,8 @@ func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now ti
 		verified, err := verified(verifier, doc, now)
 		var rejected *verify.Rejected
 		if errors.As(err, &rejected) {
-			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: rejected.Reason, Message: "it does not verify: " + rejected.Detail})
+			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: rejected.Reason,
+				Message: "it does not verify: " + rejected.Detail})
 			continue
 		}
 		if err != nil {
@@ -186,7 +194,8 @@ func verified(verifier *verify.Verifier, doc *exception.Document, now time.Time)
 }
 
 // answers rejects a signed document that does not match the request.
-func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *verify.Verified, policy *trust.Policy, now time.Time) *exception.Refusal {
+func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *verify.Verified, policy *trust.Policy,
+	now time.Time) *exception.Refusal {
 	witnessed := now
 	for _, s := range verified.Signatures() {
 		if refusal := p.atCommit(m, sealed, s, policy); refusal != nil {
@@ -199,11 +208,13 @@ func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *ver
 		// The signer had read the source commit. An earlier signature belongs to another approval.
 		if source := p.queue.committedAt; witnessed.Before(source.Add(-skew)) {
 			return &exception.Refusal{Position: sealed.Position(), Reason: ReasonSealedEarlier,
-				Message: fmt.Sprintf("it was signed at %s, before the commit of the request of %s", witnessed.UTC().Format(time.RFC3339), source.UTC().Format(time.RFC3339))}
+				Message: fmt.Sprintf("it was signed at %s, before the commit of the request of %s",
+					witnessed.UTC().Format(time.RFC3339), source.UTC().Format(time.RFC3339))}
 		}
 	}
 	if problem := differs(asked, verified.Message(), witnessed, policy.Rules().Terms); problem != "" {
-		return &exception.Refusal{Position: sealed.Position(), Reason: ReasonNotTheRequest, Message: fmt.Sprintf("it differs from %s: %s", m.From, problem)}
+		return &exception.Refusal{Position: sealed.Position(), Reason: ReasonNotTheRequest,
+			Message: fmt.Sprintf("it differs from %s: %s", m.From, problem)}
 	}
 	return nil
 }
@@ -236,7 +247,8 @@ func (p *Plan) atCommits(moves []*Move, signed []*exception.Document, verifier *
 
 // atCommit rejects a signature whose authority requires the request in the commit of the run, if
 // that commit is not in the history of the source or has another file there.
-func (p *Plan) atCommit(m *Move, sealed *exception.Document, s verify.Signature, policy *trust.Policy) *exception.Refusal {
+func (p *Plan) atCommit(m *Move, sealed *exception.Document, s verify.Signature,
+	policy *trust.Policy) *exception.Refusal {
 	if a := policy.Authority(s.Authority); a == nil || !a.RequiresCommit() {
 		return nil
 	}
@@ -248,8 +260,9 @@ func (p *Plan) atCommit(m *Move, sealed *exception.Document, s verify.Signature,
 		}
 	}
 	return &exception.Refusal{Position: sealed.Position(), Reason: ReasonNotAtCommit,
-		Message: fmt.Sprintf("it was signed by a run of the commit %q, which does not have %s as it is requested", said, m.From),
-		Hint:    "sign it in a run of the commit that is promoted (requireCommit of the trust policy)"}
+		Message: fmt.Sprintf("it was signed by a run of the commit %q, which does not have %s as it is requested",
+			said, m.From),
+		Hint: "sign it in a run of the commit that is promoted (requireCommit of the trust policy)"}
 }
 
 // holds reports whether a tree has the pending file of a move with the same content.

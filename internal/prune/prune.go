@@ -91,12 +91,14 @@ func Look(tree *git.Tree, o Options) (*Found, error) {
 		}
 		// Report these files. They must not prevent pruning of the other files.
 		if deep || commit.CheckPath(entry.Path) != nil {
-			found.unreadable(entry, "the path is not UTF-8, too long or too deep, or looks like one of Git's own files, and nothing there is pruned")
+			found.unreadable(entry, "the path is not UTF-8, too long or too deep, or looks like one of Git's own "+
+				"files, and nothing there is pruned")
 			return nil //nolint:nilerr // it is reported
 		}
 		content, err := tree.Read(entry)
 		if errors.Is(err, git.ErrTooLarge) {
-			found.unreadable(entry, fmt.Sprintf("the file is larger than %d MiB, and nothing in it is pruned", git.MaxFile>>20))
+			found.unreadable(entry, fmt.Sprintf("the file is larger than %d MiB, and nothing in it is pruned",
+				git.MaxFile>>20))
 			return nil
 		}
 		if err != nil {
@@ -108,8 +110,9 @@ func Look(tree *git.Tree, o Options) (*Found, error) {
 
 // unreadable adds a file or folder that is not pruned.
 func (f *Found) unreadable(entry git.Entry, message string) {
-	f.Unreadable = append(f.Unreadable, &exception.SyntaxError{Position: exception.Position{File: entry.Path, Line: 1, Column: 1},
-		Message: message, Hint: "rename it with git mv, split it, or remove it"})
+	f.Unreadable = append(f.Unreadable,
+		&exception.SyntaxError{Position: exception.Position{File: entry.Path, Line: 1, Column: 1},
+			Message: message, Hint: "rename it with git mv, split it, or remove it"})
 }
 
 // file examines one file.

@@ -10,7 +10,8 @@ import (
 
 // Run removes the expired exceptions and delivers the change. It returns the exceptions that it
 // found in the changed tree. A plan only examines HEAD.
-func Run(ctx context.Context, clone *commit.Clone, o Options, to deliver.To) (found *Found, result commit.Result, err error) {
+func Run(ctx context.Context, clone *commit.Clone, o Options,
+	to deliver.To) (found *Found, result commit.Result, err error) {
 	if to.Way == deliver.Plan {
 		head, err := clone.Head()
 		if err != nil {

@@ -38,7 +38,8 @@ func Continues(successor, signed *exception.Document) error {
 	if err != nil {
 		return err
 	}
-	if before.Identity.GroupKind != after.Identity.GroupKind || before.Identity.Namespace != after.Identity.Namespace || !reflect.DeepEqual(exempts(before.Message), exempts(whole)) {
+	if before.Identity.GroupKind != after.Identity.GroupKind || before.Identity.Namespace != after.Identity.Namespace ||
+		!reflect.DeepEqual(exempts(before.Message), exempts(whole)) {
 		return errors.New("it does not exempt the same as its predecessor: request a new exception")
 	}
 	return nil
@@ -82,5 +83,6 @@ func Read(signed *exception.Document) (*Predecessor, error) {
 		return nil, fmt.Errorf("its reference to its own predecessor: %w", err)
 	}
 	sum := sha256.Sum256(s.Message)
-	return &Predecessor{e.Identity, message, e.Identity.Name + "@sha256:" + hex.EncodeToString(sum[:]), renewal.Number}, nil
+	return &Predecessor{e.Identity, message, e.Identity.Name + "@sha256:" + hex.EncodeToString(sum[:]), renewal.Number},
+		nil
 }

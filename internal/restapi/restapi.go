@@ -52,7 +52,8 @@ func New(c Config) (*Client, error) {
 		return nil, errors.New("the token for the API is missing or malformed")
 	}
 	client := &Client{http: *c.HTTP, base: base, token: c.Token, header: c.Header}
-	client.http.Transport = retry.Transport{Timing: c.Timing, Next: c.HTTP.Transport, MaxAnswer: maxAnswer, FollowOnHost: true, SecondaryLimits: c.SecondaryLimits}
+	client.http.Transport = retry.Transport{Timing: c.Timing, Next: c.HTTP.Transport, MaxAnswer: maxAnswer,
+		FollowOnHost: true, SecondaryLimits: c.SecondaryLimits}
 	return client, nil
 }
 
@@ -62,7 +63,8 @@ func CheckAddress(address string) (string, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err == nil && u.User != nil: // possibly with a password
-		return "", errors.New("this is not an address: it contains a user name; write it as https://git.example.com, and set the token by itself")
+		return "", errors.New("this is not an address: it contains a user name; write it as https://git.example.com, " +
+			"and set the token by itself")
 	case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
 		return "", fmt.Errorf("%q is not an address: write it as https://git.example.com", address)
 	}
@@ -95,7 +97,8 @@ func (c *Client) Do(ctx context.Context, how Call, into any) (http.Header, error
 			return nil, err
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, how.Method, cmp.Or(how.Address, c.base+how.Path), bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, how.Method, cmp.Or(how.Address, c.base+how.Path),
+		bytes.NewReader(body))
 	if err != nil {
 		return nil, c.Hide(err)
 	}

@@ -33,7 +33,8 @@ func (e *StatusError) Error() string { return fmt.Sprintf("it returned %d: %s", 
 func (t Transport) transient(response *http.Response, body []byte) (after time.Duration, again bool) {
 	after, asked := retryAfter(response.Header)
 	limited := response.StatusCode == http.StatusTooManyRequests ||
-		t.SecondaryLimits && response.StatusCode == http.StatusForbidden && bytes.Contains(bytes.ToLower(body), []byte("secondary rate limit"))
+		t.SecondaryLimits && response.StatusCode == http.StatusForbidden &&
+			bytes.Contains(bytes.ToLower(body), []byte("secondary rate limit"))
 	switch {
 	case response.StatusCode >= http.StatusInternalServerError, limited && !t.SecondaryLimits:
 		return after, true
@@ -76,7 +77,8 @@ func (t Transport) mayFollow(response *http.Response) error {
 	if to.Scheme != from.URL.Scheme || to.Host != from.URL.Host {
 		return fmt.Errorf("it redirects to another host, %q", to.Host)
 	}
-	if status := response.StatusCode; from.Method != http.MethodGet && status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect {
+	if status := response.StatusCode; from.Method != http.MethodGet && status != http.StatusTemporaryRedirect &&
+		status != http.StatusPermanentRedirect {
 		return fmt.Errorf("it redirects with status %d, and a GET would replace the %s", status, from.Method)
 	}
 	followed := 0

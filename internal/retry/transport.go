@@ -28,8 +28,8 @@ type Transport struct {
 	// [http.Client] can follow them. Others are errors.
 	FollowOnHost bool
 	// SecondaryLimits applies the rules of GitHub's API: 403 with Retry-After or a message about a
-	// secondary rate limit is a rate limit too, and without Retry-After it ends in a minute. The hourly limit (X-RateLimit-Remaining: 0) is not
-	// retried.
+	// secondary rate limit is a rate limit too, and without Retry-After it ends in a minute. The hourly limit
+	// (X-RateLimit-Remaining: 0) is not retried.
 	SecondaryLimits bool
 
 	until context.Context

@@ -56,14 +56,16 @@ func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*ver
 	var problem error
 	err := github.Pages(ctx, r.api, r.api.Path("/pulls/%d/reviews", m.Number), func(page []reviewed) bool {
 		for _, given := range page {
-			if given.User == nil || given.State != approved && given.State != changesRequested && given.State != dismissed {
+			if given.User == nil || given.State != approved && given.State != changesRequested &&
+				given.State != dismissed {
 				continue
 			}
 			if given.SubmittedAt == "" || given.User.ID == 0 {
 				problem = &UnknownError{What: fmt.Sprintf("%s: review %d has no time or no author", what, given.ID)}
 			}
 			before, again := last[given.User.ID]
-			if !again || cmp.Or(strings.Compare(before.SubmittedAt, given.SubmittedAt), cmp.Compare(before.ID, given.ID)) <= 0 {
+			if !again || cmp.Or(strings.Compare(before.SubmittedAt, given.SubmittedAt),
+				cmp.Compare(before.ID, given.ID)) <= 0 {
 				last[given.User.ID] = given
 			}
 		}
@@ -83,7 +85,8 @@ func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*ver
 		}
 	}
 	if len(counted) > maxApprovers {
-		return nil, &UnknownError{What: fmt.Sprintf("more than %d people approved pull request %d", maxApprovers, m.Number)}
+		return nil, &UnknownError{What: fmt.Sprintf("more than %d people approved pull request %d",
+			maxApprovers, m.Number)}
 	}
 	if len(counted) == 0 {
 		return v, nil
@@ -105,7 +108,8 @@ func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*ver
 		}
 		if changed != "" {
 			v.approvers = nil
-			v.ignored = []string{fmt.Sprintf("commit %s does not count: %q has different content there than the file to sign", m.Head.SHA, changed)}
+			v.ignored = []string{fmt.Sprintf("commit %s does not count: %q has different content there than the file "+
+				"to sign", m.Head.SHA, changed)}
 		}
 	}
 	sortLogins(v.approvers)

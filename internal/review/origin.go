@@ -36,7 +36,8 @@ type History interface {
 
 // missing explains an error of a [History].
 func missing(what string, err error) error {
-	return &UnknownError{What: what, Err: err, Advice: "does the clone have its history? In GitHub Actions, check it out with fetch-depth: 0"}
+	return &UnknownError{What: what, Err: err,
+		Advice: "does the clone have its history? In GitHub Actions, check it out with fetch-depth: 0"}
 }
 
 // isAbsent reports whether an error means a missing file and not an unreadable repository.

@@ -42,7 +42,8 @@ type pull struct {
 // mergedInto reports whether it was merged into this branch of this repository. Forks and other
 // branches can share its commits.
 func (p *pull) mergedInto(repository, branch string) bool {
-	return p.MergedAt != "" && p.Base.Ref == branch && p.Base.Repo != nil && strings.EqualFold(p.Base.Repo.FullName, repository)
+	return p.MergedAt != "" && p.Base.Ref == branch && p.Base.Repo != nil &&
+		strings.EqualFold(p.Base.Repo.FullName, repository)
 }
 
 // check validates the data of a pull request and returns its address.
@@ -52,9 +53,11 @@ func (p *pull) check(server, repository string) (address string, err error) {
 	case p.Number <= 0:
 		return "", &UnknownError{What: fmt.Sprintf("a pull request has the number %d", p.Number)}
 	case !strings.EqualFold(p.HTMLURL, address):
-		return "", &UnknownError{What: fmt.Sprintf("pull request %d says that its address is %q, which is not %q", p.Number, p.HTMLURL, address)}
+		return "", &UnknownError{What: fmt.Sprintf("pull request %d says that its address is %q, which is not %q",
+			p.Number, p.HTMLURL, address)}
 	case !hashForm.MatchString(p.Head.SHA):
-		return "", &UnknownError{What: fmt.Sprintf("pull request %d says that its last commit is %q", p.Number, p.Head.SHA)}
+		return "", &UnknownError{What: fmt.Sprintf("pull request %d says that its last commit is %q",
+			p.Number, p.Head.SHA)}
 	case p.User == nil:
 		return "", &UnknownError{What: fmt.Sprintf("pull request %d does not state its author", p.Number)}
 	}
@@ -82,7 +85,8 @@ func (r *Reviewer) find(ctx context.Context, commit string) (*merged, error) {
 		return nil, unanswered("look for the pull request of commit "+commit, err)
 	}
 	if len(candidates) > maxCandidates {
-		return nil, &UnknownError{What: fmt.Sprintf("commit %s is of more than %d pull requests", commit, maxCandidates)}
+		return nil, &UnknownError{What: fmt.Sprintf("commit %s is of more than %d pull requests", commit,
+			maxCandidates)}
 	}
 	var found []*merged
 	for _, p := range candidates {
@@ -101,7 +105,8 @@ func (r *Reviewer) find(ctx context.Context, commit string) (*merged, error) {
 		found[0].address, err = found[0].check(r.api.Server(), r.api.Repository())
 		return found[0], err
 	default:
-		return nil, &UnknownError{What: fmt.Sprintf("commit %s is the merge of %d pull requests, including %d and %d", commit, len(found), found[0].Number, found[1].Number)}
+		return nil, &UnknownError{What: fmt.Sprintf("commit %s is the merge of %d pull requests, including %d and %d",
+			commit, len(found), found[0].Number, found[1].Number)}
 	}
 }
 
@@ -114,14 +119,16 @@ const (
 // rebase merge. A commit with one parent can be a squash or the last commit of a rebase merge.
 func (r *Reviewer) brought(ctx context.Context, m *merged, commit string) (bool, error) {
 	if !hashForm.MatchString(m.MergeCommitSHA) {
-		return false, &UnknownError{What: fmt.Sprintf("pull request %d says that it was merged as %q", m.Number, m.MergeCommitSHA)}
+		return false, &UnknownError{What: fmt.Sprintf("pull request %d says that it was merged as %q", m.Number,
+			m.MergeCommitSHA)}
 	}
 	if m.MergeCommitSHA == commit {
 		return true, nil
 	}
 	last, err := r.config.History.Commit(m.MergeCommitSHA)
 	if err != nil {
-		return false, missing(fmt.Sprintf("read commit %s, as which pull request %d was merged", m.MergeCommitSHA, m.Number), err)
+		return false, missing(fmt.Sprintf("read commit %s, as which pull request %d was merged", m.MergeCommitSHA,
+			m.Number), err)
 	}
 	if len(last.Parents) != 1 {
 		return false, nil
@@ -131,7 +138,8 @@ func (r *Reviewer) brought(ctx context.Context, m *merged, commit string) (bool,
 		return false, unanswered(fmt.Sprintf("read pull request %d", m.Number), err)
 	}
 	if whole.Number != m.Number || whole.Commits < 1 || whole.Commits > maxCommits {
-		return false, &UnknownError{What: fmt.Sprintf("pull request %d has %d commits, expected 1 to %d", m.Number, whole.Commits, maxCommits)}
+		return false, &UnknownError{What: fmt.Sprintf("pull request %d has %d commits, expected 1 to %d", m.Number,
+			whole.Commits, maxCommits)}
 	}
 	series, err := ancestors(r.config.History, m.MergeCommitSHA, whole.Commits-1)
 	return slices.Contains(series, commit), err

@@ -15,12 +15,14 @@ const (
 // Reasons returns all of them.
 func Reasons() []exception.Reason {
 	return []exception.Reason{
-		{Name: ReasonNoPullRequest, Doc: "approvals are required, and the commit that added the file does not belong to a merged pull request"},
+		{Name: ReasonNoPullRequest, Doc: "approvals are required, and the commit that added the file does not belong " +
+			"to a merged pull request"},
 		{Name: ReasonNotApproved, Doc: "fewer people approved it than the configuration requires"},
 		{Name: ReasonClaimsReview, Doc: "the request states its requester, approvers or pull request itself"},
 		{Name: ReasonUnrecordable, Doc: "polex cannot write the record into the layout of the document"},
 		{Name: ReasonNoNewApprover, Doc: "all approvers of the renewal also approved its predecessor"},
-		{Name: ReasonApproversUnknown, Doc: "a renewal requires another approver, and the approvers of the predecessor are unknown"},
+		{Name: ReasonApproversUnknown, Doc: "a renewal requires another approver, and the approvers of the " +
+			"predecessor are unknown"},
 	}
 }
 

@@ -75,7 +75,8 @@ func RecordIn(doc *exception.Document) exception.Refusals {
 	for _, path := range exception.RecordPaths(doc.GroupKind()) {
 		if _, there := doc.Lookup(path...); there {
 			refusals = append(refusals, &exception.Refusal{Position: doc.PositionOf(path), Reason: ReasonClaimsReview,
-				Message: fmt.Sprintf("a request must not state %s", path), Hint: "remove it: polex records it when it signs the exception"})
+				Message: fmt.Sprintf("a request must not state %s", path),
+				Hint:    "remove it: polex records it when it signs the exception"})
 		}
 	}
 	return refusals

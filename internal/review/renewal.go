@@ -42,7 +42,8 @@ func (r *Reviewer) Renewal(doc *exception.Document, record *Record, before Prede
 	}
 	asked := r.config.Renewals
 	if len(record.Approvers) < asked.RequireApprovals {
-		return refuse(ReasonNotApproved, fmt.Sprintf("it renews another exception and has %d of %d required approvals", len(record.Approvers), asked.RequireApprovals),
+		return refuse(ReasonNotApproved, fmt.Sprintf("it renews another exception and has %d of %d required approvals",
+			len(record.Approvers), asked.RequireApprovals),
 			"propose it again, and have more people approve it")
 	}
 	if !asked.RequireNewApprover {
@@ -50,7 +51,8 @@ func (r *Reviewer) Renewal(doc *exception.Document, record *Record, before Prede
 	}
 	approved, unknown := before.approvals(record.Source)
 	if unknown != "" {
-		return refuse(ReasonApproversUnknown, "it requires an approver besides those of the renewed exception, and those are not known: "+unknown,
+		return refuse(ReasonApproversUnknown,
+			"it requires an approver besides those of the renewed exception, and those are not known: "+unknown,
 			"remove it, and request a new exception instead of a renewal")
 	}
 	if slices.ContainsFunc(record.Approvers, func(who string) bool { return !approved.Has(who) }) {
@@ -60,7 +62,8 @@ func (r *Reviewer) Renewal(doc *exception.Document, record *Record, before Prede
 	if len(record.Approvers) > 0 {
 		message = "its approvers (" + strings.Join(record.Approvers, ", ") + ") approved its predecessor, too"
 	}
-	return refuse(ReasonNoNewApprover, message, "propose it again, and have it approved by another person than "+cmp.Or(strings.Join(approved.Names, ", "), "its requester"))
+	return refuse(ReasonNoNewApprover, message, "propose it again, and have it approved by another person than "+
+		cmp.Or(strings.Join(approved.Names, ", "), "its requester"))
 }
 
 // approvals returns the approvers of the predecessor, or the reason why they are unknown. Records

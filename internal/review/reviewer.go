@@ -65,9 +65,11 @@ func New(c Config) (*Reviewer, error) {
 	case c.RequireApprovals < 0 || c.RequireApprovals > maxRequired:
 		return nil, fmt.Errorf("%d approvals cannot be required, only 0 to %d", c.RequireApprovals, maxRequired)
 	case c.Renewals.RequireApprovals < 0 || c.Renewals.RequireApprovals > maxRequired:
-		return nil, fmt.Errorf("%d approvals cannot be required of a renewal, only 0 to %d", c.Renewals.RequireApprovals, maxRequired)
+		return nil, fmt.Errorf("%d approvals cannot be required of a renewal, only 0 to %d",
+			c.Renewals.RequireApprovals, maxRequired)
 	case c.Renewals.RequireApprovals > 0 && c.Renewals.RequireApprovals < c.RequireApprovals:
-		return nil, fmt.Errorf("%d approvals are required of a renewal, and %d of a first exception: a renewal must not require fewer", c.Renewals.RequireApprovals, c.RequireApprovals)
+		return nil, fmt.Errorf("%d approvals are required of a renewal, and %d of a first exception: a renewal must "+
+			"not require fewer", c.Renewals.RequireApprovals, c.RequireApprovals)
 	case c.InsecureCountTrailers && c.Source != SourceTrailers:
 		return nil, fmt.Errorf("approvals are counted from trailers, and the record is from %q", c.Source)
 	}
@@ -77,7 +79,8 @@ func New(c Config) (*Reviewer, error) {
 		r.api, err = github.New(c.GitHub)
 	case SourceEvent:
 		if c.asksApprovals() {
-			return nil, errors.New("approvals are required, and an event has none: use the API (promote.record: api) and a token for it")
+			return nil, errors.New("approvals are required, and an event has none: use the API (promote.record: api) " +
+				"and a token for it")
 		}
 		r.event, err = readEvent(c.Event)
 		if err == nil {
@@ -88,7 +91,8 @@ func New(c Config) (*Reviewer, error) {
 		}
 	case SourceTrailers:
 		if c.asksApprovals() && !c.InsecureCountTrailers {
-			return nil, errors.New("required approvals need promote.record: api, since any author can write names into a commit message; promote.approvalsFrom: trailers counts them")
+			return nil, errors.New("required approvals need promote.record: api, since any author can write names " +
+				"into a commit message; promote.approvalsFrom: trailers counts them")
 		}
 	default:
 		return nil, fmt.Errorf("there is no source %q of records, expected api, event or trailers", c.Source)
@@ -124,7 +128,9 @@ func (r *Reviewer) fromAPI(ctx context.Context, o Origin, record *Record) (*Reco
 	}
 	if m == nil {
 		if r.config.asks() {
-			return nil, refuse(o.Files, ReasonNoPullRequest, fmt.Sprintf("commit %s, which added it, does not belong to a pull request that was merged into %s", o.Commit, r.config.Branch),
+			return nil, refuse(o.Files, ReasonNoPullRequest,
+				fmt.Sprintf("commit %s, which added it, does not belong to a pull request that was merged into %s",
+					o.Commit, r.config.Branch),
 				"a direct push has no review; right after a merge, GitHub may need a moment: then run it again")
 		}
 		return record, nil
@@ -136,7 +142,8 @@ func (r *Reviewer) fromAPI(ctx context.Context, o Origin, record *Record) (*Reco
 	}
 	record.Approvers = verdict.approvers
 	if missing := r.config.RequireApprovals - len(verdict.approvers); missing > 0 {
-		return nil, refuse(o.Files, ReasonNotApproved, fmt.Sprintf("%d of %d required approvals in %s", len(verdict.approvers), r.config.RequireApprovals, m.address), verdict.hint())
+		return nil, refuse(o.Files, ReasonNotApproved, fmt.Sprintf("%d of %d required approvals in %s",
+			len(verdict.approvers), r.config.RequireApprovals, m.address), verdict.hint())
 	}
 	return record, nil
 }
@@ -145,7 +152,8 @@ func (r *Reviewer) fromAPI(ctx context.Context, o Origin, record *Record) (*Reco
 func refuse(files []File, reason, message, hint string) exception.Refusals {
 	var refusals exception.Refusals
 	for _, f := range files {
-		refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: f.Path}, Reason: reason, Message: message, Hint: hint})
+		refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: f.Path}, Reason: reason,
+			Message: message, Hint: hint})
 	}
 	return refusals
 }
@@ -167,7 +175,8 @@ func unanswered(what string, err error) error {
 	case answered.Status == http.StatusUnprocessableEntity:
 		advice = "is the commit pushed?"
 	case answered.Status == http.StatusForbidden || answered.Status == http.StatusNotFound:
-		advice = "the token needs the permissions pull-requests: read and contents: read; a person's token must also be able to push"
+		advice = "the token needs the permissions pull-requests: read and contents: read; a person's token must also " +
+			"be able to push"
 	}
 	return &UnknownError{What: what, Err: err, Advice: advice}
 }

@@ -29,9 +29,11 @@ const (
 )
 
 var (
-	trailerForm      = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]{0,63}): (.+)$`)
-	signerForm       = regexp.MustCompile(`^([^<>,;"]{1,100}) <([A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9.-]{1,190})>$`)
-	mergeRequestForm = regexp.MustCompile(`^See merge request ((?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)+[A-Za-z0-9_][A-Za-z0-9_.-]*![1-9][0-9]*)$`)
+	trailerForm = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]{0,63}): (.+)$`)
+	signerForm  = regexp.MustCompile(
+		`^([^<>,;"]{1,100}) <([A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9.-]{1,190})>$`)
+	mergeRequestForm = regexp.MustCompile(
+		`^See merge request ((?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)+[A-Za-z0-9_][A-Za-z0-9_.-]*![1-9][0-9]*)$`)
 )
 
 // ParseTrailers reads the last paragraph of a commit message. It ignores the first paragraph, which
@@ -83,7 +85,8 @@ func ParseTrailers(message string) (Trailers, error) {
 
 func parseSigner(text string) (Signer, error) {
 	m := signerForm.FindStringSubmatch(text)
-	if m == nil || strings.TrimSpace(m[1]) != m[1] || strings.ContainsFunc(m[1], func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if m == nil || strings.TrimSpace(m[1]) != m[1] ||
+		strings.ContainsFunc(m[1], func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return Signer{}, fmt.Errorf("%q is not written as Name <address>", text)
 	}
 	return Signer{Name: m[1], Email: m[2]}, nil
@@ -96,7 +99,8 @@ func (r *Reviewer) fromTrailers(o Origin, record *Record) (*Record, error) {
 	}
 	t, err := ParseTrailers(commit.Message)
 	if err != nil {
-		return nil, refuse(o.Files, ReasonNotApproved, fmt.Sprintf("the trailers of commit %s: %s", o.Commit, err), "propose the file again in another request")
+		return nil, refuse(o.Files, ReasonNotApproved, fmt.Sprintf("the trailers of commit %s: %s", o.Commit, err),
+			"propose the file again in another request")
 	}
 	record.PullRequest = t.MergeRequest
 	v := &verdict{}
@@ -111,7 +115,8 @@ func (r *Reviewer) fromTrailers(o Origin, record *Record) (*Record, error) {
 		case wrote == nil:
 			v.ignore(&user{Login: who.String()}, fmt.Sprintf("the commit merges more than %d commits", maxMerged))
 		case len(commit.Parents) == 1:
-			v.ignore(&user{Login: who.String()}, "the commit is not a merge commit, so that its author wrote the message")
+			v.ignore(&user{Login: who.String()},
+				"the commit is not a merge commit, so that its author wrote the message")
 		case wrote.has(who):
 			v.ignore(&user{Login: who.String()}, "they wrote the commit, or one that it merged")
 		default:
@@ -120,7 +125,9 @@ func (r *Reviewer) fromTrailers(o Origin, record *Record) (*Record, error) {
 	}
 	sortLogins(record.Approvers)
 	if len(record.Approvers) < r.config.RequireApprovals {
-		return nil, refuse(o.Files, ReasonNotApproved, fmt.Sprintf("%d of %d required approvals in the message of commit %s", len(record.Approvers), r.config.RequireApprovals, o.Commit), v.hint())
+		return nil, refuse(o.Files, ReasonNotApproved,
+			fmt.Sprintf("%d of %d required approvals in the message of commit %s", len(record.Approvers),
+				r.config.RequireApprovals, o.Commit), v.hint())
 	}
 	return record, nil
 }

@@ -25,19 +25,22 @@ func agree(root *node, chunk []byte, at Position, as layout) error {
 	theirs, err := consumed(chunk, as)
 	if err != nil {
 		at.Line += lineOf(err) - 1
-		return &SyntaxError{Position: Position{at.File, at.Line, 1}, Message: fmt.Sprintf("kubectl cannot read this document: %v", err)}
+		return &SyntaxError{Position: Position{at.File, at.Line, 1},
+			Message: fmt.Sprintf("kubectl cannot read this document: %v", err)}
 	}
 	if root == nil {
 		if theirs == nil {
 			return nil
 		}
-		return &SyntaxError{Position: Position{at.File, at.Line, 1}, Message: "kubectl reads a document here, and polex reads none"}
+		return &SyntaxError{Position: Position{at.File, at.Line, 1},
+			Message: "kubectl reads a document here, and polex reads none"}
 	}
 	d := difference(root, theirs)
 	if d == nil {
 		return nil
 	}
-	return &SyntaxError{Position: Position{at.File, max(d.at.line, at.Line), max(d.at.column, 1)}, Message: "kubectl reads this " + d.what, Hint: d.hint}
+	return &SyntaxError{Position: Position{at.File, max(d.at.line, at.Line), max(d.at.column, 1)},
+		Message: "kubectl reads this " + d.what, Hint: d.hint}
 }
 
 // consumed returns the value that Kubernetes tools read in a chunk, or nil.
@@ -126,7 +129,8 @@ func difference(n *node, theirs any) *disagreement {
 			e := &n.entries[i]
 			value, exists := mapping[e.key]
 			if !exists {
-				return &disagreement{at: &node{line: e.line, column: e.column}, what: fmt.Sprintf("without the key %q", Shortened(e.key)), hint: "put the key in quotes"}
+				return &disagreement{at: &node{line: e.line, column: e.column},
+					what: fmt.Sprintf("without the key %q", Shortened(e.key)), hint: "put the key in quotes"}
 			}
 			if d := difference(e.value, value); d != nil {
 				return d
@@ -139,7 +143,8 @@ func difference(n *node, theirs any) *disagreement {
 	case sequenceNode:
 		list, ok := theirs.([]any)
 		if !ok || len(list) != len(n.items) {
-			return &disagreement{at: n, what: "as " + inWords(theirs) + ", not as " + inWords(make([]any, len(n.items)))}
+			return &disagreement{at: n, what: "as " + inWords(theirs) + ", not as " +
+				inWords(make([]any, len(n.items)))}
 		}
 		for i, item := range n.items {
 			if d := difference(item, list[i]); d != nil {
@@ -151,7 +156,8 @@ func difference(n *node, theirs any) *disagreement {
 		if sameScalar(n.scalar, theirs) {
 			return nil
 		}
-		return &disagreement{at: n, what: "as " + inWords(theirs) + ", not as " + inWords(n.scalar), hint: scalarHint(n.scalar, theirs)}
+		return &disagreement{at: n, what: "as " + inWords(theirs) + ", not as " + inWords(n.scalar),
+			hint: scalarHint(n.scalar, theirs)}
 	}
 }
 

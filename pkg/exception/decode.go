@@ -50,7 +50,8 @@ func (d *Document) Decode(into any, path ...any) error {
 			}
 		}
 	}
-	return &SyntaxError{Position: d.PositionOf(at), Message: decodeMessage(err, at), Hint: keyHint(reflect.TypeOf(into), below, found)}
+	return &SyntaxError{Position: d.PositionOf(at), Message: decodeMessage(err, at),
+		Hint: keyHint(reflect.TypeOf(into), below, found)}
 }
 
 // jsonKind returns the name of a value's type in the decoder's errors.
@@ -88,7 +89,8 @@ func decodeMessage(err error, at Path) string {
 	case strings.HasPrefix(typ, "[]"):
 		expected = "a list"
 	}
-	found := map[string]string{"string": "text", "bool": "true or false", "array": "a list", "object": mappingInWords}[m[1]]
+	found := map[string]string{"string": "text", "bool": "true or false", "array": "a list",
+		"object": mappingInWords}[m[1]]
 	if m[1] == "number" {
 		found = "a number"
 		if m[2] != "" {
@@ -99,8 +101,8 @@ func decodeMessage(err error, at Path) string {
 }
 
 // keyHint returns a hint for the key at the path of a type. For an unknown key, it is the new name of
-// a renamed key (from the tag formerly, which can list several), the replacement of a removed one (from the tag instead), a
-// similar key or all keys; for a value of another type, the form of the expected one.
+// a renamed key (from the tag formerly, which can list several), the replacement of a removed one (from the tag
+// instead), a similar key or all keys; for a value of another type, the form of the expected one.
 func keyHint(t reflect.Type, path Path, found any) string {
 	var tag reflect.StructTag
 	for _, step := range path {
@@ -209,8 +211,9 @@ func valueHint(t reflect.Type, tag reflect.StructTag, found any) string {
 
 var (
 	fieldInError = regexp.MustCompile(`(?:unknown field "|into Go struct field \w*\.)([^" ]+)`)
-	typeInError  = regexp.MustCompile(`^json: cannot unmarshal (\w+)(?: (\S+))? into Go (?:struct field \S+|value) of type (\S+)$`)
-	pathStep     = regexp.MustCompile(`[^.\[\]]+|\[\d+\]`)
+	typeInError  = regexp.MustCompile(
+		`^json: cannot unmarshal (\w+)(?: (\S+))? into Go (?:struct field \S+|value) of type (\S+)$`)
+	pathStep = regexp.MustCompile(`[^.\[\]]+|\[\d+\]`)
 )
 
 // dottedPath reads a path in the form of the strict decoder's errors, a.b[0].c.

@@ -38,7 +38,8 @@ func (r *Reader) one(source []byte, file string) (*Document, error) {
 	r.room = min(len(source), MaxDocument)
 	doc, err := r.Next()
 	if errors.Is(err, io.EOF) {
-		return nil, &SyntaxError{Position: Position{File: file, Line: 1, Column: 1}, Message: "there is no document here"}
+		return nil, &SyntaxError{Position: Position{File: file, Line: 1, Column: 1},
+			Message: "there is no document here"}
 	}
 	if err != nil {
 		return nil, err
@@ -49,7 +50,8 @@ func (r *Reader) one(source []byte, file string) (*Document, error) {
 	case err != nil:
 		return nil, err
 	default:
-		return nil, &SyntaxError{Position: second.Position(), Message: "a second document begins here, and only one is expected"}
+		return nil, &SyntaxError{Position: second.Position(),
+			Message: "a second document begins here, and only one is expected"}
 	}
 }
 
@@ -93,7 +95,8 @@ func parse(chunk []byte, at Position, as layout) (*Document, error) {
 		return nil, err
 	}
 	if root != nil && root.kind != mappingNode {
-		return nil, &SyntaxError{Position: Position{at.File, root.line, root.column}, Message: "a document must consist of keys with values (apiVersion, kind, …)"}
+		return nil, &SyntaxError{Position: Position{at.File, root.line, root.column},
+			Message: "a document must consist of keys with values (apiVersion, kind, …)"}
 	}
 	rendered := doubt.is() && !as.undeployed && root != nil
 	if rendered {
@@ -106,7 +109,8 @@ func parse(chunk []byte, at Position, as layout) (*Document, error) {
 	}
 	doc := &Document{source: chunk, at: at, json: as.json, root: root, rendered: rendered}
 	if doc.rendered {
-		if err := agreeRendered(root, slices.Concat(as.before, chunk[min(as.lead, len(chunk)):], as.behind), at); err != nil {
+		if err := agreeRendered(root, slices.Concat(as.before, chunk[min(as.lead, len(chunk)):], as.behind),
+			at); err != nil {
 			return nil, err
 		}
 	}

@@ -80,7 +80,8 @@ func (d *Document) GroupKind() GroupKind {
 
 // Identity returns the identity of the document in the API server.
 func (d *Document) Identity() Identity {
-	return Identity{GroupKind: d.GroupKind(), Namespace: d.Text("metadata", "namespace"), Name: d.Text("metadata", "name")}
+	return Identity{GroupKind: d.GroupKind(), Namespace: d.Text("metadata", "namespace"),
+		Name: d.Text("metadata", "name")}
 }
 
 // IsList reports whether Kubernetes tools read the document as a list of other documents: it has

@@ -9,7 +9,8 @@ import (
 
 // parseJSON reads one JSON value, which must be the whole text.
 func parseJSON(raw []byte, at Position, doubt *renderDoubt) (*node, error) {
-	b := &jsonBuilder{raw: raw, at: at, doubt: doubt, dec: json.NewDecoder(bytes.NewReader(raw)), line: at.Line, column: at.Column}
+	b := &jsonBuilder{raw: raw, at: at, doubt: doubt, dec: json.NewDecoder(bytes.NewReader(raw)), line: at.Line,
+		column: at.Column}
 	b.dec.UseNumber()
 	return b.value(1)
 }

@@ -16,8 +16,9 @@ func agreeRendered(root *node, chunk []byte, at Position) error {
 	theirs, err := rendered(chunk)
 	if err != nil {
 		at.Line += max(lineOf(err)-1, 0)
-		return &SyntaxError{Position: Position{at.File, at.Line, 1}, Message: fmt.Sprintf("kustomize cannot read this document: %v", err),
-			Hint: "kubectl apply -k, Flux and Argo CD read files with kustomize; write it as plain YAML"}
+		return &SyntaxError{Position: Position{at.File, at.Line, 1},
+			Message: fmt.Sprintf("kustomize cannot read this document: %v", err),
+			Hint:    "kubectl apply -k, Flux and Argo CD read files with kustomize; write it as plain YAML"}
 	}
 	d := difference(root, theirs)
 	if d == nil {
@@ -39,7 +40,8 @@ func checkRendered(chunk []byte, at Position) error {
 		return nil
 	}
 	return &SyntaxError{Position: Position{at.File, at.Line, 1},
-		Message: fmt.Sprintf("a document of more than %d KiB that kustomize may read otherwise than kubectl; a value or line counts as %d bytes, and a word as %d",
+		Message: fmt.Sprintf("a document of more than %d KiB that kustomize may read otherwise than kubectl; a value "+
+			"or line counts as %d bytes, and a word as %d",
 			maxRendered>>10, renderedNode, renderedWord),
 		Hint: "make it smaller, or write plain ASCII, numbers without exponents, and no folded texts"}
 }
@@ -76,9 +78,9 @@ func rendered(chunk []byte) (any, error) {
 	return consumed(out, layout{})
 }
 
-// renderDoubt collects what could make kustomize read a document otherwise than kubectl. Without a doubt, kustomize need
-// not be asked, which takes as long as all other reading. polex's own reader of YAML is the library that kustomize
-// decodes with, so the doubts are about writing the values again and reading them back.
+// renderDoubt collects what could make kustomize read a document otherwise than kubectl. Without a doubt, kustomize
+// need not be asked, which takes as long as all other reading. polex's own reader of YAML is the library that
+// kustomize decodes with, so the doubts are about writing the values again and reading them back.
 type renderDoubt struct {
 	some     bool // a value or a layout is in doubt
 	comments bool
@@ -133,7 +135,8 @@ func simpleText(text string) bool {
 			return false
 		}
 	}
-	return !lines || text[0] != ' ' && text[0] != '\n' && !strings.Contains(text, " \n") && !strings.HasSuffix(text, "\n\n") && !strings.HasSuffix(text, " ")
+	return !lines || text[0] != ' ' && text[0] != '\n' && !strings.Contains(text, " \n") &&
+		!strings.HasSuffix(text, "\n\n") && !strings.HasSuffix(text, " ")
 }
 
 // json notes the doubts about a scalar of JSON.

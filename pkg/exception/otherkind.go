@@ -31,7 +31,8 @@ func (d *Document) OtherKind() bool {
 		return name == "kustomization.yaml" || name == "kustomization.yml"
 	}
 	gk := d.GroupKind()
-	if !plainKind.MatchString(gk.Kind) || !plainAPIVersion.MatchString(d.APIVersion()) || gk.LooksLikeException() || gk.LooksLikeList() {
+	if !plainKind.MatchString(gk.Kind) || !plainAPIVersion.MatchString(d.APIVersion()) || gk.LooksLikeException() ||
+		gk.LooksLikeList() {
 		return false
 	}
 	return gk.Group != KyvernoGroup && gk.Group != PoliciesGroup || strings.HasSuffix(gk.Kind, "Policy")

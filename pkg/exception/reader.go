@@ -105,7 +105,8 @@ func (r *Reader) Next() (*Document, error) {
 			}
 			return nil, err
 		}
-		as := layout{json: r.json, lead: r.lead(chunk, at), nodes: r.nodes, aliases: r.aliases, undeployed: r.undeployed}
+		as := layout{json: r.json, lead: r.lead(chunk, at), nodes: r.nodes, aliases: r.aliases,
+			undeployed: r.undeployed}
 		if r.json {
 			as.before, as.behind = r.blank, r.blankAhead()
 		}
@@ -166,7 +167,8 @@ func (r *Reader) chunk() ([]byte, Position, error) {
 	}
 	chunk, at, err := r.jsonChunk()
 	if err == nil && r.index > 0 && !r.undeployed {
-		err = &SyntaxError{Position: at, Message: "a second document begins here, and kustomize (kubectl apply -k, Flux, Argo CD) reads only the first of a JSON file",
+		err = &SyntaxError{Position: at, Message: "a second document begins here, and kustomize (kubectl apply -k, " +
+			"Flux, Argo CD) reads only the first of a JSON file",
 			Hint: `write each document into a file of its own, or as YAML with "---" between them`}
 	}
 	return chunk, at, err
@@ -186,10 +188,13 @@ func (r *Reader) peekText() (byte, error) {
 	text := bytes.TrimLeft(ahead, " \t\r\n")
 	at := Position{File: r.file, Line: 1, Column: 1}
 	if blank := len(ahead) - len(text); blank > maxBlank && len(bytes.TrimLeftFunc(text, unicode.IsSpace)) > 0 {
-		return 0, &SyntaxError{Position: at, Message: fmt.Sprintf("the input begins with %d bytes of white space, and %d are allowed", blank, maxBlank), Hint: "remove the blank lines above the first document"}
+		return 0, &SyntaxError{Position: at,
+			Message: fmt.Sprintf("the input begins with %d bytes of white space, and %d are allowed", blank, maxBlank),
+			Hint:    "remove the blank lines above the first document"}
 	}
 	if first, _ := utf8.DecodeRune(text); first > unicode.MaxASCII && unicode.IsSpace(first) {
-		return 0, &SyntaxError{Position: at, Message: fmt.Sprintf("the input begins with the white space character %U", first), Hint: "remove it: kubectl reads the rest as JSON"}
+		return 0, &SyntaxError{Position: at, Message: fmt.Sprintf("the input begins with the white space character %U",
+			first), Hint: "remove it: kubectl reads the rest as JSON"}
 	}
 	if len(text) == 0 {
 		return 0, nil
@@ -233,7 +238,8 @@ func (r *Reader) yamlChunk() ([]byte, Position, error) {
 		}
 		r.line++
 		if !long && bytes.HasPrefix(chunk, []byte("%")) {
-			return nil, at, &SyntaxError{Position: at, Message: "a YAML directive is not allowed", Hint: "remove the line that begins with %"}
+			return nil, at, &SyntaxError{Position: at, Message: "a YAML directive is not allowed",
+				Hint: "remove the line that begins with %"}
 		}
 	}
 }
@@ -309,7 +315,8 @@ func (r *Reader) skipBlank() (Position, error) {
 			continue
 		}
 		if text[0] != '{' && text[0] != '[' {
-			return at, &SyntaxError{Position: at, Message: fmt.Sprintf("not valid JSON: %q where a document should begin", text[0])}
+			return at, &SyntaxError{Position: at,
+				Message: fmt.Sprintf("not valid JSON: %q where a document should begin", text[0])}
 		}
 		return at, nil
 	}

@@ -26,7 +26,8 @@ func StatementPath(kind GroupKind, annotation string) (path Path, isField bool) 
 // that polex does not read, because people would believe them.
 func RecordPaths(kind GroupKind) []Path {
 	var paths []Path
-	for _, key := range []string{AnnotationRequestedBy, AnnotationApprovedBy, AnnotationPullRequest, AnnotationMergeCommit, AnnotationRecordedFrom} {
+	for _, key := range []string{AnnotationRequestedBy, AnnotationApprovedBy, AnnotationPullRequest,
+		AnnotationMergeCommit, AnnotationRecordedFrom} {
 		paths = append(paths, Path{"metadata", "annotations", key})
 	}
 	if kind.IsException() && kind.Group == PoliciesGroup {

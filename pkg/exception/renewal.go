@@ -31,7 +31,8 @@ func (e *Exception) Renewal() (Renewal, error) {
 	}
 	number, err := strconv.Atoi(e.RenewalNumber.Text)
 	if err != nil || number < 1 || number > MaxRenewals || strconv.Itoa(number) != e.RenewalNumber.Text {
-		return Renewal{}, fmt.Errorf("%q is not a number of renewals from 1 to %d", Shortened(e.RenewalNumber.Text), MaxRenewals)
+		return Renewal{}, fmt.Errorf("%q is not a number of renewals from 1 to %d",
+			Shortened(e.RenewalNumber.Text), MaxRenewals)
 	}
 	return Renewal{Name: parts[1], Digest: parts[2], Number: number}, nil
 }

@@ -30,7 +30,8 @@ func (s *Stream) Add(doc *Document) error {
 	case s.json != doc.json:
 		return errors.New("YAML and JSON cannot be written as one stream")
 	case doc.json:
-		return errors.New("several JSON documents cannot be written as one stream, of which kustomize reads only the first")
+		return errors.New("several JSON documents cannot be written as one stream, of which kustomize reads only the " +
+			"first")
 	}
 	limit := s.Limit
 	if limit == 0 {

@@ -22,8 +22,9 @@ func checkText(chunk []byte, at Position) error {
 			long++
 		}
 		if digits > maxDigits || long > maxLongDigits {
-			return &SyntaxError{Position: Position{at.File, line, column}, Message: fmt.Sprintf("more than %d digits in a row, or many long rows", maxDigits),
-				Hint: "is this a YAML or JSON file?"}
+			return &SyntaxError{Position: Position{at.File, line, column},
+				Message: fmt.Sprintf("more than %d digits in a row, or many long rows", maxDigits),
+				Hint:    "is this a YAML or JSON file?"}
 		}
 		if b >= ' ' && b < 0x7f {
 			i++
@@ -36,9 +37,11 @@ func checkText(chunk []byte, at Position) error {
 		case r == utf8.RuneError && size == 1:
 			problem, hint = "the text is not UTF-8", "is this a YAML or JSON file?"
 		case r == '\r' && (i+1 >= len(chunk) || chunk[i+1] != '\n'):
-			problem, hint = "a carriage return without a newline behind it", `write it as "\r" in quotes, or end lines with a newline`
+			problem = "a carriage return without a newline behind it"
+			hint = `write it as "\r" in quotes, or end lines with a newline`
 		case r == '\u0085' || r == '\u2028' || r == '\u2029':
-			problem, hint = fmt.Sprintf("the line separator %U", r), "write it as an escape in quotes; only some readers take it for the end of a line"
+			problem, hint = fmt.Sprintf("the line separator %U",
+				r), "write it as an escape in quotes; only some readers take it for the end of a line"
 		case r == '\uFEFF':
 			problem, hint = "a byte order mark", "save the file as UTF-8 without one"
 		case r < ' ' && r != '\n' && r != '\t' && r != '\r', r == 0x7f:
@@ -64,8 +67,9 @@ func checkMarkers(chunk []byte, at Position) error {
 		if rest, marker := bytes.CutPrefix(text, []byte("---")); marker {
 			comment := bytes.TrimLeft(rest, " \t\r\n")
 			if len(comment) > 0 && (comment[0] != '#' || len(comment) == len(rest)) {
-				return &SyntaxError{Position: Position{at.File, line, 1}, Message: `a line that begins with "---" separates documents, and nothing but a comment may follow`,
-					Hint: "put the document on the next line, or the text in quotes"}
+				return &SyntaxError{Position: Position{at.File, line, 1},
+					Message: `a line that begins with "---" separates documents, and nothing but a comment may follow`,
+					Hint:    "put the document on the next line, or the text in quotes"}
 			}
 		}
 		line++
@@ -98,7 +102,9 @@ func checkNodes(chunk []byte, at Position, most int) error {
 		}
 		most, what = maxWords, "words, backslashes and quotes"
 	}
-	return &SyntaxError{Position: Position{at.File, at.Line, 1}, Message: fmt.Sprintf("the document has more than %d %s", most, what), Hint: "an exception has a few hundred; is this the right file?"}
+	return &SyntaxError{Position: Position{at.File, at.Line, 1},
+		Message: fmt.Sprintf("the document has more than %d %s", most, what),
+		Hint:    "an exception has a few hundred; is this the right file?"}
 }
 
 // wordsIn returns the number of words, as spaces separate them, of backslashes and of single quotes.

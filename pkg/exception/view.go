@@ -109,7 +109,8 @@ func (e *Exception) say(d *Document, annotation string) Statement {
 	if field.Text == "" && field.Other == "" {
 		return annotated
 	}
-	if annotated.Text != "" && field.Text != "" && annotated.Text != field.Text && annotation != AnnotationExpiresAt { // pkg/lifetime rejects two expiries
+	// pkg/lifetime rejects two expiries
+	if annotated.Text != "" && field.Text != "" && annotated.Text != field.Text && annotation != AnnotationExpiresAt {
 		e.Conflicts = append(e.Conflicts, Conflict{Native: field, Annotation: annotated})
 	}
 	return field

@@ -33,7 +33,8 @@ func parseYAML(chunk []byte, at Position, as layout, doubt *renderDoubt) (*node,
 	}
 	var root *node
 	only := doc.Content[0]
-	empty := only.Kind == yaml.ScalarNode && only.Value == "" && only.Style == 0 && only.Anchor == "" && !b.bareTag(only)
+	empty := only.Kind == yaml.ScalarNode && only.Value == "" && only.Style == 0 && only.Anchor == "" &&
+		!b.bareTag(only)
 	if !empty { // a marker alone is not a document
 		var err error
 		if root, err = b.build(only, 1); err != nil {
@@ -70,9 +71,11 @@ func (b *yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
 	case n.Kind == yaml.AliasNode && b.anchors != nil:
 		return b.alias(n, depth)
 	case n.Kind == yaml.AliasNode:
-		return nil, b.hinted(n, "write the value out where it is used", "the alias *%s is not allowed: write the value here", n.Value)
+		return nil, b.hinted(n, "write the value out where it is used",
+			"the alias *%s is not allowed: write the value here", n.Value)
 	case n.Anchor != "" && b.anchors == nil:
-		return nil, b.hinted(n, "remove the anchor and write the value out where it is used", "the anchor &%s is not allowed", n.Anchor)
+		return nil, b.hinted(n, "remove the anchor and write the value out where it is used",
+			"the anchor &%s is not allowed", n.Anchor)
 	case n.Style&yaml.TaggedStyle != 0:
 		return nil, b.hinted(n, "remove the tag", "the tag %q is not allowed", n.Tag)
 	case b.bareTag(n):
@@ -83,7 +86,8 @@ func (b *yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
 		left, text, deepest := b.left, b.leftText, b.deepest
 		b.deepest = depth
 		defer func() {
-			b.anchors[n] = &anchored{node: out, nodes: left - b.left + 1, text: text - b.leftText, levels: b.deepest - depth}
+			b.anchors[n] = &anchored{node: out, nodes: left - b.left + 1, text: text - b.leftText,
+				levels: b.deepest - depth}
 			b.deepest = max(b.deepest, deepest)
 		}()
 	}
@@ -140,7 +144,8 @@ func (b *yamlBuilder) mapping(out *node, n *yaml.Node, depth int) error {
 			return b.hinted(k, "put it in quotes", "the key %q is not text", k.Value)
 		}
 		if first, dup := seen[key]; dup {
-			return b.hinted(k, "keep one of the two: readers of YAML disagree about which one counts", "the key %q is already set on line %d", key, first)
+			return b.hinted(k, "keep one of the two: readers of YAML disagree about which one counts",
+				"the key %q is already set on line %d", key, first)
 		}
 		v, err := b.build(n.Content[i+1], depth+1)
 		if err != nil {
@@ -222,5 +227,6 @@ func yamlError(err error, at Position, chunk []byte) error {
 		before, _, _ := bytes.Cut(chunk, []byte("*"+strings.TrimSuffix(name, "' referenced")))
 		pos.Line += bytes.Count(before, []byte("\n"))
 	}
-	return mistake(&SyntaxError{Position: pos, Message: "not valid YAML: " + text}, textOfLine(chunk, pos.Line-at.Line+1))
+	return mistake(&SyntaxError{Position: pos, Message: "not valid YAML: " + text},
+		textOfLine(chunk, pos.Line-at.Line+1))
 }

@@ -19,10 +19,12 @@ func (b *yamlBuilder) alias(n *yaml.Node, depth int) (*node, error) {
 	}
 	b.left, b.leftText, b.deepest = b.left-known.nodes, b.leftText-known.text, max(b.deepest, depth+known.levels)
 	if b.leftText < 0 {
-		return nil, b.hinted(n, "write the values out, in several documents", "the document has more than %d MiB of text when its aliases are written out", maxExpanded>>20)
+		return nil, b.hinted(n, "write the values out, in several documents",
+			"the document has more than %d MiB of text when its aliases are written out", maxExpanded>>20)
 	}
 	if b.left < 0 {
-		return nil, b.hinted(n, "write the values out, in several documents", "the document has too many values when its aliases are written out")
+		return nil, b.hinted(n, "write the values out, in several documents",
+			"the document has too many values when its aliases are written out")
 	}
 	return known.node, nil
 }

@@ -45,7 +45,8 @@ func ParseDuration(text string) (time.Duration, error) {
 }
 
 // longUnits are other ways to write the units of a duration, such as "1 week" and P7D (ISO 8601).
-var longUnits = regexp.MustCompile(`(?i)^p|(\d+)t?\s*(w|d|h|m|s)(eeks?|ays?|ours?|rs?|in(?:ute)?s?|ec(?:ond)?s?)?(?:$|[\s,]+(?:and\s+)?|t)`)
+var longUnits = regexp.MustCompile(
+	`(?i)^p|(\d+)t?\s*(w|d|h|m|s)(eeks?|ays?|ours?|rs?|in(?:ute)?s?|ec(?:ond)?s?)?(?:$|[\s,]+(?:and\s+)?|t)`)
 
 // shortened returns a duration with the units of [ParseDuration], or a text that is none.
 func shortened(text string) string {

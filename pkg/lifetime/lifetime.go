@@ -59,8 +59,10 @@ func Of(d *exception.Document, terms Terms) (Lifetime, error) {
 		}
 	}
 	native, isField := exception.StatementPath(d.GroupKind(), exception.AnnotationExpiresAt)
-	if own, field := annotation(exception.AnnotationExpiresAt), d.Statement(native...); isField && own.Text != "" && field.Text != "" && own.Text != field.Text {
-		return Lifetime{}, &Error{Path: own.Path, Message: fmt.Sprintf("the expiry %q contradicts %s, which says %q", own.Text, field.Path, field.Text), Hint: "keep one of the two"}
+	if own, field := annotation(exception.AnnotationExpiresAt), d.Statement(native...); isField && own.Text != "" &&
+		field.Text != "" && own.Text != field.Text {
+		return Lifetime{}, &Error{Path: own.Path, Message: fmt.Sprintf("the expiry %q contradicts %s, which says %q",
+			own.Text, field.Path, field.Text), Hint: "keep one of the two"}
 	}
 	for _, place := range places(d.GroupKind(), terms) {
 		end := d.Statement(place.path...)
@@ -78,7 +80,8 @@ func Of(d *exception.Document, terms Terms) (Lifetime, error) {
 		}
 	}
 	if !l.StartsAt.IsZero() && !l.ExpiresAt.IsZero() && !l.StartsAt.Before(l.ExpiresAt) {
-		return Lifetime{}, &Error{Path: annotation(exception.AnnotationStartsAt).Path, Message: "it starts when it has already expired"}
+		return Lifetime{}, &Error{Path: annotation(exception.AnnotationStartsAt).Path,
+			Message: "it starts when it has already expired"}
 	}
 	return l, nil
 }
@@ -125,7 +128,8 @@ func ContentDigest(d *exception.Document) string {
 	metadata, _ := object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	maps.DeleteFunc(annotations, func(key string, _ any) bool { return strings.HasPrefix(key, "cosign.sigstore.dev/") })
-	for _, path := range append(exception.RecordPaths(d.GroupKind()), exception.Path{"metadata", "annotations", exception.AnnotationSignedAt}) {
+	for _, path := range append(exception.RecordPaths(d.GroupKind()),
+		exception.Path{"metadata", "annotations", exception.AnnotationSignedAt}) {
 		path.Remove(object)
 	}
 	raw, err := json.Marshal(object)
@@ -172,5 +176,6 @@ func checkText(s exception.Statement) error {
 	if s.Other == "" {
 		return nil
 	}
-	return &Error{Path: s.Path, Message: fmt.Sprintf("it is %s, expected a text", s.Other), Hint: "write it in quotes, or remove it"}
+	return &Error{Path: s.Path, Message: fmt.Sprintf("it is %s, expected a text", s.Other),
+		Hint: "write it in quotes, or remove it"}
 }

@@ -27,7 +27,8 @@ func Resolve(d *exception.Document, signedAt time.Time, ttlLabel bool, terms Ter
 	case l.ExpiresIn != 0:
 		l.ExpiresAt = signedAt.Add(l.ExpiresIn).UTC().Truncate(time.Second)
 		if !l.StartsAt.IsZero() && !l.StartsAt.Before(l.ExpiresAt) {
-			return nil, &Error{Path: exception.Path{"metadata", "annotations", exception.AnnotationStartsAt}, Message: "it would have expired before it starts"}
+			return nil, &Error{Path: exception.Path{"metadata", "annotations", exception.AnnotationStartsAt},
+				Message: "it would have expired before it starts"}
 		}
 		additions = append(additions, exception.Addition{Path: path, Value: l.ExpiresAt.Format(time.RFC3339)})
 	case !l.ExpiresAt.IsZero() && len(l.End.Path) == 0:

@@ -43,6 +43,8 @@ func parseTTL(s exception.Statement) (time.Time, error) {
 		}
 	}
 	return time.Time{}, &Error{Path: s.Path,
-		Message: fmt.Sprintf("the label is %q; polex accepts an absolute time such as 2026-12-31T170000Z or 2026-12-31", s.Text),
-		Hint:    "remove the label and add the annotation " + exception.AnnotationExpiresIn + ": 30d, which counts from the signing (polex adopt does this)"}
+		Message: fmt.Sprintf("the label is %q; polex accepts an absolute time such as 2026-12-31T170000Z or 2026-12-31",
+			s.Text),
+		Hint: "remove the label and add the annotation " + exception.AnnotationExpiresIn +
+			": 30d, which counts from the signing (polex adopt does this)"}
 }

@@ -59,7 +59,8 @@ func (d Difference) String() string {
 	case !d.InObject:
 		return fmt.Sprintf("%s was removed (signed as %s)", d.Path, d.Old())
 	case d.New() == d.Old():
-		return fmt.Sprintf("%s is %s, signed as %s", d.Path, fromDifference(d.Object, d.Message), fromDifference(d.Message, d.Object))
+		return fmt.Sprintf("%s is %s, signed as %s", d.Path, fromDifference(d.Object, d.Message),
+			fromDifference(d.Message, d.Object))
 	default:
 		return fmt.Sprintf("%s is %s, signed as %s", d.Path, d.New(), d.Old())
 	}

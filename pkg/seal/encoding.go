@@ -96,7 +96,8 @@ func (u *unpacker) checkSpelling() error {
 // bit is unused.
 func (u *unpacker) another(v packedValue) bool {
 	last := &v.packed[len(v.packed)-gzipTrailer-1]
-	if data := v.packed[:len(v.packed)-gzipTrailer]; bytes.HasSuffix(data[len(gzipHeader):], emptyBlock) && len(data) > len(gzipHeader)+len(emptyBlock) {
+	if data := v.packed[:len(v.packed)-gzipTrailer]; bytes.HasSuffix(data[len(gzipHeader):], emptyBlock) &&
+		len(data) > len(gzipHeader)+len(emptyBlock) {
 		last = &data[len(data)-len(emptyBlock)-1]
 	}
 	if *last == 0 {

@@ -43,7 +43,8 @@ var gzipMagic = []byte{0x1f, 0x8b}
 // bytes, so it is safe before the signatures are verified.
 func CheckForm(message []byte) error {
 	if bytes.HasPrefix(message, gzipMagic) {
-		return errors.New("it is an archive, which kubectl-sigstore makes with --tarball=yes, and its older releases always: sign with --tarball=no")
+		return errors.New("it is an archive, which kubectl-sigstore makes with --tarball=yes, and its older releases " +
+			"always: sign with --tarball=no")
 	}
 	return nil
 }

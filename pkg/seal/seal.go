@@ -248,11 +248,13 @@ func (u *unpacker) rekorBundle(key, text string) (*RekorBundle, error) {
 		}
 	}
 	if strict, err := kjson.UnmarshalStrict(raw, &b); err != nil || len(strict) > 0 {
-		return nil, errors.New("not a JSON object with the fields of a Rekor bundle, each once, and integers written as such")
+		return nil, errors.New("not a JSON object with the fields of a Rekor bundle, each once, and integers written " +
+			"as such")
 	}
 	p := b.Payload
 	if len(b.SignedEntryTimestamp) == 0 || p.Body == "" || p.LogID == "" || p.IntegratedTime == 0 {
 		return nil, errors.New("the Rekor bundle is not complete")
 	}
-	return &RekorBundle{b.SignedEntryTimestamp, RekorPayload{p.Body, int64(p.IntegratedTime), int64(p.LogIndex), p.LogID}}, nil
+	return &RekorBundle{b.SignedEntryTimestamp,
+		RekorPayload{p.Body, int64(p.IntegratedTime), int64(p.LogIndex), p.LogID}}, nil
 }

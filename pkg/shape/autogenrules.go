@@ -20,8 +20,9 @@ var autogenRulesCheck = check{
 		"generates `autogen-<rule>` for a Deployment and `autogen-cronjob-<rule>` for a CronJob. An exception " +
 		"that matches Deployments and names only `<rule>` has no effect on them. Nor has one that matches Pods " +
 		"and names only `autogen-<rule>`.",
-	Reasons: []Reason{{Name: ReasonAutogenRules, Doc: "the named rules are not the rules for the matched kinds", Severity: Warning}},
-	Run:     (*subject).autogenRules,
+	Reasons: []Reason{{Name: ReasonAutogenRules, Doc: "the named rules are not the rules for the matched kinds",
+		Severity: Warning}},
+	Run: (*subject).autogenRules,
 }
 
 func (s *subject) autogenRules() {
@@ -49,11 +50,13 @@ func (s *subject) autogenRules() {
 }
 
 // autogenForms looks at one rule, of which some form is named.
-func (s *subject) autogenForms(work *wildcard.Meter, path exception.Path, named []string, r kyverno.Rule, taken []string) {
+func (s *subject) autogenForms(work *wildcard.Meter, path exception.Path, named []string, r kyverno.Rule,
+	taken []string) {
 	forms := r.Forms()
 	var missing, needing, idle []string
 	for _, form := range slices.Sorted(maps.Keys(forms)) {
-		kinds := slices.DeleteFunc(slices.Clone(forms[form]), func(kind string) bool { return !slices.Contains(taken, kind) })
+		kinds := slices.DeleteFunc(slices.Clone(forms[form]),
+			func(kind string) bool { return !slices.Contains(taken, kind) })
 		switch isNamed := work.FitsAny(named, form); {
 		case len(kinds) > 0 && !isNamed:
 			missing, needing = append(missing, form), append(needing, kinds...)
@@ -65,11 +68,14 @@ func (s *subject) autogenForms(work *wildcard.Meter, path exception.Path, named 
 		return
 	}
 	if len(missing) > 0 {
-		s.find(ReasonAutogenRules, path, fmt.Sprintf("the exception matches %s, but ruleNames lacks the rule that Kyverno runs for it", strings.Join(needing, ", ")),
+		s.find(ReasonAutogenRules, path, fmt.Sprintf(
+			"the exception matches %s, but ruleNames lacks the rule that Kyverno runs for it",
+			strings.Join(needing, ", ")),
 			"add "+quoted(missing)+" to ruleNames")
 	}
 	if len(idle) > 0 && slices.Equal(taken, []string{"Pod"}) {
-		s.find(ReasonAutogenRules, path.With(slices.Index(named, idle[0])), fmt.Sprintf("%s runs for Pod controllers, but the exception matches only Pods", quoted(idle)),
+		s.find(ReasonAutogenRules, path.With(slices.Index(named, idle[0])),
+			fmt.Sprintf("%s runs for Pod controllers, but the exception matches only Pods", quoted(idle)),
 			"add the controllers to kinds, e.g. Deployment, or remove "+quoted(idle)+" from ruleNames")
 	}
 }

@@ -20,8 +20,10 @@ var conditionsMatchEverythingCheck = check{
 		"namespace with literals. They are also narrow if they compare the kind and a label. polex evaluates " +
 		"no condition, and recognises [these forms](guard.md#match-conditions). Other forms are " +
 		"`not-proven-narrow`: a warning, and an error in the preset strict.",
-	Reasons: []Reason{{Name: ReasonNotProvenNarrow, Doc: "polex does not recognise the form of the match conditions, and they may select any resource", Severity: Warning}},
-	Run:     (*subject).conditionsMatchEverything,
+	Reasons: []Reason{{Name: ReasonNotProvenNarrow,
+		Doc:      "polex does not recognise the form of the match conditions, and they may select any resource",
+		Severity: Warning}},
+	Run: (*subject).conditionsMatchEverything,
 }
 
 func (s *subject) conditionsMatchEverything() {
@@ -30,7 +32,8 @@ func (s *subject) conditionsMatchEverything() {
 	}
 	conditions := s.conditions()
 	if len(conditions) == 0 {
-		s.find(ReasonMatchesEverything, s.ScopePath, "the exception has no match conditions, so it exempts every resource from its policies",
+		s.find(ReasonMatchesEverything, s.ScopePath,
+			"the exception has no match conditions, so it exempts every resource from its policies",
 			`add a condition, e.g. object.metadata.namespace == "team-a" && object.metadata.name == "web"`)
 		return
 	}
@@ -41,7 +44,8 @@ func (s *subject) conditionsMatchEverything() {
 			return // for another check
 		}
 		if !kyverno.Mentions(c.Text) {
-			s.find(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q does not depend on the resource", expression.Shortened(c.Text)), "remove it, or compare the name or the namespace")
+			s.find(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q does not depend on the resource",
+				expression.Shortened(c.Text)), "remove it, or compare the name or the namespace")
 			constant = true
 		}
 	}
@@ -50,12 +54,18 @@ func (s *subject) conditionsMatchEverything() {
 	}
 	switch kyverno.WidthOf(texts) {
 	case kyverno.Wide:
-		s.find(ReasonMatchesEverything, s.whereConditions(), "the match conditions select every resource, or every resource of a kind",
-			"compare the name or the namespace, e.g. object.metadata.name == 'web' or object.metadata.namespace in ['a', 'b']")
+		s.find(ReasonMatchesEverything, s.whereConditions(),
+			"the match conditions select every resource, or every resource of a kind",
+			"compare the name or the namespace, e.g. object.metadata.name == 'web' or object.metadata.namespace in "+
+				"['a', 'b']")
 	case kyverno.AnyKind:
-		s.find(ReasonMissingKinds, s.whereConditions(), "these conditions restrict only labels, so they exempt every kind that the policy covers", "add the kind, e.g. object.kind == 'Pod'")
+		s.find(ReasonMissingKinds, s.whereConditions(),
+			"these conditions restrict only labels, so they exempt every kind that the policy covers",
+			"add the kind, e.g. object.kind == 'Pod'")
 	case kyverno.Unproven:
-		s.find(ReasonNotProvenNarrow, s.whereConditions(), "polex does not recognise how the match conditions restrict the resources",
-			"compare the name or the namespace with literals, e.g. object.metadata.name == 'web' or object.metadata.namespace in ['a', 'b']; or compare the kind and a label")
+		s.find(ReasonNotProvenNarrow, s.whereConditions(),
+			"polex does not recognise how the match conditions restrict the resources",
+			"compare the name or the namespace with literals, e.g. object.metadata.name == 'web' or "+
+				"object.metadata.namespace in ['a', 'b']; or compare the kind and a label")
 	}
 }

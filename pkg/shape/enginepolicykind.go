@@ -21,8 +21,10 @@ var unknownPolicyKindCheck = check{
 		"ClusterPolicy. Kyverno accepts the exception and exempts nothing. Its author notices that only when the " +
 		"policy blocks a release. A policy of some namespaced kinds is not computed again when an exception changes.",
 	Reasons: []Reason{
-		{Name: ReasonUnknownPolicyKind, Doc: "exceptions of this API group do not apply to policies of that kind", Fixed: true},
-		{Name: reasonKeptByKyverno, Doc: "Kyverno still applies the exception after its expiry and deletion", Severity: Warning},
+		{Name: ReasonUnknownPolicyKind, Doc: "exceptions of this API group do not apply to policies of that kind",
+			Fixed: true},
+		{Name: reasonKeptByKyverno, Doc: "Kyverno still applies the exception after its expiry and deletion",
+			Severity: Warning},
 	},
 	Run: (*subject).unknownPolicyKind,
 }
@@ -33,7 +35,8 @@ func (s *subject) unknownPolicyKind() {
 		if ref.KeepsDeleted() {
 			s.find(reasonKeptByKyverno, ref.Kind.Path, fmt.Sprintf("Kyverno 1.19 notices a new or a deleted exception "+
 				"from a %s only when the policy itself changes, so this one lasts beyond its expiry", kind),
-				"name a "+strings.TrimPrefix(kind, "Namespaced")+", or change the policy, or restart Kyverno, after the expiry")
+				"name a "+strings.TrimPrefix(kind, "Namespaced")+
+					", or change the policy, or restart Kyverno, after the expiry")
 		}
 		if kind == "" || wildcard.In(kind) || slices.Contains(kyverno.ConditionPolicyKinds, kind) {
 			continue // an empty one is the schema's, a pattern is wildcardPolicy's
@@ -42,6 +45,7 @@ func (s *subject) unknownPolicyKind() {
 		if kyverno.HasRules(kind) {
 			hint = fmt.Sprintf("write an exception of %s for a %s", kyverno.APIVersion(kyverno.MatchKind), kind)
 		}
-		s.find(ReasonUnknownPolicyKind, ref.Kind.Path, fmt.Sprintf("exceptions of %s do not apply to policies of kind %q", ref.Group, kind), hint)
+		s.find(ReasonUnknownPolicyKind, ref.Kind.Path,
+			fmt.Sprintf("exceptions of %s do not apply to policies of kind %q", ref.Group, kind), hint)
 	}
 }

@@ -9,8 +9,9 @@ var badSelectorCheck = check{
 	About: "Finds a label selector that Kyverno's webhook rejects: it requires no label, or has an invalid operator, " +
 		"value or label key. The webhook does not check a namespaceSelector, nor a selector with a pattern in its " +
 		"matchLabels. If such a selector is malformed, it matches nothing, so polex applies the same rules to it.",
-	Reasons: []Reason{{Name: ReasonBadSelector, Doc: "Kyverno rejects a label selector, or matches nothing with it", Fixed: true}},
-	Run:     (*subject).badSelector,
+	Reasons: []Reason{{Name: ReasonBadSelector, Doc: "Kyverno rejects a label selector, or matches nothing with it",
+		Fixed: true}},
+	Run: (*subject).badSelector,
 }
 
 func (s *subject) badSelector() {
@@ -20,7 +21,8 @@ func (s *subject) badSelector() {
 				continue
 			}
 			if len(selector.Labels) == 0 && len(selector.Expressions) == 0 {
-				s.find(ReasonBadSelector, selector.Path, "the selector requires no label", "add matchLabels, or remove the selector")
+				s.find(ReasonBadSelector, selector.Path, "the selector requires no label",
+					"add matchLabels, or remove the selector")
 			}
 			for _, p := range selector.Problems() {
 				s.find(ReasonBadSelector, p.Path, p.Message, p.Hint)

@@ -14,8 +14,10 @@ var backgroundUserInfoCheck = check{
 	About: "Finds roles, clusterRoles or subjects in an exception that also applies to background scans. A " +
 		"background scan has no request, so Kyverno's webhook rejects the exception. `background` is true by " +
 		"default.",
-	Reasons: []Reason{{Name: ReasonBackgroundUserInfo, Doc: "the exception lists roles or subjects and applies to background scans, which Kyverno rejects", Fixed: true}},
-	Run:     (*subject).backgroundUserInfo,
+	Reasons: []Reason{{Name: ReasonBackgroundUserInfo,
+		Doc:   "the exception lists roles or subjects and applies to background scans, which Kyverno rejects",
+		Fixed: true}},
+	Run: (*subject).backgroundUserInfo,
 }
 
 func (s *subject) backgroundUserInfo() {
@@ -28,7 +30,8 @@ func (s *subject) backgroundUserInfo() {
 			count int
 		}{{"roles", len(f.Roles)}, {"clusterRoles", len(f.ClusterRoles)}, {"subjects", len(f.Subjects)}} {
 			if of.count > 0 {
-				s.find(ReasonBackgroundUserInfo, f.Path.With(of.field), of.field+" requires background: false, because a background scan has no request",
+				s.find(ReasonBackgroundUserInfo, f.Path.With(of.field),
+					of.field+" requires background: false, because a background scan has no request",
 					"write background: false, or remove "+of.field)
 			}
 		}
@@ -49,7 +52,8 @@ func (s *subject) badUserInfo() {
 	for _, f := range s.Match.Filters() {
 		for _, role := range f.Roles {
 			if strings.Count(role.Text, ":") != 1 {
-				s.find(ReasonBadUserInfo, role.Path, fmt.Sprintf("%q is not a role in the form namespace:name", role.Text), "write it as namespace:name, e.g. team-a:admin")
+				s.find(ReasonBadUserInfo, role.Path, fmt.Sprintf("%q is not a role in the form namespace:name",
+					role.Text), "write it as namespace:name, e.g. team-a:admin")
 			}
 		}
 		for _, person := range f.Subjects {
@@ -64,12 +68,15 @@ func (s *subject) badSubject(person kyverno.Subject) {
 	case "User", "Group":
 	case "ServiceAccount":
 		if person.Namespace == "" {
-			s.find(ReasonBadUserInfo, path.With("namespace"), "the ServiceAccount has no namespace", "add its namespace")
+			s.find(ReasonBadUserInfo, path.With("namespace"), "the ServiceAccount has no namespace",
+				"add its namespace")
 		}
 	default:
-		s.find(ReasonBadUserInfo, path.With("kind"), fmt.Sprintf("%q is not a kind of subject", person.Kind), "write User, Group or ServiceAccount")
+		s.find(ReasonBadUserInfo, path.With("kind"), fmt.Sprintf("%q is not a kind of subject", person.Kind),
+			"write User, Group or ServiceAccount")
 	}
 	if person.Named && person.Name == "" {
-		s.find(ReasonBadUserInfo, path.With("name"), "the subject has no name", "add the name of the user, group or service account")
+		s.find(ReasonBadUserInfo, path.With("name"), "the subject has no name",
+			"add the name of the user, group or service account")
 	}
 }

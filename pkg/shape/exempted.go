@@ -60,7 +60,8 @@ func (c *Checker) Exempted(d *exception.Document) Exemption {
 }
 
 func compareIdentities(a, b exception.Identity) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Namespace, b.Namespace),
+		cmp.Compare(a.Name, b.Name))
 }
 
 // matcher returns the matcher of the exception, or nil if its resources cannot be told from files.

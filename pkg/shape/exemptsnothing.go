@@ -12,8 +12,9 @@ var exemptsNothingCheck = check{
 		"misspelt, the namespace is wrong, or the resource no longer exists. polex reads match conditions that " +
 		"are plain comparisons, and evaluates none. It reports nothing if files cannot tell: for kinds that " +
 		"controllers create, for other conditions, and for conditions on policies that mutate, generate or delete.",
-	Reasons: []Reason{{Name: reasonExemptsNothing, Doc: "none of the given resources would be exempt", Severity: Warning}},
-	Run:     (*subject).exemptsNothing,
+	Reasons: []Reason{{Name: reasonExemptsNothing, Doc: "none of the given resources would be exempt",
+		Severity: Warning}},
+	Run: (*subject).exemptsNothing,
 }
 
 func (s *subject) exemptsNothing() {
@@ -32,5 +33,6 @@ func (s *subject) exemptsNothing() {
 	if exempts || cut {
 		return
 	}
-	s.find(reasonExemptsNothing, s.ScopePath, "the exception would exempt none of the given resources", "check kinds, names and namespaces, or remove the exception")
+	s.find(reasonExemptsNothing, s.ScopePath, "the exception would exempt none of the given resources",
+		"check kinds, names and namespaces, or remove the exception")
 }

@@ -19,21 +19,27 @@ var badExpressionCheck = check{
 		"- the name of the condition is invalid or used twice;\n" +
 		"- the exception has more conditions than Kubernetes allows.\n\n" +
 		"Where Kyverno's webhook is off, such a condition breaks its policy.",
-	Reasons: []Reason{{Name: ReasonBadExpression, Doc: "a match condition is not a CEL expression that Kyverno accepts", Fixed: true}},
-	Run:     (*subject).badExpression,
+	Reasons: []Reason{{Name: ReasonBadExpression, Doc: "a match condition is not a CEL expression that Kyverno accepts",
+		Fixed: true}},
+	Run: (*subject).badExpression,
 }
 
 func (s *subject) badExpression() {
 	if n := len(s.Conditions); n > kyverno.MaxConditions {
-		s.find(ReasonBadExpression, s.ScopePath, fmt.Sprintf("the exception has %d match conditions, and Kubernetes allows %d", n, kyverno.MaxConditions), "split the exception, or join conditions with &&")
+		s.find(ReasonBadExpression, s.ScopePath,
+			fmt.Sprintf("the exception has %d match conditions, and Kubernetes allows %d", n, kyverno.MaxConditions),
+			"split the exception, or join conditions with &&")
 	}
 	for _, c := range s.conditions() {
 		switch {
 		case c.EndsInComment:
-			s.find(ReasonBadExpression, c.path, "the condition ends in a comment: Kyverno appends a parenthesis in the admission policies that it generates, and the comment swallows it",
+			s.find(ReasonBadExpression, c.path,
+				"the condition ends in a comment: Kyverno appends a parenthesis in the admission policies that it "+
+					"generates, and the comment swallows it",
 				"move the comment to a line above the condition")
 		case c.Problem != nil && c.Text != "": // an empty one is for the schema
-			s.find(ReasonBadExpression, c.path, "the condition does not compile: "+c.Problem.Error(), conditionHint(c.Problem.Error()))
+			s.find(ReasonBadExpression, c.path, "the condition does not compile: "+c.Problem.Error(),
+				conditionHint(c.Problem.Error()))
 		}
 	}
 	s.conditionNames()
@@ -54,9 +60,11 @@ func (s *subject) conditionNames() {
 		case name == "": // for the schema
 			continue
 		case used:
-			s.find(ReasonBadExpression, at, fmt.Sprintf("conditions %d and %d are both named %q", before+1, i+1, name), "give each condition its own name")
+			s.find(ReasonBadExpression, at, fmt.Sprintf("conditions %d and %d are both named %q", before+1, i+1, name),
+				"give each condition its own name")
 		case !exception.IsQualifiedName(name):
-			s.find(ReasonBadExpression, at, fmt.Sprintf("%q is not a valid name for a condition", expression.Shortened(name)), "use letters, digits, - and _, e.g. only-web")
+			s.find(ReasonBadExpression, at, fmt.Sprintf("%q is not a valid name for a condition",
+				expression.Shortened(name)), "use letters, digits, - and _, e.g. only-web")
 		}
 		if _, used := first[name]; !used {
 			first[name] = i

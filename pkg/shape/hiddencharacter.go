@@ -105,7 +105,8 @@ func (s *subject) hiddenText(text string, path exception.Path, what string, seen
 			if !seen[path.String()] {
 				seen[path.String()] = true
 				s.find(reasonHiddenCharacter, path,
-					fmt.Sprintf("the %s contains the character %U, which is invisible or changes the direction of the text", what, r), "remove it")
+					fmt.Sprintf("the %s contains the character %U, which is invisible or changes the direction of "+
+						"the text", what, r), "remove it")
 			}
 			return
 		}

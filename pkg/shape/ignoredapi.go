@@ -43,7 +43,8 @@ func (s *subject) ignoredAPI() {
 	case !known: // for the schema
 	case release < v.From:
 		s.find(schema.UnknownVersion, at,
-			fmt.Sprintf("polex supports the PolicyException of %s/%s from Kyverno 1.%d on, and the configured release is 1.%d", kind.Group, v.Name, v.From, release), newest)
+			fmt.Sprintf("polex supports the PolicyException of %s/%s from Kyverno 1.%d on, and the configured "+
+				"release is 1.%d", kind.Group, v.Name, v.From, release), newest)
 	case v.To != 0 && release > v.To:
 		s.find(schema.UnknownVersion, at,
 			fmt.Sprintf("Kyverno 1.%d no longer serves the PolicyException of %s/%s", release, kind.Group, v.Name),

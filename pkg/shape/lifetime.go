@@ -88,7 +88,9 @@ func (s *subject) noExpiry() {
 		}
 	}
 	s.find(ReasonNoExpiry, path, "the exception has no expiry",
-		"add the annotation "+exception.AnnotationExpiresIn+": 7d, which counts from the signing; or list it in the trust policy under grandfathered, with a time and the digest "+lifetime.ContentDigest(s.Doc))
+		"add the annotation "+exception.AnnotationExpiresIn+
+			": 7d, which counts from the signing; or list it in the trust policy under grandfathered, with a time "+
+			"and the digest "+lifetime.ContentDigest(s.Doc))
 }
 
 func (s *subject) tooLong(path exception.Path, stated string, most policyfile.Maximum) {

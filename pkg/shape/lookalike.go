@@ -23,9 +23,11 @@ func (s *subject) lookAlike() {
 		plain := [2]string{lookedAtWith(name.Path), strings.ToLower(strings.Trim(name.Text, " "))}
 		switch earlier, met := first[plain]; {
 		case strings.Trim(name.Text, " ") != name.Text:
-			s.find(reasonLookAlike, name.Path, fmt.Sprintf("the name %q begins or ends with white space", name.Text), "remove the white space")
+			s.find(reasonLookAlike, name.Path, fmt.Sprintf("the name %q begins or ends with white space", name.Text),
+				"remove the white space")
 		case met && earlier != name.Text:
-			s.find(reasonLookAlike, name.Path, fmt.Sprintf("%q and %q differ only in letter case", name.Text, earlier), "keep the spelling of the resource or policy")
+			s.find(reasonLookAlike, name.Path, fmt.Sprintf("%q and %q differ only in letter case", name.Text, earlier),
+				"keep the spelling of the resource or policy")
 		case !met:
 			first[plain] = name.Text
 		}

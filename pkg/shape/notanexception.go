@@ -11,8 +11,9 @@ import (
 const ReasonNotAnException = "not-an-exception"
 
 var notAnExceptionCheck = check{
-	About:   "Finds a document of another kind, and a list: polex signs exceptions one by one.",
-	Reasons: []Reason{{Name: ReasonNotAnException, Doc: "the document is not a PolicyException of kyverno.io or policies.kyverno.io", Fixed: true}},
+	About: "Finds a document of another kind, and a list: polex signs exceptions one by one.",
+	Reasons: []Reason{{Name: ReasonNotAnException,
+		Doc: "the document is not a PolicyException of kyverno.io or policies.kyverno.io", Fixed: true}},
 }
 
 // notAnException finds a document of another kind. A list is one too:
@@ -30,11 +31,14 @@ func (s *subject) notAnException() {
 	case gk.LooksLikeList() || s.Doc.IsList():
 		hint = "write each exception to a file of its own; yq -s does it, with '.items[]' for a list"
 	case gk.Kind == exception.Kind && groupHint != "":
-		s.find(ReasonNotAnException, exception.Path{"apiVersion"}, fmt.Sprintf("found apiVersion %q, expected %s or %s", s.Doc.APIVersion(), match, condition), groupHint)
+		s.find(ReasonNotAnException, exception.Path{"apiVersion"},
+			fmt.Sprintf("found apiVersion %q, expected %s or %s", s.Doc.APIVersion(), match, condition), groupHint)
 		return
-	case kindHint != "" && gk.Kind != exception.Kind && (gk.Group == exception.KyvernoGroup || gk.Group == exception.PoliciesGroup):
+	case kindHint != "" && gk.Kind != exception.Kind &&
+		(gk.Group == exception.KyvernoGroup || gk.Group == exception.PoliciesGroup):
 		hint = kindHint
-	case kindHint != "", gk.LooksLikeException(), gk.Kind == "" && (gk.Group == exception.KyvernoGroup || gk.Group == exception.PoliciesGroup):
+	case kindHint != "", gk.LooksLikeException(),
+		gk.Kind == "" && (gk.Group == exception.KyvernoGroup || gk.Group == exception.PoliciesGroup):
 		hint = fmt.Sprintf("write apiVersion: %s or %s, and kind: %s", match, condition, exception.Kind)
 	}
 	s.find(ReasonNotAnException, exception.Path{"kind"}, found+", expected "+exception.Kind, hint)

@@ -55,7 +55,8 @@ func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 					return found
 				case work.Spent() && s.Thorough && len(found) == 0:
 					return findingIn(d, ReasonOverlaps, ref.path,
-						fmt.Sprintf("the comparison with other exceptions from the policy %q took too long and stopped after %d",
+						fmt.Sprintf("the comparison with other exceptions from the policy %q took too long and "+
+							"stopped after %d",
 							ref.Name, compared), "list fewer rules, names and namespaces")
 				case work.Spent():
 					return found

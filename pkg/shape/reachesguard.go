@@ -13,8 +13,9 @@ var reachesGuardCheck = check{
 		"policy that guards them, or exempts resources in a namespace of Kyverno or polex. polex-guard applies " +
 		"[the same rules](guard.md#what-reaches-the-guard). No level permits such an exception. " +
 		"`guard.allowInKyverno` admits single objects in the namespace `kyverno`.",
-	Reasons: []Reason{{Name: ReasonReachesGuard, Doc: "the exception could switch off the checks on exceptions", Fixed: true}},
-	Run:     (*subject).reachesGuard,
+	Reasons: []Reason{{Name: ReasonReachesGuard, Doc: "the exception could switch off the checks on exceptions",
+		Fixed: true}},
+	Run: (*subject).reachesGuard,
 }
 
 func (s *subject) reachesGuard() {

@@ -8,9 +8,9 @@ import (
 
 var reachesGuardPolicyCheck = check{
 	Title: "Policies about exceptions",
-	About: "Finds an exception from a policy that matches PolicyExceptions. The name of the policy does not matter. Such a " +
-		"policy requires a signature, an expiry or a label of exceptions, and the exception would be exempt from " +
-		"that check. A policy for every kind counts too, unless it excludes PolicyException. The reason is " +
+	About: "Finds an exception from a policy that matches PolicyExceptions. The name of the policy does not matter. " +
+		"Such a policy requires a signature, an expiry or a label of exceptions, and the exception would be exempt " +
+		"from that check. A policy for every kind counts too, unless it excludes PolicyException. The reason is " +
 		"`reaches-guard`, and no setting permits it.",
 	Run: (*subject).reachesGuardPolicy,
 }
@@ -24,8 +24,10 @@ func (s *subject) reachesGuardPolicy() {
 			continue // already rejected for its name
 		}
 		for _, p := range s.config.Policies.Guards(ref) {
-			s.find(ReasonReachesGuard, ref.Name.Path, fmt.Sprintf("the policy %q guards exceptions: %s", ref.Name.Text, p.Guards),
-				"remove the policy from the exception; if the policy is not about exceptions, exclude PolicyException in the policy")
+			s.find(ReasonReachesGuard, ref.Name.Path,
+				fmt.Sprintf("the policy %q guards exceptions: %s", ref.Name.Text, p.Guards),
+				"remove the policy from the exception; if the policy is not about exceptions, exclude "+
+					"PolicyException in the policy")
 			break
 		}
 	}

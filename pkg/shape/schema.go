@@ -11,12 +11,15 @@ var schemaCheck = check{
 	Reasons: []Reason{
 		{Name: schema.UnknownVersion, Doc: "the API group does not have this version of PolicyException", Fixed: true},
 		{Name: schema.UnknownField, Doc: "the API server does not know a field and would drop it", Fixed: true},
-		{Name: schema.UnsignableField, Doc: "metadata has a field that the API server or a controller sets", Fixed: true},
+		{Name: schema.UnsignableField, Doc: "metadata has a field that the API server or a controller sets",
+			Fixed: true},
 		{Name: schema.MissingField, Doc: "a required field is missing", Fixed: true},
 		{Name: schema.WrongType, Doc: "a value has another type than its field requires", Fixed: true},
 		{Name: schema.InvalidValue, Doc: "the field does not accept this value", Fixed: true},
-		{Name: schema.NullValue, Doc: "the API server would drop a null, and the live object would differ from the signed one", Fixed: true},
-		{Name: schema.EmptyValue, Doc: "a value is empty and must not be, or the API server would drop it", Fixed: true},
+		{Name: schema.NullValue, Doc: "the API server would drop a null, and the live object would differ from the " +
+			"signed one", Fixed: true},
+		{Name: schema.EmptyValue, Doc: "a value is empty and must not be, or the API server would drop it",
+			Fixed: true},
 	},
 	Run: (*subject).schema,
 }

@@ -27,7 +27,8 @@ var scopeCheck = check{
 		"`requireInMatch` requires.\n\n" +
 		"`requireInMatch` does not cover the match conditions of policies.kyverno.io: " +
 		"[write a policy](../how-to/validate.md#rules-of-your-own). A filter needs no namespaces " +
-		"if all its kinds are cluster-scoped kinds of Kubernetes, written with their group (`rbac.authorization.k8s.io/v1/ClusterRole`).",
+		"if all its kinds are cluster-scoped kinds of Kubernetes, written with their group " +
+		"(`rbac.authorization.k8s.io/v1/ClusterRole`).",
 	Reasons: []Reason{
 		{Name: reasonWrongNamespace, Doc: "exceptions are not allowed in this namespace"},
 		{Name: reasonTooManyPolicies, Doc: "the exception names too many policies"},

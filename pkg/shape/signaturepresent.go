@@ -12,8 +12,9 @@ const reasonSignaturePresent = "signature-present"
 var signaturePresentCheck = check{
 	About: "Finds the annotations of a signature. Either a signed file is in the wrong folder, or somebody copied " +
 		"the annotations to make a draft look approved.",
-	Reasons: []Reason{{Name: reasonSignaturePresent, Doc: "the document has the annotations of a signature", Fixed: true}},
-	Run:     (*subject).signaturePresent,
+	Reasons: []Reason{{Name: reasonSignaturePresent, Doc: "the document has the annotations of a signature",
+		Fixed: true}},
+	Run: (*subject).signaturePresent,
 }
 
 func (s *subject) signaturePresent() {

@@ -40,7 +40,8 @@ func (s *subject) unknownPolicy() {
 		if what == "" {
 			what = "ClusterPolicy or Policy"
 		}
-		s.find(reasonUnknownPolicy, ref.Name.Path, fmt.Sprintf("no %s is named %q in the given policies", what, name), nearestPolicy(s.config.Policies, ref))
+		s.find(reasonUnknownPolicy, ref.Name.Path, fmt.Sprintf("no %s is named %q in the given policies", what, name),
+			nearestPolicy(s.config.Policies, ref))
 	}
 }
 

@@ -39,10 +39,12 @@ func (s *subject) unknownRule() {
 			if s.counts[Error.String()] >= maxFindings {
 				return
 			}
-			if isRule(names, rule.Text) || wildcard.In(rule.Text) && slices.ContainsFunc(names, func(name string) bool { return work.Fits(rule.Text, name) }) {
+			if isRule(names, rule.Text) || wildcard.In(rule.Text) &&
+				slices.ContainsFunc(names, func(name string) bool { return work.Fits(rule.Text, name) }) {
 				continue
 			}
-			s.find(reasonUnknownRule, rule.Path, fmt.Sprintf("the policy %q has no rule %q", ref.Name.Text, rule.Text), nearestRule(names, rule.Text))
+			s.find(reasonUnknownRule, rule.Path, fmt.Sprintf("the policy %q has no rule %q", ref.Name.Text, rule.Text),
+				nearestRule(names, rule.Text))
 		}
 	}
 }

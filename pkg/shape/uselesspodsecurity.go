@@ -12,8 +12,9 @@ const reasonUselessPodSecurity = "useless-pod-security"
 var uselessPodSecurityCheck = check{
 	About: "Finds `spec.podSecurity` in an exception from rules that are not podSecurity rules. It reads as if only " +
 		"some controls were exempt. Kyverno ignores the field there and skips the whole rule.",
-	Reasons: []Reason{{Name: reasonUselessPodSecurity, Doc: "podSecurity restricts nothing, because no named rule is a podSecurity rule"}},
-	Run:     (*subject).uselessPodSecurity,
+	Reasons: []Reason{{Name: reasonUselessPodSecurity,
+		Doc: "podSecurity restricts nothing, because no named rule is a podSecurity rule"}},
+	Run: (*subject).uselessPodSecurity,
 }
 
 func (s *subject) uselessPodSecurity() {
@@ -36,7 +37,8 @@ func (s *subject) uselessPodSecurity() {
 		}
 		if named && !checked {
 			s.find(reasonUselessPodSecurity, exception.Path{"spec", "podSecurity"},
-				fmt.Sprintf("none of the named rules of the policy %q is a podSecurity rule, so Kyverno skips the whole rules and not only these controls", ref.Name.Text),
+				fmt.Sprintf("none of the named rules of the policy %q is a podSecurity rule, so Kyverno skips the "+
+					"whole rules and not only these controls", ref.Name.Text),
 				"remove podSecurity to exempt from the whole rules, or name a podSecurity rule")
 		}
 	}

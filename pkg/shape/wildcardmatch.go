@@ -30,13 +30,15 @@ func (s *subject) wildcardMatch() {
 		}{{"name", f.Named()}, {"namespace", f.Namespaces}} {
 			for _, p := range what.patterns {
 				if wildcard.Only(p.Text) {
-					s.find(reasonWildcardMatch, p.Path, fmt.Sprintf("%q matches every %s", p.Text, what.noun), "list the "+what.noun+"s, or remove the list")
+					s.find(reasonWildcardMatch, p.Path, fmt.Sprintf("%q matches every %s", p.Text, what.noun),
+						"list the "+what.noun+"s, or remove the list")
 				}
 			}
 		}
 		for _, selector := range []*kyverno.Selector{f.Selector, f.NamespaceSelector} {
 			if selector != nil && !selector.Selects() && !s.isFound(ReasonBadSelector, selector.Path) {
-				s.find(reasonWildcardMatch, selector.Path, fmt.Sprintf("the %s requires no label to be present", selector.Path[len(selector.Path)-1]), "require a label, or remove the selector")
+				s.find(reasonWildcardMatch, selector.Path, fmt.Sprintf("the %s requires no label to be present",
+					selector.Path[len(selector.Path)-1]), "require a label, or remove the selector")
 			}
 		}
 	}

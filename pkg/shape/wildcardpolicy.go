@@ -22,10 +22,12 @@ func (s *subject) wildcardPolicy() {
 		case wildcard.Only(ref.Bare()):
 			s.find(ReasonWildcardPolicy, ref.Name.Path, fmt.Sprintf("%q matches every policy", name), "name the policy")
 		case wildcard.In(name):
-			s.warn(ReasonWildcardPolicy, ref.Name.Path, fmt.Sprintf("Kyverno compares %q as an exact name, not as a pattern", name), "name the policy")
+			s.warn(ReasonWildcardPolicy, ref.Name.Path,
+				fmt.Sprintf("Kyverno compares %q as an exact name, not as a pattern", name), "name the policy")
 		}
 		if wildcard.In(ref.Kind.Text) {
-			s.find(ReasonWildcardPolicy, ref.Kind.Path, fmt.Sprintf("%q is not a kind of policy", ref.Kind.Text), "write a kind, e.g. ValidatingPolicy")
+			s.find(ReasonWildcardPolicy, ref.Kind.Path, fmt.Sprintf("%q is not a kind of policy", ref.Kind.Text),
+				"write a kind, e.g. ValidatingPolicy")
 		}
 	}
 }

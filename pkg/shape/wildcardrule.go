@@ -22,9 +22,11 @@ func (s *subject) wildcardRule() {
 		for _, named := range ref.Rules {
 			switch rule, path := named.Text, named.Path; {
 			case wildcard.Only(rule):
-				s.find(ReasonWildcardRule, path, fmt.Sprintf("%q matches every rule of the policy, including future ones", rule), "name the rules")
+				s.find(ReasonWildcardRule, path, fmt.Sprintf(
+					"%q matches every rule of the policy, including future ones", rule), "name the rules")
 			case wildcard.In(rule):
-				s.warn(ReasonWildcardRule, path, fmt.Sprintf("the pattern %q also matches future rules", rule), "name the rules")
+				s.warn(ReasonWildcardRule, path, fmt.Sprintf("the pattern %q also matches future rules", rule),
+					"name the rules")
 			}
 		}
 	}

@@ -96,7 +96,8 @@ func (s *Signer) Sign(
 }
 
 // seal signs a document when uploads has room, and attaches the signature.
-func (s *Signer) seal(ctx context.Context, doc *exception.Document, uploads chan struct{}) (*exception.Document, error) {
+func (s *Signer) seal(ctx context.Context, doc *exception.Document,
+	uploads chan struct{}) (*exception.Document, error) {
 	message, err := seal.Message(doc)
 	if err != nil {
 		return nil, err

@@ -49,11 +49,13 @@ func IsKMS(text string) bool { return strings.Contains(text, "://") }
 func WithKMS(ctx context.Context, config Config, reference string) (*Signer, error) {
 	m := kmsForm.FindStringSubmatch(reference)
 	if m == nil {
-		return nil, fmt.Errorf("%q is not a reference to a key such as awskms://alias/polex: the plug-in has small letters, digits and dashes", reference)
+		return nil, fmt.Errorf("%q is not a reference to a key such as awskms://alias/polex: the plug-in has small "+
+			"letters, digits and dashes", reference)
 	}
 	key, err := cliplugin.LoadSignerVerifier(ctx, reference, crypto.SHA256)
 	if errors.Is(err, exec.ErrNotFound) {
-		return nil, fmt.Errorf("the program %s%s is not on the PATH: install the KMS plug-in %s", cliplugin.PluginBinaryPrefix, m[1], m[1])
+		return nil, fmt.Errorf("the program %s%s is not on the PATH: install the KMS plug-in %s",
+			cliplugin.PluginBinaryPrefix, m[1], m[1])
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open key %s: %w", reference, err)
@@ -94,14 +96,16 @@ func newKeypair(key signature.Signer, public crypto.PublicKey) (*keypair, error)
 	case *rsa.PublicKey:
 		k.kind = "RSA"
 	default:
-		return nil, errors.New("the private key is neither ECDSA nor RSA: the log accepts signatures over a SHA-256 digest")
+		return nil, errors.New("the private key is neither ECDSA nor RSA: the log accepts signatures over a SHA-256 " +
+			"digest")
 	}
 	details, err := signature.GetDefaultAlgorithmDetails(public)
 	if err != nil {
 		return nil, fmt.Errorf("private key: %w", err)
 	}
 	if details.GetHashType() != crypto.SHA256 {
-		return nil, fmt.Errorf("the private key signs %s digests, and a signature requires SHA-256: use an ECDSA key on P-256, or RSA", details.GetHashType())
+		return nil, fmt.Errorf("the private key signs %s digests, and a signature requires SHA-256: use an ECDSA key "+
+			"on P-256, or RSA", details.GetHashType())
 	}
 	k.details = details.GetSignatureAlgorithm()
 	der, err := x509.MarshalPKIXPublicKey(public)

@@ -57,7 +57,8 @@ func Keyless(ctx context.Context, config Config, fulcioURL, token string, now ti
 	if err != nil {
 		return nil, fmt.Errorf("certificate from %s: %w", fulcioURL, err)
 	}
-	s, err := newSigner(config, keypair, der, trust.AuthorityConfig{Name: "self", Issuer: id.Issuer, Subject: id.Subject})
+	s, err := newSigner(config, keypair, der,
+		trust.AuthorityConfig{Name: "self", Issuer: id.Issuer, Subject: id.Subject})
 	if err != nil {
 		return nil, err
 	}

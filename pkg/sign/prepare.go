@@ -54,7 +54,8 @@ func Prepare(docs []*exception.Document, now time.Time, rules Rules) ([]*excepti
 	for _, doc := range docs {
 		if first, again := met.Add(doc); again {
 			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: ReasonDuplicateIdentity,
-				Message: fmt.Sprintf("%s is already at %s", doc.Identity(), first), Hint: "only one of the two can be applied: keep the approved one"})
+				Message: fmt.Sprintf("%s is already at %s", doc.Identity(), first),
+				Hint:    "only one of the two can be applied: keep the approved one"})
 			continue
 		}
 		out, problems := prepare(doc, now, rules)
@@ -71,16 +72,20 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 	switch _, err := seal.Read(doc); {
 	case errors.Is(err, seal.ErrUnsigned):
 	default:
-		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"metadata", "annotations"}), Reason: ReasonSignaturePresent,
-			Message: "it has signature annotations already", Hint: "remove the annotations under " + seal.Prefix + " to have it signed again"}}
+		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"metadata", "annotations"}),
+			Reason:  ReasonSignaturePresent,
+			Message: "it has signature annotations already", Hint: "remove the annotations under " + seal.Prefix +
+				" to have it signed again"}}
 	}
 	if doc.IsList() {
 		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"items"}), Reason: ReasonUnsignable,
-			Message: `kubectl reads a document with the key "items" as a list of documents`, Hint: "put each document of the list into a file of its own"}}
+			Message: `kubectl reads a document with the key "items" as a list of documents`,
+			Hint:    "put each document of the list into a file of its own"}}
 	}
 	var refusals exception.Refusals
 	for _, p := range schema.Check(doc) {
-		refusals = append(refusals, &exception.Refusal{Position: doc.PositionOf(p.Path), Reason: p.Reason, Message: p.Message, Hint: p.Hint})
+		refusals = append(refusals, &exception.Refusal{Position: doc.PositionOf(p.Path), Reason: p.Reason,
+			Message: p.Message, Hint: p.Hint})
 	}
 	if len(refusals) > 0 {
 		return nil, refusals
@@ -115,7 +120,8 @@ func resolve(doc *exception.Document, now time.Time, rules Rules) ([]exception.A
 	if err != nil {
 		return nil, badLifetime(doc, err)
 	}
-	if life, _ := lifetime.Of(doc, rules.Terms); life.ExpiresAt.IsZero() && life.ExpiresIn == 0 && !rules.InsecureAllowUnbounded {
+	if life, _ := lifetime.Of(doc, rules.Terms); life.ExpiresAt.IsZero() && life.ExpiresIn == 0 &&
+		!rules.InsecureAllowUnbounded {
 		return nil, &exception.Refusal{Position: doc.PositionOf(exception.Path{"metadata"}), Reason: ReasonNoExpiry,
 			Message: "it never expires", Hint: "add the annotation " + exception.AnnotationExpiresIn + ": 30d"}
 	}
@@ -125,7 +131,8 @@ func resolve(doc *exception.Document, now time.Time, rules Rules) ([]exception.A
 func badLifetime(doc *exception.Document, err error) *exception.Refusal {
 	var bad *lifetime.Error
 	if errors.As(err, &bad) {
-		return &exception.Refusal{Position: doc.PositionOf(bad.Path), Reason: ReasonBadLifetime, Message: bad.Message, Hint: bad.Hint}
+		return &exception.Refusal{Position: doc.PositionOf(bad.Path), Reason: ReasonBadLifetime, Message: bad.Message,
+			Hint: bad.Hint}
 	}
 	return &exception.Refusal{Position: doc.Position(), Reason: ReasonBadLifetime, Message: err.Error()}
 }

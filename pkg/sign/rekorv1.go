@@ -33,7 +33,8 @@ const entriesPath = "/api/v1/log/entries"
 // CreateLogEntry uploads an entry and returns the log's entry. If the answer to an earlier upload
 // was lost and the log has the entry already, it returns that one, or errLogged if the log does not
 // return it.
-func (l rekorV1) CreateLogEntry(params *entries.CreateLogEntryParams, _ ...entries.ClientOption) (*entries.CreateLogEntryCreated, error) {
+func (l rekorV1) CreateLogEntry(params *entries.CreateLogEntryParams,
+	_ ...entries.ClientOption) (*entries.CreateLogEntryCreated, error) {
 	body, err := json.Marshal(params.ProposedEntry)
 	if err != nil {
 		return nil, fmt.Errorf("write entry: %w", err)
@@ -93,7 +94,8 @@ func onlyEntry(answer []byte) (*entries.CreateLogEntryCreated, error) {
 
 // GetLogEntryByUUID always fails. The library calls it after a conflict, which CreateLogEntry
 // handles.
-func (l rekorV1) GetLogEntryByUUID(*entries.GetLogEntryByUUIDParams, ...entries.ClientOption) (*entries.GetLogEntryByUUIDOK, error) {
+func (l rekorV1) GetLogEntryByUUID(*entries.GetLogEntryByUUIDParams,
+	...entries.ClientOption) (*entries.GetLogEntryByUUIDOK, error) {
 	return nil, errors.New("a log entry is fetched by its own hash")
 }
 

@@ -87,7 +87,8 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 		var err error
 		if policy, err = trust.New(trust.Config{
 			Authorities: []trust.AuthorityConfig{self}, Kinds: []string{"*"},
-			InsecureAllowUnbounded: config.Rules.InsecureAllowUnbounded, ExpiryConfig: trust.ExpiryConfig{ExpiryKeys: config.Rules.Terms.Keys},
+			InsecureAllowUnbounded: config.Rules.InsecureAllowUnbounded,
+			ExpiryConfig:           trust.ExpiryConfig{ExpiryKeys: config.Rules.Terms.Keys},
 		}, config.Root); err != nil {
 			return nil, fmt.Errorf("verify the new signature: %w", err)
 		}
@@ -112,7 +113,8 @@ func (c Config) Check() error {
 	switch c.BundleFormat {
 	case "", BundleBoth, BundleSigstore, BundleCosign:
 	default:
-		return fmt.Errorf("bundle format %q is not %s, %s or %s", c.BundleFormat, BundleCosign, BundleSigstore, BundleBoth)
+		return fmt.Errorf("bundle format %q is not %s, %s or %s", c.BundleFormat, BundleCosign,
+			BundleSigstore, BundleBoth)
 	}
 	switch {
 	case c.RekorVersion < 0 || c.RekorVersion > 2:
@@ -120,7 +122,8 @@ func (c Config) Check() error {
 	case v2 && c.RekorURL == "":
 		return errors.New("version 2 of Rekor requires the address of the log (--rekor-url, sigstore.rekorURL)")
 	case v2 && c.TimestampURL == "":
-		return errors.New("version 2 of Rekor requires a timestamp authority (--timestamp-server-url, sigstore.timestampURL)")
+		return errors.New("version 2 of Rekor requires a timestamp authority (--timestamp-server-url, " +
+			"sigstore.timestampURL)")
 	case c.BundleFormat == BundleCosign && (v2 || c.TimestampURL != ""):
 		return errors.New("cosign's bundle can hold neither an entry of Rekor 2 nor a timestamp")
 	}
@@ -178,6 +181,7 @@ var _ sgsign.CertificateProvider = certificateOnce(nil)
 type certificateOnce []byte
 
 // GetCertificate returns the certificate.
-func (c certificateOnce) GetCertificate(context.Context, sgsign.Keypair, *sgsign.CertificateProviderOptions) ([]byte, error) {
+func (c certificateOnce) GetCertificate(context.Context, sgsign.Keypair,
+	*sgsign.CertificateProviderOptions) ([]byte, error) {
 	return c, nil
 }

@@ -27,7 +27,8 @@ var ErrNoToken = errors.New("there is no identity to sign with")
 // AmbientToken gets an identity token for clientID from the environment: GitHub Actions, Buildkite,
 // a mounted service account token, or SIGSTORE_ID_TOKEN. It returns [ErrNoToken] if there is none.
 func AmbientToken(ctx context.Context, clientID string, timing Timing) (string, error) {
-	if address, bearer := env.Getenv(env.VariableGitHubRequestURL), env.Getenv(env.VariableGitHubRequestToken); address != "" && bearer != "" {
+	if address, bearer := env.Getenv(env.VariableGitHubRequestURL), env.Getenv(
+		env.VariableGitHubRequestToken); address != "" && bearer != "" {
 		token, err := gitHubToken(ctx, address, bearer, clientID, timing)
 		if err != nil {
 			return "", fmt.Errorf("identity token of GitHub Actions: %w", err)
@@ -123,7 +124,8 @@ func (f Flow) getter() oauthflow.TokenGetter {
 		return device
 	}
 	return &oauthflow.InteractiveIDTokenGetter{
-		HTMLPage: "<!doctype html><title>polex</title><p>Signed in. You can close this page and go back to your terminal.",
-		Input:    f.In, Output: f.Out,
+		HTMLPage: "<!doctype html><title>polex</title><p>Signed in. You can close this page and go back to your " +
+			"terminal.",
+		Input: f.In, Output: f.Out,
 	}
 }

@@ -28,7 +28,8 @@ func (p *Policy) Assign(candidates [][]*Authority) (counted []*Authority, enough
 func (p *Policy) best(candidates [][]*Authority) (counted []*Authority, ok bool) {
 	slots := p.slots(candidates)
 	for atLeast := len(candidates); atLeast >= p.threshold; atLeast-- {
-		s := search{slots: slots, signers: len(candidates), atLeast: atLeast, failed: map[spot]bool{}, taken: make([]int, len(slots))}
+		s := search{slots: slots, signers: len(candidates), atLeast: atLeast, failed: map[spot]bool{},
+			taken: make([]int, len(slots))}
 		if s.from(spot{}) {
 			return s.counted(), true
 		}

@@ -129,7 +129,8 @@ func (a *Authority) signer() string {
 }
 
 func newAuthority(c AuthorityConfig, checked policyfile.Authority) (*Authority, error) {
-	a := &Authority{name: checked.Name, limits: checked.Limits, issuer: checked.Issuer, subject: checked.Subject, claims: checked.Claims, commit: c.RequireCommit, withoutLog: c.InsecureWithoutLog}
+	a := &Authority{name: checked.Name, limits: checked.Limits, issuer: checked.Issuer, subject: checked.Subject,
+		claims: checked.Claims, commit: c.RequireCommit, withoutLog: c.InsecureWithoutLog}
 	var err error
 	switch {
 	case c.KeyFile != "":

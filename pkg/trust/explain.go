@@ -64,7 +64,10 @@ func (a *Authority) Explain() (accepts, warnings []string) {
 func whole(o policyfile.OneOf) string {
 	values := o.Values()
 	for i, value := range values {
-		if strings.ContainsFunc(value, func(r rune) bool { return unicode.IsSpace(r) || r == '"' || !unicode.IsGraphic(r) }) {
+		if strings.ContainsFunc(value, func(r rune) bool {
+			return unicode.IsSpace(r) || r == '"' ||
+				!unicode.IsGraphic(r)
+		}) {
 			values[i] = strconv.Quote(value)
 		}
 	}
@@ -96,7 +99,8 @@ func (a *Authority) weak() (warnings []string) {
 		return nil
 	}
 	if !has("sourceRepositoryIdentifier") {
-		warnings = append(warnings, "the repository has a name and no number: a later owner of the name could sign. Add github.repositoryID, or the claim sourceRepositoryIdentifier")
+		warnings = append(warnings, "the repository has a name and no number: a later owner of the name could sign. "+
+			"Add github.repositoryID, or the claim sourceRepositoryIdentifier")
 	}
 	workflow := a.subject.Exact.String()
 	if a.subject.Pattern != nil {
@@ -105,9 +109,11 @@ func (a *Authority) weak() (warnings []string) {
 	switch {
 	case !strings.Contains(workflow, "/workflows/") || has("buildConfigURI"):
 	case !has("sourceRepositoryURI") && !has("sourceRepositoryIdentifier"):
-		warnings = append(warnings, "another repository can call this workflow, and its run has the same subject. Add github.repository, or the claim sourceRepositoryURI")
+		warnings = append(warnings, "another repository can call this workflow, and its run has the same subject. "+
+			"Add github.repository, or the claim sourceRepositoryURI")
 	case !has("sourceRepositoryRef") && !has("githubWorkflowRef"):
-		warnings = append(warnings, "a workflow on another branch can call this workflow, and its run has the same subject. Add github.ref, or the claim sourceRepositoryRef")
+		warnings = append(warnings, "a workflow on another branch can call this workflow, and its run has the same "+
+			"subject. Add github.ref, or the claim sourceRepositoryRef")
 	}
 	return warnings
 }

@@ -39,7 +39,8 @@ func New(c Config, root *Root) (*Policy, error) {
 		return nil, ErrNoAuthority
 	}
 	p := &Policy{root: root, rules: rules, threshold: max(c.Threshold, 1),
-		allowed: AllowedMetadata{Labels: maps.Clone(c.AllowedMetadata.Labels), Annotations: maps.Clone(c.AllowedMetadata.Annotations)}}
+		allowed: AllowedMetadata{Labels: maps.Clone(c.AllowedMetadata.Labels),
+			Annotations: maps.Clone(c.AllowedMetadata.Annotations)}}
 	if p.digest, err = digestOf(c, root); err != nil {
 		return nil, err
 	}
@@ -57,7 +58,8 @@ func New(c Config, root *Root) (*Policy, error) {
 		return nil, c.Located(err, "groups")
 	}
 	if most := distinct(p.authorities); p.threshold > most {
-		return nil, c.Located(fmt.Errorf("the threshold %d cannot be reached by %d signers: some authorities are the same signer", p.threshold, most), "threshold")
+		return nil, c.Located(fmt.Errorf("the threshold %d cannot be reached by %d signers: some authorities are the "+
+			"same signer", p.threshold, most), "threshold")
 	}
 	return p, nil
 }
@@ -68,11 +70,13 @@ func (p *Policy) usable(a *Authority) error {
 	witnesses := p.root.Logs() || p.root.Timestamps()
 	switch {
 	case a.key != nil && !a.withoutLog && !p.root.Logs():
-		return errors.New("the trusted root names no log, so no log entry of this key could be verified; set insecureWithoutLog to require none")
+		return errors.New("the trusted root names no log, so no log entry of this key could be verified; set " +
+			"insecureWithoutLog to require none")
 	case a.key == nil && !p.root.Issues():
 		return errors.New("the trusted root names no certificate authority")
 	case a.key == nil && !witnesses:
-		return errors.New("the trusted root names neither a log nor a timestamp authority, so the signing time of a certificate could not be proven")
+		return errors.New("the trusted root names neither a log nor a timestamp authority, so the signing time of a " +
+			"certificate could not be proven")
 	}
 	return nil
 }

@@ -49,11 +49,13 @@ func ParseRoot(raw []byte, source string) (*Root, error) {
 		} else if !bytes.Contains(raw, []byte(`"mediaType"`)) {
 			err = errors.New("it has no media type (mediaType)")
 		}
-		return nil, fmt.Errorf("trusted root %s: expected the JSON of a Sigstore trusted root, such as polex-sign trusted-root writes: %w", source, err)
+		return nil, fmt.Errorf("trusted root %s: expected the JSON of a Sigstore trusted root, such as polex-sign "+
+			"trusted-root writes: %w", source, err)
 	}
 	r := &Root{source: source, digest: sha256.Sum256(raw), material: material}
 	if len(material.FulcioCertificateAuthorities()) == 0 && len(material.RekorLogs()) == 0 {
-		return nil, fmt.Errorf("trusted root %s: %w", source, errors.New("it names no certificate authority and no log"))
+		return nil, fmt.Errorf("trusted root %s: %w", source,
+			errors.New("it names no certificate authority and no log"))
 	}
 	return r, nil
 }

@@ -34,15 +34,20 @@ func (r *Root) Services() []Service {
 	var held []Service
 	for _, ca := range r.material.FulcioCertificateAuthorities() {
 		if f, ok := ca.(*sgroot.FulcioCertificateAuthority); ok {
-			held = append(held, Service{ServiceCertificateAuthority, f.URI, certificatesID(append(slices.Clone(f.Intermediates), f.Root)), f.ValidityPeriodStart, f.ValidityPeriodEnd})
+			held = append(held, Service{ServiceCertificateAuthority, f.URI,
+				certificatesID(append(slices.Clone(f.Intermediates), f.Root)), f.ValidityPeriodStart,
+				f.ValidityPeriodEnd})
 		}
 	}
 	for _, tsa := range r.material.TimestampingAuthorities() {
 		if s, ok := tsa.(*sgroot.SigstoreTimestampingAuthority); ok {
-			held = append(held, Service{ServiceTimestampAuthority, s.URI, certificatesID(append([]*x509.Certificate{s.Leaf, s.Root}, s.Intermediates...)), s.ValidityPeriodStart, s.ValidityPeriodEnd})
+			held = append(held, Service{ServiceTimestampAuthority, s.URI,
+				certificatesID(append([]*x509.Certificate{s.Leaf, s.Root}, s.Intermediates...)), s.ValidityPeriodStart,
+				s.ValidityPeriodEnd})
 		}
 	}
-	for kind, logs := range map[string]map[string]*sgroot.TransparencyLog{ServiceTransparencyLog: r.material.RekorLogs(), ServiceCertificateLog: r.material.CTLogs()} {
+	for kind, logs := range map[string]map[string]*sgroot.TransparencyLog{
+		ServiceTransparencyLog: r.material.RekorLogs(), ServiceCertificateLog: r.material.CTLogs()} {
 		for id, l := range logs {
 			held = append(held, Service{kind, l.BaseURL, id, l.ValidityPeriodStart, l.ValidityPeriodEnd})
 		}

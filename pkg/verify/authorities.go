@@ -75,7 +75,8 @@ func (v *Verifier) count(scope policyfile.Scope, signatures []Signature) error {
 // Foresee returns the *[Rejected] of a message that an identity will sign at now, by its kind, signer,
 // limits, lifetime and revocations. With it, no signature is logged that the trust policy rejects.
 // Success promises nothing: only [Verifier.Verify] accepts.
-func (v *Verifier) Foresee(message *exception.Document, id trust.Identity, cert *x509.Certificate, now time.Time) error {
+func (v *Verifier) Foresee(message *exception.Document, id trust.Identity, cert *x509.Certificate,
+	now time.Time) error {
 	own := []Signature{{Identity: id, Certificate: certificateOf(cert), WitnessedAt: now}}
 	scope := v.policy.Rules().ScopeOf(message)
 	err := v.kind(message)

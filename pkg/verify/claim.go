@@ -81,13 +81,15 @@ func (v *Verifier) checkStrangers(claims []claim, stamps int) error {
 	case n == len(claims):
 		return reject(ReasonWrongIdentity, "signer is not trusted: %s", v.mismatches(strangers))
 	case n > maxStrangers:
-		return reject(ReasonWrongIdentity, "%d signatures name signers that are not trusted, and beside those of trusted signers the maximum is %d",
+		return reject(ReasonWrongIdentity, "%d signatures name signers that are not trusted, and beside those of "+
+			"trusted signers the maximum is %d",
 			n, maxStrangers)
 	case slow:
 		return reject(ReasonWrongIdentity, "a signature names a signer that is not trusted, and its key is P-521; "+
 			"beside those of trusted signers it can be P-256, P-384 or RSA")
 	case n > 0 && stamps > len(claims):
-		return reject(ReasonWrongIdentity, "a signature names a signer that is not trusted, and beside it each signature can have one timestamp")
+		return reject(ReasonWrongIdentity, "a signature names a signer that is not trusted, and beside it each "+
+			"signature can have one timestamp")
 	default:
 		return nil
 	}
@@ -103,7 +105,8 @@ func (v *Verifier) claim(message signedMessage, s seal.Signature) (claim, error)
 		return claim{}, err
 	}
 	if v.keyless == nil {
-		return claim{}, reject(ReasonUntrustedCertificate, "the trusted root (%s) names no issuer of certificates", v.policy.Root().Source())
+		return claim{}, reject(ReasonUntrustedCertificate, "the trusted root (%s) names no issuer of certificates",
+			v.policy.Root().Source())
 	}
 	id, err := IdentityOf(cert)
 	if err != nil {
@@ -123,7 +126,8 @@ func (v *Verifier) keyed(message signedMessage, s seal.Signature) (claim, error)
 			continue
 		}
 		if s.Bundle == nil && s.BundleV03 == nil && k.withoutLog {
-			return claim{by: k, known: true, evidence: Signature{LogIndex: -1, Checked: []string{"public-key"}, unlogged: true}}, nil
+			return claim{by: k, known: true, evidence: Signature{LogIndex: -1, Checked: []string{"public-key"},
+				unlogged: true}}, nil
 		}
 		if !k.root.Logs() {
 			return claim{}, reject(ReasonUnprovenLogEntry, "the trusted root lists no transparency log for the entry")

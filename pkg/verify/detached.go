@@ -55,8 +55,10 @@ func signatureIn(raw []byte, digest [sha256.Size]byte) (seal.Signature, error) {
 			return seal.Signature{}, reject(ReasonMalformedSignature, "the bundle holds an empty certificate")
 		}
 	case material.GetPublicKey() == nil:
-		return seal.Signature{}, reject(ReasonMalformedSignature, "the bundle holds neither one certificate nor the hint of a key")
-	case len(material.GetTlogEntries()) == 0 && len(material.GetTimestampVerificationData().GetRfc3161Timestamps()) == 0:
+		return seal.Signature{}, reject(ReasonMalformedSignature,
+			"the bundle holds neither one certificate nor the hint of a key")
+	case len(material.GetTlogEntries()) == 0 &&
+		len(material.GetTimestampVerificationData().GetRfc3161Timestamps()) == 0:
 		set.BundleV03 = nil // a bare signature by a key, as in annotations without a bundle
 	}
 	return set, sameSignature(digest, set, b)
@@ -65,7 +67,8 @@ func signatureIn(raw []byte, digest [sha256.Size]byte) (seal.Signature, error) {
 // readBundle reads a bundle v0.3, the only version that it accepts.
 func readBundle(raw []byte) (*protobundle.Bundle, error) {
 	if exception.TooManyNodes(raw, maxBundleNodes) {
-		return nil, reject(ReasonMalformedSignature, "the bundle has more than %d values and separators", maxBundleNodes)
+		return nil, reject(ReasonMalformedSignature, "the bundle has more than %d values and separators",
+			maxBundleNodes)
 	}
 	b := new(protobundle.Bundle)
 	if err := protojson.Unmarshal(raw, b); err != nil {

@@ -20,9 +20,12 @@ func (e *evidenceVerifier) checkCertificate(cert *x509.Certificate, t Witness) e
 	case err == nil:
 		return rejectCause(ReasonNoSCT, cause, "no CT log in the trusted root confirms the certificate")
 	case t.At.Before(cert.NotBefore) || t.At.After(cert.NotAfter):
-		return rejectCause(ReasonCertificateNotValid, cause, "it was signed at %s, and the certificate was valid from %s to %s", clock(t.At), clock(cert.NotBefore), clock(cert.NotAfter))
+		return rejectCause(ReasonCertificateNotValid, cause,
+			"it was signed at %s, and the certificate was valid from %s to %s", clock(t.At), clock(cert.NotBefore),
+			clock(cert.NotAfter))
 	default:
-		return rejectCause(ReasonUntrustedCertificate, cause, "the certificate was not issued by an authority of the trusted root (%s)", e.root.Source())
+		return rejectCause(ReasonUntrustedCertificate, cause,
+			"the certificate was not issued by an authority of the trusted root (%s)", e.root.Source())
 	}
 }
 
@@ -40,5 +43,6 @@ func outsideValidity(entity *entity, cert *x509.Certificate) error {
 	if at.IsZero() || (!at.Before(cert.NotBefore) && !at.After(cert.NotAfter)) {
 		return nil
 	}
-	return reject(ReasonCertificateNotValid, "it was logged at %s, and the certificate was valid from %s to %s", clock(at), clock(cert.NotBefore), clock(cert.NotAfter))
+	return reject(ReasonCertificateNotValid, "it was logged at %s, and the certificate was valid from %s to %s",
+		clock(at), clock(cert.NotBefore), clock(cert.NotAfter))
 }

@@ -30,7 +30,8 @@ func (e *entity) VerificationContent() (sgverify.VerificationContent, error) { r
 func entityOf(b *protobundle.Bundle, cert *x509.Certificate) (*entity, error) {
 	e := &entity{Bundle: &sgbundle.Bundle{Bundle: b}}
 	if b.GetMediaType() == mediaTypeV03 && b.GetVerificationMaterial().GetX509CertificateChain() != nil {
-		return nil, reject(ReasonMalformedSignature, "the bundle holds a chain of certificates, and its version allows only one")
+		return nil, reject(ReasonMalformedSignature,
+			"the bundle holds a chain of certificates, and its version allows only one")
 	}
 	var err error
 	if cert != nil && bytes.Equal(leafOf(b), cert.Raw) {

@@ -90,7 +90,8 @@ func (c *claim) verify(message signedMessage) (Signature, error) {
 		out.key, out.keyDigest = c.by.authority, c.by.digest
 		return out, nil
 	}
-	out.Identity, out.Certificate, out.keyDigest = c.id, certificateOf(c.cert), sha256.Sum256(c.cert.RawSubjectPublicKeyInfo)
+	out.Identity, out.Certificate, out.keyDigest = c.id, certificateOf(c.cert), sha256.Sum256(
+		c.cert.RawSubjectPublicKeyInfo)
 	return out, nil
 }
 
@@ -111,7 +112,8 @@ func (e *evidenceVerifier) verify(message signedMessage, c *claim) (Signature, e
 	return e.summary(c.bundle, entity, c.cert, times)
 }
 
-func (e *evidenceVerifier) summary(pb *protobundle.Bundle, entity *entity, cert *x509.Certificate, times []Witness) (Signature, error) {
+func (e *evidenceVerifier) summary(pb *protobundle.Bundle, entity *entity, cert *x509.Certificate,
+	times []Witness) (Signature, error) {
 	out := Signature{LogIndex: -1, Checked: []string{"public-key"}, Witnesses: times}
 	if cert != nil {
 		out.Checked = []string{"certificate-chain"}
@@ -131,7 +133,8 @@ func (e *evidenceVerifier) summary(pb *protobundle.Bundle, entity *entity, cert 
 		entry := entries[0]
 		log := e.root.Log(entry.GetLogId().GetKeyId())
 		if log == nil || !log.ValidAt(out.WitnessedAt) {
-			return Signature{}, reject(ReasonUnprovenLogEntry, "the log's key was not in use at %s", clock(out.WitnessedAt))
+			return Signature{}, reject(ReasonUnprovenLogEntry, "the log's key was not in use at %s",
+				clock(out.WitnessedAt))
 		}
 		out.LogURL, out.LogIndex = log.URL, entry.GetLogIndex()
 		if entity.HasInclusionPromise() {

@@ -30,7 +30,8 @@ func provenOf(s Signature, stamps int) proven {
 
 // signature returns the evidence in new slices.
 func (p proven) signature() Signature {
-	return Signature{WitnessedAt: p.witnessedAt, LogURL: p.logURL, LogIndex: p.logIndex, Witnesses: slices.Clone(p.witnesses), Checked: slices.Clone(p.checked)}
+	return Signature{WitnessedAt: p.witnessedAt, LogURL: p.logURL, LogIndex: p.logIndex,
+		Witnesses: slices.Clone(p.witnesses), Checked: slices.Clone(p.checked)}
 }
 
 // Remember makes the verifier remember verified signatures under Fulcio certificates, with their
@@ -44,7 +45,8 @@ func (p proven) signature() Signature {
 func (v *Verifier) Remember(before *Verifier) {
 	switch {
 	case v.keyless == nil:
-	case before != nil && before.keyless != nil && before.keyless.proven != nil && before.policy.Root().Same(v.policy.Root()):
+	case before != nil && before.keyless != nil && before.keyless.proven != nil &&
+		before.policy.Root().Same(v.policy.Root()):
 		v.keyless = before.keyless // it depends on the root only
 	default:
 		v.keyless.proven = &memory[[sha256.Size]byte, proven]{}

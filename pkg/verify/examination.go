@@ -68,7 +68,8 @@ func (e *Examination) judge(o opened) error {
 	}
 	// 9. Object and message.
 	if o.applied != nil {
-		if differences := seal.Added(e.verifier.policy.AllowedMetadata()).Compare(o.applied, e.message, maxCompared); len(differences) > 0 {
+		if differences := seal.Added(e.verifier.policy.AllowedMetadata()).Compare(o.applied, e.message,
+			maxCompared); len(differences) > 0 {
 			return altered(o.applied, differences)
 		}
 	}

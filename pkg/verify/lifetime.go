@@ -14,7 +14,8 @@ import (
 const maxClockSkew = 10 * time.Minute
 
 // lifetime returns the signed lifetime, together with a rejection too.
-func (v *Verifier) lifetime(message *exception.Document, scope policyfile.Scope, signatures []Signature, now time.Time) (lifetime.Lifetime, error) {
+func (v *Verifier) lifetime(message *exception.Document, scope policyfile.Scope, signatures []Signature,
+	now time.Time) (lifetime.Lifetime, error) {
 	none := lifetime.Lifetime{}
 	rules := v.policy.Rules()
 	life, err := lifetime.Of(message, rules.Terms)
@@ -37,7 +38,9 @@ func (v *Verifier) lifetime(message *exception.Document, scope policyfile.Scope,
 		// Signing converts a duration into a time. If it did not, the reviewers approved an expiry,
 		// so this is a rejection even if the policy allows exceptions without one.
 		if life.ExpiresIn > 0 {
-			return life, reject(ReasonNoExpiry, "it has the duration %s, which was not converted to a time when it was signed", lifetime.FormatDuration(life.ExpiresIn))
+			return life, reject(ReasonNoExpiry,
+				"it has the duration %s, which was not converted to a time when it was signed",
+				lifetime.FormatDuration(life.ExpiresIn))
 		}
 		if message.GroupKind().IsException() && !rules.Unbounded {
 			return life, reject(ReasonNoExpiry, "it has no expiry, and exceptions require one")
@@ -52,10 +55,13 @@ func (v *Verifier) lifetime(message *exception.Document, scope policyfile.Scope,
 		}
 		if most.Duration > 0 {
 			if signedAt.IsZero() {
-				return life, reject(ReasonNoWitnessedTime, "its lifetime cannot be compared with the maximum of %s: %s", lifetime.FormatDuration(most.Duration), unboundTime)
+				return life, reject(ReasonNoWitnessedTime, "its lifetime cannot be compared with the maximum of %s: %s",
+					lifetime.FormatDuration(most.Duration), unboundTime)
 			}
 			if life.ExpiresAt.Sub(signedAt) > most.Duration {
-				return life, reject(ReasonLifetimeTooLong, "signed at %s, it expires at %s: the lifetime exceeds the maximum of %s (%s)", clock(signedAt), clock(life.ExpiresAt),
+				return life, reject(ReasonLifetimeTooLong,
+					"signed at %s, it expires at %s: the lifetime exceeds the maximum of %s (%s)", clock(signedAt),
+					clock(life.ExpiresAt),
 					lifetime.FormatDuration(most.Duration), most.Setting)
 			}
 		}
@@ -70,7 +76,8 @@ func (v *Verifier) lifetime(message *exception.Document, scope policyfile.Scope,
 func (v *Verifier) signedAt(signatures []Signature, stated, now time.Time) (time.Time, error) {
 	for _, s := range signatures {
 		if s.WitnessedAt.After(now.Add(maxClockSkew)) {
-			return time.Time{}, reject(ReasonSignedInFuture, "it was signed at %s, which is in the future: is this clock right?", clock(s.WitnessedAt))
+			return time.Time{}, reject(ReasonSignedInFuture,
+				"it was signed at %s, which is in the future: is this clock right?", clock(s.WitnessedAt))
 		}
 	}
 	return earliest(signatures, stated), nil
@@ -91,11 +98,15 @@ func (v *Verifier) withdrawn(message []byte, signatures []Signature, stated time
 			switch before := v.policy.RevokedBefore(a.Name()); {
 			case !s.revokedBefore(before, stated):
 			case s.key != nil:
-				return reject(ReasonWithdrawn, "the trust policy revokes signatures of %q before %s, and therefore all: a key does not prove the time", a.Name(), clock(before))
+				return reject(ReasonWithdrawn, "the trust policy revokes signatures of %q before %s, and therefore "+
+					"all: a key does not prove the time", a.Name(), clock(before))
 			case s.bindsTime():
-				return reject(ReasonWithdrawn, "the trust policy revokes signatures of %q before %s", a.Name(), clock(before))
+				return reject(ReasonWithdrawn, "the trust policy revokes signatures of %q before %s", a.Name(),
+					clock(before))
 			default:
-				return reject(ReasonWithdrawn, "the trust policy revokes signatures of %q before %s, and therefore all of this certificate, which is valid from %s", a.Name(), clock(before), clock(s.Certificate.NotBefore))
+				return reject(ReasonWithdrawn, "the trust policy revokes signatures of %q before %s, and therefore "+
+					"all of this certificate, which is valid from %s", a.Name(), clock(before),
+					clock(s.Certificate.NotBefore))
 			}
 			if v.policy.CertificateRevoked(s.Certificate.Fingerprint) {
 				return reject(ReasonWithdrawn, "the trust policy revokes the certificate of %q", a.Name())

@@ -48,8 +48,10 @@ func sameSignature(digest [sha256.Size]byte, s seal.Signature, b *protobundle.Bu
 	case m == nil:
 		return reject(ReasonMalformedSignature, "the bundle holds no message signature")
 	case !bytes.Equal(m.GetSignature(), s.Signature):
-		return reject(ReasonEvidenceMismatch, "the bundle and the annotation cosign.sigstore.dev/signature hold different signatures")
-	case m.GetMessageDigest().GetAlgorithm() != protocommon.HashAlgorithm_SHA2_256 || !bytes.Equal(m.GetMessageDigest().GetDigest(), digest[:]):
+		return reject(ReasonEvidenceMismatch,
+			"the bundle and the annotation cosign.sigstore.dev/signature hold different signatures")
+	case m.GetMessageDigest().GetAlgorithm() != protocommon.HashAlgorithm_SHA2_256 ||
+		!bytes.Equal(m.GetMessageDigest().GetDigest(), digest[:]):
 		return reject(ReasonEvidenceMismatch, "the bundle belongs to another message")
 	case !bytes.Equal(b.GetVerificationMaterial().GetCertificate().GetRawBytes(), s.Certificate):
 		return reject(ReasonEvidenceMismatch, "the bundle holds another certificate than the annotation")
@@ -69,7 +71,8 @@ func sameEntry(old *seal.RekorBundle, b *protobundle.Bundle) error {
 		if entry.GetLogIndex() == lifted.LogIndex && entry.GetIntegratedTime() == lifted.IntegratedTime &&
 			bytes.Equal(entry.GetLogId().GetKeyId(), lifted.LogId.KeyId) &&
 			bytes.Equal(entry.GetCanonicalizedBody(), lifted.CanonicalizedBody) &&
-			bytes.Equal(entry.GetInclusionPromise().GetSignedEntryTimestamp(), lifted.InclusionPromise.SignedEntryTimestamp) {
+			bytes.Equal(entry.GetInclusionPromise().GetSignedEntryTimestamp(),
+				lifted.InclusionPromise.SignedEntryTimestamp) {
 			return nil
 		}
 	}

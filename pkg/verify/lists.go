@@ -134,7 +134,8 @@ func checkTimestamp(raw []byte) error {
 	}
 	for _, cert := range token.Certificates {
 		if err := trust.CheckStrength(cert.PublicKey); err != nil {
-			return rejectCause(ReasonBadEvidence, err, "the key of a certificate in a timestamp cannot be used: %s", err)
+			return rejectCause(ReasonBadEvidence, err, "the key of a certificate in a timestamp cannot be used: %s",
+				err)
 		}
 	}
 	return nil
@@ -166,7 +167,8 @@ func readCertificate(der []byte) (*x509.Certificate, error) {
 		return nil, rejectCause(ReasonBadCertificate, err, "the certificate cannot be read: %s", err)
 	}
 	if n := len(cert.Extensions); n > maxExtensions {
-		return nil, reject(ReasonBadCertificate, "the certificate has %d extensions, and the maximum is %d", n, maxExtensions)
+		return nil, reject(ReasonBadCertificate, "the certificate has %d extensions, and the maximum is %d", n,
+			maxExtensions)
 	}
 	for _, ext := range cert.Extensions {
 		if ext.Id.Equal(oidSCTs) && len(ext.Value) > maxSCTs {
@@ -179,7 +181,8 @@ func readCertificate(der []byte) (*x509.Certificate, error) {
 		return nil, rejectCause(ReasonBadCertificate, err, "the certificate's key cannot be used: %s", err)
 	}
 	if !isUsual(cert.PublicKey) {
-		return nil, reject(ReasonBadCertificate, "the certificate's key is not ECDSA, or RSA of 2048, 3072 or 4096 bits")
+		return nil, reject(ReasonBadCertificate,
+			"the certificate's key is not ECDSA, or RSA of 2048, 3072 or 4096 bits")
 	}
 	return cert, nil
 }

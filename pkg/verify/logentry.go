@@ -35,7 +35,8 @@ func readEntry(body []byte) (logEntry, error) {
 	}
 	e := logEntry{kind: b.Kind, version: b.APIVersion}
 	if e.kind != "hashedrekord" {
-		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is of the kind %q, and only hashedrekord is supported", e.kind)
+		return logEntry{}, reject(ReasonUnsupportedLogEntry,
+			"the log entry is of the kind %q, and only hashedrekord is supported", e.kind)
 	}
 	switch e.version {
 	case rekordV1:
@@ -43,7 +44,8 @@ func readEntry(body []byte) (logEntry, error) {
 	case rekordV2:
 		return readV2(e, &b)
 	default:
-		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is a hashedrekord of version %q, and only 0.0.1 and 0.0.2 are supported", e.version)
+		return logEntry{}, reject(ReasonUnsupportedLogEntry,
+			"the log entry is a hashedrekord of version %q, and only 0.0.1 and 0.0.2 are supported", e.version)
 	}
 }
 
@@ -86,7 +88,8 @@ type entryBody struct {
 
 func readV1(e logEntry, b *entryBody) (logEntry, error) {
 	if a := b.Spec.Data.Hash.Algorithm; a != "sha256" {
-		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry's digest is %q, and only sha256 is supported", a)
+		return logEntry{}, reject(ReasonUnsupportedLogEntry,
+			"the log entry's digest is %q, and only sha256 is supported", a)
 	}
 	digest, err1 := hex.DecodeString(b.Spec.Data.Hash.Value)
 	signature, err2 := base64.StdEncoding.DecodeString(b.Spec.Signature.Content)
@@ -103,7 +106,8 @@ func readV1(e logEntry, b *entryBody) (logEntry, error) {
 func readV2(e logEntry, b *entryBody) (logEntry, error) {
 	v002 := &b.Spec.V002
 	if a := v002.Data.Algorithm; a != "SHA2_256" {
-		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry's digest is %q, and only SHA2_256 is supported", a)
+		return logEntry{}, reject(ReasonUnsupportedLogEntry,
+			"the log entry's digest is %q, and only SHA2_256 is supported", a)
 	}
 	digest, err1 := base64.StdEncoding.DecodeString(v002.Data.Digest)
 	signature, err2 := base64.StdEncoding.DecodeString(v002.Signature.Content)
@@ -122,7 +126,8 @@ func readV2(e logEntry, b *entryBody) (logEntry, error) {
 
 // checkEntries checks that there is exactly one log entry, and that it names this message, this
 // signature and this certificate (or this key if certificate is nil).
-func checkEntries(entries []*protorekor.TransparencyLogEntry, digest [sha256.Size]byte, signature, certificate []byte, key crypto.PublicKey) error {
+func checkEntries(entries []*protorekor.TransparencyLogEntry, digest [sha256.Size]byte, signature, certificate []byte,
+	key crypto.PublicKey) error {
 	if len(entries) == 0 {
 		return reject(ReasonNoLogEntry, "%s", errNoEntry)
 	}
@@ -134,7 +139,8 @@ func checkEntries(entries []*protorekor.TransparencyLogEntry, digest [sha256.Siz
 		return err
 	}
 	if kv := entries[0].GetKindVersion(); kv.GetKind() != e.kind || kv.GetVersion() != e.version {
-		return reject(ReasonLogEntryMismatch, "the bundle states that its log entry is %s %s, and it is a %s %s", kv.GetKind(), kv.GetVersion(), e.kind, e.version)
+		return reject(ReasonLogEntryMismatch, "the bundle states that its log entry is %s %s, and it is a %s %s",
+			kv.GetKind(), kv.GetVersion(), e.kind, e.version)
 	}
 	if err := checkForm(entries[0], e.version); err != nil {
 		return err

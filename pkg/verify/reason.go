@@ -43,7 +43,8 @@ func Reasons() []exception.Reason {
 		{Name: ReasonUnsigned, Doc: "the document has no signature"},
 		{Name: ReasonMalformedSignature, Doc: "a signature annotation is missing, unexpected or unreadable"},
 		{Name: ReasonBadMessage, Doc: "the signed message is not one plain document"},
-		{Name: ReasonBadCertificate, Doc: "the certificate cannot be used: it needs exactly one name, one issuer and a supported key"},
+		{Name: ReasonBadCertificate, Doc: "the certificate cannot be used: it needs exactly one name, one issuer and " +
+			"a supported key"},
 		{Name: ReasonNoLogEntry, Doc: "the evidence has no log entry, but the trusted root lists a log"},
 		{Name: ReasonUnsupportedLogEntry, Doc: "the log entry is not of the kind hashedrekord"},
 		{Name: ReasonLogEntryMismatch, Doc: "the log entry belongs to another signature, message or key"},
@@ -54,11 +55,13 @@ func Reasons() []exception.Reason {
 		{Name: ReasonUntrustedCertificate, Doc: "the certificate does not chain to the trusted root"},
 		{Name: ReasonCertificateNotValid, Doc: "the certificate was not valid at the signing time"},
 		{Name: ReasonNoSCT, Doc: "no certificate log of the trusted root proves the certificate"},
-		{Name: ReasonUnknownKey, Doc: "the signature has no certificate, and was not made by a key in the trust policy"},
+		{Name: ReasonUnknownKey,
+			Doc: "the signature has no certificate, and was not made by a key in the trust policy"},
 		{Name: ReasonBadEvidence, Doc: "the evidence is invalid for another reason"},
 		{Name: ReasonWrongIdentity, Doc: "the signer is not trusted"},
 		{Name: ReasonTooFewAuthorities, Doc: "too few trusted signers signed the document"},
-		{Name: ReasonBeyondLimits, Doc: "enough trusted signers signed the document, but some of them exceed their limits"},
+		{Name: ReasonBeyondLimits, Doc: "enough trusted signers signed the document, but some of them exceed their " +
+			"limits"},
 		{Name: ReasonRenewalNotAllowed, Doc: "the document renews another one, and exceeds the limits for renewals"},
 		{Name: ReasonAltered, Doc: "the object differs from the signed message"},
 		{Name: ReasonBadLifetime, Doc: "the times of the document are invalid or contradict each other"},
@@ -93,7 +96,8 @@ func (r *Rejected) Unwrap() error { return r.Cause }
 // Trying again does not help.
 func (r *Rejected) IsPolicy() bool {
 	switch r.Reason {
-	case ReasonKindNotAllowed, ReasonWrongIdentity, ReasonTooFewAuthorities, ReasonBeyondLimits, ReasonRenewalNotAllowed, ReasonUnknownKey,
+	case ReasonKindNotAllowed, ReasonWrongIdentity, ReasonTooFewAuthorities, ReasonBeyondLimits,
+		ReasonRenewalNotAllowed, ReasonUnknownKey,
 		ReasonNoExpiry, ReasonExpired, ReasonLifetimeTooLong, ReasonNotYetValid, ReasonWithdrawn:
 		return true
 	default:

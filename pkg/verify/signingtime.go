@@ -88,13 +88,16 @@ func checkStated(signatures []Signature, stated time.Time) error {
 		return nil
 	}
 	for _, s := range signatures {
-		if len(s.of) > 0 && (s.key != nil || !stated.Before(s.Certificate.NotBefore.Add(-maxClockSkew)) && !stated.After(s.Certificate.NotAfter.Add(maxClockSkew))) {
+		if len(s.of) > 0 && (s.key != nil || !stated.Before(s.Certificate.NotBefore.Add(-maxClockSkew)) &&
+			!stated.After(s.Certificate.NotAfter.Add(maxClockSkew))) {
 			return nil
 		}
 	}
-	return reject(ReasonBadLifetime, "it states that it was signed at %s, and no certificate beside its signatures was valid then", clock(stated))
+	return reject(ReasonBadLifetime, "it states that it was signed at %s, and no certificate beside its signatures "+
+		"was valid then", clock(stated))
 }
 
 // unboundTime explains an unknown signing time.
-const unboundTime = "its signing time is not proven, or only by evidence that can be recreated later: sign it again with polex-sign, which states the time in " +
+const unboundTime = "its signing time is not proven, or only by evidence that can be recreated later: sign it again " +
+	"with polex-sign, which states the time in " +
 	exception.AnnotationSignedAt + ", or with a certificate that is valid for a day at most"

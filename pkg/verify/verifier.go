@@ -136,7 +136,8 @@ func recovered(err *error) {
 
 func (v *Verifier) kind(doc *exception.Document) error {
 	if doc.IsList() {
-		return reject(ReasonKindNotAllowed, "kubectl reads a document with the key \"items\" as a list of documents, and none of them is signed")
+		return reject(ReasonKindNotAllowed,
+			"kubectl reads a document with the key \"items\" as a list of documents, and none of them is signed")
 	}
 	switch gk := doc.GroupKind(); {
 	case !v.policy.AllowsKind(gk) && gk.Kind == "":
@@ -159,7 +160,8 @@ type opened struct {
 func inSet(err error, index, sets int) error {
 	var rejected *Rejected
 	if sets > 1 && errors.As(err, &rejected) {
-		return &Rejected{Reason: rejected.Reason, Detail: fmt.Sprintf("signature %d: %s", index, rejected.Detail), Cause: rejected.Cause}
+		return &Rejected{Reason: rejected.Reason, Detail: fmt.Sprintf("signature %d: %s", index, rejected.Detail),
+			Cause: rejected.Cause}
 	}
 	return err
 }

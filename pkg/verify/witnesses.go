@@ -25,7 +25,9 @@ const (
 // the inclusion promise, and Rekor v2 has neither.
 func checkForm(entry *protorekor.TransparencyLogEntry, version string) error {
 	if version == rekordV2 && (entry.GetInclusionPromise() != nil || entry.GetIntegratedTime() != 0) {
-		return reject(ReasonMalformedSignature, "the log entry is of Rekor 2, which has neither an inclusion promise nor a time, and it states one of these")
+		return reject(ReasonMalformedSignature,
+			"the log entry is of Rekor 2, which has neither an inclusion promise nor a time, and it states one of "+
+				"these")
 	}
 	if entry.GetInclusionPromise() == nil && entry.GetIntegratedTime() != 0 {
 		return reject(ReasonNoWitnessedTime, "the log entry states a time, and no inclusion promise proves it")
@@ -45,7 +47,8 @@ func checkProof(entry *protorekor.TransparencyLogEntry) error {
 	lines := strings.SplitN(p.GetCheckpoint().GetEnvelope(), "\n", 4)
 	ofV2 := !ofRekorV1(lines[0])
 	if ofV2 != (entry.GetKindVersion().GetVersion() == rekordV2) {
-		return reject(ReasonUnprovenLogEntry, "the log entry and the checkpoint that proves it are of different versions of Rekor")
+		return reject(ReasonUnprovenLogEntry,
+			"the log entry and the checkpoint that proves it are of different versions of Rekor")
 	}
 	if !ofV2 {
 		return nil // sigstore-go verifies the proof with the entry's own bytes
@@ -62,7 +65,9 @@ func checkProof(entry *protorekor.TransparencyLogEntry) error {
 		return reject(ReasonUnprovenLogEntry, "the index of the proof differs from the index of the log entry")
 	}
 	leaf := rfc6962.DefaultHasher.HashLeaf(entry.GetCanonicalizedBody())
-	if err := proof.VerifyInclusion(rfc6962.DefaultHasher, uint64(entry.GetLogIndex()), size, leaf, p.GetHashes(), root); err != nil { //nolint:gosec // not negative
+	index := uint64(entry.GetLogIndex()) //nolint:gosec // not negative
+	err := proof.VerifyInclusion(rfc6962.DefaultHasher, index, size, leaf, p.GetHashes(), root)
+	if err != nil {
 		return rejectCause(ReasonUnprovenLogEntry, err, "the log entry of the bundle is not the one of the proof")
 	}
 	return nil
@@ -89,7 +94,8 @@ func (e *evidenceVerifier) proveTimes(b *entity, cert *x509.Certificate) ([]Witn
 		}
 	}
 	if len(times) == 0 {
-		return nil, rejectCause(ReasonNoWitnessedTime, invalid, "no trusted log or timestamp authority proves when it was signed")
+		return nil, rejectCause(ReasonNoWitnessedTime, invalid,
+			"no trusted log or timestamp authority proves when it was signed")
 	}
 	for _, t := range times {
 		if err := e.checkCertificate(cert, t); err != nil {
@@ -114,7 +120,8 @@ func (e *evidenceVerifier) logged(b *entity, cert *x509.Certificate) ([]Witness,
 		if outside := outsideValidity(b, cert); outside != nil {
 			return nil, outside
 		}
-		return nil, rejectCause(ReasonUnprovenLogEntry, err, "no transparency log in the trusted root confirms the log entry")
+		return nil, rejectCause(ReasonUnprovenLogEntry,
+			err, "no transparency log in the trusted root confirms the log entry")
 	}
 	var times []Witness
 	for _, t := range proven {
@@ -134,5 +141,6 @@ func (e *evidenceVerifier) stamped(stamp, signature []byte) (Witness, error) {
 		cause = err
 	}
 	return Witness{}, rejectCause(ReasonBadEvidence, cause,
-		"a timestamp does not belong to the signature, or is not by a timestamp authority of the trusted root (%s)", e.root.Source())
+		"a timestamp does not belong to the signature, or is not by a timestamp authority of the trusted root (%s)",
+		e.root.Source())
 }

@@ -31,7 +31,8 @@ type Since struct {
 func Open(ctx context.Context, dir, ref string) (*Since, error) {
 	root, err := in(dir).Run(ctx, git.Call{}, "rev-parse", "--show-toplevel")
 	if err != nil {
-		return nil, cli.Hint(fmt.Errorf("--changed-since requires a Git repository: %w", err), "run it in a clone, or leave --changed-since out")
+		return nil, cli.Hint(fmt.Errorf("--changed-since requires a Git repository: %w", err),
+			"run it in a clone, or leave --changed-since out")
 	}
 	const fetch = "fetch the branch and its history; in GitHub Actions, check out with fetch-depth: 0"
 	root = strings.TrimSuffix(root, "\n")
@@ -41,7 +42,8 @@ func Open(ctx context.Context, dir, ref string) (*Since, error) {
 	}
 	common, err := in(root).Run(ctx, git.Call{}, "merge-base", "HEAD", strings.TrimSpace(tip))
 	if err != nil {
-		return nil, cli.Hint(fmt.Errorf("--changed-since: HEAD and %s have no commit in common here; is the clone shallow?", ref), fetch)
+		return nil, cli.Hint(fmt.Errorf("--changed-since: HEAD and %s have no commit in common here; is the clone "+
+			"shallow?", ref), fetch)
 	}
 	listing, err := in(root).Run(ctx, git.Call{}, "ls-tree", "-r", "-z", "--full-tree", strings.TrimSpace(common))
 	if err != nil {

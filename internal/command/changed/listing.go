@@ -27,14 +27,16 @@ func List(ctx context.Context, root string, folders ...string) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	others, err := in(root).Run(ctx, git.Call{}, append([]string{"ls-files", "--others", "--exclude-standard", "-z", "--"}, folders...)...)
+	others, err := in(root).Run(ctx, git.Call{},
+		append([]string{"ls-files", "--others", "--exclude-standard", "-z", "--"}, folders...)...)
 	if err != nil {
 		return nil, err
 	}
 	var files []File
 	met := map[string]bool{}
 	for _, f := range parse(staged, 1) { // mode SP hash SP stage TAB path
-		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(f.Path))); met[f.Path] || errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(f.Path))); met[f.Path] ||
+			errors.Is(err, fs.ErrNotExist) {
 			continue // in a merge conflict, Git lists a path several times
 		}
 		met[f.Path] = true

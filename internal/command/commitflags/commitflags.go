@@ -40,7 +40,8 @@ func (f *Flags) Add(cmd *cobra.Command, timing retry.Timing, what string) {
 	flags.BoolVar(&f.Commit, "commit", false, "commit "+what+" on the branch of the work tree")
 	flags.BoolVar(&f.Push, "push", false, "commit "+what+" on the remote branch, and push it")
 	flags.StringVar(&f.Branch, "branch", "", "target branch (default: the upstream of HEAD's branch)")
-	flags.StringVar(&f.PushBy, "push-by", "", "git or github: GitHub's API makes and signs the commit, with GITHUB_TOKEN (default: git)")
+	flags.StringVar(&f.PushBy, "push-by", "",
+		"git or github: GitHub's API makes and signs the commit, with GITHUB_TOKEN (default: git)")
 	cli.Check(flags, "push-by", cli.OneOf(Git, GitHub))
 }
 
@@ -73,7 +74,8 @@ func CheckBranch(flag, name string) error {
 		return nil
 	}
 	if err := commit.CheckBranch(name); err != nil {
-		return &cli.UsageError{Err: fmt.Errorf("--%s %w", flag, err), Hint: "git check-ref-format --branch NAME checks a name; HEAD and refs/… are not branches"}
+		return &cli.UsageError{Err: fmt.Errorf("--%s %w", flag, err),
+			Hint: "git check-ref-format --branch NAME checks a name; HEAD and refs/… are not branches"}
 	}
 	return nil
 }
@@ -115,7 +117,8 @@ func (f *Flags) by(clone *commit.Clone, now time.Time) (commit.Author, error) {
 	}
 	_, err := clone.Signature(by)
 	if errors.Is(err, commit.ErrNoAuthor) {
-		return by, &cli.UsageError{Err: err, Hint: "git config user.name and user.email, or set GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL"}
+		return by, &cli.UsageError{Err: err,
+			Hint: "git config user.name and user.email, or set GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL"}
 	}
 	return by, err
 }
@@ -130,7 +133,8 @@ const (
 func (f *Flags) To(clone *commit.Clone) (commit.Push, error) {
 	to, err := clone.Remote(commit.Remote{Branch: f.Branch})
 	if errors.Is(err, commit.ErrNoRemote) {
-		return commit.Push{}, &cli.UsageError{Err: err, Hint: "name it with --branch, and its remote with git config branch.NAME.remote"}
+		return commit.Push{}, &cli.UsageError{Err: err,
+			Hint: "name it with --branch, and its remote with git config branch.NAME.remote"}
 	}
 	push := commit.Push{To: to, Pause: commit.Backoff(firstPause, mostPause, rand.Int64N)}
 	if f.PushBy == GitHub {
@@ -158,7 +162,8 @@ func Hint(err error, otherwise string) error {
 	case errors.Is(err, commit.ErrOtherCommit):
 		return cli.Hint(err, "the target branch was not moved; find out what changed the commit")
 	case errors.Is(err, commit.ErrInTheWay):
-		return cli.Hint(err, "nothing was changed; commit or undo that change (git restore PATH), or move it away, and run this again")
+		return cli.Hint(err, "nothing was changed; commit or undo that change (git restore PATH), or move it away, "+
+			"and run this again")
 	case errors.Is(err, commit.ErrDetached):
 		return cli.Hint(err, "nothing was changed; git switch BRANCH, or use --push")
 	case errors.Is(err, commit.ErrMoved):

@@ -20,7 +20,8 @@ func (f *Flags) Client() (*github.Client, error) {
 	c := github.Workflow(os.Getenv, &http.Client{})
 	c.Timing = f.timing
 	if c.Token == "" || c.Repository == "" {
-		return nil, cli.Hint(errors.New("--push-by github needs the environment variables GITHUB_TOKEN and GITHUB_REPOSITORY"),
+		return nil, cli.Hint(errors.New("--push-by github needs the environment variables GITHUB_TOKEN and "+
+			"GITHUB_REPOSITORY"),
 			"in GitHub Actions, give the step env: GITHUB_TOKEN: ${{ github.token }} and the job contents: write")
 	}
 	client, err := github.New(c)
@@ -80,5 +81,6 @@ func (f *Flags) Permitted(ctx context.Context, to commit.Remote, proposes, signs
 	if f.PushBy == "" {
 		hint += "; if Git's credentials may bypass these rules, use --push-by git"
 	}
-	return cli.Hint(fmt.Errorf("the rules of %s on GitHub reject this commit: %s", to, strings.Join(broken, ", ")), hint)
+	return cli.Hint(fmt.Errorf("the rules of %s on GitHub reject this commit: %s", to, strings.Join(broken, ", ")),
+		hint)
 }

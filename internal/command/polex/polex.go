@@ -43,7 +43,8 @@ func Named(path string) func(cli.Streams) *cobra.Command {
 				if len(args) > 0 {
 					return cli.UnknownCommand(cmd, args)
 				}
-				return &cli.UsageError{Err: errors.New("no command given"), Hint: cmd.CommandPath() + " --help lists the commands"}
+				return &cli.UsageError{Err: errors.New("no command given"),
+					Hint: cmd.CommandPath() + " --help lists the commands"}
 			},
 			RunE: func(*cobra.Command, []string) error { return nil }, // Args has returned an error
 		}

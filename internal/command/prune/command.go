@@ -63,7 +63,8 @@ func New(streams cli.Streams) *cobra.Command {
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
-	flags.StringVar(&o.within, "expires-within", "", "also list exceptions that expire within a `duration`, such as 72h or 2w")
+	flags.StringVar(&o.within, "expires-within", "",
+		"also list exceptions that expire within a `duration`, such as 72h or 2w")
 	o.commit.Add(cmd, streams.Timing, "the removal")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r, err := o.load(streams, format)
@@ -91,7 +92,8 @@ func (o *options) load(streams cli.Streams, format *cli.Format) (*run, error) {
 	if err != nil {
 		return nil, cli.InConfig(err)
 	}
-	r := &run{options: o, streams: streams, format: format, look: prune.Options{Signed: cfg.Directories.Signed, Terms: trusted.Terms, Now: streams.Now()}}
+	r := &run{options: o, streams: streams, format: format,
+		look: prune.Options{Signed: cfg.Directories.Signed, Terms: trusted.Terms, Now: streams.Now()}}
 	if o.within != "" {
 		if r.look.Soon, err = lifetime.ParseDuration(o.within); err != nil {
 			return nil, &cli.UsageError{Err: fmt.Errorf("--expires-within: %w", err)}
@@ -130,7 +132,8 @@ func (r *run) prune(ctx context.Context) error {
 
 // report prints the result.
 func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) error {
-	report := &cli.Report{Tool: "polex-prune", Reasons: reasons(), Idle: "nothing has expired", Documents: len(found.Ended) + len(found.Soon) + len(found.Unreadable)}
+	report := &cli.Report{Tool: "polex-prune", Reasons: reasons(), Idle: "nothing has expired",
+		Documents: len(found.Ended) + len(found.Soon) + len(found.Unreadable)}
 	verb := "removed"
 	report.Done = verb
 	if to.Way == deliver.Plan {
@@ -149,11 +152,13 @@ func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) er
 		line := resultFor(e)
 		line.Outcome, line.Reason = cli.Warn, reasonEndsSoon
 		line.Message = fmt.Sprintf("%s expires at %s", e.Identity, clock(e.ExpiresAt))
-		line.Hint = fmt.Sprintf("fix the workload, or renew the exception: polex-request --renew %s --expires-in 7d", e.Identity.Name)
+		line.Hint = fmt.Sprintf("fix the workload, or renew the exception: polex-request --renew %s --expires-in 7d",
+			e.Identity.Name)
 		report.Add(line)
 	}
 	for _, bad := range found.Unreadable {
-		report.Add(cli.Result{Outcome: cli.Unknown, File: bad.Position.File, Line: bad.Position.Line, Column: bad.Position.Column,
+		report.Add(cli.Result{Outcome: cli.Unknown, File: bad.Position.File, Line: bad.Position.Line,
+			Column: bad.Position.Column,
 			Reason: reasonMalformed, Message: bad.Message, Hint: "the file stays as it is: fix or remove it by hand"})
 	}
 	if err := r.format.Write(r.streams.Out, report); err != nil {
@@ -177,13 +182,15 @@ func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) er
 func reasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: reasonPruned, Doc: "the exception has expired and is removed"},
-		{Name: reasonEndsSoon, Doc: "the exception expires within the duration of --expires-within", Severity: exception.SeverityWarning},
+		{Name: reasonEndsSoon, Doc: "the exception expires within the duration of --expires-within",
+			Severity: exception.SeverityWarning},
 		{Name: reasonMalformed, Doc: "the document, or a time in it, cannot be read"},
 	}
 }
 
 func resultFor(e prune.Exception) cli.Result {
-	return cli.Result{File: e.Position.File, Line: e.Position.Line, Column: e.Position.Column, Object: e.Identity.String(),
+	return cli.Result{File: e.Position.File, Line: e.Position.Line, Column: e.Position.Column,
+		Object:  e.Identity.String(),
 		Details: map[string]any{"expiresAt": clock(e.ExpiresAt)}}
 }
 

@@ -49,7 +49,9 @@ func New(o Options) (*record.Recorder, error) {
 	}
 	renewals := trusted.Renewals
 	if renewals.NewApprover && o.Verify == nil {
-		return nil, &cli.UsageError{Err: errors.New("trust.renewals.requireNewApprover: the approvers of the renewed exception are read from its signed file, and there is no trusted signer"),
+		return nil, &cli.UsageError{Err: errors.New(
+			"trust.renewals.requireNewApprover: the approvers of the renewed exception are read from its signed " +
+				"file, and there is no trusted signer"),
 			Hint: "name the signer in the section trust of the configuration"}
 	}
 	source, err := o.source(p.Review, p.RequireApprovals > 0 || renewals.Review())
@@ -58,13 +60,16 @@ func New(o Options) (*record.Recorder, error) {
 	}
 	c := review.Config{
 		Source: source, Branch: o.branch(), History: record.History(o.Repository),
-		RequireApprovals:            p.RequireApprovals,
-		Renewals:                    review.Renewals{RequireApprovals: renewals.Approvals, RequireNewApprover: renewals.NewApprover},
-		InsecureAllowStaleApprovals: p.AllowStaleApprovals, InsecureCountTrailers: p.ApprovalsFrom == string(review.SourceTrailers),
-		GitHub: github.Workflow(o.Getenv, o.Client),
+		RequireApprovals: p.RequireApprovals,
+		Renewals: review.Renewals{RequireApprovals: renewals.Approvals,
+			RequireNewApprover: renewals.NewApprover},
+		InsecureAllowStaleApprovals: p.AllowStaleApprovals,
+		InsecureCountTrailers:       p.ApprovalsFrom == string(review.SourceTrailers),
+		GitHub:                      github.Workflow(o.Getenv, o.Client),
 	}
 	if c.Branch == "" {
-		return nil, cli.Hint(errors.New("the target branch is not known, so its merged pull requests are not known either"), "check out a branch, or set GITHUB_REF")
+		return nil, cli.Hint(errors.New("the target branch is not known, so its merged pull requests are not known "+
+			"either"), "check out a branch, or set GITHUB_REF")
 	}
 	if source == review.SourceEvent {
 		if c.Event, err = cli.ReadFileUpTo(o.Getenv("GITHUB_EVENT_PATH"), review.MaxEvent); err != nil {
@@ -74,7 +79,8 @@ func New(o Options) (*record.Recorder, error) {
 	c.GitHub.Timing = o.Timing
 	reviewer, err := review.New(c)
 	if err != nil {
-		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err), Hint: "docs/explanation/approvals.md lists the valid combinations"}
+		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err),
+			Hint: "docs/explanation/approvals.md lists the valid combinations"}
 	}
 	recorder := &record.Recorder{Reviewer: reviewer, Repository: o.Repository, Source: o.Source}
 	if renewals.NewApprover {
@@ -105,7 +111,8 @@ func (o *Options) shown(asked bool) (review.Source, error) {
 		return review.SourceAPI, o.complete(review.SourceAPI)
 	case asked:
 		return "", cli.Hint(errors.New("approvals are required, and no source of approvals is available here"),
-			"in GitHub Actions, give the step env: GITHUB_TOKEN: ${{ github.token }} and the job pull-requests: read; elsewhere see docs/explanation/approvals.md")
+			"in GitHub Actions, give the step env: GITHUB_TOKEN: ${{ github.token }} and the job pull-requests: "+
+				"read; elsewhere see docs/explanation/approvals.md")
 	case o.Getenv("GITHUB_ACTIONS") == "true" && o.Getenv("GITHUB_EVENT_PATH") != "":
 		return review.SourceEvent, o.complete(review.SourceEvent)
 	default:
@@ -121,7 +128,8 @@ func (o *Options) complete(source review.Source) error {
 	}
 	for _, name := range needed[source] {
 		if o.Getenv(name) == "" {
-			return cli.Hint(fmt.Errorf("records are made from the %s, and %s is not set", source, name), "docs/explanation/approvals.md says where each comes from")
+			return cli.Hint(fmt.Errorf("records are made from the %s, and %s is not set", source, name),
+				"docs/explanation/approvals.md says where each comes from")
 		}
 	}
 	return nil

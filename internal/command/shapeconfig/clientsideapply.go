@@ -52,7 +52,9 @@ func ClientSideApply(doc *exception.Document) (warning cli.Result, found bool) {
 	}
 	warning = cli.ResultFor(doc)
 	warning.Outcome, warning.Reason = cli.Warn, ReasonClientSideApply
-	warning.Message = "kubectl apply cannot store the signed exception: its annotations would exceed 256 KiB, because client-side apply keeps a copy of the object in one"
-	warning.Hint = "use kubectl apply --server-side (Argo CD: syncOptions: [ServerSideApply=true]; Flux does it always), or split the exception"
+	warning.Message = "kubectl apply cannot store the signed exception: its annotations would exceed 256 KiB, " +
+		"because client-side apply keeps a copy of the object in one"
+	warning.Hint = "use kubectl apply --server-side (Argo CD: syncOptions: [ServerSideApply=true]; Flux does it " +
+		"always), or split the exception"
 	return warning, total > maxAnnotations
 }

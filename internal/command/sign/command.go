@@ -84,7 +84,8 @@ func New(streams cli.Streams) *cobra.Command {
 	cmd.Long, cmd.Example = help, example
 	flags := cmd.Flags()
 	flags.StringVar(&o.output, "output-file", "", "write the signed documents to a `file` (default: standard output)")
-	flags.StringVar(&o.bundle, "bundle", "", "write the Sigstore bundle (v0.3) of one document to a `file`, for cosign verify-blob")
+	flags.StringVar(&o.bundle, "bundle", "",
+		"write the Sigstore bundle (v0.3) of one document to a `file`, for cosign verify-blob")
 	cli.Writes(flags, "output-file", "bundle")
 	cmd.Args = cli.Misspelt
 	cmd.AddCommand(Promote(streams), newTrustedRoot(streams))
@@ -107,21 +108,29 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
-	flags.StringVar(&o.key, "key", "", "sign with the encrypted private key of cosign in a `file`, or with plugin://key of a KMS")
+	flags.StringVar(&o.key, "key", "", "sign with the encrypted private key of cosign in a `file`, or with "+
+		"plugin://key of a KMS")
 	flags.StringVar(&o.identityToken, "identity-token", "", "identity token, or the file that holds it")
 	flags.StringVar(&o.fulcioURL, "fulcio-url", "", "`url` of Fulcio (default: the public-good Sigstore)")
 	flags.StringVar(&o.rekorURL, "rekor-url", "", "`url` of Rekor (default: the public-good Sigstore)")
-	flags.IntVar(&o.rekorVersion, "rekor-version", 0, "Rekor's version, 1 or 2; 2 requires --rekor-url and --timestamp-server-url (default: 1)")
+	flags.IntVar(&o.rekorVersion, "rekor-version",
+		0, "Rekor's version, 1 or 2; 2 requires --rekor-url and --timestamp-server-url (default: 1)")
 	flags.StringVar(&o.timestampURL, "timestamp-server-url", "", "`url` of a timestamp authority (RFC 3161)")
-	flags.StringVar(&o.bundleFormat, "bundle-format", "", "format of the signature: cosign (for Kyverno up to 1.19), sigstore or both; sigstore with --rekor-version 2 (default: both)")
-	flags.StringVar(&o.oidcIssuer, "oidc-issuer", "", "`url` of the OIDC issuer to sign in at (default: the public-good Sigstore)")
+	flags.StringVar(&o.bundleFormat, "bundle-format", "",
+		"format of the signature: cosign (for Kyverno up to 1.19), sigstore or both; sigstore with --rekor-version 2 "+
+			"(default: both)")
+	flags.StringVar(&o.oidcIssuer, "oidc-issuer",
+		"", "`url` of the OIDC issuer to sign in at (default: the public-good Sigstore)")
 	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client ID for identity tokens (default: sigstore)")
 	flags.BoolVar(&o.device, "device-flow", false, "sign in with a code on another device")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "publish in the logs of the public Sigstore without asking")
 	cli.Check(flags, "rekor-version", cli.OneOf("1", "2"))
-	cli.Check(flags, "bundle-format", cli.OneOf(string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)))
-	_ = cmd.RegisterFlagCompletionFunc("rekor-version", cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("bundle-format", cobra.FixedCompletions([]string{string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)}, cobra.ShellCompDirectiveNoFileComp))
+	cli.Check(flags, "bundle-format", cli.OneOf(string(sign.BundleBoth), string(sign.BundleCosign),
+		string(sign.BundleSigstore)))
+	_ = cmd.RegisterFlagCompletionFunc("rekor-version",
+		cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("bundle-format", cobra.FixedCompletions([]string{string(sign.BundleBoth),
+		string(sign.BundleCosign), string(sign.BundleSigstore)}, cobra.ShellCompDirectiveNoFileComp))
 	var trusted *trustflags.Flags // promote has none: its trust policy is that of the configuration
 	if !o.promote {
 		trusted = trustflags.Add(cmd)
@@ -161,7 +170,8 @@ func (o *options) prepare(cmd *cobra.Command, trusted *trustflags.Flags) (*run, 
 	}
 	shapeconfig.LeaveClaims(&shapes)
 	r := &run{options: o, config: cfg, report: &cli.Report{Tool: "polex-sign", Done: "signed",
-		Reasons: slices.Concat(promote.Reasons(), review.Reasons(), verify.Reasons(), sign.Reasons(), shapeconfig.Reasons(shapes), ownReasons())}}
+		Reasons: slices.Concat(promote.Reasons(), review.Reasons(), verify.Reasons(), sign.Reasons(),
+			shapeconfig.Reasons(shapes), ownReasons())}}
 	shapes.Policies = cli.Policies(shapeconfig.PolicyPaths(cfg, nil), r.report)
 	if r.checks.Shape, err = shapeconfig.Checker(shapes); err != nil {
 		return nil, err
@@ -180,7 +190,8 @@ func (r *run) trust(flags *trustflags.Flags) error {
 	if err != nil {
 		return &cli.UsageError{Err: err}
 	}
-	r.checks.Rules = sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded, TTLLabel: r.options.ttlLabel, Terms: terms}
+	r.checks.Rules = sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded,
+		TTLLabel: r.options.ttlLabel, Terms: terms}
 	r.kinds = c.Kinds
 	if r.checks.Kinds, err = trust.NewKinds(c.Kinds); err == nil {
 		r.root, err = trust.LoadRoot(c.TrustedRoot)
@@ -201,9 +212,11 @@ func (r *run) trust(flags *trustflags.Flags) error {
 func (o *options) check(paths []string) error {
 	switch {
 	case !o.promote && len(paths) == 0:
-		return &cli.UsageError{Err: errors.New("no path given"), Hint: "name files or folders, or - for standard input; polex-sign promote signs the pending exceptions"}
+		return &cli.UsageError{Err: errors.New("no path given"),
+			Hint: "name files or folders, or - for standard input; polex-sign promote signs the pending exceptions"}
 	case o.key != "" && (o.identityToken != "" || o.fulcioURL != "" || o.device):
-		return cli.Usagef("--key cannot be combined with --identity-token, --fulcio-url and --device-flow: sign with a key or with an identity")
+		return cli.Usagef("--key cannot be combined with --identity-token, --fulcio-url and --device-flow: sign with " +
+			"a key or with an identity")
 	case o.promote:
 		return o.checkPromote()
 	}
@@ -222,7 +235,8 @@ func (o *options) load() (*config.Config, error) {
 		flag *string
 		file string
 	}{
-		{&o.fulcioURL, s.FulcioURL}, {&o.rekorURL, s.RekorURL}, {&o.oidcIssuer, s.OIDCIssuer}, {&o.oidcClientID, s.OIDCClientID}, {&o.timestampURL, s.TimestampURL},
+		{&o.fulcioURL, s.FulcioURL}, {&o.rekorURL, s.RekorURL}, {&o.oidcIssuer, s.OIDCIssuer}, {&o.oidcClientID,
+			s.OIDCClientID}, {&o.timestampURL, s.TimestampURL},
 		{&o.bundleFormat, s.BundleFormat},
 	} {
 		if *setting.flag == "" {
@@ -236,10 +250,12 @@ func (o *options) load() (*config.Config, error) {
 		return nil, err
 	}
 	for _, of := range []struct{ flag, address, host string }{
-		{"--fulcio-url", o.fulcioURL, "fulcio"}, {"--rekor-url", o.rekorURL, "rekor"}, {"--timestamp-server-url", o.timestampURL, "timestamp"}, {"--oidc-issuer", o.oidcIssuer, "accounts"},
+		{"--fulcio-url", o.fulcioURL, "fulcio"}, {"--rekor-url", o.rekorURL, "rekor"}, {"--timestamp-server-url",
+			o.timestampURL, "timestamp"}, {"--oidc-issuer", o.oidcIssuer, "accounts"},
 	} {
 		if err := checkAddress(of.address); err != nil {
-			return nil, &cli.UsageError{Err: fmt.Errorf("%s %q: %w", of.flag, of.address, err), Hint: "write it like https://" + of.host + ".example.com"}
+			return nil, &cli.UsageError{Err: fmt.Errorf("%s %q: %w", of.flag, of.address, err),
+				Hint: "write it like https://" + of.host + ".example.com"}
 		}
 	}
 	return cfg, nil
@@ -262,7 +278,8 @@ func (o *options) checkSigstore() error {
 	case err == nil:
 		return nil
 	case o.rekorVersion == 2 && o.rekorURL == "":
-		return &cli.UsageError{Err: err, Hint: "add --rekor-url; of the public-good Sigstore, signing_config.v0.2.json in its TUF repository lists the current log"}
+		return &cli.UsageError{Err: err, Hint: "add --rekor-url; of the public-good Sigstore, " +
+			"signing_config.v0.2.json in its TUF repository lists the current log"}
 	case o.rekorVersion == 2 && o.timestampURL == "":
 		return &cli.UsageError{Err: err, Hint: "add --timestamp-server-url, with an authority of the trusted root"}
 	case cosign:

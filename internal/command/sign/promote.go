@@ -56,8 +56,9 @@ func (r *run) promote(ctx context.Context) error {
 func (r *run) job(clone *commit.Clone) (promote.Job, error) {
 	o := r.options
 	job := promote.Job{
-		Options: promote.Options{Unsigned: o.unsigned, Signed: o.signed, Kinds: r.kinds, Source: o.ref, Replace: o.replace, KeepGoing: o.keepGoing},
-		Clone:   clone, Now: r.now, SealedInput: o.sealedInput,
+		Options: promote.Options{Unsigned: o.unsigned, Signed: o.signed, Kinds: r.kinds, Source: o.ref,
+			Replace: o.replace, KeepGoing: o.keepGoing},
+		Clone: clone, Now: r.now, SealedInput: o.sealedInput,
 		Checks: r.checks, Verifier: r.verifier, Recorder: recorder{run: r, clone: clone},
 	}
 	var err error
@@ -129,10 +130,14 @@ type recorder struct {
 
 // Record implements [promote.Recorder].
 func (r recorder) Record(ctx context.Context, plan *promote.Plan, branch string) ([]*exception.Document, error) {
-	options := reviewconfig.Options{Config: r.config, Getenv: os.Getenv, Client: &http.Client{}, Timing: r.streams.Timing,
+	options := reviewconfig.Options{Config: r.config, Getenv: os.Getenv, Client: &http.Client{},
+		Timing:     r.streams.Timing,
 		Repository: r.clone.Repository, Source: plan.Source().String(), Branch: branch}
 	if r.verifier != nil {
-		options.Verify = func(doc *exception.Document) (*exception.Document, error) { return r.verifier.Predecessor(doc, r.now) }
+		options.Verify = func(doc *exception.Document) (*exception.Document,
+			error) {
+			return r.verifier.Predecessor(doc, r.now)
+		}
 	}
 	reviews, err := reviewconfig.New(options)
 	if err != nil || reviews == nil {
@@ -157,9 +162,11 @@ func explain(err error) error {
 	case errors.Is(err, promote.ErrNotContained):
 		return cli.Hint(err, "push the commit first, or name a commit of the branch with --ref")
 	case errors.Is(err, commit.ErrBranchBelow):
-		return cli.Hint(err, "nothing was signed or pushed; delete that branch, or name another with --pull-request-branch")
+		return cli.Hint(err, "nothing was signed or pushed; delete that branch, or name another with "+
+			"--pull-request-branch")
 	case errors.Is(err, promote.ErrBranchTaken):
-		return cli.Hint(err, "nothing was signed or pushed; find out who made that branch, then delete it, or name another with --pull-request-branch")
+		return cli.Hint(err, "nothing was signed or pushed; find out who made that branch, then delete it, or name "+
+			"another with --pull-request-branch")
 	}
 	return commitflags.Hint(err, " or use --pull-request")
 }

@@ -27,8 +27,10 @@ const (
 func ownReasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: reasonSigned, Doc: "the exception is signed", Severity: exception.SeverityNote},
-		{Name: reasonWouldSign, Doc: "a run with --commit, --push or --pull-request would sign the exception", Severity: exception.SeverityNote},
-		{Name: reasonWouldGo, Doc: "a run with --commit, --push or --pull-request would replace the signed file", Severity: exception.SeverityNote},
+		{Name: reasonWouldSign, Doc: "a run with --commit, --push or --pull-request would sign the exception",
+			Severity: exception.SeverityNote},
+		{Name: reasonWouldGo, Doc: "a run with --commit, --push or --pull-request would replace the signed file",
+			Severity: exception.SeverityNote},
 		{Name: reasonReplaced, Doc: "another signed file replaces the file", Severity: exception.SeverityNote},
 	}
 }
@@ -78,11 +80,13 @@ func (r *run) promoted(result *promote.Result) error {
 	}
 	err := r.format.Write(r.streams.Out, r.report)
 	if result.LeftOut > 0 {
-		_, _ = fmt.Fprintf(r.streams.Err, "%d of the pending files cannot be promoted and stay where they are\n", result.LeftOut)
+		_, _ = fmt.Fprintf(r.streams.Err, "%d of the pending files cannot be promoted and stay where they are\n",
+			result.LeftOut)
 	}
 	switch {
 	case r.options.way() == deliver.Plan && result.Documents > 0:
-		_, _ = fmt.Fprintln(r.streams.Err, "this is the plan, and nothing was changed: sign with --commit, --push or --pull-request")
+		_, _ = fmt.Fprintln(r.streams.Err, "this is the plan, and nothing was changed: sign with --commit, --push or "+
+			"--pull-request")
 	case !result.Commit.IsZero() && result.To.Branch != "":
 		_, _ = fmt.Fprintf(r.streams.Err, "pushed to %s %s\n", result.To, result.Commit)
 	case !result.Commit.IsZero():
@@ -101,7 +105,8 @@ func (r *run) moved(m *promote.Move, doc *exception.Document, done *promote.Resu
 	result.Message = fmt.Sprintf("%s signed, from %s", doc.Identity(), m.From)
 	result.Details = map[string]any{"from": m.From}
 	if r.options.way() == deliver.Plan {
-		result.Reason, result.Message = reasonWouldSign, fmt.Sprintf("%s would be signed, from %s", doc.Identity(), m.From)
+		result.Reason, result.Message = reasonWouldSign, fmt.Sprintf("%s would be signed, from %s",
+			doc.Identity(), m.From)
 	}
 	if lived, err := lifetime.Of(doc, r.checks.Rules.Terms); err == nil && !lived.ExpiresAt.IsZero() {
 		result.Details["expiresAt"] = lived.ExpiresAt.UTC().Format(time.RFC3339)

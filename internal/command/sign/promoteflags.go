@@ -27,13 +27,18 @@ type promoteOptions struct {
 
 func (o *promoteOptions) addPromote(cmd *cobra.Command, timing retry.Timing) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.ref, "ref", "", "`commit` with the pending exceptions: HEAD, a branch, a tag or a whole hash (default: HEAD)")
+	flags.StringVar(&o.ref, "ref", "", "`commit` with the pending exceptions: HEAD, a branch, a tag or a whole hash "+
+		"(default: HEAD)")
 	flags.BoolVar(&o.keepGoing, "keep-going", false, "leave out invalid files, promote the others and exit with 1")
 	o.Add(cmd, timing, "the promotion")
-	flags.BoolVar(&o.pullRequest, "pull-request", false, "push the commit to a new branch for a pull request; leave the work tree as it is")
-	flags.StringVar(&o.pullRequestName, "pull-request-branch", "", "new branch for a pull request (default: polex/signed- and the start of the commit's hash)")
-	flags.StringVar(&o.sealedOutput, "signed-output", "", "write the signed files to a new `folder`, for another job to commit")
-	flags.StringVar(&o.sealedInput, "signed-input", "", "verify and commit a `folder` of --signed-output instead of signing")
+	flags.BoolVar(&o.pullRequest, "pull-request", false,
+		"push the commit to a new branch for a pull request; leave the work tree as it is")
+	flags.StringVar(&o.pullRequestName, "pull-request-branch",
+		"", "new branch for a pull request (default: polex/signed- and the start of the commit's hash)")
+	flags.StringVar(&o.sealedOutput, "signed-output", "",
+		"write the signed files to a new `folder`, for another job to commit")
+	flags.StringVar(&o.sealedInput, "signed-input", "",
+		"verify and commit a `folder` of --signed-output instead of signing")
 }
 
 // way returns the destination of the promotion.
@@ -53,7 +58,8 @@ func (o *promoteOptions) checkPromote() error {
 	case o.pullRequestName != "" && !o.pullRequest:
 		return cli.Usagef("--pull-request-branch requires --pull-request")
 	case o.sealedOutput != "" && (o.Way() != deliver.Plan || o.pullRequest || o.sealedInput != ""):
-		return cli.Usagef("--signed-output cannot be combined with --commit, --push, --pull-request and --signed-input: another job commits")
+		return cli.Usagef("--signed-output cannot be combined with --commit, --push, --pull-request and " +
+			"--signed-input: another job commits")
 	case o.pullRequest && o.Way() != deliver.Plan:
 		return cli.Usagef("--pull-request cannot be combined with --commit and --push: it pushes to a new branch")
 	case o.sealedInput != "" && o.way() == deliver.Plan:

@@ -27,7 +27,8 @@ var proposalBranch = regexp.MustCompile("^" + promote.PullRequestPrefix + "([0-9
 // propose opens or updates the pull request of a pushed branch, and closes the ones that it replaces:
 // those for an older commit. If nothing is pending any more, it closes all of them.
 func (r *run) propose(ctx context.Context, job *promote.Job, result *promote.Result) error {
-	if job.To.Way != deliver.PullRequest || r.options.PushBy != commitflags.GitHub || result.Findings.Refuse() && result.Commit.IsZero() {
+	if job.To.Way != deliver.PullRequest || r.options.PushBy != commitflags.GitHub ||
+		result.Findings.Refuse() && result.Commit.IsZero() {
 		return nil
 	}
 	client, err := r.options.Client()
@@ -47,7 +48,8 @@ func (r *run) propose(ctx context.Context, job *promote.Job, result *promote.Res
 			if retry.Unavailable(err) {
 				return cli.Hint(err, commitflags.Later)
 			}
-			return cli.Hint(err, "give the job pull-requests: write, and let the repository's settings allow GitHub Actions to create pull requests; then run this again")
+			return cli.Hint(err, "give the job pull-requests: write, and let the repository's settings allow GitHub "+
+				"Actions to create pull requests; then run this again")
 		}
 		_, _ = fmt.Fprintf(r.streams.Err, "pull request %s\n", plain.Line(pull.URL))
 	case result.Documents > 0 || len(result.Skipped) > 0 || result.LeftOut > 0:

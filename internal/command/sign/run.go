@@ -92,7 +92,8 @@ func (r *run) sign(ctx context.Context, prepared []*exception.Document) ([]*exce
 // found adds findings to the report.
 func (r *run) found(found promote.Findings) {
 	for _, f := range found {
-		result := cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column, Reason: f.Reason,
+		result := cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line,
+			Column: f.Position.Column, Reason: f.Reason,
 			Message: f.Message, Hint: shapeconfig.Unfilled(f.Message, f.Hint)}
 		if f.Severity == shape.Warning {
 			result.Outcome = cli.Warn

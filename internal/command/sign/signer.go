@@ -41,7 +41,8 @@ func (r *run) newSigner(ctx context.Context, progress func(done, total int)) (*s
 	}
 	if errors.Is(err, sign.ErrTokenRefused) {
 		return nil, cli.Hint(err,
-			"nothing was written; the token must be of an issuer that this Fulcio trusts, for its audience: "+r.tokenHint())
+			"nothing was written; the token must be of an issuer that this Fulcio trusts, for its audience: "+
+				r.tokenHint())
 	}
 	if err != nil {
 		return nil, undone(err)
@@ -80,8 +81,10 @@ func (r *run) token(ctx context.Context) (string, error) {
 	if !cli.IsTerminal(r.streams.In) {
 		return "", cli.Hint(err, r.tokenHint())
 	}
-	_, _ = fmt.Fprintln(r.streams.Err, "Sign in to sign with your identity. Your address becomes part of a certificate that is recorded in a public log.")
-	return sign.InteractiveToken(ctx, sign.Flow{Issuer: r.options.oidcIssuer, ClientID: client, Device: r.options.device, In: r.streams.In, Out: r.streams.Err})
+	_, _ = fmt.Fprintln(r.streams.Err, "Sign in to sign with your identity. Your address becomes part of a "+
+		"certificate that is recorded in a public log.")
+	return sign.InteractiveToken(ctx, sign.Flow{Issuer: r.options.oidcIssuer, ClientID: client,
+		Device: r.options.device, In: r.streams.In, Out: r.streams.Err})
 }
 
 // client returns the audience of identity tokens.
@@ -102,7 +105,8 @@ func readToken(given string) (string, error) {
 	}
 	raw, err := cli.ReadFile(given)
 	if err != nil {
-		return "", &cli.UsageError{Err: fmt.Errorf("--identity-token is not a token, and not a file that can be read: %w", err)}
+		return "", &cli.UsageError{Err: fmt.Errorf(
+			"--identity-token is not a token, and not a file that can be read: %w", err)}
 	}
 	return strings.TrimSpace(string(raw)), nil
 }
@@ -120,7 +124,8 @@ func (r *run) keySigner(ctx context.Context, config sign.Config) (*sign.Signer, 
 		return nil, &cli.UsageError{Err: fmt.Errorf("--key: %w", err)}
 	}
 	if block, _ := pem.Decode(raw); block == nil {
-		return nil, cli.Usagef("--key %s is not a private key in PEM, such as cosign generate-key-pair writes", r.options.key)
+		return nil, cli.Usagef("--key %s is not a private key in PEM, such as cosign generate-key-pair writes",
+			r.options.key)
 	}
 	password, err := r.password()
 	if err != nil {

@@ -50,7 +50,8 @@ func rootReasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: reasonRefreshed, Doc: "the file holds the new trusted root", Severity: exception.SeverityNote},
 		{Name: reasonUnchanged, Doc: "the file holds the trusted root already", Severity: exception.SeverityNote},
-		{Name: reasonGone, Doc: "the new trusted root lacks a service that the old one had", Severity: exception.SeverityWarning},
+		{Name: reasonGone, Doc: "the new trusted root lacks a service that the old one had",
+			Severity: exception.SeverityWarning},
 	}
 }
 
@@ -66,7 +67,8 @@ func newTrustedRoot(streams cli.Streams) *cobra.Command {
 	format := cli.AddFormatFlag(cmd)
 	cmd.Flags().StringVar(&output, "output-file", "", "write the trusted root to a `file` (required)")
 	cmd.Flags().StringVar(&mirror, "mirror", "", "`url` of the TUF repository (default: "+tufroot.PublicMirror+")")
-	cmd.Flags().StringVar(&rootPath, "root", "", "`file` with the TUF root metadata, root.json (default: the public-good Sigstore, built in)")
+	cmd.Flags().StringVar(&rootPath, "root",
+		"", "`file` with the TUF root metadata, root.json (default: the public-good Sigstore, built in)")
 	cli.Writes(cmd.Flags(), "output-file")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		source := tufroot.Source{Mirror: mirror}
@@ -74,9 +76,11 @@ func newTrustedRoot(streams cli.Streams) *cobra.Command {
 		case len(args) > 0:
 			return cli.Usagef("trusted-root accepts no paths; --output-file names the file")
 		case output == "":
-			return &cli.UsageError{Err: errors.New("missing required flag: --output-file"), Hint: "add --output-file trusted_root.json"}
+			return &cli.UsageError{Err: errors.New("missing required flag: --output-file"),
+				Hint: "add --output-file trusted_root.json"}
 		case err != nil:
-			return &cli.UsageError{Err: fmt.Errorf("--mirror %q: %w", mirror, err), Hint: "write it like https://tuf.example.com"}
+			return &cli.UsageError{Err: fmt.Errorf("--mirror %q: %w", mirror, err),
+				Hint: "write it like https://tuf.example.com"}
 		}
 		if rootPath != "" {
 			var err error
@@ -123,7 +127,8 @@ func refresh(source tufroot.Source, path string, report *cli.Report) error {
 	if before, err := trust.ParseRoot(old, path); err == nil {
 		for _, h := range before.Services() {
 			if !held[h.Kind+h.ID] {
-				report.Add(cli.Result{Outcome: cli.Warn, File: path, Reason: reasonGone, Message: "the " + h.Kind + " of the old file is missing: " + describe(h), Details: details(h)})
+				report.Add(cli.Result{Outcome: cli.Warn, File: path, Reason: reasonGone,
+					Message: "the " + h.Kind + " of the old file is missing: " + describe(h), Details: details(h)})
 			}
 		}
 	}
@@ -138,7 +143,8 @@ func fetchHint(err error) string {
 	const stays = "the file stays as it was; "
 	switch {
 	case errors.Is(err, tufroot.ErrExpired):
-		return stays + "is this machine's clock right? If so, the repository is not maintained, or an attacker withholds newer versions"
+		return stays + "is this machine's clock right? If so, the repository is not maintained, or an attacker " +
+			"withholds newer versions"
 	case errors.Is(err, tufroot.ErrUntrusted):
 		return stays + "an attacker may have changed the repository; if it is a private one, is --root its root.json?"
 	case errors.Is(err, tufroot.ErrUnusable):

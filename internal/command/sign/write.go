@@ -31,7 +31,8 @@ func (r *run) write(sealed []*exception.Document) error {
 	}
 	for _, doc := range sealed {
 		if warning, found := shapeconfig.ClientSideApply(doc); found {
-			_, _ = fmt.Fprintf(r.streams.Err, "polex-sign: warning: %s: %s\npolex-sign: hint: %s\n", doc.Identity(), warning.Message, warning.Hint)
+			_, _ = fmt.Fprintf(r.streams.Err, "polex-sign: warning: %s: %s\npolex-sign: hint: %s\n", doc.Identity(),
+				warning.Message, warning.Hint)
 		}
 	}
 	noun := "documents"
@@ -60,7 +61,9 @@ func (o *options) checkOutput(docs []*exception.Document) error {
 		}
 		same := func(doc *exception.Document) bool { return doc.Identity() == old.Identity() }
 		if err != nil || !slices.ContainsFunc(docs, same) {
-			return &cli.UsageError{Err: fmt.Errorf("--output-file %s exists, and is not an earlier signed form of the input", o.output), Hint: "name another file, or remove this one"}
+			return &cli.UsageError{Err: fmt.Errorf(
+				"--output-file %s exists, and is not an earlier signed form of the input", o.output),
+				Hint: "name another file, or remove this one"}
 		}
 	}
 	return nil

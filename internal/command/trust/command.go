@@ -34,7 +34,8 @@ func New(streams cli.Streams) *cobra.Command {
 			if len(args) > 0 {
 				return cli.UnknownCommand(cmd, args)
 			}
-			return &cli.UsageError{Err: errors.New("no command given"), Hint: cmd.CommandPath() + " explain prints what the trust policy accepts"}
+			return &cli.UsageError{Err: errors.New("no command given"),
+				Hint: cmd.CommandPath() + " explain prints what the trust policy accepts"}
 		},
 		RunE: func(*cobra.Command, []string) error { return nil }, // Args has returned an error
 	}

@@ -53,7 +53,8 @@ func New(streams cli.Streams) *cobra.Command {
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
-	flags.StringVar(&o.changedSince, "changed-since", "", "check only files changed since the merge base with a `commit` or branch")
+	flags.StringVar(&o.changedSince, "changed-since", "",
+		"check only files changed since the merge base with a `commit` or branch")
 	flags.BoolVar(&o.skipOtherKinds, "skip-other-kinds", false,
 		"skip files without exceptions and count them (in unsigned/ always, in signed/ never)")
 	shapeconfig.AddFlags(cmd)

@@ -47,7 +47,9 @@ func (r repository) defaultPaths() ([]string, error) {
 	folder := r.path(r.folders.Unsigned)
 	switch info, err := os.Lstat(folder); {
 	case r.root == "":
-		return nil, &cli.UsageError{Err: errors.New("no path is given, and the working directory is not in a Git repository"), Hint: "name files or folders, or - for standard input"}
+		return nil, &cli.UsageError{Err: errors.New(
+			"no path is given, and the working directory is not in a Git repository"),
+			Hint: "name files or folders, or - for standard input"}
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:

@@ -89,7 +89,8 @@ func (r *renewals) verdict(k kept) []cli.Result {
 	if r.newApprover && k.live.Approvals().From == "" {
 		results = append(results,
 			resultOf(cli.Warn, reasonApproversUnknown,
-				"the renewal requires an approver who did not approve its predecessor, and the predecessor has no review record",
+				"the renewal requires an approver who did not approve its predecessor, and the predecessor has no "+
+					"review record",
 				"request a new exception instead of a renewal"))
 	}
 	return results

@@ -53,9 +53,11 @@ func New(streams cli.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&configPath, "config", "", "configuration `file` with the trust policy (default: none)")
 	trusted := trustflags.Add(cmd)
 	trusted.AddKey(cmd)
-	git, explain, emit, detached, only := addGitFlags(cmd), addExplainFlag(cmd), addEmitFlag(cmd), addBundleFlag(cmd), addOnlyFlag(cmd)
+	git, explain, emit, detached, only := addGitFlags(cmd), addExplainFlag(cmd), addEmitFlag(cmd), addBundleFlag(
+		cmd), addOnlyFlag(cmd)
 	var anyTime bool
-	cmd.Flags().BoolVar(&anyTime, "any-time", false, "also accept exceptions that have expired or have not started, such as in a check of a pull request")
+	cmd.Flags().BoolVar(&anyTime, "any-time", false,
+		"also accept exceptions that have expired or have not started, such as in a check of a pull request")
 	cmd.Args = git.check
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if err := detached.check(paths, git, emit); err != nil {
@@ -82,7 +84,8 @@ func New(streams cli.Streams) *cobra.Command {
 			return err
 		}
 		defer runtime.KeepAlive(cli.Room())
-		report := &cli.Report{Tool: "polex-verify", Done: "verified", Reasons: append(verify.Reasons(), ownReasons()...)}
+		report := &cli.Report{Tool: "polex-verify", Done: "verified",
+			Reasons: append(verify.Reasons(), ownReasons()...)}
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
 		if only.on {
 			inputs.Screen = only.screen
@@ -101,7 +104,8 @@ func New(streams cli.Streams) *cobra.Command {
 		if only.mayBeEmpty(paths, signed, git.on()) {
 			report.Idle = "nothing is signed: there is no exception in " + signed
 		}
-		r := run{verifier: verifier, report: report, now: streams.Now(), anyTime: anyTime, explain: explain.on, details: format.Writes("json"), emit: emit}
+		r := run{verifier: verifier, report: report, now: streams.Now(), anyTime: anyTime, explain: explain.on,
+			details: format.Writes("json"), emit: emit}
 		if detached.on() {
 			detached.verify(&r, inputs)
 		} else {
@@ -110,7 +114,8 @@ func New(streams cli.Streams) *cobra.Command {
 				r.settle(doc, a)
 				progress.Tell("verifying documents", report.Documents, 0)
 			}
-			parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: r.verify, Done: settle}.Each(documents)
+			parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: r.verify,
+				Done: settle}.Each(documents)
 			progress.Stop()
 		}
 
@@ -138,8 +143,10 @@ const (
 // ownReasons returns these reasons and those of the other files.
 func ownReasons() []exception.Reason {
 	return []exception.Reason{
-		{Name: reasonDuplicate, Doc: "an earlier document is the same object to the API server, and only one of the two can be applied"},
-		{Name: reasonUnexpectedFile, Doc: "with --only-exceptions, a file does not hold signed documents, and tools that apply the folder may follow its instructions"},
+		{Name: reasonDuplicate, Doc: "an earlier document is the same object to the API server, and only one of the " +
+			"two can be applied"},
+		{Name: reasonUnexpectedFile, Doc: "with --only-exceptions, a file does not hold signed documents, and tools " +
+			"that apply the folder may follow its instructions"},
 		{Name: reasonUnknownRevision, Doc: "--ref names no commit, or several: could not decide, exit code 3"},
 		{Name: reasonNotEmitted, Doc: "the document is verified but cannot be printed: could not decide, exit code 3"},
 		{Name: reasonUndecided, Doc: "an internal error: could not decide, exit code 3"},

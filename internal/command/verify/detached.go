@@ -18,7 +18,8 @@ type detached struct {
 
 func addBundleFlag(cmd *cobra.Command) *detached {
 	d := &detached{}
-	cmd.Flags().StringVar(&d.bundle, "bundle", "", "verify one unsigned document by the Sigstore bundle (v0.3) in a `file`")
+	cmd.Flags().StringVar(&d.bundle, "bundle", "",
+		"verify one unsigned document by the Sigstore bundle (v0.3) in a `file`")
 	return d
 }
 
@@ -32,10 +33,13 @@ func (d *detached) check(paths []string, git *gitFlags, emit *emission) error {
 	case git.on():
 		return cli.Usagef("--bundle cannot be combined with --git")
 	case emit.form == "signed":
-		return &cli.UsageError{Err: errors.New("--bundle cannot be combined with --emit=signed: the document has no signature"), Hint: "print the document itself with --emit=message"}
+		return &cli.UsageError{Err: errors.New(
+			"--bundle cannot be combined with --emit=signed: the document has no signature"),
+			Hint: "print the document itself with --emit=message"}
 	}
 	if len(paths) != 1 {
-		return &cli.UsageError{Err: errors.New("--bundle requires exactly one PATH"), Hint: "verify them one by one, each with its own bundle"}
+		return &cli.UsageError{Err: errors.New("--bundle requires exactly one PATH"),
+			Hint: "verify them one by one, each with its own bundle"}
 	}
 	if info, err := os.Stat(paths[0]); err == nil && info.IsDir() && paths[0] != "-" {
 		return cli.Usagef("--bundle requires a file, and %s is a folder", paths[0])
@@ -51,7 +55,8 @@ func (d *detached) verify(r *run, in cli.Inputs) {
 		if errors.As(err, &pathErr) {
 			err = pathErr.Err
 		}
-		r.report.Add(cli.Result{Outcome: cli.Unknown, File: d.bundle, Reason: cli.ReasonUnreadable, Message: "read bundle: " + err.Error()})
+		r.report.Add(cli.Result{Outcome: cli.Unknown, File: d.bundle, Reason: cli.ReasonUnreadable,
+			Message: "read bundle: " + err.Error()})
 		return
 	}
 	doc, source := in.Whole()
@@ -65,7 +70,9 @@ func (d *detached) verify(r *run, in cli.Inputs) {
 
 // detachedHints replace the hints for signed documents.
 var detachedHints = map[string]string{
-	verify.ReasonBadMessage:         "verify a signed document without --bundle",
-	verify.ReasonMalformedSignature: "make the bundle with polex-sign --bundle, or with cosign sign-blob --bundle (cosign 3)",
-	verify.ReasonEvidenceMismatch:   "the bundle signs other bytes: restore the file that was signed, or find its bundle; verify a signed document without --bundle",
+	verify.ReasonBadMessage: "verify a signed document without --bundle",
+	verify.ReasonMalformedSignature: "make the bundle with polex-sign --bundle, or with cosign sign-blob --bundle " +
+		"(cosign 3)",
+	verify.ReasonEvidenceMismatch: "the bundle signs other bytes: restore the file that was signed, or find its " +
+		"bundle; verify a signed document without --bundle",
 }

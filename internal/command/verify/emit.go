@@ -32,7 +32,8 @@ func addEmitFlag(cmd *cobra.Command) *emission {
 	e := &emission{stream: exception.Stream{Limit: maxEmitted}}
 	cmd.Flags().Var(e, "emit", "print the verified documents if all pass: message (without signature) or signed")
 	cmd.Flags().Lookup("emit").NoOptDefVal = "message"
-	_ = cmd.RegisterFlagCompletionFunc("emit", cobra.FixedCompletions([]string{"message", "signed"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("emit",
+		cobra.FixedCompletions([]string{"message", "signed"}, cobra.ShellCompDirectiveNoFileComp))
 	return e
 }
 
@@ -55,7 +56,8 @@ func (e *emission) Set(form string) error {
 func (e *emission) check(paths []string) error {
 	for _, form := range []string{"message", "signed"} {
 		if _, err := os.Stat(form); e.on() && err != nil && slices.Contains(paths, form) {
-			return &cli.UsageError{Err: fmt.Errorf("%q is read as a PATH, and there is no such file", form), Hint: "write --emit=" + form}
+			return &cli.UsageError{Err: fmt.Errorf("%q is read as a PATH, and there is no such file", form),
+				Hint: "write --emit=" + form}
 		}
 	}
 	return nil

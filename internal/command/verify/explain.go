@@ -25,7 +25,8 @@ func addExplainFlag(cmd *cobra.Command) *explanation {
 // check rejects formats that cannot show the explanation.
 func (e *explanation) check(format *cli.Format) error {
 	if e.on && format.String() != "text" && format.String() != "json" {
-		return &cli.UsageError{Err: fmt.Errorf("--explain cannot be combined with -o %s", format), Hint: "remove -o, or use -o json, which has the facts under details"}
+		return &cli.UsageError{Err: fmt.Errorf("--explain cannot be combined with -o %s", format),
+			Hint: "remove -o, or use -o json, which has the facts under details"}
 	}
 	return nil
 }
@@ -193,7 +194,8 @@ func signatureDetails(s verify.Signature) map[string]any {
 	d := map[string]any{"authority": s.Authority, "checked": s.Checked}
 	if s.Identity.Subject != "" {
 		d["issuer"], d["subject"], d["claims"] = s.Identity.Issuer, s.Identity.Subject, claimsOf(s.Identity)
-		d["certificate"] = map[string]any{"fingerprint": s.Certificate.Fingerprint, "notBefore": clock(s.Certificate.NotBefore), "notAfter": clock(s.Certificate.NotAfter)}
+		d["certificate"] = map[string]any{"fingerprint": s.Certificate.Fingerprint,
+			"notBefore": clock(s.Certificate.NotBefore), "notAfter": clock(s.Certificate.NotAfter)}
 	}
 	if !s.WitnessedAt.IsZero() {
 		d["witnessedAt"] = clock(s.WitnessedAt)

@@ -34,7 +34,9 @@ func addGitFlags(cmd *cobra.Command) *gitFlags {
 	f := &gitFlags{given: flags.Changed}
 	flags.StringVar(&f.dir, "git", "", "verify a commit of the Git repository in a `folder`")
 	flags.StringVar(&f.revision, "ref", "HEAD", "with --git, the `commit`: HEAD, a branch, a tag or a whole hash")
-	flags.StringArrayVar(&f.paths, "path", nil, "with --git, a `file` or folder in the commit, or . (default: directories.signed; with --only-exceptions: signed)")
+	flags.StringArrayVar(&f.paths, "path", nil,
+		"with --git, a `file` or folder in the commit, or . (default: directories.signed; with --only-exceptions: "+
+			"signed)")
 	return f
 }
 
@@ -45,12 +47,14 @@ func (f *gitFlags) on() bool { return f.given("git") }
 func (f *gitFlags) check(cmd *cobra.Command, args []string) error {
 	if !f.on() {
 		if f.given("ref") || f.given("path") {
-			return &cli.UsageError{Err: errors.New("--ref and --path require --git"), Hint: "add --git FOLDER, the clone to read"}
+			return &cli.UsageError{Err: errors.New("--ref and --path require --git"),
+				Hint: "add --git FOLDER, the clone to read"}
 		}
 		return cli.AtLeastOnePath(cmd, args)
 	}
 	if len(args) > 0 {
-		return &cli.UsageError{Err: fmt.Errorf("with --git, %q is neither on disk nor in the commit", args[0]), Hint: "name the path in the commit with --path"}
+		return &cli.UsageError{Err: fmt.Errorf("with --git, %q is neither on disk nor in the commit", args[0]),
+			Hint: "name the path in the commit with --path"}
 	}
 	var bad *git.RevisionError
 	if err := git.CheckRevision(f.revision); errors.As(err, &bad) {
@@ -106,7 +110,8 @@ func (c *commitInputs) each(visit func(*exception.Document)) {
 	commit, err := repository.Resolve(c.flags.revision)
 	var unknown *git.RevisionError
 	if errors.As(err, &unknown) {
-		c.report.Add(cli.Result{Outcome: cli.Unknown, File: c.flags.dir, Reason: reasonUnknownRevision, Message: err.Error(), Hint: unknown.Hint()})
+		c.report.Add(cli.Result{Outcome: cli.Unknown, File: c.flags.dir, Reason: reasonUnknownRevision,
+			Message: err.Error(), Hint: unknown.Hint()})
 		return
 	}
 	if err == nil {
@@ -118,7 +123,8 @@ func (c *commitInputs) each(visit func(*exception.Document)) {
 	}
 	c.first = map[git.Hash]string{}
 	if c.report.Idle != "" {
-		c.report.Idle = fmt.Sprintf("nothing is signed in commit %s: there is no exception in %s", c.tree.Commit(), c.paths[0])
+		c.report.Idle = fmt.Sprintf("nothing is signed in commit %s: there is no exception in %s",
+			c.tree.Commit(), c.paths[0])
 	}
 	c.report.Source = &cli.Source{Revision: c.flags.revision, Commit: c.tree.Commit()}
 	for _, name := range c.paths {
@@ -159,7 +165,8 @@ func (c *commitInputs) below(name string, visit func(*exception.Document)) {
 	case err != nil:
 		c.unreadable(name, err)
 	case !found && c.report.Idle == "":
-		c.report.Add(cli.Result{Outcome: cli.Unknown, File: name, Reason: cli.ReasonNoDocuments, Message: "there is no .yaml, .yml or .json file in this folder of the commit"})
+		c.report.Add(cli.Result{Outcome: cli.Unknown, File: name, Reason: cli.ReasonNoDocuments,
+			Message: "there is no .yaml, .yml or .json file in this folder of the commit"})
 	}
 }
 
@@ -186,7 +193,8 @@ func (c *commitInputs) file(e git.Entry, visit func(*exception.Document)) {
 		if c.copies++; c.copies > maxCopies {
 			c.report.Documents++
 			c.report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Line: 1, Column: 1, Reason: reasonDuplicate,
-				Message: fmt.Sprintf("the file has the same content as %q", first), Hint: "only one of the two can be applied: keep the approved one"})
+				Message: fmt.Sprintf("the file has the same content as %q", first),
+				Hint:    "only one of the two can be applied: keep the approved one"})
 			return
 		}
 	} else {
@@ -195,8 +203,10 @@ func (c *commitInputs) file(e git.Entry, visit func(*exception.Document)) {
 	content, err := c.tree.Read(e)
 	if errors.Is(err, git.ErrTooLarge) {
 		c.report.Documents++
-		c.report.Add(cli.Malformed(&exception.SyntaxError{Position: exception.Position{File: e.Path, Line: 1, Column: 1},
-			Message: fmt.Sprintf("the file is larger than %d MiB", git.MaxFile>>20), Hint: "an exception has a few KiB; is this the right file?"}))
+		c.report.Add(cli.Malformed(&exception.SyntaxError{Position: exception.Position{File: e.Path,
+			Line: 1, Column: 1},
+			Message: fmt.Sprintf("the file is larger than %d MiB", git.MaxFile>>20),
+			Hint:    "an exception has a few KiB; is this the right file?"}))
 		return
 	}
 	if err != nil {

@@ -37,7 +37,8 @@ func (o *only) check(paths []string, detached *detached) error {
 	case detached.on():
 		return cli.Usagef("--only-exceptions requires signed documents, and --bundle verifies an unsigned one")
 	case slices.Contains(paths, "-"):
-		return &cli.UsageError{Err: errors.New("--only-exceptions cannot be combined with standard input (-)"), Hint: "name the folder"}
+		return &cli.UsageError{Err: errors.New("--only-exceptions cannot be combined with standard input (-)"),
+			Hint: "name the folder"}
 	}
 	return nil
 }
@@ -60,7 +61,8 @@ var notes = []string{"README.md", ".gitkeep", "CODEOWNERS"}
 // (kustomization.yaml, .yml), Helm (Chart.yaml).
 var instructions = []string{"kustomization", "chart"}
 
-const onlyHint = "this folder may hold .yaml, .yml and .json files with signed documents, and README.md, .gitkeep and CODEOWNERS"
+const onlyHint = "this folder may hold .yaml, .yml and .json files with signed documents, and README.md, .gitkeep " +
+	"and CODEOWNERS"
 
 // screen decides whether to read a file or to reject it. It ignores a note.
 func (o *only) screen(name string, mode fs.FileMode) (read bool, refused *cli.Result) {
@@ -70,11 +72,13 @@ func (o *only) screen(name string, mode fs.FileMode) (read bool, refused *cli.Re
 	}
 	switch {
 	case !mode.IsRegular():
-		return refuse(cli.ReasonNotRegular, "this is a link, a submodule or a special file, and --only-exceptions allows regular files only")
+		return refuse(cli.ReasonNotRegular,
+			"this is a link, a submodule or a special file, and --only-exceptions allows regular files only")
 	case slices.Contains(notes, base):
 		return false, nil
 	case !exception.HoldsDocuments(base) || strings.HasPrefix(base, "."):
-		return refuse(reasonUnexpectedFile, "this is not a file of signed documents, and tools that apply the folder may follow its instructions")
+		return refuse(reasonUnexpectedFile,
+			"this is not a file of signed documents, and tools that apply the folder may follow its instructions")
 	case slices.Contains(instructions, strings.ToLower(strings.TrimSuffix(base, path.Ext(base)))):
 		return refuse(reasonUnexpectedFile, "tools that apply the folder read instructions from a file of this name")
 	case !utf8.ValidString(name):

@@ -16,7 +16,8 @@ var ErrBranchName = errors.New("not the name of a branch")
 // CheckBranch rejects names that Git does not allow for a branch or reads as something else on a
 // command line: an option, HEAD, or a full reference.
 func CheckBranch(name string) error {
-	if name == "HEAD" || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "refs/") || !utf8.ValidString(name) || git.CheckRevision(name) != nil {
+	if name == "HEAD" || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "refs/") || !utf8.ValidString(name) ||
+		git.CheckRevision(name) != nil {
 		return fmt.Errorf("%q: %w", name, ErrBranchName)
 	}
 	return nil

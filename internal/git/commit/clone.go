@@ -50,7 +50,8 @@ func Open(o Options) (*Clone, error) {
 }
 
 func (c *Clone) open() error {
-	out, err := c.ask(git.Call{}, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-common-dir")
+	out, err := c.ask(git.Call{}, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir",
+		"--git-common-dir")
 	if err != nil {
 		if strings.Contains(err.Error(), "not a git repository") {
 			err = errors.New("not in a Git repository: run this in a clone")

@@ -110,7 +110,8 @@ func (c *Clone) Rehearse(ctx context.Context, propose Propose) error {
 		if err != nil {
 			return err
 		}
-		return c.updateReferences("lock "+head.Branch.String(), git.Call{}, "start\n"+transaction(head, head.Commit, m.commit)+"prepare\nabort\n")
+		return c.updateReferences("lock "+head.Branch.String(), git.Call{},
+			"start\n"+transaction(head, head.Commit, m.commit)+"prepare\nabort\n")
 	})
 	return err
 }
@@ -132,7 +133,8 @@ func (c *Clone) Apply(propose Propose) (Result, error) {
 	return result, err
 }
 
-func (c *Clone) onHead(ctx context.Context, by Author, propose Propose, end func(git.Head, made) error) (Result, error) {
+func (c *Clone) onHead(ctx context.Context, by Author, propose Propose,
+	end func(git.Head, made) error) (Result, error) {
 	head, err := c.Head()
 	if err != nil {
 		return Result{}, err
@@ -180,9 +182,11 @@ func (c *Clone) make(ctx context.Context, base git.Hash, by Author, propose Prop
 // signed writes a commit again with Git's signature.
 func (c *Clone) signed(ctx context.Context, plain git.Hash, o object) (git.Hash, error) {
 	out, err := c.write(ctx, "sign the commit", git.Call{Input: strings.NewReader(o.change.Message), Env: named(o.by)},
-		"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", o.parent.String(), plain.String()+"^{tree}")
+		"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", o.parent.String(),
+		plain.String()+"^{tree}")
 	if err != nil {
-		return git.ZeroHash, fmt.Errorf("%w (commit.gpgSign requires it; the key is from gpg.format and user.signingKey)", err)
+		return git.ZeroHash, fmt.Errorf("%w (commit.gpgSign requires it; the key is from gpg.format and "+
+			"user.signingKey)", err)
 	}
 	hash := git.NewHash(strings.TrimSpace(out))
 	if err := c.holds(hash, o); err != nil {

@@ -88,7 +88,8 @@ func (c *Clone) move(head git.Head, to git.Hash, by git.Stamp, what string) (lef
 	if err != nil {
 		return "", err
 	}
-	if err = c.updateReferences("move "+head.Branch.String(), git.Call{Env: named(by)}, transaction(head, from, to), "-m", what); err != nil {
+	if err = c.updateReferences("move "+head.Branch.String(), git.Call{Env: named(by)}, transaction(head, from, to),
+		"-m", what); err != nil {
 		now, headErr := c.Head()
 		if headErr == nil && now == head {
 			return "", err
@@ -106,7 +107,8 @@ func (c *Clone) move(head git.Head, to git.Hash, by git.Stamp, what string) (lef
 // transaction returns the commands that move the branch, in this order: a killed Git may have done
 // only the first of them.
 func transaction(head git.Head, from, to git.Hash) string {
-	return fmt.Sprintf("update %s %s\nupdate %s %s\nupdate %s %s %s\n", followTo, to, followFrom, from, head.Branch, to, head.Commit)
+	return fmt.Sprintf("update %s %s\nupdate %s %s\nupdate %s %s %s\n", followTo, to, followFrom, from, head.Branch,
+		to, head.Commit)
 }
 
 // recover completes an interrupted change, and returns a sentence about it. If it cannot, the run
@@ -167,7 +169,8 @@ func (c *Clone) free(at git.Hash, paths versions, begun bool) (map[string]git.En
 
 // staged returns the index entries that differ from a commit. An unmerged entry equals no version.
 func (c *Clone) staged(than git.Hash) (map[string]git.Entry, error) {
-	out, err := c.ask(git.Call{}, "diff-index", "--cached", "--raw", "--abbrev=40", "--no-renames", "--ignore-submodules=none", "-z", than.String(), "--")
+	out, err := c.ask(git.Call{}, "diff-index", "--cached", "--raw", "--abbrev=40", "--no-renames",
+		"--ignore-submodules=none", "-z", than.String(), "--")
 	if err != nil {
 		return nil, fmt.Errorf("read index: %w", err)
 	}
@@ -224,7 +227,8 @@ func (c *Clone) onDisk(paths versions, begun bool) error {
 		}
 		var others []string
 		for i, name := range files {
-			if !slices.ContainsFunc(paths[name], func(v git.Entry) bool { return v.IsFile() && v.Hash() == hashes[i] }) {
+			if !slices.ContainsFunc(paths[name],
+				func(v git.Entry) bool { return v.IsFile() && v.Hash() == hashes[i] }) {
 				others = append(others, name)
 			}
 		}
@@ -313,8 +317,10 @@ func (c *Clone) restoreFrom(commit git.Hash, paths versions, index map[string]gi
 	}
 	if len(known) > 0 {
 		// Not the context of the run: cancellation would leave half of the files.
-		_, err = c.write(context.Background(), "restore the files", git.Call{Input: list(known), Env: []string{"GIT_LITERAL_PATHSPECS=1"}},
-			append([]string{"-c", "index.sparse=false", "restore", "--quiet", "--worktree", "--ignore-skip-worktree-bits",
+		_, err = c.write(context.Background(), "restore the files",
+			git.Call{Input: list(known), Env: []string{"GIT_LITERAL_PATHSPECS=1"}},
+			append([]string{"-c", "index.sparse=false", "restore", "--quiet", "--worktree",
+				"--ignore-skip-worktree-bits",
 				"--no-recurse-submodules", "--pathspec-from-file=-", "--pathspec-file-nul"}, options...)...)
 	}
 	// Git only warns about a file that it cannot remove.
@@ -347,7 +353,8 @@ func (c *Clone) forget(from, to git.Hash) error {
 // updateReferences runs git update-ref with the commands of what, all of them or none.
 func (c *Clone) updateReferences(step string, how git.Call, what string, options ...string) error {
 	how.Input = strings.NewReader(what)
-	_, err := c.write(context.Background(), step, how, append(append([]string{"update-ref", "--no-deref"}, options...), "--stdin")...)
+	_, err := c.write(context.Background(), step,
+		how, append(append([]string{"update-ref", "--no-deref"}, options...), "--stdin")...)
 	return err
 }
 
@@ -362,7 +369,8 @@ func (c *Clone) Dirty(paths ...string) ([]string, error) {
 	how := git.Call{Env: []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}}
 	out := ""
 	if _, err = c.ask(how, "read-tree", "--no-sparse-checkout", "HEAD"); err == nil {
-		out, err = c.ask(how, append([]string{"status", "--porcelain=v1", "--no-renames", "--untracked-files=all", "--ignore-submodules=none", "-z", "--"}, paths...)...)
+		out, err = c.ask(how, append([]string{"status", "--porcelain=v1", "--no-renames", "--untracked-files=all",
+			"--ignore-submodules=none", "-z", "--"}, paths...)...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read status of work tree: %w", err)

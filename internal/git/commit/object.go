@@ -22,7 +22,8 @@ type object struct {
 // writeCommit makes Git write a commit with its folders and files, and reads it back.
 func (c *Clone) writeCommit(ctx context.Context, step string, o object) (git.Hash, error) {
 	// Loose objects avoid one pack for each commit. Two runs could also write the same pack.
-	said, err := c.write(ctx, step, git.Call{Input: o.stream(temporary() + "new")}, "-c", "fastimport.unpackLimit=1000000", "fast-import", "--quiet", "--done", "--date-format=raw")
+	said, err := c.write(ctx, step, git.Call{Input: o.stream(temporary() + "new")}, "-c",
+		"fastimport.unpackLimit=1000000", "fast-import", "--quiet", "--done", "--date-format=raw")
 	if err != nil {
 		return git.ZeroHash, err
 	}
@@ -43,7 +44,8 @@ func (c *Clone) holds(hash git.Hash, o object) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(found.Parents, []git.Hash{o.parent}) || strings.TrimRight(found.Message, "\n") != strings.TrimRight(o.change.Message, "\n") || found.Author != found.Committer {
+	if !slices.Equal(found.Parents, []git.Hash{o.parent}) || strings.TrimRight(found.Message,
+		"\n") != strings.TrimRight(o.change.Message, "\n") || found.Author != found.Committer {
 		return fmt.Errorf("commit %s differs from the intended one", hash)
 	}
 	before, err := c.Tree(o.parent)
@@ -79,11 +81,13 @@ func (o *object) stream(reference string) io.Reader {
 	paths := slices.Sorted(maps.Keys(o.change.Write))
 	for i, name := range paths {
 		content := o.change.Write[name]
-		parts = append(parts, strings.NewReader(fmt.Sprintf("blob\nmark :%d\ndata %d\n", i+2, len(content))), bytes.NewReader(content), strings.NewReader("\n"))
+		parts = append(parts, strings.NewReader(fmt.Sprintf("blob\nmark :%d\ndata %d\n", i+2, len(content))),
+			bytes.NewReader(content), strings.NewReader("\n"))
 	}
 	var s bytes.Buffer
 	by := fmt.Sprintf("%s <%s> %s", o.by.Name, o.by.Email, stampDate(o.by))
-	fmt.Fprintf(&s, "commit %s\nmark :1\nauthor %s\ncommitter %s\ndata %d\n%s\n", reference, by, by, len(o.change.Message), o.change.Message)
+	fmt.Fprintf(&s, "commit %s\nmark :1\nauthor %s\ncommitter %s\ndata %d\n%s\n", reference, by, by,
+		len(o.change.Message), o.change.Message)
 	fmt.Fprintf(&s, "from %s\n", o.parent)
 	for _, name := range o.change.Remove {
 		fmt.Fprintf(&s, "D %s\n", quoted(name))

@@ -76,7 +76,8 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 			var behind string
 			if behind, err = c.follow(p, landed, by); err != nil && !m.commit.IsZero() {
 				// The push succeeded. With an error, a caller would believe that it failed.
-				behind, err = fmt.Sprintf("the local branch and the work tree do not have it yet: %v: the next run updates them, or git pull", err), nil
+				behind, err = fmt.Sprintf("the local branch and the work tree do not have it yet: %v: the next run "+
+					"updates them, or git pull", err), nil
 			}
 			if behind != "" {
 				left = append(left, behind)
@@ -119,7 +120,8 @@ func (c *Clone) attempt(ctx context.Context, p Push, m made, tip git.Hash) (s se
 	// the remote accepted the push.
 	now, err := c.Fetch(ctx, p.To)
 	if err != nil {
-		return s, fmt.Errorf("%w; and polex cannot tell whether the remote has the commit: %w", refused(to, pushErr), err)
+		return s, fmt.Errorf("%w; and polex cannot tell whether the remote has the commit: %w",
+			refused(to, pushErr), err)
 	}
 	// The commit has the tip as parent, so it cannot be older.
 	there, err := c.ContainsSince(now, s.landed, tip)

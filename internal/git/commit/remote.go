@@ -79,12 +79,16 @@ func (c *Clone) Remote(r Remote) (Remote, error) {
 
 // outages are parts of the messages of git, curl and ssh about a remote that is away, fails or is
 // overloaded.
-var outages = []string{"returned error: 5", "returned error: 429", "HTTP 5", "HTTP 429", "ould not connect to", "ouldn't connect to", "Failed to connect to",
-	"Connection refused", "Connection reset", "Connection closed", "timed out", "ould not resolve host", "Empty reply from server", "hung up unexpectedly",
-	"early EOF", "unexpected disconnect", "Broken pipe", "Network is unreachable", "No route to host", "Temporary failure in name resolution", "SSL_ERROR_SYSCALL", "Operation too slow",
+var outages = []string{"returned error: 5", "returned error: 429", "HTTP 5", "HTTP 429", "ould not connect to",
+	"ouldn't connect to", "Failed to connect to",
+	"Connection refused", "Connection reset", "Connection closed", "timed out", "ould not resolve host",
+	"Empty reply from server", "hung up unexpectedly",
+	"early EOF", "unexpected disconnect", "Broken pipe", "Network is unreachable", "No route to host",
+	"Temporary failure in name resolution", "SSL_ERROR_SYSCALL", "Operation too slow",
 	// An answer that ends too early, by its length, its chunks, HTTP/2, TLS or Git's own packets.
 	"transfer closed", "not closed cleanly", "unexpected eof", "non-properly terminated", "still expected",
-	"expected flush after", "response end packet", "length header were received", "expected 'acknowledgments'", "expected 'packfile'"}
+	"expected flush after", "response end packet", "length header were received", "expected 'acknowledgments'",
+	"expected 'packfile'"}
 
 // over runs a git command that asks a remote. While the remote is away, it tries again, within
 // [retry.Timing.Command]: a push that has arrived already succeeds. A rejected push is not tried
@@ -96,7 +100,8 @@ func (c *Clone) over(ctx context.Context, remote string, args ...string) (out st
 		return "", err
 	}
 	if limit == "" { // a helper of git does not end with git while a server hangs
-		slow = []string{"-c", "http.lowSpeedLimit=1", "-c", fmt.Sprintf("http.lowSpeedTime=%.0f", (c.options.Timing.Limit() / 3).Seconds())}
+		slow = []string{"-c", "http.lowSpeedLimit=1", "-c",
+			fmt.Sprintf("http.lowSpeedTime=%.0f", (c.options.Timing.Limit() / 3).Seconds())}
 	}
 	var last *git.CommandError // of the last try that ended by itself: it has the cause
 	err = c.options.Timing.Command(ctx, func(ctx context.Context) error {
@@ -150,7 +155,8 @@ func (c *Clone) Fetch(ctx context.Context, r Remote) (git.Hash, error) {
 // of each temporary branch.
 func (c *Clone) fetch(ctx context.Context, r Remote, into git.ReferenceName) (git.Hash, error) {
 	if err := c.do("fetch "+r.String(), func() error {
-		_, err := c.over(ctx, r.Name, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance", "--refmap=",
+		_, err := c.over(ctx, r.Name, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+			"--no-recurse-submodules", "--no-auto-maintenance", "--refmap=",
 			"--end-of-options", r.Name, "+"+r.reference().String()+":"+into.String())
 		return err
 	}); err != nil {
@@ -183,7 +189,8 @@ func (c *Clone) Ask(ctx context.Context, r Remote) (at git.Hash, there bool, err
 		case name == wanted && git.IsHash(hash):
 			return git.NewHash(hash), true, nil
 		case slices.Contains(names, name):
-			err = fmt.Errorf("%s: %w: the remote has a branch %q", r, ErrBranchBelow, strings.TrimPrefix(name, "refs/heads/"))
+			err = fmt.Errorf("%s: %w: the remote has a branch %q", r, ErrBranchBelow,
+				strings.TrimPrefix(name, "refs/heads/"))
 		}
 	}
 	return at, false, err
@@ -198,7 +205,8 @@ func (c *Clone) send(ctx context.Context, commit git.Hash, r Remote, onto git.Ha
 		// Both sides of a pattern are exact, and nobody else can know this random name.
 		private := temporary()
 		reference := private + strings.TrimPrefix(r.reference().String(), "refs/heads/")
-		if _, err := c.git.Run(ctx, git.Call{}, "update-ref", "--no-deref", "--", reference, commit.String(), git.ZeroHash.String()); err != nil {
+		if _, err := c.git.Run(ctx, git.Call{}, "update-ref", "--no-deref", "--", reference, commit.String(),
+			git.ZeroHash.String()); err != nil {
 			return err
 		}
 		lease := "--force-with-lease=" + r.reference().String() + ":"

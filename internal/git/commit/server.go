@@ -59,8 +59,8 @@ func (c *Clone) RehearsePush(ctx context.Context, p Push, propose Propose) error
 	return c.fits(ctx, p, m, tip)
 }
 
-// fits returns an error if the server cannot make a commit. The server writes only regular files, and keeps the mode of an existing one. A branch of the remote
-// can also take the place of the temporary one.
+// fits returns an error if the server cannot make a commit. The server writes only regular files, and keeps the mode
+// of an existing one. A branch of the remote can also take the place of the temporary one.
 func (c *Clone) fits(ctx context.Context, p Push, m made, tip git.Hash) error {
 	if _, _, err := c.Ask(ctx, Remote{Name: p.To.Name, Branch: temporaryPrefix}); err != nil {
 		return err
@@ -71,7 +71,8 @@ func (c *Clone) fits(ctx context.Context, p Push, m made, tip git.Hash) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.left.Write)) {
 		if old, err := tree.At(name); err != nil || !old.Absent() && old.Mode != git.Regular {
-			return errors.Join(err, fmt.Errorf("write %q: the server cannot change its file mode %s to 100644", name, old.Mode))
+			return errors.Join(err, fmt.Errorf("write %q: the server cannot change its file mode %s to 100644",
+				name, old.Mode))
 		}
 	}
 	return p.By.CheckCommit(m.left.Message, m.left.Write, m.left.Remove)
@@ -80,7 +81,8 @@ func (c *Clone) fits(ctx context.Context, p Push, m made, tip git.Hash) error {
 // byServer makes the server commit the change of m on a temporary branch at tip. It compares the
 // commit with m, and only then moves or creates the branch to. It returns the commit, also if only the
 // move failed. left names a temporary branch that could not be deleted.
-func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip git.Hash) (commit git.Hash, left string, err error) {
+func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made,
+	tip git.Hash) (commit git.Hash, left string, err error) {
 	if err := c.fits(ctx, p, m, tip); err != nil {
 		return git.ZeroHash, "", err
 	}
@@ -88,15 +90,18 @@ func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip git
 	if err := c.deleteLeft(ctx, p, now); err != nil {
 		return git.ZeroHash, "", err
 	}
-	at := Remote{Name: p.To.Name, Branch: temporaryPrefix + now.Format(temporaryTime) + "-" + strings.ToLower(rand.Text())}
+	at := Remote{Name: p.To.Name, Branch: temporaryPrefix + now.Format(temporaryTime) + "-" +
+		strings.ToLower(rand.Text())}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.options.Timing.Limit()/3)
 		defer cancel()
 		if gone := c.do("delete "+at.String(), func() error { return p.By.DeleteBranch(ctx, at.Branch) }); gone != nil {
-			left = fmt.Sprintf("the temporary branch %s may still exist: delete it, or let a run in an hour do it: %v", at, gone)
+			left = fmt.Sprintf("the temporary branch %s may still exist: delete it, or let a run in an hour do it: %v",
+				at, gone)
 		}
 	}()
-	if err := c.do("create "+at.String(), func() error { return p.By.CreateBranch(ctx, at.Branch, tip.String()) }); err != nil {
+	if err := c.do("create "+at.String(),
+		func() error { return p.By.CreateBranch(ctx, at.Branch, tip.String()) }); err != nil {
 		return git.ZeroHash, "", err
 	}
 	if commit, err = c.committed(ctx, at, m, tip, func() error {
@@ -129,7 +134,8 @@ func (c *Clone) byServer(ctx context.Context, p Push, to Remote, m made, tip git
 		return commit, "", err
 	}
 	// git push does this too. It is only for people: polex fetches.
-	_, _ = c.git.Run(context.Background(), git.Call{}, "update-ref", "--no-deref", "--", to.tracking().String(), commit.String())
+	_, _ = c.git.Run(context.Background(), git.Call{}, "update-ref", "--no-deref", "--", to.tracking().String(),
+		commit.String())
 	return commit, "", nil
 }
 
@@ -143,7 +149,8 @@ func (c *Clone) look(ctx context.Context, at Remote) (git.Hash, error) {
 // deleteLeft deletes the temporary branches of runs that could not: they were killed, or the server
 // was away. It returns an error only if the server is away.
 func (c *Clone) deleteLeft(ctx context.Context, p Push, now time.Time) error {
-	out, err := c.over(ctx, p.To.Name, "ls-remote", "--quiet", "--end-of-options", p.To.Name, "refs/heads/"+temporaryPrefix+"*")
+	out, err := c.over(ctx, p.To.Name, "ls-remote", "--quiet", "--end-of-options", p.To.Name,
+		"refs/heads/"+temporaryPrefix+"*")
 	within, cancel := context.WithTimeout(ctx, c.options.Timing.Limit()/3)
 	defer cancel()
 	left := 0
@@ -168,7 +175,8 @@ func (c *Clone) deleteLeft(ctx context.Context, p Push, now time.Time) error {
 
 // committed makes the server commit on a branch, and returns the commit if it has the parent, tree
 // and message of m. The branch decides, and not the answer, which may be lost or false.
-func (c *Clone) committed(ctx context.Context, at Remote, m made, tip git.Hash, commitOn func() error) (git.Hash, error) {
+func (c *Clone) committed(ctx context.Context, at Remote, m made, tip git.Hash,
+	commitOn func() error) (git.Hash, error) {
 	committed := c.do("commit on "+at.String(), commitOn)
 	if ctx.Err() != nil {
 		return git.ZeroHash, ctx.Err()

@@ -28,10 +28,12 @@ func Match(rules []admissionregistrationv1.RuleWithOperations, r Request) bool {
 }
 
 func (r Request) in(rule admissionregistrationv1.Rule) bool {
-	if !includes(rule.APIGroups, r.Resource.Group) || r.Resource.Version != "" && !includes(rule.APIVersions, r.Resource.Version) {
+	if !includes(rule.APIGroups, r.Resource.Group) ||
+		r.Resource.Version != "" && !includes(rule.APIVersions, r.Resource.Version) {
 		return false
 	}
-	if rule.Scope != nil && *rule.Scope != admissionregistrationv1.AllScopes && (*rule.Scope == admissionregistrationv1.NamespacedScope) != r.Namespaced {
+	if rule.Scope != nil && *rule.Scope != admissionregistrationv1.AllScopes &&
+		(*rule.Scope == admissionregistrationv1.NamespacedScope) != r.Namespaced {
 		return false
 	}
 	return slices.ContainsFunc(rule.Resources, r.named)

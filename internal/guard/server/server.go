@@ -66,7 +66,8 @@ func Listen(ctx context.Context, c Config) (*manager.Server, error) {
 			ReadHeaderTimeout: handshakeWithin, ReadTimeout: handshakeWithin + c.Deadline,
 			WriteTimeout: handshakeWithin + 2*c.Deadline, IdleTimeout: idleWithin,
 			HTTP2: &http.HTTP2Config{
-				MaxConcurrentStreams: MaxStreams, MaxReceiveBufferPerConnection: readBuffer, MaxReceiveBufferPerStream: readBuffer,
+				MaxConcurrentStreams:          MaxStreams,
+				MaxReceiveBufferPerConnection: readBuffer, MaxReceiveBufferPerStream: readBuffer,
 				SendPingTimeout: silentWithin, PingTimeout: answerWithin, WriteByteTimeout: answerWithin,
 			},
 			// A line for each failed handshake would let clients flood the log.

@@ -46,7 +46,8 @@ func Read(dir string) (Manifests, error) {
 	}
 	m := Manifests{}
 	for _, entry := range entries {
-		if entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(entry.Name()))) {
+		if entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"},
+			strings.ToLower(filepath.Ext(entry.Name()))) {
 			continue
 		}
 		path := filepath.Join(dir, entry.Name())
@@ -128,7 +129,8 @@ func (s *Set) add(text []byte) error {
 		switch {
 		case err != nil:
 		case meta.APIVersion != admissionregistrationv1.SchemeGroupVersion.String():
-			err = fmt.Errorf("apiVersion %q is not allowed, expected %s", meta.APIVersion, admissionregistrationv1.SchemeGroupVersion)
+			err = fmt.Errorf("apiVersion %q is not allowed, expected %s", meta.APIVersion,
+				admissionregistrationv1.SchemeGroupVersion)
 		case meta.Kind == "ValidatingWebhookConfiguration":
 			err = strictly(&s.Webhooks, document)
 		case meta.Kind == "ValidatingAdmissionPolicy":

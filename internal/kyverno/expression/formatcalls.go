@@ -46,8 +46,8 @@ var clause = regexp.MustCompile(`(?s)%(\.[0-9]*)?(.?)`)
 // formatted lists the kinds of values that each verb takes.
 var formatted = map[string][]types.Kind{
 	"s": {
-		types.ListKind, types.MapKind, types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind, types.StringKind,
-		types.TimestampKind, types.BytesKind, types.DurationKind, types.TypeKind, types.NullTypeKind,
+		types.ListKind, types.MapKind, types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind,
+		types.StringKind, types.TimestampKind, types.BytesKind, types.DurationKind, types.TypeKind, types.NullTypeKind,
 	},
 	"d": {types.IntKind, types.UintKind},
 	"o": {types.IntKind, types.UintKind},

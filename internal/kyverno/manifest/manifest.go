@@ -11,8 +11,10 @@ import (
 // ClusterScopedKinds are the cluster-scoped kinds of Kubernetes, by group. A file with such a kind
 // needs no namespace. The scope of custom kinds is not known.
 var ClusterScopedKinds = map[string][]string{
-	"":                             {"Namespace", "Node", "PersistentVolume"},
-	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"},
+	"": {"Namespace", "Node", "PersistentVolume"},
+	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
+		"MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+		"ValidatingWebhookConfiguration"},
 	"apiextensions.k8s.io":         {"CustomResourceDefinition"},
 	"apiregistration.k8s.io":       {"APIService"},
 	"certificates.k8s.io":          {"CertificateSigningRequest", "ClusterTrustBundle"},
@@ -22,13 +24,15 @@ var ClusterScopedKinds = map[string][]string{
 	"rbac.authorization.k8s.io":    {"ClusterRole", "ClusterRoleBinding"},
 	"resource.k8s.io":              {"DeviceClass", "DeviceTaintRule", "ResourceSlice"},
 	"scheduling.k8s.io":            {"PriorityClass"},
-	"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
-	"storagemigration.k8s.io":      {"StorageVersionMigration"},
+	"storage.k8s.io": {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment",
+		"VolumeAttributesClass"},
+	"storagemigration.k8s.io": {"StorageVersionMigration"},
 }
 
 // PodControllers are the kinds for which Kyverno generates rules, with their API groups.
 var PodControllers = map[string]string{
-	"DaemonSet": "apps", "Deployment": "apps", "ReplicaSet": "apps", "StatefulSet": "apps", "ReplicationController": "", "Job": "batch", "CronJob": "batch",
+	"DaemonSet": "apps", "Deployment": "apps", "ReplicaSet": "apps", "StatefulSet": "apps", "ReplicationController": "",
+	"Job": "batch", "CronJob": "batch",
 }
 
 // GroupOf returns the group of some common kinds of Kubernetes, "" for others.
@@ -103,5 +107,6 @@ const SignaturePrefix = "cosign.sigstore.dev/"
 func SignatureKeys(d *exception.Document) []string {
 	annotations, _ := d.Lookup("metadata", "annotations")
 	tree, _ := annotations.(map[string]any)
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(tree)), func(key string) bool { return !strings.HasPrefix(key, SignaturePrefix) })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(tree)),
+		func(key string) bool { return !strings.HasPrefix(key, SignaturePrefix) })
 }

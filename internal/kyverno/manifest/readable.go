@@ -43,7 +43,8 @@ func Readable(object map[string]any) ([]byte, error) {
 
 // readingOrder is the usual order of keys in an exception. Other keys follow in alphabetical order.
 var readingOrder = []string{"apiVersion", "kind", "metadata", "spec", "name", "namespace", "labels", "annotations",
-	"policyName", "ruleNames", "exceptions", "policyRefs", "matchConditions", "match", "any", "resources", "kinds", "names", "namespaces", "podSecurity",
+	"policyName", "ruleNames", "exceptions", "policyRefs", "matchConditions", "match", "any", "resources", "kinds",
+	"names", "namespaces", "podSecurity",
 	"controlName", "images", "expression", "expiresAt", "properties"}
 
 // readable returns the tree of a value, with the style of each part.
@@ -124,7 +125,8 @@ func readableText(text string) *yaml.Node {
 	switch {
 	case plainWord.MatchString(text) && !slices.Contains(notPlain, strings.ToLower(text)):
 		n.Style = 0
-	case len(lines) > 1 && !strings.HasPrefix(text, " ") && !slices.ContainsFunc(lines, func(l string) bool { return !plainLine.MatchString(l) }):
+	case len(lines) > 1 && !strings.HasPrefix(text, " ") &&
+		!slices.ContainsFunc(lines, func(l string) bool { return !plainLine.MatchString(l) }):
 		n.Style = yaml.LiteralStyle
 	}
 	return n

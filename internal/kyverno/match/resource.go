@@ -32,7 +32,8 @@ func readResource(d *exception.Document) *Resource {
 		id.Name = d.Text("metadata", "generateName")
 	}
 	if id.Kind == "" || id.Name == "" || d.Version() == "" || id.Group == "kustomize.config.k8s.io" ||
-		len(id.Name) > manifest.LongestName || len(id.Namespace) > manifest.LongestName || len(id.Kind) > manifest.LongestName || len(id.Group) > manifest.LongestName {
+		len(id.Name) > manifest.LongestName || len(id.Namespace) > manifest.LongestName ||
+		len(id.Kind) > manifest.LongestName || len(id.Group) > manifest.LongestName {
 		return nil
 	}
 	if id.Kind == "Namespace" && id.Group == "" {
@@ -73,7 +74,8 @@ func (r *Resource) namespaceMatches(work *wildcard.Meter, s *LabelSelector) bool
 		}
 	}
 	for _, e := range s.Expressions {
-		if one := (&LabelSelector{Expressions: []LabelExpression{e}}); e.Key == manifest.LabelOfNamespace && !one.matches(work, r.Home.Labels) {
+		if one := (&LabelSelector{Expressions: []LabelExpression{e}}); e.Key == manifest.LabelOfNamespace &&
+			!one.matches(work, r.Home.Labels) {
 			return false
 		}
 	}

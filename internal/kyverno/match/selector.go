@@ -34,10 +34,12 @@ func selectorOf(of *kyverno.Selector) *LabelSelector {
 	}
 	s := &LabelSelector{Labels: of.Labels, Broken: len(of.Problems()) > 0}
 	for key, text := range s.Labels {
-		s.Broken = s.Broken || !exception.IsQualifiedName(zeroed.Replace(key)) || !exception.IsLabelValue(zeroed.Replace(text))
+		s.Broken = s.Broken || !exception.IsQualifiedName(zeroed.Replace(key)) ||
+			!exception.IsLabelValue(zeroed.Replace(text))
 	}
 	for _, e := range of.Expressions {
-		s.Expressions = append(s.Expressions, LabelExpression{Key: e.Key.Text, Operator: e.Operator, Values: kyverno.Texts(e.Values)})
+		s.Expressions = append(s.Expressions,
+			LabelExpression{Key: e.Key.Text, Operator: e.Operator, Values: kyverno.Texts(e.Values)})
 	}
 	return s
 }

@@ -31,14 +31,16 @@ func (t *translator) document(condition string) ([]byte, error) {
 	for i, ref := range t.refs {
 		refs[i] = map[string]any{"name": ref.Name, "kind": ref.Kind}
 	}
-	spec := map[string]any{"policyRefs": refs, "matchConditions": []any{map[string]any{"name": "match", "expression": condition}}}
+	spec := map[string]any{"policyRefs": refs,
+		"matchConditions": []any{map[string]any{"name": "match", "expression": condition}}}
 	if expiresAt != "" {
 		spec["expiresAt"] = expiresAt
 	}
 	if len(properties) > 0 {
 		spec["properties"] = properties
 	}
-	object := map[string]any{"apiVersion": kyverno.APIVersion(kyverno.ConditionKind), "kind": exception.Kind, "metadata": metadata, "spec": spec}
+	object := map[string]any{"apiVersion": kyverno.APIVersion(kyverno.ConditionKind), "kind": exception.Kind,
+		"metadata": metadata, "spec": spec}
 
 	source, err := manifest.Readable(object)
 	if err != nil {

@@ -54,7 +54,8 @@ func Exception(doc *exception.Document, how Translation) (source []byte, notes [
 	}
 	t := &translator{how: how, doc: doc, Exception: read}
 	if keys := manifest.SignatureKeys(doc); len(keys) > 0 {
-		return nil, nil, fmt.Errorf("%s: the exception is signed, and a translation would invalidate the signature: translate the draft", doc.Position())
+		return nil, nil, fmt.Errorf("%s: the exception is signed, and a translation would invalidate the signature: "+
+			"translate the draft", doc.Position())
 	}
 	if _, err := lifetime.Of(doc, lifetime.Terms{}); err != nil {
 		var bad *lifetime.Error

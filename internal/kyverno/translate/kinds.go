@@ -12,7 +12,8 @@ import (
 // A filter with kinds excludes subresources, but Pod includes its ephemeral containers.
 const (
 	celNoSubresource    = "(!has(request.subResource) || request.subResource == '')"
-	celPodNoSubresource = "(!has(request.subResource) || request.subResource == '' || request.subResource == 'ephemeralcontainers' && it.apiVersion == 'v1' && it.kind == 'Pod')"
+	celPodNoSubresource = "(!has(request.subResource) || request.subResource == '' || request.subResource == " +
+		"'ephemeralcontainers' && it.apiVersion == 'v1' && it.kind == 'Pod')"
 )
 
 // ofKinds writes the kinds of a filter. Kyverno compares the kind of the request's path. The object
@@ -26,7 +27,9 @@ func (t *translator) ofKinds(kinds []kyverno.Located) []string {
 	for _, k := range kinds {
 		s := kyverno.ParseKind(k.Text)
 		if s.Subresource != "" {
-			t.note(k.Path, fmt.Sprintf("%q is a subresource, and its object does not name the object that it belongs to", k.Text), "write the new form by hand with request.resource and request.subResource")
+			t.note(k.Path,
+				fmt.Sprintf("%q is a subresource, and its object does not name the object that it belongs to", k.Text),
+				"write the new form by hand with request.resource and request.subResource")
 			continue
 		}
 		if s.Kind == "" {

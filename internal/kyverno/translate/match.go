@@ -14,7 +14,8 @@ const (
 	celName      = "it.metadata.name"
 	celNamespace = "it.metadata.namespace"
 	// Kyverno uses generateName for an object without a name.
-	celAnyName = "[has(it.metadata.name) && it.metadata.name != '' ? it.metadata.name : has(it.metadata.generateName) ? it.metadata.generateName : '']"
+	celAnyName = "[has(it.metadata.name) && it.metadata.name != '' ? it.metadata.name : " +
+		"has(it.metadata.generateName) ? it.metadata.generateName : '']"
 )
 
 // match writes match.any or match.all as one CEL expression, or adds notes.
@@ -46,7 +47,8 @@ func (t *translator) filter(f kyverno.Filter) []string {
 	}
 	at := f.Path.With("resources")
 	if len(f.Operations) > 0 {
-		t.note(at.With("operations"), "Kyverno ignores operations in an exception, so it exempts more than it states", "remove them, or write the new form by hand with request.operation")
+		t.note(at.With("operations"), "Kyverno ignores operations in an exception, so it exempts more than it states",
+			"remove them, or write the new form by hand with request.operation")
 	}
 	conditions := t.ofKinds(f.Kinds)
 	for _, more := range [][]string{

@@ -33,7 +33,8 @@ func annotated(patterns map[string]string) []string {
 // fit requires a key and its value. Both may be patterns.
 func (l labelsOf) fit(key, value string) string {
 	if wildcard.In(key) {
-		return l.with(fmt.Sprintf("%s.exists(k, %s && %s)", l.labels, test("k", key, inFree), test(l.labels+"[k]", value, inFree)))
+		return l.with(fmt.Sprintf("%s.exists(k, %s && %s)", l.labels, test("k", key, inFree),
+			test(l.labels+"[k]", value, inFree)))
 	}
 	if anyText(value) {
 		return l.with(l.has(key))
@@ -60,7 +61,9 @@ func (t *translator) selected(selector *kyverno.Selector, l labelsOf) []string {
 		// Kyverno replaces a pattern by a label that matches it, and keeps one value for each key.
 		clash := func(other string) bool { return other != key && wildcard.Overlap(other, key) }
 		if wildcard.In(key) && (len(keys) > maxPatterns || slices.ContainsFunc(keys, clash)) {
-			t.note(selector.Path.With("matchLabels").With(key), fmt.Sprintf("%q may mean the label of another entry, and Kyverno uses one of the two at random", key), "write each key in full")
+			t.note(selector.Path.With("matchLabels").With(key),
+				fmt.Sprintf("%q may mean the label of another entry, and Kyverno uses one of the two at random", key),
+				"write each key in full")
 		}
 		all = append(all, l.fit(key, value))
 	}
@@ -93,7 +96,8 @@ func (l labelsOf) expression(e kyverno.SelectorExpression) string {
 // inSelectedNamespaces writes the namespaceSelector. It does not apply to Namespaces. A resource
 // without a namespace is treated like one in a namespace without labels.
 func (t *translator) inSelectedNamespaces(f kyverno.Filter) []string {
-	all := t.selected(f.NamespaceSelector, labelsOf{"namespaceObject.metadata.labels", "namespaceObject != null && has(namespaceObject.metadata.labels)"})
+	all := t.selected(f.NamespaceSelector,
+		labelsOf{"namespaceObject.metadata.labels", "namespaceObject != null && has(namespaceObject.metadata.labels)"})
 	if len(all) == 0 || !mayBeNamespace(f) {
 		return all
 	}

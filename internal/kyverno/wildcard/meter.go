@@ -93,7 +93,8 @@ func (m *Meter) Common(a, b string) (text string, found bool) {
 	case !startAlike(a, b):
 		return "", false
 	}
-	for _, text := range []string{Filled(a), Filled(b), head(a) + "any" + tail(b), head(b) + "any" + tail(a), head(a) + tail(b), head(b) + tail(a)} {
+	for _, text := range []string{Filled(a), Filled(b), head(a) + "any" + tail(b), head(b) + "any" + tail(a),
+		head(a) + tail(b), head(b) + tail(a)} {
 		if m.Fits(a, text) && m.Fits(b, text) {
 			return text, true
 		}

@@ -18,7 +18,8 @@ var NamespaceForm = regexp.MustCompile(`^[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?$`)
 func (n Names) Check(form *regexp.Regexp) error {
 	for _, name := range n {
 		if !form.MatchString(name) {
-			return fmt.Errorf("%q is neither a name nor a pattern, in which * is any text and ? any one character", name)
+			return fmt.Errorf("%q is neither a name nor a pattern, in which * is any text and ? any one character",
+				name)
 		}
 	}
 	return nil

@@ -17,7 +17,8 @@ func (h history) Commit(hash string) (review.Commit, error) {
 		return review.Commit{}, err
 	}
 	c := review.Commit{Message: commit.Message, AuthorEmail: commit.Author.Email,
-		Writers: []review.Signer{{Name: commit.Author.Name, Email: commit.Author.Email}, {Name: commit.Committer.Name, Email: commit.Committer.Email}}}
+		Writers: []review.Signer{{Name: commit.Author.Name, Email: commit.Author.Email},
+			{Name: commit.Committer.Name, Email: commit.Committer.Email}}}
 	for _, parent := range commit.Parents {
 		c.Parents = append(c.Parents, parent.String())
 	}

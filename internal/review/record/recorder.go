@@ -103,7 +103,8 @@ func (r *Recorder) origins(files []File) (map[string]*review.Origin, []string, e
 	var order []string
 	for _, f := range files {
 		if f.Origin == "" {
-			return nil, nil, &review.UnknownError{What: fmt.Sprintf("find the commit that added %q", f.Path), Err: errors.New("the history does not go back to it"),
+			return nil, nil, &review.UnknownError{What: fmt.Sprintf("find the commit that added %q", f.Path),
+				Err:    errors.New("the history does not go back to it"),
 				Advice: "in GitHub Actions, check it out with fetch-depth: 0"}
 		}
 		content, err := History(r.Repository).ReadFile(r.Source, f.Path)

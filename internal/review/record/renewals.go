@@ -19,7 +19,8 @@ func (r *Recorder) renewals(files []File, records map[string]*review.Record) (ex
 			}
 			before, err := r.predecessor(signed)
 			if err != nil {
-				return nil, fmt.Errorf("verify the predecessor of %s, %s: %w", f.Documents[i].Identity(), signed.Position(), err)
+				return nil, fmt.Errorf("verify the predecessor of %s, %s: %w", f.Documents[i].Identity(),
+					signed.Position(), err)
 			}
 			if refusal := r.Reviewer.Renewal(f.Documents[i], records[f.Origin], before); refusal != nil {
 				refusals = append(refusals, refusal)

@@ -25,7 +25,8 @@ type AllowedMetadata struct {
 // [lifetime.Reserved]. Their metadata makes a tool prune, sync or ignore an object. The tools are
 // kubectl and its apply sets, kustomize, cli-utils, Argo CD, Flux, Helm, kapp, Fleet and Config
 // Sync.
-var reserved = []string{"kubernetes.io", "k8s.io", "argoproj.io", "fluxcd.io", "helm.sh", "k14s.io", "cattle.io", "gke.io"}
+var reserved = []string{"kubernetes.io", "k8s.io", "argoproj.io", "fluxcd.io", "helm.sh", "k14s.io",
+	"cattle.io", "gke.io"}
 
 // origin lists metadata in those domains that only states the origin of an object, with the tool
 // that writes it. All of app.kubernetes.io does the same.
@@ -55,13 +56,15 @@ func CheckAdded(field, key, value string) error {
 	case !exception.IsQualifiedName(key):
 		return errors.New("the key is not a name, or a domain in lower case, a slash and a name")
 	case field == "labels" && !exception.IsLabelValue(value):
-		return fmt.Errorf("%q is not the value of a label: expected at most 63 letters, digits, '-', '_' and '.'", value)
+		return fmt.Errorf("%q is not the value of a label: expected at most 63 letters, digits, '-', '_' and '.'",
+			value)
 	case !has || domain == "app.kubernetes.io" || origin[key] != "":
 		return nil
 	}
 	below := func(r string) bool { return domain == r || strings.HasSuffix(domain, "."+r) }
 	if lifetime.Reserved(domain) || slices.ContainsFunc(reserved, below) {
-		return fmt.Errorf("metadata of %s cannot be allowed: polex, Kyverno or a tool that syncs and prunes acts upon it; have it signed", domain)
+		return fmt.Errorf("metadata of %s cannot be allowed: polex, Kyverno or a tool that syncs and prunes acts "+
+			"upon it; have it signed", domain)
 	}
 	return nil
 }

@@ -73,13 +73,15 @@ func newAuthority(c AuthorityConfig) (a Authority, err error) {
 // github sets what the certificates of a workflow have.
 func (a *Authority) github(c AuthorityConfig) error {
 	if c.Subject != "" || c.SubjectRegexp != "" {
-		return errors.New("github states the subject: remove subject and subjectRegexp, or write the authority without github")
+		return errors.New("github states the subject: remove subject and subjectRegexp, or write the authority " +
+			"without github")
 	}
 	if err := c.GitHub.check(); err != nil {
 		return err
 	}
 	if c.GitHub.Server != "" && c.Issuer == "" {
-		return fmt.Errorf("github.server has another issuer than %s: add issuer, such as %s/_services/token", githubIssuer, c.GitHub.Server)
+		return fmt.Errorf("github.server has another issuer than %s: add issuer, such as %s/_services/token",
+			githubIssuer, c.GitHub.Server)
 	}
 	subjects, claims := c.GitHub.expand()
 	for name := range c.Claims {
@@ -109,7 +111,8 @@ func (a *Authority) require(claims map[string]Values) error {
 }
 
 func checkName(name string) error {
-	if strings.TrimSpace(name) != name || strings.ContainsFunc(name, func(r rune) bool { return r != ' ' && checkText("", string(r)) != nil }) {
+	if strings.TrimSpace(name) != name ||
+		strings.ContainsFunc(name, func(r rune) bool { return r != ' ' && checkText("", string(r)) != nil }) {
 		return fmt.Errorf("the name %q begins or ends with white space, or holds a control character", name)
 	}
 	return nil
@@ -121,13 +124,15 @@ var hostForm = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[
 
 func checkIssuer(issuer string) error {
 	if issuer == "" {
-		return errors.New("it has no issuer: set issuer, or the flag --certificate-oidc-issuer. Without one, any identity provider could confirm the subject")
+		return errors.New("it has no issuer: set issuer, or the flag --certificate-oidc-issuer. Without one, any " +
+			"identity provider could confirm the subject")
 	}
 	if err := checkText("issuer", issuer); err != nil {
 		return err
 	}
 	u, err := url.Parse(issuer)
-	if err != nil || !hostForm.MatchString(u.Host) || u.User != nil || !strings.HasPrefix(issuer, "https://") && !strings.HasPrefix(issuer, "http://") {
+	if err != nil || !hostForm.MatchString(u.Host) || u.User != nil || !strings.HasPrefix(issuer, "https://") &&
+		!strings.HasPrefix(issuer, "http://") {
 		return fmt.Errorf("issuer %q is not the address of an OIDC issuer, as https://accounts.example is", issuer)
 	}
 	if strings.Contains(issuer, "*") {

@@ -29,7 +29,8 @@ type Rules struct {
 // Check checks a policy, but neither its trusted root nor the content of its keys: trust.New does.
 // A policy without authorities is valid, because the flags of a command can name them.
 func Check(c Config) (Rules, error) {
-	r := Rules{Unbounded: c.InsecureAllowUnbounded, Revoked: Revoked{Messages: map[string]bool{}, Certificates: map[string]bool{}, Before: map[string]time.Time{}}}
+	r := Rules{Unbounded: c.InsecureAllowUnbounded,
+		Revoked: Revoked{Messages: map[string]bool{}, Certificates: map[string]bool{}, Before: map[string]time.Time{}}}
 	var err error
 	if r.Kinds, err = NewKinds(c.Kinds); err != nil {
 		return Rules{}, c.Located(err, "kinds")
@@ -82,7 +83,8 @@ func Check(c Config) (Rules, error) {
 // has reports whether an authority has the name, or can have it: flags name the authorities of a
 // policy without any.
 func (r *Rules) has(name string) bool {
-	return len(r.Authorities) == 0 || slices.ContainsFunc(r.Authorities, func(a Authority) bool { return a.Name == name })
+	return len(r.Authorities) == 0 || slices.ContainsFunc(r.Authorities,
+		func(a Authority) bool { return a.Name == name })
 }
 
 // checkGroups checks the groups and rejects thresholds that no document can meet. No authority is in
@@ -100,9 +102,11 @@ func (r *Rules) checkGroups(c Config) error {
 	}
 	switch most := len(r.Authorities); {
 	case c.Threshold < 0 || most > 0 && c.Threshold > most:
-		return c.Located(fmt.Errorf("the threshold %d cannot be reached by %d authorities", c.Threshold, most), "threshold")
+		return c.Located(fmt.Errorf("the threshold %d cannot be reached by %d authorities", c.Threshold, most),
+			"threshold")
 	case max(c.Threshold, need) > MaxSigners:
-		return c.Located(fmt.Errorf("the thresholds require %d signers, and a document has at most %d signatures", max(c.Threshold, need), MaxSigners), "threshold")
+		return c.Located(fmt.Errorf("the thresholds require %d signers, and a document has at most %d signatures",
+			max(c.Threshold, need), MaxSigners), "threshold")
 	}
 	return nil
 }
@@ -129,7 +133,8 @@ func (r *Rules) checkGroup(g GroupConfig, groupOf map[string]string) error {
 	case len(g.Authorities) == 0:
 		return errors.New("it has no authorities")
 	case g.Threshold < 1 || g.Threshold > len(g.Authorities):
-		return fmt.Errorf("the threshold %d is not between 1 and the number of its authorities, %d", g.Threshold, len(g.Authorities))
+		return fmt.Errorf("the threshold %d is not between 1 and the number of its authorities, %d", g.Threshold,
+			len(g.Authorities))
 	}
 	return nil
 }

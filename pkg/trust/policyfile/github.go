@@ -39,9 +39,10 @@ const (
 var (
 	repositoryForm = regexp.MustCompile(`^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+$`)
 	workflowForm   = regexp.MustCompile(`^\.github/workflows/[^/@*?\s]+\.ya?ml$`)
-	reusableForm   = regexp.MustCompile(`^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+/\.github/workflows/[^/@*?\s]+\.ya?ml@(refs/(heads|tags)/[^*?\s]+|[0-9a-f]{40}|[0-9a-f]{64})$`)
-	refForm        = regexp.MustCompile(`^refs/(heads|tags)/[^*?\s]+$`)
-	serverForm     = regexp.MustCompile(`^https://[A-Za-z0-9.-]+(:[0-9]+)?$`)
+	reusableForm   = regexp.MustCompile(
+		`^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+/\.github/workflows/[^/@*?\s]+\.ya?ml@(refs/(heads|tags)/[^*?\s]+|[0-9a-f]{40}|[0-9a-f]{64})$`)
+	refForm    = regexp.MustCompile(`^refs/(heads|tags)/[^*?\s]+$`)
+	serverForm = regexp.MustCompile(`^https://[A-Za-z0-9.-]+(:[0-9]+)?$`)
 )
 
 // QueueRef is the prefix of the branches on which a merge queue runs checks before the merge.
@@ -62,10 +63,12 @@ func (g *GitHubConfig) check() error {
 		example  string
 	}{
 		{"repository", g.Repository, true, repositoryForm, "owner/name such as acme/exceptions", "acme/exceptions"},
-		{"repositoryID", Values(g.RepositoryID), false, wholeNumber, "a number, as gh api repos/" + sample + " --jq .id prints it", ""},
+		{"repositoryID", Values(g.RepositoryID), false, wholeNumber, "a number, as gh api repos/" + sample +
+			" --jq .id prints it", ""},
 		{"ref", g.Ref, true, refForm, "a full ref such as refs/heads/main", "refs/heads/main"},
 		{"environment", g.Environment, false, nil, "", ""},
-		{"calledBy", g.CalledBy, false, workflowForm, "the path of a workflow, such as .github/workflows/merge.yaml", ""},
+		{"calledBy", g.CalledBy, false, workflowForm, "the path of a workflow, such as .github/workflows/merge.yaml",
+			""},
 	} {
 		if field.values == nil && field.required {
 			return fmt.Errorf("github.%s is missing: add it, for example %s", field.name, field.example)
@@ -84,17 +87,21 @@ func (g *GitHubConfig) check() error {
 	}
 	switch i := slices.IndexFunc(g.Ref, func(ref string) bool { return strings.HasPrefix(ref, QueueRef) }); {
 	case i >= 0:
-		return fmt.Errorf("github.ref %q is a branch of a merge queue, before the merge: name the branch after it, such as refs/heads/main", g.Ref[i])
+		return fmt.Errorf("github.ref %q is a branch of a merge queue, before the merge: name the branch after it, "+
+			"such as refs/heads/main", g.Ref[i])
 	case g.RepositoryID != nil && len(g.RepositoryID) != len(g.Repository):
-		return fmt.Errorf("github.repository and github.repositoryID differ in length, %d and %d: list one number for each repository", len(g.Repository), len(g.RepositoryID))
+		return fmt.Errorf("github.repository and github.repositoryID differ in length, %d and %d: list one number "+
+			"for each repository", len(g.Repository), len(g.RepositoryID))
 	case g.Server != "" && !serverForm.MatchString(g.Server):
 		return fmt.Errorf("github.server is %q, expected an address such as https://github.acme.example", g.Server)
 	case workflowForm.MatchString(g.Workflow):
 		return nil
 	case !reusableForm.MatchString(g.Workflow):
-		return fmt.Errorf("github.workflow is %q, expected a path such as .github/workflows/merge.yaml, or a reusable workflow such as acme/workflows/.github/workflows/sign.yaml@refs/heads/main", g.Workflow)
+		return fmt.Errorf("github.workflow is %q, expected a path such as .github/workflows/merge.yaml, or a "+
+			"reusable workflow such as acme/workflows/.github/workflows/sign.yaml@refs/heads/main", g.Workflow)
 	case g.CalledBy == nil:
-		return errors.New("github.workflow is in another repository, so any workflow of the repository could call it: list the calling workflow under github.calledBy, such as .github/workflows/merge.yaml")
+		return errors.New("github.workflow is in another repository, so any workflow of the repository could call " +
+			"it: list the calling workflow under github.calledBy, such as .github/workflows/merge.yaml")
 	}
 	return nil
 }

@@ -91,7 +91,8 @@ func (r *Rules) Outlasts(authority string, e Scope, signed time.Time) string {
 			continue
 		}
 		if excess := e.outlasts(rule.Max, signed); excess != "" {
-			return fmt.Sprintf("rule %d of lifetimes allows %q at most %s, and %s", i+1, authority, lifetime.FormatDuration(rule.Max), excess)
+			return fmt.Sprintf("rule %d of lifetimes allows %q at most %s, and %s", i+1, authority,
+				lifetime.FormatDuration(rule.Max), excess)
 		}
 	}
 	return ""

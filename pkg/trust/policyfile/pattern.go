@@ -130,7 +130,8 @@ func literalDots(expression string) string {
 	if speaksOfAddress(expression) {
 		place = hostInPattern
 	}
-	return place.ReplaceAllStringFunc(expression, func(part string) string { return dot.ReplaceAllLiteralString(part, `\.`) })
+	return place.ReplaceAllStringFunc(expression,
+		func(part string) string { return dot.ReplaceAllLiteralString(part, `\.`) })
 }
 
 // speaksOfAddress reports whether a pattern is for URIs. Many people escape the slashes.

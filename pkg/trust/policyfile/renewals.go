@@ -36,7 +36,8 @@ func newRenewals(c *RenewalsConfig) (r Renewals, err error) {
 	if at := slices.IndexFunc(c.Require, func(name string) bool { return !slices.Contains(known, name) }); at >= 0 {
 		return r, fmt.Errorf("require: %q is not one of %s", c.Require[at], strings.Join(known, ", "))
 	}
-	r.Max, r.Require, r.Approvals, r.NewApprover = c.Max, slices.Clone(c.Require), c.RequireApprovals, c.RequireNewApprover
+	r.Max, r.Require, r.Approvals, r.NewApprover = c.Max, slices.Clone(
+		c.Require), c.RequireApprovals, c.RequireNewApprover
 	switch {
 	case c.Max < 0 || c.Max > exception.MaxRenewals:
 		return r, fmt.Errorf("max: %d is invalid, expected 1 to %d", c.Max, exception.MaxRenewals)

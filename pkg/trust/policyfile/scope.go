@@ -76,7 +76,8 @@ func beyondPolicy(ref kyverno.Ref, allowed Names) string {
 	case allowed.Include(name):
 		return ""
 	case ref.Namespaced():
-		return fmt.Sprintf("it is also from the cluster's policy %q: Kyverno ignores the kind of a policy reference when it generates admission policies, so list %[1]q too", name)
+		return fmt.Sprintf("it is also from the cluster's policy %q: Kyverno ignores the kind of a policy reference "+
+			"when it generates admission policies, so list %[1]q too", name)
 	}
 	return fmt.Sprintf("it is from %q", name)
 }
@@ -167,7 +168,8 @@ func (e *Scope) outlasts(longest time.Duration, signed time.Time) string {
 	case signed.IsZero():
 		return "its signing time is not proven, or only by evidence that can be recreated later"
 	case e.expiresAt.Sub(signed) > longest:
-		return fmt.Sprintf("it was signed at %s and expires at %s", signed.UTC().Format(time.RFC3339), e.expiresAt.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("it was signed at %s and expires at %s", signed.UTC().Format(time.RFC3339),
+			e.expiresAt.UTC().Format(time.RFC3339))
 	}
 	return ""
 }

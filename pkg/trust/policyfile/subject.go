@@ -39,7 +39,8 @@ func (s *Subject) Matches(subject, typ string) (is bool, why string) {
 func newSubject(c AuthorityConfig) (*Subject, error) {
 	switch {
 	case c.Subject == "" && c.SubjectRegexp == "":
-		return nil, errors.New("it has no subject (--certificate-identity): without one, every user of the issuer could sign")
+		return nil, errors.New("it has no subject (--certificate-identity): without one, every user of the issuer " +
+			"could sign")
 	case c.Subject != "" && c.SubjectRegexp != "":
 		return nil, errors.New("subject and subjectRegexp are both set")
 	case c.Subject != "":
@@ -60,13 +61,15 @@ func exactSubject(text string) (*Subject, error) {
 	}
 	switch {
 	case strings.ContainsAny(text, "*?"):
-		return nil, fmt.Errorf("subject %q holds a wildcard, and subjects are compared exactly: use subjectRegexp", text)
+		return nil, fmt.Errorf("subject %q holds a wildcard, and subjects are compared exactly: use subjectRegexp",
+			text)
 	case uriForm.MatchString(text):
 		return &Subject{Exact: NewOneOf([]string{text}), Type: TypeURI}, nil
 	case emailForm.MatchString(text) && !strings.Contains(text, "://"):
 		return &Subject{Exact: NewOneOf([]string{text}), Type: TypeEmail}, nil
 	default:
-		return nil, fmt.Errorf("subject %q is neither an address such as https://github.com/… nor a mailbox such as anna@acme.example", text)
+		return nil, fmt.Errorf("subject %q is neither an address such as https://github.com/… nor a mailbox such "+
+			"as anna@acme.example", text)
 	}
 }
 

@@ -105,7 +105,8 @@ func classify(err error) error {
 	switch {
 	case errors.Is(err, &metadata.ErrExpiredMetadata{}):
 		return fmt.Errorf("%w: %w", ErrExpired, err)
-	case errors.Is(err, &metadata.ErrRepository{}), errors.Is(err, &metadata.ErrValue{}), errors.Is(err, &metadata.ErrType{}),
+	case errors.Is(err, &metadata.ErrRepository{}), errors.Is(err, &metadata.ErrValue{}),
+		errors.Is(err, &metadata.ErrType{}),
 		errors.Is(err, &metadata.ErrDownloadLengthMismatch{}):
 		return fmt.Errorf("%w: %w", ErrUntrusted, err)
 	default:
