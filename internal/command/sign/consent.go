@@ -34,9 +34,11 @@ func (r *run) agree() error {
 	if !keyless {
 		who = publishesKey
 	}
-	public := isPublic(r.options.rekorURL, sign.PublicRekorURL) || keyless && isPublic(r.options.fulcioURL, sign.PublicFulcioURL)
+	public := isPublic(r.options.rekorURL, sign.PublicRekorURL) ||
+		keyless && isPublic(r.options.fulcioURL, sign.PublicFulcioURL)
 	if public && os.Getenv("POLEX_SANDBOX") != "" { // a trial must not publish an identity
-		return &cli.UsageError{Err: errors.New("inside polex-sandbox run, polex-sign does not sign with the public Sigstore"),
+		return &cli.UsageError{Err: errors.New(
+			"inside polex-sandbox run, polex-sign does not sign with the public Sigstore"),
 			Hint: `add --config "$POLEX_SANDBOX/polex.yaml", or the output of polex-sandbox config`}
 	}
 	if !public || r.options.yes || !cli.IsTerminal(r.streams.In) {
@@ -53,7 +55,8 @@ func (r *run) agree() error {
 	case "y", "yes":
 		return nil
 	default:
-		return cli.Hint(errors.New("nothing was signed: the answer was not yes"), "--yes answers it; --key, --fulcio-url and --rekor-url sign without the public Sigstore")
+		return cli.Hint(errors.New("nothing was signed: the answer was not yes"),
+			"--yes answers it; --key, --fulcio-url and --rekor-url sign without the public Sigstore")
 	}
 }
 
