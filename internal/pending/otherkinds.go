@@ -2,6 +2,7 @@ package pending
 
 import (
 	"bytes"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,18 +14,17 @@ import (
 // MaxOther is the maximum size in bytes of a file of other kinds.
 const MaxOther = 16 << 20
 
-// OtherKinds reports whether a file holds only documents of other kinds
-// ([exception.Document.OtherKind]). Such a file may be in the pending folder and stays there. An
-// unreadable or empty file does not count. polex-validate and polex-sign both use this function, so
-// neither skips a file that the other one checks. kinds are the kinds of the trust policy, which
-// are signed; "*" matches any kind.
+// OtherKinds reports whether a file holds only documents of other kinds. Such a file may be in the pending folder
+// and stays there. An unreadable or empty file does not count. polex-validate and polex-sign both use this
+// function, so neither skips a file that the other one checks. kinds are the kinds of the trust policy, which are
+// signed; "*" matches any kind.
 func OtherKinds(content []byte, name string, kinds []string) bool {
 	found := false
 	if len(content) > MaxOther {
 		return false
 	}
 	for doc, err := range exception.NewReader(bytes.NewReader(content), name).All() {
-		if err != nil || !doc.OtherKind() || slices.ContainsFunc(kinds, func(kind string) bool {
+		if err != nil || !isOfOtherKind(doc) || slices.ContainsFunc(kinds, func(kind string) bool {
 			return kind == "*" || strings.TrimSuffix(kind, ".") == doc.GroupKind().String()
 		}) {
 			return false
@@ -32,6 +32,39 @@ func OtherKinds(content []byte, name string, kinds []string) bool {
 		found = true
 	}
 	return found
+}
+
+var (
+	plainKind       = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
+	plainAPIVersion = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?v[0-9]+((alpha|beta)[0-9]+)?$`)
+)
+
+// isOfOtherKind reports whether no tool can read the document as an exception or as a list of objects.
+// If it is unsure, it returns false. Some readers of JSON ignore letter case, so letter case alone
+// does not make another kind, group or key. In the API groups of exceptions, only kinds of policies
+// are other kinds. A document without apiVersion and kind must have the file name of a Kustomize
+// file.
+func isOfOtherKind(d *exception.Document) bool {
+	typed := false
+	for key := range d.Object() {
+		for _, name := range []string{"apiVersion", "kind", "items"} {
+			if strings.EqualFold(key, name) {
+				if typed = true; key != name || name == "items" {
+					return false
+				}
+			}
+		}
+	}
+	if name := path.Base(d.File()); !typed {
+		return name == "kustomization.yaml" || name == "kustomization.yml"
+	}
+	gk := d.GroupKind()
+	if !plainKind.MatchString(gk.Kind) || !plainAPIVersion.MatchString(d.APIVersion()) || gk.LooksLikeException() ||
+		gk.LooksLikeList() {
+		return false
+	}
+	return gk.Group != exception.KyvernoGroup && gk.Group != exception.PoliciesGroup ||
+		strings.HasSuffix(gk.Kind, "Policy")
 }
 
 var (

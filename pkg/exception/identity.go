@@ -98,3 +98,14 @@ func splitAPIVersion(apiVersion string) (group, version string) {
 	}
 	return group, version
 }
+
+// LooksLikeException reports whether the kind contains the kind of exceptions, in any letter case
+// and any API group.
+func (gk GroupKind) LooksLikeException() bool {
+	return strings.Contains(strings.ToLower(gk.Kind), strings.ToLower(Kind))
+}
+
+// LooksLikeList reports whether the kind ends with "List", in any letter case.
+func (gk GroupKind) LooksLikeList() bool {
+	return strings.HasSuffix(strings.ToLower(gk.Kind), "list")
+}

@@ -66,6 +66,14 @@ func (a *Authority) Key() crypto.PublicKey {
 	return a.key.key
 }
 
+// Keyless returns the required values of a certificate, or nothing for a key.
+func (a *Authority) Keyless() (issuer string, subject *policyfile.Subject, claims map[string]policyfile.OneOf) {
+	return a.issuer, a.subject, a.claims
+}
+
+// Limits returns the limits of the documents that the authority may sign.
+func (a *Authority) Limits() policyfile.Limits { return a.limits }
+
 // SameKey reports whether two authorities have one public key.
 func (a *Authority) SameKey(other *Authority) bool {
 	return a.key != nil && other.key != nil && a.key.fingerprint == other.key.fingerprint

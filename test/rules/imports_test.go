@@ -37,6 +37,7 @@ var house = map[string][]string{
 	"git":               {},
 	"git/commit":        {"git", "retry"},
 	"restapi":           {"retry"},
+	"tufroot":           {"trust"},
 	"github":            {"restapi", "retry"},
 	"review":            {"exception", "github", "restapi", "retry"},
 	// It is separate from review, which uses neither a repository nor signatures.
@@ -77,10 +78,10 @@ var powers = []struct {
 	imports []string
 	who     []string
 }{
-	{"read files", []string{"os", "io/ioutil"}, []string{"config", "trust", "sign", "git", "git/commit", "promote", "guard", "ledger"}},
+	{"read files", []string{"os", "io/ioutil"}, []string{"config", "trust", "sign", "git", "git/commit", "promote", "guard", "ledger", "tufroot"}},
 	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "git", "guard", "ledger"}},
 	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "restapi", "sign", "github", "review", "notify/send", "guard", "apiserver"}},
-	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"trust"}},
+	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"tufroot"}},
 	{"use SHA-1", []string{"crypto/sha1", "github.com/pjbgf/sha1cd"}, []string{"git"}},
 	{"use a Kubernetes client", []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, []string{"guard", "apiserver"}},
 }
@@ -325,7 +326,7 @@ func only(t *testing.T, all []pkg, path string, importers ...string) {
 
 // TestNothingThatVerifiesFetches: only the command for it fetches a trusted root.
 func TestNothingThatVerifiesFetches(t *testing.T) {
-	only(t, list(t, "./..."), "pkg/trust/tufroot", commands+"/sign")
+	only(t, list(t, "./..."), "internal/tufroot", commands+"/sign")
 }
 
 // TestSandboxStaysOut: the sandbox makes its own trusted root, so only its command and tests may

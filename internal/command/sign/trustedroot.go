@@ -13,9 +13,9 @@ import (
 	"github.com/theupdateframework/go-tuf/v2/metadata/fetcher"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/tufroot"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
-	"github.com/polex-dev/polex/pkg/trust/tufroot"
 )
 
 const trustedRootHelp = `Fetch the trusted root of a Sigstore from its TUF repository and write it to a file,

@@ -40,7 +40,7 @@ func New(streams cli.Streams) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return nil }, // Args has returned an error
 	}
 	var path string
-	explain := &cobra.Command{
+	inWords := &cobra.Command{
 		Use:                   "explain [flags]",
 		Short:                 "Print in words what the trust policy accepts",
 		Long:                  help,
@@ -48,8 +48,8 @@ func New(streams cli.Streams) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Args:                  cli.NoPath,
 	}
-	cli.AddConfigFlag(explain.Flags(), &path)
-	explain.RunE = func(*cobra.Command, []string) error {
+	cli.AddConfigFlag(inWords.Flags(), &path)
+	inWords.RunE = func(*cobra.Command, []string) error {
 		cfg, err := cli.LoadRepositoryConfig(path)
 		if err != nil {
 			return err
@@ -60,7 +60,7 @@ func New(streams cli.Streams) *cobra.Command {
 		}
 		out := &printer{streams: streams}
 		for _, a := range policy.Authorities() {
-			accepts, warnings := a.Explain()
+			accepts, warnings := explain(a)
 			out.line("%s", a.Name())
 			for _, text := range accepts {
 				out.line("  %s", text)
@@ -75,12 +75,12 @@ func New(streams cli.Streams) *cobra.Command {
 		for _, g := range policy.Groups() {
 			out.line("%d of the group %s must sign", g.Threshold, g.Name)
 		}
-		for _, text := range policy.Rules().Explain() {
+		for _, text := range lifetimes(policy.Rules()) {
 			out.line("%s", text)
 		}
 		return out.err
 	}
-	cmd.AddCommand(explain)
+	cmd.AddCommand(inWords)
 	return cmd
 }
 

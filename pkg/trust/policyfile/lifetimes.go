@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/lifetime"
@@ -96,38 +95,4 @@ func (r *Rules) Outlasts(authority string, e Scope, signed time.Time) string {
 		}
 	}
 	return ""
-}
-
-// Explain describes in words how long an exception may last, and what a renewal needs.
-func (r *Rules) Explain() (lines []string) {
-	say := func(set bool, format string, args ...any) {
-		if set {
-			lines = append(lines, fmt.Sprintf(format, args...))
-		}
-	}
-	say(r.Unbounded, "an exception needs no expiry")
-	say(r.Longest > 0, "an exception may last %s", lifetime.FormatDuration(r.Longest))
-	for _, l := range r.Lifetimes {
-		var of []string
-		for _, selector := range []struct {
-			name  string
-			names Names
-		}{
-			{"signed by ", l.Authorities}, {"from the policies ", l.Documents.Policies},
-			{"in the namespaces ", l.Documents.Namespaces}, {"that exempts in the namespaces ", l.Documents.Exempted},
-			{"of the kinds ", l.Documents.KindNames},
-		} {
-			if selector.names != nil {
-				of = append(of, selector.name+selector.names.String())
-			}
-		}
-		say(true, "one %s: %s", strings.Join(of, ", "), lifetime.FormatDuration(l.Max))
-	}
-	n := &r.Renewals
-	say(n.MaxLifetime > 0, "a renewal may last %s", lifetime.FormatDuration(n.MaxLifetime))
-	say(n.Max > 0, "an exception may be renewed %d times in a row", n.Max)
-	say(len(n.Require) > 0, "a renewal states %s", Names(n.Require))
-	say(n.Approvals > 0, "a renewal has %d approvals", n.Approvals)
-	say(n.NewApprover, "one of them by a person who did not approve its predecessor")
-	return lines
 }

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
-// inWords are sentences about a certificate with a claim, in the order in which they read best.
-var inWords = []struct{ claim, sentence string }{
+// claimSentences are sentences about a certificate with a claim, in the order in which they read best.
+var claimSentences = []struct{ claim, sentence string }{
 	{"sourceRepositoryURI", "the run is in the repository %s"},
 	{"sourceRepositoryIdentifier", "the number of the repository is %s"},
 	{"sourceRepositoryOwnerURI", "the owner of the repository is %s"},
@@ -23,41 +25,41 @@ var inWords = []struct{ claim, sentence string }{
 	{"tokenSubject", "the sub of the token is %s"},
 }
 
-// Explain describes in words which signatures count for the authority, and its limits.
+// explain describes in words which signatures count for the authority, and its limits.
 // warnings name the ways in which somebody else could become the signer.
-func (a *Authority) Explain() (accepts, warnings []string) {
+func explain(a *trust.Authority) (accepts, warnings []string) {
+	issuer, subject, claims := a.Keyless()
 	say := func(format string, args ...any) { accepts = append(accepts, fmt.Sprintf(format, args...)) }
 	switch {
-	case a.key != nil:
-		say("a signature of the public key sha256:%x", a.key.fingerprint)
-		if a.withoutLog {
+	case a.Key() != nil:
+		say("a signature of the %s", a)
+		if a.WithoutLog() {
 			say("with or without an entry in a transparency log")
 		}
 	default:
-		say("a certificate that Fulcio issued for a token of %s", a.issuer)
+		say("a certificate that Fulcio issued for a token of %s", issuer)
 	}
-	if a.subject != nil && a.subject.Pattern != nil {
-		say("its subject matches %s", a.subject.Pattern)
-	} else if a.subject != nil {
-		say("its subject is %s", whole(a.subject.Exact))
+	if subject != nil && subject.Pattern != nil {
+		say("its subject matches %s", subject.Pattern)
+	} else if subject != nil {
+		say("its subject is %s", whole(subject.Exact))
 	}
 	described := map[string]bool{}
-	for _, words := range inWords {
-		if want, required := a.claims[words.claim]; required {
+	for _, words := range claimSentences {
+		if want, required := claims[words.claim]; required {
 			say(words.sentence, whole(want))
 			described[words.claim] = true
 		}
 	}
 	for _, name := range policyfile.Claims {
-		if want, required := a.claims[name]; required && !described[name] {
+		if want, required := claims[name]; required && !described[name] {
 			say("its claim %s is %s", name, whole(want))
 		}
 	}
-	if a.commit {
+	if a.RequiresCommit() {
 		say("the commit of the run contains the exception; promotion and audit check it")
 	}
-	accepts = append(accepts, a.explainLimits()...)
-	return accepts, a.weak()
+	return append(accepts, limits(a.Limits())...), weak(a)
 }
 
 // whole lists all values. A value that is not one word is in quotes, because "a or b" can be a value.
@@ -74,8 +76,7 @@ func whole(o policyfile.OneOf) string {
 	return strings.Join(values, " or ")
 }
 
-func (a *Authority) explainLimits() (limits []string) {
-	l := &a.limits
+func limits(l policyfile.Limits) (texts []string) {
 	for _, limit := range []struct {
 		set  bool
 		text string
@@ -86,25 +87,26 @@ func (a *Authority) explainLimits() (limits []string) {
 		{l.Policies != nil, fmt.Sprintf("they may name the policies %s", l.Policies)},
 	} {
 		if limit.set {
-			limits = append(limits, limit.text)
+			texts = append(texts, limit.text)
 		}
 	}
-	return limits
+	return texts
 }
 
 // weak returns warnings for a keyless identity of a workflow.
-func (a *Authority) weak() (warnings []string) {
+func weak(a *trust.Authority) (warnings []string) {
+	issuer, subject, _ := a.Keyless()
 	has := a.Requires
-	if a.issuer == "" || a.subject.Type != policyfile.TypeURI {
+	if issuer == "" || subject.Type != policyfile.TypeURI {
 		return nil
 	}
 	if !has("sourceRepositoryIdentifier") {
 		warnings = append(warnings, "the repository has a name and no number: a later owner of the name could sign. "+
 			"Add github.repositoryID, or the claim sourceRepositoryIdentifier")
 	}
-	workflow := a.subject.Exact.String()
-	if a.subject.Pattern != nil {
-		workflow = a.subject.Pattern.String()
+	workflow := subject.Exact.String()
+	if subject.Pattern != nil {
+		workflow = subject.Pattern.String()
 	}
 	switch {
 	case !strings.Contains(workflow, "/workflows/") || has("buildConfigURI"):
@@ -116,4 +118,38 @@ func (a *Authority) weak() (warnings []string) {
 			"subject. Add github.ref, or the claim sourceRepositoryRef")
 	}
 	return warnings
+}
+
+// lifetimes describes in words how long an exception may last, and what a renewal needs.
+func lifetimes(r *policyfile.Rules) (lines []string) {
+	say := func(set bool, format string, args ...any) {
+		if set {
+			lines = append(lines, fmt.Sprintf(format, args...))
+		}
+	}
+	say(r.Unbounded, "an exception needs no expiry")
+	say(r.Longest > 0, "an exception may last %s", lifetime.FormatDuration(r.Longest))
+	for _, l := range r.Lifetimes {
+		var of []string
+		for _, selector := range []struct {
+			name  string
+			names policyfile.Names
+		}{
+			{"signed by ", l.Authorities}, {"from the policies ", l.Documents.Policies},
+			{"in the namespaces ", l.Documents.Namespaces}, {"that exempts in the namespaces ", l.Documents.Exempted},
+			{"of the kinds ", l.Documents.KindNames},
+		} {
+			if selector.names != nil {
+				of = append(of, selector.name+selector.names.String())
+			}
+		}
+		say(true, "one %s: %s", strings.Join(of, ", "), lifetime.FormatDuration(l.Max))
+	}
+	n := &r.Renewals
+	say(n.MaxLifetime > 0, "a renewal may last %s", lifetime.FormatDuration(n.MaxLifetime))
+	say(n.Max > 0, "an exception may be renewed %d times in a row", n.Max)
+	say(len(n.Require) > 0, "a renewal states %s", policyfile.Names(n.Require))
+	say(n.Approvals > 0, "a renewal has %d approvals", n.Approvals)
+	say(n.NewApprover, "one of them by a person who did not approve its predecessor")
+	return lines
 }

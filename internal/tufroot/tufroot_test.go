@@ -13,8 +13,8 @@ import (
 	"github.com/theupdateframework/go-tuf/v2/metadata/fetcher"
 
 	"github.com/polex-dev/polex/internal/sandbox/tufrepo"
+	"github.com/polex-dev/polex/internal/tufroot"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
-	"github.com/polex-dev/polex/pkg/trust/tufroot"
 )
 
 // good is the expiry of the metadata in these tests.
