@@ -45,7 +45,7 @@ var house = map[string][]string{
 	"pending":       {"exception"},
 	"commitmessage": {"exception", "seal"},
 	"deliver":       {"git/commit"},
-	"promote":       {"commitmessage", "deliver", "exception", "git", "git/commit", "kyverno/schema", "lifetime", "pending", "renewal", "seal", "shape", "sign", "trust", "verify"},
+	"promotion":     {"commitmessage", "deliver", "exception", "git", "git/commit", "kyverno/schema", "lifetime", "pending", "renewal", "seal", "shape", "sign", "trust", "verify"},
 	"prune":         {"commitmessage", "deliver", "exception", "git", "git/commit", "lifetime", "pending"},
 	// internal/kyverno decides for all callers if an exception reaches the guard. pkg/shape would
 	// bring CEL's compiler.
@@ -78,7 +78,7 @@ var powers = []struct {
 	imports []string
 	who     []string
 }{
-	{"read files", []string{"os", "io/ioutil"}, []string{"config", "trust", "sign", "git", "git/commit", "promote", "guard", "ledger", "tufroot"}},
+	{"read files", []string{"os", "io/ioutil"}, []string{"config", "trust", "sign", "git", "git/commit", "promotion", "guard", "ledger", "tufroot"}},
 	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "git", "guard", "ledger"}},
 	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "restapi", "sign", "github", "review", "notify/send", "guard", "apiserver"}},
 	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"tufroot"}},
@@ -208,14 +208,14 @@ func TestViolations(t *testing.T) {
 		{"pkg/sign", module + "/internal/retry", 0},
 		{"pkg/verify", module + "/internal/retry", 1},
 		{"internal/retry", "os", 1},
-		{"internal/promote", module + "/internal/command/cli", 1},
+		{"internal/promotion", module + "/internal/command/cli", 1},
 		{"pkg/verify", module + "/internal/command/verify", 1},
 		{"internal/notify", "net/http", 1},
 		{"internal/notify/send", "net/http", 0},
 		{"internal/notify/send", "os", 1},
 		{"pkg/sign", "github.com/pjbgf/sha1cd", 1},
 		{"internal/git/commit", "crypto/sha1", 1},
-		{"internal/promote", "k8s.io/client-go/kubernetes", 1},
+		{"internal/promotion", "k8s.io/client-go/kubernetes", 1},
 		{"internal/git", "github.com/pjbgf/sha1cd", 0},
 		{"internal/git", "os/exec", 0},
 		{"pkg/verify", module + "/internal/git", 1},

@@ -16,7 +16,7 @@ import (
 // SARIF and the documentation.
 func TestReasonsAreListed(t *testing.T) {
 	found := 0
-	for _, tree := range []string{"internal/command", "internal/guard", "internal/promote", "internal/request", "internal/review", "pkg"} {
+	for _, tree := range []string{"internal/command", "internal/guard", "internal/promotion", "internal/request", "internal/review", "pkg"} {
 		declared, listed := reasonsIn(t, tree)
 		for name, value := range declared {
 			if found++; listed[name] == "" {

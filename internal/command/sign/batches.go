@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-var _ promote.Signer = (*batches)(nil)
+var _ promotion.Signer = (*batches)(nil)
 
 // batches signs all batches of a run with one certificate. A document that the trust policy would not
 // accept is a refusal.
@@ -25,7 +25,7 @@ type batches struct {
 	total, ended int // documents
 }
 
-// Ready implements [promote.Signer].
+// Ready implements [promotion.Signer].
 func (b *batches) Ready(ctx context.Context, prepared []*exception.Document) ([]*exception.Document, error) {
 	if b.permitted != nil {
 		if err := b.permitted(ctx); err != nil {
@@ -44,7 +44,7 @@ func (b *batches) Ready(ctx context.Context, prepared []*exception.Document) ([]
 	return ready, refusedByPolicy(err)
 }
 
-// Sign implements [promote.Signer].
+// Sign implements [promotion.Signer].
 func (b *batches) Sign(ctx context.Context, ready []*exception.Document) ([]*exception.Document, error) {
 	signed, err := b.signer.Sign(ctx, ready, b.now)
 	b.ended += len(signed)

@@ -13,7 +13,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/command/trustflags"
 	"github.com/polex-dev/polex/internal/config"
-	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/sign"
@@ -170,7 +170,7 @@ func (o *options) prepare(cmd *cobra.Command, trusted *trustflags.Flags) (*run, 
 	}
 	shapeconfig.LeaveClaims(&shapes)
 	r := &run{options: o, config: cfg, report: &cli.Report{Tool: "polex-sign", Done: "signed",
-		Reasons: slices.Concat(promote.Reasons(), review.Reasons(), verify.Reasons(), sign.Reasons(),
+		Reasons: slices.Concat(promotion.Reasons(), review.Reasons(), verify.Reasons(), sign.Reasons(),
 			shapeconfig.Reasons(shapes), ownReasons())}}
 	shapes.Policies = cli.Policies(shapeconfig.PolicyPaths(cfg, nil), r.report)
 	if r.checks.Shape, err = shapeconfig.Checker(shapes); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
-	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -40,7 +40,7 @@ func (r *run) promote(ctx context.Context) error {
 		return err
 	}
 	r.bar = cli.StartProgress(r.streams.Err, "reading and checking pending exceptions")
-	result, err := promote.Run(ctx, job)
+	result, err := promotion.Run(ctx, job)
 	r.bar.Stop()
 	if err != nil {
 		return explain(err)
@@ -53,10 +53,10 @@ func (r *run) promote(ctx context.Context) error {
 }
 
 // job returns the job that the flags and the configuration describe.
-func (r *run) job(clone *commit.Clone) (promote.Job, error) {
+func (r *run) job(clone *commit.Clone) (promotion.Job, error) {
 	o := r.options
-	job := promote.Job{
-		Options: promote.Options{Unsigned: o.unsigned, Signed: o.signed, Kinds: r.kinds, Source: o.ref,
+	job := promotion.Job{
+		Options: promotion.Options{Unsigned: o.unsigned, Signed: o.signed, Kinds: r.kinds, Source: o.ref,
 			Replace: o.replace, KeepGoing: o.keepGoing},
 		Clone: clone, Now: r.now, SealedInput: o.sealedInput,
 		Checks: r.checks, Verifier: r.verifier, Recorder: recorder{run: r, clone: clone},
@@ -128,8 +128,8 @@ type recorder struct {
 	clone *commit.Clone
 }
 
-// Record implements [promote.Recorder].
-func (r recorder) Record(ctx context.Context, plan *promote.Plan, branch string) ([]*exception.Document, error) {
+// Record implements [promotion.Recorder].
+func (r recorder) Record(ctx context.Context, plan *promotion.Plan, branch string) ([]*exception.Document, error) {
 	options := reviewconfig.Options{Config: r.config, Getenv: os.Getenv, Client: &http.Client{},
 		Timing:     r.streams.Timing,
 		Repository: r.clone.Repository, Source: plan.Source().String(), Branch: branch}
@@ -159,12 +159,12 @@ func explain(err error) error {
 	switch {
 	case errors.As(err, &revision) && revision.Malformed:
 		return &cli.UsageError{Err: err, Hint: revision.Hint()}
-	case errors.Is(err, promote.ErrNotContained):
+	case errors.Is(err, promotion.ErrNotContained):
 		return cli.Hint(err, "push the commit first, or name a commit of the branch with --ref")
 	case errors.Is(err, commit.ErrBranchBelow):
 		return cli.Hint(err, "nothing was signed or pushed; delete that branch, or name another with "+
 			"--pull-request-branch")
-	case errors.Is(err, promote.ErrBranchTaken):
+	case errors.Is(err, promotion.ErrBranchTaken):
 		return cli.Hint(err, "nothing was signed or pushed; find out who made that branch, then delete it, or name "+
 			"another with --pull-request-branch")
 	}

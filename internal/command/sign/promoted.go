@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/internal/commitmessage"
 	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/plain"
-	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 )
@@ -36,7 +36,7 @@ func ownReasons() []exception.Reason {
 }
 
 // promoted prints the result for each file.
-func (r *run) promoted(result *promote.Result) error {
+func (r *run) promoted(result *promotion.Result) error {
 	if result.Proposed {
 		_, err := fmt.Fprintf(r.streams.Out, "%s has it already, as %s\n", result.To, result.Commit)
 		if err != nil || !result.Findings.Refuse() {
@@ -50,7 +50,7 @@ func (r *run) promoted(result *promote.Result) error {
 	}
 	if result.Documents == 0 {
 		r.report.Idle = cli.NothingPending
-		if slices.ContainsFunc(result.Skipped, func(s promote.Skip) bool { return s.Signed }) {
+		if slices.ContainsFunc(result.Skipped, func(s promotion.Skip) bool { return s.Signed }) {
 			r.report.Idle = "nothing was promoted: every signed request was removed or changed in the meantime"
 		}
 	}
@@ -99,7 +99,7 @@ func (r *run) promoted(result *promote.Result) error {
 }
 
 // moved makes the result for one document of a move.
-func (r *run) moved(m *promote.Move, doc *exception.Document, done *promote.Result) cli.Result {
+func (r *run) moved(m *promotion.Move, doc *exception.Document, done *promotion.Result) cli.Result {
 	result := cli.ResultFor(doc)
 	result.File, result.Outcome, result.Reason = m.To, cli.Pass, reasonSigned
 	result.Message = fmt.Sprintf("%s signed, from %s", doc.Identity(), m.From)
@@ -115,7 +115,7 @@ func (r *run) moved(m *promote.Move, doc *exception.Document, done *promote.Resu
 		result.Details["origin"] = m.Origin.Commit.String()
 	}
 	var changes []map[string]string
-	for _, change := range promote.Changes(m, doc) {
+	for _, change := range promotion.Changes(m, doc) {
 		at := change.Path.String()
 		result.Facts = append(result.Facts, cli.Fact{Label: at, Value: change.Old() + " -> " + change.New()})
 		changes = append(changes, map[string]string{"path": at, "old": change.Old(), "new": change.New()})
@@ -137,7 +137,7 @@ func (r *run) moved(m *promote.Move, doc *exception.Document, done *promote.Resu
 }
 
 // replaced makes the result for a replaced signed file.
-func (r *run) replaced(m *promote.Move, gone promote.Replaced) cli.Result {
+func (r *run) replaced(m *promotion.Move, gone promotion.Replaced) cli.Result {
 	result := cli.Result{Outcome: cli.Pass, File: gone.Path, Reason: reasonReplaced, Message: "replaced by " + m.To}
 	if r.options.way() == deliver.Plan {
 		result.Reason, result.Message = reasonWouldGo, "would be replaced by "+m.To

@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/plain"
-	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
@@ -22,11 +22,11 @@ const (
 )
 
 // proposalBranch matches the default branches for pull requests, with the start of the source's hash.
-var proposalBranch = regexp.MustCompile("^" + promote.PullRequestPrefix + "([0-9a-f]{12})$")
+var proposalBranch = regexp.MustCompile("^" + promotion.PullRequestPrefix + "([0-9a-f]{12})$")
 
 // propose opens or updates the pull request of a pushed branch, and closes the ones that it replaces:
 // those for an older commit. If nothing is pending any more, it closes all of them.
-func (r *run) propose(ctx context.Context, job *promote.Job, result *promote.Result) error {
+func (r *run) propose(ctx context.Context, job *promotion.Job, result *promotion.Result) error {
 	if job.To.Way != deliver.PullRequest || r.options.PushBy != commitflags.GitHub ||
 		result.Findings.Refuse() && result.Commit.IsZero() {
 		return nil
@@ -59,8 +59,8 @@ func (r *run) propose(ctx context.Context, job *promote.Job, result *promote.Res
 }
 
 // closeOlder closes the other open pull requests for the same commit or older ones.
-func (r *run) closeOlder(ctx context.Context, client *github.Client, base string, result *promote.Result) error {
-	pulls, err := client.OpenPulls(ctx, base, promote.PullRequestPrefix)
+func (r *run) closeOlder(ctx context.Context, client *github.Client, base string, result *promotion.Result) error {
+	pulls, err := client.OpenPulls(ctx, base, promotion.PullRequestPrefix)
 	if err != nil {
 		return explain(fmt.Errorf("look for replaced pull requests: %w", err))
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/config"
-	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -24,7 +24,7 @@ type run struct {
 	// policy and verifier are nil if no trusted signer is configured.
 	policy   *trust.Policy
 	verifier *verify.Verifier
-	checks   promote.Checks
+	checks   promotion.Checks
 	kinds    []string // of the trust policy, in its notation
 	format   *cli.Format
 	report   *cli.Report
@@ -53,7 +53,7 @@ func (r *run) files(ctx context.Context, paths []string) error {
 	if r.report.Err() == nil {
 		sealed, err = r.sign(ctx, prepared)
 		if refused := exception.RefusalsIn(err); refused != nil {
-			r.found(promote.Refused(refused))
+			r.found(promotion.Refused(refused))
 		} else if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (r *run) sign(ctx context.Context, prepared []*exception.Document) ([]*exce
 }
 
 // found adds findings to the report.
-func (r *run) found(found promote.Findings) {
+func (r *run) found(found promotion.Findings) {
 	for _, f := range found {
 		result := cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line,
 			Column: f.Position.Column, Reason: f.Reason,

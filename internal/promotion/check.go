@@ -1,0 +1,120 @@
+package promotion
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// Checks are the rules for documents that are to be signed.
+type Checks struct {
+	Kinds trust.Kinds
+	Shape *shape.Checker
+	Rules sign.Rules
+	// Overlaps rejects an exception that exempts the same resources as a signed exception that has
+	// not expired, unless it renews that one. A new name would otherwise avoid the rules for
+	// renewals.
+	Overlaps bool
+}
+
+// Finding is an error or a warning about a document or a file.
+type Finding struct {
+	shape.Finding
+	Document *exception.Document // nil if only the position is known
+}
+
+// Findings are the errors and warnings of a run.
+type Findings []Finding
+
+// Error returns the number of findings and the first one.
+func (f Findings) Error() string {
+	if len(f) == 0 {
+		return "refused without a finding"
+	}
+	return fmt.Sprintf("%d findings, the first at %s: %s [%s]", len(f), f[0].Position, f[0].Message, f[0].Reason)
+}
+
+// Refuse reports whether one of the findings is an error.
+func (f Findings) Refuse() bool {
+	return slices.ContainsFunc(f, func(one Finding) bool { return one.Severity == shape.Error })
+}
+
+// Refused converts refusals to findings.
+func Refused(refusals exception.Refusals) Findings {
+	found := make(Findings, len(refusals))
+	for i, r := range refusals {
+		found[i].Finding = shape.Finding{Position: r.Position, Reason: r.Reason, Message: r.Message, Hint: r.Hint}
+	}
+	return found
+}
+
+// Check returns the errors and warnings about documents before signing. If there are no errors, it also
+// returns the documents of [sign.Prepare].
+func (c Checks) Check(docs []*exception.Document, now time.Time) (Findings, []*exception.Document, error) {
+	var found Findings
+	for _, doc := range docs {
+		switch gk := doc.GroupKind(); {
+		case !c.Kinds.Allow(gk):
+			found = append(found, Finding{Document: doc,
+				Finding: shape.Finding{Position: doc.Position(), Reason: ReasonKindNotAllowed,
+					Message: fmt.Sprintf("kind %s is not in the accepted kinds (trust.kinds)", gk),
+					Hint:    "remove the document, or list the kind in trust.kinds"}})
+		case gk.IsException():
+			found = append(found, of(doc, c.Shape.Check(doc, now))...)
+		}
+	}
+	if found.Refuse() {
+		return found, nil, nil // sign.Prepare would repeat these errors
+	}
+	prepared, err := sign.Prepare(docs, now, c.Rules)
+	if refused := exception.RefusalsIn(err); refused != nil {
+		return append(found, Refused(refused)...), nil, nil
+	}
+	return found, prepared, err
+}
+
+// against returns the errors that depend on the present or past files of the target branch.
+func (c Checks) against(plan *Plan, now time.Time) (Findings, error) {
+	before, err := c.signedBefore(plan)
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.overlaps(plan, now)
+	return append(Refused(before), found...), err
+}
+
+// overlaps returns the errors about exceptions that exempt the same resources as a remaining signed
+// exception. It drops warnings, because polex-validate shows them in the pull request.
+func (c Checks) overlaps(plan *Plan, now time.Time) (Findings, error) {
+	if !c.Overlaps {
+		return nil, nil
+	}
+	set := shape.Set{Thorough: true, Terms: c.Rules.Terms}
+	var err error
+	set.Live(func(yield func(*exception.Document) bool) {
+		more := true
+		err = plan.Live(func(doc *exception.Document) { more = more && yield(doc) })
+	}, now)
+	if err != nil {
+		return nil, err
+	}
+	var found Findings
+	for _, doc := range plan.Documents() {
+		found = append(found, of(doc, c.Shape.Weigh(set.Add(doc)))...)
+	}
+	return slices.DeleteFunc(found, func(f Finding) bool { return f.Severity != shape.Error }), nil
+}
+
+// of makes findings about a document.
+func of(doc *exception.Document, found []shape.Finding) Findings {
+	all := make(Findings, len(found))
+	for i, f := range found {
+		all[i] = Finding{Document: doc, Finding: f}
+	}
+	return all
+}

@@ -1,0 +1,114 @@
+package promotion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/polex-dev/polex/internal/deliver"
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// ErrBranchTaken means that the branch for the pull request exists with another commit than the one
+// of this promotion.
+var ErrBranchTaken = errors.New("the branch for the pull request exists with different content")
+
+// PullRequestPrefix begins the default name of a branch for a pull request. 12 digits of the source's
+// hash follow.
+const PullRequestPrefix = "polex/signed-"
+
+// PullRequestBranch returns the default name of the branch for a pull request.
+func (q *Queue) PullRequestBranch() string { return PullRequestPrefix + q.source.String()[:12] }
+
+// OnBranch reports whether a branch of a remote holds this promotion already. Then a repeated run
+// does not sign again.
+//
+// Anybody may have pushed the branch. Its commit must equal the commit of this promotion: the same
+// parent, tree, author and message. Signatures and times differ in each run, so they come from the
+// branch. If a server commits (to.Push.By), its author and signature do not count. Each signed document must verify
+// and match the request, as in [Plan.TakeOver].
+//
+// A branch with any other content is [ErrBranchTaken]. OnBranch never overwrites it, because it can
+// be the work of another person. An existing branch is also [ErrBranchTaken] if to.By signs commits
+// or verifier is nil.
+func (p *Plan) OnBranch(ctx context.Context, to deliver.To, verifier *verify.Verifier) (git.Hash, bool, error) {
+	branch, by := to.Remote(), to.By
+	_, there, err := p.queue.clone.Ask(ctx, branch)
+	if err != nil || !there {
+		return git.ZeroHash, false, err
+	}
+	tip, err := p.queue.clone.Fetch(ctx, branch)
+	if err != nil {
+		return tip, false, err
+	}
+	taken := func(why string) (git.Hash, bool, error) {
+		return tip, false, fmt.Errorf("%s: %w: commit %s: %s", branch, ErrBranchTaken, tip, why)
+	}
+	switch {
+	case by.Sign:
+		return taken("polex cannot make a signed commit again to compare it")
+	case verifier == nil:
+		return taken("no trusted signer configured")
+	}
+	tree, err := p.queue.clone.Tree(tip)
+	if err != nil {
+		return tip, false, err
+	}
+	promotion, refusals, err := p.signedIn(tree, verifier, by.When)
+	switch {
+	case err != nil:
+		return tip, false, err
+	case len(refusals) > 0:
+		return taken(refusals.Error())
+	}
+	signedOffBy, err := deliver.SignedOffBy(p.queue.clone, by)
+	if err != nil {
+		return tip, false, err
+	}
+	propose := promotion.propose(&Done{}, signedOffBy)
+	var same bool
+	if to.Push.By != nil {
+		same, err = p.queue.clone.IsServerCommitOf(ctx, tip, p.on, propose)
+	} else {
+		same, err = p.queue.clone.IsCommitOf(ctx, tip, p.on, by, propose)
+	}
+	if err == nil && !same {
+		return taken(fmt.Sprintf("it is not the commit that this promotion makes on %s", p.on))
+	}
+	return tip, same, err
+}
+
+// signedIn returns the promotion that a tree has. It rejects documents that do not match the request.
+func (p *Plan) signedIn(
+	tree *git.Tree, verifier *verify.Verifier, now time.Time,
+) (*Promotion, exception.Refusals, error) {
+	return p.takeOver(verifier, now, func(name string) ([]byte, *exception.Refusal, error) {
+		return readSigned(tree, name)
+	})
+}
+
+// readSigned returns the content of a signed file in a tree.
+func readSigned(tree *git.Tree, name string) ([]byte, *exception.Refusal, error) {
+	refuse := func(message string) ([]byte, *exception.Refusal, error) {
+		return nil, &exception.Refusal{Position: exception.Position{File: name}, Reason: ReasonNotTheRequest,
+			Message: message}, nil
+	}
+	entry, err := tree.Find(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return refuse("it does not exist")
+	case err != nil:
+		return nil, nil, err
+	case entry.Mode != git.Regular:
+		return refuse("it is not a regular file")
+	}
+	content, err := tree.Read(entry)
+	if errors.Is(err, git.ErrTooLarge) {
+		return refuse(fmt.Sprintf("it has more than %d bytes", git.MaxFile))
+	}
+	return content, nil, err
+}

@@ -1,0 +1,229 @@
+package promotion
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/internal/pending"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Options select the files to promote. The zero value is the strictest.
+type Options struct {
+	Unsigned string // relative to the work tree's root, with slashes
+	Signed   string
+	// Kinds are the kinds of the trust policy, in its notation. A file with one of them is not
+	// skipped.
+	Kinds []string
+	// Source is the commit to read unsigned/ from: HEAD, a full hash, or the name of a branch or
+	// tag. "" means HEAD.
+	Source string
+	// Replace lets a request replace a signed exception. Otherwise such a request is an error.
+	Replace bool
+	// Rules are the files and folders of the configuration, relative to the root. If they differ
+	// between HEAD and the target branch, a run with the new configuration promotes the files.
+	Rules []string
+	// KeepGoing leaves out rejected files and promotes the others. Otherwise one rejected file
+	// stops the run.
+	KeepGoing bool
+}
+
+// Queue holds the pending exceptions of one commit, the source.
+type Queue struct {
+	clone   *commit.Clone
+	options Options
+	head    git.Head
+	source  git.Hash
+	// committedAt is the committer time of the source.
+	committedAt time.Time
+	tree        *git.Tree
+	files       []*file
+	// refused are the files that are rejected in every plan.
+	refused exception.Refusals
+	left    map[string]bool // files that later plans leave out
+	others  int             // number of files of other kinds, which stay
+	// signed caches the exceptions in signed files by content hash. Files are not parsed again if
+	// the remote has moved.
+	signed map[git.Hash][]exception.Identity
+}
+
+// file is one pending file.
+type file struct {
+	from, to  string // paths relative to the work tree's root
+	blob      git.Hash
+	documents []*exception.Document
+	origin    *git.Origin // nil if the known history does not contain it
+}
+
+// Open reads the pending exceptions of a clone. It returns [exception.Refusals] if a file cannot be
+// promoted, and a *[git.RevisionError] for an invalid source. It returns another error if the
+// repository cannot be read or the work tree has uncommitted changes of the rules.
+func Open(clone *commit.Clone, o Options) (*Queue, error) {
+	if err := checkFolders(&o); err != nil {
+		return nil, err
+	}
+	if o.Source == "" {
+		o.Source = "HEAD"
+	}
+	source, err := clone.Resolve(o.Source)
+	if err != nil {
+		return nil, err
+	}
+	q := &Queue{clone: clone, options: o, source: source, signed: map[git.Hash][]exception.Identity{},
+		left: map[string]bool{}}
+	if q.head, err = clone.Head(); err != nil {
+		return nil, err
+	}
+	at, err := clone.Repository.Commit(source)
+	if err != nil {
+		return nil, err
+	}
+	q.committedAt = at.Committer.When
+	if q.tree, err = clone.Tree(source); err != nil {
+		return nil, err
+	}
+	if err := q.checkRules(); err != nil {
+		return nil, err
+	}
+	if err := q.read(); err != nil {
+		return nil, err
+	}
+	return q, q.findOrigins()
+}
+
+func checkFolders(o *Options) error {
+	folders, err := pending.Folders{Unsigned: o.Unsigned, Signed: o.Signed}.Complete()
+	o.Unsigned, o.Signed = folders.Unsigned, folders.Signed
+	return err
+}
+
+// checkRules rejects a work tree in which a rule differs from HEAD: the run reads the rules there, and
+// uncommitted ones were not reviewed.
+func (q *Queue) checkRules() error {
+	committed, err := q.clone.Tree(q.head.Commit)
+	if err != nil {
+		return err
+	}
+	var paths []string
+	for _, name := range q.options.Rules {
+		if _, err := committed.Find(name); err == nil {
+			paths = append(paths, name)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	dirty, err := q.clone.Dirty(paths...)
+	if err == nil && len(dirty) > 0 {
+		err = fmt.Errorf("the work tree differs from the commit: %q: commit the changes or undo them", dirty[0])
+	}
+	return err
+}
+
+func (q *Queue) read() error {
+	err := walk(q.tree, q.options.Unsigned, func(entry git.Entry) error {
+		if !pending.Waits(entry.Path) {
+			return nil
+		}
+		f, problems, err := q.take(entry)
+		if q.refused = append(q.refused, problems...); f != nil && len(problems) == 0 {
+			q.files = append(q.files, f)
+		}
+		return err
+	})
+	if err == nil && len(q.refused) > 0 && !q.options.KeepGoing {
+		err = q.refused
+	}
+	return err
+}
+
+// take reads one pending file. It returns nil for a file of other kinds.
+func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
+	name := entry.Path
+	at := exception.Position{File: name}
+	f := &file{from: name, to: q.folders().Target(name), blob: entry.Hash()}
+	if refusal := pending.CheckFile(pending.File{Path: name, To: f.to, Mode: uint32(entry.Mode)}); refusal != nil {
+		return f, exception.Refusals{refusal}, nil
+	}
+	content, err := q.tree.Read(entry)
+	if errors.Is(err, git.ErrTooLarge) {
+		return f, exception.Refusals{pending.CheckSize(name, git.MaxFile+1, 0)}, nil
+	}
+	if err != nil {
+		return f, nil, err
+	}
+	if pending.OtherKinds(content, name, q.options.Kinds) {
+		q.others++
+		return nil, nil, nil
+	}
+	var refusals exception.Refusals
+	f.documents, refusals, err = readDocuments(content, name)
+	if refusal := pending.CheckSize(name, int64(len(content)), len(f.documents)); refusal != nil {
+		refusals = append(refusals, refusal)
+	}
+	if err == nil && len(f.documents) == 0 && len(refusals) == 0 {
+		refusals = append(refusals, &exception.Refusal{Position: at, Reason: ReasonNoDocuments,
+			Message: "there is no document in it"})
+	}
+	return f, refusals, err
+}
+
+// walk calls visit for every entry below dir that is not a folder, in order, and for the folders that
+// [git.Tree.WalkCut] does not enter.
+func walk(tree *git.Tree, dir string, visit func(git.Entry) error) error {
+	switch folder, err := tree.Find(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case folder.Mode != git.Dir:
+		return fmt.Errorf("%s is not a folder", dir)
+	}
+	return tree.WalkCut(dir, visit)
+}
+
+// readDocuments returns the documents of a file, and a refusal for each malformed one.
+func readDocuments(content []byte, name string) (docs []*exception.Document, refusals exception.Refusals, err error) {
+	for doc, err := range exception.NewReader(bytes.NewReader(content), name).All() {
+		var bad *exception.SyntaxError
+		switch {
+		case errors.As(err, &bad):
+			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed,
+				Message: bad.Message, Hint: bad.Hint})
+		case err != nil:
+			return nil, nil, err
+		default:
+			docs = append(docs, doc)
+		}
+	}
+	return docs, refusals, nil
+}
+
+func (q *Queue) folders() pending.Folders {
+	return pending.Folders{Unsigned: q.options.Unsigned, Signed: q.options.Signed}
+}
+
+// findOrigins finds the origin commit of each pending file.
+func (q *Queue) findOrigins() error {
+	paths := make([]string, len(q.files))
+	for i, f := range q.files {
+		paths[i] = f.from
+	}
+	origins, err := q.clone.Origins(q.source, paths)
+	if err != nil {
+		return err
+	}
+	for _, f := range q.files {
+		if origin, known := origins[f.from]; known {
+			f.origin = &origin
+		}
+	}
+	return nil
+}

@@ -1,0 +1,349 @@
+package promotion_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/deliver"
+	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/internal/promotion"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// job is a promotion with a commit that signs with a stamp. asked counts the review look-ups and
+// the signatures.
+func (r *repository) job() (job promotion.Job, asked *[2]int) {
+	r.tb.Helper()
+	kinds, err := trust.NewKinds(nil)
+	r.must(err)
+	config := shape.Config{}
+	config.Rules.Unbounded = true
+	checker, err := shape.New(config)
+	r.must(err)
+	if r.clone != nil {
+		r.clone.Close()
+	}
+	r.clone, err = commit.Open(commit.Options{Dir: r.Dir})
+	r.must(err)
+	r.tb.Cleanup(func() { r.clone.Close() })
+	asked = &[2]int{}
+	return promotion.Job{
+		Clone: r.clone, Now: committedAt, To: deliver.To{Way: deliver.Commit, By: *author()},
+		Checks: promotion.Checks{Kinds: kinds, Shape: checker, Rules: sign.Rules{InsecureAllowUnbounded: true}},
+		Recorder: recording(func(plan *promotion.Plan) ([]*exception.Document, error) {
+			asked[0]++
+			return plan.Prepared(), nil
+		}),
+		Signer: signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+			asked[1]++
+			return stamp(r.tb, docs), nil
+		}),
+	}, asked
+}
+
+// recording is a [promotion.Recorder].
+type recording func(*promotion.Plan) ([]*exception.Document, error)
+
+func (f recording) Record(_ context.Context, plan *promotion.Plan, _ string) ([]*exception.Document, error) {
+	return f(plan)
+}
+
+// signing is a [promotion.Signer] that is always ready.
+type signing func(context.Context, []*exception.Document) ([]*exception.Document, error)
+
+func (signing) Ready(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+	return docs, nil
+}
+
+func (f signing) Sign(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+	return f(ctx, docs)
+}
+
+// podText exempts a single Pod, as the baseline preset requires.
+func podText(name, pod string) string {
+	return strings.Replace(exceptionText(name), "kinds: [Pod]", "kinds: [Pod]\n        namespaces: [data]\n        names: ["+pod+"]", 1)
+}
+
+// outcome returns a result as text.
+func outcome(result *promotion.Result) []string {
+	var said []string
+	for _, m := range result.Moves {
+		said = append(said, m.To)
+	}
+	for _, s := range result.Skipped {
+		said = append(said, s.File+" "+s.Reason)
+	}
+	for _, f := range result.Findings {
+		if f.Severity == shape.Error {
+			said = append(said, f.Position.File+" "+f.Reason)
+		}
+	}
+	return said
+}
+
+// TestRun: an error stops the run before anything is signed. Everything else is promoted.
+func TestRun(t *testing.T) {
+	sealed := strings.Replace(podText("a", "a"), "  namespace:", "  annotations: {cosign.sigstore.dev/message: x}\n  namespace:", 1)
+	refuse := func(file string) exception.Refusals {
+		return exception.Refusals{{Position: exception.Position{File: file}, Reason: "not-approved"}}
+	}
+	for _, tc := range []struct {
+		name    string
+		files   map[string]string
+		change  func(*promotion.Job)
+		want    []string
+		asked   [2]int // records and signatures
+		written bool
+		leftOut int
+	}{
+		{name: "nothing is pending", files: map[string]string{"unsigned/README.md": "x\n"}},
+		{name: "all", want: []string{"signed/a.yaml", "signed/b.yaml"}, asked: [2]int{1, 1}, written: true},
+		{name: "a plan stops", change: func(j *promotion.Job) { j.To.Way = deliver.Plan },
+			want: []string{"signed/a.yaml", "signed/b.yaml"}, asked: [2]int{1, 0}},
+		{name: "a plan is refused as well", files: map[string]string{"unsigned/a.yaml": sealed}, change: func(j *promotion.Job) { j.To.Way = deliver.Plan },
+			want: []string{"unsigned/a.yaml " + sign.ReasonSignaturePresent}},
+		{name: "a malformed file refuses all", files: map[string]string{"unsigned/a.yaml": "a: ["}, want: []string{"unsigned/a.yaml malformed"}},
+		{name: "a document that cannot be signed refuses all", files: map[string]string{"unsigned/a.yaml": sealed},
+			want: []string{"unsigned/a.yaml " + sign.ReasonSignaturePresent}},
+		{name: "another kind beside exceptions refuses all", files: map[string]string{"unsigned/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n---\n" + podText("beside", "beside")},
+			want: []string{"unsigned/a.yaml " + promotion.ReasonKindNotAllowed}},
+		{name: "a kind that is nearly the one of exceptions refuses all", files: map[string]string{"unsigned/a.yaml": "apiVersion: kyverno.io/v2\nkind: policyException\nmetadata: {name: a, namespace: b}\n"},
+			want: []string{"unsigned/a.yaml " + promotion.ReasonKindNotAllowed}},
+		{name: "a file of another kind stays", files: map[string]string{"unsigned/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"},
+			want: []string{"signed/b.yaml"}, asked: [2]int{1, 1}, written: true},
+		{name: "they are left out", files: map[string]string{"unsigned/a.yaml": sealed, "unsigned/c.yaml": "a: ["}, change: func(j *promotion.Job) { j.KeepGoing = true },
+			want: []string{"signed/b.yaml", "unsigned/a.yaml " + sign.ReasonSignaturePresent, "unsigned/c.yaml malformed"}, asked: [2]int{1, 1}, written: true, leftOut: 2},
+		{name: "a review refuses all", change: func(j *promotion.Job) {
+			j.Recorder = recording(func(*promotion.Plan) ([]*exception.Document, error) {
+				return nil, refuse("unsigned/a.yaml")
+			})
+		}, want: []string{"unsigned/a.yaml not-approved"}},
+		{name: "what has no approval is left out", change: func(j *promotion.Job) {
+			j.KeepGoing = true
+			j.Recorder = recording(func(plan *promotion.Plan) ([]*exception.Document, error) {
+				if plan.Has("unsigned/a.yaml") {
+					return nil, refuse("unsigned/a.yaml")
+				}
+				return plan.Prepared(), nil
+			})
+		}, want: []string{"signed/b.yaml", "unsigned/a.yaml not-approved"}, asked: [2]int{0, 1}, written: true, leftOut: 1},
+		{name: "what no file mends refuses all", change: func(j *promotion.Job) {
+			j.KeepGoing = true
+			j.Recorder = recording(func(*promotion.Plan) ([]*exception.Document, error) {
+				return nil, refuse("elsewhere")
+			})
+		}, want: []string{"elsewhere not-approved"}},
+		{name: "the trust policy refuses all", change: func(j *promotion.Job) {
+			j.Signer = signing(func(context.Context, []*exception.Document) ([]*exception.Document, error) {
+				return nil, refuse("unsigned/a.yaml")
+			})
+		}, want: []string{"unsigned/a.yaml not-approved"}, asked: [2]int{1, 0}},
+		{name: "what overlaps is refused", files: map[string]string{"signed/old.yaml": podText("old", "a")}, change: func(j *promotion.Job) {
+			config := shape.Config{}
+			config.Rules.Unbounded, config.Checks = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
+			j.Checks.Shape, _ = shape.New(config)
+			j.Checks.Overlaps = true
+		}, want: []string{"unsigned/a.yaml " + shape.ReasonOverlaps}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			files := map[string]string{"unsigned/a.yaml": podText("a", "a"), "unsigned/b.yaml": podText("b", "b")}
+			if _, none := tc.files["unsigned/README.md"]; none {
+				clear(files)
+			}
+			maps.Copy(files, tc.files)
+			r := newRepository(t, files)
+			head := r.head()
+			job, asked := r.job()
+			if tc.change != nil {
+				tc.change(&job)
+			}
+			result, err := promotion.Run(t.Context(), job)
+			r.must(err)
+			if diff := cmp.Diff(tc.want, outcome(result)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if *asked != tc.asked || result.LeftOut != tc.leftOut {
+				t.Errorf("%v records and signatures, %d files left out; want %v, %d", *asked, result.LeftOut, tc.asked, tc.leftOut)
+			}
+			if _, err := os.Stat(r.path("signed/b.yaml")); (err == nil) != tc.written {
+				t.Errorf("signed/b.yaml: %v", err)
+			}
+			if !tc.written {
+				r.unchanged(head)
+			}
+		})
+	}
+}
+
+// TestRunNoVerifier: signed files from another job are always verified.
+func TestRunNoVerifier(t *testing.T) {
+	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
+	job, _ := r.job()
+	job.SealedInput = t.TempDir()
+	if _, err := promotion.Run(t.Context(), job); err == nil || !strings.Contains(err.Error(), "no trusted signer") {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+// TestRunEmptyRefusal: an error with an empty list of refusals does not mean "nothing pending".
+func TestRunEmptyRefusal(t *testing.T) {
+	for _, empty := range []error{exception.Refusals{}, promotion.Findings{}} {
+		r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
+		job, _ := r.job()
+		job.Signer = signing(func(context.Context, []*exception.Document) ([]*exception.Document, error) {
+			return nil, empty
+		})
+		if result, err := promotion.Run(t.Context(), job); err == nil {
+			t.Errorf("%T: Run: %v", empty, outcome(result))
+		}
+		job.Signer = nil
+		job.Recorder = recording(func(*promotion.Plan) ([]*exception.Document, error) { return nil, empty })
+		if result, err := promotion.Run(t.Context(), job); err == nil {
+			t.Errorf("%T: Run: %v", empty, outcome(result))
+		}
+	}
+}
+
+// TestRunRehearses: an error that would stop every retry after the signing stops the run before the
+// signing.
+func TestRunRehearses(t *testing.T) {
+	output := func(dir string) func(*repository, *promotion.Job) {
+		return func(_ *repository, j *promotion.Job) { j.To.Way, j.To.Folder = deliver.Folder, dir }
+	}
+	for name, tc := range map[string]struct {
+		prepare func(*repository, *promotion.Job)
+		want    string
+	}{
+		"the output exists":            {output(t.TempDir()), "name another folder with --signed-output"},
+		"the output has no folder":     {output(t.TempDir() + "/missing/sealed"), "no such file"},
+		"another Git holds the branch": {func(r *repository, _ *promotion.Job) { r.write(".git/refs/heads/main.lock", "") }, "if no Git runs there, rm"},
+		"another Git holds HEAD":       {func(r *repository, _ *promotion.Job) { r.write(".git/HEAD.lock", "") }, "if no Git runs there, rm"},
+		"a folder is in the way":       {func(r *repository, _ *promotion.Job) { r.write("signed/a.yaml/", "") }, commit.ErrInTheWay.Error()},
+		"HEAD is detached":             {func(r *repository, _ *promotion.Job) { r.git("checkout", "--quiet", "--detach") }, commit.ErrDetached.Error()},
+	} {
+		r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
+		head := r.head()
+		job, asked := r.job()
+		tc.prepare(r, &job)
+		if _, err := promotion.Run(t.Context(), job); err == nil || !strings.Contains(err.Error(), tc.want) || asked[1] != 0 {
+			t.Errorf("%s: %d signatures, %v", name, asked[1], err)
+		}
+		r.unchanged(head)
+	}
+}
+
+// TestRunPushes: the remote gets the promotion, and nothing else that the clone has. If the remote
+// rejects it, nothing changes.
+func TestRunPushes(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		before func(r, other *repository)
+		want   []string
+		err    error // with no want, nil means a commit.RefusedError
+	}{
+		{name: "the remote takes it", want: []string{"signed/a.yaml"}},
+		{name: "an earlier run committed and did not push", before: func(r, _ *repository) {
+			job, _ := r.job()
+			_, err := promotion.Run(r.tb.Context(), job)
+			r.must(err)
+		}, err: promotion.ErrNotContained},
+		{name: "a commit of a hand looks like one", before: func(r, _ *repository) {
+			r.write("signed/a.yaml", "mine\n")
+			r.commit("Sign\n\nPolex-Source-Commit: x\n")
+		}, err: promotion.ErrNotContained},
+		{name: "somebody withdrew it", before: func(_, other *repository) {
+			other.git("rm", "--quiet", "unsigned/a.yaml")
+			other.pushed("Withdraw it")
+		}, want: []string{"unsigned/a.yaml gone-since"}},
+		{name: "somebody committed in the clone", before: func(r, _ *repository) { r.write("x", "x"); r.commit("Mine") }, err: promotion.ErrNotContained},
+		{name: "a hook refuses it", before: func(r, other *repository) {
+			hook := strings.TrimSpace(other.git("remote", "get-url", "origin")) + "/hooks/pre-receive"
+			r.must(os.WriteFile(hook, []byte("#!/bin/sh\necho protected\nexit 1\n"), 0o755))
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
+			other := r.remote()
+			if tc.before != nil {
+				tc.before(r, other)
+			}
+			head := r.head()
+			job, _ := r.job()
+			job.To.Way, job.To.Push = deliver.Push, toMain
+			result, err := promotion.Run(t.Context(), job)
+			if tc.want == nil {
+				var refused *commit.RefusedError
+				if errors.As(err, &refused) != (tc.err == nil) || !errors.Is(err, tc.err) && tc.err != nil || result.Moves != nil {
+					t.Errorf("Run: %v, %v; want %v", outcome(result), err, tc.err)
+				}
+				r.unchanged(head)
+				return
+			}
+			r.must(err)
+			if diff := cmp.Diff(tc.want, outcome(result)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			// The clone equals the remote, which has the signed file unless nobody requests it.
+			other.git("pull", "--quiet")
+			r.unchanged(other.head())
+			if _, err := os.Stat(other.path("signed/a.yaml")); (err == nil) != (len(result.Moves) > 0) {
+				t.Errorf("signed/a.yaml: %v", err)
+			}
+		})
+	}
+}
+
+// TestRunOverlapArrives: exceptions that are pushed during the signing are checked too.
+func TestRunOverlapArrives(t *testing.T) {
+	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
+	other := r.remote()
+	head := r.head()
+	job, _ := r.job()
+	job.To.Way, job.To.Push, job.Checks.Overlaps = deliver.Push, toMain, true
+	config := shape.Config{}
+	config.Rules.Unbounded, config.Checks = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
+	var err error
+	job.Checks.Shape, err = shape.New(config)
+	r.must(err)
+	sign := job.Signer
+	job.Signer = signing(func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+		other.write("signed/old.yaml", podText("old", "a"))
+		other.git("add", "--all")
+		other.pushed("Another one")
+		return sign.Sign(ctx, docs)
+	})
+	result, err := promotion.Run(t.Context(), job)
+	r.must(err)
+	if diff := cmp.Diff([]string{"unsigned/a.yaml " + shape.ReasonOverlaps}, outcome(result)); diff != "" || result.Moves != nil {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.unchanged(head)
+}
+
+// TestRunProposes: a second run makes no second pull request.
+func TestRunProposes(t *testing.T) {
+	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
+	r.remote()
+	head := r.head()
+	for _, want := range []error{nil, promotion.ErrBranchTaken} { // without a trust policy, the branch cannot be verified
+		job, asked := r.job()
+		job.To.Way, job.To.Push = deliver.PullRequest, toMain
+		result, err := promotion.Run(t.Context(), job)
+		if !errors.Is(err, want) || asked[1] == 1 != (want == nil) {
+			t.Fatalf("Run: %v, and %d signatures were asked for", err, asked[1])
+		}
+		if want == nil && result.To.Branch != "polex/signed-"+head[:12] {
+			t.Errorf("it was pushed to %s", result.To)
+		}
+		r.unchanged(head)
+	}
+}

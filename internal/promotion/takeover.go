@@ -1,0 +1,277 @@
+package promotion
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// skew is the allowed difference between the clocks of a Git server, a signer and a log.
+const skew = 5 * time.Minute
+
+// TakeOver reads a folder that [Promotion.HandOver] wrote, and returns the promotion. The folder is not
+// trusted. Each document must verify, must equal the request except for the fields that signing adds, and must be
+// signed after the request. The folder must not hold other files. TakeOver returns [exception.Refusals] otherwise.
+// With [Options.KeepGoing], requests without a signed file leave the plan.
+func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) (*Promotion, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read signed files: %w", err)
+	}
+	defer root.Close() //nolint:errcheck // only read
+	content, refusal, err := readHanded(root, ManifestName)
+	if err != nil {
+		return nil, fmt.Errorf("read signed files: %w", err)
+	}
+	if refusal != nil {
+		return nil, exception.Refusals{refusal}
+	}
+	files, refusals := p.readManifest(content)
+	if len(refusals) > 0 {
+		return nil, refusals
+	}
+	if refusals, err = unexpected(root, files); err != nil {
+		return nil, fmt.Errorf("read signed files: %w", err)
+	}
+	if p.queue.options.KeepGoing {
+		p.leaveOut(p.unsealed(files))
+	}
+	promotion, more, err := p.takeOver(verifier, now, func(name string) ([]byte, *exception.Refusal, error) {
+		return readHanded(root, name)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read signed files: %w", err)
+	}
+	if refusals = append(refusals, more...); len(refusals) > 0 {
+		return nil, refusals
+	}
+	return promotion, nil
+}
+
+// takeOver returns the promotion with the signed form of each pending file, which read returns.
+func (p *Plan) takeOver(
+	verifier *verify.Verifier, now time.Time, read func(name string) ([]byte, *exception.Refusal, error),
+) (*Promotion, exception.Refusals, error) {
+	promotion := p.promotion()
+	var all exception.Refusals
+	for _, m := range p.Moves {
+		content, refusal, err := read(m.To)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%q: %w", m.To, err)
+		}
+		if refusal != nil {
+			all = append(all, refusal)
+			continue
+		}
+		docs, refusals, err := p.accept(content, m, verifier, now)
+		if err == nil && len(refusals) == 0 {
+			err = promotion.add([]*Move{m}, docs)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%q: %w", m.To, err)
+		}
+		all = append(all, refusals...)
+	}
+	return promotion, all, nil
+}
+
+// unsealed returns a refusal for each file that the signing job left out.
+func (p *Plan) unsealed(files map[string]string) exception.Refusals {
+	var refusals exception.Refusals
+	for _, m := range p.Moves {
+		if _, handed := files[m.To]; !handed {
+			refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: m.From},
+				Reason:  ReasonNotSealed,
+				Message: "it is not among the signed files: the job that signs left it out",
+				Hint:    "the results of that job say why"})
+		}
+	}
+	return refusals
+}
+
+// unexpected rejects everything in the folder that is not in the manifest.
+func unexpected(root *os.Root, files map[string]string) (exception.Refusals, error) {
+	var refusals exception.Refusals
+	met := 0
+	err := fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if met++; met > git.MaxEntries {
+			return fmt.Errorf("there are more than %d files and folders", git.MaxEntries)
+		}
+		if _, named := files[name]; entry.IsDir() || named || name == ManifestName {
+			return nil
+		}
+		refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: name},
+			Reason: ReasonUnexpectedFile, Message: ManifestName + " does not name it"})
+		return nil
+	})
+	return refusals, err
+}
+
+// readHanded reads a regular file of limited size.
+func readHanded(root *os.Root, name string) ([]byte, *exception.Refusal, error) {
+	at := exception.Position{File: name}
+	// Reject a symbolic link in any part of the path, not only at the end.
+	for dir := name; dir != "."; dir = path.Dir(dir) {
+		info, err := root.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, &exception.Refusal{Position: at, Reason: ReasonNotTheRequest,
+				Message: "it is not among the signed files"}, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if dir == name && !info.Mode().IsRegular() || dir != name && !info.IsDir() {
+			return nil, &exception.Refusal{Position: at, Reason: ReasonNotRegular,
+				Message: "it is not a regular file, and only regular files are accepted"}, nil
+		}
+		if dir == name && info.Size() > git.MaxFile {
+			return nil, &exception.Refusal{Position: at, Reason: ReasonTooLarge,
+				Message: fmt.Sprintf("it has more than %d bytes", git.MaxFile)}, nil
+		}
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	content, err := io.ReadAll(io.LimitReader(f, git.MaxFile))
+	return content, nil, err
+}
+
+// accept reads the content of a signed file. It rejects documents that do not verify or do not
+// match the request.
+func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier,
+	now time.Time) ([]*exception.Document, exception.Refusals, error) {
+	sealed, refusals, err := readDocuments(content, m.To)
+	if err != nil || len(refusals) > 0 {
+		return nil, refusals, err
+	}
+	if len(sealed) != len(m.Documents) {
+		return nil, exception.Refusals{{Position: exception.Position{File: m.To}, Reason: ReasonNotTheRequest,
+			Message: fmt.Sprintf("it holds %d documents, and %s has %d", len(sealed), m.From, len(m.Documents))}}, nil
+	}
+	for i, doc := range sealed {
+		verified, err := verified(verifier, doc, now)
+		var rejected *verify.Rejected
+		if errors.As(err, &rejected) {
+			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: rejected.Reason,
+				Message: "it does not verify: " + rejected.Detail})
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if refusal := p.answers(m, m.Documents[i], doc, verified, verifier.Policy(), now); refusal != nil {
+			refusals = append(refusals, refusal)
+		}
+	}
+	return sealed, refusals, nil
+}
+
+// verified verifies a signed document. It verifies a document with a later start as of its start, as
+// the signer did.
+func verified(verifier *verify.Verifier, doc *exception.Document, now time.Time) (*verify.Verified, error) {
+	examined := verifier.Examine(doc)
+	verified, err := examined.At(now)
+	var rejected *verify.Rejected
+	if errors.As(err, &rejected) && rejected.Reason == verify.ReasonNotYetValid {
+		return examined.At(rejected.Facts.StartsAt)
+	}
+	return verified, err
+}
+
+// answers rejects a signed document that does not match the request.
+func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *verify.Verified, policy *trust.Policy,
+	now time.Time) *exception.Refusal {
+	witnessed := now
+	for _, s := range verified.Signatures() {
+		if refusal := p.atCommit(m, sealed, s, policy); refusal != nil {
+			return refusal
+		}
+		if s.WitnessedAt.IsZero() {
+			continue
+		}
+		witnessed = s.WitnessedAt
+		// The signer had read the source commit. An earlier signature belongs to another approval.
+		if source := p.queue.committedAt; witnessed.Before(source.Add(-skew)) {
+			return &exception.Refusal{Position: sealed.Position(), Reason: ReasonSealedEarlier,
+				Message: fmt.Sprintf("it was signed at %s, before the commit of the request of %s",
+					witnessed.UTC().Format(time.RFC3339), source.UTC().Format(time.RFC3339))}
+		}
+	}
+	if problem := differs(asked, verified.Message(), witnessed, policy.Rules().Terms); problem != "" {
+		return &exception.Refusal{Position: sealed.Position(), Reason: ReasonNotTheRequest,
+			Message: fmt.Sprintf("it differs from %s: %s", m.From, problem)}
+	}
+	return nil
+}
+
+// atCommits rejects what this run has signed itself for moves, as [Plan.TakeOver] does.
+func (p *Plan) atCommits(moves []*Move, signed []*exception.Document, verifier *verify.Verifier, now time.Time) error {
+	if verifier == nil || !slices.ContainsFunc(verifier.Policy().Authorities(), (*trust.Authority).RequiresCommit) {
+		return nil
+	}
+	var refusals exception.Refusals
+	for _, m := range moves {
+		for range m.Documents {
+			verified, err := verified(verifier, signed[0], now)
+			if err != nil {
+				return err
+			}
+			for _, s := range verified.Signatures() {
+				if refusal := p.atCommit(m, signed[0], s, verifier.Policy()); refusal != nil {
+					refusals = append(refusals, refusal)
+				}
+			}
+			signed = signed[1:]
+		}
+	}
+	if len(refusals) > 0 {
+		return refusals
+	}
+	return nil
+}
+
+// atCommit rejects a signature whose authority requires the request in the commit of the run, if
+// that commit is not in the history of the source or has another file there.
+func (p *Plan) atCommit(m *Move, sealed *exception.Document, s verify.Signature,
+	policy *trust.Policy) *exception.Refusal {
+	if a := policy.Authority(s.Authority); a == nil || !a.RequiresCommit() {
+		return nil
+	}
+	said := s.Identity.Claims["sourceRepositoryDigest"]
+	commit := git.NewHash(said)
+	if known, err := p.queue.clone.Contains(p.queue.source, commit); err == nil && known && commit.String() == said {
+		if tree, err := p.queue.clone.Tree(commit); err == nil && p.queue.holds(tree, m) {
+			return nil
+		}
+	}
+	return &exception.Refusal{Position: sealed.Position(), Reason: ReasonNotAtCommit,
+		Message: fmt.Sprintf("it was signed by a run of the commit %q, which does not have %s as it is requested",
+			said, m.From),
+		Hint: "sign it in a run of the commit that is promoted (requireCommit of the trust policy)"}
+}
+
+// holds reports whether a tree has the pending file of a move with the same content.
+func (q *Queue) holds(tree *git.Tree, m *Move) bool {
+	for _, f := range q.files {
+		if f.from == m.From {
+			at, err := tree.At(m.From)
+			return err == nil && at.IsFile() && at.Hash() == f.blob
+		}
+	}
+	return false
+}

@@ -1,0 +1,265 @@
+package promotion_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/promotion"
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// sigstore is a sandbox with a signer and a verifier.
+type sigstore struct {
+	box      *sandbox.Sandbox
+	root     *trust.Root
+	signer   *sign.Signer
+	verifier *verify.Verifier
+}
+
+func newSigstore(t *testing.T) *sigstore {
+	t.Helper()
+	box, err := sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = box.Close() })
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := trust.LoadRoot(box.TrustedRootPath)
+	must(err)
+	s := &sigstore{box: box, root: root}
+	s.signer, err = sandboxtest.Signer(t.Context(), box, sandbox.Identity{})
+	must(err)
+	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: box.IssuerURL, Subject: sandbox.Identity{}.Subject()}}}, root)
+	must(err)
+	s.verifier, err = verify.New(policy)
+	must(err)
+	return s
+}
+
+// TestTakeOver: signed files from another job are accepted if they match the request and were
+// signed after it.
+func TestTakeOver(t *testing.T) {
+	s := newSigstore(t)
+	request := strings.Replace(exceptionText("a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
+	for _, tc := range []struct {
+		name  string
+		asked time.Time // time of the request
+		later bool      // it starts later
+		spoil func(r *repository, dir string)
+		want  string // the reason; "" if it is accepted
+	}{
+		{name: "as it should be", asked: time.Now()},
+		{name: "with a later start", asked: time.Now(), later: true},
+		{name: "with a later start, altered", asked: time.Now(), later: true, want: "altered", spoil: func(r *repository, dir string) {
+			content, err := os.ReadFile(filepath.Join(dir, "signed", "a.yaml"))
+			r.must(err)
+			r.must(os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), []byte(strings.Replace(string(content), "[Pod]", "[Pod, Deployment]", 1)), 0o600))
+		}},
+		{name: "clocks apart", asked: time.Now().Add(4 * time.Minute)},
+		{name: "sealed earlier", asked: time.Now().Add(time.Hour), want: promotion.ReasonSealedEarlier},
+		{name: "two documents for one", asked: time.Now(), want: promotion.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
+			content, err := os.ReadFile(filepath.Join(dir, "signed", "a.yaml"))
+			r.must(err)
+			r.must(os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), append(append(content, "---\n"...), content...), 0o600))
+		}},
+		{name: "malformed", asked: time.Now(), want: promotion.ReasonMalformed, spoil: func(r *repository, dir string) {
+			r.must(os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), []byte("a: [\n"), 0o600))
+		}},
+		{name: "altered", asked: time.Now(), want: "altered", spoil: func(r *repository, dir string) {
+			content, err := os.ReadFile(filepath.Join(dir, "signed", "a.yaml"))
+			r.must(err)
+			r.must(os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), []byte(strings.Replace(string(content), "[Pod]", "[Pod, Deployment]", 1)), 0o600))
+		}},
+		{name: "a manifest of another kind", asked: time.Now(), want: promotion.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
+			r.must(os.WriteFile(filepath.Join(dir, promotion.ManifestName), []byte(`{"apiVersion":"polex.dev/v1alpha1","kind":"Report"}`), 0o600))
+		}},
+		{name: "a manifest that leads elsewhere", asked: time.Now(), want: promotion.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
+			name := filepath.Join(dir, promotion.ManifestName)
+			content, err := os.ReadFile(name)
+			r.must(err)
+			r.must(os.WriteFile(name, []byte(strings.Replace(string(content), `"to": "signed/a.yaml"`, `"to": ".github/workflows/a.yaml"`, 1)), 0o600))
+		}},
+		{name: "a manifest of what does not wait", asked: time.Now(), want: promotion.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
+			name := filepath.Join(dir, promotion.ManifestName)
+			content, err := os.ReadFile(name)
+			r.must(err)
+			r.must(os.WriteFile(name, []byte(strings.Replace(string(content), `"from": "unsigned/a.yaml"`, `"from": "unsigned/x.yaml"`, 1)), 0o600))
+		}},
+		{name: "a manifest that is a link", asked: time.Now(), want: promotion.ReasonNotRegular, spoil: func(r *repository, dir string) {
+			name := filepath.Join(dir, promotion.ManifestName)
+			r.must(os.Rename(name, name+".real"))
+			r.must(os.Symlink(promotion.ManifestName+".real", name))
+		}},
+		{name: "a folder that is a link", asked: time.Now(), want: promotion.ReasonUnexpectedFile, spoil: func(r *repository, dir string) {
+			r.must(os.Rename(filepath.Join(dir, "signed"), filepath.Join(dir, "other")))
+			r.must(os.Symlink("other", filepath.Join(dir, "signed")))
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r, request := newRepository(t, nil), request
+			if tc.later {
+				request = startsLater(request)
+			}
+			r.write("unsigned/a.yaml", request)
+			r.git("add", "--all")
+			r.commitAt("Ask", tc.asked)
+			q := r.open()
+			sealed, err := s.signer.Seal(t.Context(), q.Documents(), time.Now())
+			r.must(err)
+			dir := filepath.Join(t.TempDir(), "sealed")
+			promotion, err := q.Seal(sealed)
+			r.must(err)
+			r.must(promotion.HandOver(dir))
+			if tc.spoil != nil {
+				tc.spoil(r, dir)
+			}
+			got, err := q.TakeOver(dir, s.verifier, time.Now())
+			var refused exception.Refusals
+			switch {
+			case tc.want == "" && (err != nil || !cmp.Equal(signedBy(t, got), signedBy(t, promotion))):
+				t.Errorf("TakeOver: %v", err)
+			case tc.want != "" && (!errors.As(err, &refused) || refused[0].Reason != tc.want):
+				t.Errorf("TakeOver: %v, want %s", err, tc.want)
+			}
+		})
+	}
+}
+
+// signedBy returns the signed documents of a promotion, of which there must be some.
+func signedBy(t *testing.T, promotion *promotion.Promotion) (sources []string) {
+	t.Helper()
+	for _, m := range promotion.Moves() {
+		docs, err := m.Signed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, doc := range docs {
+			sources = append(sources, string(doc.Source()))
+		}
+	}
+	if len(sources) == 0 {
+		t.Error("nothing is signed")
+	}
+	return sources
+}
+
+// startsLater returns a request with a start in an hour.
+func startsLater(request string) string {
+	return strings.Replace(request, "{polex.dev/expires-in", "{polex.dev/starts-at: \""+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+"\", polex.dev/expires-in", 1)
+}
+
+// TestRequireCommit: where the trust policy requires it, a signed file counts only if the commit of
+// the run that signed it has the request, and is in the history of the promoted commit.
+func TestRequireCommit(t *testing.T) {
+	s := newSigstore(t)
+	request := strings.Replace(exceptionText("a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
+	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: s.box.IssuerURL, Subject: sandbox.Identity{}.Subject(), RequireCommit: true}}}, s.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strict, err := verify.New(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRepository(t, nil)
+	commit := func(message string) string {
+		r.commit(message)
+		return r.head()
+	}
+	before := commit("Begin")
+	r.write("unsigned/a.yaml", strings.Replace(request, "Pod", "Job", 1))
+	wider := commit("Ask for other resources")
+	r.write("unsigned/a.yaml", request)
+	asked := commit("Ask")
+	r.git("checkout", "--quiet", "-b", "side")
+	aside := commit("Beside")
+	r.git("checkout", "--quiet", "main")
+	later := commit("Later")
+	for name, tc := range map[string]struct{ sha, want string }{
+		"the promoted commit":     {later, ""},
+		"the commit of the merge": {asked, ""},
+		"before the request":      {before, promotion.ReasonNotAtCommit},
+		"another request":         {wider, promotion.ReasonNotAtCommit},
+		"another branch":          {aside, promotion.ReasonNotAtCommit},
+		"an unknown commit":       {strings.Repeat("ab", 20), promotion.ReasonNotAtCommit},
+		"not a commit":            {"main", promotion.ReasonNotAtCommit},
+	} {
+		signer, err := sandboxtest.Signer(t.Context(), s.box, sandbox.Identity{SHA: tc.sha})
+		r.must(err)
+		q := r.open()
+		sealed, err := signer.Seal(t.Context(), q.Documents(), time.Now())
+		r.must(err)
+		dir := filepath.Join(t.TempDir(), "sealed")
+		promotion, err := q.Seal(sealed)
+		r.must(err)
+		r.must(promotion.HandOver(dir))
+		if _, err := q.TakeOver(dir, s.verifier, time.Now()); err != nil {
+			t.Errorf("%s, not required: %v", name, err)
+		}
+		_, err = q.TakeOver(dir, strict, time.Now())
+		var refused exception.Refusals
+		if (err == nil) != (tc.want == "") || err != nil && (!errors.As(err, &refused) || refused[0].Reason != tc.want) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+}
+
+// TestRunRequiresCommit: a run also checks the documents that it has signed itself.
+func TestRunRequiresCommit(t *testing.T) {
+	s := newSigstore(t)
+	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: s.box.IssuerURL, Subject: sandbox.Identity{}.Subject(), RequireCommit: true}}}, s.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strict, err := verify.New(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := strings.Replace(podText("a", "a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
+	for name, tc := range map[string]struct {
+		request   string
+		elsewhere bool // the run is of a commit without the request
+		want      []string
+	}{
+		"the promoted commit":                     {request, false, []string{"signed/a.yaml"}},
+		"the promoted commit, with a later start": {startsLater(request), false, []string{"signed/a.yaml"}},
+		"another commit":                          {request, true, []string{"unsigned/a.yaml " + promotion.ReasonNotAtCommit}},
+	} {
+		r := newRepository(t, nil)
+		id := sandbox.Identity{SHA: r.head()}
+		r.write("unsigned/a.yaml", tc.request)
+		r.commit("Ask")
+		if !tc.elsewhere {
+			id.SHA = r.head()
+		}
+		signer, err := sandboxtest.Signer(t.Context(), s.box, id)
+		r.must(err)
+		job, _ := r.job()
+		job.Now, job.Verifier = time.Now(), strict
+		job.Signer = signing(func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+			return signer.Sign(ctx, docs, job.Now)
+		})
+		result, err := promotion.Run(t.Context(), job)
+		if got := outcome(result); err != nil || !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, tc.want)
+		}
+	}
+}
