@@ -26,9 +26,9 @@ const ReasonKindNotAllowed = verify.ReasonKindNotAllowed
 const (
 	ReasonNotTheRequest  = "not-the-request"
 	ReasonUnexpectedFile = "unexpected-file"
-	ReasonSealedEarlier  = "signed-earlier"
+	ReasonSignedEarlier  = "signed-earlier"
 	ReasonNotAtCommit    = "not-at-commit"
-	ReasonNotSealed      = "not-signed" // with [Options.KeepGoing]
+	ReasonNotSigned      = "not-signed" // with [Options.KeepGoing]
 )
 
 // The reasons to skip a file: another run promotes it or has promoted it.
@@ -44,10 +44,10 @@ func Reasons() []exception.Reason {
 		{Name: ReasonMalformed, Doc: "the document cannot be read unambiguously"},
 		{Name: ReasonNotTheRequest, Doc: "the signed file is missing, or differs from the pending file"},
 		{Name: ReasonUnexpectedFile, Doc: "the folder of signed files holds a file that its manifest does not name"},
-		{Name: ReasonSealedEarlier, Doc: "the file was signed before it was requested"},
+		{Name: ReasonSignedEarlier, Doc: "the file was signed before it was requested"},
 		{Name: ReasonNotAtCommit, Doc: "the commit of the run that signed the file lacks the request, and the trust " +
 			"policy requires it"},
-		{Name: ReasonNotSealed, Doc: "the folder of signed files lacks the file"},
+		{Name: ReasonNotSigned, Doc: "the folder of signed files lacks the file"},
 		{Name: ReasonChangedSince, Doc: "the file or the configuration has changed, and the run of the newer commit " +
 			"promotes it", Severity: exception.SeverityWarning},
 		{Name: ReasonGoneSince, Doc: "the file was signed or removed by now", Severity: exception.SeverityWarning},

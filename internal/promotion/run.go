@@ -24,15 +24,15 @@ type Job struct {
 
 	// To is the destination. An empty To.Push.As of a pull request means [Queue.PullRequestBranch].
 	To deliver.To
-	// SealedInput is a folder with signed files, instead of Signer. See [Plan.TakeOver].
-	SealedInput string
+	// SignedInput is a folder with signed files, instead of Signer. See [Plan.TakeOver].
+	SignedInput string
 
 	Checks Checks
 	// Verifier verifies with the trust policy. It is nil if no trusted signer is configured. Then
-	// the run accepts no signed documents from SealedInput or from a branch.
+	// the run accepts no signed documents from SignedInput or from a branch.
 	Verifier *verify.Verifier
 	Recorder Recorder
-	Signer   Signer // not used with SealedInput
+	Signer   Signer // not used with SignedInput
 }
 
 // Recorder finds the reviews of requests.
@@ -100,7 +100,7 @@ type run struct {
 // pass the checks, and nothing is written before everything is signed and verified. Later merges and
 // errors of the disk or the remote show only after the signing.
 func (r *run) run(ctx context.Context) error {
-	if r.SealedInput != "" && r.Verifier == nil {
+	if r.SignedInput != "" && r.Verifier == nil {
 		return errors.New("no trusted signer is configured to verify the signed files")
 	}
 	queue, err := Open(r.Clone, r.Options)
@@ -187,7 +187,7 @@ func (r *run) check(ctx context.Context, plan *Plan) (Findings, []*exception.Doc
 	}
 	alone, prepared, err := r.Checks.Check(docs, r.Now)
 	found = append(found, alone...)
-	if err != nil || found.Refuse() || r.SealedInput != "" { // the job that signed wrote the record
+	if err != nil || found.Refuse() || r.SignedInput != "" { // the job that signed wrote the record
 		return found, docs, err
 	}
 	for _, m := range plan.Moves {
@@ -249,9 +249,9 @@ func (r *run) proposed(ctx context.Context, plan *Plan) (bool, error) {
 
 // sign signs the documents, or reads the signed documents of another job.
 func (r *run) sign(ctx context.Context, plan *Plan, recorded []*exception.Document) (*Promotion, error) {
-	if r.SealedInput != "" {
+	if r.SignedInput != "" {
 		plan.Refused = nil // already in the result
-		promotion, err := plan.TakeOver(r.SealedInput, r.Verifier, r.Now)
+		promotion, err := plan.TakeOver(r.SignedInput, r.Verifier, r.Now)
 		r.leaveOut(Refused(plan.Refused))
 		return promotion, err
 	}

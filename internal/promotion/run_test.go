@@ -188,7 +188,7 @@ func TestRun(t *testing.T) {
 func TestRunNoVerifier(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
 	job, _ := r.job()
-	job.SealedInput = t.TempDir()
+	job.SignedInput = t.TempDir()
 	if _, err := promotion.Run(t.Context(), job); err == nil || !strings.Contains(err.Error(), "no trusted signer") {
 		t.Errorf("Run: %v", err)
 	}

@@ -91,7 +91,7 @@ func (p *Plan) unsealed(files map[string]string) exception.Refusals {
 	for _, m := range p.Moves {
 		if _, handed := files[m.To]; !handed {
 			refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: m.From},
-				Reason:  ReasonNotSealed,
+				Reason:  ReasonNotSigned,
 				Message: "it is not among the signed files: the job that signs left it out",
 				Hint:    "the results of that job say why"})
 		}
@@ -207,7 +207,7 @@ func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *ver
 		witnessed = s.WitnessedAt
 		// The signer had read the source commit. An earlier signature belongs to another approval.
 		if source := p.queue.committedAt; witnessed.Before(source.Add(-skew)) {
-			return &exception.Refusal{Position: sealed.Position(), Reason: ReasonSealedEarlier,
+			return &exception.Refusal{Position: sealed.Position(), Reason: ReasonSignedEarlier,
 				Message: fmt.Sprintf("it was signed at %s, before the commit of the request of %s",
 					witnessed.UTC().Format(time.RFC3339), source.UTC().Format(time.RFC3339))}
 		}

@@ -74,7 +74,7 @@ func TestTakeOver(t *testing.T) {
 			r.must(os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), []byte(strings.Replace(string(content), "[Pod]", "[Pod, Deployment]", 1)), 0o600))
 		}},
 		{name: "clocks apart", asked: time.Now().Add(4 * time.Minute)},
-		{name: "sealed earlier", asked: time.Now().Add(time.Hour), want: promotion.ReasonSealedEarlier},
+		{name: "sealed earlier", asked: time.Now().Add(time.Hour), want: promotion.ReasonSignedEarlier},
 		{name: "two documents for one", asked: time.Now(), want: promotion.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
 			content, err := os.ReadFile(filepath.Join(dir, "signed", "a.yaml"))
 			r.must(err)

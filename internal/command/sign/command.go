@@ -199,7 +199,7 @@ func (r *run) trust(flags *trustflags.Flags) error {
 	if err != nil {
 		return &cli.UsageError{Err: err}
 	}
-	if len(c.Authorities) == 0 && r.options.sealedInput == "" {
+	if len(c.Authorities) == 0 && r.options.signedInput == "" {
 		return nil // then signed documents only have to verify with the signer's own identity
 	}
 	if r.policy, err = flags.Policy(r.config); err == nil {

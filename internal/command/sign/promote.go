@@ -58,7 +58,7 @@ func (r *run) job(clone *commit.Clone) (promotion.Job, error) {
 	job := promotion.Job{
 		Options: promotion.Options{Unsigned: o.unsigned, Signed: o.signed, Kinds: r.kinds, Source: o.ref,
 			Replace: o.replace, KeepGoing: o.keepGoing},
-		Clone: clone, Now: r.now, SealedInput: o.sealedInput,
+		Clone: clone, Now: r.now, SignedInput: o.signedInput,
 		Checks: r.checks, Verifier: r.verifier, Recorder: recorder{run: r, clone: clone},
 	}
 	var err error
@@ -74,7 +74,7 @@ func (r *run) job(clone *commit.Clone) (promotion.Job, error) {
 			return job, err
 		}
 	}
-	job.To.Push.As, job.To.Folder = o.pullRequestName, o.sealedOutput
+	job.To.Push.As, job.To.Folder = o.pullRequestName, o.signedOutput
 	signer := &batches{run: r}
 	job.Signer = signer
 	switch {

@@ -21,8 +21,8 @@ type promoteOptions struct {
 	pullRequestName string
 
 	keepGoing    bool
-	sealedOutput string
-	sealedInput  string
+	signedOutput string
+	signedInput  string
 }
 
 func (o *promoteOptions) addPromote(cmd *cobra.Command, timing retry.Timing) {
@@ -35,16 +35,16 @@ func (o *promoteOptions) addPromote(cmd *cobra.Command, timing retry.Timing) {
 		"push the commit to a new branch for a pull request; leave the work tree as it is")
 	flags.StringVar(&o.pullRequestName, "pull-request-branch",
 		"", "new branch for a pull request (default: polex/signed- and the start of the commit's hash)")
-	flags.StringVar(&o.sealedOutput, "signed-output", "",
+	flags.StringVar(&o.signedOutput, "signed-output", "",
 		"write the signed files to a new `folder`, for another job to commit")
-	flags.StringVar(&o.sealedInput, "signed-input", "",
+	flags.StringVar(&o.signedInput, "signed-input", "",
 		"verify and commit a `folder` of --signed-output instead of signing")
 }
 
 // way returns the destination of the promotion.
 func (o *promoteOptions) way() deliver.Way {
 	switch {
-	case o.sealedOutput != "":
+	case o.signedOutput != "":
 		return deliver.Folder
 	case o.pullRequest:
 		return deliver.PullRequest
@@ -57,12 +57,12 @@ func (o *promoteOptions) checkPromote() error {
 	switch {
 	case o.pullRequestName != "" && !o.pullRequest:
 		return cli.Usagef("--pull-request-branch requires --pull-request")
-	case o.sealedOutput != "" && (o.Way() != deliver.Plan || o.pullRequest || o.sealedInput != ""):
+	case o.signedOutput != "" && (o.Way() != deliver.Plan || o.pullRequest || o.signedInput != ""):
 		return cli.Usagef("--signed-output cannot be combined with --commit, --push, --pull-request and " +
 			"--signed-input: another job commits")
 	case o.pullRequest && o.Way() != deliver.Plan:
 		return cli.Usagef("--pull-request cannot be combined with --commit and --push: it pushes to a new branch")
-	case o.sealedInput != "" && o.way() == deliver.Plan:
+	case o.signedInput != "" && o.way() == deliver.Plan:
 		return cli.Usagef("--signed-input requires --commit, --push or --pull-request")
 	}
 	if err := commitflags.CheckBranch("pull-request-branch", o.pullRequestName); err != nil {
