@@ -73,7 +73,7 @@ func makeBeside(dir string) (string, error) {
 		return "", fmt.Errorf("write signed files: %q exists already: remove it, or name another folder with "+
 			"--signed-output", dir)
 	}
-	temporary, err := os.MkdirTemp(filepath.Dir(filepath.Clean(dir)), ".polex-sealed-*")
+	temporary, err := os.MkdirTemp(filepath.Dir(filepath.Clean(dir)), ".polex-signed-*")
 	if err != nil {
 		return "", fmt.Errorf("write signed files: %w", err)
 	}

@@ -135,17 +135,17 @@ func (p *Promotion) propose(done *Done, signedOffBy string) commit.Propose {
 		done.Moves, done.Skipped, done.Refused = nil, plan.Skipped, p.signedOf(plan.Refused)
 		change := commit.Change{Write: map[string][]byte{}}
 		for _, now := range plan.Moves {
-			sealed, known := p.moves[now.From]
+			move, known := p.moves[now.From]
 			if !known {
 				continue // it became pending after the signing
 			}
-			if !sameReplaced(now.Replaces, sealed.Replaces) {
+			if !sameReplaced(now.Replaces, move.Replaces) {
 				return commit.Change{}, fmt.Errorf(
 					"the file that %s replaces has changed since it was signed: run it again", now.From)
 			}
-			change.Write[now.To] = sealed.signed
+			change.Write[now.To] = move.signed
 			change.Remove = append(change.Remove, now.From)
-			done.Moves = append(done.Moves, sealed)
+			done.Moves = append(done.Moves, move)
 		}
 		// Remove a file once, even if several files replace it. Keep a file that is overwritten.
 		gone := map[string]bool{}

@@ -44,7 +44,7 @@ func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) (*
 		return nil, fmt.Errorf("read signed files: %w", err)
 	}
 	if p.queue.options.KeepGoing {
-		p.leaveOut(p.unsealed(files))
+		p.leaveOut(p.unsigned(files))
 	}
 	promotion, more, err := p.takeOver(verifier, now, func(name string) ([]byte, *exception.Refusal, error) {
 		return readHanded(root, name)
@@ -85,8 +85,8 @@ func (p *Plan) takeOver(
 	return promotion, all, nil
 }
 
-// unsealed returns a refusal for each file that the signing job left out.
-func (p *Plan) unsealed(files map[string]string) exception.Refusals {
+// unsigned returns a refusal for each file that the signing job left out.
+func (p *Plan) unsigned(files map[string]string) exception.Refusals {
 	var refusals exception.Refusals
 	for _, m := range p.Moves {
 		if _, handed := files[m.To]; !handed {
@@ -155,15 +155,15 @@ func readHanded(root *os.Root, name string) ([]byte, *exception.Refusal, error) 
 // match the request.
 func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier,
 	now time.Time) ([]*exception.Document, exception.Refusals, error) {
-	sealed, refusals, err := readDocuments(content, m.To)
+	signed, refusals, err := readDocuments(content, m.To)
 	if err != nil || len(refusals) > 0 {
 		return nil, refusals, err
 	}
-	if len(sealed) != len(m.Documents) {
+	if len(signed) != len(m.Documents) {
 		return nil, exception.Refusals{{Position: exception.Position{File: m.To}, Reason: ReasonNotTheRequest,
-			Message: fmt.Sprintf("it holds %d documents, and %s has %d", len(sealed), m.From, len(m.Documents))}}, nil
+			Message: fmt.Sprintf("it holds %d documents, and %s has %d", len(signed), m.From, len(m.Documents))}}, nil
 	}
-	for i, doc := range sealed {
+	for i, doc := range signed {
 		verified, err := verified(verifier, doc, now)
 		var rejected *verify.Rejected
 		if errors.As(err, &rejected) {
@@ -178,7 +178,7 @@ func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier,
 			refusals = append(refusals, refusal)
 		}
 	}
-	return sealed, refusals, nil
+	return signed, refusals, nil
 }
 
 // verified verifies a signed document. It verifies a document with a later start as of its start, as
@@ -194,11 +194,11 @@ func verified(verifier *verify.Verifier, doc *exception.Document, now time.Time)
 }
 
 // answers rejects a signed document that does not match the request.
-func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *verify.Verified, policy *trust.Policy,
+func (p *Plan) answers(m *Move, asked, signed *exception.Document, verified *verify.Verified, policy *trust.Policy,
 	now time.Time) *exception.Refusal {
 	witnessed := now
 	for _, s := range verified.Signatures() {
-		if refusal := p.atCommit(m, sealed, s, policy); refusal != nil {
+		if refusal := p.atCommit(m, signed, s, policy); refusal != nil {
 			return refusal
 		}
 		if s.WitnessedAt.IsZero() {
@@ -207,13 +207,13 @@ func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *ver
 		witnessed = s.WitnessedAt
 		// The signer had read the source commit. An earlier signature belongs to another approval.
 		if source := p.queue.committedAt; witnessed.Before(source.Add(-skew)) {
-			return &exception.Refusal{Position: sealed.Position(), Reason: ReasonSignedEarlier,
+			return &exception.Refusal{Position: signed.Position(), Reason: ReasonSignedEarlier,
 				Message: fmt.Sprintf("it was signed at %s, before the commit of the request of %s",
 					witnessed.UTC().Format(time.RFC3339), source.UTC().Format(time.RFC3339))}
 		}
 	}
 	if problem := differs(asked, verified.Message(), witnessed, policy.Rules().Terms); problem != "" {
-		return &exception.Refusal{Position: sealed.Position(), Reason: ReasonNotTheRequest,
+		return &exception.Refusal{Position: signed.Position(), Reason: ReasonNotTheRequest,
 			Message: fmt.Sprintf("it differs from %s: %s", m.From, problem)}
 	}
 	return nil
@@ -247,7 +247,7 @@ func (p *Plan) atCommits(moves []*Move, signed []*exception.Document, verifier *
 
 // atCommit rejects a signature whose authority requires the request in the commit of the run, if
 // that commit is not in the history of the source or has another file there.
-func (p *Plan) atCommit(m *Move, sealed *exception.Document, s verify.Signature,
+func (p *Plan) atCommit(m *Move, signed *exception.Document, s verify.Signature,
 	policy *trust.Policy) *exception.Refusal {
 	if a := policy.Authority(s.Authority); a == nil || !a.RequiresCommit() {
 		return nil
@@ -259,7 +259,7 @@ func (p *Plan) atCommit(m *Move, sealed *exception.Document, s verify.Signature,
 			return nil
 		}
 	}
-	return &exception.Refusal{Position: sealed.Position(), Reason: ReasonNotAtCommit,
+	return &exception.Refusal{Position: signed.Position(), Reason: ReasonNotAtCommit,
 		Message: fmt.Sprintf("it was signed by a run of the commit %q, which does not have %s as it is requested",
 			said, m.From),
 		Hint: "sign it in a run of the commit that is promoted (requireCommit of the trust policy)"}

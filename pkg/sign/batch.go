@@ -67,7 +67,7 @@ func (s *Signer) statesTime(doc *exception.Document, now time.Time) (*exception.
 func (s *Signer) Sign(
 	ctx context.Context, prepared []*exception.Document, now time.Time,
 ) ([]*exception.Document, error) {
-	sealed := make([]*exception.Document, len(prepared))
+	signed := make([]*exception.Document, len(prepared))
 	var done atomic.Int64
 	// A signed document is verified while the next one is uploaded.
 	uploads := make(chan struct{}, s.config.Concurrency)
@@ -82,7 +82,7 @@ func (s *Signer) Sign(
 			if err := s.verify(out, now); err != nil {
 				return &UnverifiedError{Position: doc.Position(), Err: err}
 			}
-			sealed[i] = out
+			signed[i] = out
 			if s.config.Progress != nil {
 				s.config.Progress(int(done.Add(1)), len(prepared))
 			}
@@ -92,7 +92,7 @@ func (s *Signer) Sign(
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return sealed, nil
+	return signed, nil
 }
 
 // seal signs a document when uploads has room, and attaches the signature.

@@ -167,11 +167,11 @@ func (e *UnverifiedError) Unwrap() error { return e.Err }
 
 // verify verifies a signed document with the configured policy, or with one that trusts this
 // signer. A document with a later start is verified as of its start.
-func (s *Signer) verify(sealed *exception.Document, now time.Time) error {
-	if life, err := lifetime.Of(sealed, lifetime.Terms{}); err == nil && life.StartsAt.After(now) {
+func (s *Signer) verify(signed *exception.Document, now time.Time) error {
+	if life, err := lifetime.Of(signed, lifetime.Terms{}); err == nil && life.StartsAt.After(now) {
 		now = life.StartsAt
 	}
-	_, err := s.verifier.Verify(sealed, now)
+	_, err := s.verifier.Verify(signed, now)
 	return err
 }
 

@@ -113,17 +113,17 @@ func (v *Verifier) open(doc *exception.Document) (opened, error) {
 		return opened{}, err
 	}
 	// 3. The signature sets.
-	sealed, spelling, err := seal.Open(doc)
+	read, spelling, err := seal.Open(doc)
 	if errors.Is(err, seal.ErrUnsigned) {
 		return opened{}, reject(ReasonUnsigned, "it is not signed")
 	}
 	if err != nil {
 		return opened{}, rejectCause(ReasonMalformedSignature, err, "its signature annotations cannot be read: %s", err)
 	}
-	if err := seal.CheckForm(sealed.Message); err != nil {
+	if err := seal.CheckForm(read.Message); err != nil {
 		return opened{}, rejectCause(ReasonBadMessage, err, "the signed message cannot be read: %s", err)
 	}
-	return opened{raw: sealed.Message, sets: sealed.Signatures, spelling: spelling, applied: doc}, nil
+	return opened{raw: read.Message, sets: read.Signatures, spelling: spelling, applied: doc}, nil
 }
 
 // recovered turns a panic into an error. The libraries parse hostile bytes. If one of them panics,

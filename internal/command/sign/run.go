@@ -49,9 +49,9 @@ func (r *run) files(ctx context.Context, paths []string) error {
 		return err
 	}
 	r.found(found)
-	var sealed []*exception.Document
+	var signed []*exception.Document
 	if r.report.Err() == nil {
-		sealed, err = r.sign(ctx, prepared)
+		signed, err = r.sign(ctx, prepared)
 		if refused := exception.RefusalsIn(err); refused != nil {
 			r.found(promotion.Refused(refused))
 		} else if err != nil {
@@ -62,11 +62,11 @@ func (r *run) files(ctx context.Context, paths []string) error {
 		return cli.Finish(r.format, r.refusedTo(), r.report)
 	}
 	if r.options.bundle != "" {
-		if err := r.writeBundle(sealed[0]); err != nil {
+		if err := r.writeBundle(signed[0]); err != nil {
 			return err
 		}
 	}
-	return r.write(sealed)
+	return r.write(signed)
 }
 
 // refusedTo returns the stream for rejections: standard error if signed documents go to standard

@@ -12,13 +12,13 @@ import (
 )
 
 // write writes the signed documents as one stream.
-func (r *run) write(sealed []*exception.Document) error {
-	for _, doc := range sealed {
-		if doc.JSON() != sealed[0].JSON() {
+func (r *run) write(signed []*exception.Document) error {
+	for _, doc := range signed {
+		if doc.JSON() != signed[0].JSON() {
 			return cli.Usagef("YAML and JSON cannot be written as one stream: sign them one by one")
 		}
 	}
-	content, err := exception.Join(sealed)
+	content, err := exception.Join(signed)
 	if err != nil {
 		return err
 	}
@@ -29,17 +29,17 @@ func (r *run) write(sealed []*exception.Document) error {
 	} else if err := cli.WriteFile(r.options.output, content); err != nil {
 		return err
 	}
-	for _, doc := range sealed {
+	for _, doc := range signed {
 		if warning, found := shapeconfig.ClientSideApply(doc); found {
 			_, _ = fmt.Fprintf(r.streams.Err, "polex-sign: warning: %s: %s\npolex-sign: hint: %s\n", doc.Identity(),
 				warning.Message, warning.Hint)
 		}
 	}
 	noun := "documents"
-	if len(sealed) == 1 {
+	if len(signed) == 1 {
 		noun = "document"
 	}
-	_, err = fmt.Fprintf(r.streams.Err, "%d %s: %d signed\n", len(sealed), noun, len(sealed))
+	_, err = fmt.Fprintf(r.streams.Err, "%d %s: %d signed\n", len(signed), noun, len(signed))
 	return err
 }
 
@@ -71,8 +71,8 @@ func (o *options) checkOutput(docs []*exception.Document) error {
 
 // writeBundle writes the bundle of a signed document to a file. The bundle comes before the
 // document, because it has no effect alone.
-func (r *run) writeBundle(sealed *exception.Document) error {
-	s, err := seal.Read(sealed)
+func (r *run) writeBundle(signed *exception.Document) error {
+	s, err := seal.Read(signed)
 	if err != nil {
 		return fmt.Errorf("write bundle: %w", err)
 	}

@@ -70,7 +70,7 @@ func (e *emission) on() bool { return e.form != "" }
 func (e *emission) of(doc *exception.Document, verified *verify.Verified) (*exception.Document, error) {
 	out, err := message(verified)
 	if err == nil && e.form == "signed" {
-		out, err = resealed(out, doc)
+		out, err = withSignatures(out, doc)
 	}
 	return out, err
 }
@@ -89,9 +89,9 @@ func message(verified *verify.Verified) (*exception.Document, error) {
 	return exception.Parse(yaml, "message")
 }
 
-// resealed returns a message with the signature annotations of its document, and no other field of
+// withSignatures returns a message with the signature annotations of its document, and no other field of
 // it.
-func resealed(message, doc *exception.Document) (*exception.Document, error) {
+func withSignatures(message, doc *exception.Document) (*exception.Document, error) {
 	s, err := seal.Read(doc)
 	if err != nil {
 		return nil, err
