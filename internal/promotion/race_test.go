@@ -69,6 +69,34 @@ func TestRunAsksBetweenBatches(t *testing.T) {
 	}
 }
 
+// TestRunNamesRefusedBetweenBatches: a file that the moved target branch refuses before its batch is a
+// finding, as one that is refused after it was signed.
+func TestRunNamesRefusedBetweenBatches(t *testing.T) {
+	for name, refused := range map[string]string{"signed": "e00", "not signed yet": "e30"} {
+		t.Run(name, func(t *testing.T) {
+			files := pendingFiles(40)
+			r := newRepository(t, files)
+			other := r.remote()
+			job, _ := r.job()
+			job.To.Way, job.To.Push, job.KeepGoing = deliver.Push, toMain, true
+			batches := 0
+			job.Signer = signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+				if batches++; batches == 1 {
+					other.write("signed/other.yaml", files["unsigned/"+refused+".yaml"])
+					other.pushed("Sign it elsewhere")
+				}
+				return stamp(t, docs), nil
+			})
+			result, err := promote.Run(t.Context(), job)
+			r.must(err)
+			if len(result.Moves) != 39 || result.LeftOut != 1 || len(result.Findings) != 1 ||
+				result.Findings[0].Position.File != "unsigned/"+refused+".yaml" {
+				t.Errorf("%d promoted, %d left out, findings %v", len(result.Moves), result.LeftOut, result.Findings)
+			}
+		})
+	}
+}
+
 // BenchmarkRace counts the signatures of eight runs that begin at the same moment, the worst case.
 func BenchmarkRace(b *testing.B) {
 	const runs, requests = 8, 40

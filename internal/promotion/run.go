@@ -282,6 +282,7 @@ func (r *run) signBatches(ctx context.Context, plan *Plan, ready []*exception.Do
 		}
 		if now != plan {
 			plan = now
+			r.leaveOut(Refused(plan.refusedOf(moves)))
 			moves, ready = plan.still(moves, ready)
 		}
 		if len(moves) == 0 {
@@ -337,6 +338,13 @@ func (p *Plan) still(moves []*Move, docs []*exception.Document) (left []*Move, l
 		docs = docs[len(m.Documents):]
 	}
 	return left, leftDocs
+}
+
+// refusedOf returns the refusals of the moves. Those of signed files are in [Done.Refused].
+func (p *Plan) refusedOf(moves []*Move) exception.Refusals {
+	return slices.DeleteFunc(slices.Clone(p.Refused), func(r *exception.Refusal) bool {
+		return !slices.ContainsFunc(moves, func(m *Move) bool { return m.From == r.Position.File })
+	})
 }
 
 // batch returns the number of first moves with at most so many documents, at least one move, and the
