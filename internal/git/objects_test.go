@@ -176,3 +176,12 @@ func TestEndOfContextWhileReading(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 }
+
+// TestMessagesThatHide: a reference that Git cannot read is an error, however much Git says before it.
+func TestMessagesThatHide(t *testing.T) {
+	r := newRepository(t, map[string]string{"a": "1"})
+	instead(t, "for-each-ref", `printf '%09000d\nwarning: ignoring broken ref refs/tags/main\n' 0 >&2`)
+	if hash, err := resolve(r.dir, "main"); err == nil {
+		t.Errorf("resolved to %s", hash)
+	}
+}

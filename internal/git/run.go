@@ -112,7 +112,8 @@ func (g Git) Run(ctx context.Context, how Call, args ...string) (string, error) 
 		}
 		return out.kept.String(), g.failure(name, message.kept.String(), err)
 	}
-	if how.Refuse != "" && strings.Contains(message.kept.String(), how.Refuse) {
+	// Messages about other things could push the relevant one out.
+	if how.Refuse != "" && (message.dropped || strings.Contains(message.kept.String(), how.Refuse)) {
 		return "", &CommandError{Command: name, Message: strings.TrimSpace(message.kept.String())}
 	}
 	// A remote with many names could push the relevant one out of a truncated answer.
