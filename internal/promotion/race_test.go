@@ -87,7 +87,7 @@ func TestRunNamesRefusedBetweenBatches(t *testing.T) {
 				}
 				return stamp(t, docs), nil
 			})
-			result, err := promote.Run(t.Context(), job)
+			result, err := promotion.Run(t.Context(), job)
 			r.must(err)
 			if len(result.Moves) != 39 || result.LeftOut != 1 || len(result.Findings) != 1 ||
 				result.Findings[0].Position.File != "unsigned/"+refused+".yaml" {
@@ -138,4 +138,23 @@ func BenchmarkRace(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(signatures.Load())/float64(b.N*requests), "signatures/exception")
+}
+
+// TestRunRemoteAway: a run signs nothing more once its remote cannot be asked.
+func TestRunRemoteAway(t *testing.T) {
+	r := newRepository(t, pendingFiles(40))
+	r.remote()
+	head := r.head()
+	job, _ := r.job()
+	job.To.Way, job.To.Push = deliver.Push, toMain
+	signed := 0
+	job.Signer = signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+		r.git("remote", "set-url", "origin", t.TempDir())
+		signed += len(docs)
+		return stamp(t, docs), nil
+	})
+	if result, err := promotion.Run(t.Context(), job); err == nil || signed != 8 || result.Moves != nil {
+		t.Errorf("%d signed: %v", signed, err)
+	}
+	r.unchanged(head)
 }

@@ -304,15 +304,14 @@ func (r *run) signBatches(ctx context.Context, plan *Plan, ready []*exception.Do
 	}
 }
 
-// planAgain returns the plan on the target branch if a push would find that moved. If the remote does
-// not answer, the push decides.
+// planAgain returns the plan on the target branch if a push would find that moved.
 func (r *run) planAgain(ctx context.Context, plan *Plan) (*Plan, error) {
 	if r.To.Way != deliver.Push {
 		return plan, nil
 	}
-	at, exists, err := r.Clone.Ask(ctx, r.To.Push.To)
-	if err != nil || !exists || at == plan.on {
-		return plan, nil //nolint:nilerr // the push decides
+	at, _, err := r.Clone.Ask(ctx, r.To.Push.To)
+	if err != nil || at == plan.on {
+		return plan, err // without the remote, a signature would be in vain
 	}
 	tip, err := r.target(ctx)
 	if err != nil {
