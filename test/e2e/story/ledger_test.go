@@ -27,7 +27,7 @@ type entry struct {
 	Verified            bool
 	Said                map[string]string
 	ExpiresAt           time.Time
-	ClusterUnsigned     string
+	InCluster           string
 	Signing             struct {
 		MessageDigest string
 		SignedAt      time.Time
@@ -133,7 +133,7 @@ func (l *life) object() string {
 // entry returns the expected entry, from the observed events and the log.
 func (l *life) entry(log *story.LogEntry) entry {
 	e := entry{
-		Object: l.object(), State: "expired", File: "signed/" + l.file(), Verified: true, ExpiresAt: l.ends.UTC(), ClusterUnsigned: "missing",
+		Object: l.object(), State: "expired", File: "signed/" + l.file(), Verified: true, ExpiresAt: l.ends.UTC(), InCluster: "missing",
 		Said: map[string]string{
 			"reason": "it is older than the policy", "ticket": "SEC-3", "owner": "team-a",
 			"requestedBy": "alice", "approvedBy": "bob", "pullRequest": world.PullRequest(l.merged.Hash), "mergeCommit": l.merged.Hash, "recordedFrom": "api",
@@ -144,7 +144,7 @@ func (l *life) entry(log *story.LogEntry) entry {
 	e.Signing.MessageDigest, e.Signing.SignedAt = "sha256:"+log.Digest, log.At
 	e.Signing.Signatures = []signature{{Signer: log.Subject, Issuer: log.Issuer, Run: log.Run, Trigger: "push", Commit: l.run.Hash, Runner: "github-hosted", WitnessedAt: log.At, LogIndex: log.Index}}
 	if l.pruned.Hash != "" {
-		e.State, e.ClusterUnsigned = "removed", ""
+		e.State, e.InCluster = "removed", ""
 		e.LeftByGit = &departure{event{l.pruned.Hash, l.pruned.Committer, l.pruned.Committed.UTC()}, "pruned"}
 	}
 	return e
