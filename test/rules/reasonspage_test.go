@@ -33,7 +33,7 @@ var reporters = map[string]string{
 	"internal/guard":               "`polex-guard serve` ([the guard](guard.md#admission))",
 	"internal/guard/doctor":        "`polex-guard check` ([the checks](guard.md#polex-guard-check))",
 	"internal/pending":             ofSign,
-	"internal/promotion":             ofSign,
+	"internal/promotion":           ofSign,
 	"internal/request":             ofRequest,
 	"internal/review":              "approvals in `polex-sign` and `polex-validate` ([rules](../explanation/approvals.md))",
 	"pkg/sign":                     ofSign,
