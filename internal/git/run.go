@@ -84,7 +84,8 @@ func (g Git) Command(ctx context.Context, how Call, args ...string) *exec.Cmd {
 		command.Env = append(command.Env, "GIT_DIR="+g.Folder, "GIT_WORK_TREE="+g.Dir)
 	}
 	if !g.Own {
-		command.Env = append(command.Env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_EXEC_PATH="+os.DevNull)
+		command.Env = append(command.Env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_EXEC_PATH="+os.DevNull,
+			fmt.Sprintf("GIT_ALLOC_LIMIT=%d", processLimit))
 	}
 	if !how.Write {
 		command.Env = append(command.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1")
@@ -106,7 +107,7 @@ func (g Git) Run(ctx context.Context, how Call, args ...string) (string, error) 
 		rest = rest[2:]
 	}
 	if err := command.Run(); err != nil {
-		if command.Process != nil && g.Folder != "" {
+		if command.Process != nil && g.Folder != "" && g.Own {
 			// repeats the error message
 			_ = os.Remove(filepath.Join(g.Folder, fmt.Sprintf("fast_import_crash_%d", command.Process.Pid)))
 		}
