@@ -59,7 +59,7 @@ func (r *Repository) Branch() (string, error) {
 	return strings.TrimSuffix(out, "\n"), nil
 }
 
-// head returns the branch of HEAD, or HEAD if it is detached, and what it is.
+// head returns the branch of HEAD, or HEAD if it is detached, with its object.
 func (r *Repository) head() (string, reference, error) {
 	branch, err := r.Branch()
 	if err != nil {

@@ -129,8 +129,8 @@ func TestRenewalsInJSON(t *testing.T) {
 	}
 }
 
-// TestTimeline: the exceptions of a chain share a line, in the order of their start, and what is in the
-// repository comes first. A bar ends at the removal, and one without expiry has no end in words.
+// TestTimeline: the exceptions of a chain share a line, in the order of their start, and the chains of files that
+// exist come first. A bar ends at the removal, and one without expiry has no end in words.
 func TestTimeline(t *testing.T) {
 	v := renewedThrice()
 	v.Entries[0].Left = &ledger.Departure{Event: ledger.Event{At: v.At.AddDate(0, 0, -30)}}
