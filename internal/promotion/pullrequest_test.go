@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/deliver"
+	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -112,7 +113,7 @@ func TestOnBranch(t *testing.T) {
 				verifier = nil
 			}
 			if tc.server {
-				push.By = struct{ commit.Server }{}
+				push.By = struct{ forge.Commits }{}
 			}
 			_, there, err := q.OnBranch(t.Context(), deliver.To{Push: push, By: by}, verifier)
 			switch {

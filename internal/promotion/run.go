@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/deliver"
+	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -24,6 +25,8 @@ type Job struct {
 
 	// To is the destination. An empty To.Push.As of a pull request means [Queue.PullRequestBranch].
 	To deliver.To
+	// PullRequests opens the pull request of a pushed branch, if not nil. See [Result.Propose].
+	PullRequests forge.PullRequests
 	// SignedInput is a folder with signed files, instead of Signer. See [Plan.TakeOver].
 	SignedInput string
 

@@ -29,8 +29,6 @@ type Config struct {
 	Token string
 	// Header is a part of each request, and contains the token.
 	Header map[string]string
-	// SecondaryLimits is that of [retry.Transport].
-	SecondaryLimits bool
 }
 
 // Client sends requests. It is safe for concurrent use.
@@ -53,7 +51,7 @@ func New(c Config) (*Client, error) {
 	}
 	client := &Client{http: *c.HTTP, base: base, token: c.Token, header: c.Header}
 	client.http.Transport = retry.Transport{Timing: c.Timing, Next: c.HTTP.Transport, MaxAnswer: maxAnswer,
-		FollowOnHost: true, SecondaryLimits: c.SecondaryLimits}
+		FollowOnHost: true, SecondaryLimits: true}
 	return client, nil
 }
 

@@ -7,24 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/polex-dev/polex/internal/github"
-)
-
-// reviewed is one review. It ignores author_association of the API, which does not prove write
-// access.
-type reviewed struct {
-	ID          int64  `json:"id"`
-	User        *user  `json:"user"` // nil if the account was deleted
-	State       string `json:"state"`
-	CommitID    string `json:"commit_id"`
-	SubmittedAt string `json:"submitted_at"` // RFC 3339, UTC
-}
-
-// The states of a review that decide. A comment does not change an earlier decision.
-const (
-	approved         = "APPROVED"
-	changesRequested = "CHANGES_REQUESTED"
-	dismissed        = "DISMISSED"
+	"github.com/polex-dev/polex/internal/forge"
 )
 
 // maxApprovers is the maximum number of approvers to look up: anybody can approve a pull request of
@@ -37,8 +20,8 @@ type verdict struct {
 	ignored   []string
 }
 
-func (v *verdict) ignore(who *user, why string) {
-	v.ignored = append(v.ignored, fmt.Sprintf("%q does not count: %s", who.Login, why))
+func (v *verdict) ignore(who, why string) {
+	v.ignored = append(v.ignored, fmt.Sprintf("%q does not count: %s", who, why))
 }
 
 func (v *verdict) hint() string {
@@ -50,38 +33,16 @@ func (v *verdict) hint() string {
 }
 
 // approvals returns the approvers of a pull request.
-func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*verdict, error) {
-	what := fmt.Sprintf("read the reviews of pull request %d", m.Number)
-	last := map[int64]reviewed{}
-	var problem error
-	err := github.Pages(ctx, r.api, r.api.Path("/pulls/%d/reviews", m.Number), func(page []reviewed) bool {
-		for _, given := range page {
-			if given.User == nil || given.State != approved && given.State != changesRequested &&
-				given.State != dismissed {
-				continue
-			}
-			if given.SubmittedAt == "" || given.User.ID == 0 {
-				problem = &UnknownError{What: fmt.Sprintf("%s: review %d has no time or no author", what, given.ID)}
-			}
-			before, again := last[given.User.ID]
-			if !again || cmp.Or(strings.Compare(before.SubmittedAt, given.SubmittedAt),
-				cmp.Compare(before.ID, given.ID)) <= 0 {
-				last[given.User.ID] = given
-			}
-		}
-		return true
-	})
-	if err == nil {
-		err = problem
-	}
+func (r *Reviewer) approvals(ctx context.Context, m *forge.PullRequest, files []File) (*verdict, error) {
+	approvals, err := r.config.Reviews.Approvals(ctx, m.Number)
 	if err != nil {
-		return nil, unanswered(what, err)
+		return nil, unanswered(fmt.Sprintf("read the reviews of pull request %d", m.Number), err)
 	}
 	v := &verdict{}
-	var counted []*user
-	for _, given := range last {
-		if given.State == approved && r.counts(m, given, v) {
-			counted = append(counted, given.User)
+	var counted []forge.Account
+	for _, given := range approvals {
+		if r.counts(m, given, v) {
+			counted = append(counted, given.By)
 		}
 	}
 	if len(counted) > maxApprovers {
@@ -91,25 +52,25 @@ func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*ver
 	if len(counted) == 0 {
 		return v, nil
 	}
-	head, err := r.head(ctx, m)
+	head, err := r.config.Reviews.Commit(ctx, m.Head)
 	if err != nil {
-		return nil, err
+		return nil, unanswered("read commit "+m.Head+", which was approved", err)
 	}
-	slices.SortFunc(counted, func(a, b *user) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(counted, func(a, b forge.Account) int { return cmp.Compare(a.ID, b.ID) })
 	for _, who := range counted {
 		if err := r.mayCount(ctx, head, who, v); err != nil {
 			return nil, err
 		}
 	}
 	if len(v.approvers) > 0 {
-		changed, err := r.changed(ctx, head, files)
+		changed, err := r.changed(ctx, head.Tree, files)
 		if err != nil {
 			return nil, err
 		}
 		if changed != "" {
 			v.approvers = nil
 			v.ignored = []string{fmt.Sprintf("commit %s does not count: %q has different content there than the file "+
-				"to sign", m.Head.SHA, changed)}
+				"to sign", m.Head, changed)}
 		}
 	}
 	sortLogins(v.approvers)
@@ -117,14 +78,14 @@ func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*ver
 }
 
 // counts reports whether the content of an approval lets it count.
-func (r *Reviewer) counts(m *merged, given reviewed, v *verdict) bool {
+func (r *Reviewer) counts(m *forge.PullRequest, given forge.Approval, v *verdict) bool {
 	switch {
-	case given.User.Type != "User":
-		v.ignore(given.User, "it is not by a person")
-	case given.User.is(m.User):
-		v.ignore(given.User, "they requested the exception")
-	case given.CommitID != m.Head.SHA && !r.config.InsecureAllowStaleApprovals:
-		v.ignore(given.User, "it is not for the last commit")
+	case !given.By.Person:
+		v.ignore(given.By.Login, "it is not by a person")
+	case given.By.Is(*m.Author):
+		v.ignore(given.By.Login, "they requested the exception")
+	case given.Commit != m.Head && !r.config.InsecureAllowStaleApprovals:
+		v.ignore(given.By.Login, "it is not for the last commit")
 	default:
 		return true
 	}
@@ -132,43 +93,27 @@ func (r *Reviewer) counts(m *merged, given reviewed, v *verdict) bool {
 }
 
 // mayCount adds a person to the approvers if the account may approve.
-func (r *Reviewer) mayCount(ctx context.Context, head *headCommit, who *user, v *verdict) error {
+func (r *Reviewer) mayCount(ctx context.Context, head forge.Commit, who forge.Account, v *verdict) error {
 	if err := checkLogin(who.Login); err != nil {
 		return err
 	}
-	if who.is(head.Author) || who.is(head.Committer) {
-		v.ignore(who, "they made the last commit")
+	if slices.ContainsFunc(head.Writers, who.Is) {
+		v.ignore(who.Login, "they made the last commit")
 		return nil
 	}
-	may, err := r.mayWrite(ctx, who)
-	switch {
-	case err != nil:
-		return err
-	case !may:
-		v.ignore(who, "they may not write to the repository")
-	default:
+	key := strings.ToLower(who.Login)
+	may, known := r.writes[key]
+	if !known {
+		var err error
+		if may, err = r.config.Reviews.MayWrite(ctx, who); err != nil {
+			return unanswered(fmt.Sprintf("ask whether %s may write to the repository", who.Login), err)
+		}
+		r.writes[key] = may
+	}
+	if !may {
+		v.ignore(who.Login, "they may not write to the repository")
+	} else {
 		v.approvers = append(v.approvers, who.Login)
 	}
 	return nil
-}
-
-// mayWrite reports whether a person has write access to the repository.
-func (r *Reviewer) mayWrite(ctx context.Context, who *user) (bool, error) {
-	key := strings.ToLower(who.Login)
-	if may, known := r.writes[key]; known {
-		return may, nil
-	}
-	var answer struct {
-		Permission string `json:"permission"` // admin, write, read or none
-		User       *user  `json:"user"`
-	}
-	_, err := r.api.Get(ctx, r.api.Path("/collaborators/%s/permission", who.Login), nil, &answer)
-	if err == nil && (answer.User == nil || answer.User.ID != who.ID) {
-		err = fmt.Errorf("the answer is about another user")
-	}
-	if err != nil {
-		return false, unanswered(fmt.Sprintf("ask whether %s may write to the repository", who.Login), err)
-	}
-	r.writes[key] = answer.Permission == "admin" || answer.Permission == "write"
-	return r.writes[key], nil
 }

@@ -4,7 +4,7 @@
 //
 // A record comes from one source, and names it:
 //
-//   - api: GitHub's REST API, with a token. Only this source proves approvals.
+//   - api: the API of the forge, with a token. Only this source proves approvals.
 //   - event: the payload of the workflow's event. It proves the requester and the pull request, but
 //     no approvals.
 //   - trailers: the last paragraph of the commit message. The author of the commit writes it, so
@@ -23,7 +23,7 @@
 // A missing approval is a refusal ([exception.Refusals]). If the review cannot be determined, the
 // error is an [*UnknownError], which may have advice. Callers must not sign in either case.
 //
-// The package does I/O only through the given HTTP client and [History]. From answers of the API,
+// The package does I/O only through [forge.Reviews] and [History]. From answers of the forge,
 // it uses only validated numbers and names in later requests. The size and number of answers and
 // every wait are limited.
 package review

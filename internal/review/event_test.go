@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/polex-dev/polex/internal/github"
+	"github.com/polex-dev/polex/internal/forge/github"
 	"github.com/polex-dev/polex/internal/review"
 )
 
@@ -44,11 +44,7 @@ func TestFromEvent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := review.New(eventConfig(payload))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := r.Record(t.Context(), mongo())
+			got, err := recordOf(t, payload, mongo())
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Errorf("it is %v, and should say %q", err, tc.err)
@@ -65,36 +61,25 @@ func TestFromEvent(t *testing.T) {
 	}
 }
 
-func eventConfig(payload []byte) review.Config {
-	return review.Config{Source: review.SourceEvent, Event: payload, Branch: "main", History: newHistory(),
-		GitHub: github.Config{ServerURL: "https://github.com/", Repository: repository}}
-}
-
-func TestBadEvents(t *testing.T) {
-	for name, change := range map[string]func(*review.Config){
-		"no JSON":       func(c *review.Config) { c.Event = []byte("<html>") },
-		"too long":      func(c *review.Config) { c.Event = []byte(strings.Repeat(" ", 25<<20) + "{}") },
-		"no server":     func(c *review.Config) { c.GitHub.ServerURL = "" },
-		"no repository": func(c *review.Config) { c.GitHub.Repository = "acme" },
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := eventConfig([]byte("{}"))
-			change(&c)
-			if _, err := review.New(c); err == nil {
-				t.Error("it is taken")
-			}
-		})
+// recordOf returns the record from the payload of an event.
+func recordOf(t *testing.T, payload []byte, o review.Origin) (*review.Record, error) {
+	t.Helper()
+	environment := map[string]string{"GITHUB_SERVER_URL": "https://github.com/", "GITHUB_REPOSITORY": repository}
+	event, err := github.Workflow(func(name string) string { return environment[name] }).Event(payload)
+	if err != nil {
+		return nil, err
 	}
+	r, err := review.New(review.Config{Source: review.SourceEvent, Event: event, Branch: "main", History: newHistory()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Record(t.Context(), o)
 }
 
 // A record requires a commit and files.
 func TestNoOrigin(t *testing.T) {
-	r, err := review.New(eventConfig([]byte("{}")))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, o := range []review.Origin{{}, {Commit: "HEAD", Files: mongo().Files}, {Commit: strings.ToUpper(mergeCommit), Files: mongo().Files}, {Commit: mergeCommit}} {
-		if _, err := r.Record(t.Context(), o); err == nil {
+		if _, err := recordOf(t, []byte("{}"), o); err == nil {
 			t.Errorf("%+v has a record", o)
 		}
 	}

@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/internal/github"
-	"github.com/polex-dev/polex/internal/retry"
+	"github.com/polex-dev/polex/internal/forge/github"
 	"github.com/polex-dev/polex/internal/review"
 )
 
@@ -29,8 +28,10 @@ type gitHub struct {
 	noLinks bool           // to the next page
 	// meddle answers in place of the server if it returns true.
 	meddle func(w http.ResponseWriter, r *http.Request) bool
-	asked  []string        // paths with their queries
-	paused []time.Duration // between retries, in whole seconds
+	asked  []string          // paths with their queries
+	paused []time.Duration   // between retries, in whole seconds
+	http   http.RoundTripper // of the client, if not nil
+	clock  bool              // waits by the clock
 }
 
 const (
@@ -116,14 +117,22 @@ func reply(w http.ResponseWriter, status int, value any) {
 
 // config is for this server, with one required approval.
 func (g *gitHub) config() review.Config {
-	return review.Config{
-		Source: review.SourceAPI, Branch: "main", RequireApprovals: 1, History: newHistory(),
-		GitHub: github.Config{HTTP: g.server.Client(), APIURL: g.server.URL, ServerURL: "https://github.com", Repository: repository, Token: token,
-			Timing: retry.Timing{Sleep: func(_ context.Context, d time.Duration) error {
-				g.paused = append(g.paused, d.Truncate(time.Second))
-				return nil
-			}}},
+	g.t.Helper()
+	access := github.Config{HTTP: g.server.Client(), APIURL: g.server.URL, ServerURL: "https://github.com", Repository: repository, Token: token}
+	if g.http != nil {
+		access.HTTP = &http.Client{Transport: g.http}
 	}
+	if !g.clock {
+		access.Timing.Sleep = func(_ context.Context, d time.Duration) error {
+			g.paused = append(g.paused, d.Truncate(time.Second))
+			return nil
+		}
+	}
+	client, err := github.New(access)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return review.Config{Source: review.SourceAPI, Branch: "main", RequireApprovals: 1, History: newHistory(), Reviews: client}
 }
 
 // People and a bot that review.

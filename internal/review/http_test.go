@@ -166,10 +166,9 @@ func TestCancelled(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			asked := 0
-			c := newGitHub(t).config()
-			c.GitHub.HTTP = &http.Client{Transport: stumbling(func() { asked++; when(cancel) })}
-			c.GitHub.Timing.Sleep = nil // by the clock
-			r, err := review.New(c)
+			g := newGitHub(t)
+			g.http, g.clock = stumbling(func() { asked++; when(cancel) }), true
+			r, err := review.New(g.config())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,16 +234,7 @@ func TestNew(t *testing.T) {
 		change func(c *review.Config)
 		want   string
 	}{
-		"an open line":                   {func(c *review.Config) { c.GitHub.APIURL = "http://api.example.com" }, "does not use https"},
-		"an open line to pages":          {func(c *review.Config) { c.GitHub.ServerURL = "http://example.com" }, "does not use https"},
-		"no address":                     {func(c *review.Config) { c.GitHub.APIURL = "" }, "is not an address"},
-		"a query":                        {func(c *review.Config) { c.GitHub.APIURL = "https://api.example.com/?x=" }, "is not an address"},
-		"a password":                     {func(c *review.Config) { c.GitHub.APIURL = "https://a:b@api.example.com" }, "not an address"},
-		"no token":                       {func(c *review.Config) { c.GitHub.Token = "" }, "token for the API is missing or malformed"},
-		"a token of two lines":           {func(c *review.Config) { c.GitHub.Token = "a\nb" }, "token for the API is missing or malformed"},
-		"no client":                      {func(c *review.Config) { c.GitHub.HTTP = nil }, "no HTTP client"},
-		"a path as repository":           {func(c *review.Config) { c.GitHub.Repository = "acme/../x" }, "is not a repository"},
-		"above as repository":            {func(c *review.Config) { c.GitHub.Repository = "acme/.." }, "is not a repository"},
+		"no API":                         {func(c *review.Config) { c.Reviews = nil }, "no API"},
 		"no branch":                      {func(c *review.Config) { c.Branch = "" }, "is not the name of a branch"},
 		"a reference":                    {func(c *review.Config) { c.Branch = "refs/heads/main" }, "is not the name of a branch"},
 		"no history":                     {func(c *review.Config) { c.History = nil }, "no history"},

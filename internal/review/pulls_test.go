@@ -113,7 +113,7 @@ func TestRebasedAnother(t *testing.T) {
 	c.History.(*history).commits[last] = review.Commit{Parents: []string{mergeCommit}}
 	g.set(api+"/commits/"+mergeCommit+"/pulls", last, 0, "merge_commit_sha")
 	g.set(api+"/pulls/12", 13, "number")
-	expect(t, outcome(t, g, c), "unknown: pull request 12 has 1 commits")
+	expect(t, outcome(t, g, c), "unknown: the answer is about pull request 13")
 }
 
 // One look-up is enough for all files of a merge.

@@ -4,23 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
-	"github.com/polex-dev/polex/internal/github"
-	"github.com/polex-dev/polex/internal/restapi"
-	"github.com/polex-dev/polex/internal/retry"
+	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // Config sets the source of the records and the required approvals.
 type Config struct {
 	Source Source
-	// GitHub is the API for SourceAPI. SourceEvent uses only its ServerURL and Repository.
-	GitHub github.Config
-	// Event is the payload of the workflow's event, for SourceEvent: a push, or a closed pull
-	// request.
-	Event []byte
+	// Reviews is the API for SourceAPI.
+	Reviews forge.Reviews
+	// Event is the pull request that the workflow's event merged, or nil. It is for SourceEvent.
+	Event *forge.PullRequest
 	// Branch is the target branch, without refs/heads/.
 	Branch  string
 	History History
@@ -47,9 +43,6 @@ const maxRequired = 100
 // Reviewer makes records. It is not safe for concurrent use.
 type Reviewer struct {
 	config Config
-	api    *github.Client // nil unless the source is the API
-	server string
-	event  *event
 	writes map[string]bool // write access, by login
 }
 
@@ -73,21 +66,15 @@ func New(c Config) (*Reviewer, error) {
 	case c.InsecureCountTrailers && c.Source != SourceTrailers:
 		return nil, fmt.Errorf("approvals are counted from trailers, and the record is from %q", c.Source)
 	}
-	var err error
 	switch c.Source {
 	case SourceAPI:
-		r.api, err = github.New(c.GitHub)
+		if c.Reviews == nil {
+			return nil, errors.New("review: no API")
+		}
 	case SourceEvent:
 		if c.asksApprovals() {
 			return nil, errors.New("approvals are required, and an event has none: use the API (promote.record: api) " +
 				"and a token for it")
-		}
-		r.event, err = readEvent(c.Event)
-		if err == nil {
-			r.server, err = restapi.CheckAddress(c.GitHub.ServerURL)
-		}
-		if err == nil {
-			err = github.CheckRepository(c.GitHub.Repository)
 		}
 	case SourceTrailers:
 		if c.asksApprovals() && !c.InsecureCountTrailers {
@@ -97,7 +84,7 @@ func New(c Config) (*Reviewer, error) {
 	default:
 		return nil, fmt.Errorf("there is no source %q of records, expected api, event or trailers", c.Source)
 	}
-	return r, err
+	return r, nil
 }
 
 // Record returns the review record of an origin. It returns [exception.Refusals], one for each
@@ -135,7 +122,7 @@ func (r *Reviewer) fromAPI(ctx context.Context, o Origin, record *Record) (*Reco
 		}
 		return record, nil
 	}
-	record.Number, record.PullRequest, record.Requester = m.Number, m.address, m.User.Login
+	record.merged(m)
 	verdict, err := r.approvals(ctx, m, o.Files)
 	if err != nil {
 		return nil, err
@@ -143,9 +130,27 @@ func (r *Reviewer) fromAPI(ctx context.Context, o Origin, record *Record) (*Reco
 	record.Approvers = verdict.approvers
 	if missing := r.config.RequireApprovals - len(verdict.approvers); missing > 0 {
 		return nil, refuse(o.Files, ReasonNotApproved, fmt.Sprintf("%d of %d required approvals in %s",
-			len(verdict.approvers), r.config.RequireApprovals, m.address), verdict.hint())
+			len(verdict.approvers), r.config.RequireApprovals, m.URL), verdict.hint())
 	}
 	return record, nil
+}
+
+// fromEvent adds the data of the event to the record, if the event is the merge of the record's
+// commit. Pending files of an earlier merge are not in the event.
+func (r *Reviewer) fromEvent(record *Record) error {
+	m := r.config.Event
+	if m == nil || m.Merge != record.Commit || m.Base != record.Branch {
+		return nil
+	}
+	if err := checkAuthor(m); err != nil {
+		return err
+	}
+	record.merged(m)
+	return nil
+}
+
+func (r *Record) merged(m *forge.PullRequest) {
+	r.Number, r.PullRequest, r.Requester = m.Number, m.URL, m.Author.Login
 }
 
 // refuse makes a refusal for every file.
@@ -160,23 +165,10 @@ func refuse(files []File, reason, message, hint string) exception.Refusals {
 
 // unanswered explains a failed request to the API.
 func unanswered(what string, err error) error {
-	var unknown *UnknownError
-	if errors.As(err, &unknown) {
-		return &UnknownError{What: what, Err: err, Advice: unknown.Advice}
+	unknown := &UnknownError{What: what, Err: err, Advice: "nothing was signed; correct the cause and run it again"}
+	var hinter interface{ Hint() string }
+	if errors.As(err, &hinter) {
+		unknown.Advice = hinter.Hint()
 	}
-	advice := "nothing was signed; correct the cause and run it again"
-	var answered *retry.StatusError
-	switch {
-	case !errors.As(err, &answered):
-	case answered.Status == http.StatusUnauthorized:
-		advice = "is the token one of this server, and still valid?"
-	case answered.Status == http.StatusForbidden && strings.Contains(answered.Said, "rate limit"):
-		advice = "the token has reached its rate limit: run it again later"
-	case answered.Status == http.StatusUnprocessableEntity:
-		advice = "is the commit pushed?"
-	case answered.Status == http.StatusForbidden || answered.Status == http.StatusNotFound:
-		advice = "the token needs the permissions pull-requests: read and contents: read; a person's token must also " +
-			"be able to push"
-	}
-	return &UnknownError{What: what, Err: err, Advice: advice}
+	return unknown
 }

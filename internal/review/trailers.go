@@ -113,12 +113,12 @@ func (r *Reviewer) fromTrailers(o Origin, record *Record) (*Record, error) {
 	for _, who := range t.Approvers {
 		switch {
 		case wrote == nil:
-			v.ignore(&user{Login: who.String()}, fmt.Sprintf("the commit merges more than %d commits", maxMerged))
+			v.ignore(who.String(), fmt.Sprintf("the commit merges more than %d commits", maxMerged))
 		case len(commit.Parents) == 1:
-			v.ignore(&user{Login: who.String()},
+			v.ignore(who.String(),
 				"the commit is not a merge commit, so that its author wrote the message")
 		case wrote.has(who):
-			v.ignore(&user{Login: who.String()}, "they wrote the commit, or one that it merged")
+			v.ignore(who.String(), "they wrote the commit, or one that it merged")
 		default:
 			record.Approvers = append(record.Approvers, who.String())
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/polex-dev/polex/internal/githubtest"
+	"github.com/polex-dev/polex/internal/forge/githubtest"
 )
 
 // ForgeKey is the key of the running API in the values of a script: a new(*githubtest.Server).
@@ -16,8 +16,8 @@ type ForgeKey struct{}
 //
 //	forge REMOTE [RULE...] [OPERATION=FAULT,...] [bypass=ANSWER]
 //
-// It starts the APIs of GitHub and GitLab for a bare repository with rules for main, in place of an
-// earlier one, and sets the environment of a workflow and of a pipeline. Pull requests of an earlier
+// It starts the API of GitHub for a bare repository with rules for main, in place of an
+// earlier one, and sets the environment of a workflow. Pull requests of an earlier
 // one are lost.
 func Forge(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 1 {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/polex-dev/polex/internal/githubtest"
+	"github.com/polex-dev/polex/internal/forge/githubtest"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/scripttest"
 )

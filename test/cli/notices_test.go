@@ -45,7 +45,8 @@ func people(ts *testscript.TestScript, _ bool, args []string) {
 	mux.HandleFunc("POST /broken/", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "gone: "+r.URL.String(), http.StatusGone) })
 	const at = "/repos/acme/exceptions"
 	mux.HandleFunc("GET "+at+"/commits/{sha}/pulls", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `[{"number":14,"merged_at":"2026-11-20T10:11:12Z","base":{"repo":{"full_name":"acme/exceptions"}}}]`)
+		_, _ = io.WriteString(w, `[{"number":14,"html_url":"https://github.com/acme/exceptions/pull/14","merged_at":"2026-11-20T10:11:12Z",`+
+			`"head":{"sha":"4444444444444444444444444444444444444444"},"base":{"repo":{"full_name":"acme/exceptions"}}}]`)
 	})
 	mux.HandleFunc("GET "+at+"/issues/{number}/comments", func(w http.ResponseWriter, r *http.Request) {
 		mine := comments[r.PathValue("number")]

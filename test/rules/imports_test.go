@@ -35,17 +35,18 @@ var house = map[string][]string{
 	"apiserver":         {},
 	"sign":              {"exception", "kyverno/schema", "lifetime", "retry", "seal", "trust", "verify"},
 	"git":               {},
-	"git/commit":        {"git", "retry"},
+	"git/commit":        {"forge", "git", "retry"},
 	"restapi":           {"retry"},
 	"tufroot":           {"trust"},
-	"github":            {"restapi", "retry"},
-	"review":            {"exception", "github", "restapi", "retry"},
+	"forge":             {"retry"},
+	"forge/github":      {"forge", "restapi", "retry"},
+	"review":            {"exception", "forge"},
 	// It is separate from review, which uses neither a repository nor signatures.
 	"review/record": {"exception", "git", "review", "verify"},
 	"pending":       {"exception"},
 	"commitmessage": {"exception", "seal"},
 	"deliver":       {"git/commit"},
-	"promotion":     {"commitmessage", "deliver", "exception", "git", "git/commit", "kyverno/schema", "lifetime", "pending", "renewal", "seal", "shape", "sign", "trust", "verify"},
+	"promotion":     {"commitmessage", "deliver", "exception", "forge", "git", "git/commit", "kyverno/schema", "lifetime", "pending", "renewal", "retry", "seal", "shape", "sign", "trust", "verify"},
 	"prune":         {"commitmessage", "deliver", "exception", "git", "git/commit", "lifetime", "pending"},
 	// internal/kyverno decides for all callers if an exception reaches the guard. pkg/shape would
 	// bring CEL's compiler.
@@ -56,14 +57,14 @@ var house = map[string][]string{
 	"report":         {"ledger", "lifetime", "plain"},
 	"plain":          {},
 	"notify":         {"exception", "ledger", "plain"},
-	"notify/send":    {"notify", "github", "restapi", "retry"},
+	"notify/send":    {"notify", "restapi", "retry"},
 }
 
 // public lists the packages under pkg/.
 var public = []string{"exception", "lifetime", "seal", "shape", "sign", "trust", "verify"}
 
 // workshop lists the packages under internal/ for tests, releases and the sandbox.
-var workshop = []string{"attacks", "modcache", "release", "sandbox", "scripttest", "githubtest"}
+var workshop = []string{"attacks", "modcache", "release", "sandbox", "scripttest", "forge/githubtest"}
 
 // commands may import all packages of the house, and none of these may import a command.
 const commands = "internal/command"
@@ -80,7 +81,7 @@ var powers = []struct {
 }{
 	{"read files", []string{"os", "io/ioutil"}, []string{"config", "trust", "sign", "git", "git/commit", "promotion", "guard", "ledger", "tufroot"}},
 	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "git", "guard", "ledger"}},
-	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "restapi", "sign", "github", "review", "notify/send", "guard", "apiserver"}},
+	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "restapi", "sign", "forge/github", "notify/send", "guard", "apiserver"}},
 	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"tufroot"}},
 	{"use SHA-1", []string{"crypto/sha1", "github.com/pjbgf/sha1cd"}, []string{"git"}},
 	{"use a Kubernetes client", []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, []string{"guard", "apiserver"}},
@@ -104,7 +105,8 @@ func room(path string) string {
 		rest, ok = strings.CutPrefix(path, module+"/internal/")
 	}
 	name, _, _ := strings.Cut(rest, "/")
-	if !ok || slices.Contains(workshop, name) || covers(module+"/"+commands, path) {
+	if !ok || covers(module+"/"+commands, path) ||
+		slices.ContainsFunc(workshop, func(tool string) bool { return covers(tool, rest) }) {
 		return ""
 	}
 	for own := range house {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/forges"
 	"github.com/polex-dev/polex/internal/notify"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -146,7 +148,7 @@ func (n *notification) print(events []notify.Event) error {
 				return err
 			}
 			where := ""
-			if to.name == toGitHub {
+			if slices.Contains(forges.Names(), to.name) {
 				where = ", " + n.pullRequest(e).words(e)
 			}
 			if _, err := fmt.Fprintf(n.streams.Out, "to %s%s:\n%s\n", to.name, where, body); err != nil {

@@ -1,26 +1,26 @@
 package audit
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/github"
+	"github.com/polex-dev/polex/internal/command/forges"
+	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/notify"
 	"github.com/polex-dev/polex/internal/notify/send"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
-// The names in --to.
+// The names in --to, besides those of the forges.
 const (
-	toGitHub = "github"
-	toJSON   = "json"
-	toSlack  = "slack"
+	toJSON  = "json"
+	toSlack = "slack"
 )
 
 // recipient receives notifications.
@@ -48,8 +48,9 @@ func (n *notification) readRecipients() error {
 			}
 		}
 		render := map[string]send.Render{toJSON: notify.JSON, toSlack: notify.Slack}[name]
-		if render == nil && name != toGitHub {
-			return &cli.UsageError{Err: fmt.Errorf("--to: %q is not one of github, json, slack", name),
+		if render == nil && !slices.Contains(forges.Names(), name) {
+			return &cli.UsageError{Err: fmt.Errorf("--to: %q is not one of %s, json, slack", name,
+				strings.Join(forges.Names(), ", ")),
 				Hint: "json sends to any other webhook, such as one of Teams whose workflow makes a message of it"}
 		}
 		secret := ""
@@ -60,7 +61,7 @@ func (n *notification) readRecipients() error {
 			}
 		}
 		r := recipient{name: name}
-		add := n.gitHub
+		add := n.comments
 		if render != nil {
 			add = func(r *recipient, address string) error { return n.webhook(r, render, address) }
 		}
@@ -108,28 +109,22 @@ func (n *notification) webhook(r *recipient, render send.Render, address string)
 	return err
 }
 
-func (n *notification) gitHub(r *recipient, token string) error {
+func (n *notification) comments(r *recipient, token string) error {
 	r.body = func(e notify.Event) (string, error) { return notify.Markdown(e), nil }
 	if n.options.dryRun {
 		return nil
 	}
-	access := github.Workflow(os.Getenv, &http.Client{})
-	access.Repository, access.Token = repository(), token
-	api, err := github.New(access)
-	client := &send.GitHub{Client: api, Login: cmp.Or(n.options.login, send.DefaultLogin)}
+	client, err := forges.Workflow(os.Getenv).Open(token, retry.Timing{})
 	r.send = func(ctx context.Context, e notify.Event) (string, error) {
 		number, err := n.pullRequest(e).find(ctx, client)
 		if err != nil {
 			return "", err
 		}
-		did, err := client.Comment(ctx, number, e)
+		did, err := client.Comment(ctx, number, n.options.login, e.Marker(), notify.Markdown(e))
 		return fmt.Sprintf("comment on pull request %d %s", number, did), err
 	}
 	return err
 }
-
-// repository returns the repository for comments, or "".
-func repository() string { return os.Getenv("GITHUB_REPOSITORY") }
 
 // pullRequest is the pull request of an event: its number, or the merge commit. Both are empty if
 // the event has none.
@@ -142,7 +137,7 @@ type pullRequest struct {
 // the command line.
 func (n *notification) pullRequest(e notify.Event) pullRequest {
 	if e.Verified {
-		number, _ := send.NumberOf(github.Workflow(os.Getenv, nil).ServerURL, repository(), e.PullRequest)
+		number, _ := forges.Workflow(os.Getenv).NumberOf(e.PullRequest)
 		return pullRequest{number: number}
 	}
 	if e.Commit != "" {
@@ -152,10 +147,10 @@ func (n *notification) pullRequest(e notify.Event) pullRequest {
 }
 
 // find returns the number of the pull request.
-func (p pullRequest) find(ctx context.Context, client *send.GitHub) (int, error) {
+func (p pullRequest) find(ctx context.Context, client forge.Forge) (int, error) {
 	switch {
 	case p.merged != "":
-		return client.PullRequestOf(ctx, p.merged)
+		return forge.MergeOf(ctx, client, p.merged)
 	case p.number != 0:
 		return p.number, nil
 	}

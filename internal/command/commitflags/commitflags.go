@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/forges"
 	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/retry"
@@ -21,16 +22,13 @@ type Flags struct {
 	Commit bool
 	Push   bool
 	Branch string
-	PushBy string // "", [Git] or [GitHub]
+	PushBy string // "", [Git] or the name of a forge
 
 	timing retry.Timing
 }
 
-// The values of --push-by. "" is Git too, after a look at the rules of the branch.
-const (
-	Git    = "git"
-	GitHub = "github"
-)
+// Git is a value of --push-by. "" is Git too, after a look at the rules of the branch.
+const Git = "git"
 
 // Add adds the flags to a command. what names the change in help texts, for example "the
 // promotion".
@@ -42,7 +40,7 @@ func (f *Flags) Add(cmd *cobra.Command, timing retry.Timing, what string) {
 	flags.StringVar(&f.Branch, "branch", "", "target branch (default: the upstream of HEAD's branch)")
 	flags.StringVar(&f.PushBy, "push-by", "",
 		"git or github: GitHub's API makes and signs the commit, with GITHUB_TOKEN (default: git)")
-	cli.Check(flags, "push-by", cli.OneOf(Git, GitHub))
+	cli.Check(flags, "push-by", cli.OneOf(append([]string{Git}, forges.Names()...)...))
 }
 
 // Way returns the destination of the change.
@@ -109,7 +107,7 @@ func (f *Flags) Delivery(clone *commit.Clone, way deliver.Way, now time.Time) (t
 // by returns the author of the commit. A missing author is a [cli.UsageError].
 func (f *Flags) by(clone *commit.Clone, now time.Time) (commit.Author, error) {
 	by := commit.Author{When: now}
-	if f.PushBy != GitHub {
+	if !f.ByForge() {
 		var err error
 		if by.Sign, err = clone.SignsCommits(); err != nil {
 			return by, err
@@ -137,8 +135,8 @@ func (f *Flags) To(clone *commit.Clone) (commit.Push, error) {
 			Hint: "name it with --branch, and its remote with git config branch.NAME.remote"}
 	}
 	push := commit.Push{To: to, Pause: commit.Backoff(firstPause, mostPause, rand.Int64N)}
-	if f.PushBy == GitHub {
-		push.By, err = f.Client()
+	if f.ByForge() {
+		push.By, err = f.Forge()
 	}
 	return push, err
 }

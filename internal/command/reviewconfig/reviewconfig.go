@@ -4,15 +4,14 @@
 package reviewconfig
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"net/http"
-	"strings"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/config"
+	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/git"
-	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/internal/review/record"
@@ -23,14 +22,11 @@ const section = "promote"
 
 // Options are the inputs for a [record.Recorder].
 type Options struct {
-	Config *config.Config
-	// Getenv reads the environment of the workflow: GITHUB_ACTIONS, GITHUB_API_URL,
-	// GITHUB_EVENT_PATH, GITHUB_REF, GITHUB_REPOSITORY, GITHUB_SERVER_URL and GITHUB_TOKEN.
-	Getenv func(string) string
-	Client *http.Client
-	Timing retry.Timing
+	Config   *config.Config
+	Workflow forge.Workflow
+	Timing   retry.Timing
 	// Repository is the clone. Source is the commit with the files to sign. Branch is its branch;
-	// "" means GITHUB_REF.
+	// "" means that of the workflow.
 	Repository     *git.Repository
 	Source, Branch string
 	// Verify verifies the predecessor of a renewal with pkg/verify, and returns its signed message.
@@ -59,25 +55,31 @@ func New(o Options) (*record.Recorder, error) {
 		return nil, err
 	}
 	c := review.Config{
-		Source: source, Branch: o.branch(), History: record.History(o.Repository),
+		Source: source, Branch: cmp.Or(o.Branch, o.Workflow.Branch()), History: record.History(o.Repository),
 		RequireApprovals: p.RequireApprovals,
 		Renewals: review.Renewals{RequireApprovals: renewals.Approvals,
 			RequireNewApprover: renewals.NewApprover},
 		InsecureAllowStaleApprovals: p.AllowStaleApprovals,
 		InsecureCountTrailers:       p.ApprovalsFrom == string(review.SourceTrailers),
-		GitHub:                      github.Workflow(o.Getenv, o.Client),
 	}
 	if c.Branch == "" {
 		return nil, cli.Hint(errors.New("the target branch is not known, so its merged pull requests are not known "+
 			"either"), "check out a branch, or set GITHUB_REF")
 	}
+	var payload []byte
 	if source == review.SourceEvent {
-		if c.Event, err = cli.ReadFileUpTo(o.Getenv("GITHUB_EVENT_PATH"), review.MaxEvent); err != nil {
+		path, err := o.Workflow.EventFile()
+		if err == nil {
+			payload, err = cli.ReadFileUpTo(path, forge.MaxEvent)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("read the workflow's event: %w", err)
 		}
 	}
-	c.GitHub.Timing = o.Timing
-	reviewer, err := review.New(c)
+	var reviewer *review.Reviewer
+	if err = o.ask(&c, payload); err == nil {
+		reviewer, err = review.New(c)
+	}
 	if err != nil {
 		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err),
 			Hint: "docs/explanation/approvals.md lists the valid combinations"}
@@ -89,8 +91,20 @@ func New(o Options) (*record.Recorder, error) {
 	return recorder, nil
 }
 
+// ask sets what the source of the records says.
+func (o *Options) ask(c *review.Config, event []byte) (err error) {
+	switch c.Source {
+	case review.SourceAPI:
+		c.Reviews, err = o.Workflow.Open("", o.Timing)
+	case review.SourceEvent:
+		c.Event, err = o.Workflow.Event(event)
+	}
+	return err
+}
+
 // source returns the source of the records, or "".
 func (o *Options) source(r config.Review, asked bool) (review.Source, error) {
+	source := review.Source(r.Record)
 	switch r.Record {
 	case "", config.RecordAuto:
 		return o.shown(asked)
@@ -99,49 +113,29 @@ func (o *Options) source(r config.Review, asked bool) (review.Source, error) {
 			return "", cli.Usagef("%s.record is none, and approvals are required", section)
 		}
 		return "", nil
-	default:
-		return review.Source(r.Record), o.complete(review.Source(r.Record))
+	case string(review.SourceAPI):
+		if err := o.Workflow.Complete(); err != nil {
+			return "", fmt.Errorf("records are made from the api: %w", err)
+		}
 	}
+	return source, nil
 }
 
 // shown returns the best source that the environment allows.
 func (o *Options) shown(asked bool) (review.Source, error) {
-	switch {
-	case o.Getenv("GITHUB_ACTIONS") == "true" && o.Getenv("GITHUB_TOKEN") != "":
-		return review.SourceAPI, o.complete(review.SourceAPI)
+	const none = "approvals are required, and no source of approvals is available here"
+	incomplete := o.Workflow.Complete()
+	_, noEvent := o.Workflow.EventFile()
+	switch running := o.Workflow.Running(); {
+	case running && incomplete == nil:
+		return review.SourceAPI, nil
+	case asked && incomplete != nil:
+		return "", fmt.Errorf(none+": %w", incomplete)
 	case asked:
-		return "", cli.Hint(errors.New("approvals are required, and no source of approvals is available here"),
-			"in GitHub Actions, give the step env: GITHUB_TOKEN: ${{ github.token }} and the job pull-requests: "+
-				"read; elsewhere see docs/explanation/approvals.md")
-	case o.Getenv("GITHUB_ACTIONS") == "true" && o.Getenv("GITHUB_EVENT_PATH") != "":
-		return review.SourceEvent, o.complete(review.SourceEvent)
-	default:
-		return "", nil
+		return "", cli.Hint(errors.New(none), "promote.record: api uses the token of the environment; "+
+			"docs/explanation/approvals.md lists the sources")
+	case running && noEvent == nil:
+		return review.SourceEvent, nil
 	}
-}
-
-// complete returns an error if a source needs a missing environment variable.
-func (o *Options) complete(source review.Source) error {
-	needed := map[review.Source][]string{
-		review.SourceAPI:   {"GITHUB_TOKEN", "GITHUB_REPOSITORY"},
-		review.SourceEvent: {"GITHUB_EVENT_PATH", "GITHUB_REPOSITORY"},
-	}
-	for _, name := range needed[source] {
-		if o.Getenv(name) == "" {
-			return cli.Hint(fmt.Errorf("records are made from the %s, and %s is not set", source, name),
-				"docs/explanation/approvals.md says where each comes from")
-		}
-	}
-	return nil
-}
-
-func (o *Options) branch() string {
-	if o.Branch != "" {
-		return o.Branch
-	}
-	branch, found := strings.CutPrefix(o.Getenv("GITHUB_REF"), "refs/heads/")
-	if !found {
-		return ""
-	}
-	return branch
+	return "", nil
 }

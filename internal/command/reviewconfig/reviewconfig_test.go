@@ -2,13 +2,13 @@ package reviewconfig_test
 
 import (
 	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/forges"
 	"github.com/polex-dev/polex/internal/command/reviewconfig"
 	"github.com/polex-dev/polex/internal/review/record"
 )
@@ -35,7 +35,7 @@ func options(t *testing.T, promote, renewals string, environment map[string]stri
 		t.Fatal(err)
 	}
 	cfg, err := cli.LoadConfig(path)
-	return reviewconfig.Options{Config: cfg, Getenv: func(name string) string { return environment[name] }, Client: &http.Client{}}, err
+	return reviewconfig.Options{Config: cfg, Workflow: forges.Workflow(func(name string) string { return environment[name] })}, err
 }
 
 // Configuration and environment decide together. A requirement that the environment cannot prove is

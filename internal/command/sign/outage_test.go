@@ -29,7 +29,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/sign"
 	"github.com/polex-dev/polex/internal/command/verify"
-	"github.com/polex-dev/polex/internal/githubtest"
+	"github.com/polex-dev/polex/internal/forge/githubtest"
 	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -665,7 +665,7 @@ func (w *world) meets(at step, o *outage, figures *worst) {
 	if o.once && r.status != 0 {
 		w.t.Errorf("one failed request: exit code %d\n%s", r.status, r.said)
 	}
-	if w.mode.rules != nil && strings.Contains(at.request, "/rules") && r.status != 0 && (r.signs() || !strings.Contains(r.said, "nothing was signed: rules of origin/main on GitHub: ")) {
+	if w.mode.rules != nil && strings.Contains(at.request, "/rules") && r.status != 0 && (r.signs() || !strings.Contains(r.said, "nothing was signed: rules of origin/main: ")) {
 		w.t.Errorf("GitHub cannot make the commit; it signs: %t, and says\n%s", r.signs(), r.said)
 	}
 	if now := w.git("-C", "clone", "rev-parse", "HEAD"); now != head && (w.mode.proposes || !landed || now != w.git("-C", "remote.git", "rev-parse", "main")) {

@@ -4,19 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
+	"github.com/polex-dev/polex/internal/command/forges"
 	"github.com/polex-dev/polex/internal/command/reviewconfig"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/deliver"
+	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promotion"
+	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -46,8 +49,10 @@ func (r *run) promote(ctx context.Context) error {
 		return explain(err)
 	}
 	err = r.promoted(result)
-	if proposed := r.propose(ctx, &job, result); proposed != nil {
-		return proposed // could not decide beats rejected
+	if proposed := result.Propose(ctx, job, func(what string) {
+		_, _ = fmt.Fprintln(r.streams.Err, plain.Line(what))
+	}); proposed != nil {
+		return explain(proposed) // could not decide beats rejected
 	}
 	return err
 }
@@ -75,6 +80,11 @@ func (r *run) job(clone *commit.Clone) (promotion.Job, error) {
 		}
 	}
 	job.To.Push.As, job.To.Folder = o.pullRequestName, o.signedOutput
+	if o.pullRequest && o.ByForge() {
+		if job.PullRequests, err = o.Forge(); err != nil {
+			return job, err
+		}
+	}
 	signer := &batches{run: r}
 	job.Signer = signer
 	switch {
@@ -82,7 +92,7 @@ func (r *run) job(clone *commit.Clone) (promotion.Job, error) {
 		signer.permitted = func(ctx context.Context) error { return r.foretell(ctx, job.To.Push.To) }
 	case job.To.Pushes():
 		signer.permitted = func(ctx context.Context) error {
-			return o.Permitted(ctx, job.To.Push.To, o.pullRequest, job.To.By.Sign)
+			return o.Permitted(ctx, job.To.Push.To, forge.Change{Signed: job.To.By.Sign, Proposed: o.pullRequest})
 		}
 	}
 	job.Rules, err = r.rulesInRepository()
@@ -92,7 +102,7 @@ func (r *run) job(clone *commit.Clone) (promotion.Job, error) {
 // foretell prints what the job that commits needs. Its flags are not known here.
 func (r *run) foretell(ctx context.Context, to commit.Remote) error {
 	var hinted *cli.HintedError
-	if errors.As(r.options.Permitted(ctx, to, false, false), &hinted) {
+	if errors.As(r.options.Permitted(ctx, to, forge.Change{}), &hinted) {
 		_, _ = fmt.Fprintf(r.streams.Err, "for the job that commits: %v: %s\n", hinted.Err, hinted.Hint)
 	}
 	return nil
@@ -130,9 +140,8 @@ type recorder struct {
 
 // Record implements [promotion.Recorder].
 func (r recorder) Record(ctx context.Context, plan *promotion.Plan, branch string) ([]*exception.Document, error) {
-	options := reviewconfig.Options{Config: r.config, Getenv: os.Getenv, Client: &http.Client{},
-		Timing:     r.streams.Timing,
-		Repository: r.clone.Repository, Source: plan.Source().String(), Branch: branch}
+	options := reviewconfig.Options{Config: r.config, Workflow: forges.Workflow(os.Getenv),
+		Timing: r.streams.Timing, Repository: r.clone.Repository, Source: plan.Source().String(), Branch: branch}
 	if r.verifier != nil {
 		options.Verify = func(doc *exception.Document) (*exception.Document,
 			error) {
@@ -164,6 +173,9 @@ func explain(err error) error {
 	case errors.Is(err, commit.ErrBranchBelow):
 		return cli.Hint(err, "nothing was signed or pushed; delete that branch, or name another with "+
 			"--pull-request-branch")
+	case errors.Is(err, promotion.ErrNotProposed) && !retry.Unavailable(err):
+		return cli.Hint(err, "give the job pull-requests: write, and let the repository's settings allow GitHub "+
+			"Actions to create pull requests; then run this again")
 	case errors.Is(err, promotion.ErrBranchTaken):
 		return cli.Hint(err, "nothing was signed or pushed; find out who made that branch, then delete it, or name "+
 			"another with --pull-request-branch")

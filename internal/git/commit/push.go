@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/git"
 )
 
@@ -21,8 +22,9 @@ type Push struct {
 	// As is another branch to push the commit to, if not empty: a new branch of the same remote,
 	// for a pull request. The local clone then stays unchanged.
 	As string
-	// By makes the commit and moves the branch instead of git push, if not nil.
-	By Server
+	// By makes and signs the commit and moves the branch instead of git push, if not nil. Its answers are
+	// untrusted: the commit is fetched and compared.
+	By forge.Commits
 	// Attempts limits the attempts while others push; 0 means 10.
 	Attempts int
 	// Pause waits before the next attempt; attempt starts at 1. If nil, there is no wait.

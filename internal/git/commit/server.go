@@ -14,20 +14,6 @@ import (
 	"github.com/polex-dev/polex/internal/retry"
 )
 
-// Server commits through the API of a remote's server, which signs the commits. Its answers are
-// untrusted: the commit is fetched and compared.
-type Server interface {
-	// CheckCommit rejects a change that CommitOnBranch cannot make.
-	CheckCommit(message string, write map[string][]byte, remove []string) error
-	// CreateBranch creates a branch at a commit.
-	CreateBranch(ctx context.Context, branch, commit string) error
-	// CommitOnBranch commits a change on a branch that is at base.
-	CommitOnBranch(ctx context.Context, branch, base, message string, write map[string][]byte, remove []string) error
-	DeleteBranch(ctx context.Context, branch string) error
-	// ForwardBranch moves a branch to a commit that contains its present commit, never to another.
-	ForwardBranch(ctx context.Context, branch, commit string) error
-}
-
 // ErrOtherCommit means that the server made another commit than the requested one. The target branch
 // was not moved.
 var ErrOtherCommit = errors.New("the server made another commit than the requested one")
@@ -218,7 +204,7 @@ func (c *Clone) isServers(commit, ours git.Hash) error {
 	return nil
 }
 
-// IsServerCommitOf is [Clone.IsCommitOf] for a commit of a [Server]: its author, committer, time and
+// IsServerCommitOf is [Clone.IsCommitOf] for a commit that a forge made: its author, committer, time and
 // signature do not count.
 func (c *Clone) IsServerCommitOf(ctx context.Context, commit, base git.Hash, propose Propose) (bool, error) {
 	m, err := c.make(ctx, base, nobody, propose)

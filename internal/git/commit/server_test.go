@@ -12,10 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/internal/forge"
+	"github.com/polex-dev/polex/internal/forge/github"
+	"github.com/polex-dev/polex/internal/forge/githubtest"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
-	"github.com/polex-dev/polex/internal/github"
-	"github.com/polex-dev/polex/internal/githubtest"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
@@ -24,7 +25,7 @@ type onServer struct {
 	*repository
 	remote *repository
 	server *githubtest.Server
-	client commit.Server
+	client forge.Commits
 	waited []time.Duration
 }
 
@@ -49,7 +50,7 @@ func newOnServer(t *testing.T, rules ...string) *onServer {
 }
 
 // push moves all pending files by a commit that the server makes, or by git.
-func (o *onServer) push(ctx context.Context, by commit.Server, edit func(*commit.Push), propose commit.Propose) (commit.Result, error) {
+func (o *onServer) push(ctx context.Context, by forge.Commits, edit func(*commit.Push), propose commit.Propose) (commit.Result, error) {
 	o.tb.Helper()
 	c, err := commit.Open(commit.Options{Dir: o.dir})
 	o.must(err)

@@ -8,8 +8,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/polex-dev/polex/internal/notify"
+	"github.com/polex-dev/polex/internal/restapi"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
@@ -28,9 +30,12 @@ func NewWebhook(client *http.Client, timing retry.Timing, render Render, address
 	if client == nil {
 		return nil, errors.New("send: no HTTP client")
 	}
-	u, err := checkAddress(address)
-	if err != nil {
-		return nil, err
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Opaque != "" {
+		return nil, errors.New("not the address of a server")
+	}
+	if _, err := restapi.CheckAddress(u.Scheme + "://" + u.Host); err != nil {
+		return nil, errors.New("not an https address")
 	}
 	w := &Webhook{render: render, client: *client, address: u}
 	w.client.Transport = retry.Transport{Timing: timing, Next: client.Transport}
@@ -61,6 +66,25 @@ func (w *Webhook) Send(ctx context.Context, e notify.Event) error {
 	return nil
 }
 
+// shortest is the minimum length in bytes of a part of a secret to look for. A shorter part occurs
+// by chance.
+const shortest = 6
+
+// hide returns an error without secrets and without the address, which net/http adds to its errors.
 func (w *Webhook) hide(err error) error {
-	return hide(err, w.address.String(), w.address.RequestURI(), w.address.Path, w.address.RawQuery)
+	var at *url.Error
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	var status *retry.StatusError
+	if errors.As(err, &status) {
+		return fmt.Errorf("it returned %d", status.Status)
+	}
+	text := err.Error()
+	for _, secret := range []string{w.address.String(), w.address.RequestURI(), w.address.Path, w.address.RawQuery} {
+		if len(secret) >= shortest {
+			text = strings.ReplaceAll(text, secret, "[secret]")
+		}
+	}
+	return errors.New(text)
 }

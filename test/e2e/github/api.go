@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/polex-dev/polex/internal/githubtest"
+	"github.com/polex-dev/polex/internal/forge/githubtest"
 )
 
 const token = "ghs_0123456789"

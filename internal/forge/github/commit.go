@@ -25,10 +25,9 @@ const createCommit = `mutation($input: CreateCommitOnBranchInput!) { createCommi
 // escaped returns the name of a branch for an API path.
 func escaped(branch string) string { return strings.ReplaceAll(url.PathEscape(branch), "%2F", "/") }
 
-// CreateBranch creates a branch at a commit. A branch that is at this commit already is no error,
-// because the first answer may be lost.
+// CreateBranch implements [forge.Commits]. The first answer may be lost.
 func (c *Client) CreateBranch(ctx context.Context, branch, commit string) error {
-	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodPost, Path: c.Path("/git/refs"),
+	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodPost, Path: c.path("/git/refs"),
 		Value: map[string]string{"ref": "refs/heads/" + branch, "sha": commit}}, nil)
 	if err == nil {
 		return nil
@@ -36,37 +35,36 @@ func (c *Client) CreateBranch(ctx context.Context, branch, commit string) error 
 	var there struct {
 		Object struct{ SHA string }
 	}
-	if _, readErr := c.Get(ctx, c.Path("/git/ref/heads/%s", escaped(branch)), nil, &there); readErr == nil &&
+	if _, readErr := c.get(ctx, c.path("/git/ref/heads/%s", escaped(branch)), nil, &there); readErr == nil &&
 		there.Object.SHA == commit {
 		return nil
 	}
 	return err
 }
 
-// ForwardBranch moves a branch to a commit that contains its present commit.
+// ForwardBranch implements [forge.Commits].
 func (c *Client) ForwardBranch(ctx context.Context, branch, commit string) error {
-	return c.Send(ctx, http.MethodPatch, c.Path("/git/refs/heads/%s", escaped(branch)),
+	return c.send(ctx, http.MethodPatch, c.path("/git/refs/heads/%s", escaped(branch)),
 		map[string]any{"sha": commit, "force": false}, nil)
 }
 
-// DeleteBranch deletes a branch. A branch that does not exist is no error.
+// DeleteBranch implements [forge.Commits].
 func (c *Client) DeleteBranch(ctx context.Context, branch string) error {
 	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodDelete,
-		Path: c.Path("/git/refs/heads/%s", escaped(branch))}, nil)
+		Path: c.path("/git/refs/heads/%s", escaped(branch))}, nil)
 	if err == nil {
 		return nil
 	}
 	var answered *retry.StatusError
-	_, readErr := c.Get(ctx, c.Path("/git/ref/heads/%s", escaped(branch)), nil, nil)
+	_, readErr := c.get(ctx, c.path("/git/ref/heads/%s", escaped(branch)), nil, nil)
 	if errors.As(readErr, &answered) && answered.Status == http.StatusNotFound {
 		return nil
 	}
 	return err
 }
 
-// CommitOnBranch makes GitHub commit on a branch that is at base. GitHub signs the commit. The
-// branch shows whether the commit exists, and not the error: after a lost answer, the retry fails
-// because the branch has left base.
+// CommitOnBranch implements [forge.Commits]. After a lost answer, the retry fails because the branch has
+// left base.
 func (c *Client) CommitOnBranch(ctx context.Context, branch, base, message string, write map[string][]byte,
 	remove []string) error {
 	var answer struct {
@@ -80,7 +78,7 @@ func (c *Client) CommitOnBranch(ctx context.Context, branch, base, message strin
 	return err
 }
 
-// CheckCommit rejects a change that is too large for [Client.CommitOnBranch].
+// CheckCommit implements [forge.Commits]: it rejects a change that is too large.
 func (c *Client) CheckCommit(message string, write map[string][]byte, remove []string) error {
 	raw, err := json.Marshal(c.commitRequest("", "", message, write, remove))
 	if err == nil && len(raw) > MaxCommit {

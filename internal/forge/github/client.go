@@ -1,8 +1,8 @@
 package github
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/restapi"
 	"github.com/polex-dev/polex/internal/retry"
 )
@@ -33,25 +34,19 @@ type Config struct {
 	Token      string
 }
 
-// Workflow returns the access of a workflow of GitHub Actions, from its environment. Elsewhere, it is
-// incomplete.
-func Workflow(getenv func(string) string, client *http.Client) Config {
-	return Config{HTTP: client, APIURL: cmp.Or(getenv("GITHUB_API_URL"), "https://api.github.com"),
-		ServerURL:  cmp.Or(getenv("GITHUB_SERVER_URL"), "https://github.com"),
-		Repository: getenv("GITHUB_REPOSITORY"), Token: getenv("GITHUB_TOKEN")}
-}
-
 // Client sends requests about one repository. It is safe for concurrent use.
 type Client struct {
 	api                         *restapi.Client
 	graphQL, server, repository string
 }
 
+var _ forge.Forge = (*Client)(nil)
+
 // repositoryForm allows the underscore in enterprise account names.
 var repositoryForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,38}/[A-Za-z0-9._-]{1,100}$`)
 
-// CheckRepository rejects a name that is not "owner/name".
-func CheckRepository(name string) error {
+// checkRepository rejects a name that is not "owner/name".
+func checkRepository(name string) error {
 	if !repositoryForm.MatchString(name) || strings.HasSuffix(name, "/.") || strings.HasSuffix(name, "/..") {
 		return fmt.Errorf("%q is not a repository: write it as owner/name", name)
 	}
@@ -64,11 +59,11 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("address of the server: %w", err)
 	}
-	if err := CheckRepository(c.Repository); err != nil {
+	if err := checkRepository(c.Repository); err != nil {
 		return nil, err
 	}
 	api, err := restapi.New(restapi.Config{HTTP: c.HTTP, Timing: c.Timing, URL: c.APIURL, Token: c.Token,
-		SecondaryLimits: true, Header: map[string]string{
+		Header: map[string]string{
 			"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": apiVersion,
 			"Authorization": "Bearer " + c.Token,
 		}})
@@ -82,37 +77,31 @@ func New(c Config) (*Client, error) {
 	return client, nil
 }
 
-// Repository returns "owner/name".
-func (c *Client) Repository() string { return c.repository }
-
-// Server returns the address of the web pages, without a final slash.
-func (c *Client) Server() string { return c.server }
-
-// Path returns an API path below the repository.
-func (c *Client) Path(format string, args ...any) string {
+// path returns an API path below the repository.
+func (c *Client) path(format string, args ...any) string {
 	return "/repos/" + c.repository + fmt.Sprintf(format, args...)
 }
 
-// Get reads a page and decodes it. more means that another page follows.
-func (c *Client) Get(ctx context.Context, path string, query url.Values, into any) (more bool, err error) {
+// get reads a page and decodes it. more means that another page follows.
+func (c *Client) get(ctx context.Context, path string, query url.Values, into any) (more bool, err error) {
 	header, err := c.api.Do(ctx, restapi.Call{Method: http.MethodGet, Path: path, Query: query}, into)
 	return hasNext(header), err
 }
 
-// Send sends a value and decodes the answer. It sends a POST only once: the caller must check its
+// send sends a value and decodes the answer. It sends a POST only once: the caller must check its
 // effect before a repetition.
-func (c *Client) Send(ctx context.Context, method, path string, value, into any) error {
+func (c *Client) send(ctx context.Context, method, path string, value, into any) error {
 	_, err := c.api.Do(ctx, restapi.Call{Method: method, Path: path, Once: method == http.MethodPost, Value: value},
 		into)
 	return err
 }
 
-// Pages reads the pages in order and calls visit for each, until it returns false or there are no
+// pages reads the pages in order and calls visit for each, until it returns false or there are no
 // more. More than 30 pages are an error.
-func Pages[T any](ctx context.Context, c *Client, path string, visit func([]T) (more bool)) error {
+func pages[T any](ctx context.Context, c *Client, path string, visit func([]T) (more bool)) error {
 	for page := 1; page <= maxPages; page++ {
 		var items []T
-		more, err := c.Get(ctx, path, url.Values{"per_page": {strconv.Itoa(perPage)}, "page": {strconv.Itoa(page)}},
+		more, err := c.get(ctx, path, url.Values{"per_page": {strconv.Itoa(perPage)}, "page": {strconv.Itoa(page)}},
 			&items)
 		if err != nil {
 			return err
@@ -134,4 +123,35 @@ func hasNext(header http.Header) bool {
 		}
 	}
 	return false
+}
+
+var hashForm = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// advised is an error with a hint for the user.
+type advised struct {
+	error
+	hint string
+}
+
+func (a advised) Unwrap() error { return a.error }
+
+// Hint returns the hint.
+func (a advised) Hint() string { return a.hint }
+
+// advise adds a hint to the answers that a wrong token or commit causes.
+func advise(err error) error {
+	var answered *retry.StatusError
+	switch {
+	case !errors.As(err, &answered):
+	case answered.Status == http.StatusUnauthorized:
+		return advised{err, "is the token one of this server, and still valid?"}
+	case answered.Status == http.StatusForbidden && strings.Contains(answered.Said, "rate limit"):
+		return advised{err, "the token has reached its rate limit: run it again later"}
+	case answered.Status == http.StatusUnprocessableEntity:
+		return advised{err, "is the commit pushed?"}
+	case answered.Status == http.StatusForbidden || answered.Status == http.StatusNotFound:
+		return advised{err, "the token needs the permissions pull-requests: read and contents: read; a person's " +
+			"token must also be able to push"}
+	}
+	return err
 }

@@ -1,6 +1,7 @@
-package send_test
+package github_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,12 +11,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/internal/github"
-	"github.com/polex-dev/polex/internal/notify"
-	"github.com/polex-dev/polex/internal/notify/send"
+	"github.com/polex-dev/polex/internal/forge"
+	"github.com/polex-dev/polex/internal/forge/github"
+	"github.com/polex-dev/polex/internal/retry"
 )
 
-const token = "ghs_0123456789"
+const (
+	token  = "ghs_0123456789"
+	login  = "github-actions[bot]"
+	marker = "<!-- polex: mongo -->"
+	text   = marker + "\nmongo was signed\nuntil it is fixed\n"
+)
 
 type comment struct {
 	ID   int64             `json:"id"`
@@ -36,7 +42,7 @@ type gitHub struct {
 
 func newGitHub(t *testing.T) *gitHub {
 	t.Helper()
-	g := &gitHub{writer: send.DefaultLogin}
+	g := &gitHub{writer: login}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /repos/acme/exceptions/issues/12/comments", func(w http.ResponseWriter, r *http.Request) {
 		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
@@ -84,19 +90,19 @@ func (g *gitHub) by(login, body string) {
 	g.comments = append(g.comments, comment{ID: int64(len(g.comments) + 1), Body: body, User: map[string]string{"login": login}})
 }
 
-func (g *gitHub) client(t *testing.T) *send.GitHub {
+func (g *gitHub) client(t *testing.T) *github.Client {
 	t.Helper()
-	client, err := github.New(github.Config{HTTP: g.Client(), Timing: impatient(time.Minute), APIURL: g.URL, ServerURL: "https://github.com", Repository: "acme/exceptions", Token: token})
+	timing := retry.Timing{Answer: time.Minute, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
+	client, err := github.New(github.Config{HTTP: g.Client(), Timing: timing, APIURL: g.URL, ServerURL: "https://github.com", Repository: "acme/exceptions", Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &send.GitHub{Client: client, Login: send.DefaultLogin}
+	return client
 }
 
-func (g *gitHub) comment(t *testing.T, e notify.Event) (send.Did, error) {
+func (g *gitHub) comment(t *testing.T) (string, error) {
 	t.Helper()
-	client := g.client(t)
-	return client.Comment(t.Context(), 12, e)
+	return g.client(t).Comment(t.Context(), 12, "", marker, text)
 }
 
 // A second run changes nothing, a changed event changes its comment, and another kind or exception
@@ -106,18 +112,16 @@ func TestComment(t *testing.T) {
 	for range 5 {
 		g.by("alice", "a remark")
 	}
-	later, soon, other := event(), event(), event()
-	later.Reason = "until next year"
-	soon.Kind = notify.Ending
-	other.Identity.Name = "redis"
+	const soon, other = "<!-- polex: mongo ending -->", "<!-- polex: redis -->"
+	later := text + "until next year\n"
 	for i, step := range []struct {
-		event notify.Event
-		did   send.Did
-		count int
+		marker, text, did string
+		count             int
 	}{
-		{event(), send.Created, 6}, {event(), send.Unchanged, 6}, {later, send.Changed, 6}, {later, send.Unchanged, 6}, {soon, send.Created, 7}, {other, send.Created, 8}, {event(), send.Changed, 8},
+		{marker, text, "created", 6}, {marker, text, "unchanged", 6}, {marker, later, "changed", 6}, {marker, later, "unchanged", 6},
+		{soon, soon + text, "created", 7}, {other, other + text, "created", 8}, {marker, text, "changed", 8},
 	} {
-		did, err := g.comment(t, step.event)
+		did, err := g.client(t).Comment(t.Context(), 12, "", step.marker, step.text)
 		if err != nil || did != step.did || len(g.comments) != step.count {
 			t.Errorf("step %d: %s, %v, %d comments", i, did, err, len(g.comments))
 		}
@@ -125,7 +129,7 @@ func TestComment(t *testing.T) {
 	if want := "POST PATCH POST POST PATCH"; strings.Join(g.writes, " ") != want {
 		t.Errorf("it wrote %q, want %q", g.writes, want)
 	}
-	if g.comments[5].Body != notify.Markdown(event()) {
+	if g.comments[5].Body != text {
 		t.Errorf("it says %s", g.comments[5].Body)
 	}
 }
@@ -133,8 +137,8 @@ func TestComment(t *testing.T) {
 // A server that changes line ends has not changed the comment.
 func TestCommentWithOtherLineEnds(t *testing.T) {
 	g := newGitHub(t)
-	g.by(send.DefaultLogin, strings.ReplaceAll(strings.TrimSpace(notify.Markdown(event())), "\n", "\r\n"))
-	if did, err := g.comment(t, event()); did != send.Unchanged || err != nil {
+	g.by(login, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\r\n"))
+	if did, err := g.comment(t); did != "unchanged" || err != nil {
 		t.Errorf("%s: %v", did, err)
 	}
 }
@@ -142,10 +146,10 @@ func TestCommentWithOtherLineEnds(t *testing.T) {
 // Everybody can write the marker, so comments of other accounts are not used or changed.
 func TestCommentsOfOthers(t *testing.T) {
 	g := newGitHub(t)
-	g.by("mallory", notify.Markdown(event()))
-	g.by("github-actions", notify.Markdown(event()))
-	g.by(send.DefaultLogin, "About\n"+notify.Markdown(event()))
-	if did, err := g.comment(t, event()); did != send.Created || err != nil || len(g.comments) != 4 {
+	g.by("mallory", text)
+	g.by("github-actions", text)
+	g.by(login, "About\n"+text)
+	if did, err := g.comment(t); did != "created" || err != nil || len(g.comments) != 4 {
 		t.Errorf("%s: %v", did, err)
 	}
 }
@@ -154,12 +158,10 @@ func TestCommentsOfOthers(t *testing.T) {
 func TestCommentAsAnother(t *testing.T) {
 	g := newGitHub(t)
 	g.writer = "notices[bot]"
-	if _, err := g.comment(t, event()); err == nil || !strings.Contains(err.Error(), `as "notices[bot]"`) {
+	if _, err := g.comment(t); err == nil || !strings.Contains(err.Error(), `as "notices[bot]"`) {
 		t.Errorf("it says %v", err)
 	}
-	client := g.client(t)
-	client.Login = "notices[bot]"
-	if did, err := client.Comment(t.Context(), 12, event()); did != send.Unchanged || err != nil {
+	if did, err := g.client(t).Comment(t.Context(), 12, "notices[bot]", marker, text); did != "unchanged" || err != nil {
 		t.Errorf("%s: %v", did, err)
 	}
 }
@@ -174,7 +176,7 @@ func TestCommentWithoutAnAnswer(t *testing.T) {
 		}
 		return false
 	}
-	if did, err := g.comment(t, event()); did != send.Unchanged || err != nil || len(g.comments) != 1 {
+	if did, err := g.comment(t); did != "unchanged" || err != nil || len(g.comments) != 1 {
 		t.Errorf("%s: %v, %d comments", did, err, len(g.comments))
 	}
 }
@@ -210,7 +212,7 @@ func TestCommentFaults(t *testing.T) {
 				}
 				return r.Method == tc.method
 			}
-			_, err := g.comment(t, event())
+			_, err := g.comment(t)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "pull request 12") {
 				t.Fatalf("it says %v, want %q", err, tc.want)
 			}
@@ -226,34 +228,36 @@ func TestCommentFaults(t *testing.T) {
 
 // Only pull requests of the repository get comments, even if a record names another.
 func TestNumberOf(t *testing.T) {
-	client := newGitHub(t).client(t)
+	environment := map[string]string{"GITHUB_REPOSITORY": "acme/exceptions"}
+	workflow := github.Workflow(func(name string) string { return environment[name] })
 	for address, want := range map[string]int{
 		"https://github.com/acme/exceptions/pull/12": 12, "https://github.com/acme/exceptions/pull/0": 0, "https://github.com/acme/exceptions/pull/-1": 0,
 		"https://github.com/acme/exceptions/pull/12/files": 0, "https://github.com/acme/other/pull/12": 0, "https://github.com/acme/exceptions/pull/012": 0,
 		"https://evil.example/acme/exceptions/pull/12": 0, "https://github.com/acme/exceptions/pull/99999999999999": 0, "group/project!12": 0, "12": 0, "": 0,
 	} {
-		if got, ok := send.NumberOf(client.Server(), client.Repository(), address); got != want || ok != (want > 0) {
+		if got, ok := workflow.NumberOf(address); got != want || ok != (want > 0) {
 			t.Errorf("%q is %d", address, got)
 		}
 	}
 }
 
-func TestPullRequestOf(t *testing.T) {
+func TestMergeOf(t *testing.T) {
 	commit := strings.Repeat("c", 40)
-	const merged = `{"number":12,"merged_at":"2026-11-20T10:11:12Z","base":{"repo":{"full_name":"acme/exceptions"}}}`
+	const merged = `{"number":12,"html_url":"https://github.com/acme/exceptions/pull/12","merged_at":"2026-11-20T10:11:12Z",` +
+		`"head":{"sha":"4444444444444444444444444444444444444444"},"base":{"repo":{"full_name":"acme/exceptions"}}}`
 	for pulls, want := range map[string]int{
-		`[` + merged + `]`: 12, `[]`: 0, `[` + merged + `,` + strings.ReplaceAll(merged, "12,", "13,") + `]`: 0,
-		`[` + strings.ReplaceAll(merged, "acme/exceptions", "mallory/exceptions") + `]`: 0,
-		`[` + strings.ReplaceAll(merged, `"2026-11-20T10:11:12Z"`, "null") + `]`:        0,
-		`[` + strings.ReplaceAll(merged, ":12,", ":-1,") + `]`:                          0, `{}`: 0,
+		`[` + merged + `]`: 12, `[]`: 0, `[` + merged + `,` + strings.ReplaceAll(strings.ReplaceAll(merged, "12,", "13,"), "pull/12", "pull/13") + `]`: 0,
+		`[` + strings.ReplaceAll(merged, `"acme/exceptions"`, `"mallory/exceptions"`) + `]`: 0,
+		`[` + strings.ReplaceAll(merged, `"2026-11-20T10:11:12Z"`, "null") + `]`:            0,
+		`[` + strings.ReplaceAll(merged, ":12,", ":-1,") + `]`:                              0, `{}`: 0,
 	} {
 		g := newGitHub(t)
 		g.pulls = pulls
 		client := g.client(t)
-		if got, err := client.PullRequestOf(t.Context(), commit); got != want || (err == nil) != (want > 0) {
+		if got, err := forge.MergeOf(t.Context(), client, commit); got != want || (err == nil) != (want > 0) {
 			t.Errorf("%s: %d, %v", pulls, got, err)
 		}
-		if _, err := client.PullRequestOf(t.Context(), "../issues"); err == nil {
+		if _, err := forge.MergeOf(t.Context(), client, "../issues"); err == nil {
 			t.Error("that is no commit")
 		}
 	}
@@ -265,7 +269,10 @@ func endless(w http.ResponseWriter, _ *http.Request) {
 }
 
 func TestNoPullRequest(t *testing.T) {
-	if _, err := newGitHub(t).client(t).Comment(t.Context(), 0, event()); err == nil {
+	if _, err := newGitHub(t).client(t).Comment(t.Context(), 0, "", marker, text); err == nil {
 		t.Error("there is no pull request 0")
 	}
 }
+
+// cutOff closes the connection without an answer.
+func cutOff(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }

@@ -146,7 +146,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, operation string
 		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(value)
 	}
-	if r.Header.Get("Authorization") != "Bearer "+Token && r.Header.Get("PRIVATE-TOKEN") != Token {
+	if r.Header.Get("Authorization") != "Bearer "+Token {
 		reply(http.StatusUnauthorized, object{"message": "Bad credentials"})
 		return
 	}

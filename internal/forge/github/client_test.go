@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/internal/github"
+	"github.com/polex-dev/polex/internal/forge/github"
 )
 
 func TestConfig(t *testing.T) {
@@ -16,6 +16,8 @@ func TestConfig(t *testing.T) {
 		"an open line to the server": func(c *github.Config) { c.ServerURL = "http://github.com" },
 		"a query":                    func(c *github.Config) { c.APIURL += "/?x=1" },
 		"a password":                 func(c *github.Config) { c.APIURL = "https://a:hunter2@api.github.com" },
+		"no API":                     func(c *github.Config) { c.APIURL = "" },
+		"a path above":               func(c *github.Config) { c.Repository = "acme/../x" },
 		"no server":                  func(c *github.Config) { c.ServerURL = "" },
 		"no repository":              func(c *github.Config) { c.Repository = "" },
 		"a path":                     func(c *github.Config) { c.Repository = "acme/exceptions/x" },
@@ -56,6 +58,22 @@ func TestGraphQL(t *testing.T) {
 		err = client.CommitOnBranch(t.Context(), "main", strings.Repeat("1", 40), "Sign\n", nil, []string{"a"})
 		if at != want || err == nil || err.Error() != "createCommitOnBranch: not with [secret]" {
 			t.Errorf("at %s: %v", at, err)
+		}
+	}
+}
+
+func TestBadEvents(t *testing.T) {
+	for name, tc := range map[string]struct{ payload, server, repository string }{
+		"no JSON":       {"<html>", "https://github.com", "acme/exceptions"},
+		"too long":      {strings.Repeat(" ", 25<<20) + "{}", "https://github.com", "acme/exceptions"},
+		"no server":     {"{}", "http://github.com", "acme/exceptions"},
+		"no repository": {"{}", "https://github.com", "acme"},
+		"nothing wrong": {"{}", "https://github.com", "acme/exceptions"},
+	} {
+		environment := map[string]string{"GITHUB_SERVER_URL": tc.server, "GITHUB_REPOSITORY": tc.repository}
+		pull, err := github.Workflow(func(name string) string { return environment[name] }).Event([]byte(tc.payload))
+		if (err == nil) != (name == "nothing wrong") || pull != nil {
+			t.Errorf("%s: %v, %v", name, pull, err)
 		}
 	}
 }

@@ -1,0 +1,2 @@
+// Package github is GitHub as a forge. internal/restapi sends the requests.
+package github

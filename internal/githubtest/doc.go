@@ -1,2 +1,0 @@
-// Package githubtest plays the part of GitHub that commits: its API over a real bare repository, with rules for the branch main. It enforces the rules for git push too, by a hook.
-package githubtest
