@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/polex-dev/polex/internal/commitmessage"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/internal/promotion/commitmessage"
 )
 
 // step is a commit with its changes in the two folders.

@@ -2,7 +2,7 @@ package promotion
 
 import (
 	"github.com/polex-dev/polex/internal/git"
-	"github.com/polex-dev/polex/internal/pending"
+	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 

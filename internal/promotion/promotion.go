@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/polex-dev/polex/internal/commitmessage"
-	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/internal/promotion/commitmessage"
+	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 

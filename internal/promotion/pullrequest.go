@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promotion"
+	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 

@@ -1,7 +1,7 @@
 package promotion
 
 import (
-	"github.com/polex-dev/polex/internal/pending"
+	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )

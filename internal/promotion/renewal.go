@@ -3,7 +3,7 @@ package promotion
 import (
 	"fmt"
 
-	"github.com/polex-dev/polex/internal/renewal"
+	"github.com/polex-dev/polex/internal/promotion/renewal"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 

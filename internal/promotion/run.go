@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/verify"

@@ -3,9 +3,9 @@ package prune
 import (
 	"context"
 
-	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/internal/promotion/deliver"
 )
 
 // Run removes the expired exceptions and delivers the change. It returns the exceptions that it

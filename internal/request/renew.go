@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/polex-dev/polex/internal/renewal"
+	"github.com/polex-dev/polex/internal/promotion/renewal"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/seal"

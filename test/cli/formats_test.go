@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/internal/commitmessage"
 	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/promotion/commitmessage"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 )

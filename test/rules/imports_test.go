@@ -23,8 +23,8 @@ var house = map[string][]string{
 	"kyverno/translate": {"exception", "kyverno", "kyverno/schema", "lifetime"},
 	"shape":             {"exception", "kyverno", "kyverno/schema", "lifetime", "trust/policyfile"},
 	"seal":              {"exception"},
-	"request":           {"exception", "kyverno", "lifetime", "plain", "renewal", "seal", "shape"},
-	"renewal":           {"exception", "kyverno/schema", "seal"},
+	"request":           {"exception", "kyverno", "lifetime", "plain", "promotion/renewal", "seal", "shape"},
+	"promotion/renewal": {"exception", "kyverno/schema", "seal"},
 	"adopt":             {"exception", "kyverno", "kyverno/schema", "lifetime", "seal", "shape"},
 	"lifetime":          {"exception"},
 	"trust":             {"exception", "kyverno", "lifetime", "trust/policyfile"},
@@ -42,16 +42,16 @@ var house = map[string][]string{
 	"forge/github":      {"forge", "restapi", "retry"},
 	"review":            {"exception", "forge"},
 	// It is separate from review, which uses neither a repository nor signatures.
-	"review/record": {"exception", "git", "review", "verify"},
-	"pending":       {"exception"},
-	"commitmessage": {"exception", "seal"},
-	"deliver":       {"git/commit"},
-	"promotion":     {"commitmessage", "deliver", "exception", "forge", "git", "git/commit", "kyverno/schema", "lifetime", "pending", "renewal", "retry", "seal", "shape", "sign", "trust", "verify"},
-	"prune":         {"commitmessage", "deliver", "exception", "git", "git/commit", "lifetime", "pending"},
+	"review/record":           {"exception", "git", "review", "verify"},
+	"promotion/pending":       {"exception"},
+	"promotion/commitmessage": {"exception", "seal"},
+	"promotion/deliver":       {"git/commit"},
+	"promotion":               {"promotion/commitmessage", "promotion/deliver", "exception", "forge", "git", "git/commit", "kyverno/schema", "lifetime", "promotion/pending", "promotion/renewal", "retry", "seal", "shape", "sign", "trust", "verify"},
+	"prune":                   {"promotion/commitmessage", "promotion/deliver", "exception", "git", "git/commit", "lifetime", "promotion/pending"},
 	// internal/kyverno decides for all callers if an exception reaches the guard. pkg/shape would
 	// bring CEL's compiler.
 	"guard":  {"config", "exception", "git", "kyverno", "seal", "trust", "verify", "lifetime"},
-	"ledger": {"commitmessage", "exception", "git", "kyverno", "lifetime", "pending", "plain", "verify"},
+	"ledger": {"promotion/commitmessage", "exception", "git", "kyverno", "lifetime", "promotion/pending", "plain", "verify"},
 	// It is separate from the ledger, which has no network.
 	"ledger/cluster": {"apiserver", "exception", "kyverno", "ledger", "seal"},
 	"report":         {"ledger", "lifetime", "plain"},
@@ -70,7 +70,7 @@ var workshop = []string{"attacks", "modcache", "release", "sandbox", "scripttest
 const commands = "internal/command"
 
 // pure packages do no I/O and read no clock: the same input gives the same answer.
-var pure = []string{"exception", "kyverno", "shape", "seal", "lifetime", "verify", "pending", "commitmessage", "renewal", "request", "adopt", "report", "plain", "notify"}
+var pure = []string{"exception", "kyverno", "shape", "seal", "lifetime", "verify", "promotion/pending", "promotion/commitmessage", "promotion/renewal", "request", "adopt", "report", "plain", "notify"}
 
 // powers lists abilities that come with an import, and the packages that may have them. A path
 // includes the packages below it, unless it ends in "$".

@@ -32,7 +32,7 @@ var reporters = map[string]string{
 	"internal/command/validate":    ofValidate,
 	"internal/guard":               "`polex-guard serve` ([the guard](guard.md#admission))",
 	"internal/guard/doctor":        "`polex-guard check` ([the checks](guard.md#polex-guard-check))",
-	"internal/pending":             ofSign,
+	"internal/promotion/pending":   ofSign,
 	"internal/promotion":           ofSign,
 	"internal/request":             ofRequest,
 	"internal/review":              "approvals in `polex-sign` and `polex-validate` ([rules](../explanation/approvals.md))",
@@ -73,7 +73,7 @@ func TestReasonsPage(t *testing.T) {
 func declaredReasons(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, tree := range []string{"internal/adopt", "internal/command", "internal/guard", "internal/pending", "internal/promotion", "internal/request", "internal/review", "pkg"} {
+	for _, tree := range []string{"internal/adopt", "internal/command", "internal/guard", "internal/promotion/pending", "internal/promotion", "internal/request", "internal/review", "pkg"} {
 		declared, _ := reasonsIn(t, tree)
 		for name, value := range declared {
 			all[strings.TrimPrefix(name, "../../")] = strings.Trim(value, `"`)

@@ -8,10 +8,10 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
-	"github.com/polex-dev/polex/internal/commitmessage"
-	"github.com/polex-dev/polex/internal/deliver"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promotion"
+	"github.com/polex-dev/polex/internal/promotion/commitmessage"
+	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 )

@@ -5,8 +5,8 @@ import (
 	"iter"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/pending"
-	"github.com/polex-dev/polex/internal/renewal"
+	"github.com/polex-dev/polex/internal/promotion/pending"
+	"github.com/polex-dev/polex/internal/promotion/renewal"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 

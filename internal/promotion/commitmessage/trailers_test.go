@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/polex-dev/polex/internal/commitmessage"
+	"github.com/polex-dev/polex/internal/promotion/commitmessage"
 )
 
 func TestRead(t *testing.T) {

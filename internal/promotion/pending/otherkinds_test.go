@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/internal/pending"
+	"github.com/polex-dev/polex/internal/promotion/pending"
 )
 
 const (
