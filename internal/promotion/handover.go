@@ -2,13 +2,11 @@ package promotion
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -35,57 +33,20 @@ type manifestFile struct {
 
 // HandOver writes the signed documents into a new folder, under their paths in the repository, for
 // [Plan.TakeOver]. The folder must not exist yet. It is created completely or not at all.
-func (p *Promotion) HandOver(dir string) (err error) {
-	temporary, err := makeBeside(dir)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.RemoveAll(temporary)
-		}
-	}()
+func (p *Signed) HandOver(dir string) error {
 	m := manifest{APIVersion: manifestVersion, Kind: manifestKind, Source: p.queue.source.String(),
 		Files: []manifestFile{}}
+	files := map[string][]byte{}
 	for _, move := range p.Moves() {
 		m.Files = append(m.Files, manifestFile{From: move.From, To: move.To})
-		if err := writeInto(temporary, move.To, move.signed); err != nil {
-			return fmt.Errorf("write signed files: %w", err)
-		}
+		files[move.To] = move.signed
 	}
 	content, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write signed files: %w", err)
-	}
-	err = errors.Join(writeInto(temporary, ManifestName, append(content, '\n')), os.Chmod(temporary, 0o755)) // #nosec G302 -- another job reads it
 	if err == nil {
-		err = os.Rename(temporary, dir)
+		files[ManifestName] = append(content, '\n')
+		err = deliver.WriteFolder(dir, files)
 	}
-	if err != nil {
-		return fmt.Errorf("write signed files: %w", err)
-	}
-	return nil
-}
-
-// makeBeside creates the temporary folder that is renamed to dir when it is complete.
-func makeBeside(dir string) (string, error) {
-	if _, err := os.Lstat(dir); err == nil {
-		return "", fmt.Errorf("write signed files: %q exists already: remove it, or name another folder with "+
-			"--signed-output", dir)
-	}
-	temporary, err := os.MkdirTemp(filepath.Dir(filepath.Clean(dir)), ".polex-signed-*")
-	if err != nil {
-		return "", fmt.Errorf("write signed files: %w", err)
-	}
-	return temporary, nil
-}
-
-func writeInto(dir, name string, content []byte) error {
-	to := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(to, content, 0o644)
+	return err
 }
 
 // readManifest reads the manifest of a folder. It rejects a manifest of another source commit or

@@ -9,7 +9,7 @@ import (
 )
 
 // message returns the commit message: the signed exceptions, and trailers for the audit.
-func (p *Promotion) message(moves []*Move, signedOffBy string) string {
+func (p *Signed) message(moves []*Move, signedOffBy string) string {
 	var docs []*exception.Document
 	for _, m := range moves {
 		docs = append(docs, m.Documents...)

@@ -1,14 +1,16 @@
 package promotion
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
 )
 
 // Plan is the decision about the pending files on one commit: the source or a later one.
@@ -23,48 +25,96 @@ type Plan struct {
 	on    git.Hash
 }
 
-// Move is one file of a plan.
-type Move struct {
-	From, To  string
-	Documents []*exception.Document // as requested; in the result of a run without a destination, as prepared
-	// Prepared are the documents to sign, without their review records. [Checks.Check] makes them.
-	Prepared []*exception.Document
-	// Predecessors has an element for each document: the signed exception that it renews or
-	// replaces, not verified, or nil for a first exception.
-	Predecessors []*exception.Document
-	// Origin is the commit that added or last changed the file, or nil if the known history does
-	// not contain it.
-	Origin   *git.Origin
-	Replaces []Replaced
-
-	signed     []byte  // the signed file
-	logIndexes []int64 // of its log entries
-}
-
-// Signed returns the documents of the signed file. Before the signing, it returns Documents.
-func (m *Move) Signed() ([]*exception.Document, error) {
-	if m.signed == nil {
-		return m.Documents, nil
+// target returns the current commit of the target branch.
+func (r *run) target(ctx context.Context) (git.Hash, error) {
+	if r.To.Push.To == (commit.Remote{}) {
+		head, err := r.Clone.Head()
+		return head.Commit, err
 	}
-	docs, refusals, err := readDocuments(m.signed, m.To)
-	if err == nil && len(refusals) > 0 {
-		err = refusals
+	return Target(ctx, r.Clone, r.To.Push.To, r.To.Local())
+}
+
+// plan is the first step: it reads the pending files, and returns the checked plan on the target branch
+// with the documents to sign. With [Options.KeepGoing] it leaves out rejected files until the rest passes.
+func (r *run) plan(ctx context.Context) (*Plan, error) {
+	queue, err := Open(r.Clone, r.Options)
+	if err != nil {
+		return nil, err
 	}
-	return docs, err
+	r.result.OtherKinds, r.result.Source = queue.others, queue.source
+	on, err := r.target(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		plan, err := queue.Plan(on)
+		if err != nil {
+			return nil, err
+		}
+		r.result.Skipped, r.result.Documents = plan.Skipped, len(plan.Documents())
+		found, err := r.check(ctx, plan)
+		switch {
+		case err != nil:
+			return nil, err
+		case !found.Refuse():
+			r.result.Findings = append(r.result.Findings, found...)
+			r.leaveOut(Refused(plan.Refused))
+			return plan, nil
+		case !r.KeepGoing || !slices.ContainsFunc(found,
+			func(f Finding) bool { return f.Severity == shape.Error && plan.Has(f.Position.File) }):
+			return nil, found // leaving out files would not help
+		}
+		found = slices.DeleteFunc(found, func(f Finding) bool { return f.Severity != shape.Error })
+		for _, f := range found {
+			queue.left[f.Position.File] = true
+		}
+		r.leaveOut(found)
+	}
 }
 
-// Replaced is a signed file that another one replaces. All its exceptions are signed again.
-type Replaced struct {
-	Path      string
-	Documents []*exception.Document
-	blob      git.Hash
+// check returns the findings about a plan. If it has no errors, check also prepares the documents to sign.
+func (r *run) check(ctx context.Context, plan *Plan) (Findings, error) {
+	docs := plan.Documents()
+	if len(docs) == 0 {
+		return nil, nil
+	}
+	found, err := r.Checks.against(plan, r.Now)
+	if err != nil {
+		return nil, err
+	}
+	alone, prepared, err := r.Checks.Check(docs, r.Now)
+	found = append(found, alone...)
+	if err != nil || found.Refuse() || r.SignedInput != "" { // the job that signed wrote the record
+		return found, err
+	}
+	plan.prepare(prepared)
+	branch := r.To.Push.To.Branch
+	if branch == "" {
+		head, err := r.Clone.Head()
+		if err != nil {
+			return nil, err
+		}
+		if head.Branch != git.HEAD {
+			branch = head.Branch.Short()
+		}
+	}
+	recorded, err := r.Recorder.Record(ctx, plan, branch)
+	if refused := exception.RefusalsIn(err); refused != nil {
+		return append(found, Refused(refused)...), nil
+	}
+	if err == nil {
+		plan.prepare(recorded)
+	}
+	return found, err
 }
 
-// Skip is a pending file that this run does not promote, and that is not an error.
-type Skip struct {
-	File, Reason, Message string
-	// Signed reports whether this run had signed the file when it was changed or removed.
-	Signed bool
+// checkAgain rejects a plan that was made again on the moved target branch.
+func (r *run) checkAgain(plan *Plan) error {
+	found, err := r.Checks.against(plan, r.Now)
+	if err == nil && len(found) > 0 {
+		err = found
+	}
+	return err
 }
 
 // ErrNotContained means that the target branch does not contain the source commit.
@@ -153,32 +203,6 @@ func (p *Plan) check() (exception.Refusals, error) {
 	return refusals, nil
 }
 
-func (m *Move) request() pending.Request {
-	r := pending.Request{From: m.From, To: m.To}
-	for _, doc := range m.Documents {
-		r.Documents = append(r.Documents, pending.Document{Identity: doc.Identity(), Position: doc.Position()})
-	}
-	return r
-}
-
-// succeed sets the predecessor of each document: the exception that it renews, or the signed
-// exception of the same name. A replacement also continues an exception, so the rules for renewals
-// apply to it.
-func (m *Move) succeed(renewed []*exception.Document) {
-	m.Predecessors = renewed
-	signed := map[exception.Identity]*exception.Document{}
-	for _, r := range m.Replaces {
-		for _, doc := range r.Documents {
-			signed[doc.Identity()] = doc
-		}
-	}
-	for i, doc := range m.Documents {
-		if m.Predecessors[i] == nil {
-			m.Predecessors[i] = signed[doc.Identity()]
-		}
-	}
-}
-
 // choose selects the pending files that are unchanged since the source, were not requested again by
 // a later commit, and are under unchanged rules. A later change has its own approval and perhaps
 // its own rules, so the run of that commit promotes it.
@@ -215,13 +239,6 @@ func (p *Plan) choose() error {
 		slices.SortStableFunc(p.Moves, func(a, b *Move) int { return a.askedAt().Compare(b.askedAt()) })
 	}
 	return nil
-}
-
-func (m *Move) askedAt() time.Time {
-	if m.Origin == nil {
-		return time.Time{}
-	}
-	return m.Origin.CommittedAt
 }
 
 // check compares a move with the signed files.
@@ -278,4 +295,11 @@ func (p *Plan) Prepared() []*exception.Document {
 		docs = append(docs, m.Prepared...)
 	}
 	return docs
+}
+
+// prepare sets [Move.Prepared] of all moves, in their order.
+func (p *Plan) prepare(docs []*exception.Document) {
+	for _, m := range p.Moves {
+		m.Prepared, docs = docs[:len(m.Documents)], docs[len(m.Documents):]
+	}
 }

@@ -58,7 +58,7 @@ func (p *Plan) OnBranch(ctx context.Context, to deliver.To, verifier *verify.Ver
 	if err != nil {
 		return tip, false, err
 	}
-	promotion, refusals, err := p.signedIn(tree, verifier, by.When)
+	signed, refusals, err := p.signedIn(tree, verifier, by.When)
 	switch {
 	case err != nil:
 		return tip, false, err
@@ -69,7 +69,7 @@ func (p *Plan) OnBranch(ctx context.Context, to deliver.To, verifier *verify.Ver
 	if err != nil {
 		return tip, false, err
 	}
-	propose := promotion.propose(&Done{}, signedOffBy)
+	propose := signed.propose(&Done{}, signedOffBy)
 	var same bool
 	if to.Push.By != nil {
 		same, err = p.queue.clone.IsServerCommitOf(ctx, tip, p.on, propose)
@@ -82,10 +82,10 @@ func (p *Plan) OnBranch(ctx context.Context, to deliver.To, verifier *verify.Ver
 	return tip, same, err
 }
 
-// signedIn returns the promotion that a tree has. It rejects documents that do not match the request.
+// signedIn returns the signed documents that a tree has. It rejects documents that do not match the request.
 func (p *Plan) signedIn(
 	tree *git.Tree, verifier *verify.Verifier, now time.Time,
-) (*Promotion, exception.Refusals, error) {
+) (*Signed, exception.Refusals, error) {
 	return p.takeOver(verifier, now, func(name string) ([]byte, *exception.Refusal, error) {
 		return readSigned(tree, name)
 	})

@@ -84,7 +84,7 @@ func TestOnBranch(t *testing.T) {
 			if _, there, err := q.OnBranch(t.Context(), deliver.To{Push: push, By: *author()}, s.verifier); there || err != nil {
 				t.Fatalf("OnBranch before it was pushed: %v, %v", there, err)
 			}
-			promoted, err := q.Seal(docs)
+			promoted, err := q.Signed(docs)
 			r.must(err)
 			_, err = promoted.Make(context.Background(), deliver.To{Way: deliver.Push, By: *author(), Push: push})
 			r.must(err)

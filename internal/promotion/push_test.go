@@ -72,7 +72,7 @@ func TestPushPlansAnew(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			promotion, err := q.Seal(stamp(t, q.Documents()))
+			promotion, err := q.Signed(stamp(t, q.Documents()))
 			r.must(err)
 			if tc.others != nil {
 				tc.others(other)

@@ -168,7 +168,7 @@ func (r *repository) open() *queue {
 // apply makes the promotion with the signed documents, and commits it. It
 // returns the moves and the commit.
 func (q *queue) apply(sealed []*exception.Document, by *commit.Author) (moves []string, hash string, err error) {
-	promotion, err := q.Seal(sealed)
+	promotion, err := q.Signed(sealed)
 	if err != nil {
 		return nil, "", err
 	}

@@ -19,11 +19,11 @@ import (
 // skew is the allowed difference between the clocks of a Git server, a signer and a log.
 const skew = 5 * time.Minute
 
-// TakeOver reads a folder that [Promotion.HandOver] wrote, and returns the promotion. The folder is not
+// TakeOver reads a folder that [Signed.HandOver] wrote, and returns them. The folder is not
 // trusted. Each document must verify, must equal the request except for the fields that signing adds, and must be
 // signed after the request. The folder must not hold other files. TakeOver returns [exception.Refusals] otherwise.
 // With [Options.KeepGoing], requests without a signed file leave the plan.
-func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) (*Promotion, error) {
+func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) (*Signed, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read signed files: %w", err)
@@ -46,7 +46,7 @@ func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) (*
 	if p.queue.options.KeepGoing {
 		p.leaveOut(p.unsigned(files))
 	}
-	promotion, more, err := p.takeOver(verifier, now, func(name string) ([]byte, *exception.Refusal, error) {
+	signed, more, err := p.takeOver(verifier, now, func(name string) ([]byte, *exception.Refusal, error) {
 		return readHanded(root, name)
 	})
 	if err != nil {
@@ -55,14 +55,14 @@ func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) (*
 	if refusals = append(refusals, more...); len(refusals) > 0 {
 		return nil, refusals
 	}
-	return promotion, nil
+	return signed, nil
 }
 
 // takeOver returns the promotion with the signed form of each pending file, which read returns.
 func (p *Plan) takeOver(
 	verifier *verify.Verifier, now time.Time, read func(name string) ([]byte, *exception.Refusal, error),
-) (*Promotion, exception.Refusals, error) {
-	promotion := p.promotion()
+) (*Signed, exception.Refusals, error) {
+	signed := p.noneSigned()
 	var all exception.Refusals
 	for _, m := range p.Moves {
 		content, refusal, err := read(m.To)
@@ -75,14 +75,14 @@ func (p *Plan) takeOver(
 		}
 		docs, refusals, err := p.accept(content, m, verifier, now)
 		if err == nil && len(refusals) == 0 {
-			err = promotion.add([]*Move{m}, docs)
+			err = signed.add([]*Move{m}, docs)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("%q: %w", m.To, err)
 		}
 		all = append(all, refusals...)
 	}
-	return promotion, all, nil
+	return signed, all, nil
 }
 
 // unsigned returns a refusal for each file that the signing job left out.

@@ -125,7 +125,7 @@ func TestTakeOver(t *testing.T) {
 			sealed, err := s.signer.Seal(t.Context(), q.Documents(), time.Now())
 			r.must(err)
 			dir := filepath.Join(t.TempDir(), "sealed")
-			promotion, err := q.Seal(sealed)
+			promotion, err := q.Signed(sealed)
 			r.must(err)
 			r.must(promotion.HandOver(dir))
 			if tc.spoil != nil {
@@ -144,7 +144,7 @@ func TestTakeOver(t *testing.T) {
 }
 
 // signedBy returns the signed documents of a promotion, of which there must be some.
-func signedBy(t *testing.T, promotion *promotion.Promotion) (sources []string) {
+func signedBy(t *testing.T, promotion *promotion.Signed) (sources []string) {
 	t.Helper()
 	for _, m := range promotion.Moves() {
 		docs, err := m.Signed()
@@ -208,7 +208,7 @@ func TestRequireCommit(t *testing.T) {
 		sealed, err := signer.Seal(t.Context(), q.Documents(), time.Now())
 		r.must(err)
 		dir := filepath.Join(t.TempDir(), "sealed")
-		promotion, err := q.Seal(sealed)
+		promotion, err := q.Signed(sealed)
 		r.must(err)
 		r.must(promotion.HandOver(dir))
 		if _, err := q.TakeOver(dir, s.verifier, time.Now()); err != nil {

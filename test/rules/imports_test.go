@@ -45,7 +45,7 @@ var house = map[string][]string{
 	"review/record":           {"exception", "git", "review", "verify"},
 	"promotion/pending":       {"exception"},
 	"promotion/commitmessage": {"exception", "seal"},
-	"promotion/deliver":       {"git/commit"},
+	"promotion/deliver":       {"git", "git/commit"},
 	"promotion":               {"promotion/commitmessage", "promotion/deliver", "exception", "forge", "git", "git/commit", "kyverno/schema", "lifetime", "promotion/pending", "promotion/renewal", "retry", "seal", "shape", "sign", "trust", "verify"},
 	"prune":                   {"promotion/commitmessage", "promotion/deliver", "exception", "git", "git/commit", "lifetime", "promotion/pending"},
 	// internal/kyverno decides for all callers if an exception reaches the guard. pkg/shape would
@@ -79,7 +79,7 @@ var powers = []struct {
 	imports []string
 	who     []string
 }{
-	{"read files", []string{"os", "io/ioutil"}, []string{"config", "trust", "sign", "git", "git/commit", "promotion", "guard", "ledger", "tufroot"}},
+	{"read files", []string{"os", "io/ioutil"}, []string{"config", "trust", "sign", "git", "git/commit", "promotion", "promotion/deliver", "guard", "ledger", "tufroot"}},
 	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "git", "guard", "ledger"}},
 	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "restapi", "sign", "forge/github", "notify/send", "guard", "apiserver"}},
 	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"tufroot"}},

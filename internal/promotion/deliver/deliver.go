@@ -3,7 +3,9 @@ package deliver
 import (
 	"context"
 	"fmt"
+	"os"
 
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 )
 
@@ -32,6 +34,12 @@ type To struct {
 // Pushes reports whether the commit goes to a remote.
 func (t To) Pushes() bool { return t.Way == Push || t.Way == PullRequest }
 
+// Local reports whether the change stays in the clone.
+func (t To) Local() bool { return t.Way == Plan || t.Way == Commit }
+
+// Shared reports whether other clones move the branch of the commit too.
+func (t To) Shared() bool { return t.Way == Push }
+
 // Remote returns the branch to push to.
 func (t To) Remote() commit.Remote {
 	to := t.Push.To
@@ -39,6 +47,35 @@ func (t To) Remote() commit.Remote {
 		to.Branch = t.Push.As
 	}
 	return to
+}
+
+// Rehearse returns the permanent errors of the destination. It changes nothing that others can see. The
+// rules of a remote show only in the push.
+func (t To) Rehearse(ctx context.Context, clone *commit.Clone, propose commit.Propose) error {
+	switch {
+	case t.Way == Folder:
+		temporary, err := beside(t.Folder)
+		if err == nil {
+			err = os.Remove(temporary)
+		}
+		return err
+	case t.Pushes() && t.Push.By == nil:
+		return nil
+	case t.Pushes():
+		return clone.RehearsePush(ctx, t.Push, propose)
+	}
+	return clone.Rehearse(ctx, propose)
+}
+
+// Follow updates the clone to the tip of the branch to push to. It returns the reason if it cannot.
+func (t To) Follow(clone *commit.Clone, tip git.Hash) string {
+	if t.Way != Push {
+		return ""
+	}
+	if err := clone.Follow(t.By, t.Push, tip); err != nil {
+		return fmt.Sprintf("the local branch and the work tree are not at %s: %v", t.Push.To, err)
+	}
+	return ""
 }
 
 // Make makes a change as a commit. It passes the text for Signed-off-by to propose. Its errors are

@@ -4,21 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
-	"github.com/polex-dev/polex/internal/promotion/commitmessage"
 	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Promotion is a plan with signed documents.
-type Promotion struct {
-	queue *Queue
-	moves map[string]*Move // by pending file
-	// check examines each new plan, because a later merge can make a signed document invalid. It
-	// may be nil.
-	check func(*Plan) error
+// deliver is the third step: one commit of the signed documents, or a folder of them. If the target branch
+// has moved, it plans again with the same signed documents.
+func (r *run) deliver(ctx context.Context, signed *Signed) error {
+	signed.check = r.checkAgain
+	done, err := signed.Make(ctx, r.To)
+	if err == nil {
+		r.made(done)
+	}
+	return err
 }
 
 // Done is the result of a promotion.
@@ -33,78 +35,11 @@ type Done struct {
 	Left string
 }
 
-// Seal makes a promotion. signed has the signed form of each of [Plan.Documents], in the same
-// order.
-func (p *Plan) Seal(signed []*exception.Document) (*Promotion, error) {
-	promotion := p.promotion()
-	if err := promotion.add(p.Moves, signed); err != nil {
-		return nil, err
+// Make delivers the signed documents.
+func (p *Signed) Make(ctx context.Context, to deliver.To) (*Done, error) {
+	if to.Way == deliver.Folder {
+		return &Done{Moves: p.Moves()}, p.HandOver(to.Folder)
 	}
-	return promotion, nil
-}
-
-// promotion returns a promotion of no file yet.
-func (p *Plan) promotion() *Promotion { return &Promotion{queue: p.queue, moves: map[string]*Move{}} }
-
-// add adds the signed documents of moves, in the same order. It keeps only the bytes of the signed
-// files: a signed document takes more than twice as much memory.
-func (p *Promotion) add(moves []*Move, signed []*exception.Document) error {
-	wanted := 0
-	for _, m := range moves {
-		wanted += len(m.Documents)
-	}
-	if len(signed) != wanted {
-		return fmt.Errorf("%d of %d documents were signed", len(signed), wanted)
-	}
-	for _, m := range moves {
-		own := signed[:len(m.Documents)]
-		signed = signed[len(m.Documents):]
-		done := *m
-		if err := done.sign(own); err != nil {
-			return err
-		}
-		p.moves[m.From] = &done
-	}
-	return nil
-}
-
-// sign fills in the signed file.
-func (m *Move) sign(signed []*exception.Document) (err error) {
-	for i, doc := range signed {
-		if asked := m.Documents[i].Identity(); doc.Identity() != asked {
-			return fmt.Errorf("%s was signed, expected %s", doc.Identity(), asked)
-		}
-		entry, err := commitmessage.LogEntryOf(doc)
-		if err != nil {
-			return fmt.Errorf("%s: %w", m.To, err)
-		}
-		if entry != nil {
-			m.logIndexes = append(m.logIndexes, entry.Index)
-		}
-	}
-	m.signed, err = exception.Join(signed)
-	if err == nil && len(m.signed) > git.MaxFile {
-		err = git.ErrTooLarge // the next run could not read it
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", m.To, err)
-	}
-	return nil
-}
-
-// Moves returns the moves with their signed documents, in the order of the plan.
-func (p *Promotion) Moves() []*Move {
-	var moves []*Move
-	for _, f := range p.queue.files {
-		if m, planned := p.moves[f.from]; planned {
-			moves = append(moves, m)
-		}
-	}
-	return moves
-}
-
-// Make commits the promotion.
-func (p *Promotion) Make(ctx context.Context, to deliver.To) (*Done, error) {
 	if head, err := p.queue.clone.Head(); err != nil || to.Way == deliver.Commit && head.Branch != p.queue.head.Branch {
 		return nil, errors.Join(err, fmt.Errorf("%w (it was on %s when polex-sign read it)", commit.ErrMoved,
 			p.queue.head.Branch))
@@ -118,7 +53,7 @@ func (p *Promotion) Make(ctx context.Context, to deliver.To) (*Done, error) {
 
 // propose makes the plan again on the given tree and fills in the signed documents. It returns an
 // error if the replaced files differ from those at the signing.
-func (p *Promotion) propose(done *Done, signedOffBy string) commit.Propose {
+func (p *Signed) propose(done *Done, signedOffBy string) commit.Propose {
 	return func(tree *git.Tree) (commit.Change, error) {
 		plan, err := p.queue.plan(tree)
 		if err == nil && p.check != nil {
@@ -163,7 +98,7 @@ func (p *Promotion) propose(done *Done, signedOffBy string) commit.Propose {
 }
 
 // signedOf returns the refusals of files that this promotion has signed.
-func (p *Promotion) signedOf(refusals exception.Refusals) exception.Refusals {
+func (p *Signed) signedOf(refusals exception.Refusals) exception.Refusals {
 	var signed exception.Refusals
 	for _, r := range refusals {
 		if _, ours := p.moves[r.Position.File]; ours {
@@ -183,4 +118,22 @@ func sameReplaced(now, then []Replaced) bool {
 		}
 	}
 	return true
+}
+
+// made records the result of a promotion. Files that were skipped before the signing stay skipped.
+func (r *run) made(done *Done) {
+	for _, s := range r.result.Skipped {
+		if !slices.ContainsFunc(done.Skipped, func(o Skip) bool { return o.File == s.File }) {
+			done.Skipped = append(done.Skipped, s)
+		}
+	}
+	r.leaveOut(Refused(done.Refused))
+	r.result.Moves, r.result.Skipped, r.result.Commit, r.result.Left = done.Moves, done.Skipped, done.Commit, done.Left
+	r.result.Documents = 0
+	for _, m := range done.Moves {
+		r.result.Documents += len(m.Documents)
+	}
+	if r.To.Pushes() {
+		r.result.To = r.To.Remote()
+	}
 }

@@ -1,0 +1,127 @@
+package promotion
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// sign is the second step: it returns the signed documents, which another job or the [Signer] signed.
+func (r *run) sign(ctx context.Context, plan *Plan) (*Signed, error) {
+	if r.SignedInput != "" {
+		plan.Refused = nil // already in the result
+		signed, err := plan.TakeOver(r.SignedInput, r.Verifier, r.Now)
+		r.leaveOut(Refused(plan.Refused))
+		return signed, err
+	}
+	// Otherwise a permanent error of the destination, such as a folder that exists already, would add log
+	// entries with every retry.
+	if err := r.To.Rehearse(ctx, r.Clone, func(tree *git.Tree) (commit.Change, error) {
+		unsigned, err := plan.Signed(plan.Prepared())
+		if err != nil {
+			return commit.Change{}, err
+		}
+		return unsigned.propose(&Done{}, "")(tree)
+	}); err != nil {
+		return nil, fmt.Errorf("nothing was signed: %w", err)
+	}
+	ready, err := r.Signer.Ready(ctx, plan.Prepared())
+	if err != nil {
+		return nil, err
+	}
+	plan.prepare(ready)
+	return r.signBatches(ctx, plan)
+}
+
+// The number of documents in a batch. Small batches first, so that the losers of a race sign few.
+const (
+	firstBatch = 8
+	mostBatch  = 64
+)
+
+// signBatches signs batches of files. Before each batch it asks for the target branch: a file that
+// another run has promoted is not signed any more. It keeps no parsed document of a signed batch.
+func (r *run) signBatches(ctx context.Context, plan *Plan) (*Signed, error) {
+	signed, left := plan.noneSigned(), plan.Moves
+	for most := firstBatch; ; most = min(2*most, mostBatch) {
+		now, err := r.planAgain(ctx, plan)
+		if err != nil {
+			return nil, err
+		}
+		if now != plan {
+			plan = now
+			r.leaveOut(Refused(plan.refusedOf(left)))
+			left = plan.still(left)
+		}
+		if len(left) == 0 {
+			return signed, nil
+		}
+		batch := &Plan{Moves: first(left, most)}
+		docs, err := r.Signer.Sign(ctx, batch.Prepared())
+		if err == nil {
+			err = plan.atCommits(batch.Moves, docs, r.Verifier, r.Now)
+		}
+		if err == nil {
+			err = signed.add(batch.Moves, docs)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range batch.Moves {
+			clear(m.Prepared) // its array has those of other moves
+			m.Prepared = nil
+		}
+		left = left[len(batch.Moves):]
+	}
+}
+
+// planAgain returns the plan on the target branch if a push would find that moved.
+func (r *run) planAgain(ctx context.Context, plan *Plan) (*Plan, error) {
+	if !r.To.Shared() {
+		return plan, nil
+	}
+	at, _, err := r.Clone.Ask(ctx, r.To.Push.To)
+	if err != nil || at == plan.on {
+		return plan, err // without the remote, a signature would be in vain
+	}
+	tip, err := r.target(ctx)
+	if err != nil {
+		return nil, err
+	}
+	again, err := plan.queue.Plan(tip)
+	if err == nil {
+		err = r.checkAgain(again)
+	}
+	return again, err
+}
+
+// still returns the moves that are in the plan.
+func (p *Plan) still(moves []*Move) []*Move {
+	planned := map[string]bool{}
+	for _, m := range p.Moves {
+		planned[m.From] = true
+	}
+	return slices.DeleteFunc(slices.Clone(moves), func(m *Move) bool { return !planned[m.From] })
+}
+
+// refusedOf returns the refusals of the moves. Those of signed files are in [Done.Refused].
+func (p *Plan) refusedOf(moves []*Move) exception.Refusals {
+	return slices.DeleteFunc(slices.Clone(p.Refused), func(r *exception.Refusal) bool {
+		return !slices.ContainsFunc(moves, func(m *Move) bool { return m.From == r.Position.File })
+	})
+}
+
+// first returns the first moves with at most so many documents, and at least one move.
+func first(moves []*Move, most int) []*Move {
+	documents := 0
+	for i, m := range moves {
+		if documents += len(m.Documents); i > 0 && documents > most {
+			return moves[:i]
+		}
+	}
+	return moves
+}
