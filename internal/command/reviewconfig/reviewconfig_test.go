@@ -81,7 +81,7 @@ func TestSettings(t *testing.T) {
 		"of a renewal, of an event":           {promote: "record: event", trust: "requireApprovals: 1", want: "usage: an event has none"},
 		"a new approver, and nobody verifies": {trust: "requireNewApprover: true", want: "usage: there is no trusted signer"},
 		"an unknown setting":                  {promote: "requireApproval: 1", want: "usage: unknown field"},
-		"an open line":                        {change: func(e map[string]string) { e["GITHUB_API_URL"] = "http://github.example" }, want: "usage: does not use https"},
+		"an open line":                        {change: func(e map[string]string) { e["GITHUB_API_URL"] = "http://github.example" }, want: "usage: not an https address"},
 		"no branch":                           {change: lacks("GITHUB_REF"), want: "error: the target branch is not known"},
 		"a tag":                               {change: func(e map[string]string) { e["GITHUB_REF"] = "refs/tags/v1" }, want: "error: the target branch is not known"},
 		"approvals where the API is no API's": {promote: "requireApprovals: 1", change: func(e map[string]string) { e["GITHUB_REPOSITORY"] = "acme" }, want: "usage: is not a repository"},

@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/trustflags"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/promotion"
+	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/sign"
@@ -253,7 +254,10 @@ func (o *options) load() (*config.Config, error) {
 		{"--fulcio-url", o.fulcioURL, "fulcio"}, {"--rekor-url", o.rekorURL, "rekor"}, {"--timestamp-server-url",
 			o.timestampURL, "timestamp"}, {"--oidc-issuer", o.oidcIssuer, "accounts"},
 	} {
-		if err := checkAddress(of.address); err != nil {
+		if of.address == "" {
+			continue
+		}
+		if err := retry.CheckAddress(of.address); err != nil {
 			return nil, &cli.UsageError{Err: fmt.Errorf("%s %q: %w", of.flag, of.address, err),
 				Hint: "write it like https://" + of.host + ".example.com"}
 		}

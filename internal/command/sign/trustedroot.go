@@ -13,6 +13,7 @@ import (
 	"github.com/theupdateframework/go-tuf/v2/metadata/fetcher"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/internal/tufroot"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -72,13 +73,13 @@ func newTrustedRoot(streams cli.Streams) *cobra.Command {
 	cli.Writes(cmd.Flags(), "output-file")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		source := tufroot.Source{Mirror: mirror}
-		switch err := checkAddress(mirror); {
+		switch err := retry.CheckAddress(mirror); {
 		case len(args) > 0:
 			return cli.Usagef("trusted-root accepts no paths; --output-file names the file")
 		case output == "":
 			return &cli.UsageError{Err: errors.New("missing required flag: --output-file"),
 				Hint: "add --output-file trusted_root.json"}
-		case err != nil:
+		case err != nil && mirror != "":
 			return &cli.UsageError{Err: fmt.Errorf("--mirror %q: %w", mirror, err),
 				Hint: "write it like https://tuf.example.com"}
 		}

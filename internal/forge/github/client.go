@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/forge"
-	"github.com/polex-dev/polex/internal/restapi"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
@@ -36,8 +35,9 @@ type Config struct {
 
 // Client sends requests about one repository. It is safe for concurrent use.
 type Client struct {
-	api                         *restapi.Client
-	graphQL, server, repository string
+	http                              http.Client
+	base, graphQL, server, repository string // addresses without a final slash
+	token                             string // hidden in errors
 }
 
 var _ forge.Forge = (*Client)(nil)
@@ -55,25 +55,29 @@ func checkRepository(name string) error {
 
 // New returns a client for a valid configuration.
 func New(c Config) (*Client, error) {
-	server, err := restapi.CheckAddress(c.ServerURL)
-	if err != nil {
-		return nil, fmt.Errorf("address of the server: %w", err)
-	}
-	if err := checkRepository(c.Repository); err != nil {
-		return nil, err
-	}
-	api, err := restapi.New(restapi.Config{HTTP: c.HTTP, Timing: c.Timing, URL: c.APIURL, Token: c.Token,
-		Header: map[string]string{
-			"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": apiVersion,
-			"Authorization": "Bearer " + c.Token,
-		}})
-	if err != nil {
-		return nil, err
-	}
-	client := &Client{api: api, graphQL: api.Base() + "/graphql", server: server, repository: c.Repository}
-	if enterprise, is := strings.CutSuffix(api.Base(), "/api/v3"); is {
+	client := &Client{base: strings.TrimSuffix(c.APIURL, "/"), server: strings.TrimSuffix(c.ServerURL, "/"),
+		repository: c.Repository, token: c.Token}
+	client.graphQL = client.base + "/graphql"
+	if enterprise, is := strings.CutSuffix(client.base, "/api/v3"); is {
 		client.graphQL = enterprise + "/api/graphql"
 	}
+	if err := retry.CheckAddress(c.APIURL); err != nil {
+		return nil, fmt.Errorf("address of the API: %w", err)
+	}
+	if err := retry.CheckAddress(c.ServerURL); err != nil {
+		return nil, fmt.Errorf("address of the server: %w", err)
+	}
+	switch err := checkRepository(c.Repository); {
+	case err != nil:
+		return nil, err
+	case c.HTTP == nil:
+		return nil, errors.New("there is no HTTP client")
+	case c.Token == "" || strings.ContainsAny(c.Token, " \r\n\t"):
+		return nil, errors.New("the token for the API is missing or malformed")
+	}
+	client.http = *c.HTTP
+	client.http.Transport = retry.Transport{Timing: c.Timing, Next: c.HTTP.Transport, MaxAnswer: maxAnswer,
+		FollowOnHost: true, SecondaryLimits: true}
 	return client, nil
 }
 
@@ -84,14 +88,14 @@ func (c *Client) path(format string, args ...any) string {
 
 // get reads a page and decodes it. more means that another page follows.
 func (c *Client) get(ctx context.Context, path string, query url.Values, into any) (more bool, err error) {
-	header, err := c.api.Do(ctx, restapi.Call{Method: http.MethodGet, Path: path, Query: query}, into)
+	header, err := c.do(ctx, call{method: http.MethodGet, path: path, query: query}, into)
 	return hasNext(header), err
 }
 
 // send sends a value and decodes the answer. It sends a POST only once: the caller must check its
 // effect before a repetition.
 func (c *Client) send(ctx context.Context, method, path string, value, into any) error {
-	_, err := c.api.Do(ctx, restapi.Call{Method: method, Path: path, Once: method == http.MethodPost, Value: value},
+	_, err := c.do(ctx, call{method: method, path: path, once: method == http.MethodPost, value: value},
 		into)
 	return err
 }

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/polex-dev/polex/internal/restapi"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
@@ -27,8 +26,8 @@ func escaped(branch string) string { return strings.ReplaceAll(url.PathEscape(br
 
 // CreateBranch implements [forge.Commits]. The first answer may be lost.
 func (c *Client) CreateBranch(ctx context.Context, branch, commit string) error {
-	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodPost, Path: c.path("/git/refs"),
-		Value: map[string]string{"ref": "refs/heads/" + branch, "sha": commit}}, nil)
+	_, err := c.do(ctx, call{method: http.MethodPost, path: c.path("/git/refs"),
+		value: map[string]string{"ref": "refs/heads/" + branch, "sha": commit}}, nil)
 	if err == nil {
 		return nil
 	}
@@ -50,8 +49,8 @@ func (c *Client) ForwardBranch(ctx context.Context, branch, commit string) error
 
 // DeleteBranch implements [forge.Commits].
 func (c *Client) DeleteBranch(ctx context.Context, branch string) error {
-	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodDelete,
-		Path: c.path("/git/refs/heads/%s", escaped(branch))}, nil)
+	_, err := c.do(ctx, call{method: http.MethodDelete,
+		path: c.path("/git/refs/heads/%s", escaped(branch))}, nil)
 	if err == nil {
 		return nil
 	}
@@ -70,10 +69,10 @@ func (c *Client) CommitOnBranch(ctx context.Context, branch, base, message strin
 	var answer struct {
 		Errors []struct{ Message string }
 	}
-	_, err := c.api.Do(ctx, restapi.Call{Method: http.MethodPost, Path: "/graphql", Address: c.graphQL,
-		Value: c.commitRequest(branch, base, message, write, remove)}, &answer)
+	_, err := c.do(ctx, call{method: http.MethodPost, path: graphQL,
+		value: c.commitRequest(branch, base, message, write, remove)}, &answer)
 	if err == nil && len(answer.Errors) > 0 {
-		err = c.api.Hide(fmt.Errorf("createCommitOnBranch: %.512s", answer.Errors[0].Message))
+		err = c.hide(fmt.Errorf("createCommitOnBranch: %.512s", answer.Errors[0].Message))
 	}
 	return err
 }

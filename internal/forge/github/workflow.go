@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/forge"
-	"github.com/polex-dev/polex/internal/restapi"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
@@ -48,7 +47,9 @@ func (w Workflow) needs(name string) error {
 		"docs/explanation/approvals.md"}
 }
 
-func (w Workflow) server() string { return cmp.Or(w("GITHUB_SERVER_URL"), "https://github.com") }
+func (w Workflow) server() string {
+	return strings.TrimSuffix(cmp.Or(w("GITHUB_SERVER_URL"), "https://github.com"), "/")
+}
 
 // Open implements [forge.Workflow].
 func (w Workflow) Open(token string, timing retry.Timing) (forge.Forge, error) {
@@ -65,9 +66,8 @@ func (w Workflow) EventFile() (string, error) {
 // Event implements [forge.Workflow]. The payload is that of a push or of a closed pull request. A push
 // names the person who merged, not the requester, so only the pull request is used.
 func (w Workflow) Event(payload []byte) (*forge.PullRequest, error) {
-	server, err := restapi.CheckAddress(w.server())
-	if err != nil {
-		return nil, err
+	if err := retry.CheckAddress(w.server()); err != nil {
+		return nil, fmt.Errorf("address of the server: %w", err)
 	}
 	if err := checkRepository(w("GITHUB_REPOSITORY")); err != nil {
 		return nil, err
@@ -85,14 +85,14 @@ func (w Workflow) Event(payload []byte) (*forge.PullRequest, error) {
 	if event.Pull == nil || event.Action != "closed" || !event.Pull.Merged {
 		return nil, nil
 	}
-	return event.Pull.merged(server, w("GITHUB_REPOSITORY"))
+	return event.Pull.merged(w.server(), w("GITHUB_REPOSITORY"))
 }
 
 var numberForm = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
 
 // NumberOf implements [forge.Workflow].
 func (w Workflow) NumberOf(address string) (int, bool) {
-	text, ok := strings.CutPrefix(address, strings.TrimSuffix(w.server(), "/")+"/"+w("GITHUB_REPOSITORY")+"/pull/")
+	text, ok := strings.CutPrefix(address, w.server()+"/"+w("GITHUB_REPOSITORY")+"/pull/")
 	if !ok || !numberForm.MatchString(text) {
 		return 0, false
 	}

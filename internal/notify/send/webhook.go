@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/notify"
-	"github.com/polex-dev/polex/internal/restapi"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
@@ -34,8 +33,8 @@ func NewWebhook(client *http.Client, timing retry.Timing, render Render, address
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Opaque != "" {
 		return nil, errors.New("not the address of a server")
 	}
-	if _, err := restapi.CheckAddress(u.Scheme + "://" + u.Host); err != nil {
-		return nil, errors.New("not an https address")
+	if err := retry.CheckAddress(u.Scheme + "://" + u.Host); err != nil {
+		return nil, err
 	}
 	w := &Webhook{render: render, client: *client, address: u}
 	w.client.Transport = retry.Transport{Timing: timing, Next: client.Transport}

@@ -1,16 +1,13 @@
-package sign
+package retry
 
 import (
 	"errors"
 	"net/url"
 )
 
-// checkAddress rejects an address without TLS: tokens and signatures must not be sent over plain
-// http. Loopback is allowed.
-func checkAddress(address string) error {
-	if address == "" {
-		return nil
-	}
+// CheckAddress rejects an address of a server without TLS: tokens and signatures must not be sent over
+// plain http. Loopback is allowed. Its errors do not contain the address, which may contain a password.
+func CheckAddress(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return errors.New("not an https address")

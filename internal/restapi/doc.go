@@ -1,5 +1,0 @@
-// Package restapi sends JSON requests with a token to the API of a Git server.
-//
-// It reads whole answers of at most 32 MiB. It retries after a failure, within the limits of
-// internal/retry. It sends the token only to the API's host, and its errors do not contain it.
-package restapi
