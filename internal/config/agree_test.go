@@ -38,15 +38,13 @@ sigstore:
   rekorVersion: 2
   timestampURL: http://127.0.0.1:3000/api/v1/timestamp
   bundleFormat: sigstore
-  oidcIssuer: https://issuer.example.com
-  oidcClientID: polex
 guard:
   namespaces: [team-*]
   requireCluster: true
   maxPerNamespace: 50
   guardPolicies: [protect-exceptions]
   guardNamespaces: [platform-security]
-  allowInKyverno: [{policy: require-requests, kind: Pod, name: kyverno-*}]
+  allowInKyverno: [require-requests Pod/kyverno-*]
   policies: [policies.yaml]
 shape:
   preset: strict
@@ -248,45 +246,51 @@ func TestValues(t *testing.T) {
 		"guard: {maxPerNamespace: 0}":                                                         true,
 		"statements: {owner: [], ticket: [acme.example/Jira_1]}":                              true,
 
-		"shape: {preset: lenient}":                         false,
-		"shape: {maxLifetime: 90d}":                        false,
-		"shape: {limits: [{maxLifetime: 1d}]}":             false,
-		"shape: {renewals: {max: 1}}":                      false,
-		"shape: {allowUnbounded: true}":                    false,
-		"shape: {require: [colour]}":                       false,
-		"shape: {requireInMatch: [kinds]}":                 false,
-		"shape: {maxPolicies: -1}":                         false,
-		"shape: {maxPolicies: '1'}":                        false,
-		"shape: {checks: {reaches-guard: 'off'}}":          false,
-		"shape: {checks: {wildcards: 'off'}}":              false,
-		"shape: {checks: {wildcard-rule: info}}":           false,
-		"shape: {rules: [{name: a}]}":                      false,
-		"shape: {defaultSeverity: high}":                   false,
-		"shape: {MaxPolicies: 1}":                          false,
-		"promote: {updates: overwrite}":                    false,
-		"promote: {updates: ''}":                           false,
-		"promote: {record: gitlab}":                        false,
-		"promote: {requireApprovals: -1}":                  false,
-		"promote: {requireApprovals: 101}":                 false,
-		"promote: {approvalsFrom: event}":                  false,
-		"promote: {renewals: {requireApprovals: 1}}":       false,
-		"sigstore: {rekorVersion: 3}":                      false,
-		"sigstore: {rekorVersion: 0}":                      false,
-		"sigstore: {bundleFormat: dsse}":                   false,
-		"sigstore: {rekorURL: 'http://rekor.example.com'}": false,
-		"sigstore: {rekorURL: rekor.example.com}":          false,
-		"sigstore: {rekorURL: ''}":                         false,
-		"sigstore: {fulcioURL: 'https://me@example.com'}":  false,
-		"sigstore: {timestampURL: 'https://a.example/?x'}": false,
-		"guard: {maxPerNamespace: -1}":                     false,
-		"lifetime: {ttlLabel: 'yes'}":                      false,
-		"statements: {owner: team}":                        false,
-		"statements: {category: [a]}":                      false,
-		"directories: {unsigned: 1}":                       false,
-		"directories:":                                     false,
-		"trust: {threshold: 0}":                            false,
-		"trust: {kinds: []}":                               false,
-		"guards: {}":                                       false,
+		"shape: {preset: lenient}":                                   false,
+		"shape: {maxLifetime: 90d}":                                  false,
+		"shape: {limits: [{maxLifetime: 1d}]}":                       false,
+		"shape: {renewals: {max: 1}}":                                false,
+		"shape: {allowUnbounded: true}":                              false,
+		"shape: {require: [colour]}":                                 false,
+		"shape: {requireInMatch: [kinds]}":                           false,
+		"shape: {maxPolicies: -1}":                                   false,
+		"shape: {maxPolicies: '1'}":                                  false,
+		"shape: {checks: {reaches-guard: 'off'}}":                    false,
+		"shape: {checks: {wildcards: 'off'}}":                        false,
+		"shape: {checks: {wildcard-rule: info}}":                     false,
+		"shape: {rules: [{name: a}]}":                                false,
+		"shape: {defaultSeverity: high}":                             false,
+		"shape: {MaxPolicies: 1}":                                    false,
+		"promote: {updates: overwrite}":                              false,
+		"promote: {updates: ''}":                                     false,
+		"promote: {record: gitlab}":                                  false,
+		"promote: {requireApprovals: -1}":                            false,
+		"promote: {requireApprovals: 101}":                           false,
+		"promote: {approvalsFrom: event}":                            false,
+		"promote: {renewals: {requireApprovals: 1}}":                 false,
+		"sigstore: {rekorVersion: 3}":                                false,
+		"sigstore: {rekorVersion: 0}":                                false,
+		"sigstore: {bundleFormat: dsse}":                             false,
+		"sigstore: {rekorURL: 'http://rekor.example.com'}":           false,
+		"sigstore: {rekorURL: rekor.example.com}":                    false,
+		"sigstore: {rekorURL: ''}":                                   false,
+		"sigstore: {oidcIssuer: 'https://a.example'}":                false,
+		"sigstore: {oidcClientID: polex}":                            false,
+		"sigstore: {fulcioURL: 'https://me@example.com'}":            false,
+		"sigstore: {timestampURL: 'https://a.example/?x'}":           false,
+		"guard: {allowInKyverno: [{policy: a, kind: Pod, name: b}]}": false,
+		"guard: {maxPerNamespace: -1}":                               false,
+		"lifetime: {ttlLabel: 'yes'}":                                false,
+		"statements: {owner: team}":                                  false,
+		"statements: {category: [a]}":                                false,
+		"statements: {owner: [1]}":                                   false,
+		"statements: {owner: null}":                                  false,
+		"statements: []":                                             false,
+		"directories: {unsigned: 1}":                                 false,
+		"directories:":                                               false,
+		"trust: {threshold: 0}":                                      false,
+		"trust: {kinds: []}":                                         false,
+		"guards: {}":                                                 false,
 	} {
 		bySchema, byPolex := bothSay(t, s, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\n"+text+"\n"))
 		if (bySchema == nil) != ok || (byPolex == nil) != ok {
@@ -295,12 +299,23 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestHints: the error for an unknown key contains its position and the nearest key.
+// TestHints: the error for a key that is not there has its position, and the nearest key or what replaces it.
 func TestHints(t *testing.T) {
-	err := read(t, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\nshape:\n  kyvernVersion: 90d\n"))
-	var syntax *exception.SyntaxError
-	if !errors.As(err, &syntax) || syntax.Position.Line != 4 || syntax.Position.Column != 3 || syntax.Hint != `did you mean "kyvernoVersion"?` {
-		t.Errorf("%v", err)
+	for text, want := range map[string]string{
+		"shape:\n  kyvernVersion: 90d":                                    `did you mean "kyvernoVersion"?`,
+		"statements:\n  ownr: [team]":                                     `did you mean "owner"?`,
+		"statements:\n  category: [kind]":                                 "the keys are reason, ticket, owner",
+		"sigstore:\n  oidcIssuer: https://a.example":                      "use the flag --oidc-issuer",
+		"sigstore:\n  oidcClientID: a":                                    "use the flag --oidc-client-id",
+		"trust: {authorities: [{key: a, limits: {\n  maxLifetime: 1d}}]}": "write max in a rule of trust.lifetimes, which can name the authority",
+		"trust: {lifetimes: [{policies: [a],\n  maxLifetime: 1d}]}":       "write max in a rule of trust.lifetimes, which can name the authority",
+		"trust: {lifetimes: [{max: 1d,\n  policy: [a]}]}":                 `did you mean "policies"?`,
+	} {
+		err := read(t, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\n"+text+"\n"))
+		var syntax *exception.SyntaxError
+		if !errors.As(err, &syntax) || syntax.Position.Line != 4 || syntax.Position.Column != 3 || syntax.Hint != want {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

@@ -13,7 +13,9 @@
 //	default  the behaviour without the key
 //	enum     the allowed values, separated by spaces
 //	min, max the limits of an integer
-//	format   duration, address or version
+//	keys     the keys of a map, separated by spaces
+//	format   duration, address or key
+//	form     how a text is written, with {key} for each key of the mapping that it was
 //	by       the commands that read it; without it, those of the section
 package config
 

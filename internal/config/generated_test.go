@@ -69,6 +69,9 @@ func TestEveryKeyIsExplained(t *testing.T) {
 	if diff := cmp.Diff(exception.StatementNames(), strings.Fields(field.Tag.Get("enum"))); diff != "" {
 		t.Errorf("shape.require (-code +tag):\n%s", diff)
 	}
+	if keys := strings.Count(page(t), "\n| `"); keys > 85 {
+		t.Errorf("there are %d keys; a setting exists only if two honest teams need different values", keys)
+	}
 	explained("", reflect.TypeFor[file]())
 	for name, section := range owned {
 		explained("."+name, section)

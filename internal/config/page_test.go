@@ -39,6 +39,15 @@ var more = map[string]string{
 	"lifetime": "[Lifetime and expiry](../explanation/lifetimes.md) explains it.", "sigstore": "[Privacy](../explanation/workflow.md#privacy) says what signing publishes.", "trust": "[Trust policy](trust.md) explains it.", "guard": "[The guard](guard.md) explains it.",
 }
 
+const selectors = `
+### Selectors
+
+Keys of ` + "`trust.authorities[].limits` and of `trust.lifetimes[]`" + `. A document has to be within ` + "`limits`" + `, and is not if it does not state the value. A rule of ` + "`lifetimes`" + ` also applies to a document that may match. [Selectors](trust.md#selectors) has the difference for each key.
+
+| key | type | description |
+| --- | --- | --- |
+`
+
 // page returns docs/reference/configuration.md.
 func page(t *testing.T) string {
 	t.Helper()
@@ -55,9 +64,14 @@ func page(t *testing.T) string {
 		}
 		b.WriteString("\n\n| key | type | description |\n| --- | --- | --- |\n")
 		switch {
+		case section.Type.Kind() == reflect.Map:
+			row(&b, name, "map of statement to list of keys", "", "`"+strings.Join(strings.Fields(section.Tag.Get("keys")), "`, `")+"`", "keys of your own that state it, as polex.dev/reason states the reason")
 		case name == "trust":
 			trust := trustSchema(t)
-			trustRows(t, &b, name, trust, trust["$defs"].(object))
+			defs := trust["$defs"].(object)
+			trustRows(t, &b, name, trust, defs)
+			b.WriteString(selectors)
+			trustRows(t, &b, "", defs["selectors"].(object), defs)
 		case owned[name] != nil:
 			rows(&b, name, owned[name], by)
 		default:
@@ -102,7 +116,7 @@ func rows(b *strings.Builder, above string, t reflect.Type, sectionBy string) {
 			limits = "`off`, `warning`, `error`; some checks are always `error`"
 		}
 		if format := field.Tag.Get("format"); format != "" {
-			kind = map[string]string{"duration": "duration", "address": "https address", "key": "list of keys"}[format]
+			kind = map[string]string{"duration": "duration", "address": "https address"}[format]
 		}
 		row(b, key, kind, field.Tag.Get("default"), limits, doc)
 		if below.Kind() == reflect.Struct {
@@ -147,11 +161,16 @@ func trustRows(t *testing.T, b *strings.Builder, above string, schema, defs obje
 			continue
 		}
 		said := resolved(properties[name].(object), defs)
-		key, kind, limits := above+"."+name, fmt.Sprint(said["type"]), trustLimits(said)
+		if strings.HasPrefix(fmt.Sprint(properties[name].(object)["$ref"]), "#/$defs/selectors/") {
+			continue // the table of selectors has it
+		}
+		key, kind, limits := strings.TrimPrefix(above+"."+name, "."), fmt.Sprint(said["type"]), trustLimits(said)
 		below := said
 		switch {
 		case properties[name].(object)["$ref"] == "#/$defs/duration":
 			kind = "duration"
+		case properties[name].(object)["$ref"] == "#/$defs/selectors":
+			kind, below = "[selectors](#selectors)", object{}
 		case refersTo(properties[name].(object), "values"):
 			kind = "string, or list of strings"
 		case refersTo(properties[name].(object), "numbers"):
@@ -199,7 +218,11 @@ func resolved(schema, defs object) object {
 	if !ok {
 		return schema
 	}
-	all := maps.Clone(defs[name].(object))
+	def := any(defs)
+	for step := range strings.SplitSeq(name, "/") {
+		def = def.(object)[step]
+	}
+	all := maps.Clone(resolved(def.(object), defs))
 	maps.Copy(all, schema)
 	return all
 }

@@ -69,6 +69,9 @@ func typeSchema(t reflect.Type) object {
 	case reflect.Slice:
 		return object{"type": "array", "items": typeSchema(t.Elem())}
 	case reflect.Map:
+		if t.Elem().Kind() == reflect.Slice {
+			return object{"type": "object", "additionalProperties": typeSchema(t.Elem())}
+		}
 		return object{"type": "object", "properties": checks(), "additionalProperties": false}
 	case reflect.Interface:
 		return object{}
@@ -90,6 +93,9 @@ func fieldSchema(field reflect.StructField) object {
 	}
 	if known := strings.Fields(field.Tag.Get("enum")); len(known) > 0 {
 		value["enum"] = known
+	}
+	if known := strings.Fields(field.Tag.Get("keys")); len(known) > 0 {
+		s["propertyNames"] = object{"enum": known}
 	}
 	for tag, word := range map[string]string{"min": "minimum", "max": "maximum"} {
 		if n := limit(field.Tag, tag); n != nil {

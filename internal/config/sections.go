@@ -1,7 +1,6 @@
 package config
 
 import (
-	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -12,7 +11,7 @@ type file struct {
 	Kind        string      `json:"kind"`
 	Directories Directories `json:"directories" by:"validate sign verify prune request audit" doc:"where the repository keeps exceptions and policies"`
 	Shape       any         `json:"shape" by:"validate sign request" doc:"the validation rules of exceptions"`
-	Statements  Statements  `json:"statements" by:"validate sign request audit" doc:"keys of your own for the reason, the ticket and the owner of an exception: annotations, labels, or entries of spec.properties"`
+	Statements  Statements  `json:"statements" by:"validate sign request audit" keys:"reason ticket owner" format:"key" doc:"keys of your own for the reason, the ticket and the owner of an exception: annotations, labels, or entries of spec.properties"`
 	Promote     Promote     `json:"promote" by:"sign" doc:"how polex-sign promote treats pending exceptions, and which approvals it requires"`
 	Lifetime    Lifetime    `json:"lifetime" by:"sign" doc:"how polex-sign writes the expiry of an exception"`
 	Sigstore    Sigstore    `json:"sigstore" by:"sign" doc:"the Sigstore services that sign"`
@@ -37,8 +36,9 @@ type Sigstore struct {
 	RekorVersion int    `json:"rekorVersion" min:"1" max:"2" default:"1" doc:"the version of Rekor's API (--rekor-version); 2 requires rekorURL and timestampURL"`
 	TimestampURL string `json:"timestampURL" format:"address" default:"no timestamp" doc:"the address of the timestamp authority (--timestamp-server-url)"`
 	BundleFormat string `json:"bundleFormat" enum:"cosign sigstore both" default:"both" doc:"the form of the evidence in a signed document (--bundle-format)"`
-	OIDCIssuer   string `json:"oidcIssuer" format:"address" default:"the public-good issuer" doc:"the address of the OIDC issuer for a person's sign-in (--oidc-issuer)"`
-	OIDCClientID string `json:"oidcClientID" default:"sigstore" doc:"the client ID at the OIDC issuer (--oidc-client-id)"`
+
+	_ struct{} `formerly:"oidcIssuer" instead:"use the flag --oidc-issuer"`
+	_ struct{} `formerly:"oidcClientID" instead:"use the flag --oidc-client-id"`
 }
 
 // Lifetime is the section about the written form of an expiry.
@@ -86,7 +86,7 @@ type Guard struct {
 	GuardPolicies   []string `json:"guardPolicies" by:"validate sign request guard" default:"none" doc:"names or patterns of policies that no exception may reach, beside those of polex and Kyverno"`
 	GuardNamespaces []string `json:"guardNamespaces" by:"validate sign request guard" default:"none" doc:"names or patterns of namespaces that no exception may reach, beside those of polex, of Kyverno and of the guard"`
 	// AllowInKyverno lists the objects in the namespace kyverno that exceptions may exempt.
-	AllowInKyverno []kyverno.Admission `json:"allowInKyverno" by:"validate sign request guard" default:"none" doc:"the objects in the namespace kyverno that an exception may exempt; all others there are protected"`
+	AllowInKyverno []string `json:"allowInKyverno" by:"validate sign request guard" form:"{policy} {kind}/{name}" default:"none" doc:"the objects in the namespace kyverno that an exception may exempt, each as POLICY Kind/name; all others there are protected. POLICY is the name of a cluster policy among the given policies, and must not name Kyverno itself. Kind and name are as the exception writes them: kyverno-admission-controller-* permits only that pattern"`
 	// Policies are files with the policies of the cluster.
 	Policies []string `json:"policies" default:"none: every policy may match exceptions" doc:"files of the Kyverno policies of this cluster, from the configuration file; an exception from policies that cannot match exceptions may have any match conditions"`
 

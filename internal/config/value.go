@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -22,10 +23,18 @@ func checkValue(doc *exception.Document, path exception.Path, value any, t refle
 		problem, hint = " has no value", "remove the key, or give it a value"
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			below, tag := t, reflect.StructTag("")
-			if t.Kind() == reflect.Struct {
+			below, tag := t, tag
+			switch t.Kind() {
+			case reflect.Struct:
 				field, _ := Field(t, key)
 				below, tag = field.Type, field.Tag
+			case reflect.Map:
+				below = t.Elem()
+				if known := strings.Fields(tag.Get("keys")); len(known) > 0 && !slices.Contains(known, key) {
+					return &exception.SyntaxError{Position: doc.PositionOf(path.With(key)),
+						Message: fmt.Sprintf("unknown field %q", path.With(key)),
+						Hint:    cmp.Or(exception.Nearest(key, known), "the keys are "+strings.Join(known, ", "))}
+				}
 			}
 			if err := checkValue(doc, path.With(key), v[key], below, tag); err != nil {
 				return err

@@ -30,7 +30,7 @@ func TestKnownPolicies(t *testing.T) {
 	}
 	label := w.sealed(t, conditional("object.metadata.labels.app == 'web'"), now.Add(-time.Minute))
 	own := w.sealed(t, strings.Replace(draft("a", "exceptions", hour, ""), "names: [web-*], namespaces: [team-a]", "names: [kyverno-0], namespaces: [kyverno]", 1), now.Add(-time.Minute))
-	admitting := guard.Settings{AllowInKyverno: []kyverno.Admission{{Policy: "require-probes", Kind: "Pod", Name: "kyverno-0"}}}
+	admitting := guard.Settings{AllowInKyverno: []string{"require-probes Pod/kyverno-0"}}
 	for name, tc := range map[string]struct {
 		object   object
 		settings guard.Settings

@@ -4,37 +4,43 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// Admission lets exceptions from one policy exempt one kind and name in the namespace kyverno.
-type Admission struct {
-	Policy string `json:"policy" doc:"the name of a cluster policy among the given policies; the policy itself must not name Kyverno"`
-	Kind   string `json:"kind" doc:"the kind as the exception writes it, such as Deployment"`
-	Name   string `json:"name" doc:"the name as the exception writes it; kyverno-admission-controller-* permits only that pattern"`
-}
+// admission lets exceptions from one policy exempt one kind and name in the namespace kyverno.
+type admission struct{ policy, kind, name string }
 
-// Admitting returns a guard that admits these entries in the namespace kyverno. No entry admits
-// anything in another guarded namespace. An entry has no effect if its policy guards exceptions or
-// names Kyverno, or is unknown. It is an error if its policy is guarded by name.
-func (g Guard) Admitting(admitted []Admission) (Guard, error) {
-	for _, a := range admitted {
-		guarded, isGuarded := g.HasPolicy(wildcard.NewMeter(), a.Policy)
+// Admitting returns a guard that admits these entries, each "POLICY Kind/name", in the namespace kyverno. No
+// entry admits anything in another guarded namespace. An entry has no effect if its policy guards exceptions
+// or names Kyverno, or is unknown. It is an error if its policy is guarded by name.
+func (g Guard) Admitting(entries []string) (Guard, error) {
+	var admitted []admission
+	for _, entry := range entries {
+		policy, object, _ := strings.Cut(entry, " ")
+		slash := strings.LastIndex(object, "/")
+		if slash < 0 || strings.ContainsFunc(object, unicode.IsSpace) {
+			return g, fmt.Errorf("allowInKyverno: %q is not POLICY Kind/name, such as %q", entry,
+				"require-requests Pod/kyverno-*")
+		}
+		a := admission{policy, object[:slash], object[slash+1:]}
+		guarded, isGuarded := g.HasPolicy(wildcard.NewMeter(), a.policy)
 		switch {
 		case isGuarded:
 			return g, fmt.Errorf("allowInKyverno: the policy %q guards exceptions (%s); remove the entry",
-				a.Policy, guarded)
-		case a.Policy == "" || strings.ContainsAny(a.Policy, "*?/"):
-			return g, fmt.Errorf("allowInKyverno: the policy %q is not the name of one policy of the cluster", a.Policy)
-		case wildcard.In(a.Kind) || isGuardedKind(Located{Text: a.Kind}):
+				a.policy, guarded)
+		case a.policy == "" || strings.ContainsAny(a.policy, "*?/"):
+			return g, fmt.Errorf("allowInKyverno: the policy %q is not the name of one policy of the cluster", a.policy)
+		case wildcard.In(a.kind) || isGuardedKind(Located{Text: a.kind}):
 			return g, fmt.Errorf("allowInKyverno: an exception cannot exempt the kind %q; write one such as Deployment",
-				a.Kind)
-		case a.Name == "" || strings.IndexAny(a.Name, "*?") == 0:
-			return g, fmt.Errorf("allowInKyverno: %q is neither a name nor a pattern that begins with one", a.Name)
+				a.kind)
+		case a.name == "" || strings.IndexAny(a.name, "*?") == 0:
+			return g, fmt.Errorf("allowInKyverno: %q is neither a name nor a pattern that begins with one", a.name)
 		}
+		admitted = append(admitted, a)
 	}
-	g.admitted = slices.Clone(admitted)
+	g.admitted = admitted
 	return g, nil
 }
 
@@ -56,7 +62,7 @@ func (a *asking) admits(refs []Ref, filters []Filter) bool {
 			}
 			for _, kind := range f.Kinds {
 				for _, name := range names {
-					if !slices.Contains(a.guard.admitted, Admission{ref.Name.Text, kind.Text, name.Text}) {
+					if !slices.Contains(a.guard.admitted, admission{ref.Name.Text, kind.Text, name.Text}) {
 						return false
 					}
 				}
@@ -84,7 +90,7 @@ func (a *asking) hasNamespace(name string) (guarded string, found bool) {
 // namespaceHint returns the hint about a guarded namespace.
 func namespaceHint(name, otherwise string) string {
 	if name == kyvernoNamespace {
-		return "name other namespaces. To permit one object, list the policy, kind and name under " +
+		return "name other namespaces. To permit one object, list POLICY Kind/name under " +
 			"guard.allowInKyverno of the guard and of .polex.yaml, and the policy's file under guard.policies. The " +
 			"exception must then list kinds and names"
 	}

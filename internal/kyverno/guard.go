@@ -23,7 +23,7 @@ type Guard struct {
 	policies, namespaces []string
 
 	known    *PolicySet
-	admitted []Admission
+	admitted []admission
 }
 
 // NewGuard adds names or patterns to those that are always guarded. An empty pattern, or one that

@@ -121,7 +121,7 @@ func assessAll(docs []*exception.Document, v *verify.Verifier, at time.Time, wor
 	all.SetLimit(max(workers, 1))
 	for i, doc := range docs {
 		all.Go(func() error {
-			seals[i] = assess(v, doc, at, exception.StatementKeys{}).Seal
+			seals[i] = assess(v, doc, at, nil).Seal
 			return nil
 		})
 	}

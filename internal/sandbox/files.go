@@ -82,7 +82,6 @@ kind: Config
 sigstore:
   fulcioURL: %s
   %s
-  oidcIssuer: %s
 trust:
   trustedRoot: %s     # relative to this file
   maxLifetime: 90d
@@ -96,7 +95,7 @@ trust:
         buildTrigger: %s
         runnerEnvironment: %s
 `,
-		s.FulcioURL, log, s.IssuerURL, trustedRootFile,
+		s.FulcioURL, log, trustedRootFile,
 		yamlString(issuer), yamlString(id.Subject()),
 		yamlString(githubURL+"/"+id.Repository), yamlString(id.Ref),
 		yamlString(id.EventName), yamlString(id.RunnerEnvironment))

@@ -21,7 +21,6 @@ kind: Config
 sigstore:
   fulcioURL: ` + s.FulcioURL + `
   rekorURL: ` + s.RekorURL + `
-  oidcIssuer: ` + s.IssuerURL + `
 trust:
   trustedRoot: trusted_root.json     # relative to this file
   maxLifetime: 90d

@@ -185,6 +185,8 @@ func valueHint(t reflect.Type, tag reflect.StructTag, found any) string {
 	switch t.Kind() {
 	case reflect.String:
 		switch {
+		case tag.Get("form") != "" && kind == "object":
+			return "write " + filled(tag.Get("form"), found)
 		case tag.Get("enum") != "":
 			return "write one of " + strings.Join(strings.Fields(tag.Get("enum")), ", ")
 		case tag.Get("format") == "duration" && kind == "number":
@@ -207,6 +209,15 @@ func valueHint(t reflect.Type, tag reflect.StructTag, found any) string {
 		return "the keys are " + strings.Join(keysOf(t), ", ")
 	}
 	return ""
+}
+
+// filled returns a form with the values of a mapping in place of {key}.
+func filled(form string, mapping any) string {
+	values, _ := mapping.(map[string]any)
+	for key, value := range values {
+		form = strings.ReplaceAll(form, "{"+key+"}", fmt.Sprint(value))
+	}
+	return form
 }
 
 var (

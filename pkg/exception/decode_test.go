@@ -54,7 +54,7 @@ func TestDecodeHints(t *testing.T) {
 		Set   bool            `json:"set"`
 		Count int             `json:"count"`
 		Life  string          `json:"life" format:"duration"`
-		Rules []string        `json:"policies"`
+		Rules []string        `json:"policies" form:"{of} {kind}/{name}"`
 		Rest  *item           `json:"rest,omitempty"`
 
 		_ struct{} `formerly:"gone" instead:"write rest"`
@@ -72,14 +72,16 @@ func TestDecodeHints(t *testing.T) {
 		"named: {a: {nam: 1}}": `2:15 did you mean "name"?`,
 		"name: 1":              "2:3 put it in quotes",
 		"name: [a]":            "2:3 ",
-		"life: 30":             "2:3 write it with a unit, such as 30d",
-		"life: true":           "2:3 put it in quotes",
-		"set: \"true\"":        "2:3 write true or false, without quotes",
-		"count: \"2\"":         "2:3 remove the quotes",
-		"count: two":           "2:3 ",
-		"items: a":             "2:3 write it as a list: [a]",
-		"items: {a: 1}":        "2:3 begin each item with a dash",
-		"items: [{}, a]":       "2:15 the keys are name, folders",
+		"policies: [a, {of: b, kind: c, name: d}]": "2:17 write b c/d",
+		"policies: [{of: b, name: {a: b}}]":        "2:14 write b {kind}/map[a:b]",
+		"life: 30":                                 "2:3 write it with a unit, such as 30d",
+		"life: true":                               "2:3 put it in quotes",
+		"set: \"true\"":                            "2:3 write true or false, without quotes",
+		"count: \"2\"":                             "2:3 remove the quotes",
+		"count: two":                               "2:3 ",
+		"items: a":                                 "2:3 write it as a list: [a]",
+		"items: {a: 1}":                            "2:3 begin each item with a dash",
+		"items: [{}, a]":                           "2:15 the keys are name, folders",
 	} {
 		doc, err := exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml")
 		if err != nil {

@@ -1,20 +1,20 @@
 package exception
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
-// StatementKeys are a team's own keys for statements. They do not affect trust.
-type StatementKeys struct {
-	Reason []string `json:"reason" format:"key" default:"none" doc:"keys of your own that state the reason, as polex.dev/reason does"`
-	Ticket []string `json:"ticket" format:"key" default:"none" doc:"keys of your own that state the ticket, as polex.dev/ticket does"`
-	Owner  []string `json:"owner" format:"key" default:"none" doc:"keys of your own that state the owner, as polex.dev/owner does"`
-}
+// StatementKeys are a team's own keys for statements, by the name of the statement: reason, ticket or owner.
+// They do not affect trust.
+type StatementKeys map[string][]string
 
 // Fill fills the statements of an exception from a team's own keys in its document. polex's own key
 // takes precedence, even with a value that is not text. Of several own keys, the first one with a
 // text counts.
 func (k StatementKeys) Fill(e *Exception, d *Document) {
-	for statement, keys := range map[*Statement][]string{&e.Reason: k.Reason, &e.Ticket: k.Ticket, &e.Owner: k.Owner} {
-		for _, key := range keys {
+	for name, statement := range map[string]*Statement{"reason": &e.Reason, "ticket": &e.Ticket, "owner": &e.Owner} {
+		for _, key := range k[name] {
 			for _, path := range KeyPaths(d.GroupKind(), key) {
 				if other := d.Statement(path...); statement.Text == "" && statement.Other == "" && other.Text != "" {
 					*statement = other
@@ -24,8 +24,10 @@ func (k StatementKeys) Fill(e *Exception, d *Document) {
 	}
 }
 
-// All returns the keys of all statements.
-func (k StatementKeys) All() []string { return slices.Concat(k.Reason, k.Ticket, k.Owner) }
+// All returns the keys of all statements, in order.
+func (k StatementKeys) All() []string {
+	return slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(k))...)))
+}
 
 // KeyPaths returns the paths at which a document of a kind can have a team's own key.
 func KeyPaths(kind GroupKind, key string) []Path {

@@ -10,7 +10,7 @@ import (
 // polex's own key.
 func TestStatementKeys(t *testing.T) {
 	const legacy, policies = "kyverno.io/v2", "policies.kyverno.io/v1"
-	keys := exception.StatementKeys{Reason: []string{"acme.example/why", "why"}, Ticket: []string{"jira"}, Owner: []string{"team"}}
+	keys := exception.StatementKeys{"reason": {"acme.example/why", "why"}, "ticket": {"jira"}, "owner": {"team"}}
 	for name, tc := range map[string]struct {
 		api, metadata, spec   string
 		reason, ticket, owner string

@@ -62,7 +62,7 @@ type Config struct {
 	GuardNamespaces []string `json:"-"`
 	// AllowInKyverno are exact exceptions that may exempt resources in the namespace kyverno. They repeat the
 	// configuration of polex-guard, and admit nothing in a cluster.
-	AllowInKyverno []Admission `json:"-"`
+	AllowInKyverno []string `json:"-"`
 	// Policies are the known policies. Nil means that they are unknown; the checks that need them are skipped.
 	Policies *PolicySet `json:"-"`
 	// Resources are the resources that exceptions may exempt; nil means that they are unknown.
@@ -130,9 +130,6 @@ func cloned(list, otherwise []string) []string {
 	}
 	return slices.Clone(list)
 }
-
-// Admission is one of [Config.AllowInKyverno].
-type Admission = kyverno.Admission
 
 // Checker checks the shape of documents. It can be used by several goroutines.
 type Checker struct {

@@ -7,7 +7,7 @@ import (
 
 const legacyReason = "    polex.dev/reason: the vendor's image has no health endpoint\n"
 
-var ownKeys = exception.StatementKeys{Reason: []string{"acme.example/why"}, Ticket: []string{"jira"}, Owner: []string{"acme.example/team"}}
+var ownKeys = exception.StatementKeys{"reason": {"acme.example/why"}, "ticket": {"jira"}, "owner": {"acme.example/team"}}
 
 var statementCases = []change{
 	{name: "no reason", of: legacy, config: shape.Config{Require: []string{"reason"}}, old: legacyReason, new: "", want: []string{"6 missing-reason metadata.annotations"}},

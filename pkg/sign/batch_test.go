@@ -231,7 +231,7 @@ func TestSealUnderPolicy(t *testing.T) {
 		}), verify.ReasonWrongIdentity},
 		{"shorter lifetime", trust.Config{Authorities: []trust.AuthorityConfig{authority}, MaxLifetime: "6d"}, verify.ReasonLifetimeTooLong},
 		{"another kind", trust.Config{Authorities: []trust.AuthorityConfig{authority}, Kinds: []string{"PolicyException.policies.kyverno.io"}}, verify.ReasonKindNotAllowed},
-		{"beyond the signer's limits", with(func(a *trust.AuthorityConfig) { a.Limits = &trust.LimitsConfig{Namespaces: []string{"elsewhere"}} }), verify.ReasonBeyondLimits},
+		{"beyond the signer's limits", with(func(a *trust.AuthorityConfig) { a.Limits = &trust.Selectors{Namespaces: []string{"elsewhere"}} }), verify.ReasonBeyondLimits},
 		{"withdrawn", trust.Config{Authorities: []trust.AuthorityConfig{authority},
 			Revoked: []trust.RevocationConfig{{Authority: "workflow", SignedBefore: "2999-01-01T00:00:00Z"}}}, verify.ReasonWithdrawn},
 	} {

@@ -17,8 +17,8 @@ type (
 	Values = policyfile.Values
 	// Numbers is [policyfile.Numbers].
 	Numbers = policyfile.Numbers
-	// LimitsConfig is [policyfile.LimitsConfig].
-	LimitsConfig = policyfile.LimitsConfig
+	// Selectors is [policyfile.Selectors].
+	Selectors = policyfile.Selectors
 	// RenewalsConfig is [policyfile.RenewalsConfig].
 	RenewalsConfig = policyfile.RenewalsConfig
 	// GroupConfig is [policyfile.GroupConfig].

@@ -66,7 +66,7 @@ func FuzzExtent(f *testing.F) {
 	f.Add(legacyException)
 	f.Add(currentException)
 	f.Add("apiVersion: kyverno.io/v2\nkind: PolicyException\nspec: {match: {any: [1, {resources: []}, {resources: {namespaces: {}}}]}, exceptions: [1, {}]}\n")
-	p, err := trust.New(limited(&trust.LimitsConfig{
+	p, err := trust.New(limited(&trust.Selectors{
 		Namespaces: []string{"exceptions"}, Policies: []string{"require-*"}, ExemptedNamespaces: []string{"payments", "shop"},
 	}), root(f))
 	if err != nil {

@@ -44,7 +44,7 @@ func scope(t *testing.T, yaml string) policyfile.Scope {
 	return new(policyfile.Rules).ScopeOf(doc)
 }
 
-func limited(l *trust.LimitsConfig) trust.Config {
+func limited(l *trust.Selectors) trust.Config {
 	return trust.Config{Kinds: []string{"*"}, Authorities: []trust.AuthorityConfig{{Name: "a", Issuer: issuer, Subject: subject, Limits: l}}}
 }
 
@@ -72,22 +72,22 @@ func TestExceeded(t *testing.T) {
 	exempts := func(filters string) string {
 		return swap(legacyException, "    any:\n    - resources: {kinds: [Pod], namespaces: [payments, shop]}\n", filters)
 	}
-	policies := func(names ...string) trust.LimitsConfig { return trust.LimitsConfig{Policies: names} }
-	exempted := func(names ...string) trust.LimitsConfig { return trust.LimitsConfig{ExemptedNamespaces: names} }
+	policies := func(names ...string) trust.Selectors { return trust.Selectors{Policies: names} }
+	exempted := func(names ...string) trust.Selectors { return trust.Selectors{ExemptedNamespaces: names} }
 	for _, tc := range []struct {
 		name, yaml string
-		limits     trust.LimitsConfig
+		limits     trust.Selectors
 		want       string
 	}{
-		{"kind", legacyException, trust.LimitsConfig{Kinds: []string{"PolicyException.kyverno.io"}}, ""},
-		{"kind of the other group", currentException, trust.LimitsConfig{Kinds: []string{"PolicyException.kyverno.io"}}, `limits.kinds are PolicyException.kyverno.io, and it is a "PolicyException.policies.kyverno.io"`},
-		{"any kind", configMap, trust.LimitsConfig{Kinds: []string{"*"}}, ""},
-		{"namespace", configMap, trust.LimitsConfig{Namespaces: []string{"a", "exceptions"}}, ""},
-		{"namespace by a pattern", configMap, trust.LimitsConfig{Namespaces: []string{"exc*ns"}}, ""},
-		{"another namespace", configMap, trust.LimitsConfig{Namespaces: []string{"exception", "xexceptions", "*n"}}, `limits.namespaces are exception, xexceptions, *n, and it is in "exceptions"`},
-		{"no namespace", swap(configMap, "namespace: exceptions, ", ""), trust.LimitsConfig{Namespaces: []string{"exceptions"}}, `is in ""`},
-		{"any namespace", swap(configMap, "namespace: exceptions, ", ""), trust.LimitsConfig{Namespaces: []string{"*"}}, ""},
-		{"a namespace that is no text", swap(configMap, "namespace: exceptions", "namespace: [exceptions]"), trust.LimitsConfig{Namespaces: []string{"exceptions"}}, `is in ""`},
+		{"kind", legacyException, trust.Selectors{Kinds: []string{"PolicyException.kyverno.io"}}, ""},
+		{"kind of the other group", currentException, trust.Selectors{Kinds: []string{"PolicyException.kyverno.io"}}, `limits.kinds are PolicyException.kyverno.io, and it is a "PolicyException.policies.kyverno.io"`},
+		{"any kind", configMap, trust.Selectors{Kinds: []string{"*"}}, ""},
+		{"namespace", configMap, trust.Selectors{Namespaces: []string{"a", "exceptions"}}, ""},
+		{"namespace by a pattern", configMap, trust.Selectors{Namespaces: []string{"exc*ns"}}, ""},
+		{"another namespace", configMap, trust.Selectors{Namespaces: []string{"exception", "xexceptions", "*n"}}, `limits.namespaces are exception, xexceptions, *n, and it is in "exceptions"`},
+		{"no namespace", swap(configMap, "namespace: exceptions, ", ""), trust.Selectors{Namespaces: []string{"exceptions"}}, `is in ""`},
+		{"any namespace", swap(configMap, "namespace: exceptions, ", ""), trust.Selectors{Namespaces: []string{"*"}}, ""},
+		{"a namespace that is no text", swap(configMap, "namespace: exceptions", "namespace: [exceptions]"), trust.Selectors{Namespaces: []string{"exceptions"}}, `is in ""`},
 
 		{"policy", legacyException, policies("require-probes"), ""},
 		{"policy by a pattern", legacyException, policies("require-*"), ""},
@@ -140,7 +140,7 @@ func TestExceeded(t *testing.T) {
 		{"exempted namespaces, the other group", currentException, exempted("*"), "cannot show which namespaces it reaches"},
 		{"exempted namespaces, not an exception", configMap, exempted("*"), "exempts nothing"},
 
-		{"two limits, the second broken", legacyException, trust.LimitsConfig{Policies: []string{"require-*"}, Namespaces: []string{"a"}}, "limits.namespaces"},
+		{"two limits, the second broken", legacyException, trust.Selectors{Policies: []string{"require-*"}, Namespaces: []string{"a"}}, "limits.namespaces"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p, err := trust.New(limited(&tc.limits), root(t))
@@ -160,33 +160,33 @@ func TestLimitsRefused(t *testing.T) {
 	legacy, none := []string{"PolicyException.kyverno.io"}, []string{}
 	for _, tc := range []struct {
 		name   string
-		limits trust.LimitsConfig
+		limits trust.Selectors
 		kinds  []string
 		want   string
 	}{
-		{"kinds", trust.LimitsConfig{Kinds: legacy}, nil, ""},
-		{"nothing", trust.LimitsConfig{}, nil, "limit nothing"},
-		{"no kinds", trust.LimitsConfig{Kinds: none}, nil, "kinds: an empty list"},
-		{"no namespaces", trust.LimitsConfig{Namespaces: none}, nil, "namespaces: an empty list"},
-		{"no exempted namespaces", trust.LimitsConfig{ExemptedNamespaces: none}, nil, "exemptedNamespaces: an empty list"},
-		{"no policies", trust.LimitsConfig{Policies: none}, nil, "policies: an empty list"},
-		{"a kind in lower case", trust.LimitsConfig{Kinds: []string{"policyexception.kyverno.io"}}, nil, "neither a name"},
-		{"a kind with a pattern", trust.LimitsConfig{Kinds: []string{"Policy*"}}, nil, "neither a name"},
-		{"an empty kind", trust.LimitsConfig{Kinds: []string{""}}, nil, "neither a name"},
-		{"a namespace in upper case", trust.LimitsConfig{Namespaces: []string{"Prod"}}, nil, "neither a name"},
-		{"a namespace with a range of characters", trust.LimitsConfig{Namespaces: []string{"prod-[ab]"}}, nil, "neither a name"},
-		{"a namespace with white space", trust.LimitsConfig{Namespaces: []string{"prod "}}, nil, "neither a name"},
-		{"an empty namespace", trust.LimitsConfig{ExemptedNamespaces: []string{"a", ""}}, nil, "neither a name"},
-		{"a policy with two slashes", trust.LimitsConfig{Policies: []string{"a/b/c"}}, nil, "neither a name"},
-		{"a policy without a namespace before its slash", trust.LimitsConfig{Policies: []string{"/b"}}, nil, "neither a name"},
-		{"an expression", trust.LimitsConfig{Policies: []string{"require-.+"}}, nil, "neither a name"},
-		{"a kind that the policy does not speak of", trust.LimitsConfig{Kinds: []string{"ConfigMap"}}, nil, "are not in the trust policy"},
-		{"a kind among all", trust.LimitsConfig{Kinds: []string{"ConfigMap"}}, []string{"*"}, ""},
-		{"all kinds", trust.LimitsConfig{Kinds: []string{"*"}}, nil, ""},
-		{"exempted namespaces of the other group", trust.LimitsConfig{ExemptedNamespaces: []string{"a"}}, []string{"PolicyException.policies.kyverno.io"}, "not among the kinds"},
-		{"exempted namespaces of another kind", trust.LimitsConfig{ExemptedNamespaces: []string{"a"}, Kinds: []string{"ConfigMap"}}, []string{"*"}, "not among the kinds"},
-		{"policies of another kind", trust.LimitsConfig{Policies: []string{"a"}}, []string{"ConfigMap"}, "not among the kinds"},
-		{"policies of one group", trust.LimitsConfig{Policies: []string{"a"}, Kinds: []string{"PolicyException.policies.kyverno.io"}}, nil, ""},
+		{"kinds", trust.Selectors{Kinds: legacy}, nil, ""},
+		{"nothing", trust.Selectors{}, nil, "limit nothing"},
+		{"no kinds", trust.Selectors{Kinds: none}, nil, "kinds: an empty list"},
+		{"no namespaces", trust.Selectors{Namespaces: none}, nil, "namespaces: an empty list"},
+		{"no exempted namespaces", trust.Selectors{ExemptedNamespaces: none}, nil, "exemptedNamespaces: an empty list"},
+		{"no policies", trust.Selectors{Policies: none}, nil, "policies: an empty list"},
+		{"a kind in lower case", trust.Selectors{Kinds: []string{"policyexception.kyverno.io"}}, nil, "neither a name"},
+		{"a kind with a pattern", trust.Selectors{Kinds: []string{"Policy*"}}, nil, "neither a name"},
+		{"an empty kind", trust.Selectors{Kinds: []string{""}}, nil, "neither a name"},
+		{"a namespace in upper case", trust.Selectors{Namespaces: []string{"Prod"}}, nil, "neither a name"},
+		{"a namespace with a range of characters", trust.Selectors{Namespaces: []string{"prod-[ab]"}}, nil, "neither a name"},
+		{"a namespace with white space", trust.Selectors{Namespaces: []string{"prod "}}, nil, "neither a name"},
+		{"an empty namespace", trust.Selectors{ExemptedNamespaces: []string{"a", ""}}, nil, "neither a name"},
+		{"a policy with two slashes", trust.Selectors{Policies: []string{"a/b/c"}}, nil, "neither a name"},
+		{"a policy without a namespace before its slash", trust.Selectors{Policies: []string{"/b"}}, nil, "neither a name"},
+		{"an expression", trust.Selectors{Policies: []string{"require-.+"}}, nil, "neither a name"},
+		{"a kind that the policy does not speak of", trust.Selectors{Kinds: []string{"ConfigMap"}}, nil, "are not in the trust policy"},
+		{"a kind among all", trust.Selectors{Kinds: []string{"ConfigMap"}}, []string{"*"}, ""},
+		{"all kinds", trust.Selectors{Kinds: []string{"*"}}, nil, ""},
+		{"exempted namespaces of the other group", trust.Selectors{ExemptedNamespaces: []string{"a"}}, []string{"PolicyException.policies.kyverno.io"}, "not among the kinds"},
+		{"exempted namespaces of another kind", trust.Selectors{ExemptedNamespaces: []string{"a"}, Kinds: []string{"ConfigMap"}}, []string{"*"}, "not among the kinds"},
+		{"policies of another kind", trust.Selectors{Policies: []string{"a"}}, []string{"ConfigMap"}, "not among the kinds"},
+		{"policies of one group", trust.Selectors{Policies: []string{"a"}, Kinds: []string{"PolicyException.policies.kyverno.io"}}, nil, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			config := limited(&tc.limits)
@@ -273,7 +273,7 @@ func TestOutlasts(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			config := policy()
 			config.Authorities[0].Name = "a"
-			config.Lifetimes = []trust.LifetimeConfig{{Authorities: []string{"a"}, Max: "1d"}, {Authorities: []string{"a"}, Namespaces: []string{"night"}, Kinds: []string{"PolicyException.kyverno.io"}, Max: "1h"}}
+			config.Lifetimes = []trust.LifetimeConfig{{Authorities: []string{"a"}, Max: "1d"}, {Authorities: []string{"a"}, Selectors: trust.Selectors{Namespaces: []string{"night"}, Kinds: []string{"PolicyException.kyverno.io"}}, Max: "1h"}}
 			rules, err := policyfile.Check(config)
 			if err != nil {
 				t.Fatal(err)
@@ -300,37 +300,37 @@ func TestLifetimes(t *testing.T) {
 		want       time.Duration
 	}{
 		{"none", legacyException, nil, all},
-		{"its policy", legacyException, rules(trust.LifetimeConfig{Policies: []string{"a", "require-*"}, Max: "1h"}), hour},
-		{"another policy", legacyException, rules(trust.LifetimeConfig{Policies: []string{"a"}, Max: "1h"}), all},
-		{"one of its policies", strings.Replace(legacyException, "  match:", "  - policyName: a\n    ruleNames: [a]\n  match:", 1), rules(trust.LifetimeConfig{Policies: []string{"a"}, Max: "1h"}), hour},
-		{"a pattern of policies", strings.Replace(legacyException, "require-probes", "b*", 1), rules(trust.LifetimeConfig{Policies: []string{"a"}, Max: "1h"}), hour},
-		{"a policy that cannot be read", strings.Replace(legacyException, "require-probes", "1", 1), rules(trust.LifetimeConfig{Policies: []string{"a"}, Max: "1h"}), hour},
-		{"no policy", strings.Replace(legacyException, "  - policyName: require-probes\n    ruleNames: [a]\n", "    []\n", 1), rules(trust.LifetimeConfig{Policies: []string{"a"}, Max: "1h"}), hour},
-		{"a policy of the other group", currentException, rules(trust.LifetimeConfig{Policies: []string{"require-probes"}, Max: "1h"}), hour},
-		{"a policy in a namespace", currentException, rules(trust.LifetimeConfig{Policies: []string{"shop/require-probes"}, Max: "1h"}), all},
-		{"a policy in any namespace", anywhere, rules(trust.LifetimeConfig{Policies: []string{"shop/require-probes"}, Max: "1h"}), hour},
-		{"another policy in any namespace", anywhere, rules(trust.LifetimeConfig{Policies: []string{"shop/a"}, Max: "1h"}), all},
-		{"a kind of policy that cannot be read", strings.Replace(currentException, "kind: ValidatingPolicy", "kind: [NamespacedValidatingPolicy]", 1), rules(trust.LifetimeConfig{Policies: []string{"shop/require-probes"}, Max: "1h"}), hour},
-		{"a kind without policies", configMap, rules(trust.LifetimeConfig{Policies: []string{"*"}, Max: "1h"}), all},
-		{"its namespace", legacyException, rules(trust.LifetimeConfig{Namespaces: []string{"exc*"}, Max: "1h"}), hour},
-		{"another namespace", legacyException, rules(trust.LifetimeConfig{Namespaces: []string{"a"}, Max: "1h"}), all},
-		{"a namespace that it does not say", configMap, rules(trust.LifetimeConfig{Namespaces: []string{"a"}, Max: "1h"}), hour},
-		{"its kind", configMap, rules(trust.LifetimeConfig{Kinds: []string{"ConfigMap"}, Max: "1h"}), hour},
-		{"another kind", legacyException, rules(trust.LifetimeConfig{Kinds: []string{"ConfigMap"}, Max: "1h"}), all},
-		{"a namespace that it exempts in", legacyException, rules(trust.LifetimeConfig{ExemptedNamespaces: []string{"sh*"}, Max: "1h"}), hour},
-		{"no namespace that it exempts in", legacyException, rules(trust.LifetimeConfig{ExemptedNamespaces: []string{"exceptions"}, Max: "1h"}), all},
-		{"a pattern of namespaces that it exempts in", strings.Replace(legacyException, "[payments, shop]", "['*-eu']", 1), rules(trust.LifetimeConfig{ExemptedNamespaces: []string{"prod-*"}, Max: "1h"}), hour},
-		{"exempts in any namespace", strings.Replace(legacyException, ", namespaces: [payments, shop]", "", 1), rules(trust.LifetimeConfig{ExemptedNamespaces: []string{"prod"}, Max: "1h"}), hour},
-		{"exempts by expressions", currentException, rules(trust.LifetimeConfig{ExemptedNamespaces: []string{"prod"}, Max: "1h"}), hour},
-		{"exempts in what cannot be read", strings.Replace(legacyException, "shop]", "1]", 1), rules(trust.LifetimeConfig{ExemptedNamespaces: []string{"prod"}, Max: "1h"}), hour},
-		{"exempts nothing", configMap, rules(trust.LifetimeConfig{ExemptedNamespaces: []string{"*"}, Max: "1h"}), all},
+		{"its policy", legacyException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"a", "require-*"}}, Max: "1h"}), hour},
+		{"another policy", legacyException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"a"}}, Max: "1h"}), all},
+		{"one of its policies", strings.Replace(legacyException, "  match:", "  - policyName: a\n    ruleNames: [a]\n  match:", 1), rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"a"}}, Max: "1h"}), hour},
+		{"a pattern of policies", strings.Replace(legacyException, "require-probes", "b*", 1), rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"a"}}, Max: "1h"}), hour},
+		{"a policy that cannot be read", strings.Replace(legacyException, "require-probes", "1", 1), rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"a"}}, Max: "1h"}), hour},
+		{"no policy", strings.Replace(legacyException, "  - policyName: require-probes\n    ruleNames: [a]\n", "    []\n", 1), rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"a"}}, Max: "1h"}), hour},
+		{"a policy of the other group", currentException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"require-probes"}}, Max: "1h"}), hour},
+		{"a policy in a namespace", currentException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"shop/require-probes"}}, Max: "1h"}), all},
+		{"a policy in any namespace", anywhere, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"shop/require-probes"}}, Max: "1h"}), hour},
+		{"another policy in any namespace", anywhere, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"shop/a"}}, Max: "1h"}), all},
+		{"a kind of policy that cannot be read", strings.Replace(currentException, "kind: ValidatingPolicy", "kind: [NamespacedValidatingPolicy]", 1), rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"shop/require-probes"}}, Max: "1h"}), hour},
+		{"a kind without policies", configMap, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"*"}}, Max: "1h"}), all},
+		{"its namespace", legacyException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Namespaces: []string{"exc*"}}, Max: "1h"}), hour},
+		{"another namespace", legacyException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Namespaces: []string{"a"}}, Max: "1h"}), all},
+		{"a namespace that it does not say", configMap, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Namespaces: []string{"a"}}, Max: "1h"}), hour},
+		{"its kind", configMap, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Kinds: []string{"ConfigMap"}}, Max: "1h"}), hour},
+		{"another kind", legacyException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Kinds: []string{"ConfigMap"}}, Max: "1h"}), all},
+		{"a namespace that it exempts in", legacyException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{ExemptedNamespaces: []string{"sh*"}}, Max: "1h"}), hour},
+		{"no namespace that it exempts in", legacyException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{ExemptedNamespaces: []string{"exceptions"}}, Max: "1h"}), all},
+		{"a pattern of namespaces that it exempts in", strings.Replace(legacyException, "[payments, shop]", "['*-eu']", 1), rules(trust.LifetimeConfig{Selectors: trust.Selectors{ExemptedNamespaces: []string{"prod-*"}}, Max: "1h"}), hour},
+		{"exempts in any namespace", strings.Replace(legacyException, ", namespaces: [payments, shop]", "", 1), rules(trust.LifetimeConfig{Selectors: trust.Selectors{ExemptedNamespaces: []string{"prod"}}, Max: "1h"}), hour},
+		{"exempts by expressions", currentException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{ExemptedNamespaces: []string{"prod"}}, Max: "1h"}), hour},
+		{"exempts in what cannot be read", strings.Replace(legacyException, "shop]", "1]", 1), rules(trust.LifetimeConfig{Selectors: trust.Selectors{ExemptedNamespaces: []string{"prod"}}, Max: "1h"}), hour},
+		{"exempts nothing", configMap, rules(trust.LifetimeConfig{Selectors: trust.Selectors{ExemptedNamespaces: []string{"*"}}, Max: "1h"}), all},
 		{"a renewal", strings.Replace(legacyException, "annotations: {", renewedBy, 1), nil, 2 * hour},
 		{"a renewal that cannot be read", strings.Replace(legacyException, "annotations: {", "annotations: {polex.dev/renewal: x, ", 1), nil, 2 * hour},
-		{"two selectors", legacyException, rules(trust.LifetimeConfig{Policies: []string{"require-*"}, Namespaces: []string{"exceptions"}, Max: "1h"}), hour},
-		{"two selectors, one of another", legacyException, rules(trust.LifetimeConfig{Policies: []string{"require-*"}, Namespaces: []string{"a"}, Max: "1h"}), all},
-		{"two rules", legacyException, rules(trust.LifetimeConfig{Policies: []string{"*"}, Max: "1h"}, trust.LifetimeConfig{Namespaces: []string{"*"}, Max: "2h"}), hour},
-		{"two rules in the other order", legacyException, rules(trust.LifetimeConfig{Namespaces: []string{"*"}, Max: "2h"}, trust.LifetimeConfig{Policies: []string{"*"}, Max: "1h"}), hour},
-		{"longer than the maximum of all", legacyException, rules(trust.LifetimeConfig{Policies: []string{"*"}, Max: "52w"}), all},
+		{"two selectors", legacyException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"require-*"}, Namespaces: []string{"exceptions"}}, Max: "1h"}), hour},
+		{"two selectors, one of another", legacyException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"require-*"}, Namespaces: []string{"a"}}, Max: "1h"}), all},
+		{"two rules", legacyException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"*"}}, Max: "1h"}, trust.LifetimeConfig{Selectors: trust.Selectors{Namespaces: []string{"*"}}, Max: "2h"}), hour},
+		{"two rules in the other order", legacyException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Namespaces: []string{"*"}}, Max: "2h"}, trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"*"}}, Max: "1h"}), hour},
+		{"longer than the maximum of all", legacyException, rules(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"*"}}, Max: "52w"}), all},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			config := policy()
@@ -348,14 +348,14 @@ func TestLifetimes(t *testing.T) {
 	}
 	for want, rule := range map[string]trust.LifetimeConfig{
 		"applies to every document": {Max: "1h"},
-		"max":                       {Policies: []string{"a"}},
-		"max:":                      {Policies: []string{"a"}, Max: "0h"},
-		"policies: an empty":        {Policies: []string{}, Max: "1h"},
-		"namespaces":                {Namespaces: []string{"A"}, Max: "1h"},
-		"exemptedNamespaces":        {ExemptedNamespaces: []string{"A"}, Max: "1h"},
+		"max":                       {Selectors: trust.Selectors{Policies: []string{"a"}}},
+		"max:":                      {Selectors: trust.Selectors{Policies: []string{"a"}}, Max: "0h"},
+		"policies: an empty":        {Selectors: trust.Selectors{Policies: []string{}}, Max: "1h"},
+		"namespaces":                {Selectors: trust.Selectors{Namespaces: []string{"A"}}, Max: "1h"},
+		"exemptedNamespaces":        {Selectors: trust.Selectors{ExemptedNamespaces: []string{"A"}}, Max: "1h"},
 		"authorities: an empty":     {Authorities: []string{}, Max: "1h"},
 		"no authority called":       {Authorities: []string{"zoe"}, Max: "1h"},
-		"kinds":                     {Kinds: []string{"configmap"}, Max: "1h"},
+		"kinds":                     {Selectors: trust.Selectors{Kinds: []string{"configmap"}}, Max: "1h"},
 	} {
 		config := policy()
 		config.Lifetimes = rules(rule)

@@ -74,7 +74,7 @@ func TestSchemaFields(t *testing.T) {
 			objects[name] = o
 		}
 	}
-	types := map[string]any{"": trust.Config{}, "authority": trust.AuthorityConfig{}, "limits": trust.LimitsConfig{}, "renewals": trust.RenewalsConfig{}, "github": trust.GitHubConfig{}, "group": trust.GroupConfig{},
+	types := map[string]any{"": trust.Config{}, "authority": trust.AuthorityConfig{}, "selectors": trust.Selectors{}, "renewals": trust.RenewalsConfig{}, "github": trust.GitHubConfig{}, "group": trust.GroupConfig{},
 		"lifetime": trust.LifetimeConfig{}, "revocation": trust.RevocationConfig{}, "grandfather": trust.Grandfather{}, "allowedMetadata": trust.AllowedMetadata{}}
 	if got, want := slices.Sorted(maps.Keys(objects)), slices.Sorted(maps.Keys(types)); !slices.Equal(got, want) {
 		t.Fatalf("the schema speaks of %q, and there are %q", got, want)
@@ -98,7 +98,7 @@ func TestSchemaFields(t *testing.T) {
 			t.Errorf("the keys of %q (-types +schema):\n%s", name, diff)
 		}
 		for key, p := range o.Properties {
-			if p.Description == "" && p.Ref != "#/$defs/limits" && key != "apiVersion" && key != "kind" {
+			if p.Description == "" && !strings.HasPrefix(p.Ref, "#/$defs/selectors/") && key != "apiVersion" && key != "kind" {
 				t.Errorf("%q of %q is not explained", key, name)
 			}
 		}

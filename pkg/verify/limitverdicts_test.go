@@ -19,7 +19,7 @@ import (
 // documents.
 func limitVerdicts(w *world) []verdict {
 	const anna, ben = "anna@acme.example", "ben@acme.example"
-	limited := func(l trust.LimitsConfig) func(*trust.Config) {
+	limited := func(l trust.Selectors) func(*trust.Config) {
 		return func(c *trust.Config) { c.Authorities[0].Limits = &l }
 	}
 	// Anna may sign anything, and ben for at most four hours.
@@ -43,7 +43,7 @@ func limitVerdicts(w *world) []verdict {
 		return func(c *trust.Config) {
 			short, elsewhere := a, a
 			short.Name, c.Lifetimes = "short", []trust.LifetimeConfig{{Authorities: []string{"short"}, Max: "4h"}}
-			elsewhere.Name, elsewhere.Limits = "elsewhere", &trust.LimitsConfig{Namespaces: []string{"exceptions"}}
+			elsewhere.Name, elsewhere.Limits = "elsewhere", &trust.Selectors{Namespaces: []string{"exceptions"}}
 			c.Authorities = []trust.AuthorityConfig{short, elsewhere}
 		}
 	}
@@ -51,7 +51,7 @@ func limitVerdicts(w *world) []verdict {
 	byKey := trust.AuthorityConfig{Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
 	byAnna := trust.AuthorityConfig{Issuer: w.IssuerURL, Subject: anna}
 	// One key that requires a log entry under its first name, and none under its second.
-	loosely := func(limits *trust.LimitsConfig) func(*trust.Config) {
+	loosely := func(limits *trust.Selectors) func(*trust.Config) {
 		return func(c *trust.Config) {
 			strict, loose := byKey, byKey
 			strict.Name = "strict"
@@ -106,24 +106,24 @@ func limitVerdicts(w *world) []verdict {
 		return func(c *trust.Config) { c.Renewals = &l }
 	}
 	const beyond, long = verify.ReasonBeyondLimits, verify.ReasonLifetimeTooLong
-	policies := trust.LimitsConfig{Policies: []string{"disallow-*"}}
-	payments := trust.LimitsConfig{ExemptedNamespaces: []string{"payments"}}
+	policies := trust.Selectors{Policies: []string{"disallow-*"}}
+	payments := trust.Selectors{ExemptedNamespaces: []string{"payments"}}
 	return []verdict{
-		{name: "limits: of the kind", doc: honest, policy: limited(trust.LimitsConfig{Kinds: []string{"PolicyException.kyverno.io"}})},
-		{name: "limits: of another kind", want: beyond, doc: natively, policy: limited(trust.LimitsConfig{Kinds: []string{"PolicyException.kyverno.io"}})},
-		{name: "limits: in the namespace", doc: honest, policy: limited(trust.LimitsConfig{Namespaces: []string{"exceptions"}})},
-		{name: "limits: in another namespace", want: beyond, doc: honest, policy: limited(trust.LimitsConfig{Namespaces: []string{"exception", "exceptions-*"}})},
-		{name: "limits: in no namespace", want: beyond, doc: draftWith("  namespace: exceptions\n", ""), policy: limited(trust.LimitsConfig{Namespaces: []string{"exceptions"}})},
-		{name: "limits: moved into the namespace", want: beyond, policy: limited(trust.LimitsConfig{Namespaces: []string{"open"}}),
+		{name: "limits: of the kind", doc: honest, policy: limited(trust.Selectors{Kinds: []string{"PolicyException.kyverno.io"}})},
+		{name: "limits: of another kind", want: beyond, doc: natively, policy: limited(trust.Selectors{Kinds: []string{"PolicyException.kyverno.io"}})},
+		{name: "limits: in the namespace", doc: honest, policy: limited(trust.Selectors{Namespaces: []string{"exceptions"}})},
+		{name: "limits: in another namespace", want: beyond, doc: honest, policy: limited(trust.Selectors{Namespaces: []string{"exception", "exceptions-*"}})},
+		{name: "limits: in no namespace", want: beyond, doc: draftWith("  namespace: exceptions\n", ""), policy: limited(trust.Selectors{Namespaces: []string{"exceptions"}})},
+		{name: "limits: moved into the namespace", want: beyond, policy: limited(trust.Selectors{Namespaces: []string{"open"}}),
 			doc: changed(change{at: []any{"metadata"}, key: "namespace", value: "open"}.apply)},
-		{name: "limits: moved out of the namespace", want: verify.ReasonAltered, policy: limited(trust.LimitsConfig{Namespaces: []string{"exceptions"}}),
+		{name: "limits: moved out of the namespace", want: verify.ReasonAltered, policy: limited(trust.Selectors{Namespaces: []string{"exceptions"}}),
 			doc: changed(change{at: []any{"metadata"}, key: "namespace", value: "open"}.apply)},
 		{name: "limits: from the policy", doc: honest, policy: limited(policies)},
-		{name: "limits: from another policy", want: beyond, doc: honest, policy: limited(trust.LimitsConfig{Policies: []string{"disallow-latest"}})},
+		{name: "limits: from another policy", want: beyond, doc: honest, policy: limited(trust.Selectors{Policies: []string{"disallow-latest"}})},
 		{name: "limits: from another policy as well", want: beyond, policy: limited(policies),
 			doc: draftWith("  match:\n", "    - policyName: require-probes\n      ruleNames: [\"*\"]\n  match:\n")},
 		{name: "limits: from a pattern of policies", want: beyond, doc: draftWith("policyName: disallow-latest-tag", "policyName: disallow-*"), policy: limited(policies)},
-		{name: "limits: from a pattern of policies, all of which are allowed", doc: draftWith("policyName: disallow-latest-tag", "policyName: disallow-*"), policy: limited(trust.LimitsConfig{Policies: []string{"*"}})},
+		{name: "limits: from a pattern of policies, all of which are allowed", doc: draftWith("policyName: disallow-latest-tag", "policyName: disallow-*"), policy: limited(trust.Selectors{Policies: []string{"*"}})},
 		{name: "limits: from a policy with a namespace", want: beyond, doc: draftWith("policyName: disallow-latest-tag", "policyName: disallow-it/all"), policy: limited(policies)},
 		{name: "limits: from the policy, in the other group", doc: natively, policy: limited(policies)},
 		{name: "limits: no exception from any policy", want: beyond, doc: configMap, policy: ofAnyKind(limited(policies))},
@@ -174,22 +174,22 @@ func limitVerdicts(w *world) []verdict {
 		{name: "one person for little here and more there", doc: forged(person(anna)), policy: twice(byAnna)},
 		{name: "one key for little here and more there", doc: stated(0, set{key: key, keyed: true}), policy: twice(byKey)},
 		{name: "one key that needs no log entry under its second name", doc: withoutEvidence(set{key: key, keyed: true}), policy: loosely(nil)},
-		{name: "one key that needs no log entry under the name that may not sign it", want: beyond, doc: withoutEvidence(set{key: key, keyed: true}), policy: loosely(&trust.LimitsConfig{Namespaces: []string{"open"}})},
+		{name: "one key that needs no log entry under the name that may not sign it", want: beyond, doc: withoutEvidence(set{key: key, keyed: true}), policy: loosely(&trust.Selectors{Namespaces: []string{"open"}})},
 		{name: "one person for little here and more elsewhere", want: beyond, doc: draftWith("namespace: exceptions", "namespace: open", person(anna)), policy: twice(byAnna)},
 
-		{name: "lifetimes: longer than its policy allows", want: long, doc: honest, policy: lifetimes(trust.LifetimeConfig{Policies: []string{"disallow-*"}, Max: "6d"})},
-		{name: "lifetimes: as long as its policy allows", doc: honest, policy: lifetimes(trust.LifetimeConfig{Policies: []string{"disallow-*"}, Max: "7d1m"})},
-		{name: "lifetimes: of another policy", doc: honest, policy: lifetimes(trust.LifetimeConfig{Policies: []string{"require-*"}, Max: "1h"})},
-		{name: "lifetimes: of any policy by a pattern of its own", want: long, doc: draftWith("policyName: disallow-latest-tag", "policyName: dis*"), policy: lifetimes(trust.LifetimeConfig{Policies: []string{"require-probes"}, Max: "6d"})},
-		{name: "lifetimes: longer than its namespace allows", want: long, doc: honest, policy: lifetimes(trust.LifetimeConfig{Namespaces: []string{"exceptions"}, Max: "6d"})},
-		{name: "lifetimes: longer than a namespace allows that it does not say", want: long, doc: draftWith("  namespace: exceptions\n", ""), policy: lifetimes(trust.LifetimeConfig{Namespaces: []string{"prod"}, Max: "6d"})},
-		{name: "lifetimes: longer than its kind allows", want: long, doc: honest, policy: lifetimes(trust.LifetimeConfig{Kinds: []string{"PolicyException.kyverno.io"}, Max: "6d"})},
+		{name: "lifetimes: longer than its policy allows", want: long, doc: honest, policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"disallow-*"}}, Max: "6d"})},
+		{name: "lifetimes: as long as its policy allows", doc: honest, policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"disallow-*"}}, Max: "7d1m"})},
+		{name: "lifetimes: of another policy", doc: honest, policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"require-*"}}, Max: "1h"})},
+		{name: "lifetimes: of any policy by a pattern of its own", want: long, doc: draftWith("policyName: disallow-latest-tag", "policyName: dis*"), policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"require-probes"}}, Max: "6d"})},
+		{name: "lifetimes: longer than its namespace allows", want: long, doc: honest, policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Namespaces: []string{"exceptions"}}, Max: "6d"})},
+		{name: "lifetimes: longer than a namespace allows that it does not say", want: long, doc: draftWith("  namespace: exceptions\n", ""), policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Namespaces: []string{"prod"}}, Max: "6d"})},
+		{name: "lifetimes: longer than its kind allows", want: long, doc: honest, policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Kinds: []string{"PolicyException.kyverno.io"}}, Max: "6d"})},
 		{name: "lifetimes: the shortest counts", want: long, doc: honest, policy: lifetimes(
-			trust.LifetimeConfig{Policies: []string{"*"}, Max: "6d"}, trust.LifetimeConfig{Kinds: []string{"*"}, Max: "30d"})},
-		{name: "lifetimes: no selector of two is enough", doc: honest, policy: lifetimes(trust.LifetimeConfig{Policies: []string{"disallow-*"}, Namespaces: []string{"prod"}, Max: "1h"})},
-		{name: "lifetimes: none is longer than the maximum of all", want: long, doc: lived("polex.dev/expires-at: \"" + w.now.Add(91*day).UTC().Format(time.RFC3339) + "\""), policy: lifetimes(trust.LifetimeConfig{Policies: []string{"*"}, Max: "365d"})},
-		{name: "lifetimes: no end where a rule asks for one", want: verify.ReasonNoExpiry, doc: lived("a: b"), policy: unbounded(lifetimes(trust.LifetimeConfig{Policies: []string{"disallow-*"}, Max: "7d"}))},
-		{name: "lifetimes: no end where no rule asks for one", doc: lived("a: b"), policy: unbounded(lifetimes(trust.LifetimeConfig{Policies: []string{"require-*"}, Max: "7d"}))},
-		{name: "lifetimes: another kind without an end", want: verify.ReasonNoExpiry, doc: configMap, policy: ofAnyKind(lifetimes(trust.LifetimeConfig{Kinds: []string{"ConfigMap"}, Max: "7d"}))},
+			trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"*"}}, Max: "6d"}, trust.LifetimeConfig{Selectors: trust.Selectors{Kinds: []string{"*"}}, Max: "30d"})},
+		{name: "lifetimes: no selector of two is enough", doc: honest, policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"disallow-*"}, Namespaces: []string{"prod"}}, Max: "1h"})},
+		{name: "lifetimes: none is longer than the maximum of all", want: long, doc: lived("polex.dev/expires-at: \"" + w.now.Add(91*day).UTC().Format(time.RFC3339) + "\""), policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"*"}}, Max: "365d"})},
+		{name: "lifetimes: no end where a rule asks for one", want: verify.ReasonNoExpiry, doc: lived("a: b"), policy: unbounded(lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"disallow-*"}}, Max: "7d"}))},
+		{name: "lifetimes: no end where no rule asks for one", doc: lived("a: b"), policy: unbounded(lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"require-*"}}, Max: "7d"}))},
+		{name: "lifetimes: another kind without an end", want: verify.ReasonNoExpiry, doc: configMap, policy: ofAnyKind(lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Kinds: []string{"ConfigMap"}}, Max: "7d"}))},
 	}
 }

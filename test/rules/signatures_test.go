@@ -16,7 +16,6 @@ import (
 // modules can use such a value, but cannot name its type or read its documentation.
 var internalNames = map[string]string{
 	// An alias is the public name of the type.
-	"pkg/shape.Admission":   "kyverno.Admission",
 	"pkg/shape.PolicySet":   "kyverno.PolicySet",
 	"pkg/shape.ResourceSet": "match.Resources",
 	// These go when their packages are public.

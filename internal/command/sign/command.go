@@ -236,9 +236,8 @@ func (o *options) load() (*config.Config, error) {
 		flag *string
 		file string
 	}{
-		{&o.fulcioURL, s.FulcioURL}, {&o.rekorURL, s.RekorURL}, {&o.oidcIssuer, s.OIDCIssuer}, {&o.oidcClientID,
-			s.OIDCClientID}, {&o.timestampURL, s.TimestampURL},
-		{&o.bundleFormat, s.BundleFormat},
+		{&o.fulcioURL, s.FulcioURL}, {&o.rekorURL, s.RekorURL},
+		{&o.timestampURL, s.TimestampURL}, {&o.bundleFormat, s.BundleFormat},
 	} {
 		if *setting.flag == "" {
 			*setting.flag = setting.file

@@ -132,29 +132,28 @@ type AuthorityConfig struct {
 	// no proven time.
 	InsecureWithoutLog bool `json:"insecureWithoutLog"`
 
-	// Limits restrict the documents that the authority may sign; nil sets no limit.
-	Limits *LimitsConfig `json:"limits"`
+	// Limits restrict the documents that the authority may sign; nil sets no limit. A document must meet every limit
+	// that is set. It does not meet a limit if it lacks the value or the value is unreadable.
+	Limits *Selectors `json:"limits"`
 
 	_ struct{} `formerly:"certificateAuthority certificateAuthorityFile" instead:"run a Fulcio on your certificate authority and name it in trustedRoot, or name a key: docs/how-to/private-sigstore.md"`
 }
 
-// LimitsConfig restricts the documents that one authority may sign. A document must meet every
-// limit that is set. It does not meet a limit if it lacks the value or the value is unreadable.
-type LimitsConfig struct {
+// Selectors choose documents. Nil selects all. [AuthorityConfig] and [LifetimeConfig] say what counts if a document
+// does not state a value, or states it unreadably.
+type Selectors struct {
 	// Kinds are written as in [Config]. There is no default.
 	Kinds []string `json:"kinds"`
-	// Namespaces are the allowed values of metadata.namespace: names, or patterns in which * is any
-	// text.
+	// Namespaces are values of metadata.namespace: names, or patterns in which * is any text.
 	Namespaces []string `json:"namespaces"`
-	// ExemptedNamespaces are the namespaces in which a kyverno.io exception may exempt resources.
-	// Each of its filters must list namespaces, and only these. An exception of policies.kyverno.io
-	// never meets this limit: its expressions do not list namespaces.
+	// ExemptedNamespaces are the namespaces in which an exception exempts resources. An exception of
+	// policies.kyverno.io may exempt in all: its expressions do not list namespaces.
 	ExemptedNamespaces []string `json:"exemptedNamespaces"`
-	// Policies are the policies that an exception may name, as names or patterns. A namespaced
-	// policy is <namespace>/<name>; * alone includes those.
+	// Policies are the policies that an exception names, as names or patterns. A namespaced policy is
+	// <namespace>/<name>; * alone includes those.
 	Policies []string `json:"policies"`
 
-	_ struct{} `formerly:"maxLifetime" instead:"name the authority in a rule of trust.lifetimes"`
+	_ struct{} `formerly:"maxLifetime" instead:"write max in a rule of trust.lifetimes, which can name the authority"`
 	_ struct{} `formerly:"renewals" instead:"use trust.renewals"`
 }
 
@@ -184,21 +183,15 @@ type GroupConfig struct {
 	Authorities []string `json:"authorities"` // by name; an authority can be in one group only
 }
 
-// LifetimeConfig is a maximum lifetime for the documents that match all of its selectors. At least
-// one selector is set. If several rules match a document, the shortest maximum counts. A document
-// that a rule matches needs an expiry, even if AllowUnbounded is set.
+// LifetimeConfig is a maximum lifetime for the documents that match all of its selectors, or may do so. At least
+// one selector is set. If several rules match a document, the shortest maximum counts. A document that a rule
+// matches needs an expiry, even if AllowUnbounded is set.
 type LifetimeConfig struct {
 	// Authorities are the names of authorities. The rule is then about their signatures alone: one that
 	// lasts longer does not count.
 	Authorities []string `json:"authorities"`
-	// Policies match an exception that names one of these, or may do so.
-	Policies []string `json:"policies"`
-	// Namespaces match a document in one of these, or without a namespace.
-	Namespaces []string `json:"namespaces"`
-	// ExemptedNamespaces match an exception that exempts resources in one of these, or may do so.
-	ExemptedNamespaces []string `json:"exemptedNamespaces"`
-	Kinds              []string `json:"kinds"`
-	Max                string   `json:"max" format:"duration"`
+	Selectors
+	Max string `json:"max" format:"duration"`
 }
 
 // RevocationConfig revokes one of three: a message, a certificate, or the signatures of an

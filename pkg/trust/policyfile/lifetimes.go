@@ -20,14 +20,11 @@ type Lifetime struct {
 }
 
 func (r *Rules) newLifetime(c LifetimeConfig) (l Lifetime, err error) {
-	of := LimitsConfig{
-		Kinds: c.Kinds, Namespaces: c.Namespaces, ExemptedNamespaces: c.ExemptedNamespaces, Policies: c.Policies,
-	}
-	if c.Authorities == nil && of.none() {
+	if c.Authorities == nil && c.none() {
 		return l, errors.New("it applies to every document: set authorities, policies, namespaces, " +
 			"exemptedNamespaces or kinds, or use maxLifetime")
 	}
-	if l.Documents, err = newLimits(of); err != nil {
+	if l.Documents, err = newLimits(c.Selectors); err != nil {
 		return l, err
 	}
 	if l.Max, err = lifetime.ParseDuration(c.Max); err != nil {

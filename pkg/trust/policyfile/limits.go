@@ -18,7 +18,7 @@ type Limits struct {
 	Namespaces, Exempted, Policies Names
 }
 
-func newLimits(c LimitsConfig) (l Limits, err error) {
+func newLimits(c Selectors) (l Limits, err error) {
 	l.KindNames = slices.Clone(c.Kinds)
 	if l.Kinds, err = newKindsIn(c.Kinds); err != nil {
 		return l, err
@@ -40,8 +40,8 @@ func newLimits(c LimitsConfig) (l Limits, err error) {
 	return l, nil
 }
 
-// none reports whether nothing is limited.
-func (c LimitsConfig) none() bool {
+// none reports whether nothing is selected.
+func (c Selectors) none() bool {
 	return c.Kinds == nil && c.Namespaces == nil && c.ExemptedNamespaces == nil && c.Policies == nil
 }
 
