@@ -2,11 +2,14 @@ package main
 
 import (
 	"crypto/sha256"
+	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,151 +22,142 @@ var platforms = []platform{
 	{"windows", "amd64"}, {"windows", "arm64"},
 }
 
-type platform struct{ os, arch string }
+type platform struct{ OS, Arch string }
 
-func (p platform) String() string { return p.os + "_" + p.arch }
-
-// program returns the file name of a command.
-func (p platform) program(command string) string {
-	if p.os == "windows" {
-		return command + ".exe"
-	}
-	return command
-}
+func (p platform) String() string { return p.OS + "_" + p.Arch }
 
 func main() {
 	version := flag.String("version", "", "the `version`, as its tag is called")
 	out := flag.String("out", "dist", "`folder` to write to")
 	flag.Parse()
-	if err := release(*version, *out); err != nil {
+	if *version == "" || strings.ContainsAny(*version, `/\ `) || flag.NArg() > 0 {
+		check(fmt.Errorf("-version is %q: name one", *version))
+	}
+	release(*version, *out)
+}
+
+// check ends the program at an error: there is no release then.
+func check(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "release: error:", err)
 		os.Exit(1)
 	}
 }
 
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+func read(path string) []byte { return must(os.ReadFile(path)) } // #nosec G304 -- of this repository and build
+
 // release builds everything into a folder, which it empties first.
-func release(version, out string) error {
-	if version == "" || strings.ContainsAny(version, `/\ `) || flag.NArg() > 0 {
-		return fmt.Errorf("-version is %q: name one", version)
+func release(version, out string) {
+	commands := must(filepath.Glob(filepath.Join("cmd", "polex*")))
+	if len(commands) == 0 {
+		check(errors.New("there are no commands in cmd: run it at the repository's root"))
 	}
-	commands, err := filepath.Glob(filepath.Join("cmd", "polex*"))
-	if err != nil || len(commands) == 0 {
-		return fmt.Errorf("there are no commands in cmd: run it at the repository's root: %w", err)
-	}
-	when, err := committed()
-	if err != nil {
-		return err
-	}
-	if err := os.RemoveAll(out); err != nil {
-		return err
-	}
-	manual, err := manual(filepath.Join(out, "manual"), version, when)
-	if err != nil {
-		return err
-	}
-	var archives []archive
+	committed := must(strconv.ParseInt(output("git", "show", "--no-patch", "--format=%ct", "HEAD"), 10, 64))
+	when := time.Unix(committed, 0) // of every file
+	check(os.RemoveAll(out))
+	pages := manual(filepath.Join(out, "manual"), version, when)
+	polex, sums := map[string]archive{}, map[string]string{}
 	for _, p := range platforms {
 		dir := filepath.Join(out, p.String())
-		if err := build(p, version, dir); err != nil {
-			return err
-		}
-		modules, err := modules(p)
-		if err != nil {
-			return err
-		}
+		build(p, version, dir)
 		for _, c := range commands {
 			a := archive{command: filepath.Base(c), version: version, platform: p}
-			files, err := a.files(dir, manual, modules)
-			if err != nil {
-				return err
+			a.SHA256 = publish(out, a.name(), a.build(dir, pages, when), sums)
+			if a.command == "polex" {
+				polex[p.String()] = a
 			}
-			packed, err := pack(files, when, p)
-			if err != nil {
-				return err
-			}
-			a.sha256 = sha256.Sum256(packed)
-			if err := os.WriteFile(filepath.Join(out, a.name()), packed, 0o644); err != nil {
-				return err
-			}
-			archives = append(archives, a)
 		}
 	}
-	chart, err := chart(filepath.Join("charts", "polex-guard"), out, version, when)
-	if err != nil {
-		return err
+	name, packed := chart(filepath.Join("charts", "polex-guard"), version, when)
+	publish(out, name, packed, sums)
+	manifests(out, version, polex, sums)
+	check(os.WriteFile(filepath.Join(out, "ca-certificates.crt"), roots(), 0o644))
+	checksums(out, sums)
+}
+
+// publish writes a file, and adds its checksum.
+func publish(out, name string, data []byte, sums map[string]string) string {
+	check(os.WriteFile(filepath.Join(out, name), data, 0o644))
+	sums[name] = fmt.Sprintf("%x", sha256.Sum256(data))
+	return sums[name]
+}
+
+// checksums writes the checksums for sha256sum.
+func checksums(out string, sums map[string]string) {
+	var text []byte
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		text = fmt.Appendf(text, "%s  %s\n", sums[name], name)
 	}
-	if err := roots(filepath.Join(out, "ca-certificates.crt")); err != nil {
-		return err
-	}
-	return manifests(out, version, archives, chart)
+	check(os.WriteFile(filepath.Join(out, "checksums.txt"), text, 0o644))
 }
 
 // archive is the archive of a command for a platform.
 type archive struct {
 	command, version string
-	platform         platform
-	sha256           [sha256.Size]byte
+	platform
+	SHA256 string
 }
 
 func (a archive) name() string {
 	suffix := ".tar.gz"
-	if a.platform.os == "windows" {
+	if a.OS == "windows" {
 		suffix = ".zip"
 	}
 	return fmt.Sprintf("%s_%s_%s%s", a.command, strings.TrimPrefix(a.version, "v"), a.platform, suffix)
 }
 
-// files returns the content of an archive. It writes the licences and the SBOM to the folder of the
-// program.
-func (a archive) files(dir string, manual []entry, modules map[string]string) ([]entry, error) {
-	program := a.platform.program(a.command)
-	path := filepath.Join(dir, program)
-	notices, bom := path+".licenses.txt", path+".cdx.json"
-	if err := licenses(path, notices, modules); err != nil {
-		return nil, err
+// URL returns the address of the archive in GitHub's release.
+func (a archive) URL() string {
+	return "https://github.com/polex-dev/polex/releases/download/" + a.version + "/" + a.name()
+}
+
+// Program returns the file name of the command in the archive.
+func (a archive) Program() string {
+	if a.OS == "windows" {
+		return a.command + ".exe"
 	}
-	if err := sbom(path, bom, a.version); err != nil {
-		return nil, err
-	}
+	return a.command
+}
+
+// build returns the archive. dir has the program.
+func (a archive) build(dir string, pages []entry, when time.Time) []byte {
+	path := filepath.Join(dir, a.Program())
+	goroot, cache, _ := strings.Cut(output("go", "env", "GOROOT", "GOMODCACHE"), "\n")
 	files := []entry{
-		{"LICENSE", "LICENSE", 0o644}, {"README.md", "README.md", 0o644},
-		{"THIRD-PARTY-LICENSES.txt", notices, 0o644}, {"sbom.cdx.json", bom, 0o644}, {program, path, 0o755},
+		{"LICENSE", read("LICENSE"), 0o644}, {"README.md", read("README.md"), 0o644},
+		{"THIRD-PARTY-LICENSES.txt", must(licenses(path, goroot, cache)), 0o644},
+		{"sbom.cdx.json", sbom(path, a.version), 0o644}, {a.Program(), read(path), 0o755},
 	}
-	for _, page := range manual {
+	for _, page := range pages {
 		name := strings.TrimPrefix(page.name, "man/")
 		if a.command == "polex" || strings.HasPrefix(name, a.command+".") || strings.HasPrefix(name, a.command+"-") {
 			files = append(files, page)
 		}
 	}
-	return files, nil
-}
-
-// committed returns the time of the commit, which becomes the time of every file.
-func committed() (time.Time, error) {
-	out, err := exec.Command("git", "show", "--no-patch", "--format=%ct", "HEAD").Output()
-	if err != nil {
-		return time.Time{}, fmt.Errorf("ask git for the commit's time: %w", err)
+	if a.OS == "windows" {
+		return zipped(files, when)
 	}
-	seconds, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
-	return time.Unix(seconds, 0), err
+	return tarball(files, when)
 }
 
-// tags omit gRPC's trace pages, like the Makefile: they are a quarter of some commands.
-const tags = "grpcnotrace"
-
-// environment returns the environment in which Go builds for a platform. The programs are static.
-func (p platform) environment(cmd *exec.Cmd) []string {
-	return append(cmd.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0")
+// output returns what a program prints, without the end of the last line.
+func output(name string, args ...string) string {
+	return strings.TrimSpace(string(must(exec.Command(name, args...).Output()))) // #nosec G204 -- constants
 }
 
-// build builds every command for a platform, without paths of this machine.
-func build(p platform, version, dir string) error {
+// build builds every command for a platform, static and without paths of this machine. The tag omits gRPC's trace
+// pages, like the Makefile: they are a quarter of some commands.
+func build(p platform, version, dir string) {
 	const stamp = "github.com/polex-dev/polex/internal/command/cli.Version="
-	cmd := exec.Command("go", "build", "-tags="+tags, "-trimpath", "-ldflags=-s -w -X "+stamp+version, "-o", dir+string(filepath.Separator), "./cmd/...") // #nosec G204 -- a version without a space
-	cmd.Env = p.environment(cmd)
+	cmd := exec.Command("go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w -X "+stamp+version,
+		"-o", dir+string(filepath.Separator), "./cmd/...") // #nosec G204 -- a version without a space
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0", "GOOS="+p.OS, "GOARCH="+p.Arch, "GOFLAGS=", "GOAMD64=v1",
+		"GOARM64=v8.0")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("build for %s: %w", p, err)
-	}
-	return nil
+	check(cmd.Run())
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,20 +17,49 @@ import (
 // archives.
 func published(t *testing.T) (dir string, archives []archive) {
 	t.Helper()
+	dir = t.TempDir()
+	polex, sums := map[string]archive{}, map[string]string{}
 	for _, p := range platforms {
 		for _, command := range []string{"polex", "polex-verify"} {
-			archives = append(archives, archive{command, "v1.2.3", p, sha256.Sum256([]byte(command + p.String()))})
+			a := archive{command: command, version: "v1.2.3", platform: p}
+			a.SHA256 = publish(dir, a.name(), []byte(a.name()), sums)
+			archives = append(archives, a)
+			if command == "polex" {
+				polex[p.String()] = a
+			}
 		}
 	}
-	dir = t.TempDir()
-	const chart = "polex-guard-1.2.3.tgz"
-	if err := os.WriteFile(filepath.Join(dir, chart), []byte("a chart"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := manifests(dir, "v1.2.3", archives, chart); err != nil {
-		t.Fatal(err)
-	}
+	manifests(dir, "v1.2.3", polex, sums)
+	checksums(dir, sums)
 	return dir, archives
+}
+
+// plugin is a manifest of krew, v1alpha2.
+// https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/
+type plugin struct {
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Metadata   map[string]string `json:"metadata"`
+	Spec       struct {
+		Version          string `json:"version"`
+		Homepage         string `json:"homepage"`
+		ShortDescription string `json:"shortDescription"`
+		Description      string `json:"description"`
+		Platforms        []struct {
+			Selector struct {
+				MatchLabels map[string]string `json:"matchLabels"`
+			} `json:"selector"`
+			URI    string       `json:"uri"`
+			SHA256 string       `json:"sha256"`
+			Bin    string       `json:"bin"`
+			Files  []pluginFile `json:"files"`
+		} `json:"platforms"`
+	} `json:"spec"`
+}
+
+type pluginFile struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // TestKrew: the manifest follows the rules of krew's index (ValidatePlugin in krew's package
@@ -63,10 +90,10 @@ func TestKrew(t *testing.T) {
 			t.Errorf("there is no archive for %v", one.Selector.MatchLabels)
 			continue
 		}
-		if one.URI != "https://github.com/polex-dev/polex/releases/download/v1.2.3/"+archives[i].name() || one.SHA256 != hex.EncodeToString(archives[i].sha256[:]) {
+		if one.URI != "https://github.com/polex-dev/polex/releases/download/v1.2.3/"+archives[i].name() || one.SHA256 != archives[i].SHA256 {
 			t.Errorf("%s/%s is %s with %s", system, arch, one.URI, one.SHA256)
 		}
-		if one.Bin != archives[i].platform.program("polex") || !slices.Contains(one.Files, pluginFile{one.Bin, "."}) {
+		if one.Bin != archives[i].Program() || !slices.Contains(one.Files, pluginFile{one.Bin, "."}) {
 			t.Errorf("%s/%s has the program %q, and the files %v", system, arch, one.Bin, one.Files)
 		}
 	}
@@ -86,8 +113,8 @@ func TestBrew(t *testing.T) {
 		t.Errorf("it has %d archives, want 4:\n%s", len(got), raw)
 	}
 	for _, a := range archives {
-		found := slices.ContainsFunc(got, func(m []string) bool { return m[1] == a.url() && m[2] == hex.EncodeToString(a.sha256[:]) })
-		if want := a.command == "polex" && a.platform.os != "windows"; found != want {
+		found := slices.ContainsFunc(got, func(m []string) bool { return m[1] == a.URL() && m[2] == a.SHA256 })
+		if want := a.command == "polex" && a.OS != "windows"; found != want {
 			t.Errorf("it has %s: %v", a.name(), found)
 		}
 	}
@@ -100,7 +127,7 @@ func TestBrew(t *testing.T) {
 	}
 }
 
-// TestChecksums: sha256sum accepts the checksums of the chart and the manifests, and the archives have lines too.
+// TestChecksums: sha256sum accepts the checksums of every published file.
 func TestChecksums(t *testing.T) {
 	dir, archives := published(t)
 	raw, err := os.ReadFile(filepath.Join(dir, "checksums.txt"))
@@ -108,13 +135,13 @@ func TestChecksums(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range archives {
-		if !strings.Contains(string(raw), hex.EncodeToString(a.sha256[:])+"  "+a.name()+"\n") {
+		if !strings.Contains(string(raw), a.SHA256+"  "+a.name()+"\n") {
 			t.Errorf("%s is missing", a.name())
 		}
 	}
-	check := exec.CommandContext(t.Context(), "sha256sum", "--check", "--ignore-missing", "checksums.txt")
+	check := exec.CommandContext(t.Context(), "sha256sum", "--check", "--strict", "checksums.txt")
 	check.Dir = dir
-	if out, err := check.CombinedOutput(); err != nil || string(out) != "polex-guard-1.2.3.tgz: OK\npolex.rb: OK\npolex.yaml: OK\n" {
+	if out, err := check.CombinedOutput(); err != nil || strings.Count(string(out), ": OK\n") != len(archives)+2 {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -5,75 +5,55 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
-	"fmt"
-	"io"
+	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
 	"time"
 )
 
 // entry is a file of an archive.
 type entry struct {
-	name string // in the archive
-	path string // on disk
+	name string
+	data []byte
 	mode os.FileMode
 }
 
-// pack archives files in the given order. The archive contains nothing about the user, machine and
-// time of the build.
-func pack(files []entry, when time.Time, p platform) ([]byte, error) {
+// tree returns the files below a folder, in order. Their names begin with another folder.
+func tree(dir, below string) (files []entry) {
+	check(fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files = append(files, entry{path.Join(below, name), read(filepath.Join(dir, name)), 0o644})
+		}
+		return err
+	}))
+	return files
+}
+
+// tarball archives files in the given order, with nothing about the user, machine and time of the build.
+func tarball(files []entry, when time.Time) []byte {
 	var b bytes.Buffer
-	write := tarball
-	if p.os == "windows" {
-		write = zipped
-	}
-	if err := write(&b, files, when.UTC()); err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
-func tarball(w io.Writer, files []entry, when time.Time) error {
-	compressed, err := gzip.NewWriterLevel(w, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
+	compressed := must(gzip.NewWriterLevel(&b, gzip.BestCompression))
 	archive := tar.NewWriter(compressed)
-	for _, file := range files {
-		text, err := os.ReadFile(file.path)
-		if err != nil {
-			return err
-		}
-		if err := archive.WriteHeader(&tar.Header{
-			Typeflag: tar.TypeReg, Name: file.name, Mode: int64(file.mode), Size: int64(len(text)), ModTime: when, Format: tar.FormatUSTAR,
-		}); err != nil {
-			return fmt.Errorf("%s: %w", file.path, err)
-		}
-		if _, err := archive.Write(text); err != nil {
-			return fmt.Errorf("%s: %w", file.path, err)
-		}
+	for _, f := range files {
+		check(archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.name, Mode: int64(f.mode),
+			Size: int64(len(f.data)), ModTime: when, Format: tar.FormatUSTAR}))
+		must(archive.Write(f.data))
 	}
-	if err := archive.Close(); err != nil {
-		return err
-	}
-	return compressed.Close()
+	check(archive.Close())
+	check(compressed.Close())
+	return b.Bytes()
 }
 
-func zipped(w io.Writer, files []entry, when time.Time) error {
-	archive := zip.NewWriter(w)
-	for _, file := range files {
-		text, err := os.ReadFile(file.path)
-		if err != nil {
-			return err
-		}
-		header := &zip.FileHeader{Name: file.name, Method: zip.Deflate, Modified: when}
-		header.SetMode(file.mode)
-		f, err := archive.CreateHeader(header)
-		if err != nil {
-			return fmt.Errorf("%s: %w", file.path, err)
-		}
-		if _, err := f.Write(text); err != nil {
-			return fmt.Errorf("%s: %w", file.path, err)
-		}
+// zipped is [tarball] for Windows.
+func zipped(files []entry, when time.Time) []byte {
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	for _, f := range files {
+		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: when.UTC()}
+		header.SetMode(f.mode)
+		must(must(archive.CreateHeader(header)).Write(f.data))
 	}
-	return archive.Close()
+	check(archive.Close())
+	return b.Bytes()
 }
