@@ -10,10 +10,10 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 
-	"github.com/polex-dev/polex/internal/attacks"
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/attacks"
 )
 
 // TestCorpus sends a CREATE for every document of the attack corpus. If the API server could send

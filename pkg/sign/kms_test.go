@@ -25,7 +25,7 @@ import (
 func TestWithKMS(t *testing.T) {
 	f := shared(t)
 	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./testdata/sigstore-kms-local")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+string(filepath.Separator), "../../test/sigstore-kms-local")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

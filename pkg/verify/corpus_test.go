@@ -18,10 +18,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/polex-dev/polex/internal/attacks"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/attacks"
 )
 
 var forge = flag.Bool("forge", false, "forge the cases of the attack corpus that have no file")

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/internal/attacks"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/attacks"
 )
 
 // fileVerdicts are about files with more than one plain document, or with none.

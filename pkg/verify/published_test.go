@@ -20,11 +20,11 @@ import (
 	"github.com/sigstore/sigstore/pkg/signature"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/polex-dev/polex/internal/modcache"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/modcache"
 )
 
 // publishedBundle is a Sigstore bundle from another project, with the data for its verification.

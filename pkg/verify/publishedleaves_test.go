@@ -14,8 +14,8 @@ import (
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/polex-dev/polex/internal/modcache"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/modcache"
 )
 
 // hello is the published bundle of the public-good Sigstore for published data, converted to

@@ -22,11 +22,11 @@ import (
 	"github.com/sigstore/cosign/v2/pkg/oci/static"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
-	"github.com/polex-dev/polex/internal/attacks"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/attacks"
 )
 
 // notOfTrust are the reasons that depend on more than a message, its evidence and an identity.

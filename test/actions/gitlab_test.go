@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/internal/sandbox"
-	"github.com/polex-dev/polex/internal/scripttest"
+	"github.com/polex-dev/polex/test/scripttest"
 )
 
 // checks green|red SITUATION makes a repository with a change, by situation.sh, and runs the checks of

@@ -11,7 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/forge/githubtest"
 	"github.com/polex-dev/polex/internal/sandbox"
-	"github.com/polex-dev/polex/internal/scripttest"
+	"github.com/polex-dev/polex/test/scripttest"
 )
 
 // TestScripts runs the actions' scripts as a runner does, in new repositories.

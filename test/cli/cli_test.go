@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/polex-dev/polex/internal/forge/githubtest"
-	"github.com/polex-dev/polex/internal/scripttest"
+	"github.com/polex-dev/polex/test/scripttest"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/internal/modcache"
+	"github.com/polex-dev/polex/test/modcache"
 )
 
 const page = "../../docs/explanation/interop.md"

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/internal/modcache"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/modcache"
 )
 
 // published is a document from another project, with its policy and its verdict there.

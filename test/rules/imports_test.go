@@ -63,7 +63,7 @@ var house = map[string][]string{
 var public = []string{"exception", "lifetime", "seal", "shape", "sign", "trust", "verify"}
 
 // workshop lists the packages under internal/ for tests, releases and the sandbox.
-var workshop = []string{"attacks", "modcache", "release", "sandbox", "scripttest", "forge/githubtest"}
+var workshop = []string{"release", "sandbox", "forge/githubtest"}
 
 // commands may import all packages of the house, and none of these may import a command.
 const commands = "internal/command"

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/modcache"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/modcache"
 )
 
 // hostile is text that a pull request may contain in names, messages and values.

@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/polex-dev/polex/internal/attacks"
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/attacks"
 )
 
 var update = flag.Bool("update", false, "write the first part of docs/reference/reasons.md anew")
@@ -118,7 +118,7 @@ from the code: [verification](#verification), the [checks](#checks) of exception
 ## Verification
 
 ` + "These are the reasons of `polex-verify`, and of the guard for a creation or an update. The first of the [verification steps](../../pkg/verify/doc.go) that fails gives the reason." + `
-Each output is that of one case of the [attack corpus](../../internal/attacks/corpus).
+Each output is that of one case of the [attack corpus](../../test/attacks/corpus).
 `
 
 var counts = regexp.MustCompile(`(?m)^\d+ documents?: .*\n`)

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/internal/kyverno/schema"
-	"github.com/polex-dev/polex/internal/modcache"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/modcache"
 )
 
 type definition struct {

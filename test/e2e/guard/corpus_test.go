@@ -15,9 +15,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/polex-dev/polex/internal/attacks"
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/attacks"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 

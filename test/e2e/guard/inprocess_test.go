@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/internal/attacks"
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/attacks"
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 

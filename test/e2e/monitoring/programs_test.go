@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/internal/modcache"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/modcache"
 )
 
 const binaries = "bin/e2e"

@@ -12,8 +12,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/polex-dev/polex/internal/modcache"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/modcache"
 )
 
 // sample has policies of Kyverno's own tests with their resources.

@@ -39,7 +39,7 @@ func run() error {
 		return err
 	}
 	if args.InitOptions.KeyResourceID == "never" {
-		time.Sleep(20 * time.Minute) // longer than tests may take
+		time.Sleep(20 * time.Minute) //nolint:forbidigo // a plug-in that does not answer: longer than tests may take
 	}
 	raw, err := os.ReadFile(args.InitOptions.KeyResourceID)
 	if err != nil {

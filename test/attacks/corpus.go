@@ -19,7 +19,7 @@ func Dir() (string, error) {
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
-			return filepath.Join(at, "internal", "attacks", "corpus"), nil
+			return filepath.Join(at, "test", "attacks", "corpus"), nil
 		}
 		parent := filepath.Dir(at)
 		if parent == at {
