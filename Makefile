@@ -30,7 +30,7 @@ docs: ## build the documentation into bin/site, as a site with search (needs mkd
 	PYTHONDONTWRITEBYTECODE=1 mkdocs build --quiet --strict --site-dir $(abspath $(SITE))
 
 test: ## run the tests
-	go test -ldflags='-s -w' ./...
+	CGO_ENABLED=0 go test -tags $(TAGS) -trimpath -ldflags='-s -w' ./...
 
 lint: $(TOOLS)/golangci-lint $(TOOLS)/actionlint $(TOOLS)/vale ## check formatting, vet, lint, workflows, scripts and go.mod
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt these: $$unformatted" >&2; exit 1; }
@@ -65,6 +65,7 @@ images: ## build the images from dist/ with buildah (pulls Debian's image)
 
 e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL, Redis, Chromium, mkdocs-material and graphviz)
 	go test -tags e2e -count=1 -p 2 -timeout 45m -v $$(go list -tags e2e ./test/e2e/... | grep -v /load$$) ./internal/report ./internal/command/sign
+	go test -count=1 ./pkg/verify ./internal/git/commit -run 'Flip|Killed|AnswerCut|AnyPath' -args -long
 	go -C test/e2e/celpeer test -count=1 -v ./...
 	go test -tags e2e -count=1 -timeout 30m -v ./test/e2e/load # measures, so it runs alone
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/forge/githubtest"
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/programs"
 	"github.com/polex-dev/polex/test/scripttest"
 )
 
@@ -56,10 +57,9 @@ func TestScripts(t *testing.T) {
 // built returns a folder with the built commands, for scripts that do not test the build.
 func built(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "../../cmd/...")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the commands: %v\n%s", err, out)
+	dir, err := programs.Build("../..")
+	if err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }

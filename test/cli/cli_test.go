@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/polex-dev/polex/internal/forge/githubtest"
+	"github.com/polex-dev/polex/test/programs"
 	"github.com/polex-dev/polex/test/scripttest"
 )
 
@@ -28,22 +28,12 @@ func TestMain(m *testing.M) {
 		os.Exit(browse(url))
 	}
 	flag.Parse()
-	dir, err := os.MkdirTemp("", "polex-cli")
-	if err != nil {
+	var err error
+	if binaries, err = programs.Build("../.."); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	binaries = dir
-	status := 1
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "../../cmd/...")
-	build.Stdout, build.Stderr = os.Stderr, os.Stderr
-	if err := build.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "build the commands:", err)
-	} else {
-		status = m.Run()
-	}
-	_ = os.RemoveAll(dir)
-	os.Exit(status)
+	os.Exit(m.Run())
 }
 
 func TestScripts(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/polex-dev/polex/test/programs"
 )
 
 // shipped lists the released commands, an argument for a quick run, and the maximum size in bytes;
@@ -34,18 +36,14 @@ const runs = 10
 // TestSize builds the commands as a release does, prints their sizes, times and memory, and fails
 // if one exceeds its limit. It does not judge times.
 func TestSize(t *testing.T) {
-	dir := t.TempDir()
+	dir, err := programs.Build("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var table strings.Builder
 	fmt.Fprintf(&table, "%-16s %10s %10s %14s %12s\n", "command", "size MB", "limit MB", "start-up ms", "peak RSS MB")
 	for _, s := range shipped {
 		path := filepath.Join(dir, s.command)
-		build := exec.CommandContext(t.Context(), "go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/"+s.command)
-		build.Dir = filepath.Join("..", "..")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Errorf("build %s: %v\n%s", s.command, err, out)
-			continue
-		}
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)

@@ -189,7 +189,11 @@ func TestTwoWorkTrees(t *testing.T) {
 // TestAnyPath: file names of others may contain any bytes, also if a run is killed.
 func TestAnyPath(t *testing.T) {
 	names := []string{"caf\xe9.txt", "line\nbreak", "tab\t\"quoted\"\\", "*.yaml", ":(top)x", "-f", "signed/\xff/\xfe.yaml", " "}
-	for n := 0; ; n++ {
+	step := 3
+	if *long {
+		step = 1
+	}
+	for n := 0; ; n += step {
 		r := newRepository(t, waiting)
 		other := r.bare().clone("other")
 		for _, name := range names {
