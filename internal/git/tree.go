@@ -18,7 +18,7 @@ type Tree struct {
 	sized   map[Hash]size // of the measured folders
 	counted map[Hash]bool // the read folders
 	trees   int64         // bytes of the read folders, each once
-	cut     bool          // see WalkCut
+	cut     bool          // see WalkFolder
 }
 
 // Entry is a file, folder, link or submodule of a tree. Its mode and path are untrusted: the author
@@ -121,9 +121,17 @@ func (t *Tree) Walk(name string, visit func(Entry) error) error {
 	return t.walk(start, 0, visit)
 }
 
-// WalkCut is [Tree.Walk] for a caller that reports a folder below [MaxDepth] levels and goes on with
-// the others: it visits the folder itself, and not its entries.
-func (t *Tree) WalkCut(name string, visit func(Entry) error) error {
+// WalkFolder is [Tree.Walk] for a folder that may not exist. It visits a folder below [MaxDepth] levels
+// itself, and not its entries: the caller reports it and goes on with the others.
+func (t *Tree) WalkFolder(name string, visit func(Entry) error) error {
+	switch folder, err := t.Find(name); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case folder.Mode != Dir:
+		return fmt.Errorf("%s is not a folder", name)
+	}
 	t.cut = true
 	defer func() { t.cut = false }()
 	return t.Walk(name, visit)

@@ -67,14 +67,15 @@ func (p *Signed) propose(done *Done, signedOffBy string) commit.Propose {
 				plan.Skipped[i].Signed, plan.Skipped[i].Message = true, "this run signed it, but "+s.Message
 			}
 		}
-		done.Moves, done.Skipped, done.Refused = nil, plan.Skipped, p.signedOf(plan.Refused)
+		done.Moves, done.Skipped = nil, plan.Skipped
+		done.Refused = plan.refusedOf(func(file string) bool { return p.moves[file] != nil })
 		change := commit.Change{Write: map[string][]byte{}}
 		for _, now := range plan.Moves {
 			move, known := p.moves[now.From]
 			if !known {
 				continue // it became pending after the signing
 			}
-			if !sameReplaced(now.Replaces, move.Replaces) {
+			if !slices.EqualFunc(now.Replaces, move.Replaces, Replaced.is) {
 				return commit.Change{}, fmt.Errorf(
 					"the file that %s replaces has changed since it was signed: run it again", now.From)
 			}
@@ -97,29 +98,6 @@ func (p *Signed) propose(done *Done, signedOffBy string) commit.Propose {
 	}
 }
 
-// signedOf returns the refusals of files that this promotion has signed.
-func (p *Signed) signedOf(refusals exception.Refusals) exception.Refusals {
-	var signed exception.Refusals
-	for _, r := range refusals {
-		if _, ours := p.moves[r.Position.File]; ours {
-			signed = append(signed, r)
-		}
-	}
-	return signed
-}
-
-func sameReplaced(now, then []Replaced) bool {
-	if len(now) != len(then) {
-		return false
-	}
-	for i := range now {
-		if now[i].Path != then[i].Path || now[i].blob != then[i].blob {
-			return false
-		}
-	}
-	return true
-}
-
 // made records the result of a promotion. Files that were skipped before the signing stay skipped.
 func (r *run) made(done *Done) {
 	for _, s := range r.result.Skipped {
@@ -128,8 +106,7 @@ func (r *run) made(done *Done) {
 		}
 	}
 	r.leaveOut(Refused(done.Refused))
-	r.result.Moves, r.result.Skipped, r.result.Commit, r.result.Left = done.Moves, done.Skipped, done.Commit, done.Left
-	r.result.Documents = 0
+	r.result.Done, r.result.Documents = *done, 0
 	for _, m := range done.Moves {
 		r.result.Documents += len(m.Documents)
 	}

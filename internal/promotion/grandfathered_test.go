@@ -11,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/promotion"
+	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -22,7 +23,7 @@ import (
 func TestGrandfathered(t *testing.T) {
 	text := podText("a", "a")
 	signed := strings.Replace(text, "  namespace:", "  annotations: {cosign.sigstore.dev/message: x}\n  namespace:", 1)
-	again := []string{"unsigned/a.yaml " + promotion.ReasonAlreadySigned}
+	again := []string{"unsigned/a.yaml " + pending.ReasonAlreadySigned}
 	removed := func(r *repository, name string) {
 		r.git("rm", "--quiet", name)
 		r.commit("Remove it")

@@ -70,7 +70,7 @@ func (p *Plan) readManifest(content []byte) (map[string]string, exception.Refusa
 	}
 	waits := map[string]string{}
 	for _, f := range p.queue.files {
-		waits[f.from] = f.to
+		waits[f.From] = f.To
 	}
 	files := map[string]string{}
 	for _, f := range m.Files {

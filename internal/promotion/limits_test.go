@@ -29,13 +29,13 @@ func TestLimitsKeepGoing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		file, content, reason string
 	}{
-		"a long path":                 {file: longPath(1025), reason: promotion.ReasonBadName},
+		"a long path":                 {file: longPath(1025), reason: pending.ReasonBadName},
 		"a path that gets longer":     {file: "unsigned/" + longPath(1022)[len("unsigned/"):]},
-		"a deep path":                 {file: deepPath(64), reason: promotion.ReasonBadName},
-		"a path deeper than Git read": {file: deepPath(65), reason: promotion.ReasonBadName},
-		"a much deeper path":          {file: deepPath(400), reason: promotion.ReasonBadName},
-		"a large file":                {file: "unsigned/large.yaml", content: "# " + strings.Repeat("x", 33<<20) + "\n", reason: promotion.ReasonTooLarge},
-		"a large signed file":         {file: "unsigned/large.yaml", content: strings.Repeat(exceptionText("x")+"---\n", 2400), reason: promotion.ReasonTooLarge},
+		"a deep path":                 {file: deepPath(64), reason: pending.ReasonBadName},
+		"a path deeper than Git read": {file: deepPath(65), reason: pending.ReasonBadName},
+		"a much deeper path":          {file: deepPath(400), reason: pending.ReasonBadName},
+		"a large file":                {file: "unsigned/large.yaml", content: "# " + strings.Repeat("x", 33<<20) + "\n", reason: pending.ReasonTooLarge},
+		"a large signed file":         {file: "unsigned/large.yaml", content: strings.Repeat(exceptionText("x")+"---\n", 2400), reason: pending.ReasonTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.content == "" {

@@ -8,11 +8,13 @@ import (
 	"github.com/polex-dev/polex/internal/promotion/commitmessage"
 	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
 )
 
 // Move is one file of a plan.
 type Move struct {
-	From, To  string
+	From, To  string                // paths relative to the work tree's root
+	Blob      git.Hash              // content of the pending file
 	Documents []*exception.Document // as requested; in the result of a run without a destination, as prepared
 	// Prepared are the documents to sign. [Checks.Check] makes them, the [Recorder] adds the review records,
 	// and the [Signer] signs them. Then they are dropped: thousands of them take much memory.
@@ -27,6 +29,12 @@ type Move struct {
 
 	signed     []byte  // the signed file
 	logIndexes []int64 // of its log entries
+}
+
+// drop forgets the documents to sign. Their array has those of other moves.
+func (m *Move) drop() {
+	clear(m.Prepared)
+	m.Prepared = nil
 }
 
 // Signed returns the documents of the signed file. Before the signing, it returns Documents.
@@ -47,6 +55,9 @@ type Replaced struct {
 	Documents []*exception.Document
 	blob      git.Hash
 }
+
+// is reports whether two are the same content of one file.
+func (r Replaced) is(other Replaced) bool { return r.Path == other.Path && r.blob == other.blob }
 
 // Skip is a pending file that this run does not promote, and that is not an error.
 type Skip struct {
@@ -110,4 +121,35 @@ func (m *Move) sign(signed []*exception.Document) (err error) {
 		return fmt.Errorf("%s: %w", m.To, err)
 	}
 	return nil
+}
+
+// MaxChanges is the maximum number of differences that [Changes] returns.
+const MaxChanges = 100
+
+// Changes returns the differences between a document of a move and the signed one that it replaces:
+// Old is the signed value, New the new one. It returns none if the document replaces nothing, or if
+// the old one cannot be read.
+func Changes(m *Move, doc *exception.Document) []seal.Difference {
+	for _, r := range m.Replaces {
+		for _, old := range r.Documents {
+			if old.Identity() != doc.Identity() {
+				continue
+			}
+			return seal.Compare(message(doc), message(old), MaxChanges)
+		}
+	}
+	return nil
+}
+
+// message returns the signed message of a document, or the document itself if it is not signed.
+func message(doc *exception.Document) *exception.Document {
+	s, err := seal.Read(doc)
+	if err != nil {
+		return doc
+	}
+	signed, err := seal.ParseMessage(s.Message)
+	if err != nil {
+		return doc
+	}
+	return signed
 }

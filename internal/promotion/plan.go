@@ -161,9 +161,6 @@ func (q *Queue) plan(tree *git.Tree) (*Plan, error) {
 	}
 }
 
-// Source returns the source commit.
-func (p *Plan) Source() git.Hash { return p.queue.source }
-
 // Has reports whether the plan promotes a pending file.
 func (p *Plan) Has(from string) bool {
 	return slices.ContainsFunc(p.Moves, func(m *Move) bool { return m.From == from })
@@ -189,9 +186,15 @@ func (p *Plan) check() (exception.Refusals, error) {
 	var refusals exception.Refusals
 	targets := pending.Targets{}
 	for _, m := range p.Moves {
-		problems, err := p.queue.check(m, p.there, asked)
-		if err != nil {
-			return nil, err
+		m.Replaces = nil
+		replaces, problems := p.there.Check(m.request(), asked, p.queue.options.Replace)
+		for _, name := range replaces {
+			entry := p.there.signed[name]
+			docs, err := documentsIn(p.there.tree, entry)
+			if err != nil {
+				return nil, err
+			}
+			m.Replaces = append(m.Replaces, Replaced{Path: name, Documents: docs, blob: entry.Hash()})
 		}
 		predecessors, renewals, err := p.there.renewals(m.Documents)
 		if err != nil {
@@ -216,21 +219,22 @@ func (p *Plan) choose() error {
 		return err
 	}
 	for _, f := range p.queue.files {
-		if p.queue.left[f.from] {
+		if p.queue.left[f.From] {
 			continue
 		}
-		switch blob := p.there.waiting(f.from); {
+		switch blob := p.there.waiting(f.From); {
 		case blob.IsZero():
-			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonGoneSince,
+			p.Skipped = append(p.Skipped, Skip{File: f.From, Reason: ReasonGoneSince,
 				Message: "it was signed or removed since"})
-		case blob != f.blob || again[f.from]:
-			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonChangedSince,
+		case blob != f.Blob || again[f.From]:
+			p.Skipped = append(p.Skipped, Skip{File: f.From, Reason: ReasonChangedSince,
 				Message: "it was changed since, and is left to the run of that commit"})
 		case rule != "":
-			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonChangedSince,
+			p.Skipped = append(p.Skipped, Skip{File: f.From, Reason: ReasonChangedSince,
 				Message: rule + " was changed since, and the file is left to a run by the new one"})
 		default:
-			p.Moves = append(p.Moves, &Move{From: f.from, To: f.to, Documents: f.documents, Origin: f.origin})
+			m := *f
+			p.Moves = append(p.Moves, &m)
 		}
 	}
 	if p.queue.options.KeepGoing {
@@ -239,20 +243,6 @@ func (p *Plan) choose() error {
 		slices.SortStableFunc(p.Moves, func(a, b *Move) int { return a.askedAt().Compare(b.askedAt()) })
 	}
 	return nil
-}
-
-// check compares a move with the signed files.
-func (q *Queue) check(m *Move, there *listing, asked map[exception.Identity]bool) (exception.Refusals, error) {
-	m.Replaces = nil
-	replaces, refusals := there.Check(m.request(), asked, q.options.Replace)
-	for _, name := range replaces {
-		docs, err := documentsIn(there.tree, there.signed[name])
-		if err != nil {
-			return nil, err
-		}
-		m.Replaces = append(m.Replaces, Replaced{Path: name, Documents: docs, blob: there.signed[name].Hash()})
-	}
-	return refusals, nil
 }
 
 // Live calls visit for each document that stays in the signed folder, ordered by file. The

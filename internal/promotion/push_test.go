@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/internal/promotion/deliver"
+	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -56,8 +57,8 @@ func TestPushPlansAnew(t *testing.T) {
 			moves: "unsigned/b.yaml", skipped: "unsigned/a.yaml gone-since"},
 		{name: "both were signed", others: func(r *repository) { r.git("mv", "unsigned", "signed-elsewhere") },
 			skipped: "unsigned/a.yaml gone-since unsigned/b.yaml gone-since"},
-		{name: "the target appeared", others: func(r *repository) { r.write("signed/a.yaml", exceptionText("x")) }, want: promotion.ReasonTargetExists},
-		{name: "the exception was signed under another name", others: func(r *repository) { r.write("signed/x.yaml", exceptionText("a")) }, want: promotion.ReasonAlreadySigned},
+		{name: "the target appeared", others: func(r *repository) { r.write("signed/a.yaml", exceptionText("x")) }, want: pending.ReasonTargetExists},
+		{name: "the exception was signed under another name", others: func(r *repository) { r.write("signed/x.yaml", exceptionText("a")) }, want: pending.ReasonAlreadySigned},
 		{name: "what is replaced has changed", others: func(r *repository) { r.write("signed/c.yaml", stamped(exceptionText("c"))) }, want: "has changed since it was signed"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -42,7 +42,7 @@ type Queue struct {
 	// committedAt is the committer time of the source.
 	committedAt time.Time
 	tree        *git.Tree
-	files       []*file
+	files       []*Move // the pending files, before a plan
 	// refused are the files that are rejected in every plan.
 	refused exception.Refusals
 	left    map[string]bool // files that later plans leave out
@@ -52,21 +52,15 @@ type Queue struct {
 	signed map[git.Hash][]exception.Identity
 }
 
-// file is one pending file.
-type file struct {
-	from, to  string // paths relative to the work tree's root
-	blob      git.Hash
-	documents []*exception.Document
-	origin    *git.Origin // nil if the known history does not contain it
-}
-
 // Open reads the pending exceptions of a clone. It returns [exception.Refusals] if a file cannot be
 // promoted, and a *[git.RevisionError] for an invalid source. It returns another error if the
 // repository cannot be read or the work tree has uncommitted changes of the rules.
 func Open(clone *commit.Clone, o Options) (*Queue, error) {
-	if err := checkFolders(&o); err != nil {
+	folders, err := pending.Folders{Unsigned: o.Unsigned, Signed: o.Signed}.Complete()
+	if err != nil {
 		return nil, err
 	}
+	o.Unsigned, o.Signed = folders.Unsigned, folders.Signed
 	if o.Source == "" {
 		o.Source = "HEAD"
 	}
@@ -96,12 +90,6 @@ func Open(clone *commit.Clone, o Options) (*Queue, error) {
 	return q, q.findOrigins()
 }
 
-func checkFolders(o *Options) error {
-	folders, err := pending.Folders{Unsigned: o.Unsigned, Signed: o.Signed}.Complete()
-	o.Unsigned, o.Signed = folders.Unsigned, folders.Signed
-	return err
-}
-
 // checkRules rejects a work tree in which a rule differs from HEAD: the run reads the rules there, and
 // uncommitted ones were not reviewed.
 func (q *Queue) checkRules() error {
@@ -128,7 +116,7 @@ func (q *Queue) checkRules() error {
 }
 
 func (q *Queue) read() error {
-	err := walk(q.tree, q.options.Unsigned, func(entry git.Entry) error {
+	err := q.tree.WalkFolder(q.options.Unsigned, func(entry git.Entry) error {
 		if !pending.Waits(entry.Path) {
 			return nil
 		}
@@ -145,11 +133,11 @@ func (q *Queue) read() error {
 }
 
 // take reads one pending file. It returns nil for a file of other kinds.
-func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
+func (q *Queue) take(entry git.Entry) (*Move, exception.Refusals, error) {
 	name := entry.Path
 	at := exception.Position{File: name}
-	f := &file{from: name, to: q.folders().Target(name), blob: entry.Hash()}
-	if refusal := pending.CheckFile(pending.File{Path: name, To: f.to, Mode: uint32(entry.Mode)}); refusal != nil {
+	f := &Move{From: name, To: q.folders().Target(name), Blob: entry.Hash()}
+	if refusal := pending.CheckFile(pending.File{Path: name, To: f.To, Mode: uint32(entry.Mode)}); refusal != nil {
 		return f, exception.Refusals{refusal}, nil
 	}
 	content, err := q.tree.Read(entry)
@@ -164,29 +152,15 @@ func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
 		return nil, nil, nil
 	}
 	var refusals exception.Refusals
-	f.documents, refusals, err = readDocuments(content, name)
-	if refusal := pending.CheckSize(name, int64(len(content)), len(f.documents)); refusal != nil {
+	f.Documents, refusals, err = readDocuments(content, name)
+	if refusal := pending.CheckSize(name, int64(len(content)), len(f.Documents)); refusal != nil {
 		refusals = append(refusals, refusal)
 	}
-	if err == nil && len(f.documents) == 0 && len(refusals) == 0 {
-		refusals = append(refusals, &exception.Refusal{Position: at, Reason: ReasonNoDocuments,
+	if err == nil && len(f.Documents) == 0 && len(refusals) == 0 {
+		refusals = append(refusals, &exception.Refusal{Position: at, Reason: pending.ReasonNoDocuments,
 			Message: "there is no document in it"})
 	}
 	return f, refusals, err
-}
-
-// walk calls visit for every entry below dir that is not a folder, in order, and for the folders that
-// [git.Tree.WalkCut] does not enter.
-func walk(tree *git.Tree, dir string, visit func(git.Entry) error) error {
-	switch folder, err := tree.Find(dir); {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case folder.Mode != git.Dir:
-		return fmt.Errorf("%s is not a folder", dir)
-	}
-	return tree.WalkCut(dir, visit)
 }
 
 // readDocuments returns the documents of a file, and a refusal for each malformed one.
@@ -214,15 +188,15 @@ func (q *Queue) folders() pending.Folders {
 func (q *Queue) findOrigins() error {
 	paths := make([]string, len(q.files))
 	for i, f := range q.files {
-		paths[i] = f.from
+		paths[i] = f.From
 	}
 	origins, err := q.clone.Origins(q.source, paths)
 	if err != nil {
 		return err
 	}
 	for _, f := range q.files {
-		if origin, known := origins[f.from]; known {
-			f.origin = &origin
+		if origin, known := origins[f.From]; known {
+			f.Origin = &origin
 		}
 	}
 	return nil

@@ -6,18 +6,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// The reasons to reject a file, in addition to [pending.Reasons].
-const (
-	ReasonBadName        = pending.ReasonBadName
-	ReasonNotRegular     = pending.ReasonNotRegular
-	ReasonMalformed      = "malformed"
-	ReasonTooLarge       = pending.ReasonTooLarge
-	ReasonNoDocuments    = pending.ReasonNoDocuments
-	ReasonTargetExists   = pending.ReasonTargetExists
-	ReasonAlreadySigned  = pending.ReasonAlreadySigned
-	ReasonPartlyReplaced = pending.ReasonPartlyReplaced
-	ReasonNotARenewal    = pending.ReasonNotARenewal
-)
+// ReasonMalformed rejects a file in addition to [pending.Reasons].
+const ReasonMalformed = "malformed"
 
 // ReasonKindNotAllowed rejects a document of a kind that is not in [Checks.Kinds].
 const ReasonKindNotAllowed = verify.ReasonKindNotAllowed

@@ -51,11 +51,10 @@ type Signer interface {
 	Sign(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error)
 }
 
-// Result is the result of a run. It has no moves if everything was rejected or nothing was pending.
+// Result is the result of a run. It has no moves if everything was rejected or nothing was pending. In a
+// dry run, the moves have the documents before signing.
 type Result struct {
-	// Moves have the signed documents. In a dry run, they have the documents before signing.
-	Moves   []*Move
-	Skipped []Skip
+	Done
 	// OtherKinds is the number of pending files with only documents of other kinds. They stay.
 	OtherKinds int
 	// Documents is the number of documents to sign, or of signed documents.
@@ -66,13 +65,10 @@ type Result struct {
 	// out with [Options.KeepGoing].
 	Findings Findings
 	LeftOut  int
-	// Commit is zero if nothing was committed. To is the pushed branch. Proposed reports whether an
-	// earlier run has pushed it already, for the pull request.
-	Commit   git.Hash
+	// To is the pushed branch. Proposed reports whether an earlier run has pushed the commit already, for
+	// the pull request.
 	To       commit.Remote
 	Proposed bool
-	// Left is the reason if the work tree was unexpectedly not updated.
-	Left string
 }
 
 // Run promotes the pending exceptions. A rejection is in the result and is not an error. After an

@@ -54,7 +54,9 @@ func (r *run) signBatches(ctx context.Context, plan *Plan) (*Signed, error) {
 		}
 		if now != plan {
 			plan = now
-			r.leaveOut(Refused(plan.refusedOf(left)))
+			r.leaveOut(Refused(plan.refusedOf(func(file string) bool {
+				return slices.ContainsFunc(left, func(m *Move) bool { return m.From == file })
+			})))
 			left = plan.still(left)
 		}
 		if len(left) == 0 {
@@ -72,8 +74,7 @@ func (r *run) signBatches(ctx context.Context, plan *Plan) (*Signed, error) {
 			return nil, err
 		}
 		for _, m := range batch.Moves {
-			clear(m.Prepared) // its array has those of other moves
-			m.Prepared = nil
+			m.drop()
 		}
 		left = left[len(batch.Moves):]
 	}
@@ -105,14 +106,17 @@ func (p *Plan) still(moves []*Move) []*Move {
 	for _, m := range p.Moves {
 		planned[m.From] = true
 	}
-	return slices.DeleteFunc(slices.Clone(moves), func(m *Move) bool { return !planned[m.From] })
+	return slices.DeleteFunc(slices.Clone(moves), func(m *Move) bool {
+		if !planned[m.From] {
+			m.drop()
+		}
+		return !planned[m.From]
+	})
 }
 
-// refusedOf returns the refusals of the moves. Those of signed files are in [Done.Refused].
-func (p *Plan) refusedOf(moves []*Move) exception.Refusals {
-	return slices.DeleteFunc(slices.Clone(p.Refused), func(r *exception.Refusal) bool {
-		return !slices.ContainsFunc(moves, func(m *Move) bool { return m.From == r.Position.File })
-	})
+// refusedOf returns the refusals of some files.
+func (p *Plan) refusedOf(some func(file string) bool) exception.Refusals {
+	return slices.DeleteFunc(slices.Clone(p.Refused), func(r *exception.Refusal) bool { return !some(r.Position.File) })
 }
 
 // first returns the first moves with at most so many documents, and at least one move.

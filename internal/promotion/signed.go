@@ -2,7 +2,9 @@ package promotion
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/polex-dev/polex/internal/promotion/commitmessage"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -52,9 +54,42 @@ func (p *Signed) add(moves []*Move, signed []*exception.Document) error {
 func (p *Signed) Moves() []*Move {
 	var moves []*Move
 	for _, f := range p.queue.files {
-		if m, planned := p.moves[f.from]; planned {
+		if m, planned := p.moves[f.From]; planned {
 			moves = append(moves, m)
 		}
 	}
 	return moves
+}
+
+// message returns the commit message: the signed exceptions, and trailers for the audit.
+func (p *Signed) message(moves []*Move, signedOffBy string) string {
+	var docs []*exception.Document
+	for _, m := range moves {
+		docs = append(docs, m.Documents...)
+	}
+	if len(docs) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	if len(docs) == 1 {
+		fmt.Fprintf(&b, "Sign %s\n\n", docs[0].Identity())
+	} else {
+		fmt.Fprintf(&b, "Sign %d exceptions\n\n", len(docs))
+	}
+	for _, m := range moves {
+		fmt.Fprintf(&b, "%s -> %s\n", m.From, m.To)
+	}
+	fmt.Fprintf(&b, "\n%s: %s\n", commitmessage.Source, p.queue.source)
+	for _, m := range moves {
+		for _, index := range m.logIndexes {
+			fmt.Fprintf(&b, "%s: %d\n", commitmessage.LogIndex, index)
+		}
+	}
+	for _, m := range moves {
+		for _, r := range m.Replaces {
+			b.WriteString(commitmessage.Files(commitmessage.Replaces, r.Path, r.Documents...))
+		}
+	}
+	fmt.Fprintf(&b, "Signed-off-by: %s\n", signedOffBy)
+	return b.String()
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
-	"path"
 	"slices"
 	"time"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -29,7 +30,12 @@ func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) (*
 		return nil, fmt.Errorf("read signed files: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // only read
-	content, refusal, err := readHanded(root, ManifestName)
+	handed, err := list(root)
+	if err != nil {
+		return nil, fmt.Errorf("read signed files: %w", err)
+	}
+	read := func(name string) ([]byte, *exception.Refusal, error) { return handed.read(root, name) }
+	content, refusal, err := read(ManifestName)
 	if err != nil {
 		return nil, fmt.Errorf("read signed files: %w", err)
 	}
@@ -40,15 +46,16 @@ func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) (*
 	if len(refusals) > 0 {
 		return nil, refusals
 	}
-	if refusals, err = unexpected(root, files); err != nil {
-		return nil, fmt.Errorf("read signed files: %w", err)
+	for _, name := range slices.Sorted(maps.Keys(handed)) {
+		if files[name] == "" && name != ManifestName {
+			refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: name},
+				Reason: ReasonUnexpectedFile, Message: ManifestName + " does not name it"})
+		}
 	}
 	if p.queue.options.KeepGoing {
 		p.leaveOut(p.unsigned(files))
 	}
-	signed, more, err := p.takeOver(verifier, now, func(name string) ([]byte, *exception.Refusal, error) {
-		return readHanded(root, name)
-	})
+	signed, more, err := p.takeOver(verifier, now, read)
 	if err != nil {
 		return nil, fmt.Errorf("read signed files: %w", err)
 	}
@@ -99,55 +106,44 @@ func (p *Plan) unsigned(files map[string]string) exception.Refusals {
 	return refusals
 }
 
-// unexpected rejects everything in the folder that is not in the manifest.
-func unexpected(root *os.Root, files map[string]string) (exception.Refusals, error) {
-	var refusals exception.Refusals
-	met := 0
+// handed are the files in a folder, and whether each is regular.
+type handed map[string]bool
+
+// list returns the files of a folder. It does not follow links.
+func list(root *os.Root) (handed, error) {
+	files, met := handed{}, 0
 	err := fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+		if met++; err == nil && met > git.MaxEntries {
+			err = fmt.Errorf("there are more than %d files and folders", git.MaxEntries)
 		}
-		if met++; met > git.MaxEntries {
-			return fmt.Errorf("there are more than %d files and folders", git.MaxEntries)
+		if err == nil && !entry.IsDir() {
+			files[name] = entry.Type().IsRegular()
 		}
-		if _, named := files[name]; entry.IsDir() || named || name == ManifestName {
-			return nil
-		}
-		refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: name},
-			Reason: ReasonUnexpectedFile, Message: ManifestName + " does not name it"})
-		return nil
+		return err
 	})
-	return refusals, err
+	return files, err
 }
 
-// readHanded reads a regular file of limited size.
-func readHanded(root *os.Root, name string) ([]byte, *exception.Refusal, error) {
-	at := exception.Position{File: name}
-	// Reject a symbolic link in any part of the path, not only at the end.
-	for dir := name; dir != "."; dir = path.Dir(dir) {
-		info, err := root.Lstat(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, &exception.Refusal{Position: at, Reason: ReasonNotTheRequest,
-				Message: "it is not among the signed files"}, nil
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		if dir == name && !info.Mode().IsRegular() || dir != name && !info.IsDir() {
-			return nil, &exception.Refusal{Position: at, Reason: ReasonNotRegular,
-				Message: "it is not a regular file, and only regular files are accepted"}, nil
-		}
-		if dir == name && info.Size() > git.MaxFile {
-			return nil, &exception.Refusal{Position: at, Reason: ReasonTooLarge,
-				Message: fmt.Sprintf("it has more than %d bytes", git.MaxFile)}, nil
-		}
+// read reads a regular file of limited size.
+func (h handed) read(root *os.Root, name string) ([]byte, *exception.Refusal, error) {
+	refuse := func(reason, message string) ([]byte, *exception.Refusal, error) {
+		return nil, &exception.Refusal{Position: exception.Position{File: name}, Reason: reason, Message: message}, nil
+	}
+	switch regular, there := h[name]; {
+	case !there:
+		return refuse(ReasonNotTheRequest, "it is not among the signed files")
+	case !regular:
+		return refuse(pending.ReasonNotRegular, "it is not a regular file, and only regular files are accepted")
 	}
 	f, err := root.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close() //nolint:errcheck // only read
-	content, err := io.ReadAll(io.LimitReader(f, git.MaxFile))
+	content, err := io.ReadAll(io.LimitReader(f, git.MaxFile+1))
+	if len(content) > git.MaxFile {
+		return refuse(pending.ReasonTooLarge, fmt.Sprintf("it has more than %d bytes", git.MaxFile))
+	}
 	return content, nil, err
 }
 
@@ -255,23 +251,14 @@ func (p *Plan) atCommit(m *Move, signed *exception.Document, s verify.Signature,
 	said := s.Identity.Claims["sourceRepositoryDigest"]
 	commit := git.NewHash(said)
 	if known, err := p.queue.clone.Contains(p.queue.source, commit); err == nil && known && commit.String() == said {
-		if tree, err := p.queue.clone.Tree(commit); err == nil && p.queue.holds(tree, m) {
-			return nil
+		if tree, err := p.queue.clone.Tree(commit); err == nil {
+			if at, err := tree.At(m.From); err == nil && at.IsFile() && at.Hash() == m.Blob {
+				return nil
+			}
 		}
 	}
 	return &exception.Refusal{Position: signed.Position(), Reason: ReasonNotAtCommit,
 		Message: fmt.Sprintf("it was signed by a run of the commit %q, which does not have %s as it is requested",
 			said, m.From),
 		Hint: "sign it in a run of the commit that is promoted (requireCommit of the trust policy)"}
-}
-
-// holds reports whether a tree has the pending file of a move with the same content.
-func (q *Queue) holds(tree *git.Tree, m *Move) bool {
-	for _, f := range q.files {
-		if f.from == m.From {
-			at, err := tree.At(m.From)
-			return err == nil && at.IsFile() && at.Hash() == f.blob
-		}
-	}
-	return false
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/promotion"
+	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -103,7 +104,7 @@ func TestTakeOver(t *testing.T) {
 			r.must(err)
 			r.must(os.WriteFile(name, []byte(strings.Replace(string(content), `"from": "unsigned/a.yaml"`, `"from": "unsigned/x.yaml"`, 1)), 0o600))
 		}},
-		{name: "a manifest that is a link", asked: time.Now(), want: promotion.ReasonNotRegular, spoil: func(r *repository, dir string) {
+		{name: "a manifest that is a link", asked: time.Now(), want: pending.ReasonNotRegular, spoil: func(r *repository, dir string) {
 			name := filepath.Join(dir, promotion.ManifestName)
 			r.must(os.Rename(name, name+".real"))
 			r.must(os.Symlink(promotion.ManifestName+".real", name))

@@ -48,8 +48,8 @@ func (q *Queue) askedAgain(there *listing, on git.Hash) (map[string]bool, error)
 	}
 	var paths []string
 	for _, f := range q.files {
-		if there.waiting(f.from) == f.blob {
-			paths = append(paths, f.from)
+		if there.waiting(f.From) == f.Blob {
+			paths = append(paths, f.From)
 		}
 	}
 	origins, err := q.clone.Origins(on, paths)
@@ -59,9 +59,9 @@ func (q *Queue) askedAgain(there *listing, on git.Hash) (map[string]bool, error)
 	again := map[string]bool{}
 	for _, f := range q.files {
 		// If only the history of the target branch shows the origin of a file, it was added later.
-		now, known := origins[f.from]
-		if f.origin != nil && now.Commit != f.origin.Commit || f.origin == nil && known {
-			again[f.from] = true
+		now, known := origins[f.From]
+		if f.Origin != nil && now.Commit != f.Origin.Commit || f.Origin == nil && known {
+			again[f.From] = true
 		}
 	}
 	return again, nil
@@ -78,11 +78,7 @@ func (q *Queue) changedRule(there *git.Tree) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return q.options.changedRule(here, there)
-}
-
-func (o *Options) changedRule(here, there *git.Tree) (string, error) {
-	for _, name := range o.Rules {
+	for _, name := range q.options.Rules {
 		var found [2]git.Entry
 		for i, tree := range []*git.Tree{here, there} {
 			var err error

@@ -2,6 +2,7 @@ package prune
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promotion/commitmessage"
+	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
@@ -37,7 +39,7 @@ type Exception struct {
 	Identity  exception.Identity
 	ExpiresAt time.Time
 
-	logIndex *int64
+	trailer string // of the commit
 }
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9./ -]{1,512}$`)
@@ -75,15 +77,7 @@ func Look(tree *git.Tree, o Options) (*Found, error) {
 		return nil, fmt.Errorf("%q: %w", o.Signed, ErrOutside)
 	}
 	found := &Found{write: map[string][]byte{}}
-	switch entry, err := tree.Find(folder); {
-	case errors.Is(err, fs.ErrNotExist):
-		return found, nil
-	case err != nil:
-		return nil, err
-	case entry.Mode != git.Dir:
-		return nil, fmt.Errorf("%s is not a folder", folder)
-	}
-	return found, tree.WalkCut(folder, func(entry git.Entry) error {
+	return found, tree.WalkFolder(folder, func(entry git.Entry) error {
 		// Prune files of any regular mode, even if promotion would reject their names.
 		deep := entry.Mode == git.Dir
 		if !deep && !pending.Signs(pending.File{Path: entry.Path, Mode: uint32(entry.Mode)}) {
@@ -143,10 +137,7 @@ func (f *Found) file(content []byte, name string, o Options) error {
 			kept = append(kept, doc)
 			soon = append(soon, e)
 		default:
-			// Without a readable signature, there is no log entry to name.
-			if entry, err := commitmessage.LogEntryOf(doc); err == nil && entry != nil {
-				e.logIndex = &entry.Index
-			}
+			e.trailer = commitmessage.Files(commitmessage.Pruned, name, doc)
 			ended = append(ended, e)
 		}
 	}
@@ -189,12 +180,35 @@ func (f *Found) Change(signedOffBy string) commit.Change {
 	}
 	b.WriteString("\n")
 	for _, e := range f.Ended {
-		fmt.Fprintf(&b, "%s: %s", commitmessage.Pruned, commitmessage.Path(e.Position.File))
-		if e.logIndex != nil {
-			fmt.Fprintf(&b, " %d", *e.logIndex)
-		}
-		b.WriteString("\n")
+		b.WriteString(e.trailer)
 	}
 	fmt.Fprintf(&b, "Signed-off-by: %s\n", signedOffBy)
 	return commit.Change{Write: f.write, Remove: f.remove, Message: b.String()}
+}
+
+// Run removes the expired exceptions and delivers the change. It returns the exceptions that it
+// found in the changed tree. A plan only examines HEAD.
+func Run(ctx context.Context, clone *commit.Clone, o Options,
+	to deliver.To) (found *Found, result commit.Result, err error) {
+	if to.Way == deliver.Plan {
+		head, err := clone.Head()
+		if err != nil {
+			return nil, result, err
+		}
+		tree, err := clone.Tree(head.Commit)
+		if err != nil {
+			return nil, result, err
+		}
+		found, err = Look(tree, o)
+		return found, result, err
+	}
+	result, err = to.Make(ctx, clone, func(signedOffBy string) commit.Propose {
+		return func(tree *git.Tree) (commit.Change, error) {
+			if found, err = Look(tree, o); err != nil {
+				return commit.Change{}, err
+			}
+			return found.Change(signedOffBy), nil
+		}
+	})
+	return found, result, err
 }

@@ -41,7 +41,7 @@ var house = map[string][]string{
 	"forge/github":      {"forge", "retry"},
 	"review":            {"exception", "forge"},
 	// It is separate from review, which uses neither a repository nor signatures.
-	"review/record":           {"exception", "git", "review", "verify"},
+	"review/record":           {"exception", "git", "promotion", "review", "verify"},
 	"promotion/pending":       {"exception"},
 	"promotion/commitmessage": {"exception", "seal"},
 	"promotion/deliver":       {"git", "git/commit"},

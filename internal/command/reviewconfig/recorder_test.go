@@ -14,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/reviewconfig"
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -110,7 +111,7 @@ func (c *clone) recorder(promote string) *record.Recorder {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	o.Repository, o.Source = repository, c.head
+	o.Repository = repository
 	recorder, err := reviewconfig.New(o)
 	if err != nil {
 		c.t.Fatal(err)
@@ -118,7 +119,7 @@ func (c *clone) recorder(promote string) *record.Recorder {
 	return recorder
 }
 
-func (c *clone) file(origin string) record.File {
+func (c *clone) file(origin string) *promotion.Move {
 	c.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(c.dir, "unsigned/mongo.yaml"))
 	if err != nil {
@@ -128,7 +129,11 @@ func (c *clone) file(origin string) record.File {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return record.File{Path: "unsigned/mongo.yaml", Origin: origin, Documents: []*exception.Document{doc}}
+	m := &promotion.Move{From: "unsigned/mongo.yaml", Blob: git.HashOf(git.KindBlob, raw), Documents: []*exception.Document{doc}, Prepared: []*exception.Document{doc}}
+	if origin != "" {
+		m.Origin = &git.Origin{Commit: git.NewHash(origin)}
+	}
+	return m
 }
 
 // The record describes the merge in a real repository.
@@ -140,7 +145,7 @@ func TestRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClone(t, request)
-			docs, err := c.recorder(tc.promote).Record(t.Context(), []record.File{c.file(c.head)})
+			docs, err := c.recorder(tc.promote).Record(t.Context(), []*promotion.Move{c.file(c.head)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +164,7 @@ func TestRecord(t *testing.T) {
 // Every file gets a refusal for each missing approval.
 func TestRefused(t *testing.T) {
 	c := newClone(t, strings.Replace(request, "{name", "{annotations: {polex.dev/approved-by: bob}, name", 1))
-	files := []record.File{c.file(c.head), c.file(c.base)}
+	files := []*promotion.Move{c.file(c.head), c.file(c.base)}
 	_, err := c.recorder("requireApprovals: 2").Record(t.Context(), files[:1])
 	var refusals exception.Refusals
 	if !errors.As(err, &refusals) || len(refusals) != 2 || refusals[0].Reason != review.ReasonClaimsReview || refusals[1].Reason != review.ReasonNotApproved {
@@ -174,7 +179,7 @@ func TestRefused(t *testing.T) {
 // A shallow clone is an error and not a decision.
 func TestShallow(t *testing.T) {
 	c := newClone(t, request)
-	_, err := c.recorder("").Record(t.Context(), []record.File{c.file("")}) // the origin of the file is not in the clone
+	_, err := c.recorder("").Record(t.Context(), []*promotion.Move{c.file("")}) // the origin of the file is not in the clone
 	var unknown *review.UnknownError
 	if !errors.As(err, &unknown) || !strings.Contains(unknown.Advice, "fetch-depth: 0") {
 		t.Errorf("it is %v", err)

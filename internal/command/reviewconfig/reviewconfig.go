@@ -25,10 +25,9 @@ type Options struct {
 	Config   *config.Config
 	Workflow forge.Workflow
 	Timing   retry.Timing
-	// Repository is the clone. Source is the commit with the files to sign. Branch is its branch;
-	// "" means that of the workflow.
-	Repository     *git.Repository
-	Source, Branch string
+	// Repository is the clone. Branch is the target branch; "" means that of the workflow.
+	Repository *git.Repository
+	Branch     string
 	// Verify verifies the predecessor of a renewal with pkg/verify, and returns its signed message.
 	// It is nil if no trusted signer is configured.
 	Verify func(*exception.Document) (*exception.Document, error)
@@ -84,7 +83,7 @@ func New(o Options) (*record.Recorder, error) {
 		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err),
 			Hint: "docs/explanation/approvals.md lists the valid combinations"}
 	}
-	recorder := &record.Recorder{Reviewer: reviewer, Repository: o.Repository, Source: o.Source}
+	recorder := &record.Recorder{Reviewer: reviewer}
 	if renewals.NewApprover {
 		recorder.Verify = o.Verify
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/internal/retry"
-	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -141,7 +140,7 @@ type recorder struct {
 // Record implements [promotion.Recorder].
 func (r recorder) Record(ctx context.Context, plan *promotion.Plan, branch string) ([]*exception.Document, error) {
 	options := reviewconfig.Options{Config: r.config, Workflow: forges.Workflow(os.Getenv),
-		Timing: r.streams.Timing, Repository: r.clone.Repository, Source: plan.Source().String(), Branch: branch}
+		Timing: r.streams.Timing, Repository: r.clone.Repository, Branch: branch}
 	if r.verifier != nil {
 		options.Verify = func(doc *exception.Document) (*exception.Document,
 			error) {
@@ -152,14 +151,7 @@ func (r recorder) Record(ctx context.Context, plan *promotion.Plan, branch strin
 	if err != nil || reviews == nil {
 		return plan.Prepared(), err
 	}
-	files := make([]record.File, len(plan.Moves))
-	for i, m := range plan.Moves {
-		files[i] = record.File{Path: m.From, Documents: m.Documents, Prepared: m.Prepared, Predecessors: m.Predecessors}
-		if m.Origin != nil {
-			files[i].Origin = m.Origin.Commit.String()
-		}
-	}
-	return reviews.Record(ctx, files)
+	return reviews.Record(ctx, plan.Moves)
 }
 
 // explain adds a hint to an error of a promotion.

@@ -18,6 +18,18 @@ type LogEntry struct {
 	IntegratedTime int64
 }
 
+// Files returns the trailer of a file with the log entries of its documents: "Polex-Replaces: signed/a.yaml
+// 123". It skips a document without a readable signature.
+func Files(key, path string, docs ...*exception.Document) string {
+	line := key + ": " + Path(path)
+	for _, doc := range docs {
+		if entry, err := LogEntryOf(doc); err == nil && entry != nil {
+			line += fmt.Sprintf(" %d", entry.Index)
+		}
+	}
+	return line + "\n"
+}
+
 // LogEntryOf returns the log entry that a signed document names. It does not verify the entry. It
 // returns nil for an unsigned document or one without a log entry.
 func LogEntryOf(doc *exception.Document) (*LogEntry, error) {

@@ -6,45 +6,24 @@ import (
 	"fmt"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
 )
-
-// File is a file to sign.
-type File struct {
-	Path string
-	// Origin is the hash of the commit that last changed the file, or "" if the known history does
-	// not contain it.
-	Origin    string
-	Documents []*exception.Document
-	// Prepared has the form of each document to write the record into, without one that of Documents.
-	Prepared []*exception.Document
-	// Predecessors has an element for each document: the exception in the signed folder that it
-	// renews or replaces, or nil for a first exception. An empty list means that there are none.
-	Predecessors []*exception.Document
-}
-
-func (f File) unrecorded() []*exception.Document {
-	if f.Prepared != nil {
-		return f.Prepared
-	}
-	return f.Documents
-}
 
 // Recorder writes review records into documents.
 type Recorder struct {
-	Reviewer   *review.Reviewer
-	Repository *git.Repository
-	Source     string // the hash of the commit with the files to sign
+	Reviewer *review.Reviewer
 	// Verify verifies the predecessor of a renewal and returns its signed message. If Verify is
 	// nil, predecessors are not checked.
 	Verify func(*exception.Document) (*exception.Document, error)
 }
 
-// Record returns the documents of all files in their order, each with its record. It returns
+// Record returns the prepared documents of all files in their order, each with its record. It returns
 // [exception.Refusals] if a document lacks a required approval, and another error if that cannot be
 // determined. It looks up each commit once.
-func (r *Recorder) Record(ctx context.Context, files []File) ([]*exception.Document, error) {
+func (r *Recorder) Record(ctx context.Context, files []*promotion.Move) ([]*exception.Document, error) {
 	origins, order, err := r.origins(files)
 	if err != nil {
 		return nil, err
@@ -55,7 +34,7 @@ func (r *Recorder) Record(ctx context.Context, files []File) ([]*exception.Docum
 			refusals = append(refusals, review.RecordIn(doc)...)
 		}
 	}
-	records := map[string]*review.Record{}
+	records := map[git.Hash]*review.Record{}
 	for _, commit := range order {
 		record, err := r.Reviewer.Record(ctx, *origins[commit])
 		refused := exception.RefusalsIn(err)
@@ -78,8 +57,8 @@ func (r *Recorder) Record(ctx context.Context, files []File) ([]*exception.Docum
 	}
 	var documents []*exception.Document
 	for _, f := range files {
-		for _, doc := range f.unrecorded() {
-			out, err := records[f.Origin].Write(doc)
+		for _, doc := range f.Prepared {
+			out, err := records[f.Origin.Commit].Write(doc)
 			var refused *exception.Refusal
 			if errors.As(err, &refused) {
 				refusals = append(refusals, refused)
@@ -98,26 +77,92 @@ func (r *Recorder) Record(ctx context.Context, files []File) ([]*exception.Docum
 }
 
 // origins groups the files by origin commit, and returns these commits in order.
-func (r *Recorder) origins(files []File) (map[string]*review.Origin, []string, error) {
-	origins := map[string]*review.Origin{}
-	var order []string
+func (r *Recorder) origins(files []*promotion.Move) (map[git.Hash]*review.Origin, []git.Hash, error) {
+	origins := map[git.Hash]*review.Origin{}
+	var order []git.Hash
 	for _, f := range files {
-		if f.Origin == "" {
-			return nil, nil, &review.UnknownError{What: fmt.Sprintf("find the commit that added %q", f.Path),
+		if f.Origin == nil {
+			return nil, nil, &review.UnknownError{What: fmt.Sprintf("find the commit that added %q", f.From),
 				Err:    errors.New("the history does not go back to it"),
 				Advice: "in GitHub Actions, check it out with fetch-depth: 0"}
 		}
-		content, err := History(r.Repository).ReadFile(r.Source, f.Path)
-		if err != nil {
-			return nil, nil, err
-		}
-		o := origins[f.Origin]
+		o := origins[f.Origin.Commit]
 		if o == nil {
-			o = &review.Origin{Commit: f.Origin}
-			origins[f.Origin] = o
-			order = append(order, f.Origin)
+			o = &review.Origin{Commit: f.Origin.Commit.String()}
+			origins[f.Origin.Commit] = o
+			order = append(order, f.Origin.Commit)
 		}
-		o.Files = append(o.Files, review.File{Path: f.Path, Blob: git.HashOf(git.KindBlob, content).String()})
+		o.Files = append(o.Files, review.File{Path: f.From, Blob: f.Blob.String()})
 	}
 	return origins, order, nil
+}
+
+// renewals checks the additional rules for the review of renewals.
+func (r *Recorder) renewals(files []*promotion.Move, records map[git.Hash]*review.Record) (exception.Refusals, error) {
+	var refusals exception.Refusals
+	for _, f := range files {
+		for i, signed := range f.Predecessors {
+			if signed == nil {
+				continue
+			}
+			before, err := r.predecessor(signed)
+			if err != nil {
+				return nil, fmt.Errorf("verify the predecessor of %s, %s: %w", f.Documents[i].Identity(),
+					signed.Position(), err)
+			}
+			if refusal := r.Reviewer.Renewal(f.Documents[i], records[f.Origin.Commit], before); refusal != nil {
+				refusals = append(refusals, refusal)
+			}
+		}
+	}
+	return refusals, nil
+}
+
+// predecessor verifies the renewed exception, if a Verify function is set.
+func (r *Recorder) predecessor(signed *exception.Document) (review.Predecessor, error) {
+	if r.Verify == nil {
+		return review.Predecessor{}, nil
+	}
+	message, err := r.Verify(signed)
+	var rejected *verify.Rejected
+	switch {
+	case errors.As(err, &rejected):
+		return review.Predecessor{Unknown: fmt.Sprintf("%s does not verify: %s", signed.Position(), rejected)}, nil
+	case err != nil:
+		return review.Predecessor{}, err
+	}
+	return review.Predecessor{Signed: message}, nil
+}
+
+// History returns the history of a repository. It reads Git objects only, and not the work tree.
+func History(repository *git.Repository) review.History { return history{repository} }
+
+type history struct{ repository *git.Repository }
+
+// Commit implements [review.History].
+func (h history) Commit(hash string) (review.Commit, error) {
+	commit, err := h.repository.Commit(git.NewHash(hash))
+	if err != nil {
+		return review.Commit{}, err
+	}
+	c := review.Commit{Message: commit.Message, AuthorEmail: commit.Author.Email,
+		Writers: []review.Signer{{Name: commit.Author.Name, Email: commit.Author.Email},
+			{Name: commit.Committer.Name, Email: commit.Committer.Email}}}
+	for _, parent := range commit.Parents {
+		c.Parents = append(c.Parents, parent.String())
+	}
+	return c, nil
+}
+
+// ReadFile implements [review.History].
+func (h history) ReadFile(commit, path string) ([]byte, error) {
+	tree, err := h.repository.Tree(git.NewHash(commit))
+	if err != nil {
+		return nil, err
+	}
+	entry, err := tree.Find(path)
+	if err != nil {
+		return nil, err
+	}
+	return tree.Read(entry)
 }
