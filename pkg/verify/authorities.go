@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -15,47 +16,44 @@ import (
 
 // enough checks that enough distinct authorities signed, without regard to their limits.
 func (v *Verifier) enough(signatures []Signature) error {
-	signers := signersOf(signatures)
-	by := make([][]*trust.Authority, len(signers))
-	for i, signer := range signers {
-		for _, s := range signer {
-			for _, a := range v.policy.Authorities() {
-				if s.isBy(a) {
-					by[i] = append(by[i], a)
-				}
-			}
-		}
-	}
+	by := v.possible(signersOf(signatures), func(*Signature, *trust.Authority) bool { return true })
 	if _, enough, lacking := v.policy.Assign(by); !enough {
 		return v.tooFew(signatures, by, lacking)
 	}
 	return nil
 }
 
+// possible returns the authorities for which each signer may count: those that made a signature of it and are allowed
+// to.
+func (v *Verifier) possible(signers [][]*Signature,
+	allowed func(*Signature, *trust.Authority) bool) [][]*trust.Authority {
+	by := make([][]*trust.Authority, len(signers))
+	for i, signer := range signers {
+		for _, s := range signer {
+			for _, a := range v.policy.Authorities() {
+				if s.isBy(a) && allowed(s, a) {
+					by[i] = append(by[i], a)
+				}
+			}
+		}
+	}
+	return by
+}
+
 // count checks that enough distinct authorities signed, each within its limits, and that a renewal is within those of
 // the policy. A signature counts for one authority at most. A signer counts once, also with several signatures.
 func (v *Verifier) count(scope policyfile.Scope, signatures []Signature) error {
 	signers := signersOf(signatures)
-	within := make([][]*trust.Authority, len(signers)) // the possible authorities, by signer
 	var broken []string
-	for i, signer := range signers {
-		for _, s := range signer {
-			for _, a := range v.policy.Authorities() {
-				if !s.isBy(a) {
-					continue
-				}
-				limit := a.Exceeded(scope)
-				if limit == "" {
-					limit = v.policy.Rules().Outlasts(a.Name(), scope, s.signedAt(scope.SignedAt()))
-				}
-				if limit != "" {
-					broken = append(broken, fmt.Sprintf("%q signed it, and %s", a.Name(), limit))
-					continue
-				}
-				within[i], s.of = append(within[i], a), append(s.of, a)
-			}
+	within := v.possible(signers, func(s *Signature, a *trust.Authority) bool {
+		limit := cmp.Or(a.Exceeded(scope), v.policy.Rules().Outlasts(a.Name(), scope, s.signedAt(scope.SignedAt())))
+		if limit != "" {
+			broken = append(broken, fmt.Sprintf("%q signed it, and %s", a.Name(), limit))
+			return false
 		}
-	}
+		s.of = append(s.of, a)
+		return true
+	})
 	counted, enough, _ := v.policy.Assign(within)
 	for i, a := range counted {
 		if a != nil {
