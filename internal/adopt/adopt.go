@@ -29,7 +29,7 @@ type candidate struct {
 // Make plans the adoption of the exceptions of a repository. The plan lists exceptions that cannot
 // be adopted as problems. Make returns an error for an unreadable stream or an invalid setting.
 func Make(in Input, o Options) (*Plan, error) {
-	streams, err := readStreams(in.Streams, o.Namespace)
+	streams, err := readStreams(in.Streams, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (r *repository) fromFiles(plan *Plan, streams []Stream) (chosen []*candidat
 			plan.refuse(c, problem)
 			continue
 		}
-		clean(c.object, false)
+		c.Notes = clean(c.object, r.options.Shape.Allowed)
 		inNamespace(c.object, r.options.Namespace)
 		if known := r.known[identity(c.object)]; known != "" {
 			plan.refuse(c, exists(known))

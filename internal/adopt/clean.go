@@ -7,20 +7,19 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
-	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
 // serverFields are the fields of metadata that the API server and its controllers set.
 var serverFields = []string{"managedFields", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp",
 	"deletionGracePeriodSeconds", "generation", "ownerReferences", "selfLink"}
 
-// added are the prefixes of other labels and annotations of Helm, Flux and kustomize.
-var added = []string{"meta.helm.sh/", "helm.sh/", "helm.toolkit.fluxcd.io/", "reconcile.fluxcd.io/",
-	"kustomize.toolkit.fluxcd.io/checksum", "config.kubernetes.io/", "internal.config.kubernetes.io/"}
-
 // clean removes the fields that no person wrote: nulls, which the API server drops, the status, and
-// fields that servers added. tools also removes the labels and annotations of delivery tools.
-func clean(object map[string]any, tools bool) {
+// fields, labels and annotations that servers and delivery tools write. It also removes directives to
+// delivery tools, with a note for each.
+func clean(object map[string]any, allowed policyfile.AllowedMetadata) (notes []string) {
 	dropNulls(object)
 	delete(object, "status")
 	metadata := mapping(object, "metadata")
@@ -29,15 +28,21 @@ func clean(object map[string]any, tools bool) {
 	}
 	for _, field := range []string{"labels", "annotations"} {
 		of := mapping(metadata, field)
-		maps.DeleteFunc(of, func(name string, value any) bool {
-			return tools && (seal.Tracks(field, name, value) || name == "app.kubernetes.io/managed-by" &&
-				value == "Helm" ||
-				slices.ContainsFunc(added, func(prefix string) bool { return strings.HasPrefix(name, prefix) }))
-		})
+		for _, key := range slices.Sorted(maps.Keys(of)) {
+			tool, effect := shape.Directive(field, key, of[key])
+			if effect != "" {
+				notes = append(notes, fmt.Sprintf("%s: %q is removed: it tells %s to %s", key,
+					exception.Shortened(fmt.Sprint(of[key])), tool, effect))
+			}
+			if effect != "" || shape.MetadataWriter(field, key, of[key], allowed) != "" {
+				delete(of, key)
+			}
+		}
 		if _, there := metadata[field]; there && len(of) == 0 {
 			delete(metadata, field)
 		}
 	}
+	return notes
 }
 
 // leaveKyverno removes the namespace kyverno from lists that have other namespaces, and reports

@@ -22,7 +22,7 @@ type deployed struct {
 
 // readStreams returns the exceptions of all streams that are not signed yet. An equal form counts
 // once.
-func readStreams(streams []Stream, namespace string) (map[exception.Identity][]*deployed, error) {
+func readStreams(streams []Stream, o *Options) (map[exception.Identity][]*deployed, error) {
 	all := map[exception.Identity][]*deployed{}
 	for _, s := range streams {
 		for _, chunk := range split(s.Content) {
@@ -42,11 +42,8 @@ func readStreams(streams []Stream, namespace string) (map[exception.Identity][]*
 					continue
 				}
 				d := &deployed{object: object, stream: s.Name, line: chunk.line, chart: string(bytes.TrimSpace(chart))}
-				if hook := text(object, "metadata", "annotations", "helm.sh/hook"); hook != "" {
-					d.notes = []string{fmt.Sprintf("the annotations of a Helm hook (%s) are removed", hook)}
-				}
-				clean(object, true)
-				inNamespace(object, namespace)
+				d.notes = clean(object, o.Shape.Allowed)
+				inNamespace(object, o.Namespace)
 				id := identity(object)
 				same := func(other *deployed) bool { return key(other.object) == key(object) }
 				if !slices.ContainsFunc(all[id], same) {

@@ -32,7 +32,8 @@ func (r *repository) judge(plan *Plan, all []*candidate,
 	fixed := map[string]bool{}
 	for _, reason := range shape.Reasons() {
 		// A warning would hide deceptive text from the reviewer.
-		fixed[reason.Name] = reason.Fixed || reason.Name == "hidden-character" || reason.Name == "look-alike"
+		fixed[reason.Name] = reason.Fixed ||
+			slices.Contains([]string{"hidden-character", "look-alike", "unknown-annotation"}, reason.Name)
 	}
 	set := shape.Set{Terms: r.options.Shape.Rules.Terms}
 	found := make([][]shape.Finding, len(all))

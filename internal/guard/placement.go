@@ -7,10 +7,6 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// AnnotationCluster names the cluster of an exception. It is part of the signed message, so an
-// exception that was approved for one cluster is valid in no other.
-const AnnotationCluster = "polex.dev/cluster"
-
 // place rejects an exception in a namespace or cluster that is not allowed. A document that names a
 // cluster is rejected if the guard does not know the name of its own cluster.
 func (j *judge) place(message *exception.Document) error {
@@ -19,7 +15,7 @@ func (j *judge) place(message *exception.Document) error {
 		return refuse(ReasonNamespaceNotAllowed,
 			"the namespace %q is not in the configuration (guard.namespaces)", namespace)
 	}
-	switch named := message.Annotation(AnnotationCluster); {
+	switch named := message.Annotation(exception.AnnotationCluster); {
 	case named == "" && j.rules.settings.RequireCluster:
 		return refuse(ReasonNoCluster, "it names no cluster")
 	case named == "" || named == j.cluster:

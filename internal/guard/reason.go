@@ -65,7 +65,7 @@ var hints = map[string]string{
 	ReasonBeingDeleted:          "wait until it is deleted, then apply it",
 	ReasonNamespaceNotAllowed:   "move it to a namespace that guard.namespaces permits",
 	ReasonAnotherCluster:        "have one reviewed and signed for this cluster",
-	ReasonNoCluster:             "have it signed with the annotation " + AnnotationCluster,
+	ReasonNoCluster:             "have it signed with the annotation " + exception.AnnotationCluster,
 	ReasonReachesGuard:          "list policies, kinds and namespaces by name, without those of the guard",
 	ReasonRollback:              "apply the newer one, or delete the stored one first",
 	ReasonDropsPolicy:           "delete the stored exception first, then apply this one",

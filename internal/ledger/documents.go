@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -108,6 +110,7 @@ func (r *reading) parse(b *blob, raw []byte, signed bool) {
 		var e *Entry
 		if signed {
 			e = assess(r.Verifier, doc, r.at, r.Statements)
+			e.unknown = manifest.UnknownKeys(doc, slices.Concat(r.Statements.All(), r.Verifier.Terms().Keys))
 		} else {
 			e = statements(doc, r.Verifier.Terms(), r.Statements)
 		}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -78,6 +79,8 @@ type Entry struct {
 	early bool
 	// badRenewal is the reason if the signed reference to a predecessor is invalid.
 	badRenewal string
+	// unknown are the annotations of polex that it does not read.
+	unknown []manifest.UnknownKey
 }
 
 // Policy is a policy that the exception names.

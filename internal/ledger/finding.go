@@ -28,6 +28,7 @@ const (
 	NotARenewal       Kind = "not-a-renewal"
 	RenewedOften      Kind = "renewed-often"
 	Duplicate         Kind = "duplicate-identity"
+	UnknownAnnotation Kind = "unknown-annotation"
 	Unreadable        Kind = "unreadable"
 	Rewritten         Kind = "rewritten"
 	OffTheLine        Kind = "off-the-line"
@@ -62,6 +63,7 @@ var kinds = []struct {
 	{NotARenewal, "it is signed as the renewal of an exception that was never under signed/ in that form"},
 	{RenewedOften, "it is under signed/, and was renewed at least as often as --renewal-threshold"},
 	{Duplicate, "two documents under signed/ have one name"},
+	{UnknownAnnotation, "it is under signed/, and polex ignores one of its annotations"},
 	{Unreadable, "a file, or a part of it, cannot be read"},
 	{Rewritten, "the history does not contain the last commit of an earlier report"},
 	{OffTheLine, "it was under signed/ in commits that were merged, and never on the branch"},
@@ -210,6 +212,9 @@ func (r *reading) checkHere(e *Entry) {
 	if r.Renewed > 0 && e.Number() >= r.Renewed {
 		r.findOf(e, RenewedOften, "nobody fixes the violation, or the policy does not fit: request a new exception",
 			"it was renewed %s in a row%s", plain.Count(e.Number(), "time", "times"), e.Chain.since())
+	}
+	for _, key := range e.unknown {
+		r.findOf(e, UnknownAnnotation, key.Hint, "%s", key.Message)
 	}
 	for _, s := range e.Seal.Signatures {
 		r.checkRun(e, s)

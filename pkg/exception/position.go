@@ -81,13 +81,6 @@ func (p Path) String() string {
 }
 
 func plainKey(s string) bool {
-	if s == "" {
-		return false
-	}
-	for _, r := range s {
-		if r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
-			return false
-		}
-	}
-	return true
+	const plain = "-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	return s != "" && strings.Trim(s, plain) == ""
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"path"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -15,12 +16,7 @@ import (
 // HoldsDocuments reports whether a file in a folder holds documents, by its name: .yaml, .yml or
 // .json.
 func HoldsDocuments(name string) bool {
-	switch path.Ext(name) {
-	case ".yaml", ".yml", ".json":
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
 // Reader splits a stream of YAML or JSON into documents. A stream that begins with "{" or "[" is

@@ -29,10 +29,8 @@ func RecordPaths(kind GroupKind) []Path {
 	for _, key := range []string{AnnotationRequestedBy, AnnotationApprovedBy, AnnotationPullRequest,
 		AnnotationMergeCommit, AnnotationRecordedFrom} {
 		paths = append(paths, Path{"metadata", "annotations", key})
-	}
-	if kind.IsException() && kind.Group == PoliciesGroup {
-		for _, key := range []string{"approved-by", "requested-by", "pull-request", "merge-commit"} {
-			paths = append(paths, Path{"spec", "properties", key})
+		if kind.IsException() && kind.Group == PoliciesGroup {
+			paths = append(paths, Path{"spec", "properties", strings.TrimPrefix(key, "polex.dev/")})
 		}
 	}
 	return paths

@@ -12,6 +12,7 @@ const (
 	AnnotationStartsAt    = "polex.dev/starts-at"
 	AnnotationExpiresIn   = "polex.dev/expires-in"
 	AnnotationExpiresAt   = "polex.dev/expires-at"
+	AnnotationCluster     = "polex.dev/cluster" // polex-guard rejects it in every other cluster
 )
 
 // AnnotationSignedAt is the annotation with the signing time, as an RFC 3339 time. polex-sign
@@ -81,20 +82,35 @@ func (d *Document) Exception() (*Exception, bool) {
 		return nil, false
 	}
 	e := &Exception{Identity: d.Identity(), Version: d.Version()}
-	e.Reason = e.say(d, AnnotationReason)
-	e.Ticket = e.say(d, AnnotationTicket)
-	e.ApprovedBy = e.say(d, AnnotationApprovedBy)
-	e.ExpiresAt = e.say(d, AnnotationExpiresAt)
-	e.Owner = e.say(d, AnnotationOwner)
-	e.Category = e.say(d, AnnotationCategory)
-	e.RequestedBy = e.say(d, AnnotationRequestedBy)
-	e.PullRequest = e.say(d, AnnotationPullRequest)
-	e.Renews = e.say(d, AnnotationRenews)
-	e.RenewalNumber = e.say(d, AnnotationRenewal)
-	e.StartsAt = e.say(d, AnnotationStartsAt)
-	e.ExpiresIn = e.say(d, AnnotationExpiresIn)
-	e.SignedAt = e.say(d, AnnotationSignedAt)
+	for _, a := range e.annotations() {
+		if a.into != nil {
+			*a.into = e.say(d, a.key)
+		}
+	}
 	return e, true
+}
+
+// annotations returns every annotation of polex with its statement, or nil if other code reads it.
+func (e *Exception) annotations() []annotation {
+	return []annotation{{AnnotationReason, &e.Reason}, {AnnotationTicket, &e.Ticket}, {AnnotationOwner, &e.Owner},
+		{AnnotationCategory, &e.Category}, {AnnotationStartsAt, &e.StartsAt}, {AnnotationExpiresIn, &e.ExpiresIn},
+		{AnnotationExpiresAt, &e.ExpiresAt}, {AnnotationCluster, nil}, {AnnotationRenews, &e.Renews},
+		{AnnotationRenewal, &e.RenewalNumber}, {AnnotationRequestedBy, &e.RequestedBy},
+		{AnnotationApprovedBy, &e.ApprovedBy}, {AnnotationPullRequest, &e.PullRequest}, {AnnotationMergeCommit, nil},
+		{AnnotationRecordedFrom, nil}, {AnnotationSignedAt, &e.SignedAt}}
+}
+
+type annotation struct {
+	key  string
+	into *Statement
+}
+
+// Annotations returns the keys of every annotation of polex, first the eight that authors write.
+func Annotations() (keys []string) {
+	for _, a := range new(Exception).annotations() {
+		keys = append(keys, a.key)
+	}
+	return keys
 }
 
 // say reads a statement from its field, if the group has one and it is set, otherwise from the

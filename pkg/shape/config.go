@@ -54,6 +54,8 @@ type Config struct {
 	// Rules are those of the trust policy: the expiry, the lifetime and the renewals of an exception. The longest
 	// lifetime is that of the preset if it is zero.
 	Rules policyfile.Rules `json:"-"`
+	// Allowed is the metadata that tools may add, of the trust policy. A request must not have it.
+	Allowed policyfile.AllowedMetadata `json:"-"`
 	// Statements are the team's own keys for the reason, the ticket and the owner.
 	Statements exception.StatementKeys `json:"-"`
 	// GuardPolicies and GuardNamespaces are names or patterns that no exception may reach, on top of polex's and

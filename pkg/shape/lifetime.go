@@ -3,8 +3,6 @@ package shape
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -77,16 +75,6 @@ func (s *subject) lifetime() {
 
 func (s *subject) noExpiry() {
 	path := exception.Path{"metadata", "annotations"}
-	value, _ := s.Doc.Lookup(path...)
-	annotations, _ := value.(map[string]any)
-	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		if like := exception.Nearest(key,
-			[]string{exception.AnnotationExpiresIn, exception.AnnotationExpiresAt}); like != "" {
-			s.find(ReasonNoExpiry, path.With(key),
-				fmt.Sprintf("the exception has no expiry: %s is not a key of polex", key), like)
-			return
-		}
-	}
 	s.find(ReasonNoExpiry, path, "the exception has no expiry",
 		"add the annotation "+exception.AnnotationExpiresIn+
 			": 7d, which counts from the signing; or list it in the trust policy under grandfathered, with a time "+

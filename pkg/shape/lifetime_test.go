@@ -32,7 +32,7 @@ func grandfathered(until string) lifetime.Terms {
 var lifetimeCases = []change{
 	{name: "none", of: legacy, old: "    polex.dev/expires-in: 7d\n", new: "", want: []string{"6 no-expiry metadata.annotations"}},
 	{name: "none, permitted", of: legacy, config: rules(policyfile.Rules{Unbounded: true}), old: "    polex.dev/expires-in: 7d\n", new: ""},
-	{name: "an annotation of almost that name", of: legacy, old: "expires-in: 7d", new: "expires: 7d", want: []string{"6 no-expiry metadata.annotations"}},
+	{name: "an annotation of almost that name", of: legacy, old: "expires-in: 7d", new: "expires: 7d", want: []string{"6 no-expiry metadata.annotations", `8 unknown-annotation metadata.annotations["polex.dev/expires"]`}},
 	{name: "no duration", of: legacy, old: "expires-in: 7d", new: "expires-in: soon", want: []string{`8 bad-lifetime metadata.annotations["polex.dev/expires-in"]`}},
 	{name: "empty", of: legacy, old: "expires-in: 7d", new: `expires-in: ""`, want: []string{`8 bad-lifetime metadata.annotations["polex.dev/expires-in"]`}},
 	{name: "empty, and the unbounded is permitted", of: legacy, config: rules(policyfile.Rules{Unbounded: true}), old: "expires-in: 7d", new: `expires-in: ""`,

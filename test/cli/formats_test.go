@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/promotion/commitmessage"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
@@ -30,7 +30,7 @@ func named(t *testing.T, page, pattern string) []string {
 // written format and nothing else.
 func TestFormats(t *testing.T) {
 	formats := page(t, "docs/reference/formats.md")
-	ours := map[string]bool{guard.AnnotationCluster: true}
+	ours := map[string]bool{}
 	sources, err := filepath.Glob("../../pkg/exception/*.go")
 	if err != nil || len(sources) == 0 {
 		t.Fatal(err)
@@ -45,6 +45,13 @@ func TestFormats(t *testing.T) {
 		}
 		for _, constant := range regexp.MustCompile(`Annotation\w+ += "(polex\.dev/[a-z-]+)"`).FindAllStringSubmatch(string(raw), -1) {
 			ours[constant[1]] = true
+			d, err := exception.Parse([]byte("metadata: {annotations: {"+constant[1]+": x}}\n"), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if unknown := manifest.UnknownKeys(d, nil); unknown != nil {
+				t.Errorf("the table of annotations lacks one: %v", unknown)
+			}
 		}
 	}
 	if len(ours) < 15 {

@@ -21,11 +21,11 @@ var house = map[string][]string{
 	"kyverno/schema": {"exception"},
 	// It writes exceptions with their expiry.
 	"kyverno/translate": {"exception", "kyverno", "kyverno/schema", "lifetime"},
-	"shape":             {"exception", "kyverno", "kyverno/schema", "lifetime", "trust/policyfile"},
+	"shape":             {"exception", "kyverno", "kyverno/schema", "lifetime", "seal", "trust/policyfile"},
 	"seal":              {"exception"},
 	"request":           {"exception", "kyverno", "lifetime", "plain", "promotion/renewal", "seal", "shape"},
 	"promotion/renewal": {"exception", "kyverno/schema", "seal"},
-	"adopt":             {"exception", "kyverno", "kyverno/schema", "lifetime", "seal", "shape"},
+	"adopt":             {"exception", "kyverno", "kyverno/schema", "lifetime", "seal", "shape", "trust/policyfile"},
 	"lifetime":          {"exception"},
 	"trust":             {"exception", "kyverno", "lifetime", "trust/policyfile"},
 	"trust/policyfile":  {"exception", "kyverno", "lifetime"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -60,8 +61,10 @@ func ResultOf(r *exception.Refusal) Result {
 // silent reports whether a result says only that a document passed. Formats for people count these.
 func (r *Result) silent() bool { return r.Outcome == Pass && r.Message == "" }
 
-// NothingPending is [Report.Idle] for the folder of pending exceptions.
-const NothingPending = "no pending exceptions"
+// NothingPending is [Report.Idle] for the folder of pending exceptions; "" is the default folder.
+func NothingPending(unsigned string) string {
+	return "no pending exceptions in " + path.Clean(cmp.Or(unsigned, "unsigned")) + "/"
+}
 
 // Report collects the results of one run.
 type Report struct {

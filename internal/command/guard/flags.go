@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // clusterFlags are the flags for the connection to the API server.
@@ -83,7 +83,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Config, "config", "",
 		"configuration `file`: the sections trust and guard, or a trust policy (required)")
 	flags.StringVar(&f.Cluster, "cluster-name", "",
-		"name of this cluster, for exceptions with the annotation "+guard.AnnotationCluster)
+		"name of this cluster, for exceptions with the annotation "+exception.AnnotationCluster)
 	addNamespace(cmd, &f.Namespace)
 	flags.DurationVar(&f.RecheckInterval, "recheck-interval", 10*time.Minute,
 		"`duration` between checks of all stored exceptions")

@@ -45,12 +45,13 @@ func AddFlags(cmd *cobra.Command) {
 // flag wins over all settings of the section shape that presets have, and of the section trust over
 // longer lifetimes. Invalid settings are a [cli.UsageError].
 func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
-	_, trusted, err := cfg.Trust()
+	written, trusted, err := cfg.Trust()
 	if err != nil {
 		return shape.Config{}, cli.InConfig(err)
 	}
 	c := shape.Config{
-		Rules: trusted, Statements: cfg.Statements, AllowInKyverno: cfg.Guard.AllowInKyverno,
+		Rules: trusted, Allowed: written.AllowedMetadata,
+		Statements: cfg.Statements, AllowInKyverno: cfg.Guard.AllowInKyverno,
 		GuardPolicies: cfg.Guard.GuardPolicies, GuardNamespaces: cfg.Guard.GuardNamespaces,
 	}
 	if err := cfg.Section("shape", &c); err != nil {

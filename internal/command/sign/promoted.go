@@ -49,7 +49,7 @@ func (r *run) promoted(result *promotion.Result) error {
 		r.report.Done = "would be signed"
 	}
 	if result.Documents == 0 {
-		r.report.Idle = cli.NothingPending
+		r.report.Idle = cli.NothingPending(r.config.Directories.Unsigned)
 		if slices.ContainsFunc(result.Skipped, func(s promotion.Skip) bool { return s.Signed }) {
 			r.report.Idle = "nothing was promoted: every signed request was removed or changed in the meantime"
 		}

@@ -60,7 +60,7 @@ func New(streams cli.Streams) *cobra.Command {
 	shapeconfig.AddFlags(cmd)
 	o.around.addFlags(cmd)
 	flags.BoolVar(&o.fix, "fix", false,
-		"print the same exceptions in the form of policies.kyverno.io, instead of checking")
+		"print the exceptions without metadata of tools, or if none has any, in the form of policies.kyverno.io")
 	flags.BoolVar(&o.wholePolicy, "whole-policy", false,
 		"with --fix: exempt from whole policies; the new form has no rules")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
@@ -87,7 +87,7 @@ func New(streams cli.Streams) *cobra.Command {
 			return err
 		}
 		if len(paths) == 0 {
-			report.Idle = cli.NothingPending
+			report.Idle = cli.NothingPending(cfg.Directories.Unsigned)
 			if paths, err = repository.defaultPaths(); err != nil {
 				return err
 			}
@@ -110,6 +110,11 @@ func New(streams cli.Streams) *cobra.Command {
 				return err
 			}
 		}
+		misplaced, err := repository.misplaced(cmd.Context(), since)
+		if err != nil {
+			return err
+		}
+		report.Add(misplaced...)
 		if err := o.around.read(run, waiting, since, cfg, &config); err != nil {
 			return err
 		}
@@ -117,7 +122,8 @@ func New(streams cli.Streams) *cobra.Command {
 			return err
 		}
 		if o.fix {
-			fix := &fixer{policies: run.policies, wholePolicy: o.wholePolicy, report: report}
+			fix := &fixer{checker: run.checker, now: run.now, policies: run.policies, wholePolicy: o.wholePolicy,
+				report: report}
 			inputs.Each(fix.document)
 			progress.Stop()
 			return fix.finish(format, streams)
@@ -144,6 +150,7 @@ func New(streams cli.Streams) *cobra.Command {
 // The reasons that only this command has.
 const (
 	reasonWellShaped    = "well-shaped"
+	reasonMisplaced     = "misplaced"
 	reasonNoCounterpart = "no-counterpart" // with --fix, and so are the next two
 	reasonTranslated    = "translated"
 	reasonNotWritten    = "not-written"
@@ -154,6 +161,8 @@ func reasons(config shape.Config) []exception.Reason {
 		{Name: reasonWellShaped, Doc: "the exception passes every check", Severity: exception.SeverityNote},
 		{Name: reasonApproversUnknown,
 			Doc: "a renewal requires another approver, and the approvers of the predecessor are unknown"},
+		{Name: reasonMisplaced, Doc: "the file is in neither folder of exceptions, so polex never signs it",
+			Severity: exception.SeverityWarning},
 		{Name: reasonNoCounterpart, Doc: "no exception of policies.kyverno.io exempts the same"},
 		{Name: reasonTranslated, Doc: "the exception is printed in the form of policies.kyverno.io",
 			Severity: exception.SeverityNote},

@@ -1,23 +1,52 @@
 package validate
 
 import (
+	"time"
+
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
+	"github.com/polex-dev/polex/internal/kyverno/schema"
 	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// fixer converts exceptions of kyverno.io to policies.kyverno.io. It copies other documents
-// unchanged, so the output has all documents of the input.
+// fixer corrects exceptions, one thing at a time. If some have metadata that tools or servers write, it removes that.
+// Otherwise it converts exceptions of kyverno.io to policies.kyverno.io. It copies other documents unchanged, so the
+// output has all documents of the input.
 type fixer struct {
+	checker     *shape.Checker
+	now         time.Time
 	policies    *shape.PolicySet // nil if none are given
 	wholePolicy bool
 	report      *cli.Report
+	documents   []*exception.Document
+	cleaned     bool
 	out         exception.Stream
 }
 
+// document keeps a document without the metadata that tools and servers write.
 func (f *fixer) document(doc *exception.Document) {
+	var paths []exception.Path
+	for _, finding := range f.checker.Check(doc, f.now) {
+		if finding.Reason == shape.ReasonToolMetadata || finding.Reason == schema.UnsignableField {
+			paths = append(paths, finding.Path)
+		}
+	}
+	if len(paths) > 0 && len(manifest.SignatureKeys(doc)) == 0 {
+		clean, err := manifest.Remove(doc, paths)
+		if err != nil {
+			f.report.Add(unwritten(doc, err))
+			return
+		}
+		doc, f.cleaned = clean, true
+	}
+	f.documents = append(f.documents, doc)
+}
+
+// translate writes a document in the form of policies.kyverno.io.
+func (f *fixer) translate(doc *exception.Document) {
 	exc := kyverno.Read(doc)
 	if exc == nil || !exc.ByMatch {
 		f.write(doc, doc)
@@ -70,6 +99,13 @@ func unwritten(doc *exception.Document, err error) cli.Result {
 // finish writes the documents if all could be converted. Otherwise it writes the report to standard
 // error, where it cannot be mistaken for documents.
 func (f *fixer) finish(format *cli.Format, streams cli.Streams) error {
+	for _, doc := range f.documents {
+		if f.cleaned {
+			f.write(doc, doc)
+		} else {
+			f.translate(doc)
+		}
+	}
 	if f.report.Err() != nil {
 		return cli.Finish(format, streams.Err, f.report)
 	}

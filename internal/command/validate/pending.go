@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/parallel"
 	"github.com/polex-dev/polex/internal/config"
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -24,6 +26,7 @@ type repository struct {
 	root    string // "" outside a repository
 	folders pending.Folders
 	kinds   []string // of the trust policy
+	signs   bool     // it has one of the folders, or the trust policy names a signer
 }
 
 func openRepository(cfg *config.Config) (r repository, err error) {
@@ -31,7 +34,7 @@ func openRepository(cfg *config.Config) (r repository, err error) {
 	if err != nil {
 		return r, cli.InConfig(err)
 	}
-	r.kinds = trusted.Kinds
+	r.kinds, r.signs = trusted.Kinds, len(trusted.Authorities) > 0
 	if r.root, err = config.RepositoryRoot("."); err != nil || r.root == "" {
 		return r, err
 	}
@@ -39,7 +42,51 @@ func openRepository(cfg *config.Config) (r repository, err error) {
 	if r.folders, err = folders.Complete(); err != nil {
 		return r, &cli.UsageError{Err: err, Hint: "see directories in the configuration"}
 	}
+	for _, folder := range []string{r.folders.Unsigned, r.folders.Signed} {
+		_, err := os.Stat(r.path(folder))
+		r.signs = r.signs || err == nil
+	}
 	return r, nil
+}
+
+// misplaced returns a warning for each changed file outside of the two folders that holds an exception.
+func (r repository) misplaced(ctx context.Context, since *changed.Since) (results []cli.Result, err error) {
+	if !r.signs || r.root == "" || since == nil {
+		return nil, nil
+	}
+	files, err := changed.List(ctx, r.root)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if within(r.folders.Unsigned, f.Path) || within(r.folders.Signed, f.Path) ||
+			f.Mode != pending.Regular || !exception.HoldsDocuments(f.Path) {
+			continue
+		}
+		differs, err := since.Differs(f)
+		if err != nil {
+			return nil, err
+		}
+		if !differs {
+			continue
+		}
+		// No promotion reads the file, so it may be unreadable.
+		content, err := cli.ReadFileUpTo(r.path(f.Path), pending.MaxOther)
+		if err != nil || !bytes.Contains(content, []byte(exception.Kind)) {
+			continue
+		}
+		for doc := range cli.Documents([]string{r.path(f.Path)}, &cli.Report{}, cli.Warn) {
+			if objects := manifest.Objects([]*exception.Document{doc}); len(objects) > 0 &&
+				objects[0].GroupKind().IsException() {
+				result := cli.ResultFor(doc)
+				result.Outcome, result.Reason = cli.Warn, reasonMisplaced
+				result.Message = fmt.Sprintf("polex does not sign a PolicyException outside of %s/", r.folders.Unsigned)
+				result.Hint = fmt.Sprintf("move it to %s/, if the change should request it", r.folders.Unsigned)
+				results = append(results, result)
+			}
+		}
+	}
+	return results, nil
 }
 
 // defaultPaths returns the paths of a run without arguments: the pending folder, if it exists.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/parallel"
 	"github.com/polex-dev/polex/internal/command/trustflags"
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -105,7 +107,8 @@ func New(streams cli.Streams) *cobra.Command {
 			report.Idle = "nothing is signed: there is no exception in " + signed
 		}
 		r := run{verifier: verifier, report: report, now: streams.Now(), anyTime: anyTime, explain: explain.on,
-			details: format.Writes("json"), emit: emit}
+			details: format.Writes("json"), emit: emit,
+			ownKeys: slices.Concat(cfg.Statements.All(), verifier.Terms().Keys)}
 		if detached.on() {
 			detached.verify(&r, inputs)
 		} else {
@@ -150,6 +153,7 @@ func ownReasons() []exception.Reason {
 		{Name: reasonUnknownRevision, Doc: "--ref names no commit, or several: could not decide, exit code 3"},
 		{Name: reasonNotEmitted, Doc: "the document is verified but cannot be printed: could not decide, exit code 3"},
 		{Name: reasonUndecided, Doc: "an internal error: could not decide, exit code 3"},
+		{Name: manifest.UnknownAnnotation.Name, Doc: manifest.UnknownAnnotation.Doc, Severity: exception.SeverityWarning},
 	}
 }
 
@@ -159,6 +163,7 @@ type run struct {
 	now      time.Time
 	met      exception.Identities
 	emit     *emission
+	ownKeys  []string          // of statements and of the expiry
 	anyTime  bool              // expired ones and those that have not started pass
 	explain  bool              // in text
 	details  bool              // for JSON only, to keep large reports small
@@ -233,6 +238,21 @@ func (r *run) settle(doc *exception.Document, a answer) {
 		result.Details = details(facts)
 	}
 	r.report.Add(result)
+	if result.Outcome == cli.Pass {
+		r.warn(doc)
+	}
+}
+
+// warn adds a warning for each annotation of polex that polex does not read. The signature covers it,
+// so nobody added it after the review.
+func (r *run) warn(doc *exception.Document) {
+	for _, key := range manifest.UnknownKeys(doc, r.ownKeys) {
+		result, at := cli.ResultFor(doc), doc.PositionOf(key.Path)
+		result.Outcome, result.Reason = cli.Warn, manifest.UnknownAnnotation.Name
+		result.Line, result.Column, result.Path = at.Line, at.Column, key.Path.String()
+		result.Message, result.Hint = key.Message, key.Hint
+		r.report.Add(result)
+	}
 }
 
 // accept passes a verified document. It rejects a second document of the same object. A document
