@@ -11,6 +11,6 @@ var unknownAnnotationCases = []change{
 			`9 unknown-annotation metadata.annotations["polex.dev/start-at"]`, `10 unknown-annotation metadata.annotations["polex.dev/clusters"]`}},
 	{name: "a limit among the properties", of: policies, old: "properties: {", new: "properties: {cluster: test, ",
 		want: []string{"14 unknown-annotation spec.properties.cluster"}},
-	{name: "a key of the team", config: shape.Config{Statements: exception.StatementKeys{Owner: []string{"polex.acme.example/owner"}}}, of: legacy,
+	{name: "a key of the team", config: shape.Config{Statements: exception.StatementKeys{"owner": []string{"polex.acme.example/owner"}}}, of: legacy,
 		old: "  annotations:\n", new: "  annotations:\n    polex.acme.example/owner: a\n"},
 }
