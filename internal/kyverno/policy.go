@@ -3,6 +3,7 @@ package kyverno
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
@@ -24,17 +25,24 @@ type Policy struct {
 	// NamesKyverno means that a text of its spec contains or matches a name of Kyverno or polex: a
 	// namespace, kind or image.
 	NamesKyverno bool
+	// ReadsImages and ReadsValues mean that an expression of policies.kyverno.io reads the images or
+	// the allowedValues of exceptions.
+	ReadsImages, ReadsValues bool
+
+	targets []Target
 }
 
 // Rule is one rule of a policy.
 type Rule struct {
 	Name string
 	// PodSecurity means that the rule checks a profile of the Pod Security Standards. An exception
-	// can then name controls.
-	PodSecurity bool
+	// can then name controls. Baseline means that it does not check the profile restricted.
+	PodSecurity, Baseline bool
 	// Early means that the rule verifies images or mutates. Such a rule runs before the API server
 	// has generated a name from generateName.
 	Early bool
+	// Context are the names of the variables that the rule sets.
+	Context []string
 	// Made contains the names of the rules that Kyverno 1.19 generates from this one, by the kind
 	// of the Pod controller.
 	Made map[string]string
@@ -82,7 +90,8 @@ func readPolicy(d *exception.Document) *Policy {
 		controllers := autogenControllers(rules, d.Statement("metadata", "annotations", annotationControllers))
 		for _, r := range rules {
 			if name, _ := r.tree["name"].(string); name != "" && len(name) <= manifest.LongestName {
-				p.Rules = append(p.Rules, r.rule(name, controllers))
+				rule := r.rule(name, controllers)
+				p.Rules, p.targets = append(p.Rules, rule), append(p.targets, r.targets(p, rule)...)
 			}
 		}
 		p.Guards, p.Ordinary = guardingRule(rules), isOrdinary(rules)
@@ -93,6 +102,8 @@ func readPolicy(d *exception.Document) *Policy {
 			p.Guards = "its matchConstraints cover policyexceptions"
 		}
 		p.Ordinary = isOrdinarySpec(spec)
+		p.targets = []Target{ofConstraints(p, spec)}
+		p.ReadsImages, p.ReadsValues = hasText(spec, "allowedImages"), hasText(spec, "allowedValues")
 	}
 	return p
 }
@@ -126,7 +137,14 @@ func (r ruleTree) rule(name string, controllers []string) Rule {
 	made := r.made(name, controllers)
 	names := append(slices.Collect(maps.Values(made)), name)
 	slices.Sort(names)
-	return Rule{Name: name, PodSecurity: podSecurity != nil, Early: r.tree["verifyImages"] != nil ||
+	var context []string
+	entries, _ := r.tree["context"].([]any)
+	for _, item := range entries {
+		entry, _ := item.(map[string]any)
+		name, _ := entry["name"].(string)
+		context = append(context, name)
+	}
+	return Rule{Name: name, Context: context, PodSecurity: podSecurity != nil, Baseline: podSecurity["level"] == "baseline", Early: r.tree["verifyImages"] != nil ||
 		r.tree["mutate"] != nil, Made: made, names: slices.Compact(names)}
 }
 
@@ -153,4 +171,10 @@ func constrainsPods(constraints map[string]any) bool {
 		return slices.ContainsFunc(manifest.Words(rule["resources"]),
 			func(name string) bool { return name == "pods" || name == "*" || name == "*/*" })
 	})
+}
+
+// hasText reports whether a text below a value contains another one.
+func hasText(value any, part string) (has bool) {
+	eachText(value, func(text string) { has = has || strings.Contains(text, part) })
+	return has
 }

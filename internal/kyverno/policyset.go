@@ -25,6 +25,7 @@ type PolicySet struct {
 	// named contains every policy by its name without a namespace, in lower case.
 	named map[string][]*Policy
 	count int
+	kinds []string
 }
 
 // PolicyKey identifies a policy in an exception of a group.
@@ -60,9 +61,17 @@ func ReadPolicies(docs []*exception.Document) *PolicySet {
 		if !p.isHomeless() {
 			set.byKey[p.key()] = append(set.byKey[p.key()], p)
 		}
+		for _, t := range p.targets {
+			set.kinds = append(set.kinds, t.kinds()...)
+		}
 	}
+	slices.Sort(set.kinds)
+	set.kinds = slices.Compact(set.kinds)
 	return set
 }
+
+// Kinds returns the sorted kinds of resources that the policies name.
+func (set *PolicySet) Kinds() []string { return set.kinds }
 
 // isHomeless reports whether the document of a kyverno.io Policy has no namespace: kustomize or a
 // similar tool adds it.

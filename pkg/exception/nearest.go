@@ -17,7 +17,7 @@ func Nearest(word string, candidates []string) string {
 	best, distance := "", 3
 	for _, candidate := range candidates {
 		limit := min(distance, (len(candidate)+1)/2)
-		if d := edits(word, candidate, limit); d < limit {
+		if d := Edits(word, candidate, limit); d < limit {
 			best, distance = candidate, d
 		}
 		if stem, plural := strings.CutSuffix(candidate, "ies"); plural && strings.EqualFold(word, stem+"y") {
@@ -30,9 +30,9 @@ func Nearest(word string, candidates []string) string {
 	return fmt.Sprintf("did you mean %q?", best)
 }
 
-// edits counts the insertions, deletions, substitutions and swaps of neighbours between two words,
+// Edits counts the insertions, deletions, substitutions and swaps of neighbours between two words,
 // without letter case. It stops at limit.
-func edits(a, b string, limit int) int {
+func Edits(a, b string, limit int) int {
 	if len(a) >= len(b)+limit || len(b) >= len(a)+limit {
 		return limit
 	}

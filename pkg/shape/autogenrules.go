@@ -26,7 +26,7 @@ var autogenRulesCheck = check{
 }
 
 func (s *subject) autogenRules() {
-	if s.config.Policies == nil {
+	if s.config.Policies == nil || s.isFound(ReasonNeverMatches, nil) {
 		return
 	}
 	taken, all := s.podKinds()

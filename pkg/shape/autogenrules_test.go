@@ -7,23 +7,23 @@ import (
 
 var autogenCases = []change{
 	{name: "a controller and its form", of: legacy, config: knowing(probes), old: "[check, autogen-check]", new: "[autogen-check]"},
-	{name: "a controller and the rule alone", of: legacy, config: knowing(probes), old: "[check, autogen-check]", new: "[check]", want: []string{"12 autogen-rules spec.exceptions[0].ruleNames (warning)"}},
+	{name: "a controller and the rule alone", of: legacy, config: knowing(probes), old: "[check, autogen-check]", new: "[check]", want: []string{"16 never-matches spec.match.any[0].resources.kinds"}},
 	{name: "a Pod too, and the form alone", of: legacy, config: knowing(probes), old: "[check, autogen-check]\n  match:\n    any:\n    - resources:\n        kinds: [Deployment]",
 		new: "[autogen-check]\n  match:\n    any:\n    - resources:\n        kinds: [v1/Pod, apps/v1/Deployment]", want: []string{"12 autogen-rules spec.exceptions[0].ruleNames (warning)"}},
-	{name: "a CronJob and the form of the others", of: legacy, config: knowing(probes), old: "[Deployment]", new: "[batch/v1/CronJob]", want: []string{"12 autogen-rules spec.exceptions[0].ruleNames (warning)"}},
+	{name: "a CronJob and the form of the others", of: legacy, config: knowing(probes), old: "[Deployment]", new: "[batch/v1/CronJob]", want: []string{"16 never-matches spec.match.any[0].resources.kinds"}},
 	{name: "Pods alone and a form", of: legacy, config: knowing(probes), old: "[Deployment]", new: "[Pod]", want: []string{"12 autogen-rules spec.exceptions[0].ruleNames[1] (warning)"}},
 	{name: "Pods alone and only a form", of: legacy, config: knowing(probes), old: "[check, autogen-check]\n  match:\n    any:\n    - resources:\n        kinds: [Deployment]",
 		new:  "[autogen-check]\n  match:\n    any:\n    - resources:\n        kinds: [Pod]",
-		want: []string{"12 autogen-rules spec.exceptions[0].ruleNames (warning)", "12 autogen-rules spec.exceptions[0].ruleNames[0] (warning)"}},
+		want: []string{"16 never-matches spec.match.any[0].resources.kinds"}},
 	{name: "Pods alone and the rule", of: legacy, config: knowing(probes), old: "[check, autogen-check]\n  match:\n    any:\n    - resources:\n        kinds: [Deployment]",
 		new: "[check]\n  match:\n    any:\n    - resources:\n        kinds: [Pod]"},
-	{name: "a subresource is no Pod", of: legacy, config: knowing(probes), old: "[Deployment]", new: "[Pod/exec]"},
+	{name: "a subresource is no Pod", of: legacy, config: knowing(probes), old: "[Deployment]", new: "[Pod/exec]", want: []string{"16 never-matches spec.match.any[0].resources.kinds"}},
 	{name: "neither", of: legacy, config: knowing(probes), old: "[check, autogen-check]\n  match:\n    any:\n    - resources:\n        kinds: [Deployment]",
 		new: "[other]\n  match:\n    any:\n    - resources:\n        kinds: [Deployment, Service]"},
 	{name: "a pattern for the kind", of: legacy, config: knowing(probes), old: "[check, autogen-check]\n  match:\n    any:\n    - resources:\n        kinds: [Deployment]",
-		new: "[check]\n  match:\n    any:\n    - resources:\n        kinds: [Deploy*]", want: []string{"12 autogen-rules spec.exceptions[0].ruleNames (warning)"}},
+		new: "[check]\n  match:\n    any:\n    - resources:\n        kinds: [Deploy*]", want: []string{"16 never-matches spec.match.any[0].resources.kinds"}},
 	{name: "a kind of another group", of: legacy, config: knowing(probes), old: "[check, autogen-check]\n  match:\n    any:\n    - resources:\n        kinds: [Deployment]",
-		new: "[check]\n  match:\n    any:\n    - resources:\n        kinds: [example.com/v1/Deployment]"},
+		new: "[check]\n  match:\n    any:\n    - resources:\n        kinds: [example.com/v1/Deployment]", want: []string{"16 never-matches spec.match.any[0].resources.kinds"}},
 }
 
 func TestAutogenRulesHints(t *testing.T) {

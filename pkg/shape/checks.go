@@ -44,6 +44,8 @@ var checks = []check{
 	reachesGuardPolicyCheck,
 	unknownPolicyCheck,
 	unknownRuleCheck,
+	neverMatchesCheck,
+	unknownKindCheck,
 	autogenRulesCheck,
 	uselessPodSecurityCheck,
 	exemptsNothingCheck,

@@ -3,8 +3,8 @@ package shape_test
 var hiddenCases = []change{
 	{name: "Cyrillic letter in a policy", of: legacy, old: "policyName: require-probes", new: "policyName: rеquire-probes", want: []string{"11 hidden-character spec.exceptions[0].policyName"}},
 	{name: "zero width in a rule", of: legacy, old: "[check,", new: `["che\u200bck",`, want: []string{"12 hidden-character spec.exceptions[0].ruleNames[0]"}},
-	{name: "line break in a kind", of: legacy, old: "[Deployment]", new: `["Deployment\n"]`, want: []string{"16 hidden-character spec.match.any[0].resources.kinds[0]"}},
-	{name: "letter of another alphabet in a namespace", of: legacy, old: "namespaces: [team-a]", new: "namespaces: [team-а]", want: []string{"18 hidden-character spec.match.any[0].resources.namespaces[0]"}},
+	{name: "line break in a kind", of: legacy, old: "[Deployment]", new: `["Deployment\n"]`, want: []string{"16 hidden-character spec.match.any[0].resources.kinds[0]", "16 unknown-kind spec.match.any[0].resources.kinds[0] (warning)"}},
+	{name: "letter of another alphabet in a namespace", of: legacy, old: "namespaces: [team-a]", new: "namespaces: [team-а]", want: []string{"18 never-matches spec.match.any[0].resources.namespaces", "18 hidden-character spec.match.any[0].resources.namespaces[0]"}},
 	{name: "full width in a name", of: legacy, old: "[web]", new: "[ｗeb]", want: []string{"17 hidden-character spec.match.any[0].resources.names[0]"}},
 	{name: "the exception's own name", of: legacy, old: "name: web-probes", new: "name: wеb-probes", want: []string{"4 hidden-character metadata.name", "4 invalid-value metadata.name"}},
 	{name: "a policy by CEL", of: policies, old: "name: require-probes", new: `name: "require\u00adprobes"`, want: []string{"8 hidden-character spec.policyRefs[0].name"}},

@@ -63,7 +63,7 @@ spec: {matchConstraints: {resourceRules: [{resources: [services]}]}}
 		}
 	}
 	want := []kyverno.Rule{
-		{Name: "standards", PodSecurity: true, Made: map[string]string{"Deployment": "autogen-standards", "CronJob": "autogen-cronjob-standards"}},
+		{Name: "standards", PodSecurity: true, Baseline: true, Made: map[string]string{"Deployment": "autogen-standards", "CronJob": "autogen-cronjob-standards"}},
 		{Name: "images", Early: true, Made: map[string]string{"Deployment": "autogen-images", "CronJob": "autogen-cronjob-images"}},
 		{Name: "services", Made: map[string]string{}},
 	}

@@ -54,6 +54,8 @@ func celPolicy(kind, name, resources string) string {
 
 const onDeployments = "{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}"
 
+const onPodsCEL = "{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}"
+
 // knowing returns a configuration with policies.
 func knowing(policies ...string) shape.Config {
 	return shape.Config{Policies: shape.ReadPolicies(documents(strings.Join(policies, "")))}

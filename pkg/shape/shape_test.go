@@ -96,6 +96,7 @@ func cases() map[string][]change {
 		"unknownpolicy":      unknownPolicyCases,
 		"unknownrule":        unknownRuleCases,
 		"autogenrules":       autogenCases,
+		"nevermatches":       neverCases,
 		"uselesspodsecurity": uselessPodSecurityCases,
 		"engineuserinfo":     userInfoCases,
 		"engineselector":     selectorCases,

@@ -8,27 +8,6 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ClusterScopedKinds are the cluster-scoped kinds of Kubernetes, by group. A file with such a kind
-// needs no namespace. The scope of custom kinds is not known.
-var ClusterScopedKinds = map[string][]string{
-	"": {"Namespace", "Node", "PersistentVolume"},
-	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
-		"MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
-		"ValidatingWebhookConfiguration"},
-	"apiextensions.k8s.io":         {"CustomResourceDefinition"},
-	"apiregistration.k8s.io":       {"APIService"},
-	"certificates.k8s.io":          {"CertificateSigningRequest", "ClusterTrustBundle"},
-	"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
-	"networking.k8s.io":            {"IngressClass", "IPAddress", "ServiceCIDR"},
-	"node.k8s.io":                  {"RuntimeClass"},
-	"rbac.authorization.k8s.io":    {"ClusterRole", "ClusterRoleBinding"},
-	"resource.k8s.io":              {"DeviceClass", "DeviceTaintRule", "ResourceSlice"},
-	"scheduling.k8s.io":            {"PriorityClass"},
-	"storage.k8s.io": {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment",
-		"VolumeAttributesClass"},
-	"storagemigration.k8s.io": {"StorageVersionMigration"},
-}
-
 // PodControllers are the kinds for which Kyverno generates rules, with their API groups.
 var PodControllers = map[string]string{
 	"DaemonSet": "apps", "Deployment": "apps", "ReplicaSet": "apps", "StatefulSet": "apps", "ReplicationController": "",
@@ -37,10 +16,8 @@ var PodControllers = map[string]string{
 
 // GroupOf returns the group of some common kinds of Kubernetes, "" for others.
 func GroupOf(kind string) string {
-	for group, kinds := range ClusterScopedKinds {
-		if slices.Contains(kinds, kind) {
-			return group
-		}
+	if group := GroupOfClusterScoped(kind); group != "*" {
+		return group
 	}
 	return PodControllers[kind]
 }

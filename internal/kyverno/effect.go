@@ -1,0 +1,458 @@
+package kyverno
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+)
+
+// Target is what one rule of a policy is about, or a whole policy of policies.kyverno.io.
+type Target struct {
+	Policy *Policy
+	Rule   string // the name; "" in policies.kyverno.io
+	// matched are alternatives: a resource has to match all filters of one. excluded are filters of
+	// which none may match.
+	matched  [][]Filter
+	excluded []Filter
+	// Operations are those of the rules of matchConstraints; nil: any.
+	Operations []string
+}
+
+// Describe names the target for people.
+func (t *Target) Describe() string {
+	name := strings.TrimPrefix(t.Policy.Namespace+"/"+t.Policy.Name, "/")
+	if t.Rule == "" {
+		return fmt.Sprintf("the policy %q", name)
+	}
+	return fmt.Sprintf("the rule %q of the policy %q", t.Rule, name)
+}
+
+// kinds returns the kinds that the target names without a pattern.
+func (t *Target) kinds() (names []string) {
+	for _, f := range slices.Concat(t.matched...) {
+		for _, k := range f.Kinds {
+			if kind := ParseKind(k.Text).Kind; kind != "" && !wildcard.In(kind) {
+				names = append(names, kind)
+			}
+		}
+	}
+	return names
+}
+
+// Targets returns what the policy is about, as far as one of the patterns names its rule. In
+// policies.kyverno.io there are no rules.
+func (p *Policy) Targets(work *wildcard.Meter, rules []string) []Target {
+	return slices.DeleteFunc(slices.Clone(p.targets), func(t Target) bool {
+		return t.Rule != "" && !work.FitsAny(rules, t.Rule)
+	})
+}
+
+// targets returns the targets of a rule: itself, and the rules that Kyverno generates from it.
+func (r ruleTree) targets(p *Policy, rule Rule) []Target {
+	matched, excluded := r.match.alternatives(), slices.Concat(r.exclude.Any, r.exclude.plain())
+	if existing, _ := r.under("mutate")["targets"].([]any); !r.isRead || len(existing) > 0 {
+		matched, excluded = [][]Filter{{}}, nil
+	}
+	if p.Kind == namespacedPolicy && p.Namespace != "" {
+		for i := range matched {
+			matched[i] = append(matched[i], Filter{Namespaces: []Located{{Text: p.Namespace}}})
+		}
+	}
+	targets := []Target{{Policy: p, Rule: rule.Name, matched: matched, excluded: excluded}}
+	for name, kinds := range rule.Forms() {
+		if name == rule.Name {
+			continue
+		}
+		made := Target{Policy: p, Rule: name, excluded: slices.DeleteFunc(slices.Clone(excluded),
+			func(f Filter) bool { return len(f.Kinds) > 0 })}
+		for _, filters := range matched {
+			filters = slices.Clone(filters)
+			for i := range filters {
+				filters[i].Kinds = ofControllers(kinds)
+			}
+			made.matched = append(made.matched, filters)
+		}
+		targets = append(targets, made)
+	}
+	return targets
+}
+
+func ofControllers(kinds []string) []Located {
+	all := make([]Located, len(kinds))
+	for i, kind := range kinds {
+		all[i].Text = manifest.PodControllers[kind] + "/v1/" + kind
+	}
+	return all
+}
+
+// alternatives returns lists of filters. A resource has to match all filters of one list.
+func (m Match) alternatives() (lists [][]Filter) {
+	for _, f := range m.Any {
+		lists = append(lists, []Filter{f})
+	}
+	if len(lists) == 0 && len(m.All) > 0 {
+		return [][]Filter{m.All}
+	}
+	if len(lists) == 0 {
+		return [][]Filter{m.plain()}
+	}
+	return lists
+}
+
+// plain returns the old form of a match without any or all, if it has a field.
+func (m Match) plain() []Filter {
+	if m.Plain == nil || m.Plain.Empty() {
+		return nil
+	}
+	return []Filter{*m.Plain}
+}
+
+// ofConstraints returns the target of a policy of policies.kyverno.io. Of its matchConstraints, only
+// rules for resources of Kubernetes are read. With others, it may be about everything.
+func ofConstraints(p *Policy, spec map[string]any) Target {
+	t := Target{Policy: p, matched: [][]Filter{{}}}
+	constraints, _ := spec["matchConstraints"].(map[string]any)
+	rules, _ := constraints["resourceRules"].([]any)
+	var f Filter
+	for _, item := range rules {
+		rule, _ := item.(map[string]any)
+		t.Operations = append(t.Operations, manifest.Words(rule["operations"])...)
+		for _, group := range manifest.Words(rule["apiGroups"]) {
+			for _, resource := range manifest.Words(rule["resources"]) {
+				kind := manifest.KindOf(group, resource)
+				if kind == "" {
+					return Target{Policy: p, matched: [][]Filter{{}}}
+				}
+				for _, version := range manifest.Words(rule["apiVersions"]) {
+					f.Kinds = append(f.Kinds, Located{Text: group + "/" + version + "/" + kind})
+				}
+			}
+		}
+	}
+	if slices.Contains(t.Operations, "*") || slices.ContainsFunc(rules, func(item any) bool {
+		rule, _ := item.(map[string]any)
+		return len(manifest.Words(rule["operations"])) == 0
+	}) {
+		t.Operations = nil
+	}
+	evaluation, _ := spec["evaluation"].(map[string]any)
+	if len(f.Kinds) == 0 || evaluation["mode"] == "JSON" || spec["targetMatchConstraints"] != nil {
+		return t
+	}
+	if p.AboutPods {
+		f.Kinds = append(f.Kinds, ofControllers(slices.Sorted(maps.Keys(manifest.PodControllers)))...)
+	}
+	t.matched[0] = []Filter{f}
+	if p.Namespace != "" {
+		t.matched[0] = append(t.matched[0], Filter{Namespaces: []Located{{Text: p.Namespace}}})
+	}
+	return t
+}
+
+// Alternatives returns lists of filters: the exception exempts only resources that match all filters
+// of one list. Of match conditions, it reads the plain comparisons that && joins.
+func (e *Exception) Alternatives() [][]Filter {
+	if e.ByMatch {
+		if len(e.Match.Filters()) == 0 {
+			return nil
+		}
+		return e.Match.alternatives()
+	}
+	lists := [][]Filter{{}}
+	for _, part := range Parts(e.expressions()) {
+		filters := PlainMatch([]string{part}).Any
+		if len(filters) == 0 || len(lists)*len(filters) > maxAlternatives {
+			continue // the part may be true for everything
+		}
+		var joined [][]Filter
+		for _, list := range lists {
+			for _, f := range filters {
+				joined = append(joined, append(slices.Clone(list), f))
+			}
+		}
+		lists = joined
+	}
+	return lists
+}
+
+func (e *Exception) expressions() []string {
+	texts := make([]string, len(e.Conditions))
+	for i, c := range e.Conditions {
+		texts[i] = c.Expression.Text
+	}
+	return texts
+}
+
+// operation matches a part of a condition that requires some operations.
+var operation = regexp.MustCompile(`^request \. operation (?:== "\w+"|in \[ "\w+"(?: , "\w+")* \])$`)
+
+// Operations returns the operations of which the match conditions require one, or nil.
+func (e *Exception) Operations() []string {
+	for _, part := range Parts(e.expressions()) {
+		if operation.MatchString(part) {
+			return strings.FieldsFunc(part[len("request . operation "):],
+				func(r rune) bool { return r < 'A' || r > 'Z' && r < 'a' || r > 'z' })[strings.Count(part, " in "):]
+		}
+	}
+	return nil
+}
+
+// Miss is the reason why no resource matches several filters at once.
+type Miss struct {
+	Field string // of resources in a filter; "scope" if a kind has no namespace
+	Side  [2][]string
+	At    *Filter // the first of the filters
+}
+
+// Misses returns the reason why a target is about nothing that the filters match, or nil if it may
+// be about something.
+func (t *Target) Misses(work *wildcard.Meter, filters []Filter) *Miss {
+	var missed *Miss
+	for _, matched := range t.matched {
+		miss := Contradiction(work, slices.Concat(filters, matched))
+		if miss == nil {
+			missed = nil
+			break
+		}
+		if missed == nil {
+			missed = miss
+		} else if missed.Field == miss.Field {
+			missed.Side[1] = append(missed.Side[1], miss.Side[1]...)
+		}
+	}
+	for i := range t.excluded {
+		if missed == nil {
+			missed = t.excluded[i].covers(work, filters)
+		}
+	}
+	if work.Spent() {
+		return nil
+	}
+	return missed
+}
+
+// Contradiction returns the reason why no resource matches all filters, or nil if one may. It
+// compares texts and evaluates nothing: labels only if they are not patterns.
+func Contradiction(work *wildcard.Meter, filters []Filter) *Miss {
+	for i := range filters {
+		f := &filters[i]
+		for j := range filters[i+1:] {
+			if miss := f.apartFrom(work, &filters[i+1+j]); miss != nil {
+				return miss
+			}
+		}
+	}
+	kinds := commonKinds(work, filters)
+	for i := range filters {
+		if wrong := filters[i].impossible(); wrong != nil {
+			return wrong
+		}
+		if f := &filters[i]; len(kinds) > 0 && len(f.Namespaces) > 0 && !work.FitsAny(Texts(f.Namespaces), "") &&
+			!slices.ContainsFunc(kinds, func(k KindSelector) bool { return !k.hasNoNamespace() }) && !work.Spent() {
+			return &Miss{"scope", [2][]string{{kinds[0].Kind}, Texts(f.Namespaces)}, f}
+		}
+	}
+	return nil
+}
+
+// String returns the selector in the shortest form that Kyverno reads.
+func (k KindSelector) String() string {
+	text := k.Kind
+	if k.Subresource != "" {
+		text += "/" + k.Subresource
+	}
+	for _, part := range []string{k.Version, k.Group} {
+		if part != "*" && part != "" {
+			text = part + "/" + text
+		}
+	}
+	return text
+}
+
+func (k KindSelector) hasNoNamespace() bool {
+	return k.Kind != "Namespace" && manifest.IsClusterScoped(k.Group, k.Kind)
+}
+
+// The texts that no namespace and no name contains. The name of a role may contain most others.
+var (
+	notInNamespace = regexp.MustCompile(`[^a-z0-9*?-]`)
+	notInName      = regexp.MustCompile(`/|%|\$\{|\{\{`)
+)
+
+// impossible returns the reason why no resource has one of the namespaces or names, such as a
+// variable that nothing replaces, or nil.
+func (f *Filter) impossible() *Miss {
+	for _, of := range []struct {
+		field string
+		list  []Located
+		never *regexp.Regexp
+	}{{"namespaces", f.Namespaces, notInNamespace}, {"names", f.Named(), notInName}} {
+		if len(of.list) > 0 && !slices.ContainsFunc(of.list,
+			func(text Located) bool { return !of.never.MatchString(text.Text) }) {
+			return &Miss{"impossible " + of.field, [2][]string{Texts(of.list)}, f}
+		}
+	}
+	return nil
+}
+
+// apartFrom returns the reason why no resource matches both filters, or nil.
+func (f *Filter) apartFrom(work *wildcard.Meter, other *Filter) *Miss {
+	for _, of := range []struct {
+		field      string
+		mine, your []Located
+		meet       func(*wildcard.Meter, []Located, []Located) bool
+	}{
+		{"kinds", f.Kinds, other.Kinds, meetKinds},
+		{"names", f.Named(), other.Named(), meet},
+		{"namespaces", f.Namespaces, other.Namespaces, meet},
+	} {
+		if len(of.mine) > 0 && len(of.your) > 0 && !of.meet(work, of.mine, of.your) && !work.Spent() {
+			return &Miss{of.field, [2][]string{texts(of.field, of.mine), texts(of.field, of.your)}, f}
+		}
+	}
+	if f.Selector == nil || other.Selector == nil {
+		return nil
+	}
+	for key, value := range f.Selector.Labels {
+		if your, both := other.Selector.Labels[key]; both && value != your && !wildcard.In(key+value+your) {
+			return &Miss{"selector", [2][]string{{key + ": " + value}, {key + ": " + your}}, f}
+		}
+	}
+	return nil
+}
+
+func texts(field string, all []Located) []string {
+	written := Texts(all)
+	if field == "kinds" {
+		for i, text := range written {
+			written[i] = ParseKind(text).String()
+		}
+	}
+	return written
+}
+
+// meet reports whether a text exists that matches a pattern of both lists. Letter case counts, as
+// in Kyverno.
+func meet(work *wildcard.Meter, some, others []Located) bool {
+	return slices.ContainsFunc(some, func(a Located) bool {
+		return slices.ContainsFunc(others, func(b Located) bool { return meetTexts(work, a.Text, b.Text) })
+	})
+}
+
+func meetTexts(work *wildcard.Meter, a, b string) bool {
+	switch {
+	case !wildcard.In(a):
+		return work.Fits(b, a)
+	case !wildcard.In(b):
+		return work.Fits(a, b)
+	}
+	return work.Overlap(a, b)
+}
+
+func meetKinds(work *wildcard.Meter, some, others []Located) bool {
+	return slices.ContainsFunc(some, func(a Located) bool {
+		return slices.ContainsFunc(others, func(b Located) bool {
+			_, meet := ParseKind(a.Text).common(work, ParseKind(b.Text))
+			return meet
+		})
+	})
+}
+
+// common returns the kind that both selectors match, with the more exact group. Kyverno also takes
+// a selector of Pods for their subresource ephemeralcontainers.
+func (k KindSelector) common(work *wildcard.Meter, other KindSelector) (KindSelector, bool) {
+	if !meetTexts(work, k.Group, other.Group) || !meetTexts(work, k.Version, other.Version) ||
+		!meetTexts(work, k.Kind, other.Kind) {
+		return k, false
+	}
+	if k.Subresource != other.Subresource && !meetTexts(work, k.Subresource, other.Subresource) {
+		const debug = "ephemeralcontainers"
+		if !meetTexts(work, k.Kind, "Pod") || !slices.Contains([]string{k.Subresource, other.Subresource}, debug) {
+			return k, false
+		}
+	}
+	if wildcard.In(k.Group) {
+		k.Group = other.Group
+	}
+	if wildcard.In(k.Kind) {
+		k.Kind = other.Kind
+	}
+	return k, true
+}
+
+// commonKinds returns the kinds that all filters match, of the first two that list kinds.
+func commonKinds(work *wildcard.Meter, filters []Filter) []KindSelector {
+	var found []KindSelector
+	for _, f := range filters {
+		if len(f.Kinds) == 0 {
+			continue
+		}
+		var all []KindSelector
+		for _, text := range f.Kinds {
+			kind := ParseKind(text.Text)
+			if len(found) == 0 {
+				all = append(all, kind)
+			}
+			for _, other := range found {
+				if both, meet := other.common(work, kind); meet {
+					all = append(all, both)
+				}
+			}
+		}
+		found = all
+	}
+	return found
+}
+
+// covers returns the reason why an exclude of a rule matches everything that the filters match. It
+// knows only an exclude with one list of kinds, names or namespaces.
+func (f *Filter) covers(work *wildcard.Meter, filters []Filter) *Miss {
+	if f.OfSenders() || f.Annotations != nil || f.Selector != nil || f.NamespaceSelector != nil ||
+		len(f.Operations) > 0 || f.Name.Text != "" || !f.hasOneList() {
+		return nil
+	}
+	for i := range filters {
+		mine := &filters[i]
+		for _, of := range []struct {
+			field      string
+			mine, your []Located
+			covers     func(a, b string) bool
+		}{
+			{"kinds", mine.Kinds, f.Kinds, func(a, b string) bool { return ParseKind(a).within(work, ParseKind(b)) }},
+			{"names", mine.Names, f.Names, func(a, b string) bool { return covered(work, a, b) }},
+			{"namespaces", mine.Namespaces, f.Namespaces, func(a, b string) bool { return covered(work, a, b) }},
+		} {
+			if len(of.mine) > 0 && len(of.your) > 0 && !slices.ContainsFunc(of.mine, func(a Located) bool {
+				return !slices.ContainsFunc(of.your, func(b Located) bool { return of.covers(a.Text, b.Text) })
+			}) {
+				return &Miss{"exclude", [2][]string{texts(of.field, of.mine), texts(of.field, of.your)}, mine}
+			}
+		}
+	}
+	return nil
+}
+
+func (f *Filter) hasOneList() bool {
+	lists := 0
+	for _, list := range [][]Located{f.Kinds, f.Names, f.Namespaces} {
+		if len(list) > 0 {
+			lists++
+		}
+	}
+	return lists == 1
+}
+
+// covered reports whether every text that matches one pattern matches another too.
+func covered(work *wildcard.Meter, pattern, by string) bool {
+	return pattern == by || work.Fits(by, pattern) && !(wildcard.In(pattern) && strings.Contains(by, "?"))
+}
+
+func (k KindSelector) within(work *wildcard.Meter, other KindSelector) bool {
+	return covered(work, k.Group, other.Group) && covered(work, k.Version, other.Version) &&
+		covered(work, k.Kind, other.Kind) && covered(work, k.Subresource, other.Subresource)
+}

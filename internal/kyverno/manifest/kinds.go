@@ -1,0 +1,113 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+)
+
+// ClusterScopedKinds are the cluster-scoped kinds of Kubernetes, by group. A file with such a kind
+// needs no namespace. The scope of custom kinds is not known.
+var ClusterScopedKinds = map[string][]string{
+	"": {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
+	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
+		"MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+		"ValidatingWebhookConfiguration"},
+	"apiextensions.k8s.io":         {"CustomResourceDefinition"},
+	"apiregistration.k8s.io":       {"APIService"},
+	"authentication.k8s.io":        {"SelfSubjectReview", "TokenReview"},
+	"authorization.k8s.io":         {"SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"},
+	"certificates.k8s.io":          {"CertificateSigningRequest", "ClusterTrustBundle"},
+	"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
+	"internal.apiserver.k8s.io":    {"StorageVersion"},
+	"networking.k8s.io":            {"IngressClass", "IPAddress", "ServiceCIDR"},
+	"node.k8s.io":                  {"RuntimeClass"},
+	"rbac.authorization.k8s.io":    {"ClusterRole", "ClusterRoleBinding"},
+	"resource.k8s.io":              {"DeviceClass", "DeviceTaintRule", "ResourcePoolStatusRequest", "ResourceSlice"},
+	"scheduling.k8s.io":            {"PriorityClass"},
+	"storage.k8s.io": {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment",
+		"VolumeAttributesClass"},
+	"storagemigration.k8s.io": {"StorageVersionMigration"},
+}
+
+// NamespacedKinds are the other kinds of Kubernetes, by group.
+var NamespacedKinds = map[string][]string{
+	"": {"Binding", "ConfigMap", "Endpoints", "Event", "LimitRange", "PersistentVolumeClaim", "Pod", "PodTemplate",
+		"ReplicationController", "ResourceQuota", "Secret", "Service", "ServiceAccount"},
+	"apps":                      {"ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
+	"authorization.k8s.io":      {"LocalSubjectAccessReview"},
+	"autoscaling":               {"HorizontalPodAutoscaler"},
+	"batch":                     {"CronJob", "Job"},
+	"certificates.k8s.io":       {"PodCertificateRequest"},
+	"coordination.k8s.io":       {"Lease", "LeaseCandidate"},
+	"discovery.k8s.io":          {"EndpointSlice"},
+	"events.k8s.io":             {"Event"},
+	"networking.k8s.io":         {"Ingress", "NetworkPolicy"},
+	"policy":                    {"PodDisruptionBudget"},
+	"rbac.authorization.k8s.io": {"Role", "RoleBinding"},
+	"resource.k8s.io":           {"ResourceClaim", "ResourceClaimTemplate"},
+	"scheduling.k8s.io":         {"PodGroup", "Workload"},
+	"storage.k8s.io":            {"CSIStorageCapacity"},
+}
+
+// Kinds returns the names of all kinds of Kubernetes, sorted.
+func Kinds() []string {
+	var all []string
+	for _, groups := range []map[string][]string{ClusterScopedKinds, NamespacedKinds} {
+		for _, kinds := range groups {
+			all = append(all, kinds...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// otherScopes are the names of cluster-scoped kinds that well-known custom resources give to
+// namespaced ones: longhorn.io has a Node, ipam.cluster.x-k8s.io an IPAddress.
+var otherScopes = []string{"Node", "IPAddress"}
+
+// IsClusterScoped reports whether objects of a kind are known to have no namespace. The group "*"
+// is any group.
+func IsClusterScoped(group, kind string) bool {
+	if group != "*" {
+		return slices.Contains(ClusterScopedKinds[group], kind)
+	}
+	return !slices.Contains(otherScopes, kind) && GroupOfClusterScoped(kind) != "*"
+}
+
+// GroupOfClusterScoped returns the group of a cluster-scoped kind of Kubernetes, or "*".
+func GroupOfClusterScoped(kind string) string {
+	for group, kinds := range ClusterScopedKinds {
+		if slices.Contains(kinds, kind) {
+			return group
+		}
+	}
+	return "*"
+}
+
+// KindOf returns the kind of a resource of Kubernetes, such as Pod for pods, or "" if it is not
+// known.
+func KindOf(group, resource string) string {
+	for _, groups := range []map[string][]string{ClusterScopedKinds, NamespacedKinds} {
+		for _, kind := range groups[group] {
+			if Plural(kind) == resource {
+				return kind
+			}
+		}
+	}
+	return ""
+}
+
+// Plural returns the name of the resource of a kind, as Kubernetes forms it for its own kinds.
+func Plural(kind string) string {
+	name := strings.ToLower(kind)
+	stem, hasY := strings.CutSuffix(name, "y")
+	switch {
+	case name == "endpoints":
+		return name
+	case hasY && !strings.ContainsAny(name[len(stem)-1:len(stem)], "aeiou"):
+		return stem + "ies"
+	case strings.HasSuffix(name, "s"):
+		return name + "es"
+	}
+	return name + "s"
+}

@@ -1,0 +1,246 @@
+package shape
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// ReasonNeverMatches is a reason of findings.
+const ReasonNeverMatches = "never-matches"
+
+var neverMatchesCheck = check{
+	Title: "Effect",
+	About: "Finds an exception, or a part of one, that has no effect in Kyverno. Its author notices that when the " +
+		"policy blocks a release, and its reviewers approved it for nothing.\n\n" +
+		"- A filter contradicts itself, or lists namespaces for a kind without a namespace.\n" +
+		"- With `--policies`: no named rule is about the kinds, names, namespaces or labels of the filter. A rule " +
+		"about `Pod/exec` is not about Pods. A Policy is about its own namespace.\n" +
+		"- `spec.conditions` reads a variable that does not exist, or the sender of a request in background scans.\n" +
+		"- No named rule checks the control or the field of `podSecurity`, and no policy reads `images` or " +
+		"`allowedValues`.\n\n" +
+		"polex compares texts. Of match conditions, it reads plain comparisons.",
+	Reasons: []Reason{{Name: ReasonNeverMatches, Doc: "the exception, or a part of it, can have no effect"}},
+	Run:     (*subject).neverMatches,
+}
+
+func (s *subject) neverMatches() {
+	if len(s.Unread) > 0 || s.counts[ReasonReachesGuard] > 0 {
+		return // it is not known how Kyverno reads it, or it is refused whatever its effect
+	}
+	if problem := s.PreconditionProblem(s.isSetByRules); problem != nil {
+		s.find(ReasonNeverMatches, problem.Path, problem.Message, problem.Hint)
+	}
+	work := wildcard.NewMeter()
+	alternatives := slices.DeleteFunc(s.Alternatives(), func(filters []kyverno.Filter) bool {
+		miss := kyverno.Contradiction(work, filters)
+		if miss != nil {
+			s.misses(&lack{miss, "the match"}, nil)
+		}
+		return miss != nil
+	})
+	if s.config.Policies == nil || s.config.Policies.Incomplete || len(alternatives) == 0 {
+		return
+	}
+	all := make([][]kyverno.Target, len(s.Refs))
+	known := true
+	for i, ref := range s.Refs {
+		for _, p := range s.config.Policies.Reached(ref) {
+			all[i] = append(all[i], p.Targets(work, ref.RuleNames())...)
+		}
+		known = known && len(all[i]) > 0 // others are unknown-policy or unknown-rule
+	}
+	s.withoutTarget(work, alternatives, all, known)
+	s.uselessParts()
+}
+
+// isSetByRules reports whether a rule that the exception names sets a variable, or may set it.
+func (s *subject) isSetByRules(variable string) bool {
+	if s.config.Policies == nil || s.config.Policies.Incomplete {
+		return true
+	}
+	return slices.ContainsFunc(s.Refs, func(ref kyverno.Ref) bool {
+		policies := s.config.Policies.Find(ref)
+		return len(policies) == 0 || slices.ContainsFunc(policies, func(p *kyverno.Policy) bool {
+			return slices.ContainsFunc(p.Rules, func(r kyverno.Rule) bool { return slices.Contains(r.Context, variable) })
+		})
+	})
+}
+
+// lack is the reason why no target of a policy is about an alternative.
+type lack struct {
+	miss *kyverno.Miss
+	by   string
+}
+
+// lacks returns nil if a target may be about what the filters match, or if there is no target.
+func (s *subject) lacks(work *wildcard.Meter, targets []kyverno.Target, filters []kyverno.Filter) (first *lack) {
+	for i := range targets {
+		miss := targets[i].Misses(work, filters)
+		need, has := s.Operations(), targets[i].Operations
+		if miss == nil && len(need) > 0 && len(has) > 0 &&
+			!slices.ContainsFunc(need, func(one string) bool { return slices.Contains(has, one) }) {
+			miss = &kyverno.Miss{Field: "operations", Side: [2][]string{need, has}}
+		}
+		if miss == nil || work.Spent() {
+			return nil
+		}
+		first = cmp.Or(first, &lack{miss, targets[i].Describe()})
+	}
+	return first
+}
+
+// withoutTarget reports the alternatives that no target is about, and the policies of which no rule
+// is about an alternative. known means that every policy has targets.
+func (s *subject) withoutTarget(work *wildcard.Meter, alternatives [][]kyverno.Filter, all [][]kyverno.Target,
+	known bool) {
+	alive, lacking := make([]bool, len(all)), make([]*lack, len(all)) // by policy
+	for _, filters := range alternatives {
+		var why *lack
+		matched := false
+		for i, targets := range all {
+			one := s.lacks(work, targets, filters)
+			if one == nil {
+				alive[i] = true
+				matched = matched || len(targets) > 0
+				continue
+			}
+			lacking[i], why = cmp.Or(lacking[i], one), cmp.Or(why, one)
+		}
+		if !matched && known && why != nil {
+			s.misses(why, s.otherRules(work, filters))
+		}
+	}
+	if !slices.Contains(alive, true) {
+		return // the alternatives are reported
+	}
+	for i, ref := range s.Refs {
+		if !alive[i] && lacking[i] != nil {
+			s.find(ReasonNeverMatches, ref.Path, lacking[i].text(),
+				"remove this policy from the exception, or match what its rule is about")
+		}
+	}
+}
+
+// otherRules returns the names of the rules that are about what the filters match, and that the
+// exception does not name.
+func (s *subject) otherRules(work *wildcard.Meter, filters []kyverno.Filter) (names []string) {
+	for _, ref := range s.Refs {
+		for _, p := range s.config.Policies.Find(ref) {
+			for _, t := range p.Targets(work, []string{"*"}) {
+				if t.Rule != "" && t.Misses(work, filters) == nil && len(names) < maxListed {
+					names = append(names, t.Rule)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// misses reports the reason why an alternative matches nothing, with rules that it would match.
+func (s *subject) misses(why *lack, others []string) {
+	at, path := why.miss.At, s.ScopePath
+	switch field := strings.TrimPrefix(why.miss.Field, "impossible "); {
+	case !s.ByMatch:
+		path = s.whereConditions()
+	case len(at.Path) == 0:
+	case field == "exclude":
+		path = at.Path
+	case field == "scope":
+		path = at.Path.With("resources").With("namespaces")
+	default:
+		path = at.Path.With("resources").With(field)
+	}
+	hint := why.hint()
+	if len(others) > 0 {
+		hint = "add " + shortList(others) + " to ruleNames"
+	}
+	s.find(ReasonNeverMatches, path, why.text(), hint)
+}
+
+// text says which side requires what.
+func (l *lack) text() string {
+	mine, theirs := shortList(l.miss.Side[0]), shortList(l.miss.Side[1])
+	switch what := l.miss.Field; what {
+	case "scope":
+		return fmt.Sprintf("a %s is in no namespace, so it is never in %s", l.miss.Side[0][0], theirs)
+	case "exclude":
+		return fmt.Sprintf("%s excludes %s, and the exception is about %s alone", l.by, theirs, mine)
+	case "impossible names", "impossible namespaces":
+		return fmt.Sprintf("no resource has one of the %s %s: nothing replaces variables here",
+			strings.TrimPrefix(what, "impossible "), mine)
+	case "kinds":
+		return fmt.Sprintf("%s is about %s, and the exception about %s", l.by, theirs, mine)
+	case "selector":
+		return fmt.Sprintf("%s is about the label %s, and the exception about %s", l.by, theirs, mine)
+	default:
+		return fmt.Sprintf("%s is about the %s %s, and the exception about %s", l.by, what, theirs, mine)
+	}
+}
+
+func (l *lack) hint() string {
+	switch l.miss.Field {
+	case "scope":
+		return "remove namespaces, or name a kind that has one"
+	case "exclude":
+		return "remove the exception: the policy does not apply here"
+	case "impossible names", "impossible namespaces":
+		return "write the " + strings.TrimPrefix(l.miss.Field, "impossible ") + " of the cluster"
+	}
+	return "name a rule about this, or change " + l.miss.Field + " to what the rule is about"
+}
+
+// maxListed is the maximum number of texts in a message.
+const maxListed = 5
+
+func shortList(texts []string) string {
+	texts = slices.Clone(texts)
+	slices.Sort(texts)
+	texts = slices.Compact(texts)
+	if len(texts) > maxListed {
+		return quoted(texts[:maxListed]) + fmt.Sprintf(" and %d more", len(texts)-maxListed)
+	}
+	return quoted(texts)
+}
+
+// uselessParts reports parts of an exception that none of its policies reads.
+func (s *subject) uselessParts() {
+	work := wildcard.NewMeter()
+	var baseline, more, images, values, unknown bool
+	for _, ref := range s.Refs {
+		policies := s.config.Policies.Find(ref)
+		unknown = unknown || len(policies) == 0
+		for _, p := range policies {
+			images, values = images || p.ReadsImages, values || p.ReadsValues
+			for _, r := range p.Rules {
+				if r.PodSecurity && r.NamedBy(work, ref.RuleNames()) {
+					baseline, more = baseline || r.Baseline, more || !r.Baseline
+				}
+			}
+		}
+	}
+	if unknown || work.Spent() {
+		return
+	}
+	for _, control := range s.PodSecurity {
+		if why := control.Unchecked(baseline && !more); why != "" && (baseline || more) {
+			s.find(ReasonNeverMatches, control.Path, why, "remove the entry, or name what the rule checks")
+		}
+	}
+	for _, part := range []struct {
+		field string
+		texts []kyverno.Located
+		reads bool
+	}{{"images", s.Images, images}, {"allowedValues", s.AllowedValues, values}} {
+		if len(part.texts) > 0 && !part.reads && !slices.ContainsFunc(s.PolicyKinds(), kyverno.VerifiesImages) {
+			s.find(ReasonNeverMatches, exception.Path{"spec", part.field},
+				fmt.Sprintf("no expression of the policy reads the %s of exceptions, so this exception changes nothing",
+					part.field), "remove "+part.field+" to exempt the whole resource, or change the policy")
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package shape_test
+
+// A match that holds for a Deployment of team-a, from the rule autogen-check.
+const (
+	scopeOfLegacy = "kinds: [Deployment]\n        names: [web]\n        namespaces: [team-a]"
+	rulesOfLegacy = "[check, autogen-check]\n  match:\n    any:\n    - resources:\n        " + scopeOfLegacy
+	onlyCheck     = "[check]\n  match:\n    any:\n    - resources:\n        "
+	restOfMatch   = "\n        names: [web]\n        namespaces: [team-a]"
+)
+
+func about(match string) string {
+	return legacyPolicy("ClusterPolicy", "require-probes", "name: check, match: "+match+", validate: {deny: {}}")
+}
+
+func dead(path string) []string { return []string{path} }
+
+// neverCases: TestNeverMatches of test/e2e shows that Kyverno's own program agrees.
+var neverCases = []change{
+	// One filter contradicts itself; no policy is needed.
+	{name: "a namespace for a kind without one", of: legacy, old: "[Deployment]", new: "[ClusterRole]", want: dead("18 never-matches spec.match.any[0].resources.namespaces")},
+	{name: "with its group", of: legacy, old: "[Deployment]", new: "[rbac.authorization.k8s.io/v1/ClusterRole]", want: dead("18 never-matches spec.match.any[0].resources.namespaces")},
+	{name: "any namespace", of: legacy, old: scopeOfLegacy, new: "kinds: [ClusterRole]\n        names: [web]\n        namespaces: ['*']",
+		want: []string{"18 reaches-guard spec.match.any[0].resources.namespaces[0]", "18 wildcard-match spec.match.any[0].resources.namespaces[0]"}},
+	{name: "of a custom kind of that name", of: legacy, old: "[Deployment]", new: "[example.com/v1/ClusterRole]"},
+	{name: "Node may be longhorn's", of: legacy, old: "[Deployment]", new: "[Node]"},
+	{name: "Node of Kubernetes", of: legacy, old: "[Deployment]", new: "['/v1/Node']", want: dead("18 never-matches spec.match.any[0].resources.namespaces")},
+	{name: "one kind has a namespace", of: legacy, old: "[Deployment]", new: "[ClusterRole, Role]"},
+	{name: "a Namespace is in itself", of: legacy, old: "[Deployment]", new: "[Namespace]"},
+	{name: "a variable for a namespace", of: legacy, old: "[team-a]", new: "['${ns}']", want: dead("18 never-matches spec.match.any[0].resources.namespaces")},
+	{name: "beside a namespace", of: legacy, old: "[team-a]", new: "['${ns}', team-a]"},
+	{name: "a variable for a name", of: legacy, old: "[web]", new: "['{{ request.object.metadata.name }}']", want: dead("17 never-matches spec.match.any[0].resources.names")},
+	{name: "a role's name", of: legacy, old: "kinds: [Deployment]\n        names: [web]", new: "kinds: [Role]\n        names: ['system:web']"},
+	{name: "two filters of all", of: legacy, old: "any:\n    - resources:\n        " + scopeOfLegacy,
+		new: "all:\n    - resources: {kinds: [Deployment], names: [web]}\n    - resources: {kinds: [Deployment], names: [api]}", want: dead("15 never-matches spec.match.all[0].resources.names")},
+	{name: "two conditions", of: policies, old: "object.metadata.name == 'web'", new: "object.kind == 'Pod' && object.kind == 'Job'", want: dead("12 never-matches spec.matchConditions[0].expression")},
+
+	// The rule is about something else.
+	{name: "another kind", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Service]}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy, want: dead("16 never-matches spec.match.any[0].resources.kinds")},
+	{name: "another version", of: legacy, config: knowing(about("{any: [{resources: {kinds: [apps/v1/Deployment]}}]}")), old: rulesOfLegacy, new: onlyCheck + "kinds: [extensions/v1beta1/Deployment]" + restOfMatch, want: dead("16 never-matches spec.match.any[0].resources.kinds")},
+	{name: "a subresource", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment/scale]}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy, want: dead("16 never-matches spec.match.any[0].resources.kinds")},
+	{name: "that subresource", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment/scale]}}]}")), old: rulesOfLegacy, new: onlyCheck + "kinds: [Deployment/scale]" + restOfMatch},
+	{name: "ephemeral containers of Pods", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Pod]}}]}")), old: rulesOfLegacy, new: onlyCheck + "kinds: [Pod/ephemeralcontainers]" + restOfMatch},
+	{name: "in lower case", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment]}}]}")), old: rulesOfLegacy, new: onlyCheck + "kinds: [deployment]" + restOfMatch,
+		want: []string{"16 never-matches spec.match.any[0].resources.kinds", "16 unknown-kind spec.match.any[0].resources.kinds[0] (warning)"}},
+	{name: "another namespace", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment], namespaces: [team-b, 'c-*']}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy, want: dead("18 never-matches spec.match.any[0].resources.namespaces")},
+	{name: "another name", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment], names: ['api-*']}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy, want: dead("17 never-matches spec.match.any[0].resources.names")},
+	{name: "another label", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment], selector: {matchLabels: {tier: web}}}}]}")), old: rulesOfLegacy, new: onlyCheck + "kinds: [Deployment]\n        selector: {matchLabels: {tier: db}}", want: dead("17 never-matches spec.match.any[0].resources.selector")},
+	{name: "one filter of two", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Service]}}, {resources: {kinds: [Deployment]}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy},
+	{name: "one of all", of: legacy, config: knowing(about("{all: [{resources: {kinds: ['*']}}, {resources: {kinds: [Service]}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy, want: dead("16 never-matches spec.match.any[0].resources.kinds")},
+	{name: "the old form of match", of: legacy, config: knowing(about("{resources: {kinds: [Service]}}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy, want: dead("16 never-matches spec.match.any[0].resources.kinds")},
+	{name: "every kind", of: legacy, config: knowing(about("{any: [{resources: {kinds: ['*']}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy, want: dead("11 reaches-guard spec.exceptions[0].policyName")},
+	{name: "another document of the policy", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Service]}}]}"), about("{any: [{resources: {kinds: [Deployment]}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy},
+	{name: "a rule that cannot be read", of: legacy, config: knowing(about("{any: [{resources: {kinds: Service}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy},
+	{name: "what the rule excludes", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment]}}]}, exclude: {any: [{resources: {namespaces: ['team-*']}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy, want: dead("15 never-matches spec.match.any[0]")},
+	{name: "a part of what it excludes", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment]}}]}, exclude: {any: [{resources: {namespaces: [team-a], names: [api]}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy},
+	{name: "a Policy of another namespace", of: legacy, config: knowing(legacyPolicy("Policy", "team-b/own", "name: check, match: {any: [{resources: {kinds: [Deployment]}}]}, validate: {deny: {}}")),
+		old: "policyName: require-probes\n    ruleNames: " + rulesOfLegacy, new: "policyName: team-b/own\n    ruleNames: " + onlyCheck + scopeOfLegacy, want: dead("18 never-matches spec.match.any[0].resources.namespaces")},
+	{name: "one policy of two", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment]}}]}"), legacyPolicy("ClusterPolicy", "services", "name: s, match: {any: [{resources: {kinds: [Service]}}]}, validate: {deny: {}}")),
+		old: rulesOfLegacy, new: "[check]\n  - policyName: services\n    ruleNames: [s]\n  match:\n    any:\n    - resources:\n        " + scopeOfLegacy, want: dead("13 never-matches spec.exceptions[1]")},
+	{name: "one filter of the exception", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment]}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy + "\n    - resources: {kinds: [Service], names: [web]}", want: dead("19 never-matches spec.match.any[1].resources.kinds")},
+
+	// Match conditions.
+	{name: "a kind that the constraints lack", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", onDeployments)), old: "object.metadata.name == 'web'", new: "object.kind == 'Service'", want: dead("12 never-matches spec.matchConditions[0].expression")},
+	{name: "beside a part that is not plain", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", onDeployments)), old: "object.metadata.name == 'web'", new: "object.spec.size() > 1 && object.kind == 'Service'", want: dead("12 never-matches spec.matchConditions[0].expression")},
+	{name: "a controller of Pods", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", onPodsCEL)), old: "object.metadata.name == 'web'", new: "object.kind == 'CronJob'"},
+	{name: "an operation that the constraints lack", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", onPodsCEL)), old: "object.metadata.name == 'web'", new: "request.operation in ['DELETE', 'CONNECT'] && object.kind == 'Pod'", want: dead("12 never-matches spec.matchConditions[0].expression")},
+	{name: "an operation that they have", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", onPodsCEL)), old: "object.metadata.name == 'web'", new: "request.operation == 'CREATE' && object.kind == 'Pod'"},
+	{name: "constraints of a custom resource", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", "{apiGroups: [example.com], apiVersions: [v1], operations: [CREATE], resources: [things]}")), old: "object.metadata.name == 'web'", new: "object.kind == 'Service'"},
+	{name: "images that nothing reads", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", onDeployments)), old: "  expiresAt:", new: "  images: ['r.example/web:*']\n  expiresAt:", want: dead("13 never-matches spec.images")},
+
+	// Pod Security Standards.
+	{name: "a control of another profile", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, "+onPods+", validate: {podSecurity: {level: baseline, version: latest}}")),
+		old: rulesOfLegacy, new: onlyCheck + "kinds: [Pod]" + restOfMatch + "\n  podSecurity:\n  - controlName: Volume Types", want: dead("20 never-matches spec.podSecurity[0]")},
+	{name: "a field of another control", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, "+onPods+", validate: {podSecurity: {level: restricted, version: latest}}")),
+		old: rulesOfLegacy, new: onlyCheck + "kinds: [Pod]" + restOfMatch + "\n  podSecurity:\n  - {controlName: Sysctls, restrictedField: spec.hostNetwork, values: ['true']}", want: dead("20 never-matches spec.podSecurity[0]")},
+	{name: "the field of the control", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, "+onPods+", validate: {podSecurity: {level: restricted, version: latest}}")),
+		old: rulesOfLegacy, new: onlyCheck + "kinds: [Pod]" + restOfMatch + "\n  podSecurity:\n  - {controlName: Host Namespaces, restrictedField: spec.hostNetwork, values: ['true']}"},
+
+	// Variables of conditions.
+	{name: "a variable that does not exist", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment]}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy + "\n  conditions: {any: [{key: '{{ reqest.operation }}', operator: Equals, value: CREATE}]}", want: dead("19 never-matches spec.conditions")},
+	{name: "a variable of the rule", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, context: [{name: team, variable: {value: a}}], match: {any: [{resources: {kinds: [Deployment]}}]}, validate: {deny: {}}")),
+		old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy + "\n  conditions: {any: [{key: '{{ team }}', operator: Equals, value: a}]}"},
+	{name: "a field that no request has", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {any: [{key: '{{ request.user.username }}', operator: Equals, value: a}]}", want: dead("19 never-matches spec.conditions")},
+	{name: "the sender, in background scans", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {any: [{key: '{{ request.userInfo.username }}', operator: Equals, value: a}]}", want: dead("19 never-matches spec.conditions")},
+	{name: "the sender, without them", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  background: false\n  conditions: {any: [{key: '{{ request.userInfo.username }}', operator: Equals, value: a}]}"},
+	{name: "a function", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {any: [{key: \"{{ length(request.object.spec.containers) }}\", operator: Equals, value: 1}]}"},
+}
