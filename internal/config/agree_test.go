@@ -50,6 +50,7 @@ shape:
   preset: strict
   require: [reason, owner]
   requireInMatch: [names]
+  clusterScoped: [ClusterIssuer.cert-manager.io]
   maxPolicies: 1
   namespaces: [platform]
   checks: {wildcard-rule: "off"}

@@ -13,12 +13,9 @@ import (
 
 // Target is what one rule of a policy is about, or a whole policy of policies.kyverno.io.
 type Target struct {
-	Policy *Policy
-	Rule   string // the name; "" in policies.kyverno.io
-	// matched are alternatives: a resource has to match all filters of one. excluded are filters of
-	// which none may match.
-	matched  [][]Filter
-	excluded []Filter
+	Policy  *Policy
+	Rule    string     // the name; "" in policies.kyverno.io
+	matched [][]Filter // alternatives: a resource has to match all filters of one
 	// Operations are those of the rules of matchConstraints; nil: any.
 	Operations []string
 }
@@ -44,6 +41,14 @@ func (t *Target) kinds() (names []string) {
 	return names
 }
 
+// hasNamespaces reports whether the target is only about kinds of Kubernetes with a namespace.
+func (t *Target) hasNamespaces() bool {
+	kinds := t.kinds()
+	return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(kind string) bool {
+		return manifest.IsClusterScoped("*", kind) || !slices.Contains(manifest.Kinds(), kind)
+	})
+}
+
 // Targets returns what the policy is about, as far as one of the patterns names its rule. In
 // policies.kyverno.io there are no rules.
 func (p *Policy) Targets(work *wildcard.Meter, rules []string) []Target {
@@ -54,22 +59,23 @@ func (p *Policy) Targets(work *wildcard.Meter, rules []string) []Target {
 
 // targets returns the targets of a rule: itself, and the rules that Kyverno generates from it.
 func (r ruleTree) targets(p *Policy, rule Rule) []Target {
-	matched, excluded := r.match.alternatives(), slices.Concat(r.exclude.Any, r.exclude.plain())
+	matched := r.match.alternatives()
 	if existing, _ := r.under("mutate")["targets"].([]any); !r.isRead || len(existing) > 0 {
-		matched, excluded = [][]Filter{{}}, nil
+		matched = [][]Filter{{}}
 	}
 	if p.Kind == namespacedPolicy && p.Namespace != "" {
 		for i := range matched {
 			matched[i] = append(matched[i], Filter{Namespaces: []Located{{Text: p.Namespace}}})
 		}
 	}
-	targets := []Target{{Policy: p, Rule: rule.Name, matched: matched, excluded: excluded}}
-	for name, kinds := range rule.Forms() {
+	targets := []Target{{Policy: p, Rule: rule.Name, matched: matched}}
+	forms := rule.Forms()
+	for _, name := range slices.Sorted(maps.Keys(forms)) {
+		kinds := forms[name]
 		if name == rule.Name {
 			continue
 		}
-		made := Target{Policy: p, Rule: name, excluded: slices.DeleteFunc(slices.Clone(excluded),
-			func(f Filter) bool { return len(f.Kinds) > 0 })}
+		made := Target{Policy: p, Rule: name}
 		for _, filters := range matched {
 			filters = slices.Clone(filters)
 			for i := range filters {
@@ -99,17 +105,9 @@ func (m Match) alternatives() (lists [][]Filter) {
 		return [][]Filter{m.All}
 	}
 	if len(lists) == 0 {
-		return [][]Filter{m.plain()}
+		return [][]Filter{m.Filters()} // the old form, or nothing
 	}
 	return lists
-}
-
-// plain returns the old form of a match without any or all, if it has a field.
-func (m Match) plain() []Filter {
-	if m.Plain == nil || m.Plain.Empty() {
-		return nil
-	}
-	return []Filter{*m.Plain}
 }
 
 // ofConstraints returns the target of a policy of policies.kyverno.io. Of its matchConstraints, only
@@ -223,11 +221,6 @@ func (t *Target) Misses(work *wildcard.Meter, filters []Filter) *Miss {
 			missed = miss
 		} else if missed.Field == miss.Field {
 			missed.Side[1] = append(missed.Side[1], miss.Side[1]...)
-		}
-	}
-	for i := range t.excluded {
-		if missed == nil {
-			missed = t.excluded[i].covers(work, filters)
 		}
 	}
 	if work.Spent() {
@@ -407,52 +400,4 @@ func commonKinds(work *wildcard.Meter, filters []Filter) []KindSelector {
 		found = all
 	}
 	return found
-}
-
-// covers returns the reason why an exclude of a rule matches everything that the filters match. It
-// knows only an exclude with one list of kinds, names or namespaces.
-func (f *Filter) covers(work *wildcard.Meter, filters []Filter) *Miss {
-	if f.OfSenders() || f.Annotations != nil || f.Selector != nil || f.NamespaceSelector != nil ||
-		len(f.Operations) > 0 || f.Name.Text != "" || !f.hasOneList() {
-		return nil
-	}
-	for i := range filters {
-		mine := &filters[i]
-		for _, of := range []struct {
-			field      string
-			mine, your []Located
-			covers     func(a, b string) bool
-		}{
-			{"kinds", mine.Kinds, f.Kinds, func(a, b string) bool { return ParseKind(a).within(work, ParseKind(b)) }},
-			{"names", mine.Names, f.Names, func(a, b string) bool { return covered(work, a, b) }},
-			{"namespaces", mine.Namespaces, f.Namespaces, func(a, b string) bool { return covered(work, a, b) }},
-		} {
-			if len(of.mine) > 0 && len(of.your) > 0 && !slices.ContainsFunc(of.mine, func(a Located) bool {
-				return !slices.ContainsFunc(of.your, func(b Located) bool { return of.covers(a.Text, b.Text) })
-			}) {
-				return &Miss{"exclude", [2][]string{texts(of.field, of.mine), texts(of.field, of.your)}, mine}
-			}
-		}
-	}
-	return nil
-}
-
-func (f *Filter) hasOneList() bool {
-	lists := 0
-	for _, list := range [][]Located{f.Kinds, f.Names, f.Namespaces} {
-		if len(list) > 0 {
-			lists++
-		}
-	}
-	return lists == 1
-}
-
-// covered reports whether every text that matches one pattern matches another too.
-func covered(work *wildcard.Meter, pattern, by string) bool {
-	return pattern == by || work.Fits(by, pattern) && !(wildcard.In(pattern) && strings.Contains(by, "?"))
-}
-
-func (k KindSelector) within(work *wildcard.Meter, other KindSelector) bool {
-	return covered(work, k.Group, other.Group) && covered(work, k.Version, other.Version) &&
-		covered(work, k.Kind, other.Kind) && covered(work, k.Subresource, other.Subresource)
 }

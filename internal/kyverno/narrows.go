@@ -82,6 +82,13 @@ func aspectsOfPart(parts []token) aspects {
 	if isLabel(parts) {
 		return aspects{label: true}
 	}
+	if _, joined := joinedNamespaces(parts); joined {
+		return aspects{place: true}
+	}
+	if found := matchesAny.FindStringSubmatch(shapeOf(parts)); found != nil && fields[found[1]].dimension != exceptions &&
+		slices.Contains([]string{"", ".*", "^.*", ".*$", "^.*$", "^", "$"}, literals(parts)[0]) {
+		return aspects{wide: true}
+	}
 	path, patterns := comparison(parts)
 	f, known := fields[path]
 	switch restricts := len(patterns) > 0 &&
@@ -102,6 +109,9 @@ var (
 	labelCompare = regexp.MustCompile(`^` + labels + `(?: \. (?:\? )?\w+| \[ (?:\? )?' \])( \. orValue \( ' \))?` +
 		compared + `$`)
 )
+
+// matchesAny are the tests for a part of a text, which may be true for every text.
+var matchesAny = regexp.MustCompile(`^(.*) \. (?:contains|startsWith|endsWith|matches) \( ' \)$`)
 
 // isLabel reports whether a part tests for a label, or compares one with literals. The literals
 // must not be empty, and must not match the value of orValue.

@@ -10,6 +10,7 @@ import (
 // widths are match conditions by their widths.
 var widths = map[kyverno.Width][]string{
 	kyverno.Narrow: {
+		`(object.metadata.namespace + '/' + object.metadata.name) in ['team-a/web']`, `object.kind == 'Pod' ? object.metadata.name == 'web' : false`,
 		`object.metadata.name == 'web'`, `'web' == object.metadata.name`, `object.metadata.name in ['web', "api"]`, `object.metadata.name.startsWith('web-')`,
 		`object.metadata.namespace == 'team-a'`, `request.namespace == 'team-a'`, `request.name == 'web'`, `namespaceObject.metadata.name == 'team-a'`, `request.object.metadata.name == 'web'`,
 		`object.metadata.name.endsWith('-canary')`, `object.metadata.name.matches('^web-[.].*$')`, `object.metadata.namespace == 'team-a' && object.spec.replicas > 3`,
@@ -20,6 +21,7 @@ var widths = map[kyverno.Width][]string{
 		`[request.operation == 'DELETE' ? oldObject : object].exists(it, it.kind == 'Pod' && it.metadata.name == 'web')`,
 	},
 	kyverno.Wide: {
+		`object.metadata.name.startsWith('')`, `object.metadata.name.matches('^.*$')`, `object.metadata.name.matches('.*')`, `object.kind == 'Pod' && object.metadata.namespace.contains('')`,
 		`true`, `1 == 1`, `'web' in ['web']`, `object.kind == 'Pod'`, `object.kind in ['Pod', 'Job']`, `object.apiVersion == 'v1'`, `request.resource.resource == 'pods'`, `object.kind != 'Pod'`, `object.kind > 'A'`,
 		`object.metadata.name != 'web'`, `object.metadata.namespace != 'prod'`, `!(object.metadata.name == 'web')`, `!(object.metadata.name in ['a', 'b'])`, `!has(object.metadata.labels.strict)`, `!('strict' in object.metadata.labels)`,
 		`has(object.metadata.labels)`, `has(object.metadata.namespace)`, `object == null`, `request.operation == 'CREATE'`, `request.operation != 'CREATE'`, `object.kind == 'Pod' && request.operation == 'CREATE'`,
@@ -30,7 +32,7 @@ var widths = map[kyverno.Width][]string{
 		`object.metadata.labels.app == 'web' && object.spec.hostNetwork`,
 	},
 	kyverno.Unproven: {
-		``, `object.metadata.name == ''`, `object.metadata.name in []`, `object.metadata.name in ['web', '']`, `object.metadata.name.startsWith('')`, `object.metadata.name.matches('^.*$')`, `object.metadata.name.matches('web')`,
+		``, `object.metadata.name == ''`, `object.metadata.name in []`, `object.metadata.name in ['web', '']`, `object.metadata.name.matches('web')`,
 		`object.kind == 'Pod' && object.metadata.labels.app == ''`, `object.kind == 'Pod' && object.metadata.labels['app'] != 'web'`, `object.kind == 'Pod' && object.metadata.?labels['a'].orValue('web') == 'web'`,
 		`object.kind == 'Pod' && object.metadata.?labels['a'].orValue('web').startsWith('w')`, `object.kind == 'Pod' && '' in object.metadata.labels`, `object.kind == 'Pod' && object.metadata.labels.app.startsWith('')`,
 		`object.metadata.name == object.metadata.name`, `object.metadata.name == request.name`, `object.metadata.name > 'a'`, `size(object.metadata.name) > 0`, `object.metadata.name.find('.*') != 'x'`, `object.metadata.name == 'we' + 'b'`,

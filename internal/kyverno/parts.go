@@ -30,6 +30,9 @@ func (r *reading[T]) of(parts []token, nesting int) T {
 		if len(answers) < 2 {
 			return r.unknown
 		}
+		if never := answers[1]; len(never) == 1 && never[0] == (token{word, "false"}) {
+			return r.both(r.of(asked[0], nesting), r.of(answers[0], nesting))
+		}
 		return r.either(r.both(r.of(asked[0], nesting), r.of(answers[0], nesting)),
 			r.both(r.otherwise(asked[0]), r.of(answers[1], nesting-1)))
 	}

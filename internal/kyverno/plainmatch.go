@@ -163,6 +163,9 @@ func plainFilter(parts []token) []Filter {
 	case shape == "has ( object . metadata . namespace )":
 		return []Filter{{Namespaces: []Located{{Text: present}}}}
 	}
+	if _, joined := joinedNamespaces(parts); joined && strings.Contains(shape, "+ ' + object . metadata . name") {
+		return pairs(literals(parts)[1:])
+	}
 	path, patterns := comparison(parts)
 	texts := make([]Located, len(patterns))
 	for i, pattern := range patterns {
@@ -195,6 +198,18 @@ func plainFilter(parts []token) []Filter {
 		}
 	}
 	return nil
+}
+
+// pairs returns a filter for each text of a namespace, a slash and a name, or nil.
+func pairs(texts []string) (filters []Filter) {
+	for _, text := range texts {
+		namespace, name, _ := strings.Cut(text, "/")
+		if name == "" || strings.Contains(name, "/") || wildcard.In(text) {
+			return nil
+		}
+		filters = append(filters, Filter{Namespaces: []Located{{Text: namespace}}, Names: []Located{{Text: name}}})
+	}
+	return filters
 }
 
 // labelFilter reads a comparison of one label by == or startsWith.

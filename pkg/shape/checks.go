@@ -46,6 +46,8 @@ var checks = []check{
 	unknownRuleCheck,
 	neverMatchesCheck,
 	unknownKindCheck,
+	mayFailCheck,
+	widerCheck,
 	autogenRulesCheck,
 	uselessPodSecurityCheck,
 	exemptsNothingCheck,

@@ -18,7 +18,7 @@ var widthCases = []struct{ conditions, reason, path string }{
 	{"object.metadata.name != 'web'", "matches-everything", "spec.matchConditions[0].expression"},
 	{"object.kind == 'Pod'; request.operation == 'CREATE'", "matches-everything", "spec.matchConditions"},
 	{"object.metadata.name == 'web'; 1 < 2", "matches-everything", "spec.matchConditions[1].expression"},
-	{"object.kind == 'Pod' && object.spec.hostNetwork", "not-proven-narrow", "spec.matchConditions[0].expression"},
+	{"object.kind == 'Pod' && has(object.spec.hostNetwork) && object.spec.hostNetwork", "not-proven-narrow", "spec.matchConditions[0].expression"},
 	{"object.kind == 'Pod'; object.metadata.name.find('^web') != ''", "not-proven-narrow", "spec.matchConditions"},
 }
 

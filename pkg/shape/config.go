@@ -35,6 +35,8 @@ type Config struct {
 	// MaxPolicies is a maximum; 0 sets no limit, and nil means that of the preset.
 	MaxPolicies *int     `json:"maxPolicies" min:"0" default:"0; strict: 1" doc:"the number of policies that one exception may name; 0 sets no limit"`
 	Namespaces  []string `json:"namespaces" default:"any" doc:"the namespaces of exceptions: names, or patterns in which * is any text and ? is one character"`
+	// ClusterScoped are kinds of custom resources, which only the cluster knows.
+	ClusterScoped []string `json:"clusterScoped" default:"those of Kubernetes" doc:"the kinds of custom resources without a namespace, as Kind.group; such a filter needs no namespaces"`
 	// Checks are the levels of findings. Those with [Reason.Fixed] cannot be changed. A preset adds levels.
 	Checks map[string]Level `json:"checks" doc:"the level of a check, by its reason"`
 	// KyvernoVersion may begin with v. An exception that this release ignores or does not serve is rejected, and so
@@ -89,6 +91,7 @@ func preset(name string) (Config, error) {
 				ReasonWildcardRule:    LevelError,
 				reasonWildcardImage:   LevelError,
 				ReasonNotProvenNarrow: LevelError,
+				reasonMayFail:         LevelError,
 			},
 		}, nil
 	}

@@ -73,7 +73,7 @@ func init() {
 		badExpressionCases = append(badExpressionCases, change{name: "good " + expression, of: policies, old: goodCondition, new: quote(expression), want: labelsAlone})
 	}
 	for _, expression := range []string{
-		"request.object.metadata.name == 'pod'", "namespaceObject.metadata.name == 'a'", "object.metadata.name in [" + strings.Repeat("'a-plain-name', ", 500) + "'b']",
+		"request.object.metadata.name == 'pod'", "namespaceObject != null && namespaceObject.metadata.name == 'a'", "object.metadata.name in [" + strings.Repeat("'a-plain-name', ", 500) + "'b']",
 	} {
 		badExpressionCases = append(badExpressionCases, change{name: "good " + expression, of: policies, old: goodCondition, new: quote(expression)})
 	}

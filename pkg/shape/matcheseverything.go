@@ -3,6 +3,7 @@ package shape
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno/schema"
 
@@ -15,6 +16,7 @@ import (
 const (
 	ReasonMatchesEverything = "matches-everything"
 	ReasonMissingKinds      = "missing-kinds"
+	reasonOpenMatch         = "open-match"
 )
 
 var matchesEverythingCheck = check{
@@ -24,11 +26,14 @@ var matchesEverythingCheck = check{
 		"not count, because they restrict nothing, or because the author of a resource can set them:\n\n" +
 		"- a pattern that matches everything;\n" +
 		"- an empty selector, or one that only requires labels to be absent;\n" +
-		"- annotations, operations (Kyverno ignores them in an exception) and the sender of the request.\n\n" +
+		"- annotations, and operations (Kyverno ignores them in an exception).\n\n" +
+		"If podSecurity, conditions or the sender of the request restrict an exception that is otherwise open, it is " +
+		"`open-match`: polex does not know how much they leave. " +
 		"A filter that lists no kinds and is otherwise narrow is `missing-kinds`. So are match conditions that " +
 		"compare only labels.",
 	Reasons: []Reason{
 		{Name: ReasonMatchesEverything, Doc: "the exception does not restrict the exempted resources"},
+		{Name: reasonOpenMatch, Doc: "only podSecurity, conditions or the sender restrict the exempted resources"},
 		{Name: ReasonMissingKinds, Doc: "a filter lists no kinds, or the match conditions compare only labels"},
 	},
 	Run: (*subject).matchesEverything,
@@ -63,6 +68,10 @@ const matchHint = "list kinds, and names or namespaces, e.g. kinds: [Deployment]
 // narrowed checks filters that must all match.
 func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
 	var kinds, listed, rest bool
+	reason, by := ReasonMatchesEverything, s.restrictedBy(filters)
+	if by != "" {
+		reason, by = reasonOpenMatch, "; nothing but "+by+" restricts the exception"
+	}
 	var namespaces []string
 	for _, f := range filters {
 		listed = listed || len(f.Kinds) > 0
@@ -76,20 +85,37 @@ func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
 	switch {
 	case s.isFound(schema.WrongType, path): // rejected already, for the value that cannot be read
 	case !kinds && !rest:
-		s.find(ReasonMatchesEverything, path,
-			"the match restricts neither the kinds nor the names, namespaces or labels", matchHint)
+		s.find(reason, path,
+			"the match restricts neither the kinds nor the names, namespaces or labels"+by, matchHint)
 	case !listed:
 		s.find(ReasonMissingKinds, path,
 			fmt.Sprintf("this filter lists no kinds, so it exempts every kind%s that the policy covers",
 				inNamespaces(namespaces)),
 			"list them, e.g. kinds: [Pod, Deployment]")
 	case !kinds:
-		s.find(ReasonMatchesEverything, path, "the match selects resources of every kind",
+		s.find(reason, path, "the match selects resources of every kind"+by,
 			"list the kinds, e.g. kinds: [Deployment, apps/v1/StatefulSet]")
 	case !rest:
-		s.find(ReasonMatchesEverything, path, "the match selects every resource of its kinds",
+		s.find(reason, path, "the match selects every resource of its kinds"+by,
 			"add names, namespaces or a selector")
 	}
+}
+
+// restrictedBy names the parts besides resources that restrict an exception, or returns "".
+func (s *subject) restrictedBy(filters []kyverno.Filter) string {
+	var parts []string
+	for _, part := range []struct {
+		name string
+		is   bool
+	}{
+		{"podSecurity", len(s.PodSecurity) > 0}, {"conditions", len(s.Preconditions) > 0},
+		{"subjects or roles", slices.ContainsFunc(filters, func(f kyverno.Filter) bool { return f.OfSenders() })},
+	} {
+		if part.is {
+			parts = append(parts, part.name)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // inNamespaces returns a part of a sentence, or "".

@@ -149,8 +149,6 @@ func (s *subject) misses(why *lack, others []string) {
 	case !s.ByMatch:
 		path = s.whereConditions()
 	case len(at.Path) == 0:
-	case field == "exclude":
-		path = at.Path
 	case field == "scope":
 		path = at.Path.With("resources").With("namespaces")
 	default:
@@ -169,8 +167,6 @@ func (l *lack) text() string {
 	switch what := l.miss.Field; what {
 	case "scope":
 		return fmt.Sprintf("a %s is in no namespace, so it is never in %s", l.miss.Side[0][0], theirs)
-	case "exclude":
-		return fmt.Sprintf("%s excludes %s, and the exception is about %s alone", l.by, theirs, mine)
 	case "impossible names", "impossible namespaces":
 		return fmt.Sprintf("no resource has one of the %s %s: nothing replaces variables here",
 			strings.TrimPrefix(what, "impossible "), mine)
@@ -187,8 +183,6 @@ func (l *lack) hint() string {
 	switch l.miss.Field {
 	case "scope":
 		return "remove namespaces, or name a kind that has one"
-	case "exclude":
-		return "remove the exception: the policy does not apply here"
 	case "impossible names", "impossible namespaces":
 		return "write the " + strings.TrimPrefix(l.miss.Field, "impossible ") + " of the cluster"
 	}

@@ -139,7 +139,9 @@ func sharedRule(work *wildcard.Meter, ref memberPolicy, other *member) (rule str
 
 // meeting reports whether both exceptions match a common resource, and returns it.
 func meeting(work *wildcard.Meter, a, b *member) (example string, meet bool) {
-	if a.restraint != b.restraint || a.controls != b.controls && a.controls != "" && b.controls != "" {
+	// An exception from a whole policy of policies.kyverno.io covers one for some images.
+	whole := !a.byMatch && (a.restraint == "" || b.restraint == "")
+	if a.restraint != b.restraint && !whole || a.controls != b.controls && a.controls != "" && b.controls != "" {
 		return "", false
 	}
 	// Conditions are joined by "and": a resource that meets the longer list meets the shorter too.

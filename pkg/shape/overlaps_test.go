@@ -120,7 +120,7 @@ func TestOverlapsOfConditions(t *testing.T) {
 		{"others", conditional("two", ref, "object.metadata.name == 'api'"), false},
 		{"others too", conditional("two", ref, "object.metadata.name == 'web'", "object.kind == 'Service'"), false},
 		{"another kind of policy", conditional("two", other, "object.metadata.name == 'web'"), false},
-		{"other images", conditional("two", ref, "object.metadata.name == 'web'") + "  images: [a]\n", false},
+		{"only some images", conditional("two", ref, "object.metadata.name == 'web'") + "  images: [a]\n", true},
 		{"the other group", exceptionFor("two", "p", "check", "{any: [{resources: {kinds: [Deployment], names: [web]}}]}"), false},
 	} {
 		var set shape.Set

@@ -23,7 +23,7 @@ var guardCases = []change{
 	{name: "a condition about exceptions as a resource", of: policies, old: goodCondition, new: goodCondition + ` && request.resource.resource == "policyexceptions"`,
 		want: []string{"12 reaches-guard spec.matchConditions[0].expression"}},
 	{name: "a condition about the guard's namespace", of: policies, old: "'team-a'", new: "'kyverno'", want: []string{"12 reaches-guard spec.matchConditions[0].expression"}},
-	{name: "a condition that uses the word otherwise", of: policies, old: goodCondition, new: quote("object.metadata.labels['by'] == 'kyverno' && object.kind == 'Pod'")},
+	{name: "a condition that uses the word otherwise", of: policies, old: goodCondition, new: quote("object.metadata.?labels[?'by'].orValue('') == 'kyverno' && object.kind == 'Pod'")},
 	{name: "a label alone", of: policies, old: goodCondition, new: quote("object.metadata.labels['by'] == 'kyverno'"), want: labelsAlone},
 }
 

@@ -8,7 +8,7 @@ var schemaCases = []change{
 	{name: "missing field", of: legacy, old: "  namespace: team-a\n", new: "", want: []string{"3 missing-field metadata.namespace"}},
 	{name: "kinds that are a text", of: legacy, old: "[Deployment]", new: "Deployment", want: []string{"16 wrong-type spec.match.any[0].resources.kinds"}},
 	{name: "wrong type", of: legacy, old: "[web]", new: "web", want: []string{"17 wrong-type spec.match.any[0].resources.names"}},
-	{name: "invalid value", of: legacy, old: "[web]", new: "[web]\n        operations: [PATCH]", want: []string{"18 invalid-value spec.match.any[0].resources.operations[0]"}},
+	{name: "invalid value", of: legacy, old: "[web]", new: "[web]\n        operations: [PATCH]", want: []string{"18 wider-than-written spec.match.any[0].resources.operations (warning)", "18 invalid-value spec.match.any[0].resources.operations[0]"}},
 	{name: "null", of: legacy, old: "spec:\n", new: "spec:\n  background:\n", want: []string{"10 null-value spec.background"}},
 	{name: "empty", of: legacy, old: "metadata:\n", new: "metadata:\n  labels: {}\n", want: []string{"4 empty-value metadata.labels"}},
 }

@@ -27,8 +27,8 @@ var scopeCheck = check{
 		"`requireInMatch` requires.\n\n" +
 		"`requireInMatch` does not cover the match conditions of policies.kyverno.io: " +
 		"[write a policy](../how-to/validate.md#rules-of-your-own). A filter needs no namespaces " +
-		"if all its kinds are cluster-scoped kinds of Kubernetes, written with their group " +
-		"(`rbac.authorization.k8s.io/v1/ClusterRole`).",
+		"if all its kinds are written with their group (`rbac.authorization.k8s.io/v1/ClusterRole`), and are " +
+		"cluster-scoped kinds of Kubernetes or of `clusterScoped`.",
 	Reasons: []Reason{
 		{Name: reasonWrongNamespace, Doc: "exceptions are not allowed in this namespace"},
 		{Name: reasonTooManyPolicies, Doc: "the exception names too many policies"},
@@ -60,9 +60,9 @@ func (s *subject) scope() {
 			s.find(reasonMissingNames, at, "the filter does not restrict names (shape.requireInMatch)",
 				"list names, e.g. names: [web]")
 		}
-		if required("namespaces") && !restricts(f.Namespaces) && !inNoNamespace(f) {
+		if required("namespaces") && !restricts(f.Namespaces) && !s.inNoNamespace(f) {
 			s.find(reasonMissingNamespaces, at, "the filter does not restrict namespaces (shape.requireInMatch)",
-				"list namespaces, e.g. namespaces: [team-a]")
+				namespaceHint(f))
 		}
 		if required("subjects") && !f.OfSenders() {
 			s.find(reasonMissingSubjects, f.Path,
@@ -71,18 +71,37 @@ func (s *subject) scope() {
 	}
 }
 
-// inNoNamespace reports whether all kinds of a filter are known to be in no
-// namespace. A Namespace counts as in itself.
-func inNoNamespace(f kyverno.Filter) bool {
+// inNoNamespace reports whether all kinds of a filter are known to be in no namespace. A Namespace
+// counts as in itself.
+func (s *subject) inNoNamespace(f kyverno.Filter) bool {
+	return len(f.Kinds) > 0 && !slices.ContainsFunc(f.Kinds, func(k kyverno.Located) bool {
+		group, kind := exactKind(k)
+		return kind == "Namespace" || !slices.Contains(manifest.ClusterScopedKinds[group], kind) &&
+			!slices.Contains(s.config.ClusterScoped, kind+"."+group)
+	})
+}
+
+// exactKind returns the group and kind of an entry of kinds. The group is "*" if it is not written.
+func exactKind(text kyverno.Located) (group, kind string) {
+	selector := kyverno.ParseKind(text.Text)
+	if selector.Group == "*" && selector.Version == "v1" {
+		return "", selector.Kind // the form of the group without a name
+	}
+	return selector.Group, selector.Kind
+}
+
+// namespaceHint says how to restrict a filter to namespaces, or to kinds without one.
+func namespaceHint(f kyverno.Filter) string {
 	for _, k := range f.Kinds {
-		selector := kyverno.ParseKind(k.Text)
-		group := selector.Group
-		if group == "*" && selector.Version == "v1" {
-			group = "" // the form of the group without a name
-		}
-		if selector.Kind == "Namespace" || !slices.Contains(manifest.ClusterScopedKinds[group], selector.Kind) {
-			return false
+		group, kind := exactKind(k)
+		home := manifest.GroupOfClusterScoped(kind)
+		switch {
+		case group == "*" && home != "*" && kind != "Namespace":
+			return fmt.Sprintf("a %s of Kubernetes is in no namespace: write %s/v1/%s", kind, home, kind)
+		case home == "*" && manifest.GroupOf(kind) == "" && !isRule(builtinKinds, kind):
+			return fmt.Sprintf("list namespaces; or, if the kind has none, write its group, and %s.GROUP in "+
+				"shape.clusterScoped", kind)
 		}
 	}
-	return len(f.Kinds) > 0
+	return "list namespaces, e.g. namespaces: [team-a]"
 }

@@ -97,6 +97,7 @@ func cases() map[string][]change {
 		"unknownrule":        unknownRuleCases,
 		"autogenrules":       autogenCases,
 		"nevermatches":       neverCases,
+		"mayfail":            mayFailCases,
 		"uselesspodsecurity": uselessPodSecurityCases,
 		"engineuserinfo":     userInfoCases,
 		"engineselector":     selectorCases,

@@ -1,0 +1,87 @@
+package kyverno
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The forms of parts, as [Parts] writes them.
+var (
+	branches  = regexp.MustCompile(`\|\||[^.\[] \? `) // the part has cases
+	asked     = regexp.MustCompile(`^! ?has \(.*\)$|^has \([^()]*\)$`)
+	wholeName = regexp.MustCompile(`^object \. metadata \. name (?:== "|in \[ ")`)
+	placed    = regexp.MustCompile(`^(?:object \. metadata|request) \. (?:namespace|kind) |^object \. kind `)
+	ofKey     = regexp.MustCompile(`\bobject \. metadata \. (labels|annotations)(?: \. (\w+)(?: [^(]|$)| \[ ("[^"]*") \])`)
+	inKeys    = regexp.MustCompile(`^"[^"]*" in object \. metadata \. (labels|annotations)$`)
+	ofSpec    = regexp.MustCompile(`\bobject \. spec \. (\w+)(?: [^(]|$)`)
+)
+
+// alwaysInSpec are the fields of spec that a Pod or its controller always has.
+var alwaysInSpec = []string{"containers", "template"}
+
+// MayFail returns a reason why the match conditions are an error for other objects than those that
+// they exempt, and a hint; or "". Kyverno 1.19 then denies these objects, even if they obey the
+// policy. && hides an error if another part is false. targets are those of the policies, if known.
+func (e *Exception) MayFail(targets []Target) (message, hint string) {
+	var operations []string
+	namespaced := len(targets) > 0
+	for _, t := range targets {
+		operations, namespaced = append(operations, t.Operations...), namespaced && t.hasNamespaces()
+	}
+	parts := Parts(e.expressions())
+	has := func(part string) bool { return slices.Contains(parts, part) }
+	anyPart := func(form func(string) bool) bool { return slices.ContainsFunc(parts, form) }
+	if anyPart(wholeName.MatchString) {
+		return "", ""
+	}
+	asks := e.Operations()
+	while := func(operation string) bool { // the parts are evaluated in this operation
+		return (asks == nil || slices.Contains(asks, operation)) && !has(`request . operation != "`+operation+`"`)
+	}
+	for _, part := range parts {
+		if branches.MatchString(part) || asked.MatchString(part) {
+			continue
+		}
+		reads := func(variable string) bool { return strings.Contains(" "+part, " "+variable+" . ") }
+		switch key, keys, spec := ofKey.FindStringSubmatch(part), inKeys.FindStringSubmatch(part),
+			ofSpec.FindStringSubmatch(part); {
+		case keys != nil && !has("has ( object . metadata . "+keys[1]+" )"):
+			return "an object without " + keys[1] + " makes the condition an error",
+				"add has(object.metadata." + keys[1] + ") && before it"
+		case key != nil && !has("has ( object . metadata . "+key[1]+" . "+key[2]+" )") &&
+			!has(fmt.Sprintf("%s in object . metadata . %s", quotedKey(key), key[1])):
+			return fmt.Sprintf("an object without the key %s in its %s makes the condition an error", quotedKey(key),
+				key[1]), fmt.Sprintf("write object.metadata.?%s[?'%s'].orValue('')", key[1], strings.Trim(quotedKey(key), `"`))
+		case spec != nil && !slices.Contains(alwaysInSpec, spec[1]) && !has("has ( object . spec . "+spec[1]+" )"):
+			return fmt.Sprintf("an object without spec.%s makes the condition an error", spec[1]),
+				"add has(object.spec." + spec[1] + ") && before it"
+		case reads("oldObject") && while("CREATE") && !has("oldObject != null"):
+			return "a new object has no oldObject, which makes the condition an error", "add oldObject != null && before it"
+		case reads("object") && slices.Contains(operations, "DELETE") && while("DELETE") && !has("object != null"):
+			return "the policy is about deletions too, which have no object: that makes the condition an error",
+				"add object != null && before it"
+		case reads("namespaceObject") && !namespaced && !has("namespaceObject != null") && !anyPart(placed.MatchString):
+			return "an object in no namespace has no namespaceObject, which makes the condition an error",
+				"add namespaceObject != null && before it"
+		}
+	}
+	return "", ""
+}
+
+func quotedKey(found []string) string {
+	if found[3] != "" {
+		return found[3]
+	}
+	return `"` + found[2] + `"`
+}
+
+// plainKeys matches the key of a label or annotation in an expression that fails without it.
+var plainKeys = regexp.MustCompile(`\bobject\.metadata\.(labels|annotations)(?:\.(\w+)\b|\[(?:'([^']*)'|"([^"]*)")\])( == | in )`)
+
+// WithOptionalKeys returns an expression in which labels and annotations that do not exist are empty
+// and no error.
+func WithOptionalKeys(expression string) string {
+	return plainKeys.ReplaceAllString(expression, "object.metadata.?$1[?'$2$3$4'].orValue('')$5")
+}

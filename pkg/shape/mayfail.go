@@ -1,0 +1,62 @@
+package shape
+
+import (
+	"slices"
+
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+)
+
+const reasonMayFail = "may-fail"
+
+var mayFailCheck = check{
+	About: "Finds a match condition that is an error for other objects: it reads a label, an annotation or a field " +
+		"that not every object has, or an object that not every operation has. Kyverno then denies objects that " +
+		"obey the policy. An error does not count beside a part that is false, such as another name.",
+	Reasons: []Reason{{Name: reasonMayFail, Doc: "a match condition is an error for other objects", Severity: Warning}},
+	Run:     (*subject).mayFail,
+}
+
+func (s *subject) mayFail() {
+	if s.counts[ReasonReachesGuard] > 0 {
+		return
+	}
+	var targets []kyverno.Target
+	if s.config.Policies != nil {
+		for _, ref := range s.Refs {
+			for _, p := range s.config.Policies.Find(ref) {
+				targets = append(targets, p.Targets(wildcard.NewMeter(), nil)...)
+			}
+		}
+	}
+	message, hint := s.MayFail(targets)
+	ignored := func(kind string) bool { return kind == "DeletingPolicy" || kind == "NamespacedDeletingPolicy" }
+	if message != "" && !slices.ContainsFunc(s.PolicyKinds(), ignored) {
+		s.find(reasonMayFail, s.whereConditions(), message+", and Kyverno then denies objects that obey the policy",
+			hint)
+	}
+}
+
+const reasonWider = "wider-than-written"
+
+var widerCheck = check{
+	About: "Finds a field that Kyverno ignores, so the exception exempts more than it says: `operations` in a filter, " +
+		"and `images` in an exception from an ImageValidatingPolicy. Kyverno up to 1.19.0 exempts the whole Pod " +
+		"there, and later releases exempt nothing.",
+	Reasons: []Reason{{Name: reasonWider, Doc: "Kyverno ignores a field, and exempts more", Severity: Warning}},
+	Run:     (*subject).wider,
+}
+
+func (s *subject) wider() {
+	for _, f := range s.Match.Filters() {
+		if len(f.Operations) > 0 {
+			s.find(reasonWider, f.Path.With("resources").With("operations"),
+				"Kyverno ignores operations in an exception: this one holds for every operation", "remove operations")
+		}
+	}
+	if len(s.Images)+len(s.AllowedValues) > 0 && slices.ContainsFunc(s.PolicyKinds(), kyverno.VerifiesImages) {
+		s.find(reasonWider, s.ScopePath[:1].With("images"),
+			"an ImageValidatingPolicy does not read images: Kyverno up to 1.19.0 exempts the whole Pod, and later "+
+				"releases exempt nothing", "remove images, or use matchImageReferences of the policy")
+	}
+}

@@ -1,0 +1,39 @@
+package shape_test
+
+import "github.com/polex-dev/polex/pkg/shape"
+
+func failing(level string) []string {
+	return []string{"12 may-fail spec.matchConditions[0].expression" + level}
+}
+
+const plainScope = "object.metadata.name == 'web' && object.metadata.namespace == 'team-a'"
+
+var mayFailCases = []change{
+	{name: "a label by index", of: policies, old: plainScope, new: "object.kind == 'Pod' && object.metadata.namespace == 'team-a' && object.metadata.labels['app'] == 'web'", want: failing(" (warning)")},
+	{name: "in the preset strict", of: policies, old: plainScope, new: "object.kind == 'Pod' && object.metadata.namespace == 'team-a' && object.metadata.labels.app == 'web'",
+		config: shape.Config{Preset: "strict", Require: []string{}}, want: failing("")},
+	{name: "an annotation", of: policies, old: plainScope, new: "object.metadata.namespace == 'team-a' && object.metadata.annotations['a/b'] == 'c'", want: failing(" (warning)")},
+	{name: "in labels that may be missing", of: policies, old: plainScope, new: "object.metadata.namespace == 'team-a' && 'app' in object.metadata.labels", want: failing(" (warning)")},
+	{name: "in labels that are there", of: policies, old: plainScope, new: "object.metadata.namespace == 'team-a' && has(object.metadata.labels) && 'app' in object.metadata.labels"},
+	{name: "a label that is there", of: policies, old: plainScope, new: "object.metadata.namespace == 'team-a' && has(object.metadata.labels) && 'app' in object.metadata.labels && object.metadata.labels['app'] == 'web'"},
+	{name: "an optional label", of: policies, old: plainScope, new: "object.metadata.namespace == 'team-a' && object.metadata.?labels[?'app'].orValue('') == 'web'"},
+	{name: "of one object", of: policies, old: plainScope, new: plainScope + " && object.metadata.labels['app'] == 'web'"},
+	{name: "a field of spec", of: policies, old: plainScope, new: "object.metadata.namespace == 'team-a' && object.spec.replicas > 1", want: failing(" (warning)")},
+	{name: "a field of spec that is there", of: policies, old: plainScope, new: "object.metadata.namespace == 'team-a' && object.kind == 'Deployment' && has(object.spec.replicas) && object.spec.replicas > 1"},
+	{name: "containers", of: policies, old: plainScope, new: "object.metadata.namespace == 'team-a' && object.spec.containers.size() > 1"},
+	{name: "the old object of a creation", of: policies, old: plainScope, new: "object.metadata.namespace == 'team-a' && oldObject.metadata.namespace == 'team-a'", want: failing(" (warning)")},
+	{name: "the old object of an update", of: policies, old: plainScope, new: "object.metadata.namespace == 'team-a' && request.operation == 'UPDATE' && oldObject.metadata.namespace == 'team-a'"},
+	{name: "the object of a deletion", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", `{apiGroups: [apps], apiVersions: [v1], operations: [DELETE], resources: [deployments]}`)), old: plainScope, new: "object.metadata.namespace == 'team-a'", want: failing(" (warning)")},
+	{name: "the namespace of a cluster-scoped object", of: policies, old: plainScope, new: "object.metadata.name.startsWith('web') && namespaceObject.metadata.name == 'team-a'", want: failing(" (warning)")},
+	{name: "an alternative", of: policies, old: plainScope, new: "object.metadata.namespace == 'team-a' && object.kind == 'Deployment' && (!has(object.spec.replicas) || object.spec.replicas > 1)"},
+	// Fields that Kyverno ignores.
+	{name: "operations", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n        operations: [DELETE]", want: []string{"19 wider-than-written spec.match.any[0].resources.operations (warning)"}},
+	{name: "images of an image policy", of: policies, old: "kind: ValidatingPolicy", new: "kind: ImageValidatingPolicy\n  images: ['r.example/web:*']",
+		want: []string{"10 wider-than-written spec.images (warning)"}},
+	// Kinds that are probably misspelt.
+	{name: "the plural", of: legacy, old: "[Deployment]", new: "[deployments]", want: []string{"16 unknown-kind spec.match.any[0].resources.kinds[0] (warning)"}},
+	{name: "a letter too many", of: legacy, old: "[Deployment]", new: "[Deploymnet]", want: []string{"16 unknown-kind spec.match.any[0].resources.kinds[0] (warning)"}},
+	{name: "a short name", of: legacy, old: "[Deployment]", new: "[Pad]"},
+	{name: "a custom kind", of: legacy, old: "[Deployment]", new: "[Certificate]"},
+	{name: "in a condition", of: policies, old: "object.metadata.name == 'web'", new: "object.kind == 'pod'", want: []string{"12 unknown-kind spec.matchConditions[0].expression (warning)"}},
+}
