@@ -57,11 +57,12 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 		case spec != nil && !slices.Contains(alwaysInSpec, spec[1]) && !has("has ( object . spec . "+spec[1]+" )"):
 			return fmt.Sprintf("an object without spec.%s makes the condition an error", spec[1]),
 				"add has(object.spec." + spec[1] + ") && before it"
-		case reads("oldObject") && while("CREATE") && !has("oldObject != null"):
-			return "a new object has no oldObject, which makes the condition an error", "add oldObject != null && before it"
-		case reads("object") && slices.Contains(operations, "DELETE") && while("DELETE") && !has("object != null"):
+		case reads("oldObject") && while("CREATE"):
+			return "a new object has no oldObject, which makes the condition an error",
+				"add request.operation == 'UPDATE' && before it"
+		case reads("object") && slices.Contains(operations, "DELETE") && while("DELETE"):
 			return "the policy is about deletions too, which have no object: that makes the condition an error",
-				"add object != null && before it"
+				"add request.operation != 'DELETE' && before it"
 		case reads("namespaceObject") && !namespaced && !has("namespaceObject != null") && !anyPart(placed.MatchString):
 			return "an object in no namespace has no namespaceObject, which makes the condition an error",
 				"add namespaceObject != null && before it"

@@ -37,25 +37,28 @@ func (s *subject) neverMatches() {
 		s.find(ReasonNeverMatches, problem.Path, problem.Message, problem.Hint)
 	}
 	work := wildcard.NewMeter()
-	alternatives := slices.DeleteFunc(s.Alternatives(), func(filters []kyverno.Filter) bool {
-		miss := kyverno.Contradiction(work, filters)
-		if miss != nil {
+	all := s.Alternatives()
+	alternatives := slices.DeleteFunc(slices.Clone(all), func(filters []kyverno.Filter) bool {
+		return kyverno.Contradiction(work, filters) != nil
+	})
+	for _, filters := range all {
+		// A condition may have cases that are not for this policy.
+		if miss := kyverno.Contradiction(work, filters); miss != nil && (s.ByMatch || len(alternatives) == 0) {
 			s.misses(&lack{miss, "the match"}, nil)
 		}
-		return miss != nil
-	})
+	}
 	if s.config.Policies == nil || s.config.Policies.Incomplete || len(alternatives) == 0 {
 		return
 	}
-	all := make([][]kyverno.Target, len(s.Refs))
+	targets := make([][]kyverno.Target, len(s.Refs))
 	known := true
 	for i, ref := range s.Refs {
 		for _, p := range s.config.Policies.Reached(ref) {
-			all[i] = append(all[i], p.Targets(work, ref.RuleNames())...)
+			targets[i] = append(targets[i], p.Targets(work, ref.RuleNames())...)
 		}
-		known = known && len(all[i]) > 0 // others are unknown-policy or unknown-rule
+		known = known && len(targets[i]) > 0 // others are unknown-policy or unknown-rule
 	}
-	s.withoutTarget(work, alternatives, all, known)
+	s.withoutTarget(work, alternatives, targets, known)
 	s.uselessParts()
 }
 
@@ -112,9 +115,13 @@ func (s *subject) withoutTarget(work *wildcard.Meter, alternatives [][]kyverno.F
 			}
 			lacking[i], why = cmp.Or(lacking[i], one), cmp.Or(why, one)
 		}
-		if !matched && known && why != nil {
+		if !matched && known && why != nil && s.ByMatch {
 			s.misses(why, s.otherRules(work, filters))
 		}
+	}
+	if first := slices.IndexFunc(lacking, func(l *lack) bool { return l != nil }); !s.ByMatch && known && first >= 0 &&
+		!slices.Contains(alive, true) {
+		s.misses(lacking[first], nil)
 	}
 	if !slices.Contains(alive, true) {
 		return // the alternatives are reported

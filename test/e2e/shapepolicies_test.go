@@ -137,18 +137,23 @@ func kyvernoVerdicts(t *testing.T, dialect string, exceptions map[string]string)
 type answer struct {
 	Policy, Rule, Result, Message string
 	Resources                     []struct{ Kind, Namespace, Name string }
+	Properties                    struct{ Exceptions string }
 }
 
 // applied returns the results of Kyverno's CLI. A rejected resource is not an error.
 func applied(t *testing.T, arguments ...string) []answer {
 	t.Helper()
 	said, warned := spoken(t, append([]string{"--policy-report", "--output-format", "json"}, arguments...)...)
-	// Warnings of the CLI are before the report.
-	var report struct{ Results []answer }
-	if err := json.Unmarshal([]byte(said[max(0, strings.IndexByte(said, '{')):]), &report); err != nil {
-		t.Fatalf("%v\n%s", err, warned)
+	// Warnings of the CLI are before the reports: one for the cluster, one for each namespaced policy.
+	var results []answer
+	for _, text := range strings.Split(said[max(0, strings.IndexByte(said, '{')):], "\n---\n") {
+		var report struct{ Results []answer }
+		if err := json.Unmarshal([]byte(text), &report); err != nil {
+			t.Fatalf("%v\n%s", err, warned)
+		}
+		results = append(results, report.Results...)
 	}
-	return report.Results
+	return results
 }
 
 // spoken returns the output of Kyverno's CLI when it applies policies.
