@@ -48,6 +48,22 @@ type Rule struct {
 	Made map[string]string
 
 	names []string // of this rule and of those
+	kinds []KindSelector
+}
+
+// Subresource returns the entry of kinds for a subresource of a kind, such as Pod/exec, if the rule is
+// about that and not about the kind itself; else "".
+func (r *Rule) Subresource(kind string) (entry string) {
+	for _, k := range r.kinds {
+		switch {
+		case !wildcard.Fits(k.Kind, kind):
+		case wildcard.Fits(k.Subresource, ""):
+			return ""
+		case !wildcard.In(k.Subresource):
+			entry = kind + "/" + k.Subresource
+		}
+	}
+	return entry
 }
 
 const (
@@ -144,7 +160,13 @@ func (r ruleTree) rule(name string, controllers []string) Rule {
 		name, _ := entry["name"].(string)
 		context = append(context, name)
 	}
-	return Rule{Name: name, Context: context, PodSecurity: podSecurity != nil, Baseline: podSecurity["level"] == "baseline", Early: r.tree["verifyImages"] != nil ||
+	var kinds []KindSelector
+	for _, f := range r.match.Filters() {
+		for _, k := range f.Kinds {
+			kinds = append(kinds, ParseKind(k.Text))
+		}
+	}
+	return Rule{Name: name, Context: context, kinds: kinds, PodSecurity: podSecurity != nil, Baseline: podSecurity["level"] == "baseline", Early: r.tree["verifyImages"] != nil ||
 		r.tree["mutate"] != nil, Made: made, names: slices.Compact(names)}
 }
 

@@ -74,6 +74,15 @@ spec:
 ---
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
+metadata: {name: shell}
+spec:
+  rules:
+  - name: exec
+    match: {any: [{resources: {kinds: [Pod/exec]}}]}
+    validate: {message: m, deny: {}}
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
 metadata: {name: roles}
 spec:
   rules:
@@ -208,6 +217,7 @@ func TestNew(t *testing.T) {
 		problems   []string
 	}{
 		{name: "a Deployment", violations: []request.Violation{of("probes", "autogen-check", "Deployment", "team-a", "web")}, want: [][]string{whole}},
+		{name: "a subresource", violations: []request.Violation{of("shell", "exec", "Pod", "team-a", "web")}, want: [][]string{{"shell: exec", "Pod/exec team-a: web"}}},
 		{name: "a Deployment, policies unknown", unknown: true, violations: []request.Violation{of("probes", "autogen-check", "Deployment", "team-a", "web")}, want: [][]string{whole}},
 		{name: "one cause", violations: []request.Violation{of("probes", "check", "Pod", "team-a", "web-5d8f7c9b6d-x2x4z"), of("probes", "autogen-check", "Deployment", "team-a", "web"), of("probes", "autogen-check", "ReplicaSet", "team-a", "web-5d8f7c9b6d")},
 			want: [][]string{whole}},

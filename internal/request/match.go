@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -9,7 +10,11 @@ import (
 func (c *cause) rulesAndMatch() (map[string]any, *Problem) {
 	filters := make([]any, len(c.targets))
 	for i, t := range c.targets {
-		resources := map[string]any{"kinds": []any{t.selector()}}
+		kind := t.selector()
+		if rule := c.of[0].known; rule != nil {
+			kind = cmp.Or(rule.Subresource(t.Kind), kind)
+		}
+		resources := map[string]any{"kinds": []any{kind}}
 		if t.patterns == nil {
 			resources["names"] = []any{t.Name}
 		} else {

@@ -51,7 +51,7 @@ spec:
 		t.Run(tc.name, func(t *testing.T) {
 			v := of("standards", "baseline", "Pod", "team-a", "web")
 			v.Controls, v.Message = tc.controls, tc.message
-			o := request.Options{Policies: shape.ReadPolicies(parse(t, policies)), Statements: said}
+			o := request.Options{Policies: shape.ReadPolicies(parse(t, strings.ReplaceAll(policies, "level: baseline", "level: restricted"))), Statements: said}
 			if tc.manifest {
 				o.Objects = parse(t, pod)
 			}

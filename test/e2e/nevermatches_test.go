@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,8 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // The parts of the policies and exceptions of TestNeverMatches. Each resource is in each namespace,
@@ -186,5 +189,33 @@ func TestMayFail(t *testing.T) {
 	}
 	if len(results) != 11 {
 		t.Errorf("%d results", len(results))
+	}
+}
+
+// TestScopes: the API server has the kinds of the table in the scopes of the table.
+func TestScopes(t *testing.T) {
+	kubectl := exec.CommandContext(t.Context(), fixture.FromRoot(binaries+"/kubectl"), "--kubeconfig", live.Kubeconfig(), "api-resources", "--no-headers")
+	out, err := kubectl.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		apiVersion, namespaced, kind := fields[len(fields)-3], fields[len(fields)-2], fields[len(fields)-1]
+		group, _, grouped := strings.Cut(apiVersion, "/")
+		if !grouped {
+			group = ""
+		}
+		if manifest.KindOf(group, fields[0]) == "" {
+			continue
+		}
+		compared++
+		if scoped := manifest.IsClusterScoped(group, kind); scoped == (namespaced == "true") {
+			t.Errorf("%s of %s: cluster-scoped %t", kind, apiVersion, scoped)
+		}
+	}
+	if compared < 50 {
+		t.Errorf("%d kinds", compared)
 	}
 }

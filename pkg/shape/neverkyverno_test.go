@@ -1,0 +1,33 @@
+package shape_test
+
+import (
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// TestNeverMatchesKyvernos: with the policies beside them, Kyverno's own exceptions may all match, and
+// all their conditions hold without an error. Two of them name Pods as a kind, for a rule about Pods.
+func TestNeverMatchesKyvernos(t *testing.T) {
+	exceptions := 0
+	for folder, docs := range kyvernoFolders(t) {
+		checker, err := shape.New(shape.Config{Policies: shape.ReadPolicies(docs)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range docs {
+			if !d.GroupKind().IsException() {
+				continue
+			}
+			exceptions++
+			for _, f := range checker.Check(d, now) {
+				if f.Reason == shape.ReasonNeverMatches || f.Reason == "may-fail" {
+					t.Errorf("%s: %s: %s", folder, f.Path, f.Message)
+				}
+			}
+		}
+	}
+	if exceptions < 100 {
+		t.Errorf("%d exceptions", exceptions)
+	}
+}
