@@ -155,17 +155,44 @@ func ofConstraints(p *Policy, spec map[string]any) Target {
 // Alternatives returns lists of filters: the exception exempts only resources that match all filters
 // of one list. Of match conditions, it reads the plain comparisons that && joins.
 func (e *Exception) Alternatives() [][]Filter {
-	if e.ByMatch {
-		if len(e.Match.Filters()) == 0 {
-			return nil
-		}
-		return e.Match.alternatives()
+	switch {
+	case !e.ByMatch:
+		return plainParts(Parts(e.expressions()))
+	case len(e.Match.Filters()) == 0:
+		return nil
 	}
+	return e.Match.alternatives()
+}
+
+// Bounds returns filters of which each exempted resource matches one: those of the match, or those of
+// plain conditions. Of conditions, only object.metadata.namespace is in a filter. Each condition has
+// filters of its own: in an admission policy that Kyverno generates, each exempts by itself.
+func (e *Exception) Bounds() (bounds []Filter) {
+	if e.ByMatch {
+		return e.Match.Filters()
+	}
+	for _, c := range e.Conditions {
+		parts := slices.DeleteFunc(Parts([]string{c.Expression.Text}),
+			func(part string) bool { return strings.Contains(part, "request . namespace") }) // of another object
+		for _, filters := range plainParts(parts) {
+			f := Filter{Path: c.Expression.Path}
+			for _, one := range filters {
+				f.Namespaces = append(f.Namespaces, one.Namespaces...)
+			}
+			bounds = append(bounds, f)
+		}
+	}
+	return bounds
+}
+
+// plainParts returns the filters of the parts that are plain comparisons, as lists of which one has to
+// match. Other parts may be true for everything.
+func plainParts(parts []string) [][]Filter {
 	lists := [][]Filter{{}}
-	for _, part := range Parts(e.expressions()) {
+	for _, part := range parts {
 		filters := PlainMatch([]string{part}).Any
 		if len(filters) == 0 || len(lists)*len(filters) > maxAlternatives {
-			continue // the part may be true for everything
+			continue
 		}
 		var joined [][]Filter
 		for _, list := range lists {

@@ -35,6 +35,15 @@ spec:
   - {kind: ValidatingPolicy, name: require-probes}
 `
 
+// conditional returns an exception of policies.kyverno.io with match conditions.
+func conditional(expressions ...string) string {
+	text := currentException + "  matchConditions:\n"
+	for _, e := range expressions {
+		text += "  - {name: c, expression: \"" + e + "\"}\n"
+	}
+	return text
+}
+
 func scope(t *testing.T, yaml string) policyfile.Scope {
 	t.Helper()
 	doc, err := exception.Parse([]byte(yaml), "test.yaml")
@@ -137,7 +146,14 @@ func TestExceeded(t *testing.T) {
 		{"exempted namespaces, not a list", exempts("    any:\n    - resources: {namespaces: shop}\n"), exempted("shop"), "names no namespaces"},
 		{"exempted namespaces, a filter that is none", exempts("    any:\n    - shop\n"), exempted("shop"), "names no namespaces"},
 		{"exempted namespaces, no match", exempts("    {}\n"), exempted("shop"), "no filter"},
-		{"exempted namespaces, the other group", currentException, exempted("*"), "cannot show which namespaces it reaches"},
+		{"exempted namespaces, the other group", currentException, exempted("*"), "no filter or condition"},
+		{"exempted namespaces, a plain condition", conditional("object.metadata.namespace == 'shop' && object.kind == 'Pod'"), exempted("shop"), ""},
+		{"exempted namespaces, a condition that may be true elsewhere", conditional("object.metadata.namespace == 'shop' || object.spec.x == 1"), exempted("shop"), "spec.matchConditions[0].expression names no namespaces in the form"},
+		{"exempted namespaces, a condition beyond", conditional("object.metadata.namespace in ['shop', 'prod']"), exempted("shop"), `exempts in "prod"`},
+		{"exempted namespaces, a prefix", conditional("object.metadata.namespace.startsWith('shop-')"), exempted("shop-*"), `exempts in "shop-*"`},
+		{"exempted namespaces, the namespace of the request", conditional("request.namespace == 'shop'"), exempted("shop"), "names no namespaces"},
+		{"exempted namespaces, one condition of two", conditional("object.metadata.namespace == 'shop'", "object.kind == 'Pod'"), exempted("shop"), "spec.matchConditions[1].expression names no namespaces"},
+		{"exempted namespaces, a condition that is no text", swap(conditional("true"), `"true"`, "[true]"), exempted("shop"), "names no namespaces"},
 		{"exempted namespaces, not an exception", configMap, exempted("*"), "exempts nothing"},
 
 		{"two limits, the second broken", legacyException, trust.Selectors{Policies: []string{"require-*"}, Namespaces: []string{"a"}}, "limits.namespaces"},
@@ -183,7 +199,8 @@ func TestLimitsRefused(t *testing.T) {
 		{"a kind that the policy does not speak of", trust.Selectors{Kinds: []string{"ConfigMap"}}, nil, "are not in the trust policy"},
 		{"a kind among all", trust.Selectors{Kinds: []string{"ConfigMap"}}, []string{"*"}, ""},
 		{"all kinds", trust.Selectors{Kinds: []string{"*"}}, nil, ""},
-		{"exempted namespaces of the other group", trust.Selectors{ExemptedNamespaces: []string{"a"}}, []string{"PolicyException.policies.kyverno.io"}, "not among the kinds"},
+		{"exempted namespaces of the other group", trust.Selectors{ExemptedNamespaces: []string{"a"}}, []string{"PolicyException.policies.kyverno.io"}, ""},
+		{"exempted namespaces of no exception", trust.Selectors{ExemptedNamespaces: []string{"a"}}, []string{"ConfigMap"}, "not among the kinds"},
 		{"exempted namespaces of another kind", trust.Selectors{ExemptedNamespaces: []string{"a"}, Kinds: []string{"ConfigMap"}}, []string{"*"}, "not among the kinds"},
 		{"policies of another kind", trust.Selectors{Policies: []string{"a"}}, []string{"ConfigMap"}, "not among the kinds"},
 		{"policies of one group", trust.Selectors{Policies: []string{"a"}, Kinds: []string{"PolicyException.policies.kyverno.io"}}, nil, ""},

@@ -146,8 +146,8 @@ type Selectors struct {
 	Kinds []string `json:"kinds"`
 	// Namespaces are values of metadata.namespace: names, or patterns in which * is any text.
 	Namespaces []string `json:"namespaces"`
-	// ExemptedNamespaces are the namespaces in which an exception exempts resources. An exception of
-	// policies.kyverno.io may exempt in all: its expressions do not list namespaces.
+	// ExemptedNamespaces are the namespaces in which an exception exempts resources. Of match conditions,
+	// only comparisons of object.metadata.namespace with literals count.
 	ExemptedNamespaces []string `json:"exemptedNamespaces"`
 	// Policies are the policies that an exception names, as names or patterns. A namespaced policy is
 	// <namespace>/<name>; * alone includes those.

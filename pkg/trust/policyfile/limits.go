@@ -72,11 +72,8 @@ func (l *Limits) check(spoken Kinds) error {
 		return fmt.Errorf("limits: the kinds %s are not in the trust policy (kinds)", l.KindNames)
 	}
 	allows := func(gk exception.GroupKind) bool { return spoken.Allow(gk) && (l.Kinds == nil || l.Kinds.Allow(gk)) }
-	switch {
-	case l.Exempted != nil && !allows(kyverno.MatchKind):
-		return fmt.Errorf("limits: exemptedNamespaces are of %s, which is not among the kinds", kyverno.MatchKind)
-	case l.Policies != nil && !slices.ContainsFunc(kyverno.Kinds(), allows):
-		return errors.New("limits: policies are of exceptions, which are not among the kinds")
+	if (l.Exempted != nil || l.Policies != nil) && !slices.ContainsFunc(kyverno.Kinds(), allows) {
+		return errors.New("limits: policies and exemptedNamespaces are of exceptions, which are not among the kinds")
 	}
 	return nil
 }

@@ -87,16 +87,16 @@ func (e *Scope) beyondExempted(allowed Names) string {
 	if e.reach == nil {
 		return fmt.Sprintf("a %s exempts nothing", e.kind)
 	}
-	filters := e.reach.Match.Filters()
-	switch {
-	case !e.reach.ByMatch:
-		return "an exception of " + e.kind.Group + " cannot show which namespaces it reaches"
-	case len(filters) == 0:
-		return "it has no filter that names namespaces"
+	filters := e.reach.Bounds()
+	if len(filters) == 0 {
+		return "it has no filter or condition that names namespaces"
 	}
 	for _, f := range filters {
-		if len(f.Namespaces) == 0 {
+		switch {
+		case len(f.Namespaces) == 0 && e.reach.ByMatch:
 			return fmt.Sprintf("%s names no namespaces", f.Path)
+		case len(f.Namespaces) == 0:
+			return fmt.Sprintf("%s names no namespaces in the form object.metadata.namespace in ['a', 'b']", f.Path)
 		}
 		for _, namespace := range f.Namespaces {
 			if !allowed.Include(namespace.Text) {
@@ -144,12 +144,12 @@ func (e *Scope) standsIn(spoken Names) bool {
 }
 
 // mayExempt reports whether an exception can exempt resources in one of these namespaces. It can if
-// a filter names no namespaces, and if it has no filters: expressions are not read here.
+// a filter or a condition names no namespaces, and if it has none.
 func (e *Scope) mayExempt(namespaces Names) bool {
 	if e.reach == nil {
 		return false
 	}
-	filters := e.reach.Match.Filters()
+	filters := e.reach.Bounds()
 	return len(filters) == 0 || e.misread() != "" || slices.ContainsFunc(filters, func(f kyverno.Filter) bool {
 		return len(f.Namespaces) == 0 || slices.ContainsFunc(f.Namespaces, func(n kyverno.Located) bool {
 			_, overlaps := wildcard.OverlapsAny(n.Text, namespaces)
