@@ -1,8 +1,6 @@
 package kyverno
 
 import (
-	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,147 +8,6 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
-
-// Target is what one rule of a policy is about, or a whole policy of policies.kyverno.io.
-type Target struct {
-	Policy  *Policy
-	Rule    string     // the name; "" in policies.kyverno.io
-	matched [][]Filter // alternatives: a resource has to match all filters of one
-	// Operations are those of the rules of matchConstraints; nil: any.
-	Operations []string
-}
-
-// Describe names the target for people.
-func (t *Target) Describe() string {
-	name := strings.TrimPrefix(t.Policy.Namespace+"/"+t.Policy.Name, "/")
-	if t.Rule == "" {
-		return fmt.Sprintf("the policy %q", name)
-	}
-	return fmt.Sprintf("the rule %q of the policy %q", t.Rule, name)
-}
-
-// kinds returns the kinds that the target names without a pattern.
-func (t *Target) kinds() (names []string) {
-	for _, f := range slices.Concat(t.matched...) {
-		for _, k := range f.Kinds {
-			if kind := ParseKind(k.Text).Kind; kind != "" && !wildcard.In(kind) {
-				names = append(names, kind)
-			}
-		}
-	}
-	return names
-}
-
-// hasNamespaces reports whether the target is only about kinds of Kubernetes with a namespace.
-func (t *Target) hasNamespaces() bool {
-	kinds := t.kinds()
-	return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(kind string) bool {
-		return manifest.IsClusterScoped("*", kind) || !slices.Contains(manifest.Kinds(), kind)
-	})
-}
-
-// Targets returns what the policy is about, as far as one of the patterns names its rule. In
-// policies.kyverno.io there are no rules.
-func (p *Policy) Targets(work *wildcard.Meter, rules []string) []Target {
-	return slices.DeleteFunc(slices.Clone(p.targets), func(t Target) bool {
-		return t.Rule != "" && !work.FitsAny(rules, t.Rule)
-	})
-}
-
-// targets returns the targets of a rule: itself, and the rules that Kyverno generates from it.
-func (r ruleTree) targets(p *Policy, rule Rule) []Target {
-	matched := r.match.alternatives()
-	if existing, _ := r.under("mutate")["targets"].([]any); !r.isRead || len(existing) > 0 {
-		matched = [][]Filter{{}}
-	}
-	if p.Kind == namespacedPolicy && p.Namespace != "" {
-		for i := range matched {
-			matched[i] = append(matched[i], Filter{Namespaces: []Located{{Text: p.Namespace}}})
-		}
-	}
-	targets := []Target{{Policy: p, Rule: rule.Name, matched: matched}}
-	forms := rule.Forms()
-	for _, name := range slices.Sorted(maps.Keys(forms)) {
-		kinds := forms[name]
-		if name == rule.Name {
-			continue
-		}
-		made := Target{Policy: p, Rule: name}
-		for _, filters := range matched {
-			filters = slices.Clone(filters)
-			for i := range filters {
-				filters[i].Kinds = ofControllers(kinds)
-			}
-			made.matched = append(made.matched, filters)
-		}
-		targets = append(targets, made)
-	}
-	return targets
-}
-
-func ofControllers(kinds []string) []Located {
-	all := make([]Located, len(kinds))
-	for i, kind := range kinds {
-		all[i].Text = manifest.PodControllers[kind] + "/v1/" + kind
-	}
-	return all
-}
-
-// alternatives returns lists of filters. A resource has to match all filters of one list.
-func (m Match) alternatives() (lists [][]Filter) {
-	for _, f := range m.Any {
-		lists = append(lists, []Filter{f})
-	}
-	if len(lists) == 0 && len(m.All) > 0 {
-		return [][]Filter{m.All}
-	}
-	if len(lists) == 0 {
-		return [][]Filter{m.Filters()} // the old form, or nothing
-	}
-	return lists
-}
-
-// ofConstraints returns the target of a policy of policies.kyverno.io. Of its matchConstraints, only
-// rules for resources of Kubernetes are read. With others, it may be about everything.
-func ofConstraints(p *Policy, spec map[string]any) Target {
-	t := Target{Policy: p, matched: [][]Filter{{}}}
-	constraints, _ := spec["matchConstraints"].(map[string]any)
-	rules, _ := constraints["resourceRules"].([]any)
-	var f Filter
-	for _, item := range rules {
-		rule, _ := item.(map[string]any)
-		t.Operations = append(t.Operations, manifest.Words(rule["operations"])...)
-		for _, group := range manifest.Words(rule["apiGroups"]) {
-			for _, resource := range manifest.Words(rule["resources"]) {
-				kind := manifest.KindOf(group, resource)
-				if kind == "" {
-					return Target{Policy: p, matched: [][]Filter{{}}}
-				}
-				for _, version := range manifest.Words(rule["apiVersions"]) {
-					f.Kinds = append(f.Kinds, Located{Text: group + "/" + version + "/" + kind})
-				}
-			}
-		}
-	}
-	if slices.Contains(t.Operations, "*") || slices.ContainsFunc(rules, func(item any) bool {
-		rule, _ := item.(map[string]any)
-		return len(manifest.Words(rule["operations"])) == 0
-	}) {
-		t.Operations = nil
-	}
-	evaluation, _ := spec["evaluation"].(map[string]any)
-	if len(f.Kinds) == 0 || evaluation["mode"] == "JSON" || spec["targetMatchConstraints"] != nil {
-		return t
-	}
-	if p.AboutPods {
-		f.Kinds = append(f.Kinds, ofControllers(slices.Sorted(maps.Keys(manifest.PodControllers)))...)
-	}
-	t.matched[0] = []Filter{f}
-	if p.Namespace != "" {
-		t.matched[0] = append(t.matched[0], Filter{Namespaces: []Located{{Text: p.Namespace}}})
-	}
-	return t
-}
 
 // Alternatives returns lists of filters: the exception exempts only resources that match all filters
 // of one list. Of match conditions, it reads the plain comparisons that && joins.
@@ -232,28 +89,6 @@ type Miss struct {
 	Field string // of resources in a filter; "scope" if a kind has no namespace
 	Side  [2][]string
 	At    *Filter // the first of the filters
-}
-
-// Misses returns the reason why a target is about nothing that the filters match, or nil if it may
-// be about something.
-func (t *Target) Misses(work *wildcard.Meter, filters []Filter) *Miss {
-	var missed *Miss
-	for _, matched := range t.matched {
-		miss := Contradiction(work, slices.Concat(filters, matched))
-		if miss == nil {
-			missed = nil
-			break
-		}
-		if missed == nil {
-			missed = miss
-		} else if missed.Field == miss.Field {
-			missed.Side[1] = append(missed.Side[1], miss.Side[1]...)
-		}
-	}
-	if work.Spent() {
-		return nil
-	}
-	return missed
 }
 
 // Contradiction returns the reason why no resource matches all filters, or nil if one may. It

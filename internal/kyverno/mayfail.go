@@ -13,9 +13,10 @@ var (
 	asked     = regexp.MustCompile(`^! ?has \(.*\)$|^has \([^()]*\)$`)
 	wholeName = regexp.MustCompile(`^object \. metadata \. name (?:== "|in \[ ")`)
 	placed    = regexp.MustCompile(`^(?:object \. metadata|request) \. (?:namespace|kind) |^object \. kind `)
-	ofKey     = regexp.MustCompile(`\bobject \. metadata \. (labels|annotations)(?: \. (\w+)(?: [^(]|$)| \[ ("[^"]*") \])`)
-	inKeys    = regexp.MustCompile(`^"[^"]*" in object \. metadata \. (labels|annotations)$`)
-	ofSpec    = regexp.MustCompile(`\bobject \. spec \. (\w+)(?: [^(]|$)`)
+	ofKey     = regexp.MustCompile(`\bobject \. metadata \. (labels|annotations)` +
+		`(?: \. (\w+)(?: [^(]|$)| \[ ("[^"]*") \])`)
+	inKeys = regexp.MustCompile(`^"[^"]*" in object \. metadata \. (labels|annotations)$`)
+	ofSpec = regexp.MustCompile(`\bobject \. spec \. (\w+)(?: [^(]|$)`)
 )
 
 // alwaysInSpec are the fields of spec that a Pod or its controller always has.
@@ -52,8 +53,9 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 				"add has(object.metadata." + keys[1] + ") && before it"
 		case key != nil && !has("has ( object . metadata . "+key[1]+" . "+key[2]+" )") &&
 			!has(fmt.Sprintf("%s in object . metadata . %s", quotedKey(key), key[1])):
-			return fmt.Sprintf("an object without the key %s in its %s makes the condition an error", quotedKey(key),
-				key[1]), fmt.Sprintf("write object.metadata.?%s[?'%s'].orValue('')", key[1], strings.Trim(quotedKey(key), `"`))
+			name := quotedKey(key)
+			return fmt.Sprintf("an object without the key %s in its %s makes the condition an error", name, key[1]),
+				fmt.Sprintf("write object.metadata.?%s[?'%s'].orValue('')", key[1], strings.Trim(name, `"`))
 		case spec != nil && !slices.Contains(alwaysInSpec, spec[1]) && !has("has ( object . spec . "+spec[1]+" )"):
 			return fmt.Sprintf("an object without spec.%s makes the condition an error", spec[1]),
 				"add has(object.spec." + spec[1] + ") && before it"
@@ -79,7 +81,8 @@ func quotedKey(found []string) string {
 }
 
 // plainKeys matches the key of a label or annotation in an expression that fails without it.
-var plainKeys = regexp.MustCompile(`\bobject\.metadata\.(labels|annotations)(?:\.(\w+)\b|\[(?:'([^']*)'|"([^"]*)")\])( == | in )`)
+var plainKeys = regexp.MustCompile(`\bobject\.metadata\.(labels|annotations)` +
+	`(?:\.(\w+)\b|\[(?:'([^']*)'|"([^"]*)")\])( == | in )`)
 
 // WithOptionalKeys returns an expression in which labels and annotations that do not exist are empty
 // and no error.

@@ -85,7 +85,8 @@ func aspectsOfPart(parts []token) aspects {
 	if _, joined := joinedNamespaces(parts); joined {
 		return aspects{place: true}
 	}
-	if found := matchesAny.FindStringSubmatch(shapeOf(parts)); found != nil && fields[found[1]].dimension != exceptions &&
+	if found := matchesAny.FindStringSubmatch(shapeOf(parts)); found != nil &&
+		fields[found[1]].dimension != exceptions &&
 		slices.Contains([]string{"", ".*", "^.*", ".*$", "^.*$", "^", "$"}, literals(parts)[0]) {
 		return aspects{wide: true}
 	}

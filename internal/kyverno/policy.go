@@ -151,23 +151,25 @@ func (r ruleTree) under(field string) map[string]any {
 func (r ruleTree) rule(name string, controllers []string) Rule {
 	podSecurity, _ := r.under("validate")["podSecurity"].(map[string]any)
 	made := r.made(name, controllers)
-	names := append(slices.Collect(maps.Values(made)), name)
-	slices.Sort(names)
-	var context []string
+	rule := Rule{
+		Name: name, Made: made, Early: r.tree["verifyImages"] != nil || r.tree["mutate"] != nil,
+		PodSecurity: podSecurity != nil, Baseline: podSecurity["level"] == "baseline",
+		names: append(slices.Collect(maps.Values(made)), name),
+	}
+	slices.Sort(rule.names)
+	rule.names = slices.Compact(rule.names)
 	entries, _ := r.tree["context"].([]any)
 	for _, item := range entries {
 		entry, _ := item.(map[string]any)
-		name, _ := entry["name"].(string)
-		context = append(context, name)
+		variable, _ := entry["name"].(string)
+		rule.Context = append(rule.Context, variable)
 	}
-	var kinds []KindSelector
 	for _, f := range r.match.Filters() {
 		for _, k := range f.Kinds {
-			kinds = append(kinds, ParseKind(k.Text))
+			rule.kinds = append(rule.kinds, ParseKind(k.Text))
 		}
 	}
-	return Rule{Name: name, Context: context, kinds: kinds, PodSecurity: podSecurity != nil, Baseline: podSecurity["level"] == "baseline", Early: r.tree["verifyImages"] != nil ||
-		r.tree["mutate"] != nil, Made: made, names: slices.Compact(names)}
+	return rule
 }
 
 // Forms returns the names of the rule and of its generated rules, each with its kinds.

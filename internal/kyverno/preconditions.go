@@ -27,29 +27,31 @@ var (
 // PreconditionProblem returns what the conditions of a kyverno.io exception read and Kyverno does not
 // know, or nil. Such a condition is never true. isSet reports whether a rule sets a variable.
 func (e *Exception) PreconditionProblem(isSet func(string) bool) *Problem {
-	var problems []Problem
-	path := exception.Path{"spec", "conditions"}
+	var problem *Problem
 	eachText(e.Preconditions, func(text string) {
 		for _, found := range variable.FindAllStringSubmatch(text, -1) {
-			root, field := found[1], found[2]
-			switch {
-			case !slices.Contains(rootVariables, root) && !isSet(root):
-				problems = append(problems, Problem{path, fmt.Sprintf("the variable %q does not exist", root),
-					cmp.Or(exception.Nearest(root, rootVariables), "read request, images or serviceAccountName")})
-			case root == "request" && field != "" && !slices.Contains(requestFields, field):
-				problems = append(problems, Problem{path, fmt.Sprintf("a request has no %q", field),
-					cmp.Or(exception.Nearest(field, requestFields), "read a field of the request, such as request.object")})
-			case e.Background && (slices.Contains(senders, root) || root == "request" &&
-				slices.Contains(senderFields, field)):
-				problems = append(problems, Problem{path, "the conditions read who sends a request, and a background " +
-					"scan has no sender, so they are never true there", "write background: false"})
+			if message, hint := e.unset(found[1], found[2], isSet); message != "" && problem == nil {
+				problem = &Problem{exception.Path{"spec", "conditions"}, message, hint}
 			}
 		}
 	})
-	if len(problems) == 0 {
-		return nil
+	return problem
+}
+
+// unset says why Kyverno does not set a variable, with a hint, or returns "".
+func (e *Exception) unset(root, field string, isSet func(string) bool) (message, hint string) {
+	switch {
+	case !slices.Contains(rootVariables, root) && !isSet(root):
+		return fmt.Sprintf("the variable %q does not exist", root),
+			cmp.Or(exception.Nearest(root, rootVariables), "read request, images or serviceAccountName")
+	case root == "request" && field != "" && !slices.Contains(requestFields, field):
+		return fmt.Sprintf("a request has no %q", field),
+			cmp.Or(exception.Nearest(field, requestFields), "read a field of the request, such as request.object")
+	case e.Background && (slices.Contains(senders, root) || root == "request" && slices.Contains(senderFields, field)):
+		return "the conditions read who sends a request, and a background scan has no sender, so they are never true " +
+			"there", "write background: false"
 	}
-	return &problems[0]
+	return "", ""
 }
 
 // eachText calls visit with every text below a value.

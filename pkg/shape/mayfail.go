@@ -40,9 +40,9 @@ func (s *subject) mayFail() {
 const reasonWider = "wider-than-written"
 
 var widerCheck = check{
-	About: "Finds a field that Kyverno ignores, so the exception exempts more than it says: `operations` in a filter, " +
-		"and `images` in an exception from an ImageValidatingPolicy. Kyverno up to 1.19.0 exempts the whole Pod " +
-		"there, and later releases exempt nothing.",
+	About: "Finds a field that Kyverno ignores, so the exception exempts more than it says: `operations` in a " +
+		"filter, and `images` in an exception from an ImageValidatingPolicy. Kyverno up to 1.19.0 exempts the whole " +
+		"Pod there, and later releases exempt nothing.",
 	Reasons: []Reason{{Name: reasonWider, Doc: "Kyverno ignores a field, and exempts more", Severity: Warning}},
 	Run:     (*subject).wider,
 }

@@ -70,7 +70,8 @@ func (s *subject) isSetByRules(variable string) bool {
 	return slices.ContainsFunc(s.Refs, func(ref kyverno.Ref) bool {
 		policies := s.config.Policies.Find(ref)
 		return len(policies) == 0 || slices.ContainsFunc(policies, func(p *kyverno.Policy) bool {
-			return slices.ContainsFunc(p.Rules, func(r kyverno.Rule) bool { return slices.Contains(r.Context, variable) })
+			return slices.ContainsFunc(p.Rules,
+				func(r kyverno.Rule) bool { return slices.Contains(r.Context, variable) })
 		})
 	})
 }
@@ -83,9 +84,9 @@ type lack struct {
 
 // lacks returns nil if a target may be about what the filters match, or if there is no target.
 func (s *subject) lacks(work *wildcard.Meter, targets []kyverno.Target, filters []kyverno.Filter) (first *lack) {
+	need := s.Operations()
 	for i := range targets {
-		miss := targets[i].Misses(work, filters)
-		need, has := s.Operations(), targets[i].Operations
+		miss, has := targets[i].Misses(work, filters), targets[i].Operations
 		if miss == nil && len(need) > 0 && len(has) > 0 &&
 			!slices.ContainsFunc(need, func(one string) bool { return slices.Contains(has, one) }) {
 			miss = &kyverno.Miss{Field: "operations", Side: [2][]string{need, has}}

@@ -21,7 +21,8 @@ var wildcardMatchCheck = check{
 
 func (s *subject) wildcardMatch() {
 	for _, f := range s.Match.Filters() {
-		if s.isFound(ReasonMatchesEverything, f.Path) || s.isFound(reasonOpenMatch, f.Path) || s.isFound(ReasonMissingKinds, f.Path) {
+		if slices.ContainsFunc([]string{ReasonMatchesEverything, reasonOpenMatch, ReasonMissingKinds},
+			func(reason string) bool { return s.isFound(reason, f.Path) }) {
 			continue // reported already, for the whole filter
 		}
 		for _, what := range []struct {
