@@ -16,5 +16,6 @@
 //     again with the same signed files. Package git/commit makes the commit completely or not at
 //     all.
 //
-// [Run] keeps this order. Without a destination, it stops before the signing.
+// [Run] keeps this order in three steps, each in its file: plan (1 to 4), sign (4) and deliver (5).
+// Without a destination, it stops before the signing.
 package promotion

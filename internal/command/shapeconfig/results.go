@@ -28,21 +28,27 @@ func Reasons(config shape.Config) []exception.Reason {
 
 // Results converts the findings in a document to results.
 func Results(doc *exception.Document, found []shape.Finding) []cli.Result {
-	results := make([]cli.Result, 0, len(found))
-	for _, f := range found {
-		r := cli.ResultFor(doc)
-		r.Outcome = cli.Refuse
-		if f.Severity == shape.Warning {
-			r.Outcome = cli.Warn
-		}
-		r.Line, r.Column = f.Position.Line, f.Position.Column
-		r.Reason, r.Message, r.Hint = f.Reason, f.Message, Unfilled(f.Message, f.Hint)
-		if len(f.Path) > 0 {
-			r.Path = f.Path.String()
-		}
-		results = append(results, r)
+	results := make([]cli.Result, len(found))
+	for i, f := range found {
+		results[i] = Result(doc, f)
 	}
 	return results
+}
+
+// Result converts a finding to a result. doc is nil if only the position is known.
+func Result(doc *exception.Document, f shape.Finding) cli.Result {
+	r := cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column,
+		Reason: f.Reason, Message: f.Message, Hint: Unfilled(f.Message, f.Hint)}
+	if f.Severity == shape.Warning {
+		r.Outcome = cli.Warn
+	}
+	if doc != nil {
+		r.Object = doc.Identity().String()
+	}
+	if len(f.Path) > 0 {
+		r.Path = f.Path.String()
+	}
+	return r
 }
 
 // unfilled matches a quoted value that somebody or some tool has to fill in.

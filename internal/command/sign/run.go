@@ -10,7 +10,6 @@ import (
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -92,18 +91,6 @@ func (r *run) sign(ctx context.Context, prepared []*exception.Document) ([]*exce
 // found adds findings to the report.
 func (r *run) found(found promotion.Findings) {
 	for _, f := range found {
-		result := cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line,
-			Column: f.Position.Column, Reason: f.Reason,
-			Message: f.Message, Hint: shapeconfig.Unfilled(f.Message, f.Hint)}
-		if f.Severity == shape.Warning {
-			result.Outcome = cli.Warn
-		}
-		if f.Document != nil {
-			result.Object = f.Document.Identity().String()
-		}
-		if len(f.Path) > 0 {
-			result.Path = f.Path.String()
-		}
-		r.report.Add(result)
+		r.report.Add(shapeconfig.Result(f.Document, f.Finding))
 	}
 }
