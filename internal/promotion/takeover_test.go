@@ -109,6 +109,16 @@ func TestTakeOver(t *testing.T) {
 			r.must(os.Rename(name, name+".real"))
 			r.must(os.Symlink(promotion.ManifestName+".real", name))
 		}},
+		{name: "a file that is a link", asked: time.Now(), want: pending.ReasonNotRegular, spoil: func(r *repository, dir string) {
+			r.must(os.Rename(filepath.Join(dir, "signed", "a.yaml"), dir+".real"))
+			r.must(os.Symlink(dir+".real", filepath.Join(dir, "signed", "a.yaml")))
+		}},
+		{name: "a file that is too large", asked: time.Now(), want: pending.ReasonTooLarge, spoil: func(r *repository, dir string) {
+			r.must(os.Truncate(filepath.Join(dir, "signed", "a.yaml"), pending.MaxFile+1))
+		}},
+		{name: "a file that is gone", asked: time.Now(), want: promotion.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
+			r.must(os.Remove(filepath.Join(dir, "signed", "a.yaml")))
+		}},
 		{name: "a folder that is a link", asked: time.Now(), want: promotion.ReasonUnexpectedFile, spoil: func(r *repository, dir string) {
 			r.must(os.Rename(filepath.Join(dir, "signed"), filepath.Join(dir, "other")))
 			r.must(os.Symlink("other", filepath.Join(dir, "signed")))
