@@ -1,6 +1,9 @@
 package trust
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Group requires a number of distinct authorities from a list.
 type Group struct {
@@ -16,7 +19,7 @@ func (p *Policy) setGroups(groups []GroupConfig) error {
 	for _, c := range groups {
 		g := Group{Name: c.Name, Threshold: c.Threshold}
 		for _, name := range c.Authorities {
-			a := p.authority(name)
+			a := p.Authority(name)
 			g.Authorities = append(g.Authorities, a)
 			signer := a.signer()
 			if other, taken := signers[signer]; taken && signer != "" && other != g.Name {
@@ -32,11 +35,10 @@ func (p *Policy) setGroups(groups []GroupConfig) error {
 	return nil
 }
 
-func (p *Policy) authority(name string) *Authority {
-	for _, a := range p.authorities {
-		if a.name == name {
-			return a
-		}
+// Authority returns the authority of a name, or nil.
+func (p *Policy) Authority(name string) *Authority {
+	if i := slices.IndexFunc(p.authorities, func(a *Authority) bool { return a.name == name }); i >= 0 {
+		return p.authorities[i]
 	}
 	return nil
 }

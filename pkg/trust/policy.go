@@ -99,9 +99,6 @@ func (p *Policy) Root() *Root { return p.root }
 // Authorities returns the trusted signers, in the order of the policy.
 func (p *Policy) Authorities() []*Authority { return p.authorities }
 
-// Authority returns the authority of a name, or nil.
-func (p *Policy) Authority(name string) *Authority { return p.authority(name) }
-
 // Threshold returns the number of distinct authorities that must sign, at least 1.
 func (p *Policy) Threshold() int { return p.threshold }
 

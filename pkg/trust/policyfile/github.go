@@ -1,6 +1,7 @@
 package policyfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -108,10 +109,7 @@ func (g *GitHubConfig) check() error {
 
 // expand returns the subjects and claims of the runs.
 func (g *GitHubConfig) expand() (subjects []string, claims map[string]Values) {
-	server := githubServer
-	if g.Server != "" {
-		server = g.Server
-	}
+	server := cmp.Or(g.Server, githubServer)
 	calledBy := g.CalledBy
 	if calledBy == nil {
 		calledBy = Values{g.Workflow}
