@@ -121,6 +121,9 @@ func TestJudge(t *testing.T) {
 
 		"for this cluster":                 {operation: create, object: w.sealed(t, draft("a", "exceptions", hour, ", polex.dev/cluster: prod"), at(-1)), config: guard.Config{Cluster: "prod"}, want: "verified"},
 		"for another cluster":              {operation: create, object: w.sealed(t, draft("a", "exceptions", hour, ", polex.dev/cluster: prod"), at(-1)), config: guard.Config{Cluster: "test"}, want: "another-cluster"},
+		"for clusters by a pattern":        {operation: create, object: w.sealed(t, draft("a", "exceptions", hour, `, polex.dev/cluster: "test-1, prod-*"`), at(-1)), config: guard.Config{Cluster: "prod-eu"}, want: "verified"},
+		"for other clusters":               {operation: create, object: w.sealed(t, draft("a", "exceptions", hour, `, polex.dev/cluster: "test-1, prod-*"`), at(-1)), config: guard.Config{Cluster: "prod"}, want: "another-cluster"},
+		"for clusters without a name":      {operation: create, object: w.sealed(t, draft("a", "exceptions", hour, `, polex.dev/cluster: ","`), at(-1)), config: guard.Config{Cluster: "prod"}, want: "another-cluster"},
 		"for a cluster, and this has none": {operation: create, object: w.sealed(t, draft("a", "exceptions", hour, ", polex.dev/cluster: prod"), at(-1)), want: "another-cluster"},
 		"for any cluster":                  {operation: create, object: plain, config: guard.Config{Cluster: "prod"}, want: "verified"},
 		"for any cluster, and one is due":  {operation: create, object: plain, settings: guard.Settings{RequireCluster: true}, config: guard.Config{Cluster: "prod"}, want: "no-cluster"},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -15,17 +16,18 @@ func (j *judge) place(message *exception.Document) error {
 		return refuse(ReasonNamespaceNotAllowed,
 			"the namespace %q is not in the configuration (guard.namespaces)", namespace)
 	}
-	switch named := message.Annotation(exception.AnnotationCluster); {
-	case named == "" && j.rules.settings.RequireCluster:
+	switch named := wildcard.Names(message.Clusters()); {
+	case named == nil && j.rules.settings.RequireCluster:
 		return refuse(ReasonNoCluster, "it names no cluster")
-	case named == "" || named == j.cluster:
+	case named == nil:
 		return nil
 	case j.cluster == "":
 		return refuse(ReasonAnotherCluster,
-			"it is for the cluster %q, and the guard does not know its own cluster (--cluster-name)", named)
-	default:
-		return refuse(ReasonAnotherCluster, "it is for the cluster %q, and this is %q", named, j.cluster)
+			"it is for the clusters %q, and the guard does not know its own cluster (--cluster-name)", named)
+	case !named.Include(j.cluster):
+		return refuse(ReasonAnotherCluster, "it is for the clusters %q, and this is %q", named, j.cluster)
 	}
+	return nil
 }
 
 // reachesGuard rejects an exception that would exempt exceptions from the policies that protect

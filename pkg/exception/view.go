@@ -1,5 +1,7 @@
 package exception
 
+import "strings"
+
 // The annotations with statements about an exception. They are part of the signed message.
 const (
 	AnnotationReason      = "polex.dev/reason"
@@ -111,6 +113,18 @@ func Annotations() (keys []string) {
 		keys = append(keys, a.key)
 	}
 	return keys
+}
+
+// Clusters returns the names and patterns of the clusters that accept the document, or nil if all do.
+// In a pattern, * is any text and ? is one character.
+func (d *Document) Clusters() (names []string) {
+	stated := d.Annotation(AnnotationCluster)
+	for name := range strings.SplitSeq(stated, ",") {
+		if stated != "" {
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	return names
 }
 
 // say reads a statement from its field, if the group has one and it is set, otherwise from the

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/polex-dev/polex/internal/kyverno/match"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
@@ -139,6 +140,12 @@ func sharedRule(work *wildcard.Meter, ref memberPolicy, other *member) (rule str
 
 // meeting reports whether both exceptions match a common resource, and returns it.
 func meeting(work *wildcard.Meter, a, b *member) (example string, meet bool) {
+	if len(a.clusters) > 0 && len(b.clusters) > 0 && !slices.ContainsFunc(a.clusters, func(name string) bool {
+		_, both := work.OverlapsAny(name, b.clusters)
+		return both
+	}) {
+		return "", false
+	}
 	// An exception from a whole policy of policies.kyverno.io covers one for some images.
 	whole := !a.byMatch && (a.restraint == "" || b.restraint == "")
 	if a.restraint != b.restraint && !whole || a.controls != b.controls && a.controls != "" && b.controls != "" {

@@ -25,6 +25,21 @@ func conditional(name, ref string, conditions ...string) string {
 	return text
 }
 
+// TestOverlapsInClusters: exceptions without a common cluster do not overlap.
+func TestOverlapsInClusters(t *testing.T) {
+	const match = "{any: [{resources: {kinds: [Deployment], names: [web]}}]}"
+	in := func(name, clusters string) string {
+		return strings.Replace(exceptionFor(name, "p", "check", match), "namespace: team-a", "namespace: team-a, annotations: {polex.dev/cluster: '"+clusters+"'}", 1)
+	}
+	for clusters, want := range map[string]bool{"test-1": false, "test-*": false, "prod-eu": true, "prod-*, test": true, "test, *-eu": true} {
+		var set shape.Set
+		added(&set, in("one", "prod-eu, prod-us"))
+		if found := added(&set, in("two", clusters)); (len(found) > 0) != want {
+			t.Errorf("%s: %v", clusters, found)
+		}
+	}
+}
+
 func added(set *shape.Set, source string) []shape.Finding {
 	d, err := exception.Parse([]byte(source), "unsigned/file.yaml")
 	if err != nil {

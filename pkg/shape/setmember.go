@@ -25,6 +25,7 @@ type member struct {
 	// nameless and anywhere are set.
 	names, namespaces  []string
 	nameless, anywhere bool
+	clusters           []string // nil: every cluster
 	conditions         []string // policies.kyverno.io: the parts of the match conditions, sorted
 	// controls narrow the exemption of the resources that match, and restraint stands for
 	// the other requirements. They are only compared for equality.
@@ -49,7 +50,8 @@ type memberPolicy struct {
 func newMember(d *exception.Document, e *exception.Exception, of *kyverno.Exception, terms lifetime.Terms,
 	now time.Time) *member {
 	spec := of.Spec
-	m := &member{id: e.Identity, at: d.Position(), byMatch: of.ByMatch, block: match.BlockOf(of.Match)}
+	m := &member{id: e.Identity, at: d.Position(), byMatch: of.ByMatch, block: match.BlockOf(of.Match),
+		clusters: d.Clusters()}
 	for _, ref := range of.Refs {
 		m.policies = append(m.policies, memberPolicy{ref.Key(), ref.RuleNames(), ref.Path})
 	}

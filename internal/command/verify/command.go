@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/parallel"
 	"github.com/polex-dev/polex/internal/command/trustflags"
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -60,6 +61,9 @@ func New(streams cli.Streams) *cobra.Command {
 	var anyTime bool
 	cmd.Flags().BoolVar(&anyTime, "any-time", false,
 		"also accept exceptions that have expired or have not started, such as in a check of a pull request")
+	var cluster string
+	cmd.Flags().StringVar(&cluster, "cluster-name", "",
+		"name of the `cluster`: reject exceptions for others ("+exception.AnnotationCluster+"), or leave them out of --emit")
 	cmd.Args = git.check
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if err := detached.check(paths, git, emit); err != nil {
@@ -106,8 +110,8 @@ func New(streams cli.Streams) *cobra.Command {
 		if only.mayBeEmpty(paths, signed, git.on()) {
 			report.Idle = "nothing is signed: there is no exception in " + signed
 		}
-		r := run{verifier: verifier, report: report, now: streams.Now(), anyTime: anyTime, explain: explain.on,
-			details: format.Writes("json"), emit: emit,
+		r := run{verifier: verifier, report: report, now: streams.Now(), anyTime: anyTime, cluster: cluster,
+			explain: explain.on, details: format.Writes("json"), emit: emit,
 			ownKeys: slices.Concat(cfg.Statements.All(), verifier.Terms().Keys)}
 		if detached.on() {
 			detached.verify(&r, inputs)
@@ -141,6 +145,7 @@ func New(streams cli.Streams) *cobra.Command {
 const (
 	reasonDuplicate = "duplicate-identity"
 	reasonUndecided = "undecided"
+	reasonElsewhere = "another-cluster"
 )
 
 // ownReasons returns these reasons and those of the other files.
@@ -152,6 +157,7 @@ func ownReasons() []exception.Reason {
 			"that apply the folder may follow its instructions"},
 		{Name: reasonUnknownRevision, Doc: "--ref names no commit, or several: could not decide, exit code 3"},
 		{Name: reasonNotEmitted, Doc: "the document is verified but cannot be printed: could not decide, exit code 3"},
+		{Name: reasonElsewhere, Doc: "with --cluster-name, it is for other clusters, by its annotation polex.dev/cluster"},
 		{Name: reasonUndecided, Doc: "an internal error: could not decide, exit code 3"},
 		{Name: manifest.UnknownAnnotation.Name, Doc: manifest.UnknownAnnotation.Doc, Severity: exception.SeverityWarning},
 	}
@@ -164,6 +170,7 @@ type run struct {
 	met      exception.Identities
 	emit     *emission
 	ownKeys  []string          // of statements and of the expiry
+	cluster  string            // "" accepts exceptions for any cluster
 	anyTime  bool              // expired ones and those that have not started pass
 	explain  bool              // in text
 	details  bool              // for JSON only, to keep large reports small
@@ -258,6 +265,15 @@ func (r *run) warn(doc *exception.Document) {
 // accept passes a verified document. It rejects a second document of the same object. A document
 // that cannot be printed is undecided.
 func (r *run) accept(doc *exception.Document, a answer, result *cli.Result) {
+	clusters := wildcard.Names(a.verified.Message().Clusters())
+	if r.cluster != "" && clusters != nil && !clusters.Include(r.cluster) {
+		result.Outcome, result.Reason = cli.Refuse, reasonElsewhere
+		if r.emit.on() {
+			result.Outcome = cli.Pass
+		}
+		result.Message = fmt.Sprintf("it is for the clusters %q, and this is %q", clusters, r.cluster)
+		return
+	}
 	if first, again := r.met.Add(doc); again {
 		result.Outcome, result.Reason = cli.Refuse, reasonDuplicate
 		result.Message = fmt.Sprintf("%s is already at %s", doc.Identity(), first)
