@@ -38,6 +38,7 @@ var directives = []struct {
 		values: []string{"Prune=false", "Prune=confirm", "Delete=false", "Delete=confirm"}},
 	{tool: "Argo CD", field: "annotations", key: "argocd.argoproj.io/compare-options", effect: keeps,
 		values: []string{"IgnoreExtraneous"}},
+	{tool: "Argo CD", field: "annotations", key: "argocd.argoproj.io/hook", values: []string{"Skip"}, effect: omits},
 	{tool: "Argo CD", field: "annotations", key: "argocd.argoproj.io/hook",
 		effect: "take the exception for a hook, which it neither tracks nor prunes"},
 	// kustomize-controller 1.9: internal/controller/kustomization_controller.go
