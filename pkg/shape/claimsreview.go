@@ -12,8 +12,7 @@ const ReasonClaimsReview = "claims-review"
 
 var claimsReviewCheck = check{
 	About: "Finds a request that states its own requester, approvers or pull request. polex records them when it " +
-		"signs, so that nobody writes their own approval. Where `polex-sign promote` makes a record, it refuses " +
-		"such a request, and then signs no other pending exception either.\n\n" +
+		"signs. Where `polex-sign promote` makes a record, it refuses such a request, and all others with it.\n\n" +
 		"polex-validate reports an error if the configuration requires approvals or `promote.record` always makes " +
 		"a record. It reports nothing if `promote.record` is `none`, and a warning otherwise.",
 	Reasons: []Reason{{Name: ReasonClaimsReview,

@@ -40,8 +40,8 @@ type Config struct {
 	// Checks are the levels of findings. Those with [Reason.Fixed] cannot be changed. A preset adds levels.
 	Checks map[string]Level `json:"checks" doc:"the level of a check, by its reason"`
 	// KyvernoVersion may begin with v. An exception that this release ignores or does not serve is rejected, and so
-	// is a field that it drops. Empty skips these checks.
-	KyvernoVersion string `json:"kyvernoVersion" default:"not checked" doc:"the release of Kyverno, such as 1.19, that has to serve the exception"`
+	// is a field that it drops. Empty means the newest release that polex knows.
+	KyvernoVersion string `json:"kyvernoVersion" default:"the newest that polex knows" doc:"the release of Kyverno, such as 1.19, that has to serve the exception"`
 
 	_ struct{} `formerly:"defaultSeverity" instead:"name the policies in a rule of trust.lifetimes"`
 	_ struct{} `formerly:"guardPolicies guardNamespaces allowInKyverno" instead:"use the key of that name in the section guard"`

@@ -18,8 +18,8 @@ const (
 var unknownPolicyKindCheck = check{
 	Title: "Kinds of policies",
 	About: "Finds a reference to a kind of policy that exceptions of this API group do not apply to, such as " +
-		"ClusterPolicy. Kyverno accepts the exception and exempts nothing. Its author notices that only when the " +
-		"policy blocks a release. A policy of some namespaced kinds is not computed again when an exception changes.",
+		"ClusterPolicy. Kyverno accepts the exception and exempts nothing. A policy of some namespaced kinds " +
+		"is not computed again when an exception changes.",
 	Reasons: []Reason{
 		{Name: ReasonUnknownPolicyKind, Doc: "exceptions of this API group do not apply to policies of that kind",
 			Fixed: true},

@@ -7,8 +7,8 @@ const ReasonBadSelector = "bad-selector"
 
 var badSelectorCheck = check{
 	About: "Finds a label selector that Kyverno's webhook rejects: it requires no label, or has an invalid operator, " +
-		"value or label key. The webhook does not check a namespaceSelector, nor a selector with a pattern in its " +
-		"matchLabels. If such a selector is malformed, it matches nothing, so polex applies the same rules to it.",
+		"value or label key. A namespaceSelector, or a selector with a pattern in its matchLabels, matches nothing " +
+		"then, so the same rules apply to it.",
 	Reasons: []Reason{{Name: ReasonBadSelector, Doc: "Kyverno rejects a label selector, or matches nothing with it",
 		Fixed: true}},
 	Run: (*subject).badSelector,

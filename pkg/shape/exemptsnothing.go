@@ -8,10 +8,9 @@ import (
 const reasonExemptsNothing = "exempts-nothing"
 
 var exemptsNothingCheck = check{
-	About: "Needs the resources (`--resources`). Finds an exception that would exempt none of them: the name is " +
-		"misspelt, the namespace is wrong, or the resource no longer exists. polex reads match conditions that " +
-		"are plain comparisons, and evaluates none. It reports nothing if files cannot tell: for kinds that " +
-		"controllers create, for other conditions, and for conditions on policies that mutate, generate or delete.",
+	About: "Needs the resources (`--resources`). Finds an exception that would exempt none of them. polex reports " +
+		"nothing if files cannot tell: for kinds that controllers create, for conditions that are not plain " +
+		"comparisons, and for conditions on policies that mutate, generate or delete.",
 	Reasons: []Reason{{Name: reasonExemptsNothing, Doc: "none of the given resources would be exempt",
 		Severity: Warning}},
 	Run: (*subject).exemptsNothing,

@@ -15,9 +15,8 @@ const reasonHiddenCharacter = "hidden-character"
 
 var hiddenCharacterCheck = check{
 	About: "Finds characters that a reviewer cannot see, or sees in another order. Names must be printable ASCII, " +
-		"because a letter of another alphabet can look like a Latin letter. In other texts, keys and comments, " +
-		"polex finds characters that have no width or change the direction of writing. The joiners that some " +
-		"scripts need are allowed there.",
+		"because letters of other alphabets can look like Latin ones. In other texts, keys and comments, polex " +
+		"finds characters without width, except for joiners, and those that change the direction of writing.",
 	Reasons: []Reason{{Name: reasonHiddenCharacter, Doc: "a character is invisible or looks like another one"}},
 	Run:     (*subject).hiddenCharacter,
 }

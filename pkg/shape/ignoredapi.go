@@ -12,10 +12,9 @@ import (
 const reasonIgnoredAPI = "ignored-api"
 
 var ignoredAPICheck = check{
-	About: "Needs the release of Kyverno (`shape.kyvernoVersion` or `--kyverno-version`). Finds an exception that " +
-		"this release ignores or does not serve, or a field that its API server drops, so that the live object " +
-		"would differ from the signed one. An ignored exception is harmful: people review and renew it, and after " +
-		"the upgrade Kyverno blocks the workload that needs it.",
+	About: "Finds an exception that the release of Kyverno (`shape.kyvernoVersion` or `--kyverno-version`) ignores " +
+		"or does not serve, or a field that its API server drops. People would review and renew an ignored " +
+		"exception, and Kyverno blocks the workload that needs it.",
 	Reasons: []Reason{{Name: reasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or a later release will",
 		Milder: true}},
 	Run: (*subject).ignoredAPI,
@@ -32,7 +31,8 @@ func (s *subject) ignoredAPI() {
 		}
 		return
 	}
-	newest, other := "write "+release.Newest(kind), "rewrite it for "+release.Newest(kyverno.ConditionKind)
+	newest := "write " + release.Newest(kind)
+	other := "rewrite it for " + release.Newest(kyverno.ConditionKind) + ": polex-validate --fix"
 	if s.ByMatch && release >= kyverno.MatchIgnored {
 		s.find(reasonIgnoredAPI, at,
 			fmt.Sprintf("Kyverno 1.%d ignores the exceptions of %s, so this one would exempt nothing", release,

@@ -11,8 +11,8 @@ const reasonLookAlike = "look-alike"
 
 var lookAlikeCheck = check{
 	About: "Finds two names that differ only in letter case or white space, in one list or in one field of the " +
-		"entries of a list. A reader takes them for one name, and Kyverno for two. Also finds a name that begins " +
-		"or ends with white space.",
+		"entries of a list. A reader takes them for one name. Also finds a name that begins or ends with " +
+		"white space.",
 	Reasons: []Reason{{Name: reasonLookAlike, Doc: "two names look the same to a reader"}},
 	Run:     (*subject).lookAlike,
 }

@@ -14,12 +14,9 @@ const ReasonOverlaps = "overlaps"
 
 var overlappingCheck = check{
 	About: "Finds two exceptions that exempt the same resource from the same policy, and for kyverno.io from the " +
-		"same rule. When one of them expires, the other still exempts. polex reports an overlap only with an " +
-		"example, or if one exception has every condition of the other. A reported overlap is therefore always " +
-		"real.\n\n" +
-		"polex finds examples for match conditions that compare kinds, API versions, names, namespaces, labels " +
-		"and the user with literals. For conditions in other forms, it only finds equal parts. A renewal does not " +
-		"overlap with its predecessor.",
+		"same rule. When one of them expires, the other still exempts. A reported overlap is " +
+		"always real: it has an example, or one exception has every condition of the other. For conditions that " +
+		"are not plain comparisons, polex only finds equal parts. A renewal does not overlap with its predecessor.",
 	Reasons: []Reason{{Name: ReasonOverlaps, Doc: "another exception exempts the same resources from the same rule",
 		Severity: Warning}},
 }

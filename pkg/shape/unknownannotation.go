@@ -8,7 +8,8 @@ import (
 
 var unknownAnnotationCheck = check{
 	About: "Finds an annotation or label under `polex.dev/` that polex does not define, such as " +
-		"`polex.dev/expire-at`, one under a similar domain, and a limit among the properties. Reviewers believe it, and polex ignores it.",
+		"`polex.dev/expire-at`, one under a similar domain, and a limit among the properties. Reviewers " +
+		"believe it, and polex ignores it.",
 	Reasons: []Reason{manifest.UnknownAnnotation},
 	Run:     (*subject).unknownAnnotation,
 }

@@ -13,8 +13,8 @@ const reasonUnknownPolicy = "unknown-policy"
 
 var unknownPolicyCheck = check{
 	About: "Needs the policies (`directories.policies` or `--policies`). Finds an exception from a policy that does " +
-		"not exist, or that has another kind than the exception says. Kyverno ignores such a name silently. The " +
-		"exception has no effect until somebody adds a policy of that name, and nobody reviews it then.\n\n" +
+		"not exist, or that has another kind than the exception says. Kyverno ignores such a name until " +
+		"somebody adds a policy of that name, and nobody reviews the exception then.\n\n" +
 		"If polex cannot read a file of policies, it reports only that error, and no `unknown-policy` or " +
 		"`unknown-rule`.",
 	Reasons: []Reason{{Name: reasonUnknownPolicy, Doc: "the policy does not exist"}},

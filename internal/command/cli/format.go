@@ -70,7 +70,7 @@ func writeText(w io.Writer, r *Report) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(w, summaryLine(r))
+	_, err := fmt.Fprintln(w, summaryLine(r)+remark(r))
 	return err
 }
 
@@ -94,6 +94,14 @@ func summaryLine(r *Report) string {
 		line += ", skipped " + plural(r.Skipped, "file") + " of other kinds"
 	}
 	return line
+}
+
+// remark returns the remark as a line, or "".
+func remark(r *Report) string {
+	if r.Remark == "" {
+		return ""
+	}
+	return "\n" + plain.Line(r.Remark)
 }
 
 func summary(r *Report) string {
@@ -163,7 +171,7 @@ func writeGitHub(w io.Writer, r *Report) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(w, summaryLine(r))
+	_, err := fmt.Fprintln(w, summaryLine(r)+remark(r))
 	return err
 }
 

@@ -27,6 +27,10 @@ func writeJSON(w io.Writer, r *Report) error {
 	if results == nil {
 		results = []Result{}
 	}
+	notes := r.Notes
+	if r.Remark != "" {
+		notes = append(slices.Clone(notes), r.Remark)
+	}
 	out := struct {
 		APIVersion string   `json:"apiVersion"`
 		Kind       string   `json:"kind"`
@@ -42,7 +46,7 @@ func writeJSON(w io.Writer, r *Report) error {
 		Summary: summary{Documents: r.Documents, Passed: r.Count(Pass), Refused: r.Count(Refuse),
 			Undecided: r.Count(Unknown), Warnings: r.Count(Warn), Unchanged: r.Unchanged, Skipped: r.Skipped,
 			Status: r.Status()},
-		Results: results, Edits: r.Edits, Notes: r.Notes,
+		Results: results, Edits: r.Edits, Notes: notes,
 	}
 	return plain.WriteJSON(w, out)
 }

@@ -16,6 +16,9 @@ const maxMarkdownRows = 500
 func writeMarkdown(w io.Writer, r *Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n\n%s\n", plain.Markdown(r.Tool), plain.Markdown(summaryLine(r)))
+	if r.Remark != "" {
+		fmt.Fprintf(&b, "\n%s\n", plain.Markdown(r.Remark))
+	}
 	rows := 0
 	for _, res := range r.Results() {
 		if res.silent() {

@@ -86,6 +86,8 @@ type Report struct {
 	// CountPassed only counts documents that passed without a message, to save memory. Only the
 	// JSON format lists them.
 	CountPassed bool
+	// Remark is a sentence about the whole run, printed below the summary and among the notes of JSON.
+	Remark string
 	// Edits are other files that the command changes, and Notes are tasks for the user. Only the
 	// JSON format lists them; the command prints them itself.
 	Edits, Notes []string

@@ -34,7 +34,8 @@ func AddFlags(cmd *cobra.Command) {
 	flags.StringSlice(flagRequire, nil,
 		"required statements, of "+strings.Join(exception.StatementNames(), ", ")+" (default: none)")
 	cli.Check(flags, flagRequire, cli.OneOf(exception.StatementNames()...))
-	flags.String(flagKyvernoVersion, "", "Kyverno release that must support the exception, such as 1.19 (default: any)")
+	flags.String(flagKyvernoVersion, "",
+		"Kyverno release that must support the exception, such as 1.19 (default: the newest known)")
 	cli.Check(flags, flagKyvernoVersion, func(version string) error {
 		_, err := kyverno.ParseRelease(version)
 		return err

@@ -2,6 +2,7 @@
 package validate
 
 import (
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/parallel"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -141,6 +143,11 @@ func New(streams cli.Streams) *cobra.Command {
 		checks.Each(inputs.Each)
 		run.renewals.finish(report, cli.Documents(run.live, &cli.Report{}, cli.Warn)) // they are on the report already
 		run.promotion(report)
+		if run.byMatch && config.KyvernoVersion == "" {
+			report.Remark = fmt.Sprintf("kyverno.io exceptions end with Kyverno 1.%d: without shape.kyvernoVersion, "+
+				"polex assumes 1.%d; polex-validate --fix moves them to policies.kyverno.io", kyverno.MatchIgnored,
+				kyverno.MatchDeprecated)
+		}
 		progress.Stop()
 		return cli.Finish(format, streams.Out, report)
 	}
@@ -182,6 +189,7 @@ type run struct {
 	policies  *shape.PolicySet // nil if none are given
 	set       shape.Set
 	exempting bool      // there are resources to exempt
+	byMatch   bool      // there are exceptions of kyverno.io
 	live      []string  // paths of the live exceptions
 	renewals  *renewals // nil if no live exceptions are given
 	report    *cli.Report
@@ -235,6 +243,7 @@ func (r *run) check(doc *exception.Document) answer {
 // earlier documents. Without errors, it adds the exempted resources. It runs for one document at a
 // time.
 func (r *run) add(doc *exception.Document, a answer) {
+	r.byMatch = r.byMatch || doc.GroupKind() == kyverno.MatchKind
 	results := shapeconfig.Results(doc, append(a.found, r.checker.Weigh(r.set.Add(doc))...))
 	r.report.Add(append(results, a.large...)...)
 	if slices.ContainsFunc(results, func(result cli.Result) bool { return result.Outcome == cli.Refuse }) {

@@ -159,7 +159,8 @@ func ownReasons() []exception.Reason {
 		{Name: reasonNotEmitted, Doc: "the document is verified but cannot be printed: could not decide, exit code 3"},
 		{Name: reasonElsewhere, Doc: "with --cluster-name, it is for other clusters, by its annotation polex.dev/cluster"},
 		{Name: reasonUndecided, Doc: "an internal error: could not decide, exit code 3"},
-		{Name: manifest.UnknownAnnotation.Name, Doc: manifest.UnknownAnnotation.Doc, Severity: exception.SeverityWarning},
+		{Name: manifest.UnknownAnnotation.Name, Doc: manifest.UnknownAnnotation.Doc,
+			Severity: exception.SeverityWarning},
 	}
 }
 
