@@ -84,8 +84,17 @@ func quotedKey(found []string) string {
 var plainKeys = regexp.MustCompile(`\bobject\.metadata\.(labels|annotations)` +
 	`(?:\.(\w+)\b|\[(?:'([^']*)'|"([^"]*)")\])( == | in )`)
 
+// keyIs matches a part that compares the key with texts, none of them empty.
+var keyIs = regexp.MustCompile(`^object \. metadata \. (?:labels|annotations)(?: \. \w+| \[ "[^"]*" \]) ` +
+	`(?:== "[^"]+"|in \[ "[^"]+"(?: , "[^"]+")* \])$`)
+
 // WithOptionalKeys returns an expression in which labels and annotations that do not exist are empty
-// and no error.
+// and no error. It changes only comparisons that && joins, which are false then.
 func WithOptionalKeys(expression string) string {
+	for _, part := range Parts([]string{expression}) {
+		if ofKey.MatchString(part) && !keyIs.MatchString(part) {
+			return expression
+		}
+	}
 	return plainKeys.ReplaceAllString(expression, "object.metadata.?$1[?'$2$3$4'].orValue('')$5")
 }

@@ -91,7 +91,7 @@ func preset(name string) (Config, error) {
 				ReasonWildcardRule:    LevelError,
 				reasonWildcardImage:   LevelError,
 				ReasonNotProvenNarrow: LevelError,
-				reasonMayFail:         LevelError,
+				ReasonMayFail:         LevelError,
 			},
 		}, nil
 	}

@@ -7,13 +7,14 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-const reasonMayFail = "may-fail"
+// ReasonMayFail is a reason of findings.
+const ReasonMayFail = "may-fail"
 
 var mayFailCheck = check{
 	About: "Finds a match condition that is an error for other objects: it reads a label, an annotation or a field " +
 		"that not every object has, or an object that not every operation has. Kyverno then denies objects that " +
 		"obey the policy. An error does not count beside a part that is false, such as another name.",
-	Reasons: []Reason{{Name: reasonMayFail, Doc: "a match condition is an error for other objects", Severity: Warning}},
+	Reasons: []Reason{{Name: ReasonMayFail, Doc: "a match condition is an error for other objects", Severity: Warning}},
 	Run:     (*subject).mayFail,
 }
 
@@ -32,7 +33,7 @@ func (s *subject) mayFail() {
 	message, hint := s.MayFail(targets)
 	ignored := func(kind string) bool { return kind == "DeletingPolicy" || kind == "NamespacedDeletingPolicy" }
 	if message != "" && !slices.ContainsFunc(s.PolicyKinds(), ignored) {
-		s.find(reasonMayFail, s.whereConditions(), message+", and Kyverno then denies objects that obey the policy",
+		s.find(ReasonMayFail, s.whereConditions(), message+", and Kyverno then denies objects that obey the policy",
 			hint)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// fixer corrects exceptions, one thing at a time. If some have metadata that tools or servers write, it removes that.
+// fixer corrects exceptions, one thing at a time. If some have metadata that tools or servers write, it removes that, and
+// mends conditions that are an error where a key is missing.
 // Otherwise it converts exceptions of kyverno.io to policies.kyverno.io. It copies other documents unchanged, so the
 // output has all documents of the input.
 type fixer struct {
@@ -26,10 +27,13 @@ type fixer struct {
 	out         exception.Stream
 }
 
-// document keeps a document without the metadata that tools and servers write.
+// document keeps a document without the metadata that tools and servers write, and with conditions that are false
+// where a label or an annotation is missing.
 func (f *fixer) document(doc *exception.Document) {
 	var paths []exception.Path
+	fails := false
 	for _, finding := range f.checker.Check(doc, f.now) {
+		fails = fails || finding.Reason == shape.ReasonMayFail
 		if finding.Reason == shape.ReasonToolMetadata || finding.Reason == schema.UnsignableField {
 			paths = append(paths, finding.Path)
 		}
@@ -41,6 +45,15 @@ func (f *fixer) document(doc *exception.Document) {
 			return
 		}
 		doc, f.cleaned = clean, true
+	}
+	if fails && len(manifest.SignatureKeys(doc)) == 0 {
+		mended, err := manifest.RewriteConditions(doc, kyverno.WithOptionalKeys)
+		if err != nil {
+			f.report.Add(unwritten(doc, err))
+			return
+		}
+		f.cleaned = f.cleaned || mended != doc
+		doc = mended
 	}
 	f.documents = append(f.documents, doc)
 }

@@ -26,12 +26,35 @@ func Remove(doc *exception.Document, paths []exception.Path) (*exception.Documen
 		}
 		cut(lines, doc, path)
 	}
-	edited, err := exception.Parse(bytes.Join(lines, nil), doc.File())
+	return rewritten(bytes.Join(lines, nil), want, doc)
+}
+
+// RewriteConditions returns an exception with other match conditions, or the same document. Comments stay if the
+// source has each condition as one text.
+func RewriteConditions(doc *exception.Document, rewrite func(string) string) (*exception.Document, error) {
+	want, source := doc.Object(), doc.Source()
+	spec, _ := want["spec"].(map[string]any)
+	items, _ := spec["matchConditions"].([]any)
+	for _, item := range items {
+		condition, _ := item.(map[string]any)
+		if old, _ := condition["expression"].(string); old != "" && rewrite(old) != old {
+			condition["expression"] = rewrite(old)
+			source = bytes.Replace(source, []byte(old), []byte(rewrite(old)), 1)
+		}
+	}
+	if bytes.Equal(source, doc.Source()) && reflect.DeepEqual(want, doc.Object()) {
+		return doc, nil
+	}
+	return rewritten(source, want, doc)
+}
+
+// rewritten returns the edited source if it has the wanted values, and those values anew otherwise.
+func rewritten(source []byte, want map[string]any, doc *exception.Document) (*exception.Document, error) {
+	edited, err := exception.Parse(source, doc.File())
 	if err == nil && reflect.DeepEqual(edited.Object(), want) {
 		return edited, nil
 	}
-	source, err := Readable(want)
-	if err != nil {
+	if source, err = Readable(want); err != nil {
 		return nil, err
 	}
 	return exception.Parse(source, doc.File())
