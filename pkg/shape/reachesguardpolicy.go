@@ -8,9 +8,9 @@ import (
 
 var reachesGuardPolicyCheck = check{
 	Title: "Policies about exceptions",
-	About: "Finds an exception from a policy that matches PolicyExceptions. The exception would be " +
-		"exempt from that check on exceptions. A policy for every kind counts too, unless it excludes PolicyException. " +
-		"The reason is `reaches-guard`, and no setting permits it.",
+	About: "Finds an exception from a policy that matches PolicyExceptions: the exception would be exempt from that " +
+		"check. A policy for every kind counts too, unless it excludes PolicyException. The reason is " +
+		"`reaches-guard`, and no setting permits it.",
 	Run: (*subject).reachesGuardPolicy,
 }
 
