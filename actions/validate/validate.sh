@@ -65,7 +65,7 @@ for path in ${lines[@]+"${lines[@]}"}; do
   if ! only_notes "$path"; then paths+=("$path"); fi
 done
 if [ "${#lines[@]}" -gt 0 ] && [ "${#paths[@]}" -eq 0 ]; then
-  echo "no pending exceptions in ${INPUT_PATHS//$'\n'/ }"
+  printf 'no pending exceptions in %s\n' ${lines[@]+"${lines[@]}"}
   exit 0
 fi
 status=0
