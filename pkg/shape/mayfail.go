@@ -11,9 +11,8 @@ import (
 const ReasonMayFail = "may-fail"
 
 var mayFailCheck = check{
-	About: "Finds a match condition that is an error for other objects: it reads a label, an annotation or a field " +
-		"that not every object has, or an object that not every operation has. Kyverno then denies objects that " +
-		"obey the policy. An error does not count beside a part that is false, such as another name.",
+	About: "Finds a match condition that reads a label, an annotation or a field that not every object has, or an " +
+		"object that not every operation has. Kyverno then denies objects that obey the policy.",
 	Reasons: []Reason{{Name: ReasonMayFail, Doc: "a match condition is an error for other objects", Severity: Warning}},
 	Run:     (*subject).mayFail,
 }

@@ -16,15 +16,13 @@ const ReasonNeverMatches = "never-matches"
 
 var neverMatchesCheck = check{
 	Title: "Effect",
-	About: "Finds an exception, or a part of one, that has no effect in Kyverno. Its author notices that when the " +
-		"policy blocks a release, and its reviewers approved it for nothing.\n\n" +
-		"- A filter contradicts itself, or lists namespaces for a kind without a namespace.\n" +
+	About: "Finds an exception, or a part of one, that has no effect in Kyverno:\n\n" +
+		"- A filter contradicts itself, or lists namespaces for a kind without one.\n" +
 		"- With `--policies`: no named rule is about the kinds, names, namespaces or labels of the filter. A rule " +
-		"about `Pod/exec` is not about Pods. A Policy is about its own namespace.\n" +
-		"- `spec.conditions` reads a variable that does not exist, or the sender of a request in background scans.\n" +
-		"- No named rule checks the control or the field of `podSecurity`, and no policy reads `images` or " +
-		"`allowedValues`.\n\n" +
-		"polex compares texts. Of match conditions, it reads plain comparisons.",
+		"about `Pod/exec` is not about Pods, and a Policy is about its own namespace.\n" +
+		"- `spec.conditions` reads a variable that does not exist, or the sender in background scans.\n" +
+		"- No named rule checks the control or field of `podSecurity`, or no policy reads `images` or " +
+		"`allowedValues`.",
 	Reasons: []Reason{{Name: ReasonNeverMatches, Doc: "the exception, or a part of it, can have no effect"}},
 	Run:     (*subject).neverMatches,
 }

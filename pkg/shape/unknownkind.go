@@ -15,7 +15,7 @@ const reasonUnknownKind = "unknown-kind"
 
 var unknownKindCheck = check{
 	About: "Finds a kind that is probably misspelt: in lower case, in the plural, or within one letter of a kind of " +
-		"Kubernetes or of the policies. Kyverno compares kinds as texts, so the exception has no effect.",
+		"Kubernetes or of the policies. Such an exception has no effect.",
 	Reasons: []Reason{{Name: reasonUnknownKind, Doc: "the kind looks like another one, misspelt", Severity: Warning}},
 	Run:     (*subject).unknownKind,
 }
