@@ -29,7 +29,7 @@ var neverMatchesCheck = check{
 
 func (s *subject) neverMatches() {
 	if len(s.Unread) > 0 || s.counts[ReasonReachesGuard] > 0 {
-		return // it is not known how Kyverno reads it, or it is refused whatever its effect
+		return // it is not known how Kyverno reads it, or it is refused anyway
 	}
 	if problem := s.PreconditionProblem(s.isSetByRules); problem != nil {
 		s.find(ReasonNeverMatches, problem.Path, problem.Message, problem.Hint)
