@@ -11,10 +11,10 @@ import (
 
 // Alternatives returns lists of filters: the exception exempts only resources that match all filters
 // of one list. Of match conditions, it reads the plain comparisons that && joins.
-func (e *Exception) Alternatives() [][]Filter {
+func (e *Exception) Alternatives(work *wildcard.Meter) [][]Filter {
 	switch {
 	case !e.ByMatch:
-		return plainParts(Parts(e.expressions()))
+		return plainParts(work, e.parts(e.Conditions))
 	case len(e.Match.Filters()) == 0:
 		return nil
 	}
@@ -23,15 +23,21 @@ func (e *Exception) Alternatives() [][]Filter {
 
 // Bounds returns filters of which each exempted resource matches one: those of the match, or those of
 // plain conditions. Of conditions, only object.metadata.namespace is in a filter. Each condition has
-// filters of its own: in an admission policy that Kyverno generates, each exempts by itself.
+// filters of its own: in an admission policy that Kyverno generates, each exempts by itself. Images and
+// values have a filter without namespaces, because such a policy allows them everywhere.
 func (e *Exception) Bounds() (bounds []Filter) {
 	if e.ByMatch {
 		return e.Match.Filters()
 	}
-	for _, c := range e.Conditions {
-		parts := slices.DeleteFunc(Parts([]string{c.Expression.Text}),
-			func(part string) bool { return strings.Contains(part, "request . namespace") }) // of another object
-		for _, filters := range plainParts(parts) {
+	work := wildcard.NewMeter()
+	for _, values := range [][]Located{e.Images, e.AllowedValues} {
+		if len(values) > 0 {
+			bounds = append(bounds, Filter{Path: values[0].Path})
+		}
+	}
+	for i, c := range e.Conditions {
+		parts := slices.DeleteFunc(e.parts(e.Conditions[i:i+1]), isAboutRequest)
+		for _, filters := range plainParts(work, parts) {
 			f := Filter{Path: c.Expression.Path}
 			for _, one := range filters {
 				f.Namespaces = append(f.Namespaces, one.Namespaces...)
@@ -44,11 +50,19 @@ func (e *Exception) Bounds() (bounds []Filter) {
 
 // plainParts returns the filters of the parts that are plain comparisons, as lists of which one has to
 // match. Other parts may be true for everything.
-func plainParts(parts []string) [][]Filter {
+func plainParts(work *wildcard.Meter, parts []string) [][]Filter {
 	lists := [][]Filter{{}}
 	for _, part := range parts {
-		filters := PlainMatch([]string{part}).Any
-		if len(filters) == 0 || len(lists)*len(filters) > maxAlternatives {
+		filters := plainMatch(work, []string{part}).Any
+		switch {
+		case work.Spent():
+			return [][]Filter{{}}
+		case len(filters) == 0 || len(lists)*len(filters) > maxAlternatives:
+			continue
+		case len(filters) == 1:
+			for i := range lists {
+				lists[i] = append(lists[i], filters[0])
+			}
 			continue
 		}
 		var joined [][]Filter
@@ -62,12 +76,23 @@ func plainParts(parts []string) [][]Filter {
 	return lists
 }
 
-func (e *Exception) expressions() []string {
-	texts := make([]string, len(e.Conditions))
-	for i, c := range e.Conditions {
-		texts[i] = c.Expression.Text
+// parts returns the parts of conditions that polex reads. A MutatingPolicy can change another object
+// than that of the request, so parts about the request say nothing there.
+func (e *Exception) parts(conditions []Condition) []string {
+	var texts []string
+	for _, c := range conditions[:min(len(conditions), MaxConditions)] {
+		if len(c.Expression.Text) <= maxExpression {
+			texts = append(texts, c.Expression.Text)
+		}
 	}
-	return texts
+	mutates := slices.ContainsFunc(e.Refs,
+		func(ref Ref) bool { return strings.HasSuffix(ref.Kind.Text, "MutatingPolicy") })
+	return slices.DeleteFunc(Parts(texts), func(part string) bool { return mutates && isAboutRequest(part) })
+}
+
+// isAboutRequest reports whether a part reads the object of the request, which may be another one.
+func isAboutRequest(part string) bool {
+	return strings.Contains(strings.ReplaceAll(part, "request . operation", ""), "request . ")
 }
 
 // operation matches a part of a condition that requires some operations.
@@ -75,7 +100,7 @@ var operation = regexp.MustCompile(`^request \. operation (?:== "\w+"|in \[ "\w+
 
 // Operations returns the operations of which the match conditions require one, or nil.
 func (e *Exception) Operations() []string {
-	for _, part := range Parts(e.expressions()) {
+	for _, part := range e.parts(e.Conditions) {
 		if operation.MatchString(part) {
 			return strings.FieldsFunc(part[len("request . operation "):],
 				func(r rune) bool { return r < 'A' || r > 'Z' && r < 'a' || r > 'z' })[strings.Count(part, " in "):]
@@ -92,23 +117,28 @@ type Miss struct {
 }
 
 // Contradiction returns the reason why no resource matches all filters, or nil if one may. It
-// compares texts and evaluates nothing: labels only if they are not patterns.
+// compares texts and evaluates nothing.
 func Contradiction(work *wildcard.Meter, filters []Filter) *Miss {
-	for i := range filters {
-		f := &filters[i]
-		for j := range filters[i+1:] {
-			if miss := f.apartFrom(work, &filters[i+1+j]); miss != nil {
-				return miss
-			}
-		}
-	}
-	kinds := commonKinds(work, filters)
 	for i := range filters {
 		if wrong := filters[i].impossible(); wrong != nil {
 			return wrong
 		}
-		if f := &filters[i]; len(kinds) > 0 && len(f.Namespaces) > 0 && !work.FitsAny(Texts(f.Namespaces), "") &&
-			!slices.ContainsFunc(kinds, func(k KindSelector) bool { return !k.hasNoNamespace() }) && !work.Spent() {
+		if miss := filters[i].apartFromAll(work, filters[i+1:]); miss != nil {
+			return miss
+		}
+	}
+	return withoutScope(work, filters)
+}
+
+// withoutScope returns the reason why the kinds that all filters match are in none of the namespaces.
+func withoutScope(work *wildcard.Meter, filters []Filter) *Miss {
+	for i := range filters {
+		f := &filters[i]
+		if len(f.Namespaces) == 0 || work.FitsAny(Texts(f.Namespaces), "") {
+			continue
+		}
+		if kinds := commonKinds(work, filters); len(kinds) > 0 && !work.Spent() &&
+			!slices.ContainsFunc(kinds, func(k KindSelector) bool { return !k.hasNoNamespace() }) {
 			return &Miss{"scope", [2][]string{{kinds[0].Kind}, Texts(f.Namespaces)}, f}
 		}
 	}
@@ -155,27 +185,33 @@ func (f *Filter) impossible() *Miss {
 	return nil
 }
 
-// apartFrom returns the reason why no resource matches both filters, or nil.
+// apartFromAll returns the reason why no resource matches a filter and one of some others, or nil.
+func (f *Filter) apartFromAll(work *wildcard.Meter, others []Filter) *Miss {
+	for i := range others {
+		if miss := f.apartFrom(work, &others[i]); miss != nil {
+			return miss
+		}
+	}
+	return nil
+}
+
+// apartFrom returns the reason why no resource matches both filters, or nil. Labels are not compared:
+// Kyverno also matches a rule with the object before an update, which may have others.
 func (f *Filter) apartFrom(work *wildcard.Meter, other *Filter) *Miss {
+	if !work.Spend(1) {
+		return nil
+	}
 	for _, of := range []struct {
 		field      string
 		mine, your []Located
-		meet       func(*wildcard.Meter, []Located, []Located) bool
+		meet       bool
 	}{
-		{"kinds", f.Kinds, other.Kinds, meetKinds},
-		{"names", f.Named(), other.Named(), meet},
-		{"namespaces", f.Namespaces, other.Namespaces, meet},
+		{"kinds", f.Kinds, other.Kinds, f.meetsKinds(work, other)},
+		{"names", f.Named(), other.Named(), meet(work, f.Named(), other.Named())},
+		{"namespaces", f.Namespaces, other.Namespaces, meet(work, f.Namespaces, other.Namespaces)},
 	} {
-		if len(of.mine) > 0 && len(of.your) > 0 && !of.meet(work, of.mine, of.your) && !work.Spent() {
+		if len(of.mine) > 0 && len(of.your) > 0 && !of.meet && !work.Spent() {
 			return &Miss{of.field, [2][]string{texts(of.field, of.mine), texts(of.field, of.your)}, f}
-		}
-	}
-	if f.Selector == nil || other.Selector == nil {
-		return nil
-	}
-	for key, value := range f.Selector.Labels {
-		if your, both := other.Selector.Labels[key]; both && value != your && !wildcard.In(key+value+your) {
-			return &Miss{"selector", [2][]string{{key + ": " + value}, {key + ": " + your}}, f}
 		}
 	}
 	return nil
@@ -209,10 +245,10 @@ func meetTexts(work *wildcard.Meter, a, b string) bool {
 	return work.Overlap(a, b)
 }
 
-func meetKinds(work *wildcard.Meter, some, others []Located) bool {
-	return slices.ContainsFunc(some, func(a Located) bool {
-		return slices.ContainsFunc(others, func(b Located) bool {
-			_, meet := ParseKind(a.Text).common(work, ParseKind(b.Text))
+func (f *Filter) meetsKinds(work *wildcard.Meter, other *Filter) bool {
+	return slices.ContainsFunc(f.selectors(), func(a KindSelector) bool {
+		return slices.ContainsFunc(other.selectors(), func(b KindSelector) bool {
+			_, meet := a.common(work, b)
 			return meet
 		})
 	})
@@ -243,13 +279,12 @@ func (k KindSelector) common(work *wildcard.Meter, other KindSelector) (KindSele
 // commonKinds returns the kinds that all filters match, of the first two that list kinds.
 func commonKinds(work *wildcard.Meter, filters []Filter) []KindSelector {
 	var found []KindSelector
-	for _, f := range filters {
-		if len(f.Kinds) == 0 {
+	for i := range filters {
+		if len(filters[i].Kinds) == 0 {
 			continue
 		}
 		var all []KindSelector
-		for _, text := range f.Kinds {
-			kind := ParseKind(text.Text)
+		for _, kind := range filters[i].selectors() {
 			if len(found) == 0 {
 				all = append(all, kind)
 			}

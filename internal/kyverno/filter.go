@@ -40,6 +40,16 @@ type Filter struct {
 
 	Roles, ClusterRoles []Located
 	Subjects            []Subject
+
+	parsed []KindSelector // of Kinds, or nil if nobody has asked
+}
+
+// selectors returns the parsed kinds.
+func (f *Filter) selectors() []KindSelector {
+	for _, k := range f.Kinds[len(f.parsed):] {
+		f.parsed = append(f.parsed, ParseKind(k.Text))
+	}
+	return f.parsed
 }
 
 // Subject is a user, group or service account that sends a request.

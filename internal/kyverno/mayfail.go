@@ -11,16 +11,18 @@ import (
 var (
 	branches  = regexp.MustCompile(`\|\||[^.\[] \? `) // the part has cases
 	asked     = regexp.MustCompile(`^! ?has \(.*\)$|^has \([^()]*\)$`)
-	wholeName = regexp.MustCompile(`^object \. metadata \. name (?:== "|in \[ ")`)
-	placed    = regexp.MustCompile(`^(?:object \. metadata|request) \. (?:namespace|kind) |^object \. kind `)
-	ofKey     = regexp.MustCompile(`\bobject \. metadata \. (labels|annotations)` +
+	wholeName = regexp.MustCompile(
+		`^(?:object \. metadata \. name (?:== "|in \[ ")|"[^"]*" == object \. metadata \. name$)`)
+	placed = regexp.MustCompile(`^(?:object \. metadata|request) \. (?:namespace|kind) |^object \. kind `)
+	hasKey = regexp.MustCompile(`^has \( object \. metadata \. (labels|annotations) \. \w+ \)$`)
+	ofKey  = regexp.MustCompile(`\bobject \. metadata \. (labels|annotations)` +
 		`(?: \. (\w+)(?: [^(]|$)| \[ ("[^"]*") \])`)
 	inKeys = regexp.MustCompile(`^"[^"]*" in object \. metadata \. (labels|annotations)$`)
 	ofSpec = regexp.MustCompile(`\bobject \. spec \. (\w+)(?: [^(]|$)`)
 )
 
-// alwaysInSpec are the fields of spec that a Pod or its controller always has.
-var alwaysInSpec = []string{"containers", "template"}
+// alwaysInSpec are the fields of spec that Pods or their controllers always have.
+var alwaysInSpec = []string{"containers", "template", "replicas", "selector", "strategy", "schedule", "jobTemplate"}
 
 // MayFail returns a reason why the match conditions are an error for other objects than those that
 // they exempt, and a hint; or "". Kyverno 1.19 then denies these objects, even if they obey the
@@ -31,10 +33,10 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 	for _, t := range targets {
 		operations, namespaced = append(operations, t.Operations...), namespaced && t.hasNamespaces()
 	}
-	parts := Parts(e.expressions())
+	parts := flat(e.parts(e.Conditions))
 	has := func(part string) bool { return slices.Contains(parts, part) }
 	anyPart := func(form func(string) bool) bool { return slices.ContainsFunc(parts, form) }
-	if anyPart(wholeName.MatchString) {
+	if anyPart(wholeName.MatchString) || anyPart(func(part string) bool { return strings.Contains(part, "hasValue") }) {
 		return "", ""
 	}
 	asks := e.Operations()
@@ -42,6 +44,10 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 		return (asks == nil || slices.Contains(asks, operation)) && !has(`request . operation != "`+operation+`"`)
 	}
 	for _, part := range parts {
+		if found := hasKey.FindStringSubmatch(part); found != nil && !has("has ( object . metadata . "+found[1]+" )") {
+			return "an object without " + found[1] + " makes the condition an error",
+				"add has(object.metadata." + found[1] + ") && before it"
+		}
 		if branches.MatchString(part) || asked.MatchString(part) {
 			continue
 		}
@@ -71,6 +77,18 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 		}
 	}
 	return "", ""
+}
+
+// flat returns the parts with those of nested brackets.
+func flat(parts []string) (all []string) {
+	for _, part := range parts {
+		if inner := Parts([]string{part}); len(inner) > 1 {
+			all = append(all, flat(inner)...)
+			continue
+		}
+		all = append(all, part)
+	}
+	return all
 }
 
 func quotedKey(found []string) string {

@@ -163,7 +163,7 @@ func plainFilter(parts []token) []Filter {
 	case shape == "has ( object . metadata . namespace )":
 		return []Filter{{Namespaces: []Located{{Text: present}}}}
 	}
-	if _, joined := joinedNamespaces(parts); joined && strings.Contains(shape, "+ ' + object . metadata . name") {
+	if _, joined := joinedNamespaces(parts); joined && isPair.MatchString(shape) {
 		return pairs(literals(parts)[1:])
 	}
 	path, patterns := comparison(parts)
@@ -199,6 +199,10 @@ func plainFilter(parts []token) []Filter {
 	}
 	return nil
 }
+
+// isPair matches a namespace, a slash and a name that are compared as one text.
+var isPair = regexp.MustCompile(`^(?:\( )?object \. metadata \. namespace \+ ' \+ object \. metadata \. name` +
+	`(?: \))?(?: == '| in \[ '(?: , ')* \])$`)
 
 // pairs returns a filter for each text of a namespace, a slash and a name, or nil.
 func pairs(texts []string) (filters []Filter) {

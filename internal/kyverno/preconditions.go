@@ -6,12 +6,15 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // variable matches the start of a variable in JMESPath: its first field and its second.
-var variable = regexp.MustCompile(`\{\{-?\s*([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?\s*([.\[|}]|\|\|)`)
+var variable = regexp.MustCompile(`^\{\{-?\s*([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?\s*[.\[|}]`)
+
+var braces = regexp.MustCompile(`\{\{[^{}]*\}\}`)
 
 // The variables that Kyverno 1.19 sets before it looks for exceptions, those about the sender, and
 // the fields of request (pkg/engine/context and AdmissionRequest of Kubernetes).
@@ -28,13 +31,22 @@ var (
 // know, or nil. Such a condition is never true. isSet reports whether a rule sets a variable.
 func (e *Exception) PreconditionProblem(isSet func(string) bool) *Problem {
 	var problem *Problem
-	eachText(e.Preconditions, func(text string) {
-		for _, found := range variable.FindAllStringSubmatch(text, -1) {
-			if message, hint := e.unset(found[1], found[2], isSet); message != "" && problem == nil {
+	judge := func(text string) {
+		for _, whole := range braces.FindAllString(text, -1) {
+			found := variable.FindStringSubmatch(whole)
+			if found == nil || strings.Contains(whole, "||") || problem != nil { // it has a default
+				continue
+			}
+			if message, hint := e.unset(found[1], found[2], isSet); message != "" {
 				problem = &Problem{exception.Path{"spec", "conditions"}, message, hint}
 			}
 		}
-	})
+	}
+	// Kyverno stops at the first entry of any that is true, so only its first entry is always read.
+	if entries, _ := e.Preconditions["any"].([]any); len(entries) > 0 {
+		eachText(entries[0], judge)
+	}
+	eachText(e.Preconditions["all"], judge)
 	return problem
 }
 

@@ -62,8 +62,12 @@ func (r ruleTree) targets(p *Policy, rule Rule) []Target {
 	if existing, _ := r.under("mutate")["targets"].([]any); !r.isRead || len(existing) > 0 {
 		matched = [][]Filter{{}}
 	}
-	if p.Kind == namespacedPolicy && p.Namespace != "" {
-		for i := range matched {
+	for i := range matched {
+		matched[i] = slices.Clone(matched[i])
+		for j := range matched[i] {
+			matched[i][j] = matched[i][j].known()
+		}
+		if p.Kind == namespacedPolicy && p.Namespace != "" {
 			matched[i] = append(matched[i], Filter{Namespaces: []Located{{Text: p.Namespace}}})
 		}
 	}
@@ -78,7 +82,8 @@ func (r ruleTree) targets(p *Policy, rule Rule) []Target {
 		for _, filters := range matched {
 			filters = slices.Clone(filters)
 			for i := range filters {
-				filters[i].Kinds = ofControllers(kinds)
+				filters[i].Kinds, filters[i].parsed = ofControllers(kinds), nil
+				filters[i].selectors()
 			}
 			made.matched = append(made.matched, filters)
 		}
@@ -144,8 +149,9 @@ func ofConstraints(p *Policy, spec map[string]any) Target {
 	if p.AboutPods {
 		f.Kinds = append(f.Kinds, ofControllers(slices.Sorted(maps.Keys(manifest.PodControllers)))...)
 	}
+	f.selectors()
 	t.matched[0] = []Filter{f}
-	if p.Namespace != "" {
+	if strings.HasPrefix(p.Kind, "Namespaced") && p.Namespace != "" {
 		t.matched[0] = append(t.matched[0], Filter{Namespaces: []Located{{Text: p.Namespace}}})
 	}
 	return t
@@ -156,19 +162,41 @@ func ofConstraints(p *Policy, spec map[string]any) Target {
 func (t *Target) Misses(work *wildcard.Meter, filters []Filter) *Miss {
 	var missed *Miss
 	for _, matched := range t.matched {
-		miss := Contradiction(work, slices.Concat(filters, matched))
-		if miss == nil {
-			missed = nil
-			break
+		var miss *Miss
+		for i := range filters {
+			if miss = filters[i].apartFromAll(work, matched); miss != nil {
+				break
+			}
 		}
-		if missed == nil {
+		if miss == nil {
+			miss = withoutScope(work, slices.Concat(filters, matched))
+		}
+		switch {
+		case miss == nil || work.Spent():
+			return nil
+		case missed == nil:
 			missed = miss
-		} else if missed.Field == miss.Field {
+		case missed.Field == miss.Field:
 			missed.Side[1] = append(missed.Side[1], miss.Side[1]...)
 		}
 	}
-	if work.Spent() {
-		return nil
-	}
 	return missed
 }
+
+// known returns a filter without the lists in which a variable stands for something: a tool replaces
+// it before Kyverno reads the policy.
+func (f Filter) known() Filter {
+	for _, list := range []*[]Located{&f.Kinds, &f.Names, &f.Namespaces} {
+		if slices.ContainsFunc(*list, hasVariable) {
+			*list = nil
+		}
+	}
+	if hasVariable(f.Name) {
+		f.Name = Located{}
+	}
+	f.parsed = nil
+	f.selectors()
+	return f
+}
+
+func hasVariable(text Located) bool { return strings.ContainsAny(text.Text, "${}") }

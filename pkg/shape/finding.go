@@ -59,6 +59,8 @@ type subject struct {
 
 	language *expression.Language // of match conditions
 	compiled []matchCondition     // see conditions
+
+	operations []string // that the conditions require; see neverMatches
 }
 
 // find adds a finding with the severity of its reason.

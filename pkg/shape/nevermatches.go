@@ -35,7 +35,7 @@ func (s *subject) neverMatches() {
 		s.find(ReasonNeverMatches, problem.Path, problem.Message, problem.Hint)
 	}
 	work := wildcard.NewMeter()
-	all := s.Alternatives()
+	all := s.Alternatives(work)
 	alternatives := slices.DeleteFunc(slices.Clone(all), func(filters []kyverno.Filter) bool {
 		return kyverno.Contradiction(work, filters) != nil
 	})
@@ -48,6 +48,7 @@ func (s *subject) neverMatches() {
 	if s.config.Policies == nil || s.config.Policies.Incomplete || len(alternatives) == 0 {
 		return
 	}
+	s.operations = s.Operations()
 	targets := make([][]kyverno.Target, len(s.Refs))
 	known := true
 	for i, ref := range s.Refs {
@@ -82,9 +83,8 @@ type lack struct {
 
 // lacks returns nil if a target may be about what the filters match, or if there is no target.
 func (s *subject) lacks(work *wildcard.Meter, targets []kyverno.Target, filters []kyverno.Filter) (first *lack) {
-	need := s.Operations()
 	for i := range targets {
-		miss, has := targets[i].Misses(work, filters), targets[i].Operations
+		miss, need, has := targets[i].Misses(work, filters), s.operations, targets[i].Operations
 		if miss == nil && len(need) > 0 && len(has) > 0 &&
 			!slices.ContainsFunc(need, func(one string) bool { return slices.Contains(has, one) }) {
 			miss = &kyverno.Miss{Field: "operations", Side: [2][]string{need, has}}
@@ -178,8 +178,6 @@ func (l *lack) text() string {
 			strings.TrimPrefix(what, "impossible "), mine)
 	case "kinds":
 		return fmt.Sprintf("%s is about %s, and the exception about %s", l.by, theirs, mine)
-	case "selector":
-		return fmt.Sprintf("%s is about the label %s, and the exception about %s", l.by, theirs, mine)
 	default:
 		return fmt.Sprintf("%s is about the %s %s, and the exception about %s", l.by, what, theirs, mine)
 	}

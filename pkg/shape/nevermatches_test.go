@@ -1,5 +1,7 @@
 package shape_test
 
+import "strings"
+
 // A match that holds for a Deployment of team-a, from the rule autogen-check.
 const (
 	scopeOfLegacy = "kinds: [Deployment]\n        names: [web]\n        namespaces: [team-a]"
@@ -44,7 +46,6 @@ var neverCases = []change{
 		want: []string{"16 never-matches spec.match.any[0].resources.kinds", "16 unknown-kind spec.match.any[0].resources.kinds[0] (warning)"}},
 	{name: "another namespace", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment], namespaces: [team-b, 'c-*']}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy, want: dead("18 never-matches spec.match.any[0].resources.namespaces")},
 	{name: "another name", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment], names: ['api-*']}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy, want: dead("17 never-matches spec.match.any[0].resources.names")},
-	{name: "another label", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment], selector: {matchLabels: {tier: web}}}}]}")), old: rulesOfLegacy, new: onlyCheck + "kinds: [Deployment]\n        selector: {matchLabels: {tier: db}}", want: dead("17 never-matches spec.match.any[0].resources.selector")},
 	{name: "one filter of two", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Service]}}, {resources: {kinds: [Deployment]}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy},
 	{name: "one of all", of: legacy, config: knowing(about("{all: [{resources: {kinds: ['*']}}, {resources: {kinds: [Service]}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy, want: dead("16 never-matches spec.match.any[0].resources.kinds")},
 	{name: "the old form of match", of: legacy, config: knowing(about("{resources: {kinds: [Service]}}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy, want: dead("16 never-matches spec.match.any[0].resources.kinds")},
@@ -57,7 +58,14 @@ var neverCases = []change{
 		old: rulesOfLegacy, new: "[check]\n  - policyName: services\n    ruleNames: [s]\n  match:\n    any:\n    - resources:\n        " + scopeOfLegacy, want: dead("13 never-matches spec.exceptions[1]")},
 	{name: "one filter of the exception", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment]}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy + "\n    - resources: {kinds: [Service], names: [web]}", want: dead("19 never-matches spec.match.any[1].resources.kinds")},
 
+	{name: "a rule with variables of a tool", of: legacy, config: knowing(about("{any: [{resources: {kinds: ['${kind}'], namespaces: ['${team}'], names: ['{{ name }}-*']}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy},
+	{name: "a policy without a namespace that has one in its file", of: policies, config: knowing(strings.Replace(celPolicy("ValidatingPolicy", "require-probes", onDeployments), "metadata:", "metadata:\n  namespace: green", 1)), old: goodCondition, new: quote(plainScope)},
+	{name: "a volume of longhorn", of: legacy, old: "[Deployment]", new: "[VolumeAttachment]"},
+
 	// Match conditions.
+	{name: "a pair of the namespace twice", of: policies, old: plainScope, new: "object.metadata.namespace + '/' + object.metadata.namespace == 'team-a/team-a' && object.metadata.name == 'web'"},
+	{name: "a pair", of: policies, old: plainScope, new: "object.metadata.namespace + '/' + object.metadata.name == 'team-a/web' && object.metadata.name == 'api'", want: dead("12 never-matches spec.matchConditions[0].expression")},
+	{name: "the request of another object", of: policies, old: "kind: ValidatingPolicy\n  matchConditions:\n  - name: web\n    expression: " + plainScope, new: "kind: MutatingPolicy\n  matchConditions:\n  - name: web\n    expression: object.metadata.name == 'web' && request.name == 'api' && object.metadata.namespace == 'team-a'"},
 	{name: "a kind that the constraints lack", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", onDeployments)), old: "object.metadata.name == 'web'", new: "object.kind == 'Service'", want: dead("12 never-matches spec.matchConditions[0].expression")},
 	{name: "beside a part that is not plain", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", onDeployments)), old: "object.metadata.name == 'web'", new: "object.spec.size() > 1 && object.kind == 'Service'", want: dead("12 never-matches spec.matchConditions[0].expression")},
 	{name: "a controller of Pods", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", onPodsCEL)), old: "object.metadata.name == 'web'", new: "object.kind == 'CronJob'"},
@@ -78,6 +86,9 @@ var neverCases = []change{
 	{name: "a variable that does not exist", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment]}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy + "\n  conditions: {any: [{key: '{{ reqest.operation }}', operator: Equals, value: CREATE}]}", want: dead("19 never-matches spec.conditions")},
 	{name: "a variable of the rule", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, context: [{name: team, variable: {value: a}}], match: {any: [{resources: {kinds: [Deployment]}}]}, validate: {deny: {}}")),
 		old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy + "\n  conditions: {any: [{key: '{{ team }}', operator: Equals, value: a}]}"},
+	{name: "a variable with a default", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {any: [{key: \"{{ request.userInfo.username || 'none' }}\", operator: Equals, value: none}]}"},
+	{name: "a variable that Kyverno may not reach", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {any: [{key: '{{ request.namespace }}', operator: Equals, value: a}, {key: '{{ nope }}', operator: Equals, value: a}]}"},
+	{name: "a variable of all", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Deployment]}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy + "\n  conditions: {all: [{key: '{{ request.namespace }}', operator: Equals, value: a}, {key: '{{ nope }}', operator: Equals, value: a}]}", want: dead("19 never-matches spec.conditions")},
 	{name: "a field that no request has", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {any: [{key: '{{ request.user.username }}', operator: Equals, value: a}]}", want: dead("19 never-matches spec.conditions")},
 	{name: "the sender, in background scans", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {any: [{key: '{{ request.userInfo.username }}', operator: Equals, value: a}]}", want: dead("19 never-matches spec.conditions")},
 	{name: "the sender, without them", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  background: false\n  conditions: {any: [{key: '{{ request.userInfo.username }}', operator: Equals, value: a}]}"},

@@ -23,20 +23,29 @@ var unknownKindCheck = check{
 // builtinKinds are the kinds of Kubernetes, sorted.
 var builtinKinds = manifest.Kinds()
 
+// likeOthers are well-known kinds of custom resources within one letter of one of Kubernetes.
+var likeOthers = []string{"CNINode", "Endpoint"}
+
 // maxUnknownKinds is the maximum number of kinds that the check compares: each with all known ones.
 const maxUnknownKinds = 32
 
 func (s *subject) unknownKind() {
+	if s.counts[ReasonReachesGuard] > 0 {
+		return
+	}
 	var custom []string
 	if s.config.Policies != nil {
 		custom = s.config.Policies.Kinds()
 	}
 	left := maxUnknownKinds
-	for _, filters := range s.Alternatives() {
+	for _, filters := range s.Alternatives(wildcard.NewMeter()) {
 		for _, f := range filters {
 			for _, kind := range f.Kinds {
-				text := kyverno.ParseKind(kind.Text).Kind
-				if wildcard.In(text) || isRule(builtinKinds, text) || isRule(custom, text) {
+				selector := kyverno.ParseKind(kind.Text)
+				text := selector.Kind
+				if wildcard.In(text) || isRule(builtinKinds, text) || isRule(custom, text) ||
+					strings.Contains(selector.Group, ".") && !strings.HasSuffix(selector.Group, ".k8s.io") ||
+					slices.Contains(likeOthers, text) {
 					continue
 				}
 				if left--; left < 0 {

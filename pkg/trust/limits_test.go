@@ -153,6 +153,10 @@ func TestExceeded(t *testing.T) {
 		{"exempted namespaces, a prefix", conditional("object.metadata.namespace.startsWith('shop-')"), exempted("shop-*"), `exempts in "shop-*"`},
 		{"exempted namespaces, the namespace of the request", conditional("request.namespace == 'shop'"), exempted("shop"), "names no namespaces"},
 		{"exempted namespaces, one condition of two", conditional("object.metadata.namespace == 'shop'", "object.kind == 'Pod'"), exempted("shop"), "spec.matchConditions[1].expression names no namespaces"},
+		{"exempted namespaces, images that a generated policy allows everywhere", conditional("object.metadata.namespace == 'shop'") + "  images: [\"ghcr.io/a/*\"]\n", exempted("shop"), "spec.images[0] names no namespaces"},
+		{"exempted namespaces, values likewise", conditional("object.metadata.namespace == 'shop'") + "  allowedValues: [a]\n", exempted("shop"), "spec.allowedValues[0] names no namespaces"},
+		{"exempted namespaces, a pair with the object of the request", conditional("request.object.metadata.namespace + '/' + object.metadata.name == 'shop/web'"), exempted("shop"), "names no namespaces"},
+		{"exempted namespaces, a condition that is too long", conditional("object.metadata.namespace == 'shop' && " + strings.Repeat("true && ", 2000) + "true"), exempted("shop"), "names no namespaces"},
 		{"exempted namespaces, a condition that is no text", swap(conditional("true"), `"true"`, "[true]"), exempted("shop"), "names no namespaces"},
 		{"exempted namespaces, not an exception", configMap, exempted("*"), "exempts nothing"},
 

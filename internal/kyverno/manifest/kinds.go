@@ -62,8 +62,8 @@ func Kinds() []string {
 }
 
 // otherScopes are the names of cluster-scoped kinds that well-known custom resources give to
-// namespaced ones: longhorn.io has a Node, ipam.cluster.x-k8s.io an IPAddress.
-var otherScopes = []string{"Node", "IPAddress"}
+// namespaced ones: longhorn.io has a Node and a VolumeAttachment, ipam.cluster.x-k8s.io an IPAddress.
+var otherScopes = []string{"Node", "VolumeAttachment", "IPAddress"}
 
 // IsClusterScoped reports whether objects of a kind are known to have no namespace. The group "*"
 // is any group.

@@ -22,7 +22,7 @@ var conditionParts = []string{
 	"object.metadata.?namespace.orValue('') == 'team-a'", "object.metadata.?namespace.orValue('team-a') == 'team-a'", "object.?metadata.?namespace.orValue('none') in ['team-a']",
 	"object.metadata.namespace + '/' + object.metadata.name in ['team-a/web', 'team-b/api']", "(object.metadata.namespace + '/' + object.metadata.name) == 'team-a/web'",
 	"object.metadata.namespace + '/' + object.metadata.labels['app'] == 'team-a/web'", "object.metadata.name + '/' + object.metadata.namespace == 'web/team-a'",
-	"request.object.metadata.namespace == 'team-a'", "namespaceObject.metadata.name == 'team-a'", "request.namespace == 'team-a'", "oldObject.metadata.namespace == 'team-a'",
+	"request.object.metadata.namespace == 'team-a'", "request.object.metadata.namespace + '/' + object.metadata.name == 'team-a/web'", "object.metadata.namespace + '/' + object.metadata.namespace == 'team-a/team-a'", "namespaceObject.metadata.name == 'team-a'", "request.namespace == 'team-a'", "oldObject.metadata.namespace == 'team-a'",
 	"[request.operation == 'DELETE' ? oldObject : object].exists(it, it.metadata.namespace == 'team-a')", "[request.operation == 'DELETE' ? oldObject : object].exists(it, it.metadata.name == 'web')",
 	"object.metadata.namespace != 'prod'", "object.metadata.namespace.matches('team-a')", "object.metadata.namespace.matches('.*')", "object.metadata.namespace.contains('')", "object.metadata.namespace == ''",
 	"object.metadata.namespace == 'team-*'", "object.metadata.namespace.startsWith('')", "has(object.metadata.namespace)", "size(object.metadata.namespace) > 0", "object.metadata.namespace > 'a'",
@@ -73,8 +73,8 @@ func TestBounds(t *testing.T) {
 				other := map[string]any{"kind": kind, "metadata": map[string]any{"name": "web", "namespace": "team-a"}}
 				for operation, pair := range map[string][2]any{"CREATE": {object, nil}, "UPDATE": {object, object}, "DELETE": {nil, object}, "": {object, other}} {
 					request := map[string]any{"operation": operation, "namespace": "team-a", "object": object}
-					if operation != "" { // a mutating policy may change another object than that of the request
-						request["namespace"] = namespace
+					if request["namespace"] = namespace; operation == "" { // a mutating policy may change another object
+						request["namespace"], request["object"] = "team-a", other
 					}
 					inputs = append(inputs, map[string]any{"object": pair[0], "oldObject": pair[1], "request": request, "of": namespace, "namespaceObject": map[string]any{"metadata": map[string]any{"name": namespace}}})
 				}
