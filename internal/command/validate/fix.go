@@ -12,10 +12,9 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// fixer corrects exceptions, one thing at a time. If some have metadata that tools or servers write, it removes that, and
-// mends conditions that are an error where a key is missing.
-// Otherwise it converts exceptions of kyverno.io to policies.kyverno.io. It copies other documents unchanged, so the
-// output has all documents of the input.
+// fixer corrects exceptions, one thing at a time. If some have metadata that tools or servers write, it removes
+// that, and mends conditions that are an error where a key is missing. Otherwise it converts exceptions of kyverno.io
+// to policies.kyverno.io. It copies other documents unchanged, so the output has all documents of the input.
 type fixer struct {
 	checker     *shape.Checker
 	now         time.Time

@@ -63,7 +63,8 @@ func New(streams cli.Streams) *cobra.Command {
 		"also accept exceptions that have expired or have not started, such as in a check of a pull request")
 	var cluster string
 	cmd.Flags().StringVar(&cluster, "cluster-name", "",
-		"name of the `cluster`: reject exceptions for others ("+exception.AnnotationCluster+"), or leave them out of --emit")
+		"name of the `cluster`: reject exceptions for others ("+exception.AnnotationCluster+
+			"), or leave them out of --emit")
 	cmd.Args = git.check
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if err := detached.check(paths, git, emit); err != nil {
@@ -157,7 +158,8 @@ func ownReasons() []exception.Reason {
 			"that apply the folder may follow its instructions"},
 		{Name: reasonUnknownRevision, Doc: "--ref names no commit, or several: could not decide, exit code 3"},
 		{Name: reasonNotEmitted, Doc: "the document is verified but cannot be printed: could not decide, exit code 3"},
-		{Name: reasonElsewhere, Doc: "with --cluster-name, it is for other clusters, by its annotation polex.dev/cluster"},
+		{Name: reasonElsewhere, Doc: "with --cluster-name, it is for other clusters, by its annotation " +
+			exception.AnnotationCluster},
 		{Name: reasonUndecided, Doc: "an internal error: could not decide, exit code 3"},
 		{Name: manifest.UnknownAnnotation.Name, Doc: manifest.UnknownAnnotation.Doc,
 			Severity: exception.SeverityWarning},
