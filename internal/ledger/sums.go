@@ -7,9 +7,10 @@ import (
 
 // Sums are the totals of a report. They count verified exceptions only.
 type Sums struct {
-	Policies   []Count `json:"policies"`
-	Namespaces []Count `json:"namespaces"`
-	Owners     []Count `json:"owners"`
+	Policies []Count `json:"policies"`
+	// Exempted counts by the namespaces in which exceptions exempt; "*" is any.
+	Exempted []Count `json:"namespaces"`
+	Owners   []Count `json:"owners"`
 	// Renewals counts, by policy, the approvals that renew another exception.
 	Renewals []Count `json:"renewals"`
 	// NotCounted is the number of entries under signed/ with an invalid signature. Entries of state
@@ -27,7 +28,7 @@ type Count struct {
 // Sums adds up the entries.
 func (l *Ledger) Sums() Sums {
 	s := Sums{}
-	policies, namespaces, owners, renewals := counter{}, counter{}, counter{}, counter{}
+	policies, exempted, owners, renewals := counter{}, counter{}, counter{}, counter{}
 	for _, e := range l.Entries {
 		switch {
 		case e.Seal == nil:
@@ -46,10 +47,14 @@ func (l *Ledger) Sums() Sums {
 		if e.Renews != nil {
 			renewals.add(e.State, names...)
 		}
-		namespaces.add(e.State, e.Identity.Namespace)
+		var namespaces []string
+		for _, x := range e.Exempted {
+			namespaces = append(namespaces, x.Namespaces...)
+		}
+		exempted.add(e.State, namespaces...)
 		owners.add(e.State, e.Said.Owner)
 	}
-	s.Policies, s.Namespaces = policies.counts(), namespaces.counts()
+	s.Policies, s.Exempted = policies.counts(), exempted.counts()
 	s.Owners, s.Renewals = owners.counts(), renewals.counts()
 	return s
 }

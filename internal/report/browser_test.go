@@ -60,6 +60,36 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
+// TestSearch: in the browser, words and a state select entries, and the page works without scripts.
+func TestSearch(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.html")
+	v := large(500)
+	if err := os.WriteFile(path, []byte(written(t, "html", v)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := browser.Start(t)
+	b.Open("file://" + path)
+	const shown = `document.querySelectorAll("tbody.entry:not([hidden])").length + "|" + document.getElementById("found").value + "|" + document.querySelectorAll("tbody.group:not([hidden])").length`
+	search := func(words, state string) string {
+		b.Evaluate(fmt.Sprintf(`(() => { words.value = %q; state.value = %q; words.dispatchEvent(new Event("input")) })()`, words, state))
+		return fmt.Sprint(b.Evaluate(shown))
+	}
+	all := search("", "")
+	one := search(v.Entries[7].Identity.Name+" "+strings.ToUpper(v.Entries[7].Identity.Namespace), "")
+	if !strings.HasPrefix(one, "1|1 of ") || !strings.HasSuffix(one, "|1") || strings.HasPrefix(all, "1|") {
+		t.Errorf("one entry: %s, all: %s", one, all)
+	}
+	if got := search("no such words", ""); !strings.HasPrefix(got, "0|0 of ") || !strings.HasSuffix(got, "|0") {
+		t.Error(got)
+	}
+	if open := search("", "open"); open == all || strings.HasPrefix(open, "0|") {
+		t.Errorf("open: %s, all: %s", open, all)
+	}
+	for _, line := range b.Noise {
+		t.Error(line)
+	}
+}
+
 // TestPrint: the PDF from Chromium contains every ticket, digest, commit and log index of the page.
 func TestPrint(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.html")

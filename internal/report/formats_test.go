@@ -166,10 +166,36 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// TestPage: the page runs nothing, fetches nothing, and closes all tags.
+// TestTableOnTerminal: at 80 columns, each line names the whole exception, its policy and its reason before
+// the resources. A column without a value is left out.
+func TestTableOnTerminal(t *testing.T) {
+	v := renewedThrice()
+	v.Width = 80
+	for _, e := range v.Entries {
+		e.Identity.Namespace, e.Said.Reason = "platform-exceptions", "the vendor's image has no health endpoint until its next release in spring"
+		e.Exempted = []ledger.Exempted{{Namespaces: []string{"data"}, Kinds: []string{"Deployment", "ReplicaSet"}, Names: []string{"a-long-name-of-a-workload"}}}
+	}
+	out := written(t, "table", v)
+	for _, want := range []string{`(?m)^  EXCEPTION +POLICY +REASON +EXEMPTED +STATE +EXPIRES$`, `(?m)^  platform-exceptions/web-r2 +probes +the .*… Dep.*… `} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("no %s in\n%s", want, out)
+		}
+	}
+	for _, e := range v.Entries {
+		e.Said.Reason = ""
+	}
+	if out := written(t, "table", v); strings.Contains(out, "REASON") {
+		t.Errorf("an empty column is shown:\n%s", out)
+	}
+}
+
+// TestPage: the page runs one script, fetches nothing, and closes all tags.
 func TestPage(t *testing.T) {
 	out := written(t, "html", large(60))
-	for _, bad := range []string{"<script", "<img", "<link", "<iframe", "onerror=\"", "javascript:", " style=\"", "src=\""} {
+	if n := strings.Count(out, "<script"); n != 1 {
+		t.Errorf("the page has %d scripts", n)
+	}
+	for _, bad := range []string{"<img", "<link", "<iframe", "onerror=\"", "javascript:", " style=\"", "src=\""} {
 		if strings.Contains(out, bad) {
 			t.Errorf("the page holds %q", bad)
 		}

@@ -20,6 +20,9 @@ var pageHTML string
 //go:embed page.css
 var pageCSS string
 
+//go:embed page.js
+var pageJS string
+
 // Limits of the page, so that a browser can show it. The other formats have everything.
 const (
 	maxPageEntries  = 10_000
@@ -31,6 +34,7 @@ type page struct {
 	*Report
 	CSP          string
 	Style        template.CSS
+	Script       template.JS
 	Day, Of      string
 	About        []fact
 	Tiles        []tile
@@ -45,8 +49,15 @@ type page struct {
 // list are the exceptions of some states.
 type list struct {
 	ID, Name string
+	Columns  []column
 	Groups   []group
 	N, More  int
+}
+
+// column is a column of a list.
+type column struct {
+	Label string
+	Cell  func(m member) template.HTML
 }
 
 type tile struct {
@@ -60,8 +71,8 @@ type fact struct {
 	Values []string
 }
 
-// HTML writes one self-contained page. Its Content-Security-Policy forbids scripts and every
-// request.
+// HTML writes one self-contained page. Its Content-Security-Policy permits the script of this folder,
+// and forbids others and every request.
 func HTML(w io.Writer, v *Report) error {
 	ids := map[*ledger.Entry]int{}
 	for i, e := range v.Entries {
@@ -74,11 +85,15 @@ func HTML(w io.Writer, v *Report) error {
 	if err != nil {
 		return err
 	}
-	digest := sha256.Sum256([]byte(pageCSS))
+	digest := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
 	p := &page{
-		CSP: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) +
-			"'; base-uri 'none'; form-action 'none'",
+		CSP: "default-src 'none'; style-src " + digest(pageCSS) + "; script-src " + digest(pageJS) +
+			"; base-uri 'none'; form-action 'none'",
 		Style:  template.CSS(pageCSS), //nolint:gosec // it is a file of this folder
+		Script: template.JS(pageJS),   //nolint:gosec // likewise
 		Report: v, Day: day(v.At),
 		Of:           fmt.Sprintf("%s of the branch, %d merged", plain.Count(v.Commits, "commit", "commits"), v.Merged),
 		Findings:     v.Findings[:min(len(v.Findings), maxPageFindings)],
@@ -134,8 +149,51 @@ func lists(v *Report) []list {
 				l.Groups = append(l.Groups, g)
 			}
 		}
+		l.Columns = slices.DeleteFunc(slices.Clone(pageColumns), func(c column) bool {
+			return !slices.ContainsFunc(l.Groups, func(g group) bool {
+				return slices.ContainsFunc(g.Members, func(m member) bool { return c.Cell(m) != "" })
+			})
+		})
 	}
 	return all
+}
+
+// pageColumns are the columns of a list. Those without a value are left out.
+var pageColumns = []column{
+	{"Exception", func(m member) template.HTML { return textLines(approval(m.Entry)) }},
+	{"Policies", func(m member) template.HTML { return textLines(m.PolicyTexts()...) }},
+	{"Reason", func(m member) template.HTML { return textLines(m.Said.Reason) }},
+	{"Exempted", func(m member) template.HTML { return textLines(m.Exempts()...) }},
+	{"Requested by", requester},
+	{"Approved by", func(m member) template.HTML { return textLines(m.Said.ApprovedBy) }},
+	{"Ticket", func(m member) template.HTML { return textLines(m.Said.Ticket) }},
+	{"Owner", func(m member) template.HTML { return textLines(m.Said.Owner) }},
+	{"Authority, log index", func(m member) template.HTML { return textLines(m.Log()...) }},
+	{"Expires", expiry},
+}
+
+// requester is the stated one or, marked, the author of the commit.
+func requester(m member) template.HTML {
+	if m.Said.RequestedBy == "" && m.Request != nil {
+		return `<span class="mark">by Git</span> ` + parts(m.Request.By)
+	}
+	return parts(m.Said.RequestedBy)
+}
+
+func expiry(m member) template.HTML {
+	state := template.HTMLEscapeString(string(m.State))
+	html := `<span class="state ` + state + `">` + state + "</span>"
+	if of := day(m.ExpiresAt); of != "" {
+		html = `<span class="day">` + template.HTMLEscapeString(of) + "</span> " + html
+	}
+	return template.HTML(html) //nolint:gosec // the texts were escaped
+}
+
+// textLines writes texts on lines of their own.
+func textLines(texts ...string) template.HTML {
+	return template.HTML(strings.Join(listOf(texts, func(text string) string { //nolint:gosec // parts escapes
+		return string(parts(text))
+	}), "<br>"))
 }
 
 // stateLabels describes each state in a few words.
@@ -148,7 +206,7 @@ var stateLabels = map[ledger.State]string{
 
 // inColumns are the fields that the columns of the page show.
 var inColumns = strings.Fields(`exempted.namespaces exempted.kinds exempted.names exempted.narrowedBy
-policies.name policies.rules policies.severity object state said.requestedBy said.approvedBy said.ticket
+policies.name policies.rules policies.severity state said.requestedBy said.approvedBy said.ticket
 said.owner said.reason signing.signatures.logIndex signing.signatures.authority`)
 
 // facts are the other fields of an entry.

@@ -15,11 +15,6 @@ const maxMarkdown = 900_000
 func Markdown(w io.Writer, v *Report) error {
 	m := &markdown{}
 	fmt.Fprintf(m, "## Exceptions\n\n%s\n\n%s\n", plain.Markdown(headline(v)), plain.Markdown(stateCounts(v)))
-	m.head("field", "value")
-	header := v.header()
-	for _, path := range reportFields {
-		m.line(name(path), joined(lookUp(header, path)))
-	}
 	if len(v.Findings) > 0 {
 		m.WriteString("\n### To look at\n")
 		m.head("about", "what", "kind")
@@ -60,6 +55,11 @@ func Markdown(w io.Writer, v *Report) error {
 		}
 		m.more += s.More
 		m.rest()
+	}
+	m.head("field", "value")
+	header := v.header()
+	for _, path := range reportFields {
+		m.line(name(path), joined(lookUp(header, path)))
 	}
 	_, err := io.WriteString(w, m.String())
 	return err

@@ -57,7 +57,7 @@ func Prometheus(w io.Writer, v *Report) error {
 		value             func(ledger.Count) int
 	}{
 		{"open_by_policy", "policy", "Open exceptions by policy", v.Totals.Policies, openOf},
-		{"open_by_namespace", "namespace", "Open exceptions by namespace", v.Totals.Namespaces, openOf},
+		{"open_by_namespace", "namespace", "Open exceptions by exempted namespace", v.Totals.Exempted, openOf},
 		{"renewals_by_policy", "policy", "Signed renewals by policy", v.Totals.Renewals, everOf},
 	} {
 		m.gauge(by.name, by.help+", for those with the most.")

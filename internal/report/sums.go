@@ -64,7 +64,7 @@ func sums(v *Report) []sum {
 		name   string
 		counts []ledger.Count
 	}{
-		{"policy", v.Totals.Policies}, {"namespace", v.Totals.Namespaces}, {"owner", v.Totals.Owners},
+		{"policy", v.Totals.Policies}, {"exempted namespace", v.Totals.Exempted}, {"owner", v.Totals.Owners},
 		{"policy, of renewals", v.Totals.Renewals},
 	} {
 		add([]string{"by " + by.name, "open", "ever"}, listOf(by.counts, func(c ledger.Count) []string {

@@ -10,16 +10,17 @@ import (
 	"github.com/polex-dev/polex/internal/plain"
 )
 
-// columns are the columns of the table: the head and the field. A terminal shows those that are not wide.
+// columns are the columns of the table: the head and the field. A terminal shows those that are not
+// wide, and cuts the first two last. A column without a value is left out.
 var columns = []struct {
 	head, path string
 	wide       bool
 }{
-	{"EXEMPTED", "", false}, {"POLICY", "policies.name", false}, {"SEVERITY", "policies.severity", true},
-	{"EXCEPTION", "object", false}, {"STATE", "state", false}, {"REQUESTED BY", "said.requestedBy", false},
-	{"APPROVED BY", "said.approvedBy", true}, {"TICKET", "said.ticket", true}, {"OWNER", "said.owner", true},
-	{"LOG INDEX", "signing.signatures.logIndex", true}, {"SIGNED", "signing.signedAt", true},
-	{"EXPIRES", "expiresAt", false},
+	{"EXCEPTION", "object", false}, {"POLICY", "policies.name", false}, {"SEVERITY", "policies.severity", true},
+	{"REASON", "said.reason", false}, {"EXEMPTED", "", false}, {"STATE", "state", false},
+	{"REQUESTED BY", "said.requestedBy", true}, {"APPROVED BY", "said.approvedBy", true},
+	{"TICKET", "said.ticket", true}, {"OWNER", "said.owner", true}, {"LOG INDEX", "signing.signatures.logIndex", true},
+	{"SIGNED", "signing.signedAt", true}, {"EXPIRES", "expiresAt", false},
 }
 
 // Table writes the exceptions, the findings and the totals as text.
@@ -71,20 +72,28 @@ func Table(w io.Writer, v *Report) error {
 
 // writeEntries writes the entries by exempted namespace.
 func (v *Report) writeEntries(b *strings.Builder, all []group) {
-	line := func(cell func(i int) string) []string {
-		cells := []string{" "}
-		for i, c := range columns {
-			if v.Width == 0 || !c.wide {
-				cells = append(cells, cell(i))
-			}
-		}
-		return cells
-	}
-	lines := [][]string{line(func(i int) string { return columns[i].head })}
+	lines := [][]string{{" "}}
 	for _, g := range all {
 		lines = append(lines, []string{g.Where()})
-		for _, m := range g.Members {
-			lines = append(lines, line(func(i int) string { return m.cell(columns[i].path) }))
+		for range g.Members {
+			lines = append(lines, []string{" "})
+		}
+	}
+	for _, c := range columns {
+		cells, filled, at := []string{c.head}, false, 0
+		for _, g := range all {
+			for _, m := range g.Members {
+				cell := m.cell(c.path)
+				cells, filled = append(cells, cell), filled || cell != ""
+			}
+		}
+		if !filled || v.Width > 0 && c.wide {
+			continue
+		}
+		for i := range lines {
+			if lines[i][0] == " " {
+				lines[i], at = append(lines[i], cells[at]), at+1
+			}
 		}
 	}
 	align(b, lines, v.Width)
@@ -107,6 +116,12 @@ func (m member) cell(path string) string {
 // widest is the maximum number of characters to which a cell is filled up.
 const widest = 60
 
+// The columns that tell which entry a line is about, and the width to which the others are cut first.
+const (
+	firstKept, lastKept = 1, 2
+	narrow              = 9
+)
+
 // align writes lines in columns, and a line of one cell as it is. If width is not 0, it cuts the
 // cells of the widest columns until a line fits.
 func align(b *strings.Builder, lines [][]string, width int) {
@@ -121,7 +136,14 @@ func align(b *strings.Builder, lines [][]string, width int) {
 		}
 	}
 	for total += len(widths); width > 0 && total > width && slices.Max(widths) > 1; total-- {
-		widths[slices.Index(widths, slices.Max(widths))]--
+		cut := slices.Clone(widths)
+		for i := firstKept; i <= lastKept && i < len(cut); i++ {
+			cut[i] = 0
+		}
+		if slices.Max(cut) <= narrow {
+			cut = widths
+		}
+		widths[slices.Index(cut, slices.Max(cut))]--
 	}
 	for _, cells := range lines {
 		line := ""

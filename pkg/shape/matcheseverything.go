@@ -16,7 +16,7 @@ import (
 const (
 	ReasonMatchesEverything = "matches-everything"
 	ReasonMissingKinds      = "missing-kinds"
-	reasonOpenMatch         = "open-match"
+	ReasonOpenMatch         = "open-match"
 )
 
 var matchesEverythingCheck = check{
@@ -33,7 +33,7 @@ var matchesEverythingCheck = check{
 		"compare only labels.",
 	Reasons: []Reason{
 		{Name: ReasonMatchesEverything, Doc: "the exception does not restrict the exempted resources"},
-		{Name: reasonOpenMatch, Doc: "only podSecurity, conditions or the sender restrict the exempted resources"},
+		{Name: ReasonOpenMatch, Doc: "only podSecurity, conditions or the sender restrict the exempted resources"},
 		{Name: ReasonMissingKinds, Doc: "a filter lists no kinds, or the match conditions compare only labels"},
 	},
 	Run: (*subject).matchesEverything,
@@ -70,7 +70,7 @@ func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
 	var kinds, listed, rest bool
 	reason, by := ReasonMatchesEverything, s.restrictedBy(filters)
 	if by != "" {
-		reason, by = reasonOpenMatch, "; nothing but "+by+" restricts the exception"
+		reason, by = ReasonOpenMatch, "; nothing but "+by+" restricts the exception"
 	}
 	var namespaces []string
 	for _, f := range filters {

@@ -21,7 +21,7 @@ var wildcardMatchCheck = check{
 
 func (s *subject) wildcardMatch() {
 	for _, f := range s.Match.Filters() {
-		if slices.ContainsFunc([]string{ReasonMatchesEverything, reasonOpenMatch, ReasonMissingKinds},
+		if slices.ContainsFunc([]string{ReasonMatchesEverything, ReasonOpenMatch, ReasonMissingKinds},
 			func(reason string) bool { return s.isFound(reason, f.Path) }) {
 			continue // reported already, for the whole filter
 		}
