@@ -10,7 +10,7 @@ import (
 )
 
 // Build returns the folder with all commands. root is the repository. The test packages share the folder, in bin/: Go
-// links only those whose code has changed, and one process builds at a time.
+// links only commands with changed code, and one process builds at a time.
 func Build(root string) (dir string, err error) {
 	dir, err = filepath.Abs(filepath.Join(root, "bin", "test"))
 	if err != nil {
