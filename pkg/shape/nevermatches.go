@@ -197,13 +197,21 @@ func (l *lack) hint() string {
 const maxListed = 5
 
 func shortList(texts []string) string {
-	texts = slices.Clone(texts)
-	slices.Sort(texts)
-	texts = slices.Compact(texts)
-	if len(texts) > maxListed {
-		return quoted(texts[:maxListed]) + fmt.Sprintf(" and %d more", len(texts)-maxListed)
+	var few []string
+	more := 0
+	for _, text := range texts {
+		switch {
+		case slices.Contains(few, text):
+		case len(few) < maxListed:
+			few = append(few, text)
+		default:
+			more++
+		}
 	}
-	return quoted(texts)
+	if more > 0 {
+		return quoted(few) + fmt.Sprintf(" and %d more", more)
+	}
+	return quoted(few)
 }
 
 // uselessParts reports parts of an exception that none of its policies reads.
