@@ -18,11 +18,16 @@ var (
 	ofKey  = regexp.MustCompile(`\bobject \. metadata \. (labels|annotations)` +
 		`(?: \. (\w+)(?: [^(]|$)| \[ ("[^"]*") \])`)
 	inKeys = regexp.MustCompile(`^"[^"]*" in object \. metadata \. (labels|annotations)$`)
+	ofMeta = regexp.MustCompile(`\bobject \. metadata \. (\w+)(?: [^(]|$)`)
 	ofSpec = regexp.MustCompile(`\bobject \. spec \. (\w+)(?: [^(]|$)`)
 )
 
 // alwaysInSpec are the fields of spec that Pods or their controllers always have.
 var alwaysInSpec = []string{"containers", "template", "replicas", "selector", "strategy", "schedule", "jobTemplate"}
+
+// alwaysInMetadata are the fields of metadata that are no error: every object has them, or they are judged
+// otherwise.
+var alwaysInMetadata = []string{"name", "namespace", "uid", "creationTimestamp", "resourceVersion", "labels", "annotations"}
 
 // MayFail returns a reason why the match conditions are an error for other objects than those that
 // they exempt, and a hint; or "". Kyverno 1.19 then denies these objects, even if they obey the
@@ -52,6 +57,11 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 			continue
 		}
 		reads := func(variable string) bool { return strings.Contains(" "+part, " "+variable+" . ") }
+		if meta := ofMeta.FindStringSubmatch(part); meta != nil && !slices.Contains(alwaysInMetadata, meta[1]) &&
+			!has("has ( object . metadata . "+meta[1]+" )") {
+			return fmt.Sprintf("an object without metadata.%s makes the condition an error", meta[1]),
+				"add has(object.metadata." + meta[1] + ") && before it"
+		}
 		switch key, keys, spec := ofKey.FindStringSubmatch(part), inKeys.FindStringSubmatch(part),
 			ofSpec.FindStringSubmatch(part); {
 		case keys != nil && !has("has ( object . metadata . "+keys[1]+" )"):

@@ -68,6 +68,9 @@ func (s *subject) lifetime() {
 	case limit > 0 && at && life.ExpiresAt.Sub(s.now) > limit:
 		s.tooLong(life.End.Path,
 			"the expiry "+life.End.Text+" is "+lifetime.FormatDuration(life.ExpiresAt.Sub(s.now))+" away, which", most)
+	case in && !life.StartsAt.Before(s.now.Add(life.ExpiresIn)):
+		s.find(ReasonBadLifetime, s.Stated.StartsAt.Path, "signed now, it would have expired before it starts",
+			"write the end as "+exception.AnnotationExpiresAt+", or an earlier start")
 	case limit > 0 && life.ExpiresIn > limit:
 		s.tooLong(s.Stated.ExpiresIn.Path, exception.AnnotationExpiresIn+" "+s.Stated.ExpiresIn.Text, most)
 	}

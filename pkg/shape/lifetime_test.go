@@ -80,6 +80,7 @@ var lifetimeCases = []change{
 	{name: "grandfathered until now", of: legacy, config: rules(policyfile.Rules{Terms: grandfathered("2026-06-01"), Unbounded: true}), old: "    polex.dev/expires-in: 7d\n",
 		want: []string{"1 expired ."}},
 	{name: "a rule of lifetimes", of: legacy, config: rules(policyfile.Rules{Longest: 30 * day, Lifetimes: []policyfile.Lifetime{{Documents: policyfile.Limits{Policies: []string{"require-*"}}, Max: day}}}), want: tooLong},
+	{name: "a start after the end", of: legacy, old: "  annotations:\n", new: "  annotations:\n    polex.dev/starts-at: \"2027-06-01T00:00:00Z\"\n", want: []string{`7 bad-lifetime metadata.annotations["polex.dev/starts-at"]`}},
 	{name: "a rule of lifetimes, for the other group", of: policies, config: rules(policyfile.Rules{Lifetimes: []policyfile.Lifetime{{Documents: policyfile.Limits{Exempted: []string{"team-*"}}, Max: day}}}),
 		want: []string{"13 lifetime-too-long spec.expiresAt"}},
 	{name: "a rule of lifetimes, for the other group, elsewhere", of: policies, config: rules(policyfile.Rules{Lifetimes: []policyfile.Lifetime{{Documents: policyfile.Limits{Exempted: []string{"prod-*"}}, Max: day}}})},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // ReasonMayFail is a reason of findings.
@@ -40,8 +41,8 @@ func (s *subject) mayFail() {
 const reasonWider = "wider-than-written"
 
 var widerCheck = check{
-	About: "Finds a field that Kyverno ignores, so the exception exempts more than it says: `operations` in a " +
-		"filter, and `images` in an exception from an ImageValidatingPolicy. Kyverno up to 1.19.0 exempts the whole " +
+	About: "Finds a field that Kyverno ignores, so the exception exempts more than it says: an empty list, " +
+		"`operations` in a filter, and `images` in an exception from an ImageValidatingPolicy. Kyverno up to 1.19.0 exempts the whole " +
 		"Pod there, and later releases exempt nothing.",
 	Reasons: []Reason{{Name: reasonWider, Doc: "Kyverno ignores a field, and exempts more", Severity: Warning}},
 	Run:     (*subject).wider,
@@ -53,10 +54,24 @@ func (s *subject) wider() {
 			s.find(reasonWider, f.Path.With("resources").With("operations"),
 				"Kyverno ignores operations in an exception: this one holds for every operation", "remove operations")
 		}
+		for _, field := range []string{"names", "namespaces"} { // no kinds are missing-kinds
+			s.empty(f.Path.With("resources").With(field))
+		}
 	}
+	s.empty(exception.Path{"spec", "images"})
+	s.empty(exception.Path{"spec", "allowedValues"})
 	if len(s.Images)+len(s.AllowedValues) > 0 && slices.ContainsFunc(s.PolicyKinds(), kyverno.VerifiesImages) {
 		s.find(reasonWider, s.ScopePath[:1].With("images"),
 			"an ImageValidatingPolicy does not read images: Kyverno up to 1.19.0 exempts the whole Pod, and later "+
 				"releases exempt nothing", "remove images, or use matchImageReferences of the policy")
+	}
+}
+
+// empty reports a list without entries, which restricts nothing.
+func (s *subject) empty(path exception.Path) {
+	if value, _ := s.Doc.Lookup(path...); value != nil {
+		if list, is := value.([]any); is && len(list) == 0 {
+			s.find(reasonWider, path, "an empty list restricts nothing: Kyverno ignores it", "fill the list, or remove it")
+		}
 	}
 }

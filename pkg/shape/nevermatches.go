@@ -3,6 +3,7 @@ package shape
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -133,14 +134,19 @@ func (s *subject) withoutTarget(work *wildcard.Meter, alternatives [][]kyverno.F
 	}
 }
 
-// otherRules returns the names of the rules that are about what the filters match, and that the
-// exception does not name.
+// otherRules returns the names of the rules that Kyverno makes of the named ones, or that these are made
+// of, and that are about what the filters match.
 func (s *subject) otherRules(work *wildcard.Meter, filters []kyverno.Filter) (names []string) {
 	for _, ref := range s.Refs {
 		for _, p := range s.config.Policies.Find(ref) {
-			for _, t := range p.Targets(work, []string{"*"}) {
-				if t.Rule != "" && t.Misses(work, filters) == nil && len(names) < maxListed {
-					names = append(names, t.Rule)
+			for _, r := range p.Rules {
+				if !r.NamedBy(work, ref.RuleNames()) {
+					continue
+				}
+				for _, t := range p.Targets(work, slices.Sorted(maps.Keys(r.Forms()))) {
+					if t.Misses(work, filters) == nil && len(names) < maxListed {
+						names = append(names, t.Rule)
+					}
 				}
 			}
 		}
@@ -161,6 +167,9 @@ func (s *subject) misses(why *lack, others []string) {
 		path = at.Path.With("resources").With(field)
 	}
 	hint := why.hint()
+	if !s.ByMatch {
+		hint = strings.Replace(hint, "name a rule", "name a policy", 1)
+	}
 	if len(others) > 0 {
 		hint = "add " + shortList(others) + " to ruleNames"
 	}
@@ -174,8 +183,7 @@ func (l *lack) text() string {
 	case "scope":
 		return fmt.Sprintf("a %s is in no namespace, so it is never in %s", l.miss.Side[0][0], theirs)
 	case "impossible names", "impossible namespaces":
-		return fmt.Sprintf("no resource has one of the %s %s: nothing replaces variables here",
-			strings.TrimPrefix(what, "impossible "), mine)
+		return fmt.Sprintf("no resource has one of the %s %s", strings.TrimPrefix(what, "impossible "), mine)
 	case "kinds":
 		return fmt.Sprintf("%s is about %s, and the exception about %s", l.by, theirs, mine)
 	default:
@@ -188,9 +196,10 @@ func (l *lack) hint() string {
 	case "scope":
 		return "remove namespaces, or name a kind that has one"
 	case "impossible names", "impossible namespaces":
-		return "write the " + strings.TrimPrefix(l.miss.Field, "impossible ") + " of the cluster"
+		return "write " + strings.TrimPrefix(l.miss.Field, "impossible ") + " as in the cluster: no variables, " +
+			"and one name in each entry"
 	}
-	return "name a rule about this, or change " + l.miss.Field + " to what the rule is about"
+	return "name a rule about this, or change " + l.miss.Field + " to what that is about"
 }
 
 // maxListed is the maximum number of texts in a message.
