@@ -37,7 +37,7 @@ func (s *subject) unknownAnnotation() {
 	}
 	for _, name := range names {
 		if !clusterForm.MatchString(name) {
-			s.find(reasonBadCluster, path, fmt.Sprintf("%q is no name of a cluster, in %q", name, fmt.Sprint(value)),
+			s.find(reasonBadCluster, path, fmt.Sprintf("%q is not the name of a cluster, in %q", name, fmt.Sprint(value)),
 				"write names and patterns with commas between them, such as prod-*, test-1")
 			return
 		}
