@@ -27,7 +27,8 @@ var alwaysInSpec = []string{"containers", "template", "replicas", "selector", "s
 
 // alwaysInMetadata are the fields of metadata that are no error: every object has them, or they are judged
 // otherwise.
-var alwaysInMetadata = []string{"name", "namespace", "uid", "creationTimestamp", "resourceVersion", "labels", "annotations"}
+var alwaysInMetadata = []string{"name", "namespace", "uid", "creationTimestamp", "resourceVersion", "labels",
+	"annotations"}
 
 // MayFail returns a reason why the match conditions are an error for other objects than those that
 // they exempt, and a hint; or "". Kyverno 1.19 then denies these objects, even if they obey the

@@ -42,8 +42,8 @@ const reasonWider = "wider-than-written"
 
 var widerCheck = check{
 	About: "Finds a field that Kyverno ignores, so the exception exempts more than it says: an empty list, " +
-		"`operations` in a filter, and `images` in an exception from an ImageValidatingPolicy. Kyverno up to 1.19.0 exempts the whole " +
-		"Pod there, and later releases exempt nothing.",
+		"`operations` in a filter, and `images` in an exception from an ImageValidatingPolicy. Kyverno up to 1.19.0 " +
+		"exempts the whole Pod there, and later releases exempt nothing.",
 	Reasons: []Reason{{Name: reasonWider, Doc: "Kyverno ignores a field, and exempts more", Severity: Warning}},
 	Run:     (*subject).wider,
 }
@@ -71,7 +71,8 @@ func (s *subject) wider() {
 func (s *subject) empty(path exception.Path) {
 	if value, _ := s.Doc.Lookup(path...); value != nil {
 		if list, is := value.([]any); is && len(list) == 0 {
-			s.find(reasonWider, path, "an empty list restricts nothing: Kyverno ignores it", "fill the list, or remove it")
+			s.find(reasonWider, path, "an empty list restricts nothing: Kyverno ignores it",
+				"fill the list, or remove it")
 		}
 	}
 }

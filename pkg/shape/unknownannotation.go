@@ -20,7 +20,8 @@ var unknownAnnotationCheck = check{
 		"`polex.dev/expire-at`, one under a similar domain, and a limit among the properties. Reviewers " +
 		"believe it, and polex ignores it.",
 	Reasons: []Reason{manifest.UnknownAnnotation,
-		{Name: reasonBadCluster, Doc: "`polex.dev/cluster` is no list of names and patterns, with commas between them"}},
+		{Name: reasonBadCluster,
+			Doc: "`polex.dev/cluster` is no list of names and patterns, with commas between them"}},
 	Run: (*subject).unknownAnnotation,
 }
 
@@ -37,7 +38,8 @@ func (s *subject) unknownAnnotation() {
 	}
 	for _, name := range names {
 		if !clusterForm.MatchString(name) {
-			s.find(reasonBadCluster, path, fmt.Sprintf("%q is not the name of a cluster, in %q", name, fmt.Sprint(value)),
+			s.find(reasonBadCluster, path,
+				fmt.Sprintf("%q is not the name of a cluster, in %q", name, fmt.Sprint(value)),
 				"write names and patterns with commas between them, such as prod-*, test-1")
 			return
 		}
