@@ -48,6 +48,9 @@ func (e *Exception) Bounds() (bounds []Filter) {
 	return bounds
 }
 
+// filterWork is the work to copy a filter: the lists of one document have at most about 50,000.
+const filterWork = 100
+
 // plainParts returns the filters of the parts that are plain comparisons, as lists of which one has to
 // match. Other parts may be true for everything.
 func plainParts(work *wildcard.Meter, parts []string) [][]Filter {
@@ -55,7 +58,7 @@ func plainParts(work *wildcard.Meter, parts []string) [][]Filter {
 	for _, part := range parts {
 		filters := plainMatch(work, []string{part}).Any
 		switch {
-		case work.Spent():
+		case !work.Spend(len(lists) * len(filters) * filterWork):
 			return [][]Filter{{}}
 		case len(filters) == 0 || len(lists)*len(filters) > maxAlternatives:
 			continue
@@ -276,7 +279,10 @@ func (k KindSelector) common(work *wildcard.Meter, other KindSelector) (KindSele
 	return k, true
 }
 
-// commonKinds returns the kinds that all filters match, of the first two that list kinds.
+// maxCommonKinds limits the kinds of [commonKinds], which could multiply with each filter.
+const maxCommonKinds = 1000
+
+// commonKinds returns the kinds that all filters match, or nil if there are too many.
 func commonKinds(work *wildcard.Meter, filters []Filter) []KindSelector {
 	var found []KindSelector
 	for i := range filters {
@@ -285,16 +291,21 @@ func commonKinds(work *wildcard.Meter, filters []Filter) []KindSelector {
 		}
 		var all []KindSelector
 		for _, kind := range filters[i].selectors() {
-			if len(found) == 0 {
+			if len(found) == 0 && !slices.Contains(all, kind) {
 				all = append(all, kind)
 			}
 			for _, other := range found {
-				if both, meet := other.common(work, kind); meet {
+				if both, meet := other.common(work, kind); meet && !slices.Contains(all, both) {
 					all = append(all, both)
 				}
 			}
+			if len(all) > maxCommonKinds || work.Spent() {
+				return nil
+			}
 		}
-		found = all
+		if found = all; len(found) == 0 {
+			return nil
+		}
 	}
 	return found
 }
