@@ -19,7 +19,7 @@ var neverMatchesCheck = check{
 	Title: "Effect",
 	About: "Finds an exception, or a part of one, that has no effect in Kyverno:\n\n" +
 		"- A filter contradicts itself, or lists namespaces for a kind without one.\n" +
-		"- With `--policies`: no named rule is about the kinds, names, namespaces or labels of the filter. A rule " +
+		"- With `--policies`: no named rule is about the kinds, names or namespaces of the filter. A rule " +
 		"about `Pod/exec` is not about Pods, and a Policy is about its own namespace.\n" +
 		"- `spec.conditions` reads a variable that does not exist, or the sender in background scans.\n" +
 		"- No named rule checks the control or field of `podSecurity`, or no policy reads `images` or " +

@@ -98,7 +98,7 @@ func namespaceHint(f kyverno.Filter) string {
 		switch {
 		case group == "*" && home != "*" && kind != "Namespace":
 			return fmt.Sprintf("a %s of Kubernetes is in no namespace: write %s/v1/%s", kind, home, kind)
-		case home == "*" && manifest.GroupOf(kind) == "" && !isRule(builtinKinds, kind):
+		case home == "*" && manifest.GroupOf(kind) == "" && !isListed(builtinKinds, kind):
 			return fmt.Sprintf("list namespaces; or, if the kind has none, write its group, and %s.GROUP in "+
 				"shape.clusterScoped", kind)
 		}

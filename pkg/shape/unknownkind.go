@@ -43,7 +43,7 @@ func (s *subject) unknownKind() {
 			for _, kind := range f.Kinds {
 				selector := kyverno.ParseKind(kind.Text)
 				text := selector.Kind
-				if wildcard.In(text) || isRule(builtinKinds, text) || isRule(custom, text) ||
+				if wildcard.In(text) || isListed(builtinKinds, text) || isListed(custom, text) ||
 					strings.Contains(selector.Group, ".") && !strings.HasSuffix(selector.Group, ".k8s.io") ||
 					slices.Contains(likeOthers, text) {
 					continue

@@ -39,7 +39,7 @@ func (s *subject) unknownRule() {
 			if s.counts[Error.String()] >= maxFindings {
 				return
 			}
-			if isRule(names, rule.Text) || wildcard.In(rule.Text) &&
+			if isListed(names, rule.Text) || wildcard.In(rule.Text) &&
 				slices.ContainsFunc(names, func(name string) bool { return work.Fits(rule.Text, name) }) {
 				continue
 			}
@@ -49,7 +49,7 @@ func (s *subject) unknownRule() {
 	}
 }
 
-func isRule(sorted []string, name string) bool {
+func isListed(sorted []string, name string) bool {
 	_, is := slices.BinarySearch(sorted, name)
 	return is
 }
@@ -60,7 +60,7 @@ const maxNamedRules = 5
 // nearestRule returns a hint with the likely meaning of an unknown name.
 func nearestRule(names []string, text string) string {
 	for _, prefix := range []string{kyverno.AutogenCronJobPrefix, kyverno.AutogenPrefix} {
-		if base, made := strings.CutPrefix(text, prefix); made && isRule(names, base) {
+		if base, made := strings.CutPrefix(text, prefix); made && isListed(names, base) {
 			return fmt.Sprintf("Kyverno generates no such rule from %q: remove this name", base)
 		}
 	}
