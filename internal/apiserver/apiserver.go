@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -95,20 +96,48 @@ func (s *Server) Versions(ctx context.Context, group string) ([]string, error) {
 	return versions, nil
 }
 
-// serves reports whether the server has a collection, even if the user may not read it.
-func (s *Server) serves(ctx context.Context, of schema.GroupVersionResource) (bool, error) {
-	path := "/apis/" + of.GroupVersion().String()
-	if of.Group == "" {
-		path = "/api/" + of.Version
+// resources returns the resources of a version, or none if the server does not have the version.
+func (s *Server) resources(ctx context.Context, version schema.GroupVersion) ([]metav1.APIResource, error) {
+	path := "/apis/" + version.String()
+	if version.Group == "" {
+		path = "/api/" + version.Version
 	}
 	var list metav1.APIResourceList
-	if err := s.get(ctx, path, &list); err != nil {
-		if apierrors.IsNotFound(err) {
-			err = nil
-		}
-		return false, err
+	err := s.get(ctx, path, &list)
+	if apierrors.IsNotFound(err) {
+		err = nil
 	}
-	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == of.Resource }), nil
+	return list.APIResources, err
+}
+
+// serves reports whether the server has a collection, even if the user may not read it.
+func (s *Server) serves(ctx context.Context, of schema.GroupVersionResource) (bool, error) {
+	all, err := s.resources(ctx, of.GroupVersion())
+	return slices.ContainsFunc(all, func(r metav1.APIResource) bool { return r.Name == of.Resource }), err
+}
+
+// Collection returns the collection of the objects of a kind. It returns false if the server does not have
+// the kind.
+func (s *Server) Collection(ctx context.Context,
+	of schema.GroupVersionKind) (_ schema.GroupVersionResource, served bool, err error) {
+	all, err := s.resources(ctx, of.GroupVersion())
+	i := slices.IndexFunc(all, func(r metav1.APIResource) bool {
+		return r.Kind == of.Kind && !strings.Contains(r.Name, "/")
+	})
+	if i < 0 {
+		return schema.GroupVersionResource{}, false, err
+	}
+	return of.GroupVersion().WithResource(all[i].Name), true, err
+}
+
+// Object returns one object, or nil if there is none of that name.
+func (s *Server) Object(ctx context.Context, of schema.GroupVersionResource,
+	namespace, name string) (*unstructured.Unstructured, error) {
+	object, err := s.lists.Resource(of).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return object, explained(err)
 }
 
 func (s *Server) get(ctx context.Context, path string, into any) error {

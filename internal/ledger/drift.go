@@ -51,10 +51,11 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 	for _, why := range cluster.Unreadable {
 		l.Findings = append(l.Findings, Finding{Kind: ClusterUnreadable, Message: short(why)})
 	}
-	seals := assessAll(cluster.Objects, v, l.At, workers)
+	entries := assessAll(cluster.Objects, v, l.At, workers)
 	for i, doc := range cluster.Objects {
-		key, s := doc.Identity().Key(), seals[i]
+		key, s := doc.Identity().Key(), entries[i].Seal
 		e := here[key]
+		l.live = append(l.live, liveOf(doc, entries[i], e))
 		if e != nil {
 			e.Cluster = Other
 			if s.MessageDigest != "" && e.Seal.MessageDigest == s.MessageDigest && s.Now == e.Seal.Now {
@@ -115,16 +116,16 @@ func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone, pending *Entry
 }
 
 // assessAll verifies objects on several workers.
-func assessAll(docs []*exception.Document, v *verify.Verifier, at time.Time, workers int) []*Seal {
-	seals := make([]*Seal, len(docs))
+func assessAll(docs []*exception.Document, v *verify.Verifier, at time.Time, workers int) []*Entry {
+	entries := make([]*Entry, len(docs))
 	var all errgroup.Group
 	all.SetLimit(max(workers, 1))
 	for i, doc := range docs {
 		all.Go(func() error {
-			seals[i] = assess(v, doc, at, nil).Seal
+			entries[i] = assess(v, doc, at, nil)
 			return nil
 		})
 	}
 	_ = all.Wait() // no worker returns an error
-	return seals
+	return entries
 }

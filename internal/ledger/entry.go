@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
+	"github.com/polex-dev/polex/internal/usage"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -64,6 +65,10 @@ type Entry struct {
 
 	// Cluster is the result of the comparison with a cluster, or [NotCompared].
 	Cluster Presence `json:"inCluster,omitempty"`
+
+	// Usage says whether it is needed in that cluster. It is nil if the cluster does not have it, or if no
+	// reports were read.
+	Usage *usage.Usage `json:"usage,omitempty"`
 
 	// Renews is the signed reference to the predecessor. It is nil if the entry renews nothing or
 	// is not verified. RenewedBy are the entries that renew this one. Chain is the chain of

@@ -7,14 +7,13 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/usage"
 )
 
-// Exempted is a set of resources that an exception exempts. Each list holds names or
-// patterns, and "*" for any. The set is never smaller than the exempted one.
+// Exempted is a set of resources that an exception exempts. The set is never smaller than the exempted
+// one.
 type Exempted struct {
-	Namespaces []string `json:"namespaces"`
-	Kinds      []string `json:"kinds"`
-	Names      []string `json:"names"`
+	usage.Scope
 	// NarrowedBy are further requirements, each of which all of these resources meet.
 	NarrowedBy []string `json:"narrowedBy,omitempty"`
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/internal/usage"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -46,6 +47,8 @@ const (
 	ClusterRefused    Kind = "cluster-refused"
 	ClusterOutdated   Kind = "cluster-outdated"
 	ClusterUnreadable Kind = "cluster-unreadable"
+	KindIdle          Kind = Kind(usage.Idle)
+	KindNotNeeded     Kind = Kind(usage.NotNeeded)
 )
 
 // kinds lists every kind with its description, in the order of the report.
@@ -81,6 +84,8 @@ var kinds = []struct {
 	{ClusterRefused, "it is in the cluster, and its signature is invalid"},
 	{ClusterOutdated, "the exception in the cluster is signed, and differs from the one in signed/"},
 	{ClusterUnreadable, "an object of the cluster cannot be read"},
+	{KindIdle, "it is in the cluster, its policies report on resources of its kinds, and it exempts none"},
+	{KindNotNeeded, "it is in the cluster, and the resources that it exempts would pass without it"},
 }
 
 // Kinds returns all kinds.
@@ -102,8 +107,11 @@ func (k Kind) Doc() string {
 	return ""
 }
 
-// IsDrift reports whether the finding is about the cluster.
+// IsDrift reports whether the finding is about a difference between the cluster and Git.
 func (k Kind) IsDrift() bool { return strings.HasPrefix(string(k), "cluster-") }
+
+// IsUsage reports whether the finding is about an exception that is not needed.
+func (k Kind) IsUsage() bool { return usage.State(k).Unused() }
 
 // IsUnverified reports whether the finding is about an invalid or missing signature under signed/.
 func (k Kind) IsUnverified() bool {

@@ -58,8 +58,11 @@ type Ledger struct {
 	// Chains are the chains of renewals, those with the most renewals first.
 	Chains []*Chain
 	// Compared reports whether a cluster was compared. Objects is the number of its exceptions.
-	Compared bool
-	Objects  int
+	// UsageKnown reports whether its reports were read too.
+	Compared, UsageKnown bool
+	Objects              int
+
+	live []live
 }
 
 // ErrFolders means that the folders of the options are invalid.

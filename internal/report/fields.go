@@ -17,8 +17,8 @@ import (
 // auditors need first come first.
 var fields = strings.Fields(`
 exempted.namespaces exempted.kinds exempted.names exempted.narrowedBy
-policies.name policies.rules policies.severity object state
-said.requestedBy said.approvedBy said.ticket said.owner said.reason
+policies.name policies.rules policies.severity object state usage.state usage.resources usage.first
+usage.knownSince usage.why said.requestedBy said.approvedBy said.ticket said.owner said.reason
 signing.signatures.signer signing.signatures.log signing.signatures.logIndex signing.signedAt
 startsAt expiresAt signing.messageDigest
 
@@ -34,7 +34,7 @@ leftByGit.at leftByGit.by leftByGit.commit leftByGit.how inCluster file
 renews.object renews.messageDigest renews.number renews.of renewedBy chain.from chain.to`)
 
 // auditorFields is the number of fields that auditors need first.
-const auditorFields = 21
+const auditorFields = 26
 
 // reportFields are those of the report itself, by their path in its JSON.
 var reportFields = strings.Fields(`source.repository source.revision source.commit asOf madeAt tool.version

@@ -12,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/internal/usage"
 )
 
 // TestFieldsDocumented: docs/reference/audit.md and the schema have every field, in the order of the
@@ -165,7 +166,7 @@ func TestGroups(t *testing.T) {
 		return e
 	}
 	in := func(kind string, narrowed []string, namespaces ...string) ledger.Exempted {
-		return ledger.Exempted{Namespaces: namespaces, Kinds: []string{kind, "Job"}, Names: []string{"*"}, NarrowedBy: narrowed}
+		return ledger.Exempted{Scope: usage.Scope{Namespaces: namespaces, Kinds: []string{kind, "Job"}, Names: []string{"*"}}, NarrowedBy: narrowed}
 	}
 	var got []string
 	for _, g := range groups(rowsOf([]*ledger.Entry{

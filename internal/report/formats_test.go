@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/usage"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -34,7 +35,7 @@ func large(n int) *Report {
 		signed := now.AddDate(0, 0, -3*i%500)
 		e := &ledger.Entry{Identity: exception.Identity{GroupKind: exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}, Namespace: fmt.Sprintf("team-%d", i%7), Name: name},
 			Version: 1, State: states[i%len(states)], File: "signed/" + name + ".yaml", Verified: !slices.Contains(unverified, states[i%len(states)]),
-			Exempted:  []ledger.Exempted{{Namespaces: []string{fmt.Sprintf("payments-%d", i%5)}, Kinds: []string{"Deployment", "Pod"}, Names: []string{"web-" + name + "-*"}, NarrowedBy: []string{"labels app=web"}}},
+			Exempted:  []ledger.Exempted{{Scope: usage.Scope{Namespaces: []string{fmt.Sprintf("payments-%d", i%5)}, Kinds: []string{"Deployment", "Pod"}, Names: []string{"web-" + name + "-*"}}, NarrowedBy: []string{"labels app=web"}}},
 			Policies:  []ledger.Policy{{Name: fmt.Sprintf("require-run-as-nonroot-%d", i%15), Rules: []string{"run-as-non-root", "autogen-run-as-non-root"}, Severity: []string{"high", "medium", "unknown"}[i%3]}},
 			Said:      ledger.Said{Reason: "the vendor's image runs as root until its next release", Owner: fmt.Sprintf("team-%d", i%7), RequestedBy: "grace", ApprovedBy: "heidi, ivan", Ticket: fmt.Sprintf("SEC-%d", 1000+i)},
 			ExpiresAt: signed.AddDate(0, 0, 30+i%60), Request: &ledger.Request{Event: ledger.Event{Commit: strings.Repeat("c", 40), By: "Grace <grace@example.com>", At: signed.Add(-5 * time.Hour)}, File: "unsigned/" + name + ".yaml"},
@@ -53,7 +54,7 @@ func large(n int) *Report {
 		if i%5 == 0 {
 			e.Identity.Name, e.Said = hostile, ledger.Said{Reason: hostile, Ticket: hostile, Owner: hostile, ApprovedBy: hostile, RequestedBy: hostile, PullRequest: hostile}
 			e.Policies[0].Name, e.File, e.Request.By = hostile, hostile, hostile
-			e.Exempted[0] = ledger.Exempted{Namespaces: []string{"a", hostile}, Kinds: []string{hostile}, Names: []string{hostile}, NarrowedBy: []string{hostile}}
+			e.Exempted[0] = ledger.Exempted{Scope: usage.Scope{Namespaces: []string{"a", hostile}, Kinds: []string{hostile}, Names: []string{hostile}}, NarrowedBy: []string{hostile}}
 			if e.Seal != nil {
 				e.Seal.Signatures[0].Subject, e.Seal.Signatures[0].Authority = hostile, hostile
 			}
@@ -173,7 +174,7 @@ func TestTableOnTerminal(t *testing.T) {
 	v.Width = 80
 	for _, e := range v.Entries {
 		e.Identity.Namespace, e.Said.Reason = "platform-exceptions", "the vendor's image has no health endpoint until its next release in spring"
-		e.Exempted = []ledger.Exempted{{Namespaces: []string{"data"}, Kinds: []string{"Deployment", "ReplicaSet"}, Names: []string{"a-long-name-of-a-workload"}}}
+		e.Exempted = []ledger.Exempted{{Scope: usage.Scope{Namespaces: []string{"data"}, Kinds: []string{"Deployment", "ReplicaSet"}, Names: []string{"a-long-name-of-a-workload"}}}}
 	}
 	out := written(t, "table", v)
 	for _, want := range []string{`(?m)^  EXCEPTION +POLICY +REASON +EXEMPTED +STATE +EXPIRES$`, `(?m)^  platform-exceptions/web-r2 +probes +the .*… Dep.*… `} {

@@ -170,6 +170,7 @@ var pageColumns = []column{
 	{"Owner", func(m member) template.HTML { return textLines(m.Said.Owner) }},
 	{"Authority, log index", func(m member) template.HTML { return textLines(m.Log()...) }},
 	{"Expires", expiry},
+	{"Usage", func(m member) template.HTML { return textLines(m.usage()...) }},
 }
 
 // requester is the stated one or, marked, the author of the commit.
@@ -178,6 +179,14 @@ func requester(m member) template.HTML {
 		return `<span class="mark">by Git</span> ` + parts(m.Request.By)
 	}
 	return parts(m.Said.RequestedBy)
+}
+
+// usage says whether the exception is needed in the cluster, and why.
+func (m member) usage() []string {
+	if m.Entry.Usage == nil {
+		return nil
+	}
+	return []string{string(m.Entry.Usage.State), m.Entry.Usage.Text()}
 }
 
 func expiry(m member) template.HTML {
@@ -207,7 +216,8 @@ var stateLabels = map[ledger.State]string{
 // inColumns are the fields that the columns of the page show.
 var inColumns = strings.Fields(`exempted.namespaces exempted.kinds exempted.names exempted.narrowedBy
 policies.name policies.rules policies.severity state said.requestedBy said.approvedBy said.ticket
-said.owner said.reason signing.signatures.logIndex signing.signatures.authority`)
+said.owner said.reason signing.signatures.logIndex signing.signatures.authority usage.state usage.resources
+usage.why`)
 
 // facts are the other fields of an entry.
 func facts(m member) []fact {

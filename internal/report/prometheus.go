@@ -8,6 +8,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/internal/usage"
 )
 
 // maxSeries is the maximum number of time series of one metric.
@@ -47,7 +48,7 @@ func Prometheus(w io.Writer, v *Report) error {
 		findings[f.Kind]++
 	}
 	for _, kind := range ledger.Kinds() {
-		if !kind.IsDrift() || v.Compared { // unknown without a cluster
+		if !(kind.IsDrift() && !v.Compared || kind.IsUsage() && !v.UsageKnown) { // unknown without a cluster
 			m.add("findings", findings[kind], "kind", string(kind))
 		}
 	}
@@ -76,6 +77,9 @@ func Prometheus(w io.Writer, v *Report) error {
 			}
 			return e.Chain.From.Unix(), !e.Chain.From.IsZero()
 		})
+	if v.UsageKnown {
+		m.usages(v)
+	}
 	m.gauge("shallow", "1 if the clone is shallow.")
 	shallow := int64(0)
 	if v.Shallow {
@@ -90,6 +94,34 @@ func Prometheus(w io.Writer, v *Report) error {
 
 func openOf(c ledger.Count) int { return c.Open }
 func everOf(c ledger.Count) int { return c.Ever }
+
+// usages writes the number of exceptions of each usage, and 1 for the usage of each exception. The others are
+// 0, so that min_over_time tells since when an exception is idle.
+func (m *metrics) usages(v *Report) {
+	of := map[usage.State]int64{}
+	var known []*ledger.Entry
+	for _, e := range v.Entries {
+		if e.Usage != nil {
+			of[e.Usage.State]++
+			known = append(known, e)
+		}
+	}
+	m.gauge("usage", "Exceptions of signed/ in the cluster by usage.")
+	for _, state := range usage.States() {
+		m.add("usage", of[state], "state", string(state))
+	}
+	m.gauge("exception_usage", "1 for the usage of an exception in the cluster, 0 for the others.")
+	for _, e := range known[:min(len(known), maxSeries)] {
+		for _, state := range usage.States() {
+			is := int64(0)
+			if e.Usage.State == state {
+				is = 1
+			}
+			m.add("exception_usage", is, "state", string(state), "group", e.Identity.Group,
+				"namespace", e.Identity.Namespace, "name", e.Identity.Name)
+		}
+	}
+}
 
 // each writes the value of every verified exception under signed/ that has one.
 func (m *metrics) each(v *Report, name, help string, value func(*ledger.Entry) (int64, bool)) {

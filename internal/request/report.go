@@ -3,8 +3,8 @@ package request
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -17,17 +17,6 @@ var reportKinds = map[string][]string{
 	"openreports.io":     {"Report", "ClusterReport", "PolicyReport", "ClusterPolicyReport"},
 	"reports.kyverno.io": {"EphemeralReport", "ClusterEphemeralReport"},
 }
-
-// policyKinds are the kinds of policies by Kyverno's name for the source of a result. Source
-// "kyverno" is a Policy if the name contains a namespace.
-var policyKinds = map[string]string{
-	"KyvernoValidatingPolicy":      "ValidatingPolicy",
-	"KyvernoImageValidatingPolicy": "ImageValidatingPolicy",
-	"KyvernoMutatingPolicy":        "MutatingPolicy",
-	"KyvernoGeneratingPolicy":      "GeneratingPolicy",
-}
-
-const sourceKyverno = "kyverno"
 
 // Report is the content of a report, or of a list of reports.
 type Report struct {
@@ -97,23 +86,12 @@ func (r *Report) result(result map[string]any) (Violation, bool) {
 		return Violation{}, false
 	}
 	v := Violation{Policy: text("policy"), Rule: text("rule"), Message: text("message")}
-	source := text("source")
-	kind, isNew := policyKinds[source]
-	namespaced := strings.Contains(v.Policy, "/")
-	switch {
-	case isNew && namespaced:
-		v.PolicyKind = "Namespaced" + kind
-	case isNew:
-		v.PolicyKind = kind
-	case source == sourceKyverno && namespaced:
-		v.PolicyKind = kindPolicy
-	case source == sourceKyverno:
-		v.PolicyKind = kindClusterPolicy
-	default:
+	kind, known := kyverno.ReportedKind(text("source"), v.Policy)
+	if !known {
 		r.Foreign++
 		return Violation{}, false
 	}
-	if isNew {
+	if v.PolicyKind = kind; !kyverno.HasRules(kind) {
 		v.Rule = ""
 	}
 	properties, _ := result["properties"].(map[string]any)

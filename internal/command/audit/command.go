@@ -14,7 +14,8 @@ approvers, the signing workflow run, the log entry, the expiry and the removal.
 polex-audit verifies signatures with the trust policy of --config. Authors and times of commits
 come from Git, which nobody verifies: the report marks them.
 
-With --live or --kubeconfig, it compares the cluster with signed/ and reports drift.
+With --live or --kubeconfig, it compares the cluster with signed/ and reports drift. From the
+policy reports of Kyverno, it reports which exceptions are in use.
 
 Exit codes: 0 no finding of --fail-on, 1 findings, 2 invalid command line or
 configuration, 3 the history or the cluster could not be read, or there is no exception.`
@@ -36,6 +37,7 @@ type options struct {
 	allowShallow bool
 
 	clusterFile, kubeconfig string
+	kyvernoCLI              string
 	policies                []string
 
 	failOn  []string
@@ -71,12 +73,15 @@ func New(streams cli.Streams) *cobra.Command {
 	o.addHistory(cmd)
 	flags.StringVar(&o.at, "at", "", "report the state at a `time`: a date (its end in UTC) or RFC 3339")
 	flags.StringVar(&o.clusterFile, "live", "",
-		"compare with live exceptions in a `file` of kubectl get -A -o yaml, or -")
+		"compare with live exceptions and reports in a `file` of kubectl get -A -o yaml, or -")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "compare with the cluster of a kubeconfig `file`")
+	flags.StringVar(&o.kyvernoCLI, "kyverno-cli", "",
+		"ask this `program`, Kyverno's command line, which exempt resources would pass without an exception")
 	flags.StringSliceVar(&o.policies, "policies", nil,
-		"paths of the Kyverno policies, for their severities (default: directories.policies of the configuration)")
+		"paths of the Kyverno policies, for severities and names of rules (default: directories.policies of the "+
+			"configuration)")
 	flags.StringSliceVar(&o.failOn, "fail-on", nil,
-		"exit with 1 for these findings: drift, expired, any, or the name of a finding")
+		"exit with 1 for these findings: drift, expired, idle, not-needed, any, or the name of a finding")
 	flags.IntVar(&o.renewed, "renewal-threshold", 0,
 		"report exceptions with at least so many renewals in a row; 0: none")
 	flags.BoolVar(&o.all, "all", false, "also list removed exceptions in a table or Markdown")

@@ -35,7 +35,7 @@ func (r *run) report(l *ledger.Ledger) *report.Report {
 		v.Trust.Signers = append(v.Trust.Signers, report.Signer{Name: a.Name(), Identity: a.String()})
 	}
 	switch {
-	case !v.Whole(r.options.allowShallow):
+	case !v.Whole(r.options.allowShallow) || r.undecided():
 		v.Status = cli.Undecided
 	case len(v.Failed) > 0:
 		v.Status = cli.Refused

@@ -17,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/trustflags"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/report"
@@ -39,6 +40,7 @@ type run struct {
 	statements       config.Statements
 	seen             git.Hash
 	fails            map[ledger.Kind]bool
+	unreported       string // why the cluster has no reports, or ""
 }
 
 // prepare rejects an invalid command line before it reads anything else.
@@ -68,6 +70,8 @@ func (r *run) prepare() error {
 	}
 	live, kubeconfig := o.given("live"), o.given("kubeconfig")
 	switch {
+	case o.kyvernoCLI != "" && !live && !kubeconfig:
+		return cli.Usagef("--kyverno-cli requires --live or --kubeconfig")
 	case live && kubeconfig:
 		return cli.Usagef("--live cannot be combined with --kubeconfig")
 	case (live || kubeconfig) && !r.at.IsZero():
@@ -86,16 +90,17 @@ func (r *run) prepare() error {
 	return err
 }
 
-// weigh sets the severities of the policies. The severities of an unreadable file are unknown.
-func (r *run) weigh(l *ledger.Ledger) {
+// readPolicies returns the policies of --policies, or nil without one. It names unreadable files.
+func (r *run) readPolicies() *kyverno.PolicySet {
 	if len(r.policies) == 0 {
-		return
+		return nil
 	}
 	unread := &cli.Report{}
-	l.Weigh(cli.Policies(r.policies, unread))
+	policies := cli.Policies(r.policies, unread)
 	for _, result := range unread.Results() {
 		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: %s: %s\n", plain.Line(result.File), plain.Line(result.Message))
 	}
+	return policies
 }
 
 // timeOf reads --at, which must not be in the future. A date means the end of that day in UTC: for today
@@ -147,12 +152,22 @@ func (r *run) failures(cluster bool) error {
 		case name == string(ledger.RenewedOften) && r.options.renewed == 0:
 			return &cli.UsageError{Err: errors.New("--fail-on renewed-often requires --renewal-threshold"),
 				Hint: "add --renewal-threshold 3"}
-		case !cluster && (name == "drift" || ledger.Kind(name).IsDrift()):
-			return &cli.UsageError{Err: errors.New("--fail-on drift requires a cluster"),
+		case !cluster && (name == "drift" || ledger.Kind(name).IsDrift() || ledger.Kind(name).IsUsage()):
+			return &cli.UsageError{Err: fmt.Errorf("--fail-on %s requires a cluster", name),
 				Hint: "name it with --live or --kubeconfig"}
+		case name == string(ledger.KindNotNeeded) && r.options.kyvernoCLI == "":
+			return &cli.UsageError{Err: errors.New("--fail-on not-needed requires --kyverno-cli"),
+				Hint: "add --kyverno-cli kyverno, Kyverno's command line"}
 		}
 	}
 	return nil
+}
+
+// undecided reports whether --fail-on asks about the usage, and no report tells it.
+func (r *run) undecided() bool {
+	return r.unreported != "" && slices.ContainsFunc(r.options.failOn, func(name string) bool {
+		return ledger.Kind(name).IsUsage()
+	})
 }
 
 func (r *run) audit(ctx context.Context) error {
@@ -160,10 +175,13 @@ func (r *run) audit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.compare(ctx, l); err != nil {
+	policies := r.readPolicies()
+	if err := r.compare(ctx, l, policies); err != nil {
 		return err
 	}
-	r.weigh(l)
+	if policies != nil {
+		l.Weigh(policies)
+	}
 	v := r.report(l)
 	if err := r.format.Write(r.streams.Out, v); err != nil {
 		return err
@@ -199,20 +217,37 @@ func (r *run) ledger(ctx context.Context) (*ledger.Ledger, error) {
 }
 
 // compare compares the report with the cluster of the flags.
-func (r *run) compare(ctx context.Context, l *ledger.Ledger) (err error) {
-	var c ledger.Cluster
-	switch o := r.options; {
+func (r *run) compare(ctx context.Context, l *ledger.Ledger, policies *kyverno.PolicySet) error {
+	o := r.options
+	var live *clusterread.Live
+	var err error
+	switch {
 	case o.clusterFile != "":
-		c, err = clusterread.File(o.clusterFile, r.streams.In)
+		live, err = clusterread.File(o.clusterFile, r.streams.In, o.kyvernoCLI != "")
 	case o.kubeconfig != "":
-		c, err = clusterread.Read(ctx, o.kubeconfig)
+		live, err = clusterread.Read(ctx, o.kubeconfig)
 	default:
 		return nil
+	}
+	if err == nil {
+		err = l.Compare(live.Cluster, r.verifier, runtime.GOMAXPROCS(0))
 	}
 	if err != nil {
 		return err
 	}
-	return l.Compare(c, r.verifier, runtime.GOMAXPROCS(0))
+	reports := l.Reports()
+	reports.Policies = policies
+	if err = live.AddReports(ctx, reports); err == nil && o.kyvernoCLI != "" {
+		err = live.Ask(ctx, o.kyvernoCLI, reports)
+	}
+	if err != nil {
+		return err
+	}
+	r.unreported = reports.Missing
+	if r.unreported == "" || o.clusterFile == "" {
+		l.Use(reports)
+	}
+	return nil
 }
 
 // explain writes the reason for a nonzero exit code to standard error.
@@ -225,6 +260,9 @@ func (r *run) explain(l *ledger.Ledger, v *report.Report) {
 	case v.Status == cli.Undecided && l.Shallow:
 		message = "the clone is shallow, so the report is incomplete"
 		hint = "git fetch --unshallow, or --allow-shallow for a report on the current state only"
+	case v.Status == cli.Undecided && r.undecided():
+		message = "it is not known which exceptions are in use: " + r.unreported
+		hint = "Kyverno's reports controller makes reports; --live needs those of wgpolicyk8s.io or openreports.io too"
 	case v.Status == cli.Undecided:
 		message = "some exceptions of the cluster could not be read"
 	}

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/polex-dev/polex/internal/ledger/cluster"
@@ -28,7 +29,7 @@ func TestParse(t *testing.T) {
 		"cut off":           {text: `{"kind": "List", "items": [`, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := cluster.Parse([]byte(tc.text))
+			c, err := cluster.Parse(strings.NewReader(tc.text), false)
 			if (err != nil) != tc.fails {
 				t.Fatal(err)
 			}

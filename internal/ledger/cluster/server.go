@@ -97,7 +97,7 @@ func (g *group) asSigned(ctx context.Context, docs []*exception.Document) error 
 
 // list reads all objects of a version.
 func (g *group) list(ctx context.Context, version string) (_ ledger.Cluster, served bool, err error) {
-	var c objects
+	var c Stream
 	of := schema.GroupVersionResource{Group: g.name, Version: version, Resource: "policyexceptions"}
 	served, err = g.s.Each(ctx, of, "", func(object *unstructured.Unstructured) error {
 		if object.GetAPIVersion() == "" { // the items of a list may have no apiVersion and kind
@@ -107,7 +107,7 @@ func (g *group) list(ctx context.Context, version string) (_ ledger.Cluster, ser
 		if err != nil {
 			return err
 		}
-		return c.add(item)
+		return c.addException(item)
 	})
 	return c.Cluster, served, err
 }

@@ -1,0 +1,399 @@
+package usage
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Report is a report of Kyverno: PolicyReport or ClusterPolicyReport of wgpolicyk8s.io, Report or
+// ClusterReport of openreports.io.
+type Report struct {
+	Scope   *Resource `json:"scope"`
+	Results []Result  `json:"results"`
+}
+
+// Result is the result of one rule for resources, or for the scope of the report.
+type Result struct {
+	Source     string     `json:"source"`
+	Policy     string     `json:"policy"`
+	Rule       string     `json:"rule"`
+	Result     string     `json:"result"`
+	Resources  []Resource `json:"resources"`
+	Properties struct {
+		Exceptions string `json:"exceptions"` // names with commas between
+		Process    string `json:"process"`
+	} `json:"properties"`
+	Timestamp struct {
+		Seconds int64 `json:"seconds"`
+	} `json:"timestamp"`
+}
+
+// Resource is an object of a cluster.
+type Resource struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+}
+
+// String returns kind and name for people.
+func (r Resource) String() string {
+	if r.Namespace == "" {
+		return r.Kind + " " + r.Name
+	}
+	return r.Kind + " " + r.Namespace + "/" + r.Name
+}
+
+// Scope is a set of resources: names or patterns, and "*" for any.
+type Scope struct {
+	Namespaces []string `json:"namespaces"`
+	Kinds      []string `json:"kinds"`
+	Names      []string `json:"names"`
+}
+
+// Exception is an exception of a cluster.
+type Exception struct {
+	Identity exception.Identity
+	Read     *kyverno.Exception
+	// Scopes contain every resource that it exempts, and perhaps others.
+	Scopes []Scope
+	// From is the time since which the cluster has it in this form. Older results do not show that it
+	// is idle.
+	From time.Time
+}
+
+// Limits of reports.
+const (
+	maxResults = 1_000_000
+	maxFirst   = 5
+	// onRequests is Kyverno's name for results without a background scan.
+	onRequests = "admission review"
+)
+
+// Reports collects report results about the exceptions of a cluster.
+type Reports struct {
+	// Policies are those of the cluster, or nil. Without them, an exception that names rules by
+	// patterns is never idle.
+	Policies *kyverno.PolicySet
+	// Missing is the reason why the cluster has no reports, or "".
+	Missing string
+
+	exceptions []*observed
+	places     map[place][]*observed
+	named      map[kyverno.PolicyKey]*policyResults
+	unjudged   map[kyverno.PolicyKey]string // the reasons
+	results    int
+}
+
+// observed is an exception with the results that name it.
+type observed struct {
+	Exception
+	kinds   []kyverno.KindSelector
+	exempts map[skip]struct{}
+	oldest  int64 // time of a result, in seconds
+	usage   Usage
+}
+
+// skip is a resource that a rule skips because of an exception.
+type skip struct {
+	policy kyverno.PolicyKey
+	rule   string // "" for policies.kyverno.io
+	Resource
+}
+
+// policyResults are the results of a policy that an exception names.
+type policyResults struct {
+	// scanned has the time of the newest result of background scans by rule and kind of resource.
+	scanned  map[ruleKind]int64
+	requests bool // there are results of requests
+}
+
+// place is where a result can be about an exception: its name and the namespace of a resource. Patterns
+// of namespaces are under "*".
+type place struct{ name, namespace string }
+
+type ruleKind struct{ rule, apiVersion, kind string }
+
+// NewReports prepares the collection for exceptions.
+func NewReports(exceptions []Exception) *Reports {
+	r := &Reports{places: map[place][]*observed{}, named: map[kyverno.PolicyKey]*policyResults{},
+		unjudged: map[kyverno.PolicyKey]string{}}
+	for _, e := range exceptions {
+		o := &observed{Exception: e, exempts: map[skip]struct{}{}}
+		for _, s := range e.Scopes {
+			for _, kind := range s.Kinds {
+				o.kinds = append(o.kinds, kyverno.ParseKind(kind))
+			}
+			for _, namespace := range s.Namespaces {
+				if wildcard.In(namespace) {
+					namespace = "*"
+				}
+				at := place{e.Identity.Name, namespace}
+				r.places[at] = append(r.places[at], o)
+			}
+		}
+		r.exceptions = append(r.exceptions, o)
+		for _, ref := range e.Read.Refs {
+			r.named[ref.Key()] = &policyResults{scanned: map[ruleKind]int64{}}
+		}
+	}
+	return r
+}
+
+// Add adds the results of a report. Results of other tools and of policies that no exception names do
+// not count. More than 1,000,000 results are an error.
+func (r *Reports) Add(report Report) error {
+	if r.results += len(report.Results); r.results > maxResults {
+		return fmt.Errorf("the reports have more than %d results", maxResults)
+	}
+	for i := range report.Results {
+		result := &report.Results[i]
+		policy, known := keyOf(result)
+		results := r.named[policy]
+		if !known || results == nil {
+			continue
+		}
+		if policy.Group == exception.PoliciesGroup {
+			result.Rule = ""
+		}
+		resources := result.Resources
+		if len(resources) == 0 && report.Scope != nil {
+			resources = []Resource{*report.Scope}
+		}
+		for _, resource := range resources {
+			results.add(result, resource)
+			for name := range strings.SplitSeq(result.Properties.Exceptions, ",") {
+				for _, namespace := range []string{resource.place(), "*"} {
+					for _, o := range r.places[place{name, namespace}] {
+						o.add(policy, result, resource)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// keyOf returns the policy of a result in the form in which exceptions name it.
+func keyOf(result *Result) (key kyverno.PolicyKey, known bool) {
+	kind, known := kyverno.ReportedKind(result.Source, result.Policy)
+	if kyverno.HasRules(kind) {
+		return kyverno.PolicyKey{Group: exception.KyvernoGroup, Name: result.Policy}, known
+	}
+	name := result.Policy[strings.LastIndex(result.Policy, "/")+1:]
+	return kyverno.PolicyKey{Group: exception.PoliciesGroup, Kind: kind, Name: name}, known
+}
+
+func (p *policyResults) add(result *Result, resource Resource) {
+	if result.Properties.Process == onRequests {
+		p.requests = true
+		return
+	}
+	of := ruleKind{result.Rule, resource.APIVersion, resource.Kind}
+	p.scanned[of] = max(p.scanned[of], result.Timestamp.Seconds)
+}
+
+// add adds a result that has the name of the exception, if the exception can be the named one.
+func (o *observed) add(policy kyverno.PolicyKey, result *Result, resource Resource) {
+	names := slices.ContainsFunc(o.Read.Refs, func(ref kyverno.Ref) bool {
+		return ref.Key() == policy && (policy.Group == exception.PoliciesGroup ||
+			wildcard.NewMeter().FitsAny(ref.RuleNames(), result.Rule))
+	})
+	if !names || !slices.ContainsFunc(o.Scopes, func(s Scope) bool { return s.contains(resource) }) {
+		return
+	}
+	if at := result.Timestamp.Seconds; len(o.exempts) == 0 || at < o.oldest {
+		o.oldest = at
+	}
+	o.exempts[skip{policy, result.Rule, resource}] = struct{}{}
+}
+
+func (s Scope) contains(r Resource) bool {
+	work, group := wildcard.NewMeter(), r.group()
+	return work.FitsAny(s.Namespaces, r.place()) && work.FitsAny(s.Names, r.Name) &&
+		slices.ContainsFunc(s.Kinds, func(kind string) bool {
+			return kyverno.ParseKind(kind).Takes(work, group.Group, group.Version, r.Kind)
+		})
+}
+
+// place returns the namespace in which Kyverno finds a resource. It finds a Namespace in itself.
+func (r Resource) place() string {
+	if r.Kind == "Namespace" {
+		return r.Name
+	}
+	return r.Namespace
+}
+
+func (r Resource) group() schema.GroupVersion {
+	version, _ := schema.ParseGroupVersion(r.APIVersion)
+	return version
+}
+
+// Usages returns the usage of each exception, in their order.
+func (r *Reports) Usages() []Usage {
+	all := make([]Usage, len(r.exceptions))
+	for i, o := range r.exceptions {
+		if o.usage.State == "" {
+			o.usage = r.usage(o)
+		}
+		all[i] = o.usage
+	}
+	return all
+}
+
+func (r *Reports) usage(o *observed) Usage {
+	if len(o.exempts) > 0 {
+		names := map[string]bool{}
+		for s := range o.exempts {
+			names[s.String()] = true
+		}
+		u := Usage{State: InUse, Resources: len(names), KnownSince: inUTC(o.oldest)}
+		for name := range names {
+			u.First = append(u.First, name)
+		}
+		slices.Sort(u.First)
+		u.First = slices.Clone(u.First[:min(len(u.First), maxFirst)])
+		return u
+	}
+	why := o.unreported()
+	if why == "" {
+		why = r.Missing
+	}
+	oldest := int64(0)
+	for _, ref := range o.Read.Refs {
+		if why != "" {
+			break
+		}
+		var at int64
+		if at, why = r.scanned(o, ref); oldest == 0 || at < oldest {
+			oldest = at
+		}
+	}
+	if why != "" {
+		return Usage{State: Unknown, Why: why}
+	}
+	return Usage{State: Idle, KnownSince: inUTC(oldest)}
+}
+
+// ofRequests matches what only a request has, and a background scan does not.
+var ofRequests = regexp.MustCompile(`request\.(operation|userInfo|oldObject|roles|clusterRoles|subResource|` +
+	`requestSubResource|dryRun|options|uid)|\boldObject\b|serviceAccount(Name|Namespace)`)
+
+// unreported returns the reason if no report names an exception even if resources need it, or "".
+func (o *observed) unreported() string {
+	e := o.Read
+	texts := fmt.Sprint(e.Preconditions)
+	for _, c := range e.Conditions {
+		texts += " " + c.Expression.Text
+	}
+	senders := slices.ContainsFunc(e.Match.Filters(), func(f kyverno.Filter) bool {
+		return f.OfSenders() || len(f.Operations) > 0
+	})
+	switch {
+	case len(e.Refs) == 0:
+		return "it names no policy"
+	case len(e.Unread) > 0:
+		return "it has fields of another type than polex reads"
+	case e.ByMatch && !e.Background:
+		return "its background is false, so it applies to requests only"
+	case senders || ofRequests.MatchString(texts):
+		return "it names operations or users, which only requests have"
+	case len(e.Images)+len(e.AllowedValues) > 0:
+		return "Kyverno's reports do not name exceptions for images or values"
+	}
+	return ""
+}
+
+// scanned returns the time of the oldest scan that the rules of a reference need to show that an
+// exception is idle, or the reason if a scan is missing.
+func (r *Reports) scanned(o *observed, ref kyverno.Ref) (oldest int64, why string) {
+	results := r.named[ref.Key()]
+	name := strings.TrimSpace(ref.Kind.Text + " " + ref.Name.Text)
+	if len(results.scanned) == 0 {
+		if results.requests {
+			return 0, name + " reports on requests only: it has no background scans"
+		}
+		return 0, "no report has a result of " + name
+	}
+	rules, known := r.rules(ref)
+	if !known {
+		return 0, "it names rules of " + name + " by a pattern: name the policies with --policies"
+	}
+	for _, rule := range rules {
+		at := results.newest(o, rule)
+		switch {
+		case at == 0 && rule == "":
+			return 0, "no report has a result of " + name + " for a resource of its kinds"
+		case at == 0:
+			return 0, "no report has a result of the rule " + rule + " of " + name + " for a resource of its kinds"
+		case at < o.From.Unix():
+			return 0, "the reports of " + name + " are older than the exception"
+		case oldest == 0 || at < oldest:
+			oldest = at
+		}
+	}
+	return oldest, ""
+}
+
+// rules returns the names of the rules as the policy has them, and [""] for policies.kyverno.io. A
+// pattern stands for the rules of the known policy that it matches.
+func (r *Reports) rules(ref kyverno.Ref) (names []string, known bool) {
+	if ref.Group == exception.PoliciesGroup {
+		return []string{""}, true
+	}
+	for _, rule := range ref.RuleNames() {
+		if !wildcard.In(rule) {
+			names = append(names, written(rule))
+			continue
+		}
+		if r.Policies == nil || len(r.Policies.Find(ref)) == 0 {
+			return nil, false
+		}
+		for _, policy := range r.Policies.Find(ref) {
+			for _, one := range policy.Rules {
+				if wildcard.NewMeter().FitsAny([]string{rule}, one.Name) {
+					names = append(names, one.Name)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), len(names) > 0
+}
+
+// newest returns the time of the newest scan of a rule, or of one that Kyverno generates from it, for
+// a resource of the kinds of an exception, or 0.
+func (p *policyResults) newest(o *observed, rule string) (at int64) {
+	work := wildcard.NewMeter()
+	for of, scanned := range p.scanned {
+		group := Resource{APIVersion: of.apiVersion}.group()
+		if written(of.rule) == rule && slices.ContainsFunc(o.kinds, func(k kyverno.KindSelector) bool {
+			return k.Takes(work, group.Group, group.Version, of.kind)
+		}) {
+			at = max(at, scanned)
+		}
+	}
+	return at
+}
+
+// written returns the name of the rule from which Kyverno generates a rule.
+func written(rule string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(rule, kyverno.AutogenCronJobPrefix), kyverno.AutogenPrefix)
+}
+
+// inUTC converts a time of a report. It returns zero for a year that RFC 3339 cannot write.
+func inUTC(seconds int64) time.Time {
+	if t := time.Unix(seconds, 0).UTC(); t.Year() <= 9999 && seconds > 0 {
+		return t
+	}
+	return time.Time{}
+}

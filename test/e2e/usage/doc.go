@@ -1,0 +1,2 @@
+// Package usage tests which exceptions polex-audit calls used, against the real Kyverno.
+package usage
