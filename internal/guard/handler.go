@@ -154,3 +154,65 @@ func about(request *admissionv1.AdmissionRequest) *Decision {
 func denied(uid, reason, detail string) *Decision {
 	return &Decision{UID: uid, Reason: reason, Detail: detail, Hint: hints[reason]}
 }
+
+// ServeDeletion logs the review of a DELETE and allows it, also if it cannot be read or judged. It
+// does not wait for a turn. Without the exception, the policy applies again, so a deletion does no
+// harm. A guard that is busy or absent must not prevent anybody, itself included, from deleting an
+// exception. Therefore this webhook fails open.
+func (h *Handler) ServeDeletion(w http.ResponseWriter, r *http.Request) {
+	h.serve(w, r, func(ctx context.Context, body incoming) *Decision {
+		d := h.handle(ctx, body, noted)
+		d.Operation = string(admissionv1.Delete)
+		if d.Reason != ReasonOperationNotAllowed {
+			d.Reason, d.Hint = ReasonDeleted, ""
+		}
+		return d
+	})
+}
+
+// noted decides the review of a DELETE. It rejects other operations, because they have to be
+// verified.
+func noted(_ context.Context, raw []byte) *Decision {
+	request, err := readReview(raw)
+	if err != nil {
+		return denied(uidOf(raw), ReasonMalformed, err.Error())
+	}
+	d := about(request)
+	if request.Operation != admissionv1.Delete {
+		err = refuse(ReasonOperationNotAllowed, "this address answers only about DELETE, not about %q",
+			string(request.Operation))
+	}
+	d.answer(ReasonDeleted, d.Facts, err)
+	return d
+}
+
+// decider decides a request that was read.
+type decider func(ctx context.Context, raw []byte) *Decision
+
+// inTurn decides a request after it has a place among the waiting requests and a turn. It answers before the
+// deadline even if the work takes longer.
+func (h *Handler) inTurn(ctx context.Context, raw []byte) *Decision {
+	select {
+	case h.waiting <- struct{}{}:
+		defer func() { <-h.waiting }()
+	default:
+		return denied(uidOf(raw), ReasonOverloaded, "too many requests wait")
+	}
+	select {
+	case h.turns <- struct{}{}:
+	case <-ctx.Done():
+		return denied(uidOf(raw), ReasonOverloaded, "it waited too long")
+	}
+	decided := make(chan *Decision, 1)
+	go func() {
+		// The turn lasts as long as the work, even if the client no longer waits.
+		defer func() { <-h.turns }()
+		decided <- h.decide(ctx, raw)
+	}()
+	select {
+	case d := <-decided:
+		return d
+	case <-ctx.Done():
+		return denied(uidOf(raw), ReasonUndecided, "the check took too long")
+	}
+}

@@ -3,6 +3,7 @@ package guard
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,4 +62,17 @@ func (d *Decision) audit() map[string]string {
 		annotations["message-digest"] = d.Facts.MessageDigest
 	}
 	return annotations
+}
+
+// firstUID is the beginning of a review. The API server writes request.uid as the first field of the
+// request, before any text that a user chooses.
+var firstUID = regexp.MustCompile(`^\s*\{(?:[^{}]|\{[^{}]*\})*"request"\s*:\s*\{\s*"uid"\s*:\s*"([^"\\]*)"`)
+
+// uidOf finds request.uid in the beginning of a review, or returns "". The API server ignores an answer
+// without it.
+func uidOf(raw []byte) string {
+	if match := firstUID.FindSubmatch(raw[:min(len(raw), prefix)]); match != nil {
+		return string(match[1])
+	}
+	return ""
 }
