@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -118,4 +121,76 @@ func (v *Violation) wellFormed() *Problem {
 			plain.Cut(field.text, longestQuote), field.what)
 	}
 	return nil
+}
+
+// Selection selects violations. An empty field selects all.
+type Selection struct {
+	Policy, Rule, Namespace string
+	Resource                Resource
+}
+
+// Selects reports whether the selection has a violation.
+func (s Selection) Selects(v Violation) bool {
+	r, want := v.Resource, s.Resource
+	switch {
+	case s.Policy != "" && s.Policy != v.Policy, s.Rule != "" && s.Rule != v.Rule:
+		return false
+	case s.Namespace != "" && s.Namespace != r.Namespace:
+		return false
+	case want == Resource{}:
+		return true
+	case want.APIVersion != "" && r.APIVersion != "" && groupOf(want) != groupOf(r):
+		return false
+	}
+	return want.Kind == r.Kind && want.Namespace == r.Namespace && want.Name == r.Name
+}
+
+func groupOf(r Resource) string { return schema.FromAPIVersionAndKind(r.APIVersion, r.Kind).Group }
+
+var resourceForm = regexp.MustCompile(`^([A-Z][A-Za-z0-9]*)((?:\.[a-z0-9-]+)*)/(?:([a-z0-9-]+)/)?([A-Za-z0-9.:_-]+)$`)
+
+// ParseResource parses KIND[.GROUP]/[NAMESPACE/]NAME. The version of the API group does not matter,
+// because an exception applies to all versions.
+func ParseResource(text string) (Resource, error) {
+	parts := resourceForm.FindStringSubmatch(text)
+	if parts == nil {
+		return Resource{}, fmt.Errorf("%q is not written as KIND[.GROUP]/[NAMESPACE/]NAME", text)
+	}
+	r := Resource{Kind: parts[1], Namespace: parts[3], Name: parts[4]}
+	if parts[2] != "" {
+		r.APIVersion = strings.TrimPrefix(parts[2], ".") + "/v1"
+	}
+	return r, nil
+}
+
+// The reasons for a violation without a draft.
+const (
+	ReasonBadName       = "bad-name"
+	ReasonUnknownPolicy = "unknown-policy"
+	ReasonUnknownRule   = "unknown-rule"
+	ReasonPolicyNeeded  = "policy-needed"
+	ReasonObjectNeeded  = "manifest-needed"
+	ReasonSubresource   = "subresource"
+	ReasonNoHome        = "no-namespace"
+	ReasonNotAReport    = "not-a-report"
+	ReasonTooMany       = "too-many"
+	ReasonNotRenewable  = "not-renewable"
+)
+
+// Reasons lists every reason of a [Problem].
+func Reasons() []exception.Reason {
+	return []exception.Reason{
+		{Name: ReasonBadName, Doc: "a name in the source is invalid"},
+		{Name: ReasonUnknownPolicy, Doc: "there is no such policy among those given"},
+		{Name: ReasonUnknownRule, Doc: "the policy has no such rule"},
+		{Name: ReasonPolicyNeeded, Doc: "the source does not say enough of the policy, and the policies are not given"},
+		{Name: ReasonObjectNeeded,
+			Doc: "the source does not say enough of the resource, and its manifest is not given"},
+		{Name: ReasonSubresource,
+			Doc: "the request was for a part of an object, and the source does not say of which kind"},
+		{Name: ReasonNoHome, Doc: "it is not said which namespace the exception is to live in"},
+		{Name: ReasonNotAReport, Doc: "the document is not a policy report"},
+		{Name: ReasonTooMany, Doc: "there are more violations than are taken in at once"},
+		{Name: ReasonNotRenewable, Doc: "the exception cannot be renewed as it is"},
+	}
 }
