@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/retry"
@@ -120,4 +121,72 @@ func (c *Clone) forgetOld() {
 			_, _ = c.write(context.Background(), "delete "+name, git.Call{}, "update-ref", "-d", "--", name)
 		}
 	}
+}
+
+// write runs one step of Git that writes to the clone.
+func (c *Clone) write(ctx context.Context, step string, how git.Call, args ...string) (out string, err error) {
+	how.Write = true
+	return out, c.do(step, func() error {
+		out, err = c.git.Run(ctx, how, args...)
+		return err
+	})
+}
+
+// ask runs a read-only Git command.
+func (c *Clone) ask(how git.Call, args ...string) (string, error) {
+	return c.git.Run(context.Background(), how, args...)
+}
+
+// setting returns a setting of Git's configuration from any source: system, user, clone, included
+// files or environment. It returns "" if the setting is not set, for which Git's exit code is 1. Every
+// other failure is an error, because a setting that Git cannot read could be any.
+func (c *Clone) setting(name ...string) (string, error) {
+	value, err := c.ask(git.Call{}, append([]string{"config"}, name...)...)
+	if git.ExitCode(err) == 1 {
+		return "", nil
+	}
+	return strings.TrimSuffix(value, "\n"), err
+}
+
+// is reports whether Git reads a setting as the value.
+func (c *Clone) is(value bool, name string) (bool, error) {
+	read, err := c.setting("--type=bool", name)
+	return err == nil && read == fmt.Sprint(value), err
+}
+
+// named returns Git's environment variables for the author and the time.
+func named(s git.Stamp) []string {
+	date := stampDate(s)
+	return []string{"GIT_AUTHOR_NAME=" + s.Name, "GIT_AUTHOR_EMAIL=" + s.Email, "GIT_AUTHOR_DATE=" + date,
+		"GIT_COMMITTER_NAME=" + s.Name, "GIT_COMMITTER_EMAIL=" + s.Email, "GIT_COMMITTER_DATE=" + date}
+}
+
+func stampDate(s git.Stamp) string {
+	return fmt.Sprintf("%d %s", s.When.Unix(), s.When.Format("-0700"))
+}
+
+// ErrBranchName means that a text is not a branch name.
+var ErrBranchName = errors.New("not the name of a branch")
+
+// CheckBranch rejects names that Git does not allow for a branch or reads as something else on a
+// command line: an option, HEAD, or a full reference.
+func CheckBranch(name string) error {
+	if name == "HEAD" || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "refs/") || !utf8.ValidString(name) ||
+		git.CheckRevision(name) != nil {
+		return fmt.Errorf("%q: %w", name, ErrBranchName)
+	}
+	return nil
+}
+
+// IsCommitOf reports whether a commit is equal to the commit of a change on base, except for its
+// time: parent, tree, author, committer and message are equal, and it has no signature. The
+// comparison writes objects that no reference uses.
+func (c *Clone) IsCommitOf(ctx context.Context, commit, base git.Hash, by Author, propose Propose) (bool, error) {
+	found, err := c.Repository.Commit(commit)
+	if err != nil {
+		return false, err
+	}
+	by.When, by.Sign = found.Author.Local(), false
+	m, err := c.make(ctx, base, by, propose)
+	return err == nil && m.commit == commit, err
 }
