@@ -27,12 +27,23 @@ type checker struct {
 	removals []removal
 	turns    chan struct{} // of the concurrent deletions
 
-	due   schedule // the next action on each object
-	rules *Rules   // of the findings
+	rules *Rules // of the findings
 
 	definition defined
 	reading    int       // counts the times that all objects have to be read again
 	settles    time.Time // when they have to be read again after a change of the definition; zero: never
+}
+
+// stored is the state of the controller for one stored object. A new finding overwrites the
+// previous one, so long-lived memory stays together and the rest can be freed.
+type stored struct {
+	finding  Finding
+	due      time.Time // of the next action; zero: none
+	failures int       // consecutive failures to read or delete it
+	// contested means that it changed during its deletion, and its new state has to be deleted too.
+	contested bool
+	updated   time.Time // when it last changed without a change of its content
+	removing  bool      // its deletion has not ended
 }
 
 // settlesWithin is the time in which every API server serves objects by a new definition.
@@ -91,12 +102,14 @@ func (c *checker) changes(now time.Time) bool {
 	return anew
 }
 
-// wait returns the time until the next action.
+// wait returns the time until the next action. The clock may jump, so it is never long.
 func (c *checker) wait(again time.Time) time.Duration {
 	now := c.Clock.Now()
 	wait := min(longest, again.Sub(now))
-	if next := c.due.next(); next != nil {
-		wait = min(wait, next.at.Sub(now))
+	for _, s := range c.known {
+		if !s.due.IsZero() {
+			wait = min(wait, s.due.Sub(now))
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -212,7 +225,6 @@ func (c *checker) keep(f Finding, differs bool) *stored {
 	s := c.known[f.Object]
 	if s == nil {
 		s = &stored{}
-		s.due.of = s
 		c.known[f.Object] = s
 	}
 	s.finding = f
@@ -221,13 +233,11 @@ func (c *checker) keep(f Finding, differs bool) *stored {
 }
 
 func (c *checker) forget(id exception.Identity) {
-	s := c.known[id]
-	if s == nil {
+	if c.known[id] == nil {
 		return
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	delete(c.known, id)
 	c.news = true
-	c.mu.Unlock()
-	c.due.set(&s.due, time.Time{})
 }

@@ -167,7 +167,7 @@ func (c *Controller) report(ctx context.Context, by *checker) {
 	c.changed, c.reporting, c.reported = false, true, now
 	c.running.Go(func() {
 		err := c.Tell.Report(ctx, all)
-		c.Metrics.reported(err == nil)
+		c.Metrics.written.WithLabelValues().Set(number(err == nil))
 		if err != nil {
 			c.Tell.Failed(ctx, "write the reports", err)
 		}
@@ -224,5 +224,5 @@ func (c *Controller) lookedAt(k *checker, at time.Time) {
 			at = other.looked
 		}
 	}
-	c.Metrics.lookedAtAll(at)
+	c.Metrics.lookedAt.Set(float64(at.Unix()))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -28,7 +29,7 @@ type Decision struct {
 }
 
 // Allowed reports whether the request is allowed.
-func (d *Decision) Allowed() bool { return allows(d.Reason) }
+func (d *Decision) Allowed() bool { return slices.Contains(permitted, d.Reason) }
 
 // Code is the HTTP status that the API server returns to its client.
 func (d *Decision) Code() int32 {

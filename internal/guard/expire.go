@@ -34,26 +34,32 @@ func (c *checker) expire(ctx context.Context) {
 		now := c.Clock.Now()
 		var remove []*Finding
 		looked := false
-		for len(remove) < batch {
-			next := c.due.next()
-			if next == nil || now.Before(next.at) {
-				break
-			}
-			if c.due.set(next, time.Time{}); next.of.removing {
-				continue // its outcome plans the next action
-			}
-			if f := &next.of.finding; f.remove || f.hasEnded(c.rules, now) {
+		for _, s := range c.due(now) {
+			f := &s.finding
+			switch s.due = (time.Time{}); {
+			case s.removing: // its outcome plans the next action
+			case f.remove || f.hasEnded(c.rules, now):
 				remove = append(remove, f)
-				continue
+			default:
+				c.look(ctx, f.Object, "")
+				looked = true
 			}
-			c.look(ctx, next.of.finding.Object, "")
-			looked = true
 		}
 		if len(remove) == 0 && !looked {
 			return
 		}
 		c.remove(ctx, remove)
 	}
+}
+
+// due returns objects whose next action is due, up to the size of a batch.
+func (c *checker) due(now time.Time) (due []*stored) {
+	for _, s := range c.known {
+		if !s.due.IsZero() && !now.Before(s.due) && len(due) < batch {
+			due = append(due, s)
+		}
+	}
+	return due
 }
 
 // removal is the outcome of deleting an object in the state in which it was judged.
@@ -136,7 +142,7 @@ func (c *checker) removed(ctx context.Context, f *Finding, outcome error) {
 	}
 	switch {
 	case outcome == nil:
-		c.Metrics.removed(f.Reason)
+		c.Metrics.deletions.WithLabelValues(f.Reason).Inc()
 		if f.kept {
 			f.Hint = "Kyverno may still apply it until the policy that it names changes or Kyverno restarts: " +
 				"do one of these"
@@ -169,7 +175,7 @@ func (c *checker) again(ctx context.Context, f *Finding, tried int) {
 	}
 	s.contested = true
 	if s.failures = tried; tried > 3 {
-		c.due.set(&s.due, c.Clock.Now().Add(contested))
+		s.due = c.Clock.Now().Add(contested)
 	}
 }
 
@@ -186,7 +192,7 @@ func (c *checker) postpone(ctx context.Context, s *stored, what string, err erro
 	c.Tell.Failed(ctx, what+" "+s.finding.Object.String(), err)
 	at := c.Clock.Now().Add(min(time.Second<<min(s.failures, 10), longestRetry))
 	s.failures++
-	if s.due.place == 0 || at.Before(s.due.at) {
-		c.due.set(&s.due, at)
+	if s.due.IsZero() || at.Before(s.due) {
+		s.due = at
 	}
 }

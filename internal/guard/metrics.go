@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -113,12 +114,12 @@ func (m *Metrics) expectRefusals() {
 }
 
 // operations are the values of the label. A request is not trusted to contain one of them.
-var operations = map[string]string{"CREATE": "CREATE", "UPDATE": "UPDATE", "DELETE": "DELETE"}
+var operations = []string{"CREATE", "UPDATE", "DELETE"}
 
 // Decided counts a decision.
 func (m *Metrics) Decided(d *Decision, took time.Duration) {
-	operation := operations[d.Operation]
-	if operation == "" {
+	operation := d.Operation
+	if !slices.Contains(operations, operation) {
 		operation = "other"
 	}
 	m.decisions.WithLabelValues(operation, d.Reason, d.Authority()).Inc()
@@ -179,12 +180,6 @@ func (m *Metrics) DefinitionState(kind exception.GroupKind, state string) {
 func (m *Metrics) Watching(kind exception.GroupKind, of string, yes bool) {
 	m.watching.WithLabelValues(kind.String(), of).Set(number(yes))
 }
-
-func (m *Metrics) reported(ok bool) { m.written.WithLabelValues().Set(number(ok)) }
-
-func (m *Metrics) removed(reason string) { m.deletions.WithLabelValues(reason).Inc() }
-
-func (m *Metrics) lookedAtAll(at time.Time) { m.lookedAt.Set(float64(at.Unix())) }
 
 func number(yes bool) float64 {
 	if yes {

@@ -1,8 +1,6 @@
 package guard
 
 import (
-	"slices"
-
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -85,22 +83,8 @@ var codes = map[string]int32{
 	ReasonUndecided:  500,
 }
 
-// permitted returns the reasons of answers that allow a request.
-func permitted() []exception.Reason {
-	return []exception.Reason{
-		{Name: ReasonVerified, Doc: "the exception verifies", Severity: exception.SeverityNote},
-		{Name: ReasonDeleted, Doc: "everything may be deleted", Severity: exception.SeverityNote},
-		{Name: ReasonReleased, Doc: "only finalizers of an object that is being deleted change",
-			Severity: exception.SeverityNote},
-		{Name: ReasonStatus, Doc: "only the status changes", Severity: exception.SeverityNote},
-		{Name: ReasonUnchanged, Doc: "the update changes nothing", Severity: exception.SeverityNote},
-	}
-}
-
-// allows reports whether an answer with this reason allows the request.
-func allows(reason string) bool {
-	return slices.ContainsFunc(permitted(), func(r exception.Reason) bool { return r.Name == reason })
-}
+// permitted are the reasons of answers that allow a request.
+var permitted = []string{ReasonVerified, ReasonDeleted, ReasonReleased, ReasonStatus, ReasonUnchanged}
 
 // Reasons returns the reasons for which only the guard rejects.
 func Reasons() []exception.Reason {

@@ -237,5 +237,5 @@ func (c *checker) plan(s *stored) {
 	case !at.After(now) && !f.hasEnded(c.rules, now):
 		at = time.Time{}
 	}
-	c.due.set(&s.due, at)
+	s.due = at
 }
