@@ -10,7 +10,7 @@ import (
 	"net"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admission "k8s.io/api/admissionregistration/v1"
 )
 
 // soon is the minimum remaining lifetime of a certificate.
@@ -20,7 +20,7 @@ const soon = 7 * 24 * time.Hour
 const reaching = 5 * time.Second
 
 // certificate checks the certificate of the webhook as the API server does.
-func (k *checkup) certificate(ctx context.Context, subject string, w *admissionregistrationv1.ValidatingWebhook) {
+func (k *checkup) certificate(ctx context.Context, subject string, w *admission.ValidatingWebhook) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(w.ClientConfig.CABundle) {
 		k.report(subject, "bad-ca-bundle", "its caBundle contains no certificate")
@@ -44,8 +44,8 @@ func (k *checkup) certificate(ctx context.Context, subject string, w *admissionr
 	defer conn.Close() //nolint:errcheck // nothing was written
 	for _, cert := range conn.ConnectionState().PeerCertificates {
 		if left := cert.NotAfter.Sub(k.Now()); left < soon {
-			k.report(subject, "certificate-ends", "the certificate of %q expires at %s",
-				cert.Subject, timestamp(cert.NotAfter))
+			k.report(subject, "certificate-ends", "the certificate of %q expires at %s", cert.Subject,
+				timestamp(cert.NotAfter))
 		}
 	}
 }
@@ -55,10 +55,9 @@ func (k *checkup) bundle(subject string, text []byte) {
 	for block, rest := pem.Decode(text); block != nil && k.Static != nil; block, rest = pem.Decode(rest) {
 		cert, err := x509.ParseCertificate(block.Bytes)
 		if err == nil && cert.NotAfter.Sub(k.Now()) < renewal {
-			k.add(Finding{Subject: subject, Reason: "certificate-ends",
-				Message: fmt.Sprintf("the CA %q in the static files expires at %s",
-					cert.Subject, timestamp(cert.NotAfter)),
-				Hint: "renew the CA on every control plane node: docs/how-to/static-admission.md"})
+			f := k.report(subject, "certificate-ends", "the CA %q in the static files expires at %s", cert.Subject,
+				timestamp(cert.NotAfter))
+			f.Hint = "renew the CA on every control plane node: docs/how-to/static-admission.md"
 		}
 	}
 }

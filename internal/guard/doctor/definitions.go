@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,7 +17,8 @@ import (
 )
 
 // definitions checks how the API server converts and serves exceptions. A conversion webhook can
-// change every version of an exception. Kyverno keeps the exceptions that it has read while its version is not served.
+// change every version of an exception. Kyverno keeps the exceptions that it has read while its version
+// is not served.
 func (k *checkup) definitions(ctx context.Context) {
 	const fine = "the API server converts exceptions itself, and serves the version that Kyverno reads"
 	defer k.unlessFound("customresourcedefinitions", fine)()
@@ -39,8 +39,7 @@ func (k *checkup) definition(ctx context.Context, gk exception.GroupKind) {
 	const keeps = "Kyverno still applies the exceptions that it read before, also after their expiry"
 	switch by := cluster.Conversion(definition); {
 	case apierrors.IsNotFound(err):
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: "version-not-served",
-			Message: "it does not exist; if Kyverno runs, " + keeps})
+		k.report(subject, "version-not-served", "it does not exist; if Kyverno runs, %s", keeps).Outcome = Doubtful
 	case err != nil:
 		k.unknown(subject, err)
 	case !cluster.Serves(definition, watched):
@@ -111,13 +110,11 @@ func (k *checkup) served(ctx context.Context) {
 	for _, s := range items {
 		group, _, _ := unstructured.NestedString(s.Object, "spec", "group")
 		service, elsewhere, err := unstructured.NestedMap(s.Object, "spec", "service")
-		outcome, concerns := groups[group]
-		if err == nil && !elsewhere || !concerns {
-			continue
+		if outcome, concerns := groups[group]; concerns && (err != nil || elsewhere) {
+			k.report(subject+"/"+s.GetName(), "served-elsewhere",
+				"the Service %v/%v answers for %s, and not the API server", service["namespace"], service["name"],
+				group).Outcome = outcome
 		}
-		k.add(Finding{Outcome: outcome, Subject: subject + "/" + s.GetName(), Reason: "served-elsewhere",
-			Message: fmt.Sprintf("the Service %v/%v answers for %s, and not the API server",
-				service["namespace"], service["name"], group)})
 	}
 }
 

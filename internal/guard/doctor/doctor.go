@@ -1,12 +1,12 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
 	"io/fs"
 	"net/http"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -93,20 +93,18 @@ func Run(ctx context.Context, c Config) []Finding {
 	return k.findings
 }
 
-// add adds a finding, with the hint and the outcome of its reason unless it has its own.
-func (k *checkup) add(f Finding) {
-	r := find(f.Reason)
-	f.Hint, f.Outcome = cmp.Or(f.Hint, r.hint), cmp.Or(f.Outcome, r.outcome)
+// report adds a finding with the hint and the outcome of its reason. The caller may replace both.
+func (k *checkup) report(subject, name, format string, args ...any) *Finding {
+	f := Finding{Subject: subject, Reason: name, Message: fmt.Sprintf(format, args...)}
+	if i := slices.IndexFunc(reasons, func(r reason) bool { return r.name == name }); i >= 0 {
+		f.Hint, f.Outcome = reasons[i].hint, reasons[i].outcome
+	}
 	k.findings = append(k.findings, f)
-}
-
-// report adds a finding with the hint and the outcome of its reason.
-func (k *checkup) report(subject, reason, format string, args ...any) {
-	k.add(Finding{Subject: subject, Reason: reason, Message: fmt.Sprintf(format, args...)})
+	return &k.findings[len(k.findings)-1]
 }
 
 func (k *checkup) fine(subject, message string) {
-	k.add(Finding{Outcome: Fine, Subject: subject, Reason: "fine", Message: message})
+	k.report(subject, "fine", "%s", message).Outcome = Fine
 }
 
 // unlessFound returns a function that reports a part as fine, unless there is a finding between the

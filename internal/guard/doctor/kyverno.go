@@ -39,9 +39,8 @@ func (k *checkup) kyverno(ctx context.Context) {
 	}
 	switch {
 	case !seen:
-		k.add(Finding{Subject: subject, Reason: "exceptions-disabled",
-			Message: "there is no admission controller of Kyverno",
-			Hint:    "name its namespace with --kyverno-namespace"})
+		f := k.report(subject, "exceptions-disabled", "there is no admission controller of Kyverno")
+		f.Hint = "name its namespace with --kyverno-namespace"
 	case len(k.findings) == before:
 		k.fine(subject, "Kyverno sees exceptions, and applies those of one namespace only")
 	}

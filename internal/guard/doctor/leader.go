@@ -74,8 +74,8 @@ func (k *checkup) accepted(subject string, outcome Outcome, effect string, err e
 	switch {
 	case err == nil:
 	case errors.As(err, &status):
-		k.add(Finding{Outcome: outcome, Subject: subject, Reason: "write-rejected",
-			Message: fmt.Sprintf("the API server rejects what the guard writes, so %s: %s", effect, err)})
+		k.report(subject, "write-rejected", "the API server rejects what the guard writes, so %s: %s", effect,
+			err).Outcome = outcome
 	default:
 		k.unknown(subject, err)
 	}

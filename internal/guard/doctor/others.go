@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admission "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,7 +25,7 @@ import (
 // mutator is a webhook or policy that changes objects at admission.
 type mutator struct {
 	subject    string
-	rules      []admissionregistrationv1.RuleWithOperations
+	rules      []admission.RuleWithOperations
 	namespaces *metav1.LabelSelector
 	objects    *metav1.LabelSelector
 	// authored means that the authors of policies determine its rules.
@@ -59,7 +59,7 @@ func (k *checkup) mutating(ctx context.Context) {
 	}
 	defer k.unlessFound("mutating webhooks and policies", "none changes exceptions, or what they depend on")()
 	for _, m := range mutators {
-		if k.asksAbout(m.rules, admissionregistrationv1.Create, admissionregistrationv1.Update) {
+		if k.asksAbout(m.rules, admission.Create, admission.Update) {
 			k.report(m.subject, "mutates", "it may change exceptions; the guard rejects a changed one as altered")
 		}
 		k.blocks(m.subject, m.rules)
@@ -68,8 +68,7 @@ func (k *checkup) mutating(ctx context.Context) {
 			what = []string{"what the authors of mutating policies want, also ConfigMaps and Secrets of " + k.Namespace}
 		}
 		if len(what) > 0 {
-			k.add(Finding{Outcome: outcome, Subject: m.subject, Reason: "mutates-guard",
-				Message: "it can change " + strings.Join(what, ", ")})
+			k.report(m.subject, "mutates-guard", "it can change %s", strings.Join(what, ", ")).Outcome = outcome
 		}
 	}
 }
@@ -109,17 +108,17 @@ func (k *checkup) changes(m mutator, spaces map[string]labels.Set, lease labels.
 // add defaults to its own policies, and no webhook is asked about webhooks.
 func (m mutator) mayChange(r schema.GroupResource, namespaced bool) bool {
 	name, isWebhook := strings.CutPrefix(m.subject, "mutatingwebhookconfigurations/")
-	if isWebhook && r.Group == admissionregistrationv1.GroupName ||
+	if isWebhook && r.Group == admission.GroupName ||
 		strings.HasPrefix(name, "kyverno-policy-mutating-webhook-cfg ") && strings.HasSuffix(r.Resource, "policies") {
 		return false
 	}
 	resource, subresource, _ := strings.Cut(r.Resource, "/")
-	matches := func(o admissionregistrationv1.OperationType) bool {
+	matches := func(o admission.OperationType) bool {
 		of := schema.GroupVersionResource{Group: r.Group, Resource: resource}
 		return rules.Match(m.rules,
 			rules.Request{Operation: o, Resource: of, Subresource: subresource, Namespaced: namespaced})
 	}
-	return matches(admissionregistrationv1.Create) || matches(admissionregistrationv1.Update)
+	return matches(admission.Create) || matches(admission.Update)
 }
 
 // mayMatch reports whether a selector matches labels. An invalid selector may match.
@@ -130,12 +129,12 @@ func mayMatch(s *metav1.LabelSelector, of labels.Set) bool {
 
 // policy is the kind of mutating policies. An API server may not serve it, or only an older
 // version.
-var policy = schema.GroupKind{Group: admissionregistrationv1.GroupName, Kind: "MutatingAdmissionPolicy"}
+var policy = schema.GroupKind{Group: admission.GroupName, Kind: "MutatingAdmissionPolicy"}
 
 // mutators returns the webhooks and policies that change objects.
 func (k *checkup) mutators(ctx context.Context) (all []mutator, ok bool) {
 	const webhooks, policies = "mutatingwebhookconfigurations", "mutatingadmissionpolicies"
-	var list admissionregistrationv1.MutatingWebhookConfigurationList
+	var list admission.MutatingWebhookConfigurationList
 	if !k.list(ctx, webhooks, &list) {
 		return nil, false
 	}
@@ -155,12 +154,12 @@ func (k *checkup) mutators(ctx context.Context) (all []mutator, ok bool) {
 	}
 	items, ok := k.ifServed(ctx, policies, mapping.GroupVersionKind.GroupVersion().WithKind(policy.Kind+"List"))
 	for _, item := range items {
-		var p admissionregistrationv1.MutatingAdmissionPolicy
+		var p admission.MutatingAdmissionPolicy
 		err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &p)
 		if !k.known(policies+"/"+item.GetName(), err) {
 			continue
 		}
-		m := cmp.Or(p.Spec.MatchConstraints, &admissionregistrationv1.MatchResources{})
+		m := cmp.Or(p.Spec.MatchConstraints, &admission.MatchResources{})
 		all = append(all, mutator{policies + "/" + p.Name, rulesOf(m), m.NamespaceSelector, m.ObjectSelector, false})
 	}
 	slices.SortFunc(all, func(a, b mutator) int { return strings.Compare(a.subject, b.subject) })
@@ -171,8 +170,8 @@ func (k *checkup) mutators(ctx context.Context) (all []mutator, ok bool) {
 // exception, which Kyverno then still applies. The function mutating checks the mutating ones.
 func (k *checkup) deletions(ctx context.Context) {
 	const webhooks, policies = "validatingwebhookconfigurations", "validatingadmissionpolicies"
-	var configs admissionregistrationv1.ValidatingWebhookConfigurationList
-	var list admissionregistrationv1.ValidatingAdmissionPolicyList
+	var configs admission.ValidatingWebhookConfigurationList
+	var list admission.ValidatingAdmissionPolicyList
 	if !k.list(ctx, webhooks, &configs) || !k.list(ctx, policies, &list) {
 		return
 	}
@@ -196,7 +195,7 @@ func (k *checkup) deletions(ctx context.Context) {
 }
 
 // rulesOf returns the rules of a policy. Names of objects can only exclude requests.
-func rulesOf(m *admissionregistrationv1.MatchResources) (rules []admissionregistrationv1.RuleWithOperations) {
+func rulesOf(m *admission.MatchResources) (rules []admission.RuleWithOperations) {
 	for _, r := range m.ResourceRules {
 		rules = append(rules, r.RuleWithOperations)
 	}
@@ -204,8 +203,8 @@ func rulesOf(m *admissionregistrationv1.MatchResources) (rules []admissionregist
 }
 
 // blocks reports rules that match the deletion of exceptions.
-func (k *checkup) blocks(subject string, rules []admissionregistrationv1.RuleWithOperations) {
-	if k.asksAbout(rules, admissionregistrationv1.Delete) {
+func (k *checkup) blocks(subject string, rules []admission.RuleWithOperations) {
+	if k.asksAbout(rules, admission.Delete) {
 		k.report(subject, "blocks-deletions",
 			"it may prevent the guard from deleting an exception, which then stays valid after its expiry")
 	}

@@ -47,27 +47,22 @@ func (k *checkup) prioritized(subject string, object unstructured.Unstructured) 
 	if !k.known(subject, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &s)) {
 		return
 	}
-	f := Finding{Subject: subject, Reason: "served-last"}
 	level := s.Spec.PriorityLevelConfiguration.Name
 	switch {
 	case slices.Contains(ordinary, subject):
 		if s.Annotations[restores] == "true" {
 			return
 		}
-		f.Message = "the API server does not restore it, " +
-			"so somebody may have limited the requests of the guard and Kyverno"
+		f := k.report(subject, "served-last", "the API server does not restore it, so somebody may have limited the "+
+			"requests of the guard and Kyverno")
 		f.Hint = fmt.Sprintf("set its annotation %s to \"true\", and find out who changed it", restores)
 	case s.Spec.MatchingPrecedence > lastOrdinary, level == flowcontrolv1.PriorityLevelConfigurationNameExempt:
-		return
 	case slices.ContainsFunc(s.Spec.Rules, k.schedules):
-		f.Message = fmt.Sprintf("it leads requests of the guard or of Kyverno to the priority level %q, "+
+		f := k.report(subject, "served-last", "it leads requests of the guard or of Kyverno to the priority level %q, "+
 			"where the API server may serve them late or never", level)
 		f.Hint = "leave their accounts out of it, or lead them to the priority level exempt; " +
 			"if nobody needs it, delete it, and find out who created it"
-	default:
-		return
 	}
-	k.add(f)
 }
 
 // schedules reports whether a rule of a FlowSchema matches requests for objects by the guard or by Kyverno.

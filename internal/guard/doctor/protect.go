@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admission "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -21,12 +21,12 @@ import (
 // cannot protect admission policies, so only this check finds that one is missing.
 func (k *checkup) protect(ctx context.Context) {
 	const subject = "validatingadmissionpolicies"
-	var policies admissionregistrationv1.ValidatingAdmissionPolicyList
-	var bindings admissionregistrationv1.ValidatingAdmissionPolicyBindingList
+	var policies admission.ValidatingAdmissionPolicyList
+	var bindings admission.ValidatingAdmissionPolicyBindingList
 	if !k.list(ctx, subject, &policies) || !k.list(ctx, "validatingadmissionpolicybindings", &bindings) {
 		return
 	}
-	present := map[string]*admissionregistrationv1.ValidatingAdmissionPolicy{}
+	present := map[string]*admission.ValidatingAdmissionPolicy{}
 	for i := range policies.Items {
 		if p := &policies.Items[i]; strings.HasPrefix(p.Name, "polex-") {
 			present[p.Name] = p
@@ -62,20 +62,20 @@ func (k *checkup) protect(ctx context.Context) {
 		switch p := present[name]; {
 		case p == nil:
 			wrong(name, "it does not exist")
-		case p.Spec.FailurePolicy != nil && *p.Spec.FailurePolicy != admissionregistrationv1.Fail:
+		case p.Spec.FailurePolicy != nil && *p.Spec.FailurePolicy != admission.Fail:
 			wrong(name, "it admits requests that it cannot evaluate: its failurePolicy is not Fail")
 		case len(p.Spec.Validations) == 0:
 			wrong(name, "it validates nothing")
 		case !bound[name]:
 			wrong(name, "no binding makes it deny everywhere: there is none, or it leaves something out or only warns")
 		case delivered[name] != nil && !equality.Semantic.DeepEqual(asStored(p.Spec), asStored(*delivered[name])):
-			k.add(Finding{Outcome: Doubtful, Subject: subject + "/" + name, Reason: "protection-hole",
-				Message: "it differs from the policy of this version of polex-guard in more than the administrators",
-				Hint: "compare it with policies/guard/protect, " +
-					"and apply it again unless the difference is intended"})
+			f := k.report(subject+"/"+name, "protection-hole",
+				"it differs from the policy of this version of polex-guard in more than the administrators")
+			f.Outcome = Doubtful
+			f.Hint = "compare it with policies/guard/protect, and apply it again unless the difference is intended"
 		}
 	}
-	maps.DeleteFunc(present, func(name string, _ *admissionregistrationv1.ValidatingAdmissionPolicy) bool {
+	maps.DeleteFunc(present, func(name string, _ *admission.ValidatingAdmissionPolicy) bool {
 		return delivered[name] == nil
 	})
 	exempt := k.exempt(present)
@@ -98,14 +98,13 @@ var (
 
 // exempt checks the lists of policies, and describes them. A list must hold quoted names only: an
 // expression could name the user of each request.
-func (k *checkup) exempt(policies map[string]*admissionregistrationv1.ValidatingAdmissionPolicy) string {
+func (k *checkup) exempt(policies map[string]*admission.ValidatingAdmissionPolicy) string {
 	first := map[string]string{}
 	for _, policy := range slices.Sorted(maps.Keys(policies)) {
 		hole := func(outcome Outcome, format string, args ...any) {
-			k.add(Finding{Outcome: outcome, Subject: "validatingadmissionpolicies/" + policy,
-				Reason: "protection-hole", Message: fmt.Sprintf(format, args...),
-				Hint: "apply policies/guard/protect with the names in administrators.yaml, " +
-					"and find out who changed it"})
+			f := k.report("validatingadmissionpolicies/"+policy, "protection-hole", format, args...)
+			f.Outcome = outcome
+			f.Hint = "apply policies/guard/protect with the names in administrators.yaml, and find out who changed it"
 		}
 		for _, v := range policies[policy].Spec.Variables {
 			if !slices.Contains(lists, v.Name) {
@@ -130,7 +129,7 @@ func (k *checkup) exempt(policies map[string]*admissionregistrationv1.Validating
 	return strings.Join(slices.Sorted(maps.Values(first)), ", ")
 }
 
-type policySpec = admissionregistrationv1.ValidatingAdmissionPolicySpec
+type policySpec = admission.ValidatingAdmissionPolicySpec
 
 // policiesIn returns the policies of policies/guard/protect by their names.
 func policiesIn(folder fs.FS) (map[string]*policySpec, error) {
@@ -145,7 +144,7 @@ func policiesIn(folder fs.FS) (map[string]*policySpec, error) {
 			return nil, err
 		}
 		for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
-			var p admissionregistrationv1.ValidatingAdmissionPolicy
+			var p admission.ValidatingAdmissionPolicy
 			if err := yaml.Unmarshal(document, &p); err != nil {
 				return nil, fmt.Errorf("read %s: %w", file, err)
 			}
@@ -175,28 +174,28 @@ func asStored(spec policySpec) *policySpec {
 			p.Variables[i].Expression = ""
 		}
 	}
-	p.FailurePolicy = cmp.Or(p.FailurePolicy, new(admissionregistrationv1.Fail))
+	p.FailurePolicy = cmp.Or(p.FailurePolicy, new(admission.Fail))
 	m := p.MatchConstraints
 	if m == nil {
 		return p
 	}
-	m.MatchPolicy = cmp.Or(m.MatchPolicy, new(admissionregistrationv1.Equivalent))
+	m.MatchPolicy = cmp.Or(m.MatchPolicy, new(admission.Equivalent))
 	m.NamespaceSelector = cmp.Or(m.NamespaceSelector, &metav1.LabelSelector{})
 	m.ObjectSelector = cmp.Or(m.ObjectSelector, &metav1.LabelSelector{})
-	for _, rules := range [][]admissionregistrationv1.NamedRuleWithOperations{m.ResourceRules, m.ExcludeResourceRules} {
+	for _, rules := range [][]admission.NamedRuleWithOperations{m.ResourceRules, m.ExcludeResourceRules} {
 		for i := range rules {
-			rules[i].Scope = cmp.Or(rules[i].Scope, new(admissionregistrationv1.AllScopes))
+			rules[i].Scope = cmp.Or(rules[i].Scope, new(admission.AllScopes))
 		}
 	}
 	return p
 }
 
 // denies reports whether a binding makes its policy deny everywhere.
-func denies(b admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec) bool {
-	m := cmp.Or(b.MatchResources, &admissionregistrationv1.MatchResources{})
+func denies(b admission.ValidatingAdmissionPolicyBindingSpec) bool {
+	m := cmp.Or(b.MatchResources, &admission.MatchResources{})
 	if selects(m.NamespaceSelector) || selects(m.ObjectSelector) ||
 		len(m.ResourceRules)+len(m.ExcludeResourceRules) > 0 {
 		return false
 	}
-	return b.ParamRef == nil && slices.Contains(b.ValidationActions, admissionregistrationv1.Deny)
+	return b.ParamRef == nil && slices.Contains(b.ValidationActions, admission.Deny)
 }

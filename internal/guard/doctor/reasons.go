@@ -1,10 +1,6 @@
 package doctor
 
-import (
-	"slices"
-
-	"github.com/polex-dev/polex/pkg/exception"
-)
+import "github.com/polex-dev/polex/pkg/exception"
 
 // reason is a reason of findings, with the hint for those that have no other.
 type reason struct {
@@ -105,15 +101,6 @@ var reasons = []reason{
 		hint: "the message names the policy, the webhook or the quota: let the guard's account pass it"},
 	{name: "clock-differs", doc: "the clocks of the guard and the API server are more than five seconds apart",
 		hint: "set the clocks: the guard's clock decides when an exception expires"},
-}
-
-// find returns a reason.
-func find(name string) reason {
-	i := slices.IndexFunc(reasons, func(r reason) bool { return r.name == name })
-	if i < 0 {
-		return reason{}
-	}
-	return reasons[i]
 }
 
 // Reasons returns the reasons, in the order of the checks.

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admission "k8s.io/api/admissionregistration/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -84,10 +84,9 @@ func (k *checkup) loaded(ctx context.Context, server string) {
 		want := k.Static.Hashes[plugin]
 		switch got, reads := state.hash[plugin]; {
 		case !reads:
-			k.add(Finding{Subject: subject, Reason: "static-not-loaded",
-				Message: "the plugin " + plugin + " reads no files",
-				Hint: "start it with --admission-control-config-file=…/admission.yaml, and Kubernetes 1.36 with " +
-					"--feature-gates=ManifestBasedAdmissionControlConfig=true"})
+			f := k.report(subject, "static-not-loaded", "the plugin %s reads no files", plugin)
+			f.Hint = "start it with --admission-control-config-file=…/admission.yaml, and Kubernetes 1.36 with " +
+				"--feature-gates=ManifestBasedAdmissionControlConfig=true"
 		case got != want:
 			k.report(subject, "static-not-loaded", "the plugin %s has loaded %s, expected %s",
 				plugin, cmp.Or(got, "no file"), cmp.Or(want, "no file"))
@@ -114,25 +113,24 @@ func (k *checkup) staticPolicies() {
 	}
 	for _, name := range names {
 		name += static.Suffix
-		i := slices.IndexFunc(k.Static.Policies, func(p admissionregistrationv1.ValidatingAdmissionPolicy) bool {
+		i := slices.IndexFunc(k.Static.Policies, func(p admission.ValidatingAdmissionPolicy) bool {
 			return p.Name == name
 		})
-		type binding = admissionregistrationv1.ValidatingAdmissionPolicyBinding
+		type binding = admission.ValidatingAdmissionPolicyBinding
 		bound := slices.ContainsFunc(k.Static.Bindings, func(b binding) bool {
 			return b.Spec.PolicyName == name && denies(b.Spec)
 		})
 		if i < 0 || !bound || !closes(k.Static.Policies[i].Spec) {
-			k.add(Finding{Subject: "static validatingadmissionpolicies/" + name, Reason: "protection-hole",
-				Message: "no file in policies/ has it with a binding that denies everywhere, " +
-					"or it does not fail closed",
-				Hint: "build the files from policies/guard/static"})
+			f := k.report("static validatingadmissionpolicies/"+name, "protection-hole",
+				"no file in policies/ has it with a binding that denies everywhere, or it does not fail closed")
+			f.Hint = "build the files from policies/guard/static"
 		}
 	}
 }
 
 // closes reports whether a policy rejects requests that it cannot evaluate, and validates some.
-func closes(p admissionregistrationv1.ValidatingAdmissionPolicySpec) bool {
-	return (p.FailurePolicy == nil || *p.FailurePolicy == admissionregistrationv1.Fail) && len(p.Validations) > 0
+func closes(p admission.ValidatingAdmissionPolicySpec) bool {
+	return (p.FailurePolicy == nil || *p.FailurePolicy == admission.Fail) && len(p.Validations) > 0
 }
 
 // loadedFiles is the state of the static files of an API server, by plugin.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admission "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,19 +30,19 @@ func (k *checkup) webhook(ctx context.Context) {
 	subject := "validatingwebhookconfigurations/" + k.Webhook
 	if k.Static != nil {
 		name := k.Webhook + static.Suffix
-		i := slices.IndexFunc(k.Static.Webhooks, func(c admissionregistrationv1.ValidatingWebhookConfiguration) bool {
+		i := slices.IndexFunc(k.Static.Webhooks, func(c admission.ValidatingWebhookConfiguration) bool {
 			return c.Name == name
 		})
 		if i < 0 {
-			k.add(Finding{Subject: "static " + subject, Reason: "no-webhook",
-				Message: "no file in webhooks/ has the webhook configuration " + name,
-				Hint:    "build the files from policies/guard/static"})
+			f := k.report("static "+subject, "no-webhook", "no file in webhooks/ has the webhook configuration %s",
+				name)
+			f.Hint = "build the files from policies/guard/static"
 			return
 		}
 		k.registered(ctx, "static validatingwebhookconfigurations/"+name, k.Static.Webhooks[i].Webhooks)
 		return
 	}
-	var config admissionregistrationv1.ValidatingWebhookConfiguration
+	var config admission.ValidatingWebhookConfiguration
 	err := k.Client.Get(ctx, types.NamespacedName{Name: k.Webhook}, &config)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && len(config.Webhooks) == 0:
@@ -53,19 +53,18 @@ func (k *checkup) webhook(ctx context.Context) {
 }
 
 // registered checks the webhooks of a configuration.
-func (k *checkup) registered(
-	ctx context.Context, subject string, webhooks []admissionregistrationv1.ValidatingWebhook,
-) {
+func (k *checkup) registered(ctx context.Context, subject string, webhooks []admission.ValidatingWebhook) {
 	defer k.unlessFound(subject,
 		"every version, namespace and object; creations and changes fail closed, and deletions fail open")()
 	k.covers(subject, webhooks)
 	for i := range webhooks {
 		w := &webhooks[i]
 		k.leads(subject+" "+w.Name, w)
-		if k.asksAbout(w.Rules, admissionregistrationv1.Delete) {
-			k.open(subject+" "+w.Name, w)
+		if k.asksAbout(w.Rules, admission.Delete) && ptr.Deref(w.FailurePolicy, "") != admission.Ignore {
+			k.report(subject+" "+w.Name, "deletes-fail-closed",
+				"without an answer of the guard, exceptions and their namespaces cannot be deleted")
 		}
-		if !isForDeletions(w) && !deletionsAlone(w.Rules) {
+		if !isForDeletions(w) && slices.ContainsFunc(w.Rules, asksMore) {
 			k.closed(subject+" "+w.Name, w)
 		}
 		k.certificate(ctx, subject+" "+w.Name, w)
@@ -74,7 +73,7 @@ func (k *checkup) registered(
 
 // isForDeletions reports whether a webhook uses the path that allows every deletion and nothing
 // else.
-func isForDeletions(w *admissionregistrationv1.ValidatingWebhook) bool {
+func isForDeletions(w *admission.ValidatingWebhook) bool {
 	path := ""
 	if s := w.ClientConfig.Service; s != nil {
 		path = ptr.Deref(s.Path, "")
@@ -84,18 +83,14 @@ func isForDeletions(w *admissionregistrationv1.ValidatingWebhook) bool {
 	return path == DeletedPath
 }
 
-// deletionsAlone reports whether rules match no other operation.
-func deletionsAlone(rules []admissionregistrationv1.RuleWithOperations) bool {
-	return !slices.ContainsFunc(rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-		return slices.ContainsFunc(r.Operations, func(o admissionregistrationv1.OperationType) bool {
-			return o != admissionregistrationv1.Delete
-		})
-	})
+// asksMore reports whether a rule matches another operation than a deletion.
+func asksMore(r admission.RuleWithOperations) bool {
+	return slices.ContainsFunc(r.Operations, func(o admission.OperationType) bool { return o != admission.Delete })
 }
 
 // covers checks that a webhook matches the creation and the update of each kind in every served
 // version.
-func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.ValidatingWebhook) {
+func (k *checkup) covers(subject string, webhooks []admission.ValidatingWebhook) {
 	for _, gk := range k.Kinds {
 		mappings, err := k.Client.RESTMapper().RESTMappings(schema.GroupKind(gk))
 		if meta.IsNoMatchError(err) {
@@ -106,14 +101,14 @@ func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.Vali
 			continue
 		}
 		for _, m := range mappings {
-			status := about(m, admissionregistrationv1.Update)
+			status := about(m, admission.Update)
 			if gk.IsException() { // such an update moves the resourceVersion, by which the guard deletes
 				status.Subresource = "status"
 			}
-			for _, r := range []rules.Request{about(m, admissionregistrationv1.Create),
-				about(m, admissionregistrationv1.Update), status, about(m, admissionregistrationv1.Delete)} {
-				deletes := r.Operation == admissionregistrationv1.Delete
-				covered := slices.ContainsFunc(webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
+			for _, r := range []rules.Request{about(m, admission.Create),
+				about(m, admission.Update), status, about(m, admission.Delete)} {
+				deletes := r.Operation == admission.Delete
+				covered := slices.ContainsFunc(webhooks, func(w admission.ValidatingWebhook) bool {
 					return rules.Match(w.Rules, r) && (deletes || !isForDeletions(&w))
 				})
 				what, version := strings.TrimSuffix(gk.String()+"/"+r.Subresource, "/"), r.Resource.Version
@@ -132,24 +127,17 @@ func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.Vali
 }
 
 // about returns a request for a resource in one version.
-func about(m *meta.RESTMapping, operation admissionregistrationv1.OperationType) rules.Request {
+func about(m *meta.RESTMapping, operation admission.OperationType) rules.Request {
 	namespaced := m.Scope.Name() == meta.RESTScopeNameNamespace
 	return rules.Request{Operation: operation, Resource: m.Resource, Namespaced: namespaced}
 }
 
-// open checks that the webhook for deletions allows them while no guard answers.
-func (k *checkup) open(subject string, w *admissionregistrationv1.ValidatingWebhook) {
-	if ptr.Deref(w.FailurePolicy, "") != admissionregistrationv1.Ignore {
-		k.report(subject, "deletes-fail-closed",
-			"without an answer of the guard, exceptions and their namespaces cannot be deleted")
-	}
-}
-
 // closed checks that the webhook leaves no object out and fails closed.
-func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWebhook) {
-	timeout, effects := timeoutOf(w), ptr.Deref(w.SideEffects, "")
-	noEffects := effects == admissionregistrationv1.SideEffectClassNone ||
-		effects == admissionregistrationv1.SideEffectClassNoneOnDryRun
+func (k *checkup) closed(subject string, w *admission.ValidatingWebhook) {
+	const otherwise = 10 // seconds, of the API server
+	timeout := time.Duration(ptr.Deref(w.TimeoutSeconds, otherwise)) * time.Second
+	effects := ptr.Deref(w.SideEffects, "")
+	noEffects := effects == admission.SideEffectClassNone || effects == admission.SideEffectClassNoneOnDryRun
 	for _, hole := range []struct {
 		exists          bool
 		reason, message string
@@ -158,12 +146,12 @@ func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWe
 			"namespace-hole", "namespaces that its namespaceSelector leaves out are not guarded"},
 		{selects(w.ObjectSelector), "object-hole", "the labels of an object decide whether the guard checks it"},
 		{len(w.MatchConditions) > 0, "condition-hole", "objects that its matchConditions exclude are not guarded"},
-		{ptr.Deref(w.FailurePolicy, "") != admissionregistrationv1.Fail,
+		{ptr.Deref(w.FailurePolicy, "") != admission.Fail,
 			"fails-open", "without an answer of the guard, everything is admitted"},
 		{timeout <= k.Deadline, "timeout-too-short",
 			fmt.Sprintf("the API server waits %s, and the guard takes up to %s", timeout, k.Deadline)},
 		{!noEffects, "side-effects", "the API server rejects a dry run without a request to the guard"},
-		{ptr.Deref(w.MatchPolicy, "") != admissionregistrationv1.Exact,
+		{ptr.Deref(w.MatchPolicy, "") != admission.Exact,
 			"converts", "an object in a version that no rule names is converted first, and refused"},
 	} {
 		if hole.exists {
@@ -174,7 +162,7 @@ func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWe
 
 // leads checks that the API server asks a Service in the namespace of the guard, or itself. A
 // server elsewhere could allow everything, with its own caBundle.
-func (k *checkup) leads(subject string, w *admissionregistrationv1.ValidatingWebhook) {
+func (k *checkup) leads(subject string, w *admission.ValidatingWebhook) {
 	if s := w.ClientConfig.Service; s != nil && s.Namespace != k.Namespace {
 		k.report(subject, "asks-elsewhere", "the API server asks the Service %q in %q, and the guard is in %q",
 			s.Name, s.Namespace, k.Namespace)
@@ -185,9 +173,9 @@ func (k *checkup) leads(subject string, w *admissionregistrationv1.ValidatingWeb
 	address, _ := addressOf(w)
 	host, _, _ := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		const elsewhere = "the API server asks %s, and this check cannot tell whether the guard answers there"
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: "asks-elsewhere",
-			Message: fmt.Sprintf(elsewhere, address)})
+		f := k.report(subject, "asks-elsewhere",
+			"the API server asks %s, and this check cannot tell whether the guard answers there", address)
+		f.Outcome = Doubtful
 	}
 }
 
@@ -195,14 +183,8 @@ func selects(s *metav1.LabelSelector) bool {
 	return s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0
 }
 
-// timeoutOf returns the timeout of the API server.
-func timeoutOf(w *admissionregistrationv1.ValidatingWebhook) time.Duration {
-	const unless = 10
-	return time.Duration(ptr.Deref(w.TimeoutSeconds, unless)) * time.Second
-}
-
 // addressOf returns the address and the server name of the webhook.
-func addressOf(w *admissionregistrationv1.ValidatingWebhook) (address, name string) {
+func addressOf(w *admission.ValidatingWebhook) (address, name string) {
 	if text := w.ClientConfig.URL; text != nil {
 		at, err := url.Parse(*text)
 		if err != nil {
@@ -219,9 +201,7 @@ func addressOf(w *admissionregistrationv1.ValidatingWebhook) (address, name stri
 }
 
 // asksAbout reports whether rules match one of the operations on a signed kind, in any version.
-func (k *checkup) asksAbout(
-	list []admissionregistrationv1.RuleWithOperations, operations ...admissionregistrationv1.OperationType,
-) bool {
+func (k *checkup) asksAbout(list []admission.RuleWithOperations, operations ...admission.OperationType) bool {
 	for _, gk := range k.Kinds {
 		mappings, err := k.Client.RESTMapper().RESTMappings(schema.GroupKind(gk))
 		if err != nil {

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admission "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Request is a request that the API server admits.
 type Request struct {
-	Operation admissionregistrationv1.OperationType
+	Operation admission.OperationType
 	// Resource is the resource of the request; an empty version stands for all versions. With
 	// matchPolicy Equivalent, the API server also matches a rule for another served version.
 	Resource    schema.GroupVersionResource
@@ -21,19 +21,19 @@ type Request struct {
 // Match reports whether one of the rules matches a request. It does not know selectors, conditions
 // and names of objects, which can only exclude requests.
 // Source: k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules, which test/e2e/celpeer runs.
-func Match(rules []admissionregistrationv1.RuleWithOperations, r Request) bool {
-	return slices.ContainsFunc(rules, func(rule admissionregistrationv1.RuleWithOperations) bool {
+func Match(rules []admission.RuleWithOperations, r Request) bool {
+	return slices.ContainsFunc(rules, func(rule admission.RuleWithOperations) bool {
 		return includes(rule.Operations, r.Operation) && r.in(rule.Rule)
 	})
 }
 
-func (r Request) in(rule admissionregistrationv1.Rule) bool {
+func (r Request) in(rule admission.Rule) bool {
 	if !includes(rule.APIGroups, r.Resource.Group) ||
 		r.Resource.Version != "" && !includes(rule.APIVersions, r.Resource.Version) {
 		return false
 	}
-	if rule.Scope != nil && *rule.Scope != admissionregistrationv1.AllScopes &&
-		(*rule.Scope == admissionregistrationv1.NamespacedScope) != r.Namespaced {
+	if rule.Scope != nil && *rule.Scope != admission.AllScopes &&
+		(*rule.Scope == admission.NamespacedScope) != r.Namespaced {
 		return false
 	}
 	return slices.ContainsFunc(rule.Resources, r.named)

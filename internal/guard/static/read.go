@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admission "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
@@ -86,9 +86,9 @@ func (m Manifests) Hash() string {
 
 // Set is the content of both folders.
 type Set struct {
-	Webhooks []admissionregistrationv1.ValidatingWebhookConfiguration
-	Policies []admissionregistrationv1.ValidatingAdmissionPolicy
-	Bindings []admissionregistrationv1.ValidatingAdmissionPolicyBinding
+	Webhooks []admission.ValidatingWebhookConfiguration
+	Policies []admission.ValidatingAdmissionPolicy
+	Bindings []admission.ValidatingAdmissionPolicyBinding
 	Hashes   map[string]string // by plugin
 }
 
@@ -128,9 +128,8 @@ func (s *Set) add(text []byte) error {
 		}
 		switch {
 		case err != nil:
-		case meta.APIVersion != admissionregistrationv1.SchemeGroupVersion.String():
-			err = fmt.Errorf("apiVersion %q is not allowed, expected %s", meta.APIVersion,
-				admissionregistrationv1.SchemeGroupVersion)
+		case meta.APIVersion != admission.SchemeGroupVersion.String():
+			err = fmt.Errorf("apiVersion %q is not allowed, expected %s", meta.APIVersion, admission.SchemeGroupVersion)
 		case meta.Kind == "ValidatingWebhookConfiguration":
 			err = strictly(&s.Webhooks, document)
 		case meta.Kind == "ValidatingAdmissionPolicy":
