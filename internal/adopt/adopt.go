@@ -233,7 +233,7 @@ func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 	}
 	for n, end := range spread(len(open), r.options.Now, first, last) {
 		path, _ := exception.StatementPath(groupKind(open[n].object), exception.AnnotationExpiresAt)
-		set(open[n].object, end.Format(time.RFC3339), keys(path)...)
+		path.Set(open[n].object, end.Format(time.RFC3339))
 		open[n].ExpiresAt = end
 	}
 	return left

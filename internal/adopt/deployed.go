@@ -85,7 +85,7 @@ func difference(one, other map[string]any, places string) string {
 // inNamespace gives an exception without a namespace the given one.
 func inNamespace(object map[string]any, namespace string) {
 	if namespace != "" && text(object, "metadata", "namespace") == "" {
-		set(object, namespace, "metadata", "namespace")
+		exception.Path{"metadata", "namespace"}.Set(object, namespace)
 	}
 }
 

@@ -30,7 +30,7 @@ func expiry(object map[string]any, terms lifetime.Terms, now time.Time) (end tim
 	life, err := lifetimeOf(object, terms)
 	if err == nil && relative && life.ExpiresAt.IsZero() && life.ExpiresIn == 0 {
 		path, _ := exception.StatementPath(groupKind(object), exception.AnnotationExpiresAt)
-		set(object, now.Add(length).UTC().Truncate(time.Second).Format(time.RFC3339), keys(path)...)
+		path.Set(object, now.Add(length).UTC().Truncate(time.Second).Format(time.RFC3339))
 		life, err = lifetimeOf(object, terms)
 	}
 	if err != nil {
@@ -79,14 +79,6 @@ func unlisted(object map[string]any, configured bool) (notes []string) {
 func ttlLength(label string) (time.Duration, bool) {
 	length, err := strfmt.ParseDuration(label)
 	return length, err == nil && length > 0
-}
-
-func keys(path exception.Path) []string {
-	all := make([]string, len(path))
-	for i, step := range path {
-		all[i], _ = step.(string)
-	}
-	return all
 }
 
 // spread returns n expiries evenly between two durations from now, each at 12:00 UTC on a weekday.

@@ -90,16 +90,3 @@ func mapping(object map[string]any, path ...string) map[string]any {
 func list(object map[string]any, path ...string) []map[string]any {
 	return items(map[string]any{"items": at(object, path...)})
 }
-
-// set sets a value at a path and creates missing mappings.
-func set(object map[string]any, value any, path ...string) {
-	for _, key := range path[:len(path)-1] {
-		next, ok := object[key].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			object[key] = next
-		}
-		object = next
-	}
-	object[path[len(path)-1]] = value
-}

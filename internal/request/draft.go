@@ -165,7 +165,8 @@ func draftOf(object map[string]any) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := exception.Parse(source, child(object, "metadata")["name"].(string)+".yaml")
+	metadata, _ := object["metadata"].(map[string]any)
+	doc, err := exception.Parse(source, fmt.Sprintf("%s.yaml", metadata["name"]))
 	if err != nil {
 		return nil, err
 	}
@@ -196,19 +197,6 @@ func (s Statements) write(object map[string]any, kind exception.GroupKind) {
 		}
 		exception.Path{"metadata", "annotations", annotation}.Remove(object)
 		path, _ := exception.StatementPath(kind, annotation)
-		put(object, path, text)
-	}
-}
-
-// put sets a text at a path and creates missing mappings.
-func put(object map[string]any, path exception.Path, text string) {
-	for i, step := range path {
-		key, _ := step.(string)
-		if i == len(path)-1 {
-			object[key] = text
-			return
-		}
-		below := child(object, key)
-		object[key], object = below, below
+		path.Set(object, text)
 	}
 }

@@ -95,10 +95,7 @@ func (all objects) controller(r Resource) (Resource, bool) {
 		if tree["controller"] != true {
 			continue
 		}
-		var owner Resource
-		owner.APIVersion, _ = tree["apiVersion"].(string)
-		owner.Kind, _ = tree["kind"].(string)
-		owner.Name, _ = tree["name"].(string)
+		owner := resourceOf(tree)
 		owner.Namespace = r.Namespace
 		if !subdomainForm.MatchString(owner.Name) {
 			return r, false

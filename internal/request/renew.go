@@ -21,21 +21,23 @@ var ofOneSigning = []string{exception.AnnotationExpiresAt, exception.AnnotationE
 // Renew drafts the successor of a signed exception. The successor exempts the same for
 // statements.ExpiresIn from its own signature, and names its predecessor by the digest of the
 // signed content. Other statements, if set, replace those of the predecessor. An unsigned or
-// modified document is a *[NotRenewableError]. The caller must verify the signer.
-func Renew(signed *exception.Document, statements Statements, terms lifetime.Terms) (*Draft, error) {
-	before, err := renewal.Read(signed)
-	if errors.Is(err, seal.ErrUnsigned) {
-		return nil, &NotRenewableError{Message: "it has never been signed", Hint: "change the pending request instead"}
+// modified document is a problem. The caller must verify the signer.
+func Renew(signed *exception.Document, statements Statements, terms lifetime.Terms) (*Draft, *Problem) {
+	refuse := func(hint, format string, args ...any) (*Draft, *Problem) {
+		return nil, problem(ReasonNotRenewable, Violation{}, hint, format, args...)
 	}
-	if err != nil {
-		return nil, &NotRenewableError{Message: err.Error()}
+	before, err := renewal.Read(signed)
+	switch {
+	case errors.Is(err, seal.ErrUnsigned):
+		return refuse("change the pending request instead", "it has never been signed")
+	case err != nil:
+		return refuse("", "%s", err)
 	}
 	if differences := seal.Compare(signed, before.Message, 1); len(differences) > 0 {
-		return nil, &NotRenewableError{Message: fmt.Sprintf("%s differs from its signed content", differences[0].Path)}
+		return refuse("", "%s differs from its signed content", differences[0].Path)
 	}
 	if before.Number >= exception.MaxRenewals {
-		return nil, &NotRenewableError{Message: fmt.Sprintf("it has been renewed %d times", before.Number),
-			Hint: "request a new exception"}
+		return refuse("request a new exception", "it has been renewed %d times", before.Number)
 	}
 	object := before.Message.Object()
 	kind := before.Identity.GroupKind
@@ -48,23 +50,20 @@ func Renew(signed *exception.Document, statements Statements, terms lifetime.Ter
 		path.Remove(object)
 	}
 	statements.write(object, kind)
-	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenews}, before.Named)
-	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenewal}, strconv.Itoa(before.Number+1))
-	put(object, exception.Path{"metadata", "name"}, successor(before.Identity.Name, before.Number))
+	for annotation, text := range map[string]string{
+		exception.AnnotationRenews: before.Named, exception.AnnotationRenewal: strconv.Itoa(before.Number + 1),
+	} {
+		exception.Path{"metadata", "annotations", annotation}.Set(object, text)
+	}
+	exception.Path{"metadata", "name"}.Set(object, successor(before.Identity.Name, before.Number))
 	draft, err := draftOf(object)
 	if err != nil {
-		return nil, &NotRenewableError{Message: err.Error()}
+		return refuse("", "%s", err)
 	}
 	draft.Words = fmt.Sprintf("renews %s: exempts the same for another %s, once it is signed",
 		before.Identity, statements.ExpiresIn)
 	return draft, nil
 }
-
-// NotRenewableError means that an exception cannot be renewed.
-type NotRenewableError struct{ Message, Hint string }
-
-// Error returns the message.
-func (e *NotRenewableError) Error() string { return e.Message }
 
 // successor returns the name of the next renewal.
 func successor(name string, number int) string {
@@ -79,13 +78,4 @@ func successor(name string, number int) string {
 func Live(signed *exception.Document, terms lifetime.Terms, now time.Time) bool {
 	life, err := lifetime.Of(signed, terms)
 	return err == nil && (life.ExpiresAt.IsZero() || now.Before(life.ExpiresAt))
-}
-
-// child returns a mapping below another, or an empty one.
-func child(object map[string]any, key string) map[string]any {
-	below, _ := object[key].(map[string]any)
-	if below == nil {
-		below = map[string]any{}
-	}
-	return below
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"strings"
 	"testing"
 
@@ -183,8 +182,7 @@ func TestNotRenewable(t *testing.T) {
 		"a number without bound": odd(`"999"`),
 		"as often as can be":     odd(`"998"`),
 	} {
-		var not *request.NotRenewableError
-		if draft, err := request.Renew(doc, request.Statements{ExpiresIn: "1d"}, lifetime.Terms{}); !errors.As(err, &not) || not.Message == "" {
+		if draft, err := request.Renew(doc, request.Statements{ExpiresIn: "1d"}, lifetime.Terms{}); err == nil || err.Message == "" {
 			t.Errorf("%s: %v, %v", name, draft, err)
 		}
 	}

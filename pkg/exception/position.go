@@ -34,6 +34,20 @@ func (p Path) With(step any) Path {
 	return append(longer, step)
 }
 
+// Set sets the value at a path of keys in an object, and creates missing mappings.
+func (p Path) Set(object map[string]any, value any) {
+	for _, step := range p[:len(p)-1] {
+		key, _ := step.(string)
+		below, _ := object[key].(map[string]any)
+		if below == nil {
+			below = map[string]any{}
+		}
+		object[key], object = below, below
+	}
+	key, _ := p[len(p)-1].(string)
+	object[key] = value
+}
+
 // Remove removes the value at the path from an object, and its mapping if that becomes empty.
 func (p Path) Remove(object map[string]any) {
 	var parent map[string]any

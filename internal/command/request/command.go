@@ -8,6 +8,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
+	"github.com/polex-dev/polex/internal/config"
 )
 
 const help = `Draft the narrowest exception for a violation: one policy, its rules and one workload.
@@ -39,7 +40,7 @@ type options struct {
 	renew     string
 	merge     bool
 	say       statements
-	output    output
+	output    string
 	cluster   clusterFlags
 }
 
@@ -68,7 +69,8 @@ func New(streams cli.Streams) *cobra.Command {
 		"write one exception for several policies of a workload, up to shape.maxPolicies")
 	o.choice.addFlags(flags)
 	o.say.addFlags(flags)
-	o.output.addFlags(flags)
+	flags.StringVar(&o.output, "output-file", "",
+		"`file` or folder for the drafts, or - (default: unsigned/ in a repository with "+config.Name+")")
 	o.cluster.addFlags(flags)
 	shapeconfig.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {

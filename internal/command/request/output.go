@@ -10,27 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
-	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
-
-// output is the destination of drafts.
-type output struct {
-	path string
-}
-
-const stdout = "-"
-
-func (o *output) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.path, "output-file", "",
-		"`file` or folder for the drafts, or - (default: unsigned/ in a repository with "+config.Name+")")
-}
 
 // results returns the stream for the report: standard error if the drafts go to standard output.
 func (r *run) results() io.Writer {
@@ -41,8 +26,8 @@ func (r *run) results() io.Writer {
 }
 
 func (r *run) toStdout() bool {
-	path := r.options.output.path
-	return path == stdout || path == "" && (r.cfg.Dir == "" || r.root == "")
+	path := r.options.output
+	return path == "-" || path == "" && (r.cfg.Dir == "" || r.root == "")
 }
 
 // put checks drafts as polex-validate does, and writes those that pass.
@@ -161,7 +146,7 @@ func (r *run) print(drafts []request.Draft) error {
 
 // write writes drafts to files. It never overwrites a file, because it may have been edited since.
 func (r *run) write(drafts []request.Draft) error {
-	target := r.options.output.path
+	target := r.options.output
 	folder := target == "" || strings.HasSuffix(target, "/")
 	if target == "" {
 		target = r.inRepository(r.folders.Unsigned)
@@ -188,7 +173,9 @@ func (r *run) write(drafts []request.Draft) error {
 			r.drafted(d, path, reasonThere)
 			continue
 		case err == nil:
-			r.inTheWay(d, path)
+			r.add(cli.Result{Outcome: cli.Refuse, File: path, Reason: reasonInTheWay,
+				Object: d.Document.Identity().String(), Message: "the file exists with different content",
+				Hint: "remove it to draft it again, or change it by hand"})
 			continue
 		case !errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("look at %s: %w", path, err)
@@ -199,9 +186,4 @@ func (r *run) write(drafts []request.Draft) error {
 		r.drafted(d, path, reasonDrafted)
 	}
 	return nil
-}
-
-func (r *run) inTheWay(d request.Draft, path string) {
-	r.add(cli.Result{Outcome: cli.Refuse, File: path, Reason: reasonInTheWay, Object: d.Document.Identity().String(),
-		Message: "the file exists with different content", Hint: "remove it to draft it again, or change it by hand"})
 }

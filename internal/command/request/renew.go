@@ -23,15 +23,11 @@ func (r *run) renew() error {
 	}
 	result := cli.ResultFor(signed)
 	result.Outcome, result.Reason = cli.Refuse, request.ReasonNotRenewable
-	draft, err := request.Renew(signed, say.Statements, r.config.Rules.Terms)
-	var not *request.NotRenewableError
-	if errors.As(err, &not) {
-		result.Message, result.Hint = not.Message, not.Hint
+	draft, problem := request.Renew(signed, say.Statements, r.config.Rules.Terms)
+	if problem != nil {
+		result.Message, result.Hint = problem.Message, problem.Hint
 		r.add(result)
 		return r.end()
-	}
-	if err != nil {
-		return err
 	}
 	verified, err := r.verify(signed)
 	var rejected *verify.Rejected
