@@ -20,33 +20,13 @@ type Change struct {
 // folders. It stops at the first error. A nil tree is empty. It does not read equal folders, so the
 // time depends on the number of differences.
 func Differences(old, changed *Tree, name string, visit func(Change) error) error {
-	d := &differing{visit: visit}
-	var err error
-	sides := [2]Entry{}
-	for i, tree := range []*Tree{old, changed} {
-		if tree == nil {
-			continue
-		}
-		d.objects = tree.objects
-		sides[i], err = tree.Find(name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return d.entries(name, sides[0], sides[1])
+	return (&differing{visit: visit}).trees(old, changed, name)
 }
 
 // DifferencesAt is [Differences] for the paths of files: it reads only the folders that contain
 // them. It also calls visit for other differences in these folders.
 func DifferencesAt(old, changed *Tree, paths []string, visit func(Change) error) error {
-	d := &differing{visit: visit, into: foldersOf(paths)}
-	sides := [2]Entry{}
-	for i, tree := range []*Tree{old, changed} {
-		if tree != nil {
-			d.objects, sides[i] = tree.objects, Entry{Path: ".", Mode: Dir, hash: tree.root}
-		}
-	}
-	return d.entries(".", sides[0], sides[1])
+	return (&differing{visit: visit, into: foldersOf(paths)}).trees(old, changed, ".")
 }
 
 // foldersOf returns all parent folders of paths, up to the root.
@@ -65,6 +45,20 @@ type differing struct {
 	into    map[string]bool // the folders to read; nil means all
 	visit   func(Change) error
 	met     int
+}
+
+func (d *differing) trees(old, changed *Tree, name string) (err error) {
+	sides := [2]Entry{}
+	for i, tree := range []*Tree{old, changed} {
+		if tree == nil {
+			continue
+		}
+		d.objects = tree.objects
+		if sides[i], err = tree.Find(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return d.entries(name, sides[0], sides[1])
 }
 
 func (d *differing) entries(name string, old, changed Entry) error {

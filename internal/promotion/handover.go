@@ -2,7 +2,6 @@ package promotion
 
 import (
 	"encoding/json"
-	"fmt"
 	"path"
 
 	"github.com/polex-dev/polex/internal/git"
@@ -53,9 +52,9 @@ func (p *Signed) HandOver(dir string) error {
 // with files that are not pending there.
 func (p *Plan) readManifest(content []byte) (map[string]string, exception.Refusals) {
 	refuse := func(format string, args ...any) (map[string]string, exception.Refusals) {
-		return nil, exception.Refusals{{Position: exception.Position{File: ManifestName}, Reason: ReasonNotTheRequest,
-			Message: fmt.Sprintf(format, args...),
-			Hint:    "give the file that polex-sign promote --signed-output wrote for this commit"}}
+		r := refuse(exception.Position{File: ManifestName}, ReasonNotTheRequest, format, args...)
+		r.Hint = "give the file that polex-sign promote --signed-output wrote for this commit"
+		return nil, exception.Refusals{r}
 	}
 	doc, err := exception.ParseUndeployed(content, ManifestName)
 	if err != nil || !doc.JSON() {

@@ -222,16 +222,16 @@ func (p *Plan) choose() error {
 		if p.queue.left[f.From] {
 			continue
 		}
+		skip := func(reason, message string) {
+			p.Skipped = append(p.Skipped, Skip{File: f.From, Reason: reason, Message: message})
+		}
 		switch blob := p.there.waiting(f.From); {
 		case blob.IsZero():
-			p.Skipped = append(p.Skipped, Skip{File: f.From, Reason: ReasonGoneSince,
-				Message: "it was signed or removed since"})
+			skip(ReasonGoneSince, "it was signed or removed since")
 		case blob != f.Blob || again[f.From]:
-			p.Skipped = append(p.Skipped, Skip{File: f.From, Reason: ReasonChangedSince,
-				Message: "it was changed since, and is left to the run of that commit"})
+			skip(ReasonChangedSince, "it was changed since, and is left to the run of that commit")
 		case rule != "":
-			p.Skipped = append(p.Skipped, Skip{File: f.From, Reason: ReasonChangedSince,
-				Message: rule + " was changed since, and the file is left to a run by the new one"})
+			skip(ReasonChangedSince, rule+" was changed since, and the file is left to a run by the new one")
 		default:
 			m := *f
 			p.Moves = append(p.Moves, &m)

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/git"
@@ -62,7 +61,8 @@ func (p *Plan) OnBranch(ctx context.Context, to deliver.To, verifier *verify.Ver
 	if err != nil {
 		return tip, false, err
 	}
-	signed, refusals, err := p.signedIn(tree, verifier, by.When)
+	signed, refusals, err := p.takeOver(verifier, by.When,
+		func(name string) ([]byte, error) { return readSigned(tree, name) })
 	switch {
 	case err != nil:
 		return tip, false, err
@@ -86,35 +86,23 @@ func (p *Plan) OnBranch(ctx context.Context, to deliver.To, verifier *verify.Ver
 	return tip, same, err
 }
 
-// signedIn returns the signed documents that a tree has. It rejects documents that do not match the request.
-func (p *Plan) signedIn(
-	tree *git.Tree, verifier *verify.Verifier, now time.Time,
-) (*Signed, exception.Refusals, error) {
-	return p.takeOver(verifier, now, func(name string) ([]byte, *exception.Refusal, error) {
-		return readSigned(tree, name)
-	})
-}
-
-// readSigned returns the content of a signed file in a tree.
-func readSigned(tree *git.Tree, name string) ([]byte, *exception.Refusal, error) {
-	refuse := func(message string) ([]byte, *exception.Refusal, error) {
-		return nil, &exception.Refusal{Position: exception.Position{File: name}, Reason: ReasonNotTheRequest,
-			Message: message}, nil
-	}
+// readSigned returns the content of a signed file in a tree, or an *[exception.Refusal].
+func readSigned(tree *git.Tree, name string) ([]byte, error) {
+	at := exception.Position{File: name}
 	entry, err := tree.Find(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return refuse("it does not exist")
+		return nil, refuse(at, ReasonNotTheRequest, "it does not exist")
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	case entry.Mode != git.Regular:
-		return refuse("it is not a regular file")
+		return nil, refuse(at, ReasonNotTheRequest, "it is not a regular file")
 	}
 	content, err := tree.Read(entry)
 	if errors.Is(err, git.ErrTooLarge) {
-		return refuse(fmt.Sprintf("it has more than %d bytes", git.MaxFile))
+		return nil, refuse(at, ReasonNotTheRequest, "it has more than %d bytes", git.MaxFile)
 	}
-	return content, nil, err
+	return content, err
 }
 
 // The maximum size of the title and the text of a pull request on GitHub, in characters.

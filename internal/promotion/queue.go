@@ -135,7 +135,6 @@ func (q *Queue) read() error {
 // take reads one pending file. It returns nil for a file of other kinds.
 func (q *Queue) take(entry git.Entry) (*Move, exception.Refusals, error) {
 	name := entry.Path
-	at := exception.Position{File: name}
 	f := &Move{From: name, To: q.folders().Target(name), Blob: entry.Hash()}
 	if refusal := pending.CheckFile(pending.File{Path: name, To: f.To, Mode: uint32(entry.Mode)}); refusal != nil {
 		return f, exception.Refusals{refusal}, nil
@@ -157,8 +156,8 @@ func (q *Queue) take(entry git.Entry) (*Move, exception.Refusals, error) {
 		refusals = append(refusals, refusal)
 	}
 	if err == nil && len(f.Documents) == 0 && len(refusals) == 0 {
-		refusals = append(refusals, &exception.Refusal{Position: at, Reason: pending.ReasonNoDocuments,
-			Message: "there is no document in it"})
+		refusals = append(refusals, refuse(exception.Position{File: name}, pending.ReasonNoDocuments,
+			"there is no document in it"))
 	}
 	return f, refusals, err
 }

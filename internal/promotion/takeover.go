@@ -34,13 +34,13 @@ func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) (*
 	if err != nil {
 		return nil, fmt.Errorf("read signed files: %w", err)
 	}
-	read := func(name string) ([]byte, *exception.Refusal, error) { return handed.read(root, name) }
-	content, refusal, err := read(ManifestName)
+	read := func(name string) ([]byte, error) { return handed.read(root, name) }
+	content, err := read(ManifestName)
+	if refusal := (*exception.Refusal)(nil); errors.As(err, &refusal) {
+		return nil, exception.Refusals{refusal}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read signed files: %w", err)
-	}
-	if refusal != nil {
-		return nil, exception.Refusals{refusal}
 	}
 	files, refusals := p.readManifest(content)
 	if len(refusals) > 0 {
@@ -48,8 +48,8 @@ func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) (*
 	}
 	for _, name := range slices.Sorted(maps.Keys(handed)) {
 		if files[name] == "" && name != ManifestName {
-			refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: name},
-				Reason: ReasonUnexpectedFile, Message: ManifestName + " does not name it"})
+			refusals = append(refusals, refuse(exception.Position{File: name}, ReasonUnexpectedFile,
+				"%s does not name it", ManifestName))
 		}
 	}
 	if p.queue.options.KeepGoing {
@@ -66,21 +66,21 @@ func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) (*
 }
 
 // takeOver returns the promotion with the signed form of each pending file, which read returns.
-func (p *Plan) takeOver(
-	verifier *verify.Verifier, now time.Time, read func(name string) ([]byte, *exception.Refusal, error),
-) (*Signed, exception.Refusals, error) {
+func (p *Plan) takeOver(verifier *verify.Verifier, now time.Time,
+	read func(name string) ([]byte, error)) (*Signed, exception.Refusals, error) {
 	signed := p.noneSigned()
 	var all exception.Refusals
 	for _, m := range p.Moves {
-		content, refusal, err := read(m.To)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%q: %w", m.To, err)
-		}
-		if refusal != nil {
+		content, err := read(m.To)
+		if refusal := (*exception.Refusal)(nil); errors.As(err, &refusal) {
 			all = append(all, refusal)
 			continue
 		}
-		docs, refusals, err := p.accept(content, m, verifier, now)
+		var docs []*exception.Document
+		var refusals exception.Refusals
+		if err == nil {
+			docs, refusals, err = p.accept(content, m, verifier, now)
+		}
 		if err == nil && len(refusals) == 0 {
 			err = signed.add([]*Move{m}, docs)
 		}
@@ -97,10 +97,10 @@ func (p *Plan) unsigned(files map[string]string) exception.Refusals {
 	var refusals exception.Refusals
 	for _, m := range p.Moves {
 		if _, handed := files[m.To]; !handed {
-			refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: m.From},
-				Reason:  ReasonNotSigned,
-				Message: "it is not among the signed files: the job that signs left it out",
-				Hint:    "the results of that job say why"})
+			r := refuse(exception.Position{File: m.From}, ReasonNotSigned,
+				"it is not among the signed files: the job that signs left it out")
+			r.Hint = "the results of that job say why"
+			refusals = append(refusals, r)
 		}
 	}
 	return refusals
@@ -124,27 +124,31 @@ func list(root *os.Root) (handed, error) {
 	return files, err
 }
 
-// read reads a regular file of limited size.
-func (h handed) read(root *os.Root, name string) ([]byte, *exception.Refusal, error) {
-	refuse := func(reason, message string) ([]byte, *exception.Refusal, error) {
-		return nil, &exception.Refusal{Position: exception.Position{File: name}, Reason: reason, Message: message}, nil
-	}
+// refuse refuses a file or a document.
+func refuse(at exception.Position, reason, format string, args ...any) *exception.Refusal {
+	return &exception.Refusal{Position: at, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// read reads a regular file of limited size. Its error can be an *[exception.Refusal].
+func (h handed) read(root *os.Root, name string) ([]byte, error) {
+	at := exception.Position{File: name}
 	switch regular, there := h[name]; {
 	case !there:
-		return refuse(ReasonNotTheRequest, "it is not among the signed files")
+		return nil, refuse(at, ReasonNotTheRequest, "it is not among the signed files")
 	case !regular:
-		return refuse(pending.ReasonNotRegular, "it is not a regular file, and only regular files are accepted")
+		return nil, refuse(at, pending.ReasonNotRegular,
+			"it is not a regular file, and only regular files are accepted")
 	}
 	f, err := root.Open(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // only read
 	content, err := io.ReadAll(io.LimitReader(f, git.MaxFile+1))
 	if len(content) > git.MaxFile {
-		return refuse(pending.ReasonTooLarge, fmt.Sprintf("it has more than %d bytes", git.MaxFile))
+		return nil, refuse(at, pending.ReasonTooLarge, "it has more than %d bytes", git.MaxFile)
 	}
-	return content, nil, err
+	return content, err
 }
 
 // accept reads the content of a signed file. It rejects documents that do not verify or do not
@@ -156,15 +160,15 @@ func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier,
 		return nil, refusals, err
 	}
 	if len(signed) != len(m.Documents) {
-		return nil, exception.Refusals{{Position: exception.Position{File: m.To}, Reason: ReasonNotTheRequest,
-			Message: fmt.Sprintf("it holds %d documents, and %s has %d", len(signed), m.From, len(m.Documents))}}, nil
+		return nil, exception.Refusals{refuse(exception.Position{File: m.To}, ReasonNotTheRequest,
+			"it holds %d documents, and %s has %d", len(signed), m.From, len(m.Documents))}, nil
 	}
 	for i, doc := range signed {
 		verified, err := verified(verifier, doc, now)
 		var rejected *verify.Rejected
 		if errors.As(err, &rejected) {
-			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: rejected.Reason,
-				Message: "it does not verify: " + rejected.Detail})
+			refusals = append(refusals, refuse(doc.Position(), rejected.Reason, "it does not verify: %s",
+				rejected.Detail))
 			continue
 		}
 		if err != nil {
@@ -203,14 +207,13 @@ func (p *Plan) answers(m *Move, asked, signed *exception.Document, verified *ver
 		witnessed = s.WitnessedAt
 		// The signer had read the source commit. An earlier signature belongs to another approval.
 		if source := p.queue.committedAt; witnessed.Before(source.Add(-skew)) {
-			return &exception.Refusal{Position: signed.Position(), Reason: ReasonSignedEarlier,
-				Message: fmt.Sprintf("it was signed at %s, before the commit of the request of %s",
-					witnessed.UTC().Format(time.RFC3339), source.UTC().Format(time.RFC3339))}
+			return refuse(signed.Position(), ReasonSignedEarlier,
+				"it was signed at %s, before the commit of the request of %s", witnessed.UTC().Format(time.RFC3339),
+				source.UTC().Format(time.RFC3339))
 		}
 	}
 	if problem := differs(asked, verified.Message(), witnessed, policy.Rules().Terms); problem != "" {
-		return &exception.Refusal{Position: signed.Position(), Reason: ReasonNotTheRequest,
-			Message: fmt.Sprintf("it differs from %s: %s", m.From, problem)}
+		return refuse(signed.Position(), ReasonNotTheRequest, "it differs from %s: %s", m.From, problem)
 	}
 	return nil
 }
@@ -257,8 +260,8 @@ func (p *Plan) atCommit(m *Move, signed *exception.Document, s verify.Signature,
 			}
 		}
 	}
-	return &exception.Refusal{Position: signed.Position(), Reason: ReasonNotAtCommit,
-		Message: fmt.Sprintf("it was signed by a run of the commit %q, which does not have %s as it is requested",
-			said, m.From),
-		Hint: "sign it in a run of the commit that is promoted (requireCommit of the trust policy)"}
+	r := refuse(signed.Position(), ReasonNotAtCommit,
+		"it was signed by a run of the commit %q, which does not have %s as it is requested", said, m.From)
+	r.Hint = "sign it in a run of the commit that is promoted (requireCommit of the trust policy)"
+	return r
 }
