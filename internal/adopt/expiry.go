@@ -18,7 +18,8 @@ import (
 func expiry(object map[string]any, terms lifetime.Terms, now time.Time) (end time.Time, note string, err error) {
 	labels := mapping(object, "metadata", "labels")
 	ttl, _ := labels[exception.LabelTTL].(string)
-	length, relative := ttlLength(ttl)
+	length, invalid := strfmt.ParseDuration(ttl) // as Kyverno does
+	relative := invalid == nil && length > 0
 	if relative {
 		if delete(labels, exception.LabelTTL); len(labels) == 0 {
 			delete(mapping(object, "metadata"), "labels")
@@ -73,12 +74,6 @@ func unlisted(object map[string]any, configured bool) (notes []string) {
 		}
 	}
 	return notes
-}
-
-// ttlLength parses a relative label as Kyverno does.
-func ttlLength(label string) (time.Duration, bool) {
-	length, err := strfmt.ParseDuration(label)
-	return length, err == nil && length > 0
 }
 
 // spread returns n expiries evenly between two durations from now, each at 12:00 UTC on a weekday.

@@ -102,11 +102,9 @@ func parseCommit(content []byte) (*Commit, error) {
 	return c, nil
 }
 
-// lastSecond is the last second of the year 9999. Later times have no four-digit year.
-const lastSecond = 253402300799
-
 // parseStamp parses "Ann <ann@example.com> 1700000000 +0100".
 func parseStamp(text string) Stamp {
+	const lastSecond = 253402300799 // of the year 9999: later times have no four-digit year
 	name, rest, ok := strings.Cut(text, "<")
 	if !ok {
 		return Stamp{Name: strings.TrimSpace(text)}

@@ -151,15 +151,10 @@ type scan struct {
 	within [][]byte
 }
 
-func (s *scan) hash() Hash {
-	var h Hash
-	copy(h[:], s.entry[len(s.entry)-len(h):])
-	return h
-}
-
 // at returns the present entry, with its path below the folder.
 func (s *scan) at(folder string) Entry {
-	return Entry{Path: path.Join(folder, string(s.name)), Mode: s.mode, hash: s.hash()}
+	hash := Hash(s.entry[len(s.entry)-len(Hash{}):])
+	return Entry{Path: path.Join(folder, string(s.name)), Mode: s.mode, hash: hash}
 }
 
 func (s *scan) next() error {

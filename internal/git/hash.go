@@ -72,7 +72,7 @@ const (
 	KindTag    Kind = "tag"
 )
 
-func (k Kind) valid() bool { return k == KindBlob || k == KindTree || k == KindCommit || k == KindTag }
+var kinds = []Kind{KindBlob, KindTree, KindCommit, KindTag}
 
 // Mode is the mode of an entry of a tree.
 type Mode uint32

@@ -91,7 +91,6 @@ type Origin struct {
 	Commit      Hash
 	Author      string // "Name <address>", untrusted
 	CommittedAt time.Time
-	Message     string // untrusted
 }
 
 // Origins returns the origins of files of a commit. A file is missing in the result if the history
@@ -128,7 +127,7 @@ func (r *Repository) Origins(commit Hash, paths []string) (map[string]Origin, er
 			if waiting[c.Path] {
 				origins[c.Path] = Origin{Commit: at.Hash,
 					Author:      fmt.Sprintf("%s <%s>", at.Author.Name, at.Author.Email),
-					CommittedAt: at.Committer.When, Message: at.Message}
+					CommittedAt: at.Committer.When}
 				delete(waiting, c.Path)
 			}
 			return nil

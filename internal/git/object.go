@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -53,8 +54,8 @@ func (o *object) begin(kind Kind, size int64) error {
 	if size > o.most && (kind != KindCommit || size > processLimit) {
 		return tooLarge(size, o.most)
 	}
-	if err := o.left.spend(size); err != nil {
-		return err
+	if o.left.bytes -= size; o.left.bounded && o.left.bytes < 0 {
+		return fmt.Errorf("with this one, the objects of the commit have more than %d MiB", maxRead>>20)
 	}
 	o.content = make([]byte, 0, min(size, o.most))
 	return nil
@@ -221,7 +222,7 @@ func (o *objects) request(what string, hash Hash) (Kind, int64, error) {
 	}
 	name, digits, _ := strings.Cut(answer, " ")
 	size, err := strconv.ParseInt(digits, 10, 64)
-	if !known || !Kind(name).valid() || err != nil || size < 0 {
+	if !known || !slices.Contains(kinds, Kind(name)) || err != nil || size < 0 {
 		return "", 0, fmt.Errorf("%w %q", errAnswer, line)
 	}
 	return Kind(name), size, nil

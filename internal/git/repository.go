@@ -106,7 +106,10 @@ func (r *Repository) object(hash Hash, to *object) error {
 			r.late = err
 		}
 	}
-	return cmp.Or(err, r.left.wait(time.Since(began)))
+	if r.left.time -= time.Since(began); err == nil && r.left.bounded && r.left.time < 0 {
+		err = fmt.Errorf("with this one, Git has worked for %s on the objects of the commit", maxWait)
+	}
+	return err
 }
 
 // budget is the remaining work for the present tree, if bounded. A walk through history has no such
@@ -115,20 +118,6 @@ type budget struct {
 	bytes   int64
 	time    time.Duration // waiting for Git, which unpacks objects
 	bounded bool
-}
-
-func (b *budget) spend(bytes int64) error {
-	if b.bytes -= bytes; b.bounded && b.bytes < 0 {
-		return fmt.Errorf("with this one, the objects of the commit have more than %d MiB", maxRead>>20)
-	}
-	return nil
-}
-
-func (b *budget) wait(d time.Duration) error {
-	if b.time -= d; b.bounded && b.time < 0 {
-		return fmt.Errorf("with this one, Git has worked for %s on the objects of the commit", maxWait)
-	}
-	return nil
 }
 
 // trees caches verified trees.

@@ -96,11 +96,9 @@ func unknown(revision string) error {
 	return e
 }
 
-// maxTags is the maximum number of tags in a row.
-const maxTags = 5
-
 // peel returns the commit of a hash. It follows tags.
 func (r *Repository) peel(hash Hash) (Hash, error) {
+	const maxTags = 5 // the maximum number of tags in a row
 	for range maxTags {
 		kind, content, err := r.readAs(hash, maxCommit, false)
 		if err != nil {

@@ -46,16 +46,6 @@ type stored struct {
 	removing  bool      // its deletion has not ended
 }
 
-// settlesWithin is the time in which every API server serves objects by a new definition.
-const settlesWithin = 10 * time.Second
-
-func newChecker(c *Controller, kind exception.GroupKind) *checker {
-	return &checker{
-		Controller: c, kind: kind, woken: make(chan struct{}, 1), turns: make(chan struct{}, removedAtOnce),
-		dirty: map[exception.Identity]bool{}, known: map[exception.Identity]*stored{}, expired: c.Clock.Now(),
-	}
-}
-
 func (c *checker) wake() {
 	select {
 	case c.woken <- struct{}{}:
@@ -83,6 +73,7 @@ func (c *checker) run(ctx context.Context) {
 
 // changes reports whether all objects have to be checked, for example because of new rules.
 func (c *checker) changes(now time.Time) bool {
+	const settlesWithin = 10 * time.Second // the time in which every API server serves objects by a new definition
 	rules, definition := c.Rules.Rules(), c.Definitions.of(c.kind)
 	c.mu.Lock()
 	anew := c.anew
@@ -122,9 +113,6 @@ func (c *checker) wait(again time.Time) time.Duration {
 // isListed reports whether the trust policy still lists the kind of a checker.
 func (c *checker) isListed() bool { return c.rules != nil && slices.Contains(c.rules.kinds, c.kind) }
 
-// fewAtOnce is the largest number of objects that are read one by one. More are read in one scan.
-const fewAtOnce = 16
-
 // lookAtAll checks all objects and forgets the deleted ones. It does not read an object again that
 // has not changed since the same rules judged it. It reports whether it succeeded, and whether
 // changes of the objects and their definition are seen.
@@ -161,6 +149,7 @@ func (c *checker) lookAtAll(ctx context.Context) bool {
 
 // lookAt reads objects and judges them. It reports whether it could read all of them.
 func (c *checker) lookAt(ctx context.Context, anew map[exception.Identity]bool) bool {
+	const fewAtOnce = 16 // objects that are read one by one; more are read in one scan
 	if len(anew) > fewAtOnce {
 		err := c.Store.Scan(ctx, c.kind, func(o *Object) {
 			if anew[o.Identity] && ctx.Err() == nil {
@@ -185,12 +174,10 @@ func (c *checker) lookAt(ctx context.Context, anew map[exception.Identity]bool) 
 	return all
 }
 
-// expiresEvery is the pause between two series of deletions while objects are read.
-const expiresEvery = 50 * time.Millisecond
-
 // expireMeanwhile does the work that is due, because an expiry must not wait for thousands of objects.
 // It lets work gather: deletions are concurrent, and one after each object would be alone.
 func (c *checker) expireMeanwhile(ctx context.Context) {
+	const expiresEvery = 50 * time.Millisecond // the pause between two series of deletions while objects are read
 	if now := c.Clock.Now(); passed(c.expired, now, expiresEvery) {
 		c.expired = now
 		c.expire(ctx)

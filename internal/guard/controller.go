@@ -74,9 +74,6 @@ const (
 	restsFor       = 50
 )
 
-// firstReport is the longest time in which the first report waits for the findings of all kinds.
-const firstReport = 10 * time.Second
-
 // Touch records that an object has changed. It never blocks.
 func (c *Controller) Touch(id exception.Identity) {
 	c.notify(id.GroupKind, func(k *checker) { k.dirty[id] = true })
@@ -121,7 +118,10 @@ func (c *Controller) start(ctx context.Context, kinds []exception.GroupKind) {
 	defer c.mu.Unlock()
 	for _, kind := range kinds {
 		if c.checkers[kind] == nil {
-			k := newChecker(c, kind)
+			k := &checker{
+				Controller: c, kind: kind, woken: make(chan struct{}, 1), turns: make(chan struct{}, removedAtOnce),
+				dirty: map[exception.Identity]bool{}, known: map[exception.Identity]*stored{}, expired: c.Clock.Now(),
+			}
 			c.checkers[kind] = k
 			c.running.Go(func() { k.run(ctx) })
 		}
@@ -190,6 +190,7 @@ func (c *Controller) deletes(more int) {
 
 // allBegun reports whether the first findings of all kinds are known, or one of them takes too long.
 func (c *Controller) allBegun(now time.Time) bool {
+	const firstReport = 10 * time.Second // the longest time in which the first report waits for all kinds
 	for _, k := range c.checkers {
 		if !k.begun {
 			return passed(c.began, now, firstReport)

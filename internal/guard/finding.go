@@ -59,11 +59,6 @@ func (f *Finding) like(before *Finding) Finding {
 	return same
 }
 
-// continues reports whether the problem is the same as before.
-func (f *Finding) continues(before *Finding) bool {
-	return before != nil && before.Reason == f.Reason && before.UID == f.UID
-}
-
 // isValid reports whether the finding is still valid for the same content.
 func (f *Finding) isValid(rules *Rules, now time.Time) bool {
 	if f == nil || f.rules != rules || now.Before(f.asOf) {

@@ -186,9 +186,6 @@ func noted(_ context.Context, raw []byte) *Decision {
 	return d
 }
 
-// decider decides a request that was read.
-type decider func(ctx context.Context, raw []byte) *Decision
-
 // inTurn decides a request after it has a place among the waiting requests and a turn. It answers before the
 // deadline even if the work takes longer.
 func (h *Handler) inTurn(ctx context.Context, raw []byte) *Decision {

@@ -59,10 +59,12 @@ func (i incoming) stop() error {
 
 // handle reads a request before it waits for a turn, so a slow body does not occupy the place of a
 // complete one.
-func (h *Handler) handle(ctx context.Context, body incoming, decide decider) *Decision {
+func (h *Handler) handle(ctx context.Context, body incoming,
+	decide func(ctx context.Context, raw []byte) *Decision) *Decision {
 	end, ok := h.reading.begin(body.from, body.stop)
 	if !ok {
-		return unread(body, "too many requests arrive at once")
+		raw, _ := io.ReadAll(io.LimitReader(body, prefix))
+		return denied(uidOf(raw), ReasonOverloaded, "too many requests arrive at once")
 	}
 	raw, err := io.ReadAll(io.LimitReader(body, small+1))
 	if err == nil && len(raw) > small {
@@ -96,9 +98,3 @@ func (h *Handler) handle(ctx context.Context, body incoming, decide decider) *De
 
 // prefix is the number of bytes that are read of a request that is denied unread.
 const prefix = 4 << 10
-
-// unread denies a request for which there is no room.
-func unread(body io.Reader, detail string) *Decision {
-	raw, _ := io.ReadAll(io.LimitReader(body, prefix))
-	return denied(uidOf(raw), ReasonOverloaded, detail)
-}

@@ -64,8 +64,8 @@ func (c *checker) show(ctx context.Context, o *Object) {
 func (c *checker) record(ctx context.Context, f, before *Finding) {
 	shown := c.shown()
 	f.complete(shown)
-	if f.Since = c.Clock.Now(); f.continues(before) {
-		f.Since = before.Since
+	if f.Since = c.Clock.Now(); before != nil && before.Reason == f.Reason && before.UID == f.UID {
+		f.Since = before.Since // the same problem
 	}
 	differs := !f.sameAs(before)
 	if differs {
@@ -157,10 +157,12 @@ func (c *checker) judge(ctx context.Context, f *Finding, o *Object, doc *excepti
 		return facts, err
 	}
 	// The signatures verify, so the version that the message names can be trusted.
-	version := signedVersion(doc, o.Identity)
-	if version == "" || version == o.Version {
+	message, _ := messageOf(doc)
+	if message == nil || message.Identity() != o.Identity ||
+		slices.Contains([]string{"", o.Version}, message.Version()) {
 		return facts, err
 	}
+	version := message.Version()
 	f.content = content{}
 	signed, failure := c.Store.Read(ctx, o.Identity, version)
 	switch {
@@ -183,16 +185,6 @@ func (c *checker) judge(ctx context.Context, f *Finding, o *Object, doc *excepti
 	facts = factsOf(verified.Facts())
 	detail := "it was signed as version " + version + ", which cannot be read: " + failure.Error()
 	return facts, &refusal{ReasonUnreadable, detail, facts}
-}
-
-// signedVersion returns the version that the signed message names. It is "" if there is no message
-// or the message is for another object.
-func signedVersion(doc *exception.Document, id exception.Identity) string {
-	message, _ := messageOf(doc)
-	if message == nil || message.Identity() != id {
-		return ""
-	}
-	return message.Version()
 }
 
 // beforeDeletion returns an object as it was before its deletion began, because Kyverno applies it until

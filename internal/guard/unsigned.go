@@ -36,7 +36,8 @@ func (c change) unsigned() (reason string, err error) {
 		return "", nil
 	}
 	// An update that removes none could repeat without end, and each makes a removal conflict.
-	less := len(finalizers(doc)) < len(finalizers(old)) && subset(finalizers(doc), finalizers(old))
+	more := func(f any) bool { return !slices.Contains(finalizers(old), f) }
+	less := len(finalizers(doc)) < len(finalizers(old)) && !slices.ContainsFunc(finalizers(doc), more)
 	if differ(old, doc, "finalizers") || !less {
 		return "", refuse(ReasonBeingDeleted, "it is being deleted, and only its finalizers may be removed")
 	}
@@ -91,8 +92,4 @@ func finalizers(doc *exception.Document) []any {
 	value, _ := doc.Lookup("metadata", "finalizers")
 	list, _ := value.([]any)
 	return list
-}
-
-func subset(part, whole []any) bool {
-	return !slices.ContainsFunc(part, func(item any) bool { return !slices.Contains(whole, item) })
 }

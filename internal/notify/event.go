@@ -56,15 +56,6 @@ type Event struct {
 	Members []Event `json:"-"`
 }
 
-// believed returns the event without unverified texts.
-func (e Event) believed() Event {
-	if e.Verified {
-		return e
-	}
-	return Event{Kind: e.Kind, Identity: e.Identity, LogIndex: -1, Commit: e.Commit,
-		Refusal: e.Refusal, Detail: e.Detail, File: e.File}
-}
-
 // Changes returns the events of one commit: the exceptions that it added under signed/, and the
 // expired exceptions that it removed. The ledger has to end at that commit. The first commit of a
 // shallow clone adds nothing.

@@ -27,7 +27,11 @@ type jsonRefusal struct {
 // JSON renders an event for programs, in version v1alpha1 of the form in docs/reference/audit.md. Texts are
 // complete and as they were signed. They are escaped, so that they end no script and no line.
 func JSON(e Event) ([]byte, error) {
-	id := e.Identity
+	id, said := e.Identity, e
+	if !e.Verified { // without unverified texts
+		said = Event{Kind: e.Kind, Identity: id, LogIndex: -1, Commit: e.Commit, Refusal: e.Refusal, Detail: e.Detail,
+			File: e.File}
+	}
 	out := struct {
 		APIVersion string       `json:"apiVersion"`
 		Kind       string       `json:"kind"`
@@ -36,7 +40,7 @@ func JSON(e Event) ([]byte, error) {
 		Event
 		Log     *jsonLog     `json:"log,omitempty"`
 		Refusal *jsonRefusal `json:"refusal,omitempty"`
-	}{APIVersion: "polex.dev/v1alpha1", Kind: "Notice", ID: e.ID(), Event: e.believed(),
+	}{APIVersion: "polex.dev/v1alpha1", Kind: "Notice", ID: e.ID(), Event: said,
 		Exception: jsonIdentity{id.Group, id.Kind, id.Namespace, id.Name}}
 	if out.LogIndex >= 0 {
 		out.Log = &jsonLog{out.LogURL, out.LogIndex}

@@ -7,11 +7,9 @@ import (
 
 type object = map[string]any
 
-// maxFields is Slack's limit for the fields of a section.
-const maxFields = 10
-
 // Slack renders an event for an incoming webhook.
 func Slack(e Event) ([]byte, error) {
+	const maxFields = 10 // Slack's limit for the fields of a section
 	blocks := []object{{"type": "header", "text": object{"type": "plain_text", "text": e.title(), "emoji": false}}}
 	for some := range slices.Chunk(e.lines(), maxFields) {
 		var fields []object

@@ -75,7 +75,8 @@ func (p *Signed) propose(done *Done, signedOffBy string) commit.Propose {
 			if !known {
 				continue // it became pending after the signing
 			}
-			if !slices.EqualFunc(now.Replaces, move.Replaces, Replaced.is) {
+			if !slices.EqualFunc(now.Replaces, move.Replaces,
+				func(a, b Replaced) bool { return a.Path == b.Path && a.blob == b.blob }) {
 				return commit.Change{}, fmt.Errorf(
 					"the file that %s replaces has changed since it was signed: run it again", now.From)
 			}

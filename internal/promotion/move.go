@@ -56,9 +56,6 @@ type Replaced struct {
 	blob      git.Hash
 }
 
-// is reports whether two are the same content of one file.
-func (r Replaced) is(other Replaced) bool { return r.Path == other.Path && r.blob == other.blob }
-
 // Skip is a pending file that this run does not promote, and that is not an error.
 type Skip struct {
 	File, Reason, Message string
@@ -123,19 +120,17 @@ func (m *Move) sign(signed []*exception.Document) (err error) {
 	return nil
 }
 
-// MaxChanges is the maximum number of differences that [Changes] returns.
-const MaxChanges = 100
-
-// Changes returns the differences between a document of a move and the signed one that it replaces:
+// Changes returns up to 100 differences between a document of a move and the signed one that it replaces:
 // Old is the signed value, New the new one. It returns none if the document replaces nothing, or if
 // the old one cannot be read.
 func Changes(m *Move, doc *exception.Document) []seal.Difference {
+	const most = 100 // differences
 	for _, r := range m.Replaces {
 		for _, old := range r.Documents {
 			if old.Identity() != doc.Identity() {
 				continue
 			}
-			return seal.Compare(message(doc), message(old), MaxChanges)
+			return seal.Compare(message(doc), message(old), most)
 		}
 	}
 	return nil

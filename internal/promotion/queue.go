@@ -135,7 +135,8 @@ func (q *Queue) read() error {
 // take reads one pending file. It returns nil for a file of other kinds.
 func (q *Queue) take(entry git.Entry) (*Move, exception.Refusals, error) {
 	name := entry.Path
-	f := &Move{From: name, To: q.folders().Target(name), Blob: entry.Hash()}
+	f := &Move{From: name, Blob: entry.Hash(),
+		To: pending.Folders{Unsigned: q.options.Unsigned, Signed: q.options.Signed}.Target(name)}
 	if refusal := pending.CheckFile(pending.File{Path: name, To: f.To, Mode: uint32(entry.Mode)}); refusal != nil {
 		return f, exception.Refusals{refusal}, nil
 	}
@@ -177,10 +178,6 @@ func readDocuments(content []byte, name string) (docs []*exception.Document, ref
 		}
 	}
 	return docs, refusals, nil
-}
-
-func (q *Queue) folders() pending.Folders {
-	return pending.Folders{Unsigned: q.options.Unsigned, Signed: q.options.Signed}
 }
 
 // findOrigins finds the origin commit of each pending file.

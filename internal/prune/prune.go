@@ -118,7 +118,9 @@ func (f *Found) file(content []byte, name string, o Options) error {
 		var life lifetime.Lifetime
 		if err == nil {
 			life, err = lifetime.Of(doc, o.Terms)
-			err = atItsPlace(doc, err)
+		}
+		if wrong := (*lifetime.Error)(nil); errors.As(err, &wrong) {
+			err = &exception.SyntaxError{Position: doc.PositionOf(wrong.Path), Message: wrong.Message, Hint: wrong.Hint}
 		}
 		var bad *exception.SyntaxError
 		if errors.As(err, &bad) {
@@ -152,15 +154,6 @@ func (f *Found) file(content []byte, name string, o Options) error {
 	}
 	content, err := exception.Join(kept)
 	f.write[name] = content
-	return err
-}
-
-// atItsPlace adds the position in the document to an invalid lifetime.
-func atItsPlace(doc *exception.Document, err error) error {
-	var bad *lifetime.Error
-	if errors.As(err, &bad) {
-		return &exception.SyntaxError{Position: doc.PositionOf(bad.Path), Message: bad.Message, Hint: bad.Hint}
-	}
 	return err
 }
 

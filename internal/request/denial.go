@@ -116,8 +116,8 @@ func blocked(text, prefix string, v Violation) ([]Violation, error) {
 		if !escaped && !strings.HasPrefix(strings.TrimLeft(text, " "), `\`) {
 			break
 		}
-		var err error
-		if text, err = unescaped(text); err != nil {
+		inQuotes := `"` + jsonText.FindString(text) + `"` // up to its end or the end of the line
+		if err := json.Unmarshal([]byte(inQuotes), &text); err != nil {
 			return nil, err
 		}
 		escaped = false
@@ -205,13 +205,6 @@ func splitList(text string) (list, rest string) {
 		rest = after
 	}
 	return text, ""
-}
-
-// unescaped decodes a JSON string up to its end or the end of the line.
-func unescaped(text string) (string, error) {
-	var plain string
-	err := json.Unmarshal([]byte(`"`+jsonText.FindString(text)+`"`), &plain)
-	return plain, err
 }
 
 var jsonText = regexp.MustCompile(`^(?:[^"\\\n]|\\.)*`)

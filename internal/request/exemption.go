@@ -136,10 +136,14 @@ func (c *cause) who() string {
 }
 
 func (c *cause) what() string {
-	text := fmt.Sprintf("%s of %s %s", plural("rule", c.rules), c.of[0].PolicyKind, c.of[0].Policy)
-	if !c.of[0].hasRules() {
-		text = fmt.Sprintf("the whole of %s %s", c.of[0].PolicyKind, c.of[0].Policy)
+	part := "rules " + joined(c.rules)
+	switch {
+	case !c.of[0].hasRules():
+		part = "the whole"
+	case len(c.rules) == 1:
+		part = "rule " + c.rules[0]
 	}
+	text := fmt.Sprintf("%s of %s %s", part, c.of[0].PolicyKind, c.of[0].Policy)
 	if len(c.controls) > 0 {
 		var controls []string
 		for _, control := range c.controls {
@@ -152,13 +156,6 @@ func (c *cause) what() string {
 		text += ", as to " + joined(controls)
 	}
 	return text
-}
-
-func plural(noun string, names []string) string {
-	if len(names) == 1 {
-		return noun + " " + names[0]
-	}
-	return noun + "s " + joined(names)
 }
 
 func joined(items []string) string {

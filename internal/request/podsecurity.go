@@ -1,7 +1,6 @@
 package request
 
 import (
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -46,11 +45,6 @@ var (
 		"Privilege Escalation"}
 	ofPods = []string{"Host Namespaces", "HostPath Volumes", "Sysctls", "Volume Types"}
 )
-
-// isControl reports whether an exception can name a control.
-func isControl(name string) bool {
-	return slices.Contains(slices.Collect(maps.Values(controlsByReason)), name)
-}
 
 var (
 	groupInMessage = regexp.MustCompile(`\(Forbidden reason: ([^,()]{1,60}), field error list: \[([^()]*)\]\)`)

@@ -2,6 +2,7 @@ package request
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -111,8 +112,9 @@ func controlsOf(text string) []Control {
 		return nil
 	}
 	var controls []Control
+	known := slices.Collect(maps.Values(controlsByReason))
 	for _, w := range written {
-		if isControl(w.Name) {
+		if slices.Contains(known, w.Name) {
 			controls = merged(controls, []Control{{Name: w.Name, Images: w.Images}})
 		}
 	}

@@ -69,7 +69,9 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 	} else {
 		known := r.lookUp(&v)
 		if len(known) == 0 {
-			hint := cmp.Or(r.nearestPolicy(v.Policy), "correct the name, or add the file of the policy to --policies")
+			names := slices.Concat(r.Policies.Names(exception.KyvernoGroup), r.Policies.Names(exception.PoliciesGroup))
+			hint := cmp.Or(exception.Nearest(v.Policy, names),
+				"correct the name, or add the file of the policy to --policies")
 			kind := cmp.Or(v.PolicyKind, "policy")
 			return refuse(ReasonUnknownPolicy, hint, "the policies have no %s %q", kind, v.Policy)
 		}
@@ -96,12 +98,6 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 	}
 	one.controls = r.objects.controls(v)
 	return one, nil
-}
-
-// nearestPolicy returns a hint with the policy of the most similar name, or "".
-func (r *requester) nearestPolicy(name string) string {
-	names := slices.Concat(r.Policies.Names(exception.KyvernoGroup), r.Policies.Names(exception.PoliciesGroup))
-	return exception.Nearest(name, names)
 }
 
 // lookUp returns the documents of a violated policy. A Policy is in the namespace of the resource,

@@ -30,7 +30,7 @@ func (c *cause) rulesAndMatch() (map[string]any, *Problem) {
 		switch {
 		case t.Namespace != "":
 			resources["namespaces"] = []any{t.Namespace}
-		case t.isNamespace():
+		case t.APIVersion == "v1" && t.Kind == "Namespace":
 			resources["namespaces"] = []any{t.Name} // Kyverno treats a Namespace as part of itself
 		}
 		filters[i] = map[string]any{"resources": resources}
@@ -82,8 +82,6 @@ func (t target) selector() string {
 	}
 	return t.APIVersion + "/" + t.Kind
 }
-
-func (r Resource) isNamespace() bool { return r.APIVersion == "v1" && r.Kind == "Namespace" }
 
 func list(texts []string) []any {
 	items := make([]any, len(texts))

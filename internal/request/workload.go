@@ -114,12 +114,11 @@ func (m created) patterns(owner string) (names, early []string) {
 	return unique(names), unique(early)
 }
 
-// mostOrdinals is the maximum number of StatefulSet Pods in an exception. fewestOrdinals is the
-// minimum, for a manifest with fewer replicas or none. No other resource has these names.
-const fewestOrdinals, mostOrdinals = 10, 100
-
 // ordinals returns as many Pod names of a StatefulSet as its manifest requests, and besides.
 func (all objects) ordinals(owner Resource, besides []string) []string {
+	// mostOrdinals is the maximum number of StatefulSet Pods in an exception. fewestOrdinals is the minimum, for a
+	// manifest with fewer replicas or none. No other resource has these names.
+	const fewestOrdinals, mostOrdinals = 10, 100
 	count, start := int64(fewestOrdinals), int64(0)
 	if d := all.find(owner); d != nil {
 		count = min(max(count, number(d, "spec", "replicas")), mostOrdinals)

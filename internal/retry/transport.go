@@ -115,7 +115,7 @@ func (t Transport) once(ctx context.Context, request *http.Request) (*http.Respo
 	if after, again := t.transient(response, body); again {
 		return nil, &transientError{error: Returned(response.StatusCode, body), after: after}
 	}
-	if redirects(response) {
+	if response.StatusCode/100 == http.StatusMultipleChoices/100 {
 		if err := t.mayFollow(response); err != nil {
 			return nil, err
 		}
@@ -208,10 +208,6 @@ func retryAfter(header http.Header) (after time.Duration, asked bool) {
 		return 0, false
 	}
 	return max(0, at.Sub(now)), true
-}
-
-func redirects(response *http.Response) bool {
-	return response.StatusCode >= http.StatusMultipleChoices && response.StatusCode < http.StatusBadRequest
 }
 
 // mayFollow rejects a redirect, except a few on the same scheme and host. A request may carry a

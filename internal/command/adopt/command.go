@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -119,7 +120,9 @@ func New(streams cli.Streams) *cobra.Command {
 				return err
 			}
 			defer clone.Close() //nolint:errcheck // only read from here on
-			if _, err := clone.Apply(propose(plan)); err != nil {
+			if _, err := clone.Apply(func(*git.Tree) (commit.Change, error) {
+				return commit.Change{Write: plan.Write, Remove: plan.Remove, Message: "Adopt exceptions"}, nil
+			}); err != nil {
 				return commitflags.Hint(err, "")
 			}
 		}
@@ -129,11 +132,9 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// maxStream is the maximum size of a stream, in bytes.
-const maxStream = 64 << 20
-
 // streams reads the deployed objects.
 func (o *options) streams(ctx context.Context, streams cli.Streams, rendered bool) (all []adopt.Stream, err error) {
+	const maxStream = 64 << 20 // the maximum size of a stream, in bytes
 	names := o.live
 	if rendered {
 		names = append(slices.Clone(names), "-")

@@ -10,11 +10,9 @@ import (
 	"path"
 	"strings"
 
-	"github.com/polex-dev/polex/internal/adopt"
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
-	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -88,11 +86,4 @@ func (r *repository) git(args ...string) (string, error) {
 func (r *repository) ask(args ...string) string {
 	out, _ := r.git(args...) //nolint:errcheck // "" means that it is not known
 	return strings.TrimSpace(out)
-}
-
-// propose makes the change of a plan.
-func propose(plan *adopt.Plan) commit.Propose {
-	return func(*git.Tree) (commit.Change, error) {
-		return commit.Change{Write: plan.Write, Remove: plan.Remove, Message: "Adopt exceptions"}, nil
-	}
 }

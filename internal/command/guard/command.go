@@ -133,11 +133,9 @@ func (f *serveFlags) check() error {
 // errNoConfig is the error where no configuration is named.
 var errNoConfig = &cli.UsageError{Err: errors.New("missing required flag: --config"), Hint: "add --config FILE"}
 
-// podNamespace is the file with the namespace of the Pod.
-const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-
 // namespaceOf returns the given namespace, or the namespace of the Pod.
 func namespaceOf(given string) (string, error) {
+	const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 	if given != "" {
 		return given, nil
 	}

@@ -14,9 +14,6 @@ import (
 
 var errNoSubcommand = errors.New("missing command: serve or check")
 
-// maxNamed is the maximum size in bytes of a file that the trust policy names.
-const maxNamed = 4 << 20
-
 // loader loads the configuration at a path and the files that it names, for a guard in a namespace.
 // It returns nil if none of them has changed.
 func loader(path, namespace string) guard.Load {
@@ -68,6 +65,7 @@ func forThisVersion(err error) error {
 
 // digestOf returns a digest of a configuration and of the files that it names.
 func digestOf(text []byte, config trust.Config, policies []string) (string, error) {
+	const maxNamed = 4 << 20 // the maximum size in bytes of a file that the trust policy names
 	contents := [][]byte{text}
 	for _, path := range append(config.Files(), policies...) {
 		raw, err := cli.ReadFileUpTo(path, maxNamed)

@@ -79,7 +79,12 @@ func serve(ctx context.Context, flags *serveFlags, log *slog.Logger) error {
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	go g.drain(ctx, flags.ShutdownDelay, stop)
+	go func() {
+		<-ctx.Done()
+		close(g.draining) // not ready: the API server switches to other replicas in the delay
+		<-g.clock.After(flags.ShutdownDelay)
+		stop()
+	}()
 	return g.manager.Start(running)
 }
 
@@ -141,18 +146,13 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := g.addServer(g.answers(handler)); err != nil {
-		return nil, err
-	}
-	return g, g.addProbes()
-}
-
-// answers returns the handler of each path.
-func (g *process) answers(handler *guard.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(admitPath, handler)
 	mux.HandleFunc(deletedPath, handler.ServeDeletion)
-	return g.parting(mux)
+	if err := g.addServer(g.parting(mux)); err != nil {
+		return nil, err
+	}
+	return g, g.addProbes()
 }
 
 func (g *process) managerOptions() ctrl.Options {
@@ -222,15 +222,6 @@ func (g *process) addProbes() error {
 		}),
 		g.manager.AddReadyzCheck("api-server", func(r *http.Request) error { return g.api.Answers(r.Context()) }),
 	)
-}
-
-// drain first makes the process not ready. It stops after a delay, so that the API server can
-// switch to other replicas.
-func (g *process) drain(ctx context.Context, delay time.Duration, stop func()) {
-	<-ctx.Done()
-	close(g.draining)
-	<-g.clock.After(delay)
-	stop()
 }
 
 // parting closes each connection after its next response during the shutdown. Otherwise a request

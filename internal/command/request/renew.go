@@ -68,6 +68,7 @@ func (r *run) signed(name string) (*exception.Document, error) {
 // verify verifies an exception if the configuration has a trust policy. An expired exception can
 // still be renewed.
 func (r *run) verify(signed *exception.Document) (verified bool, err error) {
+	const sectionTrust = "trust" // the section with the trust policy
 	if _, exists := r.cfg.Document().Lookup(sectionTrust); !exists {
 		return false, nil
 	}
@@ -86,6 +87,3 @@ func (r *run) verify(signed *exception.Document) (verified bool, err error) {
 	_, err = verifier.Predecessor(signed, r.now)
 	return err == nil, err
 }
-
-// sectionTrust is the section with the trust policy.
-const sectionTrust = "trust"

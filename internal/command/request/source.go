@@ -21,9 +21,6 @@ const (
 	fromCluster = "cluster"
 )
 
-// maxText is the maximum size in bytes of a command's output.
-const maxText = 64 << 20
-
 // violations reads the violations from the source in the flags.
 func (r *run) violations(ctx context.Context, paths []string) ([]request.Violation, error) {
 	switch {
@@ -170,6 +167,7 @@ func (r *run) about() request.Resource {
 }
 
 func (r *run) text(path string) (string, error) {
+	const maxText = 64 << 20 // the maximum size in bytes of a command's output
 	raw, err := cli.ReadInput(path, r.streams.In, maxText)
 	// The result names the path already.
 	var pathErr *fs.PathError

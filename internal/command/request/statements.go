@@ -83,11 +83,9 @@ func (s *statements) complete(questions []question, streams cli.Streams) error {
 	return s.check()
 }
 
-// longestAnswer is the maximum size in bytes of one answer.
-const longestAnswer = 4096
-
 // ask asks the questions one after the other.
 func ask(questions []question, streams cli.Streams) error {
+	const longestAnswer = 4096 // the maximum size in bytes of one answer
 	in := bufio.NewReaderSize(streams.In, longestAnswer)
 	for _, q := range questions {
 		if _, err := fmt.Fprintf(streams.Err, "%s: %s ", q.flag, q.asks); err != nil {

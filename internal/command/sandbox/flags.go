@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/pflag"
 
@@ -26,6 +25,7 @@ func (c *claims) register(flags *pflag.FlagSet) {
 
 // identity reads the claims, and the audience of a token.
 func (c claims) identity(streams cli.Streams) (id sandbox.Identity, audience string, err error) {
+	const maxClaims = 64 << 10 // the maximum size of a file of claims, in bytes
 	if c == "" {
 		return id, "", nil
 	}
@@ -38,9 +38,6 @@ func (c claims) identity(streams cli.Streams) (id sandbox.Identity, audience str
 	}
 	return id, audience, nil
 }
-
-// maxClaims is the maximum size of a file of claims, in bytes.
-const maxClaims = 64 << 10
 
 // startOptions are the flags of both run and serve.
 type startOptions struct {
@@ -72,13 +69,4 @@ func (o *startOptions) start(ctx context.Context, streams cli.Streams) (*sandbox
 	fmt.Fprint(streams.Err, banner)
 	fmt.Fprintf(streams.Err, "polex-sandbox: signing as %s\n", identity.Subject())
 	return s, nil
-}
-
-// temporaryFolder makes a folder for a run without --dir. The second result removes it.
-func temporaryFolder() (string, func(), error) {
-	dir, err := os.MkdirTemp("", "polex-sandbox-")
-	if err != nil {
-		return "", nil, cli.Hint(fmt.Errorf("make a folder: %w", err), "name one with --dir")
-	}
-	return dir, func() { _ = os.RemoveAll(dir) }, nil // the system removes the rest
 }

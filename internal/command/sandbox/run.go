@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -14,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/sandbox"
 )
 
 func newRun(streams cli.Streams) *cobra.Command {
@@ -52,11 +50,11 @@ identities, to see their signatures rejected.`,
 
 func runCommand(ctx context.Context, o startOptions, streams cli.Streams, args []string) error {
 	if o.dir == "" {
-		dir, remove, err := temporaryFolder()
+		dir, err := os.MkdirTemp("", "polex-sandbox-")
 		if err != nil {
-			return err
+			return cli.Hint(fmt.Errorf("make a folder: %w", err), "name one with --dir")
 		}
-		defer remove()
+		defer os.RemoveAll(dir) //nolint:errcheck // the system removes the rest
 		o.dir = dir
 	}
 	// From here on the child handles signals. Otherwise the sandbox would exit and leave its folder
@@ -83,19 +81,14 @@ func runCommand(ctx context.Context, o startOptions, streams cli.Streams, args [
 	for {
 		select {
 		case s := <-signals:
-			if !fromTerminal(s, streams.In) {
+			// A terminal sends the signal of a key to all processes in the foreground, also to the child.
+			if ofKey := s == os.Interrupt || s == syscall.SIGQUIT; !ofKey || !cli.IsTerminal(streams.In) {
 				_ = child.Process.Signal(s) // an error means that it has ended already
 			}
 		case err := <-done:
 			return childStatus(err)
 		}
 	}
-}
-
-// fromTerminal reports whether the child received the signal already. A terminal sends the signal
-// of a key to all processes in the foreground.
-func fromTerminal(s os.Signal, stdin io.Reader) bool {
-	return (s == os.Interrupt || s == syscall.SIGQUIT) && cli.IsTerminal(stdin)
 }
 
 // childStatus returns the exit code of the command as an error. A signal gives 128 plus its number,
@@ -145,19 +138,15 @@ func serve(ctx context.Context, o startOptions, streams cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	printExports(streams, s)
+	for _, pair := range s.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		fmt.Fprintf(streams.Out, "export %s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
+	}
+	fmt.Fprintf(streams.Err, "polex-sandbox: paste the lines above into another shell; interrupt this one to stop\n")
 	<-ctx.Done()
 	stop() // a second interrupt ends the process at once
 	if err := s.Close(); err != nil {
 		return fmt.Errorf("stop the sandbox: %w", err)
 	}
 	return nil
-}
-
-func printExports(streams cli.Streams, s *sandbox.Sandbox) {
-	for _, pair := range s.Environ() {
-		name, value, _ := strings.Cut(pair, "=")
-		fmt.Fprintf(streams.Out, "export %s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
-	}
-	fmt.Fprintf(streams.Err, "polex-sandbox: paste the lines above into another shell; interrupt this one to stop\n")
 }

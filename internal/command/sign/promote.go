@@ -25,11 +25,9 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// garbage is the memory for garbage in percent of the memory in use: 10,000 signed files are 200 MB.
-const garbage = 30
-
 // promote signs the pending exceptions of the repository.
 func (r *run) promote(ctx context.Context) error {
+	const garbage = 30                                              // the memory for garbage in percent of the memory in use: 10,000 signed files are 200 MB
 	if r.report.Count(cli.Refuse)+r.report.Count(cli.Unknown) > 0 { // unreadable policies
 		return cli.Finish(r.format, r.streams.Out, r.report)
 	}

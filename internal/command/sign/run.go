@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
@@ -64,23 +63,23 @@ func (r *run) files(ctx context.Context, paths []string) error {
 		}
 	}
 	if r.report.Err() != nil {
-		return cli.Finish(r.format, r.refusedTo(), r.report)
+		to := r.streams.Out
+		if r.options.output == "" { // the place of the signed documents
+			to = r.streams.Err
+		}
+		return cli.Finish(r.format, to, r.report)
 	}
 	if r.options.bundle != "" {
-		if err := r.writeBundle(signed[0]); err != nil {
+		s, err := seal.Read(signed[0])
+		if err != nil {
+			return fmt.Errorf("write bundle: %w", err)
+		}
+		// The bundle comes before the document, because it has no effect alone.
+		if err := cli.WriteFile(r.options.bundle, append(s.Signatures[0].BundleV03, '\n')); err != nil {
 			return err
 		}
 	}
 	return r.write(signed)
-}
-
-// refusedTo returns the stream for rejections: standard error if signed documents go to standard
-// output.
-func (r *run) refusedTo() io.Writer {
-	if r.options.output == "" {
-		return r.streams.Err
-	}
-	return r.streams.Out
 }
 
 // sign signs prepared documents.
@@ -216,14 +215,4 @@ func (o *options) checkOutput(docs []*exception.Document) error {
 		}
 	}
 	return nil
-}
-
-// writeBundle writes the bundle of a signed document to a file. The bundle comes before the
-// document, because it has no effect alone.
-func (r *run) writeBundle(signed *exception.Document) error {
-	s, err := seal.Read(signed)
-	if err != nil {
-		return fmt.Errorf("write bundle: %w", err)
-	}
-	return cli.WriteFile(r.options.bundle, append(s.Signatures[0].BundleV03, '\n'))
 }

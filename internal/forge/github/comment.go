@@ -9,9 +9,6 @@ import (
 	"strings"
 )
 
-// workflowLogin is the account of GitHub's workflows.
-const workflowLogin = "github-actions[bot]"
-
 type comment struct {
 	ID   int64
 	Body string
@@ -21,6 +18,7 @@ type comment struct {
 // Comment implements [forge.Comments]. It finds its comment by the marker. Everybody can write that
 // marker, so only comments of one account count.
 func (c *Client) Comment(ctx context.Context, number int, login, marker, text string) (did string, err error) {
+	const workflowLogin = "github-actions[bot]" // the account of GitHub's workflows
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("comment on pull request %d: %w", number, err)

@@ -25,9 +25,6 @@ type Change struct {
 // there is nothing to do. An error stops the run.
 type Propose func(tree *git.Tree) (Change, error)
 
-// maxPath is the maximum length of a written path, in bytes.
-const maxPath = 1024
-
 // effect returns the part of a change that a tree does not contain yet.
 func effect(tree *git.Tree, change Change) (Change, error) {
 	left := Change{Write: map[string][]byte{}, Message: change.Message}
@@ -67,11 +64,10 @@ func effect(tree *git.Tree, change Change) (Change, error) {
 	return left, nil
 }
 
-func (c *Change) empty() bool { return len(c.Write)+len(c.Remove) == 0 }
-
 // CheckPath rejects a path that is not UTF-8, has more than 1,024 bytes, or leads to a name that a
 // file system may treat as Git's own files.
 func CheckPath(name string) error {
+	const maxPath = 1024 // the maximum length of a written path, in bytes
 	if !fs.ValidPath(name) || name == "." || len(name) > maxPath || hasGitFolder(name) {
 		return fmt.Errorf("%q is no path of a file in the repository", name)
 	}

@@ -148,12 +148,6 @@ func (c *Clone) setting(name ...string) (string, error) {
 	return strings.TrimSuffix(value, "\n"), err
 }
 
-// is reports whether Git reads a setting as the value.
-func (c *Clone) is(value bool, name string) (bool, error) {
-	read, err := c.setting("--type=bool", name)
-	return err == nil && read == fmt.Sprint(value), err
-}
-
 // named returns Git's environment variables for the author and the time.
 func named(s git.Stamp) []string {
 	date := stampDate(s)

@@ -55,12 +55,14 @@ func (c *Clone) identity() (name, email string) {
 }
 
 // SignsCommits reports whether Git signs every commit (commit.gpgSign).
-func (c *Clone) SignsCommits() (bool, error) { return c.is(true, "commit.gpgSign") }
+func (c *Clone) SignsCommits() (bool, error) {
+	value, err := c.setting("--type=bool", "commit.gpgSign")
+	return value == "true", err
+}
 
 // Result is the result of a change.
 type Result struct {
 	Commit git.Hash // zero if there was nothing to do
-	Change Change   // the accepted change
 	// Left explains why the work tree was not updated, or names a branch that could not be deleted.
 	Left string
 }
@@ -141,9 +143,9 @@ func (c *Clone) onHead(ctx context.Context, by Author, propose Propose,
 	}
 	m, err := c.make(ctx, head.Commit, by, propose)
 	if err != nil || m.commit.IsZero() {
-		return Result{Change: m.change}, err
+		return Result{}, err
 	}
-	return Result{Commit: m.commit, Change: m.change}, end(head, m)
+	return Result{Commit: m.commit}, end(head, m)
 }
 
 // made is a commit that no reference contains yet.
@@ -169,7 +171,7 @@ func (c *Clone) make(ctx context.Context, base git.Hash, by Author, propose Prop
 		return made{}, err
 	}
 	m := made{change: change, by: author}
-	if m.left, err = effect(tree, change); err != nil || m.left.empty() {
+	if m.left, err = effect(tree, change); err != nil || len(m.left.Write)+len(m.left.Remove) == 0 {
 		return m, err
 	}
 	o := object{parent: base, by: author, change: m.left}

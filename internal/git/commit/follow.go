@@ -29,9 +29,6 @@ var ErrMoved = errors.New("HEAD has moved meanwhile: run it again")
 // polex does not overwrite or remove it.
 var ErrInTheWay = errors.New("there is content that is not committed")
 
-// maxName is the maximum length of a name, in bytes, on the usual file systems.
-const maxName = 255
-
 // versions are the paths of a change, with the forms that are not changes of the user.
 type versions map[string][]git.Entry
 
@@ -196,6 +193,7 @@ func (c *Clone) staged(than git.Hash) (map[string]git.Entry, error) {
 // onDisk returns [ErrInTheWay] if a file, folder or link of the user is at one of the paths. It
 // follows no links. A missing file loses nothing.
 func (c *Clone) onDisk(paths versions, begun bool) error {
+	const maxName = 255 // the maximum length of a name, in bytes, on the usual file systems
 	var files []string
 	for _, name := range slices.Sorted(maps.Keys(paths)) {
 		info, err := c.lstat(name, paths)
@@ -318,7 +316,8 @@ func (c *Clone) restoreFrom(commit git.Hash, paths versions, index map[string]gi
 	if len(known) > 0 {
 		// Not the context of the run: cancellation would leave half of the files.
 		_, err = c.write(context.Background(), "restore the files",
-			git.Call{Input: list(known), Env: []string{"GIT_LITERAL_PATHSPECS=1"}},
+			git.Call{Input: strings.NewReader(strings.Join(known, "\x00") + "\x00"),
+				Env: []string{"GIT_LITERAL_PATHSPECS=1"}},
 			append([]string{"-c", "index.sparse=false", "restore", "--quiet", "--worktree",
 				"--ignore-skip-worktree-bits",
 				"--no-recurse-submodules", "--pathspec-from-file=-", "--pathspec-file-nul"}, options...)...)
@@ -383,8 +382,4 @@ func (c *Clone) Dirty(paths ...string) ([]string, error) {
 	}
 	slices.Sort(names)
 	return names, nil
-}
-
-func list(names []string) *strings.Reader {
-	return strings.NewReader(strings.Join(names, "\x00") + "\x00")
 }

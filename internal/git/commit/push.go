@@ -48,10 +48,9 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 	for attempt := 1; ; attempt++ {
 		m, err := c.make(ctx, tip, by, propose)
 		if err != nil {
-			return Result{Change: m.change}, err
+			return Result{}, err
 		}
-		result := Result{Change: m.change}
-		landed := tip
+		result, landed := Result{}, tip
 		if !m.commit.IsZero() {
 			var sent sent
 			if sent, err = c.attempt(ctx, p, m, tip); sent.left != "" {
@@ -67,7 +66,7 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 				err = fmt.Errorf("%w; %s", err, strings.Join(left, "; "))
 			}
 			if err != nil {
-				return Result{Change: m.change}, err
+				return Result{}, err
 			}
 			if tip = sent.tip; sent.landed.IsZero() {
 				continue

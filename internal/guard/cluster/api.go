@@ -52,11 +52,9 @@ func NewAPI(config *rest.Config, client *http.Client) (*API, error) {
 	return &API{requests, watches}, nil
 }
 
-// answersWithin limits the time of a request for the version.
-const answersWithin = 2 * time.Second
-
 // Answers requests the version of the API server.
 func (a *API) Answers(ctx context.Context) error {
+	const answersWithin = 2 * time.Second // limits the time of a request for the version
 	ctx, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
 	return a.rest.Get().AbsPath("/version").MaxRetries(0).Do(ctx).Error()

@@ -48,7 +48,11 @@ func (d *Definitions) Run(ctx context.Context) {
 	for _, kind := range kyverno.Kinds() {
 		w := &definition{Definitions: d, kind: kind}
 		field := "metadata.name=" + DefinitionName(kind.Group)
-		feed := &feed{api: d.API, field: field, list: w.list(field), object: w.object, state: w.state}
+		feed := &feed{api: d.API, field: field, list: w.list(field), state: w.state}
+		feed.object = func(_ watch.EventType, raw []byte) (runtime.Object, error) {
+			o := &unstructured.Unstructured{}
+			return o, o.UnmarshalJSON(raw)
+		}
 		running.Go(func() { feed.run(ctx, DefinitionName(kind.Group), w) })
 	}
 	running.Wait()
@@ -73,11 +77,6 @@ func (d *definition) list(field string) func(context.Context) (runtime.Object, r
 		}
 		return all, where, err
 	}
-}
-
-func (d *definition) object(_ watch.EventType, raw []byte) (runtime.Object, error) {
-	o := &unstructured.Unstructured{}
-	return o, o.UnmarshalJSON(raw)
 }
 
 func (d *definition) state(watching bool, err error) {

@@ -54,8 +54,6 @@ func NewEvents(api *API, instance string, log *slog.Logger) *Events {
 	}
 }
 
-const eventSource = "polex-guard"
-
 // Add queues an Event about an object. It never blocks.
 func (e *Events) Add(about *corev1.ObjectReference, kind, reason, action, note string) {
 	namespace := about.Namespace
@@ -69,7 +67,7 @@ func (e *Events) Add(about *corev1.ObjectReference, kind, reason, action, note s
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: fmt.Sprintf("%s.%x", strings.TrimRight(name, ".-"), now.UnixNano()),
 		},
-		EventTime: now, ReportingController: eventSource, ReportingInstance: e.instance,
+		EventTime: now, ReportingController: "polex-guard", ReportingInstance: e.instance,
 		Type: kind, Reason: reason, Action: action, Note: note, Regarding: *about,
 	}
 	line := e.others

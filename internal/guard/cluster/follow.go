@@ -53,13 +53,11 @@ func (b brief) object() *metav1.PartialObjectMetadata {
 	}}
 }
 
-// newKinds is the pause between two looks for new kinds in the configuration.
-const newKinds = 5 * time.Second
-
 // Watch watches kinds until the context ends. A kind that is not served yet is watched as soon as
 // it is served, because Kyverno may be installed after the guard. Another error is reported once for
 // each kind until it is solved, and does not affect the other kinds.
 func (s *Store) Watch(ctx context.Context, kinds func() []exception.GroupKind, failed func(error)) {
+	const newKinds = 5 * time.Second // the pause between two looks for new kinds in the configuration
 	s.mu.Lock()
 	s.running, s.failed = ctx, failed
 	s.mu.Unlock()
@@ -271,10 +269,6 @@ func (f *followed) Replace(list []any, _ string) error {
 	return nil
 }
 
-// maxFresh is the maximum number of bytes of objects from the watch that nobody has read yet.
-// Objects beyond that are read from the API server.
-const maxFresh = 4 << 20
-
 // fresh holds objects that the watch has just reported, so that they are not read again.
 type fresh struct {
 	held map[exception.Identity]freshObject
@@ -289,6 +283,7 @@ type freshObject struct {
 // put keeps an object of the given size, or drops it if there is no room. It replaces the previous
 // state of the object.
 func (f *fresh) put(o *guard.Object, size int) {
+	const maxFresh = 4 << 20 // bytes; other objects are read from the API server
 	f.take(o.Identity)
 	if f.size+size > maxFresh {
 		return

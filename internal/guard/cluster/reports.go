@@ -116,7 +116,11 @@ func (r *Reports) choose(ctx context.Context) error {
 		case chosen == schema.GroupVersionKind{}:
 			chosen, where = kind, found
 		case r.kind != chosen:
-			if err := r.removeAll(ctx, found); err != nil {
+			all, err := r.namespaces(ctx, found)
+			for _, namespace := range all {
+				err = errors.Join(err, r.remove(ctx, found, namespace))
+			}
+			if err != nil {
 				return fmt.Errorf("remove the reports of the kind %s: %w", kind, err)
 			}
 		}
@@ -153,14 +157,6 @@ func (r *Reports) namespaces(ctx context.Context, where resource) ([]string, err
 		}
 	}
 	return all, nil
-}
-
-func (r *Reports) removeAll(ctx context.Context, where resource) error {
-	all, err := r.namespaces(ctx, where)
-	for _, namespace := range all {
-		err = errors.Join(err, r.remove(ctx, where, namespace))
-	}
-	return err
 }
 
 func (r *Reports) remove(ctx context.Context, where resource, namespace string) error {
@@ -265,9 +261,10 @@ func versionOf(answer rest.Result) (string, error) {
 
 // results returns the results of a report, problems first.
 func results(findings []*guard.Finding) (list []result, summary map[string]int) {
+	rank := map[bool]int{true: 1} // by whether the finding has passed
 	slices.SortFunc(findings, func(a, b *guard.Finding) int {
 		x, y := a.Object, b.Object
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(x.Kind, y.Kind),
+		return cmp.Or(cmp.Compare(rank[a.Passed()], rank[b.Passed()]), strings.Compare(x.Kind, y.Kind),
 			strings.Compare(x.Group, y.Group), strings.Compare(x.Name, y.Name))
 	})
 	summary = map[string]int{"pass": 0, "fail": 0, "warn": 0, "error": 0, "skip": 0}
@@ -285,13 +282,6 @@ func results(findings []*guard.Finding) (list []result, summary map[string]int) 
 		})
 	}
 	return list, summary
-}
-
-func rank(f *guard.Finding) int {
-	if f.Passed() {
-		return 1
-	}
-	return 0
 }
 
 // outcomeOf returns the name of the outcome in the report format.

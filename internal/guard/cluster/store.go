@@ -92,9 +92,6 @@ func (s *Store) Count(ctx context.Context, gk exception.GroupKind, namespace str
 	return f.counts[namespace], nil
 }
 
-// perPage is the number of objects in a page of a list. Each object may have about 1 MiB.
-const perPage = 25
-
 // Scan reads all objects of a kind, page by page.
 func (s *Store) Scan(ctx context.Context, gk exception.GroupKind, show func(*guard.Object)) error {
 	where, err := s.api.find(ctx, gk)
@@ -118,6 +115,7 @@ func (s *Store) Scan(ctx context.Context, gk exception.GroupKind, show func(*gua
 func eachPage[T any](
 	ctx context.Context, api *API, where resource, show func([]T),
 ) (resourceVersion string, err error) {
+	const perPage = 25 // objects of up to about 1 MiB
 	for next := ""; ; {
 		request := api.rest.Get().AbsPath(where.at("", "")).Param("limit", fmt.Sprint(perPage))
 		if next != "" {
@@ -256,10 +254,6 @@ func (s *Store) Delete(ctx context.Context, id exception.Identity, judged guard.
 // proves only that somebody reached the guard.
 type Deleted func(id exception.Identity, version string, state guard.State)
 
-// maxLately is the number of deletions that a guard without the lease remembers. When it gets the
-// lease, it reports the last ones, because perhaps no guard held the lease then.
-const maxLately = 256
-
 type deletion struct {
 	id      exception.Identity
 	version string
@@ -270,6 +264,7 @@ type deletion struct {
 // wentAway records that an object is gone, and returns the function that reports it. The caller
 // holds the lock.
 func (s *Store) wentAway(id exception.Identity, version string, state guard.State) (tell func()) {
+	const maxLately = 256 // the newest ones, which a new leader reports: perhaps no guard held the lease then
 	if s.ours[state.UID] > 0 {
 		delete(s.ours, state.UID)
 		return func() {}

@@ -12,15 +12,6 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// The reasons of the Events, as kubectl get events shows them.
-const (
-	eventRefused = "Refused" // a stored object that the guard rejects
-	eventRemoved = "Removed" // by the guard
-	eventDeleted = "Deleted" // by another client
-	eventDefined = "DefinitionChanged"
-	eventConfig  = "ConfigurationRefused"
-)
-
 // Teller publishes the findings and actions of the guard in the log, in Events and in reports.
 type Teller struct {
 	Log     *slog.Logger
@@ -35,14 +26,14 @@ func (t *Teller) Found(ctx context.Context, f *guard.Finding) {
 	level := slog.LevelInfo
 	if !f.Passed() {
 		level = slog.LevelWarn
-		t.event(f, eventRefused, "Recheck")
+		t.event(f, "Refused", "Recheck")
 	}
 	t.log(ctx, level, "found", f)
 }
 
 // Removed reports an object that the guard deleted, with the reason.
 func (t *Teller) Removed(ctx context.Context, f *guard.Finding) {
-	t.event(f, eventRemoved, "Delete")
+	t.event(f, "Removed", "Delete")
 	t.log(ctx, slog.LevelWarn, "removed", f)
 }
 
@@ -59,7 +50,7 @@ func (t *Teller) Report(ctx context.Context, all []*guard.Finding) error {
 // Deleted reports an object that another client deleted. The watch does not name the user.
 func (t *Teller) Deleted(id exception.Identity, version string, state guard.State) {
 	const note = "deleted; the audit log of the API server names the user"
-	t.Events.Add(reference(id, version, ""), corev1.EventTypeNormal, eventDeleted, "Delete", note)
+	t.Events.Add(reference(id, version, ""), corev1.EventTypeNormal, "Deleted", "Delete", note)
 	t.Log.Info("deleted", "object", id.String(), "uid", state.UID)
 }
 
@@ -71,7 +62,7 @@ func (t *Teller) DefinitionChanged(kind exception.GroupKind, state string) {
 	about := &corev1.ObjectReference{APIVersion: version, Kind: kindName, Name: name}
 	const note = "Kyverno may have read exceptions by a definition that changed them; " +
 		"the guard reads all of them again. Find out who changed it, and run polex-guard check. It is now at "
-	t.Events.Add(about, corev1.EventTypeWarning, eventDefined, "Watch", note+state)
+	t.Events.Add(about, corev1.EventTypeWarning, "DefinitionChanged", "Watch", note+state)
 	t.Log.Warn("found", "object", DefinitionKind.Kind+"/"+name, "reason", "definition-changed", "state", state)
 }
 
@@ -79,7 +70,7 @@ func (t *Teller) DefinitionChanged(kind exception.GroupKind, state string) {
 // about a configuration that was rejected.
 func (t *Teller) ConfigurationRefused(pod *corev1.ObjectReference, err error) {
 	d := guard.Decision{Reason: "configuration-refused", Detail: err.Error(), Hint: "the old one stays"}
-	t.Events.Add(pod, corev1.EventTypeWarning, eventConfig, "Reload", d.Message())
+	t.Events.Add(pod, corev1.EventTypeWarning, "ConfigurationRefused", "Reload", d.Message())
 }
 
 func (t *Teller) event(f *guard.Finding, reason, action string) {

@@ -13,14 +13,12 @@ import (
 	admission "k8s.io/api/admissionregistration/v1"
 )
 
-// soon is the minimum remaining lifetime of a certificate.
-const soon = 7 * 24 * time.Hour
-
 // reaching limits the time to reach the webhook.
 const reaching = 5 * time.Second
 
 // certificate checks the certificate of the webhook as the API server does.
 func (k *checkup) certificate(ctx context.Context, subject string, w *admission.ValidatingWebhook) {
+	const soon = 7 * 24 * time.Hour // the minimum remaining lifetime of a certificate
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(w.ClientConfig.CABundle) {
 		k.report(subject, "bad-ca-bundle", "its caBundle contains no certificate")

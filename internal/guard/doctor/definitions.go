@@ -58,13 +58,11 @@ func (k *checkup) definition(ctx context.Context, gk exception.GroupKind) {
 	}
 }
 
-// deletes is the longest time in which a deletion ends. It takes longer only because of finalizers.
-const deletes = time.Minute
-
 // listed lists all exceptions: one stored object that the API server cannot decode makes each list
 // and watch fail. It reports deleted ones that are still there, and those that outlast their deletion.
 func (k *checkup) listed(ctx context.Context, gk exception.GroupKind, version string) error {
-	const perPage = 50 // of up to 1 MiB
+	const deletes = time.Minute // the longest time of a deletion without finalizers
+	const perPage = 50          // of up to 1 MiB
 	page := &unstructured.UnstructuredList{}
 	page.SetGroupVersionKind(schema.GroupVersionKind{Group: gk.Group, Version: version, Kind: gk.Kind + "List"})
 	var kept []string

@@ -22,9 +22,6 @@ var ordinary = []string{
 	flowSchemas + "/global-default", priorityLevels + "/global-default", // of a user that is no ServiceAccount
 }
 
-// lastOrdinary is the precedence of the FlowSchema global-default. An equal one can come before it.
-const lastOrdinary = 9900
-
 // priority looks for other limits on the requests of the guard or of Kyverno. Without requests, the guard
 // deletes no expired exception, and Kyverno does not learn of a deletion.
 func (k *checkup) priority(ctx context.Context) {
@@ -42,6 +39,7 @@ func (k *checkup) priority(ctx context.Context) {
 
 // prioritized checks a FlowSchema or a PriorityLevelConfiguration, which has no rules.
 func (k *checkup) prioritized(subject string, object unstructured.Unstructured) {
+	const lastOrdinary = 9900 // the precedence of global-default; an equal one can come before it
 	const restores = flowcontrolv1.AutoUpdateAnnotationKey
 	var s flowcontrolv1.FlowSchema
 	if !k.known(subject, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &s)) {

@@ -22,9 +22,6 @@ import (
 	"github.com/polex-dev/polex/internal/guard/static"
 )
 
-// maxMetrics is the maximum number of bytes of the metrics of an API server.
-const maxMetrics = 256 << 20
-
 // renewal is the minimum remaining lifetime of a CA in a static file: people replace it on every node.
 const renewal = 60 * 24 * time.Hour
 
@@ -146,6 +143,7 @@ var (
 
 // staticState reads the metrics of an API server.
 func (k *checkup) staticState(ctx context.Context, server string) (*loadedFiles, error) {
+	const maxMetrics = 256 << 20 // the maximum number of bytes of the metrics of an API server
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/metrics", nil)
 	if err != nil {
 		return nil, err

@@ -65,12 +65,9 @@ func (w *Webhook) Send(ctx context.Context, e notify.Event) error {
 	return nil
 }
 
-// shortest is the minimum length in bytes of a part of a secret to look for. A shorter part occurs
-// by chance.
-const shortest = 6
-
 // hide returns an error without secrets and without the address, which net/http adds to its errors.
 func (w *Webhook) hide(err error) error {
+	const shortest = 6 // bytes of a part of a secret: a shorter one occurs by chance
 	var at *url.Error
 	if errors.As(err, &at) {
 		err = at.Err

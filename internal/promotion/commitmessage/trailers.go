@@ -33,14 +33,12 @@ func Path(name string) string {
 	return strconv.QuoteToASCII(name)
 }
 
-// maxLines is the maximum number of trailers read from one message.
-const maxLines = 100_000
-
 // Line is one trailer. The author of the commit chose its text.
 type Line struct{ Key, Value string }
 
 // Read returns the trailers of polex in the last paragraph of a commit message.
 func Read(message string) []Line {
+	const maxLines = 100_000 // the maximum number of trailers read from one message
 	message = strings.TrimRight(message, "\n")
 	if at := strings.LastIndex(message, "\n\n"); at >= 0 {
 		message = message[at+2:]
