@@ -1,0 +1,68 @@
+// Package expect states in one line what a test expects of an error or of a value.
+package expect
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// OK ends the test at an error.
+func OK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Value returns the value of a call, and ends the test at its error:
+//
+//	data := expect.Value(os.ReadFile(path))(t)
+func Value[T any](value T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		OK(t, err)
+		return value
+	}
+}
+
+// Error marks the test as failed without an error, and if the error's message lacks one of the texts.
+func Error(t testing.TB, err error, texts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error, want one with %q", texts)
+		return
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("error %q, want one with %q", err, text)
+		}
+	}
+}
+
+// Failure is Error for a call that also returns a value:
+//
+//	expect.Failure(os.ReadFile(path))(t, "no such file")
+func Failure[T any](_ T, err error) func(t testing.TB, texts ...string) {
+	return func(t testing.TB, texts ...string) {
+		t.Helper()
+		Error(t, err, texts...)
+	}
+}
+
+// Equal marks the test as failed if cmp.Diff finds a difference; what names the value.
+func Equal(t testing.TB, what string, want, got any, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// Is marks the test as failed if the two values differ; what names the value.
+func Is[T comparable](t testing.TB, what string, want, got T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %#v, want %#v", what, got, want)
+	}
+}

@@ -1,0 +1,49 @@
+package expect_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/polex-dev/polex/test/expect"
+)
+
+// recorder counts what a helper reports instead of failing the test.
+type recorder struct {
+	testing.TB
+	errors, fatals int
+}
+
+func (*recorder) Helper()                 {}
+func (r *recorder) Errorf(string, ...any) { r.errors++ }
+func (r *recorder) Fatal(...any)          { r.fatals++ }
+
+// TestExpect: each helper accepts what it is for, and reports the opposite.
+func TestExpect(t *testing.T) {
+	broken := errors.New("the disk is full")
+	for name, tc := range map[string]struct {
+		of             func(t testing.TB)
+		errors, fatals int
+	}{
+		"OK":                        {func(t testing.TB) { expect.OK(t, nil) }, 0, 0},
+		"OK of an error":            {func(t testing.TB) { expect.OK(t, broken) }, 0, 1},
+		"Value":                     {func(t testing.TB) { expect.Value(1, nil)(t) }, 0, 0},
+		"Value of an error":         {func(t testing.TB) { expect.Value(1, broken)(t) }, 0, 1},
+		"Error":                     {func(t testing.TB) { expect.Error(t, broken, "disk", "full") }, 0, 0},
+		"Error without an error":    {func(t testing.TB) { expect.Error(t, nil) }, 1, 0},
+		"Error with another text":   {func(t testing.TB) { expect.Error(t, broken, "disk", "empty") }, 1, 0},
+		"Failure":                   {func(t testing.TB) { expect.Failure(1, broken)(t, "full") }, 0, 0},
+		"Failure without an error":  {func(t testing.TB) { expect.Failure(1, nil)(t) }, 1, 0},
+		"Equal":                     {func(t testing.TB) { expect.Equal(t, "it", []int{1}, []int{1}) }, 0, 0},
+		"Equal of different values": {func(t testing.TB) { expect.Equal(t, "it", []int{1}, []int{2}) }, 1, 0},
+		"Equal of different types":  {func(t testing.TB) { expect.Equal(t, "it", 1, "1") }, 1, 0},
+		"Is":                        {func(t testing.TB) { expect.Is(t, "it", 1, 1) }, 0, 0},
+		"Is of different values":    {func(t testing.TB) { expect.Is(t, "it", 1, 2) }, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &recorder{TB: t}
+			if tc.of(r); r.errors != tc.errors || r.fatals != tc.fatals {
+				t.Errorf("%d errors and %d fatal ones, want %d and %d", r.errors, r.fatals, tc.errors, tc.fatals)
+			}
+		})
+	}
+}
