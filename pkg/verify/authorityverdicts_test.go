@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sigstore/fulcio/pkg/certificate"
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
@@ -26,16 +25,14 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // withoutEvidence signs with a set and omits its bundles.
 func withoutEvidence(s set) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		doc := parse(t, w.until(week))
-		message, err := seal.Message(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		message := expect.Value(seal.Message(doc))(t)
 		made := w.sign(t, message, s)
 		made.Bundle, made.BundleV03 = nil, nil
 		return attach(t, doc, &seal.Seal{Message: message, Signatures: []seal.Signature{made}})
@@ -191,10 +188,7 @@ func entryOfAnotherKey(key *ecdsa.PrivateKey) maker {
 func TestWhoSigned(t *testing.T) {
 	w := inWorld(t)
 	stranger := set{fulcio: func(f *sandbox.Forgery) { f.Template.URIs[0].Host = "stranger.invalid" }}
-	verified, err := w.verifier(t, nil, nil).Verify(forged(stranger, set{}, set{})(t, w), w.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	verified := expect.Value(w.verifier(t, nil, nil).Verify(forged(stranger, set{}, set{})(t, w), w.now))(t)
 	var got []string
 	for _, s := range verified.Signatures() {
 		got = append(got, s.Authority)
@@ -205,9 +199,7 @@ func TestWhoSigned(t *testing.T) {
 			t.Errorf("identity %+v", s.Identity)
 		}
 	}
-	if diff := cmp.Diff([]string{"", "merge", ""}, got); diff != "" {
-		t.Errorf("authorities (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "authorities", []string{"", "merge", ""}, got)
 	if want := w.now.Add(week).UTC().Truncate(time.Second); !verified.ExpiresAt().Equal(want) || !verified.StartsAt().IsZero() {
 		t.Errorf("lives from %s to %s, want until %s", verified.StartsAt(), verified.ExpiresAt(), want)
 	}
@@ -217,24 +209,13 @@ func TestWhoSigned(t *testing.T) {
 func TestIdentityOf(t *testing.T) {
 	w := inWorld(t)
 	key := newKey(t)
-	der, err := w.ForgeCertificate(t.Context(), w.forgery(t, key, func(e *certificate.Extensions) {
+	der := expect.Value(w.ForgeCertificate(t.Context(), w.forgery(t, key, func(e *certificate.Extensions) {
 		*e = certificate.Extensions{Issuer: w.IssuerURL, BuildTrigger: "push"}
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := verify.IdentityOf(cert)
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))(t)
+	cert := expect.Value(x509.ParseCertificate(der))(t)
+	got := expect.Value(verify.IdentityOf(cert))(t)
 	want := trust.Identity{Issuer: w.IssuerURL, Subject: subject, Type: "uri", Claims: map[string]string{"buildTrigger": "push"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("identity (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "identity", want, got)
 	for _, ext := range cert.Extensions {
 		twice := *cert
 		twice.Extensions = slices.Concat(cert.Extensions, []pkix.Extension{ext})
@@ -281,15 +262,11 @@ func TestChainBesideAKey(t *testing.T) {
 	policy := func(c *trust.Config) {
 		c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}}
 	}
-	if _, err := w.verifier(t, policy, nil).Verify(doc, w.now); err == nil || !strings.Contains(err.Error(), "holds a chain of certificates") {
-		t.Error(err)
-	}
+	expect.Failure(w.verifier(t, policy, nil).Verify(doc, w.now))(t, "holds a chain of certificates")
 }
 
 func sameStrings(t *testing.T, got, want []string) {
 	t.Helper()
 	got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "result", want, got)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // BenchmarkCompare measures the comparison of object and message. test/interop compares the whole
@@ -40,21 +41,13 @@ func BenchmarkVerifyTwoSigners(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		v := publicVerifier(b, twoSigners())
-		doc, err := exception.Parse(source, "sealed.yaml")
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := v.Verify(doc, sampleNow); err != nil {
-			b.Fatal(err)
-		}
+		doc := expect.Value(exception.Parse(source, "sealed.yaml"))(b)
+		expect.Value(v.Verify(doc, sampleNow))(b)
 	}
 }
 
 func BenchmarkBareVerifyTwoSigners(b *testing.B) {
-	root, err := trust.PublicGoodRoot()
-	if err != nil {
-		b.Fatal(err)
-	}
+	root := expect.Value(trust.PublicGoodRoot())(b)
 	s := readSeal(b, peerSample(b))
 	var bundles [][]byte
 	for _, sig := range s.Signatures {
@@ -73,23 +66,15 @@ func bareVerify(b *testing.B, root *trust.Root, who []trust.AuthorityConfig, mes
 	}
 	var identities []sgverify.PolicyOption
 	for _, a := range who {
-		identity, err := sgverify.NewShortCertificateIdentity(a.Issuer, "", a.Subject, "")
-		if err != nil {
-			b.Fatal(err)
-		}
+		identity := expect.Value(sgverify.NewShortCertificateIdentity(a.Issuer, "", a.Subject, ""))(b)
 		identities = append(identities, sgverify.WithCertificateIdentity(identity))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, raw := range bundles {
 			pb := new(protobundle.Bundle)
-			if err := protojson.Unmarshal(raw, pb); err != nil {
-				b.Fatal(err)
-			}
-			entity, err := bundle.NewBundle(pb)
-			if err != nil {
-				b.Fatal(err)
-			}
+			expect.OK(b, protojson.Unmarshal(raw, pb))
+			entity := expect.Value(bundle.NewBundle(pb))(b)
 			if _, err := v.Verify(entity, sgverify.NewPolicy(sgverify.WithArtifact(bytes.NewReader(message)), identities...)); err != nil {
 				b.Fatal(err)
 			}
@@ -100,14 +85,8 @@ func bareVerify(b *testing.B, root *trust.Root, who []trust.AuthorityConfig, mes
 // liftByHand converts cosign's form into a Sigstore bundle, independently of the tested code.
 func liftByHand(t testing.TB, message []byte, sig seal.Signature) *protobundle.Bundle {
 	t.Helper()
-	body, err := base64.StdEncoding.DecodeString(sig.Bundle.Payload.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, err := hex.DecodeString(sig.Bundle.Payload.LogID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := expect.Value(base64.StdEncoding.DecodeString(sig.Bundle.Payload.Body))(t)
+	id := expect.Value(hex.DecodeString(sig.Bundle.Payload.LogID))(t)
 	digest := sha256.Sum256(message)
 	return &protobundle.Bundle{
 		MediaType: "application/vnd.dev.sigstore.bundle+json;version=0.1",

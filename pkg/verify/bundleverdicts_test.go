@@ -12,6 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // entry returns the only log entry of a bundle.
@@ -155,10 +156,7 @@ func TestCheckedEvidence(t *testing.T) {
 		{"key without log", withoutEvidence(set{key: key, keyed: true}), keyed, nil, []string{"public-key"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			verified, err := w.verifier(t, tc.policy, tc.root).Verify(tc.doc(t, w), w.now)
-			if err != nil {
-				t.Fatal(err)
-			}
+			verified := expect.Value(w.verifier(t, tc.policy, tc.root).Verify(tc.doc(t, w), w.now))(t)
 			sameStrings(t, verified.Signatures()[0].Checked, tc.want)
 		})
 	}

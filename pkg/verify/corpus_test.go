@@ -22,6 +22,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/attacks"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var forge = flag.Bool("forge", false, "forge the cases of the attack corpus that have no file")
@@ -32,9 +33,7 @@ const mostAllocated = 20 << 20
 // TestCorpus verifies every file of the attack corpus.
 func TestCorpus(t *testing.T) {
 	if *forge {
-		if err := attacks.Write(corpusOf(t, inWorld(t))); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, attacks.Write(corpusOf(t, inWorld(t))))
 	}
 	var slowest time.Duration
 	var slow string
@@ -111,9 +110,7 @@ func TestCorpusIsWhole(t *testing.T) {
 	}
 	slices.Sort(files)
 	slices.Sort(tables)
-	if diff := cmp.Diff(tables, files); diff != "" {
-		t.Errorf("go test ./pkg/verify -run TestCorpus -forge (-tables +files):\n%s", diff)
-	}
+	expect.Equal(t, "go test ./pkg/verify -run TestCorpus -forge (-tables +files)", tables, files)
 	for _, reason := range reasons(t) {
 		if !shown[reason] {
 			t.Errorf("no case is refused as %q", reason)
@@ -126,46 +123,24 @@ func TestCorpusIsWhole(t *testing.T) {
 
 func corpus(t testing.TB) []*attacks.Case {
 	t.Helper()
-	cases, err := attacks.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cases
+	return expect.Value(attacks.Read())(t)
 }
 
 func verifierOf(t testing.TB, c *attacks.Case) *verify.Verifier {
 	t.Helper()
-	v, err := verify.New(policyOf(t, c))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return expect.Value(verify.New(policyOf(t, c)))(t)
 }
 
 func policyOf(t testing.TB, c *attacks.Case) *trust.Policy {
 	t.Helper()
-	root, err := trust.ParseRoot(c.Root, attacks.RootFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	policy, err := trust.New(configOf(t, c), root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return policy
+	root := expect.Value(trust.ParseRoot(c.Root, attacks.RootFile))(t)
+	return expect.Value(trust.New(configOf(t, c), root))(t)
 }
 
 func configOf(t testing.TB, c *attacks.Case) trust.Config {
 	t.Helper()
-	doc, err := exception.Parse(c.Policy, attacks.PolicyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := trust.Read(doc, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return config
+	doc := expect.Value(exception.Parse(c.Policy, attacks.PolicyFile))(t)
+	return expect.Value(trust.Read(doc, ""))(t)
 }
 
 // corpusOf forges every case of the tables.
@@ -223,10 +198,7 @@ func (tc verdict) input(t *testing.T, w *world) (name string, text []byte) {
 func exactJSON(t *testing.T, object map[string]any) []byte {
 	t.Helper()
 	const mark = "a whole float "
-	raw, err := json.MarshalIndent(marked(object, mark), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(json.MarshalIndent(marked(object, mark), "", "  "))(t)
 	return append(regexp.MustCompile(`"`+mark+`(-?\d+)"`).ReplaceAll(raw, []byte("$1.0")), '\n')
 }
 
@@ -252,18 +224,11 @@ func marked(value any, mark string) any {
 func policyText(t *testing.T, config trust.Config) []byte {
 	t.Helper()
 	config.TrustedRoot = attacks.RootFile
-	raw, err := json.Marshal(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(json.Marshal(config))(t)
 	var tree map[string]any
-	if err := json.Unmarshal(raw, &tree); err != nil {
-		t.Fatal(err)
-	}
-	text, err := yaml.Marshal(object{"apiVersion": "polex.dev/v1alpha1", "kind": "Config", "trust": said(tree)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(raw, &tree))
+	text := expect.Value(yaml.Marshal(
+		object{"apiVersion": "polex.dev/v1alpha1", "kind": "Config", "trust": said(tree)}))(t)
 	return text
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // detached is a document without signature annotations, a bundle in a file, and the expected
@@ -35,10 +36,7 @@ type detached struct {
 func detachedVerdicts(t *testing.T, w *world) []detached {
 	text := w.until(week)
 	other := replaced(t, text, "vendor-*", "*")
-	asJSON, err := json.Marshal(parse(t, text).Object())
-	if err != nil {
-		t.Fatal(err)
-	}
+	asJSON := expect.Value(json.Marshal(parse(t, text).Object()))(t)
 	key := newKey(t)
 	keyed := func(withoutLog bool) func(*trust.Config) {
 		return func(c *trust.Config) {
@@ -67,9 +65,7 @@ func detachedVerdicts(t *testing.T, w *world) []detached {
 		{name: "another document's bundle", text: text, bundle: otherBundle, want: verify.ReasonEvidenceMismatch},
 		{name: "another document's bundle, the digest made to fit", text: text, want: verify.ReasonLogEntryMismatch, bundle: func(t *testing.T, raw []byte) []byte {
 			b := new(protobundle.Bundle)
-			if err := protojson.Unmarshal(raw, b); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, protojson.Unmarshal(raw, b))
 			return bent(t, otherBundle(t, nil), func(o *protobundle.Bundle) {
 				o.GetMessageSignature().MessageDigest = b.GetMessageSignature().GetMessageDigest()
 			})
@@ -180,14 +176,8 @@ func TestDetachedSeal(t *testing.T) {
 	w := inWorld(t)
 	s := readSeal(t, w.honest)
 	v := w.verifier(t, nil, nil)
-	verified, err := v.VerifyDetached(s.Message, s.Signatures[0].BundleV03, w.now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed, err := v.Verify(w.honest, w.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	verified := expect.Value(v.VerifyDetached(s.Message, s.Signatures[0].BundleV03, w.now))(t)
+	sealed := expect.Value(v.Verify(w.honest, w.now))(t)
 	got, want := verified.Signatures()[0], sealed.Signatures()[0]
 	sameStrings(t, got.Checked, want.Checked)
 	if got.LogIndex != want.LogIndex || !got.WitnessedAt.Equal(want.WitnessedAt) || got.Authority != want.Authority {
@@ -205,9 +195,7 @@ func TestFlipDetached(t *testing.T) {
 	for name, s := range map[string]set{"Rekor v1": {}, "Rekor v2": {v2: true, stamps: []time.Time{w.now}}} {
 		t.Run(name, func(t *testing.T) {
 			bundle := w.sign(t, message, s).BundleV03
-			if _, err := v.VerifyDetached(message, bundle, w.now); err != nil {
-				t.Fatal(err)
-			}
+			expect.Value(v.VerifyDetached(message, bundle, w.now))(t)
 			for i := range message {
 				flipped := bytes.Clone(message)
 				flipped[i] ^= 1
@@ -233,9 +221,7 @@ func TestFlipDetached(t *testing.T) {
 func bundleSays(t *testing.T, raw []byte) *protobundle.Bundle {
 	t.Helper()
 	b := new(protobundle.Bundle)
-	if err := protojson.Unmarshal(raw, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, protojson.Unmarshal(raw, b))
 	c := entry(b).InclusionProof.Checkpoint
 	c.Envelope, _, _ = strings.Cut(c.Envelope, "\n\n")
 	for _, stamp := range b.VerificationMaterial.GetTimestampVerificationData().GetRfc3161Timestamps() {

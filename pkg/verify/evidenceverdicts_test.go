@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // The numbers are those of the threat model.
@@ -115,11 +116,7 @@ func (w *world) selfIssue(t testing.TB, bend func(*x509.Certificate)) func(*ecds
 		if bend != nil {
 			bend(template)
 		}
-		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return der
+		return expect.Value(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
 	}
 }
 
@@ -137,11 +134,7 @@ func otherAuthority(t *testing.T, w *world) *exception.Document {
 			NotBefore: w.now.Add(-time.Hour), NotAfter: w.now.Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 		template := w.forgery(t, key, nil).Template
 		template.SerialNumber = big.NewInt(2)
-		der, err := x509.CreateCertificate(rand.Reader, template, ca, key.Public(), caKey)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return der
+		return expect.Value(x509.CreateCertificate(rand.Reader, template, ca, key.Public(), caKey))(t)
 	}
 	return w.sealed(t, w.until(week), set{certificate: issue})
 }
@@ -149,24 +142,15 @@ func otherAuthority(t *testing.T, w *world) *exception.Document {
 // signedByAnotherKey: a malicious log accepts a signature by another key than the certificate's.
 func signedByAnotherKey(t *testing.T, w *world) *exception.Document {
 	doc := parse(t, w.until(week))
-	message, err := seal.Message(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	message := expect.Value(seal.Message(doc))(t)
 	digest := sha256.Sum256(message)
-	signature, err := ecdsa.SignASN1(rand.Reader, newKey(t), digest[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	signature := expect.Value(ecdsa.SignASN1(rand.Reader, newKey(t), digest[:]))(t)
 	return w.sealed(t, w.until(week), set{signature: signature})
 }
 
 func entryOfAnotherCertificate(t *testing.T, w *world) *exception.Document {
 	other := newKey(t)
-	der, err := w.ForgeCertificate(t.Context(), w.forgery(t, other, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := expect.Value(w.ForgeCertificate(t.Context(), w.forgery(t, other, nil)))(t)
 	return w.sealed(t, w.until(week), set{body: func(b *hashedRekord) {
 		b.Spec.Signature.PublicKey.Content = base64.StdEncoding.EncodeToString(signerPEM(t, other, der))
 	}})
@@ -187,10 +171,7 @@ func promisedByOther(ownName bool) maker {
 		b := s.Signatures[0].Bundle
 		s.Signatures[0].BundleV03 = nil
 		if ownName {
-			der, err := x509.MarshalPKIXPublicKey(key.Public())
-			if err != nil {
-				t.Fatal(err)
-			}
+			der := expect.Value(x509.MarshalPKIXPublicKey(key.Public()))(t)
 			b.Payload.LogID = fmt.Sprintf("%x", sha256.Sum256(der))
 		}
 		// RFC 8785: keys sorted, no white space.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestExaminedOnce asks one examination of every case about many times. Each answer equals a new
@@ -78,10 +79,7 @@ func TestAnswersAreApart(t *testing.T) {
 	}
 	rejected.Facts.Signatures[0].Authority, rejected.Facts.Signatures[0].WitnessedAt = "nobody", time.Time{}
 	rejected.Facts.MessageDigest, rejected.Reason = "", verify.ReasonWithdrawn
-	verified, err := examined.At(w.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	verified := expect.Value(examined.At(w.now))(t)
 	if s := verified.Signatures()[0]; s.Authority == "nobody" || s.WitnessedAt.IsZero() || verified.Facts().MessageDigest == "" {
 		t.Errorf("the answer says %+v", s)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // afterEvidence are the reasons after the verification of every signature.
@@ -41,9 +42,7 @@ func checkFacts(t *testing.T, doc *exception.Document, rejected *verify.Rejected
 	if after != (len(facts.Signatures) == len(s.Signatures)) {
 		t.Errorf("%s, with %d of %d signatures verified", rejected.Reason, len(facts.Signatures), len(s.Signatures))
 	}
-	if facts.MessageDigest != sum(s.Message) {
-		t.Errorf("the digest of the message is %s", facts.MessageDigest)
-	}
+	expect.Is(t, "the digest of the message", sum(s.Message), facts.MessageDigest)
 	for i, signature := range facts.Signatures {
 		if (s.Signatures[i].Certificate == nil) != (signature.Certificate == verify.Certificate{}) {
 			t.Errorf("signature %d: %+v", i, signature.Certificate)
@@ -65,10 +64,8 @@ func TestFacts(t *testing.T) {
 	s := readSeal(t, w.honest)
 	cert := certificateOf(t, s.Signatures[0])
 	signedAt := time.Unix(s.Signatures[0].Bundle.Payload.IntegratedTime, 0)
-	expires, err := time.Parse(time.RFC3339, parse(t, string(s.Message)).Annotation(exception.AnnotationExpiresAt))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expires := expect.Value(time.Parse(
+		time.RFC3339, parse(t, string(s.Message)).Annotation(exception.AnnotationExpiresAt)))(t)
 	signature := verify.Signature{
 		Authority: "merge", WitnessedAt: signedAt, LogURL: w.RekorURL, LogIndex: s.Signatures[0].Bundle.Payload.LogIndex,
 		Identity:    trust.Identity{Issuer: w.IssuerURL, Subject: subject, Type: "uri"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/attacks"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // fileVerdicts are about files with more than one plain document, or with none.
@@ -47,10 +48,8 @@ func fileVerdicts(w *world) []verdict {
 		{name: "a number of base 8 in the document", file: spoilt("value: 3", "value: 0o3"), wants: []string{malformed}},
 		{name: "the number as a text", file: spoilt("value: 3", `value: "3"`), wants: []string{"altered"}},
 		{name: "a list of signed documents", file: func(t *testing.T, w *world) string {
-			list, err := exception.Canonical(object{"apiVersion": "v1", "kind": "List", "items": []any{w.honest.Object()}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			list := expect.Value(exception.Canonical(
+				object{"apiVersion": "v1", "kind": "List", "items": []any{w.honest.Object()}}))(t)
 			return string(list)
 		}, wants: []string{"kind-not-allowed"}},
 	}

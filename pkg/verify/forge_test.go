@@ -26,6 +26,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // set is a signature set by a malicious Sigstore that signs anything. Without further fields it is
@@ -82,10 +83,7 @@ func (w *world) forgery(t testing.TB, key *ecdsa.PrivateKey, identity func(*cert
 	if identity != nil {
 		identity(&said)
 	}
-	extensions, err := said.Render()
-	if err != nil {
-		t.Fatal(err)
-	}
+	extensions := expect.Value(said.Render())(t)
 	return sandbox.Forgery{PublicKey: key.Public(), Template: &x509.Certificate{
 		NotBefore: w.now.Add(-2 * time.Minute), NotAfter: w.now.Add(8 * time.Minute),
 		URIs:     []*url.URL{address(t, subject)},
@@ -109,10 +107,7 @@ func (w *world) sign(t testing.TB, message []byte, s set) seal.Signature {
 		if s.fulcio != nil {
 			s.fulcio(&f)
 		}
-		der, err := w.ForgeCertificate(t.Context(), f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		der := expect.Value(w.ForgeCertificate(t.Context(), f))(t)
 		out.Certificate = der
 	}
 	digest := sha256.Sum256(message)
@@ -173,19 +168,12 @@ func (w *world) log(t testing.TB, s set, digest []byte, sig seal.Signature) *mod
 	if at.IsZero() {
 		at = w.now
 	}
-	entry, err := w.ForgeEntry(t.Context(), raw, at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return entry
+	return expect.Value(w.ForgeEntry(t.Context(), raw, at))(t)
 }
 
 func (w *world) stamp(t testing.TB, pb *protobundle.Bundle, signature []byte, at time.Time) {
 	t.Helper()
-	response, err := w.ForgeTimestamp(signature, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := expect.Value(w.ForgeTimestamp(signature, at))(t)
 	data := pb.VerificationMaterial.TimestampVerificationData
 	if data == nil {
 		data = &protobundle.TimestampVerificationData{}
@@ -204,11 +192,7 @@ func signerPEM(t testing.TB, key *ecdsa.PrivateKey, certificate []byte) []byte {
 
 func publicDER(t testing.TB, key *ecdsa.PrivateKey) []byte {
 	t.Helper()
-	der, err := x509.MarshalPKIXPublicKey(key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return der
+	return expect.Value(x509.MarshalPKIXPublicKey(key.Public()))(t)
 }
 
 func oldForm(entry *models.LogEntryAnon) *seal.RekorBundle {
@@ -223,16 +207,9 @@ func oldForm(entry *models.LogEntryAnon) *seal.RekorBundle {
 func bundleV03(t testing.TB, entry *models.LogEntryAnon, digest []byte, sig seal.Signature) *protobundle.Bundle {
 	t.Helper()
 	unhex := func(text string) []byte {
-		raw, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return raw
+		return expect.Value(hex.DecodeString(text))(t)
 	}
-	body, err := base64.StdEncoding.DecodeString(entry.Body.(string))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := expect.Value(base64.StdEncoding.DecodeString(entry.Body.(string)))(t)
 	var kind struct{ Kind, APIVersion string }
 	_ = json.Unmarshal(body, &kind) // a body that is not JSON has no kind
 	proof := entry.Verification.InclusionProof
@@ -263,10 +240,7 @@ func bundleV03(t testing.TB, entry *models.LogEntryAnon, digest []byte, sig seal
 func (w *world) sealed(t testing.TB, yaml string, sets ...set) *exception.Document {
 	t.Helper()
 	doc := parse(t, yaml)
-	message, err := seal.Message(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	message := expect.Value(seal.Message(doc))(t)
 	s := &seal.Seal{Message: message}
 	for _, one := range sets {
 		s.Signatures = append(s.Signatures, w.sign(t, message, one))
@@ -289,10 +263,7 @@ func (w *world) sealedTextBy(t testing.TB, message string, by set) *exception.Do
 // resealed returns the honest document with changed signature annotations.
 func (w *world) resealed(t testing.TB, bend func(*seal.Seal)) *exception.Document {
 	t.Helper()
-	s, err := seal.Read(w.honest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(seal.Read(w.honest))(t)
 	plain := parse(t, string(s.Message))
 	bend(s)
 	return attach(t, plain, s)
@@ -300,30 +271,20 @@ func (w *world) resealed(t testing.TB, bend func(*seal.Seal)) *exception.Documen
 
 func attach(t testing.TB, doc *exception.Document, s *seal.Seal) *exception.Document {
 	t.Helper()
-	out, err := seal.Attach(doc, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return expect.Value(seal.Attach(doc, s))(t)
 }
 
 func bent(t testing.TB, raw []byte, bend func(*protobundle.Bundle)) []byte {
 	t.Helper()
 	pb := new(protobundle.Bundle)
-	if err := protojson.Unmarshal(raw, pb); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, protojson.Unmarshal(raw, pb))
 	bend(pb)
 	return marshal(t, pb)
 }
 
 func marshal(t testing.TB, pb *protobundle.Bundle) []byte {
 	t.Helper()
-	raw, err := protojson.Marshal(pb)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return expect.Value(protojson.Marshal(pb))(t)
 }
 
 // packed returns base64(gzip(text)), as in the annotations.
@@ -331,38 +292,22 @@ func packed(t testing.TB, text string) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(z.Write([]byte(text)))(t)
+	expect.OK(t, z.Close())
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
 func address(t testing.TB, text string) *url.URL {
 	t.Helper()
-	u, err := url.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
+	return expect.Value(url.Parse(text))(t)
 }
 
 func readSeal(t testing.TB, doc *exception.Document) *seal.Seal {
 	t.Helper()
-	s, err := seal.Read(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return expect.Value(seal.Read(doc))(t)
 }
 
 func certificateOf(t testing.TB, s seal.Signature) *x509.Certificate {
 	t.Helper()
-	cert, err := x509.ParseCertificate(s.Certificate)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cert
+	return expect.Value(x509.ParseCertificate(s.Certificate))(t)
 }

@@ -11,6 +11,7 @@ import (
 	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
 
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // rekordV2 returns the body of a hashedrekord of version 0.0.2 as a tree.
@@ -44,11 +45,7 @@ func (w *world) logV2(t testing.TB, s set, digest []byte, sig seal.Signature) *p
 			t.Fatal(err)
 		}
 	}
-	entry, err := w.ForgeEntryV2(t.Context(), raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return entry
+	return expect.Value(w.ForgeEntryV2(t.Context(), raw))(t)
 }
 
 func (w *world) bundleV2(t testing.TB, s set, digest []byte, sig seal.Signature) *protobundle.Bundle {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // The keys that GitOps tools add, with their place. This list comes from the design, not from the
@@ -192,14 +193,8 @@ func TestAllowedMetadata(t *testing.T) {
 			dig(t, root, "metadata", "labels")[managed] = "Helm"
 			dig(t, root, "metadata", "annotations")[release] = "exceptions"
 		})
-		without, err := v.Verify(w.honest, w.now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		with, err := v.Verify(doc, w.now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		without := expect.Value(v.Verify(w.honest, w.now))(t)
+		with := expect.Value(v.Verify(doc, w.now))(t)
 		if diff := cmp.Diff(without.Message().Object(), with.Message().Object()); diff != "" {
 			t.Errorf("the message (-without what was added +with):\n%s", diff)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // hostile returns the documents that cost most, by name. Anybody can write them: no signer of the trust policy signed
@@ -34,10 +35,7 @@ func hostile(t testing.TB) map[string][]byte {
 			s.Signatures = append(s.Signatures, w.sign(t, message, own))
 		}
 		for range n {
-			key, err := ecdsa.GenerateKey(curve, rand.Reader)
-			if err != nil {
-				t.Fatal(err)
-			}
+			key := expect.Value(ecdsa.GenerateKey(curve, rand.Reader))(t)
 			stranger := one(key)
 			stranger.key, stranger.identity = key, func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL }
 			s.Signatures = append(s.Signatures, w.sign(t, message, stranger))
@@ -110,10 +108,7 @@ func longHashes(b *protobundle.Bundle) {
 
 // certifiedTimestamps adds certificates with slow keys to each timestamp.
 func certifiedTimestamps(t testing.TB) func(*protobundle.Bundle) {
-	key, err := rsa.GenerateKey(rand.Reader, 4096)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := expect.Value(rsa.GenerateKey(rand.Reader, 4096))(t)
 	return func(b *protobundle.Bundle) {
 		for _, stamp := range b.VerificationMaterial.TimestampVerificationData.Rfc3161Timestamps {
 			stamp.SignedTimestamp = editedTimestamp(t, stamp.SignedTimestamp, func(t testing.TB, signed *der) {
@@ -137,11 +132,7 @@ func packedTo(t testing.TB, w *world) []byte {
 		}
 		dig(t, root, "metadata")["annotations"] = annotations
 	})
-	text, err := exception.Canonical(doc.Object())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return expect.Value(exception.Canonical(doc.Object()))(t)
 }
 
 // verifyHostile reads and verifies a document with a verifier that remembers nothing of it.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestListsAreCounted: each list in the evidence has a limit, and evidence at the limit is verified
@@ -161,10 +162,7 @@ func parseDER(t testing.TB, raw []byte) *der {
 	}
 	for inner := n.head.Bytes; n.head.IsCompound && len(inner) > 0; {
 		var part asn1.RawValue
-		rest, err := asn1.Unmarshal(inner, &part)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rest := expect.Value(asn1.Unmarshal(inner, &part))(t)
 		n.parts, inner = append(n.parts, parseDER(t, part.FullBytes)), rest
 	}
 	return &n
@@ -180,11 +178,7 @@ func (n *der) bytes(t testing.TB) []byte {
 		}
 		head.Bytes = content.Bytes()
 	}
-	raw, err := asn1.Marshal(head)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return expect.Value(asn1.Marshal(head))(t)
 }
 
 // editedTimestamp changes the SignedData of a timestamp.
@@ -200,10 +194,7 @@ func (n *der) addCertificate(t testing.TB, key any) {
 	t.Helper()
 	issuer := newKey(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "x"}, NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<32, 0)}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, key, issuer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(x509.CreateCertificate(rand.Reader, template, template, key, issuer))(t)
 	if _, is := key.(*ecdsa.PublicKey); !is && len(raw) > 12<<10 {
 		t.Fatalf("the certificate has %d bytes", len(raw))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // peerSample reads a file of k8s-manifest-sigstore's own tests from its module. Two people signed
@@ -25,10 +26,8 @@ func peerSample(t testing.TB) *exception.Document {
 	if dir == "" {
 		t.Fatal("the peer's module is not downloaded: run go mod download")
 	}
-	raw, err := os.ReadFile(filepath.Join(dir, "pkg", "k8smanifest", "testdata", "sample-configmap-keyless-multi-signed.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(os.ReadFile(
+		filepath.Join(dir, "pkg", "k8smanifest", "testdata", "sample-configmap-keyless-multi-signed.yaml")))(t)
 	return parse(t, string(raw))
 }
 
@@ -44,15 +43,8 @@ func twoSigners() trust.Config {
 
 func publicVerifier(t testing.TB, config trust.Config) *verify.Verifier {
 	t.Helper()
-	policy, err := trust.Load(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := verify.New(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	policy := expect.Value(trust.Load(config))(t)
+	return expect.Value(verify.New(policy))(t)
 }
 
 var sampleNow = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

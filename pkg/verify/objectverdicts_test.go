@@ -8,6 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // change is one edit of the honest document, at a key of a mapping.
@@ -139,14 +140,8 @@ func applied(t *testing.T, w *world) *exception.Document {
 		root["status"] = object{"conditions": []any{}}
 	})
 	var decoded map[string]any
-	if err := json.Unmarshal([]byte(jsonOf(t, sent)), &decoded); err != nil {
-		t.Fatal(err)
-	}
-	doc, err := exception.FromObject(integers(decoded).(map[string]any))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	expect.OK(t, json.Unmarshal([]byte(jsonOf(t, sent)), &decoded))
+	return expect.Value(exception.FromObject(integers(decoded).(map[string]any)))(t)
 }
 
 // integers converts whole numbers to int64, like Kubernetes' decoder.
@@ -170,9 +165,6 @@ func integers(value any) any {
 
 func jsonOf(t testing.TB, doc *exception.Document) string {
 	t.Helper()
-	raw, err := json.Marshal(doc.Object())
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(json.Marshal(doc.Object()))(t)
 	return string(raw)
 }

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // unreachable is a network that fails the test when it is used.
@@ -30,8 +30,6 @@ func TestNoNetwork(t *testing.T) {
 	nowhere := unreachable{t}
 	http.DefaultTransport, net.DefaultResolver = nowhere, &net.Resolver{PreferGo: true, Dial: nowhere.dial}
 	for _, c := range corpus(t) {
-		if diff := cmp.Diff(c.Expect, judgeInput(verifierOf(t, c), c)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.Name, diff)
-		}
+		expect.Equal(t, c.Name, c.Expect, judgeInput(verifierOf(t, c), c))
 	}
 }

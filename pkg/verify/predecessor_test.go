@@ -8,6 +8,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // An expired document is verified as of its expiry. A document that is invalid for another reason
@@ -15,10 +16,7 @@ import (
 func TestPredecessor(t *testing.T) {
 	w := inWorld(t)
 	doc := w.sealed(t, w.until(week), set{})
-	verified, err := w.verifier(t, nil, nil).Verify(doc, w.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	verified := expect.Value(w.verifier(t, nil, nil).Verify(doc, w.now))(t)
 	withdrawn := func(c *trust.Config) {
 		c.Revoked = []trust.RevocationConfig{{MessageDigest: verified.Facts().MessageDigest}}
 	}
@@ -53,10 +51,7 @@ func TestPredecessor(t *testing.T) {
 func TestForesee(t *testing.T) {
 	w := inWorld(t)
 	cert := certificateOf(t, readSeal(t, w.honest).Signatures[0])
-	id, err := verify.IdentityOf(cert)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := expect.Value(verify.IdentityOf(cert))(t)
 	later := replaced(t, w.until(week), "    polex.dev/expires-at", fmt.Sprintf("    polex.dev/starts-at: %q\n    polex.dev/expires-at", w.now.Add(time.Hour).UTC().Format(time.RFC3339)))
 	for name, tc := range map[string]struct {
 		text   string

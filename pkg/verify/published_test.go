@@ -24,6 +24,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
 )
 
@@ -77,10 +78,7 @@ const helloText = "DO NOT MODIFY ME!\n\nthis is \"a.txt\", a sample input for si
 // sigstore-go accepts, except those with a cause in the table. docs/explanation/interop.md has the
 // table.
 func TestPublishedBundles(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "explanation", "interop.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := expect.Value(os.ReadFile(filepath.Join("..", "..", "docs", "explanation", "interop.md")))(t)
 	for _, p := range publishedBundles {
 		t.Run(filepath.Base(p.file), func(t *testing.T) {
 			raw := modcache.Read(t, p.module, p.file)
@@ -88,9 +86,7 @@ func TestPublishedBundles(t *testing.T) {
 			if (theirs == nil) != p.theirs {
 				t.Errorf("sigstore-go says %v, want acceptance: %t", theirs, p.theirs)
 			}
-			if got := polexSays(t, p, raw); got != p.ours {
-				t.Errorf("polex says %q, want %q", got, p.ours)
-			}
+			expect.Is(t, "polex", p.ours, polexSays(t, p, raw))
 			switch stricter := p.theirs && p.ours != ""; {
 			case !p.theirs && p.ours == "":
 				t.Error("polex accepts what sigstore-go refuses")
@@ -140,10 +136,7 @@ func (p publishedBundle) rootJSON(t *testing.T) []byte {
 // sigstoreGoSays verifies a bundle with all evidence that the root can prove.
 func sigstoreGoSays(t *testing.T, p publishedBundle, raw []byte) error {
 	t.Helper()
-	root, err := sgroot.NewTrustedRootFromJSON(p.rootJSON(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := expect.Value(sgroot.NewTrustedRootFromJSON(p.rootJSON(t)))(t)
 	var material sgroot.TrustedMaterial = root
 	options := []sgverify.VerifierOption{sgverify.WithObserverTimestamps(1)}
 	if len(root.RekorLogs()) > 0 {
@@ -154,10 +147,7 @@ func sigstoreGoSays(t *testing.T, p publishedBundle, raw []byte) error {
 	} else if len(root.CTLogs()) > 0 {
 		options = append(options, sgverify.WithSignedCertificateTimestamps(1))
 	}
-	v, err := sgverify.NewVerifier(material, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := expect.Value(sgverify.NewVerifier(material, options...))(t)
 	b := new(sgbundle.Bundle)
 	if err := b.UnmarshalJSON(raw); err != nil {
 		return err
@@ -166,13 +156,10 @@ func sigstoreGoSays(t *testing.T, p publishedBundle, raw []byte) error {
 	if p.artifact != "" {
 		artifact = sgverify.WithArtifact(strings.NewReader(p.artifact))
 	} else if p.digest != "" {
-		digest, err := hex.DecodeString(p.digest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		digest := expect.Value(hex.DecodeString(p.digest))(t)
 		artifact = sgverify.WithArtifactDigest("sha256", digest)
 	}
-	_, err = v.Verify(b, sgverify.NewPolicy(artifact, sgverify.WithoutIdentitiesUnsafe()))
+	_, err := v.Verify(b, sgverify.NewPolicy(artifact, sgverify.WithoutIdentitiesUnsafe()))
 	return err
 }
 
@@ -188,14 +175,8 @@ func (k keyBeside) PublicKeyVerifier(string) (sgroot.TimeConstrainedVerifier, er
 
 func withKey(t *testing.T, root sgroot.TrustedMaterial, raw []byte) sgroot.TrustedMaterial {
 	t.Helper()
-	key, err := cryptoutils.UnmarshalPEMToPublicKey(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := signature.LoadDefaultVerifier(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := expect.Value(cryptoutils.UnmarshalPEMToPublicKey(raw))(t)
+	v := expect.Value(signature.LoadDefaultVerifier(key))(t)
 	return keyBeside{root, sgroot.NewExpiringKey(v, time.Time{}, time.Time{})}
 }
 
@@ -218,14 +199,8 @@ func evidenceSays(t *testing.T, p publishedBundle, s seal.Signature) string {
 	if p.key != "" {
 		authority = trust.AuthorityConfig{Name: "published", Key: string(modcache.Read(t, p.module, p.key))}
 	}
-	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{authority}}, root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := verify.New(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{authority}}, root))(t)
+	v := expect.Value(verify.New(policy))(t)
 	_, err = v.Evidence([]byte(p.artifact), s)
 	var rejected *verify.Rejected
 	if err != nil && !errors.As(err, &rejected) {

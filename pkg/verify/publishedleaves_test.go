@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
 )
 
@@ -24,9 +25,7 @@ func hello(t *testing.T) (publishedBundle, map[string]any) {
 	t.Helper()
 	p := publishedBundle{module: modcache.ProtobufSpecs, file: helloBundle, artifact: string(modcache.Read(t, modcache.ProtobufSpecs, helloFile))}
 	var tree map[string]any
-	if err := json.Unmarshal(modcache.Read(t, p.module, p.file), &tree); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(modcache.Read(t, p.module, p.file), &tree))
 	material := tree["verificationMaterial"].(map[string]any)
 	material["certificate"] = material["x509CertificateChain"].(map[string]any)["certificates"].([]any)[0]
 	delete(material, "x509CertificateChain")
@@ -39,18 +38,14 @@ func TestPublishedEvidence(t *testing.T) {
 	p, tree := hello(t)
 	raw := encoded(t, tree)
 	b := new(protobundle.Bundle)
-	if err := protojson.Unmarshal(raw, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, protojson.Unmarshal(raw, b))
 	e := entry(b)
 	old := &seal.RekorBundle{SignedEntryTimestamp: e.GetInclusionPromise().GetSignedEntryTimestamp(), Payload: seal.RekorPayload{
 		Body: base64.StdEncoding.EncodeToString(e.GetCanonicalizedBody()), IntegratedTime: e.GetIntegratedTime(), LogIndex: e.GetLogIndex(),
 		LogID: hex.EncodeToString(e.GetLogId().GetKeyId())}}
 	for name, s := range map[string]seal.Signature{"version 0.3": {BundleV03: raw}, "cosign's form": {Bundle: old}, "both": {BundleV03: raw, Bundle: old}} {
 		s.Signature, s.Certificate = publishedSignature(b), publishedCertificate(b)
-		if got := evidenceSays(t, p, s); got != "" {
-			t.Errorf("%s: refused: %s", name, got)
-		}
+		expect.Is(t, fmt.Sprintf("%s: refused", name), "", evidenceSays(t, p, s))
 	}
 	if err := sigstoreGoSays(t, p, raw); err != nil {
 		t.Errorf("sigstore-go: %v", err)
@@ -125,9 +120,5 @@ func otherText(text string) string {
 
 func encoded(t *testing.T, tree map[string]any) []byte {
 	t.Helper()
-	raw, err := json.Marshal(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return expect.Value(json.Marshal(tree))(t)
 }

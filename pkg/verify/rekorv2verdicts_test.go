@@ -23,6 +23,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // Further causes for other verdicts of cosign.
@@ -199,10 +200,7 @@ func toV1(root object) {
 func (w *world) signedV2(t *testing.T) (doc *exception.Document, s *seal.Seal, digest []byte) {
 	t.Helper()
 	doc = parse(t, w.until(week))
-	message, err := seal.Message(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	message := expect.Value(seal.Message(doc))(t)
 	sum := sha256.Sum256(message)
 	return doc, &seal.Seal{Message: message, Signatures: []seal.Signature{w.sign(t, message, set{v2: true})}}, sum[:]
 }
@@ -212,10 +210,8 @@ func (w *world) signedV2(t *testing.T) (doc *exception.Document, s *seal.Seal, d
 func v2InV1(promised bool) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		doc, s, digest := w.signedV2(t)
-		entryV1, err := w.ForgeEntry(t.Context(), must(json.Marshal(rekordV2(digest, s.Signatures[0], nil))), w.now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entryV1 := expect.Value(w.ForgeEntry(
+			t.Context(), must(json.Marshal(rekordV2(digest, s.Signatures[0], nil))), w.now))(t)
 		pb := bundleV03(t, entryV1, digest, s.Signatures[0])
 		if !promised {
 			entry(pb).InclusionPromise, entry(pb).IntegratedTime = nil, 0

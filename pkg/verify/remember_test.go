@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestRemembering verifies every case of its policy and root with one Verifier, forwards, backwards
@@ -67,9 +68,7 @@ func TestRememberedUnderItsRoot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := w.verifier(t, tc.policy, tc.root)
 			v.Remember(before)
-			if known := v.Proven(); known != tc.known {
-				t.Errorf("%d signatures are known, want %d", known, tc.known)
-			}
+			expect.Is(t, "signatures", tc.known, v.Proven())
 			judge(t, v, w.honest, w.now, tc.want)
 		})
 	}
@@ -99,10 +98,7 @@ func TestRememberedIsNobodysElse(t *testing.T) {
 	v.Remember(nil)
 	var said []string
 	for range 3 {
-		verified, err := v.Verify(w.honest, w.now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		verified := expect.Value(v.Verify(w.honest, w.now))(t)
 		s := verified.Signatures()[0]
 		said = append(said, fmt.Sprint(s.Checked, s.Witnesses, s.WitnessedAt, s.LogURL, s.LogIndex, s.Identity, s.Certificate))
 		clear(s.Checked)
@@ -119,24 +115,15 @@ func TestRememberedForItsTimeAlone(t *testing.T) {
 	w := inWorld(t)
 	v := w.verifier(t, nil, nil)
 	key := newKey(t)
-	der, err := w.ForgeCertificate(t.Context(), w.forgery(t, key, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := expect.Value(w.ForgeCertificate(t.Context(), w.forgery(t, key, nil)))(t)
+	cert := expect.Value(x509.ParseCertificate(der))(t)
 	same := func(at time.Time) *exception.Document {
 		return w.sealed(t, w.until(week), set{key: key, at: at, certificate: func(*ecdsa.PrivateKey) []byte { return der }})
 	}
 	selfMade := w.sealed(t, w.until(week), set{key: key, certificate: w.selfIssue(t, nil)})
 	noSCT := w.forgery(t, key, nil)
 	noSCT.WithoutSCT = true
-	unlogged, err := w.ForgeCertificate(t.Context(), noSCT)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unlogged := expect.Value(w.ForgeCertificate(t.Context(), noSCT))(t)
 	good := same(w.now)
 	ending := w.verifier(t, nil, func(root object) {
 		dig(t, root, "certificateAuthorities", 0, "validFor")["end"] = w.now.Add(time.Minute).UTC().Format(time.RFC3339)

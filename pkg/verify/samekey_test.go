@@ -9,11 +9,11 @@ import (
 	"encoding/asn1"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math/big"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
@@ -23,6 +23,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func reasonOf(t *testing.T, w *world, doc *exception.Document, policy func(*trust.Config), now time.Time) string {
@@ -81,9 +82,7 @@ func TestAnotherCertificateForTheKey(t *testing.T) {
 			c.MaxLifetime, c.Authorities = "", []trust.AuthorityConfig{{Name: "a", Issuer: w.IssuerURL, Subject: anna}}
 			tc.bend(c)
 		}, w.now.Add(30*day))
-		if got != tc.wants {
-			t.Errorf("%s: %q, want %q", tc.name, got, tc.wants)
-		}
+		expect.Is(t, tc.name, tc.wants, got)
 	}
 }
 
@@ -109,9 +108,7 @@ func TestOneKeyIsOneSigner(t *testing.T) {
 		"two keys":                {[]trust.AuthorityConfig{anna, ben}, []set{person("anna@acme.example"), person("ben@acme.example")}, ""},
 	} {
 		got := reasonOf(t, w, w.sealed(t, w.until(week), tc.sets...), func(c *trust.Config) { c.MaxLifetime, c.Threshold, c.Authorities = "", 2, tc.authorities }, w.now)
-		if got != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
-		}
+		expect.Is(t, name, tc.want, got)
 	}
 }
 
@@ -129,9 +126,7 @@ func TestOneTimeIsUnknown(t *testing.T) {
 			c.Threshold, c.Authorities = 2, []trust.AuthorityConfig{
 				{Name: "anna", Issuer: w.IssuerURL, Subject: "anna@acme.example"}, {Name: "ben", Issuer: w.IssuerURL, Subject: "ben@acme.example"}}
 		}, w.now)
-		if got != verify.ReasonNoWitnessedTime {
-			t.Errorf("%q, want %q", got, verify.ReasonNoWitnessedTime)
-		}
+		expect.Is(t, "result", verify.ReasonNoWitnessedTime, got)
 	}
 }
 
@@ -167,9 +162,7 @@ func TestRevokedBeyondLimits(t *testing.T) {
 			c.Authorities = []trust.AuthorityConfig{{Name: "a", Key: public}, {Name: "b", Key: public}}
 			c.Revoked = []trust.RevocationConfig{{Authority: "a", SignedBefore: w.now.Add(day).UTC().Format(time.RFC3339)}}
 		}, w.now)
-		if got != verify.ReasonWithdrawn {
-			t.Errorf("with a limit of %s: %q", limit, got)
-		}
+		expect.Is(t, fmt.Sprintf("with a limit of %s", limit), verify.ReasonWithdrawn, got)
 	}
 }
 
@@ -211,7 +204,5 @@ func TestLargeKeysAndTimestamps(t *testing.T) {
 		got[name] = reasonOf(t, w, w.sealed(t, w.until(week), s), nil, w.now)
 	}
 	want := map[string]string{"a key of 65,536 bits": verify.ReasonBadCertificate, "levels": verify.ReasonBadEvidence, "KiB": verify.ReasonBadEvidence, "not DER": verify.ReasonBadEvidence}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "result", want, got)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // sealVerdicts are about annotations that no signer writes.
@@ -122,11 +123,6 @@ func aroundCertificate(before, behind string) maker {
 func TestEightSignatures(t *testing.T) {
 	w := inWorld(t)
 	doc := forged(make([]set, 8)...)(t, w)
-	verified, err := w.verifier(t, nil, nil).Verify(doc, w.now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := len(verified.Signatures()); got != 8 {
-		t.Errorf("%d signatures, want 8", got)
-	}
+	verified := expect.Value(w.verifier(t, nil, nil).Verify(doc, w.now))(t)
+	expect.Is(t, "signatures", 8, len(verified.Signatures()))
 }

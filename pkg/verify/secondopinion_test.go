@@ -27,6 +27,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/attacks"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // notOfTrust are the reasons that depend on more than a message, its evidence and an identity.
@@ -89,15 +90,9 @@ var errByTheClock = errors.New("without a witness, cosign would judge the certif
 // enough of them have one.
 func cosignSays(t *testing.T, c *attacks.Case) error {
 	t.Helper()
-	doc, err := exception.Parse(c.Input, c.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := expect.Value(exception.Parse(c.Input, c.File))(t)
 	s := readSeal(t, doc)
-	root, err := trust.ParseRoot(c.Root, attacks.RootFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := expect.Value(trust.ParseRoot(c.Root, attacks.RootFile))(t)
 	config := configOf(t, c)
 	var refusals []error
 	counted := 0

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestKeysOfCertificates: a certificate has a key of a type and a size that other verifiers accept too.
@@ -30,15 +31,9 @@ func TestKeysOfCertificates(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			key, err := tc.key()
-			if err != nil {
-				t.Fatal(err)
-			}
+			key := expect.Value(tc.key())(t)
 			template := &x509.Certificate{SerialNumber: big.NewInt(1)}
-			der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			der := expect.Value(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
 			if _, err := verify.ReadCertificate(der); (err == nil) != tc.accepted {
 				t.Errorf("%v", err)
 			}

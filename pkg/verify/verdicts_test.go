@@ -17,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/attacks"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 const (
@@ -94,22 +95,15 @@ func judgeFile(t *testing.T, v *verify.Verifier, tc verdict, w *world) {
 	t.Helper()
 	name, text := tc.input(t, w)
 	got := judgeInput(v, &attacks.Case{File: name, Input: text, Now: w.now.Add(tc.after)})
-	if diff := cmp.Diff(tc.wants, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "result", tc.wants, got)
 }
 
 // checkMessage compares the verified message with the signed annotations.
 func checkMessage(t *testing.T, doc *exception.Document, verified *verify.Verified) {
 	t.Helper()
-	s, err := seal.Read(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(seal.Read(doc))(t)
 	want := parse(t, string(s.Message)).Object()
-	if diff := cmp.Diff(want, verified.Message().Object()); diff != "" {
-		t.Errorf("the verified message (-signed +returned):\n%s", diff)
-	}
+	expect.Equal(t, "the verified message (-signed +returned)", want, verified.Message().Object())
 }
 
 // TestEveryReasonHasAVerdict reads the constants from the source, so a new reason requires a
@@ -134,10 +128,7 @@ func TestEveryReasonHasAVerdict(t *testing.T) {
 
 func reasons(t *testing.T) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := expect.Value(parser.ParseFile(token.NewFileSet(), "reason.go", nil, 0))(t)
 	var found []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		if declared, ok := n.(*ast.GenDecl); ok && declared.Tok != token.CONST {
@@ -148,10 +139,7 @@ func reasons(t *testing.T) []string {
 			return true
 		}
 		for _, value := range spec.Values {
-			text, err := strconv.Unquote(value.(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := expect.Value(strconv.Unquote(value.(*ast.BasicLit).Value))(t)
 			if slices.Contains(found, text) {
 				t.Errorf("two reasons are called %q", text)
 			}

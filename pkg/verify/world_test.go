@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // world is a Sigstore on loopback, shared by all tests here, and a document that was honestly
@@ -106,11 +107,7 @@ func worldOf(shared *sandboxtest.Shared) (*world, error) {
 
 func inWorld(t testing.TB) *world {
 	t.Helper()
-	w, err := theWorld()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return expect.Value(theWorld())(t)
 }
 
 // signHonestly signs like polex-sign.
@@ -143,23 +140,13 @@ func (w *world) config() trust.Config {
 // verifier makes a verifier of the world's policy and root, each changed first.
 func (w *world) verifier(t testing.TB, bend func(*trust.Config), bendRoot func(root object)) *verify.Verifier {
 	t.Helper()
-	root, err := trust.ParseRoot(w.bentRoot(t, bendRoot), "sandbox")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := expect.Value(trust.ParseRoot(w.bentRoot(t, bendRoot), "sandbox"))(t)
 	config := w.config()
 	if bend != nil {
 		bend(&config)
 	}
-	policy, err := trust.New(config, root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := verify.New(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	policy := expect.Value(trust.New(config, root))(t)
+	return expect.Value(verify.New(policy))(t)
 }
 
 func (w *world) bentRoot(t testing.TB, bend func(root object)) []byte {
@@ -168,15 +155,9 @@ func (w *world) bentRoot(t testing.TB, bend func(root object)) []byte {
 		return w.root
 	}
 	var tree map[string]any
-	if err := json.Unmarshal(w.root, &tree); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(w.root, &tree))
 	bend(tree)
-	raw, err := json.Marshal(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return expect.Value(json.Marshal(tree))(t)
 }
 
 // object is a decoded tree.
@@ -206,29 +187,17 @@ func edited(t testing.TB, doc *exception.Document, edit func(root object)) *exce
 	t.Helper()
 	root := doc.Object()
 	edit(root)
-	out, err := exception.FromObject(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return expect.Value(exception.FromObject(root))(t)
 }
 
 func parse(t testing.TB, yaml string) *exception.Document {
 	t.Helper()
-	doc, err := exception.Parse([]byte(yaml), "test.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return expect.Value(exception.Parse([]byte(yaml), "test.yaml"))(t)
 }
 
 func newKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
+	return expect.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 }
 
 // replaced is strings.Replace that fails without a replacement.
