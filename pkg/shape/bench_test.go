@@ -7,6 +7,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // BenchmarkCheck: a match is only read; conditions are compiled and evaluated. No text repeats.
@@ -23,10 +24,7 @@ func BenchmarkCheck(b *testing.B) {
 			for i := range docs {
 				docs[i] = change{of: bench.of, old: bench.old, new: fmt.Sprintf(bench.new, i)}.document(b)
 			}
-			checker, err := shape.New(shape.Config{})
-			if err != nil {
-				b.Fatal(err)
-			}
+			checker := expect.Value(shape.New(shape.Config{}))(b)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				if found := checker.Check(docs[i%texts], now); found != nil {
@@ -39,9 +37,7 @@ func BenchmarkCheck(b *testing.B) {
 
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
-		if _, err := shape.New(shape.Config{}); err != nil {
-			b.Fatal(err)
-		}
+		expect.Value(shape.New(shape.Config{}))(b)
 	}
 }
 
@@ -91,10 +87,7 @@ func BenchmarkExempted(b *testing.B) {
 	for i := range 10_000 {
 		fmt.Fprintf(&text, "---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: web-%d, namespace: team-%d, labels: {app: web}}, spec: {replicas: 2, template: {spec: {containers: [{name: a, image: registry.example/a}]}}}}\n", i, i%100)
 	}
-	checker, err := shape.New(shape.Config{Resources: shape.ReadResources(documents(text.String()))})
-	if err != nil {
-		b.Fatal(err)
-	}
+	checker := expect.Value(shape.New(shape.Config{Resources: shape.ReadResources(documents(text.String()))}))(b)
 	for name, condition := range map[string]string{
 		"name":      "object.metadata.name == 'web-77' && object.metadata.namespace == 'team-77'",
 		"namespace": "object.metadata.namespace == 'team-77' && object.metadata.name.startsWith('web-')",
@@ -102,10 +95,7 @@ func BenchmarkExempted(b *testing.B) {
 		"sender":    "request.userInfo.username == 'alice' && object.metadata.labels.app == 'web'",
 		"images":    "object.spec.template.spec.containers.all(c, c.image.startsWith('registry.example/'))",
 	} {
-		d, err := exception.Parse([]byte(conditional("e", validating, condition)), "file.yaml")
-		if err != nil {
-			b.Fatal(err)
-		}
+		d := expect.Value(exception.Parse([]byte(conditional("e", validating, condition)), "file.yaml"))(b)
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/ext"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestExemptedMissesNothing fills in the values that files do not have, in every way that the
@@ -25,10 +26,7 @@ func TestExemptedMissesNothing(t *testing.T) {
 			if issues.Err() != nil {
 				continue // additions of Kubernetes
 			}
-			program, err := env.Program(checked)
-			if err != nil {
-				t.Fatal(err)
-			}
+			program := expect.Value(env.Program(checked))(t)
 			programs = append(programs, program)
 		}
 		if len(programs) < len(conditions) {
@@ -68,11 +66,7 @@ func evaluator(t *testing.T) *cel.Env {
 	for _, name := range []string{"object", "oldObject", "request", "namespaceObject"} {
 		options = append(options, cel.Variable(name, cel.DynType))
 	}
-	env, err := cel.NewEnv(options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return env
+	return expect.Value(cel.NewEnv(options...))(t)
 }
 
 func allTrue(programs []cel.Program, variables map[string]any) bool {

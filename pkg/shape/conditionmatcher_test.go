@@ -8,6 +8,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // town is a repository. Some of its files have a namespace, labels and a spec.
@@ -53,14 +54,8 @@ func assumedIn(found shape.Exemption) string {
 
 func exempted(t *testing.T, config shape.Config, source string) shape.Exemption {
 	t.Helper()
-	checker, err := shape.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := exception.Parse([]byte(source), "file.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := expect.Value(shape.New(config))(t)
+	d := expect.Value(exception.Parse([]byte(source), "file.yaml"))(t)
 	return checker.Exempted(d)
 }
 
@@ -198,9 +193,7 @@ func TestExemptedByConditions(t *testing.T) {
 		if got != tc.want || found.Cut || found.Count != len(found.Resources) {
 			t.Errorf("%q: %q (%+v), want %q", tc.conditions, got, found, tc.want)
 		}
-		if got := assumedIn(found); got != tc.assumed {
-			t.Errorf("%q: assumes %q, want %q", tc.conditions, got, tc.assumed)
-		}
+		expect.Is(t, fmt.Sprintf("%q: assumes", tc.conditions), tc.assumed, assumedIn(found))
 	}
 	for _, conditions := range otherConditions {
 		if found := exempted(t, town, conditional("e", validating, strings.Split(conditions, " ; ")...)); found.Known || found.Count > 0 {
@@ -229,10 +222,7 @@ func TestExemptedDespiteErrors(t *testing.T) {
 		if got := short(found.Resources) + " " + assumedIn(found); got != want {
 			t.Errorf("%s: %q, want %q", kinds, got, want)
 		}
-		checker, err := shape.New(having())
-		if err != nil {
-			t.Fatal(err)
-		}
+		checker := expect.Value(shape.New(having()))(t)
 		nothing := slices.ContainsFunc(checker.Check(documents(source)[0], now), func(f shape.Finding) bool { return f.Reason == "exempts-nothing" })
 		if nothing == strings.Contains(want, "left-out") {
 			t.Errorf("%s: exempts-nothing: %v", kinds, nothing)

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var update = flag.Bool("update", false, "write the checks in docs/reference/reasons.md anew")
@@ -20,10 +19,7 @@ const reasonsPage = "../../docs/reference/reasons.md"
 // the tests.
 func TestDocs(t *testing.T) {
 	want := section(t)
-	raw, err := os.ReadFile(reasonsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(os.ReadFile(reasonsPage))(t)
 	before, rest, _ := strings.Cut(string(raw), "\n## Checks\n")
 	got, after, found := strings.Cut(rest, "\n## Other reasons\n")
 	if !found {
@@ -31,13 +27,9 @@ func TestDocs(t *testing.T) {
 	}
 	if *update {
 		got = want
-		if err := os.WriteFile(reasonsPage, []byte(before+"\n## Checks\n"+got+"\n## Other reasons\n"+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(reasonsPage, []byte(before+"\n## Checks\n"+got+"\n## Other reasons\n"+after), 0o644))
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("docs/reference/reasons.md is out of date; make generate (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "docs/reference/reasons.md is out of date; make generate", want, got)
 }
 
 const intro = `

@@ -11,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
 )
 
@@ -25,15 +26,9 @@ func definitions(t *testing.T, version string) map[string]map[string]any {
 	served := map[string]map[string]any{}
 	crds := filepath.Join(modcache.Dir(t, modcache.KyvernoModule+"@"+version), "config", "crds")
 	for _, pattern := range []string{"kyverno.io_policyexceptions.yaml", "*/*kyverno.io_policyexceptions.yaml"} {
-		files, err := filepath.Glob(filepath.Join(crds, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := expect.Value(filepath.Glob(filepath.Join(crds, pattern)))(t)
 		for _, file := range files {
-			raw, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := expect.Value(os.ReadFile(file))(t)
 			var crd struct {
 				Spec struct {
 					Group    string
@@ -50,9 +45,7 @@ func definitions(t *testing.T, version string) map[string]map[string]any {
 					}
 				}
 			}
-			if err := yaml.Unmarshal(raw, &crd); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, yaml.Unmarshal(raw, &crd))
 			for _, v := range crd.Spec.Versions {
 				if v.Served {
 					served[crd.Spec.Group+"/"+v.Name] = v.Schema.OpenAPIV3Schema.Properties.Spec.Properties
@@ -94,14 +87,8 @@ func TestEnginesAreKyvernos(t *testing.T) {
 
 func reasonsOf(t *testing.T, engine, source string) []string {
 	t.Helper()
-	d, err := exception.Parse([]byte(source), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	checker, err := shape.New(shape.Config{KyvernoVersion: engine})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := expect.Value(exception.Parse([]byte(source), ""))(t)
+	checker := expect.Value(shape.New(shape.Config{KyvernoVersion: engine}))(t)
 	var reasons []string
 	for _, f := range checker.Check(d, now) {
 		reasons = append(reasons, f.Reason+" "+f.Path.String())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // world is a repository with two teams. One of them has a file for its namespace.
@@ -32,11 +33,7 @@ var world = having(
 func matching(t *testing.T, match string) *exception.Document {
 	t.Helper()
 	before, _, _ := strings.Cut(legacy, "  match:\n")
-	d, err := exception.Parse([]byte(before+"  match: "+match+"\n"), "file.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return expect.Value(exception.Parse([]byte(before+"  match: "+match+"\n"), "file.yaml"))(t)
 }
 
 func short(ids []exception.Identity) string {
@@ -56,10 +53,7 @@ func TestExempted(t *testing.T) {
 	if world.Resources.Len() != 10 {
 		t.Fatalf("%d resources", world.Resources.Len())
 	}
-	checker, err := shape.New(world)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := expect.Value(shape.New(world))(t)
 	for _, tc := range []struct{ match, want string }{
 		{"{}", ""},
 		{"{any: [{resources: {}}]}", ""},
@@ -117,10 +111,7 @@ func TestExempted(t *testing.T) {
 }
 
 func TestExemptedSaysWhatItAssumes(t *testing.T) {
-	checker, err := shape.New(world)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := expect.Value(shape.New(world))(t)
 	for match, want := range map[string][]string{
 		"{any: [{resources: {kinds: [Deployment]}}]}":                                                           nil,
 		"{any: [{resources: {kinds: [Deployment]}, clusterRoles: [admin]}]}":                                    {"that the request is from a user that the match requires"},
@@ -136,14 +127,8 @@ func TestExemptedSaysWhatItAssumes(t *testing.T) {
 }
 
 func TestExemptedIsNotKnown(t *testing.T) {
-	checker, err := shape.New(world)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unasked, err := shape.New(shape.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := expect.Value(shape.New(world))(t)
+	unasked := expect.Value(shape.New(shape.Config{}))(t)
 	for name, found := range map[string]shape.Exemption{
 		"a bad condition":   checker.Exempted(change{of: policies, old: "== 'team-a'", new: "= 'team-a'"}.document(t)),
 		"another kind":      checker.Exempted(documents(object("v1/Pod web"))[0]),
@@ -160,10 +145,7 @@ func TestExemptedIsBounded(t *testing.T) {
 	for i := range 3000 {
 		objects = append(objects, object(fmt.Sprintf("v1/ConfigMap team-a/%s-%04d", strings.Repeat("a", 200), i)))
 	}
-	checker, err := shape.New(having(objects...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := expect.Value(shape.New(having(objects...)))(t)
 	found := checker.Exempted(matching(t, "{any: [{resources: {kinds: [ConfigMap]}}]}"))
 	if found.Count != 3000 || len(found.Resources) != shape.MaxExempted || found.Cut || !slices.IsSortedFunc(found.Resources, func(a, b exception.Identity) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Errorf("%d of %d, cut: %v", len(found.Resources), found.Count, found.Cut)

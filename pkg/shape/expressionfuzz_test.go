@@ -6,6 +6,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // bombs are expressions that compile and would be expensive to evaluate: in steps, in memory, or in
@@ -58,10 +59,7 @@ func FuzzExpression(f *testing.F) {
 	for _, bomb := range bombs {
 		f.Add(bomb)
 	}
-	checker, err := shape.New(shape.Config{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	checker := expect.Value(shape.New(shape.Config{}))(f)
 	f.Fuzz(func(t *testing.T, expression string) {
 		d, err := exception.FromObject(map[string]any{
 			"apiVersion": "policies.kyverno.io/v1", "kind": "PolicyException", "metadata": map[string]any{"name": "a", "namespace": "b"},

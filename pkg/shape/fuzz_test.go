@@ -9,6 +9,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // FuzzContext uses each document of a stream as policy, resource, live exception and draft at once.
@@ -39,10 +40,8 @@ func FuzzContext(f *testing.F) {
 			listed = append(listed, reason.Name)
 		}
 		answer := func() (found []shape.Finding) {
-			checker, err := shape.New(shape.Config{Policies: shape.ReadPolicies(docs), Resources: shape.ReadResources(docs)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			checker := expect.Value(shape.New(
+				shape.Config{Policies: shape.ReadPolicies(docs), Resources: shape.ReadResources(docs)}))(t)
 			var set shape.Set
 			set.Live(slices.Values(docs[:len(docs)/2]), now)
 			for _, d := range docs {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestNeverMatchesKyvernos: with the policies beside them, Kyverno's own exceptions may all match, and
@@ -11,10 +12,7 @@ import (
 func TestNeverMatchesKyvernos(t *testing.T) {
 	exceptions := 0
 	for folder, docs := range kyvernoFolders(t) {
-		checker, err := shape.New(shape.Config{Policies: shape.ReadPolicies(docs)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checker := expect.Value(shape.New(shape.Config{Policies: shape.ReadPolicies(docs)}))(t)
 		for _, d := range docs {
 			if !d.GroupKind().IsException() {
 				continue

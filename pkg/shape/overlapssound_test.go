@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestOverlapsAreTrue evaluates the conditions of overlapping exceptions on many kinds of
@@ -46,10 +47,7 @@ func TestOverlapsAreTrue(t *testing.T) {
 		if issues.Err() != nil {
 			t.Fatal(issues.Err())
 		}
-		program, err := env.Program(checked)
-		if err != nil {
-			t.Fatal(err)
-		}
+		program := expect.Value(env.Program(checked))(t)
 		for _, d := range objects {
 			met := func(variables map[string]any) bool { return allTrue([]cel.Program{program}, variables) }
 			if slices.ContainsFunc(completions(d), met) {

@@ -3,15 +3,15 @@ package shape_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestCalled(t *testing.T) {
-	docs, err := parseAll([]byte(`apiVersion: kyverno.io/v1
+	docs := expect.Value(parseAll([]byte(`apiVersion: kyverno.io/v1
 kind: ClusterPolicy
 metadata: {name: a, annotations: {pod-policies.kyverno.io/autogen-controllers: "Deployment,CronJob"}}
 spec:
@@ -38,10 +38,7 @@ apiVersion: policies.kyverno.io/v1
 kind: MutatingPolicy
 metadata: {name: b}
 spec: {matchConstraints: {resourceRules: [{resources: [services]}]}}
-`), "policies.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+`), "policies.yaml"))(t)
 	set := shape.ReadPolicies(docs)
 	for name, want := range map[string][]string{
 		"a": {"ClusterPolicy.kyverno.io a", "Policy.kyverno.io team-a/a", "ValidatingPolicy.policies.kyverno.io a about Pods"}, "b": {"MutatingPolicy.policies.kyverno.io b"},
@@ -58,16 +55,12 @@ spec: {matchConstraints: {resourceRules: [{resources: [services]}]}}
 			}
 			got = append(got, line)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		expect.Equal(t, name, want, got)
 	}
 	want := []kyverno.Rule{
 		{Name: "standards", PodSecurity: true, Baseline: true, Made: map[string]string{"Deployment": "autogen-standards", "CronJob": "autogen-cronjob-standards"}},
 		{Name: "images", Early: true, Made: map[string]string{"Deployment": "autogen-images", "CronJob": "autogen-cronjob-images"}},
 		{Name: "services", Made: map[string]string{}},
 	}
-	if diff := cmp.Diff(want, set.Called("a")[0].Rules, cmpopts.IgnoreUnexported(kyverno.Rule{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "result", want, set.Called("a")[0].Rules, cmpopts.IgnoreUnexported(kyverno.Rule{}))
 }

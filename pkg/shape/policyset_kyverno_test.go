@@ -12,10 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
 )
 
@@ -23,7 +22,7 @@ import (
 func kyvernoFiles(t *testing.T, folder string, visit func(path string, content []byte)) {
 	t.Helper()
 	module := modcache.Dir(t, modcache.Kyverno)
-	err := filepath.WalkDir(filepath.Join(module, folder), func(path string, entry fs.DirEntry, err error) error {
+	expect.OK(t, filepath.WalkDir(filepath.Join(module, folder), func(path string, entry fs.DirEntry, err error) error {
 		if ext := filepath.Ext(path); err != nil || entry.IsDir() || ext != ".yaml" && ext != ".yml" {
 			return err
 		}
@@ -33,10 +32,7 @@ func kyvernoFiles(t *testing.T, folder string, visit func(path string, content [
 			visit(relative, content)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 var aPolicy = regexp.MustCompile(`(?m)^kind: *"?(ClusterPolicy|Policy|(Namespaced)?(Image)?(Validating|Mutating|Generating|Deleting)Policy)"?\s*$`)
@@ -144,9 +140,7 @@ func TestAutogenIsKyvernos(t *testing.T) {
 			}
 		}
 		slices.Sort(want)
-		if diff := cmp.Diff(slices.Compact(want), got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", folder, diff)
-		}
+		expect.Equal(t, folder, slices.Compact(want), got)
 	}
 	if checked < 12 {
 		t.Errorf("only %d folders", checked)
@@ -180,10 +174,7 @@ func TestKyvernosExceptions(t *testing.T) {
 	asked := []string{"unknown-policy", "unknown-rule", "useless-pod-security", shape.ReasonAutogenRules}
 	got, checked := map[string]string{}, 0
 	for _, docs := range kyvernoFolders(t) {
-		checker, err := shape.New(shape.Config{Policies: shape.ReadPolicies(docs)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		checker := expect.Value(shape.New(shape.Config{Policies: shape.ReadPolicies(docs)}))(t)
 		for _, d := range docs {
 			if _, is := d.Exception(); !is {
 				continue
@@ -196,9 +187,7 @@ func TestKyvernosExceptions(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("findings (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "findings", want, got)
 	if checked < 100 {
 		t.Errorf("only %d exceptions", checked)
 	}

@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // documents reads a stream of documents that the test wrote.
@@ -67,9 +66,7 @@ func TestPolicySet(t *testing.T) {
 		celPolicy("ValidatingPolicy", "require-probes", onDeployments) +
 		"---\nkind: Test\napiVersion: cli.kyverno.io/v1alpha1\nmetadata: {name: t}\n---\nreplicas: 3\n---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: kyverno.io/v2beta1, kind: ClusterPolicy, metadata: {name: listed}}\n- 3\n" +
 		"---\napiVersion: kyverno.io/v2\nkind: CleanupPolicy\nmetadata: {name: c}\n---\napiVersion: kyverno.io/v1\nkind: ClusterPolicy\n"))
-	if set.Len() != 4 {
-		t.Errorf("%d policies", set.Len())
-	}
+	expect.Is(t, "policies", 4, set.Len())
 	for source, want := range map[string][]string{
 		legacy:   {"ClusterPolicy.kyverno.io require-probes high"},
 		policies: {"ValidatingPolicy.policies.kyverno.io require-probes "},
@@ -82,8 +79,6 @@ func TestPolicySet(t *testing.T) {
 				got = append(got, p.String()+" "+p.Severity)
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		expect.Equal(t, "result", want, got)
 	}
 }

@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -121,10 +120,7 @@ func (c change) document(t testing.TB) *exception.Document {
 
 func (c change) findings(t testing.TB) []shape.Finding {
 	t.Helper()
-	checker, err := shape.New(c.config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := expect.Value(shape.New(c.config))(t)
 	return checker.Check(c.document(t), now)
 }
 
@@ -134,9 +130,7 @@ func TestChecks(t *testing.T) {
 	for file, changes := range cases() {
 		for i, c := range changes {
 			artifact := filepath.Join(artifacts, fmt.Sprintf("%s-%d.yaml", file, i))
-			if err := os.WriteFile(artifact, c.document(t).Source(), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.WriteFile(artifact, c.document(t).Source(), 0o600))
 			t.Run(file+"/"+c.name, func(t *testing.T) {
 				var got []string
 				for _, f := range c.findings(t) {
@@ -149,9 +143,7 @@ func TestChecks(t *testing.T) {
 						t.Errorf("incomplete: %+v", f)
 					}
 				}
-				if diff := cmp.Diff(c.want, got); diff != "" {
-					t.Errorf("findings (-want +got):\n%s", diff)
-				}
+				expect.Equal(t, "findings", c.want, got)
 			})
 		}
 	}
@@ -198,9 +190,7 @@ func TestEveryReasonHasACase(t *testing.T) {
 func TestFindingsAreSortedAndBounded(t *testing.T) {
 	c := change{of: legacy, old: "[check, autogen-check]", new: "[" + strings.Repeat("'*',", 5000) + "'*']"}
 	found := c.findings(t)
-	if len(found) != 200 {
-		t.Errorf("%d findings", len(found))
-	}
+	expect.Is(t, "findings", 200, len(found))
 	if !slices.IsSortedFunc(found, func(a, b shape.Finding) int { return a.Position.Column - b.Position.Column }) {
 		t.Error("findings are not sorted")
 	}

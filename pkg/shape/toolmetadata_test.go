@@ -7,6 +7,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var toolMetadataCases = []change{
@@ -30,10 +31,7 @@ var directiveCases = []change{
 
 // TestMetadataRows: test/cli/testdata/metadata.txtar has each row of the lists, and so the real command runs on it.
 func TestMetadataRows(t *testing.T) {
-	raw, err := os.ReadFile("../../test/cli/testdata/metadata.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(os.ReadFile("../../test/cli/testdata/metadata.txtar"))(t)
 	_, tools, _ := strings.Cut(string(raw), "\n-- tools --")
 	tools, told, _ := strings.Cut(tools, "\n-- directives --")
 	told, _, _ = strings.Cut(told, "\n-- people --")
