@@ -3,13 +3,12 @@ package sign_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -17,6 +16,7 @@ import (
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // One token and one certificate serve a hundred documents. Each is uploaded once, and the order
@@ -31,26 +31,16 @@ func TestSealBatch(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		progress = append(progress, done)
-		if total != len(docs) {
-			t.Errorf("progress of %d, want %d", total, len(docs))
-		}
+		expect.Is(t, "progress of", len(docs), total)
 	}
-	sealed, err := f.keyless(t, config).Seal(t.Context(), docs, time.Now())
-	if err != nil {
-		t.Fatalf("Seal: %v", err)
-	}
+	sealed := expect.Value(f.keyless(t, config).Seal(t.Context(), docs, time.Now()))(t)
 	if len(sealed) != len(docs) {
 		t.Fatalf("%d sealed of %d", len(sealed), len(docs))
 	}
 	certificates := map[string]bool{}
 	for i, doc := range sealed {
-		if doc.Identity() != docs[i].Identity() {
-			t.Errorf("document %d is %s, want %s", i, doc.Identity(), docs[i].Identity())
-		}
-		s, err := seal.Read(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Is(t, fmt.Sprintf("document %d", i), docs[i].Identity(), doc.Identity())
+		s := expect.Value(seal.Read(doc))(t)
 		certificates[string(s.Signatures[0].Certificate)] = true
 	}
 	mustVerify(t, f.policy(t), sealed)
@@ -59,9 +49,7 @@ func TestSealBatch(t *testing.T) {
 	got := counts{len(certificates), f.wire.count(certificateRequest), f.wire.count(uploadRequest),
 		f.wire.count("rekor") - f.wire.count(uploadRequest), f.wire.count("issuer GET /token"), len(progress), progress[len(progress)-1]}
 	want := counts{Certificates: 1, CertificateRequests: 1, Uploads: 100, Progress: 100, LastProgress: 100}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "requests", want, got)
 }
 
 // Making the signer requests an ambient token once.
@@ -69,22 +57,11 @@ func TestAmbientToken(t *testing.T) {
 	f := start(t)
 	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", f.TokenRequestURL)
 	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", f.TokenRequestToken)
-	token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Timing{})
-	if err != nil {
-		t.Fatalf("AmbientToken: %v", err)
-	}
-	s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now())
-	if err != nil {
-		t.Fatalf("Keyless: %v", err)
-	}
-	sealed, err := s.Seal(t.Context(), batch(t, 3), time.Now())
-	if err != nil {
-		t.Fatalf("Seal: %v", err)
-	}
+	token := expect.Value(sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Timing{}))(t)
+	s := expect.Value(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now()))(t)
+	sealed := expect.Value(s.Seal(t.Context(), batch(t, 3), time.Now()))(t)
 	mustVerify(t, f.policy(t), sealed)
-	if n := f.wire.count("issuer GET /token"); n != 1 {
-		t.Errorf("%d tokens, want 1", n)
-	}
+	expect.Is(t, "tokens", 1, f.wire.count("issuer GET /token"))
 }
 
 // gate holds uploads until the maximum number waits, so that the test reaches the limit. It records
@@ -138,14 +115,9 @@ func TestSealParallel(t *testing.T) {
 			s := f.keyless(t, config)
 			g := &gate{bound: tc.bound}
 			f.wire.meddle(g.hook)
-			sealed, err := s.Seal(t.Context(), batch(t, 4*tc.bound), time.Now())
-			if err != nil {
-				t.Fatalf("Seal: %v", err)
-			}
+			sealed := expect.Value(s.Seal(t.Context(), batch(t, 4*tc.bound), time.Now()))(t)
 			mustVerify(t, f.policy(t), sealed)
-			if g.most != tc.bound {
-				t.Errorf("%d uploads at once, want %d", g.most, tc.bound)
-			}
+			expect.Is(t, "uploads at once", tc.bound, g.most)
 		})
 	}
 }
@@ -168,9 +140,7 @@ func TestSealStopsAtFailure(t *testing.T) {
 	if out != nil || err == nil {
 		t.Errorf("Seal: %d documents, %v, want an error", len(out), err)
 	}
-	if n := f.wire.count(uploadRequest); n != 4 {
-		t.Errorf("%d uploads, want 4", n)
-	}
+	expect.Is(t, "uploads", 4, f.wire.count(uploadRequest))
 }
 
 func TestSealCancelled(t *testing.T) {
@@ -204,9 +174,7 @@ func TestSealRefusesBeforeUpload(t *testing.T) {
 	if out != nil || !errors.As(err, &refused) || len(refused) != 1 || refused[0].Reason != sign.ReasonNoExpiry {
 		t.Errorf("Seal: %d documents, %v, want %s", len(out), err, sign.ReasonNoExpiry)
 	}
-	if n := f.wire.count("rekor"); n != 0 {
-		t.Errorf("%d requests to the log, want none", n)
-	}
+	expect.Is(t, "requests to the log", 0, f.wire.count("rekor"))
 }
 
 // New signatures must verify with the given policy.
@@ -236,10 +204,7 @@ func TestSealUnderPolicy(t *testing.T) {
 			Revoked: []trust.RevocationConfig{{Authority: "workflow", SignedBefore: "2999-01-01T00:00:00Z"}}}, verify.ReasonWithdrawn},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			policy, err := trust.New(tc.config, f.root)
-			if err != nil {
-				t.Fatal(err)
-			}
+			policy := expect.Value(trust.New(tc.config, f.root))(t)
 			config := f.config()
 			config.Policy = policy
 			signer, before := f.keyless(t, config), f.wire.count(uploadRequest)

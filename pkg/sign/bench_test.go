@@ -6,6 +6,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 const benchmarked = 100
@@ -15,9 +16,7 @@ func BenchmarkSign100(b *testing.B) {
 	f := shared(b)
 	docs := batch(b, benchmarked)
 	for b.Loop() {
-		if _, err := f.keyless(b, f.config()).Seal(b.Context(), docs, time.Now()); err != nil {
-			b.Fatal(err)
-		}
+		expect.Value(f.keyless(b, f.config()).Seal(b.Context(), docs, time.Now()))(b)
 	}
 	perManifest(b)
 }
@@ -30,9 +29,7 @@ func BenchmarkSignOneByOne(b *testing.B) {
 	config := sign.Config{RekorURL: f.RekorURL, Root: f.root, Concurrency: 1}
 	for b.Loop() {
 		for _, doc := range docs {
-			if _, err := f.keyless(b, config).Seal(b.Context(), []*exception.Document{doc}, time.Now()); err != nil {
-				b.Fatal(err)
-			}
+			expect.Value(f.keyless(b, config).Seal(b.Context(), []*exception.Document{doc}, time.Now()))(b)
 		}
 	}
 	perManifest(b)

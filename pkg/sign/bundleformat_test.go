@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // Each format alone is sufficient for verification, and no other is written.
@@ -33,20 +32,12 @@ func TestBundleFormats(t *testing.T) {
 		t.Run(fmt.Sprintf("%s of version %d", tc.format, max(tc.config.RekorVersion, 1)), func(t *testing.T) {
 			config := tc.config
 			config.BundleFormat = tc.format
-			sealed, err := f.keyless(t, config).Seal(t.Context(), batch(t, 1), time.Now())
-			if err != nil {
-				t.Fatalf("Seal: %v", err)
-			}
-			s, err := seal.Read(sealed[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			sealed := expect.Value(f.keyless(t, config).Seal(t.Context(), batch(t, 1), time.Now()))(t)
+			s := expect.Value(seal.Read(sealed[0]))(t)
 			if old, v03 := s.Signatures[0].Bundle != nil, s.Signatures[0].BundleV03 != nil; old != tc.old || v03 != tc.v03 {
 				t.Errorf("cosign's bundle %t, Sigstore's %t; want %t and %t", old, v03, tc.old, tc.v03)
 			}
-			if diff := cmp.Diff(tc.checked, mustVerify(t, f.policy(t), sealed)[0].Signatures()[0].Checked); diff != "" {
-				t.Errorf("evidence (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "evidence", tc.checked, mustVerify(t, f.policy(t), sealed)[0].Signatures()[0].Checked)
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // One certificate serves a batch, so it must be valid at every upload. If it expires before the
@@ -21,18 +22,9 @@ import (
 func TestCertificateEndsHalfWay(t *testing.T) {
 	f := start(t)
 	s := f.keyless(t, f.config())
-	sealed, err := s.Seal(t.Context(), batch(t, 1), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := seal.Read(sealed[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate, err := x509.ParseCertificate(read.Signatures[0].Certificate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sealed := expect.Value(s.Seal(t.Context(), batch(t, 1), time.Now()))(t)
+	read := expect.Value(seal.Read(sealed[0]))(t)
+	certificate := expect.Value(x509.ParseCertificate(read.Signatures[0].Certificate))(t)
 	const after = 11 // uploads, with the one above
 	for _, tc := range []struct {
 		name   string

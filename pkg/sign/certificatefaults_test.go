@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // A permanent fault of Fulcio stops the batch before anything is logged.
@@ -97,18 +97,13 @@ func TestCertificateFaultsPass(t *testing.T) {
 				f.wire.meddle(only(firstOf(at(sandbox.ServerFulcio)), tc.fault(t, f)))
 				config := f.config()
 				config.Timing.Answer = tc.patient
-				sealed, err := f.keyless(t, config).Seal(t.Context(), batch(t, 2), time.Now())
-				if err != nil {
-					t.Fatalf("Seal: %v", err)
-				}
+				sealed := expect.Value(f.keyless(t, config).Seal(t.Context(), batch(t, 2), time.Now()))(t)
 				mustVerify(t, f.policy(t), sealed)
 				waits := f.rest.taken()
 				if len(waits) != 1 || waits[0] < tc.atLeast+250*time.Millisecond || waits[0] > tc.atLeast+500*time.Millisecond {
 					t.Errorf("waited %v, want once and %s and a quarter to a half second", waits, tc.atLeast)
 				}
-				if diff := cmp.Diff(2, f.wire.count(certificateRequest)); diff != "" {
-					t.Errorf("requests (-want +got):\n%s", diff)
-				}
+				expect.Equal(t, "requests", 2, f.wire.count(certificateRequest))
 			})
 		})
 	}
@@ -124,14 +119,9 @@ func TestTokenEndsHalfWay(t *testing.T) {
 		f.wire.meddle(only(func(server string, _ *http.Request) bool {
 			return server == sandbox.ServerFulcio || server == sandbox.ServerIssuer
 		}, refuse))
-		sealed, err := s.Seal(t.Context(), batch(t, 20), time.Now())
-		if err != nil {
-			t.Fatalf("Seal: %v", err)
-		}
+		sealed := expect.Value(s.Seal(t.Context(), batch(t, 20), time.Now()))(t)
 		mustVerify(t, f.policy(t), sealed)
-		if n := f.wire.count(certificateRequest); n != 1 {
-			t.Errorf("%d certificates, want 1", n)
-		}
+		expect.Is(t, "certificates", 1, f.wire.count(certificateRequest))
 	})
 }
 
@@ -218,10 +208,7 @@ func TestCertificateForAnotherIdentity(t *testing.T) {
 				if err != nil {
 					t.Fatalf("Keyless: %v", err)
 				}
-				sealed, err := s.Seal(t.Context(), batch(t, 1), time.Now())
-				if err != nil {
-					t.Fatalf("Seal: %v", err)
-				}
+				sealed := expect.Value(s.Seal(t.Context(), batch(t, 1), time.Now()))(t)
 				mustVerify(t, f.policy(t), sealed)
 				return
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 const kyvernoText = `# Approved until the vendor ships a fix.
@@ -46,11 +47,7 @@ spec:
 
 func parse(tb testing.TB, text string) *exception.Document {
 	tb.Helper()
-	doc, err := exception.Parse([]byte(text), "exception.yaml")
-	if err != nil {
-		tb.Fatalf("parse: %v", err)
-	}
-	return doc
+	return expect.Value(exception.Parse([]byte(text), "exception.yaml"))(tb)
 }
 
 // parseAll reads a stream of documents.

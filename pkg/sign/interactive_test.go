@@ -11,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // visitor is a person who reads the prompt and opens the page in it.
@@ -38,16 +39,11 @@ func (v *visitor) Write(p []byte) (int, error) {
 }
 
 func TestDeviceFlow(t *testing.T) {
-	people, err := sandboxtest.StartPeople()
-	if err != nil {
-		t.Fatal(err)
-	}
+	people := expect.Value(sandboxtest.StartPeople())(t)
 	t.Cleanup(func() { _ = people.Close() })
 	person := &visitor{t: t}
-	token, err := sign.InteractiveToken(t.Context(), sign.Flow{Issuer: people.URL, Device: true, Out: person})
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := expect.Value(sign.InteractiveToken(
+		t.Context(), sign.Flow{Issuer: people.URL, Device: true, Out: person}))(t)
 	if !strings.Contains(person.read.String(), "Enter the verification code") {
 		t.Errorf("the prompt went elsewhere; read: %q", person.read.String())
 	}

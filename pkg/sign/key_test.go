@@ -21,6 +21,7 @@ import (
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 const keyPassword = "correct horse"
@@ -32,49 +33,27 @@ func password(text string) cosign.PassFunc {
 // encrypted returns a private key in cosign's format.
 func encrypted(t *testing.T, key crypto.PrivateKey) *cosign.KeysBytes {
 	t.Helper()
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := expect.Value(x509.MarshalPKCS8PrivateKey(key))(t)
 	path := filepath.Join(t.TempDir(), "key.pem")
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	keys, err := cosign.ImportKeyPair(path, password(keyPassword))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keys
+	expect.OK(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
+	return expect.Value(cosign.ImportKeyPair(path, password(keyPassword)))(t)
 }
 
 func generated(t *testing.T) *cosign.KeysBytes {
 	t.Helper()
-	keys, err := cosign.GenerateKeyPair(password(keyPassword))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keys
+	return expect.Value(cosign.GenerateKeyPair(password(keyPassword)))(t)
 }
 
 func TestWithKey(t *testing.T) {
 	f := shared(t)
-	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rsaKey := expect.Value(rsa.GenerateKey(rand.Reader, 2048))(t)
 	for name, keys := range map[string]*cosign.KeysBytes{"as cosign generates it": generated(t), "RSA": encrypted(t, rsaKey)} {
 		t.Run(name, func(t *testing.T) {
-			s, err := sign.WithKey(f.config(), keys.PrivateBytes, []byte(keyPassword))
-			if err != nil {
-				t.Fatalf("WithKey: %v", err)
-			}
+			s := expect.Value(sign.WithKey(f.config(), keys.PrivateBytes, []byte(keyPassword)))(t)
 			if id := s.Identity(); id.Subject != "" {
 				t.Errorf("a key has the identity %+v", id)
 			}
-			sealed, err := s.Seal(t.Context(), batch(t, 10), time.Now())
-			if err != nil {
-				t.Fatalf("Seal: %v", err)
-			}
+			sealed := expect.Value(s.Seal(t.Context(), batch(t, 10), time.Now()))(t)
 			policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Name: "team", Key: string(keys.PublicBytes)}}}, f.root)
 			if err != nil {
 				t.Fatal(err)
@@ -85,10 +64,7 @@ func TestWithKey(t *testing.T) {
 				}
 			}
 			// The key is not the workflow.
-			v, err := verify.New(f.policy(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := expect.Value(verify.New(f.policy(t)))(t)
 			var rejected *verify.Rejected
 			if _, err := v.Verify(sealed[0], time.Now()); !errors.As(err, &rejected) || rejected.Reason != verify.ReasonUnknownKey {
 				t.Errorf("verify as the workflow: %v, want %s", err, verify.ReasonUnknownKey)
@@ -103,10 +79,7 @@ func TestWithKeyRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p384 := expect.Value(ecdsa.GenerateKey(elliptic.P384(), rand.Reader))(t)
 	good := generated(t)
 	for _, tc := range []struct {
 		name     string

@@ -14,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestKeylessIdentity(t *testing.T) {
@@ -74,10 +75,7 @@ func TestKeylessFulcioRefuses(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before := f.wire.count(certificateRequest)
-			token, err := f.Token(tc.id, tc.audience)
-			if err != nil {
-				t.Fatal(err)
-			}
+			token := expect.Value(f.Token(tc.id, tc.audience))(t)
 			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now())
 			if s != nil || err == nil || !strings.Contains(err.Error(), "certificate from "+f.FulcioURL+": Fulcio returned 4") {
 				t.Errorf("Keyless: %v, %v, want Fulcio's refusal", s, err)

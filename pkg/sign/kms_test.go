@@ -19,6 +19,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestWithKMS signs with a key in another process, by sigstore's protocol for KMS plug-ins.
@@ -32,37 +33,18 @@ func TestWithKMS(t *testing.T) {
 	t.Setenv("PATH", dir)
 	stored := func(name string, curve elliptic.Curve) (string, crypto.PublicKey) {
 		t.Helper()
-		key, err := ecdsa.GenerateKey(curve, rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		der, err := x509.MarshalPKCS8PrivateKey(key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := expect.Value(ecdsa.GenerateKey(curve, rand.Reader))(t)
+		der := expect.Value(x509.MarshalPKCS8PrivateKey(key))(t)
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
 		return "local://" + path, key.Public()
 	}
 	reference, public := stored("key.pem", elliptic.P256())
-	s, err := sign.WithKMS(t.Context(), f.config(), reference)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed, err := s.Seal(t.Context(), batch(t, 2), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := cryptoutils.MarshalPublicKeyToPEM(public)
-	if err != nil {
-		t.Fatal(err)
-	}
-	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Key: string(text)}}}, f.root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(sign.WithKMS(t.Context(), f.config(), reference))(t)
+	sealed := expect.Value(s.Seal(t.Context(), batch(t, 2), time.Now()))(t)
+	text := expect.Value(cryptoutils.MarshalPublicKeyToPEM(public))(t)
+	policy := expect.Value(trust.New(
+		trust.Config{Authorities: []trust.AuthorityConfig{{Key: string(text)}}}, f.root))(t)
 	mustVerify(t, policy, sealed)
 
 	ending, end := context.WithTimeout(t.Context(), time.Second)

@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestSealLogUnreachable(t *testing.T) {
@@ -28,23 +29,14 @@ func TestSealLogUnreachable(t *testing.T) {
 func (f *fixture) somebodyElses(t *testing.T, doc *exception.Document, now time.Time) int64 {
 	t.Helper()
 	token := f.token(t, sandbox.Identity{Repository: "mallory/fork"})
-	mallory, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs, err := mallory.Seal(t.Context(), []*exception.Document{doc}, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mallory := expect.Value(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, now))(t)
+	theirs := expect.Value(mallory.Seal(t.Context(), []*exception.Document{doc}, now))(t)
 	return logIndex(t, theirs[0])
 }
 
 func logIndex(t *testing.T, doc *exception.Document) int64 {
 	t.Helper()
-	s, err := seal.Read(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(seal.Read(doc))(t)
 	return s.Signatures[0].Bundle.Payload.LogIndex
 }
 
@@ -55,10 +47,7 @@ func TestSealPoisonedLog(t *testing.T) {
 	now := time.Now()
 	doc := batch(t, 1)[0]
 	theirs := f.somebodyElses(t, doc, now)
-	sealed, err := f.keyless(t, f.config()).Seal(t.Context(), []*exception.Document{doc}, now)
-	if err != nil {
-		t.Fatalf("Seal: %v", err)
-	}
+	sealed := expect.Value(f.keyless(t, f.config()).Seal(t.Context(), []*exception.Document{doc}, now))(t)
 	opened := mustVerify(t, f.policy(t), sealed)
 	if got, want := opened[0].Signatures()[0].LogIndex, theirs+1; got != want {
 		t.Errorf("log index %d, want that of its own upload, %d", got, want)

@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // onEntry changes the entry in a log's answer to an upload.
@@ -145,10 +146,7 @@ func TestLogFaultsPass(t *testing.T) {
 				f := place(t)
 				s := f.keyless(t, f.config())
 				f.wire.meddle(only(firstOf(isUpload), tc.fault(t, f)))
-				sealed, err := s.Seal(t.Context(), batch(t, 1), time.Now())
-				if err != nil {
-					t.Fatalf("Seal: %v", err)
-				}
+				sealed := expect.Value(s.Seal(t.Context(), batch(t, 1), time.Now()))(t)
 				mustVerify(t, f.policy(t), sealed)
 				if uploads, fetched := f.wire.count(uploadRequest), f.wire.count("rekor GET"); uploads != 2 || fetched != tc.fetched {
 					t.Errorf("%d uploads and %d entries fetched, want 2 and %d", uploads, fetched, tc.fetched)
@@ -182,14 +180,9 @@ func TestLoggedAndNotThereYet(t *testing.T) {
 				next.ServeHTTP(w, r)
 			}
 		})
-		sealed, err := s.Seal(t.Context(), batch(t, 1), time.Now())
-		if err != nil {
-			t.Fatalf("Seal: %v", err)
-		}
+		sealed := expect.Value(s.Seal(t.Context(), batch(t, 1), time.Now()))(t)
 		mustVerify(t, f.policy(t), sealed)
-		if n := f.wire.count(uploadRequest); n != 2 {
-			t.Errorf("%d uploads, want 2", n)
-		}
+		expect.Is(t, "uploads", 2, f.wire.count(uploadRequest))
 	})
 }
 
@@ -277,10 +270,7 @@ func TestLogCancelled(t *testing.T) {
 			}))
 			config := f.configV2()
 			config.Timing.Answer = time.Hour // must not end the request
-			s, err := sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := expect.Value(sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword)))(t)
 			if out, err := s.Seal(ctx, batch(t, 1), time.Now()); out != nil || !errors.Is(err, context.Canceled) {
 				t.Errorf("Seal: %v, %v, want context.Canceled", out, err)
 			}

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/digitorus/timestamp"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // onEntryV2 changes the entry in an answer of a Rekor v2 log.
@@ -46,9 +46,7 @@ func anotherEntry(t *testing.T, f *fixture) hook {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := mallory.Seal(t.Context(), batch(t, 1), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(mallory.Seal(t.Context(), batch(t, 1), time.Now()))(t)
 	return theirs.replay
 }
 
@@ -66,10 +64,7 @@ func anotherStamp(t *testing.T, _ *fixture) hook {
 
 // strangersStamp is a timestamp of the right data by an authority that is not trusted.
 func strangersStamp(t *testing.T, _ *fixture) hook {
-	stranger, err := url.Parse(start(t).TimestampURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stranger := expect.Value(url.Parse(start(t).TimestampURL))(t)
 	theirs := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: stranger.Scheme, Host: stranger.Host})
 	return func(_ string, _ http.Handler, w http.ResponseWriter, r *http.Request) { theirs.ServeHTTP(w, r) }
 }
@@ -165,15 +160,10 @@ func TestLogV2FaultsPass(t *testing.T) {
 				f := place(t)
 				s := f.keyless(t, f.configV2())
 				f.wire.meddle(only(firstOf(at(tc.server)), tc.fault(t, f)))
-				sealed, err := s.Seal(t.Context(), batch(t, 1), time.Now())
-				if err != nil {
-					t.Fatalf("Seal: %v", err)
-				}
+				sealed := expect.Value(s.Seal(t.Context(), batch(t, 1), time.Now()))(t)
 				mustVerify(t, f.policy(t), sealed)
 				got := []int{f.wire.count(uploadV2Request), f.wire.count(timestampRequest)}
-				if diff := cmp.Diff([]int{tc.uploads, tc.stamps}, got); diff != "" {
-					t.Errorf("uploads and timestamps (-want +got):\n%s", diff)
-				}
+				expect.Equal(t, "uploads and timestamps", []int{tc.uploads, tc.stamps}, got)
 			})
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var signedAt = time.Date(2026, 3, 1, 10, 30, 15, 999, time.FixedZone("CET", 3600))
@@ -91,13 +92,8 @@ func TestPrepareAdds(t *testing.T) {
 			edited(kyvernoText, "polex.dev/expires-in: 7d", "polex.dev/expires-at: 2026-04-01T00:00:00Z")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			prepared, err := sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, string(prepared[0].Source())); diff != "" {
-				t.Errorf("source (-want +got):\n%s", diff)
-			}
+			prepared := expect.Value(sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{}))(t)
+			expect.Equal(t, "source", tc.want, string(prepared[0].Source()))
 		})
 	}
 }
@@ -114,10 +110,7 @@ func TestPrepareLabel(t *testing.T) {
 			edited(policiesText, "spec:\n", "spec:\n  reportResult: skip\n  expiresAt: \"2026-03-08T09:30:15Z\"\n")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			prepared, err := sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{TTLLabel: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			prepared := expect.Value(sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{TTLLabel: true}))(t)
 			want := parseAll(t, tc.want)[0].Object()
 			if diff := cmp.Diff(want, prepared[0].Object()); diff != "" {
 				t.Errorf("-want +got:\n%s\n%s", diff, prepared[0].Source())
@@ -128,23 +121,13 @@ func TestPrepareLabel(t *testing.T) {
 
 func TestPrepareUnbounded(t *testing.T) {
 	text := edited(kyvernoText, "    polex.dev/expires-in: 7d\n", "")
-	prepared, err := sign.Prepare(parseAll(t, text), signedAt, sign.Rules{InsecureAllowUnbounded: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(text, string(prepared[0].Source())); diff != "" {
-		t.Errorf("source (-want +got):\n%s", diff)
-	}
+	prepared := expect.Value(sign.Prepare(parseAll(t, text), signedAt, sign.Rules{InsecureAllowUnbounded: true}))(t)
+	expect.Equal(t, "source", text, string(prepared[0].Source()))
 }
 
 // An object that is not an exception is signed unchanged: it has no lifetime to convert.
 func TestPrepareOtherKind(t *testing.T) {
 	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
-	prepared, err := sign.Prepare([]*exception.Document{parse(t, text)}, signedAt, sign.Rules{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(text, string(prepared[0].Source())); diff != "" {
-		t.Errorf("source (-want +got):\n%s", diff)
-	}
+	prepared := expect.Value(sign.Prepare([]*exception.Document{parse(t, text)}, signedAt, sign.Rules{}))(t)
+	expect.Equal(t, "source", text, string(prepared[0].Source()))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // everywhere runs a test of server faults with the sandbox. If POLEX_TEST_SIGSTORE names a file
@@ -26,10 +27,7 @@ func everywhere(t *testing.T, test func(t *testing.T, f func(*testing.T) *fixtur
 	if named == "" {
 		return
 	}
-	raw, err := os.ReadFile(named)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(os.ReadFile(named))(t)
 	at := map[string]string{}
 	for line := range strings.Lines(string(raw)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")

@@ -17,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 const (
@@ -56,14 +57,9 @@ func (f *fixture) rootWithLog(t *testing.T, address, keyFile string) *trust.Root
 		t.Fatalf("%s is no PEM", keyFile)
 	}
 	id := sha256.Sum256(block.Bytes)
-	raw, err := os.ReadFile(f.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(os.ReadFile(f.TrustedRootPath))(t)
 	var tree map[string]any
-	if err := json.Unmarshal(raw, &tree); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(raw, &tree))
 	log := tree["tlogs"].([]any)[0].(map[string]any)
 	log["baseUrl"], log["logId"] = address, map[string]any{"keyId": base64.StdEncoding.EncodeToString(id[:])}
 	log["publicKey"].(map[string]any)["rawBytes"] = base64.StdEncoding.EncodeToString(block.Bytes)
@@ -71,11 +67,7 @@ func (f *fixture) rootWithLog(t *testing.T, address, keyFile string) *trust.Root
 	if raw, err = json.Marshal(tree); err != nil {
 		t.Fatal(err)
 	}
-	root, err := trust.ParseRoot(raw, "with the named log")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return root
+	return expect.Value(trust.ParseRoot(raw, "with the named log"))(t)
 }
 
 // A batch with Rekor v2: there is no request to Rekor v1, and the signature has the only possible
@@ -86,10 +78,7 @@ func TestSealV2(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			docs := batch(t, 20)
 			stampsBefore := f.wire.count(timestampRequest)
-			sealed, err := f.keyless(t, config).Seal(t.Context(), docs, time.Now())
-			if err != nil {
-				t.Fatalf("Seal: %v", err)
-			}
+			sealed := expect.Value(f.keyless(t, config).Seal(t.Context(), docs, time.Now()))(t)
 			policy := f.policyUnder(t, config.Root)
 			for i, opened := range mustVerify(t, policy, sealed) {
 				got := opened.Signatures()[0]
@@ -99,10 +88,7 @@ func TestSealV2(t *testing.T) {
 				if got.LogURL != config.RekorURL || got.WitnessedAt.IsZero() {
 					t.Errorf("evidence %+v, want the log %s and a time", got, config.RekorURL)
 				}
-				s, err := seal.Read(sealed[i])
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := expect.Value(seal.Read(sealed[i]))(t)
 				if s.Signatures[0].Bundle != nil || s.Signatures[0].BundleV03 == nil {
 					t.Error("the seal has a Rekor bundle, or no Sigstore bundle")
 				}
@@ -130,18 +116,10 @@ func (f *fixture) policyUnder(t *testing.T, root *trust.Root) *trust.Policy {
 func TestWithKeyV2(t *testing.T) {
 	f := shared(t)
 	keys := generated(t)
-	s, err := sign.WithKey(f.configV2(), keys.PrivateBytes, []byte(keyPassword))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed, err := s.Seal(t.Context(), batch(t, 3), time.Now())
-	if err != nil {
-		t.Fatalf("Seal: %v", err)
-	}
-	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Name: "team", Key: string(keys.PublicBytes)}}}, f.root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(sign.WithKey(f.configV2(), keys.PrivateBytes, []byte(keyPassword)))(t)
+	sealed := expect.Value(s.Seal(t.Context(), batch(t, 3), time.Now()))(t)
+	policy := expect.Value(trust.New(
+		trust.Config{Authorities: []trust.AuthorityConfig{{Name: "team", Key: string(keys.PublicBytes)}}}, f.root))(t)
 	for _, opened := range mustVerify(t, policy, sealed) {
 		if diff := cmp.Diff([]string{"public-key", "timestamp", "inclusion-proof"}, opened.Signatures()[0].Checked); diff != "" {
 			t.Errorf("evidence (-want +got):\n%s", diff)
@@ -154,15 +132,10 @@ func TestSealWithTimestamp(t *testing.T) {
 	f := shared(t)
 	config := f.config()
 	config.TimestampURL = f.TimestampURL
-	sealed, err := f.keyless(t, config).Seal(t.Context(), batch(t, 2), time.Now())
-	if err != nil {
-		t.Fatalf("Seal: %v", err)
-	}
+	sealed := expect.Value(f.keyless(t, config).Seal(t.Context(), batch(t, 2), time.Now()))(t)
 	want := []string{"certificate-chain", "sct", "timestamp", "signed-entry-timestamp", "inclusion-proof"}
 	for _, opened := range mustVerify(t, f.policy(t), sealed) {
-		if diff := cmp.Diff(want, opened.Signatures()[0].Checked); diff != "" {
-			t.Errorf("evidence (-want +got):\n%s", diff)
-		}
+		expect.Equal(t, "evidence", want, opened.Signatures()[0].Checked)
 	}
 }
 
@@ -192,9 +165,7 @@ func TestConfigRefuses(t *testing.T) {
 			}
 		})
 	}
-	if n := f.wire.count(certificateRequest); n != 0 {
-		t.Errorf("%d certificates were asked for", n)
-	}
+	expect.Is(t, "certificates", 0, f.wire.count(certificateRequest))
 }
 
 // An older entry by another identity for the same message does no harm.
@@ -202,17 +173,10 @@ func TestSealV2PoisonedLog(t *testing.T) {
 	f := start(t)
 	now := time.Now()
 	doc := batch(t, 1)[0]
-	mallory, err := sign.Keyless(t.Context(), f.configV2(), f.FulcioURL, f.token(t, sandbox.Identity{Repository: "mallory/fork"}), now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := mallory.Seal(t.Context(), []*exception.Document{doc}, now); err != nil {
-		t.Fatal(err)
-	}
-	sealed, err := f.keyless(t, f.configV2()).Seal(t.Context(), []*exception.Document{doc}, now)
-	if err != nil {
-		t.Fatalf("Seal: %v", err)
-	}
+	mallory := expect.Value(sign.Keyless(
+		t.Context(), f.configV2(), f.FulcioURL, f.token(t, sandbox.Identity{Repository: "mallory/fork"}), now))(t)
+	expect.Value(mallory.Seal(t.Context(), []*exception.Document{doc}, now))(t)
+	sealed := expect.Value(f.keyless(t, f.configV2()).Seal(t.Context(), []*exception.Document{doc}, now))(t)
 	if got := mustVerify(t, f.policy(t), sealed)[0].Signatures()[0].LogIndex; got != 1 {
 		t.Errorf("log index %d, want that of its own upload, 1", got)
 	}

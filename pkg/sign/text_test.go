@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 const jsonText = `{
@@ -80,27 +80,15 @@ func TestSealKeepsText(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := shared(t)
-			sealed, err := f.keyless(t, f.config()).Seal(t.Context(), parseAll(t, tc.text), time.Now())
-			if err != nil {
-				t.Fatalf("Seal: %v", err)
-			}
+			sealed := expect.Value(f.keyless(t, f.config()).Seal(t.Context(), parseAll(t, tc.text), time.Now()))(t)
 			got := string(sealed[0].Source())
-			if diff := cmp.Diff(tc.text, tc.added.ReplaceAllString(got, "")); diff != "" {
-				t.Errorf("text without what was added (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "text without what was added", tc.text, tc.added.ReplaceAllString(got, ""))
 			mustVerify(t, f.policy(t), sealed)
 			// Another YAML reader reads the same object.
 			var other map[string]any
-			if err := yaml.UnmarshalStrict([]byte(got), &other); err != nil {
-				t.Fatal(err)
-			}
-			again, err := exception.FromObject(other)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(sealed[0].Object(), again.Object()); diff != "" {
-				t.Errorf("read by another reader (-ours +theirs):\n%s", diff)
-			}
+			expect.OK(t, yaml.UnmarshalStrict([]byte(got), &other))
+			again := expect.Value(exception.FromObject(other))(t)
+			expect.Equal(t, "read by another reader (-ours +theirs)", sealed[0].Object(), again.Object())
 		})
 	}
 }

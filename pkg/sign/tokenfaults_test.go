@@ -9,6 +9,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 const tokenRequest = "issuer GET /token"
@@ -72,10 +73,8 @@ func TestTokenFaultsPass(t *testing.T) {
 				f := place(t)
 				asActions(t, f.TokenRequestURL, f.TokenRequestToken)
 				f.wire.meddle(only(firstOf(at(sandbox.ServerIssuer)), fault(t, f)))
-				token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Timing{Sleep: f.rest.sleep})
-				if err != nil {
-					t.Fatal(err)
-				}
+				token := expect.Value(sign.AmbientToken(
+					t.Context(), sign.DefaultClientID, sign.Timing{Sleep: f.rest.sleep}))(t)
 				if _, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now()); err != nil {
 					t.Errorf("Keyless: %v", err)
 				}

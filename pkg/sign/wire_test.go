@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // hook handles requests between the signer and a server of the sandbox.
@@ -101,10 +102,8 @@ func start(tb testing.TB) *fixture {
 	tb.Helper()
 	f := &fixture{wire: &wire{}, rest: &rest{}}
 	var err error
-	f.Sandbox, err = sandbox.Start(tb.Context(), sandbox.Options{Dir: tb.TempDir(), Intercept: f.wire.intercept})
-	if err != nil {
-		tb.Fatalf("start sandbox: %v", err)
-	}
+	f.Sandbox = expect.Value(sandbox.Start(
+		tb.Context(), sandbox.Options{Dir: tb.TempDir(), Intercept: f.wire.intercept}))(tb)
 	tb.Cleanup(func() {
 		f.wire.meddle(nil)
 		if err := f.Close(); err != nil {
@@ -119,11 +118,7 @@ func start(tb testing.TB) *fixture {
 
 func (f *fixture) token(tb testing.TB, id sandbox.Identity) string {
 	tb.Helper()
-	token, err := sandbox.RequestToken(tb.Context(), f.Dir, id, "sigstore")
-	if err != nil {
-		tb.Fatalf("mint token: %v", err)
-	}
-	return token
+	return expect.Value(sandbox.RequestToken(tb.Context(), f.Dir, id, "sigstore"))(tb)
 }
 
 func (f *fixture) config() sign.Config {
@@ -132,32 +127,22 @@ func (f *fixture) config() sign.Config {
 
 func (f *fixture) keyless(tb testing.TB, config sign.Config) *sign.Signer {
 	tb.Helper()
-	s, err := sign.Keyless(tb.Context(), config, f.FulcioURL, f.token(tb, sandbox.Identity{}), time.Now())
-	if err != nil {
-		tb.Fatalf("Keyless: %v", err)
-	}
-	return s
+	return expect.Value(sign.Keyless(tb.Context(), config, f.FulcioURL, f.token(tb, sandbox.Identity{}), time.Now()))(tb)
 }
 
 // policy trusts the sandbox's own workflow.
 func (f *fixture) policy(tb testing.TB) *trust.Policy {
 	tb.Helper()
-	p, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{
+	p := expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{
 		Name: "workflow", Issuer: f.IssuerURL, Subject: sandbox.Identity{}.Subject(),
 		Claims: map[string]trust.Values{"buildTrigger": {"push"}},
-	}}}, f.root)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}}}, f.root))(tb)
 	return p
 }
 
 func mustVerify(tb testing.TB, policy *trust.Policy, docs []*exception.Document) []*verify.Verified {
 	tb.Helper()
-	v, err := verify.New(policy)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	v := expect.Value(verify.New(policy))(tb)
 	opened := make([]*verify.Verified, len(docs))
 	for i, doc := range docs {
 		// From the text, like a cluster, not from the signer's memory.
