@@ -6,15 +6,13 @@ import (
 
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestAllowedMetadata: metadata that polex, Kyverno or a sync tool acts upon cannot be allowed. A
 // tool reads each key here.
 func TestAllowedMetadata(t *testing.T) {
-	root, err := trust.ParseRoot(publicgood.TrustedRootJSON(), "public-good")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := expect.Value(trust.ParseRoot(publicgood.TrustedRootJSON(), "public-good"))(t)
 	made := func(field, key, value string) error {
 		c := trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: "https://accounts.example", Subject: "anna@acme.example"}}}
 		c.ExpiryKeys = []string{"acme.example/until"}

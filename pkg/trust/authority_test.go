@@ -9,26 +9,22 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestAuthorityString: an authority with a key is described by the fingerprint of the key.
 func TestAuthorityString(t *testing.T) {
 	text := keyPEM(t, elliptic.P256())
-	p, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{
+	p := expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{
 		{Name: "ci", Key: text},
 		{Name: "merge", Issuer: issuer, Subject: subject, Claims: map[string]trust.Values{"buildTrigger": {"push"}}},
-	}}, root(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}, root(t)))(t)
 	block, _ := pem.Decode([]byte(text))
 	for i, want := range []string{
 		fmt.Sprintf("public key sha256:%x", sha256.Sum256(block.Bytes)),
 		subject + ", issuer " + issuer + ", buildTrigger push",
 	} {
-		if got := p.Authorities()[i].String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		expect.Is(t, "result", want, p.Authorities()[i].String())
 	}
 }
 
@@ -69,10 +65,7 @@ func TestMatches(t *testing.T) {
 		{"person's name as an address", person, func(id *trust.Identity) { id.Subject = "anna@acme.example" }, "type"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{tc.authority}}, root(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{tc.authority}}, root(t)))(t)
 			id := right
 			tc.bend(&id)
 			is, got := p.Authorities()[0].Matches(id)

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sigstore/fulcio/pkg/certificate"
 
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestClaimsOf: every extension of Fulcio has its claim, and one without a name has its number.
@@ -22,10 +22,7 @@ func TestClaimsOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := asn1.Marshal("new")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := expect.Value(asn1.Marshal("new"))(t)
 	arc := func(numbers ...int) asn1.ObjectIdentifier {
 		return append(asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1}, numbers...)
 	}
@@ -38,9 +35,7 @@ func TestClaimsOf(t *testing.T) {
 		"buildTrigger": "push", "deploymentEnvironment": "signing", "tokenSubject": "repo:acme/exceptions:environment:signing",
 		"1.3.6.1.4.1.57264.1.25": "new", "1.3.6.1.4.1.57264.1.26": "ff00", "1.3.6.1.4.1.57264.1.2.1": "new",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("claims (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "claims", want, got)
 	if _, err := trust.Claims([]pkix.Extension{{Id: arc(23), Value: []byte("signing")}}); err == nil {
 		t.Error("an extension that cannot be read counts")
 	}
@@ -53,15 +48,7 @@ func TestClaims(t *testing.T) {
 	for i := range value.NumField() {
 		value.Field(i).SetString("x")
 	}
-	rendered, err := all.Render()
-	if err != nil {
-		t.Fatal(err)
-	}
-	claims, err := trust.Claims(rendered)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(trust.ClaimNames(), slices.Sorted(maps.Keys(claims))); diff != "" {
-		t.Error(diff)
-	}
+	rendered := expect.Value(all.Render())(t)
+	claims := expect.Value(trust.Claims(rendered))(t)
+	expect.Equal(t, "result", trust.ClaimNames(), slices.Sorted(maps.Keys(claims)))
 }

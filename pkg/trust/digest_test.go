@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestDigest: policies of one content have one digest, wherever it is from, and every
@@ -14,10 +15,7 @@ func TestDigest(t *testing.T) {
 		t.Helper()
 		c := trust.Config{Authorities: []trust.AuthorityConfig{{Name: "merge", Issuer: "https://accounts.example", Subject: "a@acme.example"}}}
 		change(&c)
-		p, err := trust.Load(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := expect.Value(trust.Load(c))(t)
 		return p.Digest()
 	}
 	same := digest(func(*trust.Config) {})

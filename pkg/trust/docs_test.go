@@ -9,27 +9,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestDocs loads each example of docs/reference/trust.md, checks it with the schema, and searches
 // the page for every field.
 func TestDocs(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/reference/trust.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(os.ReadFile("../../docs/reference/trust.md"))(t)
 	page := string(raw)
 	s, dir := schema(t), beside(t)
-	key, err := os.ReadFile(filepath.Join(dir, "ci.pub"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "keys"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "keys", "release.pub"), key, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	key := expect.Value(os.ReadFile(filepath.Join(dir, "ci.pub")))(t)
+	expect.OK(t, os.Mkdir(filepath.Join(dir, "keys"), 0o700))
+	expect.OK(t, os.WriteFile(filepath.Join(dir, "keys", "release.pub"), key, 0o600))
 	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1)
 	for _, example := range examples {
 		_, doc, err := load(example[1], dir)
@@ -61,18 +53,13 @@ func TestDocs(t *testing.T) {
 // fields returns the keys in the schema, except claims.
 func fields(t *testing.T) []string {
 	t.Helper()
-	raw, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(os.ReadFile(schemaFile))(t)
 	type object struct{ Properties map[string]any }
 	var tree struct {
 		object
 		Defs map[string]object `json:"$defs"`
 	}
-	if err := json.Unmarshal(raw, &tree); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(raw, &tree))
 	found := map[string]bool{}
 	for _, o := range append(slices.Collect(maps.Values(tree.Defs)), tree.object) {
 		for key := range o.Properties {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // FuzzPolicy: a policy that loads has an authority, requires no more signers than can sign, and
@@ -18,10 +19,7 @@ func FuzzPolicy(f *testing.F) {
 	f.Add(header + "authorities:\n  - {subject: a@b, certificateAuthority: a}\n")
 	f.Add(header + "authorities: []\nthreshold: -1\n")
 	s, r := schema(f), root(f)
-	legacy, err := exception.Parse([]byte(legacyException), "a.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
+	legacy := expect.Value(exception.Parse([]byte(legacyException), "a.yaml"))(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		doc, err := exception.Parse([]byte(text), "policy.yaml")
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // The runs of a workflow in its own repository, and of a reusable one that this workflow calls.
@@ -167,10 +168,7 @@ func BenchmarkMatches(b *testing.B) {
 			g.Repository = append(g.Repository, fmt.Sprintf("acme/r%d", i))
 			g.RepositoryID = append(g.RepositoryID, fmt.Sprint(i))
 		}
-		p, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{GitHub: g}}}, root(b))
-		if err != nil {
-			b.Fatal(err)
-		}
+		p := expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{GitHub: g}}}, root(b)))(b)
 		b.Run(fmt.Sprintf("repositories=%d", repositories), func(b *testing.B) {
 			for b.Loop() {
 				if is, why := p.Authorities()[0].Matches(id); !is {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func mailbox(name string) trust.AuthorityConfig {
@@ -168,11 +169,7 @@ func randomPolicy(t *testing.T, r *trust.Root, random *rand.Rand) *trust.Policy 
 		}
 	}
 	config.Threshold = 1 + random.IntN(len(config.Authorities))
-	p, err := trust.New(config, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return expect.Value(trust.New(config, r))(t)
 }
 
 // mostByTrying tries every assignment, and returns the maximum number of counted signers, or -1 if
@@ -247,17 +244,14 @@ func describe(p *trust.Policy, candidates [][]*trust.Authority) string {
 
 // TestAssignSays: the message names the group with too few signers.
 func TestAssignSays(t *testing.T) {
-	p, err := trust.New(trust.Config{
+	p := expect.Value(trust.New(trust.Config{
 		Threshold:   3,
 		Authorities: []trust.AuthorityConfig{mailbox("anna"), mailbox("ben"), mailbox("carl"), mailbox("dora")},
 		Groups: []trust.GroupConfig{
 			{Name: "platform", Threshold: 2, Authorities: []string{"anna", "ben"}},
 			{Name: "security", Threshold: 1, Authorities: []string{"carl"}},
 		},
-	}, root(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, root(t)))(t)
 	anna, ben, carl, dora := p.Authorities()[0], p.Authorities()[1], p.Authorities()[2], p.Authorities()[3]
 	for _, tc := range []struct {
 		candidates [][]*trust.Authority
@@ -289,10 +283,7 @@ func TestAssignIsBounded(t *testing.T) {
 		group.Authorities = append(group.Authorities, name)
 	}
 	config.Groups = []trust.GroupConfig{group}
-	p, err := trust.New(config, root(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Value(trust.New(config, root(t)))(t)
 	candidates := make([][]*trust.Authority, 8)
 	for i := range 7 {
 		candidates[i] = p.Authorities()

@@ -9,6 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 const legacyException = `apiVersion: kyverno.io/v2
@@ -46,10 +47,7 @@ func conditional(expressions ...string) string {
 
 func scope(t *testing.T, yaml string) policyfile.Scope {
 	t.Helper()
-	doc, err := exception.Parse([]byte(yaml), "test.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := expect.Value(exception.Parse([]byte(yaml), "test.yaml"))(t)
 	return new(policyfile.Rules).ScopeOf(doc)
 }
 
@@ -163,10 +161,7 @@ func TestExceeded(t *testing.T) {
 		{"two limits, the second broken", legacyException, trust.Selectors{Policies: []string{"require-*"}, Namespaces: []string{"a"}}, "limits.namespaces"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p, err := trust.New(limited(&tc.limits), root(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := expect.Value(trust.New(limited(&tc.limits), root(t)))(t)
 			got := p.Authorities()[0].Exceeded(scope(t, tc.yaml))
 			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%q, want %q", got, tc.want)
@@ -250,10 +245,7 @@ func TestRenewals(t *testing.T) {
 		{"approved without a record", approved("", "bob, carol"), trust.RenewalsConfig{RequireApprovals: 2}, "names 0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			rules, err := policyfile.Check(trust.Config{Renewals: &tc.limits})
-			if err != nil {
-				t.Fatal(err)
-			}
+			rules := expect.Value(policyfile.Check(trust.Config{Renewals: &tc.limits}))(t)
 			got := rules.Renewals.Exceeded(scope(t, tc.yaml))
 			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%q, want %q", got, tc.want)
@@ -295,10 +287,7 @@ func TestOutlasts(t *testing.T) {
 			config := policy()
 			config.Authorities[0].Name = "a"
 			config.Lifetimes = []trust.LifetimeConfig{{Authorities: []string{"a"}, Max: "1d"}, {Authorities: []string{"a"}, Selectors: trust.Selectors{Namespaces: []string{"night"}, Kinds: []string{"PolicyException.kyverno.io"}}, Max: "1h"}}
-			rules, err := policyfile.Check(config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rules := expect.Value(policyfile.Check(config))(t)
 			if got := rules.Outlasts(tc.authority, scope(t, tc.yaml), tc.signed); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
@@ -356,10 +345,7 @@ func TestLifetimes(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			config := policy()
 			config.MaxLifetime, config.Lifetimes, config.Renewals = "90d", tc.rules, &trust.RenewalsConfig{MaxLifetime: "2h"}
-			rules, err := policyfile.Check(config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rules := expect.Value(policyfile.Check(config))(t)
 			got := rules.MaxLifetime(scope(t, tc.yaml))
 			speaks := tc.want < all || tc.rules != nil && tc.rules[0].Max == "52w"
 			if got.Duration != tc.want || got.Ends != speaks {

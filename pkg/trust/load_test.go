@@ -15,15 +15,12 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func configuration(t *testing.T, text string) *exception.Document {
 	t.Helper()
-	doc, err := exception.Parse([]byte(text), ".polex.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return expect.Value(exception.Parse([]byte(text), ".polex.yaml"))(t)
 }
 
 func TestRead(t *testing.T) {
@@ -41,10 +38,7 @@ trust:
       subject: anna@acme.example
       claims: {buildTrigger: push}
 `)
-	got, err := trust.Read(doc, filepath.FromSlash("/srv/repo"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := expect.Value(trust.Read(doc, filepath.FromSlash("/srv/repo")))(t)
 	want := trust.Config{
 		Source: ".polex.yaml", TrustedRoot: "/srv/repo/roots/trusted_root.json", Threshold: 2, MaxLifetime: "90d",
 		Authorities: []trust.AuthorityConfig{
@@ -53,9 +47,7 @@ trust:
 			{Source: ".polex.yaml:11:7: authority 3", Issuer: "https://accounts.example", Subject: "anna@acme.example", Claims: map[string]trust.Values{"buildTrigger": {"push"}}},
 		},
 	}
-	if diff := cmp.Diff(want, got, noLocate); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "result", want, got, noLocate)
 	nothing, err := trust.Read(configuration(t, "apiVersion: polex.dev/v1alpha1\nkind: Config\n"), "/srv/repo")
 	if diff := cmp.Diff(trust.Config{Source: ".polex.yaml"}, nothing, noLocate); diff != "" || err != nil {
 		t.Errorf("where there is nothing: %v\n%s", err, diff)
@@ -134,9 +126,7 @@ func TestReadRefuses(t *testing.T) {
 			if !strings.HasPrefix(syntax.Position.String(), tc.at) {
 				t.Errorf("at %s, want %s: %v", syntax.Position, tc.at, err)
 			}
-			if diff := cmp.Diff(trust.Config{}, c); diff != "" {
-				t.Errorf("an error and a policy:\n%s", diff)
-			}
+			expect.Equal(t, "an error and a policy", trust.Config{}, c)
 		})
 	}
 }
@@ -150,9 +140,7 @@ func TestReadTrustPolicy(t *testing.T) {
 	}
 	want := trust.Config{Source: ".polex.yaml", Threshold: 2, Authorities: []trust.AuthorityConfig{
 		{Source: `.polex.yaml:5:5: authority 1 "ci"`, Name: "ci", KeyFile: "/srv/ci.pub"}, {Source: `.polex.yaml:6:5: authority 2 "cd"`, Name: "cd", KeyFile: "/srv/cd.pub"}}}
-	if diff := cmp.Diff(want, got, noLocate); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "result", want, got, noLocate)
 	for text, at := range map[string]string{
 		"kind: TrustPolicy\nthreshold: 2\n":                             ".polex.yaml:1:1: this is not a trust policy",
 		"apiVersion: polex.dev/v1alpha1\nkind: Policy\nthreshold: 2\n":  ".polex.yaml:1:1: this is not a trust policy",
@@ -186,9 +174,7 @@ func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	key, key2 := keyPEM(t, elliptic.P256()), keyPEM(t, elliptic.P384())
@@ -219,9 +205,7 @@ func TestLoad(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			before := append([]trust.AuthorityConfig(nil), tc.config.Authorities...)
 			p, err := trust.Load(tc.config)
-			if diff := cmp.Diff(before, tc.config.Authorities); diff != "" {
-				t.Errorf("loading changed the configuration:\n%s", diff)
-			}
+			expect.Equal(t, "loading changed the configuration", before, tc.config.Authorities)
 			if tc.want == "" {
 				if err != nil || p == nil {
 					t.Fatal(err)

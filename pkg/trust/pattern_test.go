@@ -1,10 +1,12 @@
 package trust_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // madeFrom makes the only authority of a policy with a pattern.
@@ -58,9 +60,7 @@ func TestPatternsThatStand(t *testing.T) {
 			t.Errorf("%s: %v", tc.expression, err)
 			continue
 		}
-		if got := taken(a, tc.fits); got != tc.kind {
-			t.Errorf("%s takes %q as %q, want %q", tc.expression, tc.fits, got, tc.kind)
-		}
+		expect.Is(t, fmt.Sprintf("%s takes %q as", tc.expression, tc.fits), tc.kind, taken(a, tc.fits))
 		if got := taken(a, tc.other); got != "" {
 			t.Errorf("%s takes %q", tc.expression, tc.other)
 		}

@@ -18,39 +18,25 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // root returns the public-good root without some parts.
 func root(t testing.TB, without ...string) *trust.Root {
 	t.Helper()
 	var tree map[string]any
-	if err := json.Unmarshal(publicgood.TrustedRootJSON(), &tree); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(publicgood.TrustedRootJSON(), &tree))
 	for _, part := range without {
 		delete(tree, part)
 	}
-	raw, err := json.Marshal(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := trust.ParseRoot(raw, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	raw := expect.Value(json.Marshal(tree))(t)
+	return expect.Value(trust.ParseRoot(raw, "test"))(t)
 }
 
 func keyPEM(t testing.TB, curve elliptic.Curve) string {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(curve, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := cryptoutils.MarshalPublicKeyToPEM(key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := expect.Value(ecdsa.GenerateKey(curve, rand.Reader))(t)
+	text := expect.Value(cryptoutils.MarshalPublicKeyToPEM(key.Public()))(t)
 	return string(text)
 }
 
@@ -259,10 +245,7 @@ func TestKinds(t *testing.T) {
 		{[]string{"PolicyException"}, [3]bool{false, false, false}},
 		{[]string{"policyexception.kyverno.io"}, [3]bool{false, false, false}},
 	} {
-		k, err := trust.NewKinds(tc.kinds)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := expect.Value(trust.NewKinds(tc.kinds))(t)
 		if got := [3]bool{k.Allow(ours), k.Allow(theirs), k.Allow(config)}; got != tc.want {
 			t.Errorf("%q: %v, want %v", tc.kinds, got, tc.want)
 		}

@@ -17,37 +17,23 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 const schemaFile = "../../docs/trustpolicy.schema.json"
 
 func schema(t testing.TB) *jsonschema.Schema {
 	t.Helper()
-	raw, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(os.ReadFile(schemaFile))(t)
+	value := expect.Value(jsonschema.UnmarshalJSON(strings.NewReader(string(raw))))(t)
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("schema.json", value); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := compiler.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return compiled
+	expect.OK(t, compiler.AddResource("schema.json", value))
+	return expect.Value(compiler.Compile("schema.json"))(t)
 }
 
 // TestSchemaFields: the schema has exactly the fields of the Go types, each with a description.
 func TestSchemaFields(t *testing.T) {
-	raw, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(os.ReadFile(schemaFile))(t)
 	type object struct {
 		Description          string
 		AdditionalProperties any
@@ -61,15 +47,11 @@ func TestSchemaFields(t *testing.T) {
 		object
 		Defs map[string]json.RawMessage `json:"$defs"`
 	}
-	if err := json.Unmarshal(raw, &tree); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(raw, &tree))
 	objects := map[string]object{"": tree.object}
 	for name, def := range tree.Defs {
 		var o object
-		if err := json.Unmarshal(def, &o); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, json.Unmarshal(def, &o))
 		if o.Properties != nil {
 			objects[name] = o
 		}
@@ -104,12 +86,8 @@ func TestSchemaFields(t *testing.T) {
 		}
 	}
 	var claim struct{ Enum []string }
-	if err := json.Unmarshal(tree.Defs["claim"], &claim); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(trust.ClaimNames(), claim.Enum); diff != "" {
-		t.Errorf("claims (-types +schema):\n%s", diff)
-	}
+	expect.OK(t, json.Unmarshal(tree.Defs["claim"], &claim))
+	expect.Equal(t, "claims (-types +schema)", trust.ClaimNames(), claim.Enum)
 }
 
 // everything is a trust policy with all fields.
@@ -170,9 +148,7 @@ func beside(t testing.TB) string {
 	for name, text := range map[string]string{
 		"root.json": string(publicgood.TrustedRootJSON()), "ci.pub": keyPEM(t, elliptic.P256()),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -193,14 +169,8 @@ func load(text, dir string) (*trust.Policy, *exception.Document, error) {
 
 func validate(t testing.TB, s *jsonschema.Schema, doc *exception.Document) error {
 	t.Helper()
-	raw, err := json.Marshal(doc.Object())
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(json.Marshal(doc.Object()))(t)
+	value := expect.Value(jsonschema.UnmarshalJSON(strings.NewReader(string(raw))))(t)
 	return s.Validate(value)
 }
 

@@ -4,14 +4,12 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestHoldings: every service of the public-good root is listed once and in order.
 func TestHoldings(t *testing.T) {
-	root, err := trust.PublicGoodRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := expect.Value(trust.PublicGoodRoot())(t)
 	want := map[string]int{
 		trust.ServiceCertificateAuthority: len(root.Material().FulcioCertificateAuthorities()), trust.ServiceCertificateLog: len(root.Material().CTLogs()),
 		trust.ServiceTransparencyLog: len(root.Material().RekorLogs()), trust.ServiceTimestampAuthority: len(root.Material().TimestampingAuthorities()),

@@ -16,15 +16,12 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/root"
 
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func parse(t *testing.T, data []byte) *root.TrustedRoot {
 	t.Helper()
-	tr, err := root.NewTrustedRootFromJSON(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tr
+	return expect.Value(root.NewTrustedRootFromJSON(data))(t)
 }
 
 // TestComplete: the root has all parts for verification, with the names of the public-good
@@ -53,22 +50,15 @@ func TestComplete(t *testing.T) {
 		"fulcio": {"https://fulcio.sigstore.dev", "https://fulcio.sigstore.dev"},
 		"tsa":    {"https://timestamp.sigstore.dev/api/v1/timestamp"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("public-good instance (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "public-good instance", want, got)
 }
 
 // TestAgreesWithSigstoreGo: all logs and certificate authorities in sigstore-go's older copy must
 // be here, unchanged. Its timestamp authority was replaced since, and is not compared.
 func TestAgreesWithSigstoreGo(t *testing.T) {
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/sigstore/sigstore-go").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "examples", "trusted-root-public-good.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := expect.Value(exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/sigstore/sigstore-go").Output())(t)
+	data := expect.Value(os.ReadFile(
+		filepath.Join(strings.TrimSpace(string(dir)), "examples", "trusted-root-public-good.json")))(t)
 	theirs, ours := parse(t, data), parse(t, publicgood.TrustedRootJSON())
 
 	if len(theirs.RekorLogs()) == 0 || len(theirs.CTLogs()) == 0 || len(theirs.FulcioCertificateAuthorities()) == 0 {
@@ -92,10 +82,7 @@ func TestAgreesWithSigstoreGo(t *testing.T) {
 }
 
 func TestSourceSaysWhatIsHere(t *testing.T) {
-	doc, err := os.ReadFile("SOURCE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := expect.Value(os.ReadFile("SOURCE.md"))(t)
 	sum := sha256.Sum256(publicgood.TrustedRootJSON())
 	for _, line := range []string{
 		"- from: " + publicgood.Source,
