@@ -16,6 +16,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestReadersDisagree: text that kubectl reads as another object is rejected, with its position.
@@ -72,9 +73,7 @@ func TestKubectlsList(t *testing.T) {
 		"apiVersion: v1\nkind: ConfigMap\n\"\\u0069tems\": [{}]\n": true,
 	} {
 		d := mustParse(t, source)
-		if d.IsList() != want {
-			t.Errorf("%q: a list: %t", source, d.IsList())
-		}
+		expect.Is(t, fmt.Sprintf("%q: a list", source), want, d.IsList())
 		if theirs, err := kubectls([]byte(source), 4096); err != nil || theirs[0].list != want {
 			t.Errorf("%q: kubectl: %+v, %v", source, theirs, err)
 		}
@@ -181,10 +180,7 @@ func TestStream(t *testing.T) {
 	if err := errors.Join(s.Add(two[0]), s.Add(two[1])); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("more than there is room for: %v", err)
 	}
-	made, err := exception.FromObject(map[string]any{"a": "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := expect.Value(exception.FromObject(map[string]any{"a": "b"}))(t)
 	if _, err := exception.Join([]*exception.Document{made}); err == nil {
 		t.Error("a document without a source was written")
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestDecodeTypes: the error for a value of another type names no type of Go.
@@ -27,11 +28,8 @@ func TestDecodeTypes(t *testing.T) {
 		"list: [a, 1]":    "section.list[1]: expected text, found a number",
 		"mapping: {a: 1}": "section.mapping: expected text, found a number",
 	} {
-		doc, err := exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = doc.Decode(&section{}, "section")
+		doc := expect.Value(exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml"))(t)
+		err := doc.Decode(&section{}, "section")
 		var syntax *exception.SyntaxError
 		if !errors.As(err, &syntax) || syntax.Message != want {
 			t.Errorf("%s: %v, and not %q", text, err, want)
@@ -83,12 +81,9 @@ func TestDecodeHints(t *testing.T) {
 		"items: {a: 1}":                            "2:3 begin each item with a dash",
 		"items: [{}, a]":                           "2:15 the keys are name, folders",
 	} {
-		doc, err := exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := expect.Value(exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml"))(t)
 		var into section
-		err = doc.Decode(&into, "section")
+		err := doc.Decode(&into, "section")
 		var syntax *exception.SyntaxError
 		if !errors.As(err, &syntax) {
 			t.Fatalf("%s: %v", text, err)

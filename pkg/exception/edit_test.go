@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // Several additions in one call give the same text as single calls, the last one first.
@@ -30,33 +29,24 @@ func TestAddSeveral(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			once, err := doc.Add(additions...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			once := expect.Value(doc.Add(additions...))(t)
 			one := doc
 			for i := len(additions) - 1; i >= 0; i-- {
 				if one, err = one.Add(additions[i]); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if diff := cmp.Diff(string(one.Source()), string(once.Source())); diff != "" {
-				t.Errorf("at once (-one by one +at once):\n%s", diff)
-			}
+			expect.Equal(t, "at once (-one by one +at once)", string(one.Source()), string(once.Source()))
 			for _, a := range additions {
-				if got := once.Text(a.Path...); got != a.Value {
-					t.Errorf("%s is %q, want %q", a.Path, got, a.Value)
-				}
+				expect.Is(t, a.Path.String(), a.Value, once.Text(a.Path...))
 			}
 		})
 	}
 }
 
 func TestAddRefuses(t *testing.T) {
-	doc, err := exception.Parse([]byte("kind: PolicyException\nmetadata:\n  name: a\n  annotations:\n    old: \"1\"\n"), "a.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := expect.Value(exception.Parse(
+		[]byte("kind: PolicyException\nmetadata:\n  name: a\n  annotations:\n    old: \"1\"\n"), "a.yaml"))(t)
 	at := func(steps ...any) exception.Addition { return exception.Addition{Path: steps, Value: "x"} }
 	for name, additions := range map[string][]exception.Addition{
 		"a key that exists":           {at("metadata", "name")},

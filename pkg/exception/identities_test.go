@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestIdentities: objects are distinguished by all parts of their identity, without ambiguous
@@ -26,10 +27,7 @@ func TestIdentities(t *testing.T) {
 		{"v2", "Kind", "space", "name", "7.yaml:1:1"},
 	} {
 		source := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {namespace: %q, name: %q}\n", tc.apiVersion, tc.kind, tc.namespace, tc.name)
-		d, err := exception.Parse([]byte(source), fmt.Sprintf("%d.yaml", i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := expect.Value(exception.Parse([]byte(source), fmt.Sprintf("%d.yaml", i)))(t)
 		if first, again := met.Add(d); again != (tc.first != "") || first.String() != tc.first {
 			t.Errorf("%d: %s, %v", i, first, again)
 		}

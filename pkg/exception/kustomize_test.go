@@ -18,6 +18,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestKustomizeReadsOtherwise: a file that kustomize renders to another object than kubectl reads is
@@ -369,7 +370,7 @@ func (g *generator) flow(depth int, top bool) {
 func TestKustomizeBuild(t *testing.T) {
 	built := 0
 	for _, folder := range []string{"../../examples", "../../docs", "../../internal", "../../policies", "../../test"} {
-		err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		expect.OK(t, filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".txtar" {
 				return err
 			}
@@ -381,10 +382,7 @@ func TestKustomizeBuild(t *testing.T) {
 				built += buildsSame(t, path, source)
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	if built < 10 {
 		t.Errorf("only %d files were built", built)
@@ -399,18 +397,13 @@ func buildsSame(t *testing.T, path string, source []byte) int {
 	}
 	disk := filesys.MakeFsInMemory()
 	for name, content := range map[string][]byte{"kustomization.yaml": []byte("resources: [x.yaml]\n"), "x.yaml": source} {
-		if err := disk.WriteFile(name, content); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, disk.WriteFile(name, content))
 	}
 	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk, ".")
 	if err != nil {
 		return 0 // kustomize refuses it, so it deploys nothing else
 	}
-	out, err := made.AsYaml()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := expect.Value(made.AsYaml())(t)
 	read, err := kubectls(out, 4096)
 	if err != nil || len(read) != len(docs) {
 		t.Errorf("%s: %d documents here, and %d to kustomize (%v)", path, len(docs), len(read), err)
@@ -449,9 +442,7 @@ func TestWrittenWithoutKustomize(t *testing.T) {
 			if d.AskedKustomize() {
 				t.Errorf("%s: kustomize was asked about\n%s", name, source)
 			}
-			if diff := sameObjects(source, docs); diff != "" {
-				t.Errorf("%s: %s", name, diff)
-			}
+			expect.Is(t, name, "", sameObjects(source, docs))
 		}
 	}
 	readable, err := manifest.Readable(object)

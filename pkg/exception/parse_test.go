@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func mustParse(t testing.TB, source string) *exception.Document {
@@ -67,9 +68,7 @@ func TestParseReads(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, d.Object()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "result", tc.want, d.Object())
 			deployed, err := exception.Parse([]byte(tc.source), "file.yaml")
 			if kustomizes := slices.Contains(readOtherwise, tc.name); kustomizes != (err != nil && strings.Contains(err.Error(), "kustomize")) {
 				t.Errorf("kustomize reads it otherwise: %t; %v", kustomizes, err)
@@ -227,9 +226,7 @@ func TestPositions(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			at := mustParse(t, tc.source).PositionOf(tc.path)
-			if got := fmt.Sprintf("%d:%d", at.Line, at.Column); got != tc.want {
-				t.Errorf("%s, want %s", got, tc.want)
-			}
+			expect.Is(t, "result", tc.want, fmt.Sprintf("%d:%d", at.Line, at.Column))
 		})
 	}
 }

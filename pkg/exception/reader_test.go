@@ -8,9 +8,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // readAll lists the documents of a stream as "index line keys", or the error's line.
@@ -56,12 +55,8 @@ func TestReader(t *testing.T) {
 		{"JSON and text", "{\"a\":1}\n---\nb: 2\n", []string{"0 at 1: map[a:1]", "refused at 2"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, readAll(t, strings.NewReader(tc.source))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tc.want, readAll(t, iotest.OneByteReader(strings.NewReader(tc.source)))); diff != "" {
-				t.Errorf("byte by byte (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "result", tc.want, readAll(t, strings.NewReader(tc.source)))
+			expect.Equal(t, "byte by byte", tc.want, readAll(t, iotest.OneByteReader(strings.NewReader(tc.source))))
 		})
 	}
 }

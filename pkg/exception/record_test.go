@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 const (
@@ -26,10 +27,7 @@ func TestApprovals(t *testing.T) {
 		{"from nowhere", strings.Replace(recordedOld, "recorded-from: api", "recorded-from: \"\"", 1), "bob", ""},
 		{"the annotation of another group", strings.Replace(recordedNew, "from: api", "from: api, polex.dev/approved-by: carol", 1), "bob", "bob"},
 	} {
-		doc, err := exception.Parse([]byte(strings.Replace(tc.text, "WHO", tc.who, 1)), "a.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := expect.Value(exception.Parse([]byte(strings.Replace(tc.text, "WHO", tc.who, 1)), "a.yaml"))(t)
 		if got := strings.Join(doc.Approvals().Names, "|"); got != tc.want {
 			t.Errorf("%s: %q approved it, want %q", tc.name, got, tc.want)
 		}
