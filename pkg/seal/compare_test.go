@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 const signed = `apiVersion: v1
@@ -68,9 +67,7 @@ func TestCompareDifferences(t *testing.T) {
 			for _, d := range seal.Compare(object, parse(t, signed), 10) {
 				got = append(got, d.String())
 			}
-			if diff := cmp.Diff(tc.want, strings.Join(got, "|")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "result", tc.want, strings.Join(got, "|"))
 		})
 	}
 }
@@ -103,12 +100,8 @@ func TestCompareLeavesDocumentsAlone(t *testing.T) {
 	if found := seal.Compare(live, message, 1); len(found) > 0 {
 		t.Fatal(found)
 	}
-	if diff := cmp.Diff(before, live.Object()); diff != "" {
-		t.Errorf("the object changed:\n%s", diff)
-	}
-	if diff := cmp.Diff(beforeMessage, message.Object()); diff != "" {
-		t.Errorf("the message changed:\n%s", diff)
-	}
+	expect.Equal(t, "the object changed", before, live.Object())
+	expect.Equal(t, "the message changed", beforeMessage, message.Object())
 }
 
 // TestCompareOddMetadata: metadata that is not a mapping is compared completely.

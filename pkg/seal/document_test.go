@@ -7,26 +7,19 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 type object = map[string]any
 
 func parse(t testing.TB, yaml string) *exception.Document {
 	t.Helper()
-	doc, err := exception.Parse([]byte(yaml), "test.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return expect.Value(exception.Parse([]byte(yaml), "test.yaml"))(t)
 }
 
 func fromObject(t testing.TB, root object) *exception.Document {
 	t.Helper()
-	doc, err := exception.FromObject(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return expect.Value(exception.FromObject(root))(t)
 }
 
 // annotated returns a small document with these annotations.
@@ -39,11 +32,7 @@ func packed(t testing.TB, raw []byte) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(raw); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(z.Write(raw))(t)
+	expect.OK(t, z.Close())
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // naive compares in another way than Compare: it removes the allowed additions with its own list,
@@ -125,14 +126,8 @@ func FuzzRead(f *testing.F) {
 		if len(s.Message) > 1<<20 || len(s.Signatures) != 1 || len(s.Signatures[0].Signature) == 0 {
 			t.Fatalf("a seal out of bounds: %d bytes, %d signatures", len(s.Message), len(s.Signatures))
 		}
-		out, err := seal.Attach(parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"), s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := seal.Read(out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := expect.Value(seal.Attach(parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"), s))(t)
+		again := expect.Value(seal.Read(out))(t)
 		if !reflect.DeepEqual(s, again) {
 			t.Errorf("read %+v, and again %+v", s, again)
 		}

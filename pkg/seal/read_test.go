@@ -10,10 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func rekorBundle(n int64) *seal.RekorBundle {
@@ -37,31 +36,18 @@ func TestRoundTrip(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			doc := parse(t, "# kept\n"+signed)
-			message, err := seal.Message(doc)
-			if err != nil {
-				t.Fatal(err)
-			}
+			message := expect.Value(seal.Message(doc))(t)
 			want := &seal.Seal{Message: message, Signatures: tc.sets}
-			sealed, err := seal.Attach(doc, want)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := seal.Read(parse(t, string(sealed.Source())))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-attached +read):\n%s", diff)
-			}
+			sealed := expect.Value(seal.Attach(doc, want))(t)
+			got := expect.Value(seal.Read(parse(t, string(sealed.Source()))))(t)
+			expect.Equal(t, "result (-attached +read)", want, got)
 			var kept []string
 			for _, line := range strings.SplitAfter(string(sealed.Source()), "\n") {
 				if !strings.Contains(line, seal.Prefix) && strings.TrimSpace(line) != "annotations:" {
 					kept = append(kept, line)
 				}
 			}
-			if diff := cmp.Diff(string(doc.Source()), strings.Join(kept, "")); diff != "" {
-				t.Errorf("the rest of the file (-before +after):\n%s", diff)
-			}
+			expect.Equal(t, "the rest of the file (-before +after)", string(doc.Source()), strings.Join(kept, ""))
 			if found := seal.Compare(sealed, doc, 1); len(found) > 0 {
 				t.Errorf("the sealed document differs: %v", found)
 			}
@@ -87,9 +73,7 @@ func TestIsKey(t *testing.T) {
 		"": false, "message_1": false, "signature_0": false, "signature_01": false, "signature_8": false, "signature_": false, "signature_-1": false,
 		"signature_1_1": false, "signature_1\u0020": false, "Signature": false, "signature_٣": false, "bundle.v0": false, "resourceBundleRef": false,
 	} {
-		if got := seal.IsKey(seal.Prefix + key); got != want {
-			t.Errorf("%q: %t, want %t", key, got, want)
-		}
+		expect.Is(t, fmt.Sprintf("%q", key), want, seal.IsKey(seal.Prefix+key))
 	}
 	for _, key := range []string{"message", "cosign.sigstore.devmessage", "x/cosign.sigstore.dev/message", "Cosign.sigstore.dev/message"} {
 		if seal.IsKey(key) {
@@ -175,11 +159,7 @@ func TestReadRefuses(t *testing.T) {
 
 func unpacked(t *testing.T, text string) []byte {
 	t.Helper()
-	raw, err := base64.StdEncoding.DecodeString(packed(t, []byte(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return expect.Value(base64.StdEncoding.DecodeString(packed(t, []byte(text))))(t)
 }
 
 func flipLast(raw []byte) []byte {
@@ -264,10 +244,7 @@ func TestMessageOfCommits(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		back, err := seal.ParseMessage(message)
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := expect.Value(seal.ParseMessage(message))(t)
 		if got, _ := back.Lookup("metadata", "annotations", "polex.dev/merge-commit"); got != commit {
 			t.Errorf("%s reads back as %v", commit, got)
 		}
@@ -276,21 +253,13 @@ func TestMessageOfCommits(t *testing.T) {
 
 // TestMessage: a signed message reads back as the same values, or Message returns an error.
 func TestMessage(t *testing.T) {
-	message, err := seal.Message(parse(t, signed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	message := expect.Value(seal.Message(parse(t, signed)))(t)
 	again, err := seal.Message(parse(t, string(message)))
 	if err != nil || !bytes.Equal(message, again) {
 		t.Errorf("the message of the message: %v\n%s\n%s", err, message, again)
 	}
-	back, err := seal.ParseMessage(message)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(parse(t, signed).Object(), back.Object()); diff != "" {
-		t.Errorf("(-signed +read):\n%s", diff)
-	}
+	back := expect.Value(seal.ParseMessage(message))(t)
+	expect.Equal(t, "result (-signed +read)", parse(t, signed).Object(), back.Object())
 	for name, text := range map[string]string{
 		"carries a seal": "metadata: {annotations: {cosign.sigstore.dev/signature: AAAA}}", "carries a seal's near miss": "metadata: {annotations: {cosign.sigstore.dev/x: AAAA}}",
 	} {
