@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestParseDuration(t *testing.T) {
@@ -56,9 +57,7 @@ func TestFormatDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", time.Second: "1s", 36 * time.Hour: "1d12h", 14 * 24 * time.Hour: "14d", 90 * 24 * time.Hour: "90d", 100_000 * 24 * time.Hour: "14285w5d", time.Millisecond: "0s", time.Hour + time.Millisecond: "1h",
 	} {
-		if got := lifetime.FormatDuration(d); got != want {
-			t.Errorf("%d: %s, want %s", d, got, want)
-		}
+		expect.Is(t, fmt.Sprintf("%d", d), want, lifetime.FormatDuration(d))
 	}
 }
 

@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // document returns an exception of either group, or another object.
@@ -21,11 +20,7 @@ func document(t *testing.T, group, annotations, spec string) *exception.Document
 		kind = "ConfigMap"
 	}
 	text := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: a\n  annotations: {%s}\nspec: {%s}\n", apiVersion, kind, annotations, spec)
-	doc, err := exception.Parse([]byte(text), "test.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return expect.Value(exception.Parse([]byte(text), "test.yaml"))(t)
 }
 
 func at(text string) time.Time {
@@ -90,9 +85,7 @@ func TestOf(t *testing.T) {
 				got, err := lifetime.Of(document(t, group, tc.annotations, tc.spec), lifetime.Terms{})
 				got.End = exception.Statement{}
 				wrongAt(t, err, tc.wrong)
-				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				expect.Equal(t, "result", tc.want, got)
 			})
 		}
 	}
@@ -163,17 +156,13 @@ func TestResolveLabel(t *testing.T) {
 		{"the other group", "new", "", `expiresAt: "2026-12-31T17:00:00Z"`, map[string]string{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			added, err := lifetime.Resolve(document(t, tc.group, tc.annotations, tc.spec), signedAt, true, lifetime.Terms{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			added := expect.Value(lifetime.Resolve(
+				document(t, tc.group, tc.annotations, tc.spec), signedAt, true, lifetime.Terms{}))(t)
 			got := map[string]string{}
 			for _, a := range added {
 				got[a.Path.String()] = a.Value
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			expect.Equal(t, "result", tc.want, got)
 		})
 	}
 	there := labelled(t, "old", `polex.dev/expires-at: "2026-12-31T17:00:00Z"`, "", "2026-12-31T170000Z")

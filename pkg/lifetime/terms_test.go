@@ -7,24 +7,18 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func parsed(t *testing.T, text string) *exception.Document {
 	t.Helper()
-	doc, err := exception.Parse([]byte(text), "test.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return expect.Value(exception.Parse([]byte(text), "test.yaml"))(t)
 }
 
 // TestKeys: a team's own keys state an expiry at every place of an exception. Their values are
 // never ignored.
 func TestKeys(t *testing.T) {
-	terms, err := lifetime.Config{ExpiryKeys: []string{"acme.com/expires", "until"}}.Terms()
-	if err != nil {
-		t.Fatal(err)
-	}
+	terms := expect.Value(lifetime.Config{ExpiryKeys: []string{"acme.com/expires", "until"}}.Terms())(t)
 	for _, tc := range []struct{ name, group, metadata, spec, want, wrong string }{
 		{"an annotation", "kyverno.io/v2", `annotations: {acme.com/expires: "2026-12-31T17:00:00+01:00"}`, "", "2026-12-31T16:00:00Z", ""},
 		{"a date", "kyverno.io/v2", `annotations: {acme.com/expires: "2026-12-31"}`, "", "2026-12-31T00:00:00Z", ""},
@@ -77,10 +71,7 @@ func TestGrandfathered(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			doc := parsed(t, strings.Replace(text, tc.old, tc.new, 1))
-			life, err := lifetime.Of(doc, terms)
-			if err != nil {
-				t.Fatal(err)
-			}
+			life := expect.Value(lifetime.Of(doc, terms))(t)
 			if got := life.ExpiresAt; tc.want != "" && !got.Equal(at(tc.want)) || tc.want == "" && !got.IsZero() {
 				t.Errorf("it ends at %s, want %q", got, tc.want)
 			}
@@ -95,10 +86,7 @@ func TestGrandfathered(t *testing.T) {
 		if err != nil || len(added) != 1 || added[0].Value != until {
 			t.Fatalf("%s: added %v, %v", apiVersion, added, err)
 		}
-		signed, err := doc.Add(added...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signed := expect.Value(doc.Add(added...))(t)
 		if life, err := lifetime.Of(signed, lifetime.Terms{}); err != nil || !life.ExpiresAt.Equal(at(until)) {
 			t.Errorf("%s: signed, it ends at %s: %v", apiVersion, life.ExpiresAt, err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // labelled returns an exception with Kyverno's label.
@@ -15,11 +16,7 @@ func labelled(t *testing.T, group, annotations, spec, ttl string) *exception.Doc
 	apiVersion := map[string]string{"old": "kyverno.io/v2", "new": "policies.kyverno.io/v1"}[group]
 	text := fmt.Sprintf("apiVersion: %s\nkind: PolicyException\nmetadata:\n  name: a\n  labels: {cleanup.kyverno.io/ttl: %q}\n  annotations: {%s}\nspec: {%s}\n",
 		apiVersion, ttl, annotations, spec)
-	doc, err := exception.Parse([]byte(text), "test.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return expect.Value(exception.Parse([]byte(text), "test.yaml"))(t)
 }
 
 // TestTTL: an absolute label is an expiry, and the earliest of several counts. Durations and
@@ -72,9 +69,7 @@ func TestFormatTTL(t *testing.T) {
 		"2026-10-25T003000Z": time.Date(2026, 10, 25, 2, 30, 0, 0, summer),
 		"2026-10-25T013000Z": time.Date(2026, 10, 25, 2, 30, 0, 0, time.FixedZone("CET", 3600)),
 	} {
-		if got := lifetime.FormatTTL(end); got != want {
-			t.Errorf("%s: %s, want %s", end, got, want)
-		}
+		expect.Is(t, end.String(), want, lifetime.FormatTTL(end))
 		if !exception.IsLabelValue(lifetime.FormatTTL(end)) {
 			t.Errorf("%s: no value of a label", end)
 		}
