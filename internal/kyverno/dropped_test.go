@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestDropped: the policies to which Kyverno still applies an exception after an update.
@@ -45,9 +44,7 @@ func TestDropped(t *testing.T) {
 				return fmt.Sprintf("apiVersion: %s\nkind: PolicyException\nmetadata: {name: a, namespace: b}\nspec: {%s: [%s]}\n", head, field, refs)
 			}
 			got := kyverno.Dropped(document(t, of(tc.before)), document(t, of(tc.after)))
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			expect.Equal(t, "result", tc.want, got)
 		})
 	}
 	config := document(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")

@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 const everyField = `apiVersion: kyverno.io/v2
@@ -76,9 +75,7 @@ spec.match.any[0].resources.selector.matchExpressions[0].key = tier
 spec.match.any[0].resources.selector.matchExpressions[0].values[0] = gold
 spec.podSecurity[0].images[0] = *
 spec.podSecurity[0].values[0] = z`, "\n")
-	if diff := cmp.Diff(want, told(all)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "result", want, told(all))
 	if e.Refs[1].Rules == nil || e.Refs[2].Rules != nil {
 		t.Error("an empty list of rules is not the same as none")
 	}
@@ -97,9 +94,7 @@ func TestReadConditions(t *testing.T) {
 		"spec.policyRefs[0].name = probes", "spec.policyRefs[0].kind = ValidatingPolicy", "spec.matchConditions[0].name = one",
 		"spec.matchConditions[0].expression = true", "spec.images[0] = a", "spec.allowedValues[0] = b",
 	}
-	if diff := cmp.Diff(want, told(all)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "result", want, told(all))
 	if kyverno.Read(document(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")) != nil {
 		t.Error("a Pod is read as an exception")
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestOwnObjects compares the names of the guard's objects with policies/guard.
@@ -14,7 +16,7 @@ func TestOwnObjects(t *testing.T) {
 	name := regexp.MustCompile(`\b(?:name|secretName): (polex-guard[a-z-]*)`)
 	var delivered []string
 	root := os.DirFS("../../policies/guard")
-	err := fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
+	expect.OK(t, fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".yaml") {
 			return err
 		}
@@ -23,10 +25,7 @@ func TestOwnObjects(t *testing.T) {
 			delivered = append(delivered, found[1])
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	slices.Sort(delivered)
 	if delivered = slices.Compact(delivered); !slices.Equal(delivered, ownObjects) {
 		t.Errorf("policies/guard has %q, and %q are guarded", delivered, ownObjects)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // widths are match conditions by their widths.
@@ -45,9 +46,7 @@ var widths = map[kyverno.Width][]string{
 func TestWidthOf(t *testing.T) {
 	for want, conditions := range widths {
 		for _, condition := range conditions {
-			if got := kyverno.WidthOf([]string{condition}); got != want {
-				t.Errorf("%s: %d, want %d", condition, got, want)
-			}
+			expect.Is(t, condition, want, kyverno.WidthOf([]string{condition}))
 		}
 	}
 }

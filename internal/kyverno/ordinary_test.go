@@ -7,6 +7,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // clusterPolicy and validatingPolicy return policies with the name in the exceptions of these
@@ -86,10 +87,7 @@ func TestOnlyOrdinaryPoliciesRelax(t *testing.T) {
 			t.Errorf("%s does not reach", text)
 		}
 	}
-	guarded, err := kyverno.NewGuard([]string{"require-*"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	guarded := expect.Value(kyverno.NewGuard([]string{"require-*"}, nil))(t)
 	if !kyverno.ReachesGuard(document(t, conditional("[{name: a, expression: \"has(object.spec.x)\"}]")), guarded.Knowing(policySet(t, ordinaryPolicies[0]...))).Reaches() {
 		t.Error("a policy that the configuration guards is ordinary")
 	}

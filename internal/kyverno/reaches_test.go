@@ -7,6 +7,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // legacy and conditional are exceptions that do not reach the guard, except for the inserted spec
@@ -195,10 +196,7 @@ func TestNothingHidesIt(t *testing.T) {
 
 // TestGuardIsAddedTo: a configuration adds guarded names.
 func TestGuardIsAddedTo(t *testing.T) {
-	guard, err := kyverno.NewGuard([]string{"require-*"}, []string{"team-?"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	guard := expect.Value(kyverno.NewGuard([]string{"require-*"}, []string{"team-?"}))(t)
 	own := matching("{any: [{resources: {kinds: [Pod], namespaces: [kyverno]}}]}")
 	for text, of := range map[string]string{
 		from(""): "require-*",

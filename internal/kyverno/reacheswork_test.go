@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // large are documents of up to 1.5 MiB, the limit of the API server, that cause a lot of work.
@@ -62,13 +63,8 @@ func large() map[string]string {
 func stored(t testing.TB, text string) *kyverno.Exception {
 	t.Helper()
 	var object map[string]any
-	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
-		t.Fatal(err)
-	}
-	doc, err := exception.FromObject(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, yaml.Unmarshal([]byte(text), &object))
+	doc := expect.Value(exception.FromObject(object))(t)
 	return kyverno.Read(doc)
 }
 

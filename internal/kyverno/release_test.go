@@ -1,10 +1,12 @@
 package kyverno_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestWatchedVersion: Kyverno reads each kind of exceptions in a version that its newest release
@@ -17,7 +19,5 @@ func TestWatchedVersion(t *testing.T) {
 		}
 	}
 	other := exception.GroupKind{Group: exception.KyvernoGroup, Kind: "ClusterPolicy"}
-	if got := kyverno.WatchedVersion(other); got != "" {
-		t.Errorf("%s is read in %q", other, got)
-	}
+	expect.Is(t, fmt.Sprintf("%s is read in", other), "", kyverno.WatchedVersion(other))
 }

@@ -4,10 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestReadable(t *testing.T) {
@@ -46,13 +45,8 @@ spec:
   - bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
   number: 7
 `
-	got, err := manifest.Readable(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	got := expect.Value(manifest.Readable(object))(t)
+	expect.Equal(t, "result", want, string(got))
 }
 
 // TestReadableRefuses: a value that would read back differently is an error.

@@ -3,10 +3,9 @@ package manifest_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestRemove: the other lines stay byte for byte, and a mapping without entries goes. Only braces lose their layout.
@@ -30,16 +29,8 @@ func TestRemove(t *testing.T) {
 		"one in braces":      {"  annotations: {x: a, key: c} # lost\n", []exception.Path{annotation}, "  annotations:\n    key: c\n"},
 		"not there":          {"  annotations:\n    key: c\n", []exception.Path{label}, "  annotations:\n    key: c\n"},
 	} {
-		doc, err := exception.Parse([]byte(head+tc.before+"spec:\n  background: true\n"), "a.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := manifest.Remove(doc, tc.paths)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(head+tc.after+"spec:\n  background: true\n", string(got.Source())); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		doc := expect.Value(exception.Parse([]byte(head+tc.before+"spec:\n  background: true\n"), "a.yaml"))(t)
+		got := expect.Value(manifest.Remove(doc, tc.paths))(t)
+		expect.Equal(t, name, head+tc.after+"spec:\n  background: true\n", string(got.Source()))
 	}
 }

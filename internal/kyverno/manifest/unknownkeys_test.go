@@ -7,6 +7,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestUnknownKeys: a key that a person reads as a statement to polex is found in every place where polex does not
@@ -68,16 +69,10 @@ func TestUnknownKeysAreBounded(t *testing.T) {
 		fmt.Fprintf(&keys, "    polex.dev/expires-%05d: x\n    a%05d.dev/expires-in: x\n", i, i)
 	}
 	d := document(t, "metadata:\n  annotations:\n"+keys.String())
-	if got := len(manifest.UnknownKeys(d, nil)); got != 100 {
-		t.Errorf("%d keys", got)
-	}
+	expect.Is(t, "keys", 100, len(manifest.UnknownKeys(d, nil)))
 }
 
 func document(t *testing.T, source string) *exception.Document {
 	t.Helper()
-	d, err := exception.Parse([]byte(source), "a.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return expect.Value(exception.Parse([]byte(source), "a.yaml"))(t)
 }

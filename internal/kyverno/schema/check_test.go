@@ -9,6 +9,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno/schema"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 const (
@@ -269,9 +270,7 @@ func TestCheck(t *testing.T) {
 func TestCheckIsBounded(t *testing.T) {
 	source := policiesWhole + "  images: [" + strings.Repeat("1,", 5000) + "1]\n"
 	d := mustParse(t, strings.Replace(source, "  images: [registry.example/web:1]\n", "", 1))
-	if got := len(schema.Check(d)); got != schema.MaxProblems {
-		t.Errorf("%d problems, want %d", got, schema.MaxProblems)
-	}
+	expect.Is(t, "problems", schema.MaxProblems, len(schema.Check(d)))
 }
 
 func TestDefaults(t *testing.T) {
@@ -296,10 +295,7 @@ func TestDefaults(t *testing.T) {
 			if got == nil {
 				return
 			}
-			whole, err := d.Add(got...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			whole := expect.Value(d.Add(got...))(t)
 			if again := schema.Defaults(whole); again != nil {
 				t.Errorf("still to add: %v", again)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno/schema"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
 )
 
@@ -38,14 +39,9 @@ func TestSchemaIsKyvernos(t *testing.T) {
 		{"policies.kyverno.io/policies.kyverno.io_policyexceptions.yaml", exception.PoliciesGroup, []string{"v1", "v1alpha1", "v1beta1"}, nil},
 	} {
 		t.Run(tc.group, func(t *testing.T) {
-			raw, err := os.ReadFile(filepath.Join(source, "config", "crds", filepath.FromSlash(tc.file)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := expect.Value(os.ReadFile(filepath.Join(source, "config", "crds", filepath.FromSlash(tc.file))))(t)
 			var crd definition
-			if err := yaml.Unmarshal(raw, &crd); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, yaml.Unmarshal(raw, &crd))
 			if crd.Spec.Group != tc.group || crd.Spec.Scope != "Namespaced" {
 				t.Fatalf("group %q, scope %q", crd.Spec.Group, crd.Spec.Scope)
 			}

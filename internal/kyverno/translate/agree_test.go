@@ -12,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // request is one request to the API server, for which Kyverno evaluates policies.
@@ -189,14 +190,9 @@ func compiled(t *testing.T, source []byte) newConditions {
 			MatchConditions []struct{ Expression string }
 		}
 	}
-	if err := yaml.Unmarshal(source, &doc); err != nil {
-		t.Fatal(err)
-	}
-	env, err := cel.NewEnv(cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
-		cel.Variable("request", cel.DynType), cel.Variable("namespaceObject", cel.DynType))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, yaml.Unmarshal(source, &doc))
+	env := expect.Value(cel.NewEnv(cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
+		cel.Variable("request", cel.DynType), cel.Variable("namespaceObject", cel.DynType)))(t)
 	var all newConditions
 	for _, c := range doc.Spec.MatchConditions {
 		ast, issues := env.Compile(c.Expression)
@@ -206,10 +202,7 @@ func compiled(t *testing.T, source []byte) newConditions {
 		if ast.OutputType() != cel.BoolType {
 			t.Fatalf("%s\nis a %s", c.Expression, ast.OutputType())
 		}
-		program, err := env.Program(ast)
-		if err != nil {
-			t.Fatal(err)
-		}
+		program := expect.Value(env.Program(ast))(t)
 		all = append(all, program)
 	}
 	if len(all) == 0 {
@@ -366,18 +359,13 @@ func TestTranslationExemptsTheSame(t *testing.T) {
 	for _, match := range matches {
 		t.Run(match, func(t *testing.T) {
 			var old oldMatch
-			if err := yaml.Unmarshal([]byte(match), &old); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, yaml.Unmarshal([]byte(match), &old))
 			background := ""
 			if strings.Contains(match, "subjects") {
 				background = "  background: false\n"
 			}
 			head, _, _ := strings.Cut(legacy, "  match:\n")
-			doc, err := exception.Parse([]byte(head+background+"  match: {"+match+"}\n"), "file.yaml")
-			if err != nil {
-				t.Fatal(err)
-			}
+			doc := expect.Value(exception.Parse([]byte(head+background+"  match: {"+match+"}\n"), "file.yaml"))(t)
 			source, notes, err := translate.Exception(doc, how)
 			if err != nil || len(notes) > 0 {
 				t.Fatalf("%v %v", notes, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -50,13 +51,7 @@ func replaced(text, old, with string) string {
 // checked returns the findings on an exception for Kyverno 1.20.
 func checked(t *testing.T, source string) []shape.Finding {
 	t.Helper()
-	doc, err := exception.Parse([]byte(source), "file.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	checker, err := shape.New(shape.Config{KyvernoVersion: "1.20"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := expect.Value(exception.Parse([]byte(source), "file.yaml"))(t)
+	checker := expect.Value(shape.New(shape.Config{KyvernoVersion: "1.20"}))(t)
 	return checker.Check(doc, now)
 }

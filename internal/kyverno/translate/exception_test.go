@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var whole = translate.Translation{
@@ -85,10 +86,7 @@ spec:
 
 func translated(t *testing.T, source string, how translate.Translation) (string, []translate.Note, error) {
 	t.Helper()
-	doc, err := exception.NewReader(strings.NewReader(source), "file.yaml").Large().Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := expect.Value(exception.NewReader(strings.NewReader(source), "file.yaml").Large().Next())(t)
 	out, notes, err := translate.Exception(doc, how)
 	return string(out), notes, err
 }
@@ -98,9 +96,7 @@ func TestTranslate(t *testing.T) {
 	if err != nil || len(notes) > 0 {
 		t.Fatal(notes, err)
 	}
-	if diff := cmp.Diff(translatedSpoken, got); diff != "" {
-		t.Errorf("translation (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "translation", translatedSpoken, got)
 	for range 20 {
 		if again, _, _ := translated(t, spoken, whole); again != got {
 			t.Fatalf("the same document gives another text:\n%s", again)
@@ -181,9 +177,7 @@ func TestTranslationNotes(t *testing.T) {
 					t.Errorf("incomplete: %+v", n)
 				}
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("notes (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "notes", tc.want, got)
 			if (source == "") != (len(notes) > 0) {
 				t.Errorf("%d notes and the document %q", len(notes), source)
 			}

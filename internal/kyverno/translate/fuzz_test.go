@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // FuzzTranslate checks that a translation gives notes, an error, or a valid document with a valid
@@ -21,11 +22,8 @@ func FuzzTranslate(f *testing.F) {
 	for _, match := range matches {
 		f.Add([]byte(head + "  background: false\n  match: {" + match + "}\n"))
 	}
-	env, err := cel.NewEnv(cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
-		cel.Variable("request", cel.DynType), cel.Variable("namespaceObject", cel.DynType))
-	if err != nil {
-		f.Fatal(err)
-	}
+	env := expect.Value(cel.NewEnv(cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
+		cel.Variable("request", cel.DynType), cel.Variable("namespaceObject", cel.DynType)))(f)
 	f.Fuzz(func(t *testing.T, source []byte) {
 		doc, err := exception.Parse(source, "")
 		if err != nil {

@@ -1,8 +1,11 @@
 package wildcard
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestOverlap(t *testing.T) {
@@ -15,12 +18,8 @@ func TestOverlap(t *testing.T) {
 		{"?*?", "a", false}, {"?*?", "ab", true}, {"a*b*c", "*b*", true}, {"x*", "*y*z", true}, {"ab*", "a?c*", true}, {"ab*", "ac*", false}, {"ä*", "?b", true},
 		{"*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false},
 	} {
-		if got := Overlap(tc.a, tc.b); got != tc.want {
-			t.Errorf("overlap(%q, %q) = %v", tc.a, tc.b, got)
-		}
-		if got := Overlap(tc.b, tc.a); got != tc.want {
-			t.Errorf("overlap(%q, %q) = %v", tc.b, tc.a, got)
-		}
+		expect.Is(t, fmt.Sprintf("overlap(%q, %q)", tc.a, tc.b), tc.want, Overlap(tc.a, tc.b))
+		expect.Is(t, fmt.Sprintf("overlap(%q, %q)", tc.b, tc.a), tc.want, Overlap(tc.b, tc.a))
 	}
 }
 
