@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // walked returns the number of entries that a walk of main visits.
@@ -20,19 +21,10 @@ func walked(t *testing.T, f *forge) (visited int, err error) {
 
 func inTree(t *testing.T, f *forge, look func(*git.Repository, *git.Tree) error) error {
 	t.Helper()
-	r, err := git.Open(context.Background(), f.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Value(git.Open(context.Background(), f.dir))(t)
 	defer r.Close()
-	hash, err := r.Resolve("main")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tree, err := r.Tree(hash)
-	if err != nil {
-		t.Fatal(err)
-	}
+	hash := expect.Value(r.Resolve("main"))(t)
+	tree := expect.Value(r.Tree(hash))(t)
 	return look(r, tree)
 }
 
@@ -129,9 +121,7 @@ func TestManyPathsInOneFolder(t *testing.T) {
 				t.Fatalf("a file comes from %s", origins[name].Commit)
 			}
 		}
-		if got := origins["many/later"].Commit.String(); got != tree.Commit() {
-			t.Errorf("the last file comes from %s", got)
-		}
+		expect.Is(t, "the last file", tree.Commit(), origins["many/later"].Commit.String())
 		return nil
 	}); err != nil {
 		t.Error(err)

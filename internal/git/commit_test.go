@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestCommit(t *testing.T) {
@@ -66,9 +65,7 @@ func TestCommit(t *testing.T) {
 				t.Fatal(err)
 			}
 			tc.want.Hash, tc.want.Tree = hash, git.NewHash(tree)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			expect.Equal(t, "result", tc.want, got)
 		})
 	}
 	repository, _ := opened(t, r.dir)

@@ -11,15 +11,13 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestHostileSettings: nothing in the repository of others and in the environment makes Git run a
 // program, connect to a server, write a file or read other content.
 func TestHostileSettings(t *testing.T) {
-	server, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := expect.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer server.Close()
 	address := server.Addr().String()
 	var connections atomic.Int32

@@ -12,26 +12,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // opened opens a repository and returns the trees of some commits.
 func opened(t *testing.T, dir string, revisions ...string) (*git.Repository, []*git.Tree) {
 	t.Helper()
-	r, err := git.Open(context.Background(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Value(git.Open(context.Background(), dir))(t)
 	t.Cleanup(func() { r.Close() })
 	var trees []*git.Tree
 	for _, revision := range revisions {
-		hash, err := r.Resolve(revision)
-		if err != nil {
-			t.Fatal(err)
-		}
-		commit, err := r.Commit(hash)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hash := expect.Value(r.Resolve(revision))(t)
+		commit := expect.Value(r.Commit(hash))(t)
 		trees = append(trees, r.TreeOf(commit))
 	}
 	return r, trees
@@ -83,10 +75,7 @@ func TestDifferences(t *testing.T) {
 		_, trees := opened(t, r.dir, revisions...)
 		for i := range len(revisions) - 1 {
 			out := r.git("diff-tree", "-r", "--no-renames", "--name-status", revisions[i+1], revisions[i], "--", "signed")
-			got, err := differences(trees[i+1], trees[i], "signed")
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := expect.Value(differences(trees[i+1], trees[i], "signed"))(t)
 			want := map[string]bool{}
 			for line := range strings.Lines(out) {
 				want[strings.Replace(strings.TrimSpace(line), "\t", " ", 1)] = true
@@ -100,10 +89,7 @@ func TestDifferences(t *testing.T) {
 				t.Fatalf("packed %v, commit %s (-git +here)\n%s", packed, revisions[i], diff)
 			}
 		}
-		whole, err := differences(nil, trees[0], "signed")
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := expect.Value(differences(nil, trees[0], "signed"))(t)
 		if want := strings.Count(r.git("ls-tree", "-r", "--name-only", "HEAD", "signed")+"\n", "\n"); len(whole) != want {
 			t.Errorf("%d files are there, and %q are met", want, whole)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // forge writes the files of a repository as Git never would.
@@ -24,9 +25,7 @@ func newForge(tb testing.TB) *forge {
 	f := &forge{tb: tb, dir: tb.TempDir()}
 	f.file("HEAD", []byte("ref: refs/heads/main\n"))
 	for _, folder := range []string{"objects/pack", "refs/heads"} {
-		if err := os.MkdirAll(filepath.Join(f.dir, folder), 0o755); err != nil {
-			tb.Fatal(err)
-		}
+		expect.OK(tb, os.MkdirAll(filepath.Join(f.dir, folder), 0o755))
 	}
 	return f
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // FuzzPack changes one byte of a pack or its index. All content that is still readable must be
@@ -37,13 +39,9 @@ func FuzzPack(f *testing.F) {
 			}
 			changed := append([]byte(nil), content...)
 			changed[int(at)%len(changed)] ^= flip
-			if err := os.WriteFile(path, changed, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.WriteFile(path, changed, 0o644))
 			got, err := files(r.dir, "HEAD", ".")
-			if err := os.WriteFile(path, content, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.WriteFile(path, content, 0o644))
 			if err != nil {
 				continue
 			}

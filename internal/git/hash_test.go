@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/pjbgf/sha1cd"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestHash(t *testing.T) {
 	const empty = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391" // git hash-object /dev/null
-	if got := HashOf(KindBlob, nil).String(); got != empty {
-		t.Errorf("the empty file has %s, want %s", got, empty)
-	}
+	expect.Is(t, "the empty file", empty, HashOf(KindBlob, nil).String())
 	for text, want := range map[string]string{
 		empty: empty, strings.ToUpper(empty): empty, empty[1:]: "", empty + "0": "", "": "", strings.Repeat("x", 40): "", strings.Repeat("a", 64): "",
 	} {
@@ -35,10 +35,7 @@ const shattered = "255044462d312e330a25e2e3cfd30a0a0a312030206f626a0a3c3c2f57696
 
 // TestCollision: content that was made to have the hash of other content has no hash.
 func TestCollision(t *testing.T) {
-	content, err := hex.DecodeString(shattered)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := expect.Value(hex.DecodeString(shattered))(t)
 	for want, content := range map[bool][]byte{true: content, false: bytes.ToUpper(content)} {
 		h := hasher{sha1cd.New()}
 		_, _ = h.Write(content)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var (
@@ -80,10 +81,7 @@ func TestTreesThatLie(t *testing.T) {
 			t.Parallel()
 			f := newForge(t)
 			f.commit(tc.tree(f))
-			got, err := files(f.dir, "main", ".")
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%q, %v, want an error with %q", got, err, tc.want)
-			}
+			expect.Failure(files(f.dir, "main", "."))(t, tc.want)
 		})
 	}
 }
@@ -94,33 +92,18 @@ func TestModes(t *testing.T) {
 	h := f.put(blob, small)
 	f.commit(f.tree(line("100755", "executable", h), line("120000", "link", h), line("644", "none", h), line("100600", "odd", h),
 		line("100664", "old", h), line("100644", "regular", h), line("160000", "submodule", git.Hash{1})))
-	got, err := files(f.dir, "main", ".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := expect.Value(files(f.dir, "main", "."))(t)
 	for name, content := range got {
 		if (content == string(small)) != (name == "regular" || name == "executable") {
 			t.Errorf("%s: %q", name, content)
 		}
 	}
-	r, err := git.Open(context.Background(), f.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Value(git.Open(context.Background(), f.dir))(t)
 	defer r.Close()
-	hash, err := r.Resolve("main")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tree, err := r.Tree(hash)
-	if err != nil {
-		t.Fatal(err)
-	}
+	hash := expect.Value(r.Resolve("main"))(t)
+	tree := expect.Value(r.Tree(hash))(t)
 	for _, name := range []string{"link", "submodule", "old", "."} {
-		e, err := tree.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := expect.Value(tree.Find(name))(t)
 		if content, err := tree.Read(e); err == nil {
 			t.Errorf("%s was read: %q", name, content)
 		}
@@ -298,20 +281,11 @@ func TestFollow(t *testing.T) {
 		line("120000", "link", to("beside")), line("120000", "long", to(strings.Repeat("./", 3000)+"x")), line("120000", "none", to("missing")),
 		line("120000", "out", to("../../file")), line("120000", "root", to("/x")), line("120000", "through", to("again/x")),
 		line("120000", "up", to("../file")), line("100644", "x", h))), line("100644", "file", h)))
-	r, err := git.Open(context.Background(), f.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Value(git.Open(context.Background(), f.dir))(t)
 	defer r.Close()
-	tree, err := r.Tree(hash)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := expect.Value(r.Tree(hash))(t)
 	for name, want := range map[string]string{"up": "file", "beside": "d/x", "again": "d", "out": "", "root": "", "none": "", "link": "", "through": "", "long": "", "x": ""} {
-		link, err := tree.Find("d/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		link := expect.Value(tree.Find("d/" + name))(t)
 		got, err := tree.Follow(link)
 		if got.Path != want || (want == "") != (err != nil) {
 			t.Errorf("%s leads to %q, %v, want %q", name, got.Path, err, want)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestLargeCommits: a commit of any size is read, as a loose object, in a pack and as a delta.
@@ -52,10 +53,7 @@ func TestLargeCommits(t *testing.T) {
 			for _, hash := range []git.Hash{right, parent} {
 				f := newForge(t)
 				put(f, hash, content)
-				r, err := git.Open(t.Context(), f.dir)
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := expect.Value(git.Open(t.Context(), f.dir))(t)
 				got, err := r.Commit(hash)
 				switch {
 				case hash != right:

@@ -12,21 +12,17 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // instead makes git run a shell script in the place of commands that contain a text. In the script,
 // $REAL is the real Git.
 func instead(t *testing.T, of, script string) {
 	t.Helper()
-	real, err := exec.LookPath("git")
-	if err != nil {
-		t.Fatal(err)
-	}
+	real := expect.Value(exec.LookPath("git"))(t)
 	bin := t.TempDir()
 	text := "#!/bin/sh\nREAL='" + real + "'\ncase \"$*\" in *" + of + "*) " + script + ";; esac\nexec \"$REAL\" \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(filepath.Join(bin, "git"), []byte(text), 0o755))
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
@@ -34,9 +30,7 @@ func instead(t *testing.T, of, script string) {
 func answering(t *testing.T, answers string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "answers")
-	if err := os.WriteFile(path, []byte(answers), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(path, []byte(answers), 0o600))
 	instead(t, "cat-file", "cat '"+path+"'; exec cat >/dev/null")
 }
 
@@ -67,10 +61,7 @@ func TestGitThatLies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newForge(t)
 			answering(t, tc.answers)
-			r, err := git.Open(t.Context(), f.dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := expect.Value(git.Open(t.Context(), f.dir))(t)
 			defer r.Close()
 			got, err := r.Blob(git.NewHash(hash))
 			if tc.want == "" && (err != nil || !bytes.Equal(got, small)) || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
@@ -107,20 +98,14 @@ func TestGitThatFails(t *testing.T) {
 			if strings.Contains(tc.want, "within") {
 				t.Cleanup(git.AnswerWithin(time.Second))
 			}
-			got, err := files(r.dir, "main", ".")
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%q, %v, want an error with %q", got, err, tc.want)
-			}
+			expect.Failure(files(r.dir, "main", "."))(t, tc.want)
 		})
 	}
 	t.Run("once", func(t *testing.T) {
 		r := newRepository(t, kept)
 		first := filepath.Join(r.dir, "first")
 		instead(t, "cat-file", `if ! [ -e '`+first+`' ]; then touch '`+first+`'; read line; exit 1; fi`)
-		opened, err := git.Open(t.Context(), r.dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		opened := expect.Value(git.Open(t.Context(), r.dir))(t)
 		defer opened.Close()
 		hash := git.NewHash(r.git("rev-parse", "HEAD"))
 		if _, err := opened.Commit(hash); err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
@@ -136,15 +121,10 @@ func TestGitThatFails(t *testing.T) {
 func TestEndOfContext(t *testing.T) {
 	r := newRepository(t, kept)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	opened, err := git.Open(ctx, r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := expect.Value(git.Open(ctx, r.dir))(t)
 	defer opened.Close()
 	hash := git.NewHash(r.git("rev-parse", "HEAD"))
-	if _, err := opened.Commit(hash); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(opened.Commit(hash))(t)
 	cause := errors.New("enough")
 	cancel(cause)
 	for range 2 {

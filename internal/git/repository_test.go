@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // repository is a real Git repository, used with the real git.
@@ -208,9 +209,7 @@ func TestClones(t *testing.T) {
 			}
 			got, err := files(form(r), "main", ".")
 			r.must(err)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			expect.Equal(t, "result", want, got)
 		})
 	}
 }
@@ -293,10 +292,7 @@ func TestErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, kept)
-			got, err := files(tc.dir(r), "HEAD", "signed")
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%q, %v, want an error with %q", got, err, tc.want)
-			}
+			expect.Failure(files(tc.dir(r), "HEAD", "signed"))(t, tc.want)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // branched returns a repository with two commits and names for them.
@@ -115,10 +116,7 @@ func TestBranch(t *testing.T) {
 		"ref: refs/heads/main": "refs/heads/main", "ref: refs/heads/none": "refs/heads/none", first: "",
 	} {
 		r.write(".git/HEAD", head+"\n")
-		opened, err := git.Open(context.Background(), r.dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		opened := expect.Value(git.Open(context.Background(), r.dir))(t)
 		got, err := opened.Branch()
 		if err != nil {
 			got = "error"
@@ -168,10 +166,7 @@ func TestReferencesThatLie(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"a.yaml": "a: 1\n"})
 			tc.prepare(r)
-			_, err := resolve(r.dir, "HEAD")
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%v, want an error with %q", err, tc.want)
-			}
+			expect.Failure(resolve(r.dir, "HEAD"))(t, tc.want)
 		})
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestInterruptedReads: a terminal interrupts every process of the run's group. The Git that reads
 // objects is not in that group.
 func TestInterruptedReads(t *testing.T) {
 	r := newRepository(t, waiting)
-	if _, err := open(t, r, nil).Resolve("HEAD"); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(open(t, r, nil).Resolve("HEAD"))(t)
 	out, err := exec.Command("ps", "-o", "pid=,pgid=,args=", "--ppid", strconv.Itoa(os.Getpid())).Output()
 	r.must(err)
 	met := false

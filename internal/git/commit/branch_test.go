@@ -8,6 +8,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var somebody = commit.Author{Name: "A", Email: "a@example.com", When: time.Unix(1_700_000_000, 0)}
@@ -21,10 +22,7 @@ func writing(name, content string) commit.Propose {
 
 func open(t *testing.T, r *repository, step func(string) error) *commit.Clone {
 	t.Helper()
-	clone, err := commit.Open(commit.Options{Dir: r.dir, Step: step})
-	if err != nil {
-		t.Fatal(err)
-	}
+	clone := expect.Value(commit.Open(commit.Options{Dir: r.dir, Step: step}))(t)
 	t.Cleanup(func() { _ = clone.Close() })
 	return clone
 }
@@ -50,9 +48,7 @@ func TestWriteExecutable(t *testing.T) {
 	r.git("commit", "--quiet", "--message", "Make it executable")
 	r.git("checkout", "--", ".")
 	clone := open(t, r, nil)
-	if _, err := clone.Commit(t.Context(), somebody, writing("unsigned/a.yaml", "b")); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(clone.Commit(t.Context(), somebody, writing("unsigned/a.yaml", "b")))(t)
 	if got := r.line("ls-tree", "HEAD", "unsigned/a.yaml"); !strings.HasPrefix(got, "100644 ") {
 		t.Errorf("it is %s", got)
 	}

@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var errInjected = errors.New("the disk is on fire")
@@ -82,9 +83,7 @@ func TestEveryStepFails(t *testing.T) {
 // of the work tree.
 func TestFullDisk(t *testing.T) {
 	noise := make([]byte, 60<<10)
-	if _, err := io.ReadFull(rand.Reader, noise); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(io.ReadFull(rand.Reader, noise))(t)
 	for name, content := range map[string]string{"an object": hex.EncodeToString(noise), "a file": strings.Repeat("a: 1\n", 20<<10)} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"unsigned/a.yaml": "a: 1\n", "unsigned/z.yaml": content})
@@ -210,17 +209,11 @@ func TestCancelled(t *testing.T) {
 	r := newRepository(t, waiting)
 	remote := r.bare()
 	head := remote.head()
-	c, err := commit.Open(commit.Options{Dir: r.dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(commit.Open(commit.Options{Dir: r.dir}))(t)
 	defer c.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	to, err := c.Remote(commit.Remote{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := expect.Value(c.Remote(commit.Remote{}))(t)
 	if _, err := c.Push(ctx, commit.Author{Name: "A", Email: "a@example.com", When: committedAt}, commit.Push{To: to}, seal("")); !errors.Is(err, context.Canceled) {
 		t.Errorf("Push: %v", err)
 	}

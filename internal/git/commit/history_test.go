@@ -8,6 +8,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func (r *repository) open() *commit.Clone {
@@ -47,10 +48,7 @@ func TestOrigins(t *testing.T) {
 		for name := range map[string]bool{"unsigned/first.yaml": true, "unsigned/merged.yaml": true, "unsigned/changed.yaml": true, "unsigned/again.yaml": true, "a/in.yaml": true} {
 			names = append(names, name)
 		}
-		got, err := r.open().Origins(git.NewHash(r.head()), names)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := expect.Value(r.open().Origins(git.NewHash(r.head()), names))(t)
 		for _, name := range names {
 			origin, known := got[name]
 			if known != (want[name] != "") || known && origin.Commit.String() != want[name] {

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // endOf returns the whole visible state after a run.
@@ -72,9 +74,7 @@ func TestKilledAnywhere(t *testing.T) {
 					if again == nil {
 						again = start(t, order{Dir: r.dir, Mode: mode, KillAt: -1})
 					}
-					if again.Err != "" {
-						t.Errorf("killed at %d and %d: %s", n, m, again.Err)
-					}
+					expect.Is(t, fmt.Sprintf("killed at %d and %d", n, m), "", again.Err)
 					if got := endOf(r, mode); got != want {
 						t.Errorf("killed at %d and %d: the end is\n%s\nand undisturbed\n%s", n, m, got, want)
 					}
@@ -123,9 +123,7 @@ func TestKilledWithGit(t *testing.T) {
 				if status := r.git("status", "--porcelain", "--untracked-files=all"); status != " M notes.txt\n" {
 					t.Errorf("killed after %s: git status:\n%s", after, status)
 				}
-				if left := r.line("ls-files", "unsigned"); left != "" {
-					t.Errorf("killed after %s: still pending: %s", after, left)
-				}
+				expect.Is(t, fmt.Sprintf("killed after %s: still pending", after), "", r.line("ls-files", "unsigned"))
 				r.write("notes.txt", "theirs\n")
 				r.clean()
 			}
@@ -173,22 +171,14 @@ func finish(t *testing.T, r *repository, mode string, after time.Duration) {
 // was still running.
 func killGroup(t *testing.T, o order, after time.Duration) bool {
 	t.Helper()
-	given, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	given := expect.Value(json.Marshal(o))(t)
+	self := expect.Value(os.Executable())(t)
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), childVariable+"="+string(given), "GIT_CONFIG_NOSYSTEM=1", "HOME="+filepath.Dir(o.Dir))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, cmd.Start())
 	timer := time.AfterFunc(after, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	defer timer.Stop()
 	return cmd.Wait() != nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // childVariable makes the test binary a child process that works in a clone.
@@ -138,20 +139,14 @@ func seal(only string) commit.Propose {
 // start runs a child process. It returns nil if the child was killed.
 func start(tb testing.TB, o order, environment ...string) *done {
 	tb.Helper()
-	given, err := json.Marshal(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	given := expect.Value(json.Marshal(o))(tb)
+	self := expect.Value(os.Executable())(tb)
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), childVariable+"="+string(given), "GIT_CONFIG_NOSYSTEM=1", "HOME="+filepath.Dir(o.Dir))
 	cmd.Env = append(cmd.Env, environment...)
 	var out, problem bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problem
-	err = cmd.Run()
+	err := cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestTenAtOnce: ten processes, each with its own clone and files, push to one remote at the same
@@ -48,20 +49,14 @@ func TestTenAtOnce(t *testing.T) {
 		}
 	}
 	t.Logf("%d pushes for %d commits", again, pushers)
-	if merges := remote.line("rev-list", "--merges", "main"); merges != "" {
-		t.Errorf("merges: %s", merges)
-	}
-	if n := remote.line("rev-list", "--count", source+"..main"); n != fmt.Sprint(pushers) {
-		t.Errorf("%s commits", n)
-	}
+	expect.Is(t, "merges", "", remote.line("rev-list", "--merges", "main"))
+	expect.Is(t, "commits", fmt.Sprint(pushers), remote.line("rev-list", "--count", source+"..main"))
 	for i := range pushers {
 		if got := remote.git("show", fmt.Sprintf("main:signed/%d.yaml", i)); got != fmt.Sprintf("sealed\nn: %d\n", i) {
 			t.Errorf("signed/%d.yaml holds %q", i, got)
 		}
 	}
-	if left := remote.git("ls-tree", "-r", "--name-only", "main", "unsigned"); left != "" {
-		t.Errorf("left: %s", left)
-	}
+	expect.Is(t, "left", "", remote.git("ls-tree", "-r", "--name-only", "main", "unsigned"))
 }
 
 // TestRemoteRefuses: if a remote rejects a push, nothing changes here or there, and the error
@@ -162,7 +157,7 @@ func TestOutrun(t *testing.T) {
 	other := remote.clone("other")
 	before := r.head()
 	attempts, pauses := 0, 0
-	c, err := commit.Open(commit.Options{Dir: r.dir, Step: func(name string) error {
+	c := expect.Value(commit.Open(commit.Options{Dir: r.dir, Step: func(name string) error {
 		if strings.HasPrefix(name, "push") {
 			attempts++
 			other.write("other.txt", fmt.Sprint(attempts))
@@ -170,16 +165,10 @@ func TestOutrun(t *testing.T) {
 			other.git("push", "--quiet")
 		}
 		return nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	defer c.Close()
-	to, err := c.Remote(commit.Remote{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.Push(context.Background(), commit.Author{Name: "A", Email: "a@example.com", When: committedAt},
+	to := expect.Value(c.Remote(commit.Remote{}))(t)
+	_, err := c.Push(context.Background(), commit.Author{Name: "A", Email: "a@example.com", When: committedAt},
 		commit.Push{To: to, Attempts: 4, Pause: func(_ context.Context, n int) error {
 			if pauses++; n != pauses {
 				t.Errorf("pause %d is called %d", pauses, n)
@@ -203,20 +192,14 @@ func TestRewound(t *testing.T) {
 	r.write("withdrawn.txt", "x")
 	r.commit("Withdrawn")
 	remote := r.bare()
-	c, err := commit.Open(commit.Options{Dir: r.dir, Step: func(name string) error {
+	c := expect.Value(commit.Open(commit.Options{Dir: r.dir, Step: func(name string) error {
 		if strings.HasPrefix(name, "push") && remote.head() != older {
 			remote.git("update-ref", "refs/heads/main", older)
 		}
 		return nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	defer c.Close()
-	to, err := c.Remote(commit.Remote{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := expect.Value(c.Remote(commit.Remote{}))(t)
 	result, err := c.Push(t.Context(), commit.Author{Name: "A", Email: "a@example.com", When: committedAt}, commit.Push{To: to, Attempts: 2}, seal(""))
 	if err != nil || remote.head() != result.Commit.String() || remote.line("rev-parse", "main^") != older {
 		t.Errorf("main is at %s, on %s: %v", remote.head(), remote.line("rev-parse", "main^"), err)
@@ -272,26 +255,19 @@ func TestFollow(t *testing.T) {
 				tc.local(r)
 			}
 			status, before := r.git("status", "--porcelain"), r.head()
-			c, err := commit.Open(commit.Options{Dir: r.dir})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := expect.Value(commit.Open(commit.Options{Dir: r.dir}))(t)
 			defer c.Close()
 			got, err := c.Push(context.Background(), commit.Author{Name: "A", Email: "a@example.com", When: committedAt},
 				commit.Push{To: commit.Remote{Name: "origin", Branch: "main"}}, seal(""))
 			if err != nil || (got.Left != "") != (tc.left != "") || !strings.Contains(got.Left, tc.left) {
 				t.Fatalf("left: %q, %v, want %q", got.Left, err, tc.left)
 			}
-			if remote.head() != got.Commit.String() {
-				t.Errorf("the remote is at %s", remote.head())
-			}
+			expect.Is(t, "the remote is at", got.Commit.String(), remote.head())
 			want := got.Commit.String()
 			if tc.left != "" {
 				want = before
 			}
-			if r.head() != want {
-				t.Errorf("HEAD is %s, want %s", r.head(), want)
-			}
+			expect.Is(t, "HEAD", want, r.head())
 			if after := r.git("status", "--porcelain"); after != status && !strings.HasPrefix(status, "## ") {
 				t.Errorf("git status %q, was %q", after, status)
 			}
@@ -307,10 +283,7 @@ func TestFollow(t *testing.T) {
 func TestRemoteNames(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.bare()
-	c, err := commit.Open(commit.Options{Dir: r.dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(commit.Open(commit.Options{Dir: r.dir}))(t)
 	defer c.Close()
 	for _, tc := range []struct {
 		given commit.Remote
@@ -348,9 +321,7 @@ func TestBackoff(t *testing.T) {
 	var asked []int64
 	pause := commit.Backoff(2, 100, func(n int64) int64 { asked = append(asked, n); return 0 })
 	for attempt := 1; attempt <= 40; attempt++ {
-		if err := pause(context.Background(), attempt); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, pause(context.Background(), attempt))
 	}
 	if asked[0] != 2 || asked[1] != 3 || asked[2] != 5 || asked[10] != 51 || asked[39] != 51 {
 		t.Errorf("the random part of the pauses is below %v", asked)
@@ -395,9 +366,7 @@ func TestPlantedNames(t *testing.T) {
 			if got.Err != "" || got.Commit != told.Commit || remote.line("for-each-ref", "--format=%(objectname)", "refs/heads/main") != told.Commit || clone.head() != told.Commit {
 				t.Errorf("%+v, and the remote has %s", got, remote.line("for-each-ref", "--format=%(objectname)", "refs/heads/main"))
 			}
-			if left := clone.git("for-each-ref", "refs/polex", "refs/worktree"); left != "" {
-				t.Errorf("left: %s", left)
-			}
+			expect.Is(t, "left", "", clone.git("for-each-ref", "refs/polex", "refs/worktree"))
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // cutOff kills a run before its work tree follows, and returns the commit before it.
@@ -60,9 +62,7 @@ func TestRecoverElsewhere(t *testing.T) {
 			if !tc.follows && after != status || tc.follows && strings.Contains(after, "signed") {
 				t.Errorf("git status was\n%s\nand is\n%s", status, after)
 			}
-			if left := r.git("for-each-ref", "refs/worktree"); left != "" {
-				t.Errorf("left: %s", left)
-			}
+			expect.Is(t, "left", "", r.git("for-each-ref", "refs/worktree"))
 			if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" || got.Recovered != "" {
 				t.Errorf("the run after it says %+v", got)
 			}
@@ -161,9 +161,7 @@ func TestForeignReferences(t *testing.T) {
 			if got.Err != "" || clone.head() != second || clone.read("README.md") != "mine\n" {
 				t.Errorf("%+v, and HEAD is %s", got, clone.head())
 			}
-			if status := clone.git("status", "--porcelain"); status != " M README.md\n" {
-				t.Errorf("git status %q", status)
-			}
+			expect.Is(t, "git status", " M README.md\n", clone.git("status", "--porcelain"))
 		})
 	}
 	remote := r.bare()

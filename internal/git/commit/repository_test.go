@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // repository is a real Git repository, used with the real git.
@@ -27,9 +29,7 @@ var waiting = map[string]string{
 func newRepository(tb testing.TB, files map[string]string) *repository {
 	tb.Helper()
 	r := &repository{tb: tb, dir: filepath.Join(tb.TempDir(), "clone")}
-	if err := os.Mkdir(r.dir, 0o755); err != nil {
-		tb.Fatal(err)
-	}
+	expect.OK(tb, os.Mkdir(r.dir, 0o755))
 	r.git("init", "--quiet", "--template=", "--initial-branch=main")
 	for name, content := range files {
 		r.write(name, content)

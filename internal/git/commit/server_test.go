@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/retry"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // onServer is a clone, its remote with the API of GitHub, and a client of it.
@@ -86,15 +87,11 @@ func TestByServer(t *testing.T) {
 	if at := result.Commit.String(); o.remote.head() != at || o.head() != at || o.line("rev-parse", "origin/main") != at || o.line("rev-parse", at+"^") != before {
 		t.Errorf("the remote is at %s, the clone at %s, and the commit is %s", o.remote.head(), o.head(), at)
 	}
-	if committer := o.line("log", "-1", "--format=%cn: %s"); committer != "GitHub: Sign 3" {
-		t.Errorf("the commit is %q", committer)
-	}
+	expect.Is(t, "the commit", "GitHub: Sign 3", o.line("log", "-1", "--format=%cn: %s"))
 	if got := o.remote.git("ls-tree", "-r", "--name-only", "main"); got != "README.md\nsigned.txt\nsigned/a.yaml\nsigned/old.yaml\nsigned/team/b.yml\nsigned/team/deep/c.json\n" {
 		t.Errorf("there is %s", got)
 	}
-	if got := o.branches(); got != "main" {
-		t.Errorf("branches: %s", got)
-	}
+	expect.Is(t, "branches", "main", o.branches())
 	if got := o.line("for-each-ref", "--format=%(refname)", "refs/remotes", "refs/polex"); got != "refs/remotes/origin/main" {
 		t.Errorf("references in the clone: %s", got)
 	}
@@ -207,9 +204,7 @@ func TestByServerOutrun(t *testing.T) {
 		} else if err != nil || o.remote.head() != result.Commit.String() || o.head() != result.Commit.String() || o.read("other.txt") != strings.Repeat("x", times) {
 			t.Errorf("%d times: %s, %v", times, result.Commit, err)
 		}
-		if got := o.branches(); got != "main" {
-			t.Errorf("branches: %s", got)
-		}
+		expect.Is(t, "branches", "main", o.branches())
 		o.clean()
 	}
 }
@@ -226,9 +221,7 @@ func TestByServerLeft(t *testing.T) {
 	for _, branch := range append([]string{name(70*time.Minute, "old")}, kept[1:]...) {
 		o.git("push", "--quiet", "origin", "HEAD:refs/heads/"+branch)
 	}
-	if _, err := o.push(t.Context(), o.client, nil, seal("")); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(o.push(t.Context(), o.client, nil, seal("")))(t)
 	slices.Sort(kept)
 	if got := strings.Fields(o.branches()); !slices.Equal(got, kept) {
 		t.Errorf("branches: %q, want %q", got, kept)
@@ -239,12 +232,8 @@ func TestByServerLeft(t *testing.T) {
 	o.write("unsigned/a.yaml", "more: 1\n")
 	o.commit("Ask for more")
 	o.git("push", "--quiet")
-	if _, err := o.push(t.Context(), o.client, nil, seal("")); err != nil {
-		t.Fatal(err)
-	}
-	if got := len(strings.Fields(o.branches())); got != len(kept)+2 {
-		t.Errorf("%d branches, want %d", got, len(kept)+2)
-	}
+	expect.Value(o.push(t.Context(), o.client, nil, seal("")))(t)
+	expect.Is(t, "branches", len(kept)+2, len(strings.Fields(o.branches())))
 }
 
 // TestByServerMovedBranch: somebody else commits on the temporary branch first.
@@ -298,13 +287,9 @@ func TestByServerOnBranch(t *testing.T) {
 			want := "main polex/signed-1"
 			switch {
 			case tc.want == "":
-				if at := o.remote.line("rev-parse", "polex/signed-1"); at != result.Commit.String() {
-					t.Errorf("it is at %s", at)
-				}
+				expect.Is(t, "it is at", result.Commit.String(), o.remote.line("rev-parse", "polex/signed-1"))
 			case tc.taken:
-				if at := o.remote.line("rev-parse", "polex/signed-1"); at != before {
-					t.Errorf("it was moved to %s", at)
-				}
+				expect.Is(t, "it was moved to", before, o.remote.line("rev-parse", "polex/signed-1"))
 			default:
 				want = "main"
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestSettings: Git writes, so polex respects the settings of the repository and the user. Git then
@@ -129,12 +130,8 @@ func TestSettings(t *testing.T) {
 			if tc.onDisk == "" {
 				tc.onDisk = "sealed\na: 1\n"
 			}
-			if got := r.read("signed/a.yaml"); got != tc.onDisk {
-				t.Errorf("on disk is %q, want %q", got, tc.onDisk)
-			}
-			if got := r.git("cat-file", "blob", "HEAD:signed/a.yaml"); got != "sealed\na: 1\n" {
-				t.Errorf("the commit has %q", got)
-			}
+			expect.Is(t, "on disk", tc.onDisk, r.read("signed/a.yaml"))
+			expect.Is(t, "the commit", "sealed\na: 1\n", r.git("cat-file", "blob", "HEAD:signed/a.yaml"))
 			if got := r.line("reflog", "-1", "--format=%gs %gn", "HEAD"); got != "commit: Sign 3 Polex Bot" || r.line("reflog", "-1", "--format=%gs %gn", "main") != got {
 				t.Errorf("the reflog says %q", got)
 			}
@@ -208,9 +205,7 @@ func TestAnyPath(t *testing.T) {
 		r.killed = true
 		r.clean()
 		for _, name := range names {
-			if got := r.read(name); got != "theirs\n" {
-				t.Errorf("killed at %d: %q holds %q", n, name, got)
-			}
+			expect.Is(t, fmt.Sprintf("killed at %d: %q holds", n, name), "theirs\n", r.read(name))
 		}
 		if !killed {
 			if n < len(stepsOf["push"]) {
@@ -235,17 +230,12 @@ func TestRacyIndex(t *testing.T) {
 	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
 		t.Fatal(got.Err)
 	}
-	if status := r.git("status", "--porcelain"); status != " M README.md\n" {
-		t.Errorf("git status says %q", status)
-	}
+	expect.Is(t, "git status", " M README.md\n", r.git("status", "--porcelain"))
 }
 
 // TestReadBack: a commit that differs from the expected one changes nothing.
 func TestReadBack(t *testing.T) {
-	real, err := exec.LookPath("git")
-	if err != nil {
-		t.Fatal(err)
-	}
+	real := expect.Value(exec.LookPath("git"))(t)
 	for name, tc := range map[string]struct{ instead, want string }{
 		"another commit":  {`"$REAL" "$@" >/dev/null; exec "$REAL" rev-parse HEAD`, "differs from the intended one"},
 		"another content": {`sed 's/^sealed$/forged/' | "$REAL" "$@"; exit`, "has different content"},
@@ -320,21 +310,14 @@ func TestUnreadableSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, nil)
 			r.write(".git/broken", "[core\n")
-			file, err := os.OpenFile(r.path(".git/config"), os.O_APPEND|os.O_WRONLY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = file.WriteString(tc.config)
-			if err := errors.Join(err, file.Close()); err != nil {
-				t.Fatal(err)
-			}
+			file := expect.Value(os.OpenFile(r.path(".git/config"), os.O_APPEND|os.O_WRONLY, 0))(t)
+			_, err := file.WriteString(tc.config)
+			expect.OK(t, errors.Join(err, file.Close()))
 			c, err := commit.Open(commit.Options{Dir: r.dir})
 			if err == nil {
 				err = errors.Join(tc.ask(c), c.Close())
 			}
-			if err == nil || !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("%v, want %s", err, tc.says)
-			}
+			expect.Error(t, err, tc.says)
 		})
 	}
 }
