@@ -17,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // everything is a configuration with every key.
@@ -104,9 +105,7 @@ trust:
 func read(t *testing.T, text []byte) error {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), Name)
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(path, text, 0o600))
 	c, err := Load(path)
 	if err != nil {
 		return err
@@ -124,36 +123,18 @@ func read(t *testing.T, text []byte) error {
 
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "polex.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(os.ReadFile(filepath.Join("..", "..", "docs", "polex.schema.json")))(t)
+	value := expect.Value(jsonschema.UnmarshalJSON(bytes.NewReader(raw)))(t)
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("schema.json", value); err != nil {
-		t.Fatal(err)
-	}
-	s, err := compiler.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	expect.OK(t, compiler.AddResource("schema.json", value))
+	return expect.Value(compiler.Compile("schema.json"))(t)
 }
 
 // bothSay checks a configuration with the schema and with polex.
 func bothSay(t *testing.T, s *jsonschema.Schema, text []byte) (bySchema, byPolex error) {
 	t.Helper()
-	raw, err := yaml.YAMLToJSON(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(yaml.YAMLToJSON(text))(t)
+	value := expect.Value(jsonschema.UnmarshalJSON(bytes.NewReader(raw)))(t)
 	return s.Validate(value), read(t, text)
 }
 
@@ -165,9 +146,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		t.Fatalf("the schema says %v, polex %v", bySchema, byPolex)
 	}
 	var whole object
-	if err := yaml.Unmarshal([]byte(everything), &whole); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, yaml.Unmarshal([]byte(everything), &whole))
 	met := map[string]bool{}
 	mutations := 0
 	var each func(above string, value any)
@@ -188,10 +167,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 					"another type": func() { v[key] = []any{object{"x": 1}} },
 				} {
 					mutate()
-					text, err := json.Marshal(whole)
-					if err != nil {
-						t.Fatal(err)
-					}
+					text := expect.Value(json.Marshal(whole))(t)
 					bySchema, byPolex := bothSay(t, s, text)
 					var syntax *exception.SyntaxError
 					if what == "another name" && strings.HasSuffix(above, ".claims") {

@@ -12,16 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var update = flag.Bool("update", false, "write docs/polex.schema.json and docs/reference/configuration.md anew")
 
 // TestGenerated compares the generated files with the types.
 func TestGenerated(t *testing.T) {
-	text, err := json.MarshalIndent(schema(t), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := expect.Value(json.MarshalIndent(schema(t), "", "  "))(t)
 	for name, want := range map[string]string{"polex.schema.json": string(text) + "\n", "reference/configuration.md": page(t)} {
 		path := filepath.Join("..", "..", "docs", name)
 		if *update {
@@ -29,10 +27,7 @@ func TestGenerated(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := expect.Value(os.ReadFile(path))(t)
 		if diff := cmp.Diff(want, string(got)); diff != "" {
 			t.Errorf("docs/%s is out of date; make generate (-want +got):\n%s", name, diff)
 		}
@@ -66,9 +61,7 @@ func TestEveryKeyIsExplained(t *testing.T) {
 		}
 	}
 	field, _ := Field(owned["shape"], "require")
-	if diff := cmp.Diff(exception.StatementNames(), strings.Fields(field.Tag.Get("enum"))); diff != "" {
-		t.Errorf("shape.require (-code +tag):\n%s", diff)
-	}
+	expect.Equal(t, "shape.require (-code +tag)", exception.StatementNames(), strings.Fields(field.Tag.Get("enum")))
 	if keys := strings.Count(page(t), "\n| `"); keys > 85 {
 		t.Errorf("there are %d keys; a setting exists only if two honest teams need different values", keys)
 	}
