@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var errAbsent = fs.ErrNotExist
@@ -24,10 +23,7 @@ func mongo() review.Origin {
 // error.
 func outcome(t *testing.T, g *gitHub, c review.Config) string {
 	t.Helper()
-	r, err := review.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Value(review.New(c))(t)
 	record, err := r.Record(t.Context(), mongo())
 	var refusals exception.Refusals
 	switch {
@@ -45,8 +41,8 @@ func outcome(t *testing.T, g *gitHub, c review.Config) string {
 	}
 }
 
-// expect compares an outcome. "unknown: x" matches any error that contains x.
-func expect(t *testing.T, got, want string) {
+// wanted compares an outcome. "unknown: x" matches any error that contains x.
+func wanted(t *testing.T, got, want string) {
 	t.Helper()
 	if part, isUnknown := strings.CutPrefix(want, "unknown: "); isUnknown {
 		if !strings.HasPrefix(got, "unknown: ") || !strings.Contains(got, part) {
@@ -54,26 +50,16 @@ func expect(t *testing.T, got, want string) {
 		}
 		return
 	}
-	if got != want {
-		t.Errorf("it is %q, and should be %q", got, want)
-	}
+	expect.Is(t, "it", want, got)
 }
 
 func TestRecord(t *testing.T) {
 	g := newGitHub(t)
-	r, err := review.New(g.config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := r.Record(t.Context(), mongo())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Value(review.New(g.config()))(t)
+	got := expect.Value(r.Record(t.Context(), mongo()))(t)
 	want := &review.Record{Source: review.SourceAPI, Commit: mergeCommit, Branch: "main", PullRequest: "https://github.com/acme/exceptions/pull/12", Number: 12,
 		Requester: "alice", Approvers: []string{"bob"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, "result", want, got)
 }
 
 // The rules for approvers. Each case fails if one rule is missing.
@@ -209,7 +195,7 @@ func TestApprovals(t *testing.T) {
 			g := newGitHub(t)
 			c := g.config()
 			tc.change(g, &c)
-			expect(t, outcome(t, g, c), tc.want)
+			wanted(t, outcome(t, g, c), tc.want)
 		})
 	}
 }
@@ -224,10 +210,7 @@ func TestDeepFile(t *testing.T) {
 		reply(w, http.StatusOK, tree(entry("a", "tree", headTree)))
 		return true
 	}
-	r, err := review.New(g.config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Value(review.New(g.config()))(t)
 	o := mongo()
 	o.Files[0].Path = strings.Repeat("a/", 250) + "mongo.yaml"
 	if _, err := r.Record(t.Context(), o); len(exception.RefusalsIn(err)) == 0 || !strings.Contains(err.Error(), "more than 200 folders") {

@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/forge/github"
 	"github.com/polex-dev/polex/internal/review"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // An event proves a pull request, but never an approval.
@@ -40,23 +39,16 @@ func TestFromEvent(t *testing.T) {
 		"a login that is none":                {event: pull("user", account(1, "a b", "User")), err: "is not a login"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			payload, err := json.Marshal(tc.event)
-			if err != nil {
-				t.Fatal(err)
-			}
+			payload := expect.Value(json.Marshal(tc.event))(t)
 			got, err := recordOf(t, payload, mongo())
 			if tc.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.err) {
-					t.Errorf("it is %v, and should say %q", err, tc.err)
-				}
+				expect.Error(t, err, tc.err)
 				return
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			expect.Equal(t, "result", tc.want, got)
 		})
 	}
 }
@@ -69,10 +61,8 @@ func recordOf(t *testing.T, payload []byte, o review.Origin) (*review.Record, er
 	if err != nil {
 		return nil, err
 	}
-	r, err := review.New(review.Config{Source: review.SourceEvent, Event: event, Branch: "main", History: newHistory()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Value(review.New(
+		review.Config{Source: review.SourceEvent, Event: event, Branch: "main", History: newHistory()}))(t)
 	return r.Record(t.Context(), o)
 }
 

@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/review"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // forbid answers 403 below a path.
@@ -85,10 +84,8 @@ func TestServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := newGitHub(t)
 			g.meddle = tc.meddle
-			expect(t, outcome(t, g, g.config()), tc.want)
-			if diff := cmp.Diff(tc.paused, g.paused); diff != "" {
-				t.Error(diff)
-			}
+			wanted(t, outcome(t, g, g.config()), tc.want)
+			expect.Equal(t, "result", tc.paused, g.paused)
 		})
 	}
 }
@@ -123,7 +120,7 @@ func TestRedirect(t *testing.T) {
 				}
 				return to != ""
 			}
-			expect(t, outcome(t, g, g.config()), tc.want)
+			wanted(t, outcome(t, g, g.config()), tc.want)
 		})
 	}
 	if len(leaked) > 0 {
@@ -136,12 +133,12 @@ func TestRedirectInTheOpen(t *testing.T) {
 	g := newGitHub(t)
 	g.server = httptest.NewTLSServer(g)
 	defer g.server.Close()
-	expect(t, outcome(t, g, g.config()), "bob")
+	wanted(t, outcome(t, g, g.config()), "bob")
 	g.meddle = func(w http.ResponseWriter, r *http.Request) bool {
 		http.Redirect(w, r, "http://"+r.Host+r.URL.Path, http.StatusMovedPermanently)
 		return true
 	}
-	expect(t, outcome(t, g, g.config()), "unknown: another host")
+	wanted(t, outcome(t, g, g.config()), "unknown: another host")
 }
 
 // stumbling is a transport that answers 502, and then calls a function.
@@ -168,10 +165,7 @@ func TestCancelled(t *testing.T) {
 			asked := 0
 			g := newGitHub(t)
 			g.http, g.clock = stumbling(func() { asked++; when(cancel) }), true
-			r, err := review.New(g.config())
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := expect.Value(review.New(g.config()))(t)
 			if _, err := r.Record(ctx, mongo()); !errors.Is(err, context.Canceled) {
 				t.Errorf("it is %v", err)
 			}
@@ -199,11 +193,8 @@ func TestAdvice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := newGitHub(t)
 			g.meddle = func(w http.ResponseWriter, _ *http.Request) bool { reply(w, tc.status, tc.said); return true }
-			r, err := review.New(g.config())
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = r.Record(t.Context(), mongo())
+			r := expect.Value(review.New(g.config()))(t)
+			_, err := r.Record(t.Context(), mongo())
 			var unknown *review.UnknownError
 			if !errors.As(err, &unknown) || !strings.Contains(unknown.Hint(), tc.want) || len(err.Error()) > 700 || strings.Contains(err.Error(), token) {
 				t.Errorf("it is %v, hint %q", err, unknown.Hint())
@@ -217,7 +208,7 @@ func TestNothingElseIsAsked(t *testing.T) {
 	g := newGitHub(t)
 	g.perPage = 1
 	g.reviews(given(1, bob, "APPROVED"), given(2, carol, "APPROVED"))
-	expect(t, outcome(t, g, g.config()), "bob carol")
+	wanted(t, outcome(t, g, g.config()), "bob carol")
 	for _, asked := range g.asked {
 		if !strings.HasPrefix(asked, api+"/") {
 			t.Errorf("it asked for %q", asked)
@@ -260,9 +251,7 @@ func TestNew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newGitHub(t).config()
 			tc.change(&c)
-			if _, err := review.New(c); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("it is %v, and should say %q", err, tc.want)
-			}
+			expect.Failure(review.New(c))(t, tc.want)
 		})
 	}
 }

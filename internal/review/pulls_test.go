@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/review"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // The pull request that added a commit.
@@ -64,7 +65,7 @@ func TestPullRequest(t *testing.T) {
 			g := newGitHub(t)
 			c := g.config()
 			tc.change(g, &c)
-			expect(t, outcome(t, g, c), tc.want)
+			wanted(t, outcome(t, g, c), tc.want)
 		})
 	}
 }
@@ -100,7 +101,7 @@ func TestRebased(t *testing.T) {
 			h.commits[last] = review.Commit{Parents: []string{above}}
 			g.set(api+"/commits/"+mergeCommit+"/pulls", last, 0, "merge_commit_sha")
 			g.set(api+"/pulls/12", tc.commits, "commits")
-			expect(t, outcome(t, g, c), tc.want)
+			wanted(t, outcome(t, g, c), tc.want)
 		})
 	}
 }
@@ -113,25 +114,20 @@ func TestRebasedAnother(t *testing.T) {
 	c.History.(*history).commits[last] = review.Commit{Parents: []string{mergeCommit}}
 	g.set(api+"/commits/"+mergeCommit+"/pulls", last, 0, "merge_commit_sha")
 	g.set(api+"/pulls/12", 13, "number")
-	expect(t, outcome(t, g, c), "unknown: the answer is about pull request 13")
+	wanted(t, outcome(t, g, c), "unknown: the answer is about pull request 13")
 }
 
 // One look-up is enough for all files of a merge.
 func TestOneLookUp(t *testing.T) {
 	g := newGitHub(t)
-	r, err := review.New(g.config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Value(review.New(g.config()))(t)
 	o := mongo()
 	for range 99 {
 		o.Files = append(o.Files, o.Files[0])
 	}
 	for i, want := range []int{6, 5} { // bob's write access is known by then
 		g.asked = nil
-		if _, err := r.Record(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
+		expect.Value(r.Record(t.Context(), o))(t)
 		if len(g.asked) != want {
 			t.Errorf("merge %d: %d requests: %q", i, len(g.asked), g.asked)
 		}

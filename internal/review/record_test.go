@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var record = review.Record{Source: review.SourceAPI, Commit: mergeCommit, Branch: "main", Number: 12,
@@ -53,13 +52,8 @@ spec:
 	} {
 		t.Run(name, func(t *testing.T) {
 			doc := parse(t, tc.source)
-			out, err := record.Write(doc)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, string(out.Source())); diff != "" {
-				t.Error(diff)
-			}
+			out := expect.Value(record.Write(doc))(t)
+			expect.Equal(t, "result", tc.want, string(out.Source()))
 			e, _ := out.Exception()
 			if e.RequestedBy.Text != "alice" || e.ApprovedBy.Text != "bob, carol" || e.PullRequest.Text != record.PullRequest || len(e.Conflicts) > 0 {
 				t.Errorf("it is read as %+v", e)
@@ -71,10 +65,7 @@ spec:
 // Unknown fields are not written.
 func TestWriteLittle(t *testing.T) {
 	little := review.Record{Source: review.SourceEvent, Commit: mergeCommit}
-	out, err := little.Write(parse(t, kyverno))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := expect.Value(little.Write(parse(t, kyverno)))(t)
 	if out.Annotation(exception.AnnotationMergeCommit) != mergeCommit || out.Annotation(exception.AnnotationRecordedFrom) != "event" || len(little.Additions(out.GroupKind())) != 2 {
 		t.Errorf("it is\n%s", out.Source())
 	}
@@ -124,11 +115,7 @@ func TestUnrecordable(t *testing.T) {
 
 func parse(t *testing.T, source string) *exception.Document {
 	t.Helper()
-	doc, err := exception.Parse([]byte(source), "unsigned/mongo.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return expect.Value(exception.Parse([]byte(source), "unsigned/mongo.yaml"))(t)
 }
 
 // The list of reasons is complete, and each has a description.
@@ -141,7 +128,5 @@ func TestReasons(t *testing.T) {
 		}
 	}
 	want := []string{"no-pull-request", "not-approved", "claims-review", "unrecordable", "no-new-approver", "approvers-unknown"}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, "result", want, names)
 }

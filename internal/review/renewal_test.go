@@ -6,6 +6,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 const renewal = `apiVersion: kyverno.io/v2
@@ -52,10 +53,7 @@ func TestRenewal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newGitHub(t).config()
 			c.Renewals = tc.asked
-			r, err := review.New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := expect.Value(review.New(c))(t)
 			record := &review.Record{Source: review.SourceAPI}
 			if tc.approvers != "" {
 				record.Approvers = strings.Split(tc.approvers, ", ")

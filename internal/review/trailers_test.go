@@ -9,6 +9,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestParseTrailers(t *testing.T) {
@@ -48,17 +49,13 @@ func TestParseTrailers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := review.ParseTrailers(tc.message)
 			if tc.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.err) {
-					t.Errorf("it is %v, and should say %q", err, tc.err)
-				}
+				expect.Error(t, err, tc.err)
 				return
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			expect.Equal(t, "result", tc.want, got)
 		})
 	}
 }
@@ -85,23 +82,16 @@ func TestFromTrailers(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&c)
 			}
-			r, err := review.New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := expect.Value(review.New(c))(t)
 			record, err := r.Record(t.Context(), mongo())
 			if tc.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.err) {
-					t.Errorf("it is %v, and should say %q", err, tc.err)
-				}
+				expect.Error(t, err, tc.err)
 				return
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Join(record.Approvers, ", "); got != tc.want {
-				t.Errorf("%q approved it, and should be %q", got, tc.want)
-			}
+			expect.Is(t, "approved it", tc.want, strings.Join(record.Approvers, ", "))
 		})
 	}
 }
@@ -150,10 +140,7 @@ func TestWritersDoNotApprove(t *testing.T) {
 			}
 			c := review.Config{Source: review.SourceTrailers, Branch: "main", History: h}
 			count(1)(&c)
-			r, err := review.New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := expect.Value(review.New(c))(t)
 			record, err := r.Record(t.Context(), mongo())
 			if tc.counts && (err != nil || strings.Join(record.Approvers, "") != tc.by) {
 				t.Errorf("%v, %v", record, err)
@@ -179,10 +166,7 @@ func TestTrailersRefuse(t *testing.T) {
 		}
 		c := review.Config{Source: review.SourceTrailers, Branch: "main", History: h}
 		count(1)(&c)
-		r, err := review.New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := expect.Value(review.New(c))(t)
 		if _, err := r.Record(t.Context(), mongo()); len(exception.RefusalsIn(err)) != 1 {
 			t.Errorf("%s: it is %v", name, err)
 		}
@@ -209,10 +193,7 @@ func FuzzParseTrailers(f *testing.F) {
 		if got.MergeRequest != "" {
 			again += "See merge request " + got.MergeRequest + "\n"
 		}
-		back, err := review.ParseTrailers(again)
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := expect.Value(review.ParseTrailers(again))(t)
 		if diff := cmp.Diff(got, back); diff != "" {
 			t.Errorf("%q\n%s", message, diff)
 		}
