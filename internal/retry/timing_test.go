@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/retry"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // The wait between two tries: random within growing limits, plus the time that the server requests.
@@ -117,13 +118,11 @@ func TestCommandEnds(t *testing.T) {
 // A large request gets more time.
 func TestUpload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(strings.Repeat("x", 10<<20)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := expect.Value(http.NewRequestWithContext(
+			t.Context(), http.MethodPost, address, strings.NewReader(strings.Repeat("x", 10<<20))))(t)
 		request.GetBody = nil
 		began := time.Now()
-		_, err = retry.Transport{Next: &server{answers: []answer{mute}}}.RoundTrip(request)
+		_, err := retry.Transport{Next: &server{answers: []answer{mute}}}.RoundTrip(request)
 		if took := time.Since(began); took != 50*time.Second || !retry.Unavailable(err) {
 			t.Errorf("%v after %s", err, took)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/retry"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // server returns its answers in order, and then repeats the last one.
@@ -100,10 +101,7 @@ const address = "https://server.example/path"
 
 func get(t *testing.T, transport http.RoundTripper, ctx context.Context) (int, string, error) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := expect.Value(http.NewRequestWithContext(ctx, http.MethodGet, address, nil))(t)
 	client := http.Client{Transport: transport}
 	response, err := client.Do(request)
 	if err != nil {
@@ -225,9 +223,7 @@ func TestBody(t *testing.T) {
 				t.Errorf("asked %d times, want %d; closed: %v", len(s.sent), tc.asked, gone)
 			}
 			for _, sent := range s.sent {
-				if sent != "entry" {
-					t.Errorf("it sent %q", sent)
-				}
+				expect.Is(t, "it sent", "entry", sent)
 			}
 		})
 	}
@@ -253,9 +249,7 @@ func TestMute(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
 				_, _, err := get(t, retry.Transport{Timing: tc.timing, Next: &server{answers: []answer{tc.answer}}}, t.Context())
-				if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
-					t.Errorf("it is %v, want %q", err, tc.wantErr)
-				}
+				expect.Error(t, err, tc.wantErr)
 				if took, waits := time.Since(begin)-4*tc.each, 3500*time.Millisecond; took < waits/2 || took > waits {
 					t.Errorf("between the tries it waited %s", took)
 				}
@@ -306,12 +300,9 @@ func TestStrangers(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := expect.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil))(t)
 	var r rest
-	_, err = retry.Transport{Timing: retry.Timing{Sleep: r.sleep}}.RoundTrip(request)
+	_, err := retry.Transport{Timing: retry.Timing{Sleep: r.sleep}}.RoundTrip(request)
 	if err == nil || !strings.Contains(err.Error(), "certificate") || len(r.waits) != 0 {
 		t.Errorf("it is %v after %v, want an error at once", err, r.waits)
 	}
