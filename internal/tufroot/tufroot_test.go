@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/theupdateframework/go-tuf/v2/metadata/fetcher"
 
 	"github.com/polex-dev/polex/internal/sandbox/tufrepo"
 	"github.com/polex-dev/polex/internal/tufroot"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // good is the expiry of the metadata in these tests.
@@ -22,11 +22,7 @@ var good = time.Now().Add(24 * time.Hour).UTC().Truncate(time.Second)
 
 func repository(t *testing.T) *tufrepo.Repository {
 	t.Helper()
-	r, err := tufrepo.New(publicgood.TrustedRootJSON(), good)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return expect.Value(tufrepo.New(publicgood.TrustedRootJSON(), good))(t)
 }
 
 // source serves a repository on loopback.
@@ -58,14 +54,10 @@ func TestFetch(t *testing.T) {
 	}
 	// New metadata is fetched after any number of root rotations.
 	for range 3 {
-		if err := r.Rotate(good); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, r.Rotate(good))
 	}
 	fresh := append(publicgood.TrustedRootJSON(), '\n')
-	if err := r.Publish(fresh, good.Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, r.Publish(fresh, good.Add(time.Hour)))
 	if fetched, err = tufroot.Fetch(s); err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +76,7 @@ func TestFetchRefuses(t *testing.T) {
 	over := time.Now().Add(-time.Minute)
 	publish := func(target []byte, until time.Time) func(*testing.T, *tufrepo.Repository) {
 		return func(t *testing.T, r *tufrepo.Repository) {
-			if err := r.Publish(target, until); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, r.Publish(target, until))
 		}
 	}
 	// flip changes a digit of a file's signature.
@@ -115,18 +105,14 @@ func TestFetchRefuses(t *testing.T) {
 	}{
 		{"an expired timestamp", publish(newer, over), tufroot.ErrExpired, "timestamp.json is expired"},
 		{"an expired root", func(t *testing.T, r *tufrepo.Repository) {
-			if err := r.Rotate(over); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, r.Rotate(over))
 		}, tufroot.ErrExpired, "root.json is expired"},
 		{"a timestamp whose signature is wrong", flip("timestamp.json"), tufroot.ErrUntrusted, "unsigned metadata"},
 		{"a snapshot whose signature is wrong", flip("1.snapshot.json"), tufroot.ErrUntrusted, "unsigned metadata"},
 		{"targets whose signature is wrong", flip("1.targets.json"), tufroot.ErrUntrusted, "unsigned metadata"},
 		{"a new root that the old one did not sign", func(t *testing.T, r *tufrepo.Repository) {
 			other := repository(t)
-			if err := other.Rotate(good); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, other.Rotate(good))
 			r.Replace("2.root.json", other.File("2.root.json"))
 		}, tufroot.ErrUntrusted, "unsigned metadata"},
 		{"a stranger's timestamp", strangers("timestamp.json"), tufroot.ErrUntrusted, "unsigned metadata"},
@@ -225,11 +211,7 @@ func TestFetchAsks(t *testing.T) {
 		asked = append(asked, path)
 		return inner.DownloadFile(address, most, 0)
 	})
-	if _, err := tufroot.Fetch(s); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(tufroot.Fetch(s))(t)
 	want := []string{"2.root.json", "timestamp.json", "1.snapshot.json", "1.targets.json", tufrepo.Path(publicgood.TrustedRootJSON())}
-	if diff := cmp.Diff(want, asked); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "files", want, asked)
 }
