@@ -67,9 +67,7 @@ func line(mode, name string, hash git.Hash) []byte {
 	return append([]byte(mode+" "+name+"\x00"), hash[:]...)
 }
 
-func (f *forge) tree(lines ...[]byte) git.Hash {
-	return f.put(git.KindTree, bytes.Join(lines, nil))
-}
+func (f *forge) tree(lines ...[]byte) git.Hash { return f.put(git.KindTree, bytes.Join(lines, nil)) }
 
 // commit points main to a new commit of a tree.
 func (f *forge) commit(tree git.Hash, parents ...git.Hash) git.Hash {

@@ -56,9 +56,7 @@ func with(status int, body io.Reader, headers ...string) answer {
 	}
 }
 
-func fails(err error) answer {
-	return func(*http.Request) (*http.Response, error) { return nil, err }
-}
+func fails(err error) answer { return func(*http.Request) (*http.Response, error) { return nil, err } }
 
 // mute never answers.
 func mute(request *http.Request) (*http.Response, error) {

@@ -171,9 +171,7 @@ func commitOf(by object) object {
 		"commit": object{"message": "Ask for mongo", "tree": object{"sha": headTree}}, "files": []any{}}
 }
 
-func tree(entries ...any) object {
-	return object{"sha": headTree, "tree": entries, "truncated": false}
-}
+func tree(entries ...any) object { return object{"sha": headTree, "tree": entries, "truncated": false} }
 
 func entry(name, kind, hash string) object {
 	mode := map[string]string{"blob": "100644", "tree": "040000"}[kind]

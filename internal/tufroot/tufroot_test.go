@@ -75,9 +75,7 @@ func TestFetch(t *testing.T) {
 func TestFetchRefuses(t *testing.T) {
 	over := time.Now().Add(-time.Minute)
 	publish := func(target []byte, until time.Time) func(*testing.T, *tufrepo.Repository) {
-		return func(t *testing.T, r *tufrepo.Repository) {
-			expect.OK(t, r.Publish(target, until))
-		}
+		return func(t *testing.T, r *tufrepo.Repository) { expect.OK(t, r.Publish(target, until)) }
 	}
 	// flip changes a digit of a file's signature.
 	flip := func(path string) func(*testing.T, *tufrepo.Repository) {

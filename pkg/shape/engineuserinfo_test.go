@@ -6,9 +6,7 @@ func withUser(what string) (old, new string) {
 }
 
 var userInfoCases = func() []change {
-	found := func(where string) []string {
-		return []string{"19 background-user-info spec.match.any[0]." + where}
-	}
+	found := func(where string) []string { return []string{"19 background-user-info spec.match.any[0]." + where} }
 	cases := []change{
 		{name: "clusterRoles in the background", of: legacy, old: legacyMatch, new: legacyMatch + "      clusterRoles: [admin]\n  background: true\n", want: found("clusterRoles")},
 		{name: "background not said", of: legacy, old: legacyMatch, new: legacyMatch + "      roles: ['team-a:admin']\n", want: found("roles")},

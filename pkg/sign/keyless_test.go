@@ -29,9 +29,7 @@ func TestKeylessIdentity(t *testing.T) {
 // A token that Fulcio would reject is not sent.
 func TestKeylessTokenNotSent(t *testing.T) {
 	f := start(t)
-	claims := func(json string) string {
-		return "e30." + base64.RawURLEncoding.EncodeToString([]byte(json)) + ".AAAA"
-	}
+	claims := func(json string) string { return "e30." + base64.RawURLEncoding.EncodeToString([]byte(json)) + ".AAAA" }
 	for _, tc := range []struct{ name, token, want string }{
 		{"expired", f.token(t, sandbox.Identity{TokenLifetime: -time.Minute}), "the identity token has expired, at 20"},
 		{"empty", "", "not a JSON web token"},

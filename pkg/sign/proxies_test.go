@@ -36,9 +36,7 @@ func everywhere(t *testing.T, test func(t *testing.T, f func(*testing.T) *fixtur
 	real := &sandbox.Sandbox{Dir: at["POLEX_SANDBOX"], TrustedRootPath: at["ROOT"], FulcioURL: at["FULCIO"], RekorURL: at["REKOR"],
 		RekorV2URL: at["REKOR_V2"], TimestampURL: at["TIMESTAMP"], IssuerURL: at["ISSUER"],
 		TokenRequestURL: at["TOKEN_REQUEST_URL"], TokenRequestToken: at["TOKEN_REQUEST_TOKEN"]}
-	t.Run("named", func(t *testing.T) {
-		test(t, func(t *testing.T) *fixture { t.Helper(); return proxied(t, real) })
-	})
+	t.Run("named", func(t *testing.T) { test(t, func(t *testing.T) *fixture { t.Helper(); return proxied(t, real) }) })
 }
 
 // proxied puts a proxy in front of each server of a Sigstore.

@@ -206,9 +206,7 @@ func oldForm(entry *models.LogEntryAnon) *seal.RekorBundle {
 // bundleV03 shares no bytes with the set, so that a case can change one of the two.
 func bundleV03(t testing.TB, entry *models.LogEntryAnon, digest []byte, sig seal.Signature) *protobundle.Bundle {
 	t.Helper()
-	unhex := func(text string) []byte {
-		return expect.Value(hex.DecodeString(text))(t)
-	}
+	unhex := func(text string) []byte { return expect.Value(hex.DecodeString(text))(t) }
 	body := expect.Value(base64.StdEncoding.DecodeString(entry.Body.(string)))(t)
 	var kind struct{ Kind, APIVersion string }
 	_ = json.Unmarshal(body, &kind) // a body that is not JSON has no kind

@@ -52,9 +52,7 @@ func identityVerdicts(w *world) []verdict {
 		return func(c *trust.Config) { c.Authorities[0].Subject, c.Authorities[0].SubjectRegexp = "", expression }
 	}
 	withoutClaims := func(c *trust.Config) { c.Authorities[0].Claims = nil }
-	people := func(c *trust.Config) {
-		c.Authorities[0].Subject, c.Authorities[0].Claims = "anna@acme.example", nil
-	}
+	people := func(c *trust.Config) { c.Authorities[0].Subject, c.Authorities[0].Claims = "anna@acme.example", nil }
 	mailbox := func(x *x509.Certificate) { x.URIs, x.EmailAddresses = nil, []string{"anna@acme.example"} }
 	issuerV2 := asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 8}
 	withoutIssuer := func(x *x509.Certificate, old, current bool) {

@@ -102,9 +102,7 @@ func limitVerdicts(w *world) []verdict {
 		}
 		return draftWith("    "+exception.AnnotationReason, says+"    "+exception.AnnotationReason)
 	}
-	renewals := func(l trust.RenewalsConfig) func(*trust.Config) {
-		return func(c *trust.Config) { c.Renewals = &l }
-	}
+	renewals := func(l trust.RenewalsConfig) func(*trust.Config) { return func(c *trust.Config) { c.Renewals = &l } }
 	const beyond, long = verify.ReasonBeyondLimits, verify.ReasonLifetimeTooLong
 	policies := trust.Selectors{Policies: []string{"disallow-*"}}
 	payments := trust.Selectors{ExemptedNamespaces: []string{"payments"}}

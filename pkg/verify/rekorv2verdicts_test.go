@@ -150,9 +150,7 @@ func logs(version string) func(object) {
 	}
 }
 
-func without(list string) func(object) {
-	return func(root object) { delete(root, list) }
-}
+func without(list string) func(object) { return func(root object) { delete(root, list) } }
 
 func both(first, second func(object)) func(object) {
 	return func(root object) {
@@ -178,9 +176,7 @@ func stampWindow(edge string, at time.Time) func(object) {
 }
 
 // rekordOf returns the content of the body of a Rekor v2 entry.
-func rekordOf(root object) object {
-	return root["spec"].(object)["hashedRekordV002"].(object)
-}
+func rekordOf(root object) object { return root["spec"].(object)["hashedRekordV002"].(object) }
 
 // toV1 converts the body of a Rekor v2 hashedrekord into one of Rekor v1 with the same content.
 func toV1(root object) {

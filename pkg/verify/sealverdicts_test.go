@@ -86,9 +86,7 @@ func sealVerdicts(w *world) []verdict {
 	return append(out, verdict{name: "a path that happens to be base64", want: verify.ReasonEvidenceMismatch, doc: annotated(map[string]any{prefix + "signature": "/dev/stdin/x"})})
 }
 
-func readOldBundle(w *world) *seal.RekorBundle {
-	return must(seal.Read(w.honest)).Signatures[0].Bundle
-}
+func readOldBundle(w *world) *seal.RekorBundle { return must(seal.Read(w.honest)).Signatures[0].Bundle }
 
 func ninth(prefix string) map[string]any {
 	values := map[string]any{}
