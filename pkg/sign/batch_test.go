@@ -59,8 +59,7 @@ func TestAmbientToken(t *testing.T) {
 	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", f.TokenRequestToken)
 	token := expect.Value(sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Timing{}))(t)
 	s := expect.Value(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now()))(t)
-	sealed := expect.Value(s.Seal(t.Context(), batch(t, 3), time.Now()))(t)
-	mustVerify(t, f.policy(t), sealed)
+	f.seals(t, s, batch(t, 3))
 	expect.Is(t, "tokens", 1, f.wire.count("issuer GET /token"))
 }
 
@@ -115,8 +114,7 @@ func TestSealParallel(t *testing.T) {
 			s := f.keyless(t, config)
 			g := &gate{bound: tc.bound}
 			f.wire.meddle(g.hook)
-			sealed := expect.Value(s.Seal(t.Context(), batch(t, 4*tc.bound), time.Now()))(t)
-			mustVerify(t, f.policy(t), sealed)
+			f.seals(t, s, batch(t, 4*tc.bound))
 			expect.Is(t, "uploads at once", tc.bound, g.most)
 		})
 	}
@@ -136,10 +134,7 @@ func TestSealStopsAtFailure(t *testing.T) {
 		}
 		next.ServeHTTP(w, r)
 	})
-	out, err := s.Seal(t.Context(), batch(t, 10), time.Now())
-	if out != nil || err == nil {
-		t.Errorf("Seal: %d documents, %v, want an error", len(out), err)
-	}
+	refused(s.Seal(t.Context(), batch(t, 10), time.Now()))(t, "")
 	expect.Is(t, "uploads", 4, f.wire.count(uploadRequest))
 }
 
@@ -204,24 +199,18 @@ func TestSealUnderPolicy(t *testing.T) {
 			Revoked: []trust.RevocationConfig{{Authority: "workflow", SignedBefore: "2999-01-01T00:00:00Z"}}}, verify.ReasonWithdrawn},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			policy := expect.Value(trust.New(tc.config, f.root))(t)
 			config := f.config()
-			config.Policy = policy
+			config.Policy = expect.Value(trust.New(tc.config, f.root))(t)
 			signer, before := f.keyless(t, config), f.wire.count(uploadRequest)
 			out, err := signer.Seal(t.Context(), batch(t, 2), time.Now())
-			if n := f.wire.count(uploadRequest) - before; n != len(out) {
-				t.Errorf("%d uploads to the log, want %d", n, len(out))
-			}
+			expect.Is(t, "uploads", len(out), f.wire.count(uploadRequest)-before)
 			if tc.want == "" {
 				if err != nil || len(out) != 2 {
 					t.Errorf("Seal: %d documents, %v", len(out), err)
 				}
 				return
 			}
-			var rejected *verify.Rejected
-			if out != nil || !errors.As(err, &rejected) || rejected.Reason != tc.want {
-				t.Errorf("Seal: %d documents, %v, want %s", len(out), err, tc.want)
-			}
+			refused(out, err)(t, tc.want)
 		})
 	}
 }
@@ -232,8 +221,7 @@ func TestSealUnderAnotherRoot(t *testing.T) {
 	config := f.config()
 	config.Root = shared(t).root
 	out, err := f.keyless(t, config).Seal(t.Context(), batch(t, 2), time.Now())
-	var rejected *verify.Rejected
-	if out != nil || !errors.As(err, &rejected) {
+	if rejected := new(verify.Rejected); out != nil || !errors.As(err, &rejected) {
 		t.Errorf("Seal: %d documents, %v, want a refusal", len(out), err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -52,23 +51,16 @@ func TestCertificateFaults(t *testing.T) {
 		{name: "for somebody else's key", fault: forAnotherKey, asked: 1, want: "it is for another key than the one that was sent"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
+			everywhere(t, func(t *testing.T, f *fixture) {
 				t.Parallel()
-				f := place(t)
 				f.wire.meddle(only(at(sandbox.ServerFulcio), tc.fault(t, f)))
 				before := f.wire.count(certificateRequest)
 				config := f.config()
 				config.Timing.Answer = tc.patient
 				s, err := sign.Keyless(t.Context(), config, f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
-				if s != nil || err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "certificate from "+f.FulcioURL) {
-					t.Errorf("Keyless: %v, %v, want an error of %s with %q", s, err, f.FulcioURL, tc.want)
-				}
-				if n := f.wire.count(certificateRequest) - before; n != tc.asked {
-					t.Errorf("asked %d times, want %d", n, tc.asked)
-				}
-				if n := len(f.rest.taken()); n != tc.asked-1 {
-					t.Errorf("%d waits between %d requests", n, tc.asked)
-				}
+				expect.Failure(s, err)(t, tc.want, "certificate from "+f.FulcioURL)
+				expect.Is(t, "requests", tc.asked, f.wire.count(certificateRequest)-before)
+				expect.Is(t, "waits", tc.asked-1, len(f.rest.taken()))
 			})
 		})
 	}
@@ -91,14 +83,12 @@ func TestCertificateFaultsPass(t *testing.T) {
 		{name: "mute", fault: mute, patient: time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
+			everywhere(t, func(t *testing.T, f *fixture) {
 				t.Parallel()
-				f := place(t)
 				f.wire.meddle(only(firstOf(at(sandbox.ServerFulcio)), tc.fault(t, f)))
 				config := f.config()
 				config.Timing.Answer = tc.patient
-				sealed := expect.Value(f.keyless(t, config).Seal(t.Context(), batch(t, 2), time.Now()))(t)
-				mustVerify(t, f.policy(t), sealed)
+				f.seals(t, f.keyless(t, config), batch(t, 2))
 				waits := f.rest.taken()
 				if len(waits) != 1 || waits[0] < tc.atLeast+250*time.Millisecond || waits[0] > tc.atLeast+500*time.Millisecond {
 					t.Errorf("waited %v, want once and %s and a quarter to a half second", waits, tc.atLeast)
@@ -112,15 +102,13 @@ func TestCertificateFaultsPass(t *testing.T) {
 // The token is used once. Its expiry during the uploads changes nothing, nor does an outage of
 // Fulcio.
 func TestTokenEndsHalfWay(t *testing.T) {
-	everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
-		f := place(t)
+	everywhere(t, func(t *testing.T, f *fixture) {
 		s := f.keyless(t, f.config())
 		refuse := answer(http.StatusUnauthorized, "token has expired")(t, f)
 		f.wire.meddle(only(func(server string, _ *http.Request) bool {
 			return server == sandbox.ServerFulcio || server == sandbox.ServerIssuer
 		}, refuse))
-		sealed := expect.Value(s.Seal(t.Context(), batch(t, 20), time.Now()))(t)
-		mustVerify(t, f.policy(t), sealed)
+		f.seals(t, s, batch(t, 20))
 		expect.Is(t, "certificates", 1, f.wire.count(certificateRequest))
 	})
 }
@@ -205,16 +193,11 @@ func TestCertificateForAnotherIdentity(t *testing.T) {
 			f.wire.meddle(only(at(sandbox.ServerFulcio), forged(t, f.Sandbox, tc.edit)))
 			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
 			if tc.want == "" { // so that the others are rejected because of their change
-				if err != nil {
-					t.Fatalf("Keyless: %v", err)
-				}
-				sealed := expect.Value(s.Seal(t.Context(), batch(t, 1), time.Now()))(t)
-				mustVerify(t, f.policy(t), sealed)
+				expect.OK(t, err)
+				f.seals(t, s, batch(t, 1))
 				return
 			}
-			if s != nil || err == nil || !strings.Contains(err.Error(), "certificate from "+f.FulcioURL) || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("Keyless: %v, %v, want an error with %q", s, err, tc.want)
-			}
+			expect.Failure(s, err)(t, "certificate from "+f.FulcioURL, tc.want)
 		})
 	}
 }
@@ -250,11 +233,9 @@ func TestCertificateForAnotherPerson(t *testing.T) {
 				_ = json.NewEncoder(w).Encode(map[string]any{"signedCertificateEmbeddedSct": map[string]any{"chain": map[string]any{
 					"certificates": []string{string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))}}}})
 			}))
-			claims, err := json.Marshal(map[string]any{"iss": issuer, "sub": "alice", "email": "alice@example.com", "email_verified": true,
-				"federated_claims": map[string]any{"connector_id": github}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			claims := expect.Value(json.Marshal(map[string]any{
+				"iss": issuer, "sub": "alice", "email": "alice@example.com", "email_verified": true,
+				"federated_claims": map[string]any{"connector_id": github}}))(t)
 			token := "e30." + base64.RawURLEncoding.EncodeToString(claims) + ".AAAA"
 			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now())
 			if tc.want == "" {
@@ -263,9 +244,7 @@ func TestCertificateForAnotherPerson(t *testing.T) {
 				}
 				return
 			}
-			if s != nil || err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("Keyless: %v, %v, want an error with %q", s, err, tc.want)
-			}
+			expect.Failure(s, err)(t, tc.want)
 		})
 	}
 }
@@ -273,13 +252,9 @@ func TestCertificateForAnotherPerson(t *testing.T) {
 // A certificate with the right content by an authority that is not trusted.
 func TestCertificateOfAStranger(t *testing.T) {
 	stranger := start(t)
-	everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
-		f := place(t)
+	everywhere(t, func(t *testing.T, f *fixture) {
 		f.wire.meddle(only(at(sandbox.ServerFulcio), forged(t, stranger.Sandbox, func(*x509.Certificate) {})))
-		out, err := f.keyless(t, f.config()).Seal(t.Context(), batch(t, 2), time.Now())
-		var rejected *verify.Rejected
-		if out != nil || !errors.As(err, &rejected) || rejected.Reason != verify.ReasonUntrustedCertificate {
-			t.Errorf("Seal: %d documents, %v, want %s", len(out), err, verify.ReasonUntrustedCertificate)
-		}
+		s := f.keyless(t, f.config())
+		refused(s.Seal(t.Context(), batch(t, 2), time.Now()))(t, verify.ReasonUntrustedCertificate)
 	})
 }

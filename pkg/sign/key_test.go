@@ -19,7 +19,6 @@ import (
 	"github.com/sigstore/cosign/v2/pkg/cosign"
 
 	"github.com/polex-dev/polex/pkg/sign"
-	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
 )
@@ -50,15 +49,9 @@ func TestWithKey(t *testing.T) {
 	for name, keys := range map[string]*cosign.KeysBytes{"as cosign generates it": generated(t), "RSA": encrypted(t, rsaKey)} {
 		t.Run(name, func(t *testing.T) {
 			s := expect.Value(sign.WithKey(f.config(), keys.PrivateBytes, []byte(keyPassword)))(t)
-			if id := s.Identity(); id.Subject != "" {
-				t.Errorf("a key has the identity %+v", id)
-			}
+			expect.Is(t, "the subject of a key", "", s.Identity().Subject)
 			sealed := expect.Value(s.Seal(t.Context(), batch(t, 10), time.Now()))(t)
-			policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Name: "team", Key: string(keys.PublicBytes)}}}, f.root)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, opened := range mustVerify(t, policy, sealed) {
+			for _, opened := range mustVerify(t, f.ofKey(t, keys.PublicBytes), sealed) {
 				if got := opened.Signatures()[0]; got.Authority != "team" || got.WitnessedAt.IsZero() {
 					t.Errorf("evidence %+v, want the key's, witnessed", got)
 				}
@@ -82,10 +75,9 @@ func TestWithKeyRefuses(t *testing.T) {
 	p384 := expect.Value(ecdsa.GenerateKey(elliptic.P384(), rand.Reader))(t)
 	good := generated(t)
 	for _, tc := range []struct {
-		name     string
-		key      []byte
-		password string
-		want     string
+		name           string
+		key            []byte
+		password, want string
 	}{
 		{"wrong password", good.PrivateBytes, "incorrect horse", "open private key: "},
 		{"no password", good.PrivateBytes, "", "open private key: "},
@@ -98,9 +90,7 @@ func TestWithKeyRefuses(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s, err := sign.WithKey(f.config(), tc.key, []byte(tc.password))
-			if s != nil || err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Fatalf("WithKey: %v, %v, want an error with %q", s, err, tc.want)
-			}
+			expect.Failure(s, err)(t, tc.want)
 			if tc.password != "" && strings.Contains(err.Error(), tc.password) {
 				t.Errorf("the error repeats the password: %v", err)
 			}

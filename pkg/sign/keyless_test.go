@@ -44,20 +44,14 @@ func TestKeylessTokenNotSent(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, tc.token, time.Now())
-			if s != nil || err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Fatalf("Keyless: %v, %v, want an error with %q", s, err, tc.want)
-			}
-			if got := errors.Is(err, sign.ErrTokenExpired); got != (tc.name == "expired") {
-				t.Errorf("error %v is ErrTokenExpired: %v", err, got)
-			}
+			expect.Failure(s, err)(t, tc.want)
+			expect.Is(t, "ErrTokenExpired", tc.name == "expired", errors.Is(err, sign.ErrTokenExpired))
 			if len(tc.token) > 8 && strings.Contains(err.Error(), tc.token) {
 				t.Errorf("the error repeats the token: %v", err)
 			}
 		})
 	}
-	if n := f.wire.count("fulcio"); n != 0 {
-		t.Errorf("%d requests to Fulcio, want none", n)
-	}
+	expect.Is(t, "requests to Fulcio", 0, f.wire.count("fulcio"))
 }
 
 // A rejection by Fulcio is reported with its message, and there is no retry.
@@ -75,15 +69,11 @@ func TestKeylessFulcioRefuses(t *testing.T) {
 			before := f.wire.count(certificateRequest)
 			token := expect.Value(f.Token(tc.id, tc.audience))(t)
 			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now())
-			if s != nil || err == nil || !strings.Contains(err.Error(), "certificate from "+f.FulcioURL+": Fulcio returned 4") {
-				t.Errorf("Keyless: %v, %v, want Fulcio's refusal", s, err)
-			}
-			if !errors.Is(err, sign.ErrTokenRefused) || !strings.Contains(err.Error(), fmt.Sprintf("audience %q", cmp.Or(tc.audience, "https://github.com/acme"))) || !strings.Contains(err.Error(), fmt.Sprintf("issuer %q", cmp.Or(tc.id.Issuer, f.IssuerURL))) {
-				t.Errorf("%v, want the issuer and the audience of the token", err)
-			}
-			if n := f.wire.count(certificateRequest) - before; n != 1 {
-				t.Errorf("%d requests, want 1", n)
-			}
+			expect.Failure(s, err)(t, "certificate from "+f.FulcioURL+": Fulcio returned 4",
+				fmt.Sprintf("audience %q", cmp.Or(tc.audience, "https://github.com/acme")),
+				fmt.Sprintf("issuer %q", cmp.Or(tc.id.Issuer, f.IssuerURL)))
+			expect.Is(t, "ErrTokenRefused", true, errors.Is(err, sign.ErrTokenRefused))
+			expect.Is(t, "requests", 1, f.wire.count(certificateRequest)-before)
 		})
 	}
 }
@@ -93,9 +83,7 @@ func TestKeylessFulcioUnreachable(t *testing.T) {
 	gone.Close()
 	f := shared(t)
 	s, err := sign.Keyless(t.Context(), f.config(), gone.URL, f.token(t, sandbox.Identity{}), time.Now())
-	if s != nil || err == nil || !strings.Contains(err.Error(), "certificate from "+gone.URL) || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("Keyless: %v, %v, want an error that names the address", s, err)
-	}
+	expect.Failure(s, err)(t, "certificate from "+gone.URL, "refused")
 }
 
 // The caller can cancel while a server does not answer.
@@ -117,8 +105,6 @@ func TestKeylessCancelled(t *testing.T) {
 
 func TestSignerNeedsRoot(t *testing.T) {
 	f := shared(t)
-	s, err := sign.Keyless(t.Context(), sign.Config{RekorURL: f.RekorURL}, f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
-	if s != nil || err == nil || !strings.Contains(err.Error(), "no trusted root") {
-		t.Errorf("Keyless: %v, %v, want an error about the root", s, err)
-	}
+	config, token := sign.Config{RekorURL: f.RekorURL}, f.token(t, sandbox.Identity{})
+	expect.Failure(sign.Keyless(t.Context(), config, f.FulcioURL, token, time.Now()))(t, "no trusted root")
 }

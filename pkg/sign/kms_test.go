@@ -11,14 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
 	"github.com/polex-dev/polex/pkg/sign"
-	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/expect"
 )
 
@@ -42,10 +40,7 @@ func TestWithKMS(t *testing.T) {
 	reference, public := stored("key.pem", elliptic.P256())
 	s := expect.Value(sign.WithKMS(t.Context(), f.config(), reference))(t)
 	sealed := expect.Value(s.Seal(t.Context(), batch(t, 2), time.Now()))(t)
-	text := expect.Value(cryptoutils.MarshalPublicKeyToPEM(public))(t)
-	policy := expect.Value(trust.New(
-		trust.Config{Authorities: []trust.AuthorityConfig{{Key: string(text)}}}, f.root))(t)
-	mustVerify(t, policy, sealed)
+	mustVerify(t, f.ofKey(t, expect.Value(cryptoutils.MarshalPublicKeyToPEM(public))(t)), sealed)
 
 	ending, end := context.WithTimeout(t.Context(), time.Second)
 	defer end()
@@ -61,8 +56,8 @@ func TestWithKMS(t *testing.T) {
 		"a key that is gone":   {"local://" + filepath.Join(dir, "gone.pem"), "no such file"},
 		"a key of another sum": {unsupported, "SHA-256"},
 	} {
-		if _, err := sign.WithKMS(t.Context(), f.config(), tc.reference); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: %v, want %q", name, err, tc.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			expect.Failure(sign.WithKMS(t.Context(), f.config(), tc.reference))(t, tc.want)
+		})
 	}
 }

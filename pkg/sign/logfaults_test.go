@@ -85,43 +85,31 @@ func TestLogFaults(t *testing.T) {
 			want: "it already has this entry, and does not return it"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
+			everywhere(t, func(t *testing.T, f *fixture) {
 				t.Parallel()
-				f := place(t)
 				s := f.keyless(t, f.config())
 				f.wire.meddle(only(isUpload, tc.fault(t, f)))
 				before := f.wire.count(uploadRequest)
-				out, err := s.Seal(t.Context(), batch(t, 1), time.Now())
-				f.refuses(t, out, err, refusal{want: tc.want, reason: tc.reason})
-				if tc.reason == "" && !strings.Contains(err.Error(), "log "+f.RekorURL) {
-					t.Errorf("error %v does not say which log", err)
+				which := "log " + f.RekorURL
+				if tc.reason != "" {
+					which = ""
 				}
-				if n := f.wire.count(uploadRequest) - before; n != tc.asked {
-					t.Errorf("%d uploads, want %d", n, tc.asked)
-				}
+				refused(s.Seal(t.Context(), batch(t, 1), time.Now()))(t, tc.reason, tc.want, which)
+				expect.Is(t, "uploads", tc.asked, f.wire.count(uploadRequest)-before)
 			})
 		})
 	}
 }
 
-// refusal is the expected error of a batch: a text and, if the self-verification rejects, its
-// reason.
-type refusal struct {
-	want   string
-	reason string
-}
-
-func (f *fixture) refuses(t *testing.T, out []*exception.Document, err error, r refusal) {
-	t.Helper()
-	if err == nil || out != nil {
-		t.Fatalf("Seal handed out %d documents, error %v", len(out), err)
-	}
-	if !strings.Contains(err.Error(), r.want) {
-		t.Errorf("error %q does not contain %q", err, r.want)
-	}
-	var rejected *verify.Rejected
-	if errors.As(err, &rejected); r.reason != "" && (rejected == nil || rejected.Reason != r.reason) {
-		t.Errorf("error %v, want the reason %s", err, r.reason)
+// refused expects the error of a batch: a reason, if the self-verification rejects, and texts.
+func refused(out []*exception.Document, err error) func(t *testing.T, reason string, texts ...string) {
+	return func(t *testing.T, reason string, texts ...string) {
+		t.Helper()
+		expect.Failure(out, err)(t, texts...)
+		var rejected *verify.Rejected
+		if errors.As(err, &rejected); reason != "" && (rejected == nil || rejected.Reason != reason) {
+			t.Errorf("error %v, want the reason %s", err, reason)
+		}
 	}
 }
 
@@ -141,22 +129,15 @@ func TestLogFaultsPass(t *testing.T) {
 		{"logged and cut off", cut, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
+			everywhere(t, func(t *testing.T, f *fixture) {
 				t.Parallel()
-				f := place(t)
 				s := f.keyless(t, f.config())
 				f.wire.meddle(only(firstOf(isUpload), tc.fault(t, f)))
-				sealed := expect.Value(s.Seal(t.Context(), batch(t, 1), time.Now()))(t)
-				mustVerify(t, f.policy(t), sealed)
-				if uploads, fetched := f.wire.count(uploadRequest), f.wire.count("rekor GET"); uploads != 2 || fetched != tc.fetched {
-					t.Errorf("%d uploads and %d entries fetched, want 2 and %d", uploads, fetched, tc.fetched)
-				}
-				if n := f.wire.count(searchRequest); n != 0 {
-					t.Errorf("the log's index was searched %d times", n)
-				}
-				if n := len(f.rest.taken()); n != 1 {
-					t.Errorf("waited %d times, want once", n)
-				}
+				f.seals(t, s, batch(t, 1))
+				expect.Is(t, "uploads", 2, f.wire.count(uploadRequest))
+				expect.Is(t, "entries fetched", tc.fetched, f.wire.count("rekor GET"))
+				expect.Is(t, "searches in the log's index", 0, f.wire.count(searchRequest))
+				expect.Is(t, "waits", 1, len(f.rest.taken()))
 			})
 		})
 	}
@@ -165,8 +146,7 @@ func TestLogFaultsPass(t *testing.T) {
 // The log has accepted an entry that is not in its tree yet, so it cannot be fetched. Another
 // signature makes another entry.
 func TestLoggedAndNotThereYet(t *testing.T) {
-	everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
-		f := place(t)
+	everywhere(t, func(t *testing.T, f *fixture) {
 		s := f.keyless(t, f.config())
 		conflict, nothing := firstOf(isUpload), answer(http.StatusNotFound, `{"code":404}`)(t, f)
 		taken := answer(http.StatusConflict, `{"code":409}`)(t, f)
@@ -180,8 +160,7 @@ func TestLoggedAndNotThereYet(t *testing.T) {
 				next.ServeHTTP(w, r)
 			}
 		})
-		sealed := expect.Value(s.Seal(t.Context(), batch(t, 1), time.Now()))(t)
-		mustVerify(t, f.policy(t), sealed)
+		f.seals(t, s, batch(t, 1))
 		expect.Is(t, "uploads", 2, f.wire.count(uploadRequest))
 	})
 }
@@ -191,8 +170,7 @@ func TestLoggedAndNotThereYet(t *testing.T) {
 func TestSomebodyElsesEntry(t *testing.T) {
 	for _, conflict := range []bool{false, true} {
 		t.Run(map[bool]string{false: "as created", true: "as a conflict"}[conflict], func(t *testing.T) {
-			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
-				f := place(t)
+			everywhere(t, func(t *testing.T, f *fixture) {
 				now := time.Now()
 				doc := batch(t, 1)[0]
 				theirs := &recorder{concerned: isUpload}
@@ -214,7 +192,7 @@ func TestSomebodyElsesEntry(t *testing.T) {
 					}
 				})
 				out, err := s.Seal(t.Context(), []*exception.Document{doc}, now)
-				f.refuses(t, out, err, refusal{"does not verify", verify.ReasonLogEntryMismatch})
+				refused(out, err)(t, verify.ReasonLogEntryMismatch, "does not verify")
 			})
 		})
 	}
@@ -236,21 +214,15 @@ func TestLogNeverAnswers(t *testing.T) {
 		{"timestamp authority", sandbox.ServerTimestamp, (*fixture).configV2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
+			everywhere(t, func(t *testing.T, f *fixture) {
 				t.Parallel()
-				f := place(t)
 				config := tc.config(f)
 				config.Timing.Answer = 250 * time.Millisecond
-				s, err := sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword)) // only the log gets requests
-				if err != nil {
-					t.Fatal(err)
-				}
+				// Only the log gets requests.
+				s := expect.Value(sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword)))(t)
 				f.wire.meddle(only(at(tc.server), mute(t, f)))
-				out, err := s.Seal(t.Context(), batch(t, 1), time.Now())
-				f.refuses(t, out, err, refusal{want: "no answer within 250ms (asked 4 times)"})
-				if n := f.wire.count(tc.server + " POST"); n != 4 {
-					t.Errorf("asked %d times, want 4", n)
-				}
+				refused(s.Seal(t.Context(), batch(t, 1), time.Now()))(t, "", "no answer within 250ms (asked 4 times)")
+				expect.Is(t, "requests", 4, f.wire.count(tc.server+" POST"))
 			})
 		})
 	}

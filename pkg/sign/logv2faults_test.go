@@ -42,10 +42,8 @@ func inProof(edit func(proof map[string]any)) fault {
 func anotherEntry(t *testing.T, f *fixture) hook {
 	theirs := &recorder{concerned: at(sandbox.ServerRekorV2)}
 	f.wire.meddle(theirs.hook)
-	mallory, err := sign.Keyless(t.Context(), f.configV2(), f.FulcioURL, f.token(t, sandbox.Identity{Repository: "mallory/fork"}), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := f.token(t, sandbox.Identity{Repository: "mallory/fork"})
+	mallory := expect.Value(sign.Keyless(t.Context(), f.configV2(), f.FulcioURL, token, time.Now()))(t)
 	expect.Value(mallory.Seal(t.Context(), batch(t, 1), time.Now()))(t)
 	return theirs.replay
 }
@@ -73,12 +71,11 @@ func strangersStamp(t *testing.T, _ *fixture) hook {
 // document.
 func TestLogV2Faults(t *testing.T) {
 	for _, tc := range []struct {
-		name   string
-		server string
-		fault  fault
-		asked  int
-		want   string
-		reason string // of the self-verification, if it rejects
+		name, server string
+		fault        fault
+		asked        int
+		want         string
+		reason       string // of the self-verification, if it rejects
 	}{
 		{name: "503 for good", server: sandbox.ServerRekorV2, fault: answer(http.StatusServiceUnavailable, `{"code":14,"message":"pushback"}`), asked: 4,
 			want: "it returned 503: {\"code\":14,\"message\":\"pushback\"} (asked 4 times)"},
@@ -117,17 +114,13 @@ func TestLogV2Faults(t *testing.T) {
 		{name: "a timestamp of something else", server: sandbox.ServerTimestamp, fault: anotherStamp, asked: 1, want: "does not verify", reason: verify.ReasonNoWitnessedTime},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
+			everywhere(t, func(t *testing.T, f *fixture) {
 				t.Parallel()
-				f := place(t)
 				s := f.keyless(t, f.configV2())
 				f.wire.meddle(only(at(tc.server), tc.fault(t, f)))
 				uploads, asked := f.wire.count(uploadV2Request), f.wire.count(tc.server+" POST")
-				out, err := s.Seal(t.Context(), batch(t, 1), time.Now())
-				f.refuses(t, out, err, refusal{tc.want, tc.reason})
-				if n := f.wire.count(tc.server+" POST") - asked; n != tc.asked {
-					t.Errorf("asked %d times, want %d", n, tc.asked)
-				}
+				refused(s.Seal(t.Context(), batch(t, 1), time.Now()))(t, tc.reason, tc.want)
+				expect.Is(t, "requests", tc.asked, f.wire.count(tc.server+" POST")-asked)
 				if tc.server == sandbox.ServerTimestamp && tc.reason == "" && f.wire.count(uploadV2Request) != uploads {
 					t.Error("something was logged that nobody witnessed")
 				}
@@ -155,13 +148,11 @@ func TestLogV2FaultsPass(t *testing.T) {
 		{"the timestamp authority hung up", sandbox.ServerTimestamp, hangUp, 1, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
+			everywhere(t, func(t *testing.T, f *fixture) {
 				t.Parallel()
-				f := place(t)
 				s := f.keyless(t, f.configV2())
 				f.wire.meddle(only(firstOf(at(tc.server)), tc.fault(t, f)))
-				sealed := expect.Value(s.Seal(t.Context(), batch(t, 1), time.Now()))(t)
-				mustVerify(t, f.policy(t), sealed)
+				f.seals(t, s, batch(t, 1))
 				got := []int{f.wire.count(uploadV2Request), f.wire.count(timestampRequest)}
 				expect.Equal(t, "uploads and timestamps", []int{tc.uploads, tc.stamps}, got)
 			})

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/test/expect"
@@ -68,9 +66,7 @@ func TestPrepareRefuses(t *testing.T) {
 					t.Errorf("incomplete refusal %+v in %q", r, err)
 				}
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("refusals (-want +got):\n%s\n%v", diff, err)
-			}
+			expect.Equal(t, fmt.Sprintf("refusals of %v", err), tc.want, got)
 		})
 	}
 }
@@ -112,9 +108,7 @@ func TestPrepareLabel(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			prepared := expect.Value(sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{TTLLabel: true}))(t)
 			want := parseAll(t, tc.want)[0].Object()
-			if diff := cmp.Diff(want, prepared[0].Object()); diff != "" {
-				t.Errorf("-want +got:\n%s\n%s", diff, prepared[0].Source())
-			}
+			expect.Equal(t, string(prepared[0].Source()), want, prepared[0].Object())
 		})
 	}
 }

@@ -18,11 +18,9 @@ import (
 // everywhere runs a test of server faults with the sandbox. If POLEX_TEST_SIGSTORE names a file
 // with a real Sigstore (one variable a line, as in test/cli), it runs it with that too. Proxies on
 // loopback are between the signer and the servers.
-func everywhere(t *testing.T, test func(t *testing.T, f func(*testing.T) *fixture)) {
+func everywhere(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
-	t.Run("sandbox", func(t *testing.T) {
-		test(t, func(t *testing.T) *fixture { t.Helper(); return proxied(t, undisturbed.Sandbox) })
-	})
+	t.Run("sandbox", func(t *testing.T) { test(t, proxied(t, undisturbed.Sandbox)) })
 	named := os.Getenv("POLEX_TEST_SIGSTORE")
 	if named == "" {
 		return
@@ -36,7 +34,7 @@ func everywhere(t *testing.T, test func(t *testing.T, f func(*testing.T) *fixtur
 	real := &sandbox.Sandbox{Dir: at["POLEX_SANDBOX"], TrustedRootPath: at["ROOT"], FulcioURL: at["FULCIO"], RekorURL: at["REKOR"],
 		RekorV2URL: at["REKOR_V2"], TimestampURL: at["TIMESTAMP"], IssuerURL: at["ISSUER"],
 		TokenRequestURL: at["TOKEN_REQUEST_URL"], TokenRequestToken: at["TOKEN_REQUEST_TOKEN"]}
-	t.Run("named", func(t *testing.T) { test(t, func(t *testing.T) *fixture { t.Helper(); return proxied(t, real) }) })
+	t.Run("named", func(t *testing.T) { test(t, proxied(t, real)) })
 }
 
 // proxied puts a proxy in front of each server of a Sigstore.
@@ -59,9 +57,6 @@ func proxied(t *testing.T, s *sandbox.Sandbox) *fixture {
 		FulcioURL: front(sandbox.ServerFulcio, s.FulcioURL), RekorURL: front(sandbox.ServerRekor, s.RekorURL),
 		RekorV2URL: front(sandbox.ServerRekorV2, s.RekorV2URL), TimestampURL: front(sandbox.ServerTimestamp, s.TimestampURL),
 		TokenRequestURL: front(sandbox.ServerIssuer, s.TokenRequestURL)}
-	var err error
-	if f.root, err = trust.LoadRoot(f.TrustedRootPath); err != nil {
-		t.Fatal(err)
-	}
+	f.root = expect.Value(trust.LoadRoot(f.TrustedRootPath))(t)
 	return f
 }

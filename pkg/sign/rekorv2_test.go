@@ -6,11 +6,8 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"os"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -48,11 +45,7 @@ func servicesV2(t *testing.T, f *fixture) map[string]sign.Config {
 // file.
 func (f *fixture) rootWithLog(t *testing.T, address, keyFile string) *trust.Root {
 	t.Helper()
-	keyPEM, err := os.ReadFile(keyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	block, _ := pem.Decode(keyPEM)
+	block, _ := pem.Decode(expect.Value(os.ReadFile(keyFile))(t))
 	if block == nil {
 		t.Fatalf("%s is no PEM", keyFile)
 	}
@@ -64,10 +57,7 @@ func (f *fixture) rootWithLog(t *testing.T, address, keyFile string) *trust.Root
 	log["baseUrl"], log["logId"] = address, map[string]any{"keyId": base64.StdEncoding.EncodeToString(id[:])}
 	log["publicKey"].(map[string]any)["rawBytes"] = base64.StdEncoding.EncodeToString(block.Bytes)
 	tree["tlogs"] = []any{log}
-	if raw, err = json.Marshal(tree); err != nil {
-		t.Fatal(err)
-	}
-	return expect.Value(trust.ParseRoot(raw, "with the named log"))(t)
+	return expect.Value(trust.ParseRoot(expect.Value(json.Marshal(tree))(t), "with the named log"))(t)
 }
 
 // A batch with Rekor v2: there is no request to Rekor v1, and the signature has the only possible
@@ -82,9 +72,8 @@ func TestSealV2(t *testing.T) {
 			policy := f.policyUnder(t, config.Root)
 			for i, opened := range mustVerify(t, policy, sealed) {
 				got := opened.Signatures()[0]
-				if diff := cmp.Diff([]string{"certificate-chain", "sct", "timestamp", "inclusion-proof"}, got.Checked); diff != "" {
-					t.Errorf("evidence (-want +got):\n%s", diff)
-				}
+				want := []string{"certificate-chain", "sct", "timestamp", "inclusion-proof"}
+				expect.Equal(t, "evidence", want, got.Checked)
 				if got.LogURL != config.RekorURL || got.WitnessedAt.IsZero() {
 					t.Errorf("evidence %+v, want the log %s and a time", got, config.RekorURL)
 				}
@@ -93,12 +82,8 @@ func TestSealV2(t *testing.T) {
 					t.Error("the seal has a Rekor bundle, or no Sigstore bundle")
 				}
 			}
-			if n := f.wire.count("rekor "); n != 0 {
-				t.Errorf("%d requests to the log of version 1", n)
-			}
-			if n := f.wire.count(timestampRequest) - stampsBefore; n != len(docs) {
-				t.Errorf("%d timestamps for %d documents", n, len(docs))
-			}
+			expect.Is(t, "requests to the log of version 1", 0, f.wire.count("rekor "))
+			expect.Is(t, "timestamps", len(docs), f.wire.count(timestampRequest)-stampsBefore)
 		})
 	}
 }
@@ -106,11 +91,8 @@ func TestSealV2(t *testing.T) {
 // policyUnder returns the policy of the sandbox's workflow with another root.
 func (f *fixture) policyUnder(t *testing.T, root *trust.Root) *trust.Policy {
 	t.Helper()
-	p, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Name: "workflow", Issuer: f.IssuerURL, Subject: sandbox.Identity{}.Subject()}}}, root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	workflow := trust.AuthorityConfig{Name: "workflow", Issuer: f.IssuerURL, Subject: sandbox.Identity{}.Subject()}
+	return expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{workflow}}, root))(t)
 }
 
 func TestWithKeyV2(t *testing.T) {
@@ -118,12 +100,9 @@ func TestWithKeyV2(t *testing.T) {
 	keys := generated(t)
 	s := expect.Value(sign.WithKey(f.configV2(), keys.PrivateBytes, []byte(keyPassword)))(t)
 	sealed := expect.Value(s.Seal(t.Context(), batch(t, 3), time.Now()))(t)
-	policy := expect.Value(trust.New(
-		trust.Config{Authorities: []trust.AuthorityConfig{{Name: "team", Key: string(keys.PublicBytes)}}}, f.root))(t)
-	for _, opened := range mustVerify(t, policy, sealed) {
-		if diff := cmp.Diff([]string{"public-key", "timestamp", "inclusion-proof"}, opened.Signatures()[0].Checked); diff != "" {
-			t.Errorf("evidence (-want +got):\n%s", diff)
-		}
+	want := []string{"public-key", "timestamp", "inclusion-proof"}
+	for _, opened := range mustVerify(t, f.ofKey(t, keys.PublicBytes), sealed) {
+		expect.Equal(t, "evidence", want, opened.Signatures()[0].Checked)
 	}
 }
 
@@ -132,9 +111,8 @@ func TestSealWithTimestamp(t *testing.T) {
 	f := shared(t)
 	config := f.config()
 	config.TimestampURL = f.TimestampURL
-	sealed := expect.Value(f.keyless(t, config).Seal(t.Context(), batch(t, 2), time.Now()))(t)
 	want := []string{"certificate-chain", "sct", "timestamp", "signed-entry-timestamp", "inclusion-proof"}
-	for _, opened := range mustVerify(t, f.policy(t), sealed) {
+	for _, opened := range f.seals(t, f.keyless(t, config), batch(t, 2)) {
 		expect.Equal(t, "evidence", want, opened.Signatures()[0].Checked)
 	}
 }
@@ -159,10 +137,8 @@ func TestConfigRefuses(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			config := f.configV2()
 			tc.bend(&config)
-			s, err := sign.Keyless(t.Context(), config, f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
-			if s != nil || err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("Keyless: %v, %v, want an error with %q", s, err, tc.want)
-			}
+			token := f.token(t, sandbox.Identity{})
+			expect.Failure(sign.Keyless(t.Context(), config, f.FulcioURL, token, time.Now()))(t, tc.want)
 		})
 	}
 	expect.Is(t, "certificates", 0, f.wire.count(certificateRequest))
@@ -173,11 +149,10 @@ func TestSealV2PoisonedLog(t *testing.T) {
 	f := start(t)
 	now := time.Now()
 	doc := batch(t, 1)[0]
-	mallory := expect.Value(sign.Keyless(
-		t.Context(), f.configV2(), f.FulcioURL, f.token(t, sandbox.Identity{Repository: "mallory/fork"}), now))(t)
+	token := f.token(t, sandbox.Identity{Repository: "mallory/fork"})
+	mallory := expect.Value(sign.Keyless(t.Context(), f.configV2(), f.FulcioURL, token, now))(t)
 	expect.Value(mallory.Seal(t.Context(), []*exception.Document{doc}, now))(t)
 	sealed := expect.Value(f.keyless(t, f.configV2()).Seal(t.Context(), []*exception.Document{doc}, now))(t)
-	if got := mustVerify(t, f.policy(t), sealed)[0].Signatures()[0].LogIndex; got != 1 {
-		t.Errorf("log index %d, want that of its own upload, 1", got)
-	}
+	opened := mustVerify(t, f.policy(t), sealed)
+	expect.Is(t, "log index of its own upload", 1, opened[0].Signatures()[0].LogIndex)
 }

@@ -18,22 +18,16 @@ func TestStatesTime(t *testing.T) {
 	f := shared(t)
 	keys := generated(t)
 	now := time.Now()
-	byKey, err := sign.WithKey(f.config(), keys.PrivateBytes, []byte(keyPassword))
-	if err != nil {
-		t.Fatal(err)
-	}
+	byKey := expect.Value(sign.WithKey(f.config(), keys.PrivateBytes, []byte(keyPassword)))(t)
 	policy := expect.Value(trust.New(trust.Config{MaxLifetime: "90d", Kinds: []string{"*"},
 		Authorities: []trust.AuthorityConfig{{Name: "team", Key: string(keys.PublicBytes)}}}, f.root))(t)
 	sealed := expect.Value(byKey.Seal(t.Context(), batch(t, 2), now))(t)
 	for _, opened := range mustVerify(t, policy, sealed) {
-		if got, want := opened.Message().Annotation(exception.AnnotationSignedAt), now.UTC().Format(time.RFC3339); got != want {
-			t.Errorf("it states %q, want %q", got, want)
-		}
+		got := opened.Message().Annotation(exception.AnnotationSignedAt)
+		expect.Is(t, "stated time", now.UTC().Format(time.RFC3339), got)
 	}
 	token := f.token(t, sandbox.Identity{})
 	keyless := expect.Value(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, now))(t)
-	if sealed, err = keyless.Seal(t.Context(), batch(t, 1), now); err != nil {
-		t.Fatal(err)
-	}
+	sealed = expect.Value(keyless.Seal(t.Context(), batch(t, 1), now))(t)
 	expect.Is(t, "beside a certificate of minutes it states", "", sealed[0].Annotation(exception.AnnotationSignedAt))
 }

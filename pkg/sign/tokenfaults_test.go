@@ -42,23 +42,16 @@ func TestTokenFaults(t *testing.T) {
 		{name: "mute", fault: mute, asked: 4, patient: 20 * time.Millisecond, want: "no answer within 20ms (asked 4 times)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
-				f := place(t)
+			everywhere(t, func(t *testing.T, f *fixture) {
 				asActions(t, f.TokenRequestURL, f.TokenRequestToken)
 				f.wire.meddle(only(at(sandbox.ServerIssuer), tc.fault(t, f)))
 				token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Timing{Answer: tc.patient, Sleep: f.rest.sleep})
-				if token != "" || err == nil || !strings.Contains(err.Error(), "identity token of GitHub Actions: ") || !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("AmbientToken: %q, %v, want an error with %q", token, err, tc.want)
-				}
+				expect.Failure(token, err)(t, "identity token of GitHub Actions: ", tc.want)
 				if err != nil && strings.Contains(err.Error(), f.TokenRequestToken) {
 					t.Error("the error repeats the bearer")
 				}
-				if errors.Is(err, sign.ErrNoToken) {
-					t.Error("an endpoint that fails counts as none")
-				}
-				if n := f.wire.count(tokenRequest); n != tc.asked {
-					t.Errorf("asked %d times, want %d", n, tc.asked)
-				}
+				expect.Is(t, "ErrNoToken", false, errors.Is(err, sign.ErrNoToken)) // an endpoint that fails is one
+				expect.Is(t, "requests", tc.asked, f.wire.count(tokenRequest))
 			})
 		})
 	}
@@ -69,18 +62,13 @@ func TestTokenFaultsPass(t *testing.T) {
 	for name, fault := range map[string]fault{"500": answer(http.StatusInternalServerError, ""), "429": answer(http.StatusTooManyRequests, ""),
 		"hung up": hangUp, "cut off": cut} {
 		t.Run(name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
-				f := place(t)
+			everywhere(t, func(t *testing.T, f *fixture) {
 				asActions(t, f.TokenRequestURL, f.TokenRequestToken)
 				f.wire.meddle(only(firstOf(at(sandbox.ServerIssuer)), fault(t, f)))
-				token := expect.Value(sign.AmbientToken(
-					t.Context(), sign.DefaultClientID, sign.Timing{Sleep: f.rest.sleep}))(t)
-				if _, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now()); err != nil {
-					t.Errorf("Keyless: %v", err)
-				}
-				if n := f.wire.count(tokenRequest); n != 2 {
-					t.Errorf("asked %d times, want 2", n)
-				}
+				timing := sign.Timing{Sleep: f.rest.sleep}
+				token := expect.Value(sign.AmbientToken(t.Context(), sign.DefaultClientID, timing))(t)
+				expect.Value(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now()))(t)
+				expect.Is(t, "requests", 2, f.wire.count(tokenRequest))
 			})
 		})
 	}

@@ -101,7 +101,6 @@ func (r *rest) taken() []time.Duration {
 func start(tb testing.TB) *fixture {
 	tb.Helper()
 	f := &fixture{wire: &wire{}, rest: &rest{}}
-	var err error
 	f.Sandbox = expect.Value(sandbox.Start(
 		tb.Context(), sandbox.Options{Dir: tb.TempDir(), Intercept: f.wire.intercept}))(tb)
 	tb.Cleanup(func() {
@@ -110,9 +109,7 @@ func start(tb testing.TB) *fixture {
 			tb.Errorf("close sandbox: %v", err)
 		}
 	})
-	if f.root, err = trust.LoadRoot(f.TrustedRootPath); err != nil {
-		tb.Fatal(err)
-	}
+	f.root = expect.Value(trust.LoadRoot(f.TrustedRootPath))(tb)
 	return f
 }
 
@@ -133,11 +130,23 @@ func (f *fixture) keyless(tb testing.TB, config sign.Config) *sign.Signer {
 // policy trusts the sandbox's own workflow.
 func (f *fixture) policy(tb testing.TB) *trust.Policy {
 	tb.Helper()
-	p := expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{
+	return expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{
 		Name: "workflow", Issuer: f.IssuerURL, Subject: sandbox.Identity{}.Subject(),
 		Claims: map[string]trust.Values{"buildTrigger": {"push"}},
 	}}}, f.root))(tb)
-	return p
+}
+
+// ofKey trusts a public key in PEM.
+func (f *fixture) ofKey(tb testing.TB, key []byte) *trust.Policy {
+	tb.Helper()
+	authorities := []trust.AuthorityConfig{{Name: "team", Key: string(key)}}
+	return expect.Value(trust.New(trust.Config{Authorities: authorities}, f.root))(tb)
+}
+
+// seals signs documents now, and verifies them under the policy.
+func (f *fixture) seals(tb testing.TB, s *sign.Signer, docs []*exception.Document) []*verify.Verified {
+	tb.Helper()
+	return mustVerify(tb, f.policy(tb), expect.Value(s.Seal(tb.Context(), docs, time.Now()))(tb))
 }
 
 func mustVerify(tb testing.TB, policy *trust.Policy, docs []*exception.Document) []*verify.Verified {
@@ -146,13 +155,8 @@ func mustVerify(tb testing.TB, policy *trust.Policy, docs []*exception.Document)
 	opened := make([]*verify.Verified, len(docs))
 	for i, doc := range docs {
 		// From the text, like a cluster, not from the signer's memory.
-		doc, err := exception.Parse(doc.Source(), doc.File())
-		if err != nil {
-			tb.Fatalf("parse what was sealed: %v", err)
-		}
-		if opened[i], err = v.Verify(doc, time.Now()); err != nil {
-			tb.Fatalf("verify %s: %v", doc.Identity(), err)
-		}
+		doc := expect.Value(exception.Parse(doc.Source(), doc.File()))(tb)
+		opened[i] = expect.Value(v.Verify(doc, time.Now()))(tb)
 	}
 	return opened
 }

@@ -2,6 +2,7 @@
 package expect
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -27,12 +28,11 @@ func Value[T any](value T, err error) func(testing.TB) T {
 	}
 }
 
-// Error marks the test as failed without an error, and if the error's message lacks one of the texts.
+// Error ends the test without an error, and marks it as failed if the message lacks one of the texts.
 func Error(t testing.TB, err error, texts ...string) {
 	t.Helper()
 	if err == nil {
-		t.Errorf("no error, want one with %q", texts)
-		return
+		t.Fatalf("no error, want one with %q", texts)
 	}
 	for _, text := range texts {
 		if !strings.Contains(err.Error(), text) {
@@ -41,12 +41,15 @@ func Error(t testing.TB, err error, texts ...string) {
 	}
 }
 
-// Failure is Error for a call that also returns a value:
+// Failure is Error for a call that also returns a value, which has to be the zero value:
 //
 //	expect.Failure(os.ReadFile(path))(t, "no such file")
-func Failure[T any](_ T, err error) func(t testing.TB, texts ...string) {
+func Failure[T any](value T, err error) func(t testing.TB, texts ...string) {
 	return func(t testing.TB, texts ...string) {
 		t.Helper()
+		if !reflect.ValueOf(&value).Elem().IsZero() {
+			t.Errorf("a value beside the error %v: %v", err, value)
+		}
 		Error(t, err, texts...)
 	}
 }

@@ -2,6 +2,7 @@ package expect_test
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 
 	"github.com/polex-dev/polex/test/expect"
@@ -15,7 +16,8 @@ type recorder struct {
 
 func (*recorder) Helper()                 {}
 func (r *recorder) Errorf(string, ...any) { r.errors++ }
-func (r *recorder) Fatal(...any)          { r.fatals++ }
+func (r *recorder) Fatal(...any)          { r.fatals++; runtime.Goexit() }
+func (r *recorder) Fatalf(string, ...any) { r.fatals++; runtime.Goexit() }
 
 // TestExpect: each helper accepts what it is for, and reports the opposite.
 func TestExpect(t *testing.T) {
@@ -29,10 +31,11 @@ func TestExpect(t *testing.T) {
 		"Value":                     {func(t testing.TB) { expect.Value(1, nil)(t) }, 0, 0},
 		"Value of an error":         {func(t testing.TB) { expect.Value(1, broken)(t) }, 0, 1},
 		"Error":                     {func(t testing.TB) { expect.Error(t, broken, "disk", "full") }, 0, 0},
-		"Error without an error":    {func(t testing.TB) { expect.Error(t, nil) }, 1, 0},
+		"Error without an error":    {func(t testing.TB) { expect.Error(t, nil) }, 0, 1},
 		"Error with another text":   {func(t testing.TB) { expect.Error(t, broken, "disk", "empty") }, 1, 0},
-		"Failure":                   {func(t testing.TB) { expect.Failure(1, broken)(t, "full") }, 0, 0},
-		"Failure without an error":  {func(t testing.TB) { expect.Failure(1, nil)(t) }, 1, 0},
+		"Failure":                   {func(t testing.TB) { expect.Failure(0, broken)(t, "full") }, 0, 0},
+		"Failure without an error":  {func(t testing.TB) { expect.Failure(0, nil)(t) }, 0, 1},
+		"Failure with a value":      {func(t testing.TB) { expect.Failure(1, broken)(t) }, 1, 0},
 		"Equal":                     {func(t testing.TB) { expect.Equal(t, "it", []int{1}, []int{1}) }, 0, 0},
 		"Equal of different values": {func(t testing.TB) { expect.Equal(t, "it", []int{1}, []int{2}) }, 1, 0},
 		"Equal of different types":  {func(t testing.TB) { expect.Equal(t, "it", 1, "1") }, 1, 0},
@@ -41,7 +44,9 @@ func TestExpect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{TB: t}
-			if tc.of(r); r.errors != tc.errors || r.fatals != tc.fatals {
+			done := make(chan struct{})
+			go func() { defer close(done); tc.of(r) }() // a fatal failure ends the goroutine, as in a test
+			if <-done; r.errors != tc.errors || r.fatals != tc.fatals {
 				t.Errorf("%d errors and %d fatal ones, want %d and %d", r.errors, r.fatals, tc.errors, tc.fatals)
 			}
 		})
