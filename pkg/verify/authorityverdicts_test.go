@@ -237,9 +237,8 @@ func TestManyMismatches(t *testing.T) {
 		c.Authorities = c.Authorities[1:]
 	}
 	_, err := w.verifier(t, policy, nil).Verify(w.honest, w.now)
-	if err == nil || strings.Count(err.Error(), "does not match") != 3 || !strings.Contains(err.Error(), "; and more [wrong-identity]") {
-		t.Error(err)
-	}
+	expect.Error(t, err, "; and more [wrong-identity]")
+	expect.Is(t, "signers named", 3, strings.Count(err.Error(), "does not match"))
 }
 
 // TestShortCheckpoint: a checkpoint without its lines is rejected, also where no log verified it before.

@@ -60,10 +60,8 @@ func BenchmarkBareVerifyTwoSigners(b *testing.B) {
 // identities.
 func bareVerify(b *testing.B, root *trust.Root, who []trust.AuthorityConfig, message []byte, bundles [][]byte) {
 	b.Helper()
-	v, err := sgverify.NewVerifier(root.Material(), sgverify.WithTransparencyLog(1), sgverify.WithObserverTimestamps(1), sgverify.WithSignedCertificateTimestamps(1))
-	if err != nil {
-		b.Fatal(err)
-	}
+	v := expect.Value(sgverify.NewVerifier(root.Material(), sgverify.WithTransparencyLog(1),
+		sgverify.WithObserverTimestamps(1), sgverify.WithSignedCertificateTimestamps(1)))(b)
 	var identities []sgverify.PolicyOption
 	for _, a := range who {
 		identity := expect.Value(sgverify.NewShortCertificateIdentity(a.Issuer, "", a.Subject, ""))(b)
@@ -75,9 +73,8 @@ func bareVerify(b *testing.B, root *trust.Root, who []trust.AuthorityConfig, mes
 			pb := new(protobundle.Bundle)
 			expect.OK(b, protojson.Unmarshal(raw, pb))
 			entity := expect.Value(bundle.NewBundle(pb))(b)
-			if _, err := v.Verify(entity, sgverify.NewPolicy(sgverify.WithArtifact(bytes.NewReader(message)), identities...)); err != nil {
-				b.Fatal(err)
-			}
+			policy := sgverify.NewPolicy(sgverify.WithArtifact(bytes.NewReader(message)), identities...)
+			expect.Value(v.Verify(entity, policy))(b)
 		}
 	}
 }

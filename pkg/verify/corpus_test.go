@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -46,9 +45,7 @@ func TestCorpus(t *testing.T) {
 			got := judgeInput(v, c)
 			took := time.Since(began)
 			runtime.ReadMemStats(&after)
-			if diff := cmp.Diff(c.Expect, got); diff != "" {
-				t.Errorf("%s\n(-want +got):\n%s", c.Title, diff)
-			}
+			expect.Equal(t, c.Title, c.Expect, got)
 			if used := after.TotalAlloc - before.TotalAlloc; used > mostAllocated {
 				t.Errorf("judging it allocated %d bytes", used)
 			}

@@ -178,24 +178,14 @@ func promisedByOther(ownName bool) maker {
 		promised := fmt.Sprintf(`{"body":%q,"integratedTime":%d,"logID":%q,"logIndex":%d}`,
 			b.Payload.Body, b.Payload.IntegratedTime, b.Payload.LogID, b.Payload.LogIndex)
 		digest := sha256.Sum256([]byte(promised))
-		var err error
-		if b.SignedEntryTimestamp, err = ecdsa.SignASN1(rand.Reader, key, digest[:]); err != nil {
-			t.Fatal(err)
-		}
+		b.SignedEntryTimestamp = expect.Value(ecdsa.SignASN1(rand.Reader, key, digest[:]))(t)
 	})
 }
 
 // otherKey replaces the key of the first log of a list in the trusted root, and keeps its id.
 func otherKey(list string) func(object) {
 	return func(root object) {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			panic(err)
-		}
-		der, err := x509.MarshalPKIXPublicKey(key.Public())
-		if err != nil {
-			panic(err)
-		}
+		der := must(x509.MarshalPKIXPublicKey(must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)).Public()))
 		root[list].([]any)[0].(object)["publicKey"].(object)["rawBytes"] = base64.StdEncoding.EncodeToString(der)
 	}
 }

@@ -3,7 +3,6 @@ package verify_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -100,18 +99,13 @@ func TestFacts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			verified, err := w.verifier(t, tc.policy, nil).Verify(tc.doc(t, w), w.now.Add(tc.after))
 			var got verify.Facts
-			var rejected *verify.Rejected
-			switch {
-			case errors.As(err, &rejected) && rejected.Reason == tc.reason:
+			if rejected := answers(t, verified, err, tc.reason); rejected != nil {
 				got = rejected.Facts
-			case err == nil && tc.reason == "":
+			} else {
 				got = verified.Facts()
-			default:
-				t.Fatalf("%v, want %q", err, tc.reason)
 			}
-			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(trust.Identity{}, "Claims"), cmpopts.IgnoreUnexported(verify.Signature{}), cmpopts.EquateApproxTime(0)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "facts", tc.want, got, cmpopts.IgnoreFields(trust.Identity{}, "Claims"),
+				cmpopts.IgnoreUnexported(verify.Signature{}), cmpopts.EquateApproxTime(0))
 			for _, signature := range got.Signatures {
 				if signature.Identity.Claims["buildTrigger"] != "push" || signature.Identity.Claims["runInvocationURI"] == "" {
 					t.Errorf("claims: %q", signature.Identity.Claims)
@@ -125,10 +119,10 @@ func TestFacts(t *testing.T) {
 // it, and no signature has an authority.
 func TestFactsOfSome(t *testing.T) {
 	w := inWorld(t)
-	_, err := w.verifier(t, nil, nil).Verify(forged(set{stamps: []time.Time{w.now}}, set{signature: []byte("x")})(t, w), w.now)
-	var rejected *verify.Rejected
-	if !errors.As(err, &rejected) || len(rejected.Facts.Signatures) != 1 {
-		t.Fatalf("%v", err)
+	verified, err := w.verifier(t, nil, nil).Verify(forged(set{stamps: []time.Time{w.now}}, set{signature: []byte("x")})(t, w), w.now)
+	rejected := answers(t, verified, err, verify.ReasonBadSignature)
+	if rejected == nil || len(rejected.Facts.Signatures) != 1 {
+		t.Fatal(err)
 	}
 	only := rejected.Facts.Signatures[0]
 	if only.Authority != "" || only.Identity.Subject != subject || !rejected.Facts.ExpiresAt.IsZero() {

@@ -107,15 +107,11 @@ func (w *world) sign(t testing.TB, message []byte, s set) seal.Signature {
 		if s.fulcio != nil {
 			s.fulcio(&f)
 		}
-		der := expect.Value(w.ForgeCertificate(t.Context(), f))(t)
-		out.Certificate = der
+		out.Certificate = expect.Value(w.ForgeCertificate(t.Context(), f))(t)
 	}
 	digest := sha256.Sum256(message)
 	if out.Signature = s.signature; out.Signature == nil {
-		var err error
-		if out.Signature, err = ecdsa.SignASN1(rand.Reader, s.key, digest[:]); err != nil {
-			t.Fatal(err)
-		}
+		out.Signature = expect.Value(ecdsa.SignASN1(rand.Reader, s.key, digest[:]))(t)
 	}
 	if s.v2 {
 		out.BundleV03 = marshal(t, w.bundleV2(t, s, digest[:], out))
@@ -129,16 +125,21 @@ func (w *world) sign(t testing.TB, message []byte, s set) seal.Signature {
 		}
 	}
 	if !s.onlyOld {
-		pb := bundleV03(t, entry, digest[:], out)
-		for _, at := range s.stamps {
-			w.stamp(t, pb, out.Signature, at)
-		}
-		if s.v03 != nil {
-			s.v03(pb)
-		}
-		out.BundleV03 = marshal(t, pb)
+		out.BundleV03 = marshal(t, w.finished(t, s, bundleV03(t, entry, digest[:], out)))
 	}
 	return out
+}
+
+// finished adds the timestamps of the set to its bundle, and changes it.
+func (w *world) finished(t testing.TB, s set, pb *protobundle.Bundle) *protobundle.Bundle {
+	t.Helper()
+	for _, at := range s.stamps {
+		w.stamp(t, pb, at)
+	}
+	if s.v03 != nil {
+		s.v03(pb)
+	}
+	return pb
 }
 
 var again atomic.Int64
@@ -159,10 +160,7 @@ func (w *world) log(t testing.TB, s set, digest []byte, sig seal.Signature) *mod
 		if s.body != nil {
 			s.body(&b)
 		}
-		var err error
-		if raw, err = json.Marshal(b); err != nil {
-			t.Fatal(err)
-		}
+		raw = expect.Value(json.Marshal(b))(t)
 	}
 	at := s.at
 	if at.IsZero() {
@@ -171,9 +169,13 @@ func (w *world) log(t testing.TB, s set, digest []byte, sig seal.Signature) *mod
 	return expect.Value(w.ForgeEntry(t.Context(), raw, at))(t)
 }
 
-func (w *world) stamp(t testing.TB, pb *protobundle.Bundle, signature []byte, at time.Time) {
+// stamp adds a timestamp of the signature in a bundle.
+func (w *world) stamp(t testing.TB, pb *protobundle.Bundle, at time.Time) {
 	t.Helper()
-	response := expect.Value(w.ForgeTimestamp(signature, at))(t)
+	addStamp(pb, expect.Value(w.ForgeTimestamp(pb.GetMessageSignature().GetSignature(), at))(t))
+}
+
+func addStamp(pb *protobundle.Bundle, response []byte) {
 	data := pb.VerificationMaterial.TimestampVerificationData
 	if data == nil {
 		data = &protobundle.TimestampVerificationData{}
@@ -222,10 +224,17 @@ func bundleV03(t testing.TB, entry *models.LogEntryAnon, digest []byte, sig seal
 		InclusionPromise: &protorekor.InclusionPromise{SignedEntryTimestamp: bytes.Clone(entry.Verification.SignedEntryTimestamp)},
 		InclusionProof:   said, CanonicalizedBody: body,
 	}}}
+	return bundleOf(material, digest, sig)
+}
+
+// bundleOf adds the signer, the digest and the signature to log entries.
+func bundleOf(material *protobundle.VerificationMaterial, digest []byte, sig seal.Signature) *protobundle.Bundle {
 	if sig.Certificate != nil {
-		material.Content = &protobundle.VerificationMaterial_Certificate{Certificate: &protocommon.X509Certificate{RawBytes: bytes.Clone(sig.Certificate)}}
+		certificate := &protocommon.X509Certificate{RawBytes: bytes.Clone(sig.Certificate)}
+		material.Content = &protobundle.VerificationMaterial_Certificate{Certificate: certificate}
 	} else {
-		material.Content = &protobundle.VerificationMaterial_PublicKey{PublicKey: &protocommon.PublicKeyIdentifier{Hint: "whatever"}}
+		key := &protocommon.PublicKeyIdentifier{Hint: "whatever"}
+		material.Content = &protobundle.VerificationMaterial_PublicKey{PublicKey: key}
 	}
 	return &protobundle.Bundle{
 		MediaType: "application/vnd.dev.sigstore.bundle.v0.3+json", VerificationMaterial: material,

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
-	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
 
 	"github.com/polex-dev/polex/pkg/seal"
@@ -40,32 +39,13 @@ func (w *world) logV2(t testing.TB, s set, digest []byte, sig seal.Signature) *p
 		if s.bodyV2 != nil {
 			s.bodyV2(tree)
 		}
-		var err error
-		if raw, err = json.Marshal(tree); err != nil { // sorted and without white space (RFC 8785)
-			t.Fatal(err)
-		}
+		raw = expect.Value(json.Marshal(tree))(t) // sorted and without white space (RFC 8785)
 	}
 	return expect.Value(w.ForgeEntryV2(t.Context(), raw))(t)
 }
 
 func (w *world) bundleV2(t testing.TB, s set, digest []byte, sig seal.Signature) *protobundle.Bundle {
 	t.Helper()
-	material := &protobundle.VerificationMaterial{TlogEntries: []*protorekor.TransparencyLogEntry{w.logV2(t, s, digest, sig)}}
-	if sig.Certificate != nil {
-		material.Content = &protobundle.VerificationMaterial_Certificate{Certificate: &protocommon.X509Certificate{RawBytes: bytes.Clone(sig.Certificate)}}
-	} else {
-		material.Content = &protobundle.VerificationMaterial_PublicKey{PublicKey: &protocommon.PublicKeyIdentifier{Hint: "whatever"}}
-	}
-	pb := &protobundle.Bundle{
-		MediaType: "application/vnd.dev.sigstore.bundle.v0.3+json", VerificationMaterial: material,
-		Content: &protobundle.Bundle_MessageSignature{MessageSignature: &protocommon.MessageSignature{
-			MessageDigest: &protocommon.HashOutput{Algorithm: protocommon.HashAlgorithm_SHA2_256, Digest: digest}, Signature: bytes.Clone(sig.Signature)}},
-	}
-	for _, at := range s.stamps {
-		w.stamp(t, pb, sig.Signature, at)
-	}
-	if s.v03 != nil {
-		s.v03(pb)
-	}
-	return pb
+	entries := []*protorekor.TransparencyLogEntry{w.logV2(t, s, digest, sig)}
+	return w.finished(t, s, bundleOf(&protobundle.VerificationMaterial{TlogEntries: entries}, digest, sig))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // groupVerdicts are about groups. Each must be met.
@@ -54,7 +55,5 @@ func groupVerdicts(w *world) []verdict {
 
 // TestMaxSigners: the maximum of signers equals the maximum of signatures.
 func TestMaxSigners(t *testing.T) {
-	if trust.MaxSigners != seal.MaxSignatures {
-		t.Errorf("%d signers, and %d signatures", trust.MaxSigners, seal.MaxSignatures)
-	}
+	expect.Is(t, "signers", seal.MaxSignatures, trust.MaxSigners)
 }

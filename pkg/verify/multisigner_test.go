@@ -1,10 +1,6 @@
 package verify_test
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,22 +8,15 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/modcache"
 )
 
 // peerSample reads a file of k8s-manifest-sigstore's own tests from its module. Two people signed
 // it with the public-good Sigstore in 2022.
 func peerSample(t testing.TB) *exception.Document {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/sigstore/k8s-manifest-sigstore").Output()
-	if err != nil {
-		t.Fatalf("find the peer's module: %v", err)
-	}
-	dir := strings.TrimSpace(string(out))
-	if dir == "" {
-		t.Fatal("the peer's module is not downloaded: run go mod download")
-	}
-	raw := expect.Value(os.ReadFile(
-		filepath.Join(dir, "pkg", "k8smanifest", "testdata", "sample-configmap-keyless-multi-signed.yaml")))(t)
+	const sample = "pkg/k8smanifest/testdata/sample-configmap-keyless-multi-signed.yaml"
+	raw := modcache.Read(t, modcache.KubectlSigstore, sample)
 	return parse(t, string(raw))
 }
 

@@ -1,7 +1,6 @@
 package verify_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -34,14 +33,11 @@ func TestPredecessor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			message, err := w.verifier(t, tc.policy, nil).Predecessor(doc, w.now.Add(tc.after))
-			var rejected *verify.Rejected
-			switch {
-			case tc.want == "":
-				if err != nil || message.Identity() != doc.Identity() || message.Annotation("cosign.sigstore.dev/message") != "" {
-					t.Errorf("%v, %v", message, err)
-				}
-			case !errors.As(err, &rejected) || rejected.Reason != tc.want || message != nil:
-				t.Errorf("%v, %v, want %s", message, err, tc.want)
+			expect.Is(t, "reason", tc.want, reasonIn(t, err))
+			if tc.want != "" {
+				expect.Failure(message, err)(t)
+			} else if message.Identity() != doc.Identity() || message.Annotation("cosign.sigstore.dev/message") != "" {
+				t.Errorf("%v, %v", message, err)
 			}
 		})
 	}
@@ -65,10 +61,6 @@ func TestForesee(t *testing.T) {
 		"by a stranger": {w.until(week), func(c *trust.Config) { c.Authorities[0].Subject += "x" }, verify.ReasonWrongIdentity},
 		"too long":      {w.until(week), func(c *trust.Config) { c.MaxLifetime = "1d" }, verify.ReasonLifetimeTooLong},
 	} {
-		err := w.verifier(t, tc.policy, nil).Foresee(parse(t, tc.text), id, cert, w.now)
-		var rejected *verify.Rejected
-		if tc.want == "" && err != nil || tc.want != "" && (!errors.As(err, &rejected) || rejected.Reason != tc.want) {
-			t.Errorf("%s: %v, want %q", name, err, tc.want)
-		}
+		expect.Is(t, name, tc.want, reasonIn(t, w.verifier(t, tc.policy, nil).Foresee(parse(t, tc.text), id, cert, w.now)))
 	}
 }

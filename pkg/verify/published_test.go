@@ -3,7 +3,6 @@ package verify_test
 import (
 	"bytes"
 	"encoding/hex"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -105,7 +104,7 @@ func everyBundleIsOneOf(t *testing.T, known []publishedBundle) {
 	t.Helper()
 	for _, module := range []string{modcache.SigstoreGo, modcache.ProtobufSpecs} {
 		dir := modcache.Dir(t, module)
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		expect.OK(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !slices.Contains([]string{".json", ".sigstore"}, filepath.Ext(path)) {
 				return err
 			}
@@ -118,10 +117,7 @@ func everyBundleIsOneOf(t *testing.T, known []publishedBundle) {
 				t.Errorf("%s of %s is a bundle, and nothing is known of it", file, module)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
@@ -202,14 +198,7 @@ func evidenceSays(t *testing.T, p publishedBundle, s seal.Signature) string {
 	policy := expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{authority}}, root))(t)
 	v := expect.Value(verify.New(policy))(t)
 	_, err = v.Evidence([]byte(p.artifact), s)
-	var rejected *verify.Rejected
-	if err != nil && !errors.As(err, &rejected) {
-		t.Fatal(err)
-	}
-	if rejected != nil {
-		return rejected.Reason
-	}
-	return ""
+	return reasonIn(t, err)
 }
 
 func publishedCertificate(b *protobundle.Bundle) []byte {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
-	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
 
 	"github.com/polex-dev/polex/internal/sandbox"
@@ -211,7 +210,7 @@ func v2InV1(promised bool) maker {
 		pb := bundleV03(t, entryV1, digest, s.Signatures[0])
 		if !promised {
 			entry(pb).InclusionPromise, entry(pb).IntegratedTime = nil, 0
-			w.stamp(t, pb, s.Signatures[0].Signature, w.now)
+			w.stamp(t, pb, w.now)
 		}
 		s.Signatures[0].BundleV03 = marshal(t, pb)
 		return attach(t, doc, s)
@@ -223,21 +222,14 @@ func bothLogs(t *testing.T, w *world) *exception.Document {
 	doc, s, digest := w.signedV2(t)
 	signature := &s.Signatures[0]
 	signature.Bundle = oldForm(w.log(t, set{}, digest, *signature))
-	signature.BundleV03 = bent(t, signature.BundleV03, func(b *protobundle.Bundle) { w.stamp(t, b, signature.Signature, w.now) })
+	signature.BundleV03 = bent(t, signature.BundleV03, func(b *protobundle.Bundle) { w.stamp(t, b, w.now) })
 	return attach(t, doc, s)
 }
 
 // strangersStamp adds a timestamp of the signature by an authority that is not in the root.
 func strangersStamp(w *world) func(*protobundle.Bundle) {
 	return func(b *protobundle.Bundle) {
-		other := must(elsewhere())
-		response := must(other.ForgeTimestamp(b.GetMessageSignature().GetSignature(), w.now))
-		data := b.VerificationMaterial.TimestampVerificationData
-		if data == nil {
-			data = &protobundle.TimestampVerificationData{}
-			b.VerificationMaterial.TimestampVerificationData = data
-		}
-		data.Rfc3161Timestamps = append(data.Rfc3161Timestamps, &protocommon.RFC3161SignedTimestamp{SignedTimestamp: response})
+		addStamp(b, must(must(elsewhere()).ForgeTimestamp(b.GetMessageSignature().GetSignature(), w.now)))
 	}
 }
 

@@ -29,12 +29,15 @@ import (
 func reasonOf(t *testing.T, w *world, doc *exception.Document, policy func(*trust.Config), now time.Time) string {
 	t.Helper()
 	_, err := w.verifier(t, policy, nil).Verify(doc, now)
-	var rejected *verify.Rejected
+	return reasonIn(t, err)
+}
+
+// reasonIn returns the reason of a rejection, or "" without one.
+func reasonIn(t testing.TB, err error) string {
+	t.Helper()
+	rejected := new(verify.Rejected)
 	if err != nil && !errors.As(err, &rejected) {
 		t.Fatal(err)
-	}
-	if rejected == nil {
-		return ""
 	}
 	return rejected.Reason
 }

@@ -131,13 +131,8 @@ func cosignCounts(t *testing.T, root *trust.Root, a trust.AuthorityConfig, messa
 		CertGithubWorkflowRepository: only(a, "githubWorkflowRepository"),
 	}
 	if a.Key != "" {
-		key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(a.Key))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if opts.SigVerifier, err = signature.LoadVerifier(key, crypto.SHA256); err != nil {
-			t.Fatal(err)
-		}
+		key := expect.Value(cryptoutils.UnmarshalPEMToPublicKey([]byte(a.Key)))(t)
+		opts.SigVerifier = expect.Value(signature.LoadVerifier(key, crypto.SHA256))(t)
 	} else {
 		opts.Identities = []cosign.Identity{{Issuer: a.Issuer, Subject: a.Subject}}
 		if a.SubjectRegexp != "" {
