@@ -12,9 +12,8 @@ import (
 
 // An event proves a pull request, but never an approval.
 func TestFromEvent(t *testing.T) {
-	g := newGitHub(t)
 	closed := func() object {
-		return object{"action": "closed", "number": 12, "pull_request": with(with(g.pull(12), "merged", true), "merged_by", bob),
+		return object{"action": "closed", "number": 12, "pull_request": with(with(pullRequest(12), "merged", true), "merged_by", bob),
 			"repository": object{"full_name": repository}, "sender": bob}
 	}
 	pull := func(key string, value any) object {
@@ -45,9 +44,7 @@ func TestFromEvent(t *testing.T) {
 				expect.Error(t, err, tc.err)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			expect.Equal(t, "result", tc.want, got)
 		})
 	}

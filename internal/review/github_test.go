@@ -14,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/forge/github"
 	"github.com/polex-dev/polex/internal/review"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // object is a JSON object as in GitHub's documentation, with used and unused fields.
@@ -58,8 +59,8 @@ func newGitHub(t *testing.T) *gitHub {
 	g.server = httptest.NewServer(g)
 	t.Cleanup(g.server.Close)
 	g.answers = map[string]any{
-		api + "/commits/" + mergeCommit + "/pulls": []any{g.pull(12)},
-		api + "/pulls/12":                          with(g.pull(12), "commits", 1),
+		api + "/commits/" + mergeCommit + "/pulls": []any{pullRequest(12)},
+		api + "/pulls/12":                          with(pullRequest(12), "commits", 1),
 		api + "/pulls/12/reviews":                  []any{given(1, bob, "APPROVED")},
 		api + "/commits/" + headCommit:             commitOf(alice),
 		api + "/git/trees/" + headTree:             tree(entry("unsigned", "tree", unsigned), entry("README.md", "blob", blob)),
@@ -128,10 +129,7 @@ func (g *gitHub) config() review.Config {
 			return nil
 		}
 	}
-	client, err := github.New(access)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	client := expect.Value(github.New(access))(g.t)
 	return review.Config{Source: review.SourceAPI, Branch: "main", RequireApprovals: 1, History: newHistory(), Reviews: client}
 }
 
@@ -148,7 +146,7 @@ func account(id int, login, kind string) object {
 	return object{"id": id, "login": login, "type": kind, "site_admin": false, "node_id": "MDQ6VXNlcjE=", "html_url": "https://github.com/" + login}
 }
 
-func (g *gitHub) pull(number int) object {
+func pullRequest(number int) object {
 	return object{
 		"number": number, "state": "closed", "title": "Let mongo run as root", "draft": false,
 		"html_url": fmt.Sprintf("https://github.com/%s/pull/%d", repository, number),
@@ -213,6 +211,23 @@ func (g *gitHub) allow(who object, permission string) {
 }
 
 func (g *gitHub) reviews(all ...any) { g.answers[api+"/pulls/12/reviews"] = all }
+
+// change makes a case of the pull request.
+type change = func(g *gitHub, c *review.Config)
+
+// reviewed is a pull request with these reviews.
+func reviewed(all ...any) change { return func(g *gitHub, _ *review.Config) { g.reviews(all...) } }
+
+// setting replaces an answer, or a value in it.
+func setting(at string, value any, keys ...any) change {
+	return func(g *gitHub, _ *review.Config) {
+		if len(keys) == 0 {
+			g.answers[at] = value
+			return
+		}
+		g.set(at, value, keys...)
+	}
+}
 
 // history is a repository in memory.
 type history struct {

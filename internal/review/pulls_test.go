@@ -13,53 +13,45 @@ func TestPullRequest(t *testing.T) {
 	at := api + "/commits/" + mergeCommit + "/pulls"
 	other := strings.Repeat("d", 40)
 	for name, tc := range map[string]struct {
-		change func(g *gitHub, c *review.Config)
+		change change
 		want   string
 	}{
-		"none":                       {func(g *gitHub, _ *review.Config) { g.answers[at] = []any{} }, review.ReasonNoPullRequest},
+		"none":                       {setting(at, []any{}), review.ReasonNoPullRequest},
 		"none, and nothing is asked": {func(g *gitHub, c *review.Config) { g.answers[at] = []any{}; c.RequireApprovals = 0 }, "no pull request"},
-		"not merged":                 {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "merged_at") }, review.ReasonNoPullRequest},
-		"into another branch":        {func(g *gitHub, _ *review.Config) { g.set(at, "staging", 0, "base", "ref") }, review.ReasonNoPullRequest},
-		"of another repository":      {func(g *gitHub, _ *review.Config) { g.set(at, "mallory/exceptions", 0, "base", "repo", "full_name") }, review.ReasonNoPullRequest},
-		"whose repository is gone":   {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "base", "repo") }, review.ReasonNoPullRequest},
-		"from a fork":                {func(g *gitHub, _ *review.Config) { g.set(at, "alice/exceptions", 0, "head", "repo", "full_name") }, "bob"},
-		"from a fork that is gone":   {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "head", "repo") }, "bob"},
+		"not merged":                 {setting(at, nil, 0, "merged_at"), review.ReasonNoPullRequest},
+		"into another branch":        {setting(at, "staging", 0, "base", "ref"), review.ReasonNoPullRequest},
+		"of another repository":      {setting(at, "mallory/exceptions", 0, "base", "repo", "full_name"), review.ReasonNoPullRequest},
+		"whose repository is gone":   {setting(at, nil, 0, "base", "repo"), review.ReasonNoPullRequest},
+		"from a fork":                {setting(at, "alice/exceptions", 0, "head", "repo", "full_name"), "bob"},
+		"from a fork that is gone":   {setting(at, nil, 0, "head", "repo"), "bob"},
 		"merged as another commit": {func(g *gitHub, c *review.Config) {
 			g.set(at, other, 0, "merge_commit_sha")
 			c.History.(*history).commits[other] = review.Commit{Parents: []string{baseCommit, headCommit}}
 		}, review.ReasonNoPullRequest},
-		"merged as a commit that the clone lacks": {func(g *gitHub, _ *review.Config) { g.set(at, other, 0, "merge_commit_sha") }, "unknown: object not found"},
-		"merged as no commit":                     {func(g *gitHub, _ *review.Config) { g.set(at, "../x", 0, "merge_commit_sha") }, "unknown: it was merged as"},
-		"two":                                     {func(g *gitHub, _ *review.Config) { g.answers[at] = []any{g.pull(12), g.pull(13)} }, "unknown: 2 pull requests"},
+		"merged as a commit that the clone lacks": {setting(at, other, 0, "merge_commit_sha"), "unknown: object not found"},
+		"merged as no commit":                     {setting(at, "../x", 0, "merge_commit_sha"), "unknown: it was merged as"},
+		"two":                                     {setting(at, []any{pullRequest(12), pullRequest(13)}), "unknown: 2 pull requests"},
 		"more than are looked at": {func(g *gitHub, _ *review.Config) {
 			var all []any
 			for i := range 21 {
-				all = append(all, g.pull(12+i))
+				all = append(all, pullRequest(12+i))
 			}
 			g.answers[at] = all
 		}, "unknown: more than 20"},
-		"two, one of another branch": {func(g *gitHub, _ *review.Config) {
-			g.answers[at] = []any{with(g.pull(13), "base", object{"ref": "staging", "repo": object{"full_name": repository}}), g.pull(12)}
-		}, "bob"},
+		"two, one of another branch": {setting(at, []any{with(pullRequest(13), "base", object{"ref": "staging", "repo": object{"full_name": repository}}), pullRequest(12)}), "bob"},
 		"no number": {func(g *gitHub, _ *review.Config) {
 			g.set(at, 0, 0, "number")
 			g.set(at, "https://github.com/acme/exceptions/pull/0", 0, "html_url")
 		}, "unknown: has the number 0"},
-		"an address elsewhere": {func(g *gitHub, _ *review.Config) {
-			g.set(at, "https://mallory.example/acme/exceptions/pull/12", 0, "html_url")
-		}, "unknown: its address"},
-		"an address of another": {func(g *gitHub, _ *review.Config) {
-			g.set(at, "https://github.com/acme/exceptions/pull/13", 0, "html_url")
-		}, "unknown: its address"},
-		"an address with a line in it": {func(g *gitHub, _ *review.Config) {
-			g.set(at, "https://github.com/acme/exceptions/pull/12\nx", 0, "html_url")
-		}, "unknown: its address"},
-		"a login that is none":          {func(g *gitHub, _ *review.Config) { g.set(at, account(1, "alice, bob", "User"), 0, "user") }, "unknown: is not a login"},
-		"nobody who asked":              {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "user") }, "unknown: does not state its author"},
-		"a last commit that is none":    {func(g *gitHub, _ *review.Config) { g.set(at, "HEAD", 0, "head", "sha") }, "unknown: its last commit"},
-		"a bot that asked":              {func(g *gitHub, _ *review.Config) { g.set(at, robot, 0, "user") }, "bob"},
+		"an address elsewhere":          {setting(at, "https://mallory.example/acme/exceptions/pull/12", 0, "html_url"), "unknown: its address"},
+		"an address of another":         {setting(at, "https://github.com/acme/exceptions/pull/13", 0, "html_url"), "unknown: its address"},
+		"an address with a line in it":  {setting(at, "https://github.com/acme/exceptions/pull/12\nx", 0, "html_url"), "unknown: its address"},
+		"a login that is none":          {setting(at, account(1, "alice, bob", "User"), 0, "user"), "unknown: is not a login"},
+		"nobody who asked":              {setting(at, nil, 0, "user"), "unknown: does not state its author"},
+		"a last commit that is none":    {setting(at, "HEAD", 0, "head", "sha"), "unknown: its last commit"},
+		"a bot that asked":              {setting(at, robot, 0, "user"), "bob"},
 		"the server does not know it":   {func(g *gitHub, _ *review.Config) { delete(g.answers, at) }, "unknown: returned 404"},
-		"the repository in other cases": {func(g *gitHub, _ *review.Config) { g.set(at, "ACME/Exceptions", 0, "base", "repo", "full_name") }, "bob"},
+		"the repository in other cases": {setting(at, "ACME/Exceptions", 0, "base", "repo", "full_name"), "bob"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGitHub(t)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/review"
-	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
 )
 
@@ -60,18 +59,14 @@ func TestRenewal(t *testing.T) {
 			}
 			refusal := r.Renewal(parse(t, renewal), record, tc.before)
 			if refusal == nil {
-				if tc.want != "" {
-					t.Errorf("it passes, want %q", tc.want)
-				}
+				expect.Is(t, "it passes", tc.want, "")
 				return
 			}
 			reason, part, _ := strings.Cut(tc.want, ": ")
 			if refusal.Reason != reason || !strings.Contains(refusal.Message, part) || refusal.Hint == "" {
 				t.Errorf("it is %+v, want %q", refusal, tc.want)
 			}
-			if want := (exception.Position{File: "unsigned/mongo.yaml", Line: 6, Column: 5}); refusal.Position != want {
-				t.Errorf("it is at %s", refusal.Position)
-			}
+			expect.Is(t, "position", "unsigned/mongo.yaml:6:5", refusal.Position.String())
 		})
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
@@ -52,9 +50,7 @@ func TestParseTrailers(t *testing.T) {
 				expect.Error(t, err, tc.err)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			expect.Equal(t, "result", tc.want, got)
 		})
 	}
@@ -88,9 +84,7 @@ func TestFromTrailers(t *testing.T) {
 				expect.Error(t, err, tc.err)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			expect.Is(t, "approved it", tc.want, strings.Join(record.Approvers, ", "))
 		})
 	}
@@ -145,8 +139,8 @@ func TestWritersDoNotApprove(t *testing.T) {
 			if tc.counts && (err != nil || strings.Join(record.Approvers, "") != tc.by) {
 				t.Errorf("%v, %v", record, err)
 			}
-			if !tc.counts && (err == nil || !strings.Contains(err.Error(), "[not-approved]")) {
-				t.Errorf("it is %v", err)
+			if !tc.counts {
+				expect.Failure(record, err)(t, "[not-approved]")
 			}
 		})
 	}
@@ -167,9 +161,8 @@ func TestTrailersRefuse(t *testing.T) {
 		c := review.Config{Source: review.SourceTrailers, Branch: "main", History: h}
 		count(1)(&c)
 		r := expect.Value(review.New(c))(t)
-		if _, err := r.Record(t.Context(), mongo()); len(exception.RefusalsIn(err)) != 1 {
-			t.Errorf("%s: it is %v", name, err)
-		}
+		_, err := r.Record(t.Context(), mongo())
+		expect.Is(t, name, 1, len(exception.RefusalsIn(err)))
 	}
 }
 
@@ -194,8 +187,6 @@ func FuzzParseTrailers(f *testing.F) {
 			again += "See merge request " + got.MergeRequest + "\n"
 		}
 		back := expect.Value(review.ParseTrailers(again))(t)
-		if diff := cmp.Diff(got, back); diff != "" {
-			t.Errorf("%q\n%s", message, diff)
-		}
+		expect.Equal(t, message, got, back)
 	})
 }
