@@ -146,13 +146,9 @@ func TestFetchRefuses(t *testing.T) {
 			s := source(t, r)
 			tc.bend(t, r)
 			fetched, err := tufroot.Fetch(s)
-			if fetched != nil || err == nil {
-				t.Fatalf("fetched %v, error %v", fetched, err)
-			}
+			expect.Failure(fetched, err)(t)
 			for _, class := range []error{tufroot.ErrExpired, tufroot.ErrUntrusted, tufroot.ErrUnusable} {
-				if errors.Is(err, class) != errors.Is(tc.want, class) {
-					t.Errorf("error %v: it is %q: %t", err, class, errors.Is(err, class))
-				}
+				expect.Is(t, class.Error(), errors.Is(tc.want, class), errors.Is(err, class))
 			}
 			if !strings.Contains(err.Error(), tc.text) || !strings.Contains(err.Error(), s.Mirror) {
 				t.Errorf("error %q, want it with %q", err, tc.text)
@@ -180,10 +176,7 @@ func TestFetchSource(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			bent := s
 			tc.bend(&bent)
-			fetched, err := tufroot.Fetch(bent)
-			if fetched != nil || err == nil || !strings.Contains(err.Error(), tc.text) {
-				t.Errorf("fetched %v, error %v, want one with %q", fetched, err, tc.text)
-			}
+			expect.Failure(tufroot.Fetch(bent))(t, tc.text)
 		})
 	}
 }
