@@ -17,6 +17,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/verify"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // seal signs the text with the token, and with all evidence that the sandbox offers.
@@ -27,10 +28,7 @@ func seal(t *testing.T, s *sandbox.Sandbox, token, text string) *protobundle.Bun
 
 func sealContent(t *testing.T, s *sandbox.Sandbox, token string, content sign.Content) *protobundle.Bundle {
 	t.Helper()
-	keypair, err := sign.NewEphemeralKeypair(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keypair := must.Get(sign.NewEphemeralKeypair(nil))(t)
 	b, err := sign.Bundle(content, keypair, sign.BundleOptions{
 		Context:                    t.Context(),
 		CertificateProvider:        sign.NewFulcio(&sign.FulcioOptions{BaseURL: s.FulcioURL}),
@@ -99,14 +97,8 @@ func TestSignAndVerify(t *testing.T) {
 		}
 	}
 
-	leaf, err := x509.ParseCertificate(b.GetVerificationMaterial().GetCertificate().GetRawBytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := certificate.SummarizeCertificate(leaf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	leaf := must.Get(x509.ParseCertificate(b.GetVerificationMaterial().GetCertificate().GetRawBytes()))(t)
+	got := must.Get(certificate.SummarizeCertificate(leaf))(t)
 	const sha = "5a0db0c0ffee5a0db0c0ffee5a0db0c0ffee5a0d"
 	want := certificate.Summary{
 		CertificateIssuer:      "CN=fulcio intermediate,O=polex sandbox",

@@ -11,6 +11,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func TestFilesAreWritten(t *testing.T) {
@@ -34,10 +35,7 @@ trust:
         buildTrigger: "on"
         runnerEnvironment: github-hosted
 `
-	got, err := os.ReadFile(s.ConfigPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(os.ReadFile(s.ConfigPath))(t)
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("polex.yaml (-want +got):\n%s", diff)
 	}
@@ -45,16 +43,10 @@ trust:
 	if diff := cmp.Diff(wantV2, readFile(t, s.ConfigV2Path)); diff != "" {
 		t.Errorf("polex-rekor-v2.yaml (-want +got):\n%s", diff)
 	}
-	entries, err := os.ReadDir(s.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(s.Dir))(t)
 	modes := map[string]os.FileMode{}
 	for _, entry := range entries {
-		info, err := entry.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(entry.Info())(t)
 		modes[entry.Name()] = info.Mode()
 	}
 	wantModes := map[string]os.FileMode{
@@ -69,15 +61,9 @@ trust:
 // Tools that do not read a trusted root get the same keys as PEM.
 func TestPEMFilesAreTheTrustedRoots(t *testing.T) {
 	s := start(t, sandbox.Options{})
-	trusted, err := root.NewTrustedRootFromPath(s.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trusted := must.Get(root.NewTrustedRootFromPath(s.TrustedRootPath))(t)
 	for path, logs := range map[string]map[string]*root.TransparencyLog{s.RekorKeyPath: trusted.RekorLogs(), s.CTLogKeyPath: trusted.CTLogs()} {
-		key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(readFile(t, path)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := must.Get(cryptoutils.UnmarshalPEMToPublicKey([]byte(readFile(t, path))))(t)
 		found := 0
 		for _, log := range logs {
 			if cryptoutils.EqualKeys(key, log.PublicKey) == nil {
@@ -88,10 +74,7 @@ func TestPEMFilesAreTheTrustedRoots(t *testing.T) {
 			t.Errorf("%s: %d logs of the trusted root have this key, want 1", path, found)
 		}
 	}
-	got, err := cryptoutils.UnmarshalCertificatesFromPEM([]byte(readFile(t, s.FulcioChainPath)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(cryptoutils.UnmarshalCertificatesFromPEM([]byte(readFile(t, s.FulcioChainPath))))(t)
 	authority := trusted.FulcioCertificateAuthorities()[0].(*root.FulcioCertificateAuthority)
 	want := []*x509.Certificate{authority.Intermediates[0], authority.Root}
 	if len(got) != len(want) || !got[0].Equal(want[0]) || !got[1].Equal(want[1]) {

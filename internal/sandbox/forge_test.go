@@ -14,19 +14,14 @@ import (
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // A forgery is wrong only in the requested way.
 func TestForgeCertificate(t *testing.T) {
 	s := start(t, sandbox.Options{})
-	trusted, err := root.NewTrustedRootFromPath(s.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trusted := must.Get(root.NewTrustedRootFromPath(s.TrustedRootPath))(t)
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	now := time.Now()
 	evil, expected := &url.URL{Scheme: "https", Host: "example.com", Path: "/evil"}, &url.URL{Scheme: "https", Host: "example.com", Path: "/expected"}
 	for _, tc := range []struct {
@@ -41,7 +36,7 @@ func TestForgeCertificate(t *testing.T) {
 		{"expired", now.Add(-time.Hour), now.Add(-time.Minute), false, false, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			der, err := s.ForgeCertificate(t.Context(), sandbox.Forgery{
+			der := must.Get(s.ForgeCertificate(t.Context(), sandbox.Forgery{
 				Template: &x509.Certificate{
 					NotBefore: tc.from, NotAfter: tc.to,
 					URIs:        []*url.URL{evil, expected},
@@ -50,14 +45,8 @@ func TestForgeCertificate(t *testing.T) {
 				},
 				PublicKey:  key.Public(),
 				WithoutSCT: tc.withoutSCT,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			leaf, err := x509.ParseCertificate(der)
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
+			leaf := must.Get(x509.ParseCertificate(der))(t)
 			if len(leaf.URIs) != 2 || leaf.URIs[0].String() != evil.String() {
 				t.Errorf("subjects %v", leaf.URIs)
 			}
@@ -80,10 +69,7 @@ func TestForgeEntry(t *testing.T) {
 	s := start(t, sandbox.Options{})
 	_, verifier := rekorClient(t, s)
 	past := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
-	entry, err := s.ForgeEntry(t.Context(), []byte(`{"kind":"nonsense"}`), past)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entry := must.Get(s.ForgeEntry(t.Context(), []byte(`{"kind":"nonsense"}`), past))(t)
 	if err := verify.VerifyLogEntry(t.Context(), entry, verifier); err != nil {
 		t.Errorf("verify: %v", err)
 	}
@@ -94,10 +80,7 @@ func TestForgeEntry(t *testing.T) {
 
 func TestForgeTimestamp(t *testing.T) {
 	s := start(t, sandbox.Options{})
-	trusted, err := root.NewTrustedRootFromPath(s.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trusted := must.Get(root.NewTrustedRootFromPath(s.TrustedRootPath))(t)
 	for name, tc := range map[string]struct {
 		at   time.Time
 		want bool
@@ -106,10 +89,7 @@ func TestForgeTimestamp(t *testing.T) {
 		"tomorrow":                 {time.Now().Add(24 * time.Hour), true},
 		"before the sandbox began": {time.Now().Add(-time.Hour), false},
 	} {
-		response, err := s.ForgeTimestamp([]byte("signature"), tc.at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must.Get(s.ForgeTimestamp([]byte("signature"), tc.at))(t)
 		got, err := trusted.TimestampingAuthorities()[0].Verify(response, []byte("signature"))
 		if (err == nil) != tc.want {
 			t.Errorf("%s: %v, want it to verify: %t", name, err, tc.want)

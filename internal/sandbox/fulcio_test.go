@@ -16,6 +16,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func certify(t *testing.T, s *sandbox.Sandbox, token string) error {
@@ -36,10 +37,7 @@ func TestFulcioRefuses(t *testing.T) {
 	if err := certify(t, s, good); err != nil {
 		t.Fatalf("a good token: %v", err)
 	}
-	forAnother, err := s.Token(sandbox.Identity{}, "somebody-else")
-	if err != nil {
-		t.Fatal(err)
-	}
+	forAnother := must.Get(s.Token(sandbox.Identity{}, "somebody-else"))(t)
 	// The same claims with the signature of another token.
 	parts := strings.Split(good, ".")
 	foreign := strings.Split(mint(t, s, sandbox.Identity{Ref: "refs/heads/dev"}), ".")
@@ -64,10 +62,7 @@ func TestFulcioWantsPossession(t *testing.T) {
 	s := start(t, sandbox.Options{})
 	mine, theirs := newSigner(t), newSigner(t)
 	digest := sha256.Sum256([]byte("repo:acme/exceptions:ref:refs/heads/main"))
-	proof, err := mine.key.Sign(rand.Reader, digest[:], crypto.SHA256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proof := must.Get(mine.key.Sign(rand.Reader, digest[:], crypto.SHA256))(t)
 	for _, tc := range []struct {
 		name string
 		key  []byte
@@ -76,13 +71,10 @@ func TestFulcioWantsPossession(t *testing.T) {
 		{"own key", mine.public, http.StatusOK},
 		{"another's key", theirs.public, http.StatusBadRequest},
 	} {
-		body, err := json.Marshal(map[string]any{"publicKeyRequest": map[string]any{
+		body := must.Get(json.Marshal(map[string]any{"publicKeyRequest": map[string]any{
 			"publicKey":         map[string]string{"algorithm": "ECDSA", "content": string(tc.key)},
 			"proofOfPossession": proof,
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))(t)
 		status, _, answer := send(t, http.MethodPost, s.FulcioURL+"/api/v2/signingCert",
 			http.Header{"Authorization": {"Bearer " + mint(t, s, sandbox.Identity{})}, "Content-Type": {"application/json"}}, bytes.NewReader(body))
 		if status != tc.want {
@@ -97,18 +89,13 @@ func TestFulcioDescribesItself(t *testing.T) {
 		Chains []struct{ Certificates []string }
 	}
 	_, _, answer := send(t, http.MethodGet, s.FulcioURL+"/api/v2/trustBundle", nil, nil)
-	if err := json.Unmarshal(answer, &bundle); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(answer, &bundle))
 	if len(bundle.Chains) != 1 || len(bundle.Chains[0].Certificates) != 2 {
 		t.Fatalf("trust bundle %s, want one chain of two", answer)
 	}
 	trusted := readFile(t, s.TrustedRootPath)
 	for _, certificate := range bundle.Chains[0].Certificates {
-		parsed, err := cryptoutils.UnmarshalCertificatesFromPEM([]byte(certificate))
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := must.Get(cryptoutils.UnmarshalCertificatesFromPEM([]byte(certificate)))(t)
 		if !strings.Contains(trusted, base64.StdEncoding.EncodeToString(parsed[0].Raw)) {
 			t.Errorf("trusted root lacks %s", parsed[0].Subject)
 		}
@@ -128,25 +115,16 @@ func TestFulcioDescribesItself(t *testing.T) {
 // Older clients use version 1: status 201, and the chain as PEM.
 func TestFulcioVersion1(t *testing.T) {
 	s := start(t, sandbox.Options{})
-	keypair, err := sign.NewEphemeralKeypair(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keypair := must.Get(sign.NewEphemeralKeypair(nil))(t)
 	proof, _, err := keypair.SignData(t.Context(), []byte("repo:acme/exceptions:ref:refs/heads/main"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	public, err := cryptoutils.MarshalPublicKeyToDER(keypair.GetPublicKey())
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := json.Marshal(map[string]any{
+	public := must.Get(cryptoutils.MarshalPublicKeyToDER(keypair.GetPublicKey()))(t)
+	body := must.Get(json.Marshal(map[string]any{
 		"publicKey":          map[string]any{"content": public, "algorithm": "ecdsa"},
 		"signedEmailAddress": proof,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	status, header, answer := send(t, http.MethodPost, s.FulcioURL+"/api/v1/signingCert",
 		http.Header{"Authorization": {"Bearer " + mint(t, s, sandbox.Identity{})}, "Content-Type": {"application/json"}}, bytes.NewReader(body))
 	if status != http.StatusCreated {

@@ -18,14 +18,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	return string(data)
 }
 
@@ -54,10 +52,7 @@ func TestManyInOneProcess(t *testing.T) {
 }
 
 func TestCloseFreesThePorts(t *testing.T) {
-	s, err := sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir()}))(t)
 	if err := s.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
@@ -65,10 +60,7 @@ func TestCloseFreesThePorts(t *testing.T) {
 		t.Errorf("second Close: %v", err)
 	}
 	for _, address := range []string{s.FulcioURL, s.RekorURL, s.RekorV2URL, s.TimestampURL, s.CTLogURL, s.IssuerURL} {
-		u, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must.Get(url.Parse(address))(t)
 		l, err := net.Listen("tcp4", u.Host)
 		if err != nil {
 			t.Errorf("%s is not free: %v", address, err)
@@ -88,7 +80,7 @@ func TestCloseFreesThePorts(t *testing.T) {
 func TestCloseIsBounded(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
-	s, err := sandbox.Start(t.Context(), sandbox.Options{
+	s := must.Get(sandbox.Start(t.Context(), sandbox.Options{
 		Dir: t.TempDir(),
 		Intercept: func(server string, next http.Handler) http.Handler {
 			if server != sandbox.ServerRekor {
@@ -99,10 +91,7 @@ func TestCloseIsBounded(t *testing.T) {
 				<-release
 			})
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	go func() {
 		client := http.Client{Timeout: time.Minute}
 		if response, err := client.Get(s.RekorURL); err == nil {
@@ -145,14 +134,9 @@ func TestIntercept(t *testing.T) {
 
 func TestRequestLog(t *testing.T) {
 	var out bytes.Buffer
-	s, err := sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir(), Log: &out})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir(), Log: &out}))(t)
 	send(t, http.MethodGet, s.RekorURL+"/api/v1/log/entries/%0Aforged", nil, nil)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	if want := "polex-sandbox: rekor: GET /api/v1/log/entries/%0Aforged 400 "; !strings.Contains(out.String(), want) {
 		t.Errorf("log lacks %q:\n%s", want, out.String())
 	}
@@ -160,9 +144,7 @@ func TestRequestLog(t *testing.T) {
 
 func TestStartRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	running := start(t, sandbox.Options{})
 	for name, opts := range map[string]sandbox.Options{
 		"no folder":        {},
@@ -187,12 +169,7 @@ func TestStartRefuses(t *testing.T) {
 func BenchmarkStart(b *testing.B) {
 	dir := b.TempDir()
 	for i := 0; b.Loop(); i++ {
-		s, err := sandbox.Start(b.Context(), sandbox.Options{Dir: filepath.Join(dir, fmt.Sprint(i))})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
+		s := must.Get(sandbox.Start(b.Context(), sandbox.Options{Dir: filepath.Join(dir, fmt.Sprint(i))}))(b)
+		must.Do(b, s.Close())
 	}
 }

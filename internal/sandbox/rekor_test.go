@@ -26,27 +26,19 @@ import (
 	"github.com/sigstore/sigstore/pkg/signature"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // rekorClient returns Rekor's own client and the published key of the log.
 func rekorClient(t *testing.T, s *sandbox.Sandbox) (*generated.Rekor, signature.Verifier) {
 	t.Helper()
-	c, err := client.GetRekorClient(s.RekorURL, client.WithRetryCount(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(client.GetRekorClient(s.RekorURL, client.WithRetryCount(0)))(t)
 	answer, err := c.Pubkey.GetPublicKey(pubkey.NewGetPublicKeyParamsWithContext(t.Context()))
 	if err != nil {
 		t.Fatalf("GetPublicKey: %v", err)
 	}
-	key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(answer.Payload))
-	if err != nil {
-		t.Fatal(err)
-	}
-	verifier, err := signature.LoadVerifier(key, crypto.SHA256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(cryptoutils.UnmarshalPEMToPublicKey([]byte(answer.Payload)))(t)
+	verifier := must.Get(signature.LoadVerifier(key, crypto.SHA256))(t)
 	return c, verifier
 }
 
@@ -58,14 +50,8 @@ type signer struct {
 
 func newSigner(t *testing.T) *signer {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := cryptoutils.MarshalPublicKeyToPEM(key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	public := must.Get(cryptoutils.MarshalPublicKeyToPEM(key.Public()))(t)
 	return &signer{key: key, public: public}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/sigstore/rekor/pkg/generated/models"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func TestDuplicateUpload(t *testing.T) {
@@ -23,10 +24,7 @@ func TestDuplicateUpload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	created, err := upload(t, c, proposed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := must.Get(upload(t, c, proposed))(t)
 	_, err = upload(t, c, proposed)
 	var conflict *entries.CreateLogEntryConflict
 	if !errors.As(err, &conflict) {
@@ -40,14 +38,8 @@ func TestDuplicateUpload(t *testing.T) {
 func TestBadUploads(t *testing.T) {
 	s := start(t, sandbox.Options{})
 	keys := newSigner(t)
-	good, err := keys.propose(t, "good")
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, err := json.Marshal(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(keys.propose(t, "good"))(t)
+	encoded := must.Get(json.Marshal(good))(t)
 	replace := func(old, new string) []byte {
 		if !bytes.Contains(encoded, []byte(old)) {
 			t.Fatalf("entry has no %q", old)

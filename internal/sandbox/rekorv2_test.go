@@ -31,6 +31,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // logV2 is a log of Rekor's version 2, in the sandbox or elsewhere.
@@ -58,10 +59,7 @@ func logsV2(t *testing.T) map[string]logV2 {
 
 func logKeyOf(t *testing.T, s *sandbox.Sandbox, address string) crypto.PublicKey {
 	t.Helper()
-	trusted, err := root.NewTrustedRootFromPath(s.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trusted := must.Get(root.NewTrustedRootFromPath(s.TrustedRootPath))(t)
 	for _, log := range trusted.RekorLogs() {
 		if log.BaseURL == address {
 			return log.PublicKey
@@ -73,18 +71,9 @@ func logKeyOf(t *testing.T, s *sandbox.Sandbox, address string) crypto.PublicKey
 
 func (l logV2) verifier(t *testing.T) note.Verifier {
 	t.Helper()
-	u, err := url.Parse(l.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := signature.LoadVerifier(l.key, crypto.SHA256)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := tilesnote.NewNoteVerifier(u.Hostname(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(url.Parse(l.url))(t)
+	key := must.Get(signature.LoadVerifier(l.key, crypto.SHA256))(t)
+	v := must.Get(tilesnote.NewNoteVerifier(u.Hostname(), key))(t)
 	return v
 }
 
@@ -109,10 +98,7 @@ func TestConcurrentUploadsV2(t *testing.T) {
 	for name, log := range logsV2(t) {
 		t.Run(name, func(t *testing.T) {
 			const uploads = 50
-			client, err := write.NewWriter(log.url)
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := must.Get(write.NewWriter(log.url))(t)
 			keys, verifier := newSigner(t), log.verifier(t)
 			var wg sync.WaitGroup
 			var entries [uploads]*protorekor.TransparencyLogEntry
@@ -175,15 +161,9 @@ func TestRefusedUploadsV2(t *testing.T) {
 	for name, log := range logsV2(t) {
 		t.Run(name, func(t *testing.T) {
 			keys := newSigner(t)
-			good, err := keys.request("good")
-			if err != nil {
-				t.Fatal(err)
-			}
+			good := must.Get(keys.request("good"))(t)
 			encode := func(edit func(*rekortiles.HashedRekordRequestV002)) []byte {
-				request, err := keys.request("another")
-				if err != nil {
-					t.Fatal(err)
-				}
+				request := must.Get(keys.request("another"))(t)
 				edit(request)
 				body, err := protojson.Marshal(&rekortiles.CreateEntryRequest{Spec: &rekortiles.CreateEntryRequest_HashedRekordRequestV002{HashedRekordRequestV002: request}})
 				if err != nil {
@@ -228,10 +208,7 @@ func TestRefusedUploadsV2(t *testing.T) {
 // The whole path of version 2, with sigstore-go's strictest verification.
 func TestSignAndVerifyV2(t *testing.T) {
 	s := start(t, sandbox.Options{})
-	keypair, err := sign.NewEphemeralKeypair(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keypair := must.Get(sign.NewEphemeralKeypair(nil))(t)
 	b, err := sign.Bundle(&sign.PlainData{Data: []byte("hello")}, keypair, sign.BundleOptions{
 		Context:                    t.Context(),
 		CertificateProvider:        sign.NewFulcio(&sign.FulcioOptions{BaseURL: s.FulcioURL}),
@@ -269,10 +246,7 @@ func TestRekorVersions(t *testing.T) {
 				names = append(names, server)
 				return next
 			}})
-			trusted, err := root.NewTrustedRootFromPath(s.TrustedRootPath)
-			if err != nil {
-				t.Fatal(err)
-			}
+			trusted := must.Get(root.NewTrustedRootFromPath(s.TrustedRootPath))(t)
 			var listed []string
 			for _, log := range trusted.RekorLogs() {
 				listed = append(listed, log.BaseURL)
@@ -301,10 +275,7 @@ func TestRekorVersions(t *testing.T) {
 
 func TestForgeEntryV2(t *testing.T) {
 	s := start(t, sandbox.Options{})
-	entry, err := s.ForgeEntryV2(t.Context(), []byte(`{"kind":"nonsense"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	entry := must.Get(s.ForgeEntryV2(t.Context(), []byte(`{"kind":"nonsense"}`)))(t)
 	log := logV2{s.RekorV2URL, logKeyOf(t, s, s.RekorV2URL)}
 	if err := tilesverify.VerifyLogEntry(entry, log.verifier(t)); err != nil {
 		t.Errorf("verify: %v", err)

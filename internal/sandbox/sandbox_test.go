@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // start runs a sandbox until the test ends.
@@ -40,10 +41,7 @@ func mint(t *testing.T, s *sandbox.Sandbox, id sandbox.Identity) string {
 // send sends a request and returns status, headers and body.
 func send(t *testing.T, method, url string, header http.Header, body io.Reader) (int, http.Header, []byte) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, url, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must.Get(http.NewRequestWithContext(t.Context(), method, url, body))(t)
 	if header != nil {
 		request.Header = header
 	}

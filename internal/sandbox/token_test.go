@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // claimsOf verifies the token with the issuer's published key and returns its claims.
@@ -22,17 +23,10 @@ func claimsOf(t *testing.T, s *sandbox.Sandbox, token string) map[string]any {
 	t.Helper()
 	_, _, answer := send(t, http.MethodGet, s.IssuerURL+"/jwks", nil, nil)
 	var keys jose.JSONWebKeySet
-	if err := json.Unmarshal(answer, &keys); err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.ES256})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(answer, &keys))
+	parsed := must.Get(jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.ES256}))(t)
 	var claims map[string]any
-	if err := parsed.Claims(keys, &claims); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, parsed.Claims(keys, &claims))
 	return claims
 }
 
@@ -143,16 +137,12 @@ func TestRequestToken(t *testing.T) {
 		t.Errorf("short ref: %v", err)
 	}
 	// First after Close, then after a crash that leaves the file.
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	if _, err := sandbox.RequestToken(t.Context(), s.Dir, sandbox.Identity{}, "me"); !errors.Is(err, sandbox.ErrNotRunning) {
 		t.Errorf("closed: %v", err)
 	}
 	stale := `{"mintURL":"` + s.IssuerURL + `/sandbox/token","secret":"x"}`
-	if err := os.WriteFile(filepath.Join(s.Dir, "control.json"), []byte(stale), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(s.Dir, "control.json"), []byte(stale), 0o600))
 	if _, err := sandbox.RequestToken(t.Context(), s.Dir, sandbox.Identity{}, "me"); !errors.Is(err, sandbox.ErrNotRunning) {
 		t.Errorf("killed: %v", err)
 	}

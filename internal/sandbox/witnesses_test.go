@@ -12,14 +12,12 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/root"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func TestTimestampsVerify(t *testing.T) {
 	s := start(t, sandbox.Options{})
-	trusted, err := root.NewTrustedRootFromPath(s.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trusted := must.Get(root.NewTrustedRootFromPath(s.TrustedRootPath))(t)
 	text := []byte("stamp me")
 	header := http.Header{"Content-Type": {"application/timestamp-query"}}
 	for _, hash := range []crypto.Hash{crypto.SHA256, crypto.SHA512} {
@@ -40,10 +38,7 @@ func TestTimestampsVerify(t *testing.T) {
 			}
 		}
 	}
-	weak, err := timestamp.CreateRequest(bytes.NewReader(text), &timestamp.RequestOptions{Hash: crypto.SHA1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	weak := must.Get(timestamp.CreateRequest(bytes.NewReader(text), &timestamp.RequestOptions{Hash: crypto.SHA1}))(t)
 	for name, tc := range map[string]struct {
 		header http.Header
 		body   []byte
@@ -73,10 +68,7 @@ func TestCTLogRefuses(t *testing.T) {
 		"another authority":    {ct.AddChainPath, [][]byte{foreign}},
 		"not a precertificate": {ct.AddPreChainPath, [][]byte{final}},
 	} {
-		body, err := json.Marshal(ct.AddChainRequest{Chain: tc.chain})
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := must.Get(json.Marshal(ct.AddChainRequest{Chain: tc.chain}))(t)
 		if status, _, answer := send(t, http.MethodPost, s.CTLogURL+tc.path, nil, bytes.NewReader(body)); status != http.StatusBadRequest {
 			t.Errorf("%s: status %d, want 400: %s", name, status, answer)
 		}

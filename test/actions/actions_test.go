@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 type action struct {
@@ -30,10 +32,7 @@ func actions(t *testing.T) map[string]action {
 	}
 	found := map[string]action{}
 	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile(file))(t)
 		var a action
 		if err := yaml.Unmarshal(raw, &a); err != nil {
 			t.Fatalf("%s: %v", file, err)
@@ -67,10 +66,7 @@ func TestNothingIsInterpolated(t *testing.T) {
 // each output. The action uses each of them.
 func TestInputsAndOutputsAreDocumented(t *testing.T) {
 	for dir, a := range actions(t) {
-		readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		readme := must.Get(os.ReadFile(filepath.Join(dir, "README.md")))(t)
 		passed := map[string]bool{}
 		steps := map[string]bool{}
 		for _, step := range a.Runs.Steps {

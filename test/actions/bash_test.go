@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // notEverywhere are the uses that bash 3.2 and the programs of macOS do not have, or take otherwise.
@@ -74,10 +76,7 @@ func TestBash32(t *testing.T) {
 		}
 	}
 	for _, name := range scripts {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))(t)
 		check(name, string(text))
 	}
 	for dir, a := range actions(t) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 type workflow struct {
@@ -34,10 +36,7 @@ func template(t *testing.T) map[string]workflow {
 	}
 	found := map[string]workflow{}
 	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile(file))(t)
 		var w workflow
 		if err := yaml.Unmarshal(raw, &w); err != nil {
 			t.Fatalf("%s: %v", file, err)

@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // play starts a server on loopback under names of the Internet, for programs that accept no other
@@ -30,9 +32,7 @@ func play(t *testing.T, handler http.Handler, names ...string) []string {
 		t.Fatal(err)
 	}
 	authorities := filepath.Join(t.TempDir(), "authorities.pem")
-	if err := os.WriteFile(authorities, authority, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(authorities, authority, 0o600))
 	server := httptest.NewUnstartedServer(handler)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	server.StartTLS()

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // releases serves GitHub's releases on loopback, and some wrong targets of a redirect. It returns
@@ -60,17 +62,11 @@ func archived(t *testing.T, command string, further ...string) []byte {
 	archive := tar.NewWriter(compressed)
 	for _, name := range append([]string{"LICENSE", command}, further...) {
 		text := "#!/bin/sh\necho " + name + " of a release\n"
-		if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text)), Typeflag: tar.TypeReg}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(archive, text); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text)), Typeflag: tar.TypeReg}))
+		must.Get(io.WriteString(archive, text))(t)
 	}
 	for _, w := range []io.Closer{archive, compressed} {
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Close())
 	}
 	return b.Bytes()
 }

@@ -11,28 +11,20 @@ import (
 
 	"github.com/polex-dev/polex/internal/forge/githubtest"
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/must"
 	"github.com/polex-dev/polex/test/programs"
 	"github.com/polex-dev/polex/test/scripttest"
 )
 
 // TestScripts runs the actions' scripts as a runner does, in new repositories.
 func TestScripts(t *testing.T) {
-	actions, err := filepath.Abs("../../actions")
-	if err != nil {
-		t.Fatal(err)
-	}
+	actions := must.Get(filepath.Abs("../../actions"))(t)
 	given := append(releases(t), "BUILT="+built(t), "ACTIONS="+actions, "EXAMPLES="+filepath.Join(filepath.Dir(actions), "examples"))
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY"} {
-		out, err := exec.Command("go", "env", name).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(exec.Command("go", "env", name).Output())(t)
 		given = append(given, name+"="+strings.TrimSpace(string(out)))
 	}
-	s, err := sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir(), RekorVersions: []int{1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir(), RekorVersions: []int{1}}))(t)
 	t.Cleanup(func() { _ = s.Close() }) // the folder and its content are removed
 	given = append(given, "CONFIG="+s.ConfigPath, "ROOT="+s.TrustedRootPath, "TOKEN_URL="+s.TokenRequestURL, "TOKEN_BEARER="+s.TokenRequestToken)
 	testscript.Run(t, testscript.Params{
@@ -57,10 +49,7 @@ func TestScripts(t *testing.T) {
 // built returns a folder with the built commands, for scripts that do not test the build.
 func built(t *testing.T) string {
 	t.Helper()
-	dir, err := programs.Build("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(programs.Build("../.."))(t)
 	return dir
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hmarr/codeowners"
 	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestTemplateTriggers: the checks of a pull request run only for main, and run again when the
@@ -16,10 +18,7 @@ import (
 // stay valid.
 func TestTemplateTriggers(t *testing.T) {
 	for _, file := range []string{"../../examples/github/.github/workflows/pull-request.yaml", "../../actions/verify/README.md", "../../actions/validate/README.md"} {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile(file))(t)
 		if _, shown, found := strings.Cut(string(raw), "```yaml\n"); found {
 			text, _, _ := strings.Cut(shown, "```\n")
 			raw = []byte(text)
@@ -29,9 +28,7 @@ func TestTemplateTriggers(t *testing.T) {
 				Requests struct{ Branches, Types []string } `json:"pull_request"`
 			} `json:"true"`
 		}
-		if err := yaml.Unmarshal(raw, &w); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, yaml.Unmarshal(raw, &w))
 		if got := w.On.Requests; !slices.Equal(got.Branches, []string{"main"}) || !slices.Equal(got.Types, []string{"opened", "synchronize", "reopened", "edited"}) {
 			t.Errorf("%s runs for the branches %q and the events %q of pull requests", file, got.Branches, got.Types)
 		}
@@ -48,9 +45,7 @@ func TestTemplateMerge(t *testing.T) {
 	var w struct {
 		On map[string]map[string]any `json:"true"`
 	}
-	if err := yaml.Unmarshal(raw, &w); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal(raw, &w))
 	want := map[string]map[string]any{"push": {"branches": []any{"main"}}, "workflow_dispatch": nil}
 	if diff := cmp.Diff(want, w.On); diff != "" {
 		t.Errorf("triggers (-want +got):\n%s", diff)
@@ -67,10 +62,7 @@ func TestTemplateOwners(t *testing.T) {
 		"github/.github/CODEOWNERS": {".github/workflows/merge.yaml", ".github/CODEOWNERS", ".github/actions/x/action.yml"},
 		"gitlab/CODEOWNERS":         {".gitlab-ci.yml", ".gitlab/CODEOWNERS", ".gitlab/ci/jobs.yml"},
 	} {
-		raw, err := os.ReadFile("../../examples/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile("../../examples/" + file))(t)
 		owners, err := codeowners.ParseFile(strings.NewReader(strings.NewReplacer("<owner>", "acme", "<group>", "acme", "<policy team>", "policy", "<platform team>", "platform").Replace(string(raw))))
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // projectRights lists the permissions of each job of the project's workflows. A job that builds cannot
@@ -44,25 +46,17 @@ var own = regexp.MustCompile(`^(\./actions/setup|actions/(checkout|setup-go|uplo
 // Each action is pinned. The job that publishes uses nothing of the repository, and a release is not
 // built from a cache.
 func TestWorkflowRights(t *testing.T) {
-	files, err := os.ReadDir("../../.github/workflows")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(os.ReadDir("../../.github/workflows"))(t)
 	if len(files) != len(projectRights) {
 		t.Errorf("there are %d workflows, and the rights of %d", len(files), len(projectRights))
 	}
 	for file, jobs := range projectRights {
-		raw, err := os.ReadFile("../../.github/workflows/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile("../../.github/workflows/" + file))(t)
 		var w struct {
 			workflow
 			On map[string]any `json:"true"` // the key "on" is a boolean in YAML 1.1
 		}
-		if err := yaml.Unmarshal(raw, &w); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, yaml.Unmarshal(raw, &w))
 		if got := slices.Sorted(maps.Keys(w.On)); !slices.Equal(got, triggers[file]) {
 			t.Errorf("%s starts on %v, want %v", file, got, triggers[file])
 		}
@@ -96,17 +90,11 @@ func TestWorkflowRights(t *testing.T) {
 
 // TestReleaseNames: the release has the names that the actions expect.
 func TestReleaseNames(t *testing.T) {
-	script, err := os.ReadFile("../../actions/scripts/release.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(os.ReadFile("../../actions/scripts/release.sh"))(t)
 	if _, err := os.Stat("../../.github/workflows/release.yaml"); err != nil || !strings.Contains(string(script), "/.github/workflows/release.yaml@refs/tags/$version") {
 		t.Errorf("the actions ask for the provenance of another workflow: %v", err)
 	}
-	build, err := os.ReadFile("../../internal/release/main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	build := must.Get(os.ReadFile("../../internal/release/main.go"))(t)
 	if !strings.Contains(string(script), `${command}_${version#v}_$platform.tar.gz`) || !strings.Contains(string(build), `"%s_%s_%s%s"`) {
 		t.Error("the actions look for another archive than is built")
 	}
@@ -114,10 +102,7 @@ func TestReleaseNames(t *testing.T) {
 
 // TestReleaseImage: the image with packages starts from one that is pinned by its digest.
 func TestReleaseImage(t *testing.T) {
-	raw, err := os.ReadFile("../../Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../../Dockerfile"))(t)
 	if !regexp.MustCompile(`(?m)^ARG BASE=docker\.io/library/debian:[0-9]+-slim@sha256:[0-9a-f]{64}$`).Match(raw) {
 		t.Error("its base is not Debian, pinned by digest")
 	}

@@ -13,19 +13,14 @@ import (
 
 	"github.com/polex-dev/polex/internal/adopt"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestAdoptDocs: a script runs each command of docs/how-to/adopt.md, and the page explains exactly
 // the existing reasons.
 func TestAdoptDocs(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/how-to/adopt.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	script, err := os.ReadFile("testdata/adopt-docs.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../../docs/how-to/adopt.md"))(t)
+	script := must.Get(os.ReadFile("testdata/adopt-docs.txtar"))(t)
 	commands := 0
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(raw), -1) {
 		for line := range strings.Lines(block[1]) {
@@ -56,17 +51,14 @@ func TestAdoptDocs(t *testing.T) {
 // TestAuditFirst: the patch of docs/how-to/install-guard.md for audits, which docs/how-to/adopt.md names, makes the
 // API server ask about deletions alone, and changes nothing else.
 func TestAuditFirst(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/how-to/install-guard.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../../docs/how-to/install-guard.md"))(t)
 	block := regexp.MustCompile("(?s)# Audit: [^\n]*\n(.*?) *```").FindSubmatch(raw)
 	if block == nil {
 		t.Fatal("there is no patch")
 	}
 	memory := filesys.MakeFsInMemory()
 	root := os.DirFS("../../policies/guard")
-	if err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+	must.Do(t, fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -75,21 +67,11 @@ func TestAuditFirst(t *testing.T) {
 			return err
 		}
 		return memory.WriteFile(filepath.Join("/guard", name), content)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	build := func(patches string) string {
-		if err := memory.WriteFile("/own/kustomization.yaml", []byte("resources: [../guard/overlays/cert-manager]\n"+patches)); err != nil {
-			t.Fatal(err)
-		}
-		objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, "/own")
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := objects.AsYaml()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, memory.WriteFile("/own/kustomization.yaml", []byte("resources: [../guard/overlays/cert-manager]\n"+patches)))
+		objects := must.Get(krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, "/own"))(t)
+		text := must.Get(objects.AsYaml())(t)
 		return string(text)
 	}
 	audits := build("patches:\n" + string(block[1]))

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // ranBy lists the pages whose commands a Go test compares with a script or runs itself.
@@ -62,10 +64,7 @@ func TestCommands(t *testing.T) {
 		t.Fatal("no scripts:", err)
 	}
 	for _, script := range scripts {
-		raw, err := os.ReadFile(script)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile(script))(t)
 		for _, m := range regexp.MustCompile(`(?m)^(?:! )?(documented|line) (\S+)(?: '(.*)')?$`).FindAllStringSubmatch(string(raw), -1) {
 			of := map[string]map[string][]string{"documented": ran, "line": ranLines}[m[1]]
 			of[m[2]] = append(of[m[2]], strings.ReplaceAll(m[3], "''", "'"))

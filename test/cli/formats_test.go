@@ -13,6 +13,7 @@ import (
 	"github.com/polex-dev/polex/internal/promotion/commitmessage"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // named returns the first cells of a page's rows that match a pattern.
@@ -36,19 +37,13 @@ func TestFormats(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range sources {
-		raw, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile(name))(t)
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		for _, constant := range regexp.MustCompile(`Annotation\w+ += "(polex\.dev/[a-z-]+)"`).FindAllStringSubmatch(string(raw), -1) {
 			ours[constant[1]] = true
-			d, err := exception.Parse([]byte("metadata: {annotations: {"+constant[1]+": x}}\n"), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(exception.Parse([]byte("metadata: {annotations: {"+constant[1]+": x}}\n"), ""))(t)
 			if unknown := manifest.UnknownKeys(d, nil); unknown != nil {
 				t.Errorf("the table of annotations lacks one: %v", unknown)
 			}
@@ -81,10 +76,7 @@ func TestFormats(t *testing.T) {
 // signed object in the listed place.
 func TestWhatMayDiffer(t *testing.T) {
 	const signed = `{"apiVersion":"kyverno.io/v2","kind":"PolicyException","metadata":{"name":"a","annotations":{"b":"c"},"labels":{"d":"e"}},"spec":{}}`
-	message, err := exception.Parse([]byte(signed), "message")
-	if err != nil {
-		t.Fatal(err)
-	}
+	message := must.Get(exception.Parse([]byte(signed), "message"))(t)
 	ways := map[string][2]string{
 		"metadata":    {`"name":"a"`, `"name":"a","%s":"x"`},
 		"the object":  {`"spec":{}`, `"spec":{},"%s":{}`},

@@ -7,27 +7,18 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // told checks that the last command wrote an audit report that matches the schema in docs/.
 func told(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	t.Helper()
-	raw, err := os.ReadFile("../../docs/ledger.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema, err := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../../docs/ledger.schema.json"))(t)
+	schema := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(string(raw))))(t)
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("ledger.json", schema); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := compiler.Compile("ledger.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, compiler.AddResource("ledger.json", schema))
+	compiled := must.Get(compiler.Compile("ledger.json"))(t)
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) != 1 {
 			ts.Fatalf("usage: told stdout|stderr|file")

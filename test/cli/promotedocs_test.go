@@ -5,19 +5,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestPromoteDocs: a script runs each command of docs/how-to/promote.md. A test of the rules looks for
 // the messages of docs/troubleshooting.md.
 func TestPromoteDocs(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/how-to/promote.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	script, err := os.ReadFile("testdata/promote-docs.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../../docs/how-to/promote.md"))(t)
+	script := must.Get(os.ReadFile("testdata/promote-docs.txtar"))(t)
 	commands := 0
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(raw), -1) {
 		for line := range strings.Lines(block[1]) {

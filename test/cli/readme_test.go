@@ -16,6 +16,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // pages are the pages with configuration to copy.
@@ -23,10 +24,7 @@ var pages = []string{"README.md", "docs/how-to/validate.md", "docs/how-to/promot
 
 func page(t *testing.T, name string) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("../..", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join("../..", name)))(t)
 	return string(raw)
 }
 
@@ -44,10 +42,7 @@ func TestConfigurations(t *testing.T) {
 	met := map[string]int{}
 	for _, name := range pages {
 		for _, block := range blocks(page(t, name), "yaml") {
-			doc, err := exception.Parse([]byte(block), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			doc := must.Get(exception.Parse([]byte(block), name))(t)
 			for part, read := range map[string]func(*testing.T, *exception.Document){"trust": readTrust, "shape": readShape, "sigstore": readShape, "repos": readHook} {
 				if _, there := doc.Lookup(part); there {
 					met[part]++
@@ -95,9 +90,7 @@ spec:
   exceptions: [{policyName: disallow-host-path, ruleNames: [host-path]}]
   match: {any: [{resources: {kinds: [DaemonSet], namespaces: [monitoring], names: [node-exporter]}}]}
 `
-	if err := os.WriteFile(filepath.Join(dir, "my-exception.yaml"), []byte(exempts), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "my-exception.yaml"), []byte(exempts), 0o600))
 	run := exec.Command("sh", "-c", commands)
 	run.Dir, run.Env = dir, append(os.Environ(), "PATH="+binaries+":"+os.Getenv("PATH"))
 	out, err := run.CombinedOutput()
@@ -126,9 +119,7 @@ func TestExitCodes(t *testing.T) {
 func readShape(t *testing.T, doc *exception.Document) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(path, doc.Source(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, doc.Source(), 0o600))
 	out, err := exec.Command(filepath.Join(binaries, "polex-validate"), "--config", path, t.TempDir()).CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 3 {
@@ -139,10 +130,7 @@ func readShape(t *testing.T, doc *exception.Document) {
 // readHook looks for the hook among the repository's hooks.
 func readHook(t *testing.T, doc *exception.Document) {
 	t.Helper()
-	offered, err := os.ReadFile("../../.pre-commit-hooks.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	offered := must.Get(os.ReadFile("../../.pre-commit-hooks.yaml"))(t)
 	if id := doc.Text("repos", 0, "hooks", 0, "id"); id == "" || !strings.Contains(string(offered), "- id: "+id+"\n") {
 		t.Errorf("there is no hook %q", id)
 	}
@@ -150,16 +138,11 @@ func readHook(t *testing.T, doc *exception.Document) {
 
 func readTrust(t *testing.T, doc *exception.Document) {
 	t.Helper()
-	config, err := trust.Read(doc, ".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(trust.Read(doc, "."))(t)
 	if _, err := trust.Load(config); err != nil && (config.Authorities != nil || !errors.Is(err, trust.ErrNoAuthority)) {
 		t.Fatal(err)
 	}
-	if _, err := policyfile.Check(config); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(policyfile.Check(config))(t)
 }
 
 // subcommands lists the subcommands with flags in the pages.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // sigstoreVariables returns the variables with the addresses of a Sigstore. Normally that is a
@@ -20,21 +21,12 @@ import (
 func sigstoreVariables(t *testing.T) []string {
 	t.Helper()
 	if named := os.Getenv("POLEX_TEST_SIGSTORE"); named != "" {
-		raw, err := os.ReadFile(named)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile(named))(t)
 		return strings.Split(strings.TrimSpace(string(raw)), "\n")
 	}
-	people, err := sandboxtest.StartPeople()
-	if err != nil {
-		t.Fatal(err)
-	}
+	people := must.Get(sandboxtest.StartPeople())(t)
 	t.Cleanup(func() { _ = people.Close() })
-	box, err := sandbox.Start(context.Background(), sandbox.Options{Dir: t.TempDir(), People: people.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := must.Get(sandbox.Start(context.Background(), sandbox.Options{Dir: t.TempDir(), People: people.URL}))(t)
 	t.Cleanup(func() { _ = box.Close() })
 	return []string{
 		"POLEX_SANDBOX=" + box.Dir,

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestTemplateWithoutGitHub runs the lines with which the README of examples/github tries the template
@@ -17,9 +19,7 @@ func TestTemplateWithoutGitHub(t *testing.T) {
 		t.Fatalf("there are %d lines, not five:\n%s", n, commands)
 	}
 	clone := filepath.Join(t.TempDir(), "polex")
-	if err := os.CopyFS(filepath.Join(clone, "examples"), os.DirFS("../../examples")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(filepath.Join(clone, "examples"), os.DirFS("../../examples")))
 	run := exec.Command("sh", "-euc", commands)
 	run.Dir, run.Env = clone, append(os.Environ(), "PATH="+binaries+":"+os.Getenv("PATH"), "GIT_AUTHOR_NAME=Team", "GIT_AUTHOR_EMAIL=team@example.com",
 		"GIT_COMMITTER_NAME=Team", "GIT_COMMITTER_EMAIL=team@example.com")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // prepared is the repository that the guides begin with: an exception, and the sandbox as Sigstore.
@@ -71,10 +72,7 @@ var (
 // looks for the output that the page shows. The files that a part shows, with a name in their first
 // line, are there from the beginning.
 func TestWalkthroughs(t *testing.T) {
-	publicRoot, err := filepath.Abs("../../pkg/trust/publicgood/trusted_root.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	publicRoot := must.Get(filepath.Abs("../../pkg/trust/publicgood/trusted_root.json"))(t)
 	for name, parts := range walkthroughs {
 		rest, checked := page(t, name), 0
 		for i, p := range parts {
@@ -125,10 +123,7 @@ func walk(t *testing.T, name, text, preparations, publicRoot string) {
 		return
 	}
 	for _, key := range []string{"release", "release-2026", "release-2027"} {
-		keys, err := cosign.GenerateKeyPair(func(bool) ([]byte, error) { return []byte("secret"), nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		keys := must.Get(cosign.GenerateKeyPair(func(bool) ([]byte, error) { return []byte("secret"), nil }))(t)
 		writeFile(t, filepath.Join(dir, key+".key"), string(keys.PrivateBytes))
 		writeFile(t, filepath.Join(dir, key+".pub"), string(keys.PublicBytes))
 	}
@@ -156,10 +151,7 @@ func writeShown(t *testing.T, name, text, dir string) {
 			continue
 		}
 		writeFile(t, filepath.Join(dir, named[1]), block)
-		doc, err := exception.Parse([]byte(block), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := must.Get(exception.Parse([]byte(block), name))(t)
 		if doc.Text("kind") != "Config" {
 			continue
 		}
@@ -167,10 +159,7 @@ func writeShown(t *testing.T, name, text, dir string) {
 		if _, there := doc.Lookup("trust"); !there {
 			continue
 		}
-		policy, err := trust.Read(doc, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		policy := must.Get(trust.Read(doc, dir))(t)
 		policy.TrustedRoot = "" // the reader's own
 		if _, err := trust.Load(policy); err != nil {
 			t.Errorf("%s: %v", block, err)
@@ -191,7 +180,5 @@ func pattern(excerpt string) string {
 
 func writeFile(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(content), 0o600))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var (
@@ -45,10 +46,7 @@ func drop(t *testing.T, text, key string) string {
 	}
 	delete(annotations, key)
 	obj.SetAnnotations(annotations)
-	out, err := yaml.Marshal(obj.Object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(yaml.Marshal(obj.Object))(t)
 	return string(out)
 }
 
@@ -131,10 +129,7 @@ func TestMessageIsThePeers(t *testing.T) {
 				text = strings.Replace(text, "spec:\n", "spec:\n  reportResult: skip\n", 1)
 			}
 			read := func(text string) string {
-				s, err := seal.Read(parse(t, text))
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := must.Get(seal.Read(parse(t, text)))(t)
 				return string(s.Message)
 			}
 			peers := read(peerSigns(t, unique(t, text), keyless))

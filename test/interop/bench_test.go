@@ -21,6 +21,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // contestant does one piece of timed work.
@@ -102,18 +103,12 @@ func BenchmarkBeside(b *testing.B) {
 }
 
 func bare(b *testing.B, text string) func() error {
-	s, err := seal.Read(parse(b, text))
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must.Get(seal.Read(parse(b, text)))(b)
 	v, err := sgverify.NewVerifier(world.root.Material(), sgverify.WithTransparencyLog(1), sgverify.WithObserverTimestamps(1), sgverify.WithSignedCertificateTimestamps(1))
 	if err != nil {
 		b.Fatal(err)
 	}
-	identity, err := sgverify.NewShortCertificateIdentity(world.IssuerURL, "", subject(), "")
-	if err != nil {
-		b.Fatal(err)
-	}
+	identity := must.Get(sgverify.NewShortCertificateIdentity(world.IssuerURL, "", subject(), ""))(b)
 	return func() error {
 		pb := new(protobundle.Bundle)
 		if err := protojson.Unmarshal(s.Signatures[0].BundleV03, pb); err != nil {
@@ -136,14 +131,8 @@ func ecdsaAlone(b *testing.B) func() error {
 	}
 	var all []signed
 	for _, curve := range []elliptic.Curve{elliptic.P384(), elliptic.P384(), elliptic.P256(), elliptic.P256(), elliptic.P256(), elliptic.P256()} {
-		key, err := ecdsa.GenerateKey(curve, rand.Reader)
-		if err != nil {
-			b.Fatal(err)
-		}
-		signature, err := ecdsa.SignASN1(rand.Reader, key, digest[:])
-		if err != nil {
-			b.Fatal(err)
-		}
+		key := must.Get(ecdsa.GenerateKey(curve, rand.Reader))(b)
+		signature := must.Get(ecdsa.SignASN1(rand.Reader, key, digest[:]))(b)
 		all = append(all, signed{&key.PublicKey, signature})
 	}
 	return func() error {

@@ -20,6 +20,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // blob is an exception as a file. cosign signs all its bytes.
@@ -47,29 +48,17 @@ func signingConfig(t *testing.T, rekorURL string, version uint32, timestampURL s
 		return []sgroot.Service{{URL: url, MajorAPIVersion: version, ValidityPeriodStart: time.Now().Add(-time.Hour), Operator: "sandbox"}}
 	}
 	one := sgroot.ServiceConfiguration{Selector: prototrustroot.ServiceSelector_ANY}
-	config, err := sgroot.NewSigningConfig(sgroot.SigningConfigMediaType02, service(world.FulcioURL, 1), nil,
-		service(rekorURL, version), one, service(timestampURL, 1), one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(sgroot.NewSigningConfig(sgroot.SigningConfigMediaType02, service(world.FulcioURL, 1), nil,
+		service(rekorURL, version), one, service(timestampURL, 1), one))(t)
 	return config
 }
 
 // TestVerifyCosignSignBlob: polex-verify --bundle accepts a file that cosign's sign-blob --bundle
 // signed with a signing configuration, and rejects every other file.
 func TestVerifyCosignSignBlob(t *testing.T) {
-	token, err := world.Token(sandbox.Identity{}, "sigstore")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := sgsign.NewEphemeralKeypair(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := pair.GetPublicKeyPem()
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := must.Get(world.Token(sandbox.Identity{}, "sigstore"))(t)
+	pair := must.Get(sgsign.NewEphemeralKeypair(nil))(t)
+	public := must.Get(pair.GetPublicKeyPem())(t)
 	team := trust.AuthorityConfig{Name: "team", Key: public}
 	for _, tc := range []struct {
 		name      string
@@ -115,22 +104,10 @@ func TestCosignVerifyBlob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config.Root = world.root
-			token, err := world.Token(sandbox.Identity{}, "sigstore")
-			if err != nil {
-				t.Fatal(err)
-			}
-			signer, err := sign.Keyless(t.Context(), config, world.FulcioURL, token, time.Now())
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := signer.Seal(t.Context(), []*exception.Document{parse(t, blob)}, time.Now())
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := seal.Read(out[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			token := must.Get(world.Token(sandbox.Identity{}, "sigstore"))(t)
+			signer := must.Get(sign.Keyless(t.Context(), config, world.FulcioURL, token, time.Now()))(t)
+			out := must.Get(signer.Seal(t.Context(), []*exception.Document{parse(t, blob)}, time.Now()))(t)
+			s := must.Get(seal.Read(out[0]))(t)
 			check := func(message []byte, subject string) error {
 				b := new(sgbundle.Bundle)
 				if err := b.UnmarshalJSON(s.Signatures[0].BundleV03); err != nil {

@@ -13,6 +13,7 @@ import (
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // cosign verifies a signed message as a blob with either form of the evidence, like its command
@@ -48,10 +49,7 @@ func TestCosignVerifiesOurs(t *testing.T) {
 	}
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
-			s, err := seal.Read(parse(t, sealed(t, text)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(seal.Read(parse(t, sealed(t, text))))(t)
 			for form, check := range map[string]func(*seal.Seal, []byte, string) error{"bundle.v0.3": modern, "bundle": old} {
 				if err := check(s, s.Message, subject()); err != nil {
 					t.Errorf("%s: cosign refuses: %v", form, err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/modcache"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const page = "../../docs/explanation/interop.md"
@@ -74,9 +75,6 @@ func pinned(t *testing.T, file, module string) string {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(path))(t)
 	return string(raw)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // texts are typical exceptions of both API groups.
@@ -78,10 +79,7 @@ spec:
 
 func parse(tb testing.TB, text string) *exception.Document {
 	tb.Helper()
-	doc, err := exception.Parse([]byte(text), "exception.yaml")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	doc := must.Get(exception.Parse([]byte(text), "exception.yaml"))(tb)
 	return doc
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // world is the only Sigstore of this process. The peer reads Fulcio's roots from the environment
@@ -128,10 +129,7 @@ func detour(from, to string) {
 
 func signer(tb testing.TB) *sign.Signer {
 	tb.Helper()
-	s, err := sandboxtest.Signer(tb.Context(), world.Sandbox, sandbox.Identity{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	s := must.Get(sandboxtest.Signer(tb.Context(), world.Sandbox, sandbox.Identity{}))(tb)
 	return s
 }
 
@@ -144,18 +142,12 @@ func workflow() trust.AuthorityConfig {
 
 func policyFor(tb testing.TB, authority trust.AuthorityConfig) *trust.Policy {
 	tb.Helper()
-	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{authority}}, world.root)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	policy := must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{authority}}, world.root))(tb)
 	return policy
 }
 
 func verifier(tb testing.TB, authority trust.AuthorityConfig) *verify.Verifier {
 	tb.Helper()
-	v, err := verify.New(policyFor(tb, authority))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	v := must.Get(verify.New(policyFor(tb, authority)))(tb)
 	return v
 }

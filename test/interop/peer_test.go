@@ -9,19 +9,16 @@ import (
 	"github.com/sigstore/k8s-manifest-sigstore/pkg/k8smanifest"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // object reads a manifest like a Kubernetes client.
 func object(tb testing.TB, text string) unstructured.Unstructured {
 	tb.Helper()
-	raw, err := yaml.YAMLToJSONStrict([]byte(text))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	raw := must.Get(yaml.YAMLToJSONStrict([]byte(text)))(tb)
 	var obj unstructured.Unstructured
-	if err := obj.UnmarshalJSON(raw); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, obj.UnmarshalJSON(raw))
 	return obj
 }
 
@@ -51,10 +48,7 @@ func peerVerifies(tb testing.TB, obj unstructured.Unstructured, edit func(*k8sma
 // from the peer, until restore is called.
 func quiet(tb testing.TB) (restore func()) {
 	tb.Helper()
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	null := must.Get(os.OpenFile(os.DevNull, os.O_RDWR, 0))(tb)
 	in, out, errs := os.Stdin, os.Stdout, os.Stderr
 	os.Stdin, os.Stdout, os.Stderr = null, null, null
 	return func() {
@@ -76,16 +70,11 @@ func pass(bool) ([]byte, error) { return []byte(keyPassword), nil }
 
 func newKey(tb testing.TB) keyFiles {
 	tb.Helper()
-	keys, err := cosign.GenerateKeyPair(pass)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	keys := must.Get(cosign.GenerateKeyPair(pass))(tb)
 	dir := tb.TempDir()
 	k := keyFiles{filepath.Join(dir, "cosign.key"), filepath.Join(dir, "cosign.pub"), string(keys.PublicBytes), keys.PrivateBytes}
 	for path, raw := range map[string][]byte{k.private: keys.PrivateBytes, k.public: keys.PublicBytes} {
-		if err := os.WriteFile(path, raw, 0o600); err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, os.WriteFile(path, raw, 0o600))
 	}
 	return k
 }
@@ -99,9 +88,7 @@ func peerSigns(tb testing.TB, text string, edit func(*k8smanifest.SignOption)) s
 	}
 	dir := tb.TempDir()
 	in := filepath.Join(dir, "in.yaml")
-	if err := os.WriteFile(in, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, os.WriteFile(in, []byte(text), 0o600))
 	tarball := false
 	so := &k8smanifest.SignOption{Output: filepath.Join(dir, "out.yaml"), UpdateAnnotation: true, Tarball: &tarball}
 	so.RekorURL = world.RekorURL

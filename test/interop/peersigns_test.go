@@ -13,6 +13,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // resolved returns a text with an expiry in place of a duration, which the peer's signer does not
@@ -132,17 +133,11 @@ func TestOursVerifiesAppended(t *testing.T) {
 				byKey(second.private)(so)
 				so.NoTlogUpload, so.AppendSignature = tc.unlogged, true
 			})
-			policy, err := trust.New(trust.Config{Threshold: 2, Authorities: []trust.AuthorityConfig{
+			policy := must.Get(trust.New(trust.Config{Threshold: 2, Authorities: []trust.AuthorityConfig{
 				{Name: "first", Key: first.publicPEM, InsecureWithoutLog: tc.unlogged},
 				{Name: "second", Key: second.publicPEM, InsecureWithoutLog: tc.unlogged},
-			}}, world.root)
-			if err != nil {
-				t.Fatal(err)
-			}
-			v, err := verify.New(policy)
-			if err != nil {
-				t.Fatal(err)
-			}
+			}}, world.root))(t)
+			v := must.Get(verify.New(policy))(t)
 			opened, err := v.Verify(parse(t, twice), time.Now())
 			var rejected *verify.Rejected
 			switch {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // The peer verifies a document signed by polex, as it is in Git and as it is in a cluster.
@@ -52,10 +53,7 @@ func TestPeerVerifiesOursByKey(t *testing.T) {
 	}
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
-			out, err := s.Seal(t.Context(), []*exception.Document{parse(t, text)}, time.Now())
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(s.Seal(t.Context(), []*exception.Document{parse(t, text)}, time.Now()))(t)
 			obj := object(t, string(out[0].Source()))
 			byKey := func(path string) func(*k8smanifest.VerifyResourceOption) {
 				return func(vo *k8smanifest.VerifyResourceOption) { vo.KeyPath = path }
@@ -105,10 +103,7 @@ func TestBothRefuseTampered(t *testing.T) {
 			if ok, result, _ := peerVerifies(t, obj, byWorkflow); ok {
 				t.Errorf("the peer accepts it: %v", result)
 			}
-			doc, err := exception.FromObject(obj.Object)
-			if err != nil {
-				t.Fatal(err)
-			}
+			doc := must.Get(exception.FromObject(obj.Object))(t)
 			if _, err := verifier(t, workflow()).Verify(doc, time.Now()); err == nil {
 				t.Error("polex accepts it")
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/modcache"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // published is a document from another project, with its policy and its verdict there.
@@ -51,10 +52,7 @@ var projects = []struct {
 // those with a cause in the table.
 func TestPublished(t *testing.T) {
 	now := time.Now()
-	root, err := trust.PublicGoodRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(trust.PublicGoodRoot())(t)
 	unseen := maps.Clone(publishedVerdicts)
 	accepted := 0
 	for _, project := range projects {
@@ -98,10 +96,7 @@ func TestPublished(t *testing.T) {
 func TestPublishedKeyless(t *testing.T) {
 	const file = "pkg/k8smanifest/testdata/sample-configmap-keyless-multi-signed.yaml"
 	p := published{file: file, raw: modcache.Read(t, modcache.KubectlSigstore, file)}
-	root, err := trust.PublicGoodRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(trust.PublicGoodRoot())(t)
 	author := trust.AuthorityConfig{Name: "author", Issuer: "https://github.com/login/oauth", Subject: "hirokuni.kitahara1@ibm.com"}
 	other := trust.AuthorityConfig{Name: "other", Issuer: "https://accounts.google.com", Subject: "hkitahar@redhat.com"}
 	stranger := trust.AuthorityConfig{Name: "stranger", Issuer: author.Issuer, Subject: other.Subject}
@@ -139,10 +134,7 @@ func judge(t *testing.T, p published, config trust.Config, root *trust.Root, now
 	if err != nil {
 		t.Fatalf("%s: %v", p.id(), err)
 	}
-	v, err := verify.New(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(verify.New(policy))(t)
 	doc, err := exception.Parse(p.raw, p.file)
 	if err != nil {
 		t.Fatalf("%s: %v", p.id(), err)
@@ -170,7 +162,7 @@ func withoutLog(c trust.Config) trust.Config {
 func everySealedFileIsOneOf(t *testing.T, dir string, folders []string, all []published) {
 	t.Helper()
 	for _, folder := range folders {
-		err := filepath.WalkDir(filepath.Join(dir, folder), func(path string, d fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(filepath.Join(dir, folder), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json", ".go"}, filepath.Ext(path)) {
 				return err
 			}
@@ -183,18 +175,12 @@ func everySealedFileIsOneOf(t *testing.T, dir string, folders []string, all []pu
 				t.Errorf("%s holds a seal, and nothing is known of it", file)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
 func readPublished(t *testing.T, dir, file string) []byte {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join(dir, filepath.FromSlash(file))))(t)
 	return raw
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // kyvernoGoPublished returns the admission requests in Kyverno's own Go tests, by the attestors of
@@ -17,10 +19,7 @@ func kyvernoGoPublished(t *testing.T, dir string) []published {
 	t.Helper()
 	const file = "pkg/engine/handlers/validation/validate_manifest_test.go"
 	source := readPublished(t, dir, file)
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must.Get(parser.ParseFile(token.NewFileSet(), file, source, 0))(t)
 	texts := stringsOf(t, parsed)
 	var all []published
 	for _, declared := range parsed.Decls {
@@ -64,10 +63,7 @@ func stringsOf(t *testing.T, file *ast.File) map[string]string {
 			if !ok {
 				continue
 			}
-			text, err := strconv.Unquote(literal.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(strconv.Unquote(literal.Value))(t)
 			texts[value.Names[0].Name] = text
 		}
 	}
@@ -94,14 +90,9 @@ func attestorsOf(t *testing.T, body string, texts map[string]string) attestorSet
 	if count := goCount.FindStringSubmatch(body); count != nil {
 		written["count"] = json.RawMessage(count[1])
 	}
-	raw, err := json.Marshal(written)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(written))(t)
 	var set attestorSet
-	if err := json.Unmarshal(raw, &set); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &set))
 	if strings.Count(body, "AttestorSet{") != 1 || len(entries) == 0 {
 		t.Fatalf("attestors that are not understood:\n%s", body)
 	}

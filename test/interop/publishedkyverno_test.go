@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // attestorSet is the part of a ClusterPolicy's validate.manifests that names the required signers.
@@ -74,9 +75,7 @@ func rulesOf(t *testing.T, raw []byte) map[string]trust.Config {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(raw, &policy); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal(raw, &policy))
 	rules := map[string]trust.Config{}
 	for _, rule := range policy.Spec.Rules {
 		if len(rule.Validate.Manifests.Attestors) != 1 {
@@ -97,10 +96,7 @@ func kyvernoPublished(t *testing.T, dir string) []published {
 			t.Fatalf("Kyverno has no %s: %v", pattern, err)
 		}
 		for _, test := range tests {
-			folder, err := filepath.Rel(dir, filepath.Dir(test))
-			if err != nil {
-				t.Fatal(err)
-			}
+			folder := must.Get(filepath.Rel(dir, filepath.Dir(test)))(t)
 			all = append(all, chainsawPublished(t, dir, filepath.ToSlash(folder))...)
 		}
 	}
@@ -127,9 +123,7 @@ func chainsawPublished(t *testing.T, dir, folder string) []published {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(readPublished(t, dir, path.Join(folder, "chainsaw-test.yaml")), &test); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal(readPublished(t, dir, path.Join(folder, "chainsaw-test.yaml")), &test))
 	rules := rulesOf(t, readPublished(t, dir, path.Join(folder, "policy.yaml")))
 	if len(rules) != 1 {
 		t.Fatalf("%s has a policy of %d rules", folder, len(rules))
@@ -177,9 +171,7 @@ func kyvernoCLIPublished(t *testing.T, dir string) []published {
 			Rule, Result string
 		}
 	}
-	if err := yaml.Unmarshal(readPublished(t, dir, folder+"/kyverno-test.yaml"), &test); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal(readPublished(t, dir, folder+"/kyverno-test.yaml"), &test))
 	rules := rulesOf(t, readPublished(t, dir, folder+"/policies.yaml"))
 	documents := bytes.Split(readPublished(t, dir, folder+"/resources.yaml"), []byte("\n---\n"))
 	var all []published

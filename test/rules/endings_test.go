@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // endings are the policies that read the expiry of an exception.
@@ -21,10 +23,7 @@ func TestEndings(t *testing.T) {
 	written := regexp.MustCompile(`'(\^[^']+\$)'`)
 	one := ""
 	for _, name := range endings {
-		text, err := os.ReadFile(filepath.Join("..", "..", "policies", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join("..", "..", "policies", name)))(t)
 		found := written.FindAllStringSubmatch(string(text), -1)
 		if len(found) == 0 {
 			t.Fatalf("%s asks for no time", name)
@@ -39,19 +38,14 @@ func TestEndings(t *testing.T) {
 		}
 		for document := range strings.SplitSeq(string(text), "\n---\n") {
 			var policy struct{ Metadata struct{ Name string } }
-			if err := yaml.Unmarshal([]byte(document), &policy); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, yaml.Unmarshal([]byte(document), &policy))
 			// No exception may reach policies with this prefix.
 			if !strings.HasPrefix(policy.Metadata.Name, "polex-") {
 				t.Errorf("%s: an exception may reach %q", name, policy.Metadata.Name)
 			}
 		}
 	}
-	asked, err := regexp.Compile(one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	asked := must.Get(regexp.Compile(one))(t)
 	for _, text := range texts() {
 		_, err := time.Parse(time.RFC3339, text)
 		if got, want := asked.MatchString(text), err == nil; got != want {

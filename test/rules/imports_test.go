@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // house lists the packages under pkg/ (the public library) and internal/, with the packages that
@@ -235,10 +237,7 @@ func TestPurePackagesHaveNoClock(t *testing.T) {
 		}
 		for _, name := range p.GoFiles {
 			fset := token.NewFileSet()
-			file, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := must.Get(parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, 0))(t)
 			for _, pos := range clocks(file) {
 				t.Errorf("%s/%s:%d uses the clock: now is a parameter", p.rel(), name, fset.Position(pos).Line)
 			}
@@ -282,10 +281,7 @@ func TestClocks(t *testing.T) {
 		`import . "time"; var x = Now()`:                            1,
 		`import "example.com/now"; var x = now.Now()`:               0,
 	} {
-		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x; "+src, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(token.NewFileSet(), "x.go", "package x; "+src, 0))(t)
 		if got := len(clocks(file)); got != want {
 			t.Errorf("%s: %d uses of the clock, want %d", src, got, want)
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // languages tell how pre-commit gets the program of a hook: it builds it with Go, or it is installed.
@@ -15,10 +17,7 @@ var languages = map[string]string{"polex-validate": "golang", "polex-validate-sy
 
 // TestPreCommitHooks compares the hooks with their commands and files.
 func TestPreCommitHooks(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", ".pre-commit-hooks.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join("..", "..", ".pre-commit-hooks.yaml")))(t)
 	var hooks []struct {
 		ID            string   `json:"id"`
 		Name          string   `json:"name"`
@@ -29,9 +28,7 @@ func TestPreCommitHooks(t *testing.T) {
 		Types         []string `json:"types"`
 		RequireSerial bool     `json:"require_serial"`
 	}
-	if err := yaml.UnmarshalStrict(raw, &hooks); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.UnmarshalStrict(raw, &hooks))
 	if len(hooks) != len(languages) {
 		t.Fatalf("there are %d hooks, want %d", len(hooks), len(languages))
 	}
@@ -43,10 +40,7 @@ func TestPreCommitHooks(t *testing.T) {
 		if want := languages[hook.ID]; want == "" || hook.Language != want || !hook.RequireSerial {
 			t.Errorf("%s is to be of the language %q and given all files at once", hook.ID, want)
 		}
-		files, err := regexp.Compile(hook.Files)
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must.Get(regexp.Compile(hook.Files))(t)
 		for path, want := range map[string]bool{
 			"unsigned/web.yaml": true, "unsigned/team-a/web.yml": true, "clusters/a/unsigned/web.json": true,
 			"signed/web.yaml": false, "notunsigned/web.yaml": false, "unsigned/README.md": false, "unsigned.yaml": false,

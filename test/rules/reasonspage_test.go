@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 var update = flag.Bool("update", false, "write the other reasons in docs/reference/reasons.md anew")
@@ -55,9 +57,7 @@ func TestReasonsPage(t *testing.T) {
 		t.Fatal("the page has no last section")
 	}
 	if want := otherReasons(t, anchors(before)); *update {
-		if err := os.WriteFile("../../"+reasonsPage, []byte(before+"\n## Other reasons\n"+want), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile("../../"+reasonsPage, []byte(before+"\n## Other reasons\n"+want), 0o600))
 	} else if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("%s is out of date; make generate (-want +got):\n%s", reasonsPage, diff)
 	}

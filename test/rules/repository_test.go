@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // module is the path of the root module.
@@ -43,9 +45,7 @@ var look = sync.OnceValue(func() error {
 // output runs a command at the repository's root.
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
-	if err := look(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, look())
 	cmd := exec.Command(name, args...)
 	cmd.Dir = filepath.Join("..", "..")
 	cmd.Stderr = new(strings.Builder)
@@ -94,9 +94,6 @@ func files(t *testing.T) []string {
 // read returns the content of one file of the repository.
 func read(t *testing.T, name string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("..", "..", name)))(t)
 	return data
 }

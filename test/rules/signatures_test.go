@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // internalNames are the exported names under pkg/ whose declaration names a type of internal/. Other
@@ -26,7 +28,7 @@ var internalNames = map[string]string{
 // TestNoInternalTypeInSignatures: what pkg/ exports names no type of internal/, except for internalNames.
 func TestNoInternalTypeInSignatures(t *testing.T) {
 	found := map[string]string{}
-	err := filepath.WalkDir("../../pkg", func(name string, entry fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir("../../pkg", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -44,10 +46,7 @@ func TestNoInternalTypeInSignatures(t *testing.T) {
 			found[dir+"."+declared] = of
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for name, of := range found {
 		if internalNames[name] != of {
 			t.Errorf("%s names %s, a type of internal/", name, of)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestPackageNames: a package is a noun of the domain.
@@ -59,12 +61,7 @@ func documented(name string, file *ast.File) bool {
 // TestNoFileMentions: no file contains traces of a development machine. The words are in parts here
 // so that this file passes its own test.
 func TestNoFileMentions(t *testing.T) {
-	words := []string{
-		"/wo" + "rk/",
-		"proxy." + "golang.org",
-		"registry." + "npmjs",
-		"/tmp/" + "bash_jobs",
-	}
+	words := []string{"/wo" + "rk/", "proxy." + "golang.org", "registry." + "npmjs", "/tmp/" + "bash_jobs"}
 	for _, name := range files(t) {
 		info, err := os.Lstat(filepath.Join("..", "..", name))
 		if err != nil || !info.Mode().IsRegular() {
@@ -101,10 +98,7 @@ func TestMessages(t *testing.T) {
 			continue
 		}
 		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, name, read(t, name), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(set, name, read(t, name), 0))(t)
 		ast.Inspect(file, func(n ast.Node) bool {
 			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
 				if phrase := oldWords.FindString(text.Value); phrase != "" {

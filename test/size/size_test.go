@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/test/must"
 	"github.com/polex-dev/polex/test/programs"
 )
 
@@ -36,18 +37,12 @@ const runs = 10
 // TestSize builds the commands as a release does, prints their sizes, times and memory, and fails
 // if one exceeds its limit. It does not judge times.
 func TestSize(t *testing.T) {
-	dir, err := programs.Build("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(programs.Build("../.."))(t)
 	var table strings.Builder
 	fmt.Fprintf(&table, "%-16s %10s %10s %14s %12s\n", "command", "size MB", "limit MB", "start-up ms", "peak RSS MB")
 	for _, s := range shipped {
 		path := filepath.Join(dir, s.command)
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(os.Stat(path))(t)
 		took, peak := start(t, path, s.argument)
 		limit := "-"
 		if s.most > 0 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/adopt"
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestKubeconfig: --kubeconfig adopts what the cluster has, and nothing else.
@@ -42,9 +43,7 @@ func TestKubeconfig(t *testing.T) {
 			"}}]\nusers: [{name: a, user: {token: x}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n",
 		"old.yaml": "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: old, namespace: team-a}\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for _, args := range [][]string{{"init", "--quiet"}, {"add", "--all"}, {"-c", "user.name=a", "-c", "user.email=a@b",
 		"commit", "--quiet", "-m", "one"}} {
@@ -55,9 +54,7 @@ func TestKubeconfig(t *testing.T) {
 	var out bytes.Buffer
 	command := adopt.New(cli.Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard, Now: time.Now})
 	command.SetArgs([]string{"--kubeconfig", "kubeconfig"})
-	if err := command.Execute(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, command.Execute())
 	if _, err := os.Stat("unsigned/team-a/live.yaml"); err != nil {
 		t.Error(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/notify"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestSlowAddressee: an addressee that never answers takes its own time alone, and the report names
@@ -23,9 +24,7 @@ func TestSlowAddressee(t *testing.T) {
 	const report = `{"apiVersion": "polex.dev/v1alpha1", "kind": "Report", "results": [
 		{"outcome": "refused", "file": "unsigned/a.yaml", "reason": "malformed"},
 		{"outcome": "refused", "file": "unsigned/b.yaml", "reason": "malformed"}]}`
-	if err := os.WriteFile(refused, []byte(report), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(refused, []byte(report), 0o600))
 	var out bytes.Buffer
 	sent := 0
 	n := &notification{

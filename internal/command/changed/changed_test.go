@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/command/changed"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func git(t *testing.T, dir string, args ...string) string {
@@ -23,12 +24,8 @@ func git(t *testing.T, dir string, args ...string) string {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // repository has the branches main and work. Both have commits after a common commit.
@@ -126,10 +123,7 @@ func TestSHA256(t *testing.T) {
 	git(t, dir, "add", "--all")
 	git(t, dir, "commit", "--quiet", "--message", "one")
 	write(t, filepath.Join(dir, "edited.yaml"), "two")
-	since, err := changed.Open(t.Context(), dir, "main")
-	if err != nil {
-		t.Fatal(err)
-	}
+	since := must.Get(changed.Open(t.Context(), dir, "main"))(t)
 	for name, want := range map[string]bool{"same": false, "edited": true} {
 		if got, err := since.Changed(filepath.Join(dir, name+".yaml")); err != nil || got != want {
 			t.Errorf("%s: %t, %v", name, got, err)

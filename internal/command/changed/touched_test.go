@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/command/changed"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestTouched: a folder is touched if a file in it was added, removed or changed, or if its path
@@ -22,9 +23,7 @@ func TestTouched(t *testing.T) {
 		"a file gone":   {func(t *testing.T) { remove(t, "team/policies/b.yaml") }, true},
 		"a link to a folder that is the same": {func(t *testing.T) {
 			remove(t, "team")
-			if err := os.Symlink("tests", "team"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Symlink("tests", "team"))
 		}, true},
 		"no folder": {func(t *testing.T) { remove(t, "team") }, true},
 	} {
@@ -36,10 +35,7 @@ func TestTouched(t *testing.T) {
 			}
 			git(t, ".", "add", "--all")
 			git(t, ".", "commit", "--quiet", "--message", "one")
-			since, err := changed.Open(t.Context(), ".", "HEAD")
-			if err != nil {
-				t.Fatal(err)
-			}
+			since := must.Get(changed.Open(t.Context(), ".", "HEAD"))(t)
 			tc.change(t)
 			if touched, err := since.Touched("team/policies"); err != nil || touched != tc.touched {
 				t.Errorf("touched is %t: %v", touched, err)
@@ -55,7 +51,5 @@ func TestTouched(t *testing.T) {
 
 func remove(t *testing.T, path string) {
 	t.Helper()
-	if err := os.RemoveAll(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(path))
 }

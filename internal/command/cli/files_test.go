@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestWriteToDevice: WriteFile writes to a device and does not replace it.
@@ -14,9 +15,7 @@ func TestWriteToDevice(t *testing.T) {
 	if err := os.Symlink(os.DevNull, link); err != nil {
 		t.Skip(err)
 	}
-	if err := cli.WriteFile(link, []byte("a")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cli.WriteFile(link, []byte("a")))
 	if info, err := os.Lstat(link); err != nil || info.Mode().Type() != os.ModeSymlink {
 		t.Errorf("it was replaced: %v, %v", info, err)
 	}

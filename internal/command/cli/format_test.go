@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/modcache"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // hostile is text that a pull request may contain in names, messages and values.
@@ -35,13 +36,9 @@ func report() *cli.Report {
 func written(t *testing.T, name string, r *cli.Report) string {
 	t.Helper()
 	format := cli.AddFormatFlag(&cobra.Command{})
-	if err := format.Set(name); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, format.Set(name))
 	var out bytes.Buffer
-	if err := format.Write(&out, r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, format.Write(&out, r))
 	return out.String()
 }
 
@@ -66,27 +63,16 @@ func TestSchemas(t *testing.T) {
 
 func compile(t *testing.T, path string) *jsonschema.Schema {
 	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(path))(t)
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("schema.json", value(t, string(raw))); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := compiler.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, compiler.AddResource("schema.json", value(t, string(raw))))
+	compiled := must.Get(compiler.Compile("schema.json"))(t)
 	return compiled
 }
 
 func value(t *testing.T, text string) any {
 	t.Helper()
-	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(text)))(t)
 	return v
 }
 
@@ -119,10 +105,7 @@ func TestHostileTextStaysText(t *testing.T) {
 
 // TestHelpOfRules: every rule of SARIF leads to its reason.
 func TestHelpOfRules(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "reasons.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "reasons.md")))(t)
 	var log struct {
 		Runs []struct {
 			Tool struct {
@@ -132,9 +115,7 @@ func TestHelpOfRules(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(written(t, "sarif", report())), &log); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(written(t, "sarif", report())), &log))
 	rules := log.Runs[0].Tool.Driver.Rules
 	for _, rule := range rules {
 		anchor, found := strings.CutPrefix(rule.HelpURI, "https://github.com/polex-dev/polex/blob/main/docs/reference/reasons.md#")
@@ -158,9 +139,7 @@ func TestCountPassed(t *testing.T) {
 	}
 	for _, name := range []string{"text", "json", "sarif", "github", "markdown"} {
 		format := cli.AddFormatFlag(&cobra.Command{})
-		if err := format.Set(name); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, format.Set(name))
 		if same := written(t, name, counting) == written(t, name, all); same == format.Writes("json") {
 			t.Errorf("%s:\n%s", name, written(t, name, counting))
 		}
@@ -194,9 +173,7 @@ func TestJSON(t *testing.T) {
 		Summary          map[string]int
 		Results          []cli.Result
 	}
-	if err := json.Unmarshal([]byte(written(t, "json", report())), &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(written(t, "json", report())), &out))
 	if out.APIVersion != "polex.dev/v1alpha1" || out.Kind != "Report" || len(out.Results) != 4 || out.Summary["exitStatus"] != cli.Undecided {
 		t.Errorf("%+v", out)
 	}

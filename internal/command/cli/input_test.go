@@ -15,6 +15,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // mixed writes a folder of small and large, valid and malformed files, and returns the paths.
@@ -29,9 +30,7 @@ func mixed(t *testing.T) (dir string, paths []string) {
 		"{\"kind\": \"x\"}{\"kind\": \"y\"}", "{", strings.Repeat("---\na: 1\n", 2000), strings.Repeat("# padding\n", 6553) + document("limit"), "\x00", document("end")}
 	for i, text := range slices.Repeat(contents, 4) {
 		path := filepath.Join(dir, fmt.Sprintf("%03d.yaml", i))
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		paths = append(paths, path)
 	}
 	return dir, paths
@@ -43,10 +42,7 @@ func TestReadingAhead(t *testing.T) {
 	dir, paths := mixed(t)
 	var want []string
 	for _, path := range paths {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Open(path))(t)
 		for doc, err := range exception.NewReader(f, path).All() {
 			var syntax *exception.SyntaxError
 			if err == nil {
@@ -80,9 +76,7 @@ func TestReadingAhead(t *testing.T) {
 func TestReadingAheadIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 1000 {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.yaml", i)), []byte("a: 1\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.yaml", i)), []byte("a: 1\n"), 0o600))
 	}
 	var opened atomic.Int64
 	before := int64(-1)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestOutputsReplaceNoInput: an output that is an input, the configuration, a file that it names or
@@ -23,21 +24,13 @@ func TestOutputsReplaceNoInput(t *testing.T) {
 		".polex.yaml": "apiVersion: polex.dev/v1alpha1\nkind: Config\ndirectories: {signed: signed}\n" +
 			"trust:\n  trustedRoot: root.json\n  authorities:\n  - {name: k, keyFile: key.pem}\n",
 	} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.WriteFile(name, []byte(content), 0o600))
 	}
 	for link, target := range map[string]string{"link.yaml": "in/a.yaml", "folder": "in"} {
-		if err := os.Symlink(target, link); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(target, link))
 	}
-	if err := os.Link("in/a.yaml", "hard.yaml"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Link("in/a.yaml", "hard.yaml"))
 	for _, tc := range []struct{ args, problem string }{
 		{"in/a.yaml --report json=in/a.yaml", "would replace the input in/a.yaml"},
 		{"in/a.yaml --report json=./in/../in/a.yaml", "would replace the input in/a.yaml"},

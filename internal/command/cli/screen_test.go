@@ -13,6 +13,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // shown reads paths and returns the results with their lines, each after a change of the files.
@@ -24,9 +25,7 @@ func shown(t *testing.T, source func(path string) []cli.Result, change func(), p
 	t.Setenv("TERM", "xterm")
 	change()
 	out := &bytes.Buffer{}
-	if err := cli.WriteToTerminal(out, report); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cli.WriteToTerminal(out, report))
 	if !strings.Contains(out.String(), "\x1b[1;31m[r]\x1b[0m") {
 		t.Errorf("no color: %q", out.String())
 	}
@@ -38,9 +37,7 @@ func nothing() {}
 func write(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.yaml")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
@@ -75,18 +72,14 @@ func TestExcerptOfAnotherFile(t *testing.T) {
 	} {
 		path := write(t, "a: 1\n")
 		got := shown(t, at(1, 4), func() {
-			if err := change(path); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, change(path))
 		}, path)
 		if strings.Contains(got, "    1 |") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 	link := filepath.Join(t.TempDir(), "link.yaml")
-	if err := os.Symlink(other, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(other, link))
 	if got := shown(t, at(1, 4), nothing, link); strings.Contains(got, "secret") {
 		t.Errorf("a link: %q", got)
 	}
@@ -95,9 +88,7 @@ func TestExcerptOfAnotherFile(t *testing.T) {
 // TestExcerptOfPipe: a named pipe is read once. A second reader would wait for a writer.
 func TestExcerptOfPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(pipe, 0o600))
 	ctx, written := context.WithCancel(t.Context())
 	go func() {
 		_ = os.WriteFile(pipe, []byte("a: 1\n"), 0) // opening waits for the reader
@@ -126,9 +117,7 @@ func TestExcerpt(t *testing.T) {
 	} {
 		path := write(t, "a: 1\n")
 		read := func(string) []cli.Result { return at(tc.line, tc.column)(path) }
-		if err := os.WriteFile(path, []byte(tc.content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(tc.content), 0o600))
 		_, excerpt, _ := strings.Cut(shown(t, read, nothing, path, write(t, "a: 1\n")), " [r]\n")
 		if lines := strings.SplitAfter(excerpt, "\n"); tc.want != "" && !strings.HasPrefix(excerpt, tc.want) || tc.want == "" && strings.Contains(lines[0], " | ") {
 			t.Errorf("%.20q:%d:%d: %q, want %q", tc.content, tc.line, tc.column, excerpt, tc.want)

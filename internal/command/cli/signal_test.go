@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // behaviour is an environment variable that turns the test binary into a command with this
@@ -87,21 +88,14 @@ func TestSignals(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer in.Close()
-			out, err := child.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := child.Start(); err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(child.StdoutPipe())(t)
+			must.Do(t, child.Start())
 			said := bufio.NewScanner(out)
 			if !said.Scan() || said.Text() != "ready" {
 				t.Fatalf("it says %q, %v", said.Text(), said.Err())
 			}
 			for i, s := range tc.signals {
-				if err := child.Process.Signal(s); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, child.Process.Signal(s))
 				if tc.how == "hands over" && i == 0 && (!said.Scan() || said.Text() != tc.last) {
 					t.Fatalf("it says %q, %v", said.Text(), said.Err())
 				}

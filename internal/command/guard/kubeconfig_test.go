@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // apiServer is an HTTPS server that answers with the credentials of the client.
@@ -54,10 +56,7 @@ func newAPIServer(t *testing.T) *apiServer {
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	return key
 }
 
@@ -67,14 +66,8 @@ func (a *apiServer) sign(t *testing.T, template *x509.Certificate, key *ecdsa.Pr
 	if parent == nil {
 		parent = template
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, parent, key.Public(), a.key))(t)
+	certificate := must.Get(x509.ParseCertificate(der))(t)
 	return certificate
 }
 
@@ -85,10 +78,7 @@ func (a *apiServer) client(t *testing.T, name string, expires time.Time) (certif
 	signed := a.sign(t, &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotAfter: expires, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}, private)
-	der, err := x509.MarshalECPrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.MarshalECPrivateKey(private))(t)
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed.Raw})), string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))
 }
 
@@ -109,28 +99,17 @@ func inBase64(text string) string { return base64.StdEncoding.EncodeToString([]b
 // asked returns the credentials with which a request arrives.
 func asked(t *testing.T, config *rest.Config) string {
 	t.Helper()
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := client.Get(config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(rest.HTTPClientFor(config))(t)
+	answer := must.Get(client.Get(config.Host))(t)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(answer.Body))(t)
 	return string(text)
 }
 
 func writeAll(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700))
 	}
 }
 
@@ -206,9 +185,7 @@ echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"
 			}
 			writes("second", year.Add(time.Hour))
 			arrives("first", year)
-			if err := k.load(now); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, k.load(now))
 			arrives("second", year.Add(time.Hour))
 
 			whole := form.files("third", year)
@@ -227,9 +204,7 @@ echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"
 					}
 					arrives("second", year.Add(time.Hour))
 				}
-				if err := os.Remove(filepath.Join(dir, file)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.Remove(filepath.Join(dir, file)))
 				if err := k.load(now); err == nil {
 					t.Errorf("%s is missing", file)
 				}
@@ -243,9 +218,7 @@ echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"
 				arrives("second", year.Add(time.Hour))
 			}
 			writes("third", year)
-			if err := k.load(now); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, k.load(now))
 			arrives("third", year)
 		})
 	}
@@ -286,9 +259,7 @@ func TestKubeconfigOtherwise(t *testing.T) {
 	}
 	// From a certificate to a token.
 	writes(server.kubeconfig("token: a"))
-	if err := k.load(now); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, k.load(now))
 	if got := asked(t, config); got != "Bearer a" || !k.expires.IsZero() {
 		t.Errorf("%q, %s", got, k.expires)
 	}

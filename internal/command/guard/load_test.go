@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestLoadPolicies: the loader reads the policies that the configuration names, relative to its
@@ -19,18 +20,10 @@ import (
 func TestLoadPolicies(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	der := must.Get(x509.MarshalPKIXPublicKey(&key.PublicKey))(t)
 	write("key.pub", string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})))
 	write("guard.yaml", "apiVersion: polex.dev/v1alpha1\nkind: Config\ntrust:\n  authorities: [{name: key, keyFile: key.pub, insecureWithoutLog: true}]\nguard:\n  policies: [policies.yaml]\n")
 	load := loader(filepath.Join(dir, "guard.yaml"), "polex-system")
@@ -53,9 +46,7 @@ func TestLoadPolicies(t *testing.T) {
 	if rules, err := load(seen); rules != nil || err == nil || !strings.Contains(err.Error(), "policies.yaml:1: this file of policies cannot be read") {
 		t.Errorf("%v %v", rules, err)
 	}
-	if err := os.Remove(filepath.Join(dir, "policies.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, "policies.yaml")))
 	if rules, err := load(seen); rules != nil || err == nil {
 		t.Errorf("%v %v", rules, err)
 	}
@@ -82,9 +73,7 @@ func TestLoadOtherVersion(t *testing.T) {
 		if text == "" {
 			text = known + trust
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		rules, err := loader(path, "polex-system")("")
 		if name == "none" {
 			if rules == nil || err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/polex"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // foreign are flags of other commands and programs that pages name without them.
@@ -40,10 +41,7 @@ func TestFlagsInPages(t *testing.T) {
 	}
 	calls, spans := 0, 0
 	for path := range strings.SplitSeq(strings.TrimSuffix(string(listed), "\x00"), "\x00") {
-		raw, err := os.ReadFile(filepath.Join(root, path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile(filepath.Join(root, path)))(t)
 		text := strings.ReplaceAll(string(raw), "\\\n", " ")
 		for _, m := range call.FindAllStringSubmatch(text, -1) {
 			line, _, _ := strings.Cut(m[2], "\n")

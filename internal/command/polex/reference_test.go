@@ -27,6 +27,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/trust"
 	"github.com/polex-dev/polex/internal/command/validate"
 	"github.com/polex-dev/polex/internal/command/verify"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var update = flag.Bool("update", false, "write docs/reference/commands.md")
@@ -64,10 +65,7 @@ func TestReference(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(os.ReadFile(path))(t)
 	if diff := cmp.Diff(page.String(), string(got)); diff != "" {
 		t.Errorf("docs/reference/commands.md is out of date; make generate (-want +got):\n%s", diff)
 	}

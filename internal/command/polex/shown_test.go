@@ -25,6 +25,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/trust"
 	"github.com/polex-dev/polex/internal/command/validate"
 	"github.com/polex-dev/polex/internal/command/verify"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var programs = map[string]func(cli.Streams) *cobra.Command{
@@ -59,7 +60,7 @@ func TestShownCommands(t *testing.T) {
 		examples(constructor(cli.Streams{}))
 	}
 	for _, folder := range []string{"docs", "examples", "policies", "actions", "charts", "README.md"} {
-		if err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
@@ -82,9 +83,7 @@ func TestShownCommands(t *testing.T) {
 				check(path, text)
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	if parsed < 150 {
 		t.Errorf("found only %d commands", parsed)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/apiserver"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestServer reads a collection page by page, from the whole cluster or from one namespace.
@@ -41,13 +42,8 @@ func TestServer(t *testing.T) {
 	}))
 	defer api.Close()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, []byte("apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: "+api.URL+"}}]\ncontexts: [{name: a, context: {cluster: a}}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := apiserver.Open(kubeconfig, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(kubeconfig, []byte("apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: "+api.URL+"}}]\ncontexts: [{name: a, context: {cluster: a}}]\n"), 0o600))
+	s := must.Get(apiserver.Open(kubeconfig, ""))(t)
 	for _, tc := range []struct {
 		of     collection
 		path   string

@@ -12,14 +12,12 @@ import (
 	"github.com/polex-dev/polex/internal/command/reviewconfig"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // The page on approvals names every reason, and no other.
 func TestDocs(t *testing.T) {
-	raw, err := os.ReadFile("../../../docs/explanation/approvals.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../../../docs/explanation/approvals.md"))(t)
 	page := string(raw)
 	documented := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-zA-Z.-]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(page, -1) {
@@ -38,10 +36,7 @@ func TestDocs(t *testing.T) {
 
 // Each configuration on the page is valid in a workflow.
 func TestDocsConfigurations(t *testing.T) {
-	raw, err := os.ReadFile("../../../docs/explanation/approvals.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../../../docs/explanation/approvals.md"))(t)
 	met := 0
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(raw), -1) {
 		if !strings.Contains(block[1], "promote:") {
@@ -53,19 +48,12 @@ func TestDocsConfigurations(t *testing.T) {
 			text = "apiVersion: polex.dev/v1alpha1\nkind: Config\n" + text
 		}
 		path := filepath.Join(t.TempDir(), ".polex.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		o, err := options(t, "", "", workflow(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+		o := must.Get(options(t, "", "", workflow(t)))(t)
 		o.Verify = func(*exception.Document) (*exception.Document, error) {
 			return nil, errors.New("nothing is verified here")
 		}
-		if o.Config, err = cli.LoadConfig(path); err != nil {
-			t.Fatal(err)
-		}
+		o.Config = must.Get(cli.LoadConfig(path))(t)
 		if recorder, err := reviewconfig.New(o); err != nil || recorder == nil {
 			t.Errorf("%s\n%v", block[1], err)
 		}

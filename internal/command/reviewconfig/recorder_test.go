@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const request = `apiVersion: kyverno.io/v2
@@ -145,10 +146,7 @@ func TestRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClone(t, request)
-			docs, err := c.recorder(tc.promote).Record(t.Context(), []*promotion.Move{c.file(c.head)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			docs := must.Get(c.recorder(tc.promote).Record(t.Context(), []*promotion.Move{c.file(c.head)}))(t)
 			if len(docs) != 1 {
 				t.Fatalf("there are %d documents", len(docs))
 			}

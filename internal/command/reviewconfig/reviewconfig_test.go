@@ -11,15 +11,14 @@ import (
 	"github.com/polex-dev/polex/internal/command/forges"
 	"github.com/polex-dev/polex/internal/command/reviewconfig"
 	"github.com/polex-dev/polex/internal/review/record"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // workflow returns the environment of GitHub Actions, with a token.
 func workflow(t *testing.T) map[string]string {
 	t.Helper()
 	event := filepath.Join(t.TempDir(), "event.json")
-	if err := os.WriteFile(event, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(event, []byte("{}"), 0o600))
 	return map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_REPOSITORY": "acme/exceptions", "GITHUB_REF": "refs/heads/main",
 		"GITHUB_EVENT_PATH": event, "GITHUB_TOKEN": "ghs_0123456789"}
 }
@@ -31,9 +30,7 @@ func options(t *testing.T, promote, renewals string, environment map[string]stri
 	if renewals != "" {
 		text += "trust: {renewals: {" + renewals + "}}\n"
 	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	cfg, err := cli.LoadConfig(path)
 	return reviewconfig.Options{Config: cfg, Workflow: forges.Workflow(func(name string) string { return environment[name] })}, err
 }

@@ -18,10 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"polex-sandbox": func() { cli.Main(New) },
-		"claims":        printClaims,
-	})
+	testscript.Main(m, map[string]func(){"polex-sandbox": func() { cli.Main(New) }, "claims": printClaims})
 }
 
 func TestScripts(t *testing.T) {

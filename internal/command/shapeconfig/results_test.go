@@ -4,14 +4,13 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestReasons: SARIF shows the configured level of a reason, or else its default.
 func TestReasons(t *testing.T) {
 	config := shape.Config{Preset: "strict"}
-	if err := config.Complete(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, config.Complete())
 	levels := map[string]string{}
 	for _, r := range Reasons(config) {
 		levels[r.Name] = r.Severity.String()

@@ -34,6 +34,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // waitsVariable makes the test binary polex-sign with shorter times. It names the file for the waits
@@ -591,10 +592,7 @@ var messages = map[string][]string{
 
 // TestRunbook: the runbook has the messages and the limits of this test.
 func TestRunbook(t *testing.T) {
-	raw, err := os.ReadFile("../../../docs/troubleshooting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../../../docs/troubleshooting.md"))(t)
 	_, text, _ := strings.Cut(string(raw), "\n## Outages of Sigstore, GitHub or GitLab\n")
 	text, _, _ = strings.Cut(text, "\n## ")
 	for service, found := range messages {

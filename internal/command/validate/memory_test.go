@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestMemory limits the memory that the command keeps for each exception. There may be tens of
@@ -50,9 +51,7 @@ func TestMemoryOfLiveOnes(t *testing.T) {
 			all.WriteString("---\n" + strings.Replace(forNames(i), "  annotations:\n", "  annotations:\n    example.com/seal: "+strings.Repeat("x", 4000)+"\n", 1))
 		}
 		path := filepath.Join(dir, "live.yaml")
-		if err := os.WriteFile(path, []byte(all.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(all.String()), 0o600))
 		in := &weighed{document: forConditions, count: 1}
 		if out, status := validate(in, "--signed", path, "-"); status != cli.Passed {
 			t.Fatalf("status %d\n%.1000s", status, out)

@@ -19,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/attacks"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var update = flag.Bool("update", false, "write the first part of docs/reference/reasons.md anew")
@@ -58,9 +59,7 @@ func judge(t *testing.T, c *attacks.Case, flags ...string) (out []byte, status i
 	t.Helper()
 	dir := t.TempDir()
 	for name, data := range map[string][]byte{attacks.PolicyFile: c.Policy, attacks.RootFile: c.Root, c.File: c.Input} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}
 	t.Chdir(dir)
 	var stdout, stderr bytes.Buffer
@@ -74,10 +73,7 @@ func judge(t *testing.T, c *attacks.Case, flags ...string) (out []byte, status i
 
 func corpus(t *testing.T) []*attacks.Case {
 	t.Helper()
-	cases, err := attacks.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := must.Get(attacks.Read())(t)
 	return cases
 }
 
@@ -86,24 +82,16 @@ const reasonsPage = "../../../docs/reference/reasons.md"
 // TestReasonsPage compares the first part of docs/reference/reasons.md with the attack corpus: it shows
 // the output of the command.
 func TestReasonsPage(t *testing.T) {
-	page, err := filepath.Abs(reasonsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(filepath.Abs(reasonsPage))(t)
 	want := reasonsText(t)
-	raw, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(page))(t)
 	got, rest, found := strings.Cut(string(raw), "\n## Checks\n")
 	if !found {
 		t.Fatal("the page has no second part")
 	}
 	if *update {
 		got = want
-		if err := os.WriteFile(page, []byte(got+"\n## Checks\n"+rest), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(page, []byte(got+"\n## Checks\n"+rest), 0o600))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("docs/reference/reasons.md is out of date; make generate (-want +got):\n%s", diff)

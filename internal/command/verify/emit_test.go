@@ -11,6 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestTooMuchToEmit: verified documents above the size limit are undecided, and none is printed.
@@ -29,9 +30,7 @@ func TestTooMuchToEmit(t *testing.T) {
 			emit: &emission{form: tc.form, stream: exception.Stream{Limit: tc.limit}}}
 		r.settle(doc, r.verify(doc))
 		var out strings.Builder
-		if err := r.emit.write(&out, r.report); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.emit.write(&out, r.report))
 		if r.report.Status() != tc.want || (out.Len() > 0) != (tc.want == cli.Passed) {
 			t.Errorf("%s of %d bytes: status %d, %q, %+v", tc.form, tc.limit, r.report.Status(), out.String(), r.report.Results())
 		}
@@ -45,10 +44,7 @@ func TestTooMuchToEmit(t *testing.T) {
 // was changed is rejected at any time.
 func TestAnyTime(t *testing.T) {
 	doc, verifier := sealed(t)
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "pkg", "verify", "testdata", "sealed.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "..", "..", "pkg", "verify", "testdata", "sealed.yaml")))(t)
 	changed, err := exception.Parse([]byte(strings.Replace(string(text), "names: [\"x-*\"]", "names: [\"y-*\"]", 1)), "sealed.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -83,29 +79,11 @@ var inForce = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 func sealed(t *testing.T) (*exception.Document, *verify.Verifier) {
 	t.Helper()
 	testdata := filepath.Join("..", "..", "..", "pkg", "verify", "testdata")
-	source, err := os.ReadFile(filepath.Join(testdata, "sealed.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := exception.Parse(source, "sealed.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := cli.LoadConfig(filepath.Join(testdata, "sealed.policy.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := trust.Read(cfg.Document(), cfg.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	policy, err := trust.Load(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	verifier, err := verify.New(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile(filepath.Join(testdata, "sealed.yaml")))(t)
+	doc := must.Get(exception.Parse(source, "sealed.yaml"))(t)
+	cfg := must.Get(cli.LoadConfig(filepath.Join(testdata, "sealed.policy.yaml")))(t)
+	config := must.Get(trust.Read(cfg.Document(), cfg.Dir))(t)
+	policy := must.Get(trust.Load(config))(t)
+	verifier := must.Get(verify.New(policy))(t)
 	return doc, verifier
 }

@@ -16,55 +16,32 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestJSONBecomesYAML: other tools sign JSON, but polex-sign does not. The command prints it as
 // YAML with the same values, and the result verifies with the same signature.
 func TestJSONBecomesYAML(t *testing.T) {
 	const message = "{\n\t\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\",\n\t\"metadata\": {\"name\": \"a\"},\n\t\"data\": {\"on\": \"1:30\", \"n\": \"\\ttab\"}\n}"
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	digest := sha256.Sum256([]byte(message))
-	signature, err := key.Sign(rand.Reader, digest[:], crypto.SHA256)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed, err := exception.Parse([]byte(message), "message")
-	if err != nil {
-		t.Fatal(err)
-	}
+	signature := must.Get(key.Sign(rand.Reader, digest[:], crypto.SHA256))(t)
+	signed := must.Get(exception.Parse([]byte(message), "message"))(t)
 	doc, err := seal.Attach(signed, &seal.Seal{Message: []byte(message), Signatures: []seal.Signature{{Signature: signature}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	public, err := cryptoutils.MarshalPublicKeyToPEM(key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := must.Get(cryptoutils.MarshalPublicKeyToPEM(key.Public()))(t)
 	policy, err := trust.Load(trust.Config{Kinds: []string{"ConfigMap"}, Authorities: []trust.AuthorityConfig{{Name: "ci", Key: string(public), InsecureWithoutLog: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	verifier, err := verify.New(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	verified, err := verifier.Verify(doc, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	verifier := must.Get(verify.New(policy))(t)
+	verified := must.Get(verifier.Verify(doc, time.Now()))(t)
 	for _, form := range []string{"message", "signed"} {
-		emitted, err := (&emission{form: form}).of(doc, verified)
-		if err != nil {
-			t.Fatal(err)
-		}
+		emitted := must.Get((&emission{form: form}).of(doc, verified))(t)
 		text := emitted.Source()
-		printed, err := exception.Parse(text, form)
-		if err != nil {
-			t.Fatal(err)
-		}
+		printed := must.Get(exception.Parse(text, form))(t)
 		if printed.JSON() {
 			t.Errorf("%s is JSON:\n%s", form, text)
 		}
