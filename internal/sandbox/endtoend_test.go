@@ -23,23 +23,21 @@ import (
 // seal signs the text with the token, and with all evidence that the sandbox offers.
 func seal(t *testing.T, s *sandbox.Sandbox, token, text string) *protobundle.Bundle {
 	t.Helper()
-	return sealContent(t, s, token, &sign.PlainData{Data: []byte(text)})
+	return sealContent(t, s, token, &sign.PlainData{Data: []byte(text)}, &sign.RekorOptions{BaseURL: s.RekorURL})
 }
 
-func sealContent(t *testing.T, s *sandbox.Sandbox, token string, content sign.Content) *protobundle.Bundle {
+// sealContent signs content with the token, and logs it in one log.
+func sealContent(t *testing.T, s *sandbox.Sandbox, token string, content sign.Content, log *sign.RekorOptions) *protobundle.Bundle {
 	t.Helper()
 	keypair := must.Get(sign.NewEphemeralKeypair(nil))(t)
-	b, err := sign.Bundle(content, keypair, sign.BundleOptions{
+	stamps := sign.NewTimestampAuthority(&sign.TimestampAuthorityOptions{URL: s.TimestampURL})
+	return must.Get(sign.Bundle(content, keypair, sign.BundleOptions{
 		Context:                    t.Context(),
 		CertificateProvider:        sign.NewFulcio(&sign.FulcioOptions{BaseURL: s.FulcioURL}),
 		CertificateProviderOptions: &sign.CertificateProviderOptions{IDToken: token},
-		TransparencyLogs:           []sign.Transparency{sign.NewRekor(&sign.RekorOptions{BaseURL: s.RekorURL})},
-		TimestampAuthorities:       []*sign.TimestampAuthority{sign.NewTimestampAuthority(&sign.TimestampAuthorityOptions{URL: s.TimestampURL})},
-	})
-	if err != nil {
-		t.Fatalf("sign.Bundle: %v", err)
-	}
-	return b
+		TransparencyLogs:           []sign.Transparency{sign.NewRekor(log)},
+		TimestampAuthorities:       []*sign.TimestampAuthority{stamps},
+	}))(t)
 }
 
 // open verifies a bundle as strictly as sigstore-go can, with the trusted root of a sandbox.
@@ -77,10 +75,7 @@ func TestSignAndVerify(t *testing.T) {
 		name, value, _ := strings.Cut(pair, "=")
 		t.Setenv(name, value)
 	}
-	token, err := providers.Provide(t.Context(), "sigstore")
-	if err != nil {
-		t.Fatalf("GitHub's token provider: %v", err)
-	}
+	token := must.Get(providers.Provide(t.Context(), "sigstore"))(t)
 	const subject = "https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main"
 	b := seal(t, s, token, "hello")
 	if err := open(s, b, "hello", s.IssuerURL, subject); err != nil {
@@ -166,7 +161,7 @@ func TestSignAttestation(t *testing.T) {
 	statement := `{"_type":"https://in-toto.io/Statement/v1","predicateType":"https://example.com/x","predicate":{},` +
 		`"subject":[{"name":"hello","digest":{"sha256":"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"}}]}`
 	b := sealContent(t, s, mint(t, s, sandbox.Identity{}),
-		&sign.DSSEData{Data: []byte(statement), PayloadType: "application/vnd.in-toto+json"})
+		&sign.DSSEData{Data: []byte(statement), PayloadType: "application/vnd.in-toto+json"}, &sign.RekorOptions{BaseURL: s.RekorURL})
 	if got := b.GetVerificationMaterial().GetTlogEntries()[0].GetKindVersion().GetKind(); got != "dsse" {
 		t.Errorf("logged as %s, want dsse", got)
 	}

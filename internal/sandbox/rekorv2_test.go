@@ -48,11 +48,8 @@ func logsV2(t *testing.T) map[string]logV2 {
 	s := start(t, sandbox.Options{})
 	logs := map[string]logV2{"sandbox": {s.RekorV2URL, logKeyOf(t, s, s.RekorV2URL)}}
 	if address := os.Getenv("POLEX_TEST_REKOR_V2_URL"); address != "" {
-		key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(readFile(t, os.Getenv("POLEX_TEST_REKOR_V2_KEY"))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		logs["named"] = logV2{address, key}
+		key := []byte(readFile(t, os.Getenv("POLEX_TEST_REKOR_V2_KEY")))
+		logs["named"] = logV2{address, must.Get(cryptoutils.UnmarshalPEMToPublicKey(key))(t)}
 	}
 	return logs
 }
@@ -73,8 +70,7 @@ func (l logV2) verifier(t *testing.T) note.Verifier {
 	t.Helper()
 	u := must.Get(url.Parse(l.url))(t)
 	key := must.Get(signature.LoadVerifier(l.key, crypto.SHA256))(t)
-	v := must.Get(tilesnote.NewNoteVerifier(u.Hostname(), key))(t)
-	return v
+	return must.Get(tilesnote.NewNoteVerifier(u.Hostname(), key))(t)
 }
 
 // request returns the request for a text. Goroutines call it, so it returns its error.
@@ -136,10 +132,8 @@ func TestConcurrentUploadsV2(t *testing.T) {
 // checkFormV2 checks the parts of an answer that the proof does not cover.
 func checkFormV2(t *testing.T, log logV2, entry *protorekor.TransparencyLogEntry) {
 	t.Helper()
-	checkpoint, err := tilesverify.VerifyCheckpoint(entry.GetInclusionProof().GetCheckpoint().GetEnvelope(), log.verifier(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checkpoint := must.Get(tilesverify.VerifyCheckpoint(entry.GetInclusionProof().GetCheckpoint().GetEnvelope(),
+		log.verifier(t)))(t)
 	_, id, err := tilesnote.KeyHash("", log.key)
 	if err != nil {
 		t.Fatal(err)
@@ -208,17 +202,8 @@ func TestRefusedUploadsV2(t *testing.T) {
 // The whole path of version 2, with sigstore-go's strictest verification.
 func TestSignAndVerifyV2(t *testing.T) {
 	s := start(t, sandbox.Options{})
-	keypair := must.Get(sign.NewEphemeralKeypair(nil))(t)
-	b, err := sign.Bundle(&sign.PlainData{Data: []byte("hello")}, keypair, sign.BundleOptions{
-		Context:                    t.Context(),
-		CertificateProvider:        sign.NewFulcio(&sign.FulcioOptions{BaseURL: s.FulcioURL}),
-		CertificateProviderOptions: &sign.CertificateProviderOptions{IDToken: mint(t, s, sandbox.Identity{})},
-		TransparencyLogs:           []sign.Transparency{sign.NewRekor(&sign.RekorOptions{BaseURL: s.RekorV2URL, Version: 2})},
-		TimestampAuthorities:       []*sign.TimestampAuthority{sign.NewTimestampAuthority(&sign.TimestampAuthorityOptions{URL: s.TimestampURL})},
-	})
-	if err != nil {
-		t.Fatalf("sign.Bundle: %v", err)
-	}
+	b := sealContent(t, s, mint(t, s, sandbox.Identity{}), &sign.PlainData{Data: []byte("hello")},
+		&sign.RekorOptions{BaseURL: s.RekorV2URL, Version: 2})
 	options := []sgverify.VerifierOption{sgverify.WithTransparencyLog(1), sgverify.WithSignedTimestamps(1), sgverify.WithSignedCertificateTimestamps(1)}
 	if err := openWith(s, b, "hello", s.IssuerURL, (sandbox.Identity{}).Subject(), options); err != nil {
 		t.Errorf("verify: %v", err)

@@ -119,10 +119,8 @@ func TestTokenLaysOverTheSandboxsIdentity(t *testing.T) {
 
 func TestRequestToken(t *testing.T) {
 	s := start(t, sandbox.Options{})
-	token, err := sandbox.RequestToken(t.Context(), s.Dir, sandbox.Identity{Ref: "refs/heads/dev", TokenLifetime: -time.Hour}, "me")
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := must.Get(sandbox.RequestToken(t.Context(), s.Dir, sandbox.Identity{Ref: "refs/heads/dev",
+		TokenLifetime: -time.Hour}, "me"))(t)
 	claims := claimsOf(t, s, token)
 	if claims["ref"] != "refs/heads/dev" || claims["aud"] != "me" {
 		t.Errorf("claims %v", claims)
