@@ -66,14 +66,12 @@ func compile(t *testing.T, path string) *jsonschema.Schema {
 	raw := must.Get(os.ReadFile(path))(t)
 	compiler := jsonschema.NewCompiler()
 	must.Do(t, compiler.AddResource("schema.json", value(t, string(raw))))
-	compiled := must.Get(compiler.Compile("schema.json"))(t)
-	return compiled
+	return must.Get(compiler.Compile("schema.json"))(t)
 }
 
 func value(t *testing.T, text string) any {
 	t.Helper()
-	v := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(text)))(t)
-	return v
+	return must.Get(jsonschema.UnmarshalJSON(strings.NewReader(text)))(t)
 }
 
 // TestHostileTextStaysText: in every format, text of a document cannot end a line, change the

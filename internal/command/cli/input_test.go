@@ -90,3 +90,15 @@ func TestReadingAheadIsBounded(t *testing.T) {
 		t.Errorf("%d files were read before the first document, want at most %d; %d in all", before, most, opened.Load())
 	}
 }
+
+// TestWriteToDevice: WriteFile writes to a device and does not replace it.
+func TestWriteToDevice(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "null")
+	if err := os.Symlink(os.DevNull, link); err != nil {
+		t.Skip(err)
+	}
+	must.Do(t, cli.WriteFile(link, []byte("a")))
+	if info, err := os.Lstat(link); err != nil || info.Mode().Type() != os.ModeSymlink {
+		t.Errorf("it was replaced: %v, %v", info, err)
+	}
+}

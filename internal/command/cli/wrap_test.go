@@ -1,6 +1,9 @@
 package cli
 
-import "testing"
+import (
+	"io"
+	"testing"
+)
 
 func TestWrapped(t *testing.T) {
 	for _, tc := range []struct {
@@ -19,4 +22,9 @@ func TestWrapped(t *testing.T) {
 			t.Errorf("%q in %d: %q, want %q", tc.text, tc.width, got, tc.want)
 		}
 	}
+}
+
+// WriteToTerminal writes a report as text for a terminal.
+func WriteToTerminal(w io.Writer, report *Report) error {
+	return writeText(screen{Writer: w, terminal: true}, report)
 }

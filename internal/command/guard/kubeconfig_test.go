@@ -56,8 +56,7 @@ func newAPIServer(t *testing.T) *apiServer {
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
-	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	return key
+	return must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 }
 
 func (a *apiServer) sign(t *testing.T, template *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
@@ -67,8 +66,7 @@ func (a *apiServer) sign(t *testing.T, template *x509.Certificate, key *ecdsa.Pr
 		parent = template
 	}
 	der := must.Get(x509.CreateCertificate(rand.Reader, template, parent, key.Public(), a.key))(t)
-	certificate := must.Get(x509.ParseCertificate(der))(t)
-	return certificate
+	return must.Get(x509.ParseCertificate(der))(t)
 }
 
 // client returns the certificate of a client and its key, in PEM.
@@ -102,8 +100,7 @@ func asked(t *testing.T, config *rest.Config) string {
 	client := must.Get(rest.HTTPClientFor(config))(t)
 	answer := must.Get(client.Get(config.Host))(t)
 	defer answer.Body.Close()
-	text := must.Get(io.ReadAll(answer.Body))(t)
-	return string(text)
+	return string(must.Get(io.ReadAll(answer.Body))(t))
 }
 
 func writeAll(t *testing.T, dir string, files map[string]string) {

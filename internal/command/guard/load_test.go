@@ -6,10 +6,12 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/test/must"
@@ -85,5 +87,23 @@ func TestLoadOtherVersion(t *testing.T) {
 			err == nil || !strings.Contains(err.Error(), name) || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v %v", name, rules, err)
 		}
+	}
+}
+
+// TestFirstExpiry: the metric covers a CA behind the certificate, which people renew.
+func TestFirstExpiry(t *testing.T) {
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	early, late := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
+	certificate := func(ends time.Time) []byte {
+		template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: ends}
+		return must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
+	}
+	for _, chain := range [][][]byte{{certificate(early), certificate(late)}, {certificate(late), certificate(early)}, {certificate(early)}} {
+		if got := firstExpiry(chain); !got.Equal(early) {
+			t.Errorf("%s, want %s", got, early)
+		}
+	}
+	if got := firstExpiry(nil); !got.IsZero() {
+		t.Errorf("no chain: %s", got)
 	}
 }

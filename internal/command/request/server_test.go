@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/apiserver"
+	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -75,6 +77,19 @@ func TestServer(t *testing.T) {
 		}
 		if want := []string{"Deployment.apps a", "Deployment.apps b", "Deployment.apps c"}; tc.served && !tc.fails && !slices.Equal(names, want) {
 			t.Errorf("%s: %q", tc.path, names)
+		}
+	}
+}
+
+// TestReasons: every reason of the command has its own line, from which docs/reference/reasons.md is generated.
+func TestReasons(t *testing.T) {
+	own := []string{reasonDrafted, reasonThere, reasonLive, reasonInTheWay, reasonNoViolations, reasonNote}
+	for _, reason := range request.Reasons() {
+		own = append(own, reason.Name)
+	}
+	for _, reason := range own {
+		if !slices.ContainsFunc(reasons(shape.Config{}), func(r exception.Reason) bool { return r.Name == reason && r.Doc != "" }) {
+			t.Errorf("%s has no line of its own", reason)
 		}
 	}
 }

@@ -73,8 +73,7 @@ func judge(t *testing.T, c *attacks.Case, flags ...string) (out []byte, status i
 
 func corpus(t *testing.T) []*attacks.Case {
 	t.Helper()
-	cases := must.Get(attacks.Read())(t)
-	return cases
+	return must.Get(attacks.Read())(t)
 }
 
 const reasonsPage = "../../../docs/reference/reasons.md"

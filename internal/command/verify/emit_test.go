@@ -1,14 +1,23 @@
 package verify
 
 import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/must"
@@ -45,10 +54,8 @@ func TestTooMuchToEmit(t *testing.T) {
 func TestAnyTime(t *testing.T) {
 	doc, verifier := sealed(t)
 	text := must.Get(os.ReadFile(filepath.Join("..", "..", "..", "pkg", "verify", "testdata", "sealed.yaml")))(t)
-	changed, err := exception.Parse([]byte(strings.Replace(string(text), "names: [\"x-*\"]", "names: [\"y-*\"]", 1)), "sealed.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	changed := must.Get(exception.Parse([]byte(strings.Replace(string(text), "names: [\"x-*\"]", "names: [\"y-*\"]",
+		1)), "sealed.yaml"))(t)
 	for _, tc := range []struct {
 		name    string
 		doc     *exception.Document
@@ -84,6 +91,39 @@ func sealed(t *testing.T) (*exception.Document, *verify.Verifier) {
 	cfg := must.Get(cli.LoadConfig(filepath.Join(testdata, "sealed.policy.yaml")))(t)
 	config := must.Get(trust.Read(cfg.Document(), cfg.Dir))(t)
 	policy := must.Get(trust.Load(config))(t)
+	return doc, must.Get(verify.New(policy))(t)
+}
+
+// TestJSONBecomesYAML: other tools sign JSON, but polex-sign does not. The command prints it as
+// YAML with the same values, and the result verifies with the same signature.
+func TestJSONBecomesYAML(t *testing.T) {
+	const message = "{\n\t\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\",\n\t\"metadata\": {\"name\": \"a\"},\n\t\"data\": {\"on\": \"1:30\", \"n\": \"\\ttab\"}\n}"
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	digest := sha256.Sum256([]byte(message))
+	signature := must.Get(key.Sign(rand.Reader, digest[:], crypto.SHA256))(t)
+	signed := must.Get(exception.Parse([]byte(message), "message"))(t)
+	doc := must.Get(seal.Attach(signed, &seal.Seal{Message: []byte(message),
+		Signatures: []seal.Signature{{Signature: signature}}}))(t)
+	public := must.Get(cryptoutils.MarshalPublicKeyToPEM(key.Public()))(t)
+	policy := must.Get(trust.Load(trust.Config{Kinds: []string{"ConfigMap"},
+		Authorities: []trust.AuthorityConfig{{Name: "ci", Key: string(public), InsecureWithoutLog: true}}}))(t)
 	verifier := must.Get(verify.New(policy))(t)
-	return doc, verifier
+	verified := must.Get(verifier.Verify(doc, time.Now()))(t)
+	for _, form := range []string{"message", "signed"} {
+		emitted := must.Get((&emission{form: form}).of(doc, verified))(t)
+		text := emitted.Source()
+		printed := must.Get(exception.Parse(text, form))(t)
+		if printed.JSON() {
+			t.Errorf("%s is JSON:\n%s", form, text)
+		}
+		if form == "message" {
+			if diff := cmp.Diff(signed.Object(), printed.Object()); diff != "" {
+				t.Errorf("(-signed +printed):\n%s", diff)
+			}
+			continue
+		}
+		if _, err := verifier.Verify(printed, time.Now()); err != nil {
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
 }
