@@ -46,8 +46,7 @@ func drop(t *testing.T, text, key string) string {
 	}
 	delete(annotations, key)
 	obj.SetAnnotations(annotations)
-	out := must.Get(yaml.Marshal(obj.Object))(t)
-	return string(out)
+	return string(must.Get(yaml.Marshal(obj.Object))(t))
 }
 
 // sealKeys returns the signature annotations of a manifest, sorted.
@@ -129,8 +128,7 @@ func TestMessageIsThePeers(t *testing.T) {
 				text = strings.Replace(text, "spec:\n", "spec:\n  reportResult: skip\n", 1)
 			}
 			read := func(text string) string {
-				s := must.Get(seal.Read(parse(t, text)))(t)
-				return string(s.Message)
+				return string(must.Get(seal.Read(parse(t, text)))(t).Message)
 			}
 			peers := read(peerSigns(t, unique(t, text), keyless))
 			if diff := cmp.Diff(peers, read(sealed(t, unique(t, text)))); diff != "" {

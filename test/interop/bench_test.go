@@ -104,10 +104,8 @@ func BenchmarkBeside(b *testing.B) {
 
 func bare(b *testing.B, text string) func() error {
 	s := must.Get(seal.Read(parse(b, text)))(b)
-	v, err := sgverify.NewVerifier(world.root.Material(), sgverify.WithTransparencyLog(1), sgverify.WithObserverTimestamps(1), sgverify.WithSignedCertificateTimestamps(1))
-	if err != nil {
-		b.Fatal(err)
-	}
+	v := must.Get(sgverify.NewVerifier(world.root.Material(), sgverify.WithTransparencyLog(1),
+		sgverify.WithObserverTimestamps(1), sgverify.WithSignedCertificateTimestamps(1)))(b)
 	identity := must.Get(sgverify.NewShortCertificateIdentity(world.IssuerURL, "", subject(), ""))(b)
 	return func() error {
 		pb := new(protobundle.Bundle)
@@ -132,8 +130,7 @@ func ecdsaAlone(b *testing.B) func() error {
 	var all []signed
 	for _, curve := range []elliptic.Curve{elliptic.P384(), elliptic.P384(), elliptic.P256(), elliptic.P256(), elliptic.P256(), elliptic.P256()} {
 		key := must.Get(ecdsa.GenerateKey(curve, rand.Reader))(b)
-		signature := must.Get(ecdsa.SignASN1(rand.Reader, key, digest[:]))(b)
-		all = append(all, signed{&key.PublicKey, signature})
+		all = append(all, signed{&key.PublicKey, must.Get(ecdsa.SignASN1(rand.Reader, key, digest[:]))(b)})
 	}
 	return func() error {
 		for _, s := range all {

@@ -4,15 +4,25 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/pem"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/sigstore/cosign/v2/pkg/cosign"
 	cosignbundle "github.com/sigstore/cosign/v2/pkg/cosign/bundle"
 	"github.com/sigstore/cosign/v2/pkg/oci/static"
+	prototrustroot "github.com/sigstore/protobuf-specs/gen/pb-go/trustroot/v1"
 	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
+	sgroot "github.com/sigstore/sigstore-go/pkg/root"
+	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -60,6 +70,113 @@ func TestCosignVerifiesOurs(t *testing.T) {
 				if check(s, s.Message, subject()+"-evil") == nil {
 					t.Errorf("%s: cosign accepts another signer", form)
 				}
+			}
+		})
+	}
+}
+
+// blob is an exception as a file. cosign signs all its bytes.
+const blob = `# Signed as it stands, this comment too.
+apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata:
+  name: plain
+  namespace: team-a
+spec:
+  expiresAt: "2099-12-31T00:00:00Z"
+  policyRefs:
+  - name: disallow-host-path
+    kind: ValidatingPolicy
+`
+
+// signingConfig is a signing configuration for cosign, with a log of one version of Rekor and with
+// or without a timestamp authority.
+func signingConfig(t *testing.T, rekorURL string, version uint32, timestampURL string) *sgroot.SigningConfig {
+	t.Helper()
+	service := func(url string, version uint32) []sgroot.Service {
+		if url == "" {
+			return nil
+		}
+		return []sgroot.Service{{URL: url, MajorAPIVersion: version, ValidityPeriodStart: time.Now().Add(-time.Hour), Operator: "sandbox"}}
+	}
+	one := sgroot.ServiceConfiguration{Selector: prototrustroot.ServiceSelector_ANY}
+	return must.Get(sgroot.NewSigningConfig(sgroot.SigningConfigMediaType02, service(world.FulcioURL, 1), nil,
+		service(rekorURL, version), one, service(timestampURL, 1), one))(t)
+}
+
+// TestVerifyCosignSignBlob: polex-verify --bundle accepts a file that cosign's sign-blob --bundle
+// signed with a signing configuration, and rejects every other file.
+func TestVerifyCosignSignBlob(t *testing.T) {
+	token := must.Get(world.Token(sandbox.Identity{}, "sigstore"))(t)
+	pair := must.Get(sgsign.NewEphemeralKeypair(nil))(t)
+	public := must.Get(pair.GetPublicKeyPem())(t)
+	team := trust.AuthorityConfig{Name: "team", Key: public}
+	for _, tc := range []struct {
+		name      string
+		config    *sgroot.SigningConfig
+		token     string
+		authority trust.AuthorityConfig
+		checked   []string
+	}{
+		{"keyless", signingConfig(t, world.RekorURL, 1, ""), token, workflow(), []string{"certificate-chain", "sct", "signed-entry-timestamp", "inclusion-proof"}},
+		{"keyless, with a timestamp", signingConfig(t, world.RekorURL, 1, world.TimestampURL), token, workflow(),
+			[]string{"certificate-chain", "sct", "timestamp", "signed-entry-timestamp", "inclusion-proof"}},
+		{"keyless, Rekor's version 2", signingConfig(t, world.RekorV2URL, 2, world.TimestampURL), token, workflow(),
+			[]string{"certificate-chain", "sct", "timestamp", "inclusion-proof"}},
+		{"a key", signingConfig(t, world.RekorURL, 1, ""), "", team, []string{"public-key", "signed-entry-timestamp", "inclusion-proof"}},
+		{"a key, Rekor's version 2", signingConfig(t, world.RekorV2URL, 2, world.TimestampURL), "", team, []string{"public-key", "timestamp", "inclusion-proof"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bundle, err := cosignbundle.SignData(t.Context(), &sgsign.PlainData{Data: []byte(blob)}, pair, tc.token, tc.config, world.root.Material())
+			if err != nil {
+				t.Fatalf("cosign: %v", err)
+			}
+			v := verifier(t, tc.authority)
+			verified, err := v.VerifyDetached([]byte(blob), bundle, time.Now())
+			if err != nil {
+				t.Fatalf("polex refuses: %v", err)
+			}
+			if diff := cmp.Diff(tc.checked, verified.Signatures()[0].Checked); diff != "" {
+				t.Errorf("evidence (-want +got):\n%s", diff)
+			}
+			if _, err := v.VerifyDetached([]byte(strings.Replace(blob, "comment", "remark", 1)), bundle, time.Now()); err == nil {
+				t.Error("polex accepts another file")
+			}
+		})
+	}
+}
+
+// TestCosignVerifyBlob: cosign's verify-blob --bundle accepts the output of polex-sign --bundle for
+// the signed message.
+func TestCosignVerifyBlob(t *testing.T) {
+	for name, config := range map[string]sign.Config{
+		"version 1": {RekorURL: world.RekorURL},
+		"version 2": {RekorURL: world.RekorV2URL, RekorVersion: 2, TimestampURL: world.TimestampURL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config.Root = world.root
+			token := must.Get(world.Token(sandbox.Identity{}, "sigstore"))(t)
+			signer := must.Get(sign.Keyless(t.Context(), config, world.FulcioURL, token, time.Now()))(t)
+			out := must.Get(signer.Seal(t.Context(), []*exception.Document{parse(t, blob)}, time.Now()))(t)
+			s := must.Get(seal.Read(out[0]))(t)
+			check := func(message []byte, subject string) error {
+				b := new(sgbundle.Bundle)
+				if err := b.UnmarshalJSON(s.Signatures[0].BundleV03); err != nil {
+					return err
+				}
+				_, err := cosign.VerifyNewBundle(t.Context(), &cosign.CheckOpts{TrustedMaterial: world.root.Material(), Offline: true,
+					NewBundleFormat: true, UseSignedTimestamps: config.RekorVersion == 2,
+					Identities: []cosign.Identity{{Issuer: world.IssuerURL, Subject: subject}}}, sgverify.WithArtifact(bytes.NewReader(message)), b)
+				return err
+			}
+			if err := check(s.Message, subject()); err != nil {
+				t.Errorf("cosign refuses: %v", err)
+			}
+			if check(append(bytes.Clone(s.Message), '\n'), subject()) == nil {
+				t.Error("cosign accepts another message")
+			}
+			if check(s.Message, subject()+"-evil") == nil {
+				t.Error("cosign accepts another signer")
 			}
 		})
 	}

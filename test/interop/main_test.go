@@ -129,8 +129,7 @@ func detour(from, to string) {
 
 func signer(tb testing.TB) *sign.Signer {
 	tb.Helper()
-	s := must.Get(sandboxtest.Signer(tb.Context(), world.Sandbox, sandbox.Identity{}))(tb)
-	return s
+	return must.Get(sandboxtest.Signer(tb.Context(), world.Sandbox, sandbox.Identity{}))(tb)
 }
 
 func subject() string { return sandbox.Identity{}.Subject() }
@@ -142,12 +141,10 @@ func workflow() trust.AuthorityConfig {
 
 func policyFor(tb testing.TB, authority trust.AuthorityConfig) *trust.Policy {
 	tb.Helper()
-	policy := must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{authority}}, world.root))(tb)
-	return policy
+	return must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{authority}}, world.root))(tb)
 }
 
 func verifier(tb testing.TB, authority trust.AuthorityConfig) *verify.Verifier {
 	tb.Helper()
-	v := must.Get(verify.New(policyFor(tb, authority)))(tb)
-	return v
+	return must.Get(verify.New(policyFor(tb, authority)))(tb)
 }
