@@ -17,8 +17,8 @@ import (
 
 // ranBy lists the pages whose commands a Go test compares with a script or runs itself.
 var ranBy = map[string]func(*testing.T){
-	"docs/how-to/adopt.md":             TestAdoptDocs,
-	"docs/how-to/promote.md":           TestPromoteDocs,
+	"docs/how-to/adopt.md":             TestDocsScripts,
+	"docs/how-to/promote.md":           TestDocsScripts,
 	"README.md: git clone":             TestQuickStart,
 	"README.md: polex validate":        TestQuickStart,
 	"examples/github/README.md: cp -a": TestTemplateWithoutGitHub,

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"maps"
 	"os"
 	"path/filepath"
@@ -8,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/promotion/commitmessage"
@@ -85,10 +89,8 @@ func TestWhatMayDiffer(t *testing.T) {
 	}
 	differences := func(where, name string) int {
 		way := ways[where]
-		live, err := exception.Parse([]byte(strings.Replace(signed, way[0], strings.ReplaceAll(way[1], "%s", name), 1)), "live")
-		if err != nil {
-			t.Fatal(err)
-		}
+		live := must.Get(exception.Parse([]byte(strings.Replace(signed, way[0], strings.ReplaceAll(way[1], "%s",
+			name), 1)), "live"))(t)
 		return len(seal.Compare(live, message, 8))
 	}
 	_, listed, _ := strings.Cut(page(t, "docs/reference/formats.md"), "### What may differ")
@@ -112,5 +114,22 @@ func TestWhatMayDiffer(t *testing.T) {
 	}
 	if rows != 37 {
 		t.Errorf("the page lists %d that may differ", rows)
+	}
+}
+
+// follows checks that the last command wrote JSON that matches a schema in docs/.
+func follows(t *testing.T, name string) func(*testscript.TestScript, bool, []string) {
+	t.Helper()
+	schema := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(must.Get(os.ReadFile("../../docs/" + name))(t))))(t)
+	compiler := jsonschema.NewCompiler()
+	must.Do(t, compiler.AddResource(name, schema))
+	compiled := must.Get(compiler.Compile(name))(t)
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != 1 {
+			ts.Fatalf("usage: reported|told stdout|stderr|file")
+		}
+		written, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(args[0])))
+		ts.Check(err)
+		ts.Check(compiled.Validate(written))
 	}
 }

@@ -24,8 +24,7 @@ var pages = []string{"README.md", "docs/how-to/validate.md", "docs/how-to/promot
 
 func page(t *testing.T, name string) string {
 	t.Helper()
-	raw := must.Get(os.ReadFile(filepath.Join("../..", name)))(t)
-	return string(raw)
+	return string(must.Get(os.ReadFile(filepath.Join("../..", name)))(t))
 }
 
 // blocks returns the blocks of a language in a page, without their indentation.

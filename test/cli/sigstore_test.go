@@ -1,16 +1,20 @@
 package cli_test
 
 import (
+	"bytes"
 	"context"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/sigstore/cosign/v2/pkg/cosign"
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
+	"github.com/polex-dev/polex/internal/sandbox/tufrepo"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -21,8 +25,7 @@ import (
 func sigstoreVariables(t *testing.T) []string {
 	t.Helper()
 	if named := os.Getenv("POLEX_TEST_SIGSTORE"); named != "" {
-		raw := must.Get(os.ReadFile(named))(t)
-		return strings.Split(strings.TrimSpace(string(raw)), "\n")
+		return strings.Split(strings.TrimSpace(string(must.Get(os.ReadFile(named))(t))), "\n")
 	}
 	people := must.Get(sandboxtest.StartPeople())(t)
 	t.Cleanup(func() { _ = people.Close() })
@@ -69,4 +72,64 @@ func token(ts *testscript.TestScript, _ bool, args []string) {
 	jwt, err := sandbox.RequestToken(context.Background(), ts.Getenv("POLEX_SANDBOX"), id, "sigstore")
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(jwt), 0o600))
+}
+
+// keypair PRIVATE PUBLIC PASSWORD writes a key pair in cosign's format.
+func keypair(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: keypair private public password")
+	}
+	keys, err := cosign.GenerateKeyPair(func(bool) ([]byte, error) { return []byte(args[2]), nil })
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), keys.PrivateBytes, 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), keys.PublicBytes, 0o600))
+}
+
+// tufServer holds the TUF repository of a script.
+type tufServer struct{ repository *tufrepo.Repository }
+
+// tufKey is its key in the script's values.
+type tufKeyType struct{}
+
+var tufKey = tufKeyType{}
+
+// tuf serve FILE starts a TUF repository at $TUF with the file as the trusted root, and writes its
+// root.json. Then tuf publish FILE replaces the file, tuf expire FILE publishes it with expired
+// metadata, and tuf break PATH publishes a wrong signature.
+func tuf(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: tuf serve|publish|expire|break file")
+	}
+	server := ts.Value(tufKey).(*tufServer)
+	content := func() []byte {
+		raw, err := os.ReadFile(ts.MkAbs(args[1]))
+		ts.Check(err)
+		return raw
+	}
+	good := time.Now().Add(24 * time.Hour)
+	switch args[0] {
+	case "serve":
+		var err error
+		server.repository, err = tufrepo.New(content(), good)
+		ts.Check(err)
+		web := httptest.NewServer(server.repository)
+		ts.Defer(web.Close)
+		ts.Setenv("TUF", web.URL)
+		ts.Check(os.WriteFile(ts.MkAbs("root.json"), server.repository.Root(), 0o600))
+	case "publish":
+		ts.Check(server.repository.Publish(content(), good))
+	case "expire":
+		ts.Check(server.repository.Publish(content(), time.Now().Add(-time.Minute)))
+	case "break":
+		raw := bytes.Clone(server.repository.File(args[1]))
+		i := bytes.Index(raw, []byte(`"sig":"`))
+		if i < 0 {
+			ts.Fatalf("%s has no signature", args[1])
+		}
+		digit := &raw[i+len(`"sig":"`)]
+		*digit = map[bool]byte{true: '1', false: '0'}[*digit == '0']
+		server.repository.Replace(args[1], raw)
+	default:
+		ts.Fatalf("unknown: tuf %s", args[0])
+	}
 }
