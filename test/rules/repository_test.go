@@ -94,6 +94,5 @@ func files(t *testing.T) []string {
 // read returns the content of one file of the repository.
 func read(t *testing.T, name string) []byte {
 	t.Helper()
-	data := must.Get(os.ReadFile(filepath.Join("..", "..", name)))(t)
-	return data
+	return must.Get(os.ReadFile(filepath.Join("..", "..", name)))(t)
 }
