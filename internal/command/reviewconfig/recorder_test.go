@@ -66,9 +66,7 @@ func (c *clone) git(args ...string) string {
 func (c *clone) write(name, content string) {
 	c.t.Helper()
 	path := filepath.Join(c.dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o600)); err != nil {
-		c.t.Fatal(err)
-	}
+	must.Do(c.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o600)))
 }
 
 // gitHub answers requests about pull request 12. bob approved the commit in the clone.
@@ -101,35 +99,19 @@ func (c *clone) gitHub() *httptest.Server {
 
 func (c *clone) recorder(promote string) *record.Recorder {
 	c.t.Helper()
-	repository, err := git.Open(context.Background(), c.dir)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	repository := must.Get(git.Open(context.Background(), c.dir))(c.t)
 	c.t.Cleanup(func() { _ = repository.Close() })
 	environment := workflow(c.t)
 	environment["GITHUB_API_URL"] = c.gitHub().URL
-	o, err := options(c.t, promote, "", environment)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	o := must.Get(options(c.t, promote, "", environment))(c.t)
 	o.Repository = repository
-	recorder, err := reviewconfig.New(o)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return recorder
+	return must.Get(reviewconfig.New(o))(c.t)
 }
 
 func (c *clone) file(origin string) *promotion.Move {
 	c.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(c.dir, "unsigned/mongo.yaml"))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	doc, err := exception.Parse(raw, "unsigned/mongo.yaml")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join(c.dir, "unsigned/mongo.yaml")))(c.t)
+	doc := must.Get(exception.Parse(raw, "unsigned/mongo.yaml"))(c.t)
 	m := &promotion.Move{From: "unsigned/mongo.yaml", Blob: git.HashOf(git.KindBlob, raw), Documents: []*exception.Document{doc}, Prepared: []*exception.Document{doc}}
 	if origin != "" {
 		m.Origin = &git.Origin{Commit: git.NewHash(origin)}

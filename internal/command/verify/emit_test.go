@@ -90,8 +90,7 @@ func sealed(t *testing.T) (*exception.Document, *verify.Verifier) {
 	doc := must.Get(exception.Parse(source, "sealed.yaml"))(t)
 	cfg := must.Get(cli.LoadConfig(filepath.Join(testdata, "sealed.policy.yaml")))(t)
 	config := must.Get(trust.Read(cfg.Document(), cfg.Dir))(t)
-	policy := must.Get(trust.Load(config))(t)
-	return doc, must.Get(verify.New(policy))(t)
+	return doc, must.Get(verify.New(must.Get(trust.Load(config))(t)))(t)
 }
 
 // TestJSONBecomesYAML: other tools sign JSON, but polex-sign does not. The command prints it as
