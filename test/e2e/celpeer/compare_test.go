@@ -17,18 +17,16 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // oursTakes reports whether polex accepts an expression as a condition, and the reason if not.
 func oursTakes(t *testing.T, checker *shape.Checker, expression string) (bool, string) {
 	t.Helper()
-	d, err := exception.FromObject(map[string]any{
+	d := must.Get(exception.FromObject(map[string]any{
 		"apiVersion": "policies.kyverno.io/v1", "kind": "PolicyException", "metadata": map[string]any{"name": "a", "namespace": "b"},
 		"spec": map[string]any{"matchConditions": []any{map[string]any{"name": "c", "expression": expression}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for _, f := range checker.Check(d, time.Time{}) {
 		if f.Reason == shape.ReasonBadExpression && strings.Contains(f.Message, "does not compile") {
 			return false, f.Message
@@ -41,10 +39,7 @@ func oursTakes(t *testing.T, checker *shape.Checker, expression string) (bool, s
 // and of a wrong one.
 func TestEveryFunction(t *testing.T) {
 	env := peerEnv(t)
-	checker, err := shape.New(shape.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := must.Get(shape.New(shape.Config{}))(t)
 	tried := 0
 	functions := env.Functions()
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
@@ -134,20 +129,14 @@ func literal(of *cel.Type) (string, bool) {
 // are.
 func TestEveryExpressionOfTheTests(t *testing.T) {
 	env := peerEnv(t)
-	checker, err := shape.New(shape.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := must.Get(shape.New(shape.Config{}))(t)
 	taken, refused := 0, 0
 	paths, err := filepath.Glob("../../../pkg/shape/*_test.go")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no tests found: %v", err)
 	}
 	for _, path := range paths {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, 0))(t)
 		ast.Inspect(file, func(n ast.Node) bool {
 			lit, ok := n.(*ast.BasicLit)
 			if !ok || lit.Kind != token.STRING {

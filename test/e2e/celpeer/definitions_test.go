@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // definition is the definition of exceptions as an API server stores it.
@@ -34,9 +36,7 @@ func changed(t *testing.T, pairs ...string) map[string]any {
 		text = bytes.ReplaceAll(text, []byte(pairs[i]), []byte(pairs[i+1]))
 	}
 	var object map[string]any
-	if err := yaml.Unmarshal(text, &object); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal(text, &object))
 	return object
 }
 

@@ -13,11 +13,16 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/admission"
+	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	peer "k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
+	apiservercel "k8s.io/apiserver/pkg/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/internal/guard/rules"
+	"github.com/polex-dev/polex/test/must"
 )
 
 type (
@@ -114,30 +119,18 @@ type policy struct {
 // compiled returns a policy with one validation.
 func compiled(t *testing.T, file string) policy {
 	t.Helper()
-	text, err := os.ReadFile("../../../policies/guard/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../../policies/guard/" + file))(t)
 	document, _, _ := bytes.Cut(text, []byte("\n---\n"))
 	var of admissionregistrationv1.ValidatingAdmissionPolicy
-	if err := yaml.UnmarshalStrict(document, &of); err != nil {
-		t.Fatal(err)
-	}
-	env, err := peerEnv(t).Extend(cel.Variable("variables", cel.MapType(cel.StringType, cel.DynType)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.UnmarshalStrict(document, &of))
+	env := must.Get(peerEnv(t).Extend(cel.Variable("variables", cel.MapType(cel.StringType, cel.DynType))))(t)
 	compile := func(expression string) cel.Program {
 		t.Helper()
 		checked, issues := env.Compile(expression)
 		if issues.Err() != nil {
 			t.Fatal(issues.Err())
 		}
-		program, err := env.Program(checked)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return program
+		return must.Get(env.Program(checked))(t)
 	}
 	p := policy{expressions: map[string]cel.Program{}}
 	for _, c := range of.Spec.MatchConditions {
@@ -157,10 +150,7 @@ func compiled(t *testing.T, file string) policy {
 // allows evaluates the policy for an object that a user without special rights creates.
 func (p policy) allows(t *testing.T, resource string, object any) bool {
 	t.Helper()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(runtime.DefaultUnstructuredConverter.ToUnstructured(object))(t)
 	return p.evaluate(t, map[string]any{"operation": "CREATE", "resource": map[string]any{"resource": resource}}, content, nil)
 }
 
@@ -285,20 +275,43 @@ func TestKyvernoRules(t *testing.T) {
 		{"match: {any: [{" + wide + "}]}, exclude: {all: [{resources: {namespaces: [polex-system]}}]}", false},
 	} {
 		var object map[string]any
-		if err := yaml.Unmarshal(fmt.Appendf(nil, "{spec: {rules: [{%s, mutate: {patchStrategicMerge: {a: b}}}]}}", tc.match), &object); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, yaml.Unmarshal(fmt.Appendf(nil, "{spec: {rules: [{%s, mutate: {patchStrategicMerge: {a: b}}}]}}", tc.match), &object))
 		if got := mutations.allows(t, "clusterpolicies", &object); got != tc.allowed {
 			t.Errorf("%s: allowed: %t", tc.match, got)
 		}
 	}
 	for rules, allowed := range map[string]bool{"": false, "resourceRules: []": false, "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [polex-system]}]}": true} {
 		var object map[string]any
-		if err := yaml.Unmarshal([]byte("{spec: {matchConstraints: {"+rules+"}}}"), &object); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, yaml.Unmarshal([]byte("{spec: {matchConstraints: {"+rules+"}}}"), &object))
 		if got := mutations.allows(t, "mutatingpolicies", &object); got != allowed {
 			t.Errorf("a MutatingPolicy for all resources, %q: allowed: %t", strings.TrimSpace(rules), got)
 		}
 	}
+}
+
+// peerEnv returns the environment of Kyverno's webhook for PolicyException: the base of Kubernetes
+// with four variables.
+func peerEnv(t *testing.T) *cel.Env {
+	t.Helper()
+	base := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+	stored := must.Get(base.Env(environment.StoredExpressions))(t)
+	request, namespace := plugincel.BuildRequestType(), plugincel.BuildNamespaceType()
+	for _, name := range []string{"object", "oldObject"} {
+		request.Fields[name] = apiservercel.NewDeclField(name, apiservercel.DynType, false, nil, nil)
+	}
+	types := must.Get(apiservercel.NewDeclTypeProvider(namespace, request).EnvOptions(stored.CELTypeProvider()))(t)
+	extended := must.Get(base.Extend(environment.VersionedOptions{
+		IntroducedVersion: version.MajorMinor(1, 0),
+		EnvOptions: append([]cel.EnvOption{
+			cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
+			cel.Variable("request", request.CelType()), cel.Variable("namespaceObject", namespace.CelType()),
+		}, types...),
+	}))(t)
+	return must.Get(extended.Env(environment.NewExpressions))(t)
+}
+
+// peerTakes reports whether Kyverno accepts an expression as a condition.
+func peerTakes(env *cel.Env, expression string) bool {
+	checked, issues := env.Compile(expression)
+	return issues.Err() == nil && checked.OutputType().IsExactType(cel.BoolType)
 }
