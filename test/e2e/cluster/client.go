@@ -57,6 +57,24 @@ type Answer struct {
 	Body []byte
 }
 
+// OK returns an error with the API server's message, unless it did what it was asked.
+func OK(answer *Answer, err error) error {
+	if err == nil && !answer.OK() {
+		err = fmt.Errorf("%d: %s", answer.Code, answer.Message())
+	}
+	return err
+}
+
+// Into decodes an answer that is OK.
+func Into(v any) func(*Answer, error) error {
+	return func(answer *Answer, err error) error {
+		if err := OK(answer, err); err != nil {
+			return err
+		}
+		return json.Unmarshal(answer.Body, v)
+	}
+}
+
 // Do sends a request. An error means that there was no answer.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	request, err := http.NewRequestWithContext(ctx, r.Method, c.server+r.Path, bytes.NewReader(r.Body))

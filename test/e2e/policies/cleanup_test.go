@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // The places in manifests that select objects: the API server's rules, the kinds for which Kyverno
@@ -55,9 +56,7 @@ func TestStanding(t *testing.T) {
 	paths := map[bool][]string{} // by whether they stay
 	now := time.Now()
 	for _, namespace := range []string{deleting, cleanup, "team-label"} {
-		if err := live.CreateNamespace(t.Context(), namespace); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, live.CreateNamespace(t.Context(), namespace))
 	}
 	for _, target := range groups {
 		for _, namespace := range []string{deleting, cleanup} {
@@ -109,11 +108,7 @@ func TestStanding(t *testing.T) {
 	}
 	for _, path := range []string{"/apis/policies.kyverno.io/v1/deletingpolicies/polex-cleanup", "/apis/kyverno.io/v2/clustercleanuppolicies/polex-cleanup-kyverno", "/apis/kyverno.io/v2/clustercleanuppolicies/polex-cleanup-policies"} {
 		until(t, path+" to have been carried out", func(ctx context.Context) error {
-			answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
-			if err != nil {
-				return err
-			}
-			return has(answer, `"lastExecutionTime":"20`)
+			return has(`"lastExecutionTime":"20`)(live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path}))
 		})
 	}
 	for _, path := range paths[true] {
@@ -127,20 +122,14 @@ func TestStanding(t *testing.T) {
 func storeLabelled(t *testing.T, target cluster.Target, name string, end time.Time) {
 	t.Helper()
 	text := strings.Replace(exceptionOf(target, name, end.UTC().Format(time.RFC3339)), "metadata: {", "metadata: {labels: {"+exception.LabelTTL+": "+lifetime.FormatTTL(end)+"}, ", 1)
-	answer, err := live.Create(t.Context(), target, []byte(text))
-	if err != nil || answer.Code != http.StatusCreated {
-		t.Fatalf("%v, %s\n%s", err, answer.Message(), text)
-	}
+	must.Do(t, cluster.OK(live.Create(t.Context(), target, []byte(text))))
 }
 
 // failedToDelete returns an error until Kyverno reports that it may not delete an exception of a
 // namespace.
 func failedToDelete(ctx context.Context, namespace string) error {
-	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/apis/events.k8s.io/v1/events"})
-	if err != nil {
-		return err
-	}
-	return has(answer, "failed to delete the target resource PolicyException/"+namespace)
+	return has("failed to delete the target resource PolicyException/" + namespace)(
+		live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/apis/events.k8s.io/v1/events"}))
 }
 
 // permit applies the role that Kyverno needs to delete exceptions, and waits until it takes effect.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // dialects lists the files of policies/generate, the path of their generated policies, the maximum
@@ -45,15 +46,8 @@ type cleanupPolicy struct {
 
 // written returns the generated policies for exceptions of a namespace, by exception.
 func written(ctx context.Context, path, namespace string) (map[string]cleanupPolicy, error) {
-	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
-	if err != nil {
-		return nil, err
-	}
-	if !answer.OK() {
-		return nil, errors.New(answer.Message())
-	}
 	var all struct{ Items []cleanupPolicy }
-	if err := json.Unmarshal(answer.Body, &all); err != nil {
+	if err := cluster.Into(&all)(live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})); err != nil {
 		return nil, err
 	}
 	found := map[string]cleanupPolicy{}
@@ -73,9 +67,7 @@ func TestGenerated(t *testing.T) {
 	apply(t, file(t, "generate/clusterrole.yaml"))
 	permit(t)
 	for _, d := range dialects {
-		if err := live.CreateNamespace(t.Context(), d.namespace); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, live.CreateNamespace(t.Context(), d.namespace))
 		manifests := limited(t, file(t, d.file), d.namespace)
 		applyOnceKnown(t, manifests)
 		t.Cleanup(func() { withdraw(t, manifests) })
@@ -242,10 +234,8 @@ func renews(t *testing.T, path, namespace string) {
 		if target.Group == exception.PoliciesGroup {
 			patch = fmt.Sprintf(`{"spec":{"expiresAt":%q}}`, later.Format(time.RFC3339))
 		}
-		answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPatch, Path: target.Path("renewed"), Body: []byte(patch), ContentType: "application/merge-patch+json"})
-		if err != nil || !answer.OK() {
-			t.Fatalf("%v: %s", err, answer.Message())
-		}
+		must.Do(t, cluster.OK(live.Do(t.Context(), cluster.Request{Method: http.MethodPatch, Path: target.Path("renewed"),
+			Body: []byte(patch), ContentType: "application/merge-patch+json"})))
 		about := target.Group + "/" + namespace + "/renewed"
 		until(t, "the policy for the later end", func(ctx context.Context) error {
 			found, err := written(ctx, path, namespace)
@@ -269,12 +259,8 @@ func counts(ctx context.Context, path, namespace string) error {
 	for _, target := range groups {
 		target.Namespace = namespace
 		end := time.Date(2030, 1, 1, 0, 0, 0, time.Now().Nanosecond(), time.UTC).Format(time.RFC3339Nano)
-		answer, err := live.Apply(ctx, []byte(exceptionOf(target, "probe", end)))
-		if err != nil {
+		if err := cluster.OK(live.Apply(ctx, []byte(exceptionOf(target, "probe", end)))); err != nil {
 			return err
-		}
-		if !answer.OK() {
-			return errors.New(answer.Message())
 		}
 	}
 	found, err := written(ctx, path, namespace)

@@ -16,6 +16,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // The roles of the users: Kubernetes' own roles in one namespace, and in all namespaces for the
@@ -98,21 +99,16 @@ func TestRights(t *testing.T) {
 		if target.Group == exception.PoliciesGroup {
 			refusal = notAmong
 		}
-		if err := lead.may(t.Context(), target, refusal); err != nil {
-			t.Error(err)
-		}
-		for _, who := range []person{viewer, developer, auditor, flux} {
-			if err := who.may(t.Context(), target, rbac); err != nil {
+		for _, tc := range []struct {
+			who     person
+			refusal string
+		}{
+			{lead, refusal}, {viewer, rbac}, {developer, rbac}, {auditor, rbac}, {flux, rbac},
+			{root, notAmong}, {generator, notAmong}, {argocd, ""},
+		} {
+			if err := tc.who.may(t.Context(), target, tc.refusal); err != nil {
 				t.Error(err)
 			}
-		}
-		for _, who := range []person{root, generator} {
-			if err := who.may(t.Context(), target, notAmong); err != nil {
-				t.Error(err)
-			}
-		}
-		if err := argocd.may(t.Context(), target, ""); err != nil {
-			t.Error(err)
 		}
 	}
 	t.Run("reading", reads)
@@ -158,16 +154,11 @@ func reads(t *testing.T) {
 func changes(t *testing.T) {
 	for _, target := range groups {
 		body := strings.Replace(exceptionOf(target, "kept", "2030-01-01T00:00:00Z"), "metadata: {", "metadata: {finalizers: [polex.dev/test], ", 1)
-		answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: target.Path(""), Body: []byte(body), As: argocd.name, Groups: argocd.groups})
-		if err != nil || !answer.OK() {
-			t.Fatalf("%v: %s", err, answer.Message())
-		}
+		must.Do(t, cluster.OK(live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: target.Path(""), Body: []byte(body),
+			As: argocd.name, Groups: argocd.groups})))
 		patch := func(who person, patch string) error {
-			answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPatch, Path: target.Path("kept"), Body: []byte(patch), ContentType: "application/merge-patch+json", As: who.name, Groups: who.groups})
-			if err == nil && !answer.OK() {
-				err = errors.New(answer.Message())
-			}
-			return err
+			return cluster.OK(live.Do(t.Context(), cluster.Request{Method: http.MethodPatch, Path: target.Path("kept"), Body: []byte(patch),
+				ContentType: "application/merge-patch+json", As: who.name, Groups: who.groups}))
 		}
 		later := func(year string) string {
 			return `{"metadata":{"annotations":{"polex.dev/expires-at":"` + year + `-01-01T00:00:00Z"}}}`
@@ -183,9 +174,8 @@ func changes(t *testing.T) {
 		}
 		refused("an end", patch(root, later("2032")))
 		refused("a finalizer", patch(collector, freed))
-		if answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodDelete, Path: target.Path("kept"), As: argocd.name, Groups: argocd.groups}); err != nil || !answer.OK() {
-			t.Fatalf("%v: %s", err, answer.Message())
-		}
+		must.Do(t, cluster.OK(live.Do(t.Context(), cluster.Request{Method: http.MethodDelete, Path: target.Path("kept"),
+			As: argocd.name, Groups: argocd.groups})))
 		refused("an end of what goes", patch(collector, later("2032")))
 		refused("a label of what goes", patch(collector, `{"metadata":{"labels":{"a":"b"}}}`))
 		refused("a spec of what goes", patch(collector, otherSpec[target.Group]))
@@ -210,10 +200,8 @@ func takesNoRight(t *testing.T) {
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %s}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: lead}]}`, role)
 	}
 	for role, may := range map[string]bool{"polex-deploy": false, "polex-view": true} {
-		answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: path, Body: body(role), As: lead.name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: path,
+			Body: body(role), As: lead.name}))(t)
 		if answer.OK() != may {
 			t.Errorf("%s: %d: %s", role, answer.Code, answer.Message())
 		}
@@ -250,16 +238,11 @@ func ownOverlay(t *testing.T) string {
 		t.Fatal("the README holds no kustomization.yaml")
 	}
 	dir := t.TempDir()
-	base, err := filepath.Rel(dir, fixture.FromRoot("policies/rbac/base"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(filepath.Rel(dir, fixture.FromRoot("policies/rbac/base")))(t)
 	const address = "https://github.com/polex-dev/polex//policies/rbac/base?ref=<commit>"
 	if !strings.Contains(block[1], address) {
 		t.Fatalf("the README's kustomization does not hold %s", address)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.Replace(block[1], address, base, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.Replace(block[1], address, base, 1)), 0o600))
 	return kustomize(t, dir)
 }
