@@ -18,6 +18,8 @@ type Policy struct {
 	// AboutPods means that a policy of policies.kyverno.io applies to Pods, and therefore to the
 	// templates of their controllers.
 	AboutPods bool
+	// OnlyPods means that it applies to nothing else, before Kyverno adds the controllers.
+	OnlyPods bool
 	// Guards explains how the policy applies to PolicyExceptions; "": it does not.
 	Guards string
 	// Ordinary means that the policy cannot match PolicyExceptions or Namespaces (ordinary.go).
@@ -28,6 +30,8 @@ type Policy struct {
 	// ReadsImages and ReadsValues mean that an expression of policies.kyverno.io reads the images or
 	// the allowedValues of exceptions.
 	ReadsImages, ReadsValues bool
+	// ReadsOwners means that its spec mentions ownerReferences: it may ignore what controllers create.
+	ReadsOwners bool
 
 	targets []Target
 }
@@ -100,7 +104,7 @@ func readPolicy(d *exception.Document) *Policy {
 	p := &Policy{Identity: id, Severity: d.Annotation("policies.kyverno.io/severity")}
 	value, _ := d.Lookup("spec")
 	spec, _ := value.(map[string]any)
-	p.NamesKyverno = namesKyverno(spec)
+	p.NamesKyverno, p.ReadsOwners = namesKyverno(spec), hasText(spec, "ownerReferences")
 	if HasRules(id.Kind) {
 		rules := readRules(spec)
 		controllers := autogenControllers(rules, d.Statement("metadata", "annotations", annotationControllers))
@@ -113,7 +117,7 @@ func readPolicy(d *exception.Document) *Policy {
 		p.Guards, p.Ordinary = guardingRule(rules), isOrdinary(rules)
 	} else {
 		constraints, _ := spec["matchConstraints"].(map[string]any)
-		p.AboutPods = constrainsPods(constraints)
+		p.AboutPods, p.OnlyPods = constrainsPods(constraints), constrainsOnlyPods(constraints)
 		if constrainsExceptions(constraints) {
 			p.Guards = "its matchConstraints cover policyexceptions"
 		}
@@ -194,6 +198,15 @@ func constrainsPods(constraints map[string]any) bool {
 		rule, _ := item.(map[string]any)
 		return slices.ContainsFunc(manifest.Words(rule["resources"]),
 			func(name string) bool { return name == "pods" || name == "*" || name == "*/*" })
+	})
+}
+
+// constrainsOnlyPods reports whether matchConstraints select Pods and nothing else.
+func constrainsOnlyPods(constraints map[string]any) bool {
+	rules, _ := constraints["resourceRules"].([]any)
+	return len(rules) > 0 && !slices.ContainsFunc(rules, func(item any) bool {
+		rule, _ := item.(map[string]any)
+		return !slices.Equal(manifest.Words(rule["resources"]), []string{"pods"})
 	})
 }
 

@@ -6,7 +6,20 @@ import (
 )
 
 var autogenCases = []change{
-	{name: "a controller and its form", of: legacy, config: knowing(probes), old: "[check, autogen-check]", new: "[autogen-check]"},
+	{name: "a controller and its form", of: legacy, config: knowing(probes), old: "[check, autogen-check]", new: "[autogen-check]", want: []string{"12 autogen-rules spec.exceptions[0].ruleNames (warning)"}},
+	{name: "a CronJob and its form", of: legacy, config: knowing(probes), old: "[check, autogen-check]\n  match:\n    any:\n    - resources:\n        kinds: [Deployment]",
+		new: "[autogen-cronjob-check]\n  match:\n    any:\n    - resources:\n        kinds: [CronJob]", want: []string{"12 autogen-rules spec.exceptions[0].ruleNames (warning)"}},
+	{name: "a CronJob and its Jobs", of: legacy, config: knowing(probes), old: "[check, autogen-check]\n  match:\n    any:\n    - resources:\n        kinds: [Deployment]",
+		new: "[autogen-check, autogen-cronjob-check]\n  match:\n    any:\n    - resources:\n        kinds: [CronJob, Job]", want: []string{"12 autogen-rules spec.exceptions[0].ruleNames (warning)"}},
+	{name: "a controller, its Pods and all rules", of: legacy, config: knowing(probes), old: "[Deployment]", new: "[CronJob, Job, Pod]",
+		want: []string{"12 autogen-rules spec.exceptions[0].ruleNames (warning)"}},
+	{name: "a policy that may ignore what controllers create", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, "+onPods+", validate: {cel: {expressions: [{expression: '!has(object.metadata.ownerReferences)'}]}}")), old: "[check, autogen-check]", new: "[autogen-check]"},
+	{name: "a condition for a controller alone", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", onPodsCEL)), old: "object.metadata.name == 'web'", new: "object.kind in ['Deployment', 'StatefulSet']",
+		want: []string{"12 autogen-rules spec.matchConditions[0].expression (warning)"}},
+	{name: "a condition for a controller and its Pods", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", onPodsCEL)), old: "object.metadata.name == 'web'", new: "object.kind in ['Deployment', 'Pod']"},
+	{name: "a condition without a kind", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", onPodsCEL))},
+	{name: "a condition, and a policy for controllers too", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", "{apiGroups: ['', apps], apiVersions: [v1], operations: [CREATE], resources: [pods, deployments]}")), old: "object.metadata.name == 'web'", new: "object.kind == 'Deployment'"},
+	{name: "a condition, and a policy that denies nothing", of: replaced(policies, "kind: ValidatingPolicy", "kind: MutatingPolicy"), config: knowing(celPolicy("MutatingPolicy", "require-probes", onPodsCEL)), old: "object.metadata.name == 'web'", new: "object.kind == 'Deployment'"},
 	{name: "a controller and the rule alone", of: legacy, config: knowing(probes), old: "[check, autogen-check]", new: "[check]", want: []string{"16 never-matches spec.match.any[0].resources.kinds"}},
 	{name: "a Pod too, and the form alone", of: legacy, config: knowing(probes), old: "[check, autogen-check]\n  match:\n    any:\n    - resources:\n        kinds: [Deployment]",
 		new: "[autogen-check]\n  match:\n    any:\n    - resources:\n        kinds: [v1/Pod, apps/v1/Deployment]", want: []string{"12 autogen-rules spec.exceptions[0].ruleNames (warning)"}},
@@ -30,6 +43,9 @@ func TestAutogenRulesHints(t *testing.T) {
 	hasHint(t, autogenCases, "a controller and the rule alone", `add "autogen-check"`)
 	hasHint(t, autogenCases, "a Pod too, and the form alone", `add "check"`)
 	hasHint(t, autogenCases, "a CronJob and the form of the others", `add "autogen-cronjob-check"`)
+	hasHint(t, autogenCases, "a controller and its form", `add "check" to ruleNames, "Pod" to kinds, and names such as web-*`)
+	hasHint(t, autogenCases, "a CronJob and its form", `add "autogen-check", "check" to ruleNames, "Job", "Pod" to kinds`)
+	hasHint(t, autogenCases, "a condition for a controller alone", `compare object.kind with "Pod" too`)
 	hasHint(t, autogenCases, "Pods alone and a form", `add the controllers to kinds`)
 }
 
@@ -99,7 +115,7 @@ func TestAutogen(t *testing.T) {
 func TestAutogenNamesAreCut(t *testing.T) {
 	long := strings.Repeat("x", 60)
 	policy := legacyPolicy("ClusterPolicy", "require-probes", strings.Replace(checkRule, "name: check", "name: "+long, 1))
-	c := change{of: legacy, config: knowing(policy), old: "check, autogen-check", new: "autogen-" + long[:55] + ", autogen-cronjob-" + long[:47]}
+	c := change{of: legacy, config: knowing(policy), old: "check, autogen-check", new: long + ", autogen-" + long[:55] + ", autogen-cronjob-" + long[:47]}
 	if found := c.findings(t); found != nil {
 		t.Errorf("%v", found)
 	}

@@ -14,7 +14,7 @@ var unknownRuleCases = []change{
 	{name: "made of no rule for Services", of: legacy, config: knowing(probes), old: "[check, autogen-check]", new: "[autogen-check, autogen-other]",
 		want: []string{"12 unknown-rule spec.exceptions[0].ruleNames[1]"}},
 	{name: "of the policy in another cluster", of: legacy, config: knowing(probes, legacyPolicy("ClusterPolicy", "require-probes", "name: extra, match: {any: [{resources: {kinds: [Service]}}]}")),
-		old: "[check, autogen-check]", new: "[autogen-check, extra]"},
+		old: "[check, autogen-check]", new: "[check, autogen-check, extra]"},
 	{name: "of a policy that is unknown", of: legacy, config: knowing(probes), old: "policyName: require-probes\n    ruleNames: [check", new: "policyName: nothing-alike\n    ruleNames: [what",
 		want: []string{"11 unknown-policy spec.exceptions[0].policyName"}},
 }
