@@ -41,7 +41,7 @@ func (a *asking) conditions(e *Exception) {
 		a.says(e.ScopePath, "write fewer conditions, or several exceptions",
 			"the exception has %d conditions, and polex reads %d", n, MaxConditions)
 		return
-	case n == 0 && !e.onlyValues():
+	case n == 0 && !e.OnlyValues():
 		a.says(e.ScopePath, "add one, e.g. object.kind == 'Pod' && object.metadata.namespace == 'team-a'",
 			"without match conditions, PolicyExceptions and the namespaces of the guard are exempt too")
 		return
@@ -65,11 +65,23 @@ var readsValues = []string{
 	"NamespacedGeneratingPolicy",
 }
 
-// onlyValues reports whether an exception exempts no whole resource: it lists images or values, and
+// OnlyValues reports whether an exception exempts no whole resource: it lists images or values, and
 // all its policies read these themselves.
-func (e *Exception) onlyValues() bool {
-	whole := slices.ContainsFunc(e.Refs, func(ref Ref) bool { return !slices.Contains(readsValues, ref.Kind.Text) })
-	return !whole && len(e.Images)+len(e.AllowedValues) > 0
+func (e *Exception) OnlyValues() bool {
+	return !slices.ContainsFunc(e.Refs, Ref.exemptsWhole) && len(e.Images)+len(e.AllowedValues) > 0
+}
+
+// exemptsWhole reports whether policies of the kind exempt whole resources, whatever the images are.
+func (r Ref) exemptsWhole() bool { return !slices.Contains(readsValues, r.Kind.Text) }
+
+// WholeRefs returns the references to policies that ignore the images and values of the exception.
+func (e *Exception) WholeRefs() (refs []Ref) {
+	for _, ref := range e.Refs {
+		if len(e.Images)+len(e.AllowedValues) > 0 && ref.exemptsWhole() {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
 }
 
 // condition returns the coverage of one condition. A literal with a name of PolicyException or of a

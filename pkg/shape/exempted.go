@@ -2,6 +2,7 @@ package shape
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -28,6 +29,9 @@ type Exemption struct {
 	// one of the resources: they count as met. Each is the end of a sentence that begins
 	// with "assuming".
 	Assumed []string
+	// Only lists the images, values and controls of these resources that alone would be exempt. It is
+	// empty if the whole resources are.
+	Only []string
 }
 
 // Exempted returns the resources of [Config.Resources] that an exception would exempt from its
@@ -42,9 +46,9 @@ func (c *Checker) Exempted(d *exception.Document) Exemption {
 	s := &subject{config: &c.config, Exception: e, Doc: d, language: c.language}
 	m := s.matcher()
 	if m == nil {
-		return Exemption{}
+		return Exemption{Only: s.only()}
 	}
-	found := Exemption{Known: true}
+	found := Exemption{Known: true, Only: s.only()}
 	var assumed match.Assumptions
 	found.Cut = match.Each(c.config.Resources, m, func(id exception.Identity, assuming match.Assumptions) bool {
 		found.Resources = append(found.Resources, id)
@@ -57,6 +61,31 @@ func (c *Checker) Exempted(d *exception.Document) Exemption {
 		found.Resources = slices.Clone(found.Resources[:MaxExempted])
 	}
 	return found
+}
+
+// only returns the parts of resources that the exception exempts, or nil if it exempts whole ones.
+func (s *subject) only() (parts []string) {
+	listed := func(of, what string, texts []kyverno.Located) string {
+		if len(texts) == 0 {
+			return of
+		}
+		return of + what + shortList(kyverno.Texts(texts))
+	}
+	for _, c := range s.PodSecurity {
+		control := listed(fmt.Sprintf("the control %q", c.Name), " of the images ", c.Images)
+		if c.Field != "" {
+			control += " in " + c.Field
+		}
+		parts = append(parts, listed(control, " with the values ", c.Values))
+	}
+	if s.OnlyValues() {
+		for _, part := range []string{listed("", "the images ", s.Images), listed("", "the values ", s.AllowedValues)} {
+			if part != "" {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return parts
 }
 
 func compareIdentities(a, b exception.Identity) int {

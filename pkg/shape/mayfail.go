@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -42,8 +43,8 @@ const reasonWider = "wider-than-written"
 
 var widerCheck = check{
 	About: "Finds a field that Kyverno ignores, so the exception exempts more than it says: an empty list, " +
-		"`operations` in a filter, and `images` in an exception from an ImageValidatingPolicy. Kyverno up to 1.19.0 " +
-		"exempts the whole Pod there, and later releases exempt nothing.",
+		"`operations` in a filter, and `images` in an exception from an ImageValidatingPolicy or DeletingPolicy. " +
+		"These exempt the whole resource, and an ImageValidatingPolicy after 1.19.0 nothing.",
 	Reasons: []Reason{{Name: reasonWider, Doc: "Kyverno ignores a field, and exempts more", Severity: Warning}},
 	Run:     (*subject).wider,
 }
@@ -60,10 +61,14 @@ func (s *subject) wider() {
 	}
 	s.empty(exception.Path{"spec", "images"})
 	s.empty(exception.Path{"spec", "allowedValues"})
-	if len(s.Images)+len(s.AllowedValues) > 0 && slices.ContainsFunc(s.PolicyKinds(), kyverno.VerifiesImages) {
-		s.find(reasonWider, s.ScopePath[:1].With("images"),
-			"an ImageValidatingPolicy does not read images: Kyverno up to 1.19.0 exempts the whole Pod, and later "+
-				"releases exempt nothing", "remove images, or use matchImageReferences of the policy")
+	for _, ref := range s.WholeRefs() {
+		effect, hint := "the whole resource", "remove this policy from the exception"
+		if kyverno.VerifiesImages(ref.Kind.Text) {
+			effect = "the whole Pod up to 1.19.0, and nothing in later releases"
+			hint += ", or use matchImageReferences of the policy"
+		}
+		s.find(reasonWider, ref.Path, fmt.Sprintf("the %s %q does not read images and allowedValues of exceptions: "+
+			"Kyverno exempts %s", ref.Kind.Text, ref.Name.Text, effect), hint)
 	}
 }
 

@@ -38,7 +38,9 @@ var mayFailCases = []change{
 	{name: "no images", of: policies, old: "  expiresAt:", new: "  images: []\n  expiresAt:", want: []string{"13 wider-than-written spec.images (warning)"}},
 	{name: "operations", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n        operations: [DELETE]", want: []string{"19 wider-than-written spec.match.any[0].resources.operations (warning)"}},
 	{name: "images of an image policy", of: policies, old: "kind: ValidatingPolicy", new: "kind: ImageValidatingPolicy\n  images: ['r.example/web:*']",
-		want: []string{"10 wider-than-written spec.images (warning)"}},
+		want: []string{"8 wider-than-written spec.policyRefs[0] (warning)"}},
+	{name: "images of one policy of two", of: policies, old: "  matchConditions:", new: "  - {name: a, kind: NamespacedDeletingPolicy}\n  images: ['r.example/web:*']\n  matchConditions:",
+		want: []string{"10 wider-than-written spec.policyRefs[1] (warning)"}},
 	// Kinds that are probably misspelt.
 	{name: "the plural", of: legacy, old: "[Deployment]", new: "[deployments]", want: []string{"16 unknown-kind spec.match.any[0].resources.kinds[0] (warning)"}},
 	{name: "a letter too many", of: legacy, old: "[Deployment]", new: "[Deploymnet]", want: []string{"16 unknown-kind spec.match.any[0].resources.kinds[0] (warning)"}},

@@ -227,9 +227,15 @@ func shortList(texts []string) string {
 func (s *subject) uselessParts() {
 	work := wildcard.NewMeter()
 	var baseline, more, images, values, unknown bool
+	var idle []kyverno.Ref // their policies read none of the listed parts
 	for _, ref := range s.Refs {
 		policies := s.config.Policies.Find(ref)
 		unknown = unknown || len(policies) == 0
+		if s.OnlyValues() && !slices.ContainsFunc(policies, func(p *kyverno.Policy) bool {
+			return p.ReadsImages && len(s.Images) > 0 || p.ReadsValues && len(s.AllowedValues) > 0
+		}) {
+			idle = append(idle, ref)
+		}
 		for _, p := range policies {
 			images, values = images || p.ReadsImages, values || p.ReadsValues
 			for _, r := range p.Rules {
@@ -252,10 +258,17 @@ func (s *subject) uselessParts() {
 		texts []kyverno.Located
 		reads bool
 	}{{"images", s.Images, images}, {"allowedValues", s.AllowedValues, values}} {
-		if len(part.texts) > 0 && !part.reads && !slices.ContainsFunc(s.PolicyKinds(), kyverno.VerifiesImages) {
+		if len(part.texts) > 0 && !part.reads && s.OnlyValues() {
 			s.find(ReasonNeverMatches, exception.Path{"spec", part.field},
 				fmt.Sprintf("no expression of the policy reads the %s of exceptions, so this exception changes nothing",
 					part.field), "remove "+part.field+" to exempt the whole resource, or change the policy")
+		}
+	}
+	for _, ref := range idle {
+		if len(idle) < len(s.Refs) { // otherwise the field is reported
+			s.find(ReasonNeverMatches, ref.Path, fmt.Sprintf("no expression of the policy %q reads the images or "+
+				"allowedValues of exceptions, so this exception changes nothing for it", ref.Name.Text),
+				"remove this policy from the exception, or change the policy")
 		}
 	}
 }

@@ -14,6 +14,10 @@ func about(match string) string {
 	return legacyPolicy("ClusterPolicy", "require-probes", "name: check, match: "+match+", validate: {deny: {}}")
 }
 
+// readsImages is a policy whose expression reads the images of exceptions.
+var readsImages = celPolicy("ValidatingPolicy", "require-probes", onPodsCEL) +
+	"  validations: [{expression: 'object.spec.containers.all(c, c.image in exceptions.allowedImages)'}]\n"
+
 func dead(path string) []string { return []string{path} }
 
 // neverCases: TestNeverMatches of test/e2e shows that Kyverno's own program agrees.
@@ -73,6 +77,12 @@ var neverCases = []change{
 	{name: "an operation that they have", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", onPodsCEL)), old: "object.metadata.name == 'web'", new: "request.operation == 'CREATE' && object.kind == 'Pod'"},
 	{name: "constraints of a custom resource", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", "{apiGroups: [example.com], apiVersions: [v1], operations: [CREATE], resources: [things]}")), old: "object.metadata.name == 'web'", new: "object.kind == 'Service'"},
 	{name: "images that nothing reads", of: policies, config: knowing(celPolicy("ValidatingPolicy", "require-probes", onDeployments)), old: "  expiresAt:", new: "  images: ['r.example/web:*']\n  expiresAt:", want: dead("13 never-matches spec.images")},
+	{name: "images that one of two policies reads", of: policies, config: knowing(readsImages, celPolicy("ValidatingPolicy", "other", onPodsCEL)),
+		old: "  matchConditions:", new: "  - {name: other, kind: ValidatingPolicy}\n  images: ['r.example/web:*']\n  matchConditions:", want: dead("10 never-matches spec.policyRefs[1]")},
+	{name: "images that both read", of: policies, config: knowing(readsImages, strings.Replace(readsImages, "require-probes", "other", 1)),
+		old: "  matchConditions:", new: "  - {name: other, kind: ValidatingPolicy}\n  images: ['r.example/web:*']\n  matchConditions:"},
+	{name: "images that a DeletingPolicy ignores", of: replaced(policies, "kind: ValidatingPolicy", "kind: DeletingPolicy"), config: knowing(celPolicy("DeletingPolicy", "require-probes", onPodsCEL)),
+		old: "  matchConditions:", new: "  images: ['r.example/web:*']\n  matchConditions:", want: []string{"8 wider-than-written spec.policyRefs[0] (warning)"}},
 
 	// Pod Security Standards.
 	{name: "a control of another profile", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, "+onPods+", validate: {podSecurity: {level: baseline, version: latest}}")),

@@ -66,12 +66,19 @@ func Unfilled(message, hint string) string {
 	return "write the value of " + m[1] + ": what Flux or a shell fills in later would not be what is signed"
 }
 
-// Exempted names the first exempted resources, and the number of the others.
+// Exempted names the first exempted resources, the number of the others, and the exempted parts.
 func Exempted(e shape.Exemption) string {
-	if !e.Known {
-		return "resources that polex cannot tell from files: a match condition is not a plain comparison"
-	}
 	const most = 5
+	only := ""
+	if len(e.Only) > 0 {
+		only = ", but only " + strings.Join(e.Only[:min(most, len(e.Only))], ", ")
+	}
+	if more := len(e.Only) - most; more > 0 {
+		only += fmt.Sprintf(" and %d more", more)
+	}
+	if !e.Known {
+		return "resources that polex cannot tell from files: a match condition is not a plain comparison" + only
+	}
 	all := Names(e.Resources)
 	text := strings.Join(all[:min(most, len(all))], ", ")
 	switch more := e.Count - min(most, len(all)); {
@@ -82,7 +89,7 @@ func Exempted(e shape.Exemption) string {
 	case more > 0:
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return text
+	return text + only
 }
 
 // Names returns identities as texts.

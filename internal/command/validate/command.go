@@ -261,7 +261,7 @@ func (r *run) add(doc *exception.Document, a answer) {
 		}
 		if exempts.Known {
 			result.Details = map[string]any{"exempts": shapeconfig.Names(exempts.Resources), "count": exempts.Count,
-				"assumed": exempts.Assumed}
+				"assumed": exempts.Assumed, "only": exempts.Only}
 		}
 	}
 	if !r.renewals.keep(doc, result) {
