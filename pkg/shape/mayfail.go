@@ -20,7 +20,7 @@ var mayFailCheck = check{
 }
 
 func (s *subject) mayFail() {
-	if s.counts[ReasonReachesGuard] > 0 {
+	if s.counts[ReasonReachesGuard] > 0 || s.isFound(ReasonNeverMatches, s.whereConditions()) {
 		return
 	}
 	var targets []kyverno.Target
@@ -42,10 +42,11 @@ func (s *subject) mayFail() {
 const reasonWider = "wider-than-written"
 
 var widerCheck = check{
-	About: "Finds a field that Kyverno ignores, so the exception exempts more than it says: an empty list, " +
+	About: "Finds what exempts more than it says: alternatives without parentheses, of which one holds in every " +
+		"namespace, a pattern in a regular expression, and fields that Kyverno ignores: an empty list, " +
 		"`operations` in a filter, and `images` in an exception from an ImageValidatingPolicy or DeletingPolicy. " +
 		"These exempt the whole resource, and an ImageValidatingPolicy after 1.19.0 nothing.",
-	Reasons: []Reason{{Name: reasonWider, Doc: "Kyverno ignores a field, and exempts more", Severity: Warning}},
+	Reasons: []Reason{{Name: reasonWider, Doc: "the exception exempts more than it says", Severity: Warning}},
 	Run:     (*subject).wider,
 }
 

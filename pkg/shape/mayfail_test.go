@@ -33,7 +33,7 @@ var mayFailCases = []change{
 	{name: "an alternative", of: policies, old: plainScope, new: "object.metadata.namespace == 'team-a' && object.kind == 'Deployment' && (!has(object.spec.replicas) || object.spec.replicas > 1)"},
 	// Fields that Kyverno ignores.
 	{name: "owners", of: policies, old: plainScope, new: "object.kind == 'Pod' && object.metadata.namespace == 'team-a' && object.metadata.ownerReferences[0].kind == 'Job'", want: failing(" (warning)")},
-	{name: "a misspelt field of metadata", of: policies, old: plainScope, new: "object.kind == 'Pod' && object.metadata.namespace == 'team-a' && object.metadata.names == 'web'", want: failing(" (warning)")},
+	{name: "a misspelt field of metadata", of: policies, old: plainScope, new: "object.kind == 'Pod' && object.metadata.namespace == 'team-a' && object.metadata.names == 'web'", want: dead("12 never-matches spec.matchConditions[0].expression")},
 	{name: "no names", of: legacy, old: "names: [web]", new: "names: []", want: []string{"17 wider-than-written spec.match.any[0].resources.names (warning)"}},
 	{name: "no images", of: policies, old: "  expiresAt:", new: "  images: []\n  expiresAt:", want: []string{"13 wider-than-written spec.images (warning)"}},
 	{name: "operations", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n        operations: [DELETE]", want: []string{"19 wider-than-written spec.match.any[0].resources.operations (warning)"}},

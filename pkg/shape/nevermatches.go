@@ -21,14 +21,18 @@ var neverMatchesCheck = check{
 		"- A filter contradicts itself, or lists namespaces for a kind without one.\n" +
 		"- With `--policies`: no named rule is about the kinds, names or namespaces of the filter. A rule " +
 		"about `Pod/exec` is not about Pods, and a Policy is about its own namespace.\n" +
+		"- A match condition compares a name with a pattern, a bool with a text, or reads a field that objects do " +
+		"not have.\n" +
 		"- `spec.conditions` reads a variable that does not exist, or the sender in background scans.\n" +
 		"- No named rule checks the control or field of `podSecurity`, or no policy reads `images` or " +
 		"`allowedValues`.",
-	Reasons: []Reason{{Name: ReasonNeverMatches, Doc: "the exception, or a part of it, can have no effect"}},
+	Reasons: []Reason{{Name: ReasonNeverMatches, Doc: "the exception, or a part of it, can have no effect",
+		Milder: true}},
 	Run:     (*subject).neverMatches,
 }
 
 func (s *subject) neverMatches() {
+	s.mistakes()
 	if len(s.Unread) > 0 || s.counts[ReasonReachesGuard] > 0 {
 		return // it is not known how Kyverno reads it, or it is refused anyway
 	}
@@ -60,6 +64,29 @@ func (s *subject) neverMatches() {
 	}
 	s.withoutTarget(work, alternatives, targets, known)
 	s.uselessParts()
+}
+
+// mistakes reports what is probably misspelt in match conditions. Only if the kinds may be those of
+// Kubernetes, its fields tell.
+func (s *subject) mistakes() {
+	custom := slices.ContainsFunc(slices.Concat(s.Alternatives(wildcard.NewMeter())...), func(f kyverno.Filter) bool {
+		return slices.ContainsFunc(f.Kinds, func(k kyverno.Located) bool {
+			return !isListed(builtinKinds, kyverno.ParseKind(k.Text).Kind)
+		})
+	})
+	for _, c := range s.conditions() {
+		for _, m := range kyverno.Mistakes(c.Text) {
+			switch {
+			case c.Problem != nil: // for another check
+			case m.IsWider:
+				s.find(reasonWider, c.path, m.Message, m.Hint)
+			case m.IsSure:
+				s.find(ReasonNeverMatches, c.path, m.Message, m.Hint)
+			case !custom:
+				s.warn(ReasonNeverMatches, c.path, m.Message, m.Hint)
+			}
+		}
+	}
 }
 
 // isSetByRules reports whether a rule that the exception names sets a variable, or may set it.

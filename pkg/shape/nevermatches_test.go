@@ -18,6 +18,20 @@ func about(match string) string {
 var readsImages = celPolicy("ValidatingPolicy", "require-probes", onPodsCEL) +
 	"  validations: [{expression: 'object.spec.containers.all(c, c.image in exceptions.allowedImages)'}]\n"
 
+const inTeam = "object.kind == 'Pod' && object.metadata.namespace == 'team-a'"
+
+// misspelt is a case of a condition with a mistake.
+func misspelt(condition, level string) change {
+	return change{name: condition, of: policies, old: plainScope, new: quote(condition),
+		want: dead("12 never-matches spec.matchConditions[0].expression" + level)}
+}
+
+// wide is a case of a condition that leaves the namespace open.
+func wide(condition string) change {
+	return change{name: condition, of: policies, old: plainScope, new: condition,
+		want: []string{"12 wider-than-written spec.matchConditions[0].expression (warning)"}}
+}
+
 func dead(path string) []string { return []string{path} }
 
 // neverCases: TestNeverMatches of test/e2e shows that Kyverno's own program agrees.
@@ -83,6 +97,39 @@ var neverCases = []change{
 		old: "  matchConditions:", new: "  - {name: other, kind: ValidatingPolicy}\n  images: ['r.example/web:*']\n  matchConditions:"},
 	{name: "images that a DeletingPolicy ignores", of: replaced(policies, "kind: ValidatingPolicy", "kind: DeletingPolicy"), config: knowing(celPolicy("DeletingPolicy", "require-probes", onPodsCEL)),
 		old: "  matchConditions:", new: "  images: ['r.example/web:*']\n  matchConditions:", want: []string{"8 wider-than-written spec.policyRefs[0] (warning)"}},
+
+	// Match conditions that are misspelt.
+	misspelt("object.metadata.name == 'web-*' && "+inTeam, ""),
+	misspelt("object.metadata.name in ['api', 'web-*'] && "+inTeam, ""),
+	misspelt("'web-?' == object.metadata.name && "+inTeam, ""),
+	misspelt("object.metadata.name.startsWith('web-*') && "+inTeam, ""),
+	misspelt("object.metadata.?name.orValue('') == '*-web' && "+inTeam, ""),
+	misspelt("object.kind == 'Deploy*' && object.metadata.namespace == 'team-a' && object.metadata.name == 'web'", ""),
+	misspelt("object.metadata.nmae == 'web' && "+inTeam, ""),
+	misspelt("object.metadata.?nmae.orValue('') == 'web' && "+inTeam, ""),
+	misspelt("has(object.metadata.label) && "+inTeam, ""),
+	misspelt("object.metadata.?labels[?'app'].orValue('') == 'a' && object.metadata.labels['app'] == true && "+inTeam, ""),
+	misspelt("object.metdata.name == 'web' && "+inTeam, " (warning)"),
+	misspelt("object.Kind == 'Pod' && "+inTeam, " (warning)"),
+	misspelt("object.kind == 'Pod' && has(object.spec.hostnetwork) && "+inTeam, " (warning)"),
+	misspelt("object.spec.template.spec.hostPid && "+inTeam, " (warning)"),
+	misspelt("object.spec.containers.all(c, c.SecurityContext.privileged) && "+inTeam, " (warning)"),
+	misspelt("object.spec.?hostNetwork.orValue(false) == 'true' && "+inTeam, " (warning)"),
+	misspelt("has(object.spec.replicas) && object.spec.replicas == '3' && "+inTeam, " (warning)"),
+	{name: "a role may have a star", of: policies, old: plainScope, new: "object.kind == 'ClusterRole' && object.metadata.name == '*'", want: []string{"12 not-proven-narrow spec.matchConditions[0].expression (warning)"}},
+	{name: "labels of any name", of: policies, old: plainScope, new: "object.metadata.?labels[?'hostnetwork'].orValue('') == 'true' && has(object.metadata.labels) && has(object.metadata.labels.nodename) && object.metadata.labels.nodename == 'true' && " + inTeam},
+	{name: "fields of a custom kind", of: policies, old: plainScope, new: "object.kind == 'Thing' && has(object.spec.hostnetwork) && " + plainScope},
+	{name: "a bool", of: policies, old: plainScope, new: "object.spec.?hostNetwork.orValue(false) == true && " + inTeam},
+
+	// && binds stronger than ||.
+	wide("object.kind == 'Pod' && object.metadata.namespace == 'team-a' || object.metadata.name == 'web'"),
+	wide("object.metadata.name == 'web' || object.kind == 'Pod' && object.metadata.namespace == 'team-a'"),
+	wide("object.kind == 'Pod' && (object.metadata.namespace == 'team-a' && object.metadata.name == 'api' || object.metadata.name == 'web')"),
+	{name: "with parentheses", of: policies, old: plainScope, new: "(object.kind == 'Pod' && object.metadata.namespace == 'team-a') || object.metadata.name == 'web'"},
+	{name: "alternatives with a namespace", of: policies, old: plainScope, new: plainScope + " || object.kind == 'Pod' && object.metadata.namespace == 'team-b'"},
+	{name: "a namespace beside alternatives", of: policies, old: plainScope, new: "object.metadata.namespace == 'team-a' && (object.metadata.name == 'api' && request.namespace == 'team-a' || object.metadata.name == 'web')"},
+	{name: "a pattern in a regular expression", of: policies, old: plainScope, new: "object.metadata.name.matches('web-*') && " + inTeam, want: []string{"12 wider-than-written spec.matchConditions[0].expression (warning)"}},
+	{name: "dashes in a class", of: policies, old: plainScope, new: "object.metadata.name.matches('^web[a-z0-9-]*$') && " + inTeam},
 
 	// Pod Security Standards.
 	{name: "a control of another profile", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, "+onPods+", validate: {podSecurity: {level: baseline, version: latest}}")),

@@ -1,0 +1,205 @@
+package kyverno
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Mistake is a part of a match condition that is not what its author meant.
+type Mistake struct {
+	Message, Hint string
+	IsSure        bool // for objects of every kind
+	IsWider       bool // the condition holds for more; otherwise the part has no effect
+}
+
+// The fields of every object and of its metadata.
+var (
+	objectFields   = []string{"apiVersion", "kind", "metadata", "spec", "status"}
+	metadataFields = []string{"name", "namespace", "labels", "annotations", "ownerReferences", "finalizers",
+		"generateName", "uid", "generation", "resourceVersion", "creationTimestamp", "deletionTimestamp",
+		"deletionGracePeriodSeconds", "managedFields", "selfLink"}
+)
+
+// Fields of Pods and their controllers. The type of one is not that of a text.
+var (
+	boolFields = []string{"hostNetwork", "hostPID", "hostIPC", "hostUsers", "shareProcessNamespace", "privileged",
+		"allowPrivilegeEscalation", "readOnlyRootFilesystem", "runAsNonRoot", "automountServiceAccountToken",
+		"enableServiceLinks", "suspend"}
+	numberFields = []string{"replicas", "runAsUser", "runAsGroup", "hostPort", "containerPort"}
+	otherFields  = []string{"containers", "initContainers", "ephemeralContainers", "securityContext", "template",
+		"serviceAccountName", "nodeName", "nodeSelector", "hostPath", "priorityClassName", "runtimeClassName",
+		"imagePullPolicy", "imagePullSecrets", "restartPolicy", "volumes", "volumeMounts", "seccompProfile",
+		"livenessProbe", "readinessProbe", "ownerReferences", "apiVersion", "jobTemplate"}
+	wellKnown = slices.Concat(boolFields, numberFields, otherFields)
+)
+
+// The forms of mistakes, with each text in double quotes.
+var (
+	placeField = `(?:(?:metadata|request) \. (?:\? )?(?:name|namespace)|(?:object|kind) \. kind)`
+	globs      = regexp.MustCompile(placeField + `(?: \. orValue \( "" \))? (?:[!=]=|in \[|\. \w+With \(|\. contains \() ` +
+		`((?:"[^"]*"(?: , )?)+)|("[^"]*") [!=]= (?:\w+ \. )*` + placeField + `\b`)
+	glob        = regexp.MustCompile(`"([^"]*?)([*?][^"]*)"`)
+	globRegular = regexp.MustCompile(`\. matches \( "[^"]*[^\]\\]?-\*`)
+	asText      = regexp.MustCompile(`(\w+) \. (?:\? )?(\w+)(?: \. orValue \( \w* \))? [!=]= "(?:true|false|\d+)"`)
+	notText     = regexp.MustCompile(`(labels|annotations) (?:\. \w+|\[ "[^"]*" \]) [!=]= (?:true|false|\d+)\b`)
+)
+
+// Mistakes returns the mistakes in a match condition that polex recognises.
+func Mistakes(condition string) (all []Mistake) {
+	work := wildcard.NewMeter()
+	parts, err := tokens(work, condition)
+	if err != nil || len(condition) > maxExpression {
+		return nil
+	}
+	words := make([]string, len(parts))
+	for i, t := range parts {
+		if words[i] = t.text; t.kind == literal {
+			words[i] = strconv.Quote(t.text)
+		}
+	}
+	text := strings.Join(words, " ")
+	all = append(all, mistakesInTexts(text)...)
+	for i, t := range parts {
+		if m := misspelt(parts, i); t.kind == word && m.Message != "" && !slices.Contains(all, m) {
+			all = append(all, m)
+		}
+	}
+	if open := leftOpen(parts, maxNesting); open != "" {
+		all = append(all, Mistake{IsWider: true, Message: fmt.Sprintf("&& binds stronger than ||, so the alternative "+
+			"%q holds in every namespace", open), Hint: "put parentheses around the alternatives: a && (b || c)"})
+	}
+	return all
+}
+
+// mistakesInTexts compares a text with something that never equals it. Names of roles may contain
+// a star.
+func mistakesInTexts(text string) (all []Mistake) {
+	for _, m := range globs.FindAllStringSubmatch(text, -1) {
+		pattern := glob.FindStringSubmatch(cmp.Or(m[1], m[2]))
+		if pattern == nil || strings.Contains(text, "Role") {
+			continue
+		}
+		hint := "write the whole name"
+		if end := strings.Trim(pattern[2], "*?"); pattern[1] != "" {
+			hint = fmt.Sprintf("write .startsWith('%s')", pattern[1])
+		} else if end != "" {
+			hint = fmt.Sprintf("write .endsWith('%s')", end)
+		}
+		all = append(all, Mistake{IsSure: true, Hint: hint, Message: fmt.Sprintf(
+			"CEL has no patterns, and no name contains %q", pattern[2][:1]) + ": " + pattern[0] + " matches nothing"})
+	}
+	if globRegular.MatchString(text) {
+		all = append(all, Mistake{IsWider: true, Hint: "write startsWith, or -.* in a regular expression",
+			Message: "in a regular expression, -* stands for any number of dashes, and for none"})
+	}
+	for _, m := range asText.FindAllStringSubmatch(text, -1) {
+		of, isNumber := m[1], slices.Contains(numberFields, m[2])
+		if of == "labels" || of == "annotations" || !isNumber && !slices.Contains(boolFields, m[2]) {
+			continue
+		}
+		kind := map[bool]string{true: "a number", false: "true or false"}[isNumber]
+		all = append(all, Mistake{Message: fmt.Sprintf("%s is %s and no text, so it never equals a text", m[2], kind),
+			Hint: "remove the quotes around the value"})
+	}
+	for _, m := range notText.FindAllStringSubmatch(text, -1) {
+		all = append(all, Mistake{IsSure: true, Message: "the values of " + m[1] + " are texts, so none of them equals " +
+			"a value without quotes", Hint: "put the value in quotes"})
+	}
+	return all
+}
+
+// misspelt returns the mistake in a path that begins at a word, or in the field that the word is.
+func misspelt(parts []token, i int) Mistake {
+	if t := parts[i].text; t == "object" || t == "oldObject" {
+		p := pathFrom(parts, i)
+		top, below := p.step(0), p.step(1)
+		switch {
+		case top == "metadata" && below != "" && !slices.Contains(metadataFields, below):
+			return Mistake{IsSure: true, Message: fmt.Sprintf("no object has metadata.%s", below),
+				Hint: cmp.Or(exception.Nearest(below, metadataFields), "read name, namespace, labels or annotations")}
+		case top != "" && !slices.Contains(objectFields, top):
+			for _, field := range objectFields {
+				if most := min(2, len(field)/4); exception.Edits(top, field, most) < most {
+					return Mistake{Message: fmt.Sprintf("objects have no field %q", top),
+						Hint: fmt.Sprintf("did you mean %q?", field)}
+				}
+			}
+		}
+		return Mistake{}
+	}
+	at := func(j int) token { // before the word, without the sign of an optional field
+		if j = i - j; j > 0 && parts[i-1].is("?") {
+			j--
+		}
+		return parts[max(j, 0)]
+	}
+	isKey := slices.Contains([]string{"labels", "annotations", "matchLabels", "nodeSelector", "data"}, at(2).text)
+	if !at(1).is(".") || isKey || i+1 < len(parts) && parts[i+1].is("(") {
+		return Mistake{}
+	}
+	for _, field := range wellKnown {
+		if t := parts[i].text; strings.EqualFold(t, field) && t != field {
+			return Mistake{Message: fmt.Sprintf("Pods and their controllers have no field %q", t),
+				Hint: fmt.Sprintf("did you mean %q?", field)}
+		}
+	}
+	return Mistake{}
+}
+
+// leftOpen returns an alternative without a namespace beside one that && joins with a namespace, or
+// "". Parentheses show that an author means this.
+func leftOpen(parts []token, nesting int) string {
+	if inner, ok := unwrapped(parts); ok && nesting > 0 {
+		return leftOpen(inner, nesting-1)
+	}
+	if len(split(parts, "?", 2)) > 1 || nesting == 0 {
+		return ""
+	}
+	alternatives := split(parts, "||", -1)
+	if joined := split(parts, "&&", -1); len(alternatives) == 1 && len(joined) > 1 {
+		found := ""
+		for i, one := range joined {
+			others := slices.Concat(slices.Concat(joined[:i]...), slices.Concat(joined[i+1:]...))
+			if open := leftOpen(one, nesting-1); !hasNamespace(others) {
+				found = cmp.Or(found, open)
+			}
+		}
+		return found
+	}
+	closed, open := false, ""
+	for _, one := range alternatives {
+		if _, grouped := unwrapped(one); !hasNamespace(one) && !grouped {
+			open = cmp.Or(open, spelt(one))
+		}
+		closed = closed || hasNamespace(one) && len(split(one, "&&", 2)) > 1
+	}
+	if !closed {
+		return ""
+	}
+	return open
+}
+
+func hasNamespace(parts []token) bool {
+	return slices.ContainsFunc(parts, func(t token) bool {
+		return t.kind == word && (t.text == "namespace" || t.text == "namespaceObject")
+	})
+}
+
+// spelt writes parts as people do.
+func spelt(parts []token) string {
+	words := make([]string, len(parts))
+	for i, t := range parts {
+		if words[i] = t.text; t.kind == literal {
+			words[i] = "'" + t.text + "'"
+		}
+	}
+	return strings.NewReplacer(" . ", ".", " ( ", "(", "( ", "(", " )", ")", " ,", ",", "! ", "!").Replace(
+		strings.Join(words, " "))
+}
