@@ -1,6 +1,7 @@
 package kyverno
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -122,8 +123,9 @@ type Miss struct {
 // Contradiction returns the reason why no resource matches all filters, or nil if one may. It
 // compares texts and evaluates nothing.
 func Contradiction(work *wildcard.Meter, filters []Filter) *Miss {
+	isSubdomain := func() bool { return withSubdomains(work, filters) }
 	for i := range filters {
-		if wrong := filters[i].impossible(); wrong != nil {
+		if wrong := filters[i].impossible(isSubdomain); wrong != nil {
 			return wrong
 		}
 		if miss := filters[i].apartFromAll(work, filters[i+1:]); miss != nil {
@@ -166,22 +168,40 @@ func (k KindSelector) hasNoNamespace() bool {
 	return k.Kind != "Namespace" && manifest.IsClusterScoped(k.Group, k.Kind)
 }
 
-// The texts that no namespace and no name contains. The name of a role may contain most others.
+// The texts that no namespace, no name and no DNS subdomain contains. The name of a role may contain most
+// others. A name is compared with generateName too, which can end with a dash.
 var (
-	notInNamespace = regexp.MustCompile(`[^a-z0-9*?-]`)
+	notInNamespace = regexp.MustCompile(`[^a-z0-9*?-]|^-|-$`)
 	notInName      = regexp.MustCompile(`/|%|\$\{|\{\{`)
+	notInSubdomain = regexp.MustCompile(`[A-Z_,;:@+&=| ]|^[-.]|\.$`)
 )
+
+// subdomains are kinds whose names are DNS subdomains, with Pods and their controllers.
+var subdomains = append(slices.Collect(maps.Keys(manifest.PodControllers)), "Pod", "Service", "ConfigMap", "Secret",
+	"ServiceAccount", "PersistentVolumeClaim", "PersistentVolume", "Ingress", "NetworkPolicy", "Namespace",
+	"HorizontalPodAutoscaler", "PodDisruptionBudget", "ResourceQuota", "LimitRange")
+
+// withSubdomains reports whether all kinds that the filters match have DNS subdomains as names.
+func withSubdomains(work *wildcard.Meter, filters []Filter) bool {
+	kinds := commonKinds(work, filters)
+	return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(k KindSelector) bool {
+		return !slices.Contains(subdomains, k.Kind)
+	})
+}
 
 // impossible returns the reason why no resource has one of the namespaces or names, such as a
 // variable that nothing replaces, or nil.
-func (f *Filter) impossible() *Miss {
+func (f *Filter) impossible(isSubdomain func() bool) *Miss {
 	for _, of := range []struct {
 		field string
 		list  []Located
 		never *regexp.Regexp
-	}{{"namespaces", f.Namespaces, notInNamespace}, {"names", f.Named(), notInName}} {
+	}{
+		{"namespaces", f.Namespaces, notInNamespace}, {"names", f.Named(), notInName}, {"names", f.Named(), notInSubdomain},
+	} {
 		if len(of.list) > 0 && !slices.ContainsFunc(of.list,
-			func(text Located) bool { return !of.never.MatchString(text.Text) }) {
+			func(text Located) bool { return !of.never.MatchString(text.Text) }) &&
+			(of.never != notInSubdomain || isSubdomain()) {
 			return &Miss{"impossible " + of.field, [2][]string{Texts(of.list)}, f}
 		}
 	}

@@ -48,6 +48,7 @@ var (
 	glob        = regexp.MustCompile(`"([^"]*?)([*?][^"]*)"`)
 	globRegular = regexp.MustCompile(`\. matches \( "[^"]*[^\]\\]?-\*`)
 	asText      = regexp.MustCompile(`(\w+) \. (?:\? )?(\w+)(?: \. orValue \( \w* \))? [!=]= "(?:true|false|\d+)"`)
+	operationIs = regexp.MustCompile(`request \. operation (?:[!=]=|in \[) ((?:"[^"]*"(?: , )?)+)`)
 	notText     = regexp.MustCompile(`(labels|annotations) (?:\. \w+|\[ "[^"]*" \]) [!=]= (?:true|false|\d+)\b`)
 )
 
@@ -95,6 +96,11 @@ func mistakesInTexts(text string) (all []Mistake) {
 		all = append(all, Mistake{IsSure: true, Hint: hint, Message: fmt.Sprintf(
 			"CEL has no patterns, and no name contains %q", pattern[2][:1]) + ": " + pattern[0] + " matches nothing"})
 	}
+	for _, m := range operationIs.FindAllStringSubmatch(text, -1) {
+		if wrong, hint := noOperation(strings.Split(strings.ReplaceAll(m[1], `"`, ""), " , ")); wrong != "" {
+			all = append(all, Mistake{IsSure: true, Message: wrong, Hint: hint})
+		}
+	}
 	if globRegular.MatchString(text) {
 		all = append(all, Mistake{IsWider: true, Hint: "write startsWith, or -.* in a regular expression",
 			Message: "in a regular expression, -* stands for any number of dashes, and for none"})
@@ -119,20 +125,7 @@ func mistakesInTexts(text string) (all []Mistake) {
 func misspelt(parts []token, i int) Mistake {
 	if t := parts[i].text; t == "object" || t == "oldObject" {
 		p := pathFrom(parts, i)
-		top, below := p.step(0), p.step(1)
-		switch {
-		case top == "metadata" && below != "" && !slices.Contains(metadataFields, below):
-			return Mistake{IsSure: true, Message: fmt.Sprintf("no object has metadata.%s", below),
-				Hint: cmp.Or(exception.Nearest(below, metadataFields), "read name, namespace, labels or annotations")}
-		case top != "" && !slices.Contains(objectFields, top):
-			for _, field := range objectFields {
-				if most := min(2, len(field)/4); exception.Edits(top, field, most) < most {
-					return Mistake{Message: fmt.Sprintf("objects have no field %q", top),
-						Hint: fmt.Sprintf("did you mean %q?", field)}
-				}
-			}
-		}
-		return Mistake{}
+		return misspeltField(p.step(0), p.step(1))
 	}
 	at := func(j int) token { // before the word, without the sign of an optional field
 		if j = i - j; j > 0 && parts[i-1].is("?") {
@@ -148,6 +141,23 @@ func misspelt(parts []token, i int) Mistake {
 		if t := parts[i].text; strings.EqualFold(t, field) && t != field {
 			return Mistake{Message: fmt.Sprintf("Pods and their controllers have no field %q", t),
 				Hint: fmt.Sprintf("did you mean %q?", field)}
+		}
+	}
+	return Mistake{}
+}
+
+// misspeltField returns the mistake in the first two fields of an object that something reads.
+func misspeltField(top, below string) Mistake {
+	switch {
+	case top == "metadata" && below != "" && !slices.Contains(metadataFields, below):
+		return Mistake{IsSure: true, Message: fmt.Sprintf("no object has metadata.%s", below),
+			Hint: cmp.Or(exception.Nearest(below, metadataFields), "read name, namespace, labels or annotations")}
+	case top != "" && !slices.Contains(objectFields, top):
+		for _, field := range objectFields {
+			if most := min(2, len(field)/4); exception.Edits(top, field, most) < most {
+				return Mistake{Message: fmt.Sprintf("objects have no field %q", top),
+					Hint: fmt.Sprintf("did you mean %q?", field)}
+			}
 		}
 	}
 	return Mistake{}

@@ -11,8 +11,28 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// variable matches the start of a variable in JMESPath: its first field and its second.
-var variable = regexp.MustCompile(`^\{\{-?\s*([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?\s*[.\[|}]`)
+// variable matches the start of a variable in JMESPath: at most its first four fields.
+var variable = regexp.MustCompile(
+	`^\{\{-?\s*([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?(?:\.([A-Za-z_]\w*))?(?:\.([A-Za-z_]\w*))?\s*[.\[|}]`)
+
+// bare matches a variable without its braces, and ofOperation the one with the operation.
+var (
+	bare        = regexp.MustCompile(`^\{?\s*((?:request|target|images)\.[\w.]+|serviceAccountNam\w+)\s*\}?$`)
+	ofOperation = regexp.MustCompile(`^\{\{-?\s*request\.operation\b[^{}]*\}\}$`)
+)
+
+// operations are the operations of a request.
+var operations = []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
+
+// noOperation returns the first text that is a misspelt operation, with a hint, or "".
+func noOperation(texts []string) (wrong, hint string) {
+	for _, text := range texts {
+		if hint := exception.Nearest(text, operations); hint != "" && !slices.Contains(operations, text) {
+			return fmt.Sprintf("%q is no operation of a request", text), hint
+		}
+	}
+	return "", ""
+}
 
 var braces = regexp.MustCompile(`\{\{[^{}]*\}\}`)
 
@@ -37,7 +57,11 @@ func (e *Exception) PreconditionProblem(isSet func(string) bool) *Problem {
 			if found == nil || strings.Contains(whole, "||") || problem != nil { // it has a default
 				continue
 			}
-			if message, hint := e.unset(found[1], found[2], isSet); message != "" {
+			message, hint := e.unset(found[1], found[2], isSet)
+			if m := misspeltField(found[3], found[4]); message == "" && strings.HasSuffix(found[2], "bject") {
+				message, hint = m.Message, m.Hint
+			}
+			if message != "" {
 				problem = &Problem{exception.Path{"spec", "conditions"}, message, hint}
 			}
 		}
@@ -47,7 +71,34 @@ func (e *Exception) PreconditionProblem(isSet func(string) bool) *Problem {
 		eachText(entries[0], judge)
 	}
 	eachText(e.Preconditions["all"], judge)
+	for _, field := range []string{"any", "all"} {
+		entries, _ := e.Preconditions[field].([]any)
+		for i, item := range entries {
+			if message, hint := constant(item); message != "" && problem == nil {
+				problem = &Problem{exception.Path{"spec", "conditions", field, i}, message, hint}
+			}
+		}
+	}
 	return problem
+}
+
+// constant says why an entry of conditions is the same for every request, with a hint, or returns "".
+func constant(entry any) (message, hint string) {
+	tree, _ := entry.(map[string]any)
+	key, _ := tree["key"].(string)
+	if found := bare.FindStringSubmatch(strings.TrimSpace(key)); found != nil {
+		return fmt.Sprintf("the key %q is a text and no variable", key), "write {{ " + found[1] + " }}"
+	}
+	if !ofOperation.MatchString(strings.TrimSpace(key)) {
+		return "", ""
+	}
+	var values []string
+	eachText(tree["value"], func(text string) { values = append(values, text) })
+	_, isList := tree["value"].([]any)
+	if isList && tree["operator"] == "Equals" {
+		return "an operation never equals a list", "write the operator AnyIn"
+	}
+	return noOperation(values)
 }
 
 // unset says why Kyverno does not set a variable, with a hint, or returns "".

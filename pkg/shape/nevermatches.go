@@ -18,17 +18,18 @@ const ReasonNeverMatches = "never-matches"
 var neverMatchesCheck = check{
 	Title: "Effect",
 	About: "Finds an exception, or a part of one, that has no effect in Kyverno:\n\n" +
-		"- A filter contradicts itself, or lists namespaces for a kind without one.\n" +
+		"- A filter contradicts itself, lists namespaces for a kind without one, or names that no resource has.\n" +
 		"- With `--policies`: no named rule is about the kinds, names or namespaces of the filter. A rule " +
 		"about `Pod/exec` is not about Pods, and a Policy is about its own namespace.\n" +
 		"- A match condition compares a name with a pattern, a bool with a text, or reads a field that objects do " +
 		"not have.\n" +
-		"- `spec.conditions` reads a variable that does not exist, or the sender in background scans.\n" +
+		"- `spec.conditions` reads a variable that does not exist, a key without braces, an operation in lower case, " +
+		"or the sender in background scans.\n" +
 		"- No named rule checks the control or field of `podSecurity`, or no policy reads `images` or " +
 		"`allowedValues`.",
 	Reasons: []Reason{{Name: ReasonNeverMatches, Doc: "the exception, or a part of it, can have no effect",
 		Milder: true}},
-	Run:     (*subject).neverMatches,
+	Run: (*subject).neverMatches,
 }
 
 func (s *subject) neverMatches() {
@@ -223,8 +224,8 @@ func (l *lack) hint() string {
 	case "scope":
 		return "remove namespaces, or name a kind that has one"
 	case "impossible names", "impossible namespaces":
-		return "write " + strings.TrimPrefix(l.miss.Field, "impossible ") + " as in the cluster: no variables, " +
-			"and one name in each entry"
+		return "write " + strings.TrimPrefix(l.miss.Field, "impossible ") + " as in the cluster: lower-case " +
+			"letters, digits and dashes, no variables, and one name in each entry"
 	}
 	return "name a rule about this, or change " + l.miss.Field + " to what that is about"
 }

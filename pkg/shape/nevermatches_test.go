@@ -26,6 +26,12 @@ func misspelt(condition, level string) change {
 		want: dead("12 never-matches spec.matchConditions[0].expression" + level)}
 }
 
+// constant is a case of conditions of kyverno.io that never change.
+func constant(conditions, path string) change {
+	return change{name: conditions, of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: " + conditions,
+		want: dead("19 never-matches spec.conditions" + path)}
+}
+
 // wide is a case of a condition that leaves the namespace open.
 func wide(condition string) change {
 	return change{name: condition, of: policies, old: plainScope, new: condition,
@@ -53,6 +59,17 @@ var neverCases = []change{
 	{name: "two filters of all", of: legacy, old: "any:\n    - resources:\n        " + scopeOfLegacy,
 		new: "all:\n    - resources: {kinds: [Deployment], names: [web]}\n    - resources: {kinds: [Deployment], names: [api]}", want: dead("15 never-matches spec.match.all[0].resources.names")},
 	{name: "two conditions", of: policies, old: "object.metadata.name == 'web'", new: "object.kind == 'Pod' && object.kind == 'Job'", want: dead("12 never-matches spec.matchConditions[0].expression")},
+
+	{name: "a capital in the name of a Deployment", of: legacy, old: "[web]", new: "[Legacy]", want: dead("17 never-matches spec.match.any[0].resources.names")},
+	{name: "two names in one", of: legacy, old: "[web]", new: "['a, b']", want: dead("17 never-matches spec.match.any[0].resources.names")},
+	{name: "an underscore", of: legacy, old: "[web]", new: "['my_*']", want: dead("17 never-matches spec.match.any[0].resources.names")},
+	{name: "a namespace that begins with a dash", of: legacy, old: "[team-a]", new: "[-team-a]", want: dead("18 never-matches spec.match.any[0].resources.namespaces")},
+	{name: "a capital in a condition", of: policies, old: plainScope, new: "object.metadata.name == 'Web' && " + inTeam, want: dead("12 never-matches spec.matchConditions[0].expression")},
+	{name: "a capital beside another name", of: legacy, old: "[web]", new: "[Legacy, web]"},
+	{name: "a capital in the name of a role", of: legacy, old: "kinds: [Deployment]\n        names: [web]", new: "kinds: [Role]\n        names: ['My:role']"},
+	{name: "a capital in the name of a role or a Deployment", of: legacy, old: "kinds: [Deployment]\n        names: [web]", new: "kinds: [Role, Deployment]\n        names: [My_role]"},
+	{name: "a capital in the name of a custom kind", of: legacy, old: "kinds: [Deployment]\n        names: [web]", new: "kinds: [Thing]\n        names: [My_thing]"},
+	{name: "the beginning of a generated name", of: legacy, old: "[web]", new: "[web-, a.b]"},
 
 	// The rule is about something else.
 	{name: "another kind", of: legacy, config: knowing(about("{any: [{resources: {kinds: [Service]}}]}")), old: rulesOfLegacy, new: onlyCheck + scopeOfLegacy, want: dead("16 never-matches spec.match.any[0].resources.kinds")},
@@ -105,6 +122,8 @@ var neverCases = []change{
 	misspelt("object.metadata.name.startsWith('web-*') && "+inTeam, ""),
 	misspelt("object.metadata.?name.orValue('') == '*-web' && "+inTeam, ""),
 	misspelt("object.kind == 'Deploy*' && object.metadata.namespace == 'team-a' && object.metadata.name == 'web'", ""),
+	misspelt("request.operation == 'create' && "+inTeam, ""),
+	misspelt("request.operation in ['CREATE', 'update'] && "+inTeam, ""),
 	misspelt("object.metadata.nmae == 'web' && "+inTeam, ""),
 	misspelt("object.metadata.?nmae.orValue('') == 'web' && "+inTeam, ""),
 	misspelt("has(object.metadata.label) && "+inTeam, ""),
@@ -149,5 +168,16 @@ var neverCases = []change{
 	{name: "a field that no request has", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {any: [{key: '{{ request.user.username }}', operator: Equals, value: a}]}", want: dead("19 never-matches spec.conditions")},
 	{name: "the sender, in background scans", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {any: [{key: '{{ request.userInfo.username }}', operator: Equals, value: a}]}", want: dead("19 never-matches spec.conditions")},
 	{name: "the sender, without them", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  background: false\n  conditions: {any: [{key: '{{ request.userInfo.username }}', operator: Equals, value: a}]}"},
+	constant("{any: [{key: '{{ request.operation }}', operator: Equals, value: create}]}", ".any[0]"),
+	constant("{all: [{key: '{{ request.namespace }}', operator: Equals, value: a}, {key: '{{request.operation}}', operator: AnyIn, value: [CREATE, update]}]}", ".all[1]"),
+	constant("{all: [{key: '{{request.operation}}', operator: NotEquals, value: Delete}]}", ".all[0]"),
+	constant("{any: [{key: '{{ request.operation }}', operator: Equals, value: [CREATE, UPDATE]}]}", ".any[0]"),
+	constant("{any: [{key: request.operation, operator: Equals, value: CREATE}]}", ".any[0]"),
+	constant("{any: [{key: '{ request.object.spec.a }', operator: Equals, value: CREATE}]}", ".any[0]"),
+	constant("{any: [{key: serviceAccountName, operator: Equals, value: a}]}", ".any[0]"),
+	constant("{any: [{key: '{{ request.object.metdata.name }}', operator: Equals, value: a}]}", ""),
+	constant("{any: [{key: '{{ request.oldObject.metadata.nmae }}', operator: Equals, value: a}]}", ""),
+	{name: "operations", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {all: [{key: '{{ request.operation }}', operator: AnyIn, value: [CREATE, 'UP*']}, {key: \"{{request.operation || 'BACKGROUND'}}\", operator: NotEquals, value: BACKGROUND}]}"},
+	{name: "a key that is a text", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {all: [{key: requested, operator: Equals, value: requested}]}"},
 	{name: "a function", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {any: [{key: \"{{ length(request.object.spec.containers) }}\", operator: Equals, value: 1}]}"},
 }
