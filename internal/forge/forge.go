@@ -47,6 +47,30 @@ type PullRequests interface {
 // Proposal is the content of a pull request for a branch of the repository.
 type Proposal struct{ Branch, Base, Title, Body string }
 
+// The maximum size of the title and the text of a pull request on GitHub, in characters.
+const (
+	maxTitle = 256
+	maxText  = 60_000 // of 65,536
+)
+
+// NewProposal returns the pull request for a commit, with a sentence about it. The message is in a code
+// block, where nothing in it is markup or notifies somebody.
+func NewProposal(about, message, branch, base string) Proposal {
+	title, rest, _ := strings.Cut(message, "\n")
+	text := about + "\n\n"
+	for line := range strings.Lines(strings.Trim(rest, "\n") + "\n") {
+		if len(text)+len(line) > maxText {
+			text += "    …\n"
+			break
+		}
+		text += "    " + line
+	}
+	if len(title) > maxTitle {
+		title = strings.ToValidUTF8(title[:maxTitle-3], "") + "…"
+	}
+	return Proposal{Branch: branch, Base: base, Title: title, Body: text}
+}
+
 // PullRequest is a pull request.
 type PullRequest struct {
 	Number int

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/usage"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -21,6 +22,7 @@ const (
 	Refused Kind = "refused"
 	Ending  Kind = "ending" // it expires soon
 	Ended   Kind = "ended"
+	Unused  Kind = "unused" // the cluster does without it
 )
 
 // Event is a notification about one exception. Its texts are untrusted, and the renderers make them
@@ -49,8 +51,9 @@ type Event struct {
 	SignedAt      time.Time       `json:"signedAt,omitzero"`
 	ExpiresAt     time.Time       `json:"expiresAt,omitzero"`
 	LogURL        string          `json:"-"`
-	LogIndex      ledger.LogIndex `json:"-"`             // -1: none
-	Run           string          `json:"run,omitempty"` // address of the workflow run that signed
+	LogIndex      ledger.LogIndex `json:"-"`               // -1: none
+	Run           string          `json:"run,omitempty"`   // address of the workflow run that signed
+	Usage         *usage.Usage    `json:"usage,omitempty"` // of an unused one; nothing verifies it
 
 	// Members are the events in a summary, all of its kind; see [Summarize].
 	Members []Event `json:"-"`
@@ -97,6 +100,22 @@ func EndingWithin(l *ledger.Ledger, soon time.Duration) []Event {
 	for _, e := range l.Entries {
 		if e.Verified && e.State == ledger.Open && !e.ExpiresAt.IsZero() && !e.ExpiresAt.After(l.At.Add(soon)) {
 			events = append(events, of(Ending, e))
+		}
+	}
+	return events
+}
+
+// NotUsed returns the open exceptions that reports of clusters call idle or not needed.
+func NotUsed(l *ledger.Ledger, reports *usage.Audit) []Event {
+	var events []Event
+	for _, e := range l.Entries {
+		if !e.Verified || e.State != ledger.Open {
+			continue
+		}
+		if u := reports.Unused(e.Identity, e.Seal.MessageDigest); u != nil {
+			event := of(Unused, e)
+			event.Usage = u
+			events = append(events, event)
 		}
 	}
 	return events

@@ -14,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/notify"
+	"github.com/polex-dev/polex/internal/usage"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -139,7 +140,15 @@ func golden() map[string]notify.Event {
 		"refused": notify.Changes(of(forged()))[0],
 		"ending":  notify.EndingWithin(of(signed()), 72*time.Hour)[0],
 		"ended":   notify.Changes(of(with(gone(ledger.Pruned))))[0],
+		"unused":  unused(),
 	}
+}
+
+// unused is an event of a report in which a cluster does without the exception.
+func unused() notify.Event {
+	event := notify.EndingWithin(of(signed()), 72*time.Hour)[0]
+	event.Kind, event.Usage = notify.Unused, &usage.Usage{State: usage.NotNeeded, Resources: 1, First: []string{"Pod team-a/`x`"}}
+	return event
 }
 
 func TestGolden(t *testing.T) {

@@ -27,6 +27,7 @@ var titles = map[Kind]string{
 	Refused: "Exception refused",
 	Ending:  "Exception expires soon",
 	Ended:   "Exception ended",
+	Unused:  "Exception not used",
 }
 
 func (e Event) title() string {
@@ -43,6 +44,8 @@ func (e Event) remark() string {
 		return "No signature covers this text: it is from the file or from a report."
 	case e.Kind == Ending:
 		return "Fix the violation, or have a new exception approved before this one expires."
+	case e.Kind == Unused:
+		return "If nobody needs it any more, have it removed: polex-prune --unused proposes that."
 	case e.Kind == Ended:
 		return "It expired, and was removed from the signed folder."
 	default:
@@ -76,6 +79,9 @@ func (e Event) lines() []line {
 	if e.Kind == Refused {
 		add("Refused", e.Refusal)
 		add("Because", e.Detail)
+	}
+	if e.Usage != nil {
+		add("Usage", string(e.Usage.State)+": "+e.Usage.Text())
 	}
 	if e.Verified {
 		add("Policies", e.policies())

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
-	"strings"
 
 	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/git"
@@ -105,12 +104,6 @@ func readSigned(tree *git.Tree, name string) ([]byte, error) {
 	return content, err
 }
 
-// The maximum size of the title and the text of a pull request on GitHub, in characters.
-const (
-	maxTitle = 256
-	maxText  = 60_000 // of 65,536
-)
-
 // proposalBranch matches the default branches for pull requests, with the start of the source's hash.
 var proposalBranch = regexp.MustCompile("^" + PullRequestPrefix + "([0-9a-f]{12})$")
 
@@ -130,7 +123,9 @@ func (r *Result) Propose(ctx context.Context, job Job, tell func(string)) error 
 		if err != nil {
 			return err
 		}
-		pull, err := job.PullRequests.Propose(ctx, proposal(commit.Message, r.To.Branch, base))
+		pull, err := job.PullRequests.Propose(ctx, forge.NewProposal(
+			"The signed exceptions of reviewed requests. The commit moves each request to its signed file:",
+			commit.Message, r.To.Branch, base))
 		if err != nil {
 			return fmt.Errorf("the commit is on %s, and %w: %w", r.To, ErrNotProposed, err)
 		}
@@ -160,22 +155,4 @@ func (r *Result) Propose(ctx context.Context, job Job, tell func(string)) error 
 		tell(fmt.Sprintf("closed the pull request %d of an earlier promotion", pull.Number))
 	}
 	return nil
-}
-
-// proposal returns the pull request for a commit. The message is in a code block, where nothing in it
-// is markup or notifies somebody.
-func proposal(message, branch, base string) forge.Proposal {
-	title, rest, _ := strings.Cut(message, "\n")
-	text := "The signed exceptions of reviewed requests. The commit moves each request to its signed file:\n\n"
-	for line := range strings.Lines(strings.Trim(rest, "\n") + "\n") {
-		if len(text)+len(line) > maxText {
-			text += "    …\n"
-			break
-		}
-		text += "    " + line
-	}
-	if len(title) > maxTitle {
-		title = strings.ToValidUTF8(title[:maxTitle-3], "") + "…"
-	}
-	return forge.Proposal{Branch: branch, Base: base, Title: title, Body: text}
 }

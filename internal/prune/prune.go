@@ -3,8 +3,11 @@ package prune
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"regexp"
@@ -13,11 +16,14 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promotion/commitmessage"
 	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/internal/promotion/pending"
+	"github.com/polex-dev/polex/internal/usage"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/seal"
 )
 
 // DefaultSigned is the default folder.
@@ -31,6 +37,8 @@ type Options struct {
 	Soon time.Duration
 	// Terms are the rules of the trust policy for reading an expiry.
 	Terms lifetime.Terms
+	// Unused are exceptions to remove too, or nil. Each has to have the signed message of the report.
+	Unused *usage.Audit
 }
 
 // Exception is an exception that is expired or expires soon.
@@ -38,15 +46,17 @@ type Exception struct {
 	Position  exception.Position
 	Identity  exception.Identity
 	ExpiresAt time.Time
+	// Usage says why an exception is removed that has not expired. It is nil for the others.
+	Usage *usage.Usage
 
 	trailer string // of the commit
 }
 
-var plain = regexp.MustCompile(`^[A-Za-z0-9./ -]{1,512}$`)
+var plainName = regexp.MustCompile(`^[A-Za-z0-9./ -]{1,512}$`)
 
 // name returns the identity in the form for a commit message.
 func (e Exception) name() string {
-	if name := e.Identity.String(); plain.MatchString(name) {
+	if name := e.Identity.String(); plainName.MatchString(name) {
 		return name
 	}
 	return fmt.Sprintf("%+q", e.Identity.String())
@@ -58,6 +68,9 @@ type Found struct {
 	Soon  []Exception
 	// Unreadable are the documents without a readable expiry. Their files stay unchanged.
 	Unreadable []*exception.SyntaxError
+
+	// Proposed means that a branch with this removal exists already.
+	Proposed bool
 
 	write  map[string][]byte
 	remove []string
@@ -132,7 +145,13 @@ func (f *Found) file(content []byte, name string, o Options) error {
 			return err
 		}
 		e := Exception{Position: doc.Position(), Identity: doc.Identity(), ExpiresAt: life.ExpiresAt}
+		if o.Now.Before(life.ExpiresAt) || life.ExpiresAt.IsZero() {
+			e.Usage = o.unused(doc)
+		}
 		switch {
+		case e.Usage != nil:
+			e.trailer = commitmessage.Files(commitmessage.Pruned, name, doc)
+			ended = append(ended, e)
 		case life.ExpiresAt.IsZero() || o.Now.Add(o.Soon).Before(life.ExpiresAt):
 			kept = append(kept, doc)
 		case o.Now.Before(life.ExpiresAt):
@@ -157,19 +176,52 @@ func (f *Found) file(content []byte, name string, o Options) error {
 	return err
 }
 
-// Change returns the change that removes the expired exceptions. It is empty if there are none.
+// unused returns what the report says about an unused exception, or nil.
+func (o Options) unused(doc *exception.Document) *usage.Usage {
+	if o.Unused == nil {
+		return nil
+	}
+	signed, err := seal.Read(doc)
+	if err != nil {
+		return nil // it is not what the report is about
+	}
+	return o.Unused.Unused(doc.Identity(), fmt.Sprintf("sha256:%x", sha256.Sum256(signed.Message)))
+}
+
+// why says why an exception is removed.
+func (e Exception) why() string {
+	if e.Usage != nil {
+		return string(e.Usage.State) + ": " + plain.Line(e.Usage.Text())
+	}
+	return "expired at " + e.ExpiresAt.UTC().Format(time.RFC3339)
+}
+
+// Change returns the change that removes the expired and unused exceptions. It is empty if there are none.
 func (f *Found) Change(signedOffBy string) commit.Change {
 	if len(f.Ended) == 0 {
 		return commit.Change{}
 	}
 	var b strings.Builder
-	if len(f.Ended) == 1 {
+	unused := 0
+	for _, e := range f.Ended {
+		if e.Usage != nil {
+			unused++
+		}
+	}
+	switch expired := len(f.Ended) - unused; {
+	case unused > 0 && expired > 0:
+		fmt.Fprintf(&b, "Prune %d expired and %d unused exceptions\n\n", expired, unused)
+	case unused > 1:
+		fmt.Fprintf(&b, "Prune %d unused exceptions\n\n", unused)
+	case unused > 0:
+		fmt.Fprintf(&b, "Prune %s, which is %s\n\n", f.Ended[0].name(), f.Ended[0].Usage.State)
+	case expired == 1:
 		fmt.Fprintf(&b, "Prune %s, which expired\n\n", f.Ended[0].name())
-	} else {
-		fmt.Fprintf(&b, "Prune %d expired exceptions\n\n", len(f.Ended))
+	default:
+		fmt.Fprintf(&b, "Prune %d expired exceptions\n\n", expired)
 	}
 	for _, e := range f.Ended {
-		fmt.Fprintf(&b, "%s: expired at %s\n", e.name(), e.ExpiresAt.UTC().Format(time.RFC3339))
+		fmt.Fprintf(&b, "%s: %s\n", e.name(), e.why())
 	}
 	b.WriteString("\n")
 	for _, e := range f.Ended {
@@ -180,20 +232,26 @@ func (f *Found) Change(signedOffBy string) commit.Change {
 }
 
 // Run removes the expired exceptions and delivers the change. It returns the exceptions that it
-// found in the changed tree. A plan only examines HEAD.
+// found in the changed tree, and the destination with the branch of the pull request. A plan only examines
+// HEAD.
 func Run(ctx context.Context, clone *commit.Clone, o Options,
-	to deliver.To) (found *Found, result commit.Result, err error) {
+	to deliver.To) (_ deliver.To, found *Found, result commit.Result, err error) {
 	if to.Way == deliver.Plan {
 		head, err := clone.Head()
 		if err != nil {
-			return nil, result, err
+			return to, nil, result, err
 		}
 		tree, err := clone.Tree(head.Commit)
 		if err != nil {
-			return nil, result, err
+			return to, nil, result, err
 		}
 		found, err = Look(tree, o)
-		return found, result, err
+		return to, found, result, err
+	}
+	if to.Way == deliver.PullRequest {
+		if to, found, err = toBranch(ctx, clone, o, to); err != nil || to.Push.As == "" {
+			return to, found, result, err
+		}
 	}
 	result, err = to.Make(ctx, clone, func(signedOffBy string) commit.Propose {
 		return func(tree *git.Tree) (commit.Change, error) {
@@ -203,5 +261,35 @@ func Run(ctx context.Context, clone *commit.Clone, o Options,
 			return found.Change(signedOffBy), nil
 		}
 	})
-	return found, result, err
+	return to, found, result, err
+}
+
+// branchPrefix begins the names of branches for pull requests. 12 digits of a digest of what is removed
+// follow, so that two removals never share a branch.
+const branchPrefix = "polex/pruned-"
+
+// toBranch names the branch for the pull request. If nothing is to be removed, or if the branch exists
+// already, it names none: the pull request is open.
+func toBranch(ctx context.Context, clone *commit.Clone, o Options, to deliver.To) (deliver.To, *Found, error) {
+	tip, err := clone.Fetch(ctx, to.Push.To)
+	if err != nil {
+		return to, nil, err
+	}
+	tree, err := clone.Tree(tip)
+	if err != nil {
+		return to, nil, err
+	}
+	found, err := Look(tree, o)
+	if err != nil || len(found.Ended) == 0 {
+		return to, found, err
+	}
+	sum := sha256.New()
+	for _, e := range found.Ended {
+		_, _ = io.WriteString(sum, e.name()+e.trailer)
+	}
+	to.Push.As = branchPrefix + hex.EncodeToString(sum.Sum(nil))[:12]
+	if _, found.Proposed, err = clone.Ask(ctx, to.Remote()); found.Proposed {
+		to.Push.As = ""
+	}
+	return to, found, err
 }

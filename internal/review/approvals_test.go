@@ -116,7 +116,7 @@ func TestApprovals(t *testing.T) {
 			g.reviews(with(given(1, bob, "APPROVED"), "commit_id", older))
 			c.InsecureAllowStaleApprovals = true
 		}, "bob"},
-		"stale, of a commit that is gone": {reviewed(with(given(1, bob, "APPROVED"), "commit_id", nil)), review.ReasonNotApproved},
+		"stale, of a commit that is gone":          {reviewed(with(given(1, bob, "APPROVED"), "commit_id", nil)), review.ReasonNotApproved},
 		"what takes it back is on the second page": {reviewed(withdrawn...), review.ReasonNotApproved},
 		"what takes it back is on the second of short pages": {func(g *gitHub, _ *review.Config) {
 			g.perPage = 2

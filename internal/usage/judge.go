@@ -65,12 +65,13 @@ func (r *Reports) Judge(results []Result) {
 		o.usage.State = NotNeeded
 		for s := range o.exempts {
 			pass, seen := passes[s]
-			if pass && r.unjudged[s.policy] == "" {
-				continue
-			}
-			o.usage.State = InUse
-			if !seen {
-				o.usage.Why = cmp.Or(r.unjudged[s.policy], "Kyverno's command line did not judge all of them")
+			switch why := r.unjudged[s.policy]; {
+			case why != "":
+				o.usage.State, o.usage.Why = InUse, why
+			case !seen:
+				o.usage.State, o.usage.Why = InUse, cmp.Or(o.usage.Why, "Kyverno's command line did not judge all of them")
+			case !pass:
+				o.usage.State = InUse
 			}
 		}
 	}

@@ -58,22 +58,20 @@ func (u Usage) Text() string {
 // maxAge is the maximum age of an audit report that decides about removals.
 const maxAge = 7 * 24 * time.Hour
 
-// Found is an unused exception of an audit report.
-type Found struct {
-	Object        string // [exception.Identity.String]
-	MessageDigest string // of its signed message
-	Usage         Usage
-}
-
-// Audit are the unused exceptions of an audit report.
+// Audit is what one report of polex-audit or several of them, one for each cluster, say about exceptions.
 type Audit struct {
-	At     time.Time
-	Unused []Found
+	of map[string]found // by [exception.Identity.String]
 }
 
-// ReadAudit reads the JSON of polex-audit. A report that is older than a week, from the future or
-// without a cluster is an error. Nothing in it is verified: compare it with the documents.
-func ReadAudit(raw []byte, now time.Time) (*Audit, error) {
+// found is an exception of the reports.
+type found struct {
+	digests []string // of its signed message, in each report that calls it unused
+	usage   Usage    // the first that is not unused, or else the first
+}
+
+// Add adds the JSON of polex-audit. A report that is older than a week, from the future or without a
+// cluster is an error. Nothing in it is verified: compare it with the documents.
+func (a *Audit) Add(raw []byte, now time.Time) error {
 	var report struct {
 		APIVersion, Kind string
 		AsOf             string
@@ -81,43 +79,50 @@ func ReadAudit(raw []byte, now time.Time) (*Audit, error) {
 		Entries          []struct {
 			Object    string
 			InCluster string
-			Signing   *struct{ MessageDigest string }
+			Signing   struct{ MessageDigest string }
 			Usage     *Usage
 		}
 	}
 	if err := json.Unmarshal(raw, &report); err != nil {
-		return nil, fmt.Errorf("it is not a report in JSON: %w", err)
+		return fmt.Errorf("it is not a report in JSON: %w", err)
 	}
 	if report.APIVersion != "polex.dev/v1alpha1" || report.Kind != "Ledger" {
-		return nil, errors.New("it is not a report of polex-audit -o json")
+		return errors.New("it is not a report of polex-audit -o json")
 	}
 	at, err := exception.ParseTime(report.AsOf)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("asOf: %w", err)
+		return fmt.Errorf("asOf: %w", err)
 	case report.Cluster == nil:
-		return nil, errors.New("it says nothing about a cluster: make it with --kubeconfig or --live")
+		return errors.New("it says nothing about a cluster: make it with --kubeconfig or --live")
 	case at.After(now) || now.Sub(at) > maxAge:
-		return nil, fmt.Errorf("it is of %s: make one that is not older than a week", report.AsOf)
+		return fmt.Errorf("it is of %s: make one that is not older than a week", report.AsOf)
 	}
-	a := &Audit{At: at}
+	if a.of == nil {
+		a.of = map[string]found{}
+	}
 	for _, e := range report.Entries {
-		if e.Usage != nil && e.Usage.State.Unused() && e.Signing != nil && e.InCluster == "same" {
-			a.Unused = append(a.Unused, Found{e.Object, e.Signing.MessageDigest, *e.Usage})
+		if e.Usage == nil {
+			continue
 		}
+		known, seen := a.of[e.Object]
+		if !seen || known.usage.State.Unused() {
+			known.usage = *e.Usage
+		}
+		if e.InCluster == "same" && e.Usage.State.Unused() {
+			known.digests = append(known.digests, e.Signing.MessageDigest)
+		}
+		a.of[e.Object] = known
 	}
-	return a, nil
+	return nil
 }
 
-// Of returns what the report says about the exception with a signed message, or nil if it is not
-// unused.
-func (a *Audit) Of(id exception.Identity, messageDigest string) *Found {
-	object := id.String()
-	i := slices.IndexFunc(a.Unused, func(f Found) bool {
-		return f.Object == object && f.MessageDigest == messageDigest && messageDigest != ""
-	})
-	if i < 0 {
+// Unused returns what the reports say about the exception with a signed message, if all clusters that have
+// it do without it. Otherwise it returns nil.
+func (a *Audit) Unused(id exception.Identity, messageDigest string) *Usage {
+	known := a.of[id.String()]
+	if messageDigest == "" || !known.usage.State.Unused() || !slices.Contains(known.digests, messageDigest) {
 		return nil
 	}
-	return &a.Unused[i]
+	return &known.usage
 }

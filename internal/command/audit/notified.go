@@ -79,6 +79,9 @@ func (n *notification) events(ctx context.Context) ([]notify.Event, error) {
 		if o.ending != "" {
 			events = append(events, notify.EndingWithin(l, n.soon)...)
 		}
+		if n.unused != nil {
+			events = append(events, notify.NotUsed(l, n.unused)...)
+		}
 	}
 	if o.refused == "" {
 		return events, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/usage"
 	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
@@ -15,8 +16,9 @@ const notifyHelp = `Notify people about changes of exceptions: as a comment in t
 request, and by webhooks of Slack and JSON.
 
 --changes reports the exceptions that the commit of --ref signed or removed.
---expires-within reports exceptions that expire soon. --refused reports the rejections in
-a JSON report of another command, such as polex-validate -o json. It trusts that report.
+--expires-within reports exceptions that expire soon. --unused reports those that a JSON report
+of polex-audit calls idle or not needed. --refused reports the rejections in a JSON report of
+another command, such as polex-validate -o json. It trusts these reports.
 
 --to names the recipient and the environment variable or file of its secret: the token of
 github, or the URL of the webhook of json and slack. polex never prints it. A second
@@ -36,6 +38,7 @@ type notifyOptions struct {
 
 	changes     bool
 	ending      string
+	unused      []string
 	refused     string
 	to          []string
 	pullRequest int
@@ -62,6 +65,8 @@ func Notify(streams cli.Streams) *cobra.Command {
 		"report exceptions that the commit added to signed/, and expired ones that it removed")
 	flags.StringVar(&o.ending, "expires-within", "",
 		"report exceptions that expire within a `duration`, such as 72h or 2w")
+	flags.StringArrayVar(&o.unused, "unused", nil,
+		"report exceptions that a `report` of polex-audit -o json calls idle or not needed; repeat it for several clusters")
 	flags.StringVar(&o.refused, "refused", "", "report the rejections in a `file` of -o json")
 	flags.StringArrayVar(&o.to, "to", nil,
 		"github, json or slack, and its secret: `name=env:VAR` or name=file:PATH; can be repeated")
@@ -74,7 +79,7 @@ func Notify(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if o.changes || o.ending != "" {
+		if o.changes || o.ending != "" || len(o.unused) > 0 {
 			n.history = &run{options: &o.options, streams: streams}
 			if err := n.history.prepare(); err != nil {
 				return err
@@ -90,8 +95,8 @@ func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notifica
 	n := &notification{options: o, streams: streams, format: format, timeout: recipientTimeout,
 		report: &cli.Report{Tool: "polex-audit", Reasons: notifyReasons(), Idle: nothingToSend}}
 	switch {
-	case !o.changes && o.ending == "" && o.refused == "":
-		return nil, &cli.UsageError{Err: errors.New("missing --changes, --expires-within or --refused"),
+	case !o.changes && o.ending == "" && len(o.unused) == 0 && o.refused == "":
+		return nil, &cli.UsageError{Err: errors.New("missing --changes, --expires-within, --unused or --refused"),
 			Hint: "add one, e.g. --expires-within 72h"}
 	case len(o.to) == 0:
 		return nil, &cli.UsageError{Err: errors.New("missing --to"), Hint: "add one, e.g. --to slack=env:SLACK_URL"}
@@ -109,6 +114,12 @@ func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notifica
 			return nil, &cli.UsageError{Err: fmt.Errorf("--expires-within: %w", err)}
 		}
 	}
+	if len(o.unused) > 0 {
+		var err error
+		if n.unused, err = cli.ReadUnused(o.unused, streams.Now()); err != nil {
+			return nil, err
+		}
+	}
 	return n, n.readRecipients()
 }
 
@@ -123,6 +134,7 @@ type notification struct {
 	report     *cli.Report
 	history    *run // nil if no flag needs the history
 	soon       time.Duration
+	unused     *usage.Audit  // nil without --unused
 	timeout    time.Duration // for all messages to one recipient
 	recipients []recipient
 }

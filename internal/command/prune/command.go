@@ -11,10 +11,12 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
+	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/internal/prune"
+	"github.com/polex-dev/polex/internal/usage"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 )
@@ -26,7 +28,8 @@ polex-prune reads HEAD, or with --push the remote branch. It decides by the stat
 polex-verify checks signatures. Other documents of a file stay. If an expiry cannot be
 read, polex-prune names the file, leaves it alone and prunes the others.
 
-Without --commit or --push, it prints the plan and changes nothing.
+With --unused, it also removes what polex-audit found idle or not needed in the cluster, in a
+pull request. Without --commit, --push or --pull-request, it prints the plan.
 
 Exit codes: 0 nothing expired is left, 2 invalid command line or configuration, 3 a
 document could not be read or the repository failed.`
@@ -34,7 +37,10 @@ document could not be read or the repository failed.`
 const example = `  # the plan
   polex-prune --expires-within 72h
   # in a scheduled workflow
-  polex-prune --push`
+  polex-prune --push
+  # propose to remove what is not used
+  polex-audit --config trust.yaml --kubeconfig ~/.kube/config -o json >audit.json
+  polex-prune --unused audit.json --pull-request`
 
 // The reasons of results.
 const (
@@ -45,8 +51,11 @@ const (
 
 type options struct {
 	config string
-	within string // --expires-within
+	within string   // --expires-within
+	unused []string // --unused
 	commit commitflags.Flags
+
+	pullRequest bool
 }
 
 // New makes the command.
@@ -65,7 +74,12 @@ func New(streams cli.Streams) *cobra.Command {
 	cli.AddConfigFlag(flags, &o.config)
 	flags.StringVar(&o.within, "expires-within", "",
 		"also list exceptions that expire within a `duration`, such as 72h or 2w")
+	flags.StringArrayVar(&o.unused, "unused", nil,
+		"also propose to remove what a `report` of polex-audit -o json calls idle or not needed; repeat it for "+
+			"several clusters")
 	o.commit.Add(cmd, streams.Timing, "the removal")
+	flags.BoolVar(&o.pullRequest, "pull-request", false,
+		"push the commit to a new branch for a pull request; leave the work tree as it is")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r, err := o.load(streams, format)
 		if err != nil {
@@ -78,10 +92,16 @@ func New(streams cli.Streams) *cobra.Command {
 
 // load rejects an invalid command line before any other work.
 func (o *options) load(streams cli.Streams, format *cli.Format) (*run, error) {
-	if o.commit.Branch != "" && !o.commit.Push {
-		return nil, cli.Usagef("--branch requires --push")
+	switch {
+	case o.pullRequest && o.commit.Way() != deliver.Plan:
+		return nil, cli.Usagef("--pull-request cannot be combined with --commit and --push: it pushes to a new branch")
+	case o.commit.Branch != "" && !o.commit.Push && !o.pullRequest:
+		return nil, cli.Usagef("--branch requires --push or --pull-request")
+	case len(o.unused) > 0 && o.commit.Way() != deliver.Plan:
+		return nil, &cli.UsageError{Err: errors.New("--unused cannot be combined with --commit and --push: people " +
+			"decide about an exception that is still valid"), Hint: "use --pull-request"}
 	}
-	if err := o.commit.Check(o.commit.Way()); err != nil {
+	if err := o.commit.Check(o.way()); err != nil {
 		return nil, err
 	}
 	cfg, err := cli.LoadRepositoryConfig(o.config)
@@ -94,6 +114,11 @@ func (o *options) load(streams cli.Streams, format *cli.Format) (*run, error) {
 	}
 	r := &run{options: o, streams: streams, format: format,
 		look: prune.Options{Signed: cfg.Directories.Signed, Terms: trusted.Terms, Now: streams.Now()}}
+	if len(o.unused) > 0 {
+		if r.look.Unused, err = cli.ReadUnused(o.unused, r.look.Now); err != nil {
+			return nil, err
+		}
+	}
 	if o.within != "" {
 		if r.look.Soon, err = lifetime.ParseDuration(o.within); err != nil {
 			return nil, &cli.UsageError{Err: fmt.Errorf("--expires-within: %w", err)}
@@ -116,18 +141,48 @@ func (r *run) prune(ctx context.Context) error {
 		return err
 	}
 	defer clone.Close() //nolint:errcheck // the kernel would do it
-	to, err := r.options.commit.Delivery(clone, r.options.commit.Way(), r.look.Now)
+	to, err := r.options.commit.Delivery(clone, r.options.way(), r.look.Now)
 	if err != nil {
 		return err
 	}
-	found, result, err := prune.Run(ctx, clone, r.look, to)
+	to, found, result, err := prune.Run(ctx, clone, r.look, to)
 	if errors.Is(err, prune.ErrOutside) {
 		return &cli.UsageError{Err: err}
 	}
 	if err != nil {
 		return commitflags.Hint(err, "")
 	}
-	return r.report(found, result, to)
+	return errors.Join(r.report(found, result, to), r.propose(ctx, clone, result, to))
+}
+
+// propose opens the pull request, if the forge made its commit.
+func (r *run) propose(ctx context.Context, clone *commit.Clone, result commit.Result, to deliver.To) error {
+	if to.Way != deliver.PullRequest || result.Commit.IsZero() || !r.options.commit.ByForge() {
+		return nil
+	}
+	made, err := clone.Repository.Commit(result.Commit)
+	if err != nil {
+		return err
+	}
+	repository, err := r.options.commit.Forge()
+	if err != nil {
+		return err
+	}
+	pull, err := repository.Propose(ctx, forge.NewProposal("These exceptions are not needed any more:", made.Message,
+		to.Push.As, to.Push.To.Branch))
+	if err != nil {
+		return fmt.Errorf("the commit is on %s, and its pull request is not open: %w", to.Remote(), err)
+	}
+	_, _ = fmt.Fprintln(r.streams.Err, "pull request "+pull.URL)
+	return nil
+}
+
+// way returns the destination of the removal.
+func (o *options) way() deliver.Way {
+	if o.pullRequest {
+		return deliver.PullRequest
+	}
+	return o.commit.Way()
 }
 
 // report prints the result.
@@ -136,13 +191,17 @@ func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) er
 		Documents: len(found.Ended) + len(found.Soon) + len(found.Unreadable)}
 	verb := "removed"
 	report.Done = verb
-	if to.Way == deliver.Plan {
+	if to.Way == deliver.Plan || found.Proposed {
 		verb, report.Done = "would be removed", "would be removed"
 	}
 	for _, e := range found.Ended {
 		line := resultFor(e)
 		line.Outcome, line.Reason = cli.Pass, reasonPruned
 		line.Message = fmt.Sprintf("%s expired at %s: %s", e.Identity, clock(e.ExpiresAt), verb)
+		if e.Usage != nil {
+			line.Reason = string(e.Usage.State)
+			line.Message = fmt.Sprintf("%s: %s: %s", e.Identity, e.Usage.Text(), verb)
+		}
 		if !result.Commit.IsZero() {
 			line.Details["commit"] = result.Commit.String()
 		}
@@ -166,9 +225,12 @@ func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) er
 	}
 	switch {
 	case to.Way == deliver.Plan && len(found.Ended) > 0:
-		_, _ = fmt.Fprintln(r.streams.Err, "this is the plan, and nothing was changed: prune with --commit or --push")
+		_, _ = fmt.Fprintln(r.streams.Err, "this is the plan, and nothing was changed: prune with --commit, --push or "+
+			"--pull-request")
+	case found.Proposed:
+		_, _ = fmt.Fprintln(r.streams.Err, "a branch with this removal exists already, and was left alone")
 	case result.Commit.IsZero():
-	case to.Way == deliver.Push:
+	case to.Pushes():
 		_, _ = fmt.Fprintf(r.streams.Err, "pushed to %s %s\n", to.Remote(), result.Commit)
 	default:
 		_, _ = fmt.Fprintf(r.streams.Err, "committed %s\n", result.Commit)
@@ -182,6 +244,8 @@ func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) er
 func reasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: reasonPruned, Doc: "the exception has expired and is removed"},
+		{Name: string(usage.Idle), Doc: "the report of --unused calls the exception idle, and it is removed"},
+		{Name: string(usage.NotNeeded), Doc: "the report of --unused calls it not needed, and it is removed"},
 		{Name: reasonEndsSoon, Doc: "the exception expires within the duration of --expires-within",
 			Severity: exception.SeverityWarning},
 		{Name: reasonMalformed, Doc: "the document, or a time in it, cannot be read"},

@@ -107,7 +107,7 @@ func (g *group) list(ctx context.Context, version string) (_ ledger.Cluster, ser
 		if err != nil {
 			return err
 		}
-		return c.addException(item)
+		return c.add(item)
 	})
 	return c.Cluster, served, err
 }
