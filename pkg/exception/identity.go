@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validate/content"
 )
 
 // The API groups of PolicyException, and its kind.
@@ -108,4 +110,41 @@ func (gk GroupKind) LooksLikeException() bool {
 // LooksLikeList reports whether the kind ends with "List", in any letter case.
 func (gk GroupKind) LooksLikeList() bool {
 	return strings.HasSuffix(strings.ToLower(gk.Kind), "list")
+}
+
+// Identities finds duplicate objects in a run. It uses some hundred bytes for each object. Two
+// documents with the same identity must not both be accepted, since the applied one would be
+// random. The zero value is empty. Only one goroutine may use it at a time.
+type Identities struct {
+	first map[IdentityKey]Position
+}
+
+// Add adds a document. If its object was added before, it returns the position of the first
+// document and true.
+func (ids *Identities) Add(d *Document) (first Position, met bool) {
+	id := d.Identity().Key()
+	if first, met = ids.first[id]; met {
+		return first, true
+	}
+	if ids.first == nil {
+		ids.first = map[IdentityKey]Position{}
+	}
+	ids.first[id] = d.Position()
+	return Position{}, false
+}
+
+// IsQualifiedName reports whether a text has the form of a label's key, [prefix/]name. Selectors
+// and named conditions use this form too.
+func IsQualifiedName(text string) bool { return len(content.IsLabelKey(text)) == 0 }
+
+// IsLabelValue reports whether a text is a valid value of a label; "" is valid.
+func IsLabelValue(text string) bool { return len(content.IsLabelValue(text)) == 0 }
+
+// Shortened shortens a value for a message, to 80 characters.
+func Shortened(s string) string {
+	const most = 80
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return s
 }

@@ -2,9 +2,12 @@ package trust
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -64,4 +67,35 @@ func readInto(text, path *string) error {
 	}
 	*text, *path = string(raw), ""
 	return nil
+}
+
+const maxFile = 4 << 20 // bytes of a trusted root or a key
+
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path) // #nosec G304 -- the policy, which is trusted, names it
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	raw, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) > maxFile {
+		return nil, fmt.Errorf("%s is larger than %d MiB", path, maxFile>>20)
+	}
+	return raw, nil
+}
+
+// MaxBindingValidity is the maximum validity of a certificate that binds the signing time. Anybody
+// can get a new log entry or timestamp for an old signature, and remove the older evidence. But the
+// proven time must lie within the certificate's validity, so a short validity limits the change.
+// A certificate of the public-good Fulcio is valid for ten minutes; a private one may issue longer
+// ones.
+const MaxBindingValidity = 24 * time.Hour
+
+// BindsTime reports whether a certificate with this validity binds the signing time, see
+// [MaxBindingValidity].
+func BindsTime(notBefore, notAfter time.Time) bool {
+	return notAfter.Sub(notBefore) <= MaxBindingValidity
 }
