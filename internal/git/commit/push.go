@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/retry"
 )
 
 // attempts limits the attempts to move a branch while others move it.
@@ -183,14 +184,6 @@ func Backoff(first, most time.Duration, random func(n int64) int64) func(context
 		if attempt < 16 {
 			pause = min(most, first<<(attempt-1))
 		}
-		pause = pause/2 + time.Duration(random(int64(pause/2)+1))
-		timer := time.NewTimer(pause)
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
-			return nil
-		}
+		return retry.Sleep(ctx, pause/2+time.Duration(random(int64(pause/2)+1)))
 	}
 }

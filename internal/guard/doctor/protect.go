@@ -26,16 +26,7 @@ func (k *checkup) protect(ctx context.Context) {
 	if !k.list(ctx, subject, &policies) || !k.list(ctx, "validatingadmissionpolicybindings", &bindings) {
 		return
 	}
-	present := map[string]*admission.ValidatingAdmissionPolicy{}
-	for i := range policies.Items {
-		if p := &policies.Items[i]; strings.HasPrefix(p.Name, "polex-") {
-			present[p.Name] = p
-		}
-	}
-	bound := map[string]bool{}
-	for _, b := range bindings.Items {
-		bound[b.Spec.PolicyName] = bound[b.Spec.PolicyName] || denies(b.Spec)
-	}
+	present, bound := byName(policies.Items, bindings.Items)
 	delivered, err := policiesIn(k.Protect)
 	if !k.known(subject, err) {
 		return
@@ -82,6 +73,21 @@ func (k *checkup) protect(ctx context.Context) {
 	if len(k.findings) == before {
 		k.fine(subject, "the policies that protect the guard exist and are bound; they do not restrict "+exempt)
 	}
+}
+
+// byName returns the policies of polex, and the names of all that a binding makes deny everywhere.
+func byName(policies []admission.ValidatingAdmissionPolicy, bindings []admission.ValidatingAdmissionPolicyBinding) (
+	present map[string]*admission.ValidatingAdmissionPolicy, bound map[string]bool) {
+	present, bound = map[string]*admission.ValidatingAdmissionPolicy{}, map[string]bool{}
+	for i := range policies {
+		if p := &policies[i]; strings.HasPrefix(p.Name, "polex-") {
+			present[p.Name] = p
+		}
+	}
+	for _, b := range bindings {
+		bound[b.Spec.PolicyName] = bound[b.Spec.PolicyName] || denies(b.Spec)
+	}
+	return present, bound
 }
 
 // lists are the variables in which kustomize writes the administrators and certifiers.

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	admission "k8s.io/api/admissionregistration/v1"
@@ -101,23 +101,12 @@ func (k *checkup) staticPolicies() {
 		return
 	}
 	defer k.unlessFound("static validatingadmissionpolicies", "they exist, are bound and fail closed")()
-	names := []string{"polex-admission", "polex-guard-cluster", "polex-guard-definitions"}
-	for _, p := range k.Static.Policies {
-		name, isStatic := strings.CutSuffix(p.Name, static.Suffix)
-		if isStatic && strings.HasPrefix(name, "polex-") && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+	present, bound := byName(k.Static.Policies, k.Static.Bindings)
+	for _, name := range []string{"polex-admission", "polex-guard-cluster", "polex-guard-definitions"} {
+		present[name+static.Suffix] = present[name+static.Suffix] // nil if it is missing
 	}
-	for _, name := range names {
-		name += static.Suffix
-		i := slices.IndexFunc(k.Static.Policies, func(p admission.ValidatingAdmissionPolicy) bool {
-			return p.Name == name
-		})
-		type binding = admission.ValidatingAdmissionPolicyBinding
-		bound := slices.ContainsFunc(k.Static.Bindings, func(b binding) bool {
-			return b.Spec.PolicyName == name && denies(b.Spec)
-		})
-		if i < 0 || !bound || !closes(k.Static.Policies[i].Spec) {
+	for _, name := range slices.Sorted(maps.Keys(present)) {
+		if p := present[name]; p == nil || !bound[name] || !closes(p.Spec) {
 			f := k.report("static validatingadmissionpolicies/"+name, "protection-hole",
 				"no file in policies/ has it with a binding that denies everywhere, or it does not fail closed")
 			f.Hint = "build the files from policies/guard/static"

@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -56,6 +57,14 @@ func Signs(f File) bool {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
+// notRegular are the other modes that Git writes, and what to do.
+var notRegular = map[uint32]struct{ what, hint string }{
+	Executable: {"the file is executable",
+		"remove the executable bit: git update-index --chmod=-x, or chmod -x and git add"},
+	Symlink:   {"it is a symbolic link", "put the file itself here"},
+	Submodule: {"it is a submodule", "put the files themselves here"},
+}
+
 // CheckFile rejects a file with a mode or a name that a request must not have.
 func CheckFile(f File) *exception.Refusal {
 	at := exception.Position{File: f.Path}
@@ -67,23 +76,10 @@ func CheckFile(f File) *exception.Refusal {
 					name, len(name), folders, MaxPath, MaxFolders)}
 		}
 	}
-	switch f.Mode {
-	case Regular:
-	case Executable:
-		return &exception.Refusal{Position: at, Reason: ReasonNotRegular,
-			Message: "the file is executable, and only regular files (mode 100644) are signed",
-			Hint:    "remove the executable bit: git update-index --chmod=-x, or chmod -x and git add"}
-	case Symlink:
-		return &exception.Refusal{Position: at, Reason: ReasonNotRegular,
-			Message: "it is a symbolic link, and only regular files (mode 100644) are signed",
-			Hint:    "put the file itself here"}
-	case Submodule:
-		return &exception.Refusal{Position: at, Reason: ReasonNotRegular,
-			Message: "it is a submodule, and only regular files (mode 100644) are signed",
-			Hint:    "put the files themselves here"}
-	default:
-		return &exception.Refusal{Position: at, Reason: ReasonNotRegular,
-			Message: fmt.Sprintf("its mode is %o, and only regular files (mode 100644) are signed", f.Mode)}
+	if f.Mode != Regular {
+		other := notRegular[f.Mode]
+		return &exception.Refusal{Position: at, Reason: ReasonNotRegular, Hint: other.hint, Message: cmp.Or(other.what,
+			fmt.Sprintf("its mode is %o", f.Mode)) + ", and only regular files (mode 100644) are signed"}
 	}
 	for part := range strings.SplitSeq(f.Path, "/") {
 		if !plainName.MatchString(part) {
