@@ -30,13 +30,9 @@ Exit codes: 0 no finding, 1 findings, 2 invalid command line or configuration, 3
 something could not be checked.`
 
 type checkFlags struct {
-	cluster     clusterFlags
-	Config      string
-	Namespace   string
-	Static      string
-	Servers     []string
-	SelfManaged string
-	Kyverno     string
+	doctor.Config
+	cluster        clusterFlags
+	config, static string
 }
 
 func newCheckCommand(streams cli.Streams) *cobra.Command {
@@ -65,8 +61,8 @@ func newCheckCommand(streams cli.Streams) *cobra.Command {
 func (f *checkFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.cluster.add(cmd)
-	flags.StringVar(&f.Config, "config", "", "configuration `file` of the guard (required)")
-	flags.StringVar(&f.Static, "static", "",
+	flags.StringVar(&f.config, "config", "", "configuration `file` of the guard (required)")
+	flags.StringVar(&f.static, "static", "",
 		"`folder` with webhooks/ and policies/, a copy of that of the API servers")
 	flags.StringArrayVar(&f.Servers, "server", nil, "with --static, `URL` of an API server; can be repeated "+
 		"(default: the endpoints of the Service kubernetes)")
@@ -77,20 +73,19 @@ func (f *checkFlags) add(cmd *cobra.Command) {
 }
 
 func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Report, error) {
-	if f.Config == "" {
+	if f.config == "" {
 		return nil, errNoConfig
 	}
-	namespace, missing := namespaceOf(f.Namespace)
-	f.Namespace = namespace
-	rules, err := loader(f.Config, f.Namespace)("")
+	var missing error
+	f.Namespace, missing = namespaceOf(f.Namespace)
+	rules, err := loader(f.config, f.Namespace)("")
 	switch {
 	case err != nil:
 		return nil, asUsage(err)
 	case missing != nil:
 		return nil, missing
 	}
-	set, err := f.static()
-	if err != nil {
+	if f.Static, err = f.files(); err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
 	config, _, err := f.cluster.restConfig(now())
@@ -98,24 +93,19 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 		return nil, err
 	}
 	config.Timeout = 10 * time.Second
-	http, err := rest.HTTPClientFor(config)
-	if err != nil {
+	if f.HTTP, err = rest.HTTPClientFor(config); err != nil {
 		return nil, err
 	}
-	live, err := client.New(config, client.Options{HTTPClient: http})
-	if err != nil {
+	if f.Client, err = client.New(config, client.Options{HTTPClient: f.HTTP}); err != nil {
 		return nil, err
 	}
-	protect, err := fs.Sub(policies.Files, "guard/protect")
-	if err != nil {
+	if f.Protect, err = fs.Sub(policies.Files, "guard/protect"); err != nil {
 		return nil, err
 	}
+	f.Host, f.Now, f.Webhook, f.Deadline = config.Host, now, webhookName, guard.DefaultDeadline
+	f.Kinds, f.Guards = rules.Kinds(), rules.Guards
 	report := &cli.Report{Tool: "polex-guard", Reasons: doctor.Reasons()}
-	for _, finding := range doctor.Run(ctx, doctor.Config{
-		Client: live, HTTP: http, Host: config.Host, Now: now, Kinds: rules.Kinds(),
-		Webhook: webhookName, Static: set, Servers: f.Servers, Protect: protect, Deadline: guard.DefaultDeadline,
-		Namespace: f.Namespace, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno, Guards: rules.Guards,
-	}) {
+	for _, finding := range doctor.Run(ctx, f.Config) {
 		report.Documents++
 		report.Add(cli.Result{
 			Outcome: outcomes[finding.Outcome], File: finding.Subject,
@@ -125,20 +115,20 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	return report, nil
 }
 
-// static reads a copy of the folder of the API servers. It returns nil if no folder is given.
-func (f *checkFlags) static() (*static.Set, error) {
+// files reads a copy of the folder of the API servers. It returns nil if no folder is given.
+func (f *checkFlags) files() (*static.Set, error) {
 	for _, server := range f.Servers {
 		if u, err := url.Parse(server); err != nil || u.Scheme != "https" || u.String() != "https://"+u.Host {
 			return nil, fmt.Errorf("--server: %q is not https://HOST:PORT", server)
 		}
 	}
-	if f.Static == "" {
+	if f.static == "" {
 		if len(f.Servers) > 0 {
 			return nil, errors.New("--server requires --static")
 		}
 		return nil, nil
 	}
-	set, err := static.ReadSet(f.Static)
+	set, err := static.ReadSet(f.static)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("--static: %w", err)

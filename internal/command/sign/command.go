@@ -3,6 +3,7 @@
 package sign
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,10 +66,7 @@ type options struct {
 	key           string
 	identityToken string
 	fulcioURL     string
-	rekorURL      string
-	rekorVersion  int
-	timestampURL  string
-	bundleFormat  string
+	sigstore      sign.Config // the signing services
 	oidcIssuer    string
 	oidcClientID  string
 	device        bool
@@ -113,11 +111,11 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 		"plugin://key of a KMS")
 	flags.StringVar(&o.identityToken, "identity-token", "", "identity token, or the file that holds it")
 	flags.StringVar(&o.fulcioURL, "fulcio-url", "", "`url` of Fulcio (default: the public-good Sigstore)")
-	flags.StringVar(&o.rekorURL, "rekor-url", "", "`url` of Rekor (default: the public-good Sigstore)")
-	flags.IntVar(&o.rekorVersion, "rekor-version",
-		0, "Rekor's version, 1 or 2; 2 requires --rekor-url and --timestamp-server-url (default: 1)")
-	flags.StringVar(&o.timestampURL, "timestamp-server-url", "", "`url` of a timestamp authority (RFC 3161)")
-	flags.StringVar(&o.bundleFormat, "bundle-format", "",
+	flags.StringVar(&o.sigstore.RekorURL, "rekor-url", "", "`url` of Rekor (default: the public-good Sigstore)")
+	flags.IntVar(&o.sigstore.RekorVersion, "rekor-version", 0,
+		"Rekor's version, 1 or 2; 2 requires --rekor-url and --timestamp-server-url (default: 1)")
+	flags.StringVar(&o.sigstore.TimestampURL, "timestamp-server-url", "", "`url` of a timestamp authority (RFC 3161)")
+	flags.StringVar((*string)(&o.sigstore.BundleFormat), "bundle-format", "",
 		"format of the signature: cosign (for Kyverno up to 1.19), sigstore or both; sigstore with --rekor-version 2 "+
 			"(default: both)")
 	flags.StringVar(&o.oidcIssuer, "oidc-issuer",
@@ -125,13 +123,11 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client ID for identity tokens (default: sigstore)")
 	flags.BoolVar(&o.device, "device-flow", false, "sign in with a code on another device")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "publish in the logs of the public Sigstore without asking")
-	cli.Check(flags, "rekor-version", cli.OneOf("1", "2"))
-	cli.Check(flags, "bundle-format", cli.OneOf(string(sign.BundleBoth), string(sign.BundleCosign),
-		string(sign.BundleSigstore)))
-	_ = cmd.RegisterFlagCompletionFunc("rekor-version",
-		cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("bundle-format", cobra.FixedCompletions([]string{string(sign.BundleBoth),
-		string(sign.BundleCosign), string(sign.BundleSigstore)}, cobra.ShellCompDirectiveNoFileComp))
+	for flag, values := range map[string][]string{"rekor-version": {"1", "2"},
+		"bundle-format": {string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)}} {
+		cli.Check(flags, flag, cli.OneOf(values...))
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
 	var trusted *trustflags.Flags // promote has none: its trust policy is that of the configuration
 	if !o.promote {
 		trusted = trustflags.Add(cmd)
@@ -230,28 +226,26 @@ func (o *options) load() (*config.Config, error) {
 		return nil, err
 	}
 	s, d := cfg.Sigstore, cfg.Directories
-	o.unsigned, o.signed = d.Unsigned, d.Signed
-	o.ttlLabel, o.replace = cfg.Lifetime.TTLLabel, cfg.Promote.Updates == "replace"
+	o.pending.Unsigned, o.pending.Signed = d.Unsigned, d.Signed
+	o.ttlLabel, o.pending.Replace = cfg.Lifetime.TTLLabel, cfg.Promote.Updates == "replace"
 	for _, setting := range []struct {
 		flag *string
 		file string
 	}{
-		{&o.fulcioURL, s.FulcioURL}, {&o.rekorURL, s.RekorURL},
-		{&o.timestampURL, s.TimestampURL}, {&o.bundleFormat, s.BundleFormat},
+		{&o.fulcioURL, s.FulcioURL}, {&o.sigstore.RekorURL, s.RekorURL},
+		{&o.sigstore.TimestampURL, s.TimestampURL}, {(*string)(&o.sigstore.BundleFormat), s.BundleFormat},
 	} {
 		if *setting.flag == "" {
 			*setting.flag = setting.file
 		}
 	}
-	if o.rekorVersion == 0 {
-		o.rekorVersion = s.RekorVersion
-	}
+	o.sigstore.RekorVersion = cmp.Or(o.sigstore.RekorVersion, s.RekorVersion)
 	if err := o.checkSigstore(); err != nil {
 		return nil, err
 	}
 	for _, of := range []struct{ flag, address, host string }{
-		{"--fulcio-url", o.fulcioURL, "fulcio"}, {"--rekor-url", o.rekorURL, "rekor"}, {"--timestamp-server-url",
-			o.timestampURL, "timestamp"}, {"--oidc-issuer", o.oidcIssuer, "accounts"},
+		{"--fulcio-url", o.fulcioURL, "fulcio"}, {"--rekor-url", o.sigstore.RekorURL, "rekor"},
+		{"--timestamp-server-url", o.sigstore.TimestampURL, "timestamp"}, {"--oidc-issuer", o.oidcIssuer, "accounts"},
 	} {
 		if of.address == "" {
 			continue
@@ -264,26 +258,20 @@ func (o *options) load() (*config.Config, error) {
 	return cfg, nil
 }
 
-// sigstore returns the configuration of the signing services.
-func (o *options) sigstore() sign.Config {
-	return sign.Config{RekorURL: o.rekorURL, RekorVersion: o.rekorVersion, TimestampURL: o.timestampURL,
-		BundleFormat: sign.BundleFormat(o.bundleFormat)}
-}
-
 // checkSigstore rejects settings that contradict each other.
 func (o *options) checkSigstore() error {
-	cosign := sign.BundleFormat(o.bundleFormat) == sign.BundleCosign
+	s, cosign := o.sigstore, o.sigstore.BundleFormat == sign.BundleCosign
 	if o.bundle != "" && cosign {
 		return cli.Usagef("--bundle cannot be combined with --bundle-format cosign, which makes no Sigstore bundle")
 	}
-	err := o.sigstore().Check()
+	err := s.Check()
 	switch {
 	case err == nil:
 		return nil
-	case o.rekorVersion == 2 && o.rekorURL == "":
+	case s.RekorVersion == 2 && s.RekorURL == "":
 		return &cli.UsageError{Err: err, Hint: "add --rekor-url; of the public-good Sigstore, " +
 			"signing_config.v0.2.json in its TUF repository lists the current log"}
-	case o.rekorVersion == 2 && o.timestampURL == "":
+	case s.RekorVersion == 2 && s.TimestampURL == "":
 		return &cli.UsageError{Err: err, Hint: "add --timestamp-server-url, with an authority of the trusted root"}
 	case cosign:
 		return &cli.UsageError{Err: err, Hint: "use --bundle-format sigstore or both"}

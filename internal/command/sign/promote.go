@@ -27,7 +27,7 @@ import (
 
 // promote signs the pending exceptions of the repository.
 func (r *run) promote(ctx context.Context) error {
-	const garbage = 30                                              // the memory for garbage in percent of the memory in use: 10,000 signed files are 200 MB
+	const garbage = 30                                              // percent of the memory in use: 10,000 signed files are 200 MB
 	if r.report.Count(cli.Refuse)+r.report.Count(cli.Unknown) > 0 { // unreadable policies
 		return cli.Finish(r.format, r.streams.Out, r.report)
 	}
@@ -60,11 +60,10 @@ func (r *run) promote(ctx context.Context) error {
 func (r *run) job(clone *commit.Clone) (promotion.Job, error) {
 	o := r.options
 	job := promotion.Job{
-		Options: promotion.Options{Unsigned: o.unsigned, Signed: o.signed, Kinds: r.kinds, Source: o.ref,
-			Replace: o.replace, KeepGoing: o.keepGoing},
-		Clone: clone, Now: r.now, SignedInput: o.signedInput,
+		Options: o.pending, Clone: clone, Now: r.now, SignedInput: o.signedInput,
 		Checks: r.checks, Verifier: r.verifier, Recorder: recorder{run: r, clone: clone},
 	}
+	job.Kinds = r.kinds
 	var err error
 	if job.To, err = o.Delivery(clone, o.way(), r.now); err != nil {
 		return job, err
@@ -177,25 +176,20 @@ func explain(err error) error {
 
 // promoteOptions are the flags and settings of promote alone.
 type promoteOptions struct {
-	ref              string
-	unsigned, signed string // directories of the configuration
-	replace          bool   // promote.updates of the configuration
-
+	pending promotion.Options
 	commitflags.Flags
 
-	pullRequest     bool
-	pullRequestName string
-
-	keepGoing    bool
-	signedOutput string
-	signedInput  string
+	pullRequest               bool
+	pullRequestName           string
+	signedOutput, signedInput string
 }
 
 func (o *promoteOptions) addPromote(cmd *cobra.Command, timing retry.Timing) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.ref, "ref", "", "`commit` with the pending exceptions: HEAD, a branch, a tag or a whole hash "+
-		"(default: HEAD)")
-	flags.BoolVar(&o.keepGoing, "keep-going", false, "leave out invalid files, promote the others and exit with 1")
+	flags.StringVar(&o.pending.Source, "ref", "",
+		"`commit` with the pending exceptions: HEAD, a branch, a tag or a whole hash (default: HEAD)")
+	flags.BoolVar(&o.pending.KeepGoing, "keep-going", false,
+		"leave out invalid files, promote the others and exit with 1")
 	o.Add(cmd, timing, "the promotion")
 	flags.BoolVar(&o.pullRequest, "pull-request", false,
 		"push the commit to a new branch for a pull request; leave the work tree as it is")

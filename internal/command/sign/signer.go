@@ -23,7 +23,7 @@ import (
 
 // newSigner makes the signer for the flags.
 func (r *run) newSigner(ctx context.Context, progress func(done, total int)) (*sign.Signer, error) {
-	config := r.options.sigstore()
+	config := r.options.sigstore
 	config.Root, config.Policy, config.Rules = r.root, r.policy, r.checks.Rules
 	config.Progress = progress
 	config.Timing = r.streams.Timing
@@ -179,7 +179,7 @@ func (r *run) agree() error {
 	if !keyless {
 		who = publishesKey
 	}
-	public := isPublic(r.options.rekorURL, sign.PublicRekorURL) ||
+	public := isPublic(r.options.sigstore.RekorURL, sign.PublicRekorURL) ||
 		keyless && isPublic(r.options.fulcioURL, sign.PublicFulcioURL)
 	if public && os.Getenv("POLEX_SANDBOX") != "" { // a trial must not publish an identity
 		return &cli.UsageError{Err: errors.New(
