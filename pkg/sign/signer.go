@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
@@ -184,4 +185,15 @@ type certificateOnce []byte
 func (c certificateOnce) GetCertificate(context.Context, sgsign.Keypair,
 	*sgsign.CertificateProviderOptions) ([]byte, error) {
 	return c, nil
+}
+
+// transport returns a transport that retries, with one idle connection for each concurrent request.
+func (c *Config) transport() retry.Transport {
+	next := http.DefaultTransport
+	if shared, ok := next.(*http.Transport); ok { // any other transport is the caller's, and stays unchanged
+		own := shared.Clone()
+		own.MaxIdleConnsPerHost = c.Concurrency
+		next = own
+	}
+	return retry.Transport{Timing: c.Timing, Next: next}
 }
