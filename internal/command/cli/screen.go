@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"golang.org/x/term"
+
 	"github.com/polex-dev/polex/internal/plain"
 )
 
@@ -148,4 +150,25 @@ func readAgain(path string, before fs.FileInfo) string {
 func unchanged(before, now fs.FileInfo) bool {
 	return now.Mode().IsRegular() && os.SameFile(before, now) && before.Size() == now.Size() &&
 		before.ModTime().Equal(now.ModTime())
+}
+
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && f != nil && term.IsTerminal(int(f.Fd())) //nolint:gosec // a descriptor fits
+}
+
+// TerminalWidth returns the width of a terminal in characters, or 0 if a stream is not a terminal.
+func TerminalWidth(stream any) int {
+	if s, ok := stream.(screen); ok {
+		return s.width
+	}
+	if !IsTerminal(stream) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(stream.(*os.File).Fd())) //nolint:gosec // a descriptor fits
+	if err != nil {
+		return 0
+	}
+	return width
 }
