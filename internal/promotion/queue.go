@@ -2,6 +2,7 @@ package promotion
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,10 +62,7 @@ func Open(clone *commit.Clone, o Options) (*Queue, error) {
 		return nil, err
 	}
 	o.Unsigned, o.Signed = folders.Unsigned, folders.Signed
-	if o.Source == "" {
-		o.Source = "HEAD"
-	}
-	source, err := clone.Resolve(o.Source)
+	source, err := clone.Resolve(cmp.Or(o.Source, "HEAD"))
 	if err != nil {
 		return nil, err
 	}

@@ -29,12 +29,7 @@ type Timing struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-func (t Timing) answer() time.Duration {
-	if t.Answer == 0 {
-		return answerTimeout
-	}
-	return t.Answer
-}
+func (t Timing) answer() time.Duration { return cmp.Or(t.Answer, answerTimeout) }
 
 func (t Timing) sleep(ctx context.Context, d time.Duration) error {
 	if t.Sleep != nil {

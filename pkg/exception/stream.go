@@ -2,6 +2,7 @@ package exception
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -33,10 +34,7 @@ func (s *Stream) Add(doc *Document) error {
 		return errors.New("several JSON documents cannot be written as one stream, of which kustomize reads only the " +
 			"first")
 	}
-	limit := s.Limit
-	if limit == 0 {
-		limit = MaxStream
-	}
+	limit := cmp.Or(s.Limit, MaxStream)
 	if s.held.Len()+len(doc.source) > limit {
 		return fmt.Errorf("the output is larger than %d MiB", limit>>20)
 	}

@@ -1,6 +1,7 @@
 package sign
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/x509"
@@ -26,9 +27,7 @@ var ErrTokenRefused = errors.New("the identity token was refused")
 // token is sent to Fulcio only, and not at all if it is expired at now. A certificate for another
 // key or another identity is an error.
 func Keyless(ctx context.Context, config Config, fulcioURL, token string, now time.Time) (*Signer, error) {
-	if fulcioURL == "" {
-		fulcioURL = PublicFulcioURL
-	}
+	fulcioURL = cmp.Or(fulcioURL, PublicFulcioURL)
 	if err := config.complete(); err != nil {
 		return nil, err
 	}

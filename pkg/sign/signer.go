@@ -1,6 +1,7 @@
 package sign
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -136,15 +137,9 @@ func (c *Config) complete() error {
 	if err := c.Check(); err != nil {
 		return fmt.Errorf("sign: %w", err)
 	}
-	if c.RekorVersion == 0 {
-		c.RekorVersion = 1
-	}
-	if c.BundleFormat == "" {
-		c.BundleFormat = BundleBoth
-	}
-	if c.RekorURL == "" {
-		c.RekorURL = PublicRekorURL
-	}
+	c.RekorVersion = cmp.Or(c.RekorVersion, 1)
+	c.BundleFormat = cmp.Or(c.BundleFormat, BundleBoth)
+	c.RekorURL = cmp.Or(c.RekorURL, PublicRekorURL)
 	if c.Concurrency <= 0 {
 		c.Concurrency = DefaultConcurrency
 	}

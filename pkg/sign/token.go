@@ -1,6 +1,7 @@
 package sign
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,12 +91,8 @@ type Flow struct {
 // InteractiveToken lets a person sign in with a browser, or with a code on another device, and
 // returns the identity token. It stops when ctx ends.
 func InteractiveToken(ctx context.Context, f Flow) (string, error) {
-	if f.Issuer == "" {
-		f.Issuer = PublicOIDCIssuer
-	}
-	if f.ClientID == "" {
-		f.ClientID = DefaultClientID
-	}
+	f.Issuer = cmp.Or(f.Issuer, PublicOIDCIssuer)
+	f.ClientID = cmp.Or(f.ClientID, DefaultClientID)
 	type answer struct {
 		token *oauthflow.OIDCIDToken
 		err   error

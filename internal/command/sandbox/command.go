@@ -2,6 +2,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 
@@ -58,9 +59,7 @@ func usage(hint, format string, args ...any) error {
 
 // folder returns the folder of the running sandbox: the given one, or the one in POLEX_SANDBOX.
 func folder(dir string) (string, error) {
-	if dir == "" {
-		dir = os.Getenv("POLEX_SANDBOX")
-	}
+	dir = cmp.Or(dir, os.Getenv("POLEX_SANDBOX"))
 	if dir == "" {
 		return "", usage("run it inside of polex-sandbox run, or name the folder of polex-sandbox serve with --dir",
 			"POLEX_SANDBOX is not set and --dir is not given")

@@ -1,6 +1,7 @@
 package sign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,10 +114,7 @@ func (r *run) rulesInRepository() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := r.options.config
-	if at == "" {
-		at = filepath.Join(root, config.Name)
-	}
+	at := cmp.Or(r.options.config, filepath.Join(root, config.Name))
 	paths := []string{at}
 	if d := r.config.Directories; d.Policies != "" {
 		paths = append(paths, filepath.Join(r.config.Dir, filepath.FromSlash(d.Policies)))

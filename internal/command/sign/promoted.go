@@ -1,6 +1,7 @@
 package sign
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,9 +55,7 @@ func (r *run) promoted(result *promotion.Result) error {
 			r.report.Idle = "nothing was promoted: every signed request was removed or changed in the meantime"
 		}
 	}
-	if r.report.Documents == 0 {
-		r.report.Documents = len(result.Findings)
-	}
+	r.report.Documents = cmp.Or(r.report.Documents, len(result.Findings))
 	r.found(result.Findings)
 	for _, s := range result.Skipped {
 		r.report.Add(cli.Result{Outcome: cli.Warn, File: s.File, Reason: s.Reason, Message: s.Message})

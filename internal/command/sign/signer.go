@@ -208,9 +208,6 @@ func (r *run) agree() error {
 // isPublic reports whether an address belongs to the public Sigstore. An empty address means the
 // default.
 func isPublic(address, otherwise string) bool {
-	if address == "" {
-		address = otherwise
-	}
-	u, err := url.Parse(address)
+	u, err := url.Parse(cmp.Or(address, otherwise))
 	return err == nil && (u.Hostname() == "sigstore.dev" || strings.HasSuffix(u.Hostname(), ".sigstore.dev"))
 }

@@ -1,6 +1,7 @@
 package sign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,10 +157,7 @@ func fetchHint(err error) string {
 }
 
 func describe(h trust.Service) string {
-	text := h.URL
-	if text == "" {
-		text = h.ID
-	}
+	text := cmp.Or(h.URL, h.ID)
 	if !h.From.IsZero() {
 		text += " from " + h.From.UTC().Format(time.DateOnly)
 	}

@@ -4,6 +4,7 @@ package trust
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -58,40 +59,30 @@ func New(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		out := &printer{streams: streams}
+		var lines []string
+		say := func(format string, args ...any) { lines = append(lines, plain.Line(fmt.Sprintf(format, args...))) }
 		for _, a := range policy.Authorities() {
 			accepts, warnings := explain(a)
-			out.line("%s", a.Name())
+			say("%s", a.Name())
 			for _, text := range accepts {
-				out.line("  %s", text)
+				say("  %s", text)
 			}
 			for _, text := range warnings {
-				out.line("  warning: %s", text)
+				say("  warning: %s", text)
 			}
 		}
 		if n := policy.Threshold(); n > 1 {
-			out.line("%d of them must sign", n)
+			say("%d of them must sign", n)
 		}
 		for _, g := range policy.Groups() {
-			out.line("%d of the group %s must sign", g.Threshold, g.Name)
+			say("%d of the group %s must sign", g.Threshold, g.Name)
 		}
 		for _, text := range lifetimes(policy.Rules()) {
-			out.line("%s", text)
+			say("%s", text)
 		}
-		return out.err
+		_, err = fmt.Fprintln(streams.Out, strings.Join(lines, "\n"))
+		return err
 	}
 	cmd.AddCommand(inWords)
 	return cmd
-}
-
-// printer writes lines until an error.
-type printer struct {
-	streams cli.Streams
-	err     error
-}
-
-func (p *printer) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintln(p.streams.Out, plain.Line(fmt.Sprintf(format, args...)))
-	}
 }

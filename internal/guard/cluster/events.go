@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,10 +57,7 @@ func NewEvents(api *API, instance string, log *slog.Logger) *Events {
 
 // Add queues an Event about an object. It never blocks.
 func (e *Events) Add(about *corev1.ObjectReference, kind, reason, action, note string) {
-	namespace := about.Namespace
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault
-	}
+	namespace := cmp.Or(about.Namespace, metav1.NamespaceDefault)
 	now := metav1.NowMicro()
 	name := about.Name[:min(len(about.Name), 220)]
 	event := &eventsv1.Event{

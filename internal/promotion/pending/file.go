@@ -118,12 +118,8 @@ type Folders struct{ Unsigned, Signed string }
 // Complete returns the folders as clean paths. It returns an error for a folder outside the
 // repository, and for folders that contain each other.
 func (f Folders) Complete() (Folders, error) {
-	if f.Unsigned == "" {
-		f.Unsigned = "unsigned"
-	}
-	if f.Signed == "" {
-		f.Signed = "signed"
-	}
+	f.Unsigned = cmp.Or(f.Unsigned, "unsigned")
+	f.Signed = cmp.Or(f.Signed, "signed")
 	for _, dir := range []*string{&f.Unsigned, &f.Signed} {
 		clean := path.Clean(*dir)
 		if !fs.ValidPath(clean) || clean == "." || strings.EqualFold(clean, ".git") ||
