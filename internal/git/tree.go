@@ -31,9 +31,7 @@ type Entry struct {
 }
 
 // NewEntry returns an entry from another source than a tree, such as the index.
-func NewEntry(path string, mode Mode, hash Hash) Entry {
-	return Entry{Path: path, Mode: mode, hash: hash}
-}
+func NewEntry(path string, mode Mode, hash Hash) Entry { return Entry{Path: path, Mode: mode, hash: hash} }
 
 // Hash returns the hash of the entry's object.
 func (e Entry) Hash() Hash { return e.hash }
@@ -259,9 +257,7 @@ func (t *Tree) Documents(name string, holds func(path string) bool, visit func(e
 
 // Blob returns the content of a file by its hash. A file of more than [MaxFile] bytes is
 // [ErrTooLarge].
-func (r *Repository) Blob(hash Hash) ([]byte, error) {
-	return r.read(KindBlob, hash, MaxFile)
-}
+func (r *Repository) Blob(hash Hash) ([]byte, error) { return r.read(KindBlob, hash, MaxFile) }
 
 // size is the size of a folder.
 type size struct {

@@ -12,9 +12,7 @@ import (
 
 // Marker is the first, hidden line of [Markdown]. It names the exception and the kind of the event,
 // so that an existing comment is found and updated.
-func (e Event) Marker() string {
-	return fmt.Sprintf("<!-- polex-notice v1 %s %s -->", e.Kind, e.subject())
-}
+func (e Event) Marker() string { return fmt.Sprintf("<!-- polex-notice v1 %s %s -->", e.Kind, e.subject()) }
 
 // Markdown renders an event as a comment for GitHub.
 func Markdown(e Event) string {
@@ -124,9 +122,7 @@ func Slack(e Event) ([]byte, error) {
 }
 
 // mrkdwnText disables Slack's search for addresses, names and channels.
-func mrkdwnText(text string) object {
-	return object{"type": "mrkdwn", "text": text, "verbatim": true}
-}
+func mrkdwnText(text string) object { return object{"type": "mrkdwn", "text": text, "verbatim": true} }
 
 // mrkdwn quotes text so that nothing in it is Slack markup. A backtick cannot be escaped, so a
 // similar character replaces it.

@@ -129,9 +129,7 @@ func FromObject(object map[string]any) (*Document, error) {
 }
 
 // Object returns the document's tree. Each call returns a new copy.
-func (d *Document) Object() map[string]any {
-	return d.root.object().(map[string]any)
-}
+func (d *Document) Object() map[string]any { return d.root.object().(map[string]any) }
 
 // Source returns the document's own bytes, without the rest of its stream.
 func (d *Document) Source() []byte { return bytes.Clone(d.source) }

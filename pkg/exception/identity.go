@@ -108,9 +108,7 @@ func (gk GroupKind) LooksLikeException() bool {
 }
 
 // LooksLikeList reports whether the kind ends with "List", in any letter case.
-func (gk GroupKind) LooksLikeList() bool {
-	return strings.HasSuffix(strings.ToLower(gk.Kind), "list")
-}
+func (gk GroupKind) LooksLikeList() bool { return strings.HasSuffix(strings.ToLower(gk.Kind), "list") }
 
 // Identities finds duplicate objects in a run. It uses some hundred bytes for each object. Two
 // documents with the same identity must not both be accepted, since the applied one would be

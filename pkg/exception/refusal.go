@@ -50,9 +50,7 @@ type SyntaxError struct {
 }
 
 // Error returns the position and the message.
-func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("%s: %s", e.Position, e.Message)
-}
+func (e *SyntaxError) Error() string { return fmt.Sprintf("%s: %s", e.Position, e.Message) }
 
 // Reason is the stable name of a result, in kebab-case, with its documentation. Text, JSON, SARIF,
 // admission messages, metric labels and the documentation use the same name. A reason never changes

@@ -177,9 +177,7 @@ func (b *yamlBuilder) inFlow(out *node, n *yaml.Node, value *node) {
 // bareTag reports whether a node has the tag "!", which makes a number a text. The library does not
 // keep this tag, so bareTag looks at the source. Only a quoted text may begin with an exclamation
 // mark without a tag.
-func (b *yamlBuilder) bareTag(n *yaml.Node) bool {
-	return b.source.at(n.Line, n.Column) == '!'
-}
+func (b *yamlBuilder) bareTag(n *yaml.Node) bool { return b.source.at(n.Line, n.Column) == '!' }
 
 func (b *yamlBuilder) scalar(n *yaml.Node) (any, error) {
 	b.leftText -= len(n.Value)

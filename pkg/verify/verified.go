@@ -21,9 +21,7 @@ type Verified struct {
 func (v *Verified) Message() *exception.Document { return v.message }
 
 // Signatures returns the evidence of every signature, in the order of the annotations.
-func (v *Verified) Signatures() []Signature {
-	return append([]Signature(nil), v.facts.Signatures...)
-}
+func (v *Verified) Signatures() []Signature { return append([]Signature(nil), v.facts.Signatures...) }
 
 // Facts returns all verified facts.
 func (v *Verified) Facts() Facts {

@@ -6,6 +6,4 @@ import (
 )
 
 // sarifURI returns a path as a relative reference for SARIF.
-func sarifURI(path string) string {
-	return (&url.URL{Path: filepath.ToSlash(path)}).String()
-}
+func sarifURI(path string) string { return (&url.URL{Path: filepath.ToSlash(path)}).String() }

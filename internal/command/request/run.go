@@ -75,9 +75,7 @@ func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Form
 }
 
 // inRepository returns the path of a folder of the repository.
-func (r *run) inRepository(folder string) string {
-	return filepath.Join(r.root, filepath.FromSlash(folder))
-}
+func (r *run) inRepository(folder string) string { return filepath.Join(r.root, filepath.FromSlash(folder)) }
 
 // repositoryRoot returns the root of the repository, relative to the working directory.
 func repositoryRoot() (string, error) {
@@ -142,9 +140,7 @@ func (r *run) nothing(paths []string) error {
 	return r.end()
 }
 
-func (r *run) end() error {
-	return cli.Finish(r.format, r.results(), r.report)
-}
+func (r *run) end() error { return cli.Finish(r.format, r.results(), r.report) }
 
 func (r *run) add(result cli.Result) { r.report.Documents++; r.report.Add(result) }
 

@@ -69,6 +69,4 @@ func (c *Client) comment(ctx context.Context, number int, login, marker string) 
 }
 
 // trimmed normalizes the line ends and the space at both ends, which a server may change.
-func trimmed(text string) string {
-	return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-}
+func trimmed(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }

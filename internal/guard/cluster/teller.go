@@ -43,9 +43,7 @@ func (t *Teller) Failed(ctx context.Context, what string, err error) {
 }
 
 // Report writes the reports.
-func (t *Teller) Report(ctx context.Context, all []*guard.Finding) error {
-	return t.Reports.Write(ctx, all)
-}
+func (t *Teller) Report(ctx context.Context, all []*guard.Finding) error { return t.Reports.Write(ctx, all) }
 
 // Deleted reports an object that another client deleted. The watch does not name the user.
 func (t *Teller) Deleted(id exception.Identity, version string, state guard.State) {

@@ -139,9 +139,7 @@ func (e *Scope) isFrom(spoken Names) bool {
 
 // standsIn reports whether a document is in one of these namespaces, or may be. A document without
 // a namespace can be applied to any.
-func (e *Scope) standsIn(spoken Names) bool {
-	return e.namespace == "" || spoken.Include(e.namespace)
-}
+func (e *Scope) standsIn(spoken Names) bool { return e.namespace == "" || spoken.Include(e.namespace) }
 
 // mayExempt reports whether an exception can exempt resources in one of these namespaces. It can if
 // a filter or a condition names no namespaces, and if it has none.

@@ -15,6 +15,4 @@ var trustedRootJSON string
 
 // TrustedRootJSON returns the trusted root as JSON in Sigstore's TrustedRoot format. Each call
 // returns a new copy.
-func TrustedRootJSON() []byte {
-	return []byte(trustedRootJSON)
-}
+func TrustedRootJSON() []byte { return []byte(trustedRootJSON) }
