@@ -2,6 +2,7 @@ package exception_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -42,22 +43,15 @@ func TestReadersDisagree(t *testing.T) {
 		{"a separator in quotes", "a: \"x\n---y: z\"\n", "2:1", "separates documents"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var refused *exception.SyntaxError
+			var refused error // the last
 			for reader := exception.NewReader(strings.NewReader(tc.source), "file.yaml"); ; {
 				_, err := reader.Next()
 				if errors.Is(err, io.EOF) {
 					break
 				}
-				if err != nil && !errors.As(err, &refused) {
-					t.Fatal(err)
-				}
+				refused = cmp.Or(err, refused)
 			}
-			if refused == nil {
-				t.Fatal("it is read")
-			}
-			if where := fmt.Sprintf("%d:%d", refused.Position.Line, refused.Position.Column); where != tc.where || !strings.Contains(refused.Message, tc.message) {
-				t.Errorf("%v, want %q at %s", refused, tc.message, tc.where)
-			}
+			syntaxError(t, refused, tc.where, tc.message)
 		})
 	}
 }
@@ -128,16 +122,9 @@ func FuzzReadersAgree(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, source []byte) {
 		checkKustomize(t, source)
-		var ours []*exception.Document
-		for reader := exception.NewReader(bytes.NewReader(source), "file"); ; {
-			d, err := reader.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return
-			}
-			ours = append(ours, d)
+		ours, err := readWhole(source)
+		if err != nil {
+			return
 		}
 		for _, buffer := range []int{2048, 4096} {
 			theirs, err := kubectls(source, buffer)
@@ -145,7 +132,7 @@ func FuzzReadersAgree(f *testing.F) {
 				t.Fatalf("%q: %d documents here, and %d to others (%v)", source, len(ours), len(theirs), err)
 			}
 			for i, d := range ours {
-				if diff := cmp.Diff(wholeAsInteger(theirs[i].value), wholeAsInteger(d.Object())); diff != "" {
+				if diff := gocmp.Diff(wholeAsInteger(theirs[i].value), wholeAsInteger(d.Object())); diff != "" {
 					t.Fatalf("%q: document %d (-kubectl +ours):\n%s", source, i, diff)
 				}
 				if theirs[i].list && !d.IsList() {
@@ -156,10 +143,7 @@ func FuzzReadersAgree(f *testing.F) {
 		if len(ours) == 0 {
 			return
 		}
-		out, err := exception.Join(ours)
-		if err != nil {
-			t.Fatalf("%q cannot be written: %v", source, err)
-		}
+		out := expect.Value(exception.Join(ours))(t)
 		if theirs, err := kubectls(out, 4096); err != nil || len(theirs) != len(ours) {
 			t.Fatalf("%q is written as %q, which kubectl reads as %d documents (%v)", source, out, len(theirs), err)
 		}
@@ -169,25 +153,16 @@ func FuzzReadersAgree(f *testing.F) {
 // TestStream: documents are written with their original bytes, or not at all.
 func TestStream(t *testing.T) {
 	two := []*exception.Document{mustParse(t, "a: 1 # c\n"), mustParse(t, "# x\n---\nb: 2")}
-	out, err := exception.Join(two)
-	if want := "a: 1 # c\n---\n# x\n---\nb: 2\n"; err != nil || string(out) != want {
-		t.Errorf("%q, %v, want %q", out, err, want)
-	}
-	if _, err := exception.Join([]*exception.Document{two[0], mustParse(t, `{"a": 1}`)}); err == nil {
-		t.Error("YAML and JSON in one stream")
-	}
+	out := expect.Value(exception.Join(two))(t)
+	expect.Is(t, "stream", "a: 1 # c\n---\n# x\n---\nb: 2\n", string(out))
+	// YAML and JSON in one stream.
+	expect.Failure(exception.Join([]*exception.Document{two[0], mustParse(t, `{"a": 1}`)}))(t)
 	s := exception.Stream{Limit: 12}
-	if err := errors.Join(s.Add(two[0]), s.Add(two[1])); err == nil || !strings.Contains(err.Error(), "larger than") {
-		t.Errorf("more than there is room for: %v", err)
-	}
+	expect.Error(t, errors.Join(s.Add(two[0]), s.Add(two[1])), "larger than")
 	made := expect.Value(exception.FromObject(map[string]any{"a": "b"}))(t)
-	if _, err := exception.Join([]*exception.Document{made}); err == nil {
-		t.Error("a document without a source was written")
-	}
+	expect.Failure(exception.Join([]*exception.Document{made}))(t) // a document without a source was written
 	var empty exception.Stream
-	if out, err := empty.Bytes(); err != nil || len(out) != 0 {
-		t.Errorf("nothing is %q, %v", out, err)
-	}
+	expect.Is(t, "an empty stream", 0, len(expect.Value(empty.Bytes())(t)))
 }
 
 // TestNodesAreCountedFirst: a document that needs much memory for parsing is rejected before it is
@@ -213,10 +188,6 @@ func TestNodesAreCountedFirst(t *testing.T) {
 		})
 	}
 	large := "a:\n" + strings.Repeat("- b\n", 10_000)
-	if _, err := exception.Parse([]byte(large), "file"); err == nil {
-		t.Error("a large document is read")
-	}
-	if _, err := exception.NewReader(strings.NewReader(large), "file").Large().Next(); err != nil {
-		t.Errorf("a large document of a team's own: %v", err)
-	}
+	expect.Failure(exception.Parse([]byte(large), "file"))(t)                             // a large document is read
+	expect.Value(exception.NewReader(strings.NewReader(large), "file").Large().Next())(t) // it is the team's own
 }

@@ -1,7 +1,6 @@
 package exception_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -29,11 +28,7 @@ func TestDecodeTypes(t *testing.T) {
 		"mapping: {a: 1}": "section.mapping: expected text, found a number",
 	} {
 		doc := expect.Value(exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml"))(t)
-		err := doc.Decode(&section{}, "section")
-		var syntax *exception.SyntaxError
-		if !errors.As(err, &syntax) || syntax.Message != want {
-			t.Errorf("%s: %v, and not %q", text, err, want)
-		}
+		expect.Is(t, text, want, syntaxError(t, doc.Decode(&section{}, "section"), "", "").Message)
 	}
 }
 
@@ -82,15 +77,8 @@ func TestDecodeHints(t *testing.T) {
 		"items: [{}, a]":                           "2:15 the keys are name, folders",
 	} {
 		doc := expect.Value(exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml"))(t)
-		var into section
-		err := doc.Decode(&into, "section")
-		var syntax *exception.SyntaxError
-		if !errors.As(err, &syntax) {
-			t.Fatalf("%s: %v", text, err)
-		}
+		syntax := syntaxError(t, doc.Decode(&section{}, "section"), "", "")
 		at := syntax.Position.String()[len("a.yaml:"):]
-		if got := at + " " + syntax.Hint; got != want {
-			t.Errorf("%s: %q, and not %q", text, got, want)
-		}
+		expect.Is(t, text, want, at+" "+syntax.Hint)
 	}
 }

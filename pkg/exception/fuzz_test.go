@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // Exceptions of both groups; internal/kyverno/schema has ones with all fields.
@@ -60,14 +61,9 @@ func FuzzParse(f *testing.F) {
 		if !bytes.HasSuffix(whole, []byte("\n")) {
 			whole = append(whole, '\n') // like kubectl
 		}
-		asJSON, err := yaml.YAMLToJSONStrict(whole)
-		if err != nil {
-			t.Fatalf("%q is refused by sigs.k8s.io/yaml: %v", source, err)
-		}
+		asJSON := expect.Value(yaml.YAMLToJSONStrict(whole))(t)
 		var theirs map[string]any
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(asJSON, &theirs); err != nil {
-			t.Fatalf("%q as JSON: %v", source, err)
-		}
+		expect.OK(t, kjson.UnmarshalCaseSensitivePreserveInts(asJSON, &theirs))
 		if diff := cmp.Diff(wholeAsInteger(theirs), wholeAsInteger(tree)); diff != "" {
 			t.Fatalf("%q is read differently (-sigs.k8s.io/yaml +ours):\n%s", source, diff)
 		}
@@ -76,16 +72,10 @@ func FuzzParse(f *testing.F) {
 		if separated := separator(tree); (err != nil) != separated {
 			t.Fatalf("canonical form of %q: %v, with a line separator: %v", source, err, separated)
 		}
-		if err != nil {
+		if err != nil || len(canonical) > exception.MaxDocument {
 			return
 		}
-		if len(canonical) > exception.MaxDocument {
-			return
-		}
-		again, err := exception.Parse(canonical, "canonical")
-		if err != nil {
-			t.Fatalf("canonical form %q of %q: %v", canonical, source, err)
-		}
+		again := expect.Value(exception.Parse(canonical, "canonical"))(t)
 		if diff := cmp.Diff(wholeAsInteger(tree), wholeAsInteger(again.Object())); diff != "" {
 			t.Fatalf("canonical form %q of %q is another tree (-document +canonical):\n%s", canonical, source, diff)
 		}
@@ -167,10 +157,7 @@ func FuzzAdd(f *testing.F) {
 		if !inserted(d.Source(), out.Source()) {
 			t.Fatalf("%s added to %q changes other bytes: %q", keys, source, out.Source())
 		}
-		again, err := exception.Parse(out.Source(), "file")
-		if err != nil {
-			t.Fatalf("%s added to %q cannot be read: %v", keys, source, err)
-		}
+		again := expect.Value(exception.Parse(out.Source(), "file"))(t)
 		if diff := cmp.Diff(want, again.Object()); diff != "" {
 			t.Fatalf("%s added to %q and read again (-want +got):\n%s", keys, source, diff)
 		}

@@ -15,11 +15,21 @@ import (
 
 func mustParse(t testing.TB, source string) *exception.Document {
 	t.Helper()
-	d, err := exception.Parse([]byte(source), "file.yaml")
-	if err != nil {
-		t.Fatalf("parse %q: %v", source, err)
+	return expect.Value(exception.Parse([]byte(source), "file.yaml"))(t)
+}
+
+// syntaxError expects one at "line:column", "" for any, with a part of its message.
+func syntaxError(t testing.TB, err error, where, message string) *exception.SyntaxError {
+	t.Helper()
+	var syntax *exception.SyntaxError
+	if !errors.As(err, &syntax) {
+		t.Fatalf("%T: %v, want a syntax error with %q", err, err, message)
 	}
-	return d
+	at := fmt.Sprintf("%d:%d", syntax.Position.Line, syntax.Position.Column)
+	if where != "" && at != where || !strings.Contains(syntax.Message, message) {
+		t.Errorf("at %s: %v, want %q at %s", at, err, message, where)
+	}
+	return syntax
 }
 
 func TestParseReads(t *testing.T) {
@@ -60,14 +70,10 @@ func TestParseReads(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			d, err := exception.ParseUndeployed([]byte(tc.source), "file.yaml")
 			if tc.want == nil {
-				if err == nil {
-					t.Fatalf("read as %v", d.Object())
-				}
+				expect.Failure(d, err)(t)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			expect.Equal(t, "result", tc.want, d.Object())
 			deployed, err := exception.Parse([]byte(tc.source), "file.yaml")
 			if kustomizes := slices.Contains(readOtherwise, tc.name); kustomizes != (err != nil && strings.Contains(err.Error(), "kustomize")) {
@@ -190,20 +196,10 @@ func TestParseRefuses(t *testing.T) {
 		{"JSON: newline in a text", "{\"a\": \"x\ny\"}", "", "not valid JSON"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			d, err := exception.Parse([]byte(tc.source), "file.yaml")
-			if err == nil {
-				t.Fatalf("read as %v", d.Object())
-			}
-			var syntax *exception.SyntaxError
-			if !errors.As(err, &syntax) {
-				t.Fatalf("%T: %v", err, err)
-			}
-			where := fmt.Sprintf("%d:%d", syntax.Position.Line, syntax.Position.Column)
-			if tc.where != "" && where != tc.where || syntax.Position.File != "file.yaml" || syntax.Position.Line < 1 || syntax.Position.Column < 1 {
-				t.Errorf("at %s, want %s: %v", where, tc.where, err)
-			}
-			if !strings.Contains(syntax.Message, tc.message) {
-				t.Errorf("%v, want %q", err, tc.message)
+			_, err := exception.Parse([]byte(tc.source), "file.yaml")
+			at := syntaxError(t, err, tc.where, tc.message).Position
+			if at.File != "file.yaml" || at.Line < 1 || at.Column < 1 {
+				t.Errorf("at %s: %v", at, err)
 			}
 		})
 	}

@@ -28,14 +28,10 @@ func TestApprovals(t *testing.T) {
 		{"the annotation of another group", strings.Replace(recordedNew, "from: api", "from: api, polex.dev/approved-by: carol", 1), "bob", "bob"},
 	} {
 		doc := expect.Value(exception.Parse([]byte(strings.Replace(tc.text, "WHO", tc.who, 1)), "a.yaml"))(t)
-		if got := strings.Join(doc.Approvals().Names, "|"); got != tc.want {
-			t.Errorf("%s: %q approved it, want %q", tc.name, got, tc.want)
-		}
+		expect.Is(t, tc.name, tc.want, strings.Join(doc.Approvals().Names, "|"))
 	}
 	approved := exception.Approvals{From: "api", Names: []string{"bob", "Carol <carol@example.com>"}}
 	for name, want := range map[string]bool{"bob": true, "Bob": true, "bo": false, "carol": false, "C <CAROL@example.com>": true, "": false} {
-		if approved.Has(name) != want {
-			t.Errorf("%q among them: %t", name, !want)
-		}
+		expect.Is(t, name, want, approved.Has(name))
 	}
 }

@@ -27,10 +27,7 @@ func TestStatementKeys(t *testing.T) {
 		"polex's property":        {api: policies, metadata: "annotations: {why: a}", spec: "properties: {reason: b}", reason: "b", path: "spec.properties.reason"},
 		"polex's without a text":  {api: legacy, metadata: "annotations: {why: a, polex.dev/reason: ''}", path: `metadata.annotations["polex.dev/reason"]`},
 	} {
-		d, err := exception.Parse([]byte("apiVersion: "+tc.api+"\nkind: PolicyException\nmetadata: {name: a, "+tc.metadata+"}\nspec: {"+tc.spec+"}\n"), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := mustParse(t, "apiVersion: "+tc.api+"\nkind: PolicyException\nmetadata: {name: a, "+tc.metadata+"}\nspec: {"+tc.spec+"}\n")
 		e, _ := d.Exception()
 		keys.Fill(e, d)
 		if e.Reason.Text != tc.reason || e.Ticket.Text != tc.ticket || e.Owner.Text != tc.owner {

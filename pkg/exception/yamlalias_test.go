@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestAliases: a reader that accepts anchors and merge keys reads the same values as kubectl, and
@@ -31,9 +32,7 @@ func TestAliases(t *testing.T) {
 		if (err == nil) != (want != nil) || err == nil && !reflect.DeepEqual(any(doc.Object()), want) {
 			t.Errorf("%.80s: %v %v", text, doc, err)
 		}
-		if _, err := exception.Parse([]byte(text), "a.yaml"); err == nil {
-			t.Errorf("%.80s: read where no alias is allowed", text)
-		}
+		expect.Failure(exception.Parse([]byte(text), "a.yaml"))(t) // no alias is allowed there
 	}
 }
 
@@ -61,9 +60,7 @@ func TestAliasesAreBounded(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		_, err := exception.NewReader(strings.NewReader(text), "a.yaml").Large().Aliases().Next()
 		runtime.ReadMemStats(&after)
-		if err == nil || !strings.Contains(err.Error(), "when its aliases are written out") {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.Error(t, err, "when its aliases are written out")
 		if spent := (after.TotalAlloc - before.TotalAlloc) >> 20; spent > 200 {
 			t.Errorf("%s: %d MiB were allocated", name, spent)
 		}
