@@ -1,7 +1,6 @@
 package git_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,19 +12,16 @@ import (
 // walked returns the number of entries that a walk of main visits.
 func walked(t *testing.T, f *forge) (visited int, err error) {
 	t.Helper()
-	err = inTree(t, f, func(_ *git.Repository, tree *git.Tree) error {
-		return tree.Walk(".", func(git.Entry) error { visited++; return nil })
-	})
+	_, tree := mainTree(t, f)
+	err = tree.Walk(".", func(git.Entry) error { visited++; return nil })
 	return visited, err
 }
 
-func inTree(t *testing.T, f *forge, look func(*git.Repository, *git.Tree) error) error {
+// mainTree returns the tree of main, which has the limits of a reader.
+func mainTree(t *testing.T, f *forge) (*git.Repository, *git.Tree) {
 	t.Helper()
-	r := expect.Value(git.Open(context.Background(), f.dir))(t)
-	defer r.Close()
-	hash := expect.Value(r.Resolve("main"))(t)
-	tree := expect.Value(r.Tree(hash))(t)
-	return look(r, tree)
+	r, _ := opened(t, f.dir)
+	return r, expect.Value(r.Tree(expect.Value(r.Resolve("main"))(t)))(t)
 }
 
 // twice creates levels of folders that each contain the next one twice.
@@ -41,13 +37,9 @@ func (f *forge) twice(levels int) git.Hash {
 func TestTreeBomb(t *testing.T) {
 	f := newForge(t)
 	f.commit(f.twice(40))
-	if visited, err := walked(t, f); visited != 0 || err == nil || !strings.Contains(err.Error(), "more than 100000 files and folders") {
-		t.Errorf("%d visited, %v", visited, err)
-	}
+	expect.Failure(walked(t, f))(t, "more than 100000 files and folders")
 	f.commit(f.twice(10))
-	if visited, err := walked(t, f); visited != 1<<10 || err != nil {
-		t.Errorf("%d visited, %v, want 1024", visited, err)
-	}
+	expect.Is(t, "visited", 1<<10, expect.Value(walked(t, f))(t))
 }
 
 // TestSharedFolderDepth: a folder that was measured at a shallow path can be too deep at another
@@ -63,9 +55,7 @@ func TestSharedFolderDepth(t *testing.T) {
 		deep = f.tree(line("40000", "d", deep))
 	}
 	f.commit(f.tree(line("40000", "a", chain), line("40000", "b", deep)))
-	if visited, err := walked(t, f); visited != 0 || err == nil || !strings.Contains(err.Error(), "levels of folders") {
-		t.Errorf("%d visited, %v", visited, err)
-	}
+	expect.Failure(walked(t, f))(t, "levels of folders")
 }
 
 // TestAllFiles: the objects of one tree have a common limit on their size, and no other: a folder
@@ -80,17 +70,17 @@ func TestAllFiles(t *testing.T) {
 	}
 	f.commit(f.tree(lines...))
 	read := 0
-	err := inTree(t, f, func(_ *git.Repository, tree *git.Tree) error {
-		return tree.Walk(".", func(e git.Entry) error {
-			_, err := tree.Read(e)
-			if err == nil {
-				read++
-			}
-			return err
-		})
+	_, tree := mainTree(t, f)
+	err := tree.Walk(".", func(e git.Entry) error {
+		_, err := tree.Read(e)
+		if err == nil {
+			read++
+		}
+		return err
 	})
-	if read <= 8 || read > most || err == nil || !strings.Contains(err.Error(), "more than 1024 MiB") {
-		t.Errorf("%d read, %v, want at most %d", read, err, most)
+	expect.Error(t, err, "more than 1024 MiB")
+	if read <= 8 || read > most {
+		t.Errorf("%d read, want at most %d", read, most)
 	}
 }
 
@@ -106,24 +96,14 @@ func TestManyPathsInOneFolder(t *testing.T) {
 	}
 	first := f.commit(f.tree(line("40000", "many", f.tree(lines...))))
 	f.commit(f.tree(line("40000", "many", f.tree(append(lines, line("100644", "later", file))...))), first)
-	if err := inTree(t, f, func(r *git.Repository, tree *git.Tree) error {
-		for _, name := range names[:300] { // more than 256 MiB if each were counted
-			if _, err := tree.Find(name); err != nil {
-				return err
-			}
-		}
-		origins, err := r.Origins(git.NewHash(tree.Commit()), append(names, "many/later"))
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			if origins[name].Commit != first {
-				t.Fatalf("a file comes from %s", origins[name].Commit)
-			}
-		}
-		expect.Is(t, "the last file", tree.Commit(), origins["many/later"].Commit.String())
-		return nil
-	}); err != nil {
-		t.Error(err)
+	r, tree := mainTree(t, f)
+	for _, name := range names[:300] { // more than 256 MiB if each were counted
+		expect.Value(tree.Find(name))(t)
 	}
+	last := tree.Commit()
+	origins := expect.Value(r.Origins(git.NewHash(last), append(names, "many/later")))(t)
+	for _, name := range names {
+		expect.Is(t, name, first, origins[name].Commit)
+	}
+	expect.Is(t, "the last file", last, origins["many/later"].Commit.String())
 }

@@ -54,18 +54,12 @@ func TestCommit(t *testing.T) {
 			r.must(os.WriteFile(filepath.Join(r.dir, "raw"), []byte("tree "+tree+"\n"+tc.content), 0o600))
 			hash := git.NewHash(r.git("hash-object", "-t", "commit", "-w", "--literally", "raw"))
 			repository, _ := opened(t, r.dir)
-			got, err := repository.Commit(hash)
 			if tc.want == nil {
-				if err == nil {
-					t.Fatalf("it is read: %+v", got)
-				}
+				expect.Failure(repository.Commit(hash))(t)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
 			tc.want.Hash, tc.want.Tree = hash, git.NewHash(tree)
-			expect.Equal(t, "result", tc.want, got)
+			expect.Equal(t, "commit", tc.want, expect.Value(repository.Commit(hash))(t))
 		})
 	}
 	repository, _ := opened(t, r.dir)
@@ -90,7 +84,5 @@ func TestShallow(t *testing.T) {
 		t.Errorf("cut at %v, %v", cut, err)
 	}
 	r.must(os.WriteFile(filepath.Join(part, ".git", "shallow"), []byte("nonsense\n"), 0o600))
-	if _, err := shallow.Shallow(); err == nil {
-		t.Error("nonsense is read")
-	}
+	expect.Failure(shallow.Shallow())(t) // nonsense is read
 }

@@ -97,24 +97,17 @@ func TestHostileSettings(t *testing.T) {
 			before := connections.Load()
 			contacted := func() bool { return connections.Load() > before }
 			got, err := files(r.dir, "HEAD", "signed")
-			switch {
-			case tc.missing && (err == nil || !strings.Contains(err.Error(), "partial")):
-				t.Errorf("%q, %v, want an error about a partial clone", got, err)
-			case !tc.missing && (err != nil || len(got) != len(want)):
-				t.Errorf("%q, %v, want %q", got, err, want)
+			if tc.missing {
+				expect.Failure(got, err)(t, "partial")
+			} else {
+				expect.Is(t, "files", len(want), len(expect.Value(got, err)(t)))
 			}
 			if opened, err := git.Open(t.Context(), r.dir); err == nil {
-				if _, err := opened.Head(); err != nil {
-					t.Error(err)
-				}
+				expect.Value(opened.Head())(t)
 				r.must(opened.Close())
 			}
-			if marked() {
-				t.Error("a program ran")
-			}
-			if contacted() {
-				t.Error("a server was asked")
-			}
+			expect.Is(t, "a program ran", false, marked())
+			expect.Is(t, "a server was asked", false, contacted())
 			if tc.works {
 				plain := exec.Command("git", "cat-file", "-p", "HEAD:signed/a.yaml")
 				plain.Dir = r.dir

@@ -33,12 +33,8 @@ func newForge(tb testing.TB) *forge {
 func (f *forge) file(name string, content []byte) {
 	f.tb.Helper()
 	path := filepath.Join(f.dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		f.tb.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, 0o644); err != nil {
-		f.tb.Fatal(err)
-	}
+	expect.OK(f.tb, os.MkdirAll(filepath.Dir(path), 0o755))
+	expect.OK(f.tb, os.WriteFile(path, content, 0o644))
 }
 
 // put writes a valid loose object.

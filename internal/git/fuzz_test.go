@@ -17,15 +17,11 @@ func FuzzPack(f *testing.F) {
 		r.commit("Change")
 	}
 	r.git("gc", "--quiet", "--aggressive")
-	want, err := files(r.dir, "HEAD", ".")
-	r.must(err)
-	packs, err := filepath.Glob(filepath.Join(r.dir, ".git", "objects", "pack", "pack-*"))
-	r.must(err)
+	want := expect.Value(files(r.dir, "HEAD", "."))(f)
+	packs := expect.Value(filepath.Glob(filepath.Join(r.dir, ".git", "objects", "pack", "pack-*")))(f)
 	contents := map[string][]byte{}
 	for _, path := range packs {
-		if contents[path], err = os.ReadFile(path); err != nil {
-			f.Fatal(err)
-		}
+		contents[path] = expect.Value(os.ReadFile(path))(f)
 		r.must(os.Chmod(path, 0o644))
 	}
 	f.Add(true, uint32(8+4*255), byte(1))

@@ -2,7 +2,6 @@ package git_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -98,15 +97,9 @@ func TestModes(t *testing.T) {
 			t.Errorf("%s: %q", name, content)
 		}
 	}
-	r := expect.Value(git.Open(context.Background(), f.dir))(t)
-	defer r.Close()
-	hash := expect.Value(r.Resolve("main"))(t)
-	tree := expect.Value(r.Tree(hash))(t)
+	_, tree := mainTree(t, f)
 	for _, name := range []string{"link", "submodule", "old", "."} {
-		e := expect.Value(tree.Find(name))(t)
-		if content, err := tree.Read(e); err == nil {
-			t.Errorf("%s was read: %q", name, content)
-		}
+		expect.Failure(tree.Read(expect.Value(tree.Find(name))(t)))(t)
 	}
 }
 
@@ -114,8 +107,7 @@ func TestModes(t *testing.T) {
 func TestLooseObjectsThatLie(t *testing.T) {
 	hash := git.HashOf(blob, small)
 	for name, tc := range map[string]struct {
-		content string
-		want    string
+		content, want string
 	}{
 		"honest":            {"blob 5\x00a: 1\n", ""},
 		"other content":     {"blob 5\x00a: 2\n", "the content does not match the hash"},
@@ -153,12 +145,13 @@ func TestLooseObjectsThatLie(t *testing.T) {
 func same(t *testing.T, f *forge, want string) {
 	t.Helper()
 	got, err := files(f.dir, "main", "a")
-	switch {
-	case want == "" && (err != nil || got["a"] != string(small)):
-		t.Errorf("%q, %v", got, err)
-	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-		t.Errorf("%q, %v, want an error with %q", got, err, want)
-	case strings.Contains(want, "too large") && !errors.Is(err, git.ErrTooLarge):
+	if want == "" {
+		expect.OK(t, err)
+		expect.Is(t, "content", string(small), got["a"])
+		return
+	}
+	expect.Error(t, err, want)
+	if strings.Contains(want, "too large") && !errors.Is(err, git.ErrTooLarge) {
 		t.Errorf("%v is not ErrTooLarge", err)
 	}
 }
@@ -277,16 +270,13 @@ func TestFollow(t *testing.T) {
 	f := newForge(t)
 	h := f.put(blob, small)
 	to := func(target string) git.Hash { return f.put(blob, []byte(target)) }
-	hash := f.commit(f.tree(line("40000", "d", f.tree(line("120000", "again", to("../d")), line("120000", "beside", to("x")),
+	f.commit(f.tree(line("40000", "d", f.tree(line("120000", "again", to("../d")), line("120000", "beside", to("x")),
 		line("120000", "link", to("beside")), line("120000", "long", to(strings.Repeat("./", 3000)+"x")), line("120000", "none", to("missing")),
 		line("120000", "out", to("../../file")), line("120000", "root", to("/x")), line("120000", "through", to("again/x")),
 		line("120000", "up", to("../file")), line("100644", "x", h))), line("100644", "file", h)))
-	r := expect.Value(git.Open(context.Background(), f.dir))(t)
-	defer r.Close()
-	tree := expect.Value(r.Tree(hash))(t)
+	_, tree := mainTree(t, f)
 	for name, want := range map[string]string{"up": "file", "beside": "d/x", "again": "d", "out": "", "root": "", "none": "", "link": "", "through": "", "long": "", "x": ""} {
-		link := expect.Value(tree.Find("d/" + name))(t)
-		got, err := tree.Follow(link)
+		got, err := tree.Follow(expect.Value(tree.Find("d/" + name))(t))
 		if got.Path != want || (want == "") != (err != nil) {
 			t.Errorf("%s leads to %q, %v, want %q", name, got.Path, err, want)
 		}

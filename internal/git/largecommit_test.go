@@ -57,9 +57,7 @@ func TestLargeCommits(t *testing.T) {
 				got, err := r.Commit(hash)
 				switch {
 				case hash != right:
-					if err == nil || !strings.Contains(err.Error(), "does not match the hash") {
-						t.Errorf("%s, %d bytes, another hash: %v", name, tc.size, err)
-					}
+					expect.Failure(got, err)(t, "does not match the hash")
 				case err != nil:
 					t.Errorf("%s, %d bytes: %v", name, tc.size, err)
 				case len(got.Parents) != 1 || got.Parents[0] != parent || got.Author.Email != "a@example.com":
@@ -69,9 +67,7 @@ func TestLargeCommits(t *testing.T) {
 				case !tc.whole && got.Message != "x" && tc.header == "":
 					t.Errorf("%s, %d bytes: the message %.20q", name, tc.size, got.Message)
 				}
-				if err := r.Close(); err != nil {
-					t.Error(err)
-				}
+				expect.OK(t, r.Close())
 			}
 		}
 	}

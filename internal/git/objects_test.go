@@ -1,7 +1,6 @@
 package git_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -64,9 +63,11 @@ func TestGitThatLies(t *testing.T) {
 			r := expect.Value(git.Open(t.Context(), f.dir))(t)
 			defer r.Close()
 			got, err := r.Blob(git.NewHash(hash))
-			if tc.want == "" && (err != nil || !bytes.Equal(got, small)) || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-				t.Errorf("%q, %v, want an error with %q", got, err, tc.want)
+			if tc.want == "" {
+				expect.Equal(t, "content", small, expect.Value(got, err)(t))
+				return
 			}
+			expect.Error(t, err, tc.want)
 			if strings.Contains(tc.want, "too large") && !errors.Is(err, git.ErrTooLarge) {
 				t.Errorf("%v is not ErrTooLarge", err)
 			}
@@ -108,12 +109,8 @@ func TestGitThatFails(t *testing.T) {
 		opened := expect.Value(git.Open(t.Context(), r.dir))(t)
 		defer opened.Close()
 		hash := git.NewHash(r.git("rev-parse", "HEAD"))
-		if _, err := opened.Commit(hash); err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
-			t.Errorf("the first is %v", err)
-		}
-		if _, err := opened.Commit(hash); err != nil {
-			t.Errorf("the second is %v", err)
-		}
+		expect.Failure(opened.Commit(hash))(t, "unexpected EOF")
+		expect.Value(opened.Commit(hash))(t)
 	})
 }
 
@@ -161,7 +158,5 @@ func TestEndOfContextWhileReading(t *testing.T) {
 func TestMessagesThatHide(t *testing.T) {
 	r := newRepository(t, map[string]string{"a": "1"})
 	instead(t, "for-each-ref", `printf '%09000d\nwarning: ignoring broken ref refs/tags/main\n' 0 >&2`)
-	if hash, err := resolve(r.dir, "main"); err == nil {
-		t.Errorf("resolved to %s", hash)
-	}
+	expect.Failure(resolve(r.dir, "main"))(t)
 }

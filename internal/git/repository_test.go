@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/test/expect"
@@ -61,9 +60,7 @@ func (r *repository) write(name, content string) {
 
 func (r *repository) must(err error) {
 	r.tb.Helper()
-	if err != nil {
-		r.tb.Fatal(err)
-	}
+	expect.OK(r.tb, err)
 }
 
 // commit commits everything and returns the hash.
@@ -103,7 +100,10 @@ func below(tree *git.Tree, path string) (map[string]string, error) {
 		found[e.Path] = string(content)
 		return err
 	})
-	return found, err
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
 }
 
 var kept = map[string]string{
@@ -165,8 +165,7 @@ func TestClones(t *testing.T) {
 			return filepath.Join(r.dir, ".git", "worktrees", "x")
 		},
 		"a .git file": func(r *repository) string {
-			dir := r.clone("--separate-git-dir="+filepath.Join(r.tb.TempDir(), "git"), "--no-local")
-			return dir
+			return r.clone("--separate-git-dir="+filepath.Join(r.tb.TempDir(), "git"), "--no-local")
 		},
 		"a .git that is a link": func(r *repository) string {
 			dir := r.tb.TempDir()
@@ -204,12 +203,8 @@ func TestClones(t *testing.T) {
 			t.Parallel()
 			r := grown(t)
 			want := map[string]string{"big.txt": strings.Repeat("another line\n", 12) + strings.Repeat("0123456789abcdef\n", 4000)}
-			for name, content := range kept {
-				want[name] = content
-			}
-			got, err := files(form(r), "main", ".")
-			r.must(err)
-			expect.Equal(t, "result", want, got)
+			maps.Copy(want, kept)
+			expect.Equal(t, "files", want, expect.Value(files(form(r), "main", "."))(t))
 		})
 	}
 }
@@ -239,23 +234,19 @@ func TestOnlyTheCommit(t *testing.T) {
 			r.write(".git/config", "[core]\n\trepositoryformatversion = 0\n\tworktree = "+other.dir+"\n[include]\n\tpath = "+other.dir+"/.git/config\n")
 		},
 		"the environment": func(t *testing.T, _ *repository) {
-			t.Setenv("GIT_DIR", filepath.Join(other.dir, ".git"))
-			t.Setenv("GIT_WORK_TREE", other.dir)
-			t.Setenv("GIT_INDEX_FILE", filepath.Join(other.dir, ".git", "index"))
-			t.Setenv("GIT_OBJECT_DIRECTORY", filepath.Join(other.dir, ".git", "objects"))
-			t.Setenv("GIT_ALTERNATE_OBJECT_DIRECTORIES", filepath.Join(other.dir, ".git", "objects"))
-			t.Setenv("GIT_COMMON_DIR", filepath.Join(other.dir, ".git"))
-			t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(other.dir, ".git", "config"))
+			for name, path := range map[string]string{
+				"DIR": ".git", "WORK_TREE": "", "INDEX_FILE": ".git/index", "OBJECT_DIRECTORY": ".git/objects",
+				"ALTERNATE_OBJECT_DIRECTORIES": ".git/objects", "COMMON_DIR": ".git", "CONFIG_GLOBAL": ".git/config",
+			} {
+				t.Setenv("GIT_"+name, filepath.Join(other.dir, path))
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, kept)
 			change(t, r)
-			got, err := files(r.dir, "HEAD", "signed")
-			r.must(err)
-			if want := map[string]string{"signed/a.yaml": "a: 1\n", "signed/team/b.json": "{}\n", "signed/team/c d\n.yml": "c: 1\n"}; !cmp.Equal(want, got) {
-				t.Error(cmp.Diff(want, got))
-			}
+			want := map[string]string{"signed/a.yaml": "a: 1\n", "signed/team/b.json": "{}\n", "signed/team/c d\n.yml": "c: 1\n"}
+			expect.Equal(t, "files", want, expect.Value(files(r.dir, "HEAD", "signed"))(t))
 		})
 	}
 }

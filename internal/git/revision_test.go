@@ -3,6 +3,7 @@ package git_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,7 +40,10 @@ func resolve(dir, revision string) (string, error) {
 	}
 	defer r.Close()
 	hash, err := r.Resolve(revision)
-	return hash.String(), err
+	if err != nil {
+		return "", err
+	}
+	return hash.String(), nil
 }
 
 func TestResolve(t *testing.T) {
@@ -54,15 +58,12 @@ func TestResolve(t *testing.T) {
 			"origin/main": first, "refs/remotes/origin/main": first, "refs/pull/7/merge": first, "same": first,
 			"refs/heads/both": second, "refs/tags/both": first,
 		} {
-			if got, err := resolve(r.dir, revision); err != nil || got != want {
-				t.Errorf("packed %v: %s: %s, %v, want %s", packed, revision, got, err, want)
-			}
+			got := expect.Value(resolve(r.dir, revision))(t)
+			expect.Is(t, fmt.Sprintf("packed %v: %s", packed, revision), want, got)
 		}
 		// A loose reference has precedence over a packed one.
 		r.git("update-ref", "refs/heads/main", first)
-		if got, err := resolve(r.dir, "main"); err != nil || got != first {
-			t.Errorf("moved: %s, %v", got, err)
-		}
+		expect.Is(t, "moved", first, expect.Value(resolve(r.dir, "main"))(t))
 	}
 }
 
@@ -116,45 +117,33 @@ func TestBranch(t *testing.T) {
 		"ref: refs/heads/main": "refs/heads/main", "ref: refs/heads/none": "refs/heads/none", first: "",
 	} {
 		r.write(".git/HEAD", head+"\n")
-		opened := expect.Value(git.Open(context.Background(), r.dir))(t)
-		got, err := opened.Branch()
-		if err != nil {
-			got = "error"
-		}
-		if got != want {
-			t.Errorf("%q: %q, want %q: %v", head, got, want, err)
-		}
-		if err := opened.Close(); err != nil {
-			t.Error(err)
-		}
+		repository, _ := opened(t, r.dir)
+		expect.Is(t, head, want, expect.Value(repository.Branch())(t))
 	}
 }
 
 // TestReferencesThatLie: references of a hostile repository.
 func TestReferencesThatLie(t *testing.T) {
+	packed := func(content string) func(*repository) {
+		return func(r *repository) { r.git("pack-refs", "--all"); r.write(".git/packed-refs", content) }
+	}
 	for name, tc := range map[string]struct {
 		prepare func(*repository)
 		want    string
 	}{
-		"HEAD leads out":        {func(r *repository) { r.write(".git/HEAD", "ref: ../../secret\n") }, "not a git repository"},
-		"HEAD leads out deeper": {func(r *repository) { r.write(".git/HEAD", "ref: refs/../../secret\n") }, "read the branch of HEAD"},
-		"HEAD leads to config":  {func(r *repository) { r.write(".git/HEAD", "ref: config\n") }, "not a git repository"},
-		"no branch yet":         {func(r *repository) { r.write(".git/HEAD", "ref: refs/heads/none\n") }, "no commits yet"},
-		"a circle":              {func(r *repository) { r.write(".git/refs/heads/main", "ref: refs/heads/main\n") }, "read the branch of HEAD"},
-		"no hash":               {func(r *repository) { r.write(".git/refs/heads/main", "zzz\n") }, "read the branch of HEAD"},
-		"SHA-256":               {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 64)) }, "read the branch of HEAD"},
-		"a whole book":          {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 5000)) }, "read the branch of HEAD"},
-		"a file":                {func(r *repository) { r.write(".git/refs/heads/main", r.git("rev-parse", "HEAD:a.yaml")) }, "a blob, not a commit"},
-		"a tree":                {func(r *repository) { r.write(".git/refs/heads/main", r.git("rev-parse", "HEAD^{tree}")) }, "a tree, not a commit"},
-		"nothing there":         {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 40)) }, "does not have it"},
-		"packed-refs of garbage": {func(r *repository) {
-			r.git("pack-refs", "--all")
-			r.write(".git/packed-refs", "\xff refs/heads/main\n")
-		}, "unexpected line in"},
-		"packed-refs of one line": {func(r *repository) {
-			r.git("pack-refs", "--all")
-			r.write(".git/packed-refs", strings.Repeat("x", 1<<20))
-		}, "packed-refs"},
+		"HEAD leads out":          {func(r *repository) { r.write(".git/HEAD", "ref: ../../secret\n") }, "not a git repository"},
+		"HEAD leads out deeper":   {func(r *repository) { r.write(".git/HEAD", "ref: refs/../../secret\n") }, "read the branch of HEAD"},
+		"HEAD leads to config":    {func(r *repository) { r.write(".git/HEAD", "ref: config\n") }, "not a git repository"},
+		"no branch yet":           {func(r *repository) { r.write(".git/HEAD", "ref: refs/heads/none\n") }, "no commits yet"},
+		"a circle":                {func(r *repository) { r.write(".git/refs/heads/main", "ref: refs/heads/main\n") }, "read the branch of HEAD"},
+		"no hash":                 {func(r *repository) { r.write(".git/refs/heads/main", "zzz\n") }, "read the branch of HEAD"},
+		"SHA-256":                 {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 64)) }, "read the branch of HEAD"},
+		"a whole book":            {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 5000)) }, "read the branch of HEAD"},
+		"a file":                  {func(r *repository) { r.write(".git/refs/heads/main", r.git("rev-parse", "HEAD:a.yaml")) }, "a blob, not a commit"},
+		"a tree":                  {func(r *repository) { r.write(".git/refs/heads/main", r.git("rev-parse", "HEAD^{tree}")) }, "a tree, not a commit"},
+		"nothing there":           {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 40)) }, "does not have it"},
+		"packed-refs of garbage":  {packed("\xff refs/heads/main\n"), "unexpected line in"},
+		"packed-refs of one line": {packed(strings.Repeat("x", 1<<20)), "packed-refs"},
 		"a link": {func(r *repository) {
 			secret := filepath.Join(r.tb.TempDir(), "secret")
 			r.must(os.WriteFile(secret, []byte("secret"), 0o600))

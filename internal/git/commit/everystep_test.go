@@ -42,7 +42,7 @@ func TestEveryStepFails(t *testing.T) {
 				origin.bare()
 			}
 			alone := origin.copy()
-			if got := start(t, order{Dir: alone.dir, Mode: mode, KillAt: -1}); got.Err != "" || !slices.Equal(got.Steps, append(slices.Clone(steps), "end")) {
+			if got := alone.run(mode); got.Err != "" || !slices.Equal(got.Steps, append(slices.Clone(steps), "end")) {
 				t.Fatalf("undisturbed: %+v", got)
 			}
 			before, after := endOf(origin, "commit"), endOf(alone, mode)
@@ -67,7 +67,7 @@ func TestEveryStepFails(t *testing.T) {
 					if got := endOf(r, "commit"); got != before {
 						t.Errorf("%s failed: there is\n%s\nand was\n%s", step, got, before)
 					}
-				} else if again := start(t, order{Dir: r.dir, Mode: mode, KillAt: -1}); !strings.HasPrefix(again.Recovered, "updated the work tree") || again.Err != "" {
+				} else if again := r.run(mode); !strings.HasPrefix(again.Recovered, "updated the work tree") || again.Err != "" {
 					t.Errorf("%s failed, and the next run says %+v", step, again)
 				} else if got := endOf(r, mode); got != after {
 					t.Errorf("%s failed: after the next run, there is\n%s\nwant\n%s", step, got, after)
@@ -98,12 +98,12 @@ func TestFullDisk(t *testing.T) {
 			if got.Err != "" || !strings.Contains(got.Left, "unable to write file signed/z.yaml") {
 				t.Fatalf("it ended with %+v", got)
 			}
-			next := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
+			next := r.run("nothing")
 			if !strings.Contains(next.Recovered, "git restore") {
 				t.Errorf("the next run says %+v", next)
 			}
 			r.git("restore", "--source=HEAD", "--staged", "--worktree", "signed/z.yaml")
-			start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
+			r.run("nothing")
 			r.clean()
 		})
 	}
@@ -130,9 +130,7 @@ func TestReadOnlyFolder(t *testing.T) {
 			if got := nobody(order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
 				t.Errorf("the next run says %+v", got)
 			}
-			if status := r.git("status", "--porcelain", "--untracked-files=all"); status != "" {
-				t.Errorf("git status:\n%s", status)
-			}
+			expect.Is(t, "git status", "", r.git("status", "--porcelain", "--untracked-files=all"))
 		})
 	}
 }
@@ -182,20 +180,18 @@ func TestLockedByGit(t *testing.T) {
 			before := endOf(r, "commit")
 			lock := r.path(".git/" + name + ".lock")
 			r.must(os.WriteFile(lock, []byte("theirs"), 0o644))
-			got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1})
+			got := r.run("commit")
 			if !strings.Contains(got.Err+got.Left, "if no Git runs there, rm \""+lock+"\"") || moves != (got.Err == "") {
 				t.Errorf("it ended with %+v", got)
 			}
 			if r.read(".git/"+name+".lock") != "theirs" {
 				t.Error("the lock is gone")
 			}
-			if next := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); next.Err != "" || strings.Contains(next.Recovered, lock) != moves {
+			if next := r.run("nothing"); next.Err != "" || strings.Contains(next.Recovered, lock) != moves {
 				t.Errorf("the next run says %+v", next)
 			}
 			r.must(os.Remove(lock))
-			if next := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); next.Err != "" {
-				t.Errorf("after the command, the next run says %+v", next)
-			}
+			r.succeeds("nothing")
 			r.clean()
 			if after := endOf(r, "commit"); !moves && after != before {
 				t.Errorf("there is\n%s\nand was\n%s", after, before)
@@ -209,12 +205,11 @@ func TestCancelled(t *testing.T) {
 	r := newRepository(t, waiting)
 	remote := r.bare()
 	head := remote.head()
-	c := expect.Value(commit.Open(commit.Options{Dir: r.dir}))(t)
-	defer c.Close()
+	c := r.open()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	to := expect.Value(c.Remote(commit.Remote{}))(t)
-	if _, err := c.Push(ctx, commit.Author{Name: "A", Email: "a@example.com", When: committedAt}, commit.Push{To: to}, seal("")); !errors.Is(err, context.Canceled) {
+	if _, err := c.Push(ctx, author, commit.Push{To: to}, seal("")); !errors.Is(err, context.Canceled) {
 		t.Errorf("Push: %v", err)
 	}
 	if remote.head() != head {

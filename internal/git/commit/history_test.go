@@ -11,14 +11,6 @@ import (
 	"github.com/polex-dev/polex/test/expect"
 )
 
-func (r *repository) open() *commit.Clone {
-	r.tb.Helper()
-	c, err := commit.Open(commit.Options{Dir: r.dir})
-	r.must(err)
-	r.tb.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
 // TestOrigins: the origin of a file is the first-parent commit that gave it its content. For a
 // merged change, this is the merge.
 func TestOrigins(t *testing.T) {
@@ -102,18 +94,16 @@ func TestLinkedWorkTree(t *testing.T) {
 		r.git("pack-refs", "--all")
 		linked := &repository{tb: t, dir: filepath.Join(filepath.Dir(r.dir), "linked")}
 		r.git("worktree", "add", "--quiet", "-b", "sign/here", linked.dir)
-		if start(t, order{Dir: linked.dir, Mode: "commit", KillAt: n}) != nil {
+		if linked.runUntil(n, "commit") != nil {
 			if n <= len(stepsOf["commit"]) {
 				t.Errorf("only %d steps", n)
 			}
 			return
 		}
-		if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Recovered != "" || got.Err != "" {
+		if got := r.run("nothing"); got.Recovered != "" || got.Err != "" {
 			t.Errorf("killed at %d: the other work tree says %+v", n, got)
 		}
-		if got := start(t, order{Dir: linked.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
-			t.Errorf("killed at %d: %+v", n, got)
-		}
+		linked.succeeds("commit")
 		linked.killed, r.killed = true, true
 		linked.clean()
 		r.clean()
@@ -129,7 +119,6 @@ func TestChangesRefused(t *testing.T) {
 	r.must(os.Symlink("README.md", r.path("link")))
 	head := r.commit("Link")
 	c := r.open()
-	by := commit.Author{Name: "A", Email: "a@example.com", When: committedAt}
 	for name, change := range map[string]commit.Change{
 		"outside":           {Write: map[string][]byte{"../x": nil}},
 		"absolute":          {Write: map[string][]byte{"/x": nil}},
@@ -146,19 +135,18 @@ func TestChangesRefused(t *testing.T) {
 		"both":              {Write: map[string][]byte{"README.md": nil}, Remove: []string{"README.md"}},
 	} {
 		propose := proposing(change)
-		if got, err := c.Commit(t.Context(), by, propose); err == nil || !got.Commit.IsZero() {
-			t.Errorf("%s: committed %s", name, got.Commit)
-		}
-		if _, err := c.Apply(propose); err == nil {
-			t.Errorf("%s: applied", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := c.Commit(t.Context(), author, propose)
+			expect.Error(t, err)
+			expect.Is(t, "commit", git.ZeroHash, got.Commit)
+			_, err = c.Apply(propose)
+			expect.Error(t, err)
+		})
 	}
-	if got, err := c.Commit(t.Context(), by, proposing(commit.Change{Write: map[string][]byte{"README.md": []byte("# Exceptions\n")}})); err != nil || !got.Commit.IsZero() {
+	if got, err := c.Commit(t.Context(), author, proposing(commit.Change{Write: map[string][]byte{"README.md": []byte("# Exceptions\n")}})); err != nil || !got.Commit.IsZero() {
 		t.Errorf("nothing new: %s, %v", got.Commit, err)
 	}
-	if r.head() != head {
-		t.Error("HEAD has moved")
-	}
+	expect.Is(t, "HEAD", head, r.head())
 	_ = c.Close()
 	r.clean()
 }

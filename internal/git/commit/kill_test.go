@@ -4,11 +4,9 @@ package commit_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -56,7 +54,7 @@ func TestKilledAnywhere(t *testing.T) {
 				origin.bare()
 			}
 			alone := origin.copy()
-			if undisturbed := start(t, order{Dir: alone.dir, Mode: mode, KillAt: -1}); undisturbed.Err != "" || undisturbed.Commit == "" {
+			if undisturbed := alone.run(mode); undisturbed.Err != "" || undisturbed.Commit == "" {
 				t.Fatalf("undisturbed: %+v", undisturbed)
 			}
 			want := endOf(alone, mode)
@@ -67,12 +65,12 @@ func TestKilledAnywhere(t *testing.T) {
 					}
 					r := origin.copy()
 					r.tb, r.killed = t, true
-					if start(t, order{Dir: r.dir, Mode: mode, KillAt: n}) != nil {
+					if r.runUntil(n, mode) != nil {
 						t.Fatalf("it was not killed before step %d", n)
 					}
-					again := start(t, order{Dir: r.dir, Mode: mode, KillAt: m})
+					again := r.runUntil(m, mode)
 					if again == nil {
-						again = start(t, order{Dir: r.dir, Mode: mode, KillAt: -1})
+						again = r.run(mode)
 					}
 					expect.Is(t, fmt.Sprintf("killed at %d and %d", n, m), "", again.Err)
 					if got := endOf(r, mode); got != want {
@@ -104,9 +102,7 @@ func TestKilledWithGit(t *testing.T) {
 			}
 			begun := time.Now()
 			alone := origin.copy()
-			if undisturbed := start(t, order{Dir: alone.dir, Mode: mode, KillAt: -1}); undisturbed.Err != "" {
-				t.Fatalf("undisturbed: %+v", undisturbed)
-			}
+			alone.succeeds(mode)
 			whole := time.Since(begun)
 			met := 0
 			for run := 0; run < 8 && (*long || run < 3 || met == 0); run++ {
@@ -120,9 +116,7 @@ func TestKilledWithGit(t *testing.T) {
 				onBranch(t, r, mode, files)
 				finish(t, r, mode, after)
 				onBranch(t, r, mode, files)
-				if status := r.git("status", "--porcelain", "--untracked-files=all"); status != " M notes.txt\n" {
-					t.Errorf("killed after %s: git status:\n%s", after, status)
-				}
+				expect.Is(t, "git status", " M notes.txt\n", r.git("status", "--porcelain", "--untracked-files=all"))
 				expect.Is(t, fmt.Sprintf("killed after %s: still pending", after), "", r.line("ls-files", "unsigned"))
 				r.write("notes.txt", "theirs\n")
 				r.clean()
@@ -154,7 +148,7 @@ func onBranch(t *testing.T, r *repository, mode string, files int) {
 func finish(t *testing.T, r *repository, mode string, after time.Duration) {
 	t.Helper()
 	for range 5 {
-		again := start(t, order{Dir: r.dir, Mode: mode, KillAt: -1})
+		again := r.run(mode)
 		lock := lockCommand.FindStringSubmatch(again.Err + again.Recovered + again.Left)
 		if lock == nil {
 			if again.Err != "" || again.Left != "" {
@@ -171,13 +165,9 @@ func finish(t *testing.T, r *repository, mode string, after time.Duration) {
 // was still running.
 func killGroup(t *testing.T, o order, after time.Duration) bool {
 	t.Helper()
-	given := expect.Value(json.Marshal(o))(t)
-	self := expect.Value(os.Executable())(t)
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), childVariable+"="+string(given), "GIT_CONFIG_NOSYSTEM=1", "HOME="+filepath.Dir(o.Dir))
+	cmd := childOf(t, o)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var out bytes.Buffer
-	cmd.Stdout = &out
+	cmd.Stdout = new(bytes.Buffer)
 	expect.OK(t, cmd.Start())
 	timer := time.AfterFunc(after, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	defer timer.Stop()
@@ -195,7 +185,7 @@ func TestGitIsKilled(t *testing.T) {
 			r.commit("A filter")
 			once := filepath.Join(filepath.Dir(r.dir), "once")
 			r.git("config", "filter.deadly.smudge", "if test ! -e '"+once+"'; then touch '"+once+"'; kill -9 "+whom+"; fi; cat")
-			got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1})
+			got := r.run("commit")
 			if (got == nil) != (name == "both") || got != nil && !strings.Contains(got.Left, "git restore: signal: killed") {
 				t.Fatalf("%+v", got)
 			}

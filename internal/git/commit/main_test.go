@@ -42,27 +42,22 @@ type order struct {
 
 // done is the result of a child process that was not killed.
 type done struct {
-	Steps     []string
-	Recovered string
-	Commit    string
-	Left      string
-	Err       string
-	Outrun    bool
-	Refused   bool
+	Steps                        []string
+	Recovered, Commit, Left, Err string
+	Outrun, Refused              bool
 }
 
 func child(given string) int {
 	var o order
-	if err := json.Unmarshal([]byte(given), &o); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	err := json.Unmarshal([]byte(given), &o)
+	if err == nil {
+		err = limit(o)
 	}
-	if err := limit(o); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(work(o))
 	}
-	result := work(o)
-	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
@@ -100,16 +95,15 @@ func carry(o order, step func(string) error) (commit.Result, string, error) {
 		return commit.Result{}, "", err
 	}
 	defer c.Close()
-	by := commit.Author{Name: "Polex Bot", Email: "bot@example.com", When: committedAt}
 	ctx := context.Background()
 	var result commit.Result
 	switch o.Mode {
 	case "commit":
-		result, err = c.Commit(ctx, by, seal(o.Only))
+		result, err = c.Commit(ctx, bot, seal(o.Only))
 	case "push":
 		var to commit.Remote
 		if to, err = c.Remote(commit.Remote{}); err == nil {
-			result, err = c.Push(ctx, by, commit.Push{To: to, Attempts: o.Attempts}, seal(o.Only))
+			result, err = c.Push(ctx, bot, commit.Push{To: to, Attempts: o.Attempts}, seal(o.Only))
 		}
 	}
 	return result, c.Recovered, err
@@ -136,13 +130,19 @@ func seal(only string) commit.Propose {
 	}
 }
 
+// childOf is the child process of an order.
+func childOf(tb testing.TB, o order) *exec.Cmd {
+	tb.Helper()
+	cmd := exec.Command(expect.Value(os.Executable())(tb))
+	cmd.Env = append(os.Environ(), childVariable+"="+string(expect.Value(json.Marshal(o))(tb)),
+		"GIT_CONFIG_NOSYSTEM=1", "HOME="+filepath.Dir(o.Dir))
+	return cmd
+}
+
 // start runs a child process. It returns nil if the child was killed.
 func start(tb testing.TB, o order, environment ...string) *done {
 	tb.Helper()
-	given := expect.Value(json.Marshal(o))(tb)
-	self := expect.Value(os.Executable())(tb)
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), childVariable+"="+string(given), "GIT_CONFIG_NOSYSTEM=1", "HOME="+filepath.Dir(o.Dir))
+	cmd := childOf(tb, o)
 	cmd.Env = append(cmd.Env, environment...)
 	var out, problem bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problem
@@ -155,10 +155,32 @@ func start(tb testing.TB, o order, environment ...string) *done {
 		tb.Fatalf("%v\n%s", err, problem.String())
 	}
 	d := &done{}
-	if err := json.Unmarshal(out.Bytes(), d); err != nil {
-		tb.Fatalf("%v: %s", err, out.String())
-	}
+	expect.OK(tb, json.Unmarshal(out.Bytes(), d))
 	return d
 }
 
-var committedAt = time.Date(2026, 3, 1, 10, 30, 15, 0, time.UTC)
+// run runs a child process to its end.
+func (r *repository) run(mode string, environment ...string) *done {
+	r.tb.Helper()
+	return r.runUntil(-1, mode, environment...)
+}
+
+// runUntil runs a child process that kills itself before a step: then it returns nil.
+func (r *repository) runUntil(step int, mode string, environment ...string) *done {
+	r.tb.Helper()
+	return start(r.tb, order{Dir: r.dir, Mode: mode, KillAt: step}, environment...)
+}
+
+// succeeds runs a child process that has to end without an error.
+func (r *repository) succeeds(mode string) {
+	r.tb.Helper()
+	if got := r.run(mode); got.Err != "" {
+		r.tb.Errorf("it ended with %+v", got)
+	}
+}
+
+var (
+	committedAt = time.Date(2026, 3, 1, 10, 30, 15, 0, time.UTC)
+	author      = commit.Author{Name: "A", Email: "a@example.com", When: committedAt}
+	bot         = commit.Author{Name: "Polex Bot", Email: "bot@example.com", When: committedAt}
+)

@@ -64,8 +64,7 @@ func TestTenAtOnce(t *testing.T) {
 func TestRemoteRefuses(t *testing.T) {
 	hook := func(name, script string) func(*repository) {
 		return func(remote *repository) {
-			remote.write("hooks/"+name, "#!/bin/sh\n"+script+"\n")
-			remote.must(os.Chmod(remote.path("hooks/"+name), 0o755))
+			remote.script("hooks/"+name, "#!/bin/sh\n"+script+"\n")
 		}
 	}
 	for name, tc := range map[string]struct {
@@ -94,16 +93,14 @@ func TestRemoteRefuses(t *testing.T) {
 				tc.local(r)
 			}
 			before := endOf(r, "commit")
-			got := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1})
+			got := r.run("push")
 			if !strings.Contains(got.Err, tc.want) || got.Refused != tc.refused {
 				t.Errorf("it ended with %+v, want %q", got, tc.want)
 			}
 			if len(got.Err) > 10_000 {
 				t.Errorf("it says %d bytes", len(got.Err))
 			}
-			if after := endOf(r, "commit"); after != before {
-				t.Errorf("there is\n%s\nand was\n%s", after, before)
-			}
+			expect.Is(t, "state", before, endOf(r, "commit"))
 			for _, at := range []string{"../remote.git", "../gone.git"} {
 				if _, err := os.Stat(r.path(at)); err == nil {
 					if n := (&repository{tb: t, dir: r.path(at)}).line("rev-list", "--count", "--branches"); n != "1" {
@@ -125,14 +122,12 @@ func TestAnswerIsLost(t *testing.T) {
 			r := newRepository(t, waiting)
 			remote := r.bare()
 			// The hook ends the connection after the reference has moved.
-			remote.write("hooks/post-receive", "#!/bin/sh\n: >lost\nkill -9 $PPID\n")
-			remote.must(os.Chmod(remote.path("hooks/post-receive"), 0o755))
+			remote.script("hooks/post-receive", "#!/bin/sh\n: >lost\nkill -9 $PPID\n")
 			if fetches == 2 {
-				r.write("../receive", "#!/bin/sh\nif [ -e \"$1/lost\" ]; then echo Connection refused >&2; exit 1; fi\nexec git receive-pack \"$@\"\n")
-				r.must(os.Chmod(r.path("../receive"), 0o755))
+				r.script("../receive", "#!/bin/sh\nif [ -e \"$1/lost\" ]; then echo Connection refused >&2; exit 1; fi\nexec git receive-pack \"$@\"\n")
 				r.git("config", "remote.origin.receivepack", r.path("../receive"))
 			}
-			got := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1})
+			got := r.run("push")
 			if got.Err != "" || got.Commit == "" {
 				t.Fatalf("%+v", got)
 			}
@@ -168,7 +163,7 @@ func TestOutrun(t *testing.T) {
 	}}))(t)
 	defer c.Close()
 	to := expect.Value(c.Remote(commit.Remote{}))(t)
-	_, err := c.Push(context.Background(), commit.Author{Name: "A", Email: "a@example.com", When: committedAt},
+	_, err := c.Push(context.Background(), author,
 		commit.Push{To: to, Attempts: 4, Pause: func(_ context.Context, n int) error {
 			if pauses++; n != pauses {
 				t.Errorf("pause %d is called %d", pauses, n)
@@ -178,9 +173,7 @@ func TestOutrun(t *testing.T) {
 	if !errors.Is(err, commit.ErrOutrun) || attempts != 4 || pauses != 3 {
 		t.Errorf("%d attempts, %d pauses, %v", attempts, pauses, err)
 	}
-	if r.head() != before {
-		t.Error("HEAD has moved")
-	}
+	expect.Is(t, "HEAD", before, r.head())
 	r.clean()
 }
 
@@ -200,7 +193,7 @@ func TestRewound(t *testing.T) {
 	}}))(t)
 	defer c.Close()
 	to := expect.Value(c.Remote(commit.Remote{}))(t)
-	result, err := c.Push(t.Context(), commit.Author{Name: "A", Email: "a@example.com", When: committedAt}, commit.Push{To: to, Attempts: 2}, seal(""))
+	result, err := c.Push(t.Context(), author, commit.Push{To: to, Attempts: 2}, seal(""))
 	if err != nil || remote.head() != result.Commit.String() || remote.line("rev-parse", "main^") != older {
 		t.Errorf("main is at %s, on %s: %v", remote.head(), remote.line("rev-parse", "main^"), err)
 	}
@@ -216,8 +209,7 @@ func TestFollow(t *testing.T) {
 	}{
 		"nothing": {},
 		"files of all kinds": {other: func(r *repository) {
-			r.write("bin/run", "#!/bin/sh\n")
-			r.must(os.Chmod(r.path("bin/run"), 0o755))
+			r.script("bin/run", "#!/bin/sh\n")
 			r.must(os.Symlink("../README.md", r.path("bin/read")))
 			r.write("README.md", "changed\n")
 			r.git("rm", "--quiet", "signed.txt")
@@ -255,9 +247,8 @@ func TestFollow(t *testing.T) {
 				tc.local(r)
 			}
 			status, before := r.git("status", "--porcelain"), r.head()
-			c := expect.Value(commit.Open(commit.Options{Dir: r.dir}))(t)
-			defer c.Close()
-			got, err := c.Push(context.Background(), commit.Author{Name: "A", Email: "a@example.com", When: committedAt},
+			c := r.open()
+			got, err := c.Push(context.Background(), author,
 				commit.Push{To: commit.Remote{Name: "origin", Branch: "main"}}, seal(""))
 			if err != nil || (got.Left != "") != (tc.left != "") || !strings.Contains(got.Left, tc.left) {
 				t.Fatalf("left: %q, %v, want %q", got.Left, err, tc.left)
@@ -283,8 +274,7 @@ func TestFollow(t *testing.T) {
 func TestRemoteNames(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.bare()
-	c := expect.Value(commit.Open(commit.Options{Dir: r.dir}))(t)
-	defer c.Close()
+	c := r.open()
 	for _, tc := range []struct {
 		given commit.Remote
 		want  string // "" for an error
@@ -350,8 +340,7 @@ func TestPlantedNames(t *testing.T) {
 		"a tag like the branch":    func(remote, _ *repository) { remote.git("update-ref", "refs/tags/refs/heads/main", "main") },
 		"a branch like the branch": func(remote, _ *repository) { remote.git("update-ref", "refs/heads/refs/heads/main", "main") },
 		"a hook that allows no reference of polex": func(_, clone *repository) {
-			clone.write(".git/hooks/reference-transaction", "#!/bin/sh\n! grep -q refs/polex/\n")
-			clone.must(os.Chmod(clone.path(".git/hooks/reference-transaction"), 0o755))
+			clone.script(".git/hooks/reference-transaction", "#!/bin/sh\n! grep -q refs/polex/\n")
 		},
 		"a reference like it": func(remote, _ *repository) { remote.git("update-ref", "refs/refs/heads/main", "main") },
 	} {
@@ -381,11 +370,11 @@ func TestLongName(t *testing.T) {
 	tip := r.line("commit-tree", "-p", "HEAD", "-m", "Long", r.line("write-tree"))
 	r.git("reset", "--quiet")
 	r.git("push", "--quiet", "origin", tip+":main")
-	if got := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1}); got.Err != "" || !strings.Contains(got.Left, long) {
+	if got := r.run("push"); got.Err != "" || !strings.Contains(got.Left, long) {
 		t.Errorf("it ended with %+v", got)
 	}
 	r.clean()
-	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" || got.Recovered != "" {
+	if got := r.run("nothing"); got.Err != "" || got.Recovered != "" {
 		t.Errorf("the next run says %+v", got)
 	}
 }

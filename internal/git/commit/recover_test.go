@@ -51,19 +51,17 @@ func TestRecoverElsewhere(t *testing.T) {
 			r := newRepository(t, waiting)
 			tc.goOn(r, cutOff(t, r))
 			head, status := r.head(), r.git("status", "--porcelain", "--untracked-files=all")
-			got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
+			got := r.run("nothing")
 			if got.Err != "" || strings.HasPrefix(got.Recovered, "updated the work tree to the commit "+head) != tc.follows {
 				t.Errorf("the next run says %+v", got)
 			}
-			if r.head() != head {
-				t.Error("HEAD has moved")
-			}
+			expect.Is(t, "HEAD", head, r.head())
 			after := r.git("status", "--porcelain", "--untracked-files=all")
 			if !tc.follows && after != status || tc.follows && strings.Contains(after, "signed") {
 				t.Errorf("git status was\n%s\nand is\n%s", status, after)
 			}
 			expect.Is(t, "left", "", r.git("for-each-ref", "refs/worktree"))
-			if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" || got.Recovered != "" {
+			if got := r.run("commit"); got.Err != "" || got.Recovered != "" {
 				t.Errorf("the run after it says %+v", got)
 			}
 		})
@@ -90,7 +88,7 @@ func TestRecoverLeavesOthers(t *testing.T) {
 				cutOff(t, r)
 				change(r)
 				head, status := r.head(), r.git("status", "--porcelain", "--untracked-files=all")
-				got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1})
+				got := r.run("commit")
 				if got.Err != "" || got.Commit != "" || !strings.Contains(got.Recovered, name) || !strings.Contains(got.Recovered, "git restore --source=HEAD --staged --worktree") {
 					t.Errorf("the next run says %+v", got)
 				}
@@ -101,7 +99,7 @@ func TestRecoverLeavesOthers(t *testing.T) {
 					r.must(os.Remove(r.path(name)))
 				}
 				r.git("restore", "--source=HEAD", "--staged", "--worktree", name)
-				if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); !strings.HasPrefix(got.Recovered, "updated the work tree") {
+				if got := r.run("nothing"); !strings.HasPrefix(got.Recovered, "updated the work tree") {
 					t.Errorf("after the command, the next run says %+v", got)
 				}
 				r.clean()
@@ -119,7 +117,7 @@ func TestCollected(t *testing.T) {
 		cutOff(t, killed)
 		r.git("reflog", "expire", "--expire=now", "--all")
 		r.git("gc", "--quiet", "--prune=now")
-		if got := start(t, order{Dir: killed.dir, Mode: "nothing", KillAt: -1}); got.Err != "" || !strings.HasPrefix(got.Recovered, "updated the work tree") {
+		if got := killed.run("nothing"); got.Err != "" || !strings.HasPrefix(got.Recovered, "updated the work tree") {
 			t.Errorf("%+v", got)
 		}
 		killed.clean()
@@ -157,7 +155,7 @@ func TestForeignReferences(t *testing.T) {
 				}
 			}
 			clone.write("README.md", "mine\n")
-			got := start(t, order{Dir: clone.dir, Mode: "nothing", KillAt: -1})
+			got := clone.run("nothing")
 			if got.Err != "" || clone.head() != second || clone.read("README.md") != "mine\n" {
 				t.Errorf("%+v, and HEAD is %s", got, clone.head())
 			}
@@ -169,7 +167,7 @@ func TestForeignReferences(t *testing.T) {
 		remote.git("update-ref", name, planted)
 	}
 	r.git("fetch", "--quiet", "--update-head-ok", remote.dir, "+refs/*:refs/*")
-	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" || r.head() != second {
+	if got := r.run("nothing"); got.Err != "" || r.head() != second {
 		t.Errorf("main is %s, %+v", r.head(), got)
 	}
 	r.clean()
@@ -180,9 +178,8 @@ func TestForeignReferences(t *testing.T) {
 func TestOldReferences(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.bare()
-	r.write(".git/hooks/pre-push", "#!/bin/sh\nkill -9 $PPID $(ps -o ppid= -p $PPID)\n")
-	r.must(os.Chmod(r.path(".git/hooks/pre-push"), 0o755))
-	if got := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1}); got != nil {
+	r.script(".git/hooks/pre-push", "#!/bin/sh\nkill -9 $PPID $(ps -o ppid= -p $PPID)\n")
+	if got := r.run("push"); got != nil {
 		t.Fatalf("it was not killed: %+v", got)
 	}
 	r.must(os.RemoveAll(r.path(".git/hooks")))
@@ -194,9 +191,7 @@ func TestOldReferences(t *testing.T) {
 	for _, name := range append([]string{fmt.Sprintf("refs/polex/%d-A/main", time.Now().Add(-61*time.Minute).Unix()), "refs/polex/1-A/new"}, others[1:]...) {
 		r.git("update-ref", name, "HEAD")
 	}
-	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" {
-		t.Errorf("the next run says %+v", got)
-	}
+	r.succeeds("nothing")
 	slices.Sort(others)
 	if left := strings.Fields(r.git("for-each-ref", "--format=%(refname)", "refs/polex")); !slices.Equal(left, others) {
 		t.Errorf("left: %q", left)

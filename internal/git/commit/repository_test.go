@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/test/expect"
 )
 
@@ -86,9 +87,22 @@ func (r *repository) path(name string) string { return filepath.Join(r.dir, file
 
 func (r *repository) must(err error) {
 	r.tb.Helper()
-	if err != nil {
-		r.tb.Fatal(err)
-	}
+	expect.OK(r.tb, err)
+}
+
+// open opens the repository until the end of the test.
+func (r *repository) open() *commit.Clone {
+	r.tb.Helper()
+	c := expect.Value(commit.Open(commit.Options{Dir: r.dir}))(r.tb)
+	r.tb.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// script writes an executable file.
+func (r *repository) script(name, content string) {
+	r.tb.Helper()
+	r.write(name, content)
+	r.must(os.Chmod(r.path(name), 0o755))
 }
 
 func (r *repository) write(name, content string) {
@@ -99,9 +113,7 @@ func (r *repository) write(name, content string) {
 
 func (r *repository) read(name string) string {
 	r.tb.Helper()
-	content, err := os.ReadFile(r.path(name))
-	r.must(err)
-	return string(content)
+	return string(expect.Value(os.ReadFile(r.path(name)))(r.tb))
 }
 
 func (r *repository) commit(message string) string {
@@ -132,9 +144,7 @@ func (r *repository) copy() *repository {
 // objects are complete, and there are no locks, journals or temporary files.
 func (r *repository) clean() {
 	r.tb.Helper()
-	if status := r.git("status", "--porcelain", "--untracked-files=all", "--ignored"); status != "" {
-		r.tb.Errorf("git status:\n%s", status)
-	}
+	expect.Is(r.tb, "git status", "", r.git("status", "--porcelain", "--untracked-files=all", "--ignored"))
 	if out, err := r.try("fsck", "--strict", "--no-dangling", "--full"); err != nil || strings.Contains(out, "error") || strings.Contains(out, "warning") {
 		r.tb.Errorf("git fsck: %v\n%s", err, out)
 	}
@@ -149,7 +159,5 @@ func (r *repository) clean() {
 	if r.killed {
 		patterns = patterns[:2]
 	}
-	if left := r.git(patterns...); left != "" {
-		r.tb.Errorf("references are left: %s", left)
-	}
+	expect.Is(r.tb, "references left", "", r.git(patterns...))
 }

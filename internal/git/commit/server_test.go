@@ -62,7 +62,7 @@ func (o *onServer) push(ctx context.Context, by forge.Commits, edit func(*commit
 	if edit != nil {
 		edit(&p)
 	}
-	return c.Push(ctx, commit.Author{Name: "Polex Bot", Email: "bot@example.com", When: committedAt}, p, propose)
+	return c.Push(ctx, bot, p, propose)
 }
 
 // branches returns the branches of the remote.

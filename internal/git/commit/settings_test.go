@@ -111,8 +111,7 @@ func TestSettings(t *testing.T) {
 		}},
 		"hooks": {prepare: func(r *repository) {
 			for _, hook := range []string{"pre-commit", "post-commit", "reference-transaction", "post-checkout", "post-index-change", "pre-auto-gc"} {
-				r.write(".git/hooks/"+hook, "#!/bin/sh\nexit 1\n")
-				r.must(os.Chmod(r.path(".git/hooks/"+hook), 0o755))
+				r.script(".git/hooks/"+hook, "#!/bin/sh\nexit 1\n")
 			}
 		}, check: func(r *repository) { r.must(os.RemoveAll(r.path(".git/hooks"))) }},
 	} {
@@ -120,7 +119,7 @@ func TestSettings(t *testing.T) {
 			t.Parallel()
 			r := newRepository(t, waiting)
 			tc.prepare(r)
-			if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" || got.Commit == "" {
+			if got := r.run("commit"); got.Err != "" || got.Commit == "" {
 				t.Fatalf("%+v", got)
 			}
 			if tc.check != nil {
@@ -151,9 +150,7 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	r.clean()
-	if after := endOf(other, "commit"); after != before {
-		t.Errorf("the other repository has\n%s\nand had\n%s", after, before)
-	}
+	expect.Is(t, "state", before, endOf(other, "commit"))
 }
 
 // TestTwoWorkTrees: concurrent runs in two work trees of one repository both make their commit.
@@ -198,8 +195,8 @@ func TestAnyPath(t *testing.T) {
 		}
 		other.commit("Names")
 		other.git("push", "--quiet")
-		killed := start(t, order{Dir: r.dir, Mode: "push", KillAt: n}) == nil
-		if again := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1}); again.Err != "" || again.Left != "" {
+		killed := r.runUntil(n, "push") == nil
+		if again := r.run("push"); again.Err != "" || again.Left != "" {
 			t.Fatalf("killed at %d: %+v", n, again)
 		}
 		r.killed = true
@@ -227,9 +224,7 @@ func TestRacyIndex(t *testing.T) {
 	for _, name := range []string{"README.md", ".git/index"} {
 		r.must(os.Chtimes(r.path(name), then, then))
 	}
-	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
-		t.Fatal(got.Err)
-	}
+	r.succeeds("commit")
 	expect.Is(t, "git status", " M README.md\n", r.git("status", "--porcelain"))
 }
 
@@ -250,14 +245,12 @@ func TestReadBack(t *testing.T) {
 			bin := t.TempDir()
 			script := "#!/bin/sh\nREAL='" + real + "'\ncase \"$*\" in *fast-import*) " + tc.instead + ";; esac\nexec \"$REAL\" \"$@\"\n"
 			r.must(os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755))
-			got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}, "PATH="+bin+":"+os.Getenv("PATH"))
+			got := r.run("commit", "PATH="+bin+":"+os.Getenv("PATH"))
 			if !strings.Contains(got.Err, tc.want) {
 				t.Errorf("it ended with %+v, want %q", got, tc.want)
 			}
 			r.clean()
-			if after := endOf(r, "commit"); after != before {
-				t.Errorf("there is\n%s\nand was\n%s", after, before)
-			}
+			expect.Is(t, "state", before, endOf(r, "commit"))
 		})
 	}
 }
@@ -285,7 +278,7 @@ func TestLargeBases(t *testing.T) {
 	if depth != 4 {
 		t.Fatalf("there are %d bases", depth-1)
 	}
-	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" || got.Commit == "" {
+	if got := r.run("commit"); got.Err != "" || got.Commit == "" {
 		t.Errorf("%+v", got)
 	}
 	r.clean()
@@ -332,7 +325,7 @@ func TestFormatsRefused(t *testing.T) {
 			r := newRepository(t, waiting)
 			r.git("config", "core.repositoryFormatVersion", "1")
 			r.write(".git/config", r.read(".git/config")+"[extensions]\n\t"+tc.extension+"\n")
-			if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); !strings.Contains(got.Err, tc.want) {
+			if got := r.run("nothing"); !strings.Contains(got.Err, tc.want) {
 				t.Errorf("it ended with %q", got.Err)
 			}
 		})
@@ -346,7 +339,7 @@ func TestFormatsRefused(t *testing.T) {
 		t.Errorf("a repository among the files ended with %+v", got)
 	}
 	bare := newRepository(t, waiting).bare()
-	if got := start(t, order{Dir: bare.dir, Mode: "nothing", KillAt: -1}); got.Err == "" {
+	if got := bare.run("nothing"); got.Err == "" {
 		t.Error("a bare repository was opened")
 	}
 }
