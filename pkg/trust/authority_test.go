@@ -69,9 +69,8 @@ func TestMatches(t *testing.T) {
 			id := right
 			tc.bend(&id)
 			is, got := p.Authorities()[0].Matches(id)
-			if is != (tc.want == "") || is != (got == "") || !strings.Contains(got, tc.want) {
-				t.Errorf("%q, want %q in it", got, tc.want)
-			}
+			expect.Is(t, "matches", tc.want == "", is)
+			says(t, got, tc.want)
 		})
 	}
 }

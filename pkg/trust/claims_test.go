@@ -19,26 +19,21 @@ func TestClaimsOf(t *testing.T) {
 	rendered, err := certificate.Extensions{
 		Issuer: "https://accounts.example", BuildTrigger: "push", DeploymentEnvironment: "signing", Subject: "repo:acme/exceptions:environment:signing",
 	}.Render()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	text := expect.Value(asn1.Marshal("new"))(t)
 	arc := func(numbers ...int) asn1.ObjectIdentifier {
 		return append(asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1}, numbers...)
 	}
 	got, err := trust.Claims(append(rendered, pkix.Extension{Id: arc(25), Value: text}, pkix.Extension{Id: arc(26), Value: []byte{0xff, 0x00}},
 		pkix.Extension{Id: arc(2, 1), Value: text}, pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 15}, Value: text}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	want := map[string]string{
 		"buildTrigger": "push", "deploymentEnvironment": "signing", "tokenSubject": "repo:acme/exceptions:environment:signing",
 		"1.3.6.1.4.1.57264.1.25": "new", "1.3.6.1.4.1.57264.1.26": "ff00", "1.3.6.1.4.1.57264.1.2.1": "new",
 	}
 	expect.Equal(t, "claims", want, got)
-	if _, err := trust.Claims([]pkix.Extension{{Id: arc(23), Value: []byte("signing")}}); err == nil {
-		t.Error("an extension that cannot be read counts")
-	}
+	// An extension that cannot be read counts.
+	expect.Failure(trust.Claims([]pkix.Extension{{Id: arc(23), Value: []byte("signing")}}))(t)
 }
 
 // TestClaims: every claim that a policy can require is read from a certificate, and no other.

@@ -2,6 +2,7 @@ package trust_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -23,15 +24,12 @@ func TestDocs(t *testing.T) {
 	expect.OK(t, os.Mkdir(filepath.Join(dir, "keys"), 0o700))
 	expect.OK(t, os.WriteFile(filepath.Join(dir, "keys", "release.pub"), key, 0o600))
 	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1)
-	for _, example := range examples {
-		_, doc, err := load(example[1], dir)
-		if err != nil {
-			t.Errorf("%v\n%s", err, example[1])
-			continue
-		}
-		if err := validate(t, s, doc); err != nil {
-			t.Errorf("%v\n%s", err, example[1])
-		}
+	for i, example := range examples {
+		t.Run(fmt.Sprint("example ", i+1), func(t *testing.T) {
+			_, doc, err := load(example[1], dir)
+			expect.OK(t, err)
+			expect.OK(t, validate(t, s, doc))
+		})
 	}
 	if len(examples) < 9 {
 		t.Errorf("%d examples", len(examples))

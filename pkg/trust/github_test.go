@@ -79,9 +79,7 @@ func TestGitHub(t *testing.T) {
 		{"reusable, the caller itself signs", reusable, own, nil, "subject"},
 	} {
 		p, _, err := load(tc.policy, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		id := tc.id
 		id.Claims = maps.Clone(id.Claims)
 		if tc.bend != nil {
@@ -146,15 +144,10 @@ func TestGitHubSettings(t *testing.T) {
 			t.Fatalf("%q is not in the example", tc.old)
 		}
 		_, doc, err := load(strings.Replace(tc.text, tc.old, tc.with, 1), dir)
-		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%q instead of %q: %v, want %q", tc.with, tc.old, err, tc.want)
-		}
-		if doc == nil {
-			t.Fatalf("%q instead of %q is no document", tc.with, tc.old)
-		}
-		if err := validate(t, s, doc); (err != nil) != tc.schema {
-			t.Errorf("%q instead of %q, by the schema: %v", tc.with, tc.old, err)
-		}
+		t.Run(fmt.Sprintf("%q instead of %q", tc.with, tc.old), func(t *testing.T) {
+			expect.Outcome(t, err, tc.want)
+			expect.Is(t, "refused by the schema", tc.schema, validate(t, s, doc) != nil)
+		})
 	}
 }
 

@@ -28,8 +28,24 @@ func TestThresholds(t *testing.T) {
 	also := func(a trust.AuthorityConfig, threshold int) func(*trust.Config) {
 		return func(c *trust.Config) { c.Authorities, c.Threshold = append(c.Authorities, a), threshold }
 	}
+	both := func(changes ...func(*trust.Config)) func(*trust.Config) {
+		return func(c *trust.Config) {
+			for _, change := range changes {
+				change(c)
+			}
+		}
+	}
+	groupsOfOne := func(n int) func(*trust.Config) {
+		return func(c *trust.Config) {
+			for i := range n {
+				name := fmt.Sprint("p", i)
+				c.Authorities, c.Groups = append(c.Authorities, mailbox(name)), append(c.Groups, group(name, 1, name))
+			}
+		}
+	}
 	annaAgain := trust.AuthorityConfig{Name: "anna again", Issuer: issuer, Subject: "anna@acme.example"}
 	anybody := trust.AuthorityConfig{Name: "anybody", Issuer: issuer, SubjectRegexp: ".*@acme.example"}
+	orAnybody := trust.AuthorityConfig{Name: "or anybody", Issuer: issuer, SubjectRegexp: ".*@acme.example"}
 	for _, tc := range []struct {
 		name string
 		bend func(*trust.Config)
@@ -49,65 +65,31 @@ func TestThresholds(t *testing.T) {
 		{"a threshold beyond its members", groups(group("a", 3, "anna", "ben")), "threshold 3"},
 		{"two of one name", groups(group("a", 1, "anna"), group("a", 1, "ben")), `called "a"`},
 		{"a member of two", groups(group("a", 1, "anna"), group("b", 1, "ben", "anna")), `in the groups "a" and "b"`},
-		{"as many groups as signatures", func(c *trust.Config) {
-			for i := range 8 {
-				name := fmt.Sprint("p", i)
-				c.Authorities = append(c.Authorities, mailbox(name))
-				c.Groups = append(c.Groups, group(name, 1, name))
-			}
-		}, ""},
-		{"more than there are signatures", func(c *trust.Config) {
-			for i := range 9 {
-				name := fmt.Sprint("p", i)
-				c.Authorities = append(c.Authorities, mailbox(name))
-				c.Groups = append(c.Groups, group(name, 1, name))
-			}
-		}, "at most 8 signatures"},
-		{"a threshold beyond all signatures", func(c *trust.Config) {
-			for i := range 9 {
-				c.Authorities = append(c.Authorities, mailbox(fmt.Sprint("p", i)))
-			}
-			c.Threshold = 9
-		}, "at most 8 signatures"},
+		{"as many groups as signatures", groupsOfOne(8), ""},
+		{"more than there are signatures", groupsOfOne(9), "at most 8 signatures"},
+		{"a threshold beyond all signatures", both(groupsOfOne(9),
+			func(c *trust.Config) { c.Groups, c.Threshold = nil, 9 }), "at most 8 signatures"},
 		{"a threshold beyond the authorities", func(c *trust.Config) { c.Threshold = 4 }, "by 3 authorities"},
 		{"one person under two names, for one", also(annaAgain, 3), ""},
 		{"one person under two names, for two", also(annaAgain, 4), "3 signers"},
-		{"one key under two names, for two", func(c *trust.Config) {
-			also(trust.AuthorityConfig{Name: "key", Key: key}, 0)(c)
-			also(trust.AuthorityConfig{Name: "key again", Key: key + "\n"}, 5)(c)
-		}, "4 signers"},
+		{"one key under two names, for two", both(also(trust.AuthorityConfig{Name: "key", Key: key}, 0),
+			also(trust.AuthorityConfig{Name: "key again", Key: key + "\n"}, 5)), "4 signers"},
 		{"anybody besides", also(anybody, 4), ""},
-		{"one person under two names in a group", func(c *trust.Config) {
-			also(annaAgain, 0)(c)
-			groups(group("a", 1, "anna", "anna again"))(c)
-		}, ""},
-		{"one person under two names in a group, for two", func(c *trust.Config) {
-			also(annaAgain, 0)(c)
-			groups(group("a", 2, "anna", "anna again"))(c)
-		}, "1 signers"},
-		{"one person under two names in two groups", func(c *trust.Config) {
-			also(annaAgain, 0)(c)
-			groups(group("a", 1, "anna"), group("b", 1, "anna again", "ben"))(c)
-		}, "one signer"},
-		{"anybody in two groups", func(c *trust.Config) {
-			other := anybody
-			other.Name = "or anybody"
-			also(anybody, 0)(c)
-			also(other, 0)(c)
-			groups(group("a", 1, "anybody"), group("b", 1, "or anybody"))(c)
-		}, ""},
+		{"one person under two names in a group", both(also(annaAgain, 0),
+			groups(group("a", 1, "anna", "anna again"))), ""},
+		{"one person under two names in a group, for two", both(also(annaAgain, 0),
+			groups(group("a", 2, "anna", "anna again"))), "1 signers"},
+		{"one person under two names in two groups", both(also(annaAgain, 0),
+			groups(group("a", 1, "anna"), group("b", 1, "anna again", "ben"))), "one signer"},
+		{"anybody in two groups", both(also(anybody, 0), also(orAnybody, 0),
+			groups(group("a", 1, "anybody"), group("b", 1, "or anybody"))), ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			config := trust.Config{Authorities: []trust.AuthorityConfig{mailbox("anna"), mailbox("ben"), mailbox("carl")}}
 			tc.bend(&config)
 			p, err := trust.New(config, root(t))
-			switch {
-			case tc.want == "" && err != nil:
-				t.Error(err)
-			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
-				t.Errorf("%v, want %q in it", err, tc.want)
-			case tc.want == "" && len(p.Groups()) != len(config.Groups):
-				t.Errorf("%d groups", len(p.Groups()))
+			if expect.Outcome(t, err, tc.want); err == nil {
+				expect.Is(t, "groups", len(config.Groups), len(p.Groups()))
 			}
 		})
 	}
@@ -288,7 +270,6 @@ func TestAssignIsBounded(t *testing.T) {
 	for i := range 7 {
 		candidates[i] = p.Authorities()
 	}
-	if _, _, lacking := p.Assign(candidates); lacking != `7 of the group "all" signed it, and 8 are required` {
-		t.Errorf("%q", lacking)
-	}
+	_, _, lacking := p.Assign(candidates)
+	expect.Is(t, "lacking", `7 of the group "all" signed it, and 8 are required`, lacking)
 }

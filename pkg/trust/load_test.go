@@ -48,10 +48,9 @@ trust:
 		},
 	}
 	expect.Equal(t, "result", want, got, noLocate)
-	nothing, err := trust.Read(configuration(t, "apiVersion: polex.dev/v1alpha1\nkind: Config\n"), "/srv/repo")
-	if diff := cmp.Diff(trust.Config{Source: ".polex.yaml"}, nothing, noLocate); diff != "" || err != nil {
-		t.Errorf("where there is nothing: %v\n%s", err, diff)
-	}
+	empty := configuration(t, "apiVersion: polex.dev/v1alpha1\nkind: Config\n")
+	nothing := expect.Value(trust.Read(empty, "/srv/repo"))(t)
+	expect.Equal(t, "where there is nothing", trust.Config{Source: ".polex.yaml"}, nothing, noLocate)
 }
 
 // noLocate leaves out a function; TestLocated calls it.
@@ -134,10 +133,8 @@ func TestReadRefuses(t *testing.T) {
 // TestReadTrustPolicy: a separate file states its kind, and has only a trust policy.
 func TestReadTrustPolicy(t *testing.T) {
 	const header = "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\n"
-	got, err := trust.Read(configuration(t, header+"threshold: 2\nauthorities:\n  - {name: ci, keyFile: ci.pub}\n  - {name: cd, keyFile: cd.pub}\n"), "/srv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := header + "threshold: 2\nauthorities:\n  - {name: ci, keyFile: ci.pub}\n  - {name: cd, keyFile: cd.pub}\n"
+	got := expect.Value(trust.Read(configuration(t, text), "/srv"))(t)
 	want := trust.Config{Source: ".polex.yaml", Threshold: 2, Authorities: []trust.AuthorityConfig{
 		{Source: `.polex.yaml:5:5: authority 1 "ci"`, Name: "ci", KeyFile: "/srv/ci.pub"}, {Source: `.polex.yaml:6:5: authority 2 "cd"`, Name: "cd", KeyFile: "/srv/cd.pub"}}}
 	expect.Equal(t, "result", want, got, noLocate)
@@ -206,15 +203,8 @@ func TestLoad(t *testing.T) {
 			before := append([]trust.AuthorityConfig(nil), tc.config.Authorities...)
 			p, err := trust.Load(tc.config)
 			expect.Equal(t, "loading changed the configuration", before, tc.config.Authorities)
-			if tc.want == "" {
-				if err != nil || p == nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if err == nil || p != nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%v, want %q in it", err, tc.want)
-			}
+			expect.Outcome(t, err, tc.want)
+			expect.Is(t, "a policy", tc.want == "", p != nil)
 		})
 	}
 }
@@ -225,9 +215,7 @@ func TestParseRoot(t *testing.T) {
 		"no more than a media type": `{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`,
 		"another media type":        `{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=9"}`,
 	} {
-		if _, err := trust.ParseRoot([]byte(text), name); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.Failure(trust.ParseRoot([]byte(text), name))(t, name)
 	}
 	for _, tc := range []struct {
 		without             string

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -36,8 +37,7 @@ func root(t testing.TB, without ...string) *trust.Root {
 func keyPEM(t testing.TB, curve elliptic.Curve) string {
 	t.Helper()
 	key := expect.Value(ecdsa.GenerateKey(curve, rand.Reader))(t)
-	text := expect.Value(cryptoutils.MarshalPublicKeyToPEM(key.Public()))(t)
-	return string(text)
+	return string(expect.Value(cryptoutils.MarshalPublicKeyToPEM(key.Public()))(t))
 }
 
 const (
@@ -172,22 +172,11 @@ func TestNewRefuses(t *testing.T) {
 			config := policy()
 			tc.bend(&config)
 			made, err := trust.New(config, root(t, tc.without...))
-			switch {
-			case tc.want == "" && err != nil:
-				t.Fatal(err)
-			case tc.want == "":
-			case err == nil:
-				t.Fatal("it is accepted")
-			case made != nil:
-				t.Error("an error and a policy")
-			case !strings.Contains(err.Error(), tc.want):
-				t.Errorf("%v, want %q in it", err, tc.want)
-			}
+			expect.Outcome(t, err, tc.want)
+			expect.Is(t, "an error and a policy", false, err != nil && made != nil)
 		})
 	}
-	if _, err := trust.New(policy(), nil); err == nil {
-		t.Error("a policy without a root")
-	}
+	expect.Failure(trust.New(policy(), nil))(t) // a policy without a root
 	if _, err := trust.New(trust.Config{}, root(t)); !errors.Is(err, trust.ErrNoAuthority) {
 		t.Errorf("an empty policy: %v", err)
 	}
@@ -200,10 +189,7 @@ func TestPolicy(t *testing.T) {
 		{Authority: "merge", SignedBefore: "2026-02-01T00:00:00Z"},
 		{Authority: "merge", SignedBefore: "2026-01-01T00:00:00Z"}, // the later one counts
 	}
-	p, err := trust.New(config, root(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Value(trust.New(config, root(t)))(t)
 	most := p.Rules().MaxLifetime(policyfile.Scope{})
 	if p.Threshold() != 1 || most.Duration != 90*24*time.Hour || most.Ends || p.Rules().Unbounded || len(p.Authorities()) != 1 {
 		t.Errorf("threshold %d, %s, ends %t, unbounded %t, %d authorities", p.Threshold(), most.Duration, most.Ends, p.Rules().Unbounded, len(p.Authorities()))
@@ -221,9 +207,7 @@ func TestPolicy(t *testing.T) {
 		"certificate": {Certificate: "sha256:" + strings.ToUpper(fingerprint[7:])},
 	} {
 		config.Revoked = []trust.RevocationConfig{r}
-		if p, err = trust.New(config, root(t)); err != nil {
-			t.Fatal(err)
-		}
+		p = expect.Value(trust.New(config, root(t)))(t)
 		if p.MessageRevoked([]byte("x")) != (what == "message") || p.CertificateRevoked(fingerprint) != (what == "certificate") {
 			t.Errorf("a %s is revoked: the message %t, the certificate %t", what, p.MessageRevoked([]byte("x")), p.CertificateRevoked(fingerprint))
 		}
@@ -246,9 +230,7 @@ func TestKinds(t *testing.T) {
 		{[]string{"policyexception.kyverno.io"}, [3]bool{false, false, false}},
 	} {
 		k := expect.Value(trust.NewKinds(tc.kinds))(t)
-		if got := [3]bool{k.Allow(ours), k.Allow(theirs), k.Allow(config)}; got != tc.want {
-			t.Errorf("%q: %v, want %v", tc.kinds, got, tc.want)
-		}
+		expect.Is(t, fmt.Sprintf("%q", tc.kinds), tc.want, [3]bool{k.Allow(ours), k.Allow(theirs), k.Allow(config)})
 	}
 	if (trust.Kinds{}).Allow(ours) {
 		t.Error("the zero value allows something")

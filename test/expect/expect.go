@@ -41,6 +41,16 @@ func Error(t testing.TB, err error, texts ...string) {
 	}
 }
 
+// Outcome is OK if want is empty, and Error with want otherwise.
+func Outcome(t testing.TB, err error, want string) {
+	t.Helper()
+	if want == "" {
+		OK(t, err)
+		return
+	}
+	Error(t, err, want)
+}
+
 // Failure is Error for a call that also returns a value, which has to be the zero value:
 //
 //	expect.Failure(os.ReadFile(path))(t, "no such file")
