@@ -92,9 +92,8 @@ func TestCommand(t *testing.T) {
 					tries++
 					return tc.runs[min(tries, len(tc.runs))-1](ctx)
 				})
-				if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) || retry.Unavailable(err) != tc.unavailable {
-					t.Errorf("it is %v, want %q", err, tc.want)
-				}
+				expect.Outcome(t, err, tc.want)
+				expect.Is(t, "unavailable", tc.unavailable, retry.Unavailable(err))
 				if took := time.Since(began); tries != tc.tries || took < tc.least || took > tc.most {
 					t.Errorf("%d tries in %s", tries, took)
 				}

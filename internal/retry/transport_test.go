@@ -214,9 +214,8 @@ func TestBody(t *testing.T) {
 			if tc.again {
 				request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("entry")), nil }
 			}
-			if _, err := (retry.Transport{Timing: retry.Timing{Sleep: new(rest).sleep}, Next: s}).RoundTrip(request); err == nil {
-				t.Error("it passed")
-			}
+			transport := retry.Transport{Timing: retry.Timing{Sleep: new(rest).sleep}, Next: s}
+			expect.Failure(transport.RoundTrip(request))(t)
 			if len(s.sent) != tc.asked || !gone {
 				t.Errorf("asked %d times, want %d; closed: %v", len(s.sent), tc.asked, gone)
 			}
@@ -344,9 +343,7 @@ func TestRedirects(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &server{answers: tc.answers}
 			_, _, err := get(t, retry.Transport{Next: s, FollowOnHost: !tc.strict}, t.Context())
-			if (err == nil) != (tc.wantErr == "") || err != nil && !strings.Contains(err.Error(), tc.wantErr) {
-				t.Errorf("it is %v, want %q", err, tc.wantErr)
-			}
+			expect.Outcome(t, err, tc.wantErr)
 			if len(s.asked) != tc.asked {
 				t.Errorf("asked %d times, want %d", len(s.asked), tc.asked)
 			}
