@@ -81,13 +81,9 @@ func TestCompareLimitAndOrder(t *testing.T) {
 	document := fromObject(t, object{"data": many})
 	for _, limit := range []int{1, 3, 1000, 2000} {
 		found := seal.Compare(document, message, limit)
-		if want := min(limit, 1000); len(found) != want {
-			t.Errorf("%d differences of %d, want %d", len(found), limit, want)
-		}
+		expect.Is(t, "differences", min(limit, 1000), len(found))
 		for i, d := range found {
-			if want := fmt.Sprintf("data.k%03d", i); d.Path.String() != want {
-				t.Fatalf("difference %d is at %s, want %s", i, d.Path, want)
-			}
+			expect.Is(t, "path", fmt.Sprintf("data.k%03d", i), d.Path.String())
 		}
 	}
 }
@@ -97,9 +93,7 @@ func TestCompareLeavesDocumentsAlone(t *testing.T) {
 	message := parse(t, signed)
 	live := parse(t, strings.Replace(signed, "name: a", "name: a\n  uid: u", 1)+"status: {}\n")
 	before, beforeMessage := live.Object(), message.Object()
-	if found := seal.Compare(live, message, 1); len(found) > 0 {
-		t.Fatal(found)
-	}
+	expect.Is(t, "differences", 0, len(seal.Compare(live, message, 1)))
 	expect.Equal(t, "the object changed", before, live.Object())
 	expect.Equal(t, "the message changed", beforeMessage, message.Object())
 }
@@ -125,9 +119,8 @@ func TestCompareOddMetadata(t *testing.T) {
 		{"signed null where the seal made a mapping", object{"metadata": object{"annotations": object{"cosign.sigstore.dev/message": "x"}}}, object{"metadata": object{"annotations": nil}}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if found := seal.Compare(fromObject(t, tc.live), fromObject(t, tc.signed), 3); (len(found) == 0) != tc.equal {
-				t.Errorf("differences %v, want equal: %t", found, tc.equal)
-			}
+			found := seal.Compare(fromObject(t, tc.live), fromObject(t, tc.signed), 3)
+			expect.Is(t, fmt.Sprint("equal, with ", found), tc.equal, len(found) == 0)
 		})
 	}
 }

@@ -51,9 +51,7 @@ func TestRoundTrip(t *testing.T) {
 			if found := seal.Compare(sealed, doc, 1); len(found) > 0 {
 				t.Errorf("the sealed document differs: %v", found)
 			}
-			if _, err := seal.Message(sealed); err == nil {
-				t.Error("a sealed document has a message to sign")
-			}
+			expect.Failure(seal.Message(sealed))(t) // a sealed document has a message to sign
 		})
 	}
 }
@@ -61,9 +59,7 @@ func TestRoundTrip(t *testing.T) {
 func TestAttachRefuses(t *testing.T) {
 	doc := parse(t, signed)
 	for _, n := range []int{0, seal.MaxSignatures + 1} {
-		if _, err := seal.Attach(doc, &seal.Seal{Signatures: make([]seal.Signature, n)}); err == nil {
-			t.Errorf("%d signatures are attached", n)
-		}
+		expect.Failure(seal.Attach(doc, &seal.Seal{Signatures: make([]seal.Signature, n)}))(t)
 	}
 }
 
@@ -75,10 +71,9 @@ func TestIsKey(t *testing.T) {
 	} {
 		expect.Is(t, fmt.Sprintf("%q", key), want, seal.IsKey(seal.Prefix+key))
 	}
-	for _, key := range []string{"message", "cosign.sigstore.devmessage", "x/cosign.sigstore.dev/message", "Cosign.sigstore.dev/message"} {
-		if seal.IsKey(key) {
-			t.Errorf("%q is taken for a seal's", key)
-		}
+	const name = "cosign.sigstore.dev"
+	for _, key := range []string{"message", name + "message", "x/" + name + "/message", "Cosign.sigstore.dev/message"} {
+		expect.Is(t, key, false, seal.IsKey(key))
 	}
 }
 
@@ -137,15 +132,9 @@ func TestReadRefuses(t *testing.T) {
 				delete(annotations, seal.Prefix+tc.part)
 			}
 			_, err := seal.Read(annotated(t, annotations))
-			var format *seal.FormatError
-			switch {
-			case tc.want == "" && err == nil:
-			case !errors.As(err, &format):
-				t.Fatalf("read: %v", err)
-			case !strings.Contains(format.Message, tc.want):
-				t.Errorf("%q, want %q in it", format.Message, tc.want)
-			case format.Path[2] != seal.Prefix+tc.part:
-				t.Errorf("it is about %s", format.Path)
+			expect.Outcome(t, err, tc.want)
+			if format := new(seal.FormatError); err != nil && (!errors.As(err, &format) || format.Path[2] != seal.Prefix+tc.part) {
+				t.Errorf("it is about %s: %v", format.Path, err)
 			}
 		})
 	}
@@ -175,22 +164,11 @@ func TestBombs(t *testing.T) {
 		annotations := object{seal.Prefix + "message": packed(t, []byte("a: b\n")), seal.Prefix + "signature": "AAAA"}
 		annotations[seal.Prefix+part] = bomb
 		doc := annotated(t, annotations)
-		var err error
-		if got, most := allocated(func() { _, err = seal.Read(doc) }), uint64(16<<20); got > most {
-			t.Errorf("%s: %d bytes to refuse a bomb, and %d are plenty", part, got, most)
-		}
-		if err == nil {
-			t.Errorf("%s: a bomb is read", part)
-		}
+		expect.Error(t, readWithin(t, doc, 16<<20))
 	}
 	// Only one layer is decoded: the inner bomb is ordinary bytes.
-	s, err := seal.Read(annotated(t, object{seal.Prefix + "message": nested, seal.Prefix + "signature": "AAAA"}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := seal.ParseMessage(s.Message); err == nil {
-		t.Error("gzip is taken for a message")
-	}
+	s := expect.Value(seal.Read(annotated(t, object{seal.Prefix + "message": nested, seal.Prefix + "signature": "AAAA"})))(t)
+	expect.Failure(seal.ParseMessage(s.Message))(t) // gzip is taken for a message
 	// All eight sets together at their limit are bounded too.
 	annotations := object{seal.Prefix + "message": bomb}
 	for i := range seal.MaxSignatures {
@@ -199,21 +177,14 @@ func TestBombs(t *testing.T) {
 	}
 	annotations[seal.Prefix+"message"] = packed(t, []byte("a: b\n"))
 	doc := annotated(t, annotations)
-	if got, most := allocated(func() { _, err = seal.Read(doc) }), uint64(32<<20); err != nil || got > most {
-		t.Errorf("eight full sets: %v, %d bytes, and %d are plenty", err, got, most)
-	}
+	expect.OK(t, readWithin(t, doc, 32<<20))
 	for i := range seal.MaxSignatures {
 		delete(annotations, seal.Prefix+"bundle.v0.3"+suffixOf(i))
 		annotations[seal.Prefix+"bundle"+suffixOf(i)] = packed(t, []byte(`{"Payload":{"body":"`+strings.Repeat("A", 63<<10)+`"}}`))
 	}
-	doc = annotated(t, annotations)
-	if got, most := allocated(func() { _, err = seal.Read(doc) }), uint64(4<<20); err == nil || got > most {
-		t.Errorf("eight full sets of cosign's form: %v, %d bytes, and %d are plenty", err, got, most)
-	}
+	expect.Error(t, readWithin(t, annotated(t, annotations), 4<<20)) // eight full sets of cosign's form
 	annotations[seal.Prefix+"bundle"] = packed(t, []byte(`{"Payload":{"body":"`+strings.Repeat("A", 64<<10)+`"}}`))
-	if _, err := seal.Read(annotated(t, annotations)); err == nil || !strings.Contains(err.Error(), "more than 64 KiB") {
-		t.Errorf("a bundle of more than 64 KiB: %v", err)
-	}
+	expect.Failure(seal.Read(annotated(t, annotations)))(t, "more than 64 KiB")
 }
 
 // suffixOf returns the suffix of the annotations of a signature set.
@@ -224,12 +195,17 @@ func suffixOf(i int) string {
 	return fmt.Sprintf("_%d", i)
 }
 
-func allocated(f func()) uint64 {
+// readWithin reads a seal with at most that many bytes of memory.
+func readWithin(t *testing.T, doc *exception.Document, most uint64) error {
+	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	f()
+	_, err := seal.Read(doc)
 	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
+	if got := after.TotalAlloc - before.TotalAlloc; got > most {
+		t.Errorf("%d bytes, and %d are plenty: %v", got, most, err)
+	}
+	return err
 }
 
 // TestMessageOfCommits: every commit hash can be written as the merge commit, also one that begins
@@ -239,44 +215,32 @@ func TestMessageOfCommits(t *testing.T) {
 		"0b1765e8b7929d891b5ddf1c807ce1d20a7d487a", "00e1765000000000000000000000000000000000", "0123456701234567012345670123456701234567",
 		"1234567890123456789012345678901234567890", "12345678901234567890123456789012345678e9", "0e12345678901234567890123456789012345678",
 	} {
-		message, err := seal.Message(annotated(t, object{"polex.dev/merge-commit": commit}))
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		back := expect.Value(seal.ParseMessage(message))(t)
-		if got, _ := back.Lookup("metadata", "annotations", "polex.dev/merge-commit"); got != commit {
-			t.Errorf("%s reads back as %v", commit, got)
-		}
+		message := expect.Value(seal.Message(annotated(t, object{"polex.dev/merge-commit": commit})))(t)
+		got, _ := expect.Value(seal.ParseMessage(message))(t).Lookup("metadata", "annotations", "polex.dev/merge-commit")
+		expect.Equal(t, "merge commit", commit, got)
 	}
 }
 
 // TestMessage: a signed message reads back as the same values, or Message returns an error.
 func TestMessage(t *testing.T) {
 	message := expect.Value(seal.Message(parse(t, signed)))(t)
-	again, err := seal.Message(parse(t, string(message)))
-	if err != nil || !bytes.Equal(message, again) {
-		t.Errorf("the message of the message: %v\n%s\n%s", err, message, again)
-	}
+	again := expect.Value(seal.Message(parse(t, string(message))))(t)
+	expect.Equal(t, "the message of the message", string(message), string(again))
 	back := expect.Value(seal.ParseMessage(message))(t)
 	expect.Equal(t, "result (-signed +read)", parse(t, signed).Object(), back.Object())
 	for name, text := range map[string]string{
 		"carries a seal": "metadata: {annotations: {cosign.sigstore.dev/signature: AAAA}}", "carries a seal's near miss": "metadata: {annotations: {cosign.sigstore.dev/x: AAAA}}",
 	} {
-		if _, err := seal.Message(parse(t, text)); err == nil {
-			t.Errorf("signed: %s", name)
-		}
-		if _, err := seal.ParseMessage([]byte(text)); err == nil {
-			t.Errorf("read: %s", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			expect.Failure(seal.Message(parse(t, text)))(t)
+			expect.Failure(seal.ParseMessage([]byte(text)))(t)
+		})
 	}
 	var syntax *exception.SyntaxError
 	if _, err := seal.ParseMessage([]byte("a: b\n---\nc: d\n")); !errors.As(err, &syntax) {
 		t.Errorf("two documents: %v", err)
 	}
-	if _, err := seal.ParseMessage([]byte("\x1f\x8b\x08\x00")); err == nil || !strings.Contains(err.Error(), "--tarball=no") {
-		t.Errorf("an archive: %v", err)
-	}
+	expect.Failure(seal.ParseMessage([]byte("\x1f\x8b\x08\x00")))(t, "--tarball=no") // an archive
 }
 
 func set(raw []byte, at int, to byte) []byte {
