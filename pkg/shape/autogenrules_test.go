@@ -3,6 +3,8 @@ package shape_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var autogenCases = []change{
@@ -106,9 +108,7 @@ func TestAutogen(t *testing.T) {
 				got = append(got, name)
 			}
 		}
-		if strings.Join(got, " ") != tc.want {
-			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
-		}
+		expect.Is(t, tc.name, tc.want, strings.Join(got, " "))
 	}
 }
 

@@ -219,9 +219,7 @@ func TestExemptedDespiteErrors(t *testing.T) {
 		}
 		source := conditional("e", strings.Join(refs, ", "), "object.metadata.labels.app == 'web'")
 		found := exempted(t, town, source)
-		if got := short(found.Resources) + " " + assumedIn(found); got != want {
-			t.Errorf("%s: %q, want %q", kinds, got, want)
-		}
+		expect.Is(t, kinds, want, short(found.Resources)+" "+assumedIn(found))
 		checker := expect.Value(shape.New(having()))(t)
 		nothing := slices.ContainsFunc(checker.Check(documents(source)[0], now), func(f shape.Finding) bool { return f.Reason == "exempts-nothing" })
 		if nothing == strings.Contains(want, "left-out") {

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
@@ -50,9 +48,7 @@ func short(ids []exception.Identity) string {
 
 // TestExempted compares the matcher with pkg/engine/utils/exceptions.go of Kyverno 1.19.1.
 func TestExempted(t *testing.T) {
-	if world.Resources.Len() != 10 {
-		t.Fatalf("%d resources", world.Resources.Len())
-	}
+	expect.Is(t, "resources", 10, world.Resources.Len())
 	checker := expect.Value(shape.New(world))(t)
 	for _, tc := range []struct{ match, want string }{
 		{"{}", ""},
@@ -120,9 +116,7 @@ func TestExemptedSaysWhatItAssumes(t *testing.T) {
 		"{any: [{resources: {kinds: [v1/Pod]}}]}":                                                               {"that no controller makes more of these objects, such as the Pods of a Deployment"},
 		"{any: [{resources: {kinds: [Service]}}]}\n  conditions: {any: [{key: a, operator: Equals, value: b}]}": {"that the conditions hold"},
 	} {
-		if diff := cmp.Diff(want, checker.Exempted(matching(t, match)).Assumed); diff != "" {
-			t.Errorf("%s: %s", match, diff)
-		}
+		expect.Equal(t, match, want, checker.Exempted(matching(t, match)).Assumed)
 	}
 }
 

@@ -1,6 +1,7 @@
 package shape_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // exceptionFor returns a kyverno.io exception from some rules of a policy.
@@ -34,9 +36,7 @@ func TestOverlapsInClusters(t *testing.T) {
 	for clusters, want := range map[string]bool{"test-1": false, "test-*": false, "prod-eu": true, "prod-*, test": true, "test, *-eu": true} {
 		var set shape.Set
 		added(&set, in("one", "prod-eu, prod-us"))
-		if found := added(&set, in("two", clusters)); (len(found) > 0) != want {
-			t.Errorf("%s: %v", clusters, found)
-		}
+		expect.Is(t, clusters, want, len(added(&set, in("two", clusters))) > 0)
 	}
 }
 
@@ -95,14 +95,8 @@ func TestOverlaps(t *testing.T) {
 		{name: "nothing is matched", match: "{}", with: "{}"},
 		{name: "a filter that says nothing", match: on(""), with: web},
 	} {
-		or := func(text, otherwise string) string {
-			if text == "" {
-				return otherwise
-			}
-			return text
-		}
-		one := exceptionFor("one", "p", or(tc.rules, "check"), tc.match)
-		two := exceptionFor("two", or(tc.other, "p"), or(tc.otherRules, "check"), tc.with)
+		one := exceptionFor("one", "p", cmp.Or(tc.rules, "check"), tc.match)
+		two := exceptionFor("two", cmp.Or(tc.other, "p"), cmp.Or(tc.otherRules, "check"), tc.with)
 		for _, pair := range [][2]string{{one, two}, {two, one}} {
 			var set shape.Set
 			if found := added(&set, pair[0]); found != nil {
@@ -140,9 +134,7 @@ func TestOverlapsOfConditions(t *testing.T) {
 	} {
 		var set shape.Set
 		added(&set, one)
-		if found := added(&set, tc.with); len(found) > 0 != tc.want {
-			t.Errorf("%s: %v", tc.name, found)
-		}
+		expect.Is(t, tc.name, tc.want, len(added(&set, tc.with)) > 0)
 	}
 }
 
@@ -150,9 +142,8 @@ func TestOverlapsOfConditions(t *testing.T) {
 func TestOverlapsAreFew(t *testing.T) {
 	var set shape.Set
 	for i := range 1000 {
-		if found := added(&set, exceptionFor(fmt.Sprintf("e%d", i), "p", "check", "{any: [{resources: {kinds: [Deployment]}}]}")); len(found) != min(i, 5) {
-			t.Fatalf("%d: %d findings", i, len(found))
-		}
+		found := added(&set, exceptionFor(fmt.Sprintf("e%d", i), "p", "check", "{any: [{resources: {kinds: [Deployment]}}]}"))
+		expect.Is(t, fmt.Sprint("findings of ", i), min(i, 5), len(found))
 	}
 }
 
@@ -222,9 +213,8 @@ func TestOverlapsWithOnesThatEnded(t *testing.T) {
 	for expiry, want := range map[string]int{"2026-06-01T12:00:00Z": 0, "2026-06-01T12:00:01Z": 1} {
 		var set shape.Set
 		set.Live(slices.Values([]*exception.Document{change{of: policies, old: "2026-06-08T12:00:00Z", new: expiry}.document(t)}), now)
-		if found := set.Add(change{of: policies, old: "name: web-probes", new: "name: other"}.document(t)); len(found) != want {
-			t.Errorf("%s: %v", expiry, found)
-		}
+		found := set.Add(change{of: policies, old: "name: web-probes", new: "name: other"}.document(t))
+		expect.Is(t, expiry, want, len(found))
 	}
 }
 

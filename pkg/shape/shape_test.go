@@ -57,11 +57,10 @@ spec:
 // change is one case: a document with one replacement, and its findings as "line reason path", with
 // "(warning)" behind a warning.
 type change struct {
-	name     string
-	config   shape.Config
-	of       string
-	old, new string
-	want     []string
+	name         string
+	config       shape.Config
+	of, old, new string
+	want         []string
 }
 
 // cases returns the cases of every check, by the file of the check. It is a function because some
@@ -111,11 +110,8 @@ func (c change) document(t testing.TB) *exception.Document {
 	if c.old != "" && !strings.Contains(c.of, c.old) {
 		t.Fatalf("there is no %q to replace", c.old)
 	}
-	d, err := exception.NewReader(strings.NewReader(strings.Replace(c.of, c.old, c.new, 1)), "file.yaml").Large().Next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	source := strings.NewReader(strings.Replace(c.of, c.old, c.new, 1))
+	return expect.Value(exception.NewReader(source, "file.yaml").Large().Next())(t)
 }
 
 func (c change) findings(t testing.TB) []shape.Finding {
@@ -151,9 +147,7 @@ func TestChecks(t *testing.T) {
 
 func TestNothingWrong(t *testing.T) {
 	for _, source := range []string{legacy, policies} {
-		if got := (change{of: source}).findings(t); got != nil {
-			t.Errorf("%v", got)
-		}
+		expect.Equal(t, "findings", []shape.Finding(nil), change{of: source}.findings(t))
 	}
 }
 
@@ -222,14 +216,7 @@ func TestWarningsDoNotHideErrors(t *testing.T) {
 	c := change{of: legacy, old: "  match:\n", new: warnings + "  match:\n"}
 	for _, old := range []string{"    polex.dev/expires-in: 7d\n", "        names: [web]\n        namespaces: [team-a]\n"} {
 		c.of = strings.Replace(legacy, old, "", 1)
-		errors := 0
-		for _, f := range c.findings(t) {
-			if f.Severity == shape.Error {
-				errors++
-			}
-		}
-		if errors != 1 {
-			t.Errorf("without %q: %d errors", old, errors)
-		}
+		warning := func(f shape.Finding) bool { return f.Severity != shape.Error }
+		expect.Is(t, "errors without "+old, 1, len(slices.DeleteFunc(c.findings(t), warning)))
 	}
 }
