@@ -34,9 +34,8 @@ func TestDurationSuggestion(t *testing.T) {
 		"1 day and 12 hours": "1d12h", " 7d ": "", "7": "", "1 month": "", "never": "", "1.5h": "", "${TTL}": "", "-7d": "", "7d7d": "", strings.Repeat("1 week ", 9): "",
 	} {
 		_, err := lifetime.ParseDuration(text)
-		if _, got, _ := strings.Cut(fmt.Sprint(err), "is not a duration: write "); got != want {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
+		_, got, _ := strings.Cut(fmt.Sprint(err), "is not a duration: write ")
+		expect.Is(t, text, want, got)
 	}
 }
 

@@ -37,10 +37,9 @@ func TestOf(t *testing.T) {
 	starts := func(text string) string { return fmt.Sprintf("polex.dev/starts-at: %q", text) }
 	native := func(text string) string { return fmt.Sprintf("expiresAt: %q", text) }
 	for _, tc := range []struct {
-		name, groups      string
-		annotations, spec string
-		want              lifetime.Lifetime
-		wrong             string // the path of the *Error
+		name, groups, annotations, spec string
+		want                            lifetime.Lifetime
+		wrong                           string // the path of the *Error
 	}{
 		{"nothing said", "old new other", "", "", lifetime.Lifetime{}, ""},
 		{"an end", "old new other", expires(end), "", lifetime.Lifetime{ExpiresAt: at(end)}, ""},
@@ -93,23 +92,20 @@ func TestOf(t *testing.T) {
 
 func wrongAt(t *testing.T, err error, place string) {
 	t.Helper()
+	if place == "" {
+		expect.OK(t, err)
+		return
+	}
 	var bad *lifetime.Error
-	switch {
-	case place == "" && err != nil:
-		t.Fatal(err)
-	case place == "":
-	case !errors.As(err, &bad):
+	if !errors.As(err, &bad) || bad.Path.String() != place || bad.Message == "" {
 		t.Fatalf("%v, want an error at %s", err, place)
-	case bad.Path.String() != place || bad.Message == "":
-		t.Errorf("%s, want it at %s", bad, place)
 	}
 }
 
 func TestResolve(t *testing.T) {
 	signedAt := time.Date(2026, 3, 28, 23, 30, 0, 999, time.FixedZone("", -3600)) // 00:30 in UTC, the next day
 	for _, tc := range []struct {
-		name, group, annotations, spec string
-		path, value, wrong             string
+		name, group, annotations, spec, path, value, wrong string
 	}{
 		{"old group", "old", "polex.dev/expires-in: 7d", "", `metadata.annotations["polex.dev/expires-at"]`, "2026-04-05T00:30:00Z", ""},
 		{"new group", "new", "polex.dev/expires-in: 7d", "", "spec.expiresAt", "2026-04-05T00:30:00Z", ""},
@@ -128,15 +124,9 @@ func TestResolve(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			added, err := lifetime.Resolve(document(t, tc.group, tc.annotations, tc.spec), signedAt, false, lifetime.Terms{})
 			wrongAt(t, err, tc.wrong)
-			if tc.path == "" {
-				if len(added) > 0 {
-					t.Errorf("added %v", added)
-				}
-				return
-			}
-			if len(added) != 1 || added[0].Path.String() != tc.path || added[0].Value != tc.value {
-				t.Errorf("added %v, want %s: %s", added, tc.path, tc.value)
-			}
+			got, want := byPath(added), map[string]string{tc.path: tc.value}
+			delete(want, "")
+			expect.Equal(t, "additions", want, got)
 		})
 	}
 }
@@ -156,17 +146,20 @@ func TestResolveLabel(t *testing.T) {
 		{"the other group", "new", "", `expiresAt: "2026-12-31T17:00:00Z"`, map[string]string{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			added := expect.Value(lifetime.Resolve(
-				document(t, tc.group, tc.annotations, tc.spec), signedAt, true, lifetime.Terms{}))(t)
-			got := map[string]string{}
-			for _, a := range added {
-				got[a.Path.String()] = a.Value
-			}
-			expect.Equal(t, "result", tc.want, got)
+			doc := document(t, tc.group, tc.annotations, tc.spec)
+			added := expect.Value(lifetime.Resolve(doc, signedAt, true, lifetime.Terms{}))(t)
+			expect.Equal(t, "additions", tc.want, byPath(added))
 		})
 	}
 	there := labelled(t, "old", `polex.dev/expires-at: "2026-12-31T17:00:00Z"`, "", "2026-12-31T170000Z")
-	if added, err := lifetime.Resolve(there, signedAt, true, lifetime.Terms{}); err != nil || len(added) > 0 {
-		t.Errorf("added %v, %v", added, err)
+	added := expect.Value(lifetime.Resolve(there, signedAt, true, lifetime.Terms{}))(t)
+	expect.Is(t, "additions", 0, len(added))
+}
+
+func byPath(added []exception.Addition) map[string]string {
+	values := map[string]string{}
+	for _, a := range added {
+		values[a.Path.String()] = a.Value
 	}
+	return values
 }

@@ -37,14 +37,18 @@ func TestKeys(t *testing.T) {
 			doc := parsed(t, fmt.Sprintf("apiVersion: %s\nkind: PolicyException\nmetadata: {name: a, %s}\nspec: {%s}\n", tc.group, strings.TrimSuffix(tc.metadata, ", "), tc.spec))
 			life, err := lifetime.Of(doc, terms)
 			wrongAt(t, err, tc.wrong)
-			if got := life.ExpiresAt; tc.want != "" && !got.Equal(at(tc.want)) || tc.want == "" && !got.IsZero() {
-				t.Errorf("it ends at %s, want %q", got, tc.want)
-			}
+			ends(t, life, tc.want)
 		})
 	}
 	other := parsed(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {until: never, cleanup.kyverno.io/ttl: 1h}}\n")
-	if life, err := lifetime.Of(other, terms); err != nil || !life.ExpiresAt.IsZero() {
-		t.Errorf("a document of another kind: %v, %v", life, err)
+	ends(t, expect.Value(lifetime.Of(other, terms))(t), "") // a document of another kind
+}
+
+// ends compares the expiry, "" for none.
+func ends(t *testing.T, life lifetime.Lifetime, want string) {
+	t.Helper()
+	if got := life.ExpiresAt; want != "" && !got.Equal(at(want)) || want == "" && !got.IsZero() {
+		t.Errorf("it ends at %s, want %q", got, want)
 	}
 }
 
@@ -53,10 +57,8 @@ func TestKeys(t *testing.T) {
 func TestGrandfathered(t *testing.T) {
 	const text = "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: a, namespace: b}\nspec: {exceptions: [{policyName: p, ruleNames: [r]}]}\n"
 	digest := lifetime.ContentDigest(parsed(t, text))
-	terms, err := lifetime.Config{Grandfathered: []lifetime.Grandfather{{Digest: digest, Until: "2027-03-31"}}}.Terms()
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := []lifetime.Grandfather{{Digest: digest, Until: "2027-03-31"}}
+	terms := expect.Value(lifetime.Config{Grandfathered: listed}.Terms())(t)
 	const until = "2027-03-31T00:00:00Z"
 	for _, tc := range []struct{ name, old, new, want string }{
 		{"the very exception", "", "", until},
@@ -71,10 +73,7 @@ func TestGrandfathered(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			doc := parsed(t, strings.Replace(text, tc.old, tc.new, 1))
-			life := expect.Value(lifetime.Of(doc, terms))(t)
-			if got := life.ExpiresAt; tc.want != "" && !got.Equal(at(tc.want)) || tc.want == "" && !got.IsZero() {
-				t.Errorf("it ends at %s, want %q", got, tc.want)
-			}
+			ends(t, expect.Value(lifetime.Of(doc, terms))(t), tc.want)
 		})
 	}
 	// Signing writes the expiry into the exception, so that it no longer needs the entry.
@@ -82,14 +81,11 @@ func TestGrandfathered(t *testing.T) {
 		doc := parsed(t, strings.Replace(text, "kyverno.io/v2", apiVersion, 1))
 		given := lifetime.Terms{Grandfathered: terms.Grandfathered}
 		given.Grandfathered[lifetime.ContentDigest(doc)] = at(until)
-		added, err := lifetime.Resolve(doc, at("2026-11-23T00:00:00Z"), false, given)
-		if err != nil || len(added) != 1 || added[0].Value != until {
-			t.Fatalf("%s: added %v, %v", apiVersion, added, err)
-		}
+		added := expect.Value(lifetime.Resolve(doc, at("2026-11-23T00:00:00Z"), false, given))(t)
+		expect.Is(t, "additions to "+apiVersion, 1, len(added))
+		expect.Is(t, apiVersion, until, added[0].Value)
 		signed := expect.Value(doc.Add(added...))(t)
-		if life, err := lifetime.Of(signed, lifetime.Terms{}); err != nil || !life.ExpiresAt.Equal(at(until)) {
-			t.Errorf("%s: signed, it ends at %s: %v", apiVersion, life.ExpiresAt, err)
-		}
+		ends(t, expect.Value(lifetime.Of(signed, lifetime.Terms{}))(t), until)
 	}
 }
 
@@ -106,20 +102,17 @@ func TestBadTerms(t *testing.T) {
 		{Grandfathered: []lifetime.Grandfather{{Digest: good, Until: "forever"}}},
 		{Grandfathered: []lifetime.Grandfather{{Digest: good, Until: "2027-01-01"}, {Digest: "sha256:" + strings.Repeat("0A", 32), Until: "2028-01-01"}}},
 	} {
-		if terms, err := bad.Terms(); err == nil {
-			t.Errorf("%v is %v", bad, terms)
-		}
+		_, err := bad.Terms()
+		expect.Error(t, err)
 	}
 	var keys []string
 	for i := range 17 {
 		keys = append(keys, fmt.Sprintf("acme.com/until-%d", i))
 	}
 	for count, want := range map[int]string{16: "", 17: "17 keys, expected at most 16"} {
-		if _, err := (lifetime.Config{ExpiryKeys: keys[:count]}).Terms(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%d keys: %v, want %q", count, err, want)
-		}
+		_, err := lifetime.Config{ExpiryKeys: keys[:count]}.Terms()
+		expect.Outcome(t, err, want)
 	}
-	if _, err := (lifetime.Config{ExpiryKeys: []string{"mypolex.dev/until", "expires"}, Grandfathered: []lifetime.Grandfather{{Digest: good, Until: "2027-01-01"}}}).Terms(); err != nil {
-		t.Error(err)
-	}
+	expect.Value(lifetime.Config{ExpiryKeys: []string{"mypolex.dev/until", "expires"},
+		Grandfathered: []lifetime.Grandfather{{Digest: good, Until: "2027-01-01"}}}.Terms())(t)
 }

@@ -70,12 +70,8 @@ func TestFormatTTL(t *testing.T) {
 		"2026-10-25T013000Z": time.Date(2026, 10, 25, 2, 30, 0, 0, time.FixedZone("CET", 3600)),
 	} {
 		expect.Is(t, end.String(), want, lifetime.FormatTTL(end))
-		if !exception.IsLabelValue(lifetime.FormatTTL(end)) {
-			t.Errorf("%s: no value of a label", end)
-		}
+		expect.Is(t, "the value of a label", true, exception.IsLabelValue(want))
 		e := labelled(t, "old", fmt.Sprintf("polex.dev/expires-at: %q", end.Format(time.RFC3339Nano)), "", want)
-		if _, err := lifetime.Of(e, lifetime.Terms{}); err != nil {
-			t.Errorf("%s: what is written is refused: %v", end, err)
-		}
+		expect.Value(lifetime.Of(e, lifetime.Terms{}))(t)
 	}
 }
