@@ -7,6 +7,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // BenchmarkRepository runs all checks of a pull request on 10,000 exceptions from 100 policies for
@@ -23,17 +24,12 @@ func BenchmarkRepository(b *testing.B) {
 	}
 	config.Policies = shape.ReadPolicies(documents(known.String()))
 	config.Resources = shape.ReadResources(documents(objects.String()))
-	checker, err := shape.New(config)
-	if err != nil {
-		b.Fatal(err)
-	}
+	checker := expect.Value(shape.New(config))(b)
 	docs := make([]*exception.Document, exceptions)
 	for i := range docs {
 		text := strings.NewReplacer("web-probes", fmt.Sprintf("e-%d", i), "require-probes", fmt.Sprintf("policy-%d", i%policies),
 			"[web]", fmt.Sprintf("[web-%d]", i/2), "[team-a]", fmt.Sprintf("[team-%d]", i/2%100)).Replace(legacy)
-		if docs[i], err = exception.Parse([]byte(text), "file.yaml"); err != nil {
-			b.Fatal(err)
-		}
+		docs[i] = expect.Value(exception.Parse([]byte(text), "file.yaml"))(b)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -54,10 +50,7 @@ func BenchmarkOnePolicy(b *testing.B) {
 	docs := make([]*exception.Document, exceptions)
 	for i := range docs {
 		text := strings.NewReplacer("web-probes", fmt.Sprintf("e-%d", i), "[web]", fmt.Sprintf("['web-%d-*']", i)).Replace(legacy)
-		var err error
-		if docs[i], err = exception.Parse([]byte(text), "file.yaml"); err != nil {
-			b.Fatal(err)
-		}
+		docs[i] = expect.Value(exception.Parse([]byte(text), "file.yaml"))(b)
 	}
 	b.ReportAllocs()
 	for b.Loop() {

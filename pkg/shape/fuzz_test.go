@@ -1,13 +1,9 @@
 package shape_test
 
 import (
-	"errors"
-	"io"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
 )
@@ -23,17 +19,9 @@ func FuzzContext(f *testing.F) {
 		"---\n" + conditional("two", "{name: p, kind: DeletingPolicy}", "object.metadata.name.startsWith('a') && object.metadata == oldObject.metadata") + "---\n" +
 		object("v1/Namespace a", "labels: {x: y}") + "---\n" + object("v1/Pod a/a") + "---\napiVersion: v1\nkind: Pod\nmetadata: {generateName: a}\n")
 	f.Fuzz(func(t *testing.T, stream string) {
-		r := exception.NewReader(strings.NewReader(stream), "file.yaml")
-		var docs []*exception.Document
-		for {
-			d, err := r.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return
-			}
-			docs = append(docs, d)
+		docs, err := parseAll([]byte(stream), "file.yaml")
+		if err != nil {
+			return
 		}
 		var listed []string
 		for _, reason := range shape.Reasons() {
@@ -58,14 +46,15 @@ func FuzzContext(f *testing.F) {
 				t.Errorf("%+v", f)
 			}
 		}
-		if second := answer(); len(first) != len(second) {
-			t.Errorf("%d findings, then %d", len(first), len(second))
-		} else {
-			for i := range first {
-				if first[i].Message != second[i].Message || first[i].Hint != second[i].Hint {
-					t.Errorf("%q, then %q", first[i].Message, second[i].Message)
-				}
-			}
-		}
+		expect.Equal(t, "findings", messages(first), messages(answer()))
 	})
+}
+
+// messages returns what the findings say.
+func messages(found []shape.Finding) []string {
+	var all []string
+	for _, f := range found {
+		all = append(all, f.Message+" "+f.Hint)
+	}
+	return all
 }

@@ -1,19 +1,21 @@
 package shape_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestLevels(t *testing.T) {
 	wild := change{of: legacy, old: "[check, autogen-check]", new: "['*', 'autogen-*']"}
 	for _, tc := range []struct {
-		level  shape.Level
-		errors int
-		warned int
+		level          shape.Level
+		errors, warned int
 	}{
 		{"", 1, 1}, {shape.LevelError, 2, 0}, {shape.LevelWarning, 0, 2}, {shape.LevelOff, 0, 0},
 	} {
@@ -28,9 +30,8 @@ func TestLevels(t *testing.T) {
 				warned++
 			}
 		}
-		if errors != tc.errors || warned != tc.warned {
-			t.Errorf("%q: %d errors and %d warnings, want %d and %d", tc.level, errors, warned, tc.errors, tc.warned)
-		}
+		expect.Is(t, string(tc.level)+": errors", tc.errors, errors)
+		expect.Is(t, string(tc.level)+": warnings", tc.warned, warned)
 	}
 }
 
@@ -38,9 +39,8 @@ func TestLevels(t *testing.T) {
 func TestFixedReasons(t *testing.T) {
 	for _, r := range shape.Reasons() {
 		for _, level := range []shape.Level{shape.LevelOff, shape.LevelWarning} {
-			if _, err := shape.New(shape.Config{Checks: map[string]shape.Level{r.Name: level}}); (err != nil) != r.Fixed {
-				t.Errorf("%s %s: %v", r.Name, level, err)
-			}
+			_, err := shape.New(shape.Config{Checks: map[string]shape.Level{r.Name: level}})
+			expect.Is(t, fmt.Sprint(r.Name, " ", level), r.Fixed, err != nil)
 		}
 	}
 }
@@ -54,25 +54,18 @@ func TestWarningsDoNotCrowdOutErrors(t *testing.T) {
 		if level != "" {
 			many.config.Checks = map[string]shape.Level{shape.ReasonWildcardRule: level}
 		}
-		refused := false
-		for _, f := range many.findings(t) {
-			refused = refused || f.Reason == "lifetime-too-long" && f.Severity == shape.Error
-		}
-		if !refused {
-			t.Errorf("%s: the lifetime is not refused", name)
-		}
+		refused := func(f shape.Finding) bool { return f.Reason == "lifetime-too-long" && f.Severity == shape.Error }
+		expect.Is(t, name, true, slices.ContainsFunc(many.findings(t), refused))
 	}
 }
 
 func TestPresets(t *testing.T) {
 	for name, want := range map[string]bool{"baseline": true, "strict": true, "": true, "Strict": false} {
-		if _, err := shape.New(shape.Config{Preset: name}); (err == nil) != want {
-			t.Errorf("%q: %v", name, err)
-		}
+		_, err := shape.New(shape.Config{Preset: name})
+		expect.Is(t, name, want, err == nil)
 	}
-	if found := (change{of: legacy, config: shape.Config{Preset: "strict"}}).findings(t); len(found) != 2 {
-		t.Errorf("strict wants a ticket and an owner: %v", found)
-	}
+	// Strict wants a ticket and an owner.
+	expect.Is(t, "findings", 2, len(change{of: legacy, config: shape.Config{Preset: "strict"}}.findings(t)))
 }
 
 // TestSeverities: a finding has the severity of its reason. It can be a warning too only if the
