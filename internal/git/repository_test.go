@@ -313,13 +313,12 @@ func TestPaths(t *testing.T) {
 		strings.Repeat("a/", 64) + "a": {want: "outside"},
 	} {
 		got, err := files(r.dir, "main", path)
-		switch {
-		case tc.missing && !errors.Is(err, fs.ErrNotExist):
-			t.Errorf("%q: %v, want one that says it does not exist", path, err)
-		case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
-			t.Errorf("%q: %v, want %q", path, err, tc.want)
-		case !tc.missing && tc.want == "" && (err != nil || len(got) != tc.files):
-			t.Errorf("%q: %q, %v, want %d files", path, got, err, tc.files)
-		}
+		t.Run(path, func(t *testing.T) {
+			expect.Is(t, "missing", tc.missing, errors.Is(err, fs.ErrNotExist))
+			if !tc.missing {
+				expect.Outcome(t, err, tc.want)
+			}
+			expect.Is(t, "files", tc.files, len(got))
+		})
 	}
 }
