@@ -132,9 +132,7 @@ func TestUnread(t *testing.T) {
 			continue
 		}
 		u := e.Unread[0]
-		if got := u.Path.String() + ": " + u.Found + " instead of " + u.Expected; got != tc.want {
-			t.Errorf("%s: %s", tc.new, got)
-		}
+		expect.Is(t, tc.new, tc.want, u.Path.String()+": "+u.Found+" instead of "+u.Expected)
 		if !kyverno.ReachesGuard(doc, kyverno.Guard{}).Reaches() {
 			t.Errorf("%s does not reach the guard", tc.new)
 		}

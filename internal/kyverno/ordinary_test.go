@@ -1,6 +1,7 @@
 package kyverno_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -143,9 +144,7 @@ func TestOrdinaryPolicies(t *testing.T) {
 			matching("{any: [{}]}"):                                                                     true,
 			matching("{any: [{resources: {names: ['polex-guard*']}}]}"):                                 true,
 		} {
-			if got := kyverno.ReachesGuard(document(t, text), guard).Reaches(); got != want {
-				t.Errorf("%s\n%s\nreaches is %t", policies, text, got)
-			}
+			expect.Is(t, fmt.Sprintf("%s\n%s", policies, text), want, kyverno.ReachesGuard(document(t, text), guard).Reaches())
 		}
 	}
 }

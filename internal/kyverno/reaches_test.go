@@ -32,11 +32,7 @@ func conditional(conditions string) string {
 
 func document(t testing.TB, text string) *exception.Document {
 	t.Helper()
-	doc, err := exception.NewReader(strings.NewReader(text), "a.yaml").Large().Next()
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return doc
+	return expect.Value(exception.NewReader(strings.NewReader(text), "a.yaml").Large().Next())(t)
 }
 
 func reaches(t testing.TB, text string) bool {
@@ -167,9 +163,7 @@ var reachesCases = map[string]bool{
 
 func TestReachesGuard(t *testing.T) {
 	for text, want := range reachesCases {
-		if got := reaches(t, text); got != want {
-			t.Errorf("%s\nreaches is %t", text, got)
-		}
+		expect.Is(t, fmt.Sprintf("%s\nreaches", text), want, reaches(t, text))
 	}
 	if (kyverno.Verdict{}).Ways() == nil || !(kyverno.Verdict{}).Reaches() {
 		t.Error("the zero verdict does not reach")

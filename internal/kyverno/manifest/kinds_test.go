@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // notServed are types of Kubernetes that are no resources of their own.
@@ -25,9 +26,7 @@ func TestKinds(t *testing.T) {
 		}
 		known++
 		resource, _ := meta.UnsafeGuessKindToResource(gvk)
-		if got := manifest.KindOf(gvk.Group, resource.Resource); got != gvk.Kind {
-			t.Errorf("%s of %q: %q", resource.Resource, gvk.Group, got)
-		}
+		expect.Is(t, resource.String(), gvk.Kind, manifest.KindOf(gvk.Group, resource.Resource))
 		if !slices.Contains(manifest.Kinds(), gvk.Kind) {
 			t.Errorf("%s is missing", gvk.Kind)
 		}
@@ -35,7 +34,5 @@ func TestKinds(t *testing.T) {
 	if known < 80 {
 		t.Errorf("%d types", known)
 	}
-	if kind := manifest.KindOf("apiregistration.k8s.io", "apiservices"); kind != "APIService" {
-		t.Error(kind)
-	}
+	expect.Is(t, "kind", "APIService", manifest.KindOf("apiregistration.k8s.io", "apiservices"))
 }

@@ -56,9 +56,7 @@ func TestUnknownKeys(t *testing.T) {
 				t.Errorf("%s: %q at %s", tc.key, key.Message, key.Path)
 			}
 		}
-		if strings.Join(got, "; ") != tc.hint {
-			t.Errorf("%s: %q, want %q", fmt.Sprintf(tc.in, tc.key), got, tc.hint)
-		}
+		expect.Is(t, fmt.Sprintf(tc.in, tc.key), tc.hint, strings.Join(got, "; "))
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/kyverno/schema"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
@@ -76,11 +74,7 @@ spec:
 
 func mustParse(t testing.TB, source string) *exception.Document {
 	t.Helper()
-	d, err := exception.Parse([]byte(source), "exception.yaml")
-	if err != nil {
-		t.Fatalf("parse %q: %v", source, err)
-	}
-	return d
+	return expect.Value(exception.Parse([]byte(source), "exception.yaml"))(t)
 }
 
 // FuzzCheck checks that every problem is at a place of the document, in order, and that the defaults can be added.
@@ -136,12 +130,8 @@ func TestCheckLeavesOtherKindsAlone(t *testing.T) {
 		"{}",
 	} {
 		d := mustParse(t, source)
-		if got := schema.Check(d); got != nil {
-			t.Errorf("%q: %v", source, got)
-		}
-		if got := schema.Defaults(d); got != nil {
-			t.Errorf("%q: %v", source, got)
-		}
+		expect.Is(t, source+": problems", 0, len(schema.Check(d)))
+		expect.Is(t, source+": defaults", 0, len(schema.Defaults(d)))
 	}
 }
 
@@ -149,106 +139,99 @@ func TestCheckLeavesOtherKindsAlone(t *testing.T) {
 // path".
 func TestCheck(t *testing.T) {
 	for _, tc := range []struct {
-		name     string
-		of       string
-		old, new string
-		want     []string
-		hint     string
+		name, of, old, new, want, hint string
 	}{
 		{name: "unknown version", of: legacyWhole, old: "kyverno.io/v2", new: "kyverno.io/v3",
-			want: []string{"1 unknown-version apiVersion"}, hint: "write kyverno.io/v2"},
+			want: "1 unknown-version apiVersion", hint: "write kyverno.io/v2"},
 		{name: "unknown version, and the rest is still checked", of: policiesWhole, old: "policies.kyverno.io/v1\n", new: "policies.kyverno.io/v2\nextra: 1\n",
-			want: []string{"1 unknown-version apiVersion", "2 unknown-field extra"}},
+			want: "1 unknown-version apiVersion; 2 unknown-field extra"},
 		{name: "misspelt field", of: legacyWhole, old: "policyName:", new: "policyNme:",
-			want: []string{"12 unknown-field spec.exceptions[0].policyNme", "12 missing-field spec.exceptions[0].policyName"}, hint: `did you mean "policyName"?`},
+			want: "12 unknown-field spec.exceptions[0].policyNme; 12 missing-field spec.exceptions[0].policyName", hint: `did you mean "policyName"?`},
 		{name: "field in the wrong case", of: legacyWhole, old: "policyName:", new: "policyname:",
-			want: []string{"12 unknown-field spec.exceptions[0].policyname", "12 missing-field spec.exceptions[0].policyName"}, hint: `did you mean "policyName"?`},
+			want: "12 unknown-field spec.exceptions[0].policyname; 12 missing-field spec.exceptions[0].policyName", hint: `did you mean "policyName"?`},
 		{name: "unlike any field", of: legacyWhole, old: "  background: false", new: "  verifyImages: false",
-			want: []string{"10 unknown-field spec.verifyImages"}, hint: "the API server would drop it; remove it"},
+			want: "10 unknown-field spec.verifyImages", hint: "the API server would drop it; remove it"},
 		{name: "the other group's field", of: legacyWhole, old: "  background: false", new: "  policyRefs: []",
-			want: []string{"10 unknown-field spec.policyRefs"}},
+			want: "10 unknown-field spec.policyRefs"},
 		{name: "status", of: policiesWhole, old: "kind: PolicyException", new: "kind: PolicyException\nstatus: {}",
-			want: []string{"3 unknown-field status"}},
+			want: "3 unknown-field status"},
 		{name: "text that is a number", of: legacyWhole, old: "migration", new: "12",
-			want: []string{`8 wrong-type metadata.annotations["polex.dev/reason"]`}, hint: "put it in quotes"},
+			want: `8 wrong-type metadata.annotations["polex.dev/reason"]`, hint: "put it in quotes"},
 		{name: "a text for a list", of: legacyWhole, old: "[check, autogen-check]", new: "check",
-			want: []string{"13 wrong-type spec.exceptions[0].ruleNames"}, hint: "write it as a list: [check]"},
+			want: "13 wrong-type spec.exceptions[0].ruleNames", hint: "write it as a list: [check]"},
 		{name: "a mapping for a list", of: legacyWhole, old: "    - resources:", new: "      resources:",
-			want: []string{"15 wrong-type spec.match.any"}},
+			want: "15 wrong-type spec.match.any"},
 		{name: "text for a boolean", of: legacyWhole, old: "background: false", new: `background: "false"`,
-			want: []string{"10 wrong-type spec.background"}},
+			want: "10 wrong-type spec.background"},
 		{name: "null field", of: legacyWhole, old: "background: false", new: "background:",
-			want: []string{"10 null-value spec.background"}},
+			want: "10 null-value spec.background"},
 		{name: "null in a list", of: legacyWhole, old: "[check, autogen-check]", new: "[check, null]",
-			want: []string{"13 null-value spec.exceptions[0].ruleNames[1]"}},
+			want: "13 null-value spec.exceptions[0].ruleNames[1]"},
 		{name: "null deep in free JSON", of: legacyWhole, old: "{deep: [true]}", new: "{deep: [null]}"},
 		{name: "null instead of free JSON", of: legacyWhole, old: "value: [1, 2.5, {deep: [true]}]", new: "value: ~",
-			want: []string{"32 null-value spec.conditions.any[0].value"}},
+			want: "32 null-value spec.conditions.any[0].value"},
 		{name: "integer with a fraction", of: legacyWhole, old: "2.5", new: "2.0",
-			want: []string{"32 invalid-value spec.conditions.any[0].value[1]"}},
+			want: "32 invalid-value spec.conditions.any[0].value[1]"},
 		{name: "unknown operator", of: legacyWhole, old: "operator: GreaterThan", new: "operator: GreaterTan",
-			want: []string{"31 invalid-value spec.conditions.any[0].operator"}, hint: `did you mean "GreaterThan"?`},
+			want: "31 invalid-value spec.conditions.any[0].operator", hint: `did you mean "GreaterThan"?`},
 		{name: "unknown report result", of: policiesWhole, old: "reportResult: pass", new: "reportResult: fail",
-			want: []string{"15 invalid-value spec.reportResult"}},
+			want: "15 invalid-value spec.reportResult"},
 		{name: "any and all", of: legacyWhole, old: "  match:", new: "  match:\n    all: []",
-			want: []string{"14 invalid-value spec.match"}},
+			want: "14 invalid-value spec.match"},
 		{name: "name and names", of: legacyWhole, old: "        names: [web]", new: "        names: [web]\n        name: web",
-			want: []string{"16 invalid-value spec.match.any[0].resources"}},
+			want: "16 invalid-value spec.match.any[0].resources"},
 		{name: "no match", of: legacyWhole, old: "  match:", new: "  mtch:",
-			want: []string{"9 missing-field spec.match", "14 unknown-field spec.mtch"}, hint: `did you mean "match"?`},
+			want: "9 missing-field spec.match; 14 unknown-field spec.mtch", hint: `did you mean "match"?`},
 		{name: "bad time", of: policiesWhole, old: "2026-12-31T17:00:00+01:00", new: "2026-12-31",
-			want: []string{"16 invalid-value spec.expiresAt"}},
+			want: "16 invalid-value spec.expiresAt"},
 		{name: "empty policy name", of: policiesWhole, old: "name: require-probes", new: `name: ""`,
-			want: []string{"8 empty-value spec.policyRefs[0].name"}},
-		{name: "no name", of: policiesWhole, old: "  name: cel\n", new: "",
-			want: []string{"3 missing-field metadata.name"}},
+			want: "8 empty-value spec.policyRefs[0].name"},
+		{name: "no name", of: policiesWhole, old: "  name: cel\n", new: "", want: "3 missing-field metadata.name"},
 		{name: "no namespace", of: policiesWhole, old: "  namespace: team-a\n", new: "",
-			want: []string{"3 missing-field metadata.namespace"}},
-		{name: "empty name", of: policiesWhole, old: "name: cel", new: `name: ""`,
-			want: []string{"4 empty-value metadata.name"}},
+			want: "3 missing-field metadata.namespace"},
+		{name: "empty name", of: policiesWhole, old: "name: cel", new: `name: ""`, want: "4 empty-value metadata.name"},
 		{name: "name in capitals", of: policiesWhole, old: "name: cel", new: "name: Cel",
-			want: []string{"4 invalid-value metadata.name"}},
+			want: "4 invalid-value metadata.name"},
 		{name: "long name", of: policiesWhole, old: "name: cel", new: "name: " + strings.Repeat("a", 254),
-			want: []string{"4 invalid-value metadata.name"}},
+			want: "4 invalid-value metadata.name"},
 		{name: "namespace with a dot", of: policiesWhole, old: "namespace: team-a", new: "namespace: team.a",
-			want: []string{"5 invalid-value metadata.namespace"}},
+			want: "5 invalid-value metadata.namespace"},
 		{name: "generated name", of: policiesWhole, old: "  name: cel", new: "  generateName: cel-",
-			want: []string{"3 missing-field metadata.name", "4 unsignable-field metadata.generateName"}},
+			want: "3 missing-field metadata.name; 4 unsignable-field metadata.generateName"},
 		{name: "finalizers", of: policiesWhole, old: "  name: cel", new: "  name: cel\n  finalizers: [x/y]",
-			want: []string{"5 unsignable-field metadata.finalizers"}, hint: "remove it"},
+			want: "5 unsignable-field metadata.finalizers", hint: "remove it"},
 		{name: "what kubectl prints", of: policiesWhole, old: "  name: cel", new: "  name: cel\n  creationTimestamp: null",
-			want: []string{"5 unsignable-field metadata.creationTimestamp"}},
+			want: "5 unsignable-field metadata.creationTimestamp"},
 		{name: "misspelt metadata", of: policiesWhole, old: "  namespace: team-a", new: "  namespace: team-a\n  label: {a: b}",
-			want: []string{"6 unknown-field metadata.label"}, hint: `did you mean "labels"?`},
+			want: "6 unknown-field metadata.label", hint: `did you mean "labels"?`},
 		{name: "empty labels", of: legacyWhole, old: `{app.kubernetes.io/name: web, empty: ""}`, new: "{}",
-			want: []string{"6 empty-value metadata.labels"}},
+			want: "6 empty-value metadata.labels"},
 		{name: "null labels", of: legacyWhole, old: `{app.kubernetes.io/name: web, empty: ""}`, new: "",
-			want: []string{"6 null-value metadata.labels"}},
+			want: "6 null-value metadata.labels"},
 		{name: "label that is a boolean", of: legacyWhole, old: "name: web,", new: "name: true,",
-			want: []string{`6 wrong-type metadata.labels["app.kubernetes.io/name"]`}},
+			want: `6 wrong-type metadata.labels["app.kubernetes.io/name"]`},
 		{name: "label's value with a space", of: legacyWhole, old: "name: web,", new: `name: "a b",`,
-			want: []string{`6 invalid-value metadata.labels["app.kubernetes.io/name"]`}},
+			want: `6 invalid-value metadata.labels["app.kubernetes.io/name"]`},
 		{name: "label's key", of: legacyWhole, old: "empty:", new: "a/b/c:",
-			want: []string{`6 invalid-value metadata.labels["a/b/c"]`}},
+			want: `6 invalid-value metadata.labels["a/b/c"]`},
 		{name: "annotation's key", of: legacyWhole, old: "polex.dev/reason:", new: "polex.dev/:",
-			want: []string{`8 invalid-value metadata.annotations["polex.dev/"]`}},
-		{name: "annotations that are too large", want: []string{"3 invalid-value metadata.annotations"},
+			want: `8 invalid-value metadata.annotations["polex.dev/"]`},
+		{name: "annotations that are too large", want: "3 invalid-value metadata.annotations",
 			of: "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: a, namespace: b, annotations: {a: x" + strings.Repeat("x", 256<<10) + "}}\n" +
 				"spec: {exceptions: [{policyName: p, ruleNames: [r]}], match: {any: [{resources: {kinds: [Pod]}}]}}\n"},
 		{name: "metadata is text", of: "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: x\nspec: 1\n",
-			want: []string{"3 wrong-type metadata", "4 wrong-type spec"}},
+			want: "3 wrong-type metadata; 4 wrong-type spec"},
 		{name: "empty keys", of: legacyWhole, old: "  background: false", new: "  \"\": false",
-			want: []string{`10 unknown-field spec[""]`}},
+			want: `10 unknown-field spec[""]`},
 		{name: "nothing in it", of: "apiVersion: policies.kyverno.io/v1\nkind: PolicyException\n",
-			want: []string{"1 missing-field metadata", "1 missing-field spec"}},
+			want: "1 missing-field metadata; 1 missing-field spec"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.old != "" && !strings.Contains(tc.of, tc.old) {
 				t.Fatalf("there is no %q to replace", tc.old)
 			}
 			d := mustParse(t, strings.Replace(tc.of, tc.old, tc.new, 1))
-			var got []string
-			var hints []string
+			var got, hints []string
 			problems := schema.Check(d)
 			for _, p := range problems {
 				got = append(got, fmt.Sprintf("%d %s %s", d.PositionOf(p.Path).Line, p.Reason, p.Path))
@@ -257,9 +240,7 @@ func TestCheck(t *testing.T) {
 					t.Errorf("%s has no message", p.Reason)
 				}
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("problems (-want +got):\n%s\n%v", diff, problems)
-			}
+			expect.Equal(t, fmt.Sprint(problems), tc.want, strings.Join(got, "; "))
 			if tc.hint != "" && !strings.Contains(strings.Join(hints, "\n"), tc.hint) {
 				t.Errorf("hints %q, want %q", hints, tc.hint)
 			}
@@ -289,19 +270,13 @@ func TestDefaults(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			d := mustParse(t, tc.source)
 			got := schema.Defaults(d)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Fatalf("additions (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "additions", tc.want, got)
 			if got == nil {
 				return
 			}
 			whole := expect.Value(d.Add(got...))(t)
-			if again := schema.Defaults(whole); again != nil {
-				t.Errorf("still to add: %v", again)
-			}
-			if problems := schema.Check(whole); problems != nil {
-				t.Errorf("problems: %v", problems)
-			}
+			expect.Is(t, "still to add", 0, len(schema.Defaults(whole)))
+			expect.Is(t, "problems", 0, len(schema.Check(whole)))
 		})
 	}
 }

@@ -196,14 +196,10 @@ func compiled(t *testing.T, source []byte) newConditions {
 	var all newConditions
 	for _, c := range doc.Spec.MatchConditions {
 		ast, issues := env.Compile(c.Expression)
-		if issues.Err() != nil {
+		if issues.Err() != nil || ast.OutputType() != cel.BoolType {
 			t.Fatalf("%s\n%v", c.Expression, issues.Err())
 		}
-		if ast.OutputType() != cel.BoolType {
-			t.Fatalf("%s\nis a %s", c.Expression, ast.OutputType())
-		}
-		program := expect.Value(env.Program(ast))(t)
-		all = append(all, program)
+		all = append(all, expect.Value(env.Program(ast))(t))
 	}
 	if len(all) == 0 {
 		t.Fatal("no condition, which exempts everything")
@@ -250,9 +246,7 @@ func requests(t *testing.T) []request {
 	var objects []map[string]any
 	for _, line := range strings.Split(strings.TrimSpace(resources), "\n") {
 		var object map[string]any
-		if err := yaml.UnmarshalStrict([]byte(line), &object); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
+		expect.OK(t, yaml.UnmarshalStrict([]byte(line), &object))
 		objects = append(objects, object)
 	}
 	var all []request

@@ -33,13 +33,8 @@ spec:
         namespaces: [team-a]
 `
 
-const legacyMatch = `  match:
-    any:
-    - resources:
-        kinds: [Deployment]
-        names: [web]
-        namespaces: [team-a]
-`
+// legacyMatch is its match.
+var legacyMatch = legacy[strings.Index(legacy, "  match:\n"):]
 
 func replaced(text, old, with string) string {
 	if !strings.Contains(text, old) {

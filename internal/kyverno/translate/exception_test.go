@@ -167,9 +167,7 @@ func TestTranslationNotes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			source, notes, err := translated(t, tc.source, tc.how)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			var got []string
 			for _, n := range notes {
 				got = append(got, fmt.Sprintf("%d %s", n.Position.Line, n.Path))
@@ -178,9 +176,7 @@ func TestTranslationNotes(t *testing.T) {
 				}
 			}
 			expect.Equal(t, "notes", tc.want, got)
-			if (source == "") != (len(notes) > 0) {
-				t.Errorf("%d notes and the document %q", len(notes), source)
-			}
+			expect.Is(t, "no document", len(notes) > 0, source == "")
 		})
 	}
 }

@@ -11,16 +11,15 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestTranslationExemptsTheSameFiles compares the resources that the two forms of a match exempt, where
 // the translated conditions are plain.
 func TestTranslationExemptsTheSameFiles(t *testing.T) {
 	named := slices.DeleteFunc(strings.Split(strings.TrimSpace(resources), "\n"), func(line string) bool { return strings.Contains(line, "generateName") })
-	checker, err := shape.New(shape.Config{Resources: shape.ReadResources(documents(t, "# one a line\n"+strings.Join(named, "\n---\n")+"\n"))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := documents(t, "# one a line\n"+strings.Join(named, "\n---\n")+"\n")
+	checker := expect.Value(shape.New(shape.Config{Resources: shape.ReadResources(files)}))(t)
 	how := translate.Translation{PolicyKinds: map[string]string{"require-probes": "ValidatingPolicy"}, WholePolicy: true}
 	some := 0
 	for _, match := range matches {
@@ -64,9 +63,7 @@ func documents(t *testing.T, stream string) []*exception.Document {
 		if errors.Is(err, io.EOF) {
 			return docs
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		docs = append(docs, d)
 	}
 }

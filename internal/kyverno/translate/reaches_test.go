@@ -1,9 +1,11 @@
 package translate_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestTranslationsReachTheGuardAlike: ReachesGuard recognises the coverage of a translation as well
@@ -32,13 +34,8 @@ func TestTranslationsReachTheGuardAlike(t *testing.T) {
 			continue
 		}
 		for _, one := range []string{source, text} {
-			got := false
-			for _, f := range checked(t, one) {
-				got = got || f.Reason == shape.ReasonReachesGuard
-			}
-			if got != want {
-				t.Errorf("reaches is %t:\n%s", got, one)
-			}
+			reaches := func(f shape.Finding) bool { return f.Reason == shape.ReasonReachesGuard }
+			expect.Is(t, one, want, slices.ContainsFunc(checked(t, one), reaches))
 		}
 	}
 }

@@ -3,6 +3,8 @@ package wildcard
 import (
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestCommon(t *testing.T) {
@@ -57,8 +59,6 @@ func FuzzFits(f *testing.F) {
 		if len(pattern) > 30 || len(text) > 30 || string([]rune(text)) != text || string([]rune(pattern)) != pattern {
 			return
 		}
-		if got, want := NewMeter().Fits(pattern, text), fits([]rune(pattern), []rune(text)); got != want {
-			t.Errorf("fits(%q, %q) = %v", pattern, text, got)
-		}
+		expect.Is(t, "fits", fits([]rune(pattern), []rune(text)), NewMeter().Fits(pattern, text))
 	})
 }

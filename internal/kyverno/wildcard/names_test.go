@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestNames(t *testing.T) {
@@ -19,9 +20,7 @@ func TestNames(t *testing.T) {
 		{"team-*", "team-*", false}, {"team-?", "team-?", false}, {"*", "team-*", true}, {"?*", "team-*", false},
 		{"team-[ab]", "team-a", false}, {`team\-a`, "team-a", false},
 	} {
-		if got := (wildcard.Names{tc.pattern}).Include(tc.name); got != tc.want {
-			t.Errorf("%q includes %q: %t", tc.pattern, tc.name, got)
-		}
+		expect.Is(t, tc.pattern+" includes "+tc.name, tc.want, wildcard.Names{tc.pattern}.Include(tc.name))
 	}
 }
 
@@ -30,8 +29,6 @@ func TestNamespaceForm(t *testing.T) {
 		"team-a": true, "*": true, "team-?": true, "*-prod": true,
 		"": false, "Team": false, "team-[ab]": false, `team\a`: false, "a/b": false, "team a": false, "-a": false,
 	} {
-		if err := (wildcard.Names{text}).Check(wildcard.NamespaceForm); (err == nil) != ok {
-			t.Errorf("%q: %v", text, err)
-		}
+		expect.Is(t, text, ok, wildcard.Names{text}.Check(wildcard.NamespaceForm) == nil)
 	}
 }
