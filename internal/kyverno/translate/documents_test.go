@@ -34,7 +34,7 @@ spec:
 `
 
 // legacyMatch is its match.
-var legacyMatch = legacy[strings.Index(legacy, "  match:\n"):]
+var legacyMatch = legacy[strings.LastIndex(legacy, "  match:"):]
 
 func replaced(text, old, with string) string {
 	if !strings.Contains(text, old) {
