@@ -116,6 +116,8 @@ func TestReadRefuses(t *testing.T) {
 		{"bundle of many values", "bundle", packed(t, []byte(`{"SignedEntryTimestamp":"AAAA",`+strings.Repeat(`"Evil":1,`, 100)+`"Evil":1}`)), "more than 100 values"},
 		{"bundle with an unknown field", "bundle", packed(t, []byte(`{"SignedEntryTimestamp":"AAAA","Evil":1}`)), "Rekor bundle"},
 		{"bundle with a field twice", "bundle", packed(t, []byte(`{"SignedEntryTimestamp":"AAAA","SignedEntryTimestamp":"AAAA"}`)), "JSON object"},
+		{"bundle with an integer that others may read otherwise", "bundle",
+			packed(t, []byte(`{"SignedEntryTimestamp":"AAAA","Payload":{"logIndex":-0}}`)), "integers written as such"},
 		{"null", "bundle", "", "not gzip"},
 		{"a number for a signature", "signature", 1, "not text"},
 		{"an empty signature", "signature", "", "is empty"},
