@@ -2,7 +2,11 @@
 // error, or explains one, asks for it itself.
 package must
 
-import "testing"
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
 
 // Do ends the test with err, if there is one.
 func Do(t testing.TB, err error) {
@@ -21,4 +25,26 @@ func Get[T any](value T, err error) func(testing.TB) T {
 		Do(t, err)
 		return value
 	}
+}
+
+// Run runs a command that must succeed, and returns all of its output.
+func Run(t testing.TB, cmd *exec.Cmd) string {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, out)
+	}
+	return string(out)
+}
+
+// Output is Run, and returns the standard output alone.
+func Output(t testing.TB, cmd *exec.Cmd) string {
+	t.Helper()
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", strings.Join(cmd.Args, " "), err, out, &stderr)
+	}
+	return string(out)
 }

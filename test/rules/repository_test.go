@@ -48,12 +48,7 @@ func output(t *testing.T, name string, args ...string) string {
 	must.Do(t, look())
 	cmd := exec.Command(name, args...)
 	cmd.Dir = filepath.Join("..", "..")
-	cmd.Stderr = new(strings.Builder)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, cmd.Stderr)
-	}
-	return string(out)
+	return must.Output(t, cmd)
 }
 
 // list returns `go list` of the patterns, without test files.

@@ -63,9 +63,7 @@ func start(t *testing.T, path, argument string) (median time.Duration, peak int6
 	for range runs {
 		began := time.Now()
 		command := exec.CommandContext(t.Context(), path, argument)
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("%s %s: %v\n%s", filepath.Base(path), argument, err, out)
-		}
+		must.Run(t, command)
 		took = append(took, time.Since(began))
 		if usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage); ok {
 			peak = max(peak, maxRSS(usage))

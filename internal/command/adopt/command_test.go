@@ -47,9 +47,7 @@ func TestKubeconfig(t *testing.T) {
 	}
 	for _, args := range [][]string{{"init", "--quiet"}, {"add", "--all"}, {"-c", "user.name=a", "-c", "user.email=a@b",
 		"commit", "--quiet", "-m", "one"}} {
-		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v", out, err)
-		}
+		must.Run(t, exec.Command("git", args...))
 	}
 	var out bytes.Buffer
 	command := adopt.New(cli.Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard, Now: time.Now})

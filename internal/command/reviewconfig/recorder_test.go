@@ -56,11 +56,7 @@ func (c *clone) git(args ...string) string {
 	c.t.Helper()
 	command := exec.Command("git", append([]string{"-c", "user.name=Alice", "-c", "user.email=alice@example.com", "-c", "commit.gpgsign=false"}, args...)...)
 	command.Dir = c.dir
-	out, err := command.CombinedOutput()
-	if err != nil {
-		c.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(must.Run(c.t, command))
 }
 
 func (c *clone) write(name, content string) {
