@@ -27,7 +27,8 @@ func seal(t *testing.T, s *sandbox.Sandbox, token, text string) *protobundle.Bun
 }
 
 // sealContent signs content with the token, and logs it in one log.
-func sealContent(t *testing.T, s *sandbox.Sandbox, token string, content sign.Content, log *sign.RekorOptions) *protobundle.Bundle {
+func sealContent(t *testing.T, s *sandbox.Sandbox, token string, content sign.Content,
+	log *sign.RekorOptions) *protobundle.Bundle {
 	t.Helper()
 	keypair := must.Get(sign.NewEphemeralKeypair(nil))(t)
 	stamps := sign.NewTimestampAuthority(&sign.TimestampAuthorityOptions{URL: s.TimestampURL})
@@ -161,7 +162,8 @@ func TestSignAttestation(t *testing.T) {
 	statement := `{"_type":"https://in-toto.io/Statement/v1","predicateType":"https://example.com/x","predicate":{},` +
 		`"subject":[{"name":"hello","digest":{"sha256":"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"}}]}`
 	b := sealContent(t, s, mint(t, s, sandbox.Identity{}),
-		&sign.DSSEData{Data: []byte(statement), PayloadType: "application/vnd.in-toto+json"}, &sign.RekorOptions{BaseURL: s.RekorURL})
+		&sign.DSSEData{Data: []byte(statement),
+			PayloadType: "application/vnd.in-toto+json"}, &sign.RekorOptions{BaseURL: s.RekorURL})
 	if got := b.GetVerificationMaterial().GetTlogEntries()[0].GetKindVersion().GetKind(); got != "dsse" {
 		t.Errorf("logged as %s, want dsse", got)
 	}

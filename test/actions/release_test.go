@@ -75,7 +75,8 @@ func archived(t *testing.T, command string, further ...string) []byte {
 	archive := tar.NewWriter(compressed)
 	for _, name := range append([]string{"LICENSE", command}, further...) {
 		text := "#!/bin/sh\necho " + name + " of a release\n"
-		must.Do(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text)), Typeflag: tar.TypeReg}))
+		must.Do(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text)),
+			Typeflag: tar.TypeReg}))
 		must.Get(io.WriteString(archive, text))(t)
 	}
 	for _, w := range []io.Closer{archive, compressed} {

@@ -44,7 +44,12 @@ func TestServer(t *testing.T) {
 	}))
 	defer api.Close()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	must.Do(t, os.WriteFile(kubeconfig, []byte("apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: "+api.URL+"}}]\ncontexts: [{name: a, context: {cluster: a}}]\n"), 0o600))
+	must.Do(t, os.WriteFile(kubeconfig, fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+current-context: a
+clusters: [{name: a, cluster: {server: %q}}]
+contexts: [{name: a, context: {cluster: a}}]
+`, api.URL), 0o600))
 	s := must.Get(apiserver.Open(kubeconfig, ""))(t)
 	for _, tc := range []struct {
 		of     collection
