@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-
-	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
 // Application is the status of an Application, as `kubectl get` shows it.
@@ -56,7 +54,7 @@ const applications = "/apis/argoproj.io/v1alpha1/namespaces/" + Namespace + "/ap
 
 // Application reads the status of an Application.
 func (a *ArgoCD) Application(ctx context.Context, name string) (*Application, error) {
-	answer, err := a.options.Cluster.Do(ctx, cluster.Request{Method: http.MethodGet, Path: applications + name})
+	answer, err := a.options.Cluster.Get(ctx, applications+name)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +75,7 @@ func (a *ArgoCD) Refresh(ctx context.Context, name string) error {
 
 // Delete deletes an Application, and keeps its applied objects.
 func (a *ArgoCD) Delete(ctx context.Context, name string) error {
-	answer, err := a.options.Cluster.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: applications + name})
+	answer, err := a.options.Cluster.Delete(ctx, applications+name)
 	if err == nil && !answer.OK() && answer.Code != http.StatusNotFound {
 		err = errors.New(answer.Message())
 	}
@@ -94,9 +92,7 @@ func (a *ArgoCD) Configure(ctx context.Context, settings map[string]string) erro
 }
 
 func (a *ArgoCD) patch(ctx context.Context, path, patch string) error {
-	answer, err := a.options.Cluster.Do(ctx, cluster.Request{
-		Method: http.MethodPatch, Path: path, ContentType: "application/merge-patch+json", Body: []byte(patch),
-	})
+	answer, err := a.options.Cluster.Merge(ctx, path, []byte(patch))
 	if err == nil && !answer.OK() {
 		err = errors.New(answer.Message())
 	}

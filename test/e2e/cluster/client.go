@@ -57,6 +57,27 @@ type Answer struct {
 	Body []byte
 }
 
+// Get reads the object or the list at a path.
+func (c *Client) Get(ctx context.Context, path string) (*Answer, error) {
+	return c.Do(ctx, Request{Method: http.MethodGet, Path: path})
+}
+
+// Delete deletes the object or all objects at a path.
+func (c *Client) Delete(ctx context.Context, path string) (*Answer, error) {
+	return c.Do(ctx, Request{Method: http.MethodDelete, Path: path})
+}
+
+// Post creates an object below a path.
+func (c *Client) Post(ctx context.Context, path string, body []byte) (*Answer, error) {
+	return c.Do(ctx, Request{Method: http.MethodPost, Path: path, Body: body})
+}
+
+// Merge changes the object at a path by a merge patch.
+func (c *Client) Merge(ctx context.Context, path string, patch []byte) (*Answer, error) {
+	return c.Do(ctx, Request{Method: http.MethodPatch, Path: path, ContentType: "application/merge-patch+json",
+		Body: patch})
+}
+
 // OK returns an error with the API server's message, unless it did what it was asked.
 func OK(answer *Answer, err error) error {
 	if err == nil && !answer.OK() {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -57,7 +56,7 @@ func (f *Flux) publish(ctx context.Context, where cluster.Object, named, revisio
 	if err != nil {
 		return err
 	}
-	answer, err := f.options.Cluster.Do(ctx, cluster.Request{Method: http.MethodPatch, Path: path + "/status", ContentType: "application/merge-patch+json", Body: status})
+	answer, err := f.options.Cluster.Merge(ctx, path+"/status", status)
 	if err == nil && !answer.OK() {
 		err = errors.New(answer.Message())
 	}
@@ -100,7 +99,7 @@ func (f *Flux) status(ctx context.Context, where cluster.Object) (*Status, error
 	if err != nil {
 		return nil, err
 	}
-	answer, err := f.options.Cluster.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
+	answer, err := f.options.Cluster.Get(ctx, path)
 	if err != nil {
 		return nil, err
 	}

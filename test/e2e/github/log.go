@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"testing"
 )
 
 // Log is the result of a run.
@@ -23,6 +24,23 @@ type Annotation struct{ Level, File, Line, Title string }
 // Succeeded reports whether no job failed.
 func (l *Log) Succeeded() bool {
 	return !slices.Contains(slices.Collect(maps.Values(l.Results)), "failure")
+}
+
+// All gives jobs the result of a success.
+func All(jobs ...string) map[string]string {
+	results := map[string]string{}
+	for _, job := range jobs {
+		results[job] = "success"
+	}
+	return results
+}
+
+// Ended ends a test unless exactly these jobs ran, with these results.
+func (l *Log) Ended(t testing.TB, want map[string]string) {
+	t.Helper()
+	if !maps.Equal(want, l.Results) {
+		t.Fatalf("the jobs are %v, want %v\n%s", l.Results, want, l.Text)
+	}
 }
 
 // readLog reads act's log, a JSON object on each line. It also has the commands to the runner.
