@@ -197,7 +197,8 @@ func (f *Filter) impossible(isSubdomain func() bool) *Miss {
 		list  []Located
 		never *regexp.Regexp
 	}{
-		{"namespaces", f.Namespaces, notInNamespace}, {"names", f.Named(), notInName}, {"names", f.Named(), notInSubdomain},
+		{"namespaces", f.Namespaces, notInNamespace}, {"names", f.Named(), notInName},
+		{"names", f.Named(), notInSubdomain},
 	} {
 		if len(of.list) > 0 && !slices.ContainsFunc(of.list,
 			func(text Located) bool { return !of.never.MatchString(text.Text) }) &&

@@ -43,8 +43,9 @@ var (
 // The forms of mistakes, with each text in double quotes.
 var (
 	placeField = `(?:(?:metadata|request) \. (?:\? )?(?:name|namespace)|(?:object|kind) \. kind)`
-	globs      = regexp.MustCompile(placeField + `(?: \. orValue \( "" \))? (?:[!=]=|in \[|\. \w+With \(|\. contains \() ` +
-		`((?:"[^"]*"(?: , )?)+)|("[^"]*") [!=]= (?:\w+ \. )*` + placeField + `\b`)
+	globs      = regexp.MustCompile(placeField + `(?: \. orValue \( "" \))? ` +
+		`(?:[!=]=|in \[|\. \w+With \(|\. contains \() ((?:"[^"]*"(?: , )?)+)|` +
+		`("[^"]*") [!=]= (?:\w+ \. )*` + placeField + `\b`)
 	glob        = regexp.MustCompile(`"([^"]*?)([*?][^"]*)"`)
 	globRegular = regexp.MustCompile(`\. matches \( "[^"]*[^\]\\]?-\*`)
 	asText      = regexp.MustCompile(`(\w+) \. (?:\? )?(\w+)(?: \. orValue \( \w* \))? [!=]= "(?:true|false|\d+)"`)
@@ -115,8 +116,8 @@ func mistakesInTexts(text string) (all []Mistake) {
 			Hint: "remove the quotes around the value"})
 	}
 	for _, m := range notText.FindAllStringSubmatch(text, -1) {
-		all = append(all, Mistake{IsSure: true, Message: "the values of " + m[1] + " are texts, so none of them equals " +
-			"a value without quotes", Hint: "put the value in quotes"})
+		all = append(all, Mistake{IsSure: true, Message: "the values of " + m[1] + " are texts, so none equals a " +
+			"value without quotes", Hint: "put the value in quotes"})
 	}
 	return all
 }

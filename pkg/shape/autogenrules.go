@@ -115,8 +115,8 @@ func created(controllers []string, denied func(kind string) bool) (left []string
 // leaves warns of the kinds that exempted controllers create, and that stay denied.
 func (s *subject) leaves(path exception.Path, left []string, by, hint string) {
 	if len(left) > 0 && !s.isFound(reasonUnknownRule, nil) {
-		s.find(ReasonAutogenRules, path, fmt.Sprintf("the matched controllers create %ss, which the exception does not "+
-			"match and %s still denies", strings.Join(left, "s and "), by), hint+", and names such as web-*")
+		s.find(ReasonAutogenRules, path, fmt.Sprintf("the matched controllers create %ss, which the exception does "+
+			"not match and %s still denies", strings.Join(left, "s and "), by), hint+", and names such as web-*")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/schema"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -93,6 +94,10 @@ func (c *Checker) Check(d *exception.Document, now time.Time) []Finding {
 		return s.found
 	}
 	c.config.Statements.Fill(s.Stated, d)
+	if schema.Foreign(d) != nil {
+		s.schema() // other checks would miss what these fields say
+		return s.found
+	}
 	for _, c := range checks {
 		if c.Run != nil {
 			c.Run(s)

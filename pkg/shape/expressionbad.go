@@ -2,6 +2,7 @@ package shape
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -45,8 +46,19 @@ func (s *subject) badExpression() {
 	s.conditionNames()
 }
 
+var undeclared = regexp.MustCompile(`undeclared reference to '(\w+)'`)
+
 func conditionHint(problem string) string {
-	if strings.Contains(problem, "undeclared reference") {
+	switch found := undeclared.FindStringSubmatch(problem); {
+	case strings.Contains(problem, "token recognition error at: '= '"):
+		return "compare with =="
+	case strings.Contains(problem, "input 'and'") || strings.Contains(problem, "input 'or'"):
+		return "write && and ||"
+	case found != nil && strings.ToLower(found[1]) != found[1]:
+		return fmt.Sprintf("put a text in quotes: '%s'", found[1])
+	case found != nil && exception.Nearest(found[1], expression.Variables()) != "":
+		return exception.Nearest(found[1], expression.Variables())
+	case found != nil:
 		return "use only " + strings.Join(expression.Variables(), ", ") + " and the CEL functions of Kubernetes"
 	}
 	return `write a CEL expression that is true for the exempted resources, e.g. object.metadata.name == "web"`

@@ -83,6 +83,11 @@ func TestBadExpressionMessages(t *testing.T) {
 	for _, tc := range []struct{ expression, message, hint string }{
 		{"object.x == 'a' &&\n  colour == 'red'", `2:3: "undeclared reference to 'colour'"`, "oldObject, request, namespaceObject"},
 		{"object.metadata.name", "of type dyn, and a bool is needed", "true for the exempted resources"},
+		{"(object.x == 'a'", "1:17: \"Syntax error: missing ')' at its end\"", "true for the exempted resources"},
+		{"object.kind == 'Pod' and object.x == 'a'", "mismatched input 'and' after a whole expression", "write && and ||"},
+		{"object.kind = 'Pod'", "token recognition error at: '= '", "compare with =="},
+		{"object.kind == Pod", "undeclared reference to 'Pod'", "put a text in quotes: 'Pod'"},
+		{"objct.kind == 'Pod'", "undeclared reference to 'objct'", `did you mean "object"?`},
 		{"object.x +", `1:11: "Syntax error: the expression ends too early`, "true for the exempted resources"},
 		{"\"\u202e\u200b\" == colour", `"undeclared reference to 'colour'"`, ""},
 		{"'\x1b[31m", `token recognition error at: ''\x1b[31m'`, ""},

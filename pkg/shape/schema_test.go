@@ -4,6 +4,8 @@ package shape_test
 var schemaCases = []change{
 	{name: "unknown version", of: legacy, old: "kyverno.io/v2", new: "kyverno.io/v1", want: []string{"1 unknown-version apiVersion"}},
 	{name: "unknown field", of: legacy, old: "spec:\n", new: "spec:\n  validationFailureAction: Audit\n", want: []string{"10 unknown-field spec.validationFailureAction"}},
+	{name: "fields of the other group", of: legacy, old: "kyverno.io/v2", new: "policies.kyverno.io/v1", want: []string{"10 unknown-field spec.exceptions"}},
+	{name: "fields of the other group, of kyverno.io", of: policies, old: "policies.kyverno.io/v1", new: "kyverno.io/v2", want: []string{"7 unknown-field spec.policyRefs"}},
 	{name: "unsignable field", of: legacy, old: "metadata:\n", new: "metadata:\n  finalizers: [a/b]\n", want: []string{"4 unsignable-field metadata.finalizers"}},
 	{name: "missing field", of: legacy, old: "  namespace: team-a\n", new: "", want: []string{"3 missing-field metadata.namespace"}},
 	{name: "kinds that are a text", of: legacy, old: "[Deployment]", new: "Deployment", want: []string{"16 wrong-type spec.match.any[0].resources.kinds"}},

@@ -139,6 +139,8 @@ func described(issues *cel.Issues) error {
 		message, _, _ := strings.Cut(e.Message, " (in container")
 		message, _, _ = strings.Cut(message, " expecting {") // a list of all tokens
 		message = endOfInput.ReplaceAllLiteralString(message, "the expression ends too early")
+		message = strings.ReplaceAll(message, "expecting <EOF>", "after a whole expression")
+		message = strings.ReplaceAll(message, "'<EOF>'", "its end")
 		if e.Location.Line() > 0 {
 			problems = append(problems, fmt.Sprintf("%d:%d: %q", e.Location.Line(), max(e.Location.Column(), 0)+1,
 				Shortened(message)))

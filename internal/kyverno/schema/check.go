@@ -60,12 +60,47 @@ func Check(d *exception.Document) []Problem {
 		c.report(exception.Path{"apiVersion"}, UnknownVersion, "write "+gk.Group+"/"+newest,
 			"%s has no version %q of PolicyException", gk.Group, exception.Shortened(d.Version()))
 	}
+	if other := Foreign(d); other != nil {
+		return append(c.problems, *other)
+	}
 	c.check(d.Object(), s, nil)
 	slices.SortStableFunc(c.problems, func(a, b Problem) int {
 		x, y := d.PositionOf(a.Path), d.PositionOf(b.Path)
 		return cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column))
 	})
 	return c.problems
+}
+
+// Foreign returns the problem of an exception that has the fields of the other API group instead of its
+// own, or nil.
+func Foreign(d *exception.Document) *Problem {
+	group, other, version := exception.KyvernoGroup, exception.PoliciesGroup, "v1"
+	own, theirs := [2]string{"exceptions", "match"}, [2]string{"policyRefs", "matchConditions"}
+	if d.GroupKind().Group == other {
+		group, other, version, own, theirs = other, group, "v2", theirs, own
+	}
+	_, hasOwn := d.Lookup("spec", own[0])
+	if _, hasTheirs := d.Lookup("spec", theirs[0]); hasOwn || !hasTheirs {
+		return nil
+	}
+	return &Problem{exception.Path{"spec", theirs[0]}, UnknownField,
+		fmt.Sprintf("%s and %s are fields of %s, and this is an exception of %s", theirs[0], theirs[1], other, group),
+		fmt.Sprintf("write apiVersion: %s/%s, or write %s and %s", other, version, own[0], own[1])}
+}
+
+// meant are the edits for fields that people expect. Without some of them, an exception exempts more.
+var meant = map[string]string{
+	"exclude":         "an exception has no exclude: leave these resources out of the match or the match conditions",
+	"allowedImages":   "write images, in an exception of " + exception.PoliciesGroup,
+	"images":          "write images below podSecurity, or an exception of " + exception.PoliciesGroup,
+	"allowedValues":   "write values below podSecurity, or an exception of " + exception.PoliciesGroup,
+	"podSecurity":     "write images or allowedValues, or an exception of " + exception.KyvernoGroup,
+	"preconditions":   "write conditions, in an exception of " + exception.KyvernoGroup,
+	"conditions":      "write matchConditions",
+	"matchConditions": "write match and conditions",
+	"rules":           "write ruleNames",
+	"expiresAt":       "write the annotation " + exception.AnnotationExpiresAt,
+	"properties":      "write annotations, e.g. " + exception.AnnotationReason,
 }
 
 type checker struct{ problems []Problem }
@@ -190,7 +225,8 @@ func (c *checker) unknown(s *schema, path exception.Path, name string) {
 	for _, f := range s.fields {
 		names = append(names, f.name)
 	}
-	c.report(path, UnknownField, cmp.Or(exception.Nearest(name, names), "the API server would drop it; remove it"),
+	c.report(path, UnknownField, cmp.Or(meant[name], exception.Nearest(name, names),
+		"remove it, if the exception is right without it: the API server would drop it"),
 		"there is no field %q here", exception.Shortened(name))
 }
 
