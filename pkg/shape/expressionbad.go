@@ -54,7 +54,7 @@ func conditionHint(problem string) string {
 		return "compare with =="
 	case strings.Contains(problem, "input 'and'") || strings.Contains(problem, "input 'or'"):
 		return "write && and ||"
-	case found != nil && strings.ToLower(found[1]) != found[1]:
+	case found != nil && found[1][0] >= 'A' && found[1][0] <= 'Z':
 		return fmt.Sprintf("put a text in quotes: '%s'", found[1])
 	case found != nil && exception.Nearest(found[1], expression.Variables()) != "":
 		return exception.Nearest(found[1], expression.Variables())

@@ -44,6 +44,10 @@ var mayFailCases = []change{
 	// Kinds that are probably misspelt.
 	{name: "the plural", of: legacy, old: "[Deployment]", new: "[deployments]", want: []string{"16 unknown-kind spec.match.any[0].resources.kinds[0] (warning)"}},
 	{name: "a letter too many", of: legacy, old: "[Deployment]", new: "[Deploymnet]", want: []string{"16 unknown-kind spec.match.any[0].resources.kinds[0] (warning)"}},
+	{name: "a group that is gone", of: legacy, old: "[Deployment]", new: "[extensions/v1beta1/Deployment]", want: []string{"16 unknown-kind spec.match.any[0].resources.kinds[0] (warning)"}},
+	{name: "a version that is gone", of: legacy, old: "[Deployment]", new: "[batch/v1beta1/CronJob]", want: []string{"16 unknown-kind spec.match.any[0].resources.kinds[0] (warning)"}},
+	{name: "a group that is none", of: legacy, old: "[Deployment]", new: "[core/v1/Pod]", want: []string{"16 unknown-kind spec.match.any[0].resources.kinds[0] (warning)"}},
+	{name: "groups and versions that are right", of: legacy, old: "[Deployment]", new: "[apps/*/Deployment, v1/Deployment, /v1/Pod, '*/v1beta1/CronJob', example.com/v1beta1/Job, autoscaling/v2beta2/HorizontalPodAutoscaler, events.k8s.io/v1/Event]"},
 	{name: "a short name", of: legacy, old: "[Deployment]", new: "[Pad]"},
 	{name: "a custom kind", of: legacy, old: "[Deployment]", new: "[Certificate]"},
 	{name: "in a condition", of: policies, old: "object.metadata.name == 'web'", new: "object.kind == 'pod'", want: []string{"12 unknown-kind spec.matchConditions[0].expression (warning)"}},

@@ -226,6 +226,16 @@ func (l *lack) hint() string {
 	case "impossible names", "impossible namespaces":
 		return "write " + strings.TrimPrefix(l.miss.Field, "impossible ") + " as in the cluster: lower-case " +
 			"letters, digits and dashes, no variables, and one name in each entry"
+	case "kinds":
+		for _, theirs := range l.miss.Side[1] {
+			kind := kyverno.ParseKind(theirs)
+			if slices.ContainsFunc(l.miss.Side[0], func(mine string) bool {
+				other := kyverno.ParseKind(mine)
+				return other.Kind == kind.Kind && other.Subresource == kind.Subresource
+			}) {
+				return fmt.Sprintf("write %q", theirs)
+			}
+		}
 	}
 	return "name a rule about this, or change " + l.miss.Field + " to what that is about"
 }

@@ -44,4 +44,7 @@ func TestNeverMatchesHints(t *testing.T) {
 	hasHint(t, autogenCases, "a controller and the rule alone", `add "autogen-check" to ruleNames`)
 	hasHint(t, neverCases, "a namespace for a kind without one", "remove namespaces")
 	hasHint(t, neverCases, "the sender, in background scans", "background: false")
+	hasHint(t, neverCases, "another version", `write "apps/v1/Deployment"`)
+	hasHint(t, mayFailCases, "a group that is gone", `write "apps/v1/Deployment"`)
+	hasHint(t, mayFailCases, "a group that is none", `write "v1/Pod"`)
 }

@@ -14,8 +14,8 @@ import (
 const reasonUnknownKind = "unknown-kind"
 
 var unknownKindCheck = check{
-	About: "Finds a kind that is probably misspelt: in lower case, in the plural, or within one letter of a kind of " +
-		"Kubernetes or of the policies. Such an exception has no effect.",
+	About: "Finds a kind that is probably misspelt: in lower case, in the plural, of another group or version, or " +
+		"within one letter of a kind of Kubernetes or of the policies. Such an exception has no effect.",
 	Reasons: []Reason{{Name: reasonUnknownKind, Doc: "the kind looks like another one, misspelt", Severity: Warning}},
 	Run:     (*subject).unknownKind,
 }
@@ -43,6 +43,11 @@ func (s *subject) unknownKind() {
 			for _, kind := range f.Kinds {
 				selector := kyverno.ParseKind(kind.Text)
 				text := selector.Kind
+				if served := manifest.Served(selector.Group, selector.Version, text); served != "" && s.ByMatch &&
+					!s.isFound(ReasonNeverMatches, kind.Path) {
+					s.find(reasonUnknownKind, kind.Path, fmt.Sprintf("Kubernetes does not serve %s as %q", text, kind.Text),
+						fmt.Sprintf("write %q", served))
+				}
 				if wildcard.In(text) || isListed(builtinKinds, text) || isListed(custom, text) ||
 					strings.Contains(selector.Group, ".") && !strings.HasSuffix(selector.Group, ".k8s.io") ||
 					slices.Contains(likeOthers, text) {

@@ -97,6 +97,34 @@ func KindOf(group, resource string) string {
 	return ""
 }
 
+// inV1 are groups that Kubernetes serves as v1 alone.
+var inV1 = []string{"", "apps", "batch", "policy", "rbac.authorization.k8s.io"}
+
+// Served returns the form group/version/kind of a kind of Kubernetes, if no release since 1.25 serves it
+// as the given group and version. It returns "" for patterns, and for what may be a custom resource: the
+// group of one has a dot and does not end with k8s.io.
+func Served(group, version, kind string) string {
+	if strings.ContainsAny(group+version, "*?") || strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") {
+		return ""
+	}
+	right, isRight := []string{}, false
+	for _, groups := range []map[string][]string{ClusterScopedKinds, NamespacedKinds} {
+		for other, kinds := range groups {
+			if slices.Contains(kinds, kind) {
+				right, isRight = append(right, other), isRight || other == group
+			}
+		}
+	}
+	if len(right) != 1 || isRight && (version == "v1" || !slices.Contains(inV1, group)) {
+		return ""
+	}
+	version = "*"
+	if slices.Contains(inV1, right[0]) || right[0] == "networking.k8s.io" {
+		version = "v1"
+	}
+	return strings.TrimPrefix(right[0]+"/"+version+"/"+kind, "/")
+}
+
 // Plural returns the name of the resource of a kind, as Kubernetes forms it for its own kinds.
 func Plural(kind string) string {
 	name := strings.ToLower(kind)
