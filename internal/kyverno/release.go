@@ -35,7 +35,7 @@ type Version struct {
 var served = []Version{
 	{MatchKind, "v2alpha1", 0, 11, 11},
 	{MatchKind, "v2beta1", 0, 0, 13},
-	{MatchKind, "v2", 12, 0, MatchDeprecated},
+	{MatchKind, "v2", 12, 0, 0}, // like all of kyverno.io, deprecated in 1.19
 	{ConditionKind, "v1alpha1", 14, 0, 17},
 	{ConditionKind, "v1beta1", 17, 0, 0},
 	{ConditionKind, "v1", 17, 0, 0},

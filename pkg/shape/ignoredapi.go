@@ -15,7 +15,7 @@ var ignoredAPICheck = check{
 	About: "Finds an exception that the release of Kyverno (`shape.kyvernoVersion` or `--kyverno-version`) ignores " +
 		"or does not serve, or a field that its API server drops. People would review and renew an ignored " +
 		"exception, and Kyverno blocks the workload that needs it.",
-	Reasons: []Reason{{Name: reasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or a later release will",
+	Reasons: []Reason{{Name: reasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or deprecates its version",
 		Milder: true}},
 	Run: (*subject).ignoredAPI,
 }
@@ -32,11 +32,10 @@ func (s *subject) ignoredAPI() {
 		return
 	}
 	newest := "write " + release.Newest(kind)
-	other := "rewrite it for " + release.Newest(kyverno.ConditionKind) + ": polex-validate --fix"
 	if s.ByMatch && release >= kyverno.MatchIgnored {
 		s.find(reasonIgnoredAPI, at,
 			fmt.Sprintf("Kyverno 1.%d ignores the exceptions of %s, so this one would exempt nothing", release,
-				kind.Group), other)
+				kind.Group), "rewrite it for "+release.Newest(kyverno.ConditionKind)+": polex-validate --fix")
 		return
 	}
 	switch {
@@ -49,10 +48,6 @@ func (s *subject) ignoredAPI() {
 		s.find(schema.UnknownVersion, at,
 			fmt.Sprintf("Kyverno 1.%d no longer serves the PolicyException of %s/%s", release, kind.Group, v.Name),
 			newest)
-	case s.ByMatch && release >= kyverno.MatchDeprecated:
-		s.warn(reasonIgnoredAPI, at,
-			fmt.Sprintf("%s is deprecated in Kyverno 1.%d, and ignored from 1.%d on", kind.Group, release,
-				kyverno.MatchIgnored), other)
 	case v.Deprecated != 0 && release >= v.Deprecated:
 		s.warn(reasonIgnoredAPI, at,
 			fmt.Sprintf("the PolicyException of %s/%s is deprecated in Kyverno 1.%d", kind.Group, v.Name, release),

@@ -16,8 +16,8 @@ var (
 	ignoredCases = []change{
 		{name: "kyverno.io, not asked", of: legacy},
 		{name: "kyverno.io on 1.18", of: legacy, config: on("1.18")},
-		{name: "kyverno.io on 1.19", of: legacy, config: on("1.19"), want: deprecated},
-		{name: "kyverno.io on v1.19.1", of: legacy, config: on("v1.19.1"), want: deprecated},
+		{name: "kyverno.io on 1.19", of: legacy, config: on("1.19")},
+		{name: "kyverno.io on v1.19.1", of: legacy, config: on("v1.19.1")},
 		{name: "kyverno.io on a candidate of 1.20", of: legacy, config: on("v1.20.0-rc.1"), want: ignored},
 		{name: "kyverno.io on 1.20", of: legacy, config: on("1.20.0"), want: ignored},
 		{name: "kyverno.io on 1.21", of: legacy, config: on("1.21"), want: ignored},

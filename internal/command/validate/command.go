@@ -143,15 +143,27 @@ func New(streams cli.Streams) *cobra.Command {
 		checks.Each(inputs.Each)
 		run.renewals.finish(report, cli.Documents(run.live, &cli.Report{}, cli.Warn)) // they are on the report already
 		run.promotion(report)
-		if run.byMatch && config.KyvernoVersion == "" {
-			report.Remark = fmt.Sprintf("kyverno.io exceptions end with Kyverno 1.%d: without shape.kyvernoVersion, "+
-				"polex assumes 1.%d; polex-validate --fix moves them to policies.kyverno.io", kyverno.MatchIgnored,
-				kyverno.MatchDeprecated)
+		if run.byMatch {
+			report.Remark = endOfMatch(config.KyvernoVersion)
 		}
 		progress.Stop()
 		return cli.Finish(format, streams.Out, report)
 	}
 	return cmd
+}
+
+// endOfMatch returns the remark that a release of Kyverno deprecates the exceptions of kyverno.io, or "".
+func endOfMatch(version string) string {
+	assumed := ""
+	if version == "" {
+		assumed = fmt.Sprintf("without shape.kyvernoVersion, polex assumes 1.%d; ", kyverno.MatchDeprecated)
+	}
+	if release, err := kyverno.ParseRelease(version); err != nil ||
+		release != 0 && (release < kyverno.MatchDeprecated || release >= kyverno.MatchIgnored) {
+		return "" // shape.New reports another text, and each exception that is ignored
+	}
+	return fmt.Sprintf("kyverno.io exceptions end with Kyverno 1.%d: %spolex-validate --fix moves them to "+
+		"policies.kyverno.io", kyverno.MatchIgnored, assumed)
 }
 
 // The reasons that only this command has.
