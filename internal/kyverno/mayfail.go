@@ -19,7 +19,9 @@ var (
 		`(?: \. (\w+)(?: [^(]|$)| \[ ("[^"]*") \])`)
 	inKeys = regexp.MustCompile(`^"[^"]*" in object \. metadata \. (labels|annotations)$`)
 	ofMeta = regexp.MustCompile(`\bobject \. metadata \. (\w+)(?: [^(]|$)`)
-	ofSpec = regexp.MustCompile(`\bobject \. spec \. (\w+)(?: [^(]|$)`)
+	ofSpec = regexp.MustCompile(`(\bhas \( )?\bobject \. (spec|status)((?: \. \w+)+)( \()?`)
+	// ofContainer is the securityContext of a container. The API server writes only that of a Pod.
+	ofContainer = regexp.MustCompile(`(?:(?:^|[^.] )\w+|\]) \. securityContext \. \w`)
 )
 
 // alwaysInSpec are the fields of spec that Pods or their controllers always have.
@@ -34,10 +36,9 @@ var alwaysInMetadata = []string{"name", "namespace", "uid", "creationTimestamp",
 // they exempt, and a hint; or "". Kyverno 1.19 then denies these objects, even if they obey the
 // policy. && hides an error if another part is false. targets are those of the policies, if known.
 func (e *Exception) MayFail(targets []Target) (message, hint string) {
-	var operations []string
-	namespaced := len(targets) > 0
+	deletes, namespaced := false, len(targets) > 0
 	for _, t := range targets {
-		operations, namespaced = append(operations, t.Operations...), namespaced && t.hasNamespaces()
+		deletes, namespaced = deletes || t.deletes, namespaced && t.hasNamespaces()
 	}
 	parts := flat(e.parts(e.Conditions))
 	has := func(part string) bool { return slices.Contains(parts, part) }
@@ -54,7 +55,14 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 			return "an object without " + found[1] + " makes the condition an error",
 				"add has(object.metadata." + found[1] + ") && before it"
 		}
-		if branches.MatchString(part) || asked.MatchString(part) {
+		if branches.MatchString(part) {
+			continue
+		}
+		if field := untested(part, has); field != "" {
+			return fmt.Sprintf("an object without %s makes the condition an error", field),
+				"add has(object." + field + ") && before it"
+		}
+		if asked.MatchString(part) {
 			continue
 		}
 		reads := func(variable string) bool { return strings.Contains(" "+part, " "+variable+" . ") }
@@ -63,8 +71,7 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 			return fmt.Sprintf("an object without metadata.%s makes the condition an error", meta[1]),
 				"add has(object.metadata." + meta[1] + ") && before it"
 		}
-		switch key, keys, spec := ofKey.FindStringSubmatch(part), inKeys.FindStringSubmatch(part),
-			ofSpec.FindStringSubmatch(part); {
+		switch key, keys := ofKey.FindStringSubmatch(part), inKeys.FindStringSubmatch(part); {
 		case keys != nil && !has("has ( object . metadata . "+keys[1]+" )"):
 			return "an object without " + keys[1] + " makes the condition an error",
 				"add has(object.metadata." + keys[1] + ") && before it"
@@ -73,13 +80,12 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 			name := quotedKey(key)
 			return fmt.Sprintf("an object without the key %s in its %s makes the condition an error", name, key[1]),
 				fmt.Sprintf("write object.metadata.?%s[?'%s'].orValue('')", key[1], strings.Trim(name, `"`))
-		case spec != nil && !slices.Contains(alwaysInSpec, spec[1]) && !has("has ( object . spec . "+spec[1]+" )"):
-			return fmt.Sprintf("an object without spec.%s makes the condition an error", spec[1]),
-				"add has(object.spec." + spec[1] + ") && before it"
+		case ofContainer.MatchString(part) && !strings.Contains(part, ". securityContext )"):
+			return "a container without securityContext makes the condition an error", "add has(c.securityContext) && before it"
 		case reads("oldObject") && while("CREATE"):
 			return "a new object has no oldObject, which makes the condition an error",
 				"add request.operation == 'UPDATE' && before it"
-		case reads("object") && slices.Contains(operations, "DELETE") && while("DELETE"):
+		case reads("object") && deletes && while("DELETE"):
 			return "the policy is about deletions too, which have no object: that makes the condition an error",
 				"add request.operation != 'DELETE' && before it"
 		case reads("namespaceObject") && !namespaced && !has("namespaceObject != null") && !anyPart(placed.MatchString):
@@ -88,6 +94,26 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 		}
 	}
 	return "", ""
+}
+
+// untested returns a field that a part reads, or for which it tests a field below, and that other parts do
+// not test; or "".
+func untested(part string, has func(string) bool) string {
+	for _, found := range ofSpec.FindAllStringSubmatch(part, -1) {
+		steps := strings.Split(found[3], " . ")[1:]
+		asked := found[1] != ""
+		if asked || found[4] != "" { // the last step is a test, or a method
+			steps = steps[:len(steps)-1]
+		}
+		if len(steps) == 0 || slices.Contains(alwaysInSpec, steps[0]) ||
+			asked && (found[2] == "status" || steps[0] == "securityContext") {
+			continue // the API server writes an empty status, and the securityContext of a Pod
+		}
+		if !has("has ( object . " + found[2] + " . " + steps[0] + " )") {
+			return found[2] + "." + steps[0]
+		}
+	}
+	return ""
 }
 
 // flat returns the parts with those of nested brackets.

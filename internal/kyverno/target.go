@@ -17,6 +17,7 @@ type Target struct {
 	matched [][]Filter // alternatives: a resource has to match all filters of one
 	// Operations are those of the rules of matchConstraints; nil: any.
 	Operations []string
+	deletes    bool // they include DELETE
 }
 
 // Describe names the target for people.
@@ -136,6 +137,7 @@ func ofConstraints(p *Policy, spec map[string]any) Target {
 			}
 		}
 	}
+	t.deletes = slices.Contains(t.Operations, "*") || slices.Contains(t.Operations, "DELETE")
 	if slices.Contains(t.Operations, "*") || slices.ContainsFunc(rules, func(item any) bool {
 		rule, _ := item.(map[string]any)
 		return len(manifest.Words(rule["operations"])) == 0
