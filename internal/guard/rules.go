@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
 
 	"github.com/polex-dev/polex/internal/config"
@@ -180,4 +182,50 @@ func (a admissions) verified(c content, cluster string, now time.Time) (Facts, b
 		return Facts{}, false
 	}
 	return v.facts, true
+}
+
+// Reloader reads a file again and again. It reads the configuration from files, and not from the API
+// server. The trust of the guard must not depend on whether the API server answers, and the right to
+// mount a file is separate from the right to write through the API. Kubernetes replaces a mounted
+// ConfigMap as a whole.
+//
+// An invalid content is rejected as a whole, and the previous one stays in use.
+type Reloader struct {
+	Flag    string       // of the file, without the dashes
+	Read    func() error // uses the content, or returns why it is invalid
+	Refused func(error)  // receives each new error once
+	Every   time.Duration
+	Clock   clock.WithTicker
+	Metrics *Metrics
+
+	refused string
+}
+
+// Run reads the file at the interval until the context ends.
+func (r *Reloader) Run(ctx context.Context) error {
+	ticker := r.Clock.NewTicker(r.Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+			_ = r.Once()
+		}
+	}
+}
+
+// Once reads the file.
+func (r *Reloader) Once() error {
+	err := r.Read()
+	r.Metrics.reloaded.WithLabelValues(r.Flag).Set(number(err == nil))
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text != "" && text != r.refused {
+		r.Refused(err)
+	}
+	r.refused = text
+	return err
 }
