@@ -28,10 +28,10 @@ import (
 
 // promote signs the pending exceptions of the repository.
 func (r *run) promote(ctx context.Context) error {
-	const garbage = 30                                              // percent of the memory in use: 10,000 signed files are 200 MB
 	if r.report.Count(cli.Refuse)+r.report.Count(cli.Unknown) > 0 { // unreadable policies
 		return cli.Finish(r.format, r.streams.Out, r.report)
 	}
+	const garbage = 30 // percent of the memory in use: 10,000 signed files are 200 MB
 	debug.SetGCPercent(garbage)
 	clone, err := commitflags.Open(r.streams)
 	if err != nil {

@@ -102,10 +102,10 @@ func (k *checkup) staticPolicies() {
 	}
 	defer k.unlessFound("static validatingadmissionpolicies", "they exist, are bound and fail closed")()
 	present, bound := byName(k.Static.Policies, k.Static.Bindings)
-	for _, name := range []string{"polex-admission", "polex-guard-cluster", "polex-guard-definitions"} {
-		present[name+static.Suffix] = present[name+static.Suffix] // nil if it is missing
-	}
-	for _, name := range slices.Sorted(maps.Keys(present)) {
+	names := slices.AppendSeq([]string{"polex-admission" + static.Suffix, "polex-guard-cluster" + static.Suffix,
+		"polex-guard-definitions" + static.Suffix}, maps.Keys(present))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		if p := present[name]; p == nil || !bound[name] || !closes(p.Spec) {
 			f := k.report("static validatingadmissionpolicies/"+name, "protection-hole",
 				"no file in policies/ has it with a binding that denies everywhere, or it does not fail closed")
