@@ -81,7 +81,8 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 			return fmt.Sprintf("an object without the key %s in its %s makes the condition an error", name, key[1]),
 				fmt.Sprintf("write object.metadata.?%s[?'%s'].orValue('')", key[1], strings.Trim(name, `"`))
 		case ofContainer.MatchString(part) && !strings.Contains(part, ". securityContext )"):
-			return "a container without securityContext makes the condition an error", "add has(c.securityContext) && before it"
+			return "a container without securityContext makes the condition an error",
+				"add has(c.securityContext) && before it"
 		case reads("oldObject") && while("CREATE"):
 			return "a new object has no oldObject, which makes the condition an error",
 				"add request.operation == 'UPDATE' && before it"

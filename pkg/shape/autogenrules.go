@@ -16,7 +16,7 @@ import (
 const ReasonAutogenRules = "autogen-rules"
 
 var autogenRulesCheck = check{
-	About: "Finds an exception that names rules for other kinds than it matches. From a rule for Pods, Kyverno 1.19 " +
+	About: "Finds rules for other kinds than the matched ones. From a rule for Pods, Kyverno 1.19 " +
 		"generates `autogen-<rule>` for a Deployment and `autogen-cronjob-<rule>` for a CronJob. An exception " +
 		"that matches Deployments and names only `<rule>` has no effect on them. One that matches no Pods and names " +
 		"only `autogen-<rule>` leaves the Pods of its Deployments denied.",

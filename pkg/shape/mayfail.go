@@ -42,8 +42,8 @@ func (s *subject) mayFail() {
 const reasonWider = "wider-than-written"
 
 var widerCheck = check{
-	About: "Finds what exempts more than it says: alternatives without parentheses, of which one holds in every " +
-		"namespace, a pattern in a regular expression, and fields that Kyverno ignores: an empty list, " +
+	About: "Finds what exempts more than it says: an alternative without a namespace, because `&&` binds stronger " +
+		"than `||`, a pattern as a regular expression, and fields that Kyverno ignores: an empty list, " +
 		"`operations` in a filter, and `images` in an exception from an ImageValidatingPolicy or DeletingPolicy. " +
 		"These exempt the whole resource, and an ImageValidatingPolicy after 1.19.0 nothing.",
 	Reasons: []Reason{{Name: reasonWider, Doc: "the exception exempts more than it says", Severity: Warning}},

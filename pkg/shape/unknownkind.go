@@ -45,8 +45,8 @@ func (s *subject) unknownKind() {
 				text := selector.Kind
 				if served := manifest.Served(selector.Group, selector.Version, text); served != "" && s.ByMatch &&
 					!s.isFound(ReasonNeverMatches, kind.Path) {
-					s.find(reasonUnknownKind, kind.Path, fmt.Sprintf("Kubernetes does not serve %s as %q", text, kind.Text),
-						fmt.Sprintf("write %q", served))
+					s.find(reasonUnknownKind, kind.Path, fmt.Sprintf("Kubernetes does not serve %s as %q", text,
+						kind.Text), fmt.Sprintf("write %q", served))
 				}
 				if wildcard.In(text) || isListed(builtinKinds, text) || isListed(custom, text) ||
 					strings.Contains(selector.Group, ".") && !strings.HasSuffix(selector.Group, ".k8s.io") ||

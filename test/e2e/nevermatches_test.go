@@ -33,7 +33,9 @@ var (
 		"apiGroups: [''], apiVersions: [v1], resources: [configmaps, services]", "apiGroups: [rbac.authorization.k8s.io], apiVersions: [v1], resources: [clusterroles]", "apiGroups: ['*'], apiVersions: ['*'], resources: ['*']"}
 	celConditions = []string{"object.kind == 'Pod'", "object.kind == 'pod'", "object.kind == 'Deployment'", "object.kind in ['ConfigMap', 'Secret']", "object.kind == 'ClusterRole'",
 		"object.kind == 'Pod' && object.kind == 'ConfigMap'", "object.metadata.name == 'web' && object.kind == 'Job'", "object.metadata.name.startsWith('a') && object.kind != 'Service'",
-		"object.kind == 'ConfigMap' || object.kind == 'Pod'", "object.kind == 'Service' ? object.metadata.name == 'web' : false"}
+		"object.kind == 'ConfigMap' || object.kind == 'Pod'", "object.kind == 'Service' ? object.metadata.name == 'web' : false",
+		"object.kind == 'Pod' && object.metadata.name == 'we*'", "object.kind == 'Pod' && object.metadata.name.startsWith('w?')", "object.kind == 'Pod' && object.metadata.namee == 'web'",
+		"object.kind == 'Pod' && has(object.metadata.label)", "object.kind == 'Pod' && object.metadata.labels['app'] == true", "object.kind == 'Pod' && request.operation == 'create'", "object.kind == 'Pod' && object.metadata.name == 'Web'"}
 )
 
 // unsampled matches exceptions for objects that the test does not have.

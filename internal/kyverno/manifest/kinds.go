@@ -104,7 +104,8 @@ var inV1 = []string{"", "apps", "batch", "policy", "rbac.authorization.k8s.io"}
 // as the given group and version. It returns "" for patterns, and for what may be a custom resource: the
 // group of one has a dot and does not end with k8s.io.
 func Served(group, version, kind string) string {
-	if strings.ContainsAny(group+version, "*?") || strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") {
+	custom := strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
+	if custom || strings.ContainsAny(group+version, "*?") {
 		return ""
 	}
 	right, isRight := []string{}, false
