@@ -2,6 +2,7 @@
 package expect
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -49,6 +50,40 @@ func Outcome(t testing.TB, err error, want string) {
 		return
 	}
 	Error(t, err, want)
+}
+
+// Cause marks the test as failed if the error does not have the cause, as errors.Is finds it.
+func Cause(t testing.TB, err, cause error) {
+	t.Helper()
+	if !errors.Is(err, cause) {
+		t.Errorf("error %v, want one of %v", err, cause)
+	}
+}
+
+// Contains marks the test as failed if the text lacks one of the parts.
+func Contains(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q, want it with %q", text, part)
+		}
+	}
+}
+
+// AtLeast marks the test as failed if there are fewer, so that it has checked nothing; what names them.
+func AtLeast(t testing.TB, what string, least, got int) {
+	t.Helper()
+	if got < least {
+		t.Errorf("only %d %s, want at least %d", got, what, least)
+	}
+}
+
+// Empty marks the test as failed if the list has items; what names the list.
+func Empty[T any](t testing.TB, what string, got []T) {
+	t.Helper()
+	if len(got) > 0 {
+		t.Errorf("%s: %v, want none", what, got)
+	}
 }
 
 // Failure is Error for a call that also returns a value, which has to be the zero value:

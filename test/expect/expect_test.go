@@ -2,6 +2,7 @@ package expect_test
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"testing"
 
@@ -40,6 +41,15 @@ func TestExpect(t *testing.T) {
 		"Failure":                   {func(t testing.TB) { expect.Failure(0, broken)(t, "full") }, 0, 0},
 		"Failure without an error":  {func(t testing.TB) { expect.Failure(0, nil)(t) }, 0, 1},
 		"Failure with a value":      {func(t testing.TB) { expect.Failure(1, broken)(t) }, 1, 0},
+		"Cause":                     {func(t testing.TB) { expect.Cause(t, fmt.Errorf("save: %w", broken), broken) }, 0, 0},
+		"Cause of another error":    {func(t testing.TB) { expect.Cause(t, errors.New("save"), broken) }, 1, 0},
+		"Cause without an error":    {func(t testing.TB) { expect.Cause(t, nil, broken) }, 1, 0},
+		"Contains":                  {func(t testing.TB) { expect.Contains(t, "the disk is full", "disk", "full") }, 0, 0},
+		"Contains something else":   {func(t testing.TB) { expect.Contains(t, "the disk is full", "disk", "empty") }, 1, 0},
+		"AtLeast":                   {func(t testing.TB) { expect.AtLeast(t, "files", 2, 2) }, 0, 0},
+		"AtLeast of fewer":          {func(t testing.TB) { expect.AtLeast(t, "files", 2, 1) }, 1, 0},
+		"Empty":                     {func(t testing.TB) { expect.Empty(t, "files", []int(nil)) }, 0, 0},
+		"Empty with an item":        {func(t testing.TB) { expect.Empty(t, "files", []int{1}) }, 1, 0},
 		"Equal":                     {func(t testing.TB) { expect.Equal(t, "it", []int{1}, []int{1}) }, 0, 0},
 		"Equal of different values": {func(t testing.TB) { expect.Equal(t, "it", []int{1}, []int{2}) }, 1, 0},
 		"Equal of different types":  {func(t testing.TB) { expect.Equal(t, "it", 1, "1") }, 1, 0},
