@@ -129,9 +129,8 @@ func TestEndOfContext(t *testing.T) {
 			t.Errorf("it ended with %v", err)
 		}
 	}
-	if _, err := opened.Resolve("HEAD"); !errors.Is(err, cause) {
-		t.Errorf("it ended with %v", err)
-	}
+	_, err := opened.Resolve("HEAD")
+	expect.Cause(t, err, cause)
 }
 
 // TestEndOfContextWhileReading: a request that waits for Git ends with the context.
@@ -149,9 +148,8 @@ func TestEndOfContextWhileReading(t *testing.T) {
 		_, _ = os.ReadFile(reached) // until Git has the request
 		cancel()
 	}()
-	if _, err := opened.Commit(hash); !errors.Is(err, context.Canceled) {
-		t.Errorf("it ended with %v", err)
-	}
+	_, err = opened.Commit(hash)
+	expect.Cause(t, err, context.Canceled)
 }
 
 // TestMessagesThatHide: a reference that Git cannot read is an error, however much Git says before it.

@@ -318,9 +318,7 @@ func TestBackoff(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := commit.Backoff(time.Hour, time.Hour, func(int64) int64 { return 0 })(ctx, 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("a pause that is cut short: %v", err)
-	}
+	expect.Cause(t, commit.Backoff(time.Hour, time.Hour, func(int64) int64 { return 0 })(ctx, 1), context.Canceled)
 }
 
 // TestPlantedNames: the push updates the right branch with the right commit, even if an attacker

@@ -249,9 +249,8 @@ func TestByServerMovedBranch(t *testing.T) {
 		other.git("push", "--quiet", "origin", "HEAD:refs/heads/"+temporary)
 	}
 	before := o.remote.head()
-	if _, err := o.push(t.Context(), o.client, nil, seal("")); !errors.Is(err, commit.ErrOtherCommit) {
-		t.Error(err)
-	}
+	_, err := o.push(t.Context(), o.client, nil, seal(""))
+	expect.Cause(t, err, commit.ErrOtherCommit)
 	if o.remote.head() != before || o.branches() != "main" {
 		t.Errorf("main is at %s, and there is %s", o.remote.head(), o.branches())
 	}
@@ -346,9 +345,8 @@ func TestByServerCancelled(t *testing.T) {
 			cancel()
 		}
 	}
-	if _, err := o.push(ctx, o.client, nil, seal("")); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
+	_, err := o.push(ctx, o.client, nil, seal(""))
+	expect.Cause(t, err, context.Canceled)
 	if o.remote.head() != before || o.branches() != "main" || !slices.Contains(o.server.Done(), githubtest.Delete) {
 		t.Errorf("main is at %s, and there is %s", o.remote.head(), o.branches())
 	}

@@ -246,9 +246,7 @@ func TestReadBack(t *testing.T) {
 			script := "#!/bin/sh\nREAL='" + real + "'\ncase \"$*\" in *fast-import*) " + tc.instead + ";; esac\nexec \"$REAL\" \"$@\"\n"
 			r.must(os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755))
 			got := r.run("commit", "PATH="+bin+":"+os.Getenv("PATH"))
-			if !strings.Contains(got.Err, tc.want) {
-				t.Errorf("it ended with %+v, want %q", got, tc.want)
-			}
+			expect.Contains(t, got.Err, tc.want)
 			r.clean()
 			expect.Is(t, "state", before, endOf(r, "commit"))
 		})

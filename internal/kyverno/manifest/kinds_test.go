@@ -31,8 +31,6 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s is missing", gvk.Kind)
 		}
 	}
-	if known < 80 {
-		t.Errorf("%d types", known)
-	}
+	expect.AtLeast(t, "types", 80, known)
 	expect.Is(t, "kind", "APIService", manifest.KindOf("apiregistration.k8s.io", "apiservices"))
 }

@@ -114,9 +114,7 @@ func TestCheckAccepts(t *testing.T) {
 			if version != "" {
 				d = mustParse(t, strings.Replace(source, d.APIVersion(), group+version, 1))
 			}
-			if problems := schema.Check(d); len(problems) > 0 {
-				t.Errorf("%s: %v", d.APIVersion(), problems)
-			}
+			expect.Empty(t, "problems", schema.Check(d))
 		}
 	}
 }
