@@ -166,9 +166,8 @@ func TestCancelled(t *testing.T) {
 			g := newGitHub(t)
 			g.http, g.clock = stumbling(func() { asked++; when(cancel) }), true
 			r := expect.Value(review.New(g.config()))(t)
-			if _, err := r.Record(ctx, mongo()); !errors.Is(err, context.Canceled) {
-				t.Errorf("it is %v", err)
-			}
+			_, err := r.Record(ctx, mongo())
+			expect.Cause(t, err, context.Canceled)
 			if asked != 1 {
 				t.Errorf("it asked %d times", asked)
 			}

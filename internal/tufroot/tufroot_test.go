@@ -42,10 +42,7 @@ func TestFetch(t *testing.T) {
 	}
 	r := repository(t)
 	s := source(t, r)
-	fetched, err := tufroot.Fetch(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fetched := expect.Value(tufroot.Fetch(s))(t)
 	if !bytes.Equal(fetched.JSON, publicgood.TrustedRootJSON()) || !fetched.Root.Logs() {
 		t.Error("it is not the trusted root of the repository")
 	}
@@ -58,16 +55,11 @@ func TestFetch(t *testing.T) {
 	}
 	fresh := append(publicgood.TrustedRootJSON(), '\n')
 	expect.OK(t, r.Publish(fresh, good.Add(time.Hour)))
-	if fetched, err = tufroot.Fetch(s); err != nil {
-		t.Fatal(err)
-	}
+	fetched = expect.Value(tufroot.Fetch(s))(t)
 	if !bytes.Equal(fetched.JSON, fresh) || fetched.RootVersion != 4 || !fetched.GoodUntil.Equal(good.Add(time.Hour)) {
 		t.Errorf("version %d until %s, %d bytes", fetched.RootVersion, fetched.GoodUntil, len(fetched.JSON))
 	}
-	left, err := os.ReadDir(temporary)
-	if err != nil || len(left) > 0 {
-		t.Errorf("these stay behind: %v, %v", left, err)
-	}
+	expect.Empty(t, "left", expect.Value(os.ReadDir(temporary))(t))
 }
 
 // TestFetchRefuses: Fetch never returns a root that is not signed by the root's keys, or that is
@@ -146,12 +138,9 @@ func TestFetchRefuses(t *testing.T) {
 			s := source(t, r)
 			tc.bend(t, r)
 			fetched, err := tufroot.Fetch(s)
-			expect.Failure(fetched, err)(t)
+			expect.Failure(fetched, err)(t, tc.text, s.Mirror)
 			for _, class := range []error{tufroot.ErrExpired, tufroot.ErrUntrusted, tufroot.ErrUnusable} {
 				expect.Is(t, class.Error(), errors.Is(tc.want, class), errors.Is(err, class))
-			}
-			if !strings.Contains(err.Error(), tc.text) || !strings.Contains(err.Error(), s.Mirror) {
-				t.Errorf("error %q, want it with %q", err, tc.text)
 			}
 		})
 	}

@@ -51,9 +51,7 @@ func TestKustomizeReadsOtherwise(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := readWhole([]byte(tc.source))
-			if hint := syntaxError(t, err, tc.where, tc.message).Hint; !strings.Contains(hint, tc.hint) {
-				t.Errorf("the hint %q, want %q", hint, tc.hint)
-			}
+			expect.Contains(t, syntaxError(t, err, tc.where, tc.message).Hint, tc.hint)
 			expect.Value(readWhole([]byte(tc.edited)))(t)
 		})
 	}
@@ -375,9 +373,7 @@ func TestKustomizeBuild(t *testing.T) {
 			return nil
 		}))
 	}
-	if built < 10 {
-		t.Errorf("only %d files were built", built)
-	}
+	expect.AtLeast(t, "files built", 10, built)
 }
 
 func buildsSame(t *testing.T, path string, source []byte) int {

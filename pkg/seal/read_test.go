@@ -48,9 +48,7 @@ func TestRoundTrip(t *testing.T) {
 				}
 			}
 			expect.Equal(t, "the rest of the file (-before +after)", string(doc.Source()), strings.Join(kept, ""))
-			if found := seal.Compare(sealed, doc, 1); len(found) > 0 {
-				t.Errorf("the sealed document differs: %v", found)
-			}
+			expect.Empty(t, "differences", seal.Compare(sealed, doc, 1))
 			expect.Failure(seal.Message(sealed))(t) // a sealed document has a message to sign
 		})
 	}
@@ -140,12 +138,10 @@ func TestReadRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := seal.Read(annotated(t, object{"a": "b"})); !errors.Is(err, seal.ErrUnsigned) {
-		t.Errorf("no seal: %v", err)
-	}
-	if _, err := seal.Read(parse(t, "metadata: {annotations: [a]}")); !errors.Is(err, seal.ErrUnsigned) {
-		t.Errorf("no mapping: %v", err)
-	}
+	_, err := seal.Read(annotated(t, object{"a": "b"}))
+	expect.Cause(t, err, seal.ErrUnsigned)
+	_, err = seal.Read(parse(t, "metadata: {annotations: [a]}"))
+	expect.Cause(t, err, seal.ErrUnsigned)
 }
 
 func unpacked(t *testing.T, text string) []byte {

@@ -80,7 +80,5 @@ func TestOverlapsAreTrue(t *testing.T) {
 			}
 		}
 	}
-	if overlapping < 500 {
-		t.Errorf("%d of %d overlap", overlapping, len(all)*len(all)/2)
-	}
+	expect.AtLeast(t, "overlaps", 500, overlapping)
 }

@@ -2,7 +2,6 @@ package sign_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -44,9 +43,7 @@ func TestDeviceFlow(t *testing.T) {
 	person := &visitor{t: t}
 	token := expect.Value(sign.InteractiveToken(
 		t.Context(), sign.Flow{Issuer: people.URL, Device: true, Out: person}))(t)
-	if !strings.Contains(person.read.String(), "Enter the verification code") {
-		t.Errorf("the prompt went elsewhere; read: %q", person.read.String())
-	}
+	expect.Contains(t, person.read.String(), "Enter the verification code")
 	if strings.Count(token, ".") != 2 {
 		t.Errorf("%q is no token", token)
 	}
@@ -62,7 +59,5 @@ func TestInteractiveTokenEndsWithItsContext(t *testing.T) {
 	defer issuer.Close()
 	defer close(released)
 	_, err := sign.InteractiveToken(ctx, sign.Flow{Issuer: issuer.URL, Device: true, Out: &visitor{t: t}})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error: %v", err)
-	}
+	expect.Cause(t, err, context.Canceled)
 }
