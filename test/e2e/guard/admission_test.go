@@ -5,9 +5,9 @@ package guard
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +15,8 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestAdmission: the API server rejects unsigned, modified and wrongly signed exceptions with the
@@ -39,10 +41,7 @@ func admits(t *testing.T, target cluster.Target) {
 	sealed := seal(t, write("honest"), write("wide"), elsewhere, other, mine, self)
 
 	create(t, target, write("unsigned")).refusedFor(t, "unsigned")
-	dry, err := live.DryRun(t.Context(), target, []byte(write("unsigned")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dry := must.Get(live.DryRun(t.Context(), target, []byte(write("unsigned"))))(t)
 	response{dry}.refusedFor(t, "unsigned")
 	create(t, target, strings.Replace(sealed[1], "require-probes", "require-limits", 1)).refusedFor(t, "altered")
 	create(t, target, sealAs(t, sandbox.Identity{Ref: "refs/heads/feature"}, write("branch"))[0]).refusedFor(t, "wrong-identity")
@@ -68,14 +67,14 @@ func lives(t *testing.T, ns string) {
 	target := cluster.Target{Group: exception.KyvernoGroup, Version: "v2", Namespace: ns}
 	path := target.Path("life")
 	older := seal(t, draft{name: "life", namespace: ns, lives: 2 * time.Hour}.legacy("v2"))[0]
-	nextSecond(t)
+	fixture.NextSecond(t)
 	newer := seal(t, draft{name: "life", namespace: ns, lives: time.Hour}.legacy("v2"))[0]
 	put := func(text string) response {
 		t.Helper()
 		var there struct {
 			Metadata struct{ ResourceVersion string }
 		}
-		decode(t, do(t, cluster.Request{Method: http.MethodGet, Path: path}), &there)
+		decode(t, read(t, path), &there)
 		return do(t, cluster.Request{Method: http.MethodPut, Path: path, Body: []byte(strings.Replace(text, "metadata:", "metadata:\n  resourceVersion: \""+there.Metadata.ResourceVersion+"\"", 1))})
 	}
 	patch := func(kind, text string) response {
@@ -95,12 +94,12 @@ func lives(t *testing.T, ns string) {
 	beta := target
 	beta.Version = "v2beta1"
 	olderBeta := seal(t, draft{name: "beta", namespace: ns, lives: 2 * time.Hour}.legacy("v2beta1"))[0]
-	nextSecond(t)
+	fixture.NextSecond(t)
 	create(t, target, seal(t, draft{name: "beta", namespace: ns, lives: time.Hour}.legacy("v2"))[0]).want(t, http.StatusCreated)
 	var there struct {
 		Metadata struct{ ResourceVersion string }
 	}
-	decode(t, do(t, cluster.Request{Method: http.MethodGet, Path: beta.Path("beta")}), &there)
+	decode(t, read(t, beta.Path("beta")), &there)
 	do(t, cluster.Request{Method: http.MethodPut, Path: beta.Path("beta"), Body: []byte(strings.Replace(olderBeta, "metadata:", "metadata:\n  resourceVersion: \""+there.Metadata.ResourceVersion+"\"", 1))}).refusedFor(t, "rollback")
 
 	patch("merge-patch+json", `{"metadata":{"labels":{"a":"b"}}}`).refusedFor(t, "altered")
@@ -108,47 +107,117 @@ func lives(t *testing.T, ns string) {
 	patch("merge-patch+json", `{"spec":{"exceptions":[{"policyName":"*","ruleNames":["*"]}]}}`).refusedFor(t, "altered")
 	patch("merge-patch+json", `{"metadata":{"annotations":null}}`).refusedFor(t, "unsigned")
 	// The annotation of kubectl apply, and a server-side apply.
-	note, err := json.Marshal(newer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	note := must.Get(json.Marshal(newer))(t)
 	patch("merge-patch+json", fmt.Sprintf(`{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":%s}}}`, note)).want(t, http.StatusOK)
 	patch("apply-patch+yaml", newer).want(t, http.StatusOK)
 	patch("apply-patch+yaml", older).refusedFor(t, "rollback")
 
-	// One that waits for dependents is deleted at once.
+	// Argo CD deletes in the foreground. That does not wait for the garbage collector, which does not run
+	// here: a dependent object with a finalizer would keep the exception, and Kyverno would apply it.
 	do(t, cluster.Request{Method: http.MethodDelete, Path: path, Body: []byte(`{"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Foreground"}`), ContentType: "application/json"}).want(t, http.StatusOK)
-	if err := live.Until(t.Context(), "it to be gone", func(ctx context.Context) error {
-		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
-		if err == nil && answer.Code != http.StatusNotFound {
-			err = errors.New(answer.Message())
-		}
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	until(t, "it to be gone", gonePath(path))
+	until(t, "the Event", contains(eventsOf(ns), `"reason":"Removed"`))
 
 	// A name from the API server is not the signed name.
 	create(t, target, strings.Replace(newer, "name: life", "generateName: life-", 1)).refusedFor(t, "altered")
 	// Delete all of them at once.
-	do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("")}).want(t, http.StatusOK)
-}
-
-// nextSecond waits for the next second. The log counts in seconds, so a later signature is newer.
-func nextSecond(t *testing.T) {
-	t.Helper()
-	timer := time.NewTimer(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-t.Context().Done():
-		t.Fatal(t.Context().Err())
-	}
+	remove(t, target.Path("")).want(t, http.StatusOK)
 }
 
 func decode(t *testing.T, r response, into any) {
 	t.Helper()
-	if err := decodeAnswer(r.Answer, into); err != nil {
-		t.Fatal(err)
+	must.Do(t, cluster.Into(into)(r.Answer, nil))
+}
+
+// TestSwitchedOff: a user who may change the guard's webhook can bypass it. The doctor names the
+// gap, and the guard reports the unsigned exception.
+func TestSwitchedOff(t *testing.T) {
+	i := settings{}.run(t)
+	i.register(t)
+	ns := namespace(t)
+	target := cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}
+	const selector = "/webhooks/0/namespaceSelector"
+	patched(t, webhooks+"/polex-guard", "add", selector, `{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["`+ns+`"]}]}`)
+	i.until(t, "the hole", func(ctx context.Context) error {
+		return cluster.OK(live.Create(ctx, target, []byte(draft{name: "smuggled", namespace: ns}.policies("v1"))))
+	})
+	if got := i.doctor(t, 1); !slices.Contains(got, "namespace-hole") {
+		t.Errorf("the doctor says %q", got)
+	}
+	i.until(t, "an Event", tells(ns, "Refused", "smuggled"))
+	i.until(t, "the report", reported(ns, "smuggled unsigned fail"))
+	patched(t, webhooks+"/polex-guard", "replace", selector, "{}")
+	i.doctor(t, 0)
+	// The unsigned exception cannot be changed, but deleted.
+	i.until(t, "the hole to close", func(ctx context.Context) error {
+		return refuses("unsigned")(live.Merge(ctx, target.Path("smuggled"),
+			[]byte(`{"metadata":{"labels":{"a":"b"}}}`)))
+	})
+	remove(t, target.Path("smuggled")).want(t, http.StatusOK)
+	i.until(t, "the deletion to be written down", tells(ns, "Deleted", "smuggled"))
+}
+
+// TestSelfExemption: the guard rejects exceptions that exempt exceptions from their protection,
+// with any signer and in both groups.
+func TestSelfExemption(t *testing.T) {
+	settings{guard: "  guardPolicies: [protect-*]\n  guardNamespaces: [platform-security]\n"}.run(t).register(t)
+	ns := namespace(t)
+	for n, d := range []draft{{policy: "polex-verify"}, {policy: "protect-exceptions"}, {kind: "PolicyException"}} {
+		for _, target := range []cluster.Target{served[0], served[2]} {
+			if d.kind != "" && target.Group != "kyverno.io" {
+				continue // its policy names the kinds
+			}
+			target.Namespace = ns
+			d.name, d.namespace = fmt.Sprintf("self-%d", n), ns
+			create(t, target, seal(t, d.in(target))[0]).refusedFor(t, "reaches-guard")
+		}
+	}
+	reaching := strings.Replace(draft{name: "there", namespace: ns}.legacy("v2"), "namespaces: [team-a]", "namespaces: [platform-security]", 1)
+	create(t, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}, seal(t, reaching)[0]).refusedFor(t, "reaches-guard")
+	// The guard runs in another namespace than in the manifests.
+	home := strings.Replace(draft{name: "home", namespace: ns}.legacy("v2"), "namespaces: [team-a]", "namespaces: [default]", 1)
+	create(t, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}, seal(t, home)[0]).refusedFor(t, "reaches-guard")
+	// No condition, or one that alone does not protect.
+	open := strings.Replace(draft{name: "open", namespace: ns}.legacy("v2"), "kinds: [Pod], names: [web-*], namespaces: [team-a]", "selector: {matchLabels: {app: web}}", 1)
+	create(t, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}, seal(t, open)[0]).refusedFor(t, "reaches-guard")
+	alone := strings.Replace(draft{name: "alone", namespace: ns}.policies("v1"), "matchConditions: [", "matchConditions: [{name: b, expression: has(object.spec)}, ", 1)
+	create(t, cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}, seal(t, alone)[0]).refusedFor(t, "reaches-guard")
+}
+
+// TestDeletion: a DELETE is allowed and reported, except in a dry run. An exception that waits for
+// a finalizer stays valid until it is gone, and cannot be changed.
+func TestDeletion(t *testing.T) {
+	i := settings{}.run(t)
+	ns := namespace(t)
+	target := cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}
+	must.Do(t, live.CreateNamespace(t.Context(), ns+"-held"))
+	before := []cluster.Target{target, {Group: "kyverno.io", Version: "v2"}}
+	for n := range before {
+		before[n].Namespace = ns + "-held"
+		text := seal(t, draft{name: "held", namespace: ns + "-held"}.in(before[n]))[0]
+		create(t, before[n], strings.Replace(text, "metadata:\n", "metadata:\n  finalizers: [example.com/held]\n", 1)).want(t, http.StatusCreated)
+	}
+	i.register(t)
+	sealed := seal(t, draft{name: "a", namespace: ns}.policies("v1"), draft{name: "b", namespace: ns}.policies("v1"))
+	create(t, target, sealed[0]).want(t, http.StatusCreated)
+	create(t, target, sealed[1]).want(t, http.StatusCreated)
+	// The guard that watches the exceptions reports it.
+	i.until(t, "the report", reported(ns, "a verified pass", "b verified pass"))
+	remove(t, target.Path("a")+"?dryRun=All").want(t, http.StatusOK)
+	remove(t, target.Path("b")).want(t, http.StatusOK)
+	i.until(t, "the deletion to be written down", tells(ns, "Deleted", "b"))
+	if got := stored(t, target); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("there are %q", got)
+	}
+	for _, target := range before {
+		remove(t, target.Path("held")).want(t, http.StatusOK)
+		held := target.Path("held")
+		const wider = `{"spec":{"background":false,"policyRefs":[{"name":"require-limits","kind":"ValidatingPolicy"}]}}`
+		merge(t, held, wider).refusedFor(t, "being-deleted")
+		merge(t, held, `{"metadata":{"labels":{"a":"b"}}}`).refusedFor(t, "being-deleted")
+		merge(t, held, `{"metadata":{"finalizers":[]}}`).want(t, http.StatusOK)
+		if got := stored(t, target); len(got) != 0 {
+			t.Errorf("there are %q", got)
+		}
 	}
 }

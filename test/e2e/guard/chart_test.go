@@ -4,7 +4,6 @@ package guard
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // chartFolder is the folder of the chart.
@@ -31,18 +31,10 @@ type values map[string]any
 // chartValues returns the least values: the trust policy of the sandbox, and an image.
 func chartValues(t *testing.T) values {
 	t.Helper()
-	text, err := os.ReadFile(box.ConfigPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.ReadFile(box.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(box.ConfigPath))(t)
+	root := must.Get(os.ReadFile(box.TrustedRootPath))(t)
 	var config map[string]any
-	if err := yaml.Unmarshal(text, &config); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal(text, &config))
 	return values{
 		"config": values{"trust": config["trust"]}, "files": values{filepath.Base(box.TrustedRootPath): string(root)},
 		"image": values{"digest": "sha256:" + strings.Repeat("0", 64)}, "clusterName": "e2e",
@@ -65,25 +57,14 @@ func helm(t *testing.T, v values, args ...string) (string, error) {
 	t.Helper()
 	home := t.TempDir()
 	if v != nil {
-		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(v))(t)
 		file := filepath.Join(home, "values.json")
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, text, 0o600))
 		args = append(args, "--values", file)
 	}
 	cmd := exec.CommandContext(t.Context(), fixture.FromRoot(binaries+"/helm"), args...)
 	cmd.Env = []string{"HOME=" + home, "KUBECONFIG=" + live.Kubeconfig(), "HELM_NAMESPACE=" + guardNamespace}
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		err = errors.Join(err, errors.New(stderr.String()))
-	}
-	return string(out), err
+	return run(cmd)
 }
 
 // mustHelm is helm that must succeed.
@@ -100,10 +81,7 @@ func mustHelm(t *testing.T, v values, args ...string) string {
 // text, for a chart.
 func documented(t *testing.T, chart, text string) (args []string) {
 	t.Helper()
-	page, err := os.ReadFile(fixture.FromRoot(installPage))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(fixture.FromRoot(installPage)))(t)
 	for line := range strings.Lines(strings.ReplaceAll(string(page), "\\\n", " ")) {
 		if words := strings.Fields(line); len(words) > 1 && words[0] == "helm" && strings.Contains(line, text) {
 			if args != nil {
@@ -123,19 +101,14 @@ func documented(t *testing.T, chart, text string) (args []string) {
 // TestChartDocumented: the command of the page renders the values of the page, with the trusted root
 // of a file.
 func TestChartDocumented(t *testing.T) {
-	page, err := os.ReadFile(fixture.FromRoot(installPage))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(fixture.FromRoot(installPage)))(t)
 	block := regexp.MustCompile("(?s) *```yaml\n( *# values.yaml\n.*?) *```").FindSubmatch(page)
 	if block == nil {
 		t.Fatal("the page holds no values.yaml")
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{"values.yaml": regexp.MustCompile("(?m)^   ").ReplaceAllString(string(block[1]), ""), "trusted_root.json": "{}"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	args := documented(t, fixture.FromRoot(chartFolder), "helm install")
 	args[0] = "template"
@@ -208,9 +181,7 @@ func byName(t *testing.T, manifests string) map[string]any {
 		if data, is := o.Object["data"].(map[string]any); is {
 			if text, is := data["config.yaml"].(string); is {
 				var config map[string]any
-				if err := yaml.UnmarshalStrict([]byte(text), &config); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, yaml.UnmarshalStrict([]byte(text), &config))
 				delete(config, "sigstore")
 				data["config.yaml"] = config
 			}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const (
@@ -40,20 +40,15 @@ type release struct {
 func installed(t *testing.T, v values) release {
 	t.Helper()
 	ns := namespace(t)
-	free, err := servers.FreePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := must.Get(servers.FreePorts(1))(t)
 	r := release{chart: chartToLoopback(t, free[0]), target: served[0]}
 	r.target.Namespace = ns
 	mustHelm(t, v, "install", "polex-guard", r.chart, "--create-namespace")
 	t.Cleanup(func() { // after a failure, nothing protects the following tests' objects
-		cmd := exec.Command(fixture.Kubectl(), "delete", "validatingadmissionpolicybindings", "--all", "--kubeconfig", live.Kubeconfig())
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v: %s", err, out)
-		}
+		kubectlAfterwards(t, "delete", "validatingadmissionpolicybindings", "--all")
 		unregister(t)
-		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: "/apis/coordination.k8s.io/v1/namespaces/" + guardNamespace + "/leases/polex-guard"})
+		_, _ = live.Delete(context.Background(),
+			"/apis/coordination.k8s.io/v1/namespaces/"+guardNamespace+"/leases/polex-guard")
 	})
 	r.delivered = delivered{instance: pod(t, mustHelm(t, nil, "get", "manifest", "polex-guard")), overlay: "self-managed"}
 	port := r.webhook
@@ -74,9 +69,7 @@ func installed(t *testing.T, v values) release {
 func chartToLoopback(t *testing.T, port int) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(fixture.FromRoot(chartFolder))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(dir, os.DirFS(fixture.FromRoot(chartFolder))))
 	for file, change := range map[string][2]string{
 		"Chart.yaml":                    {`kubeVersion: ">=1.30.0-0"`, ""},
 		"files/guard/base/webhook.yaml": {"port: 443", fmt.Sprintf("port: %d", port)},
@@ -87,9 +80,7 @@ func chartToLoopback(t *testing.T, port int) string {
 		if err != nil || !strings.Contains(string(text), change[0]) {
 			t.Fatalf("%s holds no %q (%v)", file, change[0], err)
 		}
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), change[0], change[1])), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), change[0], change[1])), 0o600))
 	}
 	return dir
 }
@@ -108,7 +99,7 @@ func (r release) writesStatus(ctx context.Context) {
 			guardDeployment: `"replicas":%[2]d,"updatedReplicas":%[2]d,"readyReplicas":%[2]d,"availableReplicas":%[2]d,"conditions":[{"type":"Available","status":"True"},{"type":"Progressing","status":"True","reason":"NewReplicaSetAvailable"}]`,
 			guardBudget:     `"currentHealthy":%[2]d,"desiredHealthy":1,"disruptionsAllowed":1,"expectedPods":%[2]d`,
 		} {
-			answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
+			answer, err := live.Get(ctx, path)
 			if err != nil || !answer.OK() {
 				continue
 			}
@@ -119,8 +110,8 @@ func (r release) writesStatus(ctx context.Context) {
 			if json.Unmarshal(answer.Body, &o) != nil {
 				continue
 			}
-			_, _ = live.Do(ctx, cluster.Request{Method: http.MethodPatch, Path: path + "/status", ContentType: "application/merge-patch+json",
-				Body: fmt.Appendf(nil, `{"status":{"observedGeneration":%[1]d,`+status+`}}`, o.Metadata.Generation, o.Spec.Replicas)})
+			_, _ = live.Merge(ctx, path+"/status", fmt.Appendf(nil,
+				`{"status":{"observedGeneration":%[1]d,`+status+`}}`, o.Metadata.Generation, o.Spec.Replicas))
 		}
 	}
 }
@@ -143,11 +134,7 @@ func (r release) stores(t *testing.T, name string) {
 	t.Helper()
 	text := draft{name: name, namespace: r.target.Namespace}.in(r.target)
 	until(t, "the API server to store "+name, func(ctx context.Context) error {
-		answer, err := live.DryRun(ctx, r.target, []byte(text))
-		if err == nil && !answer.OK() {
-			err = errors.New(answer.Message())
-		}
-		return err
+		return cluster.OK(live.DryRun(ctx, r.target, []byte(text)))
 	})
 	create(t, r.target, text).want(t, http.StatusCreated)
 }
@@ -156,8 +143,8 @@ func (r release) stores(t *testing.T, name string) {
 func (r release) isProtected(t *testing.T) {
 	t.Helper()
 	until(t, "the protection", func(context.Context) error {
-		return errors.Join(refusesAnnotation(stranger.touches(t, "configmap/polex-guard", guardNamespace)),
-			refusesAnnotation(stranger.touches(t, "validatingwebhookconfiguration/polex-guard", "")))
+		return errors.Join(refusesIt(stranger.touches(t, "configmap/polex-guard", guardNamespace)),
+			refusesIt(stranger.touches(t, "validatingwebhookconfiguration/polex-guard", "")))
 	})
 }
 
@@ -167,23 +154,19 @@ func (r release) isProtected(t *testing.T) {
 // that does not answer.
 func TestChartRelease(t *testing.T) {
 	apply(t, kyvernoDeployment)
-	t.Cleanup(func() {
-		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: "/apis/apps/v1/namespaces/kyverno/deployments/kyverno-admission-controller"})
-	})
+	deleteAfter(t, "/apis/apps/v1/namespaces/kyverno/deployments/kyverno-admission-controller")
 	permitEverything(t)
 	audit, enforce := chartValues(t), enforcing(t)
 	r := installed(t, audit)
 
 	r.upgrade(t, audit) // and waits for the guard
 	r.stores(t, "audited")
-	r.until(t, "a report", func(ctx context.Context) error {
-		return reported(ctx, r.target.Namespace, []string{"audited unsigned fail"})
-	})
-	do(t, cluster.Request{Method: http.MethodDelete, Path: r.target.Path("audited")}).want(t, http.StatusOK)
+	r.until(t, "a report", reported(r.target.Namespace, "audited unsigned fail"))
+	remove(t, r.target.Path("audited")).want(t, http.StatusOK)
 
 	// Enforcing has no gap: each webhook has its caBundle already.
 	var registered admissionregistrationv1.ValidatingWebhookConfiguration
-	decode(t, do(t, cluster.Request{Method: http.MethodGet, Path: webhooks + "/polex-guard"}), &registered)
+	decode(t, read(t, webhooks+"/polex-guard"), &registered)
 	for _, hook := range registered.Webhooks {
 		if len(hook.ClientConfig.CABundle) == 0 {
 			t.Errorf("%s has no caBundle in the mode audit", hook.Name)
@@ -203,17 +186,7 @@ func TestChartRelease(t *testing.T) {
 	t.Run("rotation during an upgrade", func(t *testing.T) {
 		s := pour(t, r.target.Namespace)
 		s.flows(t, r.instance, 20)
-		before := secretData(t, guardSecret)
-		do(t, cluster.Request{Method: http.MethodPatch, Path: guardSecret, ContentType: "application/merge-patch+json", Body: []byte(`{"data":{"tls.crt":null,"tls.key":null}}`)}).want(t, http.StatusOK)
-		r.upgrade(t, enforce.with(values{"replicas": 3}))
-		r.until(t, "the guard to make another certificate", func(context.Context) error {
-			if after := secretData(t, guardSecret); len(after["tls.crt"]) == 0 || string(after["tls.crt"]) == string(before["tls.crt"]) {
-				return errors.New("there is none")
-			}
-			return nil
-		})
-		mount(t, r.mounted("/tls"), secretData(t, guardSecret))
-		r.until(t, "the new certificate", func(context.Context) error { return r.serves(filepath.Join(r.mounted("/tls"), "tls.crt")) })
+		r.renews(t, guardSecret, r.mounted("/tls"), func() { r.upgrade(t, enforce.with(values{"replicas": 3})) })
 		r.upgrade(t, enforce)
 		s.flows(t, r.instance, 20)
 		s.ends(t)
@@ -278,11 +251,11 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: deployer
 		t.Errorf("an account that may not delete webhooks uninstalls everything: %s", out)
 	}
 	<-stopped
-	if err := contains(t.Context(), webhooks+"/polex-guard", `"deletions.guard.polex.dev"`); err != nil {
+	if err := contains(webhooks+"/polex-guard", `"deletions.guard.polex.dev"`)(t.Context()); err != nil {
 		t.Error(err)
 	}
 	r.stores(t, "stored")
-	do(t, cluster.Request{Method: http.MethodDelete, Path: r.target.Path("stored")}).want(t, http.StatusOK)
+	remove(t, r.target.Path("stored")).want(t, http.StatusOK)
 	s.hadAnswers(t)
 	mustKubectl(t, "", "delete", "validatingwebhookconfiguration", "polex-guard")
 	leftOf(t, manifest)
@@ -305,7 +278,7 @@ func (r release) stopsWithDeployment(t *testing.T) chan struct{} {
 			if t.Context().Err() != nil {
 				return
 			}
-			if gonePath(t.Context(), guardDeployment) == nil {
+			if gonePath(guardDeployment)(t.Context()) == nil {
 				r.group.Stop()
 				return
 			}
@@ -350,12 +323,10 @@ func TestChartCertificates(t *testing.T) {
 		_, err := helm(t, chartValues(t).with(values{"certificates": certificates}), append([]string{"upgrade", "polex-guard", r.chart}, more...)...)
 		return err
 	}
-	if err := upgrade("certManager"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, upgrade("certManager"))
 	r.stores(t, "by-cert-manager")
-	do(t, cluster.Request{Method: http.MethodGet, Path: guardSecret}).want(t, http.StatusNotFound)
-	do(t, cluster.Request{Method: http.MethodGet, Path: "/apis/cert-manager.io/v1/namespaces/" + guardNamespace + "/certificates/polex-guard"}).want(t, http.StatusOK)
+	read(t, guardSecret).want(t, http.StatusNotFound)
+	read(t, "/apis/cert-manager.io/v1/namespaces/"+guardNamespace+"/certificates/polex-guard").want(t, http.StatusOK)
 	// cert-manager makes the Secret.
 	mustKubectl(t, "", "create", "secret", "generic", "polex-guard-tls", "--namespace", guardNamespace)
 	if err := upgrade("selfManaged"); err == nil || !strings.Contains(err.Error(), "cannot be imported into the current release") {

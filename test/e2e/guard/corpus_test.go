@@ -4,8 +4,14 @@ package guard
 
 import (
 	"bytes"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"log"
+	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,8 +23,12 @@ import (
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/attacks"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // before lists documents that the API server rejects before it calls the guard, by rule, with its
@@ -67,15 +77,10 @@ var mended = []string{
 // process. Nothing is stored: the corpus has the same identity hundreds of times.
 func TestCorpus(t *testing.T) {
 	withoutKyverno(t) // it rejects some of them too, and the API server tells one reason
-	cases, err := attacks.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := must.Get(attacks.Read())(t)
 	r := replay{handler: replayGuard(t), met: map[string]bool{}}
 	for _, namespace := range []string{"exceptions", "open", "kyverno"} {
-		if err := live.CreateNamespace(t.Context(), namespace); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, live.CreateNamespace(t.Context(), namespace))
 	}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) { r.play(t, c) })
@@ -105,10 +110,7 @@ type replay struct {
 
 func (r *replay) play(t *testing.T, c *attacks.Case) {
 	rules, verifier := rulesOf(t, c)
-	handler, err := guard.NewHandler(guard.Config{Rules: rules, Now: func() time.Time { return c.Now }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := must.Get(guard.NewHandler(guard.Config{Rules: rules, Now: func() time.Time { return c.Now }}))(t)
 	r.handler.Store(handler)
 	for n, document := range documentsOf(t, c) {
 		// A reader of the whole file stops at an unreadable document; kubectl continues.
@@ -167,10 +169,7 @@ func documentsOf(t *testing.T, c *attacks.Case) [][]byte {
 	if isJSON(c.Input) {
 		return [][]byte{c.Input}
 	}
-	documents, err := cluster.Documents(c.Input)
-	if err != nil {
-		t.Fatal(err)
-	}
+	documents := must.Get(cluster.Documents(c.Input))(t)
 	return slices.DeleteFunc(documents, func(document []byte) bool {
 		var holds any
 		return yaml.Unmarshal(document, &holds) == nil && holds == nil
@@ -211,4 +210,64 @@ func put(t *testing.T, document []byte, validation string) (r response, verdict 
 		verdict = found[1]
 	}
 	return r, verdict
+}
+
+// replayGuard registers a guard in this process. It uses the handler that was stored last.
+func replayGuard(t *testing.T) *atomic.Pointer[guard.Handler] {
+	t.Helper()
+	var handler atomic.Pointer[guard.Handler]
+	var current guard.Current
+	current.Replace(theSandbox(t))
+	first := must.Get(guard.NewHandler(guard.Config{Rules: &current, Now: time.Now}))(t)
+	handler.Store(first)
+	i := &instance{dir: t.TempDir(), group: &servers.Group{}}
+	i.bundle = certify(t, i.dir)
+	certificate := must.Get(tls.LoadX509KeyPair(filepath.Join(i.dir, "tls.crt"), filepath.Join(i.dir, "tls.key")))(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	server := &http.Server{
+		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.Load().ServeHTTP(w, r) }),
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+		ReadHeaderTimeout: waitLimit,
+		ErrorLog:          log.New(t.Output(), "", 0),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.ServeTLS(listener, "", "") }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	i.webhook = listener.Addr().String()
+	i.alsoAsked = `  - {apiGroups: [""], apiVersions: ["*"], resources: [configmaps], operations: [CREATE], scope: "*"}` + "\n"
+	i.register(t)
+	return &handler
+}
+
+// theSandbox returns rules that trust the sandbox.
+func theSandbox(t *testing.T) *guard.Rules {
+	t.Helper()
+	i := &instance{config: filepath.Join(t.TempDir(), "config.yaml")}
+	i.configure(t, "")
+	return rulesIn(t, must.Get(os.ReadFile(i.config))(t), filepath.Dir(i.config))
+}
+
+// rulesOf returns the rules of a case, and a verifier to check admitted documents.
+func rulesOf(t *testing.T, c *attacks.Case) (*guard.Current, *verify.Verifier) {
+	t.Helper()
+	dir := t.TempDir()
+	must.Do(t, os.WriteFile(filepath.Join(dir, attacks.RootFile), c.Root, 0o600))
+	var current guard.Current
+	current.Replace(rulesIn(t, c.Policy, dir))
+	return &current, must.Get(verify.New(must.Get(trust.Load(configIn(t, c.Policy, dir)))(t)))(t)
+}
+
+func configIn(t *testing.T, text []byte, dir string) trust.Config {
+	t.Helper()
+	return must.Get(trust.Read(must.Get(exception.Parse(text, attacks.PolicyFile))(t), dir))(t)
+}
+
+func rulesIn(t *testing.T, text []byte, dir string) *guard.Rules {
+	t.Helper()
+	return must.Get(guard.NewRules(configIn(t, text, dir), guard.Settings{}, "sha256:corpus"))(t)
 }

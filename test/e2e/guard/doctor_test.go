@@ -17,13 +17,14 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestDoctor: polex-guard check finds no problem in a correct installation, and names each way to
 // bypass the guard.
 func TestDoctor(t *testing.T) {
 	i := settings{}.run(t)
-	leads := func(ctx context.Context) error { return i.measures(ctx, "polex_guard_leader 1") }
+	leads := i.leads
 	i.until(t, "the guard to lead", leads)
 	if got := i.doctor(t, 1); !slices.Equal(got, []string{"exceptions-disabled", "no-webhook", "not-protected"}) {
 		t.Errorf("without a webhook: %q", got)
@@ -49,7 +50,8 @@ func TestDoctor(t *testing.T) {
 		{name: "failing open", at: hook + "/failurePolicy", value: `"Ignore"`, mended: `"Fail"`, want: "fails-open"},
 		{name: "impatience", at: hook + "/timeoutSeconds", value: `5`, mended: `10`, want: "timeout-too-short"},
 		{name: "conversion", at: hook + "/matchPolicy", value: `"Equivalent"`, mended: `"Exact"`, want: "converts", warns: true},
-		{name: "no bundle", at: hook + "/clientConfig/caBundle", value: `null`, mended: quoted(t, i.bundle), want: "bad-ca-bundle"},
+		{name: "no bundle", at: hook + "/clientConfig/caBundle", value: `null`,
+			mended: string(must.Get(json.Marshal(i.bundle))(t)), want: "bad-ca-bundle"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			patched(t, webhooks+"/polex-guard", "add", tc.at, tc.value)
@@ -77,16 +79,14 @@ func TestDoctor(t *testing.T) {
 		{name: "who stops renewals", path: webhooks, object: strings.Replace(webhookOf("Validating", "keeps", "leases", ""), "apiGroups: ['']", "apiGroups: [coordination.k8s.io]", 1), want: "write-rejected", status: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			answer := do(t, cluster.Request{Method: http.MethodPost, Path: tc.path, Body: []byte(tc.object)})
+			answer := post(t, tc.path, []byte(tc.object))
 			answer.want(t, http.StatusCreated)
 			if got := i.doctor(t, tc.status); !slices.Contains(got, tc.want) {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 			var created struct{ Metadata struct{ Name string } }
-			if err := json.Unmarshal(answer.Body, &created); err != nil {
-				t.Fatal(err)
-			}
-			do(t, cluster.Request{Method: http.MethodDelete, Path: tc.path + "/" + created.Metadata.Name}).want(t, http.StatusOK)
+			must.Do(t, json.Unmarshal(answer.Body, &created))
+			remove(t, tc.path+"/"+created.Metadata.Name).want(t, http.StatusOK)
 		})
 	}
 	i.until(t, "the guard to lead again", leads)
@@ -166,16 +166,6 @@ func patched(t *testing.T, path, operation, at, value string) {
 		Body: fmt.Appendf(nil, `[{"op":%q,"path":%q,"value":%s}]`, operation, at, value)}).want(t, http.StatusOK)
 }
 
-// quoted returns bytes as JSON.
-func quoted(t *testing.T, b []byte) string {
-	t.Helper()
-	text, err := json.Marshal(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 func number(yes bool) int {
 	if yes {
 		return 1
@@ -195,7 +185,13 @@ func (i *instance) doctor(t *testing.T, status int) []string {
 
 func (i *instance) diagnosed(t *testing.T, kubeconfig string) (reasons []string, status int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), folder+"/polex-guard", "check", "--config", i.config, "--kubeconfig", kubeconfig, "--namespace", "default", "-o", "json")
+	return checked(t, "--config", i.config, "--kubeconfig", kubeconfig, "--namespace", "default")
+}
+
+// checked runs polex-guard check, and returns the reasons of the problems and the exit code.
+func checked(t *testing.T, flags ...string) (reasons []string, status int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), folder+"/polex-guard", append([]string{"check", "-o", "json"}, flags...)...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -207,7 +203,7 @@ func (i *instance) diagnosed(t *testing.T, kubeconfig string) (reasons []string,
 		Results []struct{ Outcome, Reason string }
 	}
 	if err := json.Unmarshal(out, &report); err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v: %s", err, &stderr)
 	}
 	for _, r := range report.Results {
 		if r.Outcome != "passed" && !slices.Contains(reasons, r.Reason) {

@@ -4,10 +4,7 @@ package guard
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +14,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // draft describes an exception for a test.
@@ -28,56 +27,24 @@ type draft struct {
 	kind            string        // the exempted kind; "" is Pod
 }
 
-func (d draft) fill() draft {
-	if d.lives == 0 {
-		d.lives = time.Hour
+// in returns its YAML for a group and version.
+func (d draft) in(t cluster.Target) string {
+	t.Namespace = d.namespace
+	text := fixture.Draft{Name: d.name, Annotations: d.annotations, Policy: d.policy, Kind: d.kind}
+	if d.lives != 0 {
+		text.Lives = short(d.lives)
 	}
-	if d.policy == "" {
-		d.policy = "require-probes"
-	}
-	if d.kind == "" {
-		d.kind = "Pod"
-	}
-	return d
+	return text.In(t)
 }
 
 // legacy returns its YAML for kyverno.io.
 func (d draft) legacy(version string) string {
-	d = d.fill()
-	return fmt.Sprintf(`apiVersion: kyverno.io/%s
-kind: PolicyException
-metadata:
-  name: %s
-  namespace: %s
-  annotations: {polex.dev/reason: no health endpoint, polex.dev/expires-in: %s%s}
-spec:
-  exceptions: [{policyName: %s, ruleNames: [check]}]
-  match: {any: [{resources: {kinds: [%s], names: [web-*], namespaces: [team-a]}}]}
-`, version, d.name, d.namespace, short(d.lives), d.annotations, d.policy, d.kind)
+	return d.in(cluster.Target{Group: exception.KyvernoGroup, Version: version})
 }
 
 // policies returns its YAML for policies.kyverno.io.
 func (d draft) policies(version string) string {
-	d = d.fill()
-	return fmt.Sprintf(`apiVersion: policies.kyverno.io/%s
-kind: PolicyException
-metadata:
-  name: %s
-  namespace: %s
-  annotations: {polex.dev/reason: no health endpoint, polex.dev/expires-in: %s%s}
-spec:
-  policyRefs: [{name: %s, kind: ValidatingPolicy}]
-  matchConditions: [{name: web, expression: object.metadata.name == 'web'}]
-  reportResult: skip
-`, version, d.name, d.namespace, short(d.lives), d.annotations, d.policy)
-}
-
-// in returns its YAML for a group and version.
-func (d draft) in(t cluster.Target) string {
-	if t.Group == exception.PoliciesGroup {
-		return d.policies(t.Version)
-	}
-	return d.legacy(t.Version)
+	return d.in(cluster.Target{Group: exception.PoliciesGroup, Version: version})
 }
 
 func short(d time.Duration) string {
@@ -108,11 +75,28 @@ type response struct{ *cluster.Answer }
 // do sends a request; without an answer the test fails.
 func do(t *testing.T, r cluster.Request) response {
 	t.Helper()
-	answer, err := live.Do(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response{answer}
+	return response{must.Get(live.Do(t.Context(), r))(t)}
+}
+
+// read, remove, post and merge send requests of these kinds.
+func read(t *testing.T, path string) response {
+	t.Helper()
+	return response{must.Get(live.Get(t.Context(), path))(t)}
+}
+
+func remove(t *testing.T, path string) response {
+	t.Helper()
+	return response{must.Get(live.Delete(t.Context(), path))(t)}
+}
+
+func post(t *testing.T, path string, body []byte) response {
+	t.Helper()
+	return response{must.Get(live.Post(t.Context(), path, body))(t)}
+}
+
+func merge(t *testing.T, path, patch string) response {
+	t.Helper()
+	return response{must.Get(live.Merge(t.Context(), path, []byte(patch)))(t)}
 }
 
 func (r response) want(t *testing.T, code int) {
@@ -125,9 +109,7 @@ func (r response) want(t *testing.T, code int) {
 // refusedFor expects a rejection by the guard, with a reason.
 func (r response) refusedFor(t *testing.T, reason string) {
 	t.Helper()
-	if err := refused(r.Answer, reason); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, refused(r.Answer, reason))
 }
 
 // refused returns an error unless the answer is a rejection by the guard with the reason.
@@ -138,27 +120,40 @@ func refused(answer *cluster.Answer, reason string) error {
 	return nil
 }
 
+// refuses checks that an answer is a rejection by the guard with the reason.
+func refuses(reason string) func(*cluster.Answer, error) error {
+	return func(answer *cluster.Answer, err error) error {
+		if err == nil {
+			err = refused(answer, reason)
+		}
+		return err
+	}
+}
+
+// deleteAfter deletes objects at the end of the test, if they are there.
+func deleteAfter(t *testing.T, paths ...string) {
+	t.Cleanup(func() {
+		for _, path := range paths {
+			_, _ = live.Delete(context.Background(), path)
+		}
+	})
+}
+
 // create creates an exception.
 func create(t *testing.T, target cluster.Target, text string) response {
 	t.Helper()
-	answer, err := live.Create(t.Context(), target, []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response{answer}
+	return response{must.Get(live.Create(t.Context(), target, []byte(text)))(t)}
 }
 
 // namespace makes a namespace for a test, and returns its name.
 func namespace(t *testing.T) string {
 	t.Helper()
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
-	if err := live.CreateNamespace(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, live.CreateNamespace(t.Context(), name))
 	t.Cleanup(func() {
 		for _, group := range []cluster.Target{served[0], served[2]} {
 			group.Namespace = name
-			_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: group.Path("")})
+			_, _ = live.Delete(context.Background(), group.Path(""))
 		}
 	})
 	return name
@@ -167,22 +162,12 @@ func namespace(t *testing.T) string {
 // endOf returns the expiry of a signed exception.
 func endOf(t *testing.T, sealed string) time.Time {
 	t.Helper()
-	doc, err := exception.Parse([]byte(sealed), "sealed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(exception.Parse([]byte(sealed), "sealed"))(t)
 	life, err := lifetime.Of(doc, lifetime.Terms{})
 	if err != nil || life.ExpiresAt.IsZero() {
 		t.Fatalf("%v: it has no end", err)
 	}
 	return life.ExpiresAt
-}
-
-func decodeAnswer(answer *cluster.Answer, into any) error {
-	if !answer.OK() {
-		return errors.New(answer.Message())
-	}
-	return json.Unmarshal(answer.Body, into)
 }
 
 // widened returns a signed exception with another policy than the signed one.

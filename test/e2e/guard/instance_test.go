@@ -4,9 +4,7 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -18,7 +16,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // waitLimit is the timeout for expected events.
@@ -77,17 +77,10 @@ func (s settings) run(t *testing.T) *instance {
 	if s.kubeconfig == "" {
 		s.kubeconfig = live.Kubeconfig()
 	}
-	p, err := Start(context.Background(), Options{Binaries: folder, Dir: s.dir, Config: i.config, Kubeconfig: s.kubeconfig, Flags: s.flags})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(Start(context.Background(), Options{Binaries: folder, Dir: s.dir, Config: i.config,
+		Kubeconfig: s.kubeconfig, Flags: s.flags}))(t)
 	i.process, i.group, i.webhook, i.metrics, i.health = p, p.Group, p.Webhook, p.Metrics, p.Health
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(i.group.Logs())
-		}
-		i.group.Stop()
-	})
+	fixture.StopAfter(t, i.group)
 	if s.itself {
 		i.mountSecret(t, certificateSecret, i.dir)
 	}
@@ -98,9 +91,7 @@ func (s settings) run(t *testing.T) *instance {
 // again restarts a stopped or killed guard.
 func (i *instance) again(t *testing.T) {
 	t.Helper()
-	if err := i.process.Again(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, i.process.Again(context.Background()))
 	i.until(t, "the guard to be ready", i.ready)
 }
 
@@ -111,20 +102,14 @@ func (i *instance) ready(ctx context.Context) error { return get(ctx, "http://"+
 // guard.
 func (i *instance) configure(t *testing.T, section string, kinds ...string) {
 	t.Helper()
-	text, err := os.ReadFile(box.ConfigPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = []byte(strings.ReplaceAll(string(text), "trustedRoot: "+filepath.Base(box.TrustedRootPath), "trustedRoot: "+box.TrustedRootPath))
+	text := fixture.TrustPolicy(t, box)
 	if len(kinds) > 0 {
-		text = []byte(strings.Replace(string(text), "\ntrust:\n", "\ntrust:\n  kinds: ["+strings.Join(kinds, ", ")+"]\n", 1))
+		text = strings.Replace(text, "\ntrust:\n", "\ntrust:\n  kinds: ["+strings.Join(kinds, ", ")+"]\n", 1)
 	}
 	if section != "" {
-		text = append(text, "\nguard:\n"+section...)
+		text += "\nguard:\n" + section
 	}
-	if err := os.WriteFile(i.config, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(i.config, []byte(text), 0o600))
 }
 
 // until repeats a check until it succeeds, while the guard runs, for waitLimit at most.
@@ -132,19 +117,13 @@ func (i *instance) until(t *testing.T, what string, ask func(context.Context) er
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	if err := i.group.Until(ctx, what, ask); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, i.group.Until(ctx, what, ask))
 }
 
 // certify writes a certificate for loopback and some names, and returns its certificate authority.
 func certify(t *testing.T, dir string, names ...string) []byte {
 	t.Helper()
-	bundle, err := Certify(dir, names...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bundle
+	return must.Get(Certify(dir, names...))(t)
 }
 
 const webhooks = Webhooks
@@ -153,7 +132,7 @@ const webhooks = Webhooks
 // it.
 func (i *instance) register(t *testing.T) {
 	t.Helper()
-	do(t, cluster.Request{Method: http.MethodPost, Path: webhooks, Body: []byte(i.registration("127.0.0.1"))}).want(t, http.StatusCreated)
+	post(t, webhooks, []byte(i.registration("127.0.0.1"))).want(t, http.StatusCreated)
 	t.Cleanup(func() { unregister(t) })
 	i.asked(t)
 }
@@ -169,11 +148,9 @@ func (i *instance) asked(t *testing.T) {
 	t.Helper()
 	i.until(t, "the API server to ask the guard", func(ctx context.Context) error {
 		target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "default"}
-		answer, err := live.DryRun(ctx, target, []byte(strings.ReplaceAll(draft{name: "probe", namespace: "default"}.legacy("v2"), "polex.dev/expires-in", "polex.dev/unused")))
-		if err == nil && (answer.OK() || !strings.Contains(answer.Message(), "[unsigned]")) {
-			err = errors.New(answer.Message())
-		}
-		return err
+		probe := draft{name: "probe", namespace: "default"}.legacy("v2")
+		return refuses("unsigned")(live.DryRun(ctx, target, []byte(strings.ReplaceAll(probe, "polex.dev/expires-in",
+			"polex.dev/unused"))))
 	})
 }
 
@@ -182,44 +159,40 @@ func unregister(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
-	if _, err := live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: webhooks + "/polex-guard"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := live.Until(ctx, "the API server to ask nobody", func(ctx context.Context) error {
-		answer, err := live.DryRun(ctx, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "default"}, []byte(draft{name: "probe", namespace: "default"}.legacy("v2")))
-		if err == nil && !answer.OK() {
-			err = errors.New(answer.Message())
+	must.Get(live.Delete(ctx, webhooks+"/polex-guard"))(t)
+	must.Do(t, live.Until(ctx, "the API server to ask nobody", func(ctx context.Context) error {
+		target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "default"}
+		return cluster.OK(live.DryRun(ctx, target, []byte(draft{name: "probe", namespace: "default"}.legacy("v2"))))
+	}))
+}
+
+// check is a condition that a test waits for.
+type check = func(context.Context) error
+
+// measures checks that the metrics have a line.
+func (i *instance) measures(line string) check {
+	return func(ctx context.Context) error {
+		text, err := servers.Fetch(ctx, "http://"+i.metrics+"/metrics")
+		if err == nil && !slices.Contains(strings.Split(text, "\n"), line) {
+			err = fmt.Errorf("no line %q", line)
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
 	}
 }
 
-// measures returns nil if the metrics have a line.
-func (i *instance) measures(ctx context.Context, line string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+i.metrics+"/metrics", nil)
-	if err != nil {
+// leads checks that the guard is the leader.
+func (i *instance) leads(ctx context.Context) error { return i.measures("polex_guard_leader 1")(ctx) }
+
+// contains checks that the API server's answer has a text.
+func contains(path, text string) check {
+	return func(ctx context.Context) error {
+		answer, err := live.Get(ctx, path)
+		if err == nil && !strings.Contains(string(answer.Body), text) {
+			err = fmt.Errorf("%s does not hold %q", path, text)
+		}
 		return err
 	}
-	client := &http.Client{Timeout: 5 * time.Second}
-	answer, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err == nil && !slices.Contains(strings.Split(string(text), "\n"), line) {
-		err = fmt.Errorf("no line %q", line)
-	}
-	return err
 }
 
-// contains returns nil if the API server's answer has a text.
-func contains(ctx context.Context, path, text string) error {
-	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
-	if err == nil && !strings.Contains(string(answer.Body), text) {
-		err = fmt.Errorf("%s does not hold %q", path, text)
-	}
-	return err
-}
+// eventsOf returns the path of the Events in a namespace.
+func eventsOf(ns string) string { return "/apis/events.k8s.io/v1/namespaces/" + ns + "/events" }

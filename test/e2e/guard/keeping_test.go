@@ -7,19 +7,23 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const reports = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/%s/policyreports/polex-guard"
 
-// TestRecheck: the guard finds exceptions that are older than the webhook. It reports them in
-// Events, a report and metrics, and deletes them if configured.
+// TestRecheck: the guard finds exceptions that are older than the webhook, also one that it cannot read.
+// It reports them in Events, a report and metrics, and deletes them if configured.
 func TestRecheck(t *testing.T) {
 	ns := namespace(t)
 	legacy := cluster.Target{Group: "kyverno.io", Version: "v2beta1", Namespace: ns}
@@ -31,64 +35,63 @@ func TestRecheck(t *testing.T) {
 		create(t, target, draft{name: "unsigned", namespace: ns}.in(target)).want(t, http.StatusCreated)
 		create(t, target, sealAs(t, sandbox.Identity{Ref: "refs/heads/feature"}, draft{name: "other", namespace: ns}.in(target))[0]).want(t, http.StatusCreated)
 	}
+	// No reader of polex goes so deep.
+	deep, nested := served[0], strings.Repeat("[", 70)+strings.Repeat("]", 70)
+	deep.Namespace = ns
+	create(t, deep, strings.Replace(draft{name: "deep", namespace: ns}.in(deep), "spec:\n",
+		"spec:\n  conditions: {any: [{key: a, operator: Equals, value: "+nested+"}]}\n", 1)).want(t, http.StatusCreated)
 	i := settings{}.run(t)
 	want := []string{"altered altered fail", "honest verified pass", "other wrong-identity fail", "unsigned unsigned fail"}
-	want = append(want, want...)
+	want = append(want, append(want, "deep unreadable fail")...)
 	slices.Sort(want)
-	i.until(t, "the report", func(ctx context.Context) error { return reported(ctx, ns, want) })
-	i.until(t, "an Event", func(ctx context.Context) error {
-		return contains(ctx, "/apis/events.k8s.io/v1/namespaces/"+ns+"/events", `"note":"[unsigned] it is not signed`)
-	})
-	i.until(t, "the metrics", func(ctx context.Context) error {
-		return i.measures(ctx, `polex_guard_exceptions{kind="PolicyException.kyverno.io",reason="unsigned"} 1`)
-	})
+	i.until(t, "the report", reported(ns, want...))
+	for reason, note := range map[string]string{"unsigned": "it is not signed", "unreadable": ""} {
+		i.until(t, "an Event", contains(eventsOf(ns), `"note":"[`+reason+`] `+note))
+		metric := fmt.Sprintf(`polex_guard_exceptions{kind="PolicyException.kyverno.io",reason=%q} 1`, reason)
+		i.until(t, "the metric", i.measures(metric))
+	}
 	// A deleted exception is removed from the report.
 	for _, target := range []cluster.Target{legacy, policies} {
-		do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("unsigned")}).want(t, http.StatusOK)
+		remove(t, target.Path("unsigned")).want(t, http.StatusOK)
 	}
 	want = slices.DeleteFunc(want, func(line string) bool { return strings.HasPrefix(line, "unsigned") })
-	i.until(t, "the report", func(ctx context.Context) error { return reported(ctx, ns, want) })
+	i.until(t, "the report", reported(ns, want...))
 	i.group.Stop()
 
 	enforcing := settings{flags: []string{"--enforce-existing", "--recheck-interval", "1s"}}.run(t)
-	enforcing.until(t, "the removal", func(ctx context.Context) error {
-		return reported(ctx, ns, []string{"honest verified pass", "honest verified pass"})
-	})
+	enforcing.until(t, "the removal", reported(ns, "honest verified pass", "honest verified pass"))
+	must.Do(t, gonePath(deep.Path("deep"))(t.Context()))
 	for _, target := range []cluster.Target{legacy, policies} {
-		do(t, cluster.Request{Method: http.MethodGet, Path: target.Path("altered")}).want(t, http.StatusNotFound)
-		do(t, cluster.Request{Method: http.MethodGet, Path: target.Path("honest")}).want(t, http.StatusOK)
+		read(t, target.Path("altered")).want(t, http.StatusNotFound)
+		read(t, target.Path("honest")).want(t, http.StatusOK)
 	}
 }
 
 // reported checks a namespace's report.
-func reported(ctx context.Context, ns string, want []string) error {
-	return reportedAt(ctx, fmt.Sprintf(reports, ns), want)
-}
+func reported(ns string, want ...string) check { return reportedAt(fmt.Sprintf(reports, ns), want...) }
 
 // reportedAt checks the report at a path.
-func reportedAt(ctx context.Context, path string, want []string) error {
-	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
-	if err != nil {
-		return err
-	}
-	var report struct {
-		Results []struct {
-			Rule, Result string
-			Resources    []struct{ Name string }
+func reportedAt(path string, want ...string) check {
+	return func(ctx context.Context) error {
+		var report struct {
+			Results []struct {
+				Rule, Result string
+				Resources    []struct{ Name string }
+			}
 		}
+		if err := cluster.Into(&report)(live.Get(ctx, path)); err != nil {
+			return err
+		}
+		var got []string
+		for _, r := range report.Results {
+			got = append(got, fmt.Sprintf("%s %s %s", r.Resources[0].Name, r.Rule, r.Result))
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			return fmt.Errorf("it says %q, not %q", got, want)
+		}
+		return nil
 	}
-	if err := decodeAnswer(answer, &report); err != nil {
-		return err
-	}
-	var got []string
-	for _, r := range report.Results {
-		got = append(got, fmt.Sprintf("%s %s %s", r.Resources[0].Name, r.Rule, r.Result))
-	}
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		return fmt.Errorf("it says %q, not %q", got, want)
-	}
-	return nil
 }
 
 // TestServedLater: the API server begins to serve a kind after the guard's first check. The guard
@@ -99,9 +102,9 @@ func TestServedLater(t *testing.T) {
 	legacy.Namespace = ns
 	create(t, legacy, draft{name: "first", namespace: ns}.in(legacy)).want(t, http.StatusCreated)
 	i := settings{kinds: []string{"PolicyException.kyverno.io", "Sprocket.example.com"}, flags: []string{"--recheck-interval", "24h"}}.run(t)
-	i.until(t, "the first report", func(ctx context.Context) error { return reported(ctx, ns, []string{"first unsigned fail"}) })
+	i.until(t, "the first report", reported(ns, "first unsigned fail"))
 	const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-	do(t, cluster.Request{Method: http.MethodPost, Path: definitions, Body: []byte(`apiVersion: apiextensions.k8s.io/v1
+	post(t, definitions, []byte(`apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: sprockets.example.com}
 spec:
@@ -110,70 +113,60 @@ spec:
   names: {kind: Sprocket, plural: sprockets}
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
-`)}).want(t, http.StatusCreated)
-	t.Cleanup(func() {
-		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: definitions + "/sprockets.example.com"})
-	})
+`)).want(t, http.StatusCreated)
+	deleteAfter(t, definitions+"/sprockets.example.com")
 	i.until(t, "the kind to be served", func(ctx context.Context) error {
-		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: "/apis/example.com/v1/namespaces/" + ns + "/sprockets",
-			Body: []byte("{apiVersion: example.com/v1, kind: Sprocket, metadata: {name: one}}")})
+		answer, err := live.Post(ctx, "/apis/example.com/v1/namespaces/"+ns+"/sprockets",
+			[]byte("{apiVersion: example.com/v1, kind: Sprocket, metadata: {name: one}}"))
 		if err == nil && !answer.OK() {
 			err = errors.New(answer.Message())
 		}
 		return err
 	})
-	i.until(t, "the report", func(ctx context.Context) error {
-		return reported(ctx, ns, []string{"first unsigned fail", "one unsigned fail"})
-	})
+	i.until(t, "the report", reported(ns, "first unsigned fail", "one unsigned fail"))
 }
 
-// TestExpiry: exceptions are deleted at their expiry, not earlier, by any guard that holds the
-// lease.
-func TestExpiry(t *testing.T) {
+// TestOpenReports: if the cluster has the reports of openreports.io, the guard writes those, and
+// deletes its older reports of the other kind.
+func TestOpenReports(t *testing.T) {
 	ns := namespace(t)
-	first := settings{}.run(t)
-	first.register(t)
-	legacy, policies := served[0], served[2]
-	legacy.Namespace, policies.Namespace = ns, ns
-	first.until(t, "the first guard to lead", func(ctx context.Context) error { return first.measures(ctx, "polex_guard_leader 1") })
-	ends(t, first, legacy, 5*time.Second)
-	ends(t, first, policies, 5*time.Second)
+	target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}
+	create(t, target, draft{name: "unsigned", namespace: ns}.legacy("v2")).want(t, http.StatusCreated)
+	before := settings{}.run(t)
+	before.until(t, "the report of the working group", reported(ns, "unsigned unsigned fail"))
+	before.group.Stop()
 
-	second := settings{}.run(t)
-	sealed := seal(t, draft{name: "handed-over", namespace: ns, lives: 8 * time.Second}.legacy("v2"))[0]
-	create(t, legacy, sealed).want(t, http.StatusCreated)
-	unregister(t)
-	first.group.Stop()
-	gone(t, second, legacy, "handed-over", sealed)
-	if err := second.measures(t.Context(), "polex_guard_leader 1"); err != nil {
-		t.Error(err)
-	}
+	open := servesOpenReports(t, ns)
+	before.again(t)
+	before.until(t, "the open report", reportedAt(open, "unsigned unsigned fail"))
+	before.until(t, "the other report to go", gonePath(fmt.Sprintf(reports, ns)))
+	create(t, target, draft{name: "another", namespace: ns}.legacy("v2")).want(t, http.StatusCreated)
+	before.until(t, "the open report of both", reportedAt(open, "another unsigned fail", "unsigned unsigned fail"))
 }
 
-// ends creates an exception with a short lifetime, and compares the time of its deletion with the
-// signed expiry.
-func ends(t *testing.T, i *instance, target cluster.Target, lives time.Duration) {
+// servesOpenReports installs the reports of openreports.io until the test ends, and returns the
+// path of a namespace's report.
+func servesOpenReports(t *testing.T, ns string) (path string) {
 	t.Helper()
-	sealed := seal(t, draft{name: "short", namespace: target.Namespace, lives: lives}.in(target))[0]
-	create(t, target, sealed).want(t, http.StatusCreated)
-	end := gone(t, i, target, "short", sealed)
-	if late := time.Since(end); late < 0 {
-		t.Errorf("it went %s too soon", -late)
-	} else {
-		t.Logf("it was seen to be gone %s after its end", late.Round(time.Millisecond))
-	}
-	create(t, target, sealed).refusedFor(t, "expired")
-}
-
-// gone waits until an exception is deleted, and returns its expiry.
-func gone(t *testing.T, i *instance, target cluster.Target, name, sealed string) time.Time {
-	t.Helper()
-	i.until(t, "the exception to end", func(ctx context.Context) error {
-		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: target.Path(name)})
-		if err == nil && answer.Code != http.StatusNotFound {
-			err = errors.New("it is there")
+	source := must.Get(servers.Source(t.Context(), fixture.FromRoot("test/e2e/tools/kyverno"),
+		"github.com/openreports/reports-api"))(t)
+	text := must.Get(os.ReadFile(filepath.Join(source, "config", "crd", "openreports.io_reports.yaml")))(t)
+	const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	text = []byte(strings.TrimPrefix(strings.TrimSpace(string(text)), "---"))
+	post(t, definitions, text).want(t, http.StatusCreated)
+	path = fmt.Sprintf("/apis/openreports.io/v1alpha1/namespaces/%s/reports/polex-guard", ns)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
+		defer cancel()
+		_, _ = live.Delete(ctx, definitions+"/reports.openreports.io")
+		if err := live.Until(ctx, "the definition to go", func(ctx context.Context) error {
+			return gonePath(definitions + "/reports.openreports.io")(ctx)
+		}); err != nil {
+			t.Error(err)
 		}
-		return err
 	})
-	return endOf(t, sealed)
+	until(t, "the definition", func(ctx context.Context) error {
+		return cluster.OK(live.Get(ctx, strings.TrimSuffix(path, "/polex-guard")))
+	})
+	return path
 }

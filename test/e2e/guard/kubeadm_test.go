@@ -5,7 +5,6 @@ package guard
 import (
 	"crypto/x509"
 	"encoding/pem"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,19 +18,16 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
-	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestKubeadm: the kubeadm.yaml and the commands of docs/how-to/static-admission.md give an API server
 // that can read the files, and a kubeconfig for the user of the guard.
 func TestKubeadm(t *testing.T) {
 	dir := t.TempDir()
-	page, err := os.ReadFile(fixture.FromRoot("docs/how-to/static-admission.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(fixture.FromRoot("docs/how-to/static-admission.md")))(t)
 	block := regexp.MustCompile("(?ms)^ *```yaml\n( *# kubeadm.yaml.*?)^ *```$").FindSubmatch(page)
 	command := regexp.MustCompile(`(?m)^ *kubeadm (kubeconfig user .*) > kubeconfig$`).FindSubmatch(page)
 	if block == nil || command == nil {
@@ -40,14 +36,10 @@ func TestKubeadm(t *testing.T) {
 	program, config := servers.Kubernetes(fixture.FromRoot(binaries), "kubeadm"), filepath.Join(dir, "kubeadm.yaml")
 	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
 	list.Dir = fixture.FromRoot("test/e2e/tools/kubernetes/" + os.Getenv("KUBERNETES"))
-	version, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	version := must.Get(list.Output())(t)
 	own := "kubernetesVersion: " + string(version) + "certificatesDir: " + dir + "\ncontrolPlaneEndpoint: 127.0.0.1:6443\n"
-	if err := os.WriteFile(config, []byte(regexp.MustCompile("(?m)^   ").ReplaceAllString(string(block[1]), "")+own), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(config, []byte(regexp.MustCompile("(?m)^   ").ReplaceAllString(string(block[1]), "")+own),
+		0o600))
 	kubeadm := func(args ...string) []byte {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), program, append(args, "--config", config)...)
@@ -61,14 +53,9 @@ func TestKubeadm(t *testing.T) {
 	}
 
 	kubeadm("init", "phase", "control-plane", "apiserver", "--dry-run")
-	manifest, err := os.ReadFile(filepath.Join(dir, "kube-apiserver.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifest := must.Get(os.ReadFile(filepath.Join(dir, "kube-apiserver.yaml")))(t)
 	var pod corev1.Pod
-	if err := yaml.Unmarshal(manifest, &pod); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal(manifest, &pod))
 	server, reads := pod.Spec.Containers[0], 0
 	for _, volume := range pod.Spec.Volumes {
 		if volume.HostPath != nil && volume.HostPath.Path == "/etc/kubernetes/polex" && *volume.HostPath.Type == corev1.HostPathDirectory {
@@ -90,21 +77,15 @@ func TestKubeadm(t *testing.T) {
 		t.Fatal("the page does not upload the settings")
 	}
 	kubeadm(append(strings.Fields(string(upload[1])), "--kubeconfig", live.Kubeconfig())...)
-	if stored, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"}); err != nil || !strings.Contains(string(stored.Body), flag) {
-		t.Errorf("the cluster does not have the flag: %v", err)
+	if err := contains("/api/v1/namespaces/kube-system/configmaps/kubeadm-config", flag)(t.Context()); err != nil {
+		t.Error(err)
 	}
 
 	kubeadm("init", "phase", "certs", "ca")
-	access, err := clientcmd.Load(kubeadm(strings.Fields(string(command[1]))...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	access := must.Get(clientcmd.Load(kubeadm(strings.Fields(string(command[1]))...)))(t)
 	user := access.AuthInfos[access.Contexts[access.CurrentContext].AuthInfo]
 	raw, _ := pem.Decode(user.ClientCertificateData)
-	certificate, err := x509.ParseCertificate(raw.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	certificate := must.Get(x509.ParseCertificate(raw.Bytes))(t)
 	if name := certificate.Subject; name.CommonName != "polex-guard" || len(name.Organization) > 0 {
 		t.Errorf("the user is %s", name)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // binaries is the folder of this repository with the programs.
@@ -40,9 +41,7 @@ var served = []cluster.Target{
 // withoutKyverno kills Kyverno until the test ends.
 func withoutKyverno(t *testing.T) {
 	t.Helper()
-	if err := live.KillKyverno(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, live.KillKyverno(t.Context()))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 		defer cancel()

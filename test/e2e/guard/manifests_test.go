@@ -19,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/modcache"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // Names in the manifests.
@@ -31,8 +32,19 @@ const (
 // kubectl runs kubectl as the administrator, and returns its output.
 func kubectl(t *testing.T, input string, args ...string) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), fixture.Kubectl(), append(args, "--kubeconfig", live.Kubeconfig())...)
+	return kubectlOf(t, live.Kubeconfig(), input, args...)
+}
+
+// kubectlOf runs kubectl with a kubeconfig.
+func kubectlOf(t *testing.T, kubeconfig, input string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), fixture.Kubectl(), append(args, "--kubeconfig", kubeconfig)...)
 	cmd.Stdin = strings.NewReader(input)
+	return run(cmd)
+}
+
+// run runs a command, and returns its output. Its error output is in the error.
+func run(cmd *exec.Cmd) (string, error) {
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -40,6 +52,15 @@ func kubectl(t *testing.T, input string, args ...string) (string, error) {
 		err = errors.Join(err, errors.New(stderr.String()))
 	}
 	return string(out), err
+}
+
+// kubectlAfterwards runs kubectl in the cleanup of a test.
+func kubectlAfterwards(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(fixture.Kubectl(), append(args, "--kubeconfig",
+		live.Kubeconfig())...).CombinedOutput(); err != nil {
+		t.Errorf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
+	}
 }
 
 // mustKubectl is kubectl that must succeed.
@@ -67,16 +88,11 @@ func built(t *testing.T, dir string) string {
 // objectsOf returns the objects of manifests.
 func objectsOf(t *testing.T, manifests string) []*unstructured.Unstructured {
 	t.Helper()
-	documents, err := cluster.Documents([]byte(manifests))
-	if err != nil {
-		t.Fatal(err)
-	}
+	documents := must.Get(cluster.Documents([]byte(manifests)))(t)
 	var objects []*unstructured.Unstructured
 	for _, document := range documents {
 		o := &unstructured.Unstructured{}
-		if err := yaml.UnmarshalStrict(document, &o.Object); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, yaml.UnmarshalStrict(document, &o.Object))
 		objects = append(objects, o)
 	}
 	return objects
@@ -90,11 +106,7 @@ func edited(t *testing.T, manifests string, keep func(*unstructured.Unstructured
 		if !keep(o) {
 			continue
 		}
-		text, err := yaml.Marshal(o.Object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		kept = append(kept, string(text))
+		kept = append(kept, string(must.Get(yaml.Marshal(o.Object))(t)))
 	}
 	return strings.Join(kept, "---\n")
 }
@@ -108,9 +120,7 @@ func only(t *testing.T, manifests, kind, name string, into any) {
 			continue
 		}
 		found++
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true))
 	}
 	if found != 1 {
 		t.Fatalf("there are %d of %s %s", found, kind, name)
@@ -136,21 +146,14 @@ const installPage = "docs/how-to/install-guard.md"
 // build builds the kustomization of the page with the user's values, without the patch for audits.
 func (i installation) build(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile(fixture.FromRoot(installPage))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(fixture.FromRoot(installPage)))(t)
 	block := regexp.MustCompile("(?s) *```yaml\n( *# kustomization.yaml\n.*?) *# Audit: .*? *```").FindSubmatch(page)
 	if block == nil {
 		t.Fatal("the page has no kustomization.yaml with a patch for audits")
 	}
 	dir := t.TempDir()
 	relative := func(folder string) string {
-		path, err := filepath.Rel(dir, fixture.FromRoot(manifestsFolder+"/"+folder))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return must.Get(filepath.Rel(dir, fixture.FromRoot(manifestsFolder+"/"+folder)))(t)
 	}
 	text := regexp.MustCompile("(?m)^   ").ReplaceAllString(string(block[1]), "")
 	const address = "https://github.com/polex-dev/polex//policies/guard/overlays/cert-manager?ref=<commit>"
@@ -163,18 +166,10 @@ func (i installation) build(t *testing.T) string {
 	for _, arg := range i.args {
 		text += "  - target: {kind: Deployment, name: polex-guard}\n    patch: |\n      - {op: add, path: /spec/template/spec/containers/0/args/-, value: " + arg + "}\n"
 	}
-	root, err := os.ReadFile(box.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := os.ReadFile(box.ConfigPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(os.ReadFile(box.TrustedRootPath))(t)
+	config := must.Get(os.ReadFile(box.ConfigPath))(t)
 	for name, text := range map[string]string{"kustomization.yaml": text, "config.yaml": string(config), "trusted_root.json": string(root)} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return mustKubectl(t, "", "kustomize", dir)
 }

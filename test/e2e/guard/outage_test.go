@@ -7,7 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +20,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestKilled: while the guard is repeatedly killed and restarted, no unsigned exception is
@@ -85,9 +90,7 @@ func TestKilled(t *testing.T) {
 			}
 			return nil
 		})
-		if err := i.group.Kill(Program); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, i.group.Kill(Program))
 		i.again(t)
 	}
 	creating.Wait()
@@ -112,49 +115,13 @@ func stored(t *testing.T, target cluster.Target) []string {
 	var list struct {
 		Items []struct{ Metadata struct{ Name string } }
 	}
-	decode(t, do(t, cluster.Request{Method: http.MethodGet, Path: target.Path("")}), &list)
+	decode(t, read(t, target.Path("")), &list)
 	var names []string
 	for _, item := range list.Items {
 		names = append(names, item.Metadata.Name)
 	}
 	slices.Sort(names)
 	return names
-}
-
-// TestHangs: while a guard hangs, nothing is admitted. It works again when it continues.
-func TestHangs(t *testing.T) {
-	i := settings{}.run(t)
-	i.register(t)
-	patched(t, webhooks+"/polex-guard", "replace", "/webhooks/0/timeoutSeconds", "1")
-	ns := namespace(t)
-	target := cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}
-	sealed := seal(t, draft{name: "a", namespace: ns}.policies("v1"))[0]
-	if err := i.group.Pause(Program); err != nil {
-		t.Fatal(err)
-	}
-	defer i.group.Continue(Program) //nolint:errcheck // it may go on by now
-	for _, text := range []string{sealed, draft{name: "b", namespace: ns}.policies("v1")} {
-		i.until(t, "the API server to give up in time", func(ctx context.Context) error {
-			answer, err := live.Create(ctx, target, []byte(text))
-			if err == nil && (answer.OK() || !strings.Contains(answer.Message(), "failed calling webhook")) {
-				err = fmt.Errorf("%d %s", answer.Code, answer.Message())
-			}
-			return err
-		})
-	}
-	if got := stored(t, target); len(got) != 0 {
-		t.Errorf("there are %q", got)
-	}
-	if err := i.group.Continue(Program); err != nil {
-		t.Fatal(err)
-	}
-	i.until(t, "the guard to answer", func(ctx context.Context) error {
-		answer, err := live.Create(ctx, target, []byte(sealed))
-		if err == nil && answer.Code != http.StatusCreated {
-			err = errors.New(answer.Message())
-		}
-		return err
-	})
 }
 
 // TestAPIServerRestarts: after a restart of the API server, the guard is called again, checks
@@ -172,7 +139,7 @@ func TestAPIServerRestarts(t *testing.T) {
 	create(t, target, seal(t, draft{name: "honest", namespace: ns}.legacy("v2"))[0]).want(t, http.StatusCreated)
 	gone(t, i, target, "short", short)
 	i.until(t, "the guard to lead and be ready", func(ctx context.Context) error {
-		return errors.Join(i.ready(ctx), i.measures(ctx, "polex_guard_leader 1"))
+		return errors.Join(i.ready(ctx), i.leads(ctx))
 	})
 	// New changes are seen too, not only those planned before.
 	next := seal(t, draft{name: "next", namespace: ns, lives: 3 * time.Second}.legacy("v2"))[0]
@@ -187,9 +154,7 @@ func restartAPIServer(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
-	if err := live.RestartAPIServer(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, live.RestartAPIServer(ctx))
 }
 
 // TestEtcdStops: an exception that expires while nothing can be stored is deleted afterwards, once.
@@ -200,23 +165,19 @@ func TestEtcdStops(t *testing.T) {
 	i.register(t)
 	ns := namespace(t)
 	target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}
-	i.until(t, "the guard to lead", func(ctx context.Context) error { return i.measures(ctx, "polex_guard_leader 1") })
+	i.until(t, "the guard to lead", i.leads)
 	namesake := seal(t, draft{name: "short", namespace: ns}.legacy("v2"))[0]
 	sealed := seal(t, draft{name: "short", namespace: ns, lives: 5 * time.Second}.legacy("v2"), draft{name: "long", namespace: ns}.legacy("v2"))
 	create(t, target, sealed[0]).want(t, http.StatusCreated)
 	create(t, target, sealed[1]).want(t, http.StatusCreated)
-	if err := live.Pause(cluster.Etcd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, live.Pause(cluster.Etcd))
 	defer live.Continue(cluster.Etcd) //nolint:errcheck // it goes on by now, unless the test failed
 	// It expires, and the lease runs out.
-	i.until(t, "the guard to feel it", func(ctx context.Context) error { return i.measures(ctx, "polex_guard_leader 0") })
+	i.until(t, "the guard to feel it", i.measures("polex_guard_leader 0"))
 	if time.Now().Before(endOf(t, sealed[0])) {
 		t.Fatal("etcd did not stop for long enough")
 	}
-	if err := live.Continue(cluster.Etcd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, live.Continue(cluster.Etcd))
 	gone(t, i, target, "short", sealed[0])
 	create(t, target, namesake).want(t, http.StatusCreated)
 	// When another exception is deleted, the controller has checked all since.
@@ -226,63 +187,151 @@ func TestEtcdStops(t *testing.T) {
 	if got := stored(t, target); !slices.Equal(got, []string{"long", "short"}) {
 		t.Errorf("there are %q", got)
 	}
-	i.until(t, "the deletions to be counted", func(ctx context.Context) error {
-		return i.measures(ctx, `polex_guard_deletions_total{reason="expired"} 2`)
-	})
-	i.until(t, "the Events", func(ctx context.Context) error { return tells(ctx, ns, "Removed", "last", "short") })
+	i.until(t, "the deletions to be counted", i.measures(`polex_guard_deletions_total{reason="expired"} 2`))
+	i.until(t, "the Events", tells(ns, "Removed", "last", "short"))
 }
 
-// tells expects that the Events of a reason in a namespace are about these objects, each once.
-func tells(ctx context.Context, ns, reason string, want ...string) error {
-	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/apis/events.k8s.io/v1/namespaces/" + ns + "/events"})
-	if err != nil {
-		return err
-	}
-	var list struct {
-		Items []struct {
-			Reason    string
-			Regarding struct{ Name string }
-			Series    json.RawMessage
+// tells checks that the Events of a reason in a namespace are about these objects, each once.
+func tells(ns, reason string, want ...string) check {
+	return func(ctx context.Context) error {
+		var list struct {
+			Items []struct {
+				Reason    string
+				Regarding struct{ Name string }
+				Series    json.RawMessage
+			}
 		}
-	}
-	if err := decodeAnswer(answer, &list); err != nil {
-		return err
-	}
-	var got []string
-	for _, event := range list.Items {
-		if event.Reason != reason {
-			continue
+		if err := cluster.Into(&list)(live.Get(ctx, eventsOf(ns))); err != nil {
+			return err
 		}
-		got = append(got, event.Regarding.Name)
-		if event.Series != nil {
-			got = append(got, event.Regarding.Name) // also duplicates
+		var got []string
+		for _, event := range list.Items {
+			if event.Reason != reason {
+				continue
+			}
+			got = append(got, event.Regarding.Name)
+			if event.Series != nil {
+				got = append(got, event.Regarding.Name) // also duplicates
+			}
 		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			return fmt.Errorf("Events %s are about %q, not %q", reason, got, want)
+		}
+		return nil
 	}
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		return fmt.Errorf("Events %s are about %q, not %q", reason, got, want)
-	}
-	return nil
 }
 
 // TestLeaderKilled: after the leader is killed, the other guard becomes the leader and deletes
 // expired exceptions.
 func TestLeaderKilled(t *testing.T) {
 	first := settings{}.run(t)
-	first.until(t, "the first guard to lead", func(ctx context.Context) error { return first.measures(ctx, "polex_guard_leader 1") })
+	first.until(t, "the first guard to lead", first.leads)
 	second := settings{}.run(t)
 	ns := namespace(t)
 	target := cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}
 	short := seal(t, draft{name: "short", namespace: ns, lives: 3 * time.Second}.policies("v1"))[0]
-	if err := second.measures(t.Context(), "polex_guard_leader 0"); err != nil {
-		t.Fatal(err)
-	}
-	if err := first.group.Kill(Program); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, second.measures("polex_guard_leader 0")(t.Context()))
+	must.Do(t, first.group.Kill(Program))
 	create(t, target, short).want(t, http.StatusCreated)
 	gone(t, second, target, "short", short)
 	second.until(t, "the second to have deleted it", func(ctx context.Context) error {
-		return errors.Join(second.measures(ctx, "polex_guard_leader 1"), second.measures(ctx, `polex_guard_deletions_total{reason="expired"} 1`))
+		return errors.Join(second.leads(ctx), second.measures(`polex_guard_deletions_total{reason="expired"} 1`)(ctx))
 	})
+}
+
+// TestPartition: a guard that cannot reach the API server, but can be reached, is not ready and
+// still decides from its files. When the connection is back, it checks existing exceptions again.
+func TestPartition(t *testing.T) {
+	way := openWay(t)
+	i := settings{kubeconfig: way.kubeconfig, guard: "  maxPerNamespace: 3\n"}.run(t)
+	i.register(t)
+	ns := namespace(t)
+	target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}
+	sealed := seal(t, draft{name: "before", namespace: ns}.legacy("v2"), draft{name: "during", namespace: ns}.legacy("v2"), draft{name: "wide", namespace: ns}.legacy("v2"))
+	i.until(t, "the guard to lead", i.leads)
+	create(t, target, sealed[0]).want(t, http.StatusCreated)
+
+	way.block()
+	i.until(t, "the guard to see it", func(ctx context.Context) error {
+		if i.ready(ctx) == nil {
+			return errors.New("it says that it is ready")
+		}
+		return errors.Join(get(ctx, "http://"+i.health+"/healthz"), i.measures("polex_guard_leader 0")(ctx))
+	})
+	create(t, target, sealed[1]).want(t, http.StatusCreated)
+	short := seal(t, draft{name: "short", namespace: ns, lives: 5 * time.Second}.legacy("v2"))[0]
+	create(t, target, short).want(t, http.StatusCreated)
+	create(t, target, widened(t, sealed[2])).refusedFor(t, "altered")
+	remove(t, target.Path("before")).want(t, http.StatusOK)
+
+	way.unblock()
+	gone(t, i, target, "short", short)
+	i.until(t, "the guard to be ready and to lead", func(ctx context.Context) error {
+		return errors.Join(i.ready(ctx), i.leads(ctx))
+	})
+}
+
+// way is a connection to the API server that can be blocked. Then no data passes, and no connection
+// is refused.
+type way struct {
+	kubeconfig string
+
+	mu   sync.Mutex
+	open chan struct{} // closed while it is open
+}
+
+func openWay(t *testing.T) *way {
+	t.Helper()
+	text := must.Get(os.ReadFile(live.Kubeconfig()))(t)
+	server := must.Get(url.Parse(live.Server()))(t)
+	w := &way{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"), open: make(chan struct{})}
+	close(w.open)
+	address := relay(t, func(ctx context.Context) (net.Conn, error) {
+		to, err := (&net.Dialer{}).DialContext(ctx, "tcp", server.Host)
+		return &wayConn{Conn: to, way: w}, err
+	})
+	t.Cleanup(w.unblock)
+	must.Do(t, os.WriteFile(w.kubeconfig, []byte(strings.Replace(string(text), server.Host, address, 1)), 0o600))
+	return w
+}
+
+func (w *way) block() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open = make(chan struct{})
+}
+
+func (w *way) unblock() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.open:
+	default:
+		close(w.open)
+	}
+}
+
+func (w *way) pass() {
+	w.mu.Lock()
+	open := w.open
+	w.mu.Unlock()
+	<-open
+}
+
+// wayConn is a connection to the API server that waits while it is blocked.
+type wayConn struct {
+	net.Conn
+	way *way
+}
+
+func (c *wayConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.way.pass()
+	return n, err
+}
+
+func (c *wayConn) Write(p []byte) (int, error) {
+	c.way.pass()
+	return c.Conn.Write(p)
 }

@@ -3,19 +3,31 @@
 package guard
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // pod runs the guard according to the Deployment in some manifests: its arguments, variables,
@@ -28,18 +40,13 @@ func pod(t *testing.T, manifests string) *instance {
 	container := deployment(t, manifests).Spec.Template.Spec.Containers[0]
 	i.limits = container.Resources
 	loopback := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-	free, err := servers.FreePorts(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := must.Get(servers.FreePorts(3))(t)
 	i.webhook, i.metrics, i.health = loopback(free[0]), loopback(free[1]), loopback(free[2])
 	i.kubeconfig = i.asAccount(t)
 	var data corev1.ConfigMap
 	only(t, manifests, "ConfigMap", "polex-guard", &data)
 	for _, mounted := range container.VolumeMounts {
-		if err := os.Mkdir(i.mounted(mounted.MountPath), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(i.mounted(mounted.MountPath), 0o700))
 	}
 	mount(t, i.mounted("/etc/polex"), data.Data)
 	i.config = filepath.Join(i.mounted("/etc/polex"), "config.yaml")
@@ -65,24 +72,16 @@ func (i *instance) mounted(path string) string {
 // start starts the process.
 func (i *instance) start(t *testing.T) {
 	t.Helper()
-	if err := i.group.Run(context.Background(), servers.Command{Program: "polex-guard", End: syscall.SIGTERM, Args: i.args, Env: i.env}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(i.group.Logs())
-		}
-		i.group.Stop()
-	})
+	must.Do(t, i.group.Run(context.Background(), servers.Command{Program: "polex-guard", End: syscall.SIGTERM,
+		Args: i.args, Env: i.env}))
+	fixture.StopAfter(t, i.group)
 }
 
 // asAccount writes a kubeconfig with a token of the guard's ServiceAccount.
 func (i *instance) asAccount(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(i.dir, "kubeconfig")
-	if err := live.KubeconfigOf(t.Context(), guardNamespace, "polex-guard", path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, live.KubeconfigOf(t.Context(), guardNamespace, "polex-guard", path))
 	return path
 }
 
@@ -110,10 +109,94 @@ func patchedByKubectl(t *testing.T, object, patch string) {
 // injector.
 func certifiedBy(t *testing.T, bundle []byte) {
 	t.Helper()
-	text, err := json.Marshal(base64.StdEncoding.EncodeToString(bundle))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(base64.StdEncoding.EncodeToString(bundle)))(t)
 	patchedByKubectl(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":`+string(text)+`},
 {"op":"add","path":"/webhooks/1/clientConfig/caBundle","value":`+string(text)+`}]`)
+}
+
+// staysWithinLimits: after all of its tasks and many of the largest reviews, the peak memory of the
+// guard is below the Deployment's limit. The garbage collector's limit is lower still.
+func (i *instance) staysWithinLimits(t *testing.T) {
+	t.Helper()
+	limit := i.limits.Limits.Memory()
+	var soft resource.Quantity
+	for _, v := range i.env {
+		if text, found := strings.CutPrefix(v, "GOMEMLIMIT="); found {
+			soft = resource.MustParse(strings.TrimSuffix(text, "B"))
+		}
+	}
+	if soft.IsZero() || soft.Cmp(*limit) >= 0 {
+		t.Errorf("memory is collected at %s, and the limit is %s", &soft, limit)
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux says what a process has used at most")
+	}
+	after := i.peak(t)
+	for _, body := range largest() {
+		i.post(t, 64, body)
+	}
+	flooded := i.peak(t)
+	t.Logf("memory at most: %d MiB with its duties, %d MiB after the largest reviews, of %s", after>>20, flooded>>20, limit)
+	if flooded >= limit.Value() {
+		t.Errorf("it used %d bytes, and may use %d", flooded, limit.Value())
+	}
+	if err := get(t.Context(), "http://"+i.health+"/readyz"); err != nil {
+		t.Error(err)
+	}
+}
+
+// largest returns reviews of the maximum size that need much memory: an object of many small parts,
+// and one with a long text.
+func largest() [][]byte {
+	const head = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","kind":{"group":"kyverno.io","version":"v2","kind":"PolicyException"},` +
+		`"resource":{"group":"kyverno.io","version":"v2","resource":"policyexceptions"},"name":"a","namespace":"b","operation":"CREATE",` +
+		`"object":{"apiVersion":"kyverno.io/v2","kind":"PolicyException","metadata":{"name":"a","namespace":"b"},"spec":`
+	var bodies [][]byte
+	for _, shape := range []struct{ open, part, end string }{{"[", "{},", "{}]}}}"}, {"[", "[],", "[]]}}}"}, {`{"x":1,"a":"`, "x", `"}}}}`}} {
+		most := guard.MaxReview - len(head) - len(shape.open) - len(shape.end)
+		bodies = append(bodies, []byte(head+shape.open+strings.Repeat(shape.part, most/len(shape.part))+shape.end))
+	}
+	return bodies
+}
+
+// post sends a review many times in parallel. Each gets an answer.
+func (i *instance) post(t *testing.T, times int, body []byte) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	defer client.CloseIdleConnections()
+	var sending sync.WaitGroup
+	for range times {
+		sending.Go(func() {
+			answer, err := client.Post("https://"+i.webhook+"/admit", "application/json", bytes.NewReader(body))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer answer.Body.Close()
+			if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	sending.Wait()
+}
+
+var highWater = regexp.MustCompile(`(?m)^VmHWM:\s+([0-9]+) kB$`)
+
+// peak returns the peak memory of the process, in bytes.
+func (i *instance) peak(t *testing.T) int64 {
+	t.Helper()
+	lines := must.Get(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
+	for _, line := range lines {
+		raw, err := os.ReadFile(line)
+		if err != nil || !bytes.HasPrefix(raw, []byte(folder+"/polex-guard\x00")) || !bytes.Contains(raw, []byte(i.webhook)) {
+			continue
+		}
+		status := must.Get(os.ReadFile(filepath.Join(filepath.Dir(line), "status")))(t)
+		if found := highWater.FindSubmatch(status); found != nil {
+			return must.Get(strconv.ParseInt(string(found[1]), 10, 64))(t) << 10
+		}
+	}
+	t.Fatalf("there is no process that answers at %s", i.webhook)
+	return 0
 }

@@ -13,14 +13,16 @@ import (
 	"fmt"
 	"math/big"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
+	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // Program is the name of the program.
@@ -68,6 +70,20 @@ func Start(ctx context.Context, o Options) (*Process, error) {
 	return p, p.Again(ctx)
 }
 
+// Serve starts a guard with a certificate of its own, and waits until it is ready. It stops at the end of
+// the test. Serve returns its certificate authority, too.
+func Serve(t testing.TB, o Options) (p *Process, bundle []byte) {
+	t.Helper()
+	o.Dir = cmp.Or(o.Dir, t.TempDir())
+	bundle = must.Get(Certify(o.Dir))(t)
+	p = must.Get(Start(context.Background(), o))(t)
+	fixture.StopAfter(t, p)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	must.Do(t, p.Ready(ctx))
+	return p, bundle
+}
+
 // Again restarts a stopped or killed guard with the same options.
 func (p *Process) Again(ctx context.Context) error { return p.Run(ctx, p.command) }
 
@@ -77,20 +93,8 @@ func (p *Process) Ready(ctx context.Context) error {
 }
 
 func get(ctx context.Context, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	client := &http.Client{Timeout: 5 * time.Second}
-	answer, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %d", url, answer.StatusCode)
-	}
-	return nil
+	_, err := servers.Fetch(ctx, url)
+	return err
 }
 
 // Webhooks is the API path of webhook configurations.

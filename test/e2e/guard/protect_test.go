@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // The users. RBAC permits everything to all of them, so only the policies that protect the guard
@@ -66,14 +66,9 @@ type administrators struct{ groups, users, certifiers string }
 func (k administrators) build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(fixture.FromRoot(manifestsFolder+"/protect"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(dir, os.DirFS(fixture.FromRoot(manifestsFolder+"/protect"))))
 	file := filepath.Join(dir, "administrators.yaml")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	for field, names := range map[string]string{"groups": k.groups, "users": k.users, "certifiers": k.certifiers} {
 		line := regexp.MustCompile(`(?m)^  ` + field + `: .*$`)
 		if !line.Match(text) {
@@ -83,9 +78,7 @@ func (k administrators) build(t *testing.T) string {
 			text = line.ReplaceAll(text, fmt.Appendf(nil, "  %s: %q", field, names))
 		}
 	}
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, text, 0o600))
 	return mustKubectl(t, "", "kustomize", dir)
 }
 
@@ -97,7 +90,7 @@ func protect(t *testing.T, k administrators, named person) {
 	apply(t, polexPolicies)
 	t.Cleanup(func() {
 		for _, path := range []string{"/apis/kyverno.io/v1/clusterpolicies/polex-test", "/apis/kyverno.io/v1/clusterpolicies/other", "/apis/policies.kyverno.io/v1/validatingpolicies/polex-test"} {
-			_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: path})
+			_, _ = live.Delete(context.Background(), path)
 		}
 	})
 	permitEverything(t)
@@ -105,14 +98,15 @@ func protect(t *testing.T, k administrators, named person) {
 	t.Cleanup(func() { unprotect(t, manifests) })
 	for _, p := range protected {
 		until(t, "what protects "+p.object, func(context.Context) error {
-			if err := refusesAnnotation(stranger.touches(t, p.object, p.namespace)); err != nil {
+			if err := refusesIt(stranger.touches(t, p.object, p.namespace)); err != nil {
 				return err
 			}
 			return named.touches(t, p.object, p.namespace)
 		})
 	}
 	until(t, "what protects from mutators", func(context.Context) error {
-		return refusesAnnotation(stranger.does(t, webhookOf("Mutating", "labels", "configmaps", ""), "create", "--dry-run=server", "-f", "-"))
+		return refusesIt(stranger.does(t, webhookOf("Mutating", "labels", "configmaps", ""), "create",
+			"--dry-run=server", "-f", "-"))
 	})
 }
 
@@ -129,8 +123,8 @@ func (p person) touches(t *testing.T, object, namespace string) error {
 	return p.does(t, "", "annotate", "--overwrite", "--dry-run=server", object, "a=b", "--namespace", namespace)
 }
 
-// refusesAnnotation returns nil for a rejection by these policies.
-func refusesAnnotation(err error) error {
+// refusesIt returns nil for a rejection by these policies.
+func refusesIt(err error) error {
 	if err == nil {
 		return errors.New("it is not refused")
 	}
@@ -145,16 +139,14 @@ func unprotect(t *testing.T, manifests string) {
 	t.Helper()
 	for _, o := range objectsOf(t, manifests) {
 		if strings.HasPrefix(o.GetKind(), "ValidatingAdmissionPolicy") {
-			cmd := exec.Command(fixture.Kubectl(), "delete", o.GetKind(), o.GetName(), "--kubeconfig", live.Kubeconfig())
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v: %s", err, out)
-			}
+			kubectlAfterwards(t, "delete", o.GetKind(), o.GetName())
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	if err := live.Until(ctx, "nothing to be protected", func(ctx context.Context) error {
-		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/" + guardNamespace + "/configmaps?dryRun=All", Body: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: probe}}")})
+		answer, err := live.Post(ctx, "/api/v1/namespaces/"+guardNamespace+"/configmaps?dryRun=All",
+			[]byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: probe}}"))
 		if err == nil && strings.Contains(answer.Message(), notAmong) {
 			err = errors.New(answer.Message())
 		}
@@ -200,28 +192,15 @@ func TestProtected(t *testing.T) {
 	apply(t, manifests)
 	t.Cleanup(func() { withdraw(t, manifests) })
 	apply(t, kyvernoDeployment)
-	t.Cleanup(func() {
-		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: "/apis/apps/v1/namespaces/kyverno/deployments/kyverno-admission-controller"})
-	})
+	deleteAfter(t, "/apis/apps/v1/namespaces/kyverno/deployments/kyverno-admission-controller")
 	const stores = "patch customresourcedefinition policyexceptions.kyverno.io --subresource=status --type=merge --patch {\"status\":{\"storedVersions\":[%s]}}"
 	mustKubectl(t, "", strings.Fields(fmt.Sprintf(stores, `"v2","v2beta1"`))...)
-	t.Cleanup(func() {
-		args := append(strings.Fields(fmt.Sprintf(stores, `"v2"`)), "--kubeconfig", live.Kubeconfig())
-		if out, err := exec.Command(fixture.Kubectl(), args...).CombinedOutput(); err != nil {
-			t.Errorf("%v: %s", err, out)
-		}
-	})
+	t.Cleanup(func() { kubectlAfterwards(t, strings.Fields(fmt.Sprintf(stores, `"v2"`))...) })
 	protect(t, administrators{groups: "['nobody-else', '" + administratorGroup + "']", users: "['" + administratorAccount + "']"}, administrator)
 	for _, tc := range attempts {
 		t.Run(tc.name, func(t *testing.T) {
-			args := append(strings.Fields(tc.command), "--dry-run=server")
-			if tc.patch != "" {
-				args = append(args, "--type=merge", "--patch", tc.patch)
-			}
-			if tc.input != "" {
-				args = append(args, "-f", "-")
-			}
-			if err := stranger.does(t, tc.input, args...); err == nil || !strings.Contains(err.Error(), notAmong) {
+			args := tc.args()
+			if err := refusesIt(stranger.does(t, tc.input, args...)); err != nil {
 				t.Errorf("a stranger: %v", err)
 			}
 			for _, p := range []person{administrator, gitops} {
@@ -238,8 +217,26 @@ func TestProtected(t *testing.T) {
 	t.Run("nobody named", protectsWithoutAdministrators)
 }
 
+// attempt is a command of kubectl, with a merge patch or an input. want is a part of its rejection.
+type attempt struct{ name, command, patch, input, want string }
+
+// args returns the arguments of kubectl, for a dry run where there is one.
+func (a attempt) args() []string {
+	args := strings.Fields(a.command)
+	if !strings.HasPrefix(a.command, "create token") && !strings.HasPrefix(a.command, "get") {
+		args = append(args, "--dry-run=server")
+	}
+	if a.patch != "" {
+		args = append(args, "--type=merge", "--patch", a.patch)
+	}
+	if a.input != "" {
+		args = append(args, "-f", "-")
+	}
+	return args
+}
+
 // attempts lists attacks of a stranger. An administrator may do each of them.
-var attempts = []struct{ name, command, patch, input string }{
+var attempts = []attempt{
 	{name: "the webhook goes", command: "delete validatingwebhookconfiguration polex-guard"},
 	{name: "the webhook fails open", command: "patch validatingwebhookconfiguration polex-guard", patch: `{"webhooks":[]}`},
 	{name: "the configuration is another", command: "patch configmap polex-guard -n polex-system", patch: `{"data":{"config.yaml":"x"}}`},
@@ -345,10 +342,8 @@ func protectsFromSweeps(t *testing.T) {
 		"/api/v1/namespaces/polex-system/configmaps", "/apis/kyverno.io/v1/clusterpolicies?fieldSelector=metadata.name%3Dpolex-test",
 		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions?fieldSelector=metadata.name%3Dpolicyexceptions.kyverno.io"} {
 		body := []byte(`{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}`)
-		answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodDelete, Path: path, Body: body, ContentType: "application/json", As: stranger.name, Groups: []string{"omnipotents"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(live.Do(t.Context(), cluster.Request{Method: http.MethodDelete, Path: path, Body: body,
+			ContentType: "application/json", As: stranger.name, Groups: []string{"omnipotents"}}))(t)
 		if answer.OK() || !strings.Contains(answer.Message(), notAmong) {
 			t.Errorf("%s: %d: %s", path, answer.Code, answer.Message())
 		}
@@ -363,10 +358,9 @@ func protectsFromWithin(t *testing.T) {
 			who     person
 			refused bool
 		}{{stranger, true}, {administrator, false}} {
-			answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/" + guardNamespace + path, As: tc.who.name, Groups: append(tc.who.groups, "omnipotents")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := must.Get(live.Do(t.Context(), cluster.Request{Method: http.MethodPost,
+				Path: "/api/v1/namespaces/" + guardNamespace + path, As: tc.who.name, Groups: append(tc.who.groups,
+					"omnipotents")}))(t)
 			if got := strings.Contains(answer.Message(), notAmong); got != tc.refused {
 				t.Errorf("%s: %s: %d: %s", tc.who.name, path, answer.Code, answer.Message())
 			}
@@ -375,19 +369,21 @@ func protectsFromWithin(t *testing.T) {
 }
 
 // leavesOthersAlone: the policies do not affect other objects, nor the work of the cluster in the
-// guard's namespace.
+// guard's namespace. Nobody may use that to act as the guard or as Kyverno.
 func leavesOthersAlone(t *testing.T) {
 	kubelet := person{name: "system:node:a", groups: []string{"system:nodes"}}
 	controller := person{name: "system:serviceaccount:kube-system:replicaset-controller", groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system"}}
 	guard := person{name: account}
 	kyvernoItself := person{name: "system:serviceaccount:kyverno:kyverno-admission-controller", groups: []string{"system:serviceaccounts", "system:serviceaccounts:kyverno"}}
+	background := person{name: "system:serviceaccount:kyverno:kyverno-background-controller", groups: kyvernoItself.groups}
+	const token = `{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: kyverno, annotations: {kubernetes.io/service-account.name: kyverno-admission-controller}}, type: kubernetes.io/service-account-token}`
 	const lease = `{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: a, namespace: polex-system}}`
 	const event = `{apiVersion: v1, kind: Event, metadata: {name: a, namespace: polex-system}, involvedObject: {namespace: polex-system}}`
-	for _, tc := range []struct {
-		who     person
-		command string
-		input   string
-	}{
+	type action struct {
+		who            person
+		command, input string
+	}
+	for refused, actions := range map[bool][]action{false: {
 		{stranger, "patch clusterpolicy other --type=merge --patch {\"spec\":{\"background\":false}}", ""},
 		{stranger, "delete clusterpolicy other", ""},
 		{stranger, "create configmap a -n default", ""},
@@ -418,49 +414,29 @@ func leavesOthersAlone(t *testing.T) {
 		{kyvernoItself, "create", strings.ReplaceAll(lease, "polex-system", "kyverno")},
 		{kyvernoItself, "create", webhookOf("Validating", "kyverno-more", "pods", "")},
 		{kyvernoItself, "create", webhookOf("Mutating", "kyverno-more", "configmaps", "")},
-	} {
-		args := strings.Fields(tc.command)
-		if !strings.HasPrefix(tc.command, "create token") {
-			args = append(args, "--dry-run=server")
+		{background, "create", strings.ReplaceAll(lease, "polex-system", "kyverno")},
+	}, true: {
+		{stranger, "create token polex-guard -n polex-system", ""},
+		{stranger, "create token kyverno-admission-controller -n kyverno", ""},
+		{kyvernoItself, "create configmap a -n kyverno", ""},
+		{kyvernoItself, "delete validatingwebhookconfiguration polex-guard", ""},
+		{kyvernoItself, "create clusterrole kyverno:others --verb=get --resource=pods", ""},
+		{kyvernoItself, "create", webhookOf("Mutating", "labels", "configmaps", "")},
+		{kyvernoItself, "create", token},
+		{background, "create", token},
+		{background, "create", "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: kyverno}}"},
+		{background, "create", webhookOf("Mutating", "kyverno-more", "configmaps", "")},
+		{guard, "delete configmap polex-guard -n polex-system", ""},
+	}} {
+		for _, tc := range actions {
+			err := tc.who.does(t, tc.input, attempt{command: tc.command, input: tc.input}.args()...)
+			if refused {
+				err = refusesIt(err)
+			}
+			if err != nil {
+				t.Errorf("%s: %s: %v\n%s", tc.who.name, tc.command, err, tc.input)
+			}
 		}
-		if tc.input != "" {
-			args = append(args, "-f", "-")
-		}
-		if err := tc.who.does(t, tc.input, args...); err != nil {
-			t.Errorf("%s: %s: %v", tc.who.name, tc.command, err)
-		}
-	}
-	if err := stranger.does(t, "", "create", "token", "polex-guard", "-n", guardNamespace); err == nil || !strings.Contains(err.Error(), notAmong) {
-		t.Errorf("a stranger acts as the guard: %v", err)
-	}
-	if err := stranger.does(t, "", "create", "token", "kyverno-admission-controller", "-n", "kyverno"); err == nil || !strings.Contains(err.Error(), notAmong) {
-		t.Errorf("a stranger acts as Kyverno: %v", err)
-	}
-	for command, input := range map[string]string{
-		"create configmap a -n kyverno --dry-run=server":                                "",
-		"delete validatingwebhookconfiguration polex-guard --dry-run=server":            "",
-		"create clusterrole kyverno:others --verb=get --resource=pods --dry-run=server": "",
-		"create --dry-run=server -f -":                                                  webhookOf("Mutating", "labels", "configmaps", ""),
-	} {
-		if err := kyvernoItself.does(t, input, strings.Fields(command)...); err == nil || !strings.Contains(err.Error(), notAmong) {
-			t.Errorf("Kyverno may %s: %v", command, err)
-		}
-	}
-	background := person{name: "system:serviceaccount:kyverno:kyverno-background-controller", groups: kyvernoItself.groups}
-	const token = `{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: kyverno, annotations: {kubernetes.io/service-account.name: kyverno-admission-controller}}, type: kubernetes.io/service-account-token}`
-	for _, tc := range []struct {
-		who   person
-		input string
-	}{{kyvernoItself, token}, {background, token}, {background, "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: kyverno}}"}, {background, webhookOf("Mutating", "kyverno-more", "configmaps", "")}} {
-		if err := tc.who.does(t, tc.input, "create", "--dry-run=server", "-f", "-"); err == nil || !strings.Contains(err.Error(), notAmong) {
-			t.Errorf("%s creates %s: %v", tc.who.name, tc.input, err)
-		}
-	}
-	if err := background.does(t, strings.ReplaceAll(lease, "polex-system", "kyverno"), "create", "--dry-run=server", "-f", "-"); err != nil {
-		t.Errorf("the background controller cannot lead: %v", err)
-	}
-	if err := guard.does(t, "", "delete", "configmap", "polex-guard", "-n", guardNamespace, "--dry-run=server"); err == nil {
-		t.Error("the guard may delete its own configuration")
 	}
 }
 
@@ -507,13 +483,13 @@ func protectsWithoutAdministrators(t *testing.T) {
 	for _, tc := range []struct {
 		named administrators
 		want  func(error) error
-	}{{administrators{}, refusesAnnotation}, {k, func(err error) error { return err }}, {administrators{}, refusesAnnotation}} {
+	}{{administrators{}, refusesIt}, {k, func(err error) error { return err }}, {administrators{}, refusesIt}} {
 		apply(t, tc.named.build(t))
 		for _, p := range protected {
 			until(t, "what is named to count for "+p.object, func(context.Context) error { return tc.want(administrator.touches(t, p.object, p.namespace)) })
 		}
 	}
-	if err := gitops.touches(t, protected[0].object, ""); refusesAnnotation(err) != nil {
+	if err := gitops.touches(t, protected[0].object, ""); refusesIt(err) != nil {
 		t.Errorf("who is not named any more: %v", err)
 	}
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/guard/doctor"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // role is a role of the guard in the manifests.
@@ -54,9 +55,7 @@ func (d delivered) roles(t *testing.T) []role {
 			continue
 		}
 		var object rbacv1.ClusterRole // a Role has the same fields
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, &object, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, &object, true))
 		if len(object.Rules) == 0 {
 			t.Fatalf("%s %s has no rules", o.GetKind(), o.GetName())
 		}
@@ -92,10 +91,7 @@ func (r role) right(single rbacv1.PolicyRule) right {
 // decisions.
 func audited(t *testing.T) []askedFor {
 	t.Helper()
-	raw, err := os.ReadFile(live.AuditLog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(live.AuditLog()))(t)
 	var all []askedFor
 	lines := bufio.NewScanner(bytes.NewReader(raw))
 	lines.Buffer(nil, 1<<20)
@@ -106,9 +102,7 @@ func audited(t *testing.T) []askedFor {
 			User        struct{ Username string }
 			Annotations map[string]string
 		}
-		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(lines.Bytes(), &event))
 		if event.User.Username != account || event.ObjectRef == nil {
 			continue
 		}
@@ -118,9 +112,7 @@ func audited(t *testing.T) []askedFor {
 			decision: event.Annotations["authorization.k8s.io/decision"],
 		})
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, lines.Err())
 	return all
 }
 
@@ -174,11 +166,8 @@ func (d delivered) needsItsRights(t *testing.T) {
 // write replaces a role.
 func (d delivered) write(t *testing.T, r role, rules []rbacv1.PolicyRule) {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"apiVersion": rbacv1.SchemeGroupVersion.String(), "kind": r.kind,
-		"metadata": map[string]any{"name": r.name, "namespace": r.namespace}, "rules": rules})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(map[string]any{"apiVersion": rbacv1.SchemeGroupVersion.String(), "kind": r.kind,
+		"metadata": map[string]any{"name": r.name, "namespace": r.namespace}, "rules": rules}))(t)
 	mustKubectl(t, string(text), "replace", "-f", "-")
 }
 
@@ -197,20 +186,11 @@ func (d delivered) isFine(t *testing.T) {
 // cluster resolves the webhook's name, so the test redirects it to the process.
 func (i delivered) diagnosed(ctx context.Context, t *testing.T) (wrong []string) {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", i.kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(clientcmd.BuildConfigFromFlags("", i.kubeconfig))(t)
 	config.QPS = 1000
 	config.Burst = 1000
-	http, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	asAccount, err := client.New(config, client.Options{HTTPClient: http})
-	if err != nil {
-		t.Fatal(err)
-	}
+	http := must.Get(rest.HTTPClientFor(config))(t)
+	asAccount := must.Get(client.New(config, client.Options{HTTPClient: http}))(t)
 	checked := doctor.Config{
 		Client: asAccount, HTTP: http, Host: config.Host, Now: time.Now,
 		Kinds:   []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: "PolicyException"}, {Group: exception.PoliciesGroup, Kind: "PolicyException"}},

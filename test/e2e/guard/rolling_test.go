@@ -6,10 +6,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestRollingRestart: while two guards are replaced one after the other, every request gets an
@@ -67,10 +72,7 @@ func balance(t *testing.T, guards []*instance) *instance {
 // relay listens on loopback, and connects each connection with one from dial.
 func relay(t *testing.T, dial func(context.Context) (net.Conn, error)) (address string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(func() { cancel(); listener.Close() })
 	go func() {
@@ -96,4 +98,96 @@ func relay(t *testing.T, dial func(context.Context) (net.Conn, error)) (address 
 		}
 	}()
 	return listener.Addr().String()
+}
+
+// stream sends a valid and a forged exception for admission, repeatedly and in parallel, in dry
+// runs.
+type stream struct {
+	target         cluster.Target
+	honest, forged string
+
+	mu         sync.Mutex
+	answered   int     // correctly
+	wrong      []error // wrong verdicts
+	unanswered []error // no verdict
+
+	end    context.CancelFunc
+	ending sync.WaitGroup
+}
+
+// pour starts a stream. It ends at the latest with the test.
+func pour(t *testing.T, ns string) *stream {
+	t.Helper()
+	sealed := seal(t, draft{name: "honest", namespace: ns}.legacy("v2"), draft{name: "forged", namespace: ns}.legacy("v2"))
+	s := &stream{target: cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}, honest: sealed[0], forged: widened(t, sealed[1])}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.end = cancel
+	t.Cleanup(func() { s.end(); s.ending.Wait() })
+	const atOnce = 4
+	for range atOnce {
+		s.ending.Go(func() {
+			for ctx.Err() == nil {
+				s.ask(ctx)
+			}
+		})
+	}
+	return s
+}
+
+func (s *stream) ask(ctx context.Context) {
+	honest, err := live.DryRun(ctx, s.target, []byte(s.honest))
+	s.judge(ctx, "honest", err, err == nil && honest.OK(), err == nil && isDenial(honest), honest)
+	forged, err := live.DryRun(ctx, s.target, []byte(s.forged))
+	s.judge(ctx, "forged", err, err == nil && refused(forged, "altered") == nil, err == nil && (forged.OK() || isDenial(forged)), forged)
+}
+
+// judge counts an answer: right, wrong, or without a decision.
+func (s *stream) judge(ctx context.Context, what string, err error, right, decided bool, answer *cluster.Answer) {
+	if ctx.Err() != nil {
+		return
+	}
+	if err == nil {
+		err = fmt.Errorf("%s: %d %s", what, answer.Code, answer.Message())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case right:
+		s.answered++
+	case decided:
+		s.wrong = append(s.wrong, err)
+	default:
+		s.unanswered = append(s.unanswered, err)
+	}
+}
+
+func isDenial(answer *cluster.Answer) bool { return denial.MatchString(answer.Message()) }
+
+// flows waits for a number of further right answers.
+func (s *stream) flows(t *testing.T, i *instance, more int) {
+	t.Helper()
+	s.mu.Lock()
+	from := s.answered
+	s.mu.Unlock()
+	i.until(t, "requests to be answered", func(context.Context) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.answered < from+more {
+			return fmt.Errorf("%d were; %d wrongly, %d not at all", s.answered-from, len(s.wrong), len(s.unanswered))
+		}
+		return nil
+	})
+}
+
+// ends stops the stream. It fails if a verdict was wrong or missing.
+func (s *stream) ends(t *testing.T) {
+	t.Helper()
+	s.end()
+	s.ending.Wait()
+	t.Logf("%d requests were answered", s.answered)
+	for what, errs := range map[string][]error{"wrong": s.wrong, "no answer": s.unanswered} {
+		if len(errs) > 0 {
+			t.Errorf("%d times %s, the first: %v", len(errs), what, errs[0])
+		}
+	}
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // staticWorld is a cluster whose API server reads the webhook and the policies of the guard from files.
@@ -49,48 +50,30 @@ func staticCluster(t *testing.T) *staticWorld {
 	t.Helper()
 	dir := t.TempDir()
 	w := &staticWorld{files: filepath.Join(dir, "guard/polex"), loaded: filepath.Join(dir, "loaded"), signing: filepath.Join(dir, "ca/tls")}
-	port, err := servers.FreePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := must.Get(servers.FreePorts(1))(t)
 	address := fmt.Sprintf("127.0.0.1:%d", port[0])
 	w.guard = &instance{dir: filepath.Join(dir, "guard"), webhook: address}
 	for _, folder := range []string{w.guard.dir, filepath.Dir(w.signing), filepath.Join(dir, "cluster")} {
-		if err := os.Mkdir(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(folder, 0o700))
 	}
 	clients := newAuthority(t)
-	private, err := x509.MarshalPKCS8PrivateKey(clients.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := must.Get(x509.MarshalPKCS8PrivateKey(clients.key))(t)
 	for ending, text := range map[string][]byte{".crt": clients.certificate(), ".key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})} {
-		if err := os.WriteFile(w.signing+ending, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(w.signing+ending, text, 0o600))
 	}
 	w.follow(t, "openssl req -x509")
 	w.kustomizations(t)
 	w.follow(t, "kubectl kustomize webhooks")
-	config, err := os.ReadFile(fixture.FromRoot(staticManifests + "/admission.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(w.files, "admission.yaml"), bytes.ReplaceAll(config, []byte("/etc/kubernetes/polex"), []byte(w.loaded)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(w.loaded, os.DirFS(w.files)); err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(os.ReadFile(fixture.FromRoot(staticManifests + "/admission.yaml")))(t)
+	must.Do(t, os.WriteFile(filepath.Join(w.files, "admission.yaml"), bytes.ReplaceAll(config,
+		[]byte("/etc/kubernetes/polex"), []byte(w.loaded)), 0o600))
+	must.Do(t, os.CopyFS(w.loaded, os.DirFS(w.files)))
 	flags := []string{"--client-ca-file=" + w.signing + ".crt", "--admission-control-config-file=" + filepath.Join(w.loaded, "admission.yaml")}
 	if os.Getenv("KUBERNETES") == "1.36" {
 		flags = append(flags, "--feature-gates=ManifestBasedAdmissionControlConfig=true")
 	}
-	w.Cluster, err = fixture.Cluster(context.Background(), cluster.Options{Dir: filepath.Join(dir, "cluster"), WithoutKyverno: true, Flags: flags})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Cluster = must.Get(fixture.Cluster(context.Background(), cluster.Options{Dir: filepath.Join(dir, "cluster"),
+		WithoutKyverno: true, Flags: flags}))(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(w.Logs())
@@ -98,13 +81,12 @@ func staticCluster(t *testing.T) *staticWorld {
 		_ = w.Close()
 	})
 	// The controllers of Kubernetes that write in every namespace, and that sign certificates.
-	if err := w.Run(context.Background(), servers.Command{Program: servers.Kubernetes(fixture.FromRoot(binaries), "kube-controller-manager"), Args: []string{
+	must.Do(t, w.Run(context.Background(), servers.Command{Program: servers.Kubernetes(fixture.FromRoot(binaries),
+		"kube-controller-manager"), Args: []string{
 		"--kubeconfig=" + w.Kubeconfig(), "--leader-elect=false", "--secure-port=0", "--root-ca-file=" + w.signing + ".crt",
 		"--cluster-signing-cert-file=" + w.signing + ".crt", "--cluster-signing-key-file=" + w.signing + ".key",
 		"--controllers=namespace-controller,garbage-collector-controller,serviceaccount-controller,root-ca-certificate-publisher-controller,certificatesigningrequest-signing-controller,clusterrole-aggregation-controller,validatingadmissionpolicy-status-controller",
-	}}); err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	return w
 }
 
@@ -117,14 +99,8 @@ const (
 // repository seen from a folder.
 func onPage(t *testing.T, comment, from string) string {
 	t.Helper()
-	page, err := os.ReadFile(fixture.FromRoot(staticPage))
-	if err != nil {
-		t.Fatal(err)
-	}
-	relative, err := filepath.Rel(from, fixture.FromRoot("."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(fixture.FromRoot(staticPage)))(t)
+	relative := must.Get(filepath.Rel(from, fixture.FromRoot(".")))(t)
 	for _, m := range regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$").FindAllSubmatch(page, -1) {
 		text := strings.ReplaceAll("\n"+string(m[2]), "\n"+string(m[1]), "\n")[1:]
 		if strings.HasPrefix(text, comment+"\n") {
@@ -144,35 +120,24 @@ func (w *staticWorld) kustomizations(t *testing.T) {
 		if name == "webhooks" {
 			text += strings.ReplaceAll(onPage(t, "# webhooks/kustomization.yaml, for a guard behind a Service", dir), "10.96.0.9", w.guard.webhook)
 		}
-		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "kustomization.yaml"),
+			[]byte(text), 0o600)))
 	}
-	ca, err := os.ReadFile(filepath.Join(w.guard.dir, "ca.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(w.guard.dir, "webhooks/ca.crt"), ca, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ca := must.Get(os.ReadFile(filepath.Join(w.guard.dir, "ca.crt")))(t)
+	must.Do(t, os.WriteFile(filepath.Join(w.guard.dir, "webhooks/ca.crt"), ca, 0o600))
 }
 
 // follow runs a block of docs/how-to/static-admission.md in the folder of the guard.
 func (w *staticWorld) follow(t *testing.T, part string) {
 	t.Helper()
-	page, err := os.ReadFile(fixture.FromRoot(staticPage))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(fixture.FromRoot(staticPage)))(t)
 	for _, m := range regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```$").FindAllSubmatch(page, -1) {
 		if !bytes.Contains(m[1], []byte(part)) {
 			continue
 		}
 		cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", string(m[1]))
 		cmd.Dir, cmd.Env = w.guard.dir, append(os.Environ(), "PATH="+filepath.Dir(fixture.Kubectl())+string(filepath.ListSeparator)+os.Getenv("PATH"))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s\n%v\n%s", m[1], err, out)
-		}
+		must.Run(t, cmd)
 		return
 	}
 	t.Fatalf("the page has no block with %q", part)
@@ -193,9 +158,7 @@ func TestStaticPatches(t *testing.T) {
 		if tc.more != "" {
 			text = strings.Replace(text, "/static/exec", "/static/"+tc.more, 1)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text+onPage(t, comment, dir)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text+onPage(t, comment, dir)), 0o600))
 		if got := mustKubectl(t, "", "kustomize", dir); !strings.Contains(got, tc.has) || strings.Contains(got, tc.lacks) {
 			t.Errorf("%s builds\n%s", comment, got)
 		}
@@ -205,12 +168,8 @@ func TestStaticPatches(t *testing.T) {
 // kubectl runs kubectl as the administrator.
 func (w *staticWorld) kubectl(t *testing.T, input string, args ...string) error {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), fixture.Kubectl(), append(args, "--kubeconfig", w.Kubeconfig())...)
-	cmd.Stdin = strings.NewReader(input)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
-	}
-	return nil
+	_, err := kubectlOf(t, w.Kubeconfig(), input, args...)
+	return err
 }
 
 func (w *staticWorld) mustKubectl(t *testing.T, input string, args ...string) {
@@ -223,11 +182,7 @@ func (w *staticWorld) mustKubectl(t *testing.T, input string, args ...string) {
 // do sends a request.
 func (w *staticWorld) do(t *testing.T, r cluster.Request) response {
 	t.Helper()
-	answer, err := w.Do(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response{answer}
+	return response{must.Get(w.Do(t.Context(), r))(t)}
 }
 
 // eventually repeats a check.
@@ -235,30 +190,23 @@ func (w *staticWorld) eventually(t *testing.T, what string, ask func(context.Con
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	if err := w.Until(ctx, what, ask); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Until(ctx, what, ask))
 }
 
 // certificateFor requests a client certificate from the cluster, and returns a kubeconfig with it.
 func (w *staticWorld) certificateFor(t *testing.T, user string, groups ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: user, Organization: groups}}, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	der := must.Get(x509.CreateCertificateRequest(rand.Reader,
+		&x509.CertificateRequest{Subject: pkix.Name{CommonName: user, Organization: groups}}, key))(t)
 	name := "request-" + strings.ReplaceAll(user, ":", "-")
 	w.mustKubectl(t, fmt.Sprintf(`{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: %s}, spec: {signerName: kubernetes.io/kube-apiserver-client, usages: [client auth], request: %s}}`,
 		name, base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))), "create", "-f", "-")
 	w.mustKubectl(t, "", "certificate", "approve", name)
 	var certificate []byte
 	w.eventually(t, "the certificate of "+user, func(ctx context.Context) error {
-		answer, err := w.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/apis/certificates.k8s.io/v1/certificatesigningrequests/" + name})
+		answer, err := w.Get(ctx, "/apis/certificates.k8s.io/v1/certificatesigningrequests/"+name)
 		if err != nil {
 			return err
 		}
@@ -271,22 +219,14 @@ func (w *staticWorld) certificateFor(t *testing.T, user string, groups ...string
 		}
 		return nil
 	})
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(w.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := must.Get(x509.MarshalPKCS8PrivateKey(key))(t)
+	text := must.Get(os.ReadFile(w.Kubeconfig()))(t)
 	before, after, _ := strings.Cut(string(text), "user: {token: ")
 	_, after, _ = strings.Cut(after, "}")
 	path := filepath.Join(dir, "kubeconfig")
 	kubeconfig := fmt.Sprintf("%suser: {client-certificate-data: %s, client-key-data: %s}%s", before, base64.StdEncoding.EncodeToString(certificate),
 		base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})), after)
-	if err := os.WriteFile(path, []byte(kubeconfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(kubeconfig), 0o600))
 	return path
 }
 
@@ -314,43 +254,19 @@ func (w *staticWorld) start(t *testing.T) {
 			flags = append(flags, name, value)
 		}
 	}
-	p, err := Start(context.Background(), Options{Binaries: folder, Dir: i.dir, Config: i.config, Kubeconfig: i.kubeconfig, Webhook: i.webhook, Flags: flags})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(Start(context.Background(), Options{Binaries: folder, Dir: i.dir, Config: i.config,
+		Kubeconfig: i.kubeconfig, Webhook: i.webhook, Flags: flags}))(t)
 	i.process, i.group, i.metrics, i.health = p, p.Group, p.Metrics, p.Health
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(i.group.Logs())
-		}
-		i.group.Stop()
-	})
+	fixture.StopAfter(t, i.group)
 	i.until(t, "the guard to be ready", i.ready)
 }
 
 // check runs polex-guard check with the identity of the guard, and returns its findings.
 func (w *staticWorld) check(t *testing.T, flags ...string) (reasons []string, status int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), folder+"/polex-guard", append([]string{"check", "--config", w.guard.config, "--kubeconfig", w.guard.kubeconfig,
-		"--namespace", "polex-system", "--static", w.files, "-o", "json"}, flags...)...)
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	var report struct {
-		Results []struct{ Outcome, Reason, Message string }
-	}
-	if err := json.Unmarshal(out, &report); err != nil {
-		t.Fatalf("%v: %s", err, exit.Stderr)
-	}
-	for _, r := range report.Results {
-		if r.Outcome != "passed" && !slices.Contains(reasons, r.Reason) {
-			reasons = append(reasons, r.Reason)
-		}
-	}
-	slices.Sort(reasons)
-	return reasons, cmd.ProcessState.ExitCode()
+	return checked(t, append([]string{"--config", w.guard.config, "--kubeconfig", w.guard.kubeconfig, "--namespace",
+		"polex-system",
+		"--static", w.files}, flags...)...)
 }
 
 // identity is a user with all permissions.
@@ -367,9 +283,7 @@ func (w *staticWorld) identities(t *testing.T) []identity {
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: omnipotents}, {kind: ServiceAccount, namespace: kube-system, name: clusterrole-aggregation-controller}]}`, "apply", "-f", "-")
 	w.mustKubectl(t, "", "create", "serviceaccount", "-n", "kube-system", "clusterrole-aggregation-controller")
 	token := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := w.KubeconfigOf(t.Context(), "kube-system", "clusterrole-aggregation-controller", token); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.KubeconfigOf(t.Context(), "kube-system", "clusterrole-aggregation-controller", token))
 	all := []identity{
 		{name: "admin of system:masters", flags: []string{"--kubeconfig", w.Kubeconfig()}},
 		{name: "token of a controller", flags: []string{"--kubeconfig", token}},
@@ -416,10 +330,8 @@ func TestStatic(t *testing.T) {
 func (w *staticWorld) refusesAtOnce(t *testing.T) {
 	for _, target := range served {
 		target.Namespace = "default"
-		answer, err := w.Create(t.Context(), target, []byte(draft{name: "early", namespace: "default"}.in(target)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(w.Create(t.Context(), target, []byte(draft{name: "early",
+			namespace: "default"}.in(target))))(t)
 		if answer.OK() || !strings.Contains(answer.Message(), `failed calling webhook "guard.polex.dev"`) {
 			t.Errorf("%s/%s: %d %s", target.Group, target.Version, answer.Code, answer.Message())
 		}
@@ -438,7 +350,7 @@ func (w *staticWorld) judges(t *testing.T) {
 	target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "team-a"}
 	w.create(t, target, seal(t, draft{name: "short", namespace: "team-a", lives: 5 * time.Second}.legacy("v2"))[0]).want(t, http.StatusCreated)
 	w.eventually(t, "the guard to delete what expired", func(ctx context.Context) error {
-		answer, err := w.Do(ctx, cluster.Request{Method: http.MethodGet, Path: target.Path("short")})
+		answer, err := w.Get(ctx, target.Path("short"))
 		if err == nil && answer.Code != http.StatusNotFound {
 			err = fmt.Errorf("%d", answer.Code)
 		}
@@ -448,11 +360,7 @@ func (w *staticWorld) judges(t *testing.T) {
 
 func (w *staticWorld) create(t *testing.T, target cluster.Target, text string) response {
 	t.Helper()
-	answer, err := w.Create(t.Context(), target, []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response{answer}
+	return response{must.Get(w.Create(t.Context(), target, []byte(text)))(t)}
 }
 
 // A policy, a webhook and a CRD that say nothing about polex.
@@ -470,7 +378,7 @@ const (
 )
 
 // staticAttempts are attacks on a guard that the API server reads from its disk.
-var staticAttempts = []struct{ name, command, patch, input, want string }{
+var staticAttempts = []attempt{
 	{name: "shadow the webhook", command: "create", input: strings.NewReplacer("KIND", "Validating", "NAME", "polex-guard").Replace(anyHook), want: "polex-admission"},
 	{name: "shadow it by a mutating one", command: "create", input: strings.NewReplacer("KIND", "Mutating", "NAME", "polex-guard").Replace(anyHook), want: "polex-admission"},
 	{name: "shadow a policy", command: "create", input: strings.Replace(anyPolicy, "NAME", "polex-guard-cluster", 1), want: "polex-admission"},
@@ -538,18 +446,8 @@ func (w *staticWorld) holds(t *testing.T) {
 	identities := w.identities(t)
 	for _, tc := range staticAttempts {
 		t.Run(tc.name, func(t *testing.T) {
-			args := strings.Fields(tc.command)
-			if !strings.HasPrefix(tc.command, "scale") && !strings.HasPrefix(tc.command, "get") {
-				args = append(args, "--dry-run=server")
-			}
-			if tc.patch != "" {
-				args = append(args, "--type=merge", "--patch", tc.patch)
-			}
-			if tc.input != "" {
-				args = append(args, "-f", "-")
-			}
 			for _, who := range identities {
-				err := w.tries(t, who, tc.input, args...)
+				err := w.tries(t, who, tc.input, tc.args()...)
 				if err == nil || !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("%s: %v", who.name, err)
 				}
@@ -584,11 +482,7 @@ func (w *staticWorld) mutates(t *testing.T) {
 	w.mustKubectl(t, strings.NewReplacer("NAME", "labels", "policyName: other", "policyName: labels").Replace(anyMAPB), "create", "-f", "-")
 	signed := seal(t, draft{name: "mutated", namespace: "team-a"}.legacy("v2"))[0]
 	w.eventually(t, "the policy to change exceptions", func(ctx context.Context) error {
-		answer, err := w.DryRun(ctx, target, []byte(signed))
-		if err != nil {
-			return err
-		}
-		return refused(answer, "altered")
+		return refuses("altered")(w.DryRun(ctx, target, []byte(signed)))
 	})
 	w.create(t, target, draft{name: "mutated", namespace: "team-a"}.legacy("v2")).refusedFor(t, "unsigned")
 	if got, status := w.check(t, "--server", w.Server()); status != 0 || !slices.Contains(got, "mutates") {
@@ -596,11 +490,7 @@ func (w *staticWorld) mutates(t *testing.T) {
 	}
 	w.mustKubectl(t, "", "delete", "mutatingadmissionpolicybinding,mutatingadmissionpolicy", "labels")
 	w.eventually(t, "the policy to be gone", func(ctx context.Context) error {
-		answer, err := w.DryRun(ctx, target, []byte(signed))
-		if err == nil && !answer.OK() {
-			err = errors.New(answer.Message())
-		}
-		return err
+		return cluster.OK(w.DryRun(ctx, target, []byte(signed)))
 	})
 }
 
@@ -615,9 +505,7 @@ func (w *staticWorld) drops(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(w.do(t, cluster.Request{Method: http.MethodGet, Path: crd}).Body, &definition); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(w.do(t, cluster.Request{Method: http.MethodGet, Path: crd}).Body, &definition))
 	for n, v := range definition.Spec.Versions {
 		fields := v.Schema.OpenAPIV3Schema["properties"].(map[string]any)["spec"].(map[string]any)["properties"].(map[string]any)
 		at := fmt.Sprintf("/spec/versions/%d/schema/openAPIV3Schema/properties/spec/properties/matchConditions", n)
@@ -626,20 +514,15 @@ func (w *staticWorld) drops(t *testing.T) {
 	}
 	patch := func(operations []map[string]any) {
 		t.Helper()
-		body, err := json.Marshal(operations)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := must.Get(json.Marshal(operations))(t)
 		w.do(t, cluster.Request{Method: http.MethodPatch, Path: crd, ContentType: "application/json-patch+json", Body: body}).want(t, http.StatusOK)
 	}
 	patch(paths)
-	w.guard.until(t, "the guard to report the wider exceptions", func(ctx context.Context) error {
-		return w.guard.measures(ctx, `polex_guard_exceptions{kind="PolicyException.policies.kyverno.io",reason="altered"} 3`)
-	})
+	w.guard.until(t, "the guard to report the wider exceptions",
+		w.guard.measures(`polex_guard_exceptions{kind="PolicyException.policies.kyverno.io",reason="altered"} 3`))
 	patch(back)
-	w.guard.until(t, "the exceptions to be as signed", func(ctx context.Context) error {
-		return w.guard.measures(ctx, `polex_guard_exceptions{kind="PolicyException.policies.kyverno.io",reason="verified"} 3`)
-	})
+	w.guard.until(t, "the exceptions to be as signed",
+		w.guard.measures(`polex_guard_exceptions{kind="PolicyException.policies.kyverno.io",reason="verified"} 3`))
 }
 
 // leavesOthersAlone: Kubernetes, Kyverno's upgrades and other people's objects go on.
@@ -648,11 +531,7 @@ func (w *staticWorld) leavesOthersAlone(t *testing.T) {
 		for _, namespace := range []string{"team-a", "polex-system"} {
 			for _, path := range []string{"/serviceaccounts/default", "/configmaps/kube-root-ca.crt"} {
 				w.eventually(t, namespace+path, func(ctx context.Context) error {
-					answer, err := w.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/api/v1/namespaces/" + namespace + path})
-					if err == nil && !answer.OK() {
-						err = errors.New(answer.Message())
-					}
-					return err
+					return cluster.OK(w.Get(ctx, "/api/v1/namespaces/"+namespace+path))
 				})
 			}
 		}
@@ -662,9 +541,7 @@ func (w *staticWorld) leavesOthersAlone(t *testing.T) {
 		var crd struct {
 			Spec struct{ Versions []map[string]any }
 		}
-		if err := json.Unmarshal(answer.Body, &crd); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(answer.Body, &crd))
 		version := crd.Spec.Versions[0]
 		version["name"], version["storage"] = "v3", false
 		patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/spec/versions/-", "value": version}})
@@ -674,11 +551,8 @@ func (w *staticWorld) leavesOthersAlone(t *testing.T) {
 		w.mustKubectl(t, "", "patch", "crd", "policyexceptions.kyverno.io", "--type=json", "--patch", string(patch))
 		target := cluster.Target{Group: "kyverno.io", Version: "v3", Namespace: "team-a"}
 		w.eventually(t, "the new version", func(ctx context.Context) error {
-			answer, err := w.Create(ctx, target, []byte(draft{name: "next", namespace: "team-a"}.legacy("v3")))
-			if err != nil {
-				return err
-			}
-			return refused(answer, "unsigned")
+			return refuses("unsigned")(w.Create(ctx, target, []byte(draft{name: "next",
+				namespace: "team-a"}.legacy("v3"))))
 		})
 		// It stays.
 		err = w.kubectl(t, "", "patch", "crd", "policyexceptions.kyverno.io", "--type=json", "--patch", fmt.Sprintf(`[{"op":"remove","path":"/spec/versions/%d"}]`, len(crd.Spec.Versions)))
@@ -721,29 +595,16 @@ func (w *staticWorld) another(t *testing.T) (files, address string) {
 	t.Helper()
 	dir := t.TempDir()
 	files = filepath.Join(dir, "polex")
-	if err := os.CopyFS(files, os.DirFS(w.loaded)); err != nil {
-		t.Fatal(err)
-	}
-	config, err := os.ReadFile(filepath.Join(files, "admission.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(files, os.DirFS(w.loaded)))
+	config := must.Get(os.ReadFile(filepath.Join(files, "admission.yaml")))(t)
 	for name, text := range map[string][]byte{
 		"admission.yaml":     bytes.ReplaceAll(config, []byte(w.loaded), []byte(files)),
 		"policies/more.yaml": []byte("apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: more.static.k8s.io}\nspec:\n  matchConstraints: {resourceRules: [{apiGroups: [a], apiVersions: [v1], operations: [CREATE], resources: [b]}]}\n  validations: [{expression: 'true'}]\n"),
 	} {
-		if err := os.WriteFile(filepath.Join(files, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(files, name), text, 0o600))
 	}
-	port, err := servers.FreePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", w.PID(cluster.APIServer)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := must.Get(servers.FreePorts(1))(t)
+	first := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", w.PID(cluster.APIServer))))(t)
 	var args []string
 	for _, arg := range strings.Split(strings.TrimRight(string(first), "\x00"), "\x00")[1:] {
 		switch name, _, _ := strings.Cut(arg, "="); name {
@@ -757,9 +618,8 @@ func (w *staticWorld) another(t *testing.T) (files, address string) {
 		args = append(args, arg)
 	}
 	group := &servers.Group{Dir: dir}
-	if err := group.Run(context.Background(), servers.Command{Program: servers.Kubernetes(fixture.FromRoot(binaries), cluster.APIServer), Args: args}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, group.Run(context.Background(), servers.Command{Program: servers.Kubernetes(fixture.FromRoot(binaries),
+		cluster.APIServer), Args: args}))
 	t.Cleanup(group.Stop)
 	return files, fmt.Sprintf("https://127.0.0.1:%d", port[0])
 }
@@ -791,57 +651,37 @@ func (w *staticWorld) checks(t *testing.T) {
 	other, second := w.another(t)
 	both := append(slices.Clone(server), "--server", second)
 	expect([]string{"exceptions-disabled", "static-not-loaded"}, 1, both...)
-	if err := os.Remove(filepath.Join(other, "policies/more.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(other, "policies/more.yaml")))
 	expect(rest, 0, both...)
 	// The endpoints of the Service name an API server that does not answer. An endpoint cannot be on loopback.
 	w.mustKubectl(t, `{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: kubernetes, namespace: default, labels: {kubernetes.io/service-name: kubernetes}}, addressType: IPv4, endpoints: [{addresses: [10.9.8.7]}], ports: [{name: https, port: 1, protocol: TCP}]}`, "create", "-f", "-")
 	expect([]string{"exceptions-disabled", "undecided"}, 3)
 	policies := filepath.Join(w.loaded, "policies/polex.yaml")
-	text, err := os.ReadFile(policies)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(policies))(t)
 	// Break-glass: the files are changed on the disk of the control plane.
-	if err := os.Remove(policies); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(policies))
 	expect([]string{"exceptions-disabled", "static-not-loaded"}, 1, server...)
 	w.mustKubectl(t, strings.Replace(anyBind, "NAME", "polex-x", 1), "create", "-f", "-")
 	w.mustKubectl(t, "", "delete", "validatingadmissionpolicybinding", "polex-x")
-	if err := os.WriteFile(policies, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(policies, text, 0o600))
 	expect(rest, 0, server...)
 	// An exception that gets in while the webhook is away is reported by the guard.
 	hook := filepath.Join(w.loaded, "webhooks/polex.yaml")
-	if text, err = os.ReadFile(hook); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(hook); err != nil {
-		t.Fatal(err)
-	}
+	text = must.Get(os.ReadFile(hook))(t)
+	must.Do(t, os.Remove(hook))
 	expect([]string{"exceptions-disabled", "static-not-loaded"}, 1, server...)
 	target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "team-a"}
 	w.create(t, target, draft{name: "forced", namespace: "team-a"}.legacy("v2")).want(t, http.StatusCreated)
-	w.guard.until(t, "the guard to report it", func(ctx context.Context) error {
-		return w.guard.measures(ctx, `polex_guard_exceptions{kind="PolicyException.kyverno.io",reason="unsigned"} 1`)
-	})
-	if err := os.WriteFile(hook, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	w.guard.until(t, "the guard to report it",
+		w.guard.measures(`polex_guard_exceptions{kind="PolicyException.kyverno.io",reason="unsigned"} 1`))
+	must.Do(t, os.WriteFile(hook, text, 0o600))
 	expect(rest, 0, server...)
 	w.do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("forced")}).want(t, http.StatusOK)
 	// A folder that cannot be loaded: the API server keeps the loaded files.
 	bad := filepath.Join(w.loaded, "policies/bad.yaml")
-	if err := os.WriteFile(bad, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(bad, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"), 0o600))
 	expect([]string{"exceptions-disabled", "static-reload-failed"}, 0, server...)
-	if err := os.Remove(bad); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(bad))
 }
 
 // restarts: while the API server and the guard restart again and again, no unsigned exception is admitted.

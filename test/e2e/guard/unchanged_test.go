@@ -8,13 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // Kyverno's definitions of exceptions.
@@ -41,15 +45,13 @@ func TestUnchanged(t *testing.T) {
 		}
 	}
 	putBack(t, unsigned, "unsigned", strings.NewReplacer()).want(t, http.StatusOK)
-	i.until(t, "the re-check to find it", func(ctx context.Context) error {
-		return contains(ctx, fmt.Sprintf(reports, ns), `"rule":"unsigned"`)
-	})
+	i.until(t, "the re-check to find it", contains(fmt.Sprintf(reports, ns), `"rule":"unsigned"`))
 }
 
 // putBack reads an object in a version, and writes it back with replacements.
 func putBack(t *testing.T, target cluster.Target, name string, replace *strings.Replacer) response {
 	t.Helper()
-	there := do(t, cluster.Request{Method: http.MethodGet, Path: target.Path(name)})
+	there := read(t, target.Path(name))
 	there.want(t, http.StatusOK)
 	return do(t, cluster.Request{Method: http.MethodPut, Path: target.Path(name), ContentType: "application/json", Body: []byte(replace.Replace(string(there.Body)))})
 }
@@ -92,13 +94,82 @@ func TestMigration(t *testing.T) {
 		"policyexceptions.kyverno.io":          `["v2beta1","v2"]`,
 		"policyexceptions.policies.kyverno.io": `["v1","v1beta1"]`,
 	} {
-		do(t, cluster.Request{Method: http.MethodPatch, Path: definitions + crd + "/status", ContentType: "application/merge-patch+json",
-			Body: []byte(`{"status":{"storedVersions":` + versions + `}}`)}).want(t, http.StatusOK)
+		merge(t, definitions+crd+"/status", `{"status":{"storedVersions":`+versions+`}}`).want(t, http.StatusOK)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		out, err := exec.CommandContext(ctx, fixture.FromRoot(binaries+"/kubectl-kyverno"), "migrate", "--kubeconfig", live.Kubeconfig(), "--resource", crd).CombinedOutput()
 		cancel()
 		if err != nil || !bytes.Contains(out, []byte("patching status...")) {
 			t.Errorf("%s: %v\n%s", crd, err, out)
 		}
+	}
+}
+
+// TestUninstall: the commands of each page end with success, also if a part was never installed, and
+// leave nothing of the guard: no object, no namespace, no report. They delete no report of another
+// tool. This is the last test of the package, because it ends a controller of the cluster.
+func TestUninstall(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(stop)
+	must.Do(t, live.StartControllers(ctx, "namespace-controller"))
+	for _, tc := range []struct {
+		page, heading, installed string
+		protected                bool
+	}{
+		{page: installPage, heading: "### Uninstall with kustomize", installed: installation{overlay: "self-managed"}.build(t), protected: true},
+		{page: installPage, heading: "### Uninstall with kustomize", installed: installation{overlay: "self-managed"}.build(t)},
+		{page: staticPage, heading: "## Uninstall", installed: built(t, "overlays/static"), protected: true},
+		// After helm uninstall.
+		{page: installPage, heading: "### Uninstall with Helm", installed: namespaceOf(t, installation{overlay: "self-managed"}.build(t))},
+	} {
+		dir := t.TempDir()
+		protect := administrators{users: `["admin"]`, groups: "[]"}.build(t)
+		for path, text := range map[string]string{
+			"kustomization.yaml": "resources: [installed.yaml]\n", "installed.yaml": tc.installed,
+			"protect/kustomization.yaml": "resources: [policies.yaml]\n", "protect/policies.yaml": protect,
+		} {
+			path = filepath.Join(dir, path)
+			must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+			must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+		}
+		for name, target := range map[string]string{"policies": fixture.FromRoot("policies"), "kubectl": fixture.Kubectl()} {
+			must.Do(t, os.Symlink(target, filepath.Join(dir, name)))
+		}
+		apply(t, tc.installed)
+		if tc.protected {
+			apply(t, protect)
+		}
+		const reports = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/default/policyreports"
+		for _, name := range []string{"polex-guard", "other"} {
+			report := fmt.Appendf(nil, "{apiVersion: wgpolicyk8s.io/v1alpha2, kind: PolicyReport, metadata: {name: %s}}",
+				name)
+			post(t, reports, report).want(t, http.StatusCreated)
+		}
+		page := must.Get(os.ReadFile(fixture.FromRoot(tc.page)))(t)
+		section := regexp.MustCompile(`(?s)\n` + tc.heading + `\n(.*?)(\n##+ |$)`).FindSubmatch(page)
+		if section == nil {
+			t.Fatalf("%s has no section %q", tc.page, tc.heading)
+		}
+		commands := regexp.MustCompile(`(?m)^ *(kubectl delete .*)$`).FindAllSubmatch(section[1], -1)
+		if len(commands) < 3 {
+			t.Fatalf("%s has %d commands", tc.page, len(commands))
+		}
+		for _, c := range commands {
+			cmd := exec.CommandContext(t.Context(), "sh", "-ec", string(c[1]))
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "KUBECONFIG="+live.Kubeconfig())
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %s: %v\n%s", tc.page, c[1], err, out)
+			}
+		}
+		for _, o := range append(objectsOf(t, tc.installed), objectsOf(t, protect)...) {
+			args := []string{"get", "--ignore-not-found", "-o", "name", o.GetKind(), o.GetName()}
+			if ns := o.GetNamespace(); ns != "" {
+				args = append(args, "--namespace", ns)
+			}
+			if out, err := kubectl(t, "", args...); err != nil || out != "" {
+				t.Errorf("%s leaves %s: %v", tc.page, out, err)
+			}
+		}
+		read(t, reports+"/polex-guard").want(t, http.StatusNotFound)
+		remove(t, reports+"/other").want(t, http.StatusOK)
 	}
 }
