@@ -12,10 +12,11 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/github"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // allJobs are the jobs of a merge with requests.
-var allJobs = map[string]string{"settings": "success", "sign": "success", "commit": "success", "notify": "success"}
+var allJobs = github.All("settings", "sign", "commit", "notify")
 
 // told returns the annotation of a notification about a file.
 func told(file string) annotation { return annotation{"notice", file, "1", "told"} }
@@ -41,10 +42,15 @@ func pushed(s *sandbox.Sandbox, api *github.API, commit string) github.Play {
 	return p
 }
 
+// as returns the environment of a job that signs as an identity.
+func as(t *testing.T, s *sandbox.Sandbox, id sandbox.Identity) []string {
+	t.Helper()
+	return []string{"SIGSTORE_ID_TOKEN=" + must.Get(sandbox.RequestToken(t.Context(), s.Dir, id, "sigstore"))(t)}
+}
+
 // TestMerge runs the workflow of a merge in a repository made of the template.
 func TestMerge(t *testing.T) {
-	runner := newRunner(t)
-	s := sigstore(t, github.MergeFile)
+	runner, s := newRunner(t), sigstore(t, github.MergeFile)
 	repository := runner.remoted(t, template(t, s))
 	api := repository.gitHub(t, true)
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow, "unsigned/team/api.yaml": another})
@@ -52,7 +58,7 @@ func TestMerge(t *testing.T) {
 	first := pushed(s, api, merged)
 	first.Builds = true
 	log := repository.run(t, first)
-	log.ended(t, allJobs)
+	log.Ended(t, allJobs)
 	said(t, api, 1, "- Approved by: `bob`", "- Approved by: `bob`")
 	repository.signed(t, merged, "signed/team/api.yaml", "signed/web.yaml")
 	repository.verified(t, s)
@@ -95,27 +101,24 @@ func TestMerge(t *testing.T) {
 // TestMergeQueue: a merge queue brings two pull requests in one push, and each exception has the
 // review of its own. A signature of the run before the merge is rejected.
 func TestMergeQueue(t *testing.T) {
-	runner := newRunner(t)
-	s := sigstore(t, github.MergeFile)
+	runner, s := newRunner(t), sigstore(t, github.MergeFile)
 	repository := runner.remoted(t, template(t, s))
 	api := repository.gitHub(t, true)
-	must(t)(repository.Propose(t.Context(), "one", map[string]string{"unsigned/web.yaml": narrow}))
+	must.Get(repository.Propose(t.Context(), "one", map[string]string{"unsigned/web.yaml": narrow}))(t)
 	repository.git(t, "switch", "--quiet", "main")
-	must(t)(repository.Propose(t.Context(), "two", map[string]string{"unsigned/team/api.yaml": another}))
-	merges := map[string]string{"signed/web.yaml": must(t)(repository.Merge(t.Context(), "one")), "signed/team/api.yaml": must(t)(repository.Merge(t.Context(), "two"))}
+	must.Get(repository.Propose(t.Context(), "two", map[string]string{"unsigned/team/api.yaml": another}))(t)
+	merges := map[string]string{"signed/web.yaml": must.Get(repository.Merge(t.Context(), "one"))(t),
+		"signed/team/api.yaml": must.Get(repository.Merge(t.Context(), "two"))(t)}
 	last := repository.tip(t)
 
-	token, err := sandbox.RequestToken(t.Context(), s.Dir, sandbox.Identity{Ref: "refs/heads/gh-readonly-queue/main/pr-2-" + last, EventName: "merge_group"}, "sigstore")
-	if err != nil {
-		t.Fatal(err)
-	}
 	queued := pushed(s, api, last)
-	queued.Env = []string{"SIGSTORE_ID_TOKEN=" + token}
+	queued.Env = as(t, s, sandbox.Identity{Ref: "refs/heads/gh-readonly-queue/main/pr-2-" + last,
+		EventName: "merge_group"})
 	if log := repository.run(t, queued); log.Results["sign"] != "failure" || repository.tip(t) != last || !strings.Contains(log.Text, "a merge queue signed it before the merge") {
 		t.Errorf("the queue's run ended with %q: %s", log.Results, log.Text)
 	}
 
-	repository.run(t, pushed(s, api, last)).ended(t, allJobs)
+	repository.run(t, pushed(s, api, last)).Ended(t, allJobs)
 	repository.signed(t, last, "signed/team/api.yaml", "signed/web.yaml")
 	for file, merge := range merges {
 		number := api.PullRequest(merge)
@@ -134,8 +137,7 @@ func TestMergeQueue(t *testing.T) {
 // TestMergeInEnvironment: one line of the configuration makes the signing job run in an environment,
 // and the trust policy require it.
 func TestMergeInEnvironment(t *testing.T) {
-	runner := newRunner(t)
-	s := sigstore(t, github.MergeFile)
+	runner, s := newRunner(t), sigstore(t, github.MergeFile)
 	files := template(t, s)
 	const off, on = "        # environment: exceptions\n", "        environment: exceptions\n"
 	if !strings.Contains(files[".polex.yaml"], off) {
@@ -146,12 +148,8 @@ func TestMergeInEnvironment(t *testing.T) {
 		repository := runner.remoted(t, files)
 		api := repository.gitHub(t, true)
 		merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
-		token, err := sandbox.RequestToken(t.Context(), s.Dir, sandbox.Identity{Environment: environment}, "sigstore")
-		if err != nil {
-			t.Fatal(err)
-		}
 		p := pushed(s, api, merged)
-		p.Env = []string{"SIGSTORE_ID_TOKEN=" + token}
+		p.Env = as(t, s, sandbox.Identity{Environment: environment})
 		log := repository.run(t, p)
 		if log.Results["settings"] != "success" || log.Results["sign"] != want || (repository.tip(t) == merged) != (want == "failure") {
 			t.Errorf("in the environment %q it ended with %q: %s", environment, log.Results, log.Text)
@@ -162,77 +160,58 @@ func TestMergeInEnvironment(t *testing.T) {
 	}
 }
 
-// TestMergeByOthers: if another workflow or branch of the repository signs, the signing job rejects
-// the result, and main does not change.
-func TestMergeByOthers(t *testing.T) {
-	runner := newRunner(t)
-	s := sigstore(t, github.MergeFile)
-	for name, other := range map[string]sandbox.Identity{
-		"workflow": {WorkflowFile: ".github/workflows/other.yaml"},
-		"branch":   {Ref: "refs/heads/work"},
-		"trigger":  {EventName: "pull_request_target"},
+// TestMergeRefused: if another workflow or branch of the repository signs, if nobody has approved the
+// merge, or if polex rejects one exception of it, then nothing is signed, and main does not change.
+func TestMergeRefused(t *testing.T) {
+	runner, s := newRunner(t), sigstore(t, github.MergeFile)
+	const web, bad = "unsigned/web.yaml", "unsigned/sloppy.yaml"
+	one := map[string]string{web: narrow}
+	two := map[string]string{web: narrow, bad: sloppy}
+	wrong := []annotation{{"error", web, "1", "wrong-identity"}, told(web)}
+	rejected := append(slices.Clone(sloppyAnnotations), told(bad))
+	unapproved := []annotation{{"error", web, "1", "not-approved"}, told(web)}
+	for name, tc := range map[string]struct {
+		by             sandbox.Identity
+		unapproved     bool
+		requests       map[string]string
+		want           []annotation
+		summary, reply string // parts of the summary and of the comment
+	}{
+		"another workflow": {by: sandbox.Identity{WorkflowFile: ".github/workflows/other.yaml"}, requests: one,
+			want: wrong},
+		"another branch":  {by: sandbox.Identity{Ref: "refs/heads/work"}, requests: one, want: wrong},
+		"another trigger": {by: sandbox.Identity{EventName: "pull_request_target"}, requests: one, want: wrong},
+		"no approval":     {unapproved: true, requests: one, want: unapproved},
+		"one that is sloppy": {requests: two, want: rejected, summary: "| missing-ticket |",
+			reply: "- Refused: `missing-ticket, wildcard-rule`"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			repository := runner.remoted(t, template(t, s))
-			api := repository.gitHub(t, true)
-			merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
-			token, err := sandbox.RequestToken(t.Context(), s.Dir, other, "sigstore")
-			if err != nil {
-				t.Fatal(err)
-			}
+			api := repository.gitHub(t, !tc.unapproved)
+			merged := repository.merge(t, tc.requests)
 			p := pushed(s, api, merged)
-			p.Env = []string{"SIGSTORE_ID_TOKEN=" + token}
+			if tc.by != (sandbox.Identity{}) {
+				p.Env = as(t, s, tc.by)
+			}
 			log := repository.run(t, p)
 			if log.Results["sign"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
 				t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.Results, repository.tip(t), merged, log.Text)
 			}
-			want := []annotation{{"error", "unsigned/web.yaml", "1", "wrong-identity"}, told("unsigned/web.yaml")}
-			if diff := cmp.Diff(want, log.annotations); diff != "" {
+			if diff := cmp.Diff(tc.want, log.annotations); diff != "" {
 				t.Errorf("annotations (-want +got):\n%s", diff)
+			}
+			if tc.summary != "" {
+				log.summarizes(t, tc.summary)
+				said(t, api, 1, tc.reply)
 			}
 		})
 	}
 }
 
-// TestMergeWithoutApproval: a merge without an approval is not enough.
-func TestMergeWithoutApproval(t *testing.T) {
-	runner := newRunner(t)
-	s := sigstore(t, github.MergeFile)
-	repository := runner.remoted(t, template(t, s))
-	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
-	log := repository.run(t, pushed(s, repository.gitHub(t, false), merged))
-	if log.Results["sign"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
-		t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.Results, repository.tip(t), merged, log.Text)
-	}
-	if diff := cmp.Diff([]annotation{{"error", "unsigned/web.yaml", "1", "not-approved"}, told("unsigned/web.yaml")}, log.annotations); diff != "" {
-		t.Errorf("annotations (-want +got):\n%s", diff)
-	}
-}
-
-// TestMergeOfSloppy: one rejected exception stops the signing of the whole merge.
-func TestMergeOfSloppy(t *testing.T) {
-	runner := newRunner(t)
-	s := sigstore(t, github.MergeFile)
-	repository := runner.remoted(t, template(t, s))
-	api := repository.gitHub(t, true)
-	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow, "unsigned/sloppy.yaml": sloppy})
-	log := repository.run(t, pushed(s, api, merged))
-	if log.Results["sign"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
-		t.Errorf("it ended with %q, and main is at %s, the merge at %s", log.Results, repository.tip(t), merged)
-	}
-	want := append(slices.Clone(sloppyAnnotations), told("unsigned/sloppy.yaml"))
-	if diff := cmp.Diff(want, log.annotations); diff != "" {
-		t.Errorf("annotations (-want +got):\n%s", diff)
-	}
-	log.summarizes(t, "| missing-ticket |")
-	said(t, api, 1, "- Refused: `missing-ticket, wildcard-rule`")
-}
-
 // TestSignInOneJob runs the workflow in the README of actions/sign, with an additional first step
 // that installs the commands.
 func TestSignInOneJob(t *testing.T) {
-	runner := newRunner(t)
-	s := sigstore(t, github.MergeFile)
+	runner, s := newRunner(t), sigstore(t, github.MergeFile)
 	files := template(t, s)
 	const sign, setup = "      - uses: polex-dev/polex/actions/sign@", "      - uses: polex-dev/polex/actions/setup@" + github.ActionCommit + "\n        with: {commands: polex-sign}\n"
 	files[github.MergeFile] = strings.Replace(readmeWorkflow(t, "sign", "on:\n  push:\n"), sign, setup+sign, 1)
@@ -242,7 +221,7 @@ func TestSignInOneJob(t *testing.T) {
 	p := pushed(s, api, merged)
 	p.Builds = true
 	log := repository.run(t, p)
-	log.ended(t, map[string]string{"sign": "success"})
+	log.Ended(t, github.All("sign"))
 	if n := strings.Count(log.Text, "Run Main actions/setup-go@"); n != 1 {
 		t.Errorf("Go was set up %d times, and once is enough to build what both run", n)
 	}

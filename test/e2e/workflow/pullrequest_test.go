@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
@@ -119,4 +120,29 @@ func readmeWorkflow(t *testing.T, action, trigger string) string {
 		t.Fatalf("the README shows no workflow: %s", workflow)
 	}
 	return strings.ReplaceAll(workflow, "<commit>", github.ActionCommit)
+}
+
+// TestMergeClosed runs the workflow of examples/github-closed unchanged. It checks out a commit, not a
+// branch.
+func TestMergeClosed(t *testing.T) {
+	runner, s := newRunner(t), sigstore(t, github.MergeFile)
+	files := template(t, s)
+	workflow := contents(t, "examples/github-closed/merge.yaml")
+	if !strings.Contains(workflow, "types: [closed]") {
+		t.Fatalf("it is no workflow for a closed pull request: %s", workflow)
+	}
+	files[github.MergeFile] = strings.ReplaceAll(workflow, "<commit>", github.ActionCommit)
+	files[".polex.yaml"] = strings.Replace(files[".polex.yaml"], "buildTrigger: [push, workflow_dispatch]", "buildTrigger: pull_request", 1)
+	repository := runner.remoted(t, files)
+	api := repository.gitHub(t, true)
+	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
+	closed := github.Closed(merged, repository.Remote)
+	closed.Env, closed.API = append(closed.Env, as(t, s, sandbox.Identity{EventName: "pull_request"})...), api.URL
+	log := repository.run(t, closed)
+	log.Ended(t, github.All("sign", "commit"))
+	if !strings.Contains(log.Text, "the work tree is not on origin/main") {
+		t.Errorf("its checkout was on a branch: %s", log.Text)
+	}
+	repository.signed(t, merged, "signed/web.yaml")
+	repository.verified(t, s)
 }

@@ -10,17 +10,17 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/e2e/github"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestMergeAgain: a user restarts the run of an old merge after main has removed the signed
 // exception. Nothing is signed, and there is no artifact to download.
 func TestMergeAgain(t *testing.T) {
-	runner := newRunner(t)
-	s := sigstore(t, github.MergeFile)
+	runner, s := newRunner(t), sigstore(t, github.MergeFile)
 	repository := runner.remoted(t, template(t, s))
 	api := repository.gitHub(t, true)
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
-	repository.run(t, pushed(s, api, merged)).ended(t, allJobs)
+	repository.run(t, pushed(s, api, merged)).Ended(t, allJobs)
 	other := filepath.Join(t.TempDir(), "clone")
 	repository.git(t, "clone", "--quiet", repository.Remote, other)
 	for _, args := range [][]string{
@@ -47,8 +47,7 @@ func TestMergeAgain(t *testing.T) {
 // TestProposalByTarget: a pull request is checked with the current trust policy of main, not with
 // that of the older base.sha in its event.
 func TestProposalByTarget(t *testing.T) {
-	runner := newRunner(t)
-	s := sigstore(t, github.MergeFile)
+	runner, s := newRunner(t), sigstore(t, github.MergeFile)
 	files := template(t, s)
 	now := files[".polex.yaml"]
 	files[".polex.yaml"] = strings.ReplaceAll(strings.Replace(now, "require: [reason, ticket]", "require: []", 1), "merge.yaml@refs/heads/main", "other.yaml@refs/heads/main")
@@ -59,7 +58,7 @@ func TestProposalByTarget(t *testing.T) {
 	lacking := strings.Replace(another, ", polex.dev/ticket: SEC-1", "", 1)
 	repository.offer(t, map[string]string{"unsigned/api.yaml": lacking})
 	log := repository.run(t, github.Proposed(old))
-	log.ended(t, map[string]string{"validate": "failure", "verify": "success"})
+	log.Ended(t, map[string]string{"validate": "failure", "verify": "success"})
 	if !slices.Contains(log.annotations, annotation{"error", "unsigned/api.yaml", "6", "missing-ticket"}) {
 		t.Errorf("it was judged by other rules than main's: %+v", log.annotations)
 	}
@@ -67,7 +66,7 @@ func TestProposalByTarget(t *testing.T) {
 	// Without the merge commit, the target is unknown.
 	repository.git(t, "switch", "--quiet", "work")
 	log = repository.run(t, github.Proposed(old))
-	log.ended(t, map[string]string{"validate": "failure", "verify": "failure"})
+	log.Ended(t, map[string]string{"validate": "failure", "verify": "failure"})
 	if !strings.Contains(log.Text, "the merge of the pull request into its target branch") {
 		t.Errorf("it does not say why: %s", log.Text)
 	}
@@ -76,8 +75,7 @@ func TestProposalByTarget(t *testing.T) {
 // TestMergePlanted: an attacker pushes the branch of the pull request before the workflow does,
 // with other content. The workflow does not use that branch.
 func TestMergePlanted(t *testing.T) {
-	runner := newRunner(t)
-	s := sigstore(t, github.MergeFile)
+	runner, s := newRunner(t), sigstore(t, github.MergeFile)
 	files := template(t, s)
 	const commit = "          step: commit\n"
 	if files[github.MergeFile] = strings.Replace(files[github.MergeFile], commit, commit+"          pull-request: true\n", 1); !strings.Contains(files[github.MergeFile], "pull-request: true") {
@@ -92,9 +90,7 @@ func TestMergePlanted(t *testing.T) {
 	repository.git(t, "-C", other, "switch", "--quiet", "--create", branch)
 	repository.git(t, "-C", other, "mv", "unsigned/web.yaml", "signed/web.yaml")
 	wider := strings.Replace(narrow, "names: [web]", "names: ['*']", 1)
-	if err := os.WriteFile(filepath.Join(other, "signed", "web.yaml"), []byte(wider), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(other, "signed", "web.yaml"), []byte(wider), 0o600))
 	repository.git(t, "-C", other, "-c", "user.name=github-actions[bot]", "-c", "user.email=41898282+github-actions[bot]@users.noreply.github.com",
 		"commit", "--quiet", "--all", "--message", "Sign PolicyException.kyverno.io team-a/web\n\nunsigned/web.yaml -> signed/web.yaml\n\nPolex-Source-Commit: "+merged)
 	repository.git(t, "-C", other, "push", "--quiet", "origin", branch)
