@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/test/e2e/story"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // drifts: while the guard is off, an exception that is not in Git is created in the cluster, and a
@@ -23,13 +24,12 @@ func drifts(t *testing.T) {
 	byHand, signed := story.Kinds[0], story.Kinds[1]
 	stray := byHand.Exception(story.Ask{Name: "stray", Namespace: story.Team})
 
-	must(t, world.GuardOff(t.Context()))
-	t.Cleanup(func() { must(t, world.GuardOn(context.Background())) })
+	must.Do(t, world.GuardOff(t.Context()))
+	t.Cleanup(func() { must.Do(t, world.GuardOn(context.Background())) })
 	admitted(t, stray)
 	// Argo CD does not remove a label that Git does not have.
 	label := func(change string) {
-		_, err := world.Kubectl(t.Context(), "label", signed.Resource, "-n", story.Namespace, "web", change)
-		must(t, err)
+		must.Get(world.Kubectl(t.Context(), "label", signed.Resource, "-n", story.Namespace, "web", change))(t)
 	}
 	label("team=b")
 	object := "PolicyException." + byHand.Group() + " " + story.Team + "/stray"
@@ -42,19 +42,16 @@ func drifts(t *testing.T) {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
 	label("team-")
-	_, err := world.Delete(t.Context(), stray)
-	must(t, err)
+	must.Get(world.Delete(t.Context(), stray))(t)
 	if diff := cmp.Diff(calm, audited(t, 0, drift...).Findings); diff != "" {
 		t.Errorf("findings, when all is as it was (-want +got):\n%s", diff)
 	}
 
-	stranger, err := world.Account(t.Context(), "stranger")
-	must(t, err)
-	text, err := os.ReadFile(kubeconfig)
-	must(t, err)
+	stranger := must.Get(world.Account(t.Context(), "stranger"))(t)
+	text := must.Get(os.ReadFile(kubeconfig))(t)
 	elsewhere := func(name, from, to string) string {
 		path := filepath.Join(t.TempDir(), name)
-		must(t, os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o600))
+		must.Do(t, os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o600))
 		return path
 	}
 	for _, failing := range []struct {
@@ -68,7 +65,7 @@ func drifts(t *testing.T) {
 		{"a kubeconfig that is not there", filepath.Join(t.TempDir(), "none"), 2, []string{"read kubeconfig: ", "no such file"}},
 	} {
 		said, err := world.Polex(t.Context(), "polex-audit", "--config", world.TrustPolicy, "--git", world.Exceptions.Remote, "--kubeconfig", failing.kubeconfig)
-		must(t, err)
+		must.Do(t, err)
 		for _, part := range failing.says {
 			if said.Status != failing.status || said.Out != "" || !strings.Contains(said.Errors, part) {
 				t.Errorf("%s: %d and not %d, and it has to say %q\n%s%s", failing.what, said.Status, failing.status, part, said.Out, said.Errors)
@@ -76,4 +73,43 @@ func drifts(t *testing.T) {
 		}
 		t.Logf("%s: %s", failing.what, said.Errors)
 	}
+}
+
+// checkedByKyverno: without the guard and with Kyverno's verification, exceptions signed by the
+// merge workflow are admitted, and no others.
+func checkedByKyverno(t *testing.T) {
+	must.Do(t, world.GuardOff(t.Context()))
+	t.Cleanup(func() { must.Do(t, world.GuardOn(context.Background())) })
+	must.Do(t, world.KyvernoOn(t.Context()))
+	t.Cleanup(func() { must.Do(t, world.KyvernoOff(context.Background())) })
+	for _, kind := range story.Kinds {
+		t.Run(kind.Name, func(t *testing.T) {
+			draft := kind.Exception(story.Ask{Name: "by-kyverno"})
+			honest := sealed(t, story.Signer{}, draft)
+			step(t, "unsigned, it is refused", func(t *testing.T) { refusedByKyverno(t, draft, "message not found") })
+			step(t, "altered after signing, it is refused", func(t *testing.T) {
+				refusedByKyverno(t, strings.Replace(honest, "team-a", "team-b", 1), "diff found")
+			})
+			step(t, "signed on another branch, it is refused", func(t *testing.T) {
+				refusedByKyverno(t, sealed(t, otherBranch, draft), "does not match")
+			})
+			step(t, "signed by the merge workflow, it is admitted", func(t *testing.T) { admitted(t, honest) })
+			step(t, "and lets the Pod in", func(t *testing.T) { letIn(t, kind.Pod("by-kyverno", story.First)) })
+		})
+	}
+}
+
+// refusedByKyverno checks that Kyverno's policy rejects a document.
+func refusedByKyverno(t *testing.T, document, why string) {
+	t.Helper()
+	said, err := world.Apply(t.Context(), document)
+	if err == nil {
+		t.Fatalf("it was admitted: %s", said)
+	}
+	for _, part := range []string{"kyverno.svc", "polex-verify", why} {
+		if !strings.Contains(err.Error(), part) {
+			t.Fatalf("it does not say %q: %v", part, err)
+		}
+	}
+	t.Log(err)
 }

@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/test/e2e/story"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // ledger has the tested parts of polex-audit's JSON report.
@@ -64,7 +65,7 @@ type departure struct {
 func audited(t *testing.T, status int, args ...string) ledger {
 	t.Helper()
 	said, err := world.Polex(t.Context(), "polex-audit", append([]string{"--config", world.TrustPolicy, "--git", world.Exceptions.Remote, "-o", "json"}, args...)...)
-	must(t, err)
+	must.Do(t, err)
 	var l ledger
 	if err := json.Unmarshal([]byte(said.Out), &l); err != nil || said.Status != status {
 		t.Fatalf("polex-audit %q: %d and not %d, %v\n%s%s", args, said.Status, status, err, said.Out, said.Errors)
@@ -89,7 +90,7 @@ func (l ledger) of(t *testing.T, exception *life) entry {
 func auditor(t *testing.T) string {
 	t.Helper()
 	kubeconfig, err := world.Account(t.Context(), "auditor", story.Lists{Groups: "kyverno.io, policies.kyverno.io", Resources: "policyexceptions"})
-	must(t, err)
+	must.Do(t, err)
 	return kubeconfig
 }
 
@@ -103,8 +104,7 @@ func told(t *testing.T, first, second []*life) {
 		if len(got.Signing.Signatures) != 1 {
 			t.Fatalf("%s has %d signatures", one.name, len(got.Signing.Signatures))
 		}
-		log, err := world.Logged(t.Context(), got.Signing.Signatures[0].LogIndex)
-		must(t, err)
+		log := must.Get(world.Logged(t.Context(), got.Signing.Signatures[0].LogIndex))(t)
 		want := one.entry(log)
 		if one.pruned.Hash == "" {
 			ended = append(ended, finding{"expired", one.object()})

@@ -17,7 +17,9 @@ import (
 
 	"github.com/polex-dev/polex/test/e2e/argocd"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/github"
 	"github.com/polex-dev/polex/test/e2e/story"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // The lifetimes in [lives]. The first is long enough for a renewal before the expiry. The second is
@@ -59,17 +61,12 @@ func lives(t *testing.T) {
 	step(t, "an exception is requested from the report", func(t *testing.T) { first = requested(t) })
 	step(t, "the Pod is made anew, and Kyverno keeps it out", func(t *testing.T) {
 		for _, kind := range story.Kinds {
-			_, err := world.Delete(t.Context(), kind.Pod(kind.Elder(), story.First))
-			must(t, err)
+			must.Get(world.Delete(t.Context(), kind.Pod(kind.Elder(), story.First)))(t)
 			keptOut(t, kind.Pod(kind.Elder(), story.First))
 		}
 	})
 	step(t, "the request is found well shaped", func(t *testing.T) {
-		log, err := world.Check(t.Context(), "elders")
-		must(t, err)
-		if diff := cmp.Diff(map[string]string{"validate": "success", "verify": "success"}, log.Results); diff != "" {
-			t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
-		}
+		must.Get(world.Check(t.Context(), "elders"))(t).Ended(t, github.All("validate", "verify"))
 	})
 	step(t, "it is merged, signed and applied", func(t *testing.T) { signedAndApplied(t, first, "elders") })
 	step(t, "exactly that Pod is let in", func(t *testing.T) { exactlyThePod(t, first) })
@@ -77,11 +74,10 @@ func lives(t *testing.T) {
 	step(t, "it ends, and Argo CD does not bring it back", func(t *testing.T) {
 		ended(t, first)
 		for _, l := range first {
-			sealed, err := world.Exceptions.Git(t.Context(), "show", "main:signed/"+l.file())
-			must(t, err)
+			sealed := must.Get(world.Exceptions.Git(t.Context(), "show", "main:signed/"+l.file()))(t)
 			refused(t, sealed+"\n", "expired")
 		}
-		must(t, world.Applied(t.Context(), story.Application, func(said *argocd.Application) error {
+		must.Do(t, world.Applied(t.Context(), story.Application, func(said *argocd.Application) error {
 			if got := strings.Count(said.Said(), denied("expired")); got < len(first) {
 				return fmt.Errorf("it was refused %d times, and not once for each", got)
 			}
@@ -107,17 +103,14 @@ func lives(t *testing.T) {
 	step(t, "the ledger tells all of it, as it was", func(t *testing.T) { told(t, first, second) })
 	step(t, "the renewal is taken out of Git by hand, and the ledger tells by whom", func(t *testing.T) {
 		for key, value := range map[string]string{"user.name": "dave", "user.email": "dave@example.com"} {
-			_, err := world.Exceptions.Git(t.Context(), "config", key, value)
-			must(t, err)
+			must.Get(world.Exceptions.Git(t.Context(), "config", key, value))(t)
 			t.Cleanup(func() { _, _ = world.Exceptions.Git(context.Background(), "config", "--unset", key) })
 		}
-		said, err := world.Polex(t.Context(), "polex-prune", "--push")
-		must(t, err)
+		said := must.Get(world.Polex(t.Context(), "polex-prune", "--push"))(t)
 		if said.Status != 0 {
 			t.Fatalf("polex-prune: %d\n%s%s", said.Status, said.Out, said.Errors)
 		}
-		_, err = world.Exceptions.Git(t.Context(), "pull", "--quiet", "--ff-only")
-		must(t, err)
+		must.Get(world.Exceptions.Git(t.Context(), "pull", "--quiet", "--ff-only"))(t)
 		takenOut(t, second, "dave <dave@example.com>")
 		told(t, first, second)
 	})
@@ -159,7 +152,7 @@ func requested(t *testing.T) []*life {
 		story.Lists{Groups: "wgpolicyk8s.io", Resources: "policyreports, clusterpolicyreports"},
 		story.Lists{Groups: "kyverno.io, policies.kyverno.io", Resources: "'*'"},
 		story.Lists{Groups: "'', apps, batch", Resources: "pods, replicationcontrollers, deployments, replicasets, statefulsets, daemonsets, jobs, cronjobs"})
-	must(t, err)
+	must.Do(t, err)
 	drafts := drafted(t, "elders", firstLives, "--from", "cluster", "--kubeconfig", kubeconfig, "--namespace", story.Team, "--exception-namespace", story.Namespace,
 		"--reason", "it is older than the policy", "--ticket", "SEC-3", "--owner", "team-a")
 	if len(drafts) != len(story.Kinds) {
@@ -190,7 +183,7 @@ func (d draft) of(kind story.Kind) bool {
 func drafted(t *testing.T, branch string, lasts time.Duration, args ...string) []draft {
 	t.Helper()
 	said, err := world.Polex(t.Context(), "polex-request", append([]string{"--expires-in", lasts.String(), "-o", "json"}, args...)...)
-	must(t, err)
+	must.Do(t, err)
 	var report struct{ Results []draft }
 	if err := json.Unmarshal([]byte(said.Out), &report); err != nil || said.Status != 0 {
 		t.Fatalf("polex-request %q: %d, %v\n%s%s", args, said.Status, err, said.Out, said.Errors)
@@ -200,8 +193,7 @@ func drafted(t *testing.T, branch string, lasts time.Duration, args ...string) [
 		{"-c", "user.name=carol", "-c", "user.email=carol@example.com", "commit", "--quiet", "--message", "Request exceptions"},
 		{"push", "--quiet", "origin", branch}, {"switch", "--quiet", "main"},
 	} {
-		_, err := world.Exceptions.Git(t.Context(), args...)
-		must(t, err)
+		must.Get(world.Exceptions.Git(t.Context(), args...))(t)
 	}
 	return slices.DeleteFunc(report.Results, func(d draft) bool { return d.Reason != "drafted" })
 }
@@ -216,25 +208,18 @@ type commit struct {
 func commitOf(t *testing.T, ref string) commit {
 	t.Helper()
 	out, err := world.Exceptions.Git(t.Context(), "log", "-1", "--format=%H%n%an <%ae>%n%cn <%ce>%n%aI%n%cI", ref)
-	must(t, err)
+	must.Do(t, err)
 	lines := strings.Split(out, "\n")
-	authored, err := time.Parse(time.RFC3339, lines[3])
-	must(t, err)
-	committed, err := time.Parse(time.RFC3339, lines[4])
-	must(t, err)
-	return commit{lines[0], lines[1], lines[2], authored, committed}
+	authored := must.Get(time.Parse(time.RFC3339, lines[3]))(t)
+	return commit{lines[0], lines[1], lines[2], authored, must.Get(time.Parse(time.RFC3339, lines[4]))(t)}
 }
 
 // signedAndApplied merges pull requests, waits until the cluster has their exceptions, and records
 // the observed events.
 func signedAndApplied(t *testing.T, lives []*life, branches ...string) {
-	log, err := world.Merge(t.Context(), branches...)
-	must(t, err)
-	if diff := cmp.Diff(map[string]string{"settings": "success", "sign": "success", "commit": "success", "notify": "success"}, log.Results); diff != "" {
-		t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
-	}
+	must.Get(world.Merge(t.Context(), branches...))(t).Ended(t, github.All("settings", "sign", "commit", "notify"))
 	ran, tip := commitOf(t, "main~1"), commitOf(t, "main")
-	must(t, world.ArgoCD.Refresh(t.Context(), story.Application))
+	must.Do(t, world.ArgoCD.Refresh(t.Context(), story.Application))
 	for n, l := range lives {
 		l.merged, l.run, l.signed = commitOf(t, fmt.Sprintf("main~%d", len(branches)-min(n, len(branches)-1))), ran, tip
 		eventually(t, "the cluster to have "+l.name, func(ctx context.Context) error {
@@ -324,11 +309,7 @@ func ended(t *testing.T, lives []*life) {
 // pruned runs the scheduled workflow: one commit removes expired exceptions from signed/.
 func pruned(t *testing.T, lives []*life) {
 	before := commitOf(t, "main")
-	log, err := world.Night(t.Context())
-	must(t, err)
-	if diff := cmp.Diff(map[string]string{"expire": "success", "notify": "success"}, log.Results); diff != "" {
-		t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
-	}
+	must.Get(world.Night(t.Context()))(t).Ended(t, github.All("expire", "notify"))
 	if parent := commitOf(t, "main~1"); parent.Hash != before.Hash {
 		t.Errorf("it made more than one commit: main~1 is %s, and main was %s", parent.Hash, before.Hash)
 	}
@@ -343,8 +324,7 @@ func takenOut(t *testing.T, lives []*life, by string) {
 	if last.Author != by {
 		t.Errorf("the commit is by %s, and not by %s", last.Author, by)
 	}
-	changed, err := world.Exceptions.Git(t.Context(), "diff", "--name-status", "main~1", "main")
-	must(t, err)
+	changed := must.Get(world.Exceptions.Git(t.Context(), "diff", "--name-status", "main~1", "main"))(t)
 	var want []string
 	for _, l := range lives {
 		l.pruned = last
@@ -354,10 +334,5 @@ func takenOut(t *testing.T, lives []*life, by string) {
 	if diff := cmp.Diff(strings.Join(want, "\n"), changed); diff != "" {
 		t.Errorf("the commit (-want +got):\n%s", diff)
 	}
-	must(t, world.Applied(t.Context(), story.Application, func(said *argocd.Application) error {
-		if said.Sync.Status != "Synced" || said.Sync.Revision != last.Hash {
-			return fmt.Errorf("it is %s at %s, and not at %s", said.Sync.Status, said.Sync.Revision, last.Hash)
-		}
-		return nil
-	}))
+	syncedAt(t, last.Hash)
 }

@@ -11,7 +11,9 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/argocd"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/story"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // attempt is an exception that the cluster must reject.
@@ -91,7 +93,7 @@ func refusedThroughKubectl(t *testing.T) {
 func replaced(t *testing.T, kind story.Kind, name string) string {
 	t.Helper()
 	older := sealed(t, story.Signer{}, kind.Exception(story.Ask{Name: name, For: "30d"}))
-	nextSecond(t)
+	fixture.NextSecond(t)
 	newer := sealed(t, story.Signer{}, kind.Exception(story.Ask{Name: name, For: "1d"}))
 	admitted(t, older)
 	admitted(t, newer)
@@ -108,9 +110,7 @@ func refusedThroughArgoCD(t *testing.T) {
 		for _, kind := range story.Kinds {
 			files["signed/"+file(kind, branch)] = of(kind)
 		}
-		if err := world.Publish(t.Context(), branch, files); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, world.Publish(t.Context(), branch, files))
 		branches[branch] = said
 	}
 	for _, a := range attempts {
@@ -123,9 +123,7 @@ func refusedThroughArgoCD(t *testing.T) {
 	}
 	publish("replayed", denied("rollback"), func(kind story.Kind) string { return replaced(t, kind, "replayed") })
 	for branch := range branches {
-		if err := world.Follow(t.Context(), branch); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, world.Follow(t.Context(), branch))
 		// It would retry while the guard is off.
 		t.Cleanup(func() {
 			if err := world.ArgoCD.Delete(context.Background(), branch); err != nil {
@@ -135,14 +133,12 @@ func refusedThroughArgoCD(t *testing.T) {
 	}
 	for branch, want := range branches {
 		t.Run(branch, func(t *testing.T) {
-			if err := world.Applied(t.Context(), branch, func(said *argocd.Application) error {
+			must.Do(t, world.Applied(t.Context(), branch, func(said *argocd.Application) error {
 				if got := strings.Count(said.Said(), want); got < len(story.Kinds) {
 					return fmt.Errorf("it says %q %d times, and not of each kind", want, got)
 				}
 				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			for _, kind := range story.Kinds {
 				if branch != "replayed" {
 					notThere(t, kind, branch)

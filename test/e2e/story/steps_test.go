@@ -5,29 +5,37 @@ package story_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/polex-dev/polex/test/e2e/argocd"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/story"
+	"github.com/polex-dev/polex/test/must"
 )
+
+// world is shared by all tests of this process.
+var world *story.World
+
+func TestMain(m *testing.M) {
+	fixture.Main(m, func(ctx context.Context, f *fixture.Fixture) (err error) {
+		if world, err = story.Start(ctx, story.Options{Root: fixture.FromRoot(""), Dir: f.Folder, Log: os.Stdout}); err == nil {
+			f.Keep(world)
+		}
+		return err
+	})
+}
 
 // step runs a part of a test. If it fails, the test stops.
 func step(t *testing.T, name string, run func(t *testing.T)) {
 	t.Helper()
 	if !t.Run(name, run) {
 		t.FailNow()
-	}
-}
-
-// must stops the test at an error.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -53,7 +61,18 @@ func eventually(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
 	within, cancel := context.WithTimeout(t.Context(), story.WaitLimit)
 	defer cancel()
-	must(t, world.Cluster.Until(within, what, ask))
+	must.Do(t, world.Cluster.Until(within, what, ask))
+}
+
+// syncedAt waits until Argo CD has applied a commit.
+func syncedAt(t *testing.T, commit string) {
+	t.Helper()
+	must.Do(t, world.Applied(t.Context(), story.Application, func(said *argocd.Application) error {
+		if said.Sync.Status != "Synced" || said.Sync.Revision != commit {
+			return fmt.Errorf("it is %s at %s, and not at %s", said.Sync.Status, said.Sync.Revision, commit)
+		}
+		return nil
+	}))
 }
 
 // eventuallyKeptOut waits until Kyverno has noticed a deleted exception.
@@ -88,9 +107,7 @@ func letIn(t *testing.T, pod string) {
 		_, err := world.Apply(ctx, pod)
 		return err
 	})
-	if _, err := world.Delete(t.Context(), pod); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(world.Delete(t.Context(), pod))(t)
 }
 
 // cloned returns the files in a clone of the repository.
@@ -98,14 +115,9 @@ func cloned(t *testing.T) []string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "clone")
 	clone := exec.CommandContext(t.Context(), "git", "clone", "--quiet", world.GitURL, dir)
-	if out, err := clone.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	must.Run(t, clone)
 	list := exec.CommandContext(t.Context(), "git", "-C", dir, "ls-files")
-	out, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(list.Output())(t)
 	files := strings.Fields(string(out))
 	slices.Sort(files)
 	return files
@@ -136,26 +148,11 @@ func notThere(t *testing.T, kind story.Kind, name string) {
 // admitted checks that the API server accepts a document.
 func admitted(t *testing.T, document string) {
 	t.Helper()
-	_, err := world.Apply(t.Context(), document)
-	must(t, err)
+	must.Get(world.Apply(t.Context(), document))(t)
 }
 
 // sealed signs an exception.
 func sealed(t *testing.T, by story.Signer, document string) string {
 	t.Helper()
-	signed, err := world.Seal(t.Context(), by, document)
-	must(t, err)
-	return signed[0]
-}
-
-// nextSecond waits for the next second. The log counts in seconds, so a later signature is newer.
-func nextSecond(t *testing.T) {
-	t.Helper()
-	timer := time.NewTimer(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-t.Context().Done():
-		t.Fatal(t.Context().Err())
-	}
+	return must.Get(world.Seal(t.Context(), by, document))(t)[0]
 }

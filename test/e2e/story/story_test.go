@@ -4,22 +4,20 @@ package story_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/polex-dev/polex/test/e2e/argocd"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/github"
 	"github.com/polex-dev/polex/test/e2e/story"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestStory runs the parts in this order.
 func TestStory(t *testing.T) {
 	// They start slowly, and are used later.
-	must(t, world.Cluster.StartReportsController(context.Background(), cluster.Controller{}))
+	must.Do(t, world.Cluster.StartReportsController(context.Background(), cluster.Controller{}))
 	t.Run("a Pod gets an exception, by a pull request", byPullRequest)
 	t.Run("an exception lives, is renewed and ends", lives)
 	t.Run("the ledger tells what the cluster has past Git", drifts)
@@ -41,13 +39,7 @@ func byPullRequest(t *testing.T) {
 		}
 	})
 	step(t, "an exception for it is proposed, and found well shaped", func(t *testing.T) {
-		log, err := world.Propose(t.Context(), "ask", asked)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(map[string]string{"validate": "success", "verify": "success"}, log.Results); diff != "" {
-			t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
-		}
+		must.Get(world.Propose(t.Context(), "ask", asked))(t).Ended(t, github.All("validate", "verify"))
 	})
 	step(t, "nobody has signed it, so the cluster does not take it", func(t *testing.T) {
 		for _, text := range asked {
@@ -55,13 +47,7 @@ func byPullRequest(t *testing.T) {
 		}
 	})
 	step(t, "it is merged, and the merge workflow signs it", func(t *testing.T) {
-		log, err := world.Merge(t.Context(), "ask")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(map[string]string{"settings": "success", "sign": "success", "commit": "success", "notify": "success"}, log.Results); diff != "" {
-			t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
-		}
+		must.Get(world.Merge(t.Context(), "ask"))(t).Ended(t, github.All("settings", "sign", "commit", "notify"))
 	})
 	step(t, "the commit is on the Git server", func(t *testing.T) {
 		clone := cloned(t)
@@ -72,18 +58,7 @@ func byPullRequest(t *testing.T) {
 		}
 	})
 	step(t, "Argo CD applies the commit, and the guard admits it", func(t *testing.T) {
-		tip, err := world.Exceptions.Tip(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := world.Applied(t.Context(), story.Application, func(said *argocd.Application) error {
-			if said.Sync.Status != "Synced" || said.Sync.Revision != tip {
-				return fmt.Errorf("it is %s at %s, and not at %s", said.Sync.Status, said.Sync.Revision, tip)
-			}
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		syncedAt(t, must.Get(world.Exceptions.Tip(t.Context()))(t))
 		for _, kind := range story.Kinds {
 			there(t, kind, "web")
 		}

@@ -17,29 +17,23 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/story"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestUp starts everything like `make e2e-up`, runs the printed commands, and interrupts it. No
 // process and no file is left.
 func TestUp(t *testing.T) {
-	tmp, err := os.MkdirTemp("", "polex-up-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tmp := must.Get(os.MkdirTemp("", "polex-up-test-"))(t)
 	defer os.RemoveAll(tmp)
 	// PostgreSQL runs as another user.
-	if err := os.Chmod(tmp, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(tmp, 0o755))
 	u := start(t, tmp)
 	t.Run("what it says to type works", func(t *testing.T) { u.types(t) })
 	started := descendants(t, u.cmd.Process.Pid)
 	if len(started) < 15 {
 		t.Errorf("the %d processes that it has started are not all that it needs", len(started))
 	}
-	if err := u.interrupt(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, u.interrupt())
 	select {
 	case err := <-u.ended:
 		if err != nil {
@@ -69,15 +63,10 @@ type up struct {
 // start builds and starts it, and returns when it is ready.
 func start(t *testing.T, tmp string) *up {
 	t.Helper()
-	root, err := filepath.Abs("../../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs("../../../.."))(t)
 	program := filepath.Join(t.TempDir(), "up")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	must.Run(t, build)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	t.Cleanup(cancel)
 	u := &up{cmd: exec.CommandContext(ctx, program), ended: make(chan error, 1)}
@@ -85,13 +74,8 @@ func start(t *testing.T, tmp string) *up {
 	// A terminal interrupts all of its processes.
 	u.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	u.cmd.Cancel = u.interrupt
-	out, err := u.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := u.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(u.cmd.StdoutPipe())(t)
+	must.Do(t, u.cmd.Start())
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		t.Log(lines.Text())
