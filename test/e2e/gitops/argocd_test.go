@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/e2e/argocd"
-	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestArgoCDBeforeTheGuard: Argo CD applies signed exceptions. The guard rejects each other one
@@ -91,10 +91,7 @@ func failed(a *argocd.Application) bool {
 // absent fails if an object exists at a path.
 func absent(t *testing.T, path string) {
 	t.Helper()
-	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(live.Get(t.Context(), path))(t)
 	if answer.Code != http.StatusNotFound {
 		t.Fatalf("%s is there: %d: %s", path, answer.Code, answer.Message())
 	}

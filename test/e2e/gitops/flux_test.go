@@ -5,13 +5,12 @@ package gitops
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/flux"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestFluxBeforeTheGuard: Flux applies signed exceptions. The guard's rejection stops a commit with
@@ -26,28 +25,13 @@ func TestFluxBeforeTheGuard(t *testing.T) {
 	publish := func(files map[string]string) string {
 		t.Helper()
 		commit := r.commit(t, files)
-		archive, err := remote.Archive(t.Context(), r.name, commit, "signed")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Publish(t.Context(), where, "exceptions", commit, archive); err != nil {
-			t.Fatal(err)
-		}
+		archive := must.Get(remote.Archive(t.Context(), r.name, commit, "signed"))(t)
+		must.Do(t, f.Publish(t.Context(), where, "exceptions", commit, archive))
 		return commit
 	}
 	ends := func(commit, status string, wanted ...string) {
 		t.Helper()
-		until(t, "Flux to be done with "+commit, func(ctx context.Context) error {
-			k, err := f.Kustomization(ctx, where, "exceptions")
-			if err != nil {
-				return err
-			}
-			ready, message := k.Condition("Ready")
-			if !strings.Contains(k.LastAttemptedRevision, commit) || ready != status || !containsAll(message, wanted) {
-				return fmt.Errorf("it is %s at %s: %s", ready, k.LastAttemptedRevision, message)
-			}
-			return nil
-		})
+		applied(t, f, commit, status, wanted...)
 	}
 
 	ends(publish(map[string]string{"signed/README.md": "signed\n", "signed/honest.yaml": sealed[0], "signed/team/native.yaml": sealed[1]}), "True")
@@ -72,14 +56,28 @@ func TestFluxBeforeTheGuard(t *testing.T) {
 	holds(t, "native")
 }
 
+// applied waits until Flux has tried a commit, or any if it is "", with this status and message.
+func applied(t *testing.T, f *flux.Flux, commit, status string, wanted ...string) {
+	t.Helper()
+	until(t, "Flux to be done with "+commit, func(ctx context.Context) error {
+		k, err := f.Kustomization(ctx, where, "exceptions")
+		if err != nil {
+			return err
+		}
+		ready, message := k.Condition("Ready")
+		if !strings.Contains(k.LastAttemptedRevision, commit) || ready != status || !containsAll(message, wanted) {
+			return fmt.Errorf("it is %s at %s: %s", ready, k.LastAttemptedRevision, message)
+		}
+		return nil
+	})
+}
+
 // startFlux runs kustomize-controller until the test ends, and source-controller if it has to fetch.
 func startFlux(t *testing.T, fetch bool) *flux.Flux {
 	t.Helper()
 	dir := t.TempDir()
-	f, err := flux.Start(context.Background(), flux.Options{Binaries: fixture.FromRoot(binaries), Tools: fixture.FromRoot(tools), Dir: dir, Cluster: live, Fetch: fetch})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(flux.Start(context.Background(), flux.Options{Binaries: fixture.FromRoot(binaries),
+		Tools: fixture.FromRoot(tools), Dir: dir, Cluster: live, Fetch: fetch}))(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(f.Logs())
@@ -102,7 +100,7 @@ func withdraw(t *testing.T, f *flux.Flux) {
 		"/apis/source.toolkit.fluxcd.io/v1/namespaces/" + where + "/ocirepositories/exceptions",
 		exceptions.Path(""), native.Path(""),
 	} {
-		if _, err := live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: path}); err != nil {
+		if _, err := live.Delete(ctx, path); err != nil {
 			t.Error(err)
 		}
 	}

@@ -3,7 +3,6 @@
 package gitops
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -19,15 +18,13 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/flux"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // shown returns the block of docs/how-to/gitops.md under a heading. The block begins with a text.
 func shown(t *testing.T, heading, begin string) string {
 	t.Helper()
-	page, err := os.ReadFile(fixture.FromRoot("docs/how-to/gitops.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(fixture.FromRoot("docs/how-to/gitops.md")))(t)
 	_, section, _ := strings.Cut(string(page), "\n## "+heading+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	for i, block := range strings.Split(section, "```") {
@@ -47,16 +44,11 @@ func indented(block string) string {
 // labelled fails unless the cluster has an exception with these labels and annotations.
 func labelled(t *testing.T, target cluster.Target, name string, want map[string]string) {
 	t.Helper()
-	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: target.Path(name)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(live.Get(t.Context(), target.Path(name)))(t)
 	var have struct {
 		Metadata struct{ Labels, Annotations map[string]string }
 	}
-	if err := json.Unmarshal(answer.Body, &have); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(answer.Body, &have))
 	for key, value := range want {
 		if have.Metadata.Labels[key] != value && have.Metadata.Annotations[key] != value {
 			t.Errorf("%s has no %s: %s", name, key, value)
@@ -75,12 +67,8 @@ func TestHelm(t *testing.T) {
 		"signed/web.yaml": "# a remark\n" + sealed[0], "signed/team/native.yaml": sealed[1], "signed/README.md": "signed\n",
 	} {
 		file := filepath.Join(chart, filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	run := func(stdin, program string, args ...string) (string, error) {
 		c := exec.CommandContext(t.Context(), program, args...)
@@ -90,7 +78,7 @@ func TestHelm(t *testing.T) {
 		return string(out), err
 	}
 	helm := filepath.Join(fixture.FromRoot(binaries), "helm")
-	must := func(stdin, program string, args ...string) string {
+	output := func(stdin, program string, args ...string) string {
 		t.Helper()
 		out, err := run(stdin, program, args...)
 		if err != nil {
@@ -99,7 +87,7 @@ func TestHelm(t *testing.T) {
 		return out
 	}
 
-	must(must("", helm, "template", "exceptions", chart), filepath.Join(folder, "polex-verify"), "--config", box.ConfigPath, "-")
+	output(output("", helm, "template", "exceptions", chart), filepath.Join(folder, "polex-verify"), "--config", box.ConfigPath, "-")
 	t.Run("not allowed", func(t *testing.T) {
 		guarded(t)
 		out, err := run("", helm, "upgrade", "--install", "exceptions", chart)
@@ -111,18 +99,16 @@ func TestHelm(t *testing.T) {
 	})
 	t.Run("allowed", func(t *testing.T) {
 		guarded(t, indented(shown(t, "Helm", "allowedMetadata:")))
-		must("", helm, "upgrade", "--install", "exceptions", chart)
+		output("", helm, "upgrade", "--install", "exceptions", chart)
 		holds(t, "native", "web")
 		labelled(t, exceptions, "web", map[string]string{"app.kubernetes.io/managed-by": "Helm", "meta.helm.sh/release-name": "exceptions"})
 		if out, err := run("", helm, "install", "other", chart); err == nil {
 			t.Errorf("another release is installed: %s", out)
 		}
-		if err := os.Remove(filepath.Join(chart, "signed/web.yaml")); err != nil {
-			t.Fatal(err)
-		}
-		must("", helm, "upgrade", "exceptions", chart)
+		must.Do(t, os.Remove(filepath.Join(chart, "signed/web.yaml")))
+		output("", helm, "upgrade", "exceptions", chart)
 		holds(t, "native")
-		must("", helm, "uninstall", "exceptions")
+		output("", helm, "uninstall", "exceptions")
 		holds(t)
 	})
 }
@@ -133,28 +119,11 @@ func TestFluxCommonMetadata(t *testing.T) {
 	f := startFlux(t, false)
 	r := newRepository(t, "metadata", nil)
 	commit := r.commit(t, map[string]string{"signed/web.yaml": seal(t, draft("web"))[0]})
-	archive, err := remote.Archive(t.Context(), r.name, commit, "signed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := must.Get(remote.Archive(t.Context(), r.name, commit, "signed"))(t)
 	_, common, _ := strings.Cut(shown(t, "Flux", "spec:"), "spec:\n")
 	labels := example(t, "flux/exceptions.yaml", repository{})
 	labels = strings.Replace(labels, "  path: ./signed\n", "  path: ./signed\n"+common, 1)
 	artifact := strings.NewReplacer("kind: GitRepository", "kind: OCIRepository", "https://github.com", "oci://registry", "ref: {branch: main}", "ref: {tag: main}").Replace(labels)
-	ends := func(t *testing.T, status string, wanted ...string) {
-		t.Helper()
-		until(t, "Flux to be done", func(ctx context.Context) error {
-			k, err := f.Kustomization(ctx, where, "exceptions")
-			if err != nil {
-				return err
-			}
-			ready, message := k.Condition("Ready")
-			if ready != status || !containsAll(message, wanted) {
-				return fmt.Errorf("it is %s at %s: %s", ready, k.LastAttemptedRevision, message)
-			}
-			return nil
-		})
-	}
 	allowed := indented(shown(t, "Flux", "allowedMetadata:"))
 	for name, tc := range map[string]struct {
 		manifests, trust, status string
@@ -170,10 +139,8 @@ func TestFluxCommonMetadata(t *testing.T) {
 			guarded(t, tc.trust)
 			apply(t, tc.manifests)
 			t.Cleanup(func() { withdraw(t, f) })
-			if err := tc.publish(f); err != nil {
-				t.Fatal(err)
-			}
-			ends(t, tc.status, tc.wanted...)
+			must.Do(t, tc.publish(f))
+			applied(t, f, "", tc.status, tc.wanted...)
 			if tc.status == "True" {
 				holds(t, "web")
 				labelled(t, exceptions, "web", map[string]string{"team": "platform", "acme.example/source": "exceptions"})
@@ -187,10 +154,8 @@ func TestFluxCommonMetadata(t *testing.T) {
 func TestArgoCDAndKustomize(t *testing.T) {
 	files := map[string]string{"signed/web.yaml": seal(t, draft("web"))[0], "kustomization.yaml": shown(t, "Argo CD and kustomize", "apiVersion:")}
 	git := newRepository(t, "kustomized", files)
-	archive, err := remote.Archive(t.Context(), git.name, git.commit(t, map[string]string{"README.md": "exceptions\n"}), ".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := must.Get(remote.Archive(t.Context(), git.name, git.commit(t,
+		map[string]string{"README.md": "exceptions\n"}), "."))(t)
 	oci := repository{url: artifact(t, archive)}
 	apply(t, fmt.Sprintf(`apiVersion: v1
 kind: Secret
@@ -207,9 +172,7 @@ stringData: {type: oci, url: %q, insecureOCIForceHttp: "true"}
 			t.Fatal("the Application has another form")
 		}
 		apply(t, example(t, "argocd/rbac.yaml", repository{}))
-		if err := argo.Configure(t.Context(), map[string]string{"application.sync.impersonation.enabled": "true"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, argo.Configure(t.Context(), map[string]string{"application.sync.impersonation.enabled": "true"}))
 		apply(t, strings.Replace(text[:from]+text[to:], "path: signed", "path: .", 1))
 		t.Cleanup(func() { cleared(t) })
 	}
@@ -240,13 +203,10 @@ func artifact(t *testing.T, archive []byte) string {
 		return map[string]any{"mediaType": mediaType, "digest": digest, "size": len(blob)}
 	}
 	const manifestType = "application/vnd.oci.image.manifest.v1+json"
-	manifest, err := json.Marshal(map[string]any{
+	manifest := must.Get(json.Marshal(map[string]any{
 		"schemaVersion": 2, "mediaType": manifestType, "config": descriptor("application/vnd.oci.empty.v1+json", []byte("{}")),
 		"layers": []any{descriptor("application/vnd.oci.image.layer.v1.tar+gzip", archive)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	blobs["main"] = manifest
 	digest := descriptor(manifestType, manifest)["digest"].(string)
 	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

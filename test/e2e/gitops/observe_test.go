@@ -4,10 +4,8 @@ package gitops
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/test/e2e/argocd"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var errStillThere = errors.New("it is still there")
@@ -25,9 +24,7 @@ func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	if err := argo.Until(ctx, what, ask); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, argo.Until(ctx, what, ask))
 }
 
 // watched waits until the Application is in the wanted state, and returns it.
@@ -60,26 +57,17 @@ func synced(t *testing.T, commit string) *argocd.Application {
 // refresh makes the Application read the repository.
 func refresh(t *testing.T) {
 	t.Helper()
-	if err := argo.Refresh(t.Context(), "exceptions"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, argo.Refresh(t.Context(), "exceptions"))
 }
 
 // stored returns the names of the exceptions in the cluster, sorted.
 func stored(ctx context.Context) ([]string, error) {
 	names := []string{}
 	for _, target := range []cluster.Target{exceptions, native} {
-		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: target.Path("")})
-		if err != nil {
-			return nil, err
-		}
-		if !answer.OK() {
-			return nil, errors.New(answer.Message())
-		}
 		var list struct {
 			Items []struct{ Metadata struct{ Name string } }
 		}
-		if err := json.Unmarshal(answer.Body, &list); err != nil {
+		if err := cluster.Into(&list)(live.Get(ctx, target.Path(""))); err != nil {
 			return nil, err
 		}
 		for _, item := range list.Items {
@@ -93,10 +81,7 @@ func stored(ctx context.Context) ([]string, error) {
 // holds fails unless the cluster has exactly these exceptions.
 func holds(t *testing.T, want ...string) {
 	t.Helper()
-	have, err := stored(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	have := must.Get(stored(t.Context()))(t)
 	slices.Sort(want)
 	if diff := cmp.Diff(append([]string{}, want...), have); diff != "" {
 		t.Fatalf("the exceptions in the cluster (-want +got):\n%s", diff)

@@ -4,7 +4,6 @@ package gitops
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -23,6 +22,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/argocd"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestPlugin: Argo CD renders only verified documents. If one file is rejected, nothing is applied,
@@ -40,30 +40,25 @@ func TestPlugin(t *testing.T) {
 	asSigned(t, exceptions, "honest", sealed[0])
 	asSigned(t, native, "native", sealed[1])
 
-	for name, file := range refused(t) {
+	wrong := refused(t)
+	wrong["jsonnet"] = struct{ text, reason string }{program, "unexpected-file"} // Argo CD would run it itself
+	for name, file := range wrong {
 		t.Run(name, func(t *testing.T) {
-			r.commit(t, map[string]string{"signed/later.yaml": sealed[2], "signed/" + name + ".yaml": file.text})
+			path := name + ".yaml"
+			if name == "jsonnet" {
+				path = "run.jsonnet"
+			}
+			r.commit(t, map[string]string{"signed/later.yaml": sealed[2], "signed/" + path: file.text})
 			refresh(t)
-			rendersNothing(t, name+".yaml", "["+file.reason+"]")
+			rendersNothing(t, path, "["+file.reason+"]")
 			holds(t, "honest", "native")
-			commit := r.commit(t, map[string]string{"signed/later.yaml": "", "signed/" + name + ".yaml": ""})
+			commit := r.commit(t, map[string]string{"signed/later.yaml": "", "signed/" + path: ""})
 			refresh(t)
 			watched(t, "it to be calm again", func(a *argocd.Application) bool {
 				return a.Sync.Status == "Synced" && a.Sync.Revision == commit && len(a.Conditions) == 0
 			})
 		})
 	}
-	t.Run("jsonnet", func(t *testing.T) { // Argo CD would run it itself
-		r.commit(t, map[string]string{"signed/later.yaml": sealed[2], "signed/run.jsonnet": program})
-		refresh(t)
-		rendersNothing(t, "run.jsonnet", "[unexpected-file]")
-		holds(t, "honest", "native")
-		commit := r.commit(t, map[string]string{"signed/later.yaml": "", "signed/run.jsonnet": ""})
-		refresh(t)
-		watched(t, "it to be calm again", func(a *argocd.Application) bool {
-			return a.Sync.Status == "Synced" && a.Sync.Revision == commit && len(a.Conditions) == 0
-		})
-	})
 	t.Run("kustomization", func(t *testing.T) {
 		r.commit(t, map[string]string{"signed/kustomization.yaml": kustomized})
 		refresh(t)
@@ -81,14 +76,8 @@ func endsUnnoticed(t *testing.T, r repository) {
 	short := sealing{behind: 45 * time.Second}.seal(t, lasting("short", "1m"))[0]
 	commit := r.commit(t, map[string]string{"signed/short.yaml": short})
 	synced(t, commit)
-	doc, err := exception.Parse([]byte(short), "short")
-	if err != nil {
-		t.Fatal(err)
-	}
-	life, err := lifetime.Of(doc, lifetime.Terms{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(exception.Parse([]byte(short), "short"))(t)
+	life := must.Get(lifetime.Of(doc, lifetime.Terms{}))(t)
 	watched(t, "another look after the end", func(a *argocd.Application) bool {
 		looked, err := time.Parse(time.RFC3339, a.ReconciledAt)
 		return err == nil && looked.After(life.ExpiresAt) && a.Sync.Status == "Synced"
@@ -115,9 +104,7 @@ func notWidened(t *testing.T, r repository) {
 	checkout := t.TempDir()
 	git(t, "clone", "--quiet", r.url, checkout)
 	verify := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-verify"), "--config", filepath.Join(checkout, "trust/trust.yaml"), filepath.Join(checkout, "other"))
-	if out, err := verify.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	must.Run(t, verify)
 	application := strings.Replace(example(t, "argocd/plugin/application.yaml", r), "path: signed", "path: other", 1)
 	widened := strings.Replace(application, "plugin: {name: polex}", `plugin:
       name: polex
@@ -166,44 +153,26 @@ func startPlugin(t *testing.T) {
 		t.Fatalf("the container's command (-want +got):\n%s", diff)
 	}
 	config := mounted["/home/argocd/cmp-server/config/plugin.yaml"]
-	text, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(config))(t)
 	substituted := strings.NewReplacer("/etc/polex/", mounted["/etc/polex"]+"/", "/usr/local/bin/", folder+"/").Replace(string(text))
-	if err := argo.StartPlugin(context.Background(), argocd.Plugin{Name: "polex", Config: []byte(substituted)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, argo.StartPlugin(context.Background(), argocd.Plugin{Name: "polex", Config: []byte(substituted)}))
 }
 
 // patchedSidecar patches Argo CD's Deployment as the README says. It returns the new container, and
 // its mounts as folders and files of this machine.
 func patchedSidecar(t *testing.T) (found container, mounted map[string]string) {
 	t.Helper()
-	source, err := argocd.Source(t.Context(), fixture.FromRoot(argocdTool))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shipped, err := os.ReadFile(filepath.Join(source, "manifests/base/repo-server/argocd-repo-server-deployment.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(argocd.Source(t.Context(), fixture.FromRoot(argocdTool)))(t)
+	shipped := must.Get(os.ReadFile(filepath.Join(source,
+		"manifests/base/repo-server/argocd-repo-server-deployment.yaml")))(t)
 	apply(t, strings.Replace(string(shipped), "metadata:\n", "metadata:\n  namespace: argocd\n", 1))
-	patch, err := yaml.YAMLToJSON([]byte(example(t, "argocd/plugin/argocd-repo-server.yaml", repository{})))
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPatch, Path: "/apis/apps/v1/namespaces/argocd/deployments/argocd-repo-server?fieldValidation=Strict",
-		ContentType: "application/strategic-merge-patch+json", Body: patch})
-	if err != nil || !answer.OK() {
-		t.Fatalf("%v: patch the repository server: %s", err, answer.Message())
-	}
+	patch := must.Get(yaml.YAMLToJSON([]byte(example(t, "argocd/plugin/argocd-repo-server.yaml", repository{}))))(t)
 	var deployment struct {
 		Spec struct{ Template pod }
 	}
-	if err := json.Unmarshal(answer.Body, &deployment); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cluster.Into(&deployment)(live.Do(t.Context(), cluster.Request{Method: http.MethodPatch,
+		Path:        "/apis/apps/v1/namespaces/argocd/deployments/argocd-repo-server?fieldValidation=Strict",
+		ContentType: "application/strategic-merge-patch+json", Body: patch})))
 	template := deployment.Spec.Template
 	if len(template.Spec.Containers) != 2 {
 		t.Fatalf("it has %d containers", len(template.Spec.Containers))
@@ -234,16 +203,11 @@ func patchedSidecar(t *testing.T) (found container, mounted map[string]string) {
 // asSigned fails unless the object in the cluster verifies and equals the signed one.
 func asSigned(t *testing.T, target cluster.Target, name, sealed string) {
 	t.Helper()
-	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: target.Path(name)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(live.Get(t.Context(), target.Path(name)))(t)
 	dir := t.TempDir()
 	policy := filepath.Join(dir, "trust.yaml")
 	for path, text := range map[string]string{policy: trustPolicy(t), filepath.Join(dir, "trusted_root.json"): trustedRoot(t)} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	emitted := func(text string) string {
 		verify := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-verify"), "--config", policy, "--emit=signed", "-")
@@ -265,7 +229,5 @@ func asSigned(t *testing.T, target cluster.Target, name, sealed string) {
 func git(t *testing.T, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
+	must.Run(t, cmd)
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // pod has the fields that a kubelet reads.
@@ -55,12 +56,9 @@ func (k *kubelet) play(t *testing.T) (args []string, said string) {
 	t.Helper()
 	var next pod
 	until(t, "a Pod in "+k.namespace, func(ctx context.Context) error {
-		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/api/v1/namespaces/" + k.namespace + "/pods"})
-		if err != nil {
-			return err
-		}
 		var list struct{ Items []pod }
-		if err := json.Unmarshal(answer.Body, &list); err != nil {
+		pods := cluster.Request{Method: http.MethodGet, Path: "/api/v1/namespaces/" + k.namespace + "/pods"}
+		if err := cluster.Into(&list)(live.Do(ctx, pods)); err != nil {
 			return err
 		}
 		for _, p := range list.Items {
@@ -94,11 +92,8 @@ func (k *kubelet) play(t *testing.T) (args []string, said string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPatch, ContentType: "application/merge-patch+json",
-		Path: "/api/v1/namespaces/" + k.namespace + "/pods/" + next.Metadata.Name + "/status", Body: body})
-	if err != nil || !answer.OK() {
-		t.Fatalf("%v: write the Pod's status: %s", err, answer.Message())
-	}
+	must.Do(t, cluster.OK(live.Merge(t.Context(),
+		"/api/v1/namespaces/"+k.namespace+"/pods/"+next.Metadata.Name+"/status", body)))
 	return args, said
 }
 
@@ -111,18 +106,11 @@ func (p pod) volumes(t *testing.T) map[string]string {
 		if v.ConfigMap == nil {
 			continue
 		}
-		answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: "/api/v1/namespaces/" + p.Metadata.Namespace + "/configmaps/" + v.ConfigMap.Name})
-		if err != nil || !answer.OK() {
-			t.Fatalf("%v: mount the ConfigMap: %s", err, answer.Message())
-		}
 		var found struct{ Data map[string]string }
-		if err := json.Unmarshal(answer.Body, &found); err != nil {
-			t.Fatal(err)
-		}
+		path := "/api/v1/namespaces/" + p.Metadata.Namespace + "/configmaps/" + v.ConfigMap.Name
+		must.Do(t, cluster.Into(&found)(live.Get(t.Context(), path)))
 		for name, text := range found.Data {
-			if err := os.WriteFile(filepath.Join(folders[v.Name], name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(folders[v.Name], name), []byte(text), 0o600))
 		}
 	}
 	return folders
@@ -149,9 +137,7 @@ func (c container) run(t *testing.T, volumes map[string]string) (said string, co
 	}
 	program := filepath.Join(folder, filepath.Base(command[0]))
 	if _, err := os.Stat(program); err != nil {
-		if program, err = exec.LookPath(command[0]); err != nil {
-			t.Fatal(err)
-		}
+		program = must.Get(exec.LookPath(command[0]))(t)
 	}
 	cmd := exec.CommandContext(t.Context(), program, command[1:]...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestFluxVerifiesCommits: Flux fetches the commits that promotion signs with SSH or OpenPGP, as the
@@ -40,9 +41,7 @@ func TestFluxVerifiesCommits(t *testing.T) {
 			promote := func() string {
 				text, err := box.Token(sandbox.Identity{}, "sigstore")
 				token := filepath.Join(t.TempDir(), "token")
-				if err := errors.Join(err, os.WriteFile(token, []byte(text), 0o600)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, errors.Join(err, os.WriteFile(token, []byte(text), 0o600)))
 				for setting, value := range map[string]string{"user.name": "Workflow", "user.email": "workflow@example.com", "commit.gpgSign": "true"} {
 					run(clone, "git", "config", setting, value)
 				}
@@ -78,20 +77,14 @@ func TestFluxVerifiesCommits(t *testing.T) {
 // verified commits.
 func verifying(t *testing.T, r repository) string {
 	t.Helper()
-	backend, err := exec.Command("git", "--exec-path").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	backend := must.Get(exec.Command("git", "--exec-path").Output())(t)
 	server := httptest.NewServer(&cgi.Handler{
 		Path: filepath.Join(strings.TrimSpace(string(backend)), "git-http-backend"),
 		Env:  []string{"GIT_PROJECT_ROOT=" + filepath.Dir(remote.Path(r.name)), "GIT_HTTP_EXPORT_ALL=1"},
 	})
 	t.Cleanup(server.Close)
 	r.url = server.URL + "/" + filepath.Base(remote.Path(r.name))
-	page, err := os.ReadFile(filepath.Join(fixture.FromRoot("examples"), "flux", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(fixture.FromRoot("examples"), "flux", "README.md")))(t)
 	lines := regexp.MustCompile("(?s)```yaml\n(  verify:\n.*?)```").FindSubmatch(page)
 	if lines == nil {
 		t.Fatal("the README has no lines for verified commits")
@@ -109,11 +102,7 @@ func runner(t *testing.T) func(dir, program string, args ...string) string {
 		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, args...) // also in a cleanup
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "HOME="+home, "GNUPGHOME="+home, "GIT_CONFIG_NOSYSTEM=1", "GITHUB_ACTIONS=")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
-		}
-		return strings.TrimSpace(string(out))
+		return strings.TrimSpace(must.Run(t, cmd))
 	}
 }
 
@@ -131,9 +120,7 @@ func signingKey(t *testing.T, run func(dir, program string, args ...string) stri
 		return key + ".asc"
 	}
 	run("", "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", signer, "-f", key)
-	if err := os.Rename(key+".pub", key+".sshpub"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(key+".pub", key+".sshpub"))
 	run("", "sh", "-c", `echo "$1 $(cat "$2.sshpub")" >"$2.allowed"`, "sh", signer, key)
 	set("gpg.format", "ssh")
 	set("user.signingKey", key)
