@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var update = flag.Bool("update", false, "write what follows from the alerts")
@@ -36,9 +37,7 @@ func alerts(t *testing.T) []alert {
 			Rules []alert
 		}
 	}
-	if err := yaml.UnmarshalStrict(read(t, alertsFolder+"/rules.yaml"), &file); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.UnmarshalStrict(read(t, alertsFolder+"/rules.yaml"), &file))
 	var all []alert
 	for _, group := range file.Groups {
 		all = append(all, group.Rules...)
@@ -61,9 +60,7 @@ func TestOperator(t *testing.T) {
 	}
 	want := head + "spec:\n  groups:\n" + regexp.MustCompile(`(?m)^(.)`).ReplaceAllString(groups, "  $1")
 	if *update {
-		if err := os.WriteFile(fixture.FromRoot(path), []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(fixture.FromRoot(path), []byte(want), 0o644))
 		return
 	}
 	if diff := cmp.Diff(want, have); diff != "" {
@@ -125,13 +122,8 @@ func TestAlertsTried(t *testing.T) {
 				} `json:"promql_expr_test"`
 			}
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := yaml.Unmarshal(text, &file); err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
+		must.Do(t, yaml.Unmarshal(text, &file))
 		for _, test := range file.Tests {
 			here, times := map[string]int{}, 0
 			for _, eval := range test.Evals {
@@ -175,9 +167,5 @@ func testFiles(t *testing.T) []string {
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(fixture.FromRoot(path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return must.Get(os.ReadFile(fixture.FromRoot(path)))(t)
 }

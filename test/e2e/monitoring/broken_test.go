@@ -18,6 +18,8 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/guard"
+	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // subject is a running guard whose sources can be broken.
@@ -66,9 +68,7 @@ func TestBrokenSources(t *testing.T) {
 			name: "credentials without rights", shows: "polex_guard_leader 0", whole: "polex_guard_leader 1", alerts: []string{"PolexGuardRecheckStale", "PolexGuardWithoutLeader"},
 			breaks: func(t *testing.T) {
 				kubectl(t, "", "create", "serviceaccount", "nobody", "--namespace", "default")
-				if err := live.KubeconfigOf(t.Context(), "default", "nobody", s.kubeconfig); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, live.KubeconfigOf(t.Context(), "default", "nobody", s.kubeconfig))
 			}, mends: s.connects(90),
 		},
 		{
@@ -158,37 +158,25 @@ func watched(t *testing.T) *subject {
 		Flags: []string{"--recheck-interval", "1s"}}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(s.Logs())
-		}
-		s.Stop()
-	})
-	if err := s.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fixture.StopAfter(t, s)
+	must.Do(t, s.Ready(t.Context()))
 	return s
 }
 
 func (s *subject) configures(t *testing.T) {
-	write(t, s.config, strings.ReplaceAll(string(readFrom(t, box.ConfigPath)), "trustedRoot: "+filepath.Base(box.TrustedRootPath), "trustedRoot: "+box.TrustedRootPath))
+	write(t, s.config, fixture.TrustPolicy(t, box))
 }
 
 func (s *subject) connects(days int) func(*testing.T) {
 	return func(t *testing.T) {
-		text, err := live.CertifiedKubeconfig(expires(days))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(live.CertifiedKubeconfig(expires(days)))(t)
 		write(t, s.kubeconfig, text)
 	}
 }
 
 func (s *subject) certifies(days int) func(*testing.T) {
 	return func(t *testing.T) {
-		if _, err := guard.CertifyUntil(s.dir, expires(days)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(guard.CertifyUntil(s.dir, expires(days)))(t)
 	}
 }
 
@@ -196,7 +184,7 @@ func (s *subject) certifies(days int) func(*testing.T) {
 func (s *subject) until(t *testing.T, what, line string) {
 	t.Helper()
 	until(t, what, func(ctx context.Context) error {
-		text, err := get(ctx, "http://"+s.Metrics+"/metrics")
+		text, err := servers.Fetch(ctx, "http://"+s.Metrics+"/metrics")
 		if err == nil && !strings.Contains(text, "\n"+line) {
 			err = fmt.Errorf("no line begins with %q", line)
 		}
@@ -211,7 +199,7 @@ type sample struct {
 }
 
 func (s *subject) measured(ctx context.Context) (sample, error) {
-	text, err := get(ctx, "http://"+s.Metrics+"/metrics")
+	text, err := servers.Fetch(ctx, "http://"+s.Metrics+"/metrics")
 	m := sample{at: time.Now(), values: map[string]float64{}}
 	for line := range strings.Lines(text) {
 		series, number, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -227,10 +215,7 @@ func (s *subject) measured(ctx context.Context) (sample, error) {
 // severity info need no action.
 func (s *subject) fires(t *testing.T, name string, want ...string) {
 	t.Helper()
-	first, err := s.measured(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(s.measured(t.Context()))(t)
 	var last sample
 	until(t, "the metrics to go on", func(ctx context.Context) (err error) {
 		if last, err = s.measured(ctx); err == nil && last.at.Sub(first.at) < 4*time.Second {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 const dashboardFile = "policies/dashboard/polex.json"
@@ -47,9 +49,7 @@ type source struct{ Type, UID string }
 func readDashboard(t *testing.T) *dashboard {
 	t.Helper()
 	var d dashboard
-	if err := json.Unmarshal(read(t, dashboardFile), &d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(read(t, dashboardFile), &d))
 	return &d
 }
 
@@ -64,9 +64,7 @@ func TestDashboard(t *testing.T) {
 	}
 	// Version 36 of the schema is the first with objects as sources.
 	var whole any
-	if err := json.Unmarshal(read(t, dashboardFile), &whole); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(read(t, dashboardFile), &whole))
 	sourcesOf(whole, func(s any) {
 		if m, _ := s.(map[string]any); len(m) != 2 || m["type"] != chosen.Type || m["uid"] != chosen.UID {
 			t.Errorf("a source is %v, and not the one that is chosen", s)

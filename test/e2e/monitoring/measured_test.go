@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +17,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/guard"
+	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // waitLimit is the timeout for expected events.
@@ -64,12 +64,12 @@ func ofKyverno(t *testing.T) string {
 	until(t, "Kyverno to measure", func(ctx context.Context) error {
 		for _, data := range []string{`{good: "no"}`, `{other: "x"}`} {
 			body := fmt.Appendf(nil, `{apiVersion: v1, kind: ConfigMap, metadata: {generateName: a-}, data: %s}`, data)
-			if _, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/shop/configmaps", Body: body}); err != nil {
+			if _, err := live.Post(ctx, "/api/v1/namespaces/shop/configmaps", body); err != nil {
 				return err
 			}
 		}
 		var err error
-		if said, err = get(ctx, live.KyvernoMetrics()); err != nil {
+		if said, err = servers.Fetch(ctx, live.KyvernoMetrics()); err != nil {
 			return err
 		}
 		return lacks(said, want...)
@@ -85,7 +85,7 @@ func ofTheAPIServer(t *testing.T) string {
 	defer os.Remove(bad)
 	said := ""
 	until(t, "the API server to measure", func(ctx context.Context) error {
-		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/metrics"})
+		answer, err := live.Get(ctx, "/metrics")
 		if err != nil {
 			return err
 		}
@@ -125,13 +125,14 @@ func repository(t *testing.T) string {
 	write(t, filepath.Join(dir, "unsigned", "short.yaml"), request("short", "5s"))
 	promote := func(message string) {
 		for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message=" + message}} {
-			must(t, dir, "", "git", args...)
+			output(t, dir, "", "git", args...)
 		}
-		must(t, dir, "", filepath.Join(folder, "polex-sign"), "--config", box.ConfigPath, "promote", "--commit")
+		output(t, dir, "", filepath.Join(folder, "polex-sign"), "--config", box.ConfigPath, "promote", "--commit")
 	}
-	must(t, dir, "", "git", "init", "--quiet", "--initial-branch=main")
+	output(t, dir, "", "git", "init", "--quiet", "--initial-branch=main")
 	promote("Ask for two")
-	must(t, dir, "", filepath.Join(folder, "polex-request"), "--config", box.ConfigPath, "--renew", "mongo", "--expires-in", "1w")
+	output(t, dir, "", filepath.Join(folder, "polex-request"), "--config", box.ConfigPath, "--renew", "mongo",
+		"--expires-in", "1w")
 	promote("Ask for one again")
 	return dir
 }
@@ -143,34 +144,22 @@ func ofTheGuard(t *testing.T, repository string) string {
 	kubectl(t, "", "create", "namespace", "platform")
 	kubectl(t, request("before", "2w"), "create", "-f", "-")
 	kubectl(t, "", "create", "-f", filepath.Join(repository, "signed", "short.yaml"))
-	dir := t.TempDir()
-	bundle, err := guard.Certify(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := guard.Start(context.Background(), guard.Options{Binaries: folder, Dir: dir, Config: box.ConfigPath, Kubeconfig: live.Kubeconfig()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Stop)
-	if err := p.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	p, bundle := guard.Serve(t, guard.Options{Binaries: folder, Config: box.ConfigPath, Kubeconfig: live.Kubeconfig()})
 	kubectl(t, guard.Registration(p.Webhook, bundle), "create", "-f", "-")
 	t.Cleanup(func() {
-		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: guard.Webhooks + "/polex-guard"})
+		_, _ = live.Delete(context.Background(), guard.Webhooks+"/polex-guard")
 	})
 	signed := string(readFrom(t, filepath.Join(repository, "signed", "mongo.yaml")))
 	said := ""
 	until(t, "the guard to measure", func(ctx context.Context) error {
 		for _, text := range []string{request("after", "2w"), signed} {
 			path := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "platform"}.Path("")
-			if _, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: path, Body: []byte(text)}); err != nil {
+			if _, err := live.Post(ctx, path, []byte(text)); err != nil {
 				return err
 			}
 		}
 		var err error
-		if said, err = get(ctx, "http://"+p.Metrics+"/metrics"); err != nil {
+		if said, err = servers.Fetch(ctx, "http://"+p.Metrics+"/metrics"); err != nil {
 			return err
 		}
 		return lacks(said, `operation="CREATE",reason="unsigned"} 1`, `operation="CREATE",reason="verified"}`, `polex_guard_exceptions{kind="PolicyException.kyverno.io",reason="unsigned"} 1`,
@@ -184,7 +173,8 @@ func ofTheGuard(t *testing.T, repository string) string {
 func ofTheLedger(t *testing.T, repository string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "polex.prom")
-	must(t, repository, "", filepath.Join(folder, "polex-audit"), "--config", box.ConfigPath, "--kubeconfig", live.Kubeconfig(), "--report", "prometheus="+file)
+	output(t, repository, "", filepath.Join(folder, "polex-audit"), "--config", box.ConfigPath, "--kubeconfig",
+		live.Kubeconfig(), "--report", "prometheus="+file)
 	said := string(readFrom(t, file))
 	if err := lacks(said, `polex_audit_findings{kind="cluster-unsigned"} 1`, `polex_audit_findings{kind="expired"} 1`, `polex_audit_exceptions{state="open"} 2`,
 		`polex_audit_renewals{group="kyverno.io",namespace="platform",name="mongo-r1"} 1`); err != nil {
@@ -197,27 +187,7 @@ func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	if err := live.Until(ctx, what, ask); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func get(ctx context.Context, url string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return "", err
-	}
-	client := &http.Client{Timeout: 5 * time.Second}
-	answer, err := client.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %d", url, answer.StatusCode)
-	}
-	return string(text), err
+	must.Do(t, live.Until(ctx, what, ask))
 }
 
 func lacks(text string, want ...string) error {
@@ -232,11 +202,7 @@ func lacks(text string, want ...string) error {
 
 func readFrom(t *testing.T, path string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return must.Get(os.ReadFile(path))(t)
 }
 
 // question is the input of the program queries.
@@ -255,12 +221,10 @@ type query struct {
 // problems returns the problems of each query.
 func (q question) problems(t *testing.T) [][]string {
 	t.Helper()
-	input, err := json.Marshal(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := must.Get(json.Marshal(q))(t)
 	var answer [][]string
-	if err := json.Unmarshal([]byte(must(t, folder, string(input), fixture.FromRoot(binaries+"/queries"))), &answer); err != nil || len(answer) != len(q.Queries) {
+	if err := json.Unmarshal([]byte(output(t, folder, string(input), fixture.FromRoot(binaries+"/queries"))),
+		&answer); err != nil || len(answer) != len(q.Queries) {
 		t.Fatalf("%v: %d answers to %d queries", err, len(answer), len(q.Queries))
 	}
 	return answer

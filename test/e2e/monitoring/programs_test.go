@@ -3,7 +3,9 @@
 package monitoring
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,9 +13,60 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polex-dev/polex/internal/guard/static"
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/modcache"
+	"github.com/polex-dev/polex/test/must"
 )
+
+// Shared by all tests of this process.
+var (
+	live   *cluster.Cluster // with Kyverno
+	box    *sandbox.Sandbox
+	folder string // of the run; it holds polex's binaries
+)
+
+// staticFolder is the folder of the run with the static policies of the API server.
+const staticFolder = "static"
+
+// staticFiles makes the API server read policies from a folder, and webhooks from an empty one.
+func staticFiles(f *fixture.Fixture) (o cluster.Options, err error) {
+	config := "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n"
+	for plugin, kind := range map[string]string{static.PolicyPlugin: "ValidatingAdmissionPolicyConfiguration", static.WebhookPlugin: "WebhookAdmissionConfiguration"} {
+		dir := filepath.Join(f.Folder, staticFolder, plugin)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return o, err
+		}
+		config += fmt.Sprintf("- {name: %s, configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: %s, staticManifestsDir: %q}}\n", plugin, kind, dir)
+	}
+	admission := filepath.Join(f.Folder, staticFolder, "admission.yaml")
+	o.Flags = []string{"--admission-control-config-file=" + admission}
+	if os.Getenv("KUBERNETES") == "1.36" {
+		o.Flags = append(o.Flags, "--feature-gates=ManifestBasedAdmissionControlConfig=true")
+	}
+	return o, errors.Join(os.WriteFile(admission, []byte(config), 0o600),
+		os.WriteFile(filepath.Join(f.Folder, staticFolder, static.PolicyPlugin, "a.yaml"), []byte(`apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: a.static.k8s.io}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
+  validations: [{expression: "true"}]
+`), 0o600))
+}
+
+func TestMain(m *testing.M) {
+	fixture.Main(m, func(ctx context.Context, f *fixture.Fixture) error {
+		o, err := staticFiles(f)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(f.Build(ctx, "polex-guard", "polex-sign", "polex-request", "polex-audit"), f.StartSigstore(ctx), f.StartCluster(ctx, o))
+		live, box, folder = f.Cluster, f.Sigstore, f.Folder
+		return err
+	})
+}
 
 const binaries = "bin/e2e"
 
@@ -33,27 +86,23 @@ func program(t *testing.T, dir, input, name string, args ...string) (string, err
 	return string(out), err
 }
 
-// must is a program that must succeed.
-func must(t *testing.T, dir, input, name string, args ...string) string {
+// output runs a program that must succeed.
+func output(t *testing.T, dir, input, name string, args ...string) string {
 	t.Helper()
-	out, err := program(t, dir, input, name, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return must.Get(program(t, dir, input, name, args...))(t)
 }
 
 func kubectl(t *testing.T, input string, args ...string) string {
 	t.Helper()
-	return must(t, folder, input, fixture.Kubectl(), append(args, "--kubeconfig", live.Kubeconfig())...)
+	return output(t, folder, input, fixture.Kubectl(), append(args, "--kubeconfig", live.Kubeconfig())...)
 }
 
 // TestPromtool: the rules are valid, and pass their tests.
 func TestPromtool(t *testing.T) {
 	promtool := fixture.FromRoot(binaries + "/promtool")
 	rules := fixture.FromRoot(alertsFolder + "/rules.yaml")
-	must(t, folder, "", promtool, "check", "rules", "--lint=all", "--lint-fatal", rules)
-	must(t, folder, "", promtool, append([]string{"test", "rules"}, testFiles(t)...)...)
+	output(t, folder, "", promtool, "check", "rules", "--lint=all", "--lint-fatal", rules)
+	output(t, folder, "", promtool, append([]string{"test", "rules"}, testFiles(t)...)...)
 
 	// Wrong rules fail.
 	for name, change := range map[string][3]string{
@@ -96,9 +145,8 @@ func TestManifests(t *testing.T) {
 		Data     map[string]string
 		Metadata struct{ Labels map[string]string }
 	}
-	if err := json.Unmarshal([]byte(kubectl(t, "", "get", "configmap", "polex-dashboard", "-n", "polex-system", "-o", "json")), &found); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(kubectl(t, "", "get", "configmap", "polex-dashboard", "-n", "polex-system", "-o",
+		"json")), &found))
 	if found.Data["polex.json"] != string(read(t, dashboardFile)) || found.Metadata.Labels["grafana_dashboard"] != "1" {
 		t.Errorf("the ConfigMap is another: %v", found.Metadata.Labels)
 	}
@@ -113,10 +161,6 @@ func TestManifests(t *testing.T) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 }

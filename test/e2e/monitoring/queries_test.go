@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestQueries: every metric, label and value in an alert or in the dashboard exists in the measured
@@ -113,9 +114,7 @@ func ofDashboard(t *testing.T) []asked {
 			continue
 		}
 		var text struct{ Query string }
-		if err := json.Unmarshal(v.Query, &text); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(v.Query, &text))
 		m := regexp.MustCompile(`^label_values\((\w+), (\w+)\)$`).FindStringSubmatch(text.Query)
 		if m == nil {
 			t.Fatalf("the variable %s is %q", v.Name, text.Query)
