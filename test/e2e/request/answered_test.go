@@ -13,6 +13,7 @@ import (
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var said = request.Statements{Reason: "this is a test", Ticket: "SEC-1", Owner: "team-a", ExpiresIn: "7d"}
@@ -112,11 +113,7 @@ func strict(t *testing.T, s sample, d request.Draft) {
 func findings(t *testing.T, s sample, doc *exception.Document) []shape.Finding {
 	t.Helper()
 	config := shape.Config{Preset: "strict", Policies: shape.ReadPolicies(documents(s.policies))}
-	checker, err := shape.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return checker.Check(doc, time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC))
+	return must.Get(shape.New(config))(t).Check(doc, time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC))
 }
 
 // TestOtherControls: an exception from a control of Pod security does not change the other

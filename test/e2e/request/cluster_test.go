@@ -4,9 +4,9 @@ package request
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +16,8 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const (
@@ -63,22 +65,10 @@ type story struct {
 // TestInACluster: polex-request drafts an exception from Kyverno's denial. With it, Kyverno admits
 // the denied object, and no other.
 func TestInACluster(t *testing.T) {
-	root := func(path string) string {
-		whole, err := filepath.Abs(filepath.Join("..", "..", "..", path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return whole
-	}
 	s := &story{t: t, dir: t.TempDir()}
 	s.command = filepath.Join(s.dir, "polex-request")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", s.command, root("cmd/polex-request")).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	var err error
-	if s.Cluster, err = cluster.Start(t.Context(), cluster.Options{Binaries: root("bin/e2e"), Tools: root("test/e2e/tools/kyverno"), Dir: t.TempDir()}); err != nil {
-		t.Fatal(err)
-	}
+	must.Run(t, exec.CommandContext(t.Context(), "go", "build", "-o", s.command, fixture.FromRoot("cmd/polex-request")))
+	s.Cluster = must.Get(fixture.Cluster(t.Context(), cluster.Options{Dir: t.TempDir()}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	for _, namespace := range []string{"team-a", "team-b"} {
 		s.create("/api/v1/namespaces", "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+namespace+"}\n")
@@ -129,15 +119,14 @@ results:
 // create creates an object permanently.
 func (s *story) create(path, text string) {
 	s.t.Helper()
-	answer, err := s.Do(s.t.Context(), cluster.Request{Method: http.MethodPost, Path: path + "?fieldValidation=Strict", Body: []byte(text)})
-	if err != nil || !answer.OK() {
-		s.t.Fatalf("create below %s: %v %+v\n%s", path, err, answer, text)
+	if err := cluster.OK(s.Post(s.t.Context(), path+"?fieldValidation=Strict", []byte(text))); err != nil {
+		s.t.Fatalf("create below %s: %v\n%s", path, err, text)
 	}
 }
 
 // try creates an object in a dry run.
 func (s *story) try(ctx context.Context, path, text string) (*cluster.Answer, error) {
-	return s.Do(ctx, cluster.Request{Method: http.MethodPost, Path: path + "?dryRun=All", Body: []byte(text)})
+	return s.Post(ctx, path+"?dryRun=All", []byte(text))
 }
 
 const soon = 3 * time.Minute // for Kyverno to notice new objects, on a busy machine
@@ -160,22 +149,14 @@ func (s *story) denied(path, text string) (said string) {
 
 func (s *story) admitted(path, text string) {
 	s.t.Helper()
-	s.until("admitted", func(ctx context.Context) error {
-		answer, err := s.try(ctx, path, text)
-		if err == nil && !answer.OK() {
-			err = errors.New(answer.Message())
-		}
-		return err
-	})
+	s.until("admitted", func(ctx context.Context) error { return cluster.OK(s.try(ctx, path, text)) })
 }
 
 func (s *story) until(what string, ask func(context.Context) error) {
 	s.t.Helper()
 	within, cancel := context.WithTimeout(s.t.Context(), soon)
 	defer cancel()
-	if err := s.Until(within, what, ask); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, s.Until(within, what, ask))
 }
 
 // draft runs the command with a denial, the policy and the manifest.
@@ -183,9 +164,7 @@ func (s *story) draft(policy, manifest string, arguments ...string) string {
 	s.t.Helper()
 	denial := arguments[len(arguments)-1]
 	for name, text := range map[string]string{"policy.yaml": policy, "manifest.yaml": manifest, "denial.txt": "Error from server: " + denial + "\n"} {
-		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
-			s.t.Fatal(err)
-		}
+		must.Do(s.t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 	}
 	return s.run(append([]string{"--policies", "policy.yaml", "--resources", "manifest.yaml"}, arguments[:len(arguments)-1]...)...)
 }
@@ -201,8 +180,83 @@ func (s *story) run(arguments ...string) string {
 	if err != nil {
 		s.t.Fatalf("%v: %v\n%s%s", arguments, err, out, stderr.String())
 	}
-	if _, err := exception.Parse(out, ""); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Get(exception.Parse(out, ""))(s.t)
 	return string(out)
+}
+
+// question is the input of Kyverno's CLI.
+type question struct {
+	policies, resources, exceptions, values string
+}
+
+// answer is its result for one rule and one resource: "fail", "skip" if an exception exempts it,
+// "pass" and so on.
+type answer struct {
+	Policy, Rule, Result string
+	Resources            []struct{ APIVersion, Kind, Namespace, Name string }
+}
+
+// ask returns the printed report, and its results by policy, rule and resource. A rule with several
+// results counts as failed if one fails.
+func (q question) ask(t *testing.T) (printed string, results map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	arguments := []string{"apply", "--policy-report", "--output-format", "json", "policies.yaml", "--resource", "resources.yaml"}
+	for name, text := range map[string]string{"policies.yaml": q.policies, "resources.yaml": q.resources, "exceptions.yaml": q.exceptions, "values.yaml": q.values} {
+		if text == "" {
+			continue
+		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	if q.exceptions != "" {
+		arguments = append(arguments, "--exception", "exceptions.yaml")
+	}
+	if q.values != "" {
+		arguments = append(arguments, "--values-file", "values.yaml")
+	}
+	apply := exec.CommandContext(t.Context(), fixture.FromRoot("bin/e2e/kubectl-kyverno"), arguments...)
+	apply.Dir = dir
+	out, err := apply.Output()
+	var status *exec.ExitError
+	if err != nil && !errors.As(err, &status) {
+		t.Fatalf("run Kyverno's CLI, which `make e2e` builds: %v", err)
+	}
+	printed = string(out)
+	results = map[string]string{}
+	rest := printed[max(0, strings.IndexByte(printed, '{')):]
+	for part := range strings.SplitSeq(rest, "\n---\n") {
+		var report struct{ Results []answer }
+		if json.Unmarshal([]byte(part), &report) != nil {
+			continue // the CLI could not read its input
+		}
+		for _, a := range report.Results {
+			if a.Result == "skip" && a.Rule == "exception" {
+				a.Rule = "" // of a policy without rules
+			}
+			for _, r := range a.Resources {
+				key := fmt.Sprintf("%s %s %s %s/%s", a.Policy, a.Rule, r.Kind, r.Namespace, r.Name)
+				if results[key] != "fail" {
+					results[key] = a.Result
+				}
+			}
+		}
+	}
+	return printed, results
+}
+
+// documents returns the readable documents of a text.
+func documents(text string) []*exception.Document {
+	r := exception.NewReader(strings.NewReader(text), "").Large() // like the policies of polex-validate
+	var docs []*exception.Document
+	for {
+		d, err := r.Next()
+		var syntax *exception.SyntaxError
+		switch {
+		case err == nil:
+			docs = append(docs, d)
+		case errors.As(err, &syntax):
+		default:
+			return docs
+		}
+	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/modcache"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // sample has policies of Kyverno's own tests with their resources.
@@ -44,10 +45,7 @@ func samples(t *testing.T) []sample {
 		}
 	}
 	psa := filepath.Join(source, "test/conformance/chainsaw/validate/clusterpolicy/standard/psa")
-	folders, err := os.ReadDir(psa)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folders := must.Get(os.ReadDir(psa))(t)
 	for _, folder := range folders {
 		s := sample{name: "psa/" + folder.Name()}
 		s.policies = joined(filepath.Join(psa, folder.Name()), "policy.yaml")
@@ -121,10 +119,7 @@ func withSiblings(t *testing.T, resources string) string {
 	docs := documents(resources)
 	text := ""
 	add := func(object map[string]any) {
-		raw, err := yaml.Marshal(object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(yaml.Marshal(object))(t)
 		text += string(raw) + "---\n"
 	}
 	names := map[string]bool{}
