@@ -4,15 +4,73 @@ package cleanup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
+
+// live is an API server with Kyverno's definitions and its cleanup controller, shared by all tests
+// of this process.
+var live *cluster.Cluster
+
+func TestMain(m *testing.M) {
+	fixture.Main(m, func(ctx context.Context, f *fixture.Fixture) error {
+		if err := f.StartCluster(ctx, cluster.Options{WithoutKyverno: true}); err != nil {
+			return err
+		}
+		live = f.Cluster
+		return startController(ctx)
+	})
+}
+
+// binding gives Kyverno's account the role of policies/cleanup. The controller that aggregates
+// roles does not run here.
+const binding = `apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: polex-cleanup}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: polex-cleanup}
+subjects: [{kind: ServiceAccount, name: kyverno-cleanup-controller, namespace: kyverno}]
+`
+
+func startController(ctx context.Context) error {
+	role, err := os.ReadFile(fixture.FromRoot("policies/cleanup/clusterrole.yaml"))
+	if err != nil {
+		return err
+	}
+	if err := live.ApplyAll(ctx, append(append(role, "---\n"...), binding...)); err != nil {
+		return fmt.Errorf("permit Kyverno to delete exceptions: %w", err)
+	}
+	if err := live.StartCleanupController(ctx, cluster.Controller{Args: []string{"--ttlReconciliationInterval=1s"}}); err != nil {
+		return err
+	}
+	return ready(ctx)
+}
+
+// ready waits until the controller checks policies: it must reject one with a year in its schedule.
+func ready(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	return live.Until(within, "the cleanup controller's webhook", func(ctx context.Context) error {
+		answer, err := live.Post(ctx, "/apis/kyverno.io/v2/clustercleanuppolicies?dryRun=All", []byte(`apiVersion: kyverno.io/v2
+kind: ClusterCleanupPolicy
+metadata: {name: probe}
+spec: {schedule: "0 0 1 1 * 2027", match: {any: [{resources: {kinds: [kyverno.io/v2/PolicyException]}}]}}
+`))
+		if err == nil && (answer.OK() || answer.Code == http.StatusInternalServerError) {
+			err = errors.New(answer.Message())
+		}
+		return err
+	})
+}
 
 // waitLimit is the timeout for expected events; cron has a resolution of minutes.
 const waitLimit = 4 * time.Minute
@@ -51,7 +109,7 @@ func store(t *testing.T, target cluster.Target, text string) {
 
 // is returns an error unless an exception exists, or does not exist.
 func is(ctx context.Context, target cluster.Target, name string, there bool) error {
-	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: target.Path(name)})
+	answer, err := live.Get(ctx, target.Path(name))
 	switch {
 	case err != nil:
 		return err
@@ -65,9 +123,7 @@ func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	if err := live.Until(ctx, what, ask); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, live.Until(ctx, what, ask))
 }
 
 // TestLabel: Kyverno reads the same time in the label as polex.
@@ -76,13 +132,8 @@ func TestLabel(t *testing.T) {
 	for _, target := range targets {
 		for name, at := range map[string]time.Time{"label-ended": end, "label-later": end.Add(time.Hour)} {
 			text := exceptionOf(target, name, at.UTC().Format(time.RFC3339Nano), exception.LabelTTL+": "+lifetime.FormatTTL(at))
-			doc, err := exception.Parse([]byte(text), "exception")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := lifetime.Of(doc, lifetime.Terms{}); err != nil {
-				t.Fatal(err)
-			}
+			doc := must.Get(exception.Parse([]byte(text), "exception"))(t)
+			must.Get(lifetime.Of(doc, lifetime.Terms{}))(t)
 			store(t, target, text)
 		}
 	}
