@@ -4,19 +4,22 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/polex-dev/polex/internal/kyverno/schema"
-
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // verdicts has the verdicts of the servers and of polex about a sample.
@@ -45,10 +48,7 @@ func TestAgreement(t *testing.T) {
 			t.Errorf("polex is nowhere stricter by %s: take it off the list", key)
 		}
 	}
-	page, err := os.ReadFile("../../docs/explanation/interop.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../docs/explanation/interop.md"))(t)
 	for _, s := range strictness {
 		if !strings.Contains(string(page), "| "+s.why+" |") {
 			t.Errorf("docs/explanation/interop.md does not say: %s", s.why)
@@ -68,10 +68,7 @@ func judge(t *testing.T, samples []sample) []verdicts {
 		// If a namespace cannot be created, the sample is rejected too.
 		_ = live.CreateNamespace(t.Context(), namespace)
 	}
-	checker, err := shape.New(shape.Config{Rules: policyfile.Rules{Unbounded: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := must.Get(shape.New(shape.Config{Rules: policyfile.Rules{Unbounded: true}}))(t)
 	all := make([]verdicts, len(samples))
 	asking, ctx := errgroup.WithContext(t.Context())
 	asking.SetLimit(4)
@@ -96,9 +93,7 @@ func judge(t *testing.T, samples []sample) []verdicts {
 			return nil
 		})
 	}
-	if err := asking.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, asking.Wait())
 	return all
 }
 
@@ -133,4 +128,201 @@ func TestDocumented(t *testing.T) {
 			t.Errorf("%s: admitted by the servers or by polex: %q, %v", v.name, v.real, v.ours)
 		}
 	}
+}
+
+// agreement counts the results.
+type agreement struct {
+	source           // of all
+	byKyverno, laxer int
+	stricter         map[string]int     // by all reasons of a document
+	used             map[string]bool    // of strictness
+	sources          map[string]*source // by the origin of the documents
+}
+
+// source counts the documents from one origin.
+type source struct{ documents, admitted, refused int }
+
+func (s *source) String() string {
+	agreed := s.admitted + s.refused
+	return fmt.Sprintf("%d documents, %d agreed (%.1f%%: %d admitted, %d refused)", s.documents, agreed, 100*float64(agreed)/float64(s.documents), s.admitted, s.refused)
+}
+
+func (a *agreement) count(t *testing.T, v verdicts) {
+	from, _, _ := strings.Cut(v.name, "/")
+	if a.sources[from] == nil {
+		a.sources[from] = &source{}
+	}
+	both := []*source{&a.source, a.sources[from]}
+	for _, s := range both {
+		s.documents++
+	}
+	switch {
+	case v.real == "" && len(v.ours) == 0:
+		for _, s := range both {
+			s.admitted++
+		}
+	case v.real != "" && len(v.ours) > 0:
+		for _, s := range both {
+			s.refused++
+		}
+		if strings.Contains(v.real, "admission webhook") {
+			a.byKyverno++
+		}
+	case v.real != "":
+		a.laxer++
+		t.Errorf("%s\npolex admits what the servers refuse: %s", v.name, v.real)
+	default:
+		a.countStricter(t, v)
+	}
+}
+
+func (a *agreement) countStricter(t *testing.T, v verdicts) {
+	reasons := map[string]bool{}
+	for _, f := range v.ours {
+		s := stricterBy(f)
+		if s == nil {
+			t.Errorf("%s\nthe servers admit what polex refuses: %s: %s: %s", v.name, f.Path, f.Message, f.Reason)
+			return
+		}
+		reasons[s.key()], a.used[s.key()] = true, true
+	}
+	a.stricter[strings.Join(slices.Sorted(maps.Keys(reasons)), " and ")]++
+}
+
+func (a *agreement) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s; %d refused by Kyverno's webhook, %d laxer\n", a.source.String(), a.byKyverno, a.laxer)
+	for _, from := range slices.Sorted(maps.Keys(a.sources)) {
+		fmt.Fprintf(&out, "%-12s %s\n", from, a.sources[from])
+	}
+	for _, reason := range slices.Sorted(maps.Keys(a.stricter)) {
+		fmt.Fprintf(&out, "stricter by %-60s %d\n", reason, a.stricter[reason])
+	}
+	return out.String()
+}
+
+// keptAsWritten compares a sample with the object that the API server would store. If polex admits
+// an exception, both must be equal: the guard compares them, and an attacker could use a silently
+// dropped value. If polex rejects it because of a dropped value, they must differ.
+func keptAsWritten(t *testing.T, v verdicts) {
+	t.Helper()
+	claimed := claimsADrop(v.ours)
+	if v.real != "" || len(v.ours) > 0 && !claimed {
+		return
+	}
+	written, err := exception.Parse(v.text, v.name)
+	if err != nil {
+		t.Fatalf("%s: %v", v.name, err)
+	}
+	kept, err := exception.Parse(v.kept, v.name)
+	if err != nil {
+		t.Fatalf("%s: the API server's answer: %v", v.name, err)
+	}
+	diff := cmp.Diff(authored(written), authored(kept))
+	switch {
+	case !claimed && diff != "":
+		t.Errorf("%s: the API server would store something else (-written +stored):\n%s", v.name, diff)
+	case claimed && diff == "":
+		t.Errorf("%s: polex says that something is dropped, and nothing is: %v", v.name, v.ours)
+	}
+}
+
+// authored returns an exception's tree without the API server's additions: the record of its
+// creation, and the default of reportResult.
+func authored(d *exception.Document) map[string]any {
+	tree := d.Object()
+	if metadata, isMapping := tree["metadata"].(map[string]any); isMapping {
+		for _, added := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"} {
+			delete(metadata, added)
+		}
+	}
+	if spec, isMapping := tree["spec"].(map[string]any); isMapping && d.GroupKind().Group == exception.PoliciesGroup {
+		if _, said := spec["reportResult"]; !said {
+			spec["reportResult"] = "skip"
+		}
+	}
+	return tree
+}
+
+// claimsADrop reports whether polex's only findings are dropped values.
+func claimsADrop(found []shape.Finding) bool {
+	for _, f := range found {
+		dropped := f.Reason == schema.NullValue ||
+			f.Reason == schema.EmptyValue && (f.Path.String() == "metadata.labels" || f.Path.String() == "metadata.annotations")
+		if !dropped {
+			return false
+		}
+	}
+	return len(found) > 0
+}
+
+// reasonSyntax is for documents that polex's strict reader rejects.
+const reasonSyntax = "syntax"
+
+// mirrored are the findings, besides those of the schema, about properties that the servers check
+// too.
+var mirrored = []string{
+	schema.UnknownVersion,
+	shape.ReasonBadExpression,
+	shape.ReasonNotAnException,
+	shape.ReasonNamesNothing,
+	shape.ReasonBackgroundUserInfo,
+	shape.ReasonBadUserInfo,
+	shape.ReasonBadSelector,
+	shape.ReasonBadPodSecurity,
+	shape.ReasonUnknownPolicyKind,
+}
+
+// stricter is one way in which polex rejects documents that the servers admit.
+type stricter struct {
+	reason string
+	path   *regexp.Regexp // of the finding; nil for any
+	why    string
+	says   *regexp.Regexp // the finding's message; nil for any
+}
+
+func (s *stricter) key() string {
+	key := s.reason
+	if s.path != nil {
+		key += " at " + s.path.String()
+	}
+	if s.says != nil {
+		key += " that says " + s.says.String()
+	}
+	return key
+}
+
+func (s *stricter) permits(f shape.Finding) bool {
+	return s.reason == f.Reason && (s.path == nil || s.path.MatchString(f.Path.String())) && (s.says == nil || s.says.MatchString(f.Message))
+}
+
+var conditionText = regexp.MustCompile(`^spec\.matchConditions\[[0-9]+\]\.expression$`)
+
+// strictness lists all of them. The test fails if no sample needs an entry.
+var strictness = []stricter{
+	{reasonSyntax, nil, "the API server accepts it, but a reviewer or another YAML reader reads it differently or not at all", nil},
+	{schema.InvalidValue, regexp.MustCompile(`^spec\.conditions\.(any|all)\[[0-9]+\]\.(key|value)`), "the API server returns a whole number that is written as a fraction as an integer", nil},
+	{schema.InvalidValue, regexp.MustCompile(`^spec\.expiresAt$`), "several tools read the expiry, and all of them read RFC 3339 alike; no exception is older than 1970", nil},
+	{schema.NullValue, nil, "the API server drops the null, so the live object would differ from the signed one", nil},
+	{schema.UnsignableField, nil, "the API server or a controller sets the field, not the author", nil},
+	{schema.EmptyValue, regexp.MustCompile(`^metadata\.(labels|annotations)$`), "the API server drops the empty mapping, so the live object would differ from the signed one", nil},
+	{schema.EmptyValue, regexp.MustCompile(`^metadata\.namespace$`), "the same as for a missing namespace", nil},
+	{schema.MissingField, regexp.MustCompile(`^metadata\.namespace$`), "the deployer would choose the namespace, not the reviewed file", nil},
+	{shape.ReasonNamesNothing, nil, "the servers store an exception without a policy, and somebody can add one later", nil},
+	{shape.ReasonBadSelector, regexp.MustCompile(`\.namespaceSelector`), "Kyverno checks the selector only when it matches a resource; an invalid one then matches nothing or everything", nil},
+	{shape.ReasonBadSelector, regexp.MustCompile(`\.selector\.matchExpressions`), "Kyverno does not check the expressions if matchLabels has a pattern; the selector then matches nothing", nil},
+	{shape.ReasonUnknownPolicyKind, nil, "the servers store the exception, but it exempts nothing", nil},
+	{shape.ReasonBadExpression, conditionText, "it is longer than polex reads; otherwise the author of an exception could make polex read for any length of time", regexp.MustCompile("it has [0-9]+ characters, and 10240 are allowed$")},
+	{shape.ReasonBadExpression, conditionText, "it is nested deeper than polex reads; some deep expressions that the servers admit take Kyverno's webhook seconds", regexp.MustCompile("recursion (limit|depth) exceeded")},
+	{shape.ReasonBadExpression, conditionText, "it ends in a comment, and Kyverno appends a parenthesis to it in the policies that it generates", regexp.MustCompile("^the condition ends in a comment")},
+}
+
+// stricterBy returns the entry that permits a finding, or nil.
+func stricterBy(f shape.Finding) *stricter {
+	for i := range strictness {
+		if strictness[i].permits(f) {
+			return &strictness[i]
+		}
+	}
+	return nil
 }

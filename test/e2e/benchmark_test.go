@@ -15,7 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // benchmarked lists the numbers of exceptions in one check, and the numbers of runs.
@@ -110,9 +113,7 @@ func build(t *testing.T, dir, command string) string {
 	build := exec.CommandContext(t.Context(), "go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w", "-o", path, command)
 	build.Dir = fixture.FromRoot(".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", command, err, out)
-	}
+	must.Run(t, build)
 	return path
 }
 
@@ -152,9 +153,7 @@ func (c *contestant) run(t *testing.T, dir, file string) (string, error) {
 		t.Fatalf("measure %s: %v: %v\n%s", c.name, readErr, err, out)
 	}
 	var m struct{ Nanoseconds, PeakBytes int64 }
-	if err := json.Unmarshal(text, &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &m))
 	c.took = append(c.took, time.Duration(m.Nanoseconds))
 	c.peak = max(c.peak, m.PeakBytes)
 	return string(out), err
@@ -168,8 +167,132 @@ func (c *contestant) median() time.Duration {
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
+}
+
+// verified lists the numbers of signed files in one run, and the numbers of runs.
+var verified = []struct{ files, runs int }{{100, 5}, {1000, 3}, {10000, 1}}
+
+// TestManySealed runs polex-verify on folders of signed files, with one processor and with two, and
+// prints the times. It does not judge them. It fails if the work was not done.
+func TestManySealed(t *testing.T) {
+	dir := t.TempDir()
+	build(t, dir, "./test/e2e/measure")
+	polexVerify := build(t, dir, "./cmd/polex-verify")
+	box := must.Get(sandbox.Start(t.Context(), sandbox.Options{Dir: filepath.Join(dir, "sandbox")}))(t)
+	t.Cleanup(func() { _ = box.Close() })
+	most := verified[len(verified)-1].files
+	files := sealMany(t, box, most)
+
+	var table strings.Builder
+	fmt.Fprintf(&table, "%10s %11s %10s %14s %12s\n", "files", "processors", "median", "us for each", "peak RSS MB")
+	for _, v := range verified {
+		folder := filepath.Join(dir, fmt.Sprint(v.files))
+		must.Do(t, os.Mkdir(folder, 0o700))
+		for i, file := range files[:v.files] {
+			write(t, folder, fmt.Sprintf("%05d.yaml", i), file)
+		}
+		for _, processors := range []int{1, 2} {
+			c := contestant{name: "polex-verify", command: []string{"env", fmt.Sprintf("GOMAXPROCS=%d", processors), polexVerify, "--config", box.ConfigPath}}
+			for range v.runs {
+				if out, err := c.run(t, dir, folder); err != nil || !strings.Contains(out, fmt.Sprintf("%[1]d documents: %[1]d verified", v.files)) {
+					t.Fatalf("%v\n%.2000s", err, out)
+				}
+			}
+			fmt.Fprintf(&table, "%10d %11d %10s %14d %12.1f\n", v.files, processors, c.median().Round(time.Millisecond),
+				c.median().Microseconds()/int64(v.files), float64(c.peak)/1e6)
+		}
+	}
+	t.Log("\n" + table.String())
+}
+
+// sealMany signs exceptions of different names under one certificate.
+func sealMany(t *testing.T, box *sandbox.Sandbox, n int) []string {
+	t.Helper()
+	drafts := strings.Split(strings.TrimPrefix(legacyExceptions(n), "---\n"), "\n---\n")
+	if len(drafts) != n {
+		t.Fatalf("%d drafts, want %d", len(drafts), n)
+	}
+	return sandboxtest.Files(t, box, sandbox.Identity{}, time.Now(), drafts...)
+}
+
+// legacyExceptions returns n valid exceptions of kyverno.io with different names.
+func legacyExceptions(n int) string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, `---
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: web-%[1]d
+  namespace: team-a
+  annotations:
+    polex.dev/reason: the vendor's image has no health endpoint
+    polex.dev/expires-in: 7d
+spec:
+  exceptions:
+  - policyName: require-probes
+    ruleNames: [check, autogen-check]
+  match:
+    any:
+    - resources:
+        kinds: [Deployment]
+        names: [web-%[1]d]
+        namespaces: [team-a]
+`, i)
+	}
+	return all.String()
+}
+
+// celExceptions returns n valid exceptions of policies.kyverno.io. Each has two conditions in
+// varying forms, and no text repeats.
+func celExceptions(n int) string {
+	ends := time.Now().Add(7 * 24 * time.Hour).UTC().Format(time.RFC3339)
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, `---
+apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata: {name: web-%d, namespace: team-a}
+spec:
+  policyRefs:
+  - {name: require-probes, kind: ValidatingPolicy}
+  expiresAt: %q
+  properties: {reason: the vendor's image has no health endpoint}
+  matchConditions:
+`, i, ends)
+		fmt.Fprintf(&all, "  - name: only-web\n    expression: |-\n      %s\n", strings.ReplaceAll(celCondition(i), "\n", "\n      "))
+	}
+	return all.String()
+}
+
+// celCondition returns a condition of the ith exception, in the usual forms and in that of
+// `polex-validate --fix`.
+func celCondition(i int) string {
+	team, web := fmt.Sprintf("team-%d", i), fmt.Sprintf("web-%d", i)
+	forms := [][2]string{
+		{"object.metadata.namespace == 'TEAM' && object.metadata.name.startsWith('WEB-')", "object.kind in ['Deployment', 'StatefulSet', 'TEAM']"},
+		{"object.metadata.name == 'WEB'", "object.metadata.namespace == 'TEAM'"},
+		{"has(object.metadata.labels) && 'app' in object.metadata.labels && object.metadata.labels['app'] == 'WEB'", "object.metadata.namespace in ['TEAM', 'TEAM-canary']"},
+		{`object.metadata.?labels["app.kubernetes.io/name"].orValue("") == "WEB"`, `object.kind == "Deployment" && object.metadata.namespace == "TEAM"`},
+		{"object.metadata.name in [NAMES]", "object.metadata.namespace == 'TEAM' || object.metadata.namespace.startsWith('TEAM-')"},
+		{"request.userInfo.username == 'system:serviceaccount:TEAM:deployer'", "object.kind == 'Deployment' && object.metadata.name.startsWith('WEB-')"},
+		{"object.metadata.name.matches('^WEB-[0-9a-f]+$')", "namespaceObject.metadata.name == 'TEAM'"},
+		{"object.spec.template.spec.containers.exists(c, c.image.startsWith('registry.example/TEAM/'))", "object.metadata.namespace == 'TEAM' && request.operation != 'DELETE'"},
+		{`[request.operation == 'DELETE' ? oldObject : object].exists(it,
+  ((it.apiVersion == 'apps/v1' && it.kind == 'Deployment') &&
+   (!has(request.subResource) || request.subResource == '') &&
+   [has(it.metadata.name) && it.metadata.name != '' ? it.metadata.name : has(it.metadata.generateName) ? it.metadata.generateName : ''].exists(name, name == 'WEB') &&
+   has(it.metadata.namespace) && it.metadata.namespace == 'TEAM')
+)`, "!(object.metadata.name in ['WEB-db'])"},
+		{"object.metadata.namespace == 'TEAM' && size(object.spec.containers) == 1", "object.metadata.name.split('-')[0] == 'WEB'"},
+	}
+	var names []string
+	for j := range i/len(forms)%5 + 1 {
+		names = append(names, fmt.Sprintf("'%s-%d'", web, j))
+	}
+	form := forms[i%len(forms)]
+	r := strings.NewReplacer("TEAM", team, "WEB", web, "NAMES", strings.Join(names, ", "))
+	return r.Replace("(" + form[0] + ") &&\n(" + form[1] + ")")
 }

@@ -5,16 +5,16 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
-	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // conditionsOfExceptions are the match conditions of exceptions.
@@ -55,6 +55,7 @@ var conditionsOfExceptions = [][]string{
 	{"object.metadata.labels == {'app': 'web'}"},
 }
 
+// exemptedResources are what the conditions and matches of exceptions select from.
 const exemptedResources = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: team-a, labels: {app: web}, annotations: {why: because I can}}
@@ -109,20 +110,10 @@ func exemptedBy(t *testing.T, source, resources string) (map[string]bool, shape.
 	t.Helper()
 	var docs []*exception.Document
 	for _, text := range strings.Split(resources, "---\n") {
-		d, err := exception.Parse([]byte(text), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		docs = append(docs, d)
+		docs = append(docs, must.Get(exception.Parse([]byte(text), ""))(t))
 	}
-	checker, err := shape.New(shape.Config{Resources: shape.ReadResources(docs)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := exception.Parse([]byte(source), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := must.Get(shape.New(shape.Config{Resources: shape.ReadResources(docs)}))(t)
+	d := must.Get(exception.Parse([]byte(source), ""))(t)
 	found, exempt := checker.Exempted(d), map[string]bool{}
 	if found.Cut {
 		t.Fatalf("%+v\n%s", found, source)
@@ -212,9 +203,7 @@ metadata: {name: other, namespace: team-a, labels: {app: api}}
 		for name, text := range map[string]string{
 			"policy.yaml": "apiVersion: policies.kyverno.io/v1\nkind: " + kind + "\nmetadata: {name: p}\nspec:\n" + constraints + spec, "exception.yaml": source, "resources.yaml": resources,
 		} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		said, _ := spoken(t, filepath.Join(dir, "policy.yaml"), "--resource", filepath.Join(dir, "resources.yaml"), "--exception", filepath.Join(dir, "exception.yaml"))
 		for _, name := range []string{"exempt", "fails", "other"} {
@@ -253,10 +242,7 @@ type builtInKind struct {
 func builtIn(t *testing.T) []builtInKind {
 	t.Helper()
 	get := func(path string, into any) {
-		answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: path})
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(live.Get(t.Context(), path))(t)
 		if err := json.Unmarshal(answer.Body, into); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -291,4 +277,97 @@ func builtIn(t *testing.T) []builtInKind {
 		}
 	}
 	return all
+}
+
+// translatedMatches are matches of kyverno.io. Kyverno reads their translation.
+var translatedMatches = []string{
+	`any: [{resources: {kinds: [Deployment, Pod], names: [web, web-*], namespaces: [team-a]}}]`,
+	`any: [{resources: {kinds: [apps/v1/Deployment]}}]`,
+	`any: [{resources: {kinds: ["*/Pod"], names: ["?eb"]}}]`,
+	`any: [{resources: {kinds: ["/v1/Pod"]}}]`,
+	`any: [{resources: {kinds: ["*.k8s.io/v1/Clus*"], name: web}}]`,
+	`any: [{resources: {names: [web]}}]`,
+	`any: [{resources: {namespaces: ["team-?"]}}]`,
+	`any: [{resources: {namespaces: [""]}}]`,
+	`any: [{resources: {kinds: [Namespace], namespaces: [team-a]}}]`,
+	`any: [{resources: {annotations: {why: "because*"}}}]`,
+	`any: [{resources: {selector: {matchLabels: {app: "web*"}}}}]`,
+	`any: [{resources: {selector: {matchExpressions: [{key: app, operator: NotIn, values: [web]}]}}}]`,
+	`any: [{resources: {kinds: [Pod], selector: {matchExpressions: [{key: app, operator: DoesNotExist}]}}}]`,
+	`any: [{resources: {namespaceSelector: {matchLabels: {team: a}}}}]`,
+	`any: [{resources: {kinds: [Pod]}}, {resources: {names: [web], namespaces: [team-a]}}]`,
+	`all: [{resources: {kinds: [Pod, Deployment]}}, {resources: {namespaces: [team-a], names: ["web*"]}}]`,
+}
+
+// TestTranslationInKyverno compares in Kyverno's CLI the resources that each exception exempts: in
+// the old form from a ClusterPolicy that rejects everything, and translated from such a
+// ValidatingPolicy.
+func TestTranslationInKyverno(t *testing.T) {
+	var oldExceptions, newExceptions, oldPolicies, newPolicies []string
+	for i, match := range translatedMatches {
+		policy := fmt.Sprintf("refuse-%d", i)
+		source := fmt.Sprintf("apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: exempt-%d, namespace: team-a}\nspec:\n  exceptions: [{policyName: %s, ruleNames: ['*']}]\n  match: {%s}\n", i, policy, match)
+		doc := must.Get(exception.Parse([]byte(source), ""))(t)
+		translated, notes, err := translate.Exception(doc, translate.Translation{PolicyKinds: map[string]string{policy: "ValidatingPolicy"}})
+		if err != nil || len(notes) > 0 {
+			t.Fatal(match, notes, err)
+		}
+		oldExceptions, newExceptions = append(oldExceptions, source), append(newExceptions, string(translated))
+		oldPolicies = append(oldPolicies, fmt.Sprintf("apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: %s}\nspec:\n  rules:\n  - name: all\n    match: {any: [{resources: {kinds: [Deployment, StatefulSet, Pod, Namespace, ClusterRole]}}]}\n    validate: {failureAction: Enforce, message: refused, deny: {}}\n", policy))
+		newPolicies = append(newPolicies, refusing(policy))
+	}
+	before := question{resources: exemptedResources, policies: oldPolicies, exceptions: oldExceptions}.ask(t)
+	after := question{resources: exemptedResources, policies: newPolicies, exceptions: newExceptions}.ask(t)
+	resources := strings.Count(exemptedResources, "kind: ")
+	if len(before) != len(translatedMatches)*resources {
+		t.Errorf("%d answers for %d exceptions and %d resources", len(before), len(translatedMatches), resources)
+	}
+	exempt := 0
+	for about, result := range before {
+		if after[about] != result {
+			t.Errorf("%s: %q by the old form, %q by the new", about, result, after[about])
+		}
+		if result == "skip" {
+			exempt++
+		}
+	}
+	t.Logf("%d exceptions, %d resources, %d of %d answers exempt", len(translatedMatches), resources, exempt, len(before))
+}
+
+// refusing returns a ValidatingPolicy that rejects everything.
+func refusing(name string) string {
+	return fmt.Sprintf("apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: %s}\nspec:\n  autogen: {podControllers: {controllers: []}}\n  matchConstraints:\n    resourceRules:\n    - {apiGroups: ['', apps, rbac.authorization.k8s.io], apiVersions: ['*'], operations: [CREATE, UPDATE, DELETE], resources: [deployments, statefulsets, pods, namespaces, clusterroles]}\n  validations: [{expression: 'false', message: refused}]\n", name)
+}
+
+// question is the input of Kyverno's CLI.
+type question struct {
+	resources            string
+	policies, exceptions []string
+	operation            string // "" is CREATE
+}
+
+// ask returns the CLI's result for each policy and resource: "fail", "skip" if an exception exempts
+// it, or "error" if one cannot be evaluated.
+func (q question) ask(t *testing.T) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	values := "apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nnamespaceSelector:\n- {name: team-a, labels: {team: a}}\n- {name: team-b, labels: {team: b}}\n"
+	if q.operation != "" {
+		values += "globalValues: {request.operation: " + q.operation + "}\n"
+	}
+	files := map[string]string{
+		"policies.yaml": strings.Join(q.policies, "---\n"), "exceptions.yaml": strings.Join(q.exceptions, "---\n"), "resources.yaml": q.resources, "values.yaml": values,
+	}
+	for name, text := range files {
+		must.Do(t, os.WriteFile(file(name), []byte(text), 0o600))
+	}
+	results := map[string]string{}
+	for _, r := range applied(t, file("policies.yaml"), "--resource", file("resources.yaml"), "--exception", file("exceptions.yaml"), "--values-file", file("values.yaml")) {
+		if r.Result != "skip" && r.Result != "fail" && r.Result != "error" {
+			t.Errorf("%s: %s: %s", r.Policy, r.Result, r.Message)
+		}
+		results[fmt.Sprintf("%s %s", r.Policy, r.Resources[0])] = r.Result
+	}
+	return results
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // grownSamples changes the two exceptions in one place each: it removes or replaces every value of
@@ -24,22 +25,15 @@ func grownSamples(t *testing.T) []sample {
 		text := fmt.Sprintf(s.whole, s.version)
 		all = append(all, sample{"grown/" + s.version + " as it is", []byte(text)})
 		var tree map[string]any
-		if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, yaml.Unmarshal([]byte(text), &tree))
 		for _, path := range paths(tree, nil) {
 			for what, change := range changes {
 				var changed map[string]any
-				if err := yaml.Unmarshal([]byte(text), &changed); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, yaml.Unmarshal([]byte(text), &changed))
 				if !at(changed, path, change) {
 					continue
 				}
-				document, err := json.Marshal(changed)
-				if err != nil {
-					t.Fatal(err)
-				}
+				document := must.Get(json.Marshal(changed))(t)
 				all = append(all, sample{fmt.Sprintf("grown/%s %s: %s", s.version, path, what), document})
 			}
 		}
@@ -101,4 +95,39 @@ func at(tree any, path exception.Path, change func(any) (any, bool)) bool {
 		return true
 	}
 	return false
+}
+
+// gone in place of a value removes its key.
+type gone struct{}
+
+// changes returns the replacement of a value, or false if it is equal.
+var changes = map[string]func(any) (any, bool){
+	"removed":         func(any) (any, bool) { return gone{}, true },
+	"null":            func(any) (any, bool) { return nil, true },
+	"empty text":      func(old any) (any, bool) { return "", old != "" },
+	"text":            func(old any) (any, bool) { return "x", old != "x" },
+	"number":          func(any) (any, bool) { return 1, true },
+	"true":            func(old any) (any, bool) { return true, old != true },
+	"empty list":      func(any) (any, bool) { return []any{}, true },
+	"list of texts":   func(any) (any, bool) { return []any{"x"}, true },
+	"list with null":  func(any) (any, bool) { return []any{nil}, true },
+	"empty mapping":   func(any) (any, bool) { return map[string]any{}, true },
+	"mapping":         func(any) (any, bool) { return map[string]any{"x": "y"}, true },
+	"mapping to null": func(any) (any, bool) { return map[string]any{"x": nil}, true },
+	"one field more": func(old any) (any, bool) {
+		fields, isMapping := old.(map[string]any)
+		if !isMapping {
+			return nil, false
+		}
+		more := maps.Clone(fields)
+		more["surplus"] = "x"
+		return more, true
+	},
+	"the first twice": func(old any) (any, bool) {
+		items, isList := old.([]any)
+		if !isList || len(items) == 0 {
+			return nil, false
+		}
+		return append([]any{items[0]}, items...), true
+	},
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // shapeReasons are the reasons that policies/shape also has.
@@ -77,10 +78,7 @@ func TestShapePolicies(t *testing.T) {
 
 func polexVerdict(t *testing.T, source string) verdictOf {
 	t.Helper()
-	checker, err := shape.New(shape.Config{Require: []string{shape.RequireReason}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := must.Get(shape.New(shape.Config{Require: []string{shape.RequireReason}}))(t)
 	doc, err := exception.Parse([]byte(source), "")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, source)
@@ -109,9 +107,7 @@ func kyvernoVerdicts(t *testing.T, dialect string, exceptions map[string]string)
 	slices.Sort(documents)
 	resources, policies := filepath.Join(dir, "exceptions.yaml"), filepath.Join(dir, "policies.yaml")
 	for path, text := range map[string]string{resources: strings.Join(documents, "---\n"), policies: uncommented(t, dialect)} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	verdicts := map[string]verdictOf{}
 	for _, r := range applied(t, policies, "--resource", resources) {
@@ -172,10 +168,7 @@ func spoken(t *testing.T, arguments ...string) (said, warned string) {
 // uncommented returns a dialect with its commented-out rule.
 func uncommented(t *testing.T, dialect string) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "policies", "shape", dialect))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join("..", "..", "policies", "shape", dialect)))(t)
 	head, commented, found := strings.Cut(string(raw), "# To require a reason, ")
 	if !found {
 		t.Fatalf("%s has no rule to take comment signs off", dialect)

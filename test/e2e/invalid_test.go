@@ -150,3 +150,97 @@ func writtenSamples(t *testing.T) []sample {
 	}
 	return all
 }
+
+// metadata are changes of the fields that both groups share.
+var metadata = []struct{ name, old, new string }{
+	{"capital name", "name: web-probes", "name: Web"},
+	{"name with an underscore", "name: web-probes", "name: web_probes"},
+	{"name with dots", "name: web-probes", "name: web.probes.example"},
+	{"name with two dots in a row", "name: web-probes", "name: web..probes"},
+	{"name that ends in a dash", "name: web-probes", "name: web-"},
+	{"longest name", "name: web-probes", "name: " + strings.Repeat("a", 253)},
+	{"longer name", "name: web-probes", "name: " + strings.Repeat("a", 254)},
+	{"name with a slash", "name: web-probes", "name: a/b"},
+	{"no namespace", "  namespace: team-a\n", ""},
+	{"capital namespace", "namespace: team-a", "namespace: Team"},
+	{"namespace with a dot", "namespace: team-a", "namespace: team.a"},
+	{"longest namespace", "namespace: team-a", "namespace: " + strings.Repeat("a", 63)},
+	{"longer namespace", "namespace: team-a", "namespace: " + strings.Repeat("a", 64)},
+	{"label with a bad value", "labels: {app: web}", "labels: {app: a b}"},
+	{"label with an empty value", "labels: {app: web}", "labels: {app: ''}"},
+	{"label with a long value", "labels: {app: web}", "labels: {app: " + strings.Repeat("a", 64) + "}"},
+	{"label with a bad key", "labels: {app: web}", "labels: {a b: web}"},
+	{"label with two slashes", "labels: {app: web}", "labels: {a/b/c: web}"},
+	{"label with a capital prefix", "labels: {app: web}", "labels: {Example.com/a: web}"},
+	{"label with an empty prefix", "labels: {app: web}", "labels: {/a: web}"},
+	{"label with a long key", "labels: {app: web}", "labels: {" + strings.Repeat("a", 64) + ": web}"},
+	{"label that is a number", "labels: {app: web}", "labels: {app: 1}"},
+	{"no labels", "labels: {app: web}", "labels: {}"},
+	{"annotation with a capital prefix", "annotations: {", "annotations: {Example.com/a: b, "},
+	{"annotation with a bad key", "annotations: {", "annotations: {a b: c, "},
+	{"annotation that is true", "annotations: {", "annotations: {a: true, "},
+	{"annotations up to the limit", "annotations: {", "annotations: {a: " + strings.Repeat("a", 256<<10-200) + ", "},
+	{"annotations beyond the limit", "annotations: {", "annotations: {a: " + strings.Repeat("a", 256<<10) + ", "},
+	{"finalizer", "  labels:", "  finalizers: [example.com/stay]\n  labels:"},
+	{"finalizer without a domain", "  labels:", "  finalizers: [stay]\n  labels:"},
+	{"owner", "  labels:", "  ownerReferences: [{apiVersion: v1, kind: Pod, name: a, uid: b}]\n  labels:"},
+	{"generateName", "  labels:", "  generateName: web-\n  labels:"},
+	{"uid", "  labels:", "  uid: 00000000-0000-0000-0000-000000000000\n  labels:"},
+	{"resourceVersion", "  labels:", "  resourceVersion: '1'\n  labels:"},
+	{"creationTimestamp that is null", "  labels:", "  creationTimestamp: null\n  labels:"},
+	{"creationTimestamp", "  labels:", "  creationTimestamp: '2026-01-01T00:00:00Z'\n  labels:"},
+	{"managedFields", "  labels:", "  managedFields: []\n  labels:"},
+	{"clusterName", "  labels:", "  clusterName: a\n  labels:"},
+	{"status", "spec:\n", "status: {}\nspec:\n"},
+	{"a key twice", "  namespace: team-a\n", "  namespace: team-a\n  namespace: team-a\n"},
+	{"no spec", "spec:\n", "nospec:\n"},
+	{"a version that never was", "kyverno.io/v", "kyverno.io/v9"},
+	{"another kind", "kind: PolicyException\n", "kind: PolicyExceptionList\n"},
+}
+
+// Parts of wholeLegacy.
+const (
+	people = `      roles: ["team-a:deployer"]
+      clusterRoles: [deployer]
+      subjects: [{kind: User, name: alice, apiGroup: rbac.authorization.k8s.io, namespace: x}]
+`
+	namespaceSelector = `namespaceSelector:
+          matchExpressions: [{key: team, operator: In, values: [a]}]
+`
+)
+
+var (
+	wholeMatch      = between("  match:", "  conditions:")
+	afterBackground = between("  exceptions:", "  conditions:")
+	podSecurity     = between("  podSecurity:", "")
+)
+
+// between returns the text from one word to another, or to the end.
+func between(from, to string) string {
+	_, rest, _ := strings.Cut(wholeLegacy, from)
+	if to != "" {
+		rest, _, _ = strings.Cut(rest, to)
+	}
+	return from + rest
+}
+
+func manyConditions(n int) string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, "  - {name: c%d, expression: 'true'}\n", i)
+	}
+	return all.String()
+}
+
+// everyControl lists each control of the Pod Security Standards, with the fields that Kyverno's
+// webhook requires.
+func everyControl() string {
+	all := "  podSecurity:\n"
+	for _, control := range []string{"HostProcess", "Host Namespaces", "HostPath Volumes", "AppArmor", "SELinux", "Seccomp", "Sysctls", "Volume Types", "Running as Non-root", "Running as Non-root user"} {
+		all += "  - {controlName: " + control + "}\n"
+	}
+	for _, control := range []string{"Privileged Containers", "Capabilities", "Host Ports", "/proc Mount Type", "Privilege Escalation", "Seccomp"} {
+		all += "  - {controlName: " + control + ", images: ['*']}\n"
+	}
+	return all
+}
