@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const password = "correct horse"
@@ -39,9 +40,7 @@ func cosign(t *testing.T, args ...string) error {
 func keyPair(t *testing.T) (private, public string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := cosign(t, "generate-key-pair", "--output-key-prefix", filepath.Join(dir, "cosign")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cosign(t, "generate-key-pair", "--output-key-prefix", filepath.Join(dir, "cosign")))
 	return filepath.Join(dir, "cosign.key"), filepath.Join(dir, "cosign.pub")
 }
 
@@ -59,10 +58,10 @@ func TestCosignVerifiesOurs(t *testing.T) {
 	for group := range drafts {
 		byWorkflow, byWorkflowV2 := sealed(t, theReal(), draft(t, group, "agent")), sealed(t, theRealV2(), draft(t, group, "agent"))
 		byKey := filepath.Join(t.TempDir(), "by-key.yaml")
-		if err := commands.Finish(t.Context(), servers.Command{Program: "polex-sign", Env: []string{"COSIGN_PASSWORD=" + password},
-			Args: []string{"--key", private, "--rekor-url", real.RekorURL, "--trusted-root", real.TrustedRootPath, draft(t, group, "agent"), "--output-file", byKey}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, commands.Finish(t.Context(), servers.Command{Program: "polex-sign",
+			Env: []string{"COSIGN_PASSWORD=" + password},
+			Args: []string{"--key", private, "--rekor-url", real.RekorURL, "--trusted-root", real.TrustedRootPath,
+				draft(t, group, "agent"), "--output-file", byKey}}))
 		for _, tc := range []struct {
 			name, path, bundle string
 			how, good, wrong   []string
@@ -163,9 +162,7 @@ func TestOursVerifiesCosigns(t *testing.T) {
 				if tc.keyless {
 					args = append(args, "--identity-token", token(t, sandbox.Identity{}))
 				}
-				if err := cosign(t, append(args, signed)...); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, cosign(t, append(args, signed)...))
 				signature := tc.read(t, bundle)
 				asked := map[string][]string{"attached": {attach(t, path, signature)}}
 				if signature.BundleV03 != nil {

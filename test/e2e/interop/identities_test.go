@@ -15,39 +15,27 @@ import (
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // fromFulcio returns the identity in a certificate of the real Fulcio.
 func fromFulcio(t *testing.T, root *trust.Root, id sandbox.Identity) trust.Identity {
 	t.Helper()
-	text, err := box.Token(id, "sigstore")
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := sign.Keyless(t.Context(), sign.Config{RekorURL: real.RekorURL, Root: root}, real.FulcioURL, text, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return signer.Identity()
+	text := must.Get(box.Token(id, "sigstore"))(t)
+	return must.Get(sign.Keyless(t.Context(), sign.Config{RekorURL: real.RekorURL, Root: root}, real.FulcioURL,
+		text, time.Now()))(t).Identity()
 }
 
 // authority makes one authority of the policy that the text describes.
 func authority(t *testing.T, root *trust.Root, config trust.AuthorityConfig) *trust.Authority {
 	t.Helper()
-	p, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{config}}, root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.Authorities()[0]
+	return must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{config}}, root))(t).Authorities()[0]
 }
 
 // TestForms: the real Fulcio certifies each form of a job's identity, and an authority can require
 // it. Another form is rejected.
 func TestForms(t *testing.T) {
-	root, err := trust.LoadRoot(real.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(trust.LoadRoot(real.TrustedRootPath))(t)
 	github := func(change func(*trust.GitHubConfig)) trust.AuthorityConfig {
 		g := &trust.GitHubConfig{Repository: trust.Values{"acme/exceptions"}, RepositoryID: trust.Numbers{"1001"}, Workflow: ".github/workflows/merge.yaml", Ref: trust.Values{"refs/heads/main"}}
 		change(g)
@@ -107,10 +95,7 @@ var others = map[string]func(*sandbox.Identity){
 // TestDocumentedAuthorities: each authority of a workflow in the documentation accepts the
 // certificate of the real Fulcio for its job. A job that differs in one claim is rejected for it.
 func TestDocumentedAuthorities(t *testing.T) {
-	root, err := trust.LoadRoot(real.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(trust.LoadRoot(real.TrustedRootPath))(t)
 	met := 0
 	for place, c := range documented(t) {
 		id, required := job(t, c)
@@ -165,7 +150,7 @@ func documented(t *testing.T) map[string]trust.AuthorityConfig {
 		}
 	}
 	for _, folder := range []string{"docs", "examples", "policies", "README.md"} {
-		err := filepath.WalkDir(fixture.FromRoot(folder), func(path string, entry os.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(fixture.FromRoot(folder), func(path string, entry os.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".md") && !strings.HasSuffix(path, ".yaml") {
 				return err
 			}
@@ -178,10 +163,7 @@ func documented(t *testing.T) map[string]trust.AuthorityConfig {
 				collect(path+"#"+string(rune('a'+i)), block[1])
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	return found
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestScripts runs the signing scripts of test/cli with the real Sigstore. They pass with the
@@ -74,14 +75,30 @@ func goTest(t *testing.T, env []string, match, pkg string) []string {
 func treeSize(t *testing.T) int {
 	t.Helper()
 	client := http.Client{Timeout: time.Minute}
-	response, err := client.Get(real.RekorURL + "/api/v1/log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(client.Get(real.RekorURL + "/api/v1/log"))(t)
 	defer response.Body.Close()
 	var log struct{ TreeSize int }
-	if err := json.NewDecoder(response.Body).Decode(&log); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.NewDecoder(response.Body).Decode(&log))
 	return log.TreeSize
+}
+
+// TestFaults runs the fault tests of pkg/sign (Fulcio, both logs, the timestamp authority and the
+// token endpoint) with the real Sigstore behind the faults.
+func TestFaults(t *testing.T) {
+	before := treeSize(t)
+	passed := goTest(t, variables(t), "^Test(Certificate|Log|LogV2|Token)Faults(Pass)?$/./^named$|"+
+		"^Test(SomebodyElsesEntry|LogNeverAnswers)$/./^named$|"+
+		"^Test(TokenEndsHalfWay|CertificateOfAStranger|LoggedAndNotThereYet)$/^named$", "./pkg/sign")
+	named := 0
+	for _, test := range passed {
+		if strings.HasSuffix(test, "/named") {
+			named++
+		}
+	}
+	if t.Logf("%d faults", named); named < 90 {
+		t.Errorf("only %d passed: %q", named, passed)
+	}
+	if grown := treeSize(t) - before; grown < 20 {
+		t.Errorf("the real log has %d entries more, so it was hardly asked", grown)
+	}
 }

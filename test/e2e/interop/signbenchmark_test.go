@@ -3,9 +3,15 @@
 package interop
 
 import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"encoding/pem"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -20,12 +26,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sigstore/rekor/pkg/pki"
+	"github.com/sigstore/rekor/pkg/types"
+	"github.com/sigstore/rekor/pkg/types/hashedrekord"
+	_ "github.com/sigstore/rekor/pkg/types/hashedrekord/v0.0.1" // registers itself
+	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
+	"golang.org/x/sync/errgroup"
+
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // many adds a run with a thousand exceptions, which takes minutes.
@@ -45,9 +59,7 @@ const looped = 100
 func TestSignBeside(t *testing.T) {
 	build := exec.Command("go", "build", "-o", commands.Binaries, "./test/e2e/measure")
 	build.Dir = fixture.FromRoot("")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build measure: %v\n%s", err, out)
-	}
+	must.Run(t, build)
 	counted := newCountedFulcio(t)
 	var table strings.Builder
 	fmt.Fprintf(&table, "%10s %5s  %-34s %10s %12s %13s %12s\n", "exceptions", "runs", "", "median", "to the bare", "certificates", "peak RSS MB")
@@ -111,10 +123,7 @@ type countedFulcio struct {
 
 func newCountedFulcio(t *testing.T) *countedFulcio {
 	t.Helper()
-	target, err := url.Parse(real.FulcioURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must.Get(url.Parse(real.FulcioURL))(t)
 	c := &countedFulcio{}
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -137,26 +146,16 @@ func (c *countedFulcio) one(t *testing.T, s *signing, before int64) {
 
 // library signs documents in memory.
 func (c *countedFulcio) library(t *testing.T, s *signing, n int) {
-	root, err := trust.LoadRoot(real.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := box.Token(sandbox.Identity{}, "sigstore")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(trust.LoadRoot(real.TrustedRootPath))(t)
+	text := must.Get(box.Token(sandbox.Identity{}, "sigstore"))(t)
 	docs := make([]*exception.Document, n)
 	for i := range docs {
-		if docs[i], err = exception.Parse([]byte(numbered(i)), "unsigned.yaml"); err != nil {
-			t.Fatal(err)
-		}
+		docs[i] = must.Get(exception.Parse([]byte(numbered(i)), "unsigned.yaml"))(t)
 	}
 	before := c.asked.Load()
 	began := time.Now()
-	signer, err := sign.Keyless(t.Context(), sign.Config{RekorURL: real.RekorURL, Root: root}, c.url, text, began)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signer := must.Get(sign.Keyless(t.Context(), sign.Config{RekorURL: real.RekorURL, Root: root}, c.url, text,
+		began))(t)
 	sealed, err := signer.Seal(t.Context(), docs, began)
 	s.took = append(s.took, time.Since(began))
 	if err != nil || len(sealed) != n {
@@ -172,19 +171,14 @@ func numbered(i int) string {
 // promote runs the command in a repository with n pending exceptions.
 func (c *countedFulcio) promote(t *testing.T, s *signing, n int) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "unsigned"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "unsigned"), 0o700))
 	for i := range n {
-		if err := os.WriteFile(filepath.Join(dir, "unsigned", fmt.Sprintf("agent-%04d.yaml", i)), []byte(numbered(i)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "unsigned", fmt.Sprintf("agent-%04d.yaml", i)),
+			[]byte(numbered(i)), 0o600))
 	}
 	for _, args := range [][]string{{"init", "--quiet"}, {"config", "user.name", "Workflow"}, {"config", "user.email", "workflow@example.com"},
 		{"add", "--all"}, {"commit", "--quiet", "--message=Merge"}} {
-		if err := commands.Finish(t.Context(), servers.Command{Program: "/usr/bin/git", Args: args, Dir: dir}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, commands.Finish(t.Context(), servers.Command{Program: "/usr/bin/git", Args: args, Dir: dir}))
 	}
 	before := c.asked.Load()
 	if err := s.measure(t, servers.Command{Program: filepath.Join(commands.Binaries, "polex-sign"), Dir: dir, Args: []string{"--config", theReal().config, "--fulcio-url", c.url,
@@ -246,9 +240,67 @@ func (s *signing) measure(t *testing.T, c servers.Command) error {
 		return err
 	}
 	var m struct{ Nanoseconds, PeakBytes int64 }
-	if err := json.Unmarshal([]byte(read(t, file)), &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(read(t, file)), &m))
 	s.took, s.peak = append(s.took, time.Duration(m.Nanoseconds)), max(s.peak, m.PeakBytes)
+	return nil
+}
+
+// entries returns n prepared requests to a Rekor v1 log, with messages signed under one
+// certificate.
+func entries(t *testing.T, n int) [][]byte {
+	t.Helper()
+	pair := must.Get(sgsign.NewEphemeralKeypair(nil))(t)
+	text := must.Get(box.Token(sandbox.Identity{}, "sigstore"))(t)
+	der := must.Get(sgsign.NewFulcio(&sgsign.FulcioOptions{BaseURL: real.FulcioURL}).GetCertificate(t.Context(),
+		pair, &sgsign.CertificateProviderOptions{IDToken: text}))(t)
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	ready := make([][]byte, n)
+	for i := range ready {
+		message := fmt.Appendf(nil, "message %d", i)
+		signature, _, err := pair.SignData(t.Context(), message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest := sha256.Sum256(message)
+		entry, err := hashedrekord.New().CreateProposedEntry(t.Context(), "", types.ArtifactProperties{PublicKeyBytes: [][]byte{certificate},
+			PKIFormat: string(pki.X509), SignatureBytes: signature, ArtifactHash: "sha256:" + hex.EncodeToString(digest[:])})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ready[i] = must.Get(json.Marshal(entry))(t)
+	}
+	return ready
+}
+
+// upload only sends entries to the real log, some in parallel. It returns the time for all.
+func upload(t *testing.T, ready [][]byte, atOnce int) time.Duration {
+	t.Helper()
+	transport := &http.Transport{MaxIdleConnsPerHost: atOnce}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, Timeout: time.Minute}
+	began := time.Now()
+	group, ctx := errgroup.WithContext(t.Context())
+	group.SetLimit(atOnce)
+	for _, body := range ready {
+		group.Go(func() error { return uploadOne(ctx, client, body) })
+	}
+	must.Do(t, group.Wait())
+	return time.Since(began)
+}
+
+func uploadOne(ctx context.Context, client *http.Client, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, real.RekorURL+"/api/v1/log/entries", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if answer, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusCreated {
+		return fmt.Errorf("%w: it returned %d: %s", err, response.StatusCode, answer)
+	}
 	return nil
 }

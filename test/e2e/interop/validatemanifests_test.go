@@ -4,13 +4,20 @@ package interop
 
 import (
 	"context"
-	"net/http"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestValidateManifests: Kyverno's validate.manifests admits exceptions from polex-sign in every
@@ -25,7 +32,7 @@ func TestValidateManifests(t *testing.T) {
 			"https://rekor.sigstore.dev", real.RekorURL),
 		filled(t, fixture.FromRoot("policies/shape/clusterpolicy.yaml")),
 	} {
-		post(t, live, clusterPolicies, policy)
+		must.Do(t, cluster.OK(live.Post(t.Context(), clusterPolicies, policy)))
 	}
 	for _, target := range served {
 		target.Namespace = "team-a"
@@ -50,7 +57,7 @@ func TestValidateManifests(t *testing.T) {
 			admitted := []attempt{
 				creates(live, "signed", target, good, ""),
 				{name: "with what Flux and Argo CD add", do: func(ctx context.Context) (*cluster.Answer, error) {
-					return live.Do(ctx, cluster.Request{Method: http.MethodPatch, Path: target.Path("agent"), ContentType: "application/merge-patch+json", Body: []byte(added)})
+					return live.Merge(ctx, target.Path("agent"), []byte(added))
 				}},
 				// It does not check these.
 				creates(live, "ended", target, short, ""),
@@ -62,7 +69,7 @@ func TestValidateManifests(t *testing.T) {
 			for _, a := range append(refused, admitted...) {
 				a.try(t)
 			}
-			answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: target.Path("agent")})
+			answer, err := live.Get(t.Context(), target.Path("agent"))
 			if err != nil || !answer.OK() {
 				t.Fatal(err, answer)
 			}
@@ -70,7 +77,7 @@ func TestValidateManifests(t *testing.T) {
 				t.Errorf("what is live: %+v", got)
 			}
 			for _, there := range []string{target.Path("agent"), target.Path("short"), elsewhere.Path("agent")} {
-				remove(t, live, there)
+				must.Do(t, cluster.OK(live.Delete(t.Context(), there)))
 			}
 		})
 	}
@@ -80,3 +87,131 @@ func TestValidateManifests(t *testing.T) {
 const added = `{"metadata":{
 	"labels":{"app.kubernetes.io/instance":"a","kustomize.toolkit.fluxcd.io/name":"a","kustomize.toolkit.fluxcd.io/namespace":"b"},
 	"annotations":{"argocd.argoproj.io/tracking-id":"a:b","kubectl.kubernetes.io/last-applied-configuration":"{}"}}}`
+
+// waitLimit is the timeout for expected events.
+const waitLimit = time.Minute
+
+// startKyverno runs a cluster with Kyverno configured for the real Sigstore.
+func startKyverno(t *testing.T) *cluster.Cluster {
+	t.Helper()
+	dir := must.Get(os.MkdirTemp("", "polex-kyverno-"))(t) // t.TempDir's is removed before the processes end
+	live := must.Get(fixture.Cluster(context.Background(), cluster.Options{Dir: dir, KyvernoEnv: theirEnv(t)}))(t)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(live.Logs())
+		}
+		_ = live.Close()
+		_ = os.RemoveAll(dir)
+	})
+	t.Log("real servers:", live.Names())
+	for _, namespace := range []string{"team-a", "team-b"} {
+		must.Do(t, live.CreateNamespace(t.Context(), namespace))
+	}
+	return live
+}
+
+// clusterPolicies is the API path of the policies.
+const clusterPolicies = "/apis/kyverno.io/v1/clusterpolicies"
+
+// filled returns a file with replacements.
+func filled(t *testing.T, path string, pairs ...string) []byte {
+	t.Helper()
+	text := read(t, path)
+	for i := 0; i < len(pairs); i += 2 {
+		if strings.Count(text, pairs[i]) != 1 {
+			t.Fatalf("%s holds %q %d times", path, pairs[i], strings.Count(text, pairs[i]))
+		}
+		text = strings.Replace(text, pairs[i], pairs[i+1], 1)
+	}
+	return []byte(text)
+}
+
+// served are the versions that Kyverno defines.
+var served = []cluster.Target{
+	{Group: "kyverno.io", Version: "v2"}, {Group: "kyverno.io", Version: "v2beta1"},
+	{Group: "policies.kyverno.io", Version: "v1"}, {Group: "policies.kyverno.io", Version: "v1beta1"}, {Group: "policies.kyverno.io", Version: "v1alpha1"},
+}
+
+// draftIn returns an exception in a version.
+func draftIn(t *testing.T, target cluster.Target, name string) string {
+	t.Helper()
+	return strings.Replace(read(t, draft(t, target.Group, name)), apiVersion(cluster.Target{Group: target.Group, Version: newest[target.Group]}), apiVersion(target), 1)
+}
+
+var newest = map[string]string{"kyverno.io": "v2", "policies.kyverno.io": "v1"}
+
+func apiVersion(t cluster.Target) string { return "apiVersion: " + t.Group + "/" + t.Version + "\n" }
+
+// sealedAs signs drafts as a workflow with the real Sigstore and the library, which also signs
+// exceptions that the commands reject.
+func sealedAs(t *testing.T, id sandbox.Identity, drafts ...string) []string {
+	t.Helper()
+	root := must.Get(trust.LoadRoot(real.TrustedRootPath))(t)
+	text := must.Get(box.Token(id, "sigstore"))(t)
+	signer := must.Get(sign.Keyless(t.Context(), sign.Config{RekorURL: real.RekorURL, Root: root}, real.FulcioURL,
+		text, time.Now()))(t)
+	var docs []*exception.Document
+	for _, text := range drafts {
+		docs = append(docs, must.Get(exception.Parse([]byte(text), "draft"))(t))
+	}
+	docs = must.Get(signer.Seal(t.Context(), docs, time.Now()))(t)
+	texts := make([]string, len(docs))
+	for i, doc := range docs {
+		texts[i] = string(doc.Source())
+	}
+	return texts
+}
+
+// untilEnded waits until a signed exception has expired.
+func untilEnded(t *testing.T, sealed string) {
+	t.Helper()
+	doc := must.Get(exception.Parse([]byte(sealed), "sealed"))(t)
+	life, err := lifetime.Of(doc, lifetime.Terms{})
+	if err != nil || life.ExpiresAt.IsZero() {
+		t.Fatalf("%v: it has no end", err)
+	}
+	fixture.Wait(t, life.ExpiresAt)
+}
+
+// attempt is a request of a client with its expected result.
+type attempt struct {
+	name string
+	do   func(context.Context) (*cluster.Answer, error)
+	why  string // of the rejection; "" for none
+}
+
+// creates is an attempt to create an exception. A rejected one must differ from the valid one.
+func creates(live *cluster.Cluster, name string, target cluster.Target, text, why string) attempt {
+	return attempt{name, func(ctx context.Context) (*cluster.Answer, error) { return live.Create(ctx, target, []byte(text)) }, why}
+}
+
+func (a attempt) try(t *testing.T) {
+	t.Helper()
+	answer, err := a.do(t.Context())
+	switch {
+	case err != nil:
+		t.Fatalf("%s: %v", a.name, err)
+	case a.why == "" && !answer.OK():
+		t.Errorf("%s: %d: %s", a.name, answer.Code, answer.Message())
+	case a.why != "" && (answer.OK() || !strings.Contains(answer.Message(), a.why)):
+		t.Errorf("%s: %d: %s; want a refusal that says %q", a.name, answer.Code, answer.Message(), a.why)
+	}
+}
+
+// until repeats an attempt until it has the expected result.
+func (a attempt) until(t *testing.T, live *cluster.Cluster) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
+	defer cancel()
+	var last error
+	if err := live.Until(ctx, a.name, func(ctx context.Context) error {
+		answer, err := a.do(ctx)
+		if err == nil && (answer.OK() != (a.why == "") || !strings.Contains(answer.Message(), a.why)) {
+			err = fmt.Errorf("%d: %s", answer.Code, answer.Message())
+			last = err
+		}
+		return err
+	}); err != nil {
+		t.Fatalf("%v; before: %v", err, last)
+	}
+}
