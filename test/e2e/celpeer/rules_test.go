@@ -275,7 +275,8 @@ func TestKyvernoRules(t *testing.T) {
 		{"match: {any: [{" + wide + "}]}, exclude: {all: [{resources: {namespaces: [polex-system]}}]}", false},
 	} {
 		var object map[string]any
-		must.Do(t, yaml.Unmarshal(fmt.Appendf(nil, "{spec: {rules: [{%s, mutate: {patchStrategicMerge: {a: b}}}]}}", tc.match), &object))
+		must.Do(t, yaml.Unmarshal(fmt.Appendf(nil, "{spec: {rules: [{%s, mutate: {patchStrategicMerge: {a: b}}}]}}",
+			tc.match), &object))
 		if got := mutations.allows(t, "clusterpolicies", &object); got != tc.allowed {
 			t.Errorf("%s: allowed: %t", tc.match, got)
 		}

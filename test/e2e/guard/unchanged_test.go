@@ -140,8 +140,8 @@ func TestUninstall(t *testing.T) {
 		}
 		const reports = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/default/policyreports"
 		for _, name := range []string{"polex-guard", "other"} {
-			report := fmt.Appendf(nil, "{apiVersion: wgpolicyk8s.io/v1alpha2, kind: PolicyReport, metadata: {name: %s}}",
-				name)
+			report := fmt.Appendf(nil,
+				"{apiVersion: wgpolicyk8s.io/v1alpha2, kind: PolicyReport, metadata: {name: %s}}", name)
 			post(t, reports, report).want(t, http.StatusCreated)
 		}
 		page := must.Get(os.ReadFile(fixture.FromRoot(tc.page)))(t)

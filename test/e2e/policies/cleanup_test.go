@@ -89,7 +89,10 @@ func TestStanding(t *testing.T) {
 	apply(t, standing)
 	t.Cleanup(func() { withdraw(t, standing) })
 	t.Run("not permitted", func(t *testing.T) {
-		until(t, "Kyverno to try", func(ctx context.Context) error { return failedToDelete(ctx, deleting) })
+		until(t, "Kyverno to try", func(ctx context.Context) error {
+			return has("failed to delete the target resource PolicyException/" + deleting)(
+				live.Get(ctx, "/apis/events.k8s.io/v1/events"))
+		})
 		for _, path := range append(paths[true], paths[false]...) {
 			if err := isThere(t.Context(), path, true); err != nil {
 				t.Error(err)
@@ -108,7 +111,7 @@ func TestStanding(t *testing.T) {
 	}
 	for _, path := range []string{"/apis/policies.kyverno.io/v1/deletingpolicies/polex-cleanup", "/apis/kyverno.io/v2/clustercleanuppolicies/polex-cleanup-kyverno", "/apis/kyverno.io/v2/clustercleanuppolicies/polex-cleanup-policies"} {
 		until(t, path+" to have been carried out", func(ctx context.Context) error {
-			return has(`"lastExecutionTime":"20`)(live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path}))
+			return has(`"lastExecutionTime":"20`)(live.Get(ctx, path))
 		})
 	}
 	for _, path := range paths[true] {
@@ -123,13 +126,6 @@ func storeLabelled(t *testing.T, target cluster.Target, name string, end time.Ti
 	t.Helper()
 	text := strings.Replace(exceptionOf(target, name, end.UTC().Format(time.RFC3339)), "metadata: {", "metadata: {labels: {"+exception.LabelTTL+": "+lifetime.FormatTTL(end)+"}, ", 1)
 	must.Do(t, cluster.OK(live.Create(t.Context(), target, []byte(text))))
-}
-
-// failedToDelete returns an error until Kyverno reports that it may not delete an exception of a
-// namespace.
-func failedToDelete(ctx context.Context, namespace string) error {
-	return has("failed to delete the target resource PolicyException/" + namespace)(
-		live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/apis/events.k8s.io/v1/events"}))
 }
 
 // permit applies the role that Kyverno needs to delete exceptions, and waits until it takes effect.

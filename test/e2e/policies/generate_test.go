@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -47,7 +46,7 @@ type cleanupPolicy struct {
 // written returns the generated policies for exceptions of a namespace, by exception.
 func written(ctx context.Context, path, namespace string) (map[string]cleanupPolicy, error) {
 	var all struct{ Items []cleanupPolicy }
-	if err := cluster.Into(&all)(live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})); err != nil {
+	if err := cluster.Into(&all)(live.Get(ctx, path)); err != nil {
 		return nil, err
 	}
 	found := map[string]cleanupPolicy{}
@@ -69,7 +68,8 @@ func TestGenerated(t *testing.T) {
 	for _, d := range dialects {
 		must.Do(t, live.CreateNamespace(t.Context(), d.namespace))
 		manifests := limited(t, file(t, d.file), d.namespace)
-		applyOnceKnown(t, manifests)
+		// Kyverno has to know the role that the policy needs.
+		until(t, "Kyverno to take the policy", func(ctx context.Context) error { return live.ApplyAll(ctx, []byte(manifests)) })
 		t.Cleanup(func() { withdraw(t, manifests) })
 	}
 	for _, d := range dialects {
@@ -234,8 +234,7 @@ func renews(t *testing.T, path, namespace string) {
 		if target.Group == exception.PoliciesGroup {
 			patch = fmt.Sprintf(`{"spec":{"expiresAt":%q}}`, later.Format(time.RFC3339))
 		}
-		must.Do(t, cluster.OK(live.Do(t.Context(), cluster.Request{Method: http.MethodPatch, Path: target.Path("renewed"),
-			Body: []byte(patch), ContentType: "application/merge-patch+json"})))
+		must.Do(t, cluster.OK(live.Merge(t.Context(), target.Path("renewed"), []byte(patch))))
 		about := target.Group + "/" + namespace + "/renewed"
 		until(t, "the policy for the later end", func(ctx context.Context) error {
 			found, err := written(ctx, path, namespace)
@@ -245,12 +244,6 @@ func renews(t *testing.T, path, namespace string) {
 			return err
 		})
 	}
-}
-
-// applyOnceKnown applies a policy when Kyverno knows the role that the policy needs.
-func applyOnceKnown(t *testing.T, manifests string) {
-	t.Helper()
-	until(t, "Kyverno to take the policy", func(ctx context.Context) error { return live.ApplyAll(ctx, []byte(manifests)) })
 }
 
 // counts returns an error until an exception of each group has its policy. An exception from before

@@ -63,7 +63,7 @@ func aggregated(ctx context.Context) error {
 	for _, role := range []string{"kyverno:background-controller", "kyverno:cleanup-controller"} {
 		if err := live.Until(within, "the rules of "+role, func(ctx context.Context) error {
 			path := "/apis/rbac.authorization.k8s.io/v1/clusterroles/" + role
-			return has(`"policyexceptions"`)(live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path}))
+			return has(`"policyexceptions"`)(live.Get(ctx, path))
 		}); err != nil {
 			return err
 		}
@@ -102,13 +102,7 @@ func built(t *testing.T, dir string) string {
 func kustomize(t *testing.T, dir string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), fixture.Kubectl(), "kustomize", dir)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("build %s: %v: %s", dir, err, &stderr)
-	}
-	return string(out)
+	return must.Output(t, cmd)
 }
 
 // apply applies manifests with kubectl, and rejects unknown fields.
@@ -116,9 +110,7 @@ func apply(t *testing.T, manifests string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), fixture.Kubectl(), "apply", "--server-side", "--force-conflicts", "--validate=strict", "--kubeconfig", live.Kubeconfig(), "-f", "-")
 	cmd.Stdin = strings.NewReader(manifests)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("apply: %v: %s\n%s", err, out, manifests)
-	}
+	must.Run(t, cmd)
 }
 
 // withdraw deletes the applied objects.
@@ -141,7 +133,7 @@ func until(t *testing.T, what string, ask func(context.Context) error) {
 
 // isThere returns an error unless an object exists, or does not exist.
 func isThere(ctx context.Context, path string, there bool) error {
-	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
+	answer, err := live.Get(ctx, path)
 	switch {
 	case err != nil:
 		return err
@@ -191,7 +183,7 @@ func store(t *testing.T, target cluster.Target, name, end string) {
 	t.Helper()
 	must.Do(t, cluster.OK(live.Create(t.Context(), target, []byte(exceptionOf(target, name, end)))))
 	t.Cleanup(func() {
-		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: target.Path(name)})
+		_, _ = live.Delete(context.Background(), target.Path(name))
 	})
 }
 

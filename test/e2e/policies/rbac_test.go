@@ -154,10 +154,12 @@ func reads(t *testing.T) {
 func changes(t *testing.T) {
 	for _, target := range groups {
 		body := strings.Replace(exceptionOf(target, "kept", "2030-01-01T00:00:00Z"), "metadata: {", "metadata: {finalizers: [polex.dev/test], ", 1)
-		must.Do(t, cluster.OK(live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: target.Path(""), Body: []byte(body),
-			As: argocd.name, Groups: argocd.groups})))
+		must.Do(t, cluster.OK(live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: target.Path(""),
+			Body: []byte(body),
+			As:   argocd.name, Groups: argocd.groups})))
 		patch := func(who person, patch string) error {
-			return cluster.OK(live.Do(t.Context(), cluster.Request{Method: http.MethodPatch, Path: target.Path("kept"), Body: []byte(patch),
+			return cluster.OK(live.Do(t.Context(), cluster.Request{Method: http.MethodPatch,
+				Path: target.Path("kept"), Body: []byte(patch),
 				ContentType: "application/merge-patch+json", As: who.name, Groups: who.groups}))
 		}
 		later := func(year string) string {
@@ -243,6 +245,7 @@ func ownOverlay(t *testing.T) string {
 	if !strings.Contains(block[1], address) {
 		t.Fatalf("the README's kustomization does not hold %s", address)
 	}
-	must.Do(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.Replace(block[1], address, base, 1)), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.Replace(block[1], address, base,
+		1)), 0o600))
 	return kustomize(t, dir)
 }
