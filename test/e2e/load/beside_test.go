@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestGuardBeside creates the same valid exceptions of both groups in turns, one at a time: without
@@ -93,7 +93,7 @@ func (w *way) prepare(t *testing.T, n int) {
 	groups := targets(w.namespace)
 	drafts := make([]string, n+len(groups))
 	for i := range drafts {
-		drafts[i] = draft{name: fmt.Sprintf("e-%05d", i)}.in(groups[i%len(groups)])
+		drafts[i] = fixture.Draft{Name: fmt.Sprintf("e-%05d", i)}.In(groups[i%len(groups)])
 	}
 	for i, o := range seal(t, sandbox.Identity{}, drafts...) {
 		made := task{name: fmt.Sprint(w.name, " ", i), target: groups[i%len(groups)]}
@@ -109,7 +109,7 @@ func (w *way) prepare(t *testing.T, n int) {
 			if err == nil && (answer.OK() != (w.refuses == "") || !strings.Contains(answer.Message(), w.refuses)) {
 				err = errors.New(answer.Message())
 				if answer.OK() {
-					_, _ = w.on.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: made.target.Path(fmt.Sprintf("e-%05d", i))})
+					_, _ = w.on.Delete(ctx, made.target.Path(fmt.Sprintf("e-%05d", i)))
 				}
 			}
 			return err
@@ -177,35 +177,23 @@ func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) 
 // of one namespace, with validate.manifests.
 func startKyverno(t *testing.T) *cluster.Cluster {
 	t.Helper()
-	peer, err := fixture.Cluster(context.Background(), cluster.Options{Dir: t.TempDir(), KyvernoEnv: []string{
+	peer := must.Get(fixture.Cluster(context.Background(), cluster.Options{Dir: t.TempDir(), KyvernoEnv: []string{
 		"SIGSTORE_ROOT_FILE=" + box.FulcioChainPath, "SIGSTORE_REKOR_PUBLIC_KEY=" + box.RekorKeyPath, "SIGSTORE_CT_LOG_PUBLIC_KEY_FILE=" + box.CTLogKeyPath,
 		"HOME=" + t.TempDir(), "HTTPS_PROXY=http://127.0.0.1:1", "HTTP_PROXY=http://127.0.0.1:1",
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(peer.Logs())
 		}
 		_ = peer.Close()
 	})
-	text, err := os.ReadFile(fixture.FromRoot(filepath.Join("test", "e2e", "interop", "testdata", "validatemanifests.yaml")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(fixture.FromRoot("test/e2e/interop/testdata/validatemanifests.yaml")))(t)
 	policy := strings.NewReplacer(
 		"https://token.actions.githubusercontent.com", box.IssuerURL,
 		"https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main", sandbox.Identity{}.Subject(),
 		"https://rekor.sigstore.dev", box.RekorURL,
 		"operations: [CREATE, UPDATE]", "operations: [CREATE, UPDATE]\n          namespaces: [checked]",
 	).Replace(string(text))
-	answer, err := peer.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: "/apis/kyverno.io/v1/clusterpolicies", Body: []byte(policy)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !answer.OK() {
-		t.Fatal(answer.Message())
-	}
+	must.Do(t, cluster.OK(peer.Post(t.Context(), "/apis/kyverno.io/v1/clusterpolicies", []byte(policy))))
 	return peer
 }

@@ -3,6 +3,7 @@
 package load
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // targets returns both groups in a namespace.
@@ -22,50 +25,12 @@ func targets(namespace string) []cluster.Target {
 	}
 }
 
-// draft describes an exception for a test.
-type draft struct {
-	name        string
-	annotations string // further ones, as YAML flow: ", a: b"
-	policy      string // "" is require-probes
-	lives       string // "" is 1h
-}
-
-// in returns its YAML for a group and a namespace.
-func (d draft) in(t cluster.Target) string {
-	if d.policy == "" {
-		d.policy = "require-probes"
-	}
-	if d.lives == "" {
-		d.lives = "1h"
-	}
-	head := fmt.Sprintf(`apiVersion: %s/%s
-kind: PolicyException
-metadata:
-  name: %s
-  namespace: %s
-  annotations: {polex.dev/reason: no health endpoint, polex.dev/expires-in: %s%s}
-spec:
-`, t.Group, t.Version, d.name, t.Namespace, d.lives, d.annotations)
-	if t.Group == exception.PoliciesGroup {
-		return head + fmt.Sprintf(`  policyRefs: [{name: %s, kind: ValidatingPolicy}]
-  matchConditions: [{name: web, expression: object.metadata.name == 'web'}]
-  reportResult: skip
-`, d.policy)
-	}
-	return head + fmt.Sprintf(`  exceptions: [{policyName: %s, ruleNames: [check]}]
-  match: {any: [{resources: {kinds: [Pod], names: [web-*], namespaces: [team-a]}}]}
-`, d.policy)
-}
-
 type object = map[string]any
 
 // seal signs drafts as a workflow, all with one certificate.
 func seal(t testing.TB, id sandbox.Identity, drafts ...string) []object {
 	t.Helper()
-	docs, err := sandboxtest.Sign(t.Context(), box, id, time.Now(), drafts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := must.Get(sandboxtest.Sign(t.Context(), box, id, time.Now(), drafts...))(t)
 	sealed := make([]object, len(docs))
 	for i, doc := range docs {
 		sealed[i] = doc.Object()
@@ -75,13 +40,41 @@ func seal(t testing.TB, id sandbox.Identity, drafts ...string) []object {
 
 func asJSON(t testing.TB, o object) []byte {
 	t.Helper()
-	raw, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return must.Get(json.Marshal(o))(t)
 }
 
 func metadata(o object) object { return o["metadata"].(object) }
 
 func annotations(o object) object { return metadata(o)["annotations"].(object) }
+
+// TestEdited: the guard does not verify an unchanged exception again after its review. It verifies
+// an edit without a review, in the signed version and in another one.
+func TestEdited(t *testing.T) {
+	g := startGuard(t)
+	ns := namespace(t, live, "edited")
+	signed := targets(ns)[0]
+	other := cluster.Target{Group: exception.KyvernoGroup, Version: "v2beta1", Namespace: ns}
+	versions := map[string]cluster.Target{"a": signed, "b": other}
+	unregister := g.register(t, ns)
+	for name := range versions {
+		o := seal(t, sandbox.Identity{}, fixture.Draft{Name: name}.In(signed))[0]
+		must.Do(t, cluster.OK(live.Create(t.Context(), signed, asJSON(t, o))))
+	}
+	g.found(t, len(versions))
+	unregister() // without a review, as for a write to etcd
+	for name, target := range versions {
+		must.Do(t, cluster.OK(live.Merge(t.Context(), target.Path(name), []byte(`{"spec": {"background": true}}`))))
+		// It is no longer verified, and the rest is unchanged.
+		delete(versions, name)
+		until(t, "the edit to be found", func(context.Context) error {
+			altered, verified := g.sum(t, `polex_guard_exceptions{`, `reason="altered"`), g.sum(t, `polex_guard_exceptions{`, `reason="verified"`)
+			if altered+verified != 2 || int(verified) != len(versions) {
+				return fmt.Errorf("%v are altered and %v verified", altered, verified)
+			}
+			return nil
+		})
+	}
+	if len(versions) > 0 {
+		t.Fatal("not everything was edited")
+	}
+}

@@ -3,14 +3,21 @@
 package load
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // The signature annotations.
@@ -105,17 +112,18 @@ func turn(o object, key string) {
 type misuse struct {
 	name, want string
 	by         sandbox.Identity
-	draft      draft
+	draft      fixture.Draft
 }
 
 var misuses = []misuse{
-	{"signed on a branch", "wrong-identity", sandbox.Identity{Ref: "refs/heads/feature"}, draft{}},
-	{"signed in another repository", "wrong-identity", sandbox.Identity{Repository: "acme/other"}, draft{}},
-	{"signed by hand", "wrong-identity", sandbox.Identity{EventName: "workflow_dispatch"}, draft{}},
-	{"exempts what guards it", "reaches-guard", sandbox.Identity{}, draft{policy: "polex-verify"}},
-	{"for another cluster", "another-cluster", sandbox.Identity{}, draft{annotations: ", polex.dev/cluster: another"}},
-	{"for a year", "lifetime-too-long", sandbox.Identity{}, draft{lives: "365d"}},
-	{"of the past", "expired", sandbox.Identity{}, draft{lives: short.String()}},
+	{"signed on a branch", "wrong-identity", sandbox.Identity{Ref: "refs/heads/feature"}, fixture.Draft{}},
+	{"signed in another repository", "wrong-identity", sandbox.Identity{Repository: "acme/other"}, fixture.Draft{}},
+	{"signed by hand", "wrong-identity", sandbox.Identity{EventName: "workflow_dispatch"}, fixture.Draft{}},
+	{"exempts what guards it", "reaches-guard", sandbox.Identity{}, fixture.Draft{Policy: "polex-verify"}},
+	{"for another cluster", "another-cluster", sandbox.Identity{},
+		fixture.Draft{Annotations: ", polex.dev/cluster: another"}},
+	{"for a year", "lifetime-too-long", sandbox.Identity{}, fixture.Draft{Lives: "365d"}},
+	{"of the past", "expired", sandbox.Identity{}, fixture.Draft{Lives: short.String()}},
 }
 
 // short is a lifetime that is over when tasks returns.
@@ -139,13 +147,13 @@ func tasks(t testing.TB, namespace string, n int) []task {
 		share := n / 2
 		drafts := make([]string, share)
 		for i := range drafts {
-			drafts[i] = draft{name: fmt.Sprintf("e-%05d", i)}.in(target)
+			drafts[i] = fixture.Draft{Name: fmt.Sprintf("e-%05d", i)}.In(target)
 		}
 		sealed := seal(t, sandbox.Identity{}, drafts...)
 		misused := make([][]object, len(misuses))
 		for i, m := range misuses {
-			m.draft.name = fmt.Sprintf("misuse-%d", i)
-			misused[i] = seal(t, m.by, m.draft.in(target))
+			m.draft.Name = fmt.Sprintf("misuse-%d", i)
+			misused[i] = seal(t, m.by, m.draft.In(target))
 		}
 		for i, o := range sealed {
 			made := task{name: fmt.Sprintf("%s %d, honest", target.Group, i), want: verified, target: target}
@@ -166,4 +174,27 @@ func tasks(t testing.TB, namespace string, n int) []task {
 	}
 	<-time.After(short + time.Second) // the short ones have expired, to the second
 	return all
+}
+
+// ecdsaAlone returns the median time for verifying some signatures by P-384 keys (certificate
+// authorities) and by P-256 keys (the log, its checkpoint and the signer).
+func ecdsaAlone(t *testing.T, p384, p256 int) time.Duration {
+	t.Helper()
+	digest := sha256.Sum256([]byte("a message"))
+	sum := time.Duration(0)
+	for curve, count := range map[elliptic.Curve]int{elliptic.P384(): p384, elliptic.P256(): p256} {
+		key := must.Get(ecdsa.GenerateKey(curve, rand.Reader))(t)
+		signature := must.Get(ecdsa.SignASN1(rand.Reader, key, digest[:]))(t)
+		var took []time.Duration
+		for range 101 {
+			began := time.Now()
+			if !ecdsa.VerifyASN1(&key.PublicKey, digest[:], signature) {
+				t.Fatal("a good signature does not hold")
+			}
+			took = append(took, time.Since(began))
+		}
+		slices.Sort(took)
+		sum += time.Duration(count) * took[len(took)/2]
+	}
+	return sum.Round(time.Microsecond)
 }

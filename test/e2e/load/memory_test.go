@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestMemory sends 20,000 reviews directly to the guard, every other one of a forged exception. An
@@ -113,11 +114,7 @@ func (g *standing) sum(t *testing.T, prefix, holds string) (sum float64) {
 
 func number(t *testing.T, text string) float64 {
 	t.Helper()
-	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return must.Get(strconv.ParseFloat(strings.TrimSpace(text), 64))(t)
 }
 
 func (g *standing) measured(t *testing.T) string {
@@ -133,29 +130,16 @@ func (g *standing) profile(t *testing.T, name string) []byte {
 
 func fetch(t *testing.T, url string) []byte {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := (&http.Client{Timeout: waitLimit}).Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
+	answer := must.Get((&http.Client{Timeout: waitLimit}).Do(request))(t)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return must.Get(io.ReadAll(answer.Body))(t)
 }
 
 // review returns the API server's review of a new exception.
 func review(t *testing.T, made task) []byte {
 	t.Helper()
-	doc, err := exception.Parse(made.body, made.name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(exception.Parse(made.body, made.name))(t)
 	request := &admissionv1.AdmissionRequest{UID: "5f0b", Operation: admissionv1.Create, Name: doc.Identity().Name, Namespace: doc.Identity().Namespace,
 		Kind: metav1.GroupVersionKind{Group: made.target.Group, Version: made.target.Version, Kind: exception.Kind}}
 	request.Object.Raw = made.body

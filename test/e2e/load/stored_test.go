@@ -4,16 +4,20 @@ package load
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var beside = flag.String("beside", "", "folder of another polex-guard, whose cost TestStored prints beside this one's")
@@ -43,9 +47,7 @@ func TestStored(t *testing.T) {
 			c.floor = batch.floor
 			t.Logf("%s: %d exceptions, %d to a certificate\n%s", binaries, batch.count, batch.share, c)
 			for _, target := range targets(ns) {
-				if answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodDelete, Path: target.Path("")}); err != nil || !answer.OK() {
-					t.Fatalf("%v: %v", answer, err)
-				}
+				must.Do(t, cluster.OK(live.Delete(t.Context(), target.Path(""))))
 			}
 		}
 	}
@@ -59,7 +61,7 @@ func stock(t *testing.T, ns string, count, share int) (made []task) {
 		drafts := make([]string, min(share, count-len(made)))
 		for i := range drafts {
 			k := len(made) + i
-			drafts[i] = draft{name: fmt.Sprintf("s-%05d", k), lives: "3h"}.in(groups[k%len(groups)])
+			drafts[i] = fixture.Draft{Name: fmt.Sprintf("s-%05d", k), Lives: "3h"}.In(groups[k%len(groups)])
 		}
 		for _, o := range seal(t, sandbox.Identity{}, drafts...) {
 			k := len(made)
@@ -106,8 +108,8 @@ func weigh(t *testing.T, binaries string, made []task) cost {
 	unregister := first.register(t, "")
 	began := cpu(t, first.PID("polex-guard"))
 	each(t, made, func(made task) {
-		if answer, err := live.Create(t.Context(), made.target, made.body); err != nil || !answer.OK() {
-			t.Errorf("%v: %.300s", err, answer.Message())
+		if err := cluster.OK(live.Create(t.Context(), made.target, made.body)); err != nil {
+			t.Error(err)
 		}
 	})
 	first.found(t, c.n)
@@ -121,10 +123,7 @@ func weigh(t *testing.T, binaries string, made []task) cost {
 	g.found(t, c.n)
 	c.starts = cpu(t, pid)
 	c.started = g.rests(t, c.n)
-	text, err := os.ReadFile(g.config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(g.config))(t)
 	const trust = "\ntrust:\n"
 	if strings.Count(string(text), trust) != 1 {
 		t.Fatalf("there is no place for a change in %s", text)
@@ -137,9 +136,8 @@ func weigh(t *testing.T, binaries string, made []task) cost {
 		return nil
 	})
 	began = cpu(t, pid)
-	if err := os.WriteFile(g.config, []byte(strings.Replace(string(text), trust, trust+"  kinds: [PolicyException.kyverno.io, PolicyException.policies.kyverno.io]\n", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(g.config, []byte(strings.Replace(string(text), trust,
+		trust+"  kinds: [PolicyException.kyverno.io, PolicyException.policies.kyverno.io]\n", 1)), 0o600))
 	until(t, "everything to be judged again", func(context.Context) error {
 		if g.metric(t, lastRecheck) == before {
 			return fmt.Errorf("it was not")
@@ -189,4 +187,86 @@ func (g *standing) rests(t *testing.T, n int) taken {
 	g.profile(t, "heap?gc=1")
 	u.heap = int64(g.metric(t, "go_memstats_heap_alloc_bytes"))
 	return u
+}
+
+// atOnce is the number of parallel requests.
+const atOnce = 8
+
+// TestMixed creates 2,000 exceptions of both groups, eight in parallel, every other one forged in
+// some way. Each valid one is stored, and each other one rejected with its reason.
+func TestMixed(t *testing.T) {
+	n := 2000
+	if *long {
+		n = 20000
+	}
+	startGuard(t).register(t, "")
+	ns := namespace(t, live, "mixed")
+	all := tasks(t, ns, n)
+	honest, got, wrong := map[string]int{}, map[string]int{}, 0
+	var mu sync.Mutex
+	each(t, all, func(made task) {
+		answer, err := live.Create(t.Context(), made.target, made.body)
+		reason, said := "no answer", fmt.Sprint(err)
+		if err == nil {
+			reason, said = verdict(answer), answer.Message()
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		got[reason]++
+		if made.want == verified {
+			honest[made.target.Group]++
+		}
+		if reason != made.want {
+			if wrong++; wrong <= 20 {
+				t.Errorf("%s: %s, want %s: %.500s", made.name, reason, made.want, said)
+			}
+		}
+	})
+	if t.Logf("%d asked for, %d at once: %v", len(all), atOnce, got); len(all) != n || got[verified] != n/2 {
+		t.Errorf("%d of %d were admitted, want %d", got[verified], len(all), n/2)
+	}
+	for _, target := range targets(ns) {
+		if stored := countOf(t, target); stored != honest[target.Group] || stored == 0 {
+			t.Errorf("%d of %s are stored, want %d", stored, target.Group, honest[target.Group])
+		}
+	}
+}
+
+// each does every task, some in parallel.
+func each(t *testing.T, all []task, do func(task)) {
+	t.Helper()
+	queue := make(chan task)
+	var group sync.WaitGroup
+	for range atOnce {
+		group.Go(func() {
+			for made := range queue {
+				do(made)
+			}
+		})
+	}
+	for _, made := range all {
+		queue <- made
+	}
+	close(queue)
+	group.Wait()
+}
+
+// verdict returns the guard's reason in an answer of the API server.
+func verdict(answer *cluster.Answer) string {
+	if answer.Code == http.StatusCreated {
+		return verified
+	}
+	_, said, found := strings.Cut(answer.Message(), `admission webhook "guard.polex.dev" denied the request: [`)
+	reason, _, closed := strings.Cut(said, "] ")
+	if !found || !closed {
+		return fmt.Sprintf("another answer (%d)", answer.Code)
+	}
+	return reason
+}
+
+func countOf(t *testing.T, target cluster.Target) int {
+	t.Helper()
+	var list struct{ Items []json.RawMessage }
+	must.Do(t, cluster.Into(&list)(live.Get(t.Context(), target.Path(""))))
+	return len(list.Items)
 }
