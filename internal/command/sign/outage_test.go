@@ -310,15 +310,14 @@ func newWorld(t *testing.T, m mode) *world {
 		}
 		return serve(ctLog, next)
 	}})
-	w.must(err)
+	must.Do(w.t, err)
 	t.Cleanup(func() { _ = w.box.Close() })
 	logURL := w.box.RekorURL
 	if m.version == "2" {
 		logURL = w.box.RekorV2URL
 	}
 	for service, address := range map[string]string{tokenService: w.box.TokenRequestURL, fulcio: w.box.FulcioURL, timestamps: w.box.TimestampURL, rekor: logURL} {
-		u, err := url.Parse(address)
-		w.must(err)
+		u := must.Get(url.Parse(address))(w.t)
 		serve(service, httputil.NewSingleHostReverseProxy(&url.URL{Scheme: u.Scheme, Host: u.Host}))
 	}
 	w.repository(serve)
@@ -329,19 +328,17 @@ func newWorld(t *testing.T, m mode) *world {
 func (w *world) repository(serve func(string, http.Handler) *front) {
 	w.git("init", "--quiet", "--bare", "--initial-branch=main", "remote.git")
 	w.git("-C", "remote.git", "config", "http.receivepack", "true")
-	var err error
-	w.api, err = githubtest.New(filepath.Join(w.dir, "remote.git"))
-	w.must(err)
+	w.api = must.Get(githubtest.New(filepath.Join(w.dir, "remote.git")))(w.t)
 	w.t.Cleanup(w.api.Close)
-	backend, err := exec.Command("git", "--exec-path").Output()
-	w.must(err)
+	backend := must.Get(exec.Command("git", "--exec-path").Output())(w.t)
 	mux := http.NewServeMux()
 	mux.Handle("/git/", &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(backend)), "git-http-backend"), Root: "/git", Stderr: io.Discard,
 		Env: []string{"GIT_PROJECT_ROOT=" + w.dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=" + w.path("gitconfig"), "GIT_CONFIG_NOSYSTEM=1"}})
 	// The reviews of each pending exception.
 	mux.HandleFunc("GET /repos/"+githubtest.Repository+"/commits/{sha}/pulls", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "[]") })
 	mux.Handle("/", w.api.Config.Handler)
-	w.must(os.WriteFile(w.path("gitconfig"), []byte("[user]\nname = Workflow\nemail = workflow@example.com\n[safe]\ndirectory = *\n"), 0o600))
+	must.Do(w.t, os.WriteFile(w.path("gitconfig"),
+		[]byte("[user]\nname = Workflow\nemail = workflow@example.com\n[safe]\ndirectory = *\n"), 0o600))
 	serve(gitHub, mux)
 	w.git("clone", "--quiet", "remote.git", "clone")
 	w.commit("README.md", "# Exceptions\n", "Begin")
@@ -351,7 +348,7 @@ func (w *world) repository(serve func(string, http.Handler) *front) {
 	}
 	w.commit("README.md", "# The exceptions\n", "Ask for three")
 	w.base = 2
-	w.must(w.api.SetRules(w.mode.rules...))
+	must.Do(w.t, w.api.SetRules(w.mode.rules...))
 	if w.mode.proposes { // an older one, to close
 		w.api.AddPull(githubtest.Repository, "polex/signed-"+first[:12], "main")
 	}
@@ -372,13 +369,6 @@ spec:
     ruleNames: [run-as-non-root]
 `
 
-func (w *world) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 func (w *world) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
 
 func (w *world) environment() []string {
@@ -389,17 +379,13 @@ func (w *world) git(args ...string) string {
 	w.t.Helper()
 	c := exec.Command("git", args...)
 	c.Dir, c.Env = w.dir, w.environment()
-	out, err := c.CombinedOutput()
-	if err != nil {
-		w.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
+	return must.Run(w.t, c)
 }
 
 func (w *world) write(name, content string) {
 	w.t.Helper()
-	w.must(os.MkdirAll(filepath.Dir(w.path("clone/"+name)), 0o755))
-	w.must(os.WriteFile(w.path("clone/"+name), []byte(content), 0o644))
+	must.Do(w.t, os.MkdirAll(filepath.Dir(w.path("clone/"+name)), 0o755))
+	must.Do(w.t, os.WriteFile(w.path("clone/"+name), []byte(content), 0o644))
 }
 
 // commit writes a file, and pushes everything.
@@ -430,8 +416,7 @@ func (w *world) promote(args []string, at step, o *outage) ran {
 	w.asked, w.strike, w.outage, w.struck = nil, at, o, 0
 	w.mu.Unlock()
 	at1 := func(service, address string) string {
-		u, err := url.Parse(address)
-		w.must(err)
+		u := must.Get(url.Parse(address))(w.t)
 		u.Host = w.fronts[service].address
 		return u.String()
 	}
@@ -446,7 +431,7 @@ func (w *world) promote(args []string, at step, o *outage) ran {
 		c.Args = append(c.Args, "--timestamp-server-url", at1(timestamps, w.box.TimestampURL))
 	}
 	waits := w.path("waits")
-	w.must(os.WriteFile(waits, nil, 0o600))
+	must.Do(w.t, os.WriteFile(waits, nil, 0o600))
 	var said bytes.Buffer
 	c.Dir, c.Stdout, c.Stderr = w.path("clone"), &said, &said
 	c.Env = append(w.environment(), waitsVariable+"="+waits, "GITHUB_ACTIONS=true", "GITHUB_REF=refs/heads/main", "GITHUB_API_URL="+w.fronts[gitHub].url(), "GITHUB_SERVER_URL=https://github.com",
@@ -460,11 +445,9 @@ func (w *world) promote(args []string, at step, o *outage) ran {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := ran{status: c.ProcessState.ExitCode(), said: said.String(), asked: w.asked, struck: w.struck}
-	recorded, err := os.ReadFile(waits)
-	w.must(err)
+	recorded := must.Get(os.ReadFile(waits))(w.t)
 	for _, line := range strings.Fields(string(recorded)) {
-		d, err := time.ParseDuration(line)
-		w.must(err)
+		d := must.Get(time.ParseDuration(line))(w.t)
 		r.waited += d
 	}
 	return r
@@ -498,14 +481,12 @@ func (w *world) promoted() bool {
 	dir := w.t.TempDir()
 	for _, name := range []string{"one", "two", "three"} {
 		text := w.git("-C", "remote.git", "show", branch+":signed/"+name+".yaml")
-		doc, err := exception.Parse([]byte(text), name+".yaml")
-		w.must(err)
-		signed, err := seal.Read(doc)
-		w.must(err)
+		doc := must.Get(exception.Parse([]byte(text), name+".yaml"))(w.t)
+		signed := must.Get(seal.Read(doc))(w.t)
 		if len(signed.Signatures) != 1 {
 			w.t.Errorf("%s has %d signatures", name, len(signed.Signatures))
 		}
-		w.must(os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600))
+		must.Do(w.t, os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600))
 	}
 	var said bytes.Buffer
 	if status := cli.Run(w.t.Context(), verify.New, []string{"--config", w.box.ConfigPath, dir}, cli.Streams{In: strings.NewReader(""), Out: &said, Err: &said, Now: time.Now}); status != 0 {
