@@ -25,6 +25,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const version = "v0.0.0-test"
@@ -41,12 +42,7 @@ func runWith(t *testing.T, env []string, dir, name string, args ...string) strin
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
-	cmd.Stderr = new(strings.Builder)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, cmd.Stderr)
-	}
-	return string(out)
+	return must.Output(t, cmd)
 }
 
 // dist builds a release of the current commit in a new clone, and returns the clone's folder.
@@ -66,10 +62,7 @@ func TestRelease(t *testing.T) {
 	if other := read(t, filepath.Join(second, "dist", "checksums.txt")); !bytes.Equal(checksums, other) {
 		t.Errorf("one commit makes\n%sand\n%s", checksums, other)
 	}
-	commands, err := filepath.Glob(filepath.Join(first, "cmd", "polex*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	commands := must.Get(filepath.Glob(filepath.Join(first, "cmd", "polex*")))(t)
 	lines := 3 // of the chart, polex.rb and polex.yaml
 	for _, system := range []string{"linux", "darwin", "windows"} {
 		for _, arch := range []string{"amd64", "arm64"} {
@@ -97,10 +90,7 @@ func TestRelease(t *testing.T) {
 	if line := fmt.Sprintf("%x  %s\n", sha256.Sum256(read(t, chart)), filepath.Base(chart)); !bytes.Contains(checksums, []byte(line)) {
 		t.Errorf("the checksums do not hold %s", line)
 	}
-	helm, err := filepath.Abs("../../../bin/e2e/helm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	helm := must.Get(filepath.Abs("../../../bin/e2e/helm"))(t)
 	if rendered := run(t, t.TempDir(), helm, "template", "polex-guard", chart, "--namespace", "polex-system",
 		"--set", "config.trust.authorities[0].name=ci,config.trust.authorities[0].keyFile=key.pub"); !strings.Contains(rendered, "image: ghcr.io/polex-dev/polex-guard:"+version+"\n") {
 		t.Errorf("the chart does not name the image of the release:\n%s", rendered)
@@ -125,11 +115,7 @@ func TestRelease(t *testing.T) {
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return must.Get(os.ReadFile(path))(t)
 }
 
 // holds checks the content of an archive.
@@ -168,10 +154,7 @@ func holds(t *testing.T, archive []byte, command, system, arch string) {
 // described: the SBOM and the licences have every module of a program.
 func described(t *testing.T, path string, sbom, licenses []byte) {
 	t.Helper()
-	info, err := buildinfo.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(buildinfo.ReadFile(path))(t)
 	var bom struct {
 		BOMFormat string
 		Metadata  struct {
@@ -179,9 +162,7 @@ func described(t *testing.T, path string, sbom, licenses []byte) {
 		}
 		Components []struct{ Name, Version string }
 	}
-	if err := json.Unmarshal(sbom, &bom); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(sbom, &bom))
 	if main := bom.Metadata.Component; bom.BOMFormat != "CycloneDX" || main.Name != info.Main.Path || main.Version != version {
 		t.Errorf("the SBOM is of %s %s in the format %q", main.Name, main.Version, bom.BOMFormat)
 	}
@@ -238,19 +219,14 @@ func machine(t *testing.T, path, system string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := opened.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, opened.Close())
 	return machine
 }
 
 // untar unpacks an archive, and returns the names of its files.
 func untar(t *testing.T, archive []byte, dir string) (names []string) {
 	t.Helper()
-	plain, err := gzip.NewReader(bytes.NewReader(archive))
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(gzip.NewReader(bytes.NewReader(archive)))(t)
 	for r := tar.NewReader(plain); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -266,15 +242,9 @@ func untar(t *testing.T, archive []byte, dir string) (names []string) {
 
 func unzip(t *testing.T, archive []byte, dir string) (names []string) {
 	t.Helper()
-	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(zip.NewReader(bytes.NewReader(archive), int64(len(archive))))(t)
 	for _, f := range r.File {
-		content, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Get(f.Open())(t)
 		names = append(names, f.Name)
 		write(t, filepath.Join(dir, filepath.FromSlash(f.Name)), content, f.Mode())
 	}
@@ -283,16 +253,9 @@ func unzip(t *testing.T, archive []byte, dir string) (names []string) {
 
 func write(t *testing.T, path string, content io.Reader, mode os.FileMode) {
 	t.Helper()
-	text, err := io.ReadAll(content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, text, mode); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(content))(t)
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, text, mode))
 }
 
 // native unpacks the archive of polex for this machine, and returns the folder.
@@ -309,9 +272,7 @@ func native(t *testing.T, clone string) string {
 // kubectl: kubectl runs the program of the archive as its plugin, under the name that krew links.
 func kubectl(t *testing.T, clone string) {
 	dir := native(t, clone)
-	if err := os.Symlink(filepath.Join(dir, "polex"), filepath.Join(dir, "kubectl-polex")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(filepath.Join(dir, "polex"), filepath.Join(dir, "kubectl-polex")))
 	env := []string{"PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH")}
 	if said := runWith(t, env, dir, fixture.Kubectl(), "polex", "--version"); !strings.Contains(said, version) {
 		t.Errorf("kubectl polex says that it is %s", said)

@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
 // scratch lists the images that have nothing but a program and certificates, and the path of the
@@ -35,9 +37,9 @@ func images(t *testing.T, first, second string) {
 		for _, clone := range []string{first, second} {
 			storage := t.TempDir()
 			conf := filepath.Join(storage, "storage.conf")
-			if err := os.WriteFile(conf, fmt.Appendf(nil, "[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = %q\n", filepath.Join(storage, "root"), filepath.Join(storage, "run")), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(conf, fmt.Appendf(nil,
+				"[storage]\ndriver = \"vfs\"\ngraphroot = %q\nrunroot = %q\n", filepath.Join(storage, "root"),
+				filepath.Join(storage, "run")), 0o600))
 			runWith(t, []string{"CONTAINERS_STORAGE_CONF=" + conf}, clone, "internal/release/images.sh", version, image)
 			layout := filepath.Join(clone, "dist", "images", image)
 			digests = append(digests, index(t, layout).Manifests[0].Digest)
@@ -123,9 +125,7 @@ type manifests struct{ Manifests []descriptor }
 
 func decode(t *testing.T, path string, into any) {
 	t.Helper()
-	if err := json.Unmarshal(read(t, path), into); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(read(t, path), into))
 }
 
 func index(t *testing.T, layout string) (i manifests) {
@@ -165,15 +165,9 @@ func opened(t *testing.T, layout string) map[string]*contents {
 
 func (i *contents) unpack(t *testing.T, layer string) {
 	t.Helper()
-	f, err := os.Open(layer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(layer))(t)
 	defer f.Close()
-	plain, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(gzip.NewReader(f))(t)
 	r := tar.NewReader(plain)
 	for {
 		h, err := r.Next()
@@ -186,10 +180,7 @@ func (i *contents) unpack(t *testing.T, layer string) {
 		if h.FileInfo().IsDir() {
 			continue
 		}
-		text, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(io.ReadAll(r))(t)
 		i.files[h.Name], i.modes[h.Name] = text, h.Mode
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/e2e/browser"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // root is the root of the repository.
@@ -115,9 +116,7 @@ func serve(t *testing.T) (address string, names []string) {
 	dir := t.TempDir()
 	mkdocs := exec.CommandContext(t.Context(), "make", "docs", "SITE="+dir)
 	mkdocs.Dir = root
-	if out, err := mkdocs.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	must.Run(t, mkdocs)
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if name, _ := filepath.Rel(dir, path); filepath.Ext(name) == ".html" && name != "404.html" {
 			names = append(names, filepath.ToSlash(name))
