@@ -90,7 +90,9 @@ type Account struct {
 }
 
 // Is reports whether two accounts are one, perhaps after a change of its name.
-func (a Account) Is(other Account) bool { return a.ID == other.ID || strings.EqualFold(a.Login, other.Login) }
+func (a Account) Is(other Account) bool {
+	return a.ID == other.ID || strings.EqualFold(a.Login, other.Login)
+}
 
 // Reviews reads the facts about the review of a merged pull request.
 type Reviews interface {

@@ -31,7 +31,9 @@ type Entry struct {
 }
 
 // NewEntry returns an entry from another source than a tree, such as the index.
-func NewEntry(path string, mode Mode, hash Hash) Entry { return Entry{Path: path, Mode: mode, hash: hash} }
+func NewEntry(path string, mode Mode, hash Hash) Entry {
+	return Entry{Path: path, Mode: mode, hash: hash}
+}
 
 // Hash returns the hash of the entry's object.
 func (e Entry) Hash() Hash { return e.hash }

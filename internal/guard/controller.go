@@ -82,7 +82,9 @@ func (c *Controller) Touch(id exception.Identity) {
 
 // Renew records that all objects of a kind have to be read again, because their contents may have
 // changed unseen. It never blocks.
-func (c *Controller) Renew(kind exception.GroupKind) { c.notify(kind, func(k *checker) { k.anew = true }) }
+func (c *Controller) Renew(kind exception.GroupKind) {
+	c.notify(kind, func(k *checker) { k.anew = true })
+}
 
 // notify changes the tasks of a checker and wakes it. A kind without a checker gets a new one, which
 // checks all objects.
@@ -205,7 +207,9 @@ func passed(before, now time.Time, long time.Duration) bool {
 }
 
 // rest is the shortest time between two reports.
-func (c *Controller) rest() time.Duration { return max(betweenReports, min(restsFor*c.took, longestRetry)) }
+func (c *Controller) rest() time.Duration {
+	return max(betweenReports, min(restsFor*c.took, longestRetry))
+}
 
 // lookedAt records that all objects of a kind have been checked. The metric is the time of the kind
 // that was checked first, so it stands still if one of them cannot be.

@@ -165,7 +165,9 @@ func (m *Metrics) count(all []*Finding) {
 }
 
 // DefinitionChanged counts a change of the definition of a kind of exceptions.
-func (m *Metrics) DefinitionChanged(kind exception.GroupKind) { m.defined.WithLabelValues(kind.Group).Inc() }
+func (m *Metrics) DefinitionChanged(kind exception.GroupKind) {
+	m.defined.WithLabelValues(kind.Group).Inc()
+}
 
 // DefinitionState records the state of the definition of a kind of exceptions.
 func (m *Metrics) DefinitionState(kind exception.GroupKind, state string) {

@@ -12,7 +12,9 @@ import (
 
 // Marker is the first, hidden line of [Markdown]. It names the exception and the kind of the event,
 // so that an existing comment is found and updated.
-func (e Event) Marker() string { return fmt.Sprintf("<!-- polex-notice v1 %s %s -->", e.Kind, e.subject()) }
+func (e Event) Marker() string {
+	return fmt.Sprintf("<!-- polex-notice v1 %s %s -->", e.Kind, e.subject())
+}
 
 // Markdown renders an event as a comment for GitHub.
 func Markdown(e Event) string {

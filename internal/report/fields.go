@@ -17,8 +17,8 @@ import (
 // auditors need first come first.
 var fields = strings.Fields(`
 exempted.namespaces exempted.kinds exempted.names exempted.narrowedBy
-policies.name policies.rules policies.severity object state usage.state usage.resources usage.first
-usage.knownSince usage.why said.requestedBy said.approvedBy said.ticket said.owner said.reason
+policies.name policies.rules policies.severity object state
+usage.state said.requestedBy said.approvedBy said.ticket said.owner said.reason
 signing.signatures.signer signing.signatures.log signing.signatures.logIndex signing.signedAt
 startsAt expiresAt signing.messageDigest
 
@@ -30,11 +30,12 @@ signing.verdict.reason signing.verdict.detail signing.verdictAtSigning.reason
 requestByGit.at requestByGit.by requestByGit.commit requestByGit.file requestByGit.beforeHistory
 requestByGit.merged requestByGit.moves
 appearedByGit.at appearedByGit.by appearedByGit.commit appearedByGit.beforeHistory
-leftByGit.at leftByGit.by leftByGit.commit leftByGit.how inCluster file
+leftByGit.at leftByGit.by leftByGit.commit leftByGit.how inCluster usage.resources
+usage.first usage.knownSince usage.why file
 renews.object renews.messageDigest renews.number renews.of renewedBy chain.from chain.to`)
 
 // auditorFields is the number of fields that auditors need first.
-const auditorFields = 26
+const auditorFields = 22
 
 // reportFields are those of the report itself, by their path in its JSON.
 var reportFields = strings.Fields(`source.repository source.revision source.commit asOf madeAt tool.version

@@ -28,7 +28,9 @@ func (w writers) add(people ...Signer) {
 	delete(w, "")
 }
 
-func (w writers) has(who Signer) bool { return w[strings.ToLower(who.Name)] || w[strings.ToLower(who.Email)] }
+func (w writers) has(who Signer) bool {
+	return w[strings.ToLower(who.Name)] || w[strings.ToLower(who.Email)]
+}
 
 // writers returns the people who wrote a commit or, for a merge, one of the commits that it merged. It
 // returns nil for more than [maxMerged] merged commits.

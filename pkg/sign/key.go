@@ -117,7 +117,9 @@ func newKeypair(key signature.Signer, public crypto.PublicKey) (*keypair, error)
 	return k, nil
 }
 
-func (k *keypair) GetHashAlgorithm() protocommon.HashAlgorithm { return protocommon.HashAlgorithm_SHA2_256 }
+func (k *keypair) GetHashAlgorithm() protocommon.HashAlgorithm {
+	return protocommon.HashAlgorithm_SHA2_256
+}
 func (k *keypair) GetSigningAlgorithm() protocommon.PublicKeyDetails { return k.details }
 func (k *keypair) GetHint() []byte                                   { return k.hint }
 func (k *keypair) GetKeyAlgorithm() string                           { return k.kind }

@@ -97,7 +97,9 @@ const MaxBindingValidity = 24 * time.Hour
 
 // BindsTime reports whether a certificate with this validity binds the signing time, see
 // [MaxBindingValidity].
-func BindsTime(notBefore, notAfter time.Time) bool { return notAfter.Sub(notBefore) <= MaxBindingValidity }
+func BindsTime(notBefore, notAfter time.Time) bool {
+	return notAfter.Sub(notBefore) <= MaxBindingValidity
+}
 
 // The parts of a written trust policy.
 type (

@@ -104,7 +104,9 @@ func (r *Root) Log(id []byte) *Log {
 }
 
 // ValidAt reports whether the log's key was in use at a time.
-func (l *Log) ValidAt(t time.Time) bool { return !t.Before(l.start) && (l.end.IsZero() || !t.After(l.end)) }
+func (l *Log) ValidAt(t time.Time) bool {
+	return !t.Before(l.start) && (l.end.IsZero() || !t.After(l.end))
+}
 
 // The kinds of a [Service].
 const (

@@ -137,7 +137,9 @@ func (s *Signature) isBy(a *trust.Authority) bool {
 }
 
 // trusts reports whether the signature is by an authority of the trust policy, without regard to its limits.
-func (v *Verifier) trusts(s *Signature) bool { return slices.ContainsFunc(v.policy.Authorities(), s.isBy) }
+func (v *Verifier) trusts(s *Signature) bool {
+	return slices.ContainsFunc(v.policy.Authorities(), s.isBy)
+}
 
 func (s *Signature) signer() string {
 	if s.key != nil {

@@ -56,7 +56,9 @@ type keyMaterial struct {
 }
 
 // PublicKeyVerifier returns the one key.
-func (m keyMaterial) PublicKeyVerifier(string) (sgroot.TimeConstrainedVerifier, error) { return m.key, nil }
+func (m keyMaterial) PublicKeyVerifier(string) (sgroot.TimeConstrainedVerifier, error) {
+	return m.key, nil
+}
 
 func newKeyVerifier(root *trust.Root, a *trust.Authority) (*evidenceVerifier, error) {
 	key, err := signature.LoadVerifier(a.Key(), crypto.SHA256)

@@ -75,7 +75,9 @@ func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Form
 }
 
 // inRepository returns the path of a folder of the repository.
-func (r *run) inRepository(folder string) string { return filepath.Join(r.root, filepath.FromSlash(folder)) }
+func (r *run) inRepository(folder string) string {
+	return filepath.Join(r.root, filepath.FromSlash(folder))
+}
 
 // repositoryRoot returns the root of the repository, relative to the working directory.
 func repositoryRoot() (string, error) {

@@ -117,7 +117,9 @@ func (c *choice) addFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&c.Namespace, "namespace", "n", "", "namespace of the violations (default: all)")
 }
 
-func (c *choice) any() bool { return c.Policy != "" || c.Rule != "" || c.about != "" || c.Namespace != "" }
+func (c *choice) any() bool {
+	return c.Policy != "" || c.Rule != "" || c.about != "" || c.Namespace != ""
+}
 
 // check parses --about.
 func (c *choice) check() (err error) {

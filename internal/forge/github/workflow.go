@@ -34,7 +34,9 @@ func (w Workflow) Branch() string {
 }
 
 // Complete implements [forge.Workflow].
-func (w Workflow) Complete() error { return cmp.Or(w.needs("GITHUB_TOKEN"), w.needs("GITHUB_REPOSITORY")) }
+func (w Workflow) Complete() error {
+	return cmp.Or(w.needs("GITHUB_TOKEN"), w.needs("GITHUB_REPOSITORY"))
+}
 
 func (w Workflow) needs(name string) error {
 	if w(name) != "" {

@@ -202,7 +202,9 @@ func (s *Server) git(ctx context.Context, env []string, input []byte, args ...st
 	return strings.TrimSpace(string(out)), nil
 }
 
-func refuse(message string) (int, any) { return http.StatusUnprocessableEntity, object{"message": message} }
+func refuse(message string) (int, any) {
+	return http.StatusUnprocessableEntity, object{"message": message}
+}
 
 func (s *Server) has(rule string) bool {
 	raw, err := os.ReadFile(filepath.Join(s.dir, "polex-rules"))

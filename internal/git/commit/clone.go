@@ -106,7 +106,9 @@ func (c *Clone) do(name string, step func() error) error {
 const temporaryFolder = "refs/polex/"
 
 // temporary returns a prefix for references that no other run uses, with its time.
-func temporary() string { return fmt.Sprintf("%s%d-%s/", temporaryFolder, time.Now().Unix(), rand.Text()) }
+func temporary() string {
+	return fmt.Sprintf("%s%d-%s/", temporaryFolder, time.Now().Unix(), rand.Text())
+}
 
 // forgetOld deletes the temporary references of killed runs. Those that cannot be deleted do not
 // matter.
@@ -153,7 +155,9 @@ func named(s git.Stamp) []string {
 		"GIT_COMMITTER_NAME=" + s.Name, "GIT_COMMITTER_EMAIL=" + s.Email, "GIT_COMMITTER_DATE=" + date}
 }
 
-func stampDate(s git.Stamp) string { return fmt.Sprintf("%d %s", s.When.Unix(), s.When.Format("-0700")) }
+func stampDate(s git.Stamp) string {
+	return fmt.Sprintf("%d %s", s.When.Unix(), s.When.Format("-0700"))
+}
 
 // ErrBranchName means that a text is not a branch name.
 var ErrBranchName = errors.New("not the name of a branch")

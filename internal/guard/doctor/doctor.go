@@ -103,7 +103,9 @@ func (k *checkup) report(subject, name, format string, args ...any) *Finding {
 	return &k.findings[len(k.findings)-1]
 }
 
-func (k *checkup) fine(subject, message string) { k.report(subject, "fine", "%s", message).Outcome = Fine }
+func (k *checkup) fine(subject, message string) {
+	k.report(subject, "fine", "%s", message).Outcome = Fine
+}
 
 // unlessFound returns a function that reports a part as fine, unless there is a finding between the
 // two calls: defer k.unlessFound(…)().

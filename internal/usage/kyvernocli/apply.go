@@ -1,4 +1,3 @@
-// Package kyvernocli runs Kyverno's command line.
 package kyvernocli
 
 import (

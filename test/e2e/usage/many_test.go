@@ -1,6 +1,6 @@
 //go:build e2e
 
-package load
+package usage
 
 import (
 	"bufio"
@@ -18,26 +18,23 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
-	"github.com/polex-dev/polex/test/must"
 )
 
-// TestUsageOfMany: polex-audit reads 5,000 exceptions and 50,000 results of reports from the output of
+// TestMany: polex-audit reads 5,000 exceptions and 50,000 results of reports from the output of
 // kubectl in at most 300 MB.
-func TestUsageOfMany(t *testing.T) {
+func TestMany(t *testing.T) {
 	const exceptions, each, limit = 5000, 10, 300 << 20
 	drafts := make([]string, exceptions)
 	for i := range drafts {
 		drafts[i] = fmt.Sprintf("apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata:\n  name: e%d\n  namespace: platform\n  annotations: {polex.dev/expires-in: 30d, polex.dev/reason: test}\nspec: {exceptions: [{policyName: p%d, ruleNames: [check]}], match: {any: [{resources: {kinds: [Pod], namespaces: [team-%d], names: ['web-*']}}]}}\n", i, i%50, i)
 	}
 	dir := t.TempDir()
-	box, err := sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir()})
-	must.Do(t, err)
-	defer box.Close() //nolint:errcheck // the test ends
+	box := run.Sigstore
 	signed, err := sandboxtest.Sign(t.Context(), box, sandbox.Identity{}, time.Now(), drafts...)
-	must.Do(t, err)
-	must.Do(t, os.Mkdir(filepath.Join(dir, "signed"), 0o755))
+	must(t, err)
+	must(t, os.Mkdir(filepath.Join(dir, "signed"), 0o755))
 	live, err := os.Create(filepath.Join(dir, "live.yaml"))
-	must.Do(t, err)
+	must(t, err)
 	out := bufio.NewWriter(live)
 	_, _ = out.WriteString("apiVersion: v1\nitems:\n")
 	item := func(object []byte) {
@@ -45,9 +42,9 @@ func TestUsageOfMany(t *testing.T) {
 		_, _ = out.WriteString("- " + lines + "\n")
 	}
 	for i, doc := range signed {
-		must.Do(t, os.WriteFile(filepath.Join(dir, "signed", fmt.Sprintf("%d.yaml", i)), doc.Source(), 0o600))
+		must(t, os.WriteFile(filepath.Join(dir, "signed", fmt.Sprintf("%d.yaml", i)), doc.Source(), 0o600))
 		object, err := yaml.Marshal(doc.Object())
-		must.Do(t, err)
+		must(t, err)
 		item(object)
 	}
 	for i := range exceptions {
@@ -62,31 +59,33 @@ func TestUsageOfMany(t *testing.T) {
 		}
 		report, err := yaml.Marshal(map[string]any{"apiVersion": "wgpolicyk8s.io/v1alpha2", "kind": "PolicyReport", "metadata": map[string]any{"name": fmt.Sprintf("r%d", i), "namespace": fmt.Sprintf("team-%d", i)},
 			"scope": map[string]any{"apiVersion": "v1", "kind": "Pod", "namespace": fmt.Sprintf("team-%d", i), "name": "web-1"}, "results": results})
-		must.Do(t, err)
+		must(t, err)
 		item(report)
 	}
 	_, _ = out.WriteString("kind: List\nmetadata:\n  resourceVersion: \"\"\n")
-	must.Do(t, out.Flush())
-	must.Do(t, live.Close())
-	config := fmt.Sprintf("apiVersion: polex.dev/v1alpha1\nkind: Config\ntrust:\n  trustedRoot: %s\n  authorities: [{name: a, issuer: %q, subject: 'https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main'}]\n", box.TrustedRootPath, box.IssuerURL)
-	must.Do(t, os.WriteFile(filepath.Join(dir, "trust.yaml"), []byte(config), 0o600))
+	must(t, out.Flush())
+	must(t, live.Close())
+	root, err := os.ReadFile(box.TrustedRootPath)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "root.json"), root, 0o600))
+	config := fmt.Sprintf("apiVersion: polex.dev/v1alpha1\nkind: Config\ntrust:\n  trustedRoot: root.json\n  authorities: [{name: a, issuer: %q, subject: 'https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main'}]\n", box.IssuerURL)
+	must(t, os.WriteFile(filepath.Join(dir, "trust.yaml"), []byte(config), 0o600))
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "signed"}, {"-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-q", "-m", "Sign"}} {
 		git := exec.CommandContext(t.Context(), "git", args...)
 		git.Dir = dir
-		must.Do(t, git.Run())
+		must(t, git.Run())
 	}
-	program := os.Getenv("POLEX_AUDIT")
 	for _, args := range [][]string{nil, {"--live", "live.yaml"}} {
-		audit := exec.CommandContext(t.Context(), program, append([]string{"--config", "trust.yaml", "-o", "json"}, args...)...)
+		audit := exec.CommandContext(t.Context(), filepath.Join(run.Folder, "polex-audit"), append([]string{"--config", "trust.yaml", "-o", "json"}, args...)...)
 		audit.Dir = dir
 		raw, err := audit.Output()
-		must.Do(t, err)
+		must(t, err)
 		usage, _ := audit.ProcessState.SysUsage().(*syscall.Rusage)
 		t.Logf("%v: %s CPU, %d MB", args, (audit.ProcessState.UserTime() + audit.ProcessState.SystemTime()).Round(time.Millisecond), usage.Maxrss>>10)
 		var report struct {
 			Entries []struct{ Usage *struct{ State string } }
 		}
-		must.Do(t, json.Unmarshal(raw, &report))
+		must(t, json.Unmarshal(raw, &report))
 		inUse := 0
 		for _, e := range report.Entries {
 			if e.Usage != nil && e.Usage.State == "in-use" {

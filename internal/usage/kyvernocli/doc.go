@@ -1,0 +1,2 @@
+// Package kyvernocli runs Kyverno's command line.
+package kyvernocli
