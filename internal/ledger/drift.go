@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -21,20 +20,30 @@ const (
 	Missing     Presence = "missing" // no object of this name
 )
 
-// Cluster holds the exceptions of a cluster.
-type Cluster struct {
-	Objects []*exception.Document
-	// Unreadable has the reason for each object that could not be read.
-	Unreadable []string
-}
-
 // Compare compares the exceptions of a cluster with those under signed/ and adds the differences to
-// the findings. It verifies each object for the time of the report.
-func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error {
-	if len(cluster.Objects)+len(cluster.Unreadable) > MaxObjects {
-		return tooMuch(MaxObjects, "objects of a cluster")
+// the findings. It verifies each object for the time of the report, while read still gives it others, and
+// keeps no object. read returns the reason for each object that could not be read.
+func (l *Ledger) Compare(read func(add func(*exception.Document) error) (unreadable []string, err error),
+	v *verify.Verifier, workers int) error {
+	var all errgroup.Group
+	all.SetLimit(max(workers, 1))
+	unreadable, err := read(func(doc *exception.Document) error {
+		if len(l.live) >= MaxObjects {
+			return tooMuch(MaxObjects, "exceptions of a cluster")
+		}
+		o := &live{}
+		l.live = append(l.live, o)
+		all.Go(func() error {
+			o.describe(doc, assess(v, doc, l.At, nil))
+			return nil
+		})
+		return nil
+	})
+	_ = all.Wait() // no worker returns an error
+	if err != nil {
+		return err
 	}
-	l.Compared, l.Objects = true, len(cluster.Objects)
+	l.Compared, l.Objects = true, len(l.live)
 	here, gone, pending := byIdentity{}, byIdentity{}, byIdentity{}
 	for _, e := range l.Entries {
 		if e.State == Waiting || e.State == NeverSigned {
@@ -48,21 +57,19 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 			gone[e.key.identity] = e // the latest one
 		}
 	}
-	for _, why := range cluster.Unreadable {
+	for _, why := range unreadable {
 		l.Findings = append(l.Findings, Finding{Kind: ClusterUnreadable, Message: short(why)})
 	}
-	entries := assessAll(cluster.Objects, v, l.At, workers)
-	for i, doc := range cluster.Objects {
-		key, s := doc.Identity().Key(), entries[i].Seal
+	for _, o := range l.live {
+		key, s := o.Identity.Key(), o.seal
 		e := here[key]
-		l.live = append(l.live, liveOf(doc, entries[i], e))
-		if e != nil {
+		if o.in = e; e != nil {
 			e.Cluster = Other
 			if s.MessageDigest != "" && e.Seal.MessageDigest == s.MessageDigest && s.Now == e.Seal.Now {
 				e.Cluster = Same
 			}
 		}
-		l.drift(doc, s, e, gone[key], pending[key])
+		l.drift(o.Identity.String(), s, e, gone[key], pending[key])
 	}
 	for _, e := range l.Entries {
 		if e.Cluster == Missing && e.State == Open {
@@ -78,9 +85,8 @@ type byIdentity = map[exception.IdentityKey]*Entry
 
 // drift adds the findings about one object of the cluster. There can be two: one about its
 // signature and one about its presence in Git.
-func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone, pending *Entry) {
+func (l *Ledger) drift(object string, s *Seal, e, gone, pending *Entry) {
 	add := func(kind Kind, message, hint string) {
-		object := doc.Identity().String()
 		l.Findings = append(l.Findings, Finding{Kind: kind, Object: object, Message: message, Hint: hint})
 	}
 	switch s.Now.Reason {
@@ -113,19 +119,4 @@ func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone, pending *Entry
 	default:
 		add(ClusterNotInGit, "it is not in signed/, and never was", "find out who made it")
 	}
-}
-
-// assessAll verifies objects on several workers.
-func assessAll(docs []*exception.Document, v *verify.Verifier, at time.Time, workers int) []*Entry {
-	entries := make([]*Entry, len(docs))
-	var all errgroup.Group
-	all.SetLimit(max(workers, 1))
-	for i, doc := range docs {
-		all.Go(func() error {
-			entries[i] = assess(v, doc, at, nil)
-			return nil
-		})
-	}
-	_ = all.Wait() // no worker returns an error
-	return entries
 }

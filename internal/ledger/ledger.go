@@ -62,7 +62,7 @@ type Ledger struct {
 	Compared, UsageKnown bool
 	Objects              int
 
-	live []live
+	live []*live
 }
 
 // ErrFolders means that the folders of the options are invalid.

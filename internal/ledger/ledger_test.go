@@ -310,23 +310,23 @@ func TestCompare(t *testing.T) {
 	r := newRepository(t, w.now)
 	r.commit("W", "Sign", files{"signed/a.yaml": sealed[1], "signed/b.yaml": sealed[2], "signed/c.yaml": sealed[3], "signed/gone.yaml": sealed[4], "signed/late.yaml": sealed[5]})
 	r.commit("Eve", "Withdraw", files{"signed/gone.yaml": ""})
-	objects := func(texts ...string) ledger.Cluster {
-		var c ledger.Cluster
+	objects := func(texts ...string) (all []*exception.Document) {
 		for _, text := range texts {
 			doc, err := exception.Parse([]byte(text), "cluster")
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.Objects = append(c.Objects, doc)
+			all = append(all, doc)
 		}
-		return c
+		return all
 	}
 	live := strings.Replace(sealed[2], "metadata:\n", "metadata:\n  uid: 5c1f9f6e-0000-4000-8000-000000000000\n  resourceVersion: \"5\"\n", 1)
 	const object = "PolicyException.kyverno.io platform/"
 	for name, tc := range map[string]struct {
-		cluster ledger.Cluster
-		at      time.Duration
-		want    []string
+		cluster    []*exception.Document
+		unreadable []string
+		at         time.Duration
+		want       []string
 	}{
 		"in step":    {cluster: objects(sealed[1], live, sealed[3], sealed[5])},
 		"missing":    {cluster: objects(sealed[1], live), want: []string{"cluster-missing " + object + "c signed/c.yaml", "cluster-missing " + object + "late signed/late.yaml"}},
@@ -335,11 +335,18 @@ func TestCompare(t *testing.T) {
 		"unsigned":   {cluster: objects(sealed[1], live, sealed[3], sealed[5], draft("evil", "1h", "x")), want: []string{"cluster-not-in-git " + object + "evil", "cluster-unsigned " + object + "evil"}},
 		"gone":       {cluster: objects(sealed[1], live, sealed[3], sealed[5], sealed[4]), want: []string{"cluster-not-in-git " + object + "gone"}},
 		"expired":    {cluster: objects(sealed[1], live, sealed[3], sealed[5]), at: 2 * time.Hour, want: []string{"expired " + object + "late signed/late.yaml", "cluster-expired " + object + "late"}},
-		"unreadable": {cluster: ledger.Cluster{Objects: objects(sealed[1], live, sealed[3], sealed[5]).Objects, Unreadable: []string{"item 5"}}, want: []string{"cluster-unreadable"}},
+		"unreadable": {cluster: objects(sealed[1], live, sealed[3], sealed[5]), unreadable: []string{"item 5"}, want: []string{"cluster-unreadable"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := r.mustRead(w, func(o *ledger.Options) { o.Now = w.now.Add(tc.at + time.Minute) })
-			if err := l.Compare(tc.cluster, w.verifier, 2); err != nil {
+			if err := l.Compare(func(add func(*exception.Document) error) ([]string, error) {
+				for _, doc := range tc.cluster {
+					if err := add(doc); err != nil {
+						return nil, err
+					}
+				}
+				return tc.unreadable, nil
+			}, w.verifier, 2); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, found(l)); diff != "" {

@@ -11,20 +11,21 @@ import (
 // live is an exception of a cluster.
 type live struct {
 	usage.Exception
-	in *Entry // of signed/ with its name, or nil
+	seal *Seal
+	in   *Entry // of signed/ with its name, or nil
 }
 
-// liveOf describes an object of a cluster. entry is its own, in that of signed/ with its name, or nil.
-func liveOf(doc *exception.Document, entry, in *Entry) live {
-	o := live{usage.Exception{Identity: doc.Identity(), Read: kyverno.Read(doc), From: entry.Seal.SignedAt}, in}
+// describe keeps what is needed of an object.
+func (o *live) describe(doc *exception.Document, of *Entry) {
+	o.Exception = usage.Exception{Identity: doc.Identity(), Read: kyverno.Read(doc), From: of.Seal.SignedAt}
+	o.Read.Spec, o.seal = nil, of.Seal
 	created, err := time.Parse(time.RFC3339, doc.Text("metadata", "creationTimestamp"))
 	if err == nil && created.After(o.From) {
 		o.From = created
 	}
-	for _, x := range entry.Exempted {
+	for _, x := range of.Exempted {
 		o.Scopes = append(o.Scopes, x.Scope)
 	}
-	return o
 }
 
 // Reports prepares the collection of report results about the exceptions of the compared cluster.

@@ -160,21 +160,22 @@ func (o *options) streams(ctx context.Context, streams cli.Streams, rendered boo
 	if o.kubeconfig == "" {
 		return all, nil
 	}
-	there, err := clusterread.Read(ctx, o.kubeconfig)
+	live, err := clusterread.Open(o.kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	if len(there.Unreadable) > 0 {
-		return nil, cli.Hint(fmt.Errorf("read the cluster: %s", strings.Join(there.Unreadable, "; ")),
-			"remove these objects, or adopt the others with --live")
-	}
 	s := adopt.Stream{Name: "<cluster>", Whole: true}
-	for _, doc := range there.Objects {
+	unreadable, err := live.Exceptions(ctx, func(doc *exception.Document) error {
 		content, err := exception.Canonical(doc.Object())
-		if err != nil {
-			return nil, err
-		}
 		s.Content = append(append(s.Content, "---\n"...), content...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(unreadable) > 0 {
+		return nil, cli.Hint(fmt.Errorf("read the cluster: %s", strings.Join(unreadable, "; ")),
+			"remove these objects, or adopt the others with --live")
 	}
 	return append(all, s), nil
 }

@@ -86,7 +86,9 @@ func (r *run) prepare() error {
 	if r.policy, err = trustflags.Policy(cfg); err != nil {
 		return err
 	}
-	r.verifier, err = verify.New(r.policy)
+	if r.verifier, err = verify.New(r.policy); err == nil {
+		r.verifier.Remember(nil) // the cluster has the same signatures as Git
+	}
 	return err
 }
 
@@ -223,16 +225,18 @@ func (r *run) compare(ctx context.Context, l *ledger.Ledger, policies *kyverno.P
 	var err error
 	switch {
 	case o.clusterFile != "":
-		live, err = clusterread.File(o.clusterFile, r.streams.In, o.kyvernoCLI != "")
+		live = clusterread.File(o.clusterFile, r.streams.In, o.kyvernoCLI != "")
 	case o.kubeconfig != "":
-		live, err = clusterread.Read(ctx, o.kubeconfig)
+		live, err = clusterread.Open(o.kubeconfig)
 	default:
 		return nil
 	}
-	if err == nil {
-		err = l.Compare(live.Cluster, r.verifier, runtime.GOMAXPROCS(0))
-	}
 	if err != nil {
+		return err
+	}
+	if err := l.Compare(func(add func(*exception.Document) error) ([]string, error) {
+		return live.Exceptions(ctx, add)
+	}, r.verifier, runtime.GOMAXPROCS(0)); err != nil {
 		return err
 	}
 	reports := l.Reports()

@@ -12,26 +12,45 @@ import (
 
 	"github.com/polex-dev/polex/internal/apiserver"
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/ledger/cluster"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // Live is a cluster: one of a kubeconfig, or the objects in the output of kubectl.
 type Live struct {
-	ledger.Cluster
 	server *apiserver.Server
-	stream *cluster.Stream
+
+	file        string
+	in          io.Reader
+	keepsOthers bool
+	stream      *cluster.Stream // after [Live.Exceptions]
 }
 
-// Read returns the exceptions of the current cluster of a kubeconfig. Its errors have hints.
-func Read(ctx context.Context, kubeconfig string) (*Live, error) {
+// Open returns the current cluster of a kubeconfig.
+func Open(kubeconfig string) (*Live, error) {
 	server, err := apiserver.Open(kubeconfig, "")
 	if err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
-	c, err := cluster.Read(ctx, server)
+	return &Live{server: server}, nil
+}
+
+// File returns the cluster in the output of kubectl: the file of --live, or in if it is "-". Of other objects
+// than exceptions and reports, only those of keepsOthers are kept.
+func File(name string, in io.Reader, keepsOthers bool) *Live {
+	return &Live{file: name, in: in, keepsOthers: keepsOthers}
+}
+
+// Exceptions calls visit for each exception, and returns the reason for each one that cannot be read. Its
+// errors have hints.
+func (l *Live) Exceptions(ctx context.Context,
+	visit func(*exception.Document) error) (unreadable []string, err error) {
+	if l.server == nil {
+		return l.inFile(visit)
+	}
+	unreadable, err = cluster.Read(ctx, l.server, visit)
 	if err == nil {
-		return &Live{Cluster: c, server: server}, nil
+		return unreadable, nil
 	}
 	hint := "does kubectl reach it, with the same file?"
 	switch {
@@ -46,23 +65,21 @@ func Read(ctx context.Context, kubeconfig string) (*Live, error) {
 // maxDump is the maximum size of the kubectl output. 5,000 signed exceptions need 60 MB.
 const maxDump = 256 << 20
 
-// File returns the objects in the output of kubectl: the file of --live, or in if it is "-". It keeps other
-// objects than exceptions and reports if keepsOthers is true.
-func File(name string, in io.Reader, keepsOthers bool) (*Live, error) {
-	if name != "-" {
-		file, err := os.Open(name) // #nosec G304 -- the user names the file
+func (l *Live) inFile(visit func(*exception.Document) error) (unreadable []string, err error) {
+	if l.file != "-" {
+		file, err := os.Open(l.file) // #nosec G304 -- the user names the file
 		if err != nil {
 			return nil, fmt.Errorf("--live: %w", err)
 		}
 		defer file.Close() //nolint:errcheck // only read
-		in = file
+		l.in = file
 	}
-	s, err := cluster.Parse(&limited{in, maxDump}, keepsOthers)
+	l.stream, err = cluster.Parse(&limited{l.in, maxDump}, l.keepsOthers, visit)
 	if err != nil {
-		return nil, cli.Hint(fmt.Errorf("--live %s: %w", name, err),
+		return nil, cli.Hint(fmt.Errorf("--live %s: %w", l.file, err),
 			"write it with kubectl get policyexceptions.kyverno.io,policyexceptions.policies.kyverno.io -A -o yaml")
 	}
-	return &Live{Cluster: s.Cluster, stream: s}, nil
+	return l.stream.Unreadable, nil
 }
 
 // limited returns an error instead of more than so many bytes.

@@ -11,28 +11,30 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/usage"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // Stream is the content of a list of objects.
 type Stream struct {
-	ledger.Cluster
-	Reports []usage.Report
+	// Unreadable has the reason for each exception that could not be read.
+	Unreadable []string
+	Reports    []usage.Report
 	// Others are the other objects, if they are asked for: policies and resources.
 	Others []map[string]any
 
 	keepsOthers bool
+	visit       func(*exception.Document) error
 	read        int // objects
+	exceptions  int
 }
 
 // reportKinds are the kinds of reports by API group. Each group also has the form with "Cluster" before.
 var reportKinds = map[string]string{"wgpolicyk8s.io": "PolicyReport", "openreports.io": "Report"}
 
 // Parse reads a list of exceptions, reports, policies and resources in YAML or JSON, the output of kubectl
-// get -o yaml or -o json. It reads object by object, so that it needs little more memory than it returns.
-func Parse(in io.Reader, keepsOthers bool) (*Stream, error) {
+// get -o yaml or -o json. It reads object by object, and calls visit for each exception.
+func Parse(in io.Reader, keepsOthers bool, visit func(*exception.Document) error) (*Stream, error) {
 	buffered := bufio.NewReader(in)
 	first, err := firstByte(buffered)
 	switch {
@@ -41,7 +43,7 @@ func Parse(in io.Reader, keepsOthers bool) (*Stream, error) {
 	case err != nil:
 		return nil, err
 	}
-	s := &Stream{keepsOthers: keepsOthers}
+	s := &Stream{keepsOthers: keepsOthers, visit: visit}
 	kind, isList := "", false
 	if first == '{' {
 		kind, isList, err = eachOfJSON(buffered, s.add)
@@ -53,7 +55,7 @@ func Parse(in io.Reader, keepsOthers bool) (*Stream, error) {
 		return nil, err
 	case !isList || kind != "List" && kind != exception.Kind+"List":
 		return nil, fmt.Errorf("it is a %q and not a List of exceptions", kind)
-	case s.read > 0 && len(s.Objects)+len(s.Unreadable)+len(s.Reports) == 0:
+	case s.read > 0 && s.exceptions+len(s.Reports) == 0:
 		return nil, errors.New("none of its objects is an exception or a report")
 	}
 	return s, nil
@@ -186,6 +188,7 @@ func (s *Stream) add(item []byte) error {
 		Kind       string `json:"kind"`
 	}
 	if err := json.Unmarshal(item, &of); err != nil {
+		s.exceptions++ // perhaps
 		s.Unreadable = append(s.Unreadable, fmt.Sprintf("object %d: %s", s.read, err))
 		return nil
 	}
@@ -212,17 +215,14 @@ func (s *Stream) add(item []byte) error {
 }
 
 func (s *Stream) addException(item []byte) error {
-	if len(s.Objects)+len(s.Unreadable) >= ledger.MaxObjects {
-		return fmt.Errorf("more than %d exceptions", ledger.MaxObjects)
-	}
+	s.exceptions++
 	doc, err := exception.ParseUndeployed(item, "")
 	switch {
 	case err != nil:
 		s.Unreadable = append(s.Unreadable, fmt.Sprintf("object %d: %s", s.read, err))
+		return nil
 	case !doc.GroupKind().IsException():
 		return fmt.Errorf("object %d is a %s and not an exception", s.read, doc.GroupKind())
-	default:
-		s.Objects = append(s.Objects, doc)
 	}
-	return nil
+	return s.visit(doc)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/ledger/cluster"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 func TestParse(t *testing.T) {
@@ -16,6 +17,14 @@ func TestParse(t *testing.T) {
 	}{
 		"JSON":              {text: `{"apiVersion": "v1", "kind": "List", "items": [` + item + `]}`, objects: 1},
 		"YAML":              {text: "apiVersion: v1\nkind: List\nitems:\n- apiVersion: kyverno.io/v2\n  kind: PolicyException\n  metadata: {name: a, namespace: b}\n", objects: 1},
+		"other YAML":        {text: "kind: List\nitems: [{apiVersion: kyverno.io/v2, kind: PolicyException, metadata: {name: a, namespace: b}}]\n", objects: 1},
+		"indented YAML":     {text: "kind: List\nitems:\n  - apiVersion: kyverno.io/v2\n    kind: PolicyException\n    metadata: {name: a, namespace: b}\n", objects: 1},
+		"kubectl's YAML":    {text: "apiVersion: v1\nitems:\n- apiVersion: kyverno.io/v2\n  kind: PolicyException\n  metadata:\n    name: a\n    namespace: b\n\n- apiVersion: v1\n  kind: Pod\n- apiVersion: kyverno.io/v2\n  kind: PolicyException\n  metadata: {name: b, namespace: b}\nkind: List\nmetadata:\n  resourceVersion: \"\"\n", objects: 2},
+		"two documents":     {text: "kind: List\nitems:\n- " + item + "\n---\nkind: List\nitems: []\n", fails: true},
+		"items twice":       {text: "kind: List\nitems:\n- " + item + "\nitems:\n- " + item + "\n", fails: true},
+		"JSON keys twice":   {text: `{"kind": "List", "items": [], "items": [` + item + `]}`, fails: true},
+		"JSON and more":     {text: `{"kind": "List", "items": []} {"kind": "List"}`, fails: true},
+		"items of one":      {text: `{"kind": "List", "items": ` + item + `}`, fails: true},
 		"a typed list":      {text: `{"kind": "PolicyExceptionList", "items": [` + item + `]}`, objects: 1},
 		"no exceptions":     {text: `{"kind": "List", "items": []}`},
 		"a broken object":   {text: `{"kind": "List", "items": [` + item + `, {"a": 1, "a": 2}]}`, objects: 1, broken: 1},
@@ -29,12 +38,16 @@ func TestParse(t *testing.T) {
 		"cut off":           {text: `{"kind": "List", "items": [`, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := cluster.Parse(strings.NewReader(tc.text), false)
+			objects := 0
+			c, err := cluster.Parse(strings.NewReader(tc.text), false, func(*exception.Document) error {
+				objects++
+				return nil
+			})
 			if (err != nil) != tc.fails {
 				t.Fatal(err)
 			}
-			if err == nil && (len(c.Objects) != tc.objects || len(c.Unreadable) != tc.broken) {
-				t.Errorf("%d objects, %q", len(c.Objects), c.Unreadable)
+			if err == nil && (objects != tc.objects || len(c.Unreadable) != tc.broken) {
+				t.Errorf("%d objects, %q", objects, c.Unreadable)
 			}
 		})
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/polex-dev/polex/internal/apiserver"
 	"github.com/polex-dev/polex/internal/kyverno"
-	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 )
@@ -19,23 +18,23 @@ import (
 // ErrNotServed means that the API server does not serve PolicyExceptions of either API group.
 var ErrNotServed = errors.New("it serves exceptions of neither group")
 
-// Read lists the exceptions of both API groups in all namespaces.
-func Read(ctx context.Context, s *apiserver.Server) (ledger.Cluster, error) {
-	var all ledger.Cluster
+// Read calls visit for the exceptions of both API groups in all namespaces. It returns the reason for each
+// object that cannot be read.
+func Read(ctx context.Context, s *apiserver.Server,
+	visit func(*exception.Document) error) (unreadable []string, err error) {
 	anyServed := false
 	for _, kind := range kyverno.Kinds() {
-		g := group{s: s, name: kind.Group}
-		c, served, err := g.read(ctx)
+		g := group{s: s, name: kind.Group, others: map[string]map[exception.IdentityKey]*exception.Document{}}
+		served, err := g.read(ctx, visit)
 		if err != nil {
-			return all, fmt.Errorf("%s: %w", kind.Group, err)
+			return nil, fmt.Errorf("%s: %w", kind.Group, err)
 		}
-		anyServed = anyServed || served
-		all.Objects, all.Unreadable = append(all.Objects, c.Objects...), append(all.Unreadable, c.Unreadable...)
+		anyServed, unreadable = anyServed || served, append(unreadable, g.unreadable...)
 	}
 	if !anyServed {
-		return all, ErrNotServed
+		return nil, ErrNotServed
 	}
-	return all, nil
+	return unreadable, nil
 }
 
 // group is an API group of a server.
@@ -43,61 +42,65 @@ type group struct {
 	s        *apiserver.Server
 	name     string
 	versions []string // the served ones, the preferred one first
+	// others are the objects of another version, if one of them was signed in it.
+	others     map[string]map[exception.IdentityKey]*exception.Document
+	unreadable []string
 }
 
 // read lists the exceptions of the group in the version that the API server prefers.
-func (g *group) read(ctx context.Context) (c ledger.Cluster, served bool, err error) {
+func (g *group) read(ctx context.Context, visit func(*exception.Document) error) (served bool, err error) {
 	if g.versions, err = g.s.Versions(ctx, g.name); err != nil {
-		return c, false, err
+		return false, err
 	}
 	for _, version := range g.versions {
-		if c, served, err = g.list(ctx, version); served && err == nil {
-			err = g.asSigned(ctx, c.Objects)
-		}
-		if served || err != nil {
-			return c, served, err
-		}
-	}
-	return c, false, nil
-}
-
-// asSigned handles exceptions that were signed in another served version: it replaces each of them
-// by its form in that version, because only that form equals the signed message.
-func (g *group) asSigned(ctx context.Context, docs []*exception.Document) error {
-	others := map[string]map[exception.IdentityKey]*exception.Document{}
-	for i, doc := range docs {
-		signed, err := seal.Read(doc)
-		if err != nil {
-			continue // the verifier reports it
-		}
-		message, err := seal.ParseMessage(signed.Message)
-		if err != nil || message.GroupKind() != doc.GroupKind() {
-			continue
-		}
-		version := message.Version()
-		if version == doc.Version() || !slices.Contains(g.versions, version) {
-			continue
-		}
-		if others[version] == nil {
-			others[version] = map[exception.IdentityKey]*exception.Document{}
-			listed, _, err := g.list(ctx, version)
+		g.unreadable, served, err = g.list(ctx, version, func(doc *exception.Document) error {
+			signed, err := g.asSigned(ctx, doc)
 			if err != nil {
 				return err
 			}
-			for _, other := range listed.Objects {
-				others[version][other.Identity().Key()] = other
-			}
-		}
-		if other := others[version][doc.Identity().Key()]; other != nil {
-			docs[i] = other
+			return visit(signed)
+		})
+		if served || err != nil {
+			return served, err
 		}
 	}
-	return nil
+	return false, nil
+}
+
+// asSigned returns an exception that was signed in another served version in its form in that version,
+// because only that form equals the signed message.
+func (g *group) asSigned(ctx context.Context, doc *exception.Document) (*exception.Document, error) {
+	signed, err := seal.Read(doc)
+	if err != nil {
+		return doc, nil //nolint:nilerr // the verifier reports it
+	}
+	message, err := seal.ParseMessage(signed.Message)
+	if err != nil || message.GroupKind() != doc.GroupKind() {
+		return doc, nil //nolint:nilerr // likewise
+	}
+	version := message.Version()
+	if version == doc.Version() || !slices.Contains(g.versions, version) {
+		return doc, nil
+	}
+	if g.others[version] == nil {
+		g.others[version] = map[exception.IdentityKey]*exception.Document{}
+		if _, _, err := g.list(ctx, version, func(other *exception.Document) error {
+			g.others[version][other.Identity().Key()] = other
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if other := g.others[version][doc.Identity().Key()]; other != nil {
+		return other, nil
+	}
+	return doc, nil
 }
 
 // list reads all objects of a version.
-func (g *group) list(ctx context.Context, version string) (_ ledger.Cluster, served bool, err error) {
-	var c Stream
+func (g *group) list(ctx context.Context, version string,
+	visit func(*exception.Document) error) (unreadable []string, served bool, err error) {
+	c := Stream{visit: visit}
 	of := schema.GroupVersionResource{Group: g.name, Version: version, Resource: "policyexceptions"}
 	served, err = g.s.Each(ctx, of, "", func(object *unstructured.Unstructured) error {
 		if object.GetAPIVersion() == "" { // the items of a list may have no apiVersion and kind
@@ -109,5 +112,5 @@ func (g *group) list(ctx context.Context, version string) (_ ledger.Cluster, ser
 		}
 		return c.add(item)
 	})
-	return c.Cluster, served, err
+	return c.Unreadable, served, err
 }
