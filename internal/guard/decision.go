@@ -29,7 +29,9 @@ type Decision struct {
 }
 
 // Allowed reports whether the request is allowed.
-func (d *Decision) Allowed() bool { return slices.Contains(permitted, d.Reason) }
+func (d *Decision) Allowed() bool {
+	return slices.ContainsFunc(permitted, func(r exception.Reason) bool { return r.Name == d.Reason })
+}
 
 // Code is the HTTP status that the API server returns to its client.
 func (d *Decision) Code() int32 {

@@ -84,7 +84,14 @@ var codes = map[string]int32{
 }
 
 // permitted are the reasons of answers that allow a request.
-var permitted = []string{ReasonVerified, ReasonDeleted, ReasonReleased, ReasonStatus, ReasonUnchanged}
+var permitted = []exception.Reason{
+	{Name: ReasonVerified, Doc: "the exception verifies", Severity: exception.SeverityNote},
+	{Name: ReasonDeleted, Doc: "everything may be deleted", Severity: exception.SeverityNote},
+	{Name: ReasonReleased, Doc: "only finalizers of an object that is being deleted change",
+		Severity: exception.SeverityNote},
+	{Name: ReasonStatus, Doc: "only the status changes", Severity: exception.SeverityNote},
+	{Name: ReasonUnchanged, Doc: "the update changes nothing", Severity: exception.SeverityNote},
+}
 
 // Reasons returns the reasons for which only the guard rejects.
 func Reasons() []exception.Reason {

@@ -246,7 +246,9 @@ func TestMetricsDocumented(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^\\| `(polex_audit_[^`]+)` \\|").FindAllSubmatch(page, -1) {
 		got = append(got, string(m[1]))
 	}
-	out := written(t, "prometheus", large(60))
+	v := large(60)
+	v.UsageKnown, v.Entries[0].Usage = true, &usage.Usage{State: usage.Idle}
+	out := written(t, "prometheus", v)
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) gauge\n(?:polex_\w+(\{.*\}))?`).FindAllStringSubmatch(out, -1) {
 		want = append(want, m[1]+regexp.MustCompile(`="(?:[^"\\]|\\.)*"`).ReplaceAllString(m[2], ""))
 	}

@@ -42,10 +42,10 @@ func (s *subject) mayFail() {
 const reasonWider = "wider-than-written"
 
 var widerCheck = check{
-	About: "Finds what exempts more than it says: an alternative without a namespace, because `&&` binds stronger " +
-		"than `||`, a pattern as a regular expression, and fields that Kyverno ignores: an empty list, " +
-		"`operations` in a filter, and `images` in an exception from an ImageValidatingPolicy or DeletingPolicy. " +
-		"These exempt the whole resource, and an ImageValidatingPolicy after 1.19.0 nothing.",
+	About: "Finds what exempts more than it says. `&&` binds stronger than `||`, so an alternative may have no " +
+		"namespace. A pattern may be read as a regular expression. Kyverno ignores an empty list, `operations` in " +
+		"a filter, and `images` in an exception from an ImageValidatingPolicy or DeletingPolicy: the whole resource " +
+		"is exempt, or after Kyverno 1.19.0 no image.",
 	Reasons: []Reason{{Name: reasonWider, Doc: "the exception exempts more than it says", Severity: Warning}},
 	Run:     (*subject).wider,
 }

@@ -48,17 +48,20 @@ var house = map[string][]string{
 	"promotion/commitmessage": {"exception", "seal"},
 	"promotion/deliver":       {"git", "git/commit"},
 	"promotion":               {"promotion/commitmessage", "promotion/deliver", "exception", "forge", "git", "git/commit", "kyverno/schema", "lifetime", "promotion/pending", "promotion/renewal", "retry", "seal", "shape", "sign", "trust", "verify"},
-	"prune":                   {"promotion/commitmessage", "promotion/deliver", "exception", "git", "git/commit", "lifetime", "promotion/pending"},
+	"prune":                   {"promotion/commitmessage", "promotion/deliver", "exception", "git", "git/commit", "lifetime", "promotion/pending", "plain", "seal", "usage"},
 	// internal/kyverno decides for all callers if an exception reaches the guard. pkg/shape would
 	// bring CEL's compiler.
 	"guard":  {"config", "exception", "git", "kyverno", "seal", "trust", "verify", "lifetime"},
-	"ledger": {"promotion/commitmessage", "exception", "git", "kyverno", "lifetime", "promotion/pending", "plain", "verify"},
+	"ledger": {"promotion/commitmessage", "exception", "git", "kyverno", "lifetime", "promotion/pending", "plain", "usage", "verify"},
 	// It is separate from the ledger, which has no network.
-	"ledger/cluster": {"apiserver", "exception", "kyverno", "ledger", "seal"},
-	"report":         {"ledger", "lifetime", "plain"},
-	"plain":          {},
-	"notify":         {"exception", "ledger", "plain"},
-	"notify/send":    {"notify", "retry"},
+	"ledger/cluster": {"apiserver", "exception", "kyverno", "seal", "usage"},
+	"usage":          {"exception", "kyverno"},
+	// It is separate from usage, which runs no program.
+	"usage/kyvernocli": {"plain", "usage"},
+	"report":           {"ledger", "lifetime", "plain", "usage"},
+	"plain":            {},
+	"notify":           {"exception", "ledger", "plain", "usage"},
+	"notify/send":      {"notify", "retry"},
 }
 
 // public lists the packages under pkg/.
@@ -71,7 +74,7 @@ var workshop = []string{"release", "sandbox", "forge/githubtest"}
 const commands = "internal/command"
 
 // pure packages do no I/O and read no clock: the same input gives the same answer.
-var pure = []string{"exception", "kyverno", "shape", "seal", "lifetime", "verify", "promotion/pending", "promotion/commitmessage", "promotion/renewal", "request", "adopt", "report", "plain", "notify"}
+var pure = []string{"exception", "kyverno", "shape", "seal", "lifetime", "verify", "promotion/pending", "promotion/commitmessage", "promotion/renewal", "request", "adopt", "report", "plain", "notify", "usage"}
 
 // powers lists abilities that come with an import, and the packages that may have them. A path
 // includes the packages below it, unless it ends in "$".
@@ -80,8 +83,8 @@ var powers = []struct {
 	imports []string
 	who     []string
 }{
-	{"read files", []string{"os", "io/ioutil"}, []string{"config", "trust", "sign", "git", "git/commit", "promotion", "promotion/deliver", "guard", "ledger", "tufroot"}},
-	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "git", "guard", "ledger"}},
+	{"read files", []string{"os", "io/ioutil"}, []string{"config", "trust", "sign", "git", "git/commit", "promotion", "promotion/deliver", "guard", "ledger", "tufroot", "usage/kyvernocli"}},
+	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "git", "guard", "ledger", "usage/kyvernocli"}},
 	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "sign", "forge/github", "notify/send", "guard", "apiserver"}},
 	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"tufroot"}},
 	{"use SHA-1", []string{"crypto/sha1", "github.com/pjbgf/sha1cd"}, []string{"git"}},
