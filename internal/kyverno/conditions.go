@@ -71,7 +71,7 @@ func (e *Exception) OnlyValues() bool {
 	return !slices.ContainsFunc(e.Refs, Ref.exemptsWhole) && len(e.Images)+len(e.AllowedValues) > 0
 }
 
-// exemptsWhole reports whether policies of the kind exempt whole resources, whatever the images are.
+// exemptsWhole reports whether policies of the kind exempt whole resources, with any image.
 func (r Ref) exemptsWhole() bool { return !slices.Contains(readsValues, r.Kind.Text) }
 
 // WholeRefs returns the references to policies that ignore the images and values of the exception.

@@ -15,7 +15,7 @@ type live struct {
 	in   *Entry // of signed/ with its name, or nil
 }
 
-// describe keeps what is needed of an object.
+// describe keeps the facts about an object, and not the object.
 func (o *live) describe(doc *exception.Document, of *Entry) {
 	o.Exception = usage.Exception{Identity: doc.Identity(), Read: kyverno.Read(doc), From: of.Seal.SignedAt}
 	o.Read.Spec, o.seal = nil, of.Seal

@@ -264,8 +264,8 @@ func Run(ctx context.Context, clone *commit.Clone, o Options,
 	return to, found, result, err
 }
 
-// branchPrefix begins the names of branches for pull requests. 12 digits of a digest of what is removed
-// follow, so that two removals never share a branch.
+// branchPrefix begins the names of branches for pull requests. 12 digits of a digest of the removed
+// documents follow, so that two removals never share a branch.
 const branchPrefix = "polex/pruned-"
 
 // toBranch names the branch for the pull request. If nothing is to be removed, or if the branch exists

@@ -183,10 +183,10 @@ func requester(m member) template.HTML {
 
 // usage says whether the exception is needed in the cluster, and why.
 func (m member) usage() []string {
-	if m.Entry.Usage == nil {
+	if m.Usage == nil {
 		return nil
 	}
-	return []string{string(m.Entry.Usage.State), m.Entry.Usage.Text()}
+	return []string{string(m.Usage.State), m.Usage.Text()}
 }
 
 func expiry(m member) template.HTML {

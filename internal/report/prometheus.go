@@ -48,7 +48,7 @@ func Prometheus(w io.Writer, v *Report) error {
 		findings[f.Kind]++
 	}
 	for _, kind := range ledger.Kinds() {
-		if !(kind.IsDrift() && !v.Compared || kind.IsUsage() && !v.UsageKnown) { // unknown without a cluster
+		if (!kind.IsDrift() || v.Compared) && (!kind.IsUsage() || v.UsageKnown) { // unknown without a cluster
 			m.add("findings", findings[kind], "kind", string(kind))
 		}
 	}

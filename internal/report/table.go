@@ -17,7 +17,8 @@ var columns = []struct {
 	wide       bool
 }{
 	{"EXCEPTION", "object", false}, {"POLICY", "policies.name", false}, {"SEVERITY", "policies.severity", true},
-	{"REASON", "said.reason", false}, {"EXEMPTED", "", false}, {"STATE", "state", false}, {"USAGE", "usage.state", false},
+	{"REASON", "said.reason", false}, {"EXEMPTED", "", false}, {"STATE", "state", false},
+	{"USAGE", "usage.state", false},
 	{"REQUESTED BY", "said.requestedBy", true}, {"APPROVED BY", "said.approvedBy", true},
 	{"TICKET", "said.ticket", true}, {"OWNER", "said.owner", true}, {"LOG INDEX", "signing.signatures.logIndex", true},
 	{"SIGNED", "signing.signedAt", true}, {"EXPIRES", "expiresAt", false},

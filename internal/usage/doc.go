@@ -8,6 +8,6 @@
 //     after it was created. Otherwise its usage is unknown, with the reason.
 //  3. Whether its resources would pass without it is asked of Kyverno's own command line.
 //
-// The package changes nothing and reads no clock. Reports are untrusted: anybody who can write them
-// decides what they say. So nothing is removed because of them without a review.
+// The package changes nothing and reads no clock. Reports are untrusted: their writers decide
+// about the answer. So nothing is removed because of them without a review.
 package usage

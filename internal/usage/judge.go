@@ -69,7 +69,8 @@ func (r *Reports) Judge(results []Result) {
 			case why != "":
 				o.usage.State, o.usage.Why = InUse, why
 			case !seen:
-				o.usage.State, o.usage.Why = InUse, cmp.Or(o.usage.Why, "Kyverno's command line did not judge all of them")
+				o.usage.State = InUse
+				o.usage.Why = cmp.Or(o.usage.Why, "Kyverno's command line did not judge all of them")
 			case !pass:
 				o.usage.State = InUse
 			}

@@ -35,7 +35,7 @@ type Usage struct {
 	First     []string `json:"first,omitempty"`
 	// KnownSince is the time of the oldest report result that the answer needs.
 	KnownSince time.Time `json:"knownSince,omitzero"`
-	Why        string    `json:"why,omitempty"` // of an unknown one, or what was not judged
+	Why        string    `json:"why,omitempty"` // it is unknown, or Kyverno was not asked
 }
 
 // Text describes a usage in a few words.

@@ -67,7 +67,7 @@ func (s *subject) neverMatches() {
 	s.uselessParts()
 }
 
-// mistakes reports what is probably misspelt in match conditions. Only if the kinds may be those of
+// mistakes reports probable misspellings in match conditions. Only if the kinds may be those of
 // Kubernetes, its fields tell.
 func (s *subject) mistakes() {
 	custom := slices.ContainsFunc(slices.Concat(s.Alternatives(wildcard.NewMeter())...), func(f kyverno.Filter) bool {

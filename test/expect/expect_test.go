@@ -20,7 +20,7 @@ func (r *recorder) Errorf(string, ...any) { r.errors++ }
 func (r *recorder) Fatal(...any)          { r.fatals++; runtime.Goexit() }
 func (r *recorder) Fatalf(string, ...any) { r.fatals++; runtime.Goexit() }
 
-// TestExpect: each helper accepts what it is for, and reports the opposite.
+// TestExpect: each helper accepts its own case, and reports the opposite.
 func TestExpect(t *testing.T) {
 	broken := errors.New("the disk is full")
 	for name, tc := range map[string]struct {

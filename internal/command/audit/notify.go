@@ -66,7 +66,8 @@ func Notify(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.ending, "expires-within", "",
 		"report exceptions that expire within a `duration`, such as 72h or 2w")
 	flags.StringArrayVar(&o.unused, "unused", nil,
-		"report exceptions that a `report` of polex-audit -o json calls idle or not needed; repeat it for several clusters")
+		"report exceptions that a `report` of polex-audit -o json calls idle or not needed; repeat it for several "+
+			"clusters")
 	flags.StringVar(&o.refused, "refused", "", "report the rejections in a `file` of -o json")
 	flags.StringArrayVar(&o.to, "to", nil,
 		"github, json or slack, and its secret: `name=env:VAR` or name=file:PATH; can be repeated")

@@ -19,7 +19,8 @@ func ReadUnused(paths []string, now time.Time) (*usage.Audit, error) {
 			return nil, fmt.Errorf("--unused: %w", err)
 		}
 		if err := audit.Add(raw, now); err != nil {
-			return nil, Hint(fmt.Errorf("--unused %s: %w", path, err), "polex-audit --kubeconfig FILE -o json writes it")
+			return nil, Hint(fmt.Errorf("--unused %s: %w", path, err),
+				"polex-audit --kubeconfig FILE -o json writes it")
 		}
 	}
 	return audit, nil

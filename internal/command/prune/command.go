@@ -28,8 +28,8 @@ polex-prune reads HEAD, or with --push the remote branch. It decides by the stat
 polex-verify checks signatures. Other documents of a file stay. If an expiry cannot be
 read, polex-prune names the file, leaves it alone and prunes the others.
 
-With --unused, it also removes what polex-audit found idle or not needed in the cluster, in a
-pull request. Without --commit, --push or --pull-request, it prints the plan.
+With --unused, it also removes exceptions that polex-audit found idle or not needed in the
+cluster, in a pull request. Without --commit, --push or --pull-request, it prints the plan.
 
 Exit codes: 0 nothing expired is left, 2 invalid command line or configuration, 3 a
 document could not be read or the repository failed.`
@@ -75,8 +75,8 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.within, "expires-within", "",
 		"also list exceptions that expire within a `duration`, such as 72h or 2w")
 	flags.StringArrayVar(&o.unused, "unused", nil,
-		"also propose to remove what a `report` of polex-audit -o json calls idle or not needed; repeat it for "+
-			"several clusters")
+		"also propose to remove exceptions that a `report` of polex-audit -o json calls idle or not needed; repeat "+
+			"it for several clusters")
 	o.commit.Add(cmd, streams.Timing, "the removal")
 	flags.BoolVar(&o.pullRequest, "pull-request", false,
 		"push the commit to a new branch for a pull request; leave the work tree as it is")

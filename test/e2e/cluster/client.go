@@ -78,7 +78,7 @@ func (c *Client) Merge(ctx context.Context, path string, patch []byte) (*Answer,
 		Body: patch})
 }
 
-// OK returns an error with the API server's message, unless it did what it was asked.
+// OK returns an error with the API server's message, unless the request succeeded.
 func OK(answer *Answer, err error) error {
 	if err == nil && !answer.OK() {
 		err = fmt.Errorf("%d: %s", answer.Code, answer.Message())
