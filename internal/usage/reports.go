@@ -92,6 +92,7 @@ type Reports struct {
 	named      map[kyverno.PolicyKey]*policyResults
 	unjudged   map[kyverno.PolicyKey]string // the reasons
 	results    int
+	more       bool // a result of Kyverno is not a failure
 }
 
 // observed is an exception with the results that name it.
@@ -158,6 +159,7 @@ func (r *Reports) Add(report Report) error {
 	for i := range report.Results {
 		result := &report.Results[i]
 		policy, known := keyOf(result)
+		r.more = r.more || known && (result.Result == "pass" || result.Result == "skip")
 		results := r.named[policy]
 		if !known || results == nil {
 			continue
@@ -277,6 +279,9 @@ func (r *Reports) usage(o *observed) Usage {
 		if at, why = r.scanned(o, ref); oldest == 0 || at < oldest {
 			oldest = at
 		}
+	}
+	if why == "" && !r.more {
+		why = "the reports have failures only, so Kyverno may be told not to report skipped resources"
 	}
 	if why != "" {
 		return Usage{State: Unknown, Why: why}

@@ -125,7 +125,7 @@ func TestUsages(t *testing.T) {
 			if tc.policies != "" {
 				r.Policies = policySet(t, tc.policies)
 			}
-			if err := r.Add(report(t, tc.results...)); err != nil {
+			if err := r.Add(report(t, append(tc.results, result("kyverno", "of-others", "x", "pass", "", "ConfigMap other/x"))...)); err != nil {
 				t.Fatal(err)
 			}
 			u := r.Usages()[0]
@@ -136,6 +136,17 @@ func TestUsages(t *testing.T) {
 				t.Errorf("%+v", u)
 			}
 		})
+	}
+}
+
+// TestFailuresOnly: Kyverno can be told to report failures only. Then no report tells what it skips.
+func TestFailuresOnly(t *testing.T) {
+	r := usage.NewReports([]usage.Exception{of(t, match, pods)})
+	if err := r.Add(report(t, kyvernoResult("r", "fail", "", "Pod team-a/x"))); err != nil {
+		t.Fatal(err)
+	}
+	if u := r.Usages()[0]; u.State != usage.Unknown || !strings.Contains(u.Why, "failures only") {
+		t.Errorf("%+v", u)
 	}
 }
 
@@ -211,7 +222,7 @@ func TestJudge(t *testing.T) {
 		"it asks the cluster":  {policy: strings.Replace(validates, `"validate"`, `"context": [{"name": "c", "apiCall": {"urlPath": "/x"}}], "validate"`, 1), used: twoUsed[:1], judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, want: usage.InUse, why: "reads more than the resource"},
 		"CEL asks the cluster": {text: condition, policy: strings.Replace(celValidates, "true", "resource.List('v1', 'pods', 'a').items.size() < 3", 1), used: []string{celResult("skip", "a", "Pod team-a/x")}, judged: []string{celResult("pass", "", "Pod team-a/x")}, want: usage.InUse, why: "reads more"},
 		"it verifies images":   {text: strings.Replace(condition, "ValidatingPolicy", "ImageValidatingPolicy", 1), policy: strings.Replace(celValidates, "ValidatingPolicy", "ImageValidatingPolicy", 1), used: []string{result("KyvernoImageValidatingPolicy", "p", "", "skip", "a", "Pod team-a/x")}, judged: []string{result("KyvernoImageValidatingPolicy", "p", "", "pass", "", "Pod team-a/x")}, want: usage.InUse, why: "does not validate"},
-		"idle stays idle":      {used: []string{kyvernoResult("r", "fail", "", "Pod team-a/x")}, judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, want: usage.Idle},
+		"idle stays idle":      {used: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, want: usage.Idle},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, object := tc.text, tc.policy
