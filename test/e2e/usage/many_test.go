@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -75,13 +74,21 @@ func TestMany(t *testing.T) {
 		git.Dir = dir
 		must(t, git.Run())
 	}
+	measure := filepath.Join(dir, "measure")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", measure, "github.com/polex-dev/polex/test/e2e/measure")
+	must(t, build.Run())
 	for _, args := range [][]string{nil, {"--live", "live.yaml"}} {
-		audit := exec.CommandContext(t.Context(), filepath.Join(run.Folder, "polex-audit"), append([]string{"--config", "trust.yaml", "-o", "json"}, args...)...)
+		program := filepath.Join(run.Folder, "polex-audit")
+		audit := exec.CommandContext(t.Context(), measure, append([]string{"measured", program, "--config", "trust.yaml", "-o", "json"}, args...)...)
 		audit.Dir = dir
 		raw, err := audit.Output()
 		must(t, err)
-		usage, _ := audit.ProcessState.SysUsage().(*syscall.Rusage)
-		t.Logf("%v: %s CPU, %d MB", args, (audit.ProcessState.UserTime() + audit.ProcessState.SystemTime()).Round(time.Millisecond), usage.Maxrss>>10)
+		var measured struct{ PeakBytes int64 }
+		text, err := os.ReadFile(filepath.Join(dir, "measured"))
+		must(t, err)
+		must(t, json.Unmarshal(text, &measured))
+		cpu := audit.ProcessState.UserTime() + audit.ProcessState.SystemTime()
+		t.Logf("%v: %s CPU, %d MB", args, cpu.Round(time.Millisecond), measured.PeakBytes>>20)
 		var report struct {
 			Entries []struct{ Usage *struct{ State string } }
 		}
@@ -92,11 +99,8 @@ func TestMany(t *testing.T) {
 				inUse++
 			}
 		}
-		if want := exceptions * len(args) / 2; inUse != want || usage.Maxrss<<10 > limit {
-			t.Errorf("%d of %d are in use, with %d MB", inUse, want, usage.Maxrss>>10)
+		if want := exceptions * len(args) / 2; inUse != want || measured.PeakBytes > limit {
+			t.Errorf("%d of %d are in use, with %d MB", inUse, want, measured.PeakBytes>>20)
 		}
-	}
-	if os.Getenv("KEEP") != "" {
-		_ = exec.Command("cp", "-r", dir, os.Getenv("KEEP")).Run()
 	}
 }
