@@ -40,6 +40,9 @@ func (r *Reports) Judged(policies []map[string]any) []map[string]any {
 	})
 }
 
+// NotJudged says that a policy could not be judged, or with an empty policy that none could.
+func (r *Reports) NotJudged(policy kyverno.PolicyKey, why string) { r.unjudged[policy] = why }
+
 // Judge takes the results of Kyverno's command line for policies and resources without any exception. An
 // exception in use is not needed if everything that it exempts passes then: without the other exceptions
 // too, because several can exempt one resource.
@@ -65,7 +68,7 @@ func (r *Reports) Judge(results []Result) {
 		o.usage.State = NotNeeded
 		for s := range o.exempts {
 			pass, seen := passes[s]
-			switch why := r.unjudged[s.policy]; {
+			switch why := cmp.Or(r.unjudged[s.policy], r.unjudged[kyverno.PolicyKey{}]); {
 			case why != "":
 				o.usage.State, o.usage.Why = InUse, why
 			case !seen:
@@ -89,9 +92,9 @@ func KeyOf(p map[string]any) kyverno.PolicyKey {
 		text, _ := value.(string)
 		return text
 	}
-	key := kyverno.PolicyKey{Group: exception.PoliciesGroup, Kind: text("kind"), Name: text("metadata", "name")}
-	if namespace := text("metadata", "namespace"); kyverno.HasRules(key.Kind) {
-		key.Group = exception.KyvernoGroup
+	group, _, _ := strings.Cut(text("apiVersion"), "/")
+	key := kyverno.PolicyKey{Group: group, Kind: text("kind"), Name: text("metadata", "name")}
+	if namespace := text("metadata", "namespace"); group == exception.KyvernoGroup && kyverno.HasRules(key.Kind) {
 		if key.Kind != "ClusterPolicy" && namespace != "" {
 			key.Name = namespace + "/" + key.Name
 		}
@@ -104,7 +107,8 @@ func KeyOf(p map[string]any) kyverno.PolicyKey {
 // its verdict could differ from the cluster's.
 var readsOthers = regexp.MustCompile(`apiCall|globalReference|configMap|imageRegistry|globalContext|` +
 	`namespaceObject|oldObject|serviceAccount|userInfo|resource\.(Get|List|Post)|http\.(Get|Post)|` +
-	`image(Data)?\.Get|GetMetadata|authorizer|request\.(operation|roles|clusterRoles|dryRun|options)`)
+	`image(Data)?\.Get|GetMetadata|time\.now|time_now|time_since|now\(\)|random\(|authorizer|` +
+	`request\.(operation|roles|clusterRoles|dryRun|options)`)
 
 // unjudged returns the reason if the command line cannot judge a policy, or "".
 func unjudged(policy map[string]any) string {
@@ -112,6 +116,7 @@ func unjudged(policy map[string]any) string {
 	name := strings.TrimSpace(key.Kind + " " + key.Name)
 	spec, _ := policy["spec"].(map[string]any)
 	raw, err := json.Marshal(spec)
+	raw = []byte(strings.NewReplacer(" ", "", `\n`, "", `\t`, "", `\r`, "").Replace(string(raw)))
 	switch {
 	case err != nil || readsOthers.Match(raw):
 		return name + " reads more than the resource, so only the cluster can judge"

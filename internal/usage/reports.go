@@ -88,6 +88,7 @@ type Reports struct {
 	Missing string
 
 	exceptions []*observed
+	names      map[string]bool
 	places     map[place][]*observed
 	named      map[kyverno.PolicyKey]*policyResults
 	unjudged   map[kyverno.PolicyKey]string // the reasons
@@ -113,20 +114,31 @@ type skip struct {
 
 // policyResults are the results of a policy that an exception names.
 type policyResults struct {
-	// scanned has the time of the newest result of background scans by rule and kind of resource.
-	scanned  map[ruleKind]int64
+	// scanned has the times of background scans that came to the exceptions, by rule and kind of resource.
+	scanned  map[string]map[ofKind]*scans
 	requests bool // there are results of requests
+	skipped  bool // there are scans that did not come to the exceptions
 }
+
+// scans are the results for one kind of resource.
+type scans struct {
+	newest int64
+	oldest map[string]int64 // by namespace of the resources
+	homes  map[string]bool  // namespaces of the policies
+}
+
+// maxKinds is the maximum number of kinds that count for a rule.
+const maxKinds = 1000
 
 // place is where a result can be about an exception: its name and the namespace of a resource. Patterns
 // of namespaces are under "*".
 type place struct{ name, namespace string }
 
-type ruleKind struct{ rule, apiVersion, kind string }
+type ofKind struct{ apiVersion, kind string }
 
 // NewReports prepares the collection for exceptions.
 func NewReports(exceptions []Exception) *Reports {
-	r := &Reports{places: map[place][]*observed{}, named: map[kyverno.PolicyKey]*policyResults{},
+	r := &Reports{names: map[string]bool{}, places: map[place][]*observed{}, named: map[kyverno.PolicyKey]*policyResults{},
 		unjudged: map[kyverno.PolicyKey]string{}}
 	for _, e := range exceptions {
 		o := &observed{Exception: e, exempts: map[skip]struct{}{}}
@@ -142,9 +154,9 @@ func NewReports(exceptions []Exception) *Reports {
 				r.places[at] = append(r.places[at], o)
 			}
 		}
-		r.exceptions = append(r.exceptions, o)
+		r.exceptions, r.names[e.Identity.Name] = append(r.exceptions, o), true
 		for _, ref := range e.Read.Refs {
-			r.named[ref.Key()] = &policyResults{scanned: map[ruleKind]int64{}}
+			r.named[ref.Key()] = &policyResults{scanned: map[string]map[ofKind]*scans{}}
 		}
 	}
 	return r
@@ -153,11 +165,11 @@ func NewReports(exceptions []Exception) *Reports {
 // Add adds the results of a report. Results of other tools and of policies that no exception names do
 // not count. More than 1,000,000 results are an error.
 func (r *Reports) Add(report Report) error {
-	if r.results += len(report.Results); r.results > maxResults {
-		return fmt.Errorf("the reports have more than %d results", maxResults)
-	}
 	for i := range report.Results {
 		result := &report.Results[i]
+		if r.results += max(len(result.Resources), 1); r.results > maxResults {
+			return fmt.Errorf("the reports have more than %d results", maxResults)
+		}
 		policy, known := keyOf(result)
 		r.more = r.more || known && (result.Result == "pass" || result.Result == "skip")
 		results := r.named[policy]
@@ -171,9 +183,10 @@ func (r *Reports) Add(report Report) error {
 		if len(resources) == 0 && report.Scope != nil {
 			resources = []Resource{*report.Scope}
 		}
+		named := r.knownIn(result.Properties.Exceptions)
 		for _, resource := range resources {
 			results.add(result, resource)
-			for name := range strings.SplitSeq(result.Properties.Exceptions, ",") {
+			for _, name := range named {
 				for _, namespace := range []string{resource.place(), "*"} {
 					for _, o := range r.places[place{name, namespace}] {
 						o.add(policy, result, resource)
@@ -183,6 +196,17 @@ func (r *Reports) Add(report Report) error {
 		}
 	}
 	return nil
+}
+
+// knownIn returns the names of a list that exceptions have, each once.
+func (r *Reports) knownIn(list string) (names []string) {
+	for name := range strings.SplitSeq(list, ",") {
+		if r.names[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // keyOf returns the policy of a result in the form in which exceptions name it.
@@ -195,22 +219,47 @@ func keyOf(result *Result) (key kyverno.PolicyKey, known bool) {
 	return kyverno.PolicyKey{Group: exception.PoliciesGroup, Kind: kind, Name: name}, known
 }
 
+// add adds a result of a background scan, if Kyverno came to the exceptions in it: a rule whose precondition is
+// not met, or that fails, is skipped before.
 func (p *policyResults) add(result *Result, resource Resource) {
 	if result.Properties.Process == onRequests {
 		p.requests = true
 		return
 	}
-	of := ruleKind{result.Rule, resource.APIVersion, resource.Kind}
-	p.scanned[of] = max(p.scanned[of], result.Timestamp.Seconds)
+	if !slices.Contains([]string{"pass", "fail", "warn"}, result.Result) && result.Properties.Exceptions == "" {
+		p.skipped = true
+		return
+	}
+	if p.scanned[result.Rule] == nil {
+		p.scanned[result.Rule] = map[ofKind]*scans{}
+	}
+	kinds, kind := p.scanned[result.Rule], ofKind{resource.APIVersion, resource.Kind}
+	if kinds[kind] == nil {
+		if len(kinds) >= maxKinds {
+			return
+		}
+		kinds[kind] = &scans{oldest: map[string]int64{}, homes: map[string]bool{}}
+	}
+	at, k := result.Timestamp.Seconds, kinds[kind]
+	k.newest = max(k.newest, at)
+	if oldest, seen := k.oldest[resource.place()]; !seen || at < oldest {
+		k.oldest[resource.place()] = at
+	}
+	home, _, _ := strings.Cut(result.Policy, "/")
+	k.homes[home] = true
 }
 
 // add adds a result that has the name of the exception, if the exception can be the named one.
 func (o *observed) add(policy kyverno.PolicyKey, result *Result, resource Resource) {
 	names := slices.ContainsFunc(o.Read.Refs, func(ref kyverno.Ref) bool {
 		return ref.Key() == policy && (policy.Group == exception.PoliciesGroup ||
-			wildcard.NewMeter().FitsAny(ref.RuleNames(), result.Rule))
+			fitsAny(ref.RuleNames(), result.Rule))
 	})
-	if !names || !slices.ContainsFunc(o.Scopes, func(s Scope) bool { return s.contains(resource) }) {
+	if !names || !slices.ContainsFunc(o.Scopes, func(s Scope) bool {
+		// A condition about Pods can be of a template in any kind of controller, with another name.
+		ofTemplate := policy.Group == exception.PoliciesGroup && s.takes(Resource{APIVersion: "v1", Kind: "Pod"})
+		return s.has(resource.place()) && (ofTemplate || s.takes(resource) && fitsAny(s.Names, resource.Name))
+	}) {
 		return
 	}
 	if at := result.Timestamp.Seconds; len(o.exempts) == 0 || at < o.oldest {
@@ -219,12 +268,19 @@ func (o *observed) add(policy kyverno.PolicyKey, result *Result, resource Resour
 	o.exempts[skip{policy, result.Rule, resource}] = struct{}{}
 }
 
-func (s Scope) contains(r Resource) bool {
-	work, group := wildcard.NewMeter(), r.group()
-	return work.FitsAny(s.Namespaces, r.place()) && work.FitsAny(s.Names, r.Name) &&
-		slices.ContainsFunc(s.Kinds, func(kind string) bool {
-			return kyverno.ParseKind(kind).Takes(work, group.Group, group.Version, r.Kind)
-		})
+func fitsAny(patterns []string, text string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return wildcard.Fits(pattern, text) })
+}
+
+// has reports whether the scope has resources of a namespace.
+func (s Scope) has(namespace string) bool { return fitsAny(s.Namespaces, namespace) }
+
+// takes reports whether the scope has resources of the kind of a resource.
+func (s Scope) takes(r Resource) bool {
+	group := r.group()
+	return slices.ContainsFunc(s.Kinds, func(kind string) bool {
+		return kyverno.ParseKind(kind).Takes(wildcard.NewMeter(), group.Group, group.Version, r.Kind)
+	})
 }
 
 // place returns the namespace in which Kyverno finds a resource. It finds a Namespace in itself.
@@ -310,6 +366,8 @@ func (o *observed) unreported() string {
 		return "it has fields of another type than polex reads"
 	case e.ByMatch && !e.Background:
 		return "its background is false, so it applies to requests only"
+	case slices.ContainsFunc(o.kinds, func(k kyverno.KindSelector) bool { return k.Subresource != "" }):
+		return "it names a subresource, which only requests have"
 	case senders || ofRequests.MatchString(texts):
 		return "it names operations or users, which only requests have"
 	case len(e.Images)+len(e.AllowedValues) > 0:
@@ -323,27 +381,32 @@ func (o *observed) unreported() string {
 func (r *Reports) scanned(o *observed, ref kyverno.Ref) (oldest int64, why string) {
 	results := r.named[ref.Key()]
 	name := strings.TrimSpace(ref.Kind.Text + " " + ref.Name.Text)
-	if len(results.scanned) == 0 {
-		if results.requests {
-			return 0, name + " reports on requests only: it has no background scans"
-		}
+	switch {
+	case len(results.scanned) > 0:
+	case results.skipped:
+		return 0, "the background scans of " + name + " end before the exceptions: its rules are skipped, or fail"
+	case results.requests:
+		return 0, name + " reports on requests only: it has no background scans"
+	default:
 		return 0, "no report has a result of " + name
 	}
-	rules, known := r.rules(ref)
-	if !known {
-		return 0, "it names rules of " + name + " by a pattern: name the policies with --policies"
+	rules, why := r.rules(ref)
+	if why != "" {
+		return 0, why
 	}
 	for _, rule := range rules {
-		at := results.newest(o, rule)
+		of := ""
+		if rule != "" {
+			of = "the rule " + rule + " of "
+		}
+		newest, isStale := results.scansOf(o, rule, ref.Namespaced())
 		switch {
-		case at == 0 && rule == "":
-			return 0, "no report has a result of " + name + " for a resource of its kinds"
-		case at == 0:
-			return 0, "no report has a result of the rule " + rule + " of " + name + " for a resource of its kinds"
-		case at < o.From.Unix():
-			return 0, "the reports of " + name + " are older than the exception"
-		case oldest == 0 || at < oldest:
-			oldest = at
+		case newest == 0:
+			return 0, "no report has a result of " + of + name + " for a resource of its kinds"
+		case newest < o.From.Unix() || isStale:
+			return 0, "some reports of " + of + name + " are older than the exception"
+		case oldest == 0 || newest < oldest:
+			oldest = newest
 		}
 	}
 	return oldest, ""
@@ -351,9 +414,9 @@ func (r *Reports) scanned(o *observed, ref kyverno.Ref) (oldest int64, why strin
 
 // rules returns the names of the rules as the policy has them, and [""] for policies.kyverno.io. A
 // pattern stands for the rules of the known policy that it matches.
-func (r *Reports) rules(ref kyverno.Ref) (names []string, known bool) {
+func (r *Reports) rules(ref kyverno.Ref) (names []string, why string) {
 	if ref.Group == exception.PoliciesGroup {
-		return []string{""}, true
+		return []string{""}, ""
 	}
 	for _, rule := range ref.RuleNames() {
 		if !wildcard.In(rule) {
@@ -361,33 +424,65 @@ func (r *Reports) rules(ref kyverno.Ref) (names []string, known bool) {
 			continue
 		}
 		if r.Policies == nil || len(r.Policies.Find(ref)) == 0 {
-			return nil, false
+			return nil, "it names rules of " + ref.Name.Text + " by a pattern: name the policies with --policies"
 		}
 		for _, policy := range r.Policies.Find(ref) {
 			for _, one := range policy.Rules {
-				if wildcard.NewMeter().FitsAny([]string{rule}, one.Name) {
+				if wildcard.Fits(rule, one.Name) || wildcard.Fits(rule, kyverno.AutogenPrefix+one.Name) {
 					names = append(names, one.Name)
 				}
 			}
 		}
 	}
+	if len(names) == 0 {
+		return nil, "it names no rule of " + ref.Name.Text
+	}
 	slices.Sort(names)
-	return slices.Compact(names), len(names) > 0
+	return slices.Compact(names), ""
 }
 
-// newest returns the time of the newest scan of a rule, or of one that Kyverno generates from it, for
-// a resource of the kinds of an exception, or 0.
-func (p *policyResults) newest(o *observed, rule string) (at int64) {
-	work := wildcard.NewMeter()
-	for of, scanned := range p.scanned {
-		group := Resource{APIVersion: of.apiVersion}.group()
-		if written(of.rule) == rule && slices.ContainsFunc(o.kinds, func(k kyverno.KindSelector) bool {
-			return k.Takes(work, group.Group, group.Version, of.kind)
-		}) {
-			at = max(at, scanned)
+// scansOf returns the time of the newest scan of a rule, or of one that Kyverno generates from it, for a
+// resource of the kinds of an exception, or 0. isStale means that a scan in a namespace of the exception is
+// older than the exception. Of a policy with a namespace, that has to be one of the exception's.
+func (p *policyResults) scansOf(o *observed, rule string, namespaced bool) (newest int64, isStale bool) {
+	for _, form := range []string{rule, kyverno.AutogenPrefix + rule, kyverno.AutogenCronJobPrefix + rule} {
+		for kind, k := range p.scanned[form] {
+			for _, s := range o.Scopes {
+				if !s.takes(Resource{APIVersion: kind.apiVersion, Kind: kind.kind}) ||
+					namespaced && !hasKey(s, k.homes) {
+					continue
+				}
+				newest = max(newest, k.newest)
+				isStale = isStale || k.isStale(s, o.From.Unix())
+			}
 		}
 	}
-	return at
+	return newest, isStale
+}
+
+func hasKey(s Scope, namespaces map[string]bool) bool {
+	for namespace := range namespaces {
+		if s.has(namespace) {
+			return true
+		}
+	}
+	return false
+}
+
+// isStale reports whether a scan in a namespace of a scope is older than a time.
+func (k *scans) isStale(s Scope, from int64) bool {
+	if !slices.ContainsFunc(s.Namespaces, wildcard.In) {
+		return slices.ContainsFunc(s.Namespaces, func(namespace string) bool {
+			at, seen := k.oldest[namespace]
+			return seen && at < from
+		})
+	}
+	for namespace, at := range k.oldest {
+		if at < from && s.has(namespace) {
+			return true
+		}
+	}
+	return false
 }
 
 // written returns the name of the rule from which Kyverno generates a rule.

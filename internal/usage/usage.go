@@ -40,17 +40,20 @@ type Usage struct {
 
 // Text describes a usage in a few words.
 func (u Usage) Text() string {
+	some := fmt.Sprintf("%d resources", u.Resources)
 	switch {
-	case u.State == InUse && u.Resources == 1:
-		return "it exempts " + u.First[0]
-	case u.State == InUse:
-		return fmt.Sprintf("it exempts %d resources, such as %s", u.Resources, u.First[0])
-	case u.State == Idle:
+	case u.Resources == 1 && len(u.First) > 0:
+		some = u.First[0]
+	case len(u.First) > 0:
+		some += ", such as " + u.First[0]
+	}
+	switch u.State {
+	case InUse:
+		return "it exempts " + some
+	case Idle:
 		return "its policies report on resources of its kinds, and it exempts none"
-	case u.State == NotNeeded && u.Resources == 1:
-		return u.First[0] + " would pass without it"
-	case u.State == NotNeeded:
-		return fmt.Sprintf("its %d resources, such as %s, would pass without it", u.Resources, u.First[0])
+	case NotNeeded:
+		return "without it, these would pass: " + some
 	}
 	return u.Why
 }
@@ -76,6 +79,7 @@ func (a *Audit) Add(raw []byte, now time.Time) error {
 		APIVersion, Kind string
 		AsOf             string
 		Cluster          *struct{}
+		Findings         []struct{ Kind string }
 		Entries          []struct {
 			Object    string
 			InCluster string
@@ -98,12 +102,20 @@ func (a *Audit) Add(raw []byte, now time.Time) error {
 	case at.After(now) || now.Sub(at) > maxAge:
 		return fmt.Errorf("it is of %s: make one that is not older than a week", report.AsOf)
 	}
+	for _, f := range report.Findings {
+		if f.Kind == "cluster-unreadable" {
+			return errors.New("some exceptions of its cluster could not be read, and can be in use")
+		}
+	}
 	if a.of == nil {
 		a.of = map[string]found{}
 	}
 	for _, e := range report.Entries {
-		if e.Usage == nil {
-			continue
+		switch {
+		case e.Usage == nil && e.InCluster != "same" && e.InCluster != "other":
+			continue // that cluster does not have it
+		case e.Usage == nil:
+			e.Usage = &Usage{State: Unknown}
 		}
 		known, seen := a.of[e.Object]
 		if !seen || known.usage.State.Unused() {

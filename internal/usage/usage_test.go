@@ -3,6 +3,7 @@ package usage_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,7 @@ func TestUsages(t *testing.T) {
 		text     string    // match, unless it says another
 		results  []string
 		policies string
+		scope    string // another kind
 		missing  string
 		want     usage.State
 		why      string
@@ -109,6 +111,16 @@ func TestUsages(t *testing.T) {
 		"preconditions of users":           {edit: [2]string{"spec: {", "spec: {conditions: {any: [{key: '{{ request.userInfo.username }}', operator: Equals, value: a}]}, "}, results: []string{kyvernoResult("r", "fail", "", "Pod team-a/x")}, want: usage.Unknown, why: "operations or users"},
 		"a condition about the old object": {text: condition, edit: [2]string{"object.kind", "oldObject.kind"}, results: []string{celResult("fail", "", "Pod team-a/x")}, want: usage.Unknown, why: "operations or users"},
 		"of images":                        {text: condition, edit: [2]string{"spec: {", "spec: {images: [a], "}, results: []string{celResult("fail", "", "Pod team-a/x")}, want: usage.Unknown, why: "images or values"},
+		"skipped before the exceptions":    {results: []string{kyvernoResult("r", "skip", "", "Pod team-a/x")}, want: usage.Unknown, why: "end before the exceptions"},
+		"failed before the exceptions":     {results: []string{kyvernoResult("r", "error", "", "Pod team-a/x")}, want: usage.Unknown, why: "end before the exceptions"},
+		"one of its scans is older":        {results: []string{strings.Replace(kyvernoResult("r", "fail", "", "Pod team-a/x"), "1000", "10", 1), kyvernoResult("r", "pass", "", "Pod other/y")}, want: usage.Unknown, why: "older than the exception"},
+		"a scan elsewhere is older":        {results: []string{strings.Replace(kyvernoResult("r", "fail", "", "Pod other/x"), "1000", "10", 1), kyvernoResult("r", "pass", "", "Pod team-a/y")}, want: usage.Idle},
+		"a subresource":                    {edit: [2]string{"kinds: [Pod]", "kinds: [Pod, Pod/exec]"}, scope: "Pod/exec", results: []string{kyvernoResult("r", "fail", "", "Pod team-a/x")}, want: usage.Unknown, why: "subresource"},
+		"of the template of a controller":  {text: condition, results: []string{celResult("skip", "a", "Rollout team-a/x")}, want: usage.InUse},
+		"a policy of its namespace":        {text: strings.Replace(condition, "ValidatingPolicy", "NamespacedValidatingPolicy", 1), results: []string{result("KyvernoValidatingPolicy", "team-a/p", "", "fail", "", "Pod team-a/x")}, want: usage.Idle},
+		"a policy of another namespace":    {text: strings.Replace(condition, "ValidatingPolicy", "NamespacedValidatingPolicy", 1), results: []string{result("KyvernoValidatingPolicy", "other/p", "", "fail", "", "Pod other/x")}, want: usage.Unknown, why: "of its kinds"},
+		"patterns of generated rules":      {edit: [2]string{"[r]", "['autogen-*']"}, results: []string{kyvernoResult("autogen-r", "fail", "", "Deployment team-a/x")}, policies: rule, want: usage.Idle},
+		"a pattern of no rule":             {edit: [2]string{"[r]", "['x*']"}, results: []string{kyvernoResult("r", "fail", "", "Pod team-a/x")}, policies: rule, want: usage.Unknown, why: "names no rule"},
 		"no reports":                       {missing: "the cluster has no policy reports", want: usage.Unknown, why: "the cluster has no policy reports"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +132,11 @@ func TestUsages(t *testing.T) {
 			if tc.edit[0] != "" && edited == text {
 				t.Fatal("the edit has no effect")
 			}
-			r := usage.NewReports([]usage.Exception{of(t, edited, pods)})
+			scope := pods
+			if tc.scope != "" {
+				scope.Kinds = append(slices.Clone(scope.Kinds), tc.scope)
+			}
+			r := usage.NewReports([]usage.Exception{of(t, edited, scope)})
 			r.Missing = tc.missing
 			if tc.policies != "" {
 				r.Policies = policySet(t, tc.policies)
@@ -182,6 +198,25 @@ func TestScope(t *testing.T) {
 	}
 }
 
+// TestText: a report of somebody else can lack the names.
+func TestText(t *testing.T) {
+	for _, state := range append(usage.States(), "other") {
+		_ = usage.Usage{State: state, Resources: 1}.Text()
+	}
+}
+
+// TestManyNames: names count once, and only those of exceptions.
+func TestManyNames(t *testing.T) {
+	r := usage.NewReports([]usage.Exception{of(t, match, pods)})
+	many := report(t, kyvernoResult("r", "skip", strings.Repeat("a,b,", 50_000), "Pod team-a/x"))
+	for range 11 {
+		many.Results[0].Resources = append(many.Results[0].Resources, many.Results[0].Resources...)
+	}
+	if err := r.Add(many); err != nil || r.Usages()[0].Resources != 1 {
+		t.Errorf("%+v, %v", r.Usages()[0], err)
+	}
+}
+
 func TestTooManyResults(t *testing.T) {
 	r := usage.NewReports(nil)
 	if err := r.Add(usage.Report{Results: make([]usage.Result, 1_000_001)}); err == nil {
@@ -210,19 +245,22 @@ func TestJudge(t *testing.T) {
 		want         usage.State
 		why          string
 	}{
-		"all pass":             {used: twoUsed, judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x"), kyvernoResult("r", "pass", "", "Pod team-a/y")}, want: usage.NotNeeded},
-		"one fails":            {used: twoUsed, judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x"), kyvernoResult("r", "fail", "", "Pod team-a/y")}, want: usage.InUse},
-		"one passes and fails": {used: twoUsed[:1], judged: []string{kyvernoResult("r", "fail", "", "Pod team-a/x"), kyvernoResult("r", "pass", "", "Pod team-a/x")}, want: usage.InUse},
-		"an error":             {used: twoUsed[:1], judged: []string{kyvernoResult("r", "error", "", "Pod team-a/x")}, want: usage.InUse},
-		"skipped":              {used: twoUsed[:1], judged: []string{kyvernoResult("r", "skip", "", "Pod team-a/x")}, want: usage.InUse},
-		"one is not judged":    {used: twoUsed, judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, want: usage.InUse, why: "did not judge all"},
-		"another rule":         {used: twoUsed[:1], judged: []string{kyvernoResult("s", "pass", "", "Pod team-a/x")}, want: usage.InUse, why: "did not judge all"},
-		"the new API":          {text: condition, policy: celValidates, used: []string{celResult("skip", "a", "Pod team-a/x")}, judged: []string{result("KyvernoValidatingPolicy", "p", "", "pass", "", "Pod team-a/x")}, want: usage.NotNeeded},
-		"a rule that mutates":  {policy: strings.Replace(validates, "validate", "mutate", 1), used: twoUsed[:1], judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, want: usage.InUse, why: "more than validate"},
-		"it asks the cluster":  {policy: strings.Replace(validates, `"validate"`, `"context": [{"name": "c", "apiCall": {"urlPath": "/x"}}], "validate"`, 1), used: twoUsed[:1], judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, want: usage.InUse, why: "reads more than the resource"},
-		"CEL asks the cluster": {text: condition, policy: strings.Replace(celValidates, "true", "resource.List('v1', 'pods', 'a').items.size() < 3", 1), used: []string{celResult("skip", "a", "Pod team-a/x")}, judged: []string{celResult("pass", "", "Pod team-a/x")}, want: usage.InUse, why: "reads more"},
-		"it verifies images":   {text: strings.Replace(condition, "ValidatingPolicy", "ImageValidatingPolicy", 1), policy: strings.Replace(celValidates, "ValidatingPolicy", "ImageValidatingPolicy", 1), used: []string{result("KyvernoImageValidatingPolicy", "p", "", "skip", "a", "Pod team-a/x")}, judged: []string{result("KyvernoImageValidatingPolicy", "p", "", "pass", "", "Pod team-a/x")}, want: usage.InUse, why: "does not validate"},
-		"idle stays idle":      {used: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, want: usage.Idle},
+		"all pass":                  {used: twoUsed, judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x"), kyvernoResult("r", "pass", "", "Pod team-a/y")}, want: usage.NotNeeded},
+		"one fails":                 {used: twoUsed, judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x"), kyvernoResult("r", "fail", "", "Pod team-a/y")}, want: usage.InUse},
+		"one passes and fails":      {used: twoUsed[:1], judged: []string{kyvernoResult("r", "fail", "", "Pod team-a/x"), kyvernoResult("r", "pass", "", "Pod team-a/x")}, want: usage.InUse},
+		"an error":                  {used: twoUsed[:1], judged: []string{kyvernoResult("r", "error", "", "Pod team-a/x")}, want: usage.InUse},
+		"skipped":                   {used: twoUsed[:1], judged: []string{kyvernoResult("r", "skip", "", "Pod team-a/x")}, want: usage.InUse},
+		"one is not judged":         {used: twoUsed, judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, want: usage.InUse, why: "did not judge all"},
+		"another rule":              {used: twoUsed[:1], judged: []string{kyvernoResult("s", "pass", "", "Pod team-a/x")}, want: usage.InUse, why: "did not judge all"},
+		"the new API":               {text: condition, policy: celValidates, used: []string{celResult("skip", "a", "Pod team-a/x")}, judged: []string{result("KyvernoValidatingPolicy", "p", "", "pass", "", "Pod team-a/x")}, want: usage.NotNeeded},
+		"a rule that mutates":       {policy: strings.Replace(validates, "validate", "mutate", 1), used: twoUsed[:1], judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, want: usage.InUse, why: "more than validate"},
+		"it asks the cluster":       {policy: strings.Replace(validates, `"validate"`, `"context": [{"name": "c", "apiCall": {"urlPath": "/x"}}], "validate"`, 1), used: twoUsed[:1], judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, want: usage.InUse, why: "reads more than the resource"},
+		"CEL asks the cluster":      {text: condition, policy: strings.Replace(celValidates, "true", "resource.List('v1', 'pods', 'a').items.size() < 3", 1), used: []string{celResult("skip", "a", "Pod team-a/x")}, judged: []string{celResult("pass", "", "Pod team-a/x")}, want: usage.InUse, why: "reads more"},
+		"it verifies images":        {text: strings.Replace(condition, "ValidatingPolicy", "ImageValidatingPolicy", 1), policy: strings.Replace(celValidates, "ValidatingPolicy", "ImageValidatingPolicy", 1), used: []string{result("KyvernoImageValidatingPolicy", "p", "", "skip", "a", "Pod team-a/x")}, judged: []string{result("KyvernoImageValidatingPolicy", "p", "", "pass", "", "Pod team-a/x")}, want: usage.InUse, why: "does not validate"},
+		"CEL asks, in two lines":    {text: condition, policy: strings.Replace(celValidates, "true", `resource\n  .List('v1', 'pods', 'a').items.size() < 3`, 1), used: []string{celResult("skip", "a", "Pod team-a/x")}, judged: []string{celResult("pass", "", "Pod team-a/x")}, want: usage.InUse, why: "reads more"},
+		"it asks for the time":      {policy: strings.Replace(validates, `"deny": {}`, `"deny": {"conditions": {"any": [{"key": "{{ time_now_utc() }}"}]}}`, 1), used: twoUsed[:1], judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, want: usage.InUse, why: "reads more"},
+		"a policy of another group": {policy: strings.Replace(validates, "kyverno.io/v1", "example.com/v1", 1), used: twoUsed[:1], want: usage.InUse, why: "did not judge all"},
+		"idle stays idle":           {used: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, judged: []string{kyvernoResult("r", "pass", "", "Pod team-a/x")}, want: usage.Idle},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, object := tc.text, tc.policy
@@ -280,6 +318,9 @@ func TestAudit(t *testing.T) {
 		"a week old":                      {reports: []string{audit(now.Add(-7*24*time.Hour), "same", "sha256:a", usage.Usage{State: usage.Idle})}, unused: true},
 		"older":                           {reports: []string{audit(now.Add(-7*24*time.Hour-time.Second), "same", "sha256:a", usage.Usage{State: usage.Idle})}, fails: "not older than a week"},
 		"from the future":                 {reports: []string{audit(now.Add(time.Second), "same", "sha256:a", usage.Usage{State: usage.Idle})}, fails: "not older than a week"},
+		"unknown in the second":           {reports: []string{of(usage.Idle), strings.Replace(of(usage.Idle), `"usage"`, `"u"`, 1)}},
+		"missing in the second":           {reports: []string{of(usage.Idle), strings.NewReplacer(`"usage"`, `"u"`, `"same"`, `"missing"`).Replace(of(usage.Idle))}, unused: true},
+		"unreadable in the cluster":       {reports: []string{strings.Replace(of(usage.Idle), `"entries"`, `"findings": [{"kind": "cluster-unreadable"}], "entries"`, 1)}, fails: "could not be read"},
 		"without a cluster":               {reports: []string{strings.Replace(of(usage.Idle), `"cluster"`, `"c"`, 1)}, fails: "nothing about a cluster"},
 		"another document":                {reports: []string{strings.Replace(of(usage.Idle), "Ledger", "Report", 1)}, fails: "not a report of polex-audit"},
 		"no JSON":                         {reports: []string{"a"}, fails: "not a report in JSON"},

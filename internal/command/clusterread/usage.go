@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -75,7 +76,8 @@ const maxAsked = 20_000
 func (l *Live) Ask(ctx context.Context, program string, of *usage.Reports) error {
 	keys, exempt := of.Exempt()
 	if len(exempt) > maxAsked {
-		return fmt.Errorf("exceptions exempt more than %d resources, too many for --kyverno-cli", maxAsked)
+		of.NotJudged(kyverno.PolicyKey{}, fmt.Sprintf("exceptions exempt more than %d resources", maxAsked))
+		exempt = nil
 	}
 	var policies, resources []map[string]any
 	var err error
@@ -90,12 +92,34 @@ func (l *Live) Ask(ctx context.Context, program string, of *usage.Reports) error
 				"it requires the permissions list on policies and get on the exempt resources")
 		}
 	}
-	results, err := kyvernocli.Apply(ctx, program, of.Judged(policies), resources)
+	results, err := apply(ctx, program, of.Judged(policies), resources, of)
 	if err != nil {
 		return fmt.Errorf("--kyverno-cli: %w", err)
 	}
 	of.Judge(results)
 	return nil
+}
+
+// apply asks about all policies together or, if the program fails, about each of them. It is an error if the
+// program fails for all.
+func apply(ctx context.Context, program string, policies, resources []map[string]any,
+	of *usage.Reports) ([]usage.Result, error) {
+	all, err := kyvernocli.Apply(ctx, program, policies, resources)
+	if err == nil || len(policies) < 2 {
+		return all, err
+	}
+	failed := 0
+	for _, policy := range policies {
+		results, err := kyvernocli.Apply(ctx, program, []map[string]any{policy}, resources)
+		if all = append(all, results...); err != nil {
+			failed++
+			of.NotJudged(usage.KeyOf(policy), err.Error())
+		}
+	}
+	if failed < len(policies) {
+		err = nil
+	}
+	return all, err
 }
 
 // inStream returns the policies and resources that the stream has.
@@ -163,11 +187,14 @@ func (l *Live) resources(ctx context.Context, exempt []usage.Resource) (all []ma
 		if !of.served {
 			continue
 		}
+		if path.IsValidPathSegmentName(r.Namespace) != nil || path.IsValidPathSegmentName(r.Name) != nil || r.Name == "" {
+			continue // no resource has such a name
+		}
 		object, err := l.server.Object(ctx, of.GroupVersionResource, r.Namespace, r.Name)
-		if err != nil {
+		if err != nil && !apierrors.IsForbidden(err) {
 			return nil, err
 		}
-		if object != nil {
+		if object != nil && err == nil {
 			all = append(all, object.Object)
 		}
 	}

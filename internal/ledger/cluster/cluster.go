@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -154,9 +155,10 @@ func eachOfYAML(in *bufio.Reader, visit func([]byte) error) (kind string, isList
 				return "", false, failed
 			}
 			item = append([]byte("  "), line[2:]...)
-		case item != nil && (len(bytes.TrimSpace(line)) == 0 || line[0] == ' '):
+		case item != nil && (len(bytes.TrimSpace(line)) == 0 || bytes.HasPrefix(line, []byte("  "))):
 			item = append(item, line...)
-		case bytes.HasPrefix(line, []byte("---")) && len(bytes.TrimSpace(rest)) > 0:
+		case bytes.HasPrefix(line, []byte("---")) && len(bytes.TrimSpace(rest)) > 0,
+			bytes.HasPrefix(bytes.TrimSpace(line), []byte("...")), bytes.HasPrefix(line, []byte(" ---")):
 			return "", false, errors.New("it has several documents and not one List")
 		default:
 			if failed := flush(); failed != nil {
@@ -183,26 +185,26 @@ func eachOfYAML(in *bufio.Reader, visit func([]byte) error) (kind string, isList
 // add adds an object. An exception is parsed as strictly as a file.
 func (s *Stream) add(item []byte) error {
 	s.read++
-	var of struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-	}
-	if err := json.Unmarshal(item, &of); err != nil {
+	var keys map[string]json.RawMessage // a struct would ignore the case of keys
+	var apiVersion, kind string
+	err := json.Unmarshal(item, &keys)
+	_, _ = json.Unmarshal(keys["apiVersion"], &apiVersion), json.Unmarshal(keys["kind"], &kind) // or another type
+	if err != nil {
 		s.exceptions++ // perhaps
 		s.Unreadable = append(s.Unreadable, fmt.Sprintf("object %d: %s", s.read, err))
 		return nil
 	}
-	group, _, _ := bytes.Cut([]byte(of.APIVersion), []byte("/"))
-	report := reportKinds[string(group)]
+	group, _, _ := strings.Cut(apiVersion, "/")
+	report := reportKinds[group]
 	switch {
-	case report != "" && (of.Kind == report || of.Kind == "Cluster"+report):
+	case report != "" && (kind == report || kind == "Cluster"+report):
 		var r usage.Report
 		if err := json.Unmarshal(item, &r); err != nil {
 			return fmt.Errorf("object %d: %w", s.read, err)
 		}
 		s.Reports = append(s.Reports, r)
 		return nil
-	case of.Kind != "" && of.Kind != exception.Kind && of.APIVersion != "":
+	case kind != "" && kind != exception.Kind && apiVersion != "":
 		var other map[string]any
 		if !s.keepsOthers {
 			return nil
