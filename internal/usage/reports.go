@@ -138,8 +138,8 @@ type ofKind struct{ apiVersion, kind string }
 
 // NewReports prepares the collection for exceptions.
 func NewReports(exceptions []Exception) *Reports {
-	r := &Reports{names: map[string]bool{}, places: map[place][]*observed{}, named: map[kyverno.PolicyKey]*policyResults{},
-		unjudged: map[kyverno.PolicyKey]string{}}
+	r := &Reports{names: map[string]bool{}, places: map[place][]*observed{},
+		named: map[kyverno.PolicyKey]*policyResults{}, unjudged: map[kyverno.PolicyKey]string{}}
 	for _, e := range exceptions {
 		o := &observed{Exception: e, exempts: map[skip]struct{}{}}
 		for _, s := range e.Scopes {

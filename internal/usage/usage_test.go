@@ -155,7 +155,7 @@ func TestUsages(t *testing.T) {
 	}
 }
 
-// TestFailuresOnly: Kyverno can be told to report failures only. Then no report tells what it skips.
+// TestFailuresOnly: Kyverno can be told to report failures only. Then no report shows its skipped resources.
 func TestFailuresOnly(t *testing.T) {
 	r := usage.NewReports([]usage.Exception{of(t, match, pods)})
 	if err := r.Add(report(t, kyvernoResult("r", "fail", "", "Pod team-a/x"))); err != nil {

@@ -187,7 +187,8 @@ func (l *Live) resources(ctx context.Context, exempt []usage.Resource) (all []ma
 		if !of.served {
 			continue
 		}
-		if path.IsValidPathSegmentName(r.Namespace) != nil || path.IsValidPathSegmentName(r.Name) != nil || r.Name == "" {
+		isName := path.IsValidPathSegmentName
+		if isName(r.Namespace) != nil || isName(r.Name) != nil || r.Name == "" {
 			continue // no resource has such a name
 		}
 		object, err := l.server.Object(ctx, of.GroupVersionResource, r.Namespace, r.Name)

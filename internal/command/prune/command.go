@@ -168,8 +168,8 @@ func (r *run) propose(ctx context.Context, clone *commit.Clone, result commit.Re
 	if err != nil {
 		return err
 	}
-	pull, err := repository.Propose(ctx, forge.NewProposal("These exceptions have expired, or Kyverno's reports say that they are not needed. Nothing verifies the "+
-		"reports:", made.Message,
+	pull, err := repository.Propose(ctx, forge.NewProposal("These exceptions have expired, or Kyverno's reports say "+
+		"that they are not needed. Nothing verifies the reports:", made.Message,
 		to.Push.As, to.Push.To.Branch))
 	if err != nil {
 		return fmt.Errorf("the commit is on %s, and its pull request is not open: %w", to.Remote(), err)
