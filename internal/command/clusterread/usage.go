@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -187,7 +187,7 @@ func (l *Live) resources(ctx context.Context, exempt []usage.Resource) (all []ma
 		if !of.served {
 			continue
 		}
-		isName := path.IsValidPathSegmentName
+		isName := content.IsPathSegmentName
 		if isName(r.Namespace) != nil || isName(r.Name) != nil || r.Name == "" {
 			continue // no resource has such a name
 		}
