@@ -22,7 +22,7 @@ import (
 // foreign are flags of other commands and programs that pages name without them.
 var foreign = []string{
 	"--signed", "--config", "--policies", "--changed-since", "--enforce-existing", // of another command than that of the page
-	"--output-format", "--enablePolicyException", "--exceptionNamespace", // of Kyverno
+	"--output-format", "--enablePolicyException", "--exceptionNamespace", "--allowedResults", // of Kyverno
 	"--tarball", "--root", "--admission-control-config-file", "--feature-gates", "--take-ownership", // of kubectl sigstore, the API server and Helm
 }
 
