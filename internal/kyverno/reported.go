@@ -1,6 +1,24 @@
 package kyverno
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// reportKinds are the kinds of reports by API group.
+var reportKinds = map[string][]string{
+	"wgpolicyk8s.io": {"PolicyReport", "ClusterPolicyReport"},
+	// Kyverno's CLI uses the last two.
+	"openreports.io":     {"Report", "ClusterReport", "PolicyReport", "ClusterPolicyReport"},
+	"reports.kyverno.io": {"EphemeralReport", "ClusterEphemeralReport"},
+}
+
+// IsReport reports whether a kind is one of policy reports.
+func IsReport(kind exception.GroupKind) bool {
+	return slices.Contains(reportKinds[kind.Group], kind.Kind)
+}
 
 // reportedKinds are the kinds of policies by Kyverno's name for the source of a report result.
 var reportedKinds = map[string]string{

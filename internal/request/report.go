@@ -11,14 +11,6 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// reportKinds are the kinds of reports by API group.
-var reportKinds = map[string][]string{
-	"wgpolicyk8s.io": {"PolicyReport", "ClusterPolicyReport"},
-	// Kyverno's CLI uses the last two.
-	"openreports.io":     {"Report", "ClusterReport", "PolicyReport", "ClusterPolicyReport"},
-	"reports.kyverno.io": {"EphemeralReport", "ClusterEphemeralReport"},
-}
-
 // Report is the content of a report, or of a list of reports.
 type Report struct {
 	Violations []Violation // failed results
@@ -41,7 +33,7 @@ func FromReport(doc *exception.Document) (*Report, *Problem) {
 
 func (r *Report) read(doc *exception.Document, at exception.Position) *Problem {
 	gk := doc.GroupKind()
-	if !slices.Contains(reportKinds[gk.Group], gk.Kind) {
+	if !kyverno.IsReport(gk) {
 		return problem(ReasonNotAReport, Violation{Position: at},
 			"give a PolicyReport, or name the kind of the source with --from",
 			"found kind %q of %q, expected a policy report",

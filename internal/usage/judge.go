@@ -66,17 +66,22 @@ func (r *Reports) Judge(results []Result) {
 		}
 		o.usage = r.usage(o)
 		o.usage.State = NotNeeded
+		var why []string
 		for s := range o.exempts {
 			pass, seen := passes[s]
-			switch why := cmp.Or(r.unjudged[s.policy], r.unjudged[kyverno.PolicyKey{}]); {
-			case why != "":
-				o.usage.State, o.usage.Why = InUse, why
-			case !seen:
-				o.usage.State = InUse
-				o.usage.Why = cmp.Or(o.usage.Why, "Kyverno's command line did not judge all of them")
-			case !pass:
+			reason := cmp.Or(r.unjudged[s.policy], r.unjudged[kyverno.PolicyKey{}])
+			if reason == "" && !seen {
+				reason = "Kyverno's command line did not judge all of them"
+			}
+			if reason != "" {
+				why = append(why, reason)
+			}
+			if !pass || reason != "" {
 				o.usage.State = InUse
 			}
+		}
+		if len(why) > 0 {
+			o.usage.Why = slices.Min(why)
 		}
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// reports are the collections of reports. Not every cluster serves all of them.
-var reports = []schema.GroupVersionResource{
+// Reports are the collections of reports. Not every cluster serves all of them.
+var Reports = []schema.GroupVersionResource{
 	{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "policyreports"},
 	{Group: "wgpolicyk8s.io", Version: "v1alpha2", Resource: "clusterpolicyreports"},
 	{Group: "openreports.io", Version: "v1alpha1", Resource: "reports"},
@@ -36,32 +36,36 @@ func (l *Live) AddReports(ctx context.Context, to *usage.Reports) error {
 		}
 		for _, report := range l.stream.Reports {
 			if err := to.Add(report); err != nil {
-				return err
+				to.Missing = err.Error()
+				break
 			}
 		}
 		return nil
 	}
-	served, forbidden := false, ""
-	for _, of := range reports {
+	served, why := false, ""
+	for _, of := range Reports {
+		var unread error // of a report: its writer must not end the audit
 		has, err := l.server.Each(ctx, of, "", func(object *unstructured.Unstructured) error {
 			var report usage.Report
-			err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &report)
-			if err != nil {
-				return fmt.Errorf("%s %s/%s: %w", of.Resource, object.GetNamespace(), object.GetName(), err)
+			unread = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &report)
+			if unread == nil {
+				unread = to.Add(report)
 			}
-			return to.Add(report)
+			return unread
 		})
 		switch {
+		case unread != nil:
+			why = fmt.Sprintf("the %s cannot be read: %v", of.GroupResource(), unread)
 		case apierrors.IsForbidden(err):
-			forbidden = "the API server forbids to list " + of.GroupResource().String()
+			why = "the API server forbids to list " + of.GroupResource().String()
 		case err != nil:
 			return fmt.Errorf("read the reports: %w", err)
 		}
 		served = served || has
 	}
 	switch {
-	case forbidden != "":
-		to.Missing = forbidden
+	case why != "":
+		to.Missing = why
 	case !served:
 		to.Missing = "the cluster has no policy reports"
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/apiserver"
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/clusterread"
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -27,14 +28,16 @@ func (c *clusterFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.context, "context", "", "context of the kubeconfig (default: the current one)")
 }
 
-// reports returns the collections of reports. Not every cluster serves all of them. Cluster reports
-// have no namespace.
-func reports(namespace string) []collection {
-	return slices.Concat(
-		collections(namespace, "wgpolicyk8s.io/v1alpha2", "policyreports"),
-		collections("", "wgpolicyk8s.io/v1alpha2", "clusterpolicyreports"),
-		collections(namespace, "openreports.io/v1alpha1", "reports"),
-		collections("", "openreports.io/v1alpha1", "clusterreports"))
+// reports returns the collections of reports. Cluster reports have no namespace.
+func reports(namespace string) (all []collection) {
+	for _, of := range clusterread.Reports {
+		if strings.HasPrefix(of.Resource, "cluster") {
+			all = append(all, collection{of, ""})
+		} else {
+			all = append(all, collection{of, namespace})
+		}
+	}
+	return all
 }
 
 // policies returns the collections of policies.

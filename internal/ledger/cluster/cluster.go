@@ -12,6 +12,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/usage"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -29,9 +30,6 @@ type Stream struct {
 	read        int // objects
 	exceptions  int
 }
-
-// reportKinds are the kinds of reports by API group. Each group also has the form with "Cluster" before.
-var reportKinds = map[string]string{"wgpolicyk8s.io": "PolicyReport", "openreports.io": "Report"}
 
 // Parse reads a list of exceptions, reports, policies and resources in YAML or JSON, the output of kubectl
 // get -o yaml or -o json. It reads object by object, and calls visit for each exception.
@@ -195,9 +193,8 @@ func (s *Stream) add(item []byte) error {
 		return nil
 	}
 	group, _, _ := strings.Cut(apiVersion, "/")
-	report := reportKinds[group]
 	switch {
-	case report != "" && (kind == report || kind == "Cluster"+report):
+	case kyverno.IsReport(exception.GroupKind{Group: group, Kind: kind}):
 		var r usage.Report
 		if err := json.Unmarshal(item, &r); err != nil {
 			return fmt.Errorf("object %d: %w", s.read, err)
