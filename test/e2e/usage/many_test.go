@@ -17,6 +17,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestMany: polex-audit reads 5,000 exceptions and 50,000 results of reports from the output of
@@ -30,10 +31,10 @@ func TestMany(t *testing.T) {
 	dir := t.TempDir()
 	box := run.Sigstore
 	signed, err := sandboxtest.Sign(t.Context(), box, sandbox.Identity{}, time.Now(), drafts...)
-	must(t, err)
-	must(t, os.Mkdir(filepath.Join(dir, "signed"), 0o755))
+	must.Do(t, err)
+	must.Do(t, os.Mkdir(filepath.Join(dir, "signed"), 0o755))
 	live, err := os.Create(filepath.Join(dir, "live.yaml"))
-	must(t, err)
+	must.Do(t, err)
 	out := bufio.NewWriter(live)
 	_, _ = out.WriteString("apiVersion: v1\nitems:\n")
 	item := func(object []byte) {
@@ -41,9 +42,9 @@ func TestMany(t *testing.T) {
 		_, _ = out.WriteString("- " + lines + "\n")
 	}
 	for i, doc := range signed {
-		must(t, os.WriteFile(filepath.Join(dir, "signed", fmt.Sprintf("%d.yaml", i)), doc.Source(), 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(dir, "signed", fmt.Sprintf("%d.yaml", i)), doc.Source(), 0o600))
 		object, err := yaml.Marshal(doc.Object())
-		must(t, err)
+		must.Do(t, err)
 		item(object)
 	}
 	for i := range exceptions {
@@ -58,41 +59,41 @@ func TestMany(t *testing.T) {
 		}
 		report, err := yaml.Marshal(map[string]any{"apiVersion": "wgpolicyk8s.io/v1alpha2", "kind": "PolicyReport", "metadata": map[string]any{"name": fmt.Sprintf("r%d", i), "namespace": fmt.Sprintf("team-%d", i)},
 			"scope": map[string]any{"apiVersion": "v1", "kind": "Pod", "namespace": fmt.Sprintf("team-%d", i), "name": "web-1"}, "results": results})
-		must(t, err)
+		must.Do(t, err)
 		item(report)
 	}
 	_, _ = out.WriteString("kind: List\nmetadata:\n  resourceVersion: \"\"\n")
-	must(t, out.Flush())
-	must(t, live.Close())
+	must.Do(t, out.Flush())
+	must.Do(t, live.Close())
 	root, err := os.ReadFile(box.TrustedRootPath)
-	must(t, err)
-	must(t, os.WriteFile(filepath.Join(dir, "root.json"), root, 0o600))
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(filepath.Join(dir, "root.json"), root, 0o600))
 	config := fmt.Sprintf("apiVersion: polex.dev/v1alpha1\nkind: Config\ntrust:\n  trustedRoot: root.json\n  authorities: [{name: a, issuer: %q, subject: 'https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main'}]\n", box.IssuerURL)
-	must(t, os.WriteFile(filepath.Join(dir, "trust.yaml"), []byte(config), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "trust.yaml"), []byte(config), 0o600))
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "signed"}, {"-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-q", "-m", "Sign"}} {
 		git := exec.CommandContext(t.Context(), "git", args...)
 		git.Dir = dir
-		must(t, git.Run())
+		must.Do(t, git.Run())
 	}
 	measure := filepath.Join(dir, "measure")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", measure, "github.com/polex-dev/polex/test/e2e/measure")
-	must(t, build.Run())
+	must.Do(t, build.Run())
 	for _, args := range [][]string{nil, {"--live", "live.yaml"}} {
 		program := filepath.Join(run.Folder, "polex-audit")
 		audit := exec.CommandContext(t.Context(), measure, append([]string{"measured", program, "--config", "trust.yaml", "-o", "json"}, args...)...)
 		audit.Dir = dir
 		raw, err := audit.Output()
-		must(t, err)
+		must.Do(t, err)
 		var measured struct{ PeakBytes int64 }
 		text, err := os.ReadFile(filepath.Join(dir, "measured"))
-		must(t, err)
-		must(t, json.Unmarshal(text, &measured))
+		must.Do(t, err)
+		must.Do(t, json.Unmarshal(text, &measured))
 		cpu := audit.ProcessState.UserTime() + audit.ProcessState.SystemTime()
 		t.Logf("%v: %s CPU, %d MB", args, cpu.Round(time.Millisecond), measured.PeakBytes>>20)
 		var report struct {
 			Entries []struct{ Usage *struct{ State string } }
 		}
-		must(t, json.Unmarshal(raw, &report))
+		must.Do(t, json.Unmarshal(raw, &report))
 		inUse := 0
 		for _, e := range report.Entries {
 			if e.Usage != nil && e.Usage.State == "in-use" {

@@ -25,6 +25,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // waitLimit is the timeout for the reports of all resources.
@@ -194,41 +195,40 @@ func TestUsage(t *testing.T) {
 	ctx, live := t.Context(), run.Cluster
 	texts, objects := drafts()
 	signed, err := sandboxtest.Sign(ctx, run.Sigstore, sandbox.Identity{}, time.Now(), texts...)
-	must(t, err)
+	must.Do(t, err)
 	dir := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, "signed"), 0o755))
-	must(t, os.WriteFile(filepath.Join(dir, "trust.yaml"), []byte(fmt.Sprintf("apiVersion: polex.dev/v1alpha1\nkind: Config\ntrust:\n  trustedRoot: %s\n  authorities: [{name: a, issuer: %q, subject: 'https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main'}]\n", run.Sigstore.TrustedRootPath, run.Sigstore.IssuerURL)), 0o600))
+	must.Do(t, os.Mkdir(filepath.Join(dir, "signed"), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "trust.yaml"), []byte(fmt.Sprintf("apiVersion: polex.dev/v1alpha1\nkind: Config\ntrust:\n  trustedRoot: %s\n  authorities: [{name: a, issuer: %q, subject: 'https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main'}]\n", run.Sigstore.TrustedRootPath, run.Sigstore.IssuerURL)), 0o600))
 	for _, namespace := range append([]string{"platform"}, namespaces...) {
-		must(t, live.CreateNamespace(ctx, namespace))
+		must.Do(t, live.CreateNamespace(ctx, namespace))
 	}
 	for i, doc := range signed {
-		must(t, os.WriteFile(filepath.Join(dir, "signed", fmt.Sprintf("%d.yaml", i)), doc.Source(), 0o600))
-		must(t, live.ApplyAll(ctx, doc.Source()))
+		must.Do(t, os.WriteFile(filepath.Join(dir, "signed", fmt.Sprintf("%d.yaml", i)), doc.Source(), 0o600))
+		must.Do(t, live.ApplyAll(ctx, doc.Source()))
 	}
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "signed"}, {"-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-q", "-m", "Sign"}} {
 		git := exec.CommandContext(ctx, "git", args...)
 		git.Dir = dir
-		out, err := git.CombinedOutput()
-		must(t, err, string(out))
+		must.Run(t, git)
 	}
-	must(t, live.ApplyAll(ctx, []byte(policies)))
-	must(t, live.ApplyAll(ctx, []byte(resources())))
-	must(t, os.WriteFile(filepath.Join(dir, "policies.yaml"), []byte(policies), 0o600))
-	must(t, os.WriteFile(filepath.Join(dir, "resources.yaml"), []byte(resources()), 0o600))
+	must.Do(t, live.ApplyAll(ctx, []byte(policies)))
+	must.Do(t, live.ApplyAll(ctx, []byte(resources())))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "policies.yaml"), []byte(policies), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "resources.yaml"), []byte(resources()), 0o600))
 
-	must(t, live.StartReportsController(context.Background(), cluster.Controller{}))
+	must.Do(t, live.StartReportsController(context.Background(), cluster.Controller{}))
 	want := map[string]usage.State{}
 	for i, c := range cases {
 		want[objects[i]] = c.want
 	}
 	step(t, "wgpolicyk8s.io", func(t *testing.T) { usagesAre(t, dir, texts, objects, want) })
-	must(t, live.Kill("reports-controller"))
+	must.Do(t, live.Kill("reports-controller"))
 	servesOpenReports(t)
 	for _, namespace := range namespaces {
 		_, err := live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: "/apis/wgpolicyk8s.io/v1alpha2/namespaces/" + namespace + "/policyreports"})
-		must(t, err)
+		must.Do(t, err)
 	}
-	must(t, live.StartReportsController(context.Background(), cluster.Controller{Args: []string{"--openreportsEnabled=true"}}))
+	must.Do(t, live.StartReportsController(context.Background(), cluster.Controller{Args: []string{"--openreportsEnabled=true"}}))
 	// Kyverno keeps results of requests only in its reports, which are new.
 	want["PolicyException.kyverno.io platform/old-used-by-requests"] = usage.Unknown
 	step(t, "openreports.io", func(t *testing.T) { usagesAre(t, dir, texts, objects, want) })
@@ -247,7 +247,7 @@ func usagesAre(t *testing.T, dir string, texts, objects []string, want map[strin
 	var usages map[string]usage.Usage
 	within, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	must(t, run.Cluster.Until(within, "the reports", func(ctx context.Context) error {
+	must.Do(t, run.Cluster.Until(within, "the reports", func(ctx context.Context) error {
 		seen, err := audit(ctx, dir, arguments...)
 		if err != nil {
 			return err
@@ -282,13 +282,13 @@ func usagesAre(t *testing.T, dir string, texts, objects []string, want map[strin
 // exemptBy returns the resources that Kyverno's command line exempts because of one exception.
 func exemptBy(t *testing.T, dir, program, name, text string) (resources []string) {
 	t.Helper()
-	must(t, os.WriteFile(filepath.Join(dir, "exception.yaml"), []byte(text), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "exception.yaml"), []byte(text), 0o600))
 	command := exec.CommandContext(t.Context(), program, "apply", "policies.yaml", "--resource", "resources.yaml", "--exception", "exception.yaml", "--policy-report", "--output-format", "json")
 	command.Dir = dir
 	out, _ := command.Output() // other resources fail
 	var report usage.Report
 	at := bytes.Index(out, []byte("\n{")) + 1
-	must(t, json.NewDecoder(bytes.NewReader(out[at:])).Decode(&report), string(out))
+	must.Do(t, json.NewDecoder(bytes.NewReader(out[at:])).Decode(&report))
 	for _, result := range report.Results {
 		for _, r := range result.Resources {
 			if result.Properties.Exceptions == name && !slices.Contains(resources, r.String()) {
@@ -304,24 +304,17 @@ func exemptBy(t *testing.T, dir, program, name, text string) (resources []string
 func servesOpenReports(t *testing.T) {
 	t.Helper()
 	source, err := servers.Source(t.Context(), fixture.FromRoot("test/e2e/tools/kyverno"), "github.com/openreports/reports-api")
-	must(t, err)
+	must.Do(t, err)
 	for _, kind := range []string{"reports", "clusterreports"} {
 		text, err := os.ReadFile(filepath.Join(source, "config", "crd", "openreports.io_"+kind+".yaml"))
-		must(t, err)
-		must(t, run.Cluster.ApplyAll(t.Context(), text))
-		must(t, run.Cluster.Until(t.Context(), kind, func(ctx context.Context) error {
+		must.Do(t, err)
+		must.Do(t, run.Cluster.ApplyAll(t.Context(), text))
+		must.Do(t, run.Cluster.Until(t.Context(), kind, func(ctx context.Context) error {
 			answer, err := run.Cluster.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/apis/openreports.io/v1alpha1/" + kind})
 			if err == nil && !answer.OK() {
 				err = errors.New(answer.Message())
 			}
 			return err
 		}))
-	}
-}
-
-func must(t *testing.T, err error, about ...string) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err, about)
 	}
 }
