@@ -249,7 +249,7 @@ func Run(ctx context.Context, clone *commit.Clone, o Options,
 		return to, found, result, err
 	}
 	if to.Way == deliver.PullRequest {
-		if to, found, err = toBranch(ctx, clone, o, to); err != nil || to.Push.As == "" {
+		if to, found, err = toBranch(ctx, clone, o, to); err != nil || found.Proposed || len(found.Ended) == 0 {
 			return to, found, result, err
 		}
 	}
@@ -268,8 +268,7 @@ func Run(ctx context.Context, clone *commit.Clone, o Options,
 // documents follow, so that two removals never share a branch.
 const branchPrefix = "polex/pruned-"
 
-// toBranch names the branch for the pull request. If nothing is to be removed, or if the branch exists
-// already, it names none: the pull request is open.
+// toBranch names the branch for the pull request, if there is a removal to propose.
 func toBranch(ctx context.Context, clone *commit.Clone, o Options, to deliver.To) (deliver.To, *Found, error) {
 	tip, err := clone.Fetch(ctx, to.Push.To)
 	if err != nil {
@@ -288,8 +287,6 @@ func toBranch(ctx context.Context, clone *commit.Clone, o Options, to deliver.To
 		_, _ = io.WriteString(sum, e.name()+e.trailer)
 	}
 	to.Push.As = branchPrefix + hex.EncodeToString(sum.Sum(nil))[:12]
-	if _, found.Proposed, err = clone.Ask(ctx, to.Remote()); found.Proposed {
-		to.Push.As = ""
-	}
+	_, found.Proposed, err = clone.Ask(ctx, to.Remote())
 	return to, found, err
 }

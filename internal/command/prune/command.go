@@ -152,7 +152,11 @@ func (r *run) prune(ctx context.Context) error {
 	if err != nil {
 		return commitflags.Hint(err, "")
 	}
-	return errors.Join(r.report(found, result, to), r.propose(ctx, clone, result, to))
+	reported := r.report(found, result, to)
+	if err := r.propose(ctx, clone, result, to); err != nil {
+		return err
+	}
+	return reported
 }
 
 // propose opens the pull request, if the forge made its commit.
@@ -172,9 +176,10 @@ func (r *run) propose(ctx context.Context, clone *commit.Clone, result commit.Re
 		"that they are not needed. Nothing verifies the reports:", made.Message,
 		to.Push.As, to.Push.To.Branch))
 	if err != nil {
-		return fmt.Errorf("the commit is on %s, and its pull request is not open: %w", to.Remote(), err)
+		return cli.Hint(fmt.Errorf("the commit is on %s, and its pull request is not open: %w", to.Remote(), err),
+			"give the job pull-requests: write; open the pull request, or delete the branch and run this again")
 	}
-	_, _ = fmt.Fprintln(r.streams.Err, "pull request "+pull.URL)
+	_, _ = fmt.Fprintln(r.streams.Err, "pull request "+plain.Line(pull.URL))
 	return nil
 }
 
@@ -229,7 +234,8 @@ func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) er
 		_, _ = fmt.Fprintln(r.streams.Err, "this is the plan, and nothing was changed: prune with --commit, --push or "+
 			"--pull-request")
 	case found.Proposed:
-		_, _ = fmt.Fprintln(r.streams.Err, "a branch with this removal exists already, and was left alone")
+		_, _ = fmt.Fprintf(r.streams.Err, "%s exists already, and was left alone: open its pull request, or delete it "+
+			"to propose this again\n", to.Remote())
 	case result.Commit.IsZero():
 	case to.Pushes():
 		_, _ = fmt.Fprintf(r.streams.Err, "pushed to %s %s\n", to.Remote(), result.Commit)
