@@ -2,285 +2,180 @@ package adopt
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"reflect"
 	"regexp"
 	"slices"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/schema"
-
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// candidate is an exception that may become a pending one.
+// adoption is the work on one plan.
+type adoption struct {
+	Options
+	*repository
+	plan *Plan
+}
+
+// candidate is a form of an exception that may become a pending one.
 type candidate struct {
-	*Adopted
+	Adopted
+	id      exception.Identity
 	object  map[string]any
-	sources []*source // the files that have it
-	chart   string    // the Helm template that renders it
-	differs string    // how the deployed form differs from its text, if it does
+	sources []*document // of the repository
 }
 
 // Make plans the adoption of the exceptions of a repository. The plan lists exceptions that cannot
 // be adopted as problems. Make returns an error for an unreadable stream or an invalid setting.
 func Make(in Input, o Options) (*Plan, error) {
-	streams, err := readStreams(in.Streams, &o)
+	objects := documents("<rendered>", in.Rendered)
+	isRead := slices.ContainsFunc(objects, func(d *document) bool { return d.GroupKind().Kind != "" })
+	for _, d := range objects {
+		if d.err != nil && (!isRead || isDraft.Match(d.text)) { // others are no exceptions
+			return nil, fmt.Errorf("%s, line %d: %s", d.file, d.line+max(d.err.Position.Line, 1)-1, d.err.Message)
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(in.Live)) {
+		for _, doc := range in.Live[file] {
+			objects = append(objects, &document{Document: doc, file: file, line: 1})
+		}
+	}
+	a := &adoption{Options: o, plan: &Plan{Write: map[string][]byte{}}}
+	a.repository = read(in.Files, len(in.Live)+len(objects) > 0, a.plan, &o)
+	all, err := a.judged(a.limited(a.distinct(objects, len(in.Live) > 0)))
 	if err != nil {
 		return nil, err
 	}
-	r := read(in.Files, &o)
-	plan := &Plan{Problems: r.problems, Write: map[string][]byte{}}
-	chosen := slices.Concat(r.fromStreams(plan, streams), r.fromFiles(plan, in.Streams))
-	for _, c := range chosen {
-		if note := update(c.object); note != "" {
-			c.Notes = append(c.Notes, note)
-		}
-		if len(o.Shape.AllowInKyverno) == 0 && leaveKyverno(c.object) {
-			c.Notes = append(c.Notes, "the namespace kyverno is no longer exempt: Kyverno's chart leaves it out of "+
-				"its webhooks; if yours does not, see guard.allowInKyverno")
-		}
-	}
-	chosen = r.distinct(plan, chosen)
-	chosen = r.limited(plan, chosen)
-	if chosen, err = r.finish(plan, chosen); err != nil {
-		return nil, err
-	}
-	r.move(plan, chosen)
-	slices.SortStableFunc(plan.Problems,
+	a.move(all)
+	slices.SortStableFunc(a.plan.Problems,
 		func(a, b Problem) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
-	return plan, nil
+	return a.plan, nil
 }
 
-// fromStreams returns the exceptions that are deployed. The template that renders one is no problem
-// any more.
-func (r *repository) fromStreams(plan *Plan, streams map[exception.Identity][]*deployed) (chosen []*candidate) {
-	ids := slices.SortedFunc(maps.Keys(streams),
-		func(a, b exception.Identity) int { return cmp.Compare(a.String(), b.String()) })
-	for _, id := range ids {
-		forms := streams[id]
-		c := &candidate{object: forms[0].object, sources: r.of(id),
-			Adopted: &Adopted{File: forms[0].stream, Line: forms[0].line, Notes: forms[0].notes}}
-		for _, s := range c.sources {
-			s.used++
+// distinct returns the exceptions with one form each: that of the objects or, if there is none, that of a
+// plain file. If the objects are all of a cluster, the other exceptions are not deployed.
+func (a *adoption) distinct(objects []*document, whole bool) (chosen []*candidate) {
+	forms := map[exception.Identity][]*candidate{}
+	var ids []exception.Identity
+	add := func(c *candidate) {
+		if forms[c.id] == nil {
+			ids = append(ids, c.id)
 		}
-		if r.known[id] != "" { // it is adopted already
-			for _, s := range c.sources {
-				plan.refuse(&candidate{object: c.object, Adopted: &Adopted{File: s.file, Line: s.line}},
-					exists(r.known[id]))
-			}
-			continue
-		}
-		if len(c.sources) == 1 {
-			s := c.sources[0]
-			c.File, c.Line = s.file, s.line
-			if !reflect.DeepEqual(s.object["spec"], c.object["spec"]) {
-				c.differs = "the deployed form differs from its text" +
-					difference(s.object, c.object, "%s there and %s in the cluster")
-				c.Notes = append(c.Notes, c.differs)
+		for _, other := range forms[c.id] {
+			if reflect.DeepEqual(other.object, c.object) {
+				other.sources = append(other.sources, c.sources...)
+				return
 			}
 		}
-		for _, p := range r.problems {
-			if p.Reason == ReasonTemplate && forms[0].chart != "" && r.chart(p.File) == forms[0].chart {
-				c.chart = p.File
-				plan.Problems = slices.DeleteFunc(plan.Problems, func(other Problem) bool {
-					return other.File == p.File &&
-						other.Reason == ReasonTemplate
-				})
-			}
-		}
-		if problem := several(forms); problem != nil {
-			plan.refuse(c, problem)
-			continue
-		}
-		chosen = append(chosen, c)
+		forms[c.id] = append(forms[c.id], c)
 	}
-	return chosen
-}
-
-// fromFiles returns the exceptions of plain files that no stream has. If a stream has a whole
-// cluster, they are not deployed.
-func (r *repository) fromFiles(plan *Plan, streams []Stream) (chosen []*candidate) {
-	whole := slices.ContainsFunc(streams, func(s Stream) bool { return s.Whole })
-	for _, s := range r.sources {
+	for _, d := range objects {
+		if id := d.Identity(); id.IsException() && id.Name != "" && d.Annotation("cosign.sigstore.dev/message") == "" {
+			add(a.candidate(d))
+		}
+	}
+	slices.SortFunc(ids, func(a, b exception.Identity) int { return cmp.Compare(a.String(), b.String()) })
+	for _, id := range ids {
+		forms[id][0].sources = a.of(id)
+	}
+	for _, s := range a.sources {
 		if s.used > 0 {
 			continue
 		}
-		c := &candidate{object: s.object, sources: []*source{s}, Adopted: &Adopted{File: s.file, Line: s.line}}
-		problem := r.plain(s)
-		if whole && (problem == nil || problem.Reason != ReasonNotDeployed) {
-			problem = &Problem{Reason: ReasonNotDeployed,
-				Message: "the cluster has no exception of this name, and it stays where it is",
-				Hint:    "remove it; or if another cluster has it, give the objects of that one too"}
-		}
-		if problem != nil {
-			plan.refuse(c, problem)
+		c := a.candidate(s)
+		if problem := a.plain(s, whole); problem != nil {
+			a.plan.refuse(c, *problem)
 			continue
 		}
-		c.Notes = clean(c.object, r.options.Shape.Allowed)
-		inNamespace(c.object, r.options.Namespace)
-		if known := r.known[identity(c.object)]; known != "" {
-			plan.refuse(c, exists(known))
+		c.sources = []*document{s}
+		add(c)
+	}
+	for _, id := range ids {
+		c := forms[id][0]
+		problem := invalid(forms[id])
+		switch {
+		case a.known[id] != "":
+			for _, s := range c.sources {
+				a.plan.refuse(a.candidate(s), Problem{Reason: ReasonExists, Message: a.known[id] + " has it already",
+					Hint: "remove the old document by hand"})
+			}
 			continue
+		case problem != nil:
+			a.plan.refuse(c, *problem)
+			continue
+		case len(c.sources) == 1:
+			source := a.candidate(c.sources[0])
+			c.File, c.Line = source.File, source.Line
+			if differs := difference(source, c, "%s there and %s in the cluster"); differs != "" {
+				c.Notes = append(c.Notes, "the deployed form differs from its text"+differs)
+			}
 		}
 		chosen = append(chosen, c)
 	}
 	return chosen
 }
 
-// exists is the problem of an exception that another file has.
-func exists(name string) *Problem {
-	return &Problem{Reason: ReasonExists, Message: name + " has it already", Hint: "remove the old document by hand"}
+// candidate returns the form of a document without what tools and servers added.
+func (a *adoption) candidate(d *document) *candidate {
+	c := &candidate{Adopted: Adopted{File: d.file, Line: d.line}, id: d.Identity(), object: d.Object()}
+	if a.Namespace != "" && c.id.Namespace == "" {
+		c.id.Namespace = a.Namespace
+		exception.Path{"metadata", "namespace"}.Set(c.object, a.Namespace)
+	}
+	c.Identity = c.id.String()
+	c.clean(&a.Shape)
+	return c
 }
 
-func (p *Plan) refuse(c *candidate, problem *Problem) {
-	problem.File, problem.Line, problem.Object = c.File, c.Line, identity(c.object).String()
-	if c.differs != "" { // otherwise somebody would look for the problem in the text
-		problem.Message += "; " + c.differs
+// of returns the sources of a deployed exception: the same group, kind and name, and no other namespace. A
+// namespace with a variable may be any.
+func (a *adoption) of(deployed exception.Identity) (sources []*document) {
+	for _, s := range a.named[exception.Identity{GroupKind: deployed.GroupKind, Name: deployed.Name}] {
+		namespace := s.Identity().Namespace
+		if namespace == "" || namespace == deployed.Namespace || isVariable.MatchString(namespace) {
+			s.used++
+			sources = append(sources, s)
+		}
 	}
-	p.Problems = append(p.Problems, *problem)
+	return sources
+}
+
+// difference describes the first difference of the specs of two forms, or returns "". places has a verb
+// for each.
+func difference(one, other *candidate, places string) string {
+	first, err := exception.FromObject(map[string]any{"spec": one.object["spec"]})
+	second, err2 := exception.FromObject(map[string]any{"spec": other.object["spec"]})
+	if err != nil || err2 != nil {
+		return ""
+	}
+	for _, d := range seal.Compare(second, first, 1) {
+		return fmt.Sprintf(": %s is "+places, d.Path, d.Old(), d.New())
+	}
+	return ""
 }
 
 // dnsName matches the names of exceptions and namespaces that the API server allows. It leaves room
 // for the group and .yaml, since file systems limit the length of a file name.
 var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,228}[a-z0-9])?$`)
 
-// namesNone reports whether the exception has a list of policies and the list is empty.
-func namesNone(object map[string]any) bool {
-	key := "exceptions"
-	if groupKind(object).Group != exception.KyvernoGroup {
-		key = "policyRefs"
+// invalid returns the problem of an exception that has several forms, or no valid name and namespace.
+func invalid(forms []*candidate) *Problem {
+	c := forms[0]
+	switch {
+	case c.id.Namespace == "":
+		return &Problem{Reason: ReasonNoNamespace, Message: "it has no namespace",
+			Hint: "give it with --exception-namespace NAME; or give its live object with --kubeconfig or --live"}
+	case !dnsName.MatchString(c.id.Namespace) || !dnsName.MatchString(c.id.Name):
+		return &Problem{Reason: schema.InvalidValue, Message: fmt.Sprintf("%q is not a valid name", c.Identity),
+			Hint: "remove it, or rename it: at most 230 lower-case letters, digits, dashes and dots"}
+	case len(forms) == 1:
+		return nil
 	}
-	list, there := at(object, "spec", key).([]any)
-	return there && len(list) == 0
-}
-
-// distinct refuses exceptions with an invalid name, without a policy, or with the identity of
-// another one but a different content. It merges equal exceptions into one.
-func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) {
-	same := map[exception.Identity][]*candidate{}
-	for _, c := range all {
-		same[identity(c.object)] = append(same[identity(c.object)], c)
-	}
-	for _, c := range all {
-		id := identity(c.object)
-		c.Identity = id.String()
-		first := same[id][0]
-		switch {
-		case id.Namespace == "":
-			plan.refuse(c, &Problem{Reason: ReasonNoNamespace, Message: "it has no namespace",
-				Hint: "give it with --exception-namespace NAME"})
-		case !dnsName.MatchString(id.Namespace) || !dnsName.MatchString(id.Name):
-			plan.refuse(c, &Problem{Reason: schema.InvalidValue,
-				Message: fmt.Sprintf("%q in namespace %q is not a name that an exception can have", id.Name,
-					id.Namespace),
-				Hint: "remove it, or rename it: at most 230 lower-case letters, digits, dashes and dots"})
-		case namesNone(c.object):
-			plan.refuse(c, &Problem{Reason: ReasonNoPolicies, Message: "it names no policy, and exempts nothing",
-				Hint: "remove it"})
-		case slices.ContainsFunc(same[id], func(other *candidate) bool { return key(other.object) != key(c.object) }):
-			plan.refuse(c, &Problem{Reason: ReasonSeveral,
-				Message: "other documents of the repository define the same object with different content",
-				Hint:    "keep one of them"})
-		case c != first:
-			first.sources = append(first.sources, c.sources...)
-			first.Notes = append(first.Notes, fmt.Sprintf("%s:%d is the same", c.File, c.Line))
-		default:
-			left = append(left, c)
-		}
-	}
-	return left
-}
-
-// limited gives each exception its expiry and refuses expired ones.
-func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
-	var open []*candidate
-	for _, c := range all {
-		end, note, err := expiry(c.object, r.options.Shape.Rules.Terms, r.options.Now)
-		var bad *lifetime.Error
-		switch {
-		case errors.As(err, &bad):
-			plan.refuse(c, &Problem{Reason: ReasonLifetime, Message: bad.Error(), Hint: bad.Hint})
-			continue
-		case err != nil:
-			plan.refuse(c, &Problem{Reason: ReasonUnreadable, Message: err.Error()})
-			continue
-		case end.IsZero():
-			c.Notes = append(c.Notes, unlisted(c.object, r.options.Configured)...)
-			open = append(open, c)
-		case !end.After(r.options.Now):
-			plan.refuse(c, &Problem{Reason: ReasonExpired, Message: "it expired at " + end.UTC().Format(time.RFC3339),
-				Hint: "remove it, or request it again: polex request"})
-			continue
-		}
-		c.ExpiresAt, c.Stated = end, !end.IsZero()
-		if note != "" {
-			c.Notes = append(c.Notes, note)
-		}
-		left = append(left, c)
-	}
-	first, last := r.options.First, r.options.Last
-	if most := r.options.Shape.Rules.Longest; r.options.Configured && most > 0 && last > most && len(open) > 0 {
-		plan.Notes = append(plan.Notes,
-			fmt.Sprintf("the last expiry is %s from now and not %s: trust.maxLifetime in the configuration allows no "+
-				"more",
-				days(most), days(last)))
-		first, last = min(first, most), most
-	}
-	for n, end := range spread(len(open), r.options.Now, first, last) {
-		path, _ := exception.StatementPath(groupKind(open[n].object), exception.AnnotationExpiresAt)
-		path.Set(open[n].object, end.Format(time.RFC3339))
-		open[n].ExpiresAt = end
-	}
-	return left
-}
-
-// finish writes the documents and refuses those that must not be signed. The file name contains the
-// API group if both groups have an exception of that name. It also does if the file would otherwise
-// have the name of a kustomization.
-func (r *repository) finish(plan *Plan, all []*candidate) (adopted []*candidate, err error) {
-	documents := map[string]*exception.Document{}
-	for _, c := range all {
-		id := identity(c.object)
-		c.To = path.Join(r.options.Unsigned, id.Namespace, id.Name+".yaml")
-		if documents[c.To] != nil || isKustomization(c.To) {
-			c.To = path.Join(r.options.Unsigned, id.Namespace, id.Name+"."+id.Group+".yaml")
-		}
-		var like []byte
-		if len(c.sources) > 0 {
-			like = c.sources[0].text
-		}
-		content, err := write(like, c.object)
-		var doc *exception.Document
-		if err == nil {
-			doc, err = exception.Parse(content, c.To)
-		}
-		signed := path.Join(r.options.Signed, c.To[len(r.options.Unsigned):])
-		_, there := r.files[c.To]
-		switch {
-		case err != nil:
-			plan.refuse(c, &Problem{Reason: ReasonUnreadable, Message: err.Error()})
-		case there:
-			plan.refuse(c, &Problem{Reason: ReasonExists, Message: c.To + " exists with another content",
-				Hint: "remove one of the two"})
-		case r.files[signed] != nil:
-			plan.refuse(c, &Problem{Reason: ReasonExists, Message: signed + " exists with another content",
-				Hint: "remove one of the two"})
-		default:
-			plan.Write[c.To] = content
-			documents[c.To] = doc
-			adopted = append(adopted, c)
-		}
-	}
-	if adopted, err = r.judge(plan, adopted, documents); err != nil {
-		return nil, err
-	}
-	for _, c := range adopted {
-		plan.Adopted = append(plan.Adopted, *c.Adopted)
-	}
-	return adopted, nil
+	other := forms[1]
+	return &Problem{Reason: ReasonSeveral, Message: fmt.Sprintf("it has %d forms, such as %s:%d and %s:%d", len(forms),
+		c.File, c.Line, other.File, other.Line) + difference(c, other, "%s in the first and %s in the second"),
+		Hint: "remove the other forms from the given files; a form that another cluster needs gets another name there"}
 }

@@ -2,6 +2,7 @@ package adopt_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -17,10 +18,12 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/internal/adopt"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var update = flag.Bool("update", false, "write the plans anew")
@@ -38,7 +41,7 @@ func read(t *testing.T, name string) (a *txtar.Archive, in adopt.Input, o adopt.
 	if err != nil {
 		t.Fatal(err)
 	}
-	in = adopt.Input{Files: map[string][]byte{}}
+	in = adopt.Input{Files: map[string][]byte{}, Live: map[string][]*exception.Document{}}
 	o = adopt.Options{Unsigned: "unsigned", Signed: "signed", First: 30 * day, Last: 90 * day, Now: now, Branch: "main",
 		Origin: "git@github.com:Acme/platform.git", Shape: shape.Config{}}
 	for line := range strings.Lines(string(a.Comment)) {
@@ -57,15 +60,34 @@ func read(t *testing.T, name string) (a *txtar.Archive, in adopt.Input, o adopt.
 	for _, f := range a.Files {
 		switch f.Name {
 		case "rendered":
-			in.Streams = append(in.Streams, adopt.Stream{Name: "<rendered>", Content: f.Data})
+			in.Rendered = f.Data
 		case "live", "live2":
-			in.Streams = append(in.Streams, adopt.Stream{Name: "<" + f.Name + ">", Content: f.Data, Whole: true})
+			in.Live["<"+f.Name+">"] = live(t, f.Data)
 		case "plan":
 		default:
 			in.Files[f.Name] = f.Data
 		}
 	}
 	return a, in, o
+}
+
+// live reads a list of objects, or one object. Anchors keep the cases short.
+func live(t *testing.T, content []byte) (all []*exception.Document) {
+	t.Helper()
+	var list map[string]any
+	must.Do(t, yaml.Unmarshal(content, &list))
+	items, isList := list["items"].([]any)
+	if !isList {
+		items = []any{list}
+	}
+	for _, item := range items {
+		raw, err := json.Marshal(item)
+		must.Do(t, err)
+		doc, err := exception.ParseUndeployed(raw, "")
+		must.Do(t, err)
+		all = append(all, doc)
+	}
+	return all
 }
 
 // TestPlans compares the plan of each case. After the plan, kustomize must build the repository,
@@ -144,6 +166,7 @@ func builds(t *testing.T, files map[string][]byte) {
 	options.LoadRestrictions = types.LoadRestrictionsNone
 	for name, content := range files {
 		if filepath.Base(name) != "kustomization.yaml" || bytes.Contains(content, []byte("replacements:")) ||
+			bytes.Contains(content, []byte("{{")) ||
 			bytes.Contains(content, []byte("https:")) || bytes.Contains(content, []byte("kind: Component")) {
 			continue
 		}

@@ -7,23 +7,18 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/schema"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
-	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
-// serverFields are the fields of metadata that the API server and its controllers set.
-var serverFields = []string{"managedFields", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp",
-	"deletionGracePeriodSeconds", "generation", "ownerReferences", "selfLink"}
-
-// clean removes the fields that no person wrote: nulls, which the API server drops, the status, and
-// fields, labels and annotations that servers and delivery tools write. It also removes directives to
-// delivery tools, with a note for each.
-func clean(object map[string]any, allowed policyfile.AllowedMetadata) (notes []string) {
-	dropNulls(object)
-	delete(object, "status")
-	metadata := mapping(object, "metadata")
-	for _, field := range serverFields {
+// clean removes what no person wrote: the status, and fields, labels and annotations of servers and delivery
+// tools. It also removes directives to these tools, versions that Kyverno no longer serves, and the namespace
+// kyverno, with a note for each.
+func (c *candidate) clean(config *shape.Config) {
+	delete(c.object, "status")
+	metadata := mapping(c.object, "metadata")
+	for _, field := range schema.ServerFields {
 		delete(metadata, field)
 	}
 	for _, field := range []string{"labels", "annotations"} {
@@ -31,62 +26,61 @@ func clean(object map[string]any, allowed policyfile.AllowedMetadata) (notes []s
 		for _, key := range slices.Sorted(maps.Keys(of)) {
 			tool, effect := shape.Directive(field, key, of[key])
 			if effect != "" {
-				notes = append(notes, fmt.Sprintf("%s: %q is removed: it tells %s to %s", key,
+				c.Notes = append(c.Notes, fmt.Sprintf("%s: %q is removed: it tells %s to %s", key,
 					exception.Shortened(fmt.Sprint(of[key])), tool, effect))
 			}
-			if effect != "" || shape.MetadataWriter(field, key, of[key], allowed) != "" {
+			if effect != "" || shape.MetadataWriter(field, key, of[key], config.Allowed) != "" {
 				delete(of, key)
 			}
 		}
-		if _, there := metadata[field]; there && len(of) == 0 {
+		if len(of) == 0 {
 			delete(metadata, field)
 		}
 	}
-	return notes
+	c.update()
+	if len(config.AllowInKyverno) == 0 {
+		c.leaveKyverno()
+	}
 }
 
-// leaveKyverno removes the namespace kyverno from lists that have other namespaces, and reports
-// whether it did. No exception may exempt resources of that namespace.
-func leaveKyverno(object map[string]any) (found bool) {
+// update replaces an apiVersion that Kyverno no longer serves with the newest one, as the checks ask for. The
+// fields of the versions are the same.
+func (c *candidate) update() {
+	before := fmt.Sprint(c.object["apiVersion"])
+	v, known := kyverno.VersionOf(c.id.GroupKind, strings.TrimPrefix(before, c.id.Group+"/"))
+	if known && v.To != 0 {
+		c.object["apiVersion"] = kyverno.MatchDeprecated.Newest(c.id.GroupKind)
+		c.Notes = append(c.Notes, fmt.Sprintf("%s is now %s: Kyverno serves %s only until 1.%d", before,
+			c.object["apiVersion"], v.Name, v.To))
+	}
+}
+
+// leaveKyverno removes the namespace kyverno from lists that have other namespaces. No exception may exempt
+// resources of that namespace.
+func (c *candidate) leaveKyverno() {
+	found := false
 	for _, of := range []string{"any", "all"} {
-		for _, filter := range list(object, "spec", "match", of) {
+		filters, _ := mapping(c.object, "spec", "match")[of].([]any)
+		for _, filter := range filters {
+			filter, _ := filter.(map[string]any)
 			resources := mapping(filter, "resources")
 			all, _ := resources["namespaces"].([]any)
-			if left := slices.DeleteFunc(slices.Clone(all),
-				func(name any) bool { return name == "kyverno" }); len(left) > 0 &&
-				len(left) < len(all) {
+			left := slices.DeleteFunc(slices.Clone(all), func(name any) bool { return name == "kyverno" })
+			if len(left) > 0 && len(left) < len(all) {
 				resources["namespaces"], found = left, true
 			}
 		}
 	}
-	return found
+	if found {
+		c.Notes = append(c.Notes, "the namespace kyverno is no longer exempt: Kyverno's chart leaves it out of its "+
+			"webhooks; if yours does not, see guard.allowInKyverno")
+	}
 }
 
-// update replaces an apiVersion that Kyverno no longer serves with the newest one, as the checks ask for,
-// and returns a note about it. The fields of the versions are the same.
-func update(object map[string]any) (note string) {
-	kind, before := groupKind(object), text(object, "apiVersion")
-	v, known := kyverno.VersionOf(kind, strings.TrimPrefix(before, kind.Group+"/"))
-	if !known || v.To == 0 {
-		return ""
+// mapping returns the mapping at a path of keys, or nil.
+func mapping(object map[string]any, path ...string) map[string]any {
+	for _, key := range path {
+		object, _ = object[key].(map[string]any)
 	}
-	object["apiVersion"] = kyverno.MatchDeprecated.Newest(kind)
-	return fmt.Sprintf("%s is now %s: Kyverno serves %s only until 1.%d", before, object["apiVersion"], v.Name, v.To)
-}
-
-func dropNulls(value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, in := range value {
-			if in == nil {
-				delete(value, name)
-				continue
-			}
-			dropNulls(in)
-		}
-	case []any:
-		for _, in := range value {
-			dropNulls(in)
-		}
-	}
+	return object
 }

@@ -1,32 +1,39 @@
 package adopt
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // configName is the name of the configuration at the root of a repository.
 const configName = ".polex.yaml"
 
+const pages = "https://github.com/polex-dev/polex/blob/main/docs/"
+
 // config writes the configuration. eased contains the reasons that become warnings, with the number
 // of adopted exceptions that each would reject as an error.
-func (r *repository) config(plan *Plan, adopted []*candidate, longest time.Duration, eased map[string]int) []byte {
+func (a *adoption) config(adopted []*candidate, eased map[string]int) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Written by polex adopt. How to tighten it: "+
-		"https://github.com/polex-dev/polex/blob/main/docs/how-to/adopt.md\n"+
-		"apiVersion: polex.dev/v1alpha1\nkind: Config\ndirectories:\n  unsigned: %+q\n  signed: %+q\n",
-		r.options.Unsigned, r.options.Signed)
-	trust, note := r.trust(longest)
-	if note != "" {
-		plan.Notes = append(plan.Notes, note)
+	fmt.Fprintf(&b, `# Written by polex adopt. How to tighten it: %s
+apiVersion: polex.dev/v1alpha1
+kind: Config
+directories:
+  unsigned: %+q
+  signed: %+q
+trust:
+  maxLifetime: %s # the furthest expiry; lower it when that has passed
+`, pages+"how-to/adopt.md", a.Unsigned, a.Signed, lifetime.FormatDuration(a.longest(adopted)))
+	if keys := a.Shape.Rules.Terms.Keys; len(keys) > 0 {
+		fmt.Fprintf(&b, "  expiryKeys: %s\n", quoted(keys))
 	}
-	b.WriteString(trust)
+	b.WriteString(a.authority())
 	b.WriteString(statements(adopted))
 	b.WriteString("shape:\n  preset: baseline\n")
 	if len(eased) > 0 {
@@ -34,42 +41,81 @@ func (r *repository) config(plan *Plan, adopted []*candidate, longest time.Durat
 	}
 	for _, reason := range slices.Sorted(maps.Keys(eased)) {
 		fmt.Fprintf(&b, "    %s: warning # an error would refuse %s; remove this line later\n", reason,
-			count(eased[reason], "adopted exception"))
+			plain.Count(eased[reason], "adopted exception", "adopted exceptions"))
 	}
 	return []byte(b.String())
 }
 
-// statementEnds match the last part of keys under which teams state a reason, ticket or owner.
-var statementEnds = []struct {
-	name string
-	end  *regexp.Regexp
-}{
-	{"reason", regexp.MustCompile(`(?i)(^|[/._-])(reason|justification|rationale|description)$`)},
-	{"ticket", regexp.MustCompile(`(?i)(^|[/._-])(ticket|jira|issue)$`)},
-	{"owner", regexp.MustCompile(`(?i)(^|[/._-])(owner|team|contact)$`)},
+// authorities are the trusted signers of the forges.
+var authorities = map[string]string{"github.com": `
+      github:
+        repository: PROJECT
+        # A repository that takes over the name later has another ID. Write yours here (gh api repos/PROJECT --jq .id):
+        # repositoryID: 123456789
+        workflow: .github/workflows/merge.yaml
+        ref: refs/heads/BRANCH
+`, "gitlab.com": `
+      issuer: https://gitlab.com
+      subject: https://gitlab.com/PROJECT//.gitlab-ci.yml@refs/heads/BRANCH
+      claims:
+        sourceRepositoryURI: https://gitlab.com/PROJECT
+        # A project that takes over the name later has another ID. Write yours here (the page of the project has it):
+        # sourceRepositoryIdentifier: "123456789"
+        sourceRepositoryRef: refs/heads/BRANCH
+`}
+
+// plainNames matches a project and a branch that YAML reads as text.
+var plainNames = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_./-]+ [A-Za-z0-9_./-]+$`)
+
+// authority writes the trusted signer, if the forge is known.
+func (a *adoption) authority() string {
+	host, project := repositoryOf(a.Origin)
+	branch := cmp.Or(a.Branch, "main")
+	if authorities[host] == "" || !plainNames.MatchString(project+" "+branch) {
+		a.plan.note(configName, "the trusted signer is not known from the remote origin: add trust.authorities")
+		return "  # Name the trusted signer under authorities: " + pages + "reference/trust.md\n"
+	}
+	if a.Branch == "" {
+		a.plan.note(configName, "the default branch is not known from origin/HEAD: the trusted signer names main")
+	}
+	return "  authorities:\n    - name: merge-workflow" +
+		strings.NewReplacer("PROJECT", project, "BRANCH", branch).Replace(authorities[host])
+}
+
+// repositoryOf returns the host in lower case and the path of a Git address. The https, ssh and scp forms of an
+// address give the same result.
+func repositoryOf(url string) (host, project string) {
+	if _, rest, ok := strings.Cut(url, "://"); ok {
+		url = rest
+	} else {
+		url = strings.Replace(url, ":", "/", 1)
+	}
+	host, project, _ = strings.Cut(url, "/")
+	host, _, _ = strings.Cut(host[strings.LastIndex(host, "@")+1:], ":")
+	return strings.ToLower(host), strings.TrimSuffix(strings.Trim(project, "/"), ".git")
 }
 
 // statements writes the section with the keys under which exceptions state a reason, ticket or
 // owner.
-func statements(adopted []*candidate) string {
+func statements(adopted []*candidate) (section string) {
 	own := map[string]bool{}
 	for _, c := range adopted {
 		for _, field := range []string{"annotations", "labels"} {
 			for key := range mapping(c.object, "metadata", field) {
-				own[key] = lifetime.CheckKey(key) == nil
+				if lifetime.CheckKey(key) == nil {
+					own[key] = true
+				}
 			}
 		}
 	}
-	section := ""
-	for _, s := range statementEnds {
-		var found []string
-		for _, key := range slices.Sorted(maps.Keys(own)) {
-			if own[key] && s.end.MatchString(key) {
-				found = append(found, key)
-			}
-		}
-		if found != nil {
-			section += fmt.Sprintf("  %s: [%s]\n", s.name, quoted(found))
+	for _, s := range []struct{ name, ends string }{
+		{"reason", "reason|justification|rationale|description"}, {"ticket", "ticket|jira|issue"},
+		{"owner", "owner|team|contact"}} {
+		isKey := regexp.MustCompile(`(?i)(^|[/._-])(` + s.ends + `)$`)
+		keys := slices.Sorted(maps.Keys(own))
+		keys = slices.DeleteFunc(keys, func(key string) bool { return !isKey.MatchString(key) })
+		if len(keys) > 0 {
+			section += fmt.Sprintf("  %s: %s\n", s.name, quoted(keys))
 		}
 	}
 	if section != "" {
@@ -78,66 +124,5 @@ func statements(adopted []*candidate) string {
 	return section
 }
 
-// quoted writes the entries of a list.
-func quoted(texts []string) string {
-	all := make([]string, len(texts))
-	for i, text := range texts {
-		all[i] = fmt.Sprintf("%+q", text)
-	}
-	return strings.Join(all, ", ")
-}
-
-// trust writes the section that names the trusted signer, if the forge is known.
-func (r *repository) trust(longest time.Duration) (section, note string) {
-	name := repositoryOf(r.options.Origin)
-	host, project, ok := strings.Cut(name, "/")
-	if at := strings.Index(strings.ToLower(r.options.Origin), project); at >= 0 {
-		project = r.options.Origin[at : at+len(project)] // with the case of the address: certificates keep it
-	}
-	branch := r.options.Branch
-	if branch == "" {
-		branch, note = "main", "the default branch is not known from origin/HEAD: the trusted signer in "+configName+
-			" names main"
-	}
-	issuer, subject, claim := "", "", ""
-	switch {
-	case !ok || project == "":
-	case host == "github.com":
-		issuer, claim = "https://token.actions.githubusercontent.com", "gh api repos/"+project+" --jq .id"
-		subject = fmt.Sprintf("https://github.com/%s/.github/workflows/merge.yaml@refs/heads/%s", project, branch)
-	case host == "gitlab.com":
-		issuer, claim = "https://gitlab.com", "the project ID on the page of the project"
-		subject = fmt.Sprintf("https://gitlab.com/%s//.gitlab-ci.yml@refs/heads/%s", project, branch)
-	}
-	rules := fmt.Sprintf("trust:\n  maxLifetime: %s # the furthest expiry; lower it when that has passed\n",
-		days(longest))
-	if keys := r.options.Shape.Rules.Terms.Keys; len(keys) > 0 {
-		rules += fmt.Sprintf("  expiryKeys: [%s]\n", quoted(keys))
-	}
-	if issuer == "" {
-		return rules + "  # Name the trusted signer under authorities: " +
-				"https://github.com/polex-dev/polex/blob/main/docs/reference/trust.md\n",
-			"the trusted signer is not known from the remote origin: add trust.authorities to " + configName
-	}
-	return rules + fmt.Sprintf(`  authorities:
-    - name: merge-workflow
-      issuer: %s
-      subject: %+q
-      # A repository that takes over the name later has another ID. Write yours here (%s):
-      # claims: {sourceRepositoryIdentifier: "123456789"}
-`, issuer, subject, claim), note
-}
-
-// repositoryOf returns the host and path of a Git address, in lower case. The https, ssh and scp
-// forms of an address give the same result.
-func repositoryOf(url string) string {
-	if _, rest, ok := strings.Cut(url, "://"); ok {
-		url = rest
-	} else {
-		url = strings.Replace(url, ":", "/", 1)
-	}
-	host, rest, _ := strings.Cut(url, "/")
-	host = host[strings.LastIndex(host, "@")+1:]
-	host, _, _ = strings.Cut(host, ":")
-	return strings.ToLower(host + "/" + strings.TrimSuffix(strings.Trim(rest, "/"), ".git"))
-}
+// quoted writes a list of keys.
+func quoted(keys []string) string { return strings.ReplaceAll(fmt.Sprintf("%+q", keys), `" "`, `", "`) }

@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -13,42 +14,82 @@ import (
 	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
-// expiry returns the stated expiry of an exception, or zero if there is none. It converts Kyverno's
-// relative label to a time, because that label starts again with each new object.
-func expiry(object map[string]any, terms lifetime.Terms, now time.Time) (end time.Time, note string, err error) {
-	labels := mapping(object, "metadata", "labels")
-	ttl, _ := labels[exception.LabelTTL].(string)
-	length, invalid := strfmt.ParseDuration(ttl) // as Kyverno does
-	relative := invalid == nil && length > 0
-	if relative {
-		if delete(labels, exception.LabelTTL); len(labels) == 0 {
-			delete(mapping(object, "metadata"), "labels")
+// limited gives each exception its expiry and refuses expired ones.
+func (a *adoption) limited(all []*candidate) (left []*candidate) {
+	var open []*candidate
+	for _, c := range all {
+		if problem := a.state(c); problem != nil {
+			a.plan.refuse(c, *problem)
+			continue
 		}
-		note = fmt.Sprintf("the label %s=%s, which counts from the creation of the object, is removed",
-			exception.LabelTTL,
-			ttl)
+		if left = append(left, c); !c.Stated {
+			c.Notes = append(c.Notes, unlisted(c.object, a.Configured)...)
+			open = append(open, c)
+		}
 	}
-	life, err := lifetimeOf(object, terms)
-	if err == nil && relative && life.ExpiresAt.IsZero() && life.ExpiresIn == 0 {
-		path, _ := exception.StatementPath(groupKind(object), exception.AnnotationExpiresAt)
-		path.Set(object, now.Add(length).UTC().Truncate(time.Second).Format(time.RFC3339))
-		life, err = lifetimeOf(object, terms)
+	first, last := a.First, a.Last
+	if most := a.Shape.Rules.Longest; a.Configured && most > 0 && last > most && len(open) > 0 {
+		a.plan.note(configName, fmt.Sprintf("trust.maxLifetime is %s, so the last expiry is not %s from now",
+			lifetime.FormatDuration(most), lifetime.FormatDuration(last)))
+		first, last = min(first, most), most
 	}
-	if err != nil {
-		return time.Time{}, "", err
+	for n, end := range spread(len(open), a.Now, first, last) {
+		open[n].expire(end)
 	}
-	if life.ExpiresAt.IsZero() && life.ExpiresIn > 0 {
-		return now.Add(life.ExpiresIn), note, nil
-	}
-	return life.ExpiresAt, note, nil
+	return left
 }
 
-func lifetimeOf(object map[string]any, terms lifetime.Terms) (lifetime.Lifetime, error) {
-	doc, err := exception.FromObject(object)
-	if err != nil {
-		return lifetime.Lifetime{}, err
+// expire writes the expiry of an exception.
+func (c *candidate) expire(at time.Time) {
+	c.ExpiresAt = at.UTC().Truncate(time.Second)
+	path, _ := exception.StatementPath(c.id.GroupKind, exception.AnnotationExpiresAt)
+	path.Set(c.object, c.ExpiresAt.Format(time.RFC3339))
+}
+
+// state reads the stated expiry of an exception, and returns a problem if it has passed or cannot be read. It
+// converts Kyverno's relative label to a time, because that label starts again with each new object.
+func (a *adoption) state(c *candidate) *Problem {
+	ttl, _ := mapping(c.object, "metadata", "labels")[exception.LabelTTL].(string)
+	length, err := strfmt.ParseDuration(ttl) // as Kyverno does
+	relative := err == nil && length > 0
+	if relative {
+		exception.Path{"metadata", "labels", exception.LabelTTL}.Remove(c.object)
+		c.Notes = append(c.Notes, fmt.Sprintf("the label %s=%s, which counts from the creation of the object, is "+
+			"removed", exception.LabelTTL, ttl))
 	}
-	return lifetime.Of(doc, terms)
+	var life lifetime.Lifetime
+	doc, err := exception.FromObject(c.object)
+	if err == nil {
+		life, err = lifetime.Of(doc, a.Shape.Rules.Terms)
+	}
+	switch {
+	case err != nil:
+		bad := &lifetime.Error{}
+		errors.As(err, &bad)
+		return &Problem{Reason: ReasonLifetime, Message: err.Error(), Hint: bad.Hint}
+	case !life.ExpiresAt.IsZero():
+		c.ExpiresAt = life.ExpiresAt
+	case life.ExpiresIn > 0:
+		c.ExpiresAt = a.Now.Add(life.ExpiresIn)
+	case relative:
+		c.expire(a.Now.Add(length))
+	default:
+		return nil
+	}
+	if c.Stated = true; !c.ExpiresAt.After(a.Now) {
+		return &Problem{Reason: ReasonExpired, Message: "it expired at " + c.ExpiresAt.UTC().Format(time.RFC3339),
+			Hint: "remove it, or request it again: polex request"}
+	}
+	return nil
+}
+
+// longest returns the time until the last expiry, rounded up to whole days.
+func (a *adoption) longest(all []*candidate) time.Duration {
+	longest := a.Last
+	for _, c := range all {
+		longest = max(longest, c.ExpiresAt.Sub(a.Now))
+	}
+	return (longest + 24*time.Hour - 1).Truncate(24 * time.Hour)
 }
 
 // endKey matches the last part of keys under which teams state an expiry.
@@ -61,16 +102,17 @@ func unlisted(object map[string]any, configured bool) (notes []string) {
 	for _, field := range []string{"annotations", "labels"} {
 		of := mapping(object, "metadata", field)
 		for _, name := range slices.Sorted(maps.Keys(of)) {
-			said, _ := of[name].(string)
-			if _, err := lifetime.ParseDay(said); err == nil && endKey.MatchString(name) {
-				how := "add --expiry-key " + name
-				if lifetime.CheckKey(name) != nil {
-					how = "write it under a key of your own"
-				} else if configured {
-					how = fmt.Sprintf("list %s under trust.expiryKeys in %s first", name, configName)
-				}
-				notes = append(notes, fmt.Sprintf("%s: %q is not read as its expiry; to use it, %s", name, said, how))
+			value, _ := of[name].(string)
+			if _, err := lifetime.ParseDay(value); err != nil || !endKey.MatchString(name) {
+				continue
 			}
+			how := "add --expiry-key " + name
+			if lifetime.CheckKey(name) != nil {
+				how = "write it under a key of your own"
+			} else if configured {
+				how = fmt.Sprintf("list %s under trust.expiryKeys in %s first", name, configName)
+			}
+			notes = append(notes, fmt.Sprintf("%s: %q is not read as its expiry; to use it, %s", name, value, how))
 		}
 	}
 	return notes
@@ -80,12 +122,9 @@ func unlisted(object map[string]any, configured bool) (notes []string) {
 // None is later than last.
 func spread(n int, now time.Time, first, last time.Duration) []time.Time {
 	ends := make([]time.Time, n)
+	step := (last - first) / time.Duration(max(n-1, 1))
 	for i := range ends {
-		after := first
-		if n > 1 {
-			after += time.Duration(float64(last-first) * float64(i) / float64(n-1))
-		}
-		end := now.Add(after).UTC()
+		end := now.Add(first + step*time.Duration(i)).UTC()
 		ends[i] = weekday(end, 0)
 		if later := weekday(end, 1); ends[i].Before(now.Add(first)) && !later.After(now.Add(last)) {
 			ends[i] = later

@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"path"
@@ -8,161 +9,170 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// kustomizationNames are the file names that kustomize reads.
-var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+// isKustomization matches the files that kustomize reads.
+var isKustomization = regexp.MustCompile(`(^|/)(kustomization\.ya?ml|Kustomization)$`)
 
-func isKustomization(name string) bool { return slices.Contains(kustomizationNames, path.Base(name)) }
-
-// kustomizations are the kustomizations of a repository.
-type kustomizations struct {
-	byFolder map[string]*kustomization
-	above    map[string][]*kustomization // by file or folder: those that list it
-	isPatch  map[string]bool             // by file
+// deployment is what the kustomizations and deployers of a repository do.
+type deployment struct {
+	byFolder   map[string]*kustomization
+	above      map[string][]*kustomization // by file or folder: those that list it
+	isPatch    map[string]bool             // by file
+	unreadable []*kustomization
+	deployers  []deployer
 }
 
 // kustomization is one kustomization file.
 type kustomization struct {
 	file, dir string
 	object    map[string]any
-	patches   []string // files, and texts of inline patches
+	holds     string // why nothing can be removed that it lists, or ""
 }
 
-// lists are the keys under which a kustomization lists files and folders.
-var lists = []string{"resources", "bases", "components"}
-
-func readKustomizations(files map[string][]byte) kustomizations {
-	all := kustomizations{byFolder: map[string]*kustomization{}, above: map[string][]*kustomization{},
-		isPatch: map[string]bool{}}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if !isKustomization(name) {
-			continue
+// kustomization reads a kustomization file.
+func (d *deployment) kustomization(name string, files map[string][]byte) {
+	empty, _ := parse(nil)
+	first := &document{Document: empty, err: &exception.SyntaxError{Message: "it is empty, or a link"}}
+	if all := documents(name, files[name]); len(all) > 0 {
+		first = all[0]
+	}
+	if first.GroupKind().Group == fluxGroup || first.GroupKind().IsException() {
+		return
+	}
+	k := &kustomization{file: name, dir: path.Dir(name), object: first.Object()}
+	d.byFolder[k.dir] = k
+	if first.err != nil {
+		k.holds = "cannot be read: " + first.err.Message
+		k.object = map[string]any{"a part that " + k.holds: nil}
+		if bytes.Contains(files[name], []byte("..")) {
+			k.dir = "."
 		}
-		object, err := object(files[name])
-		if err != nil || object == nil || groupKind(object).Group == fluxGroup || isException(object) {
-			continue
-		}
-		k := &kustomization{file: name, dir: path.Dir(name), object: object}
-		all.byFolder[k.dir] = k
-		for _, key := range lists {
-			entries, _ := object[key].([]any)
-			for _, entry := range entries {
-				if entry, _ := entry.(string); entry != "" && !strings.Contains(entry, "://") {
-					target := path.Join(k.dir, entry)
-					all.above[target] = append(all.above[target], k)
-				}
-			}
-		}
-		for _, key := range []string{"patches", "patchesJson6902", "patchesStrategicMerge"} {
-			entries, _ := object[key].([]any)
-			for _, entry := range entries {
-				file, inline := text(map[string]any{"": entry}, ""), ""
-				if entry, ok := entry.(map[string]any); ok {
-					file, inline = text(entry, "path"), text(entry, "patch")
-				}
-				k.patches = append(k.patches, file, inline)
-				all.isPatch[path.Join(k.dir, file)] = file != ""
-			}
+		d.unreadable = append(d.unreadable, k)
+		return
+	}
+	list := func(key string) []any { entries, _ := k.object[key].([]any); return entries }
+	for _, entry := range slices.Concat(list("resources"), list("bases"), list("components")) {
+		if entry, _ := entry.(string); entry != "" && !strings.Contains(entry, "://") {
+			target := path.Join(k.dir, entry)
+			d.above[target] = append(d.above[target], k)
 		}
 	}
-	return all
+	texts := files[name] // with the patches in it
+	for _, entry := range slices.Concat(list("patches"), list("patchesJson6902"), list("patchesStrategicMerge")) {
+		file, isFile := entry.(string)
+		if patch, ok := entry.(map[string]any); ok {
+			file, isFile = patch["path"].(string)
+		}
+		if file = path.Join(k.dir, file); isFile {
+			d.isPatch[file] = true
+			texts = slices.Concat(texts, files[file])
+		}
+	}
+	if isDraft.Match(texts) {
+		k.holds = "patches exceptions" // a patch fails without its target
+	}
 }
 
-// chain returns all kustomizations that lead to a file, the nearest first.
-func (all kustomizations) chain(name string) (chain []*kustomization) {
+// chain returns all kustomizations that lead to a file, the nearest first, and two of them that list the same
+// file or folder. One that cannot be read may lead to every file below its folder or, with "..", to any file.
+func (d *deployment) chain(name string) (chain []*kustomization, shared string) {
 	for targets := []string{name}; len(targets) > 0; targets = targets[1:] {
-		for _, k := range all.above[targets[0]] {
+		above := d.above[targets[0]]
+		if len(above) > 1 {
+			shared = fmt.Sprintf("%s and %s use it", above[0].file, above[1].file)
+		}
+		for _, k := range above {
 			if !slices.Contains(chain, k) {
 				chain, targets = append(chain, k), append(targets, k.dir)
 			}
 		}
 	}
-	return chain
+	for _, k := range d.unreadable {
+		if within(k.dir, name) {
+			chain = append(chain, k)
+		}
+	}
+	return chain, shared
 }
 
 // isOmitted reports whether the nearest kustomization above a file, and every other one, leaves it
 // out.
-func (all kustomizations) isOmitted(name string) bool {
+func (d *deployment) isOmitted(name string) bool {
 	dir := path.Dir(name)
-	for all.byFolder[dir] == nil && dir != "." {
+	for d.byFolder[dir] == nil && dir != "." {
 		dir = path.Dir(dir)
 	}
-	return all.byFolder[dir] != nil && len(all.above[name]) == 0
+	chain, _ := d.chain(name)
+	return d.byFolder[dir] != nil && len(chain) == 0
 }
 
 // harmless are the settings of a kustomization that change no object which it lists.
 var harmless = []string{"apiVersion", "kind", "metadata", "resources", "bases", "buildMetadata",
 	"configMapGenerator", "secretGenerator", "generatorOptions", "helmCharts", "helmGlobals", "openapi", "crds"}
 
-// alters returns the setting of a kustomization that may change the documents of a file, or "". A
+// alters returns the setting of a kustomization or deployer that may change the documents of a file, or "". A
 // component may change what others list.
-func (all kustomizations) alters(name string) string {
-	for _, k := range all.chain(name) {
+func (d *deployment) alters(name string) string {
+	chain, _ := d.chain(name)
+	for _, k := range chain {
 		for _, key := range slices.Sorted(maps.Keys(k.object)) {
 			if !slices.Contains(harmless, key) {
 				return fmt.Sprintf("%s has %s", k.file, key)
 			}
 		}
 	}
+	for _, by := range d.deployers {
+		if by.dir == "" || within(by.dir, name) ||
+			slices.ContainsFunc(chain, func(k *kustomization) bool { return within(by.dir, k.dir) }) {
+			return by.how
+		}
+	}
 	return ""
 }
 
 // held returns the reason why a document of a file must not be removed, or "": more than one
-// kustomization leads to it, or one has a patch for it, which fails without its target.
-func (r *repository) held(name string) string {
-	for target := name; ; {
-		above := r.above[target]
-		if len(above) > 1 {
-			return fmt.Sprintf("%s and %s use it", above[0].file, above[1].file)
+// kustomization leads to it, or one has a patch for it.
+func (d *deployment) held(name string) string {
+	chain, shared := d.chain(name)
+	for _, k := range chain {
+		if k.holds != "" {
+			return k.file + " " + k.holds
 		}
-		if len(above) == 0 {
-			return ""
-		}
-		for _, patch := range append(slices.Clone(above[0].patches), string(r.files[above[0].file])) {
-			if content := r.files[path.Join(above[0].dir, patch)]; strings.Contains(patch+string(content),
-				"kind: PolicyException") {
-				return above[0].file + " patches exceptions"
-			}
-		}
-		if target == above[0].dir {
-			return above[0].file + " lists itself"
-		}
-		target = above[0].dir
 	}
+	return shared
 }
 
 // nothing makes a kustomization without resources valid: Flux would otherwise deploy every file
 // below its folder.
 const nothing = "resources: []\nbuildMetadata: [originAnnotations]\n"
 
-// unlist returns a kustomization without the line of an entry, or "" if that line cannot be removed
+// unlist returns a kustomization without the line of an entry, or nil if that line cannot be removed
 // alone.
-func (k *kustomization) unlist(content []byte, target string) string {
-	before, err := object(content)
-	entries, _ := before["resources"].([]any)
+func (k *kustomization) unlist(content []byte, target string) []byte {
+	before, _ := parse(content)
+	want := before.Object()
+	entries, _ := want["resources"].([]any)
 	i := slices.IndexFunc(entries,
 		func(entry any) bool { name, _ := entry.(string); return path.Join(k.dir, name) == target })
-	if err != nil || i < 0 {
-		return ""
+	if i < 0 {
+		return nil
 	}
-	entry := regexp.QuoteMeta(entries[i].(string))
-	left := regexp.MustCompile(`(?m)^ *- +(['"]?)`+entry+`['"]? *(#.*)?\n?`).ReplaceAll(content, nil)
-	inLine := regexp.MustCompile(`(?m)^(resources: *\[.*?)(, *['"]?` + entry + `['"]?|['"]?` + entry +
-		`['"]? *,? *)([],])`)
-	left = inLine.ReplaceAll(left, []byte("$1$3"))
+	entry := `['"]?` + regexp.QuoteMeta(entries[i].(string)) + `['"]?`
+	line := regexp.MustCompile(`(?m)^ *- +` + entry + ` *(#.*)?\n?`)
+	inList := regexp.MustCompile(`(?m)^(resources: *\[.*?)(, *` + entry + `|` + entry + ` *,? *)([],])`)
+	left := inList.ReplaceAll(line.ReplaceAll(content, nil), []byte("$1$3"))
+	want["resources"] = slices.Delete(entries, i, i+1)
 	if len(entries) == 1 {
 		left = append(regexp.MustCompile(`(?m)^resources: *(\[ *\] *)?(#.*)?\n?`).ReplaceAll(left, nil), nothing...)
+		want["buildMetadata"] = []any{"originAnnotations"}
 	}
-	after, err := object(left)
-	before["resources"] = slices.Delete(slices.Clone(entries), i, i+1)
-	if len(entries) == 1 && before["buildMetadata"] == nil {
-		before["buildMetadata"] = []any{"originAnnotations"}
+	if after, err := parse(left); err != nil || !reflect.DeepEqual(want, after.Object()) {
+		return nil
 	}
-	if err != nil || !reflect.DeepEqual(before, after) {
-		return ""
-	}
-	return string(left)
+	return left
 }
 
 const (
@@ -170,45 +180,49 @@ const (
 	argoGroup = "argoproj.io"
 )
 
-// altering is a deployer that may change or leave out objects: a Flux Kustomization, or a
-// source of an Argo CD Application.
-type altering struct {
-	dir string // "" is the root of the repository
+// deployer is a Flux Kustomization, or a source of an Argo CD Application, that may change or leave
+// out objects.
+type deployer struct {
+	dir string // the folder that it deploys; "" is any
 	how string // its file and its setting
 }
 
-// fluxAlters and argoAlters are the settings that change or leave out objects.
-var (
-	fluxAlters = []string{"postBuild", "targetNamespace", "namePrefix", "nameSuffix", "patches",
-		"patchesStrategicMerge",
-		"patchesJson6902", "components", "commonMetadata"}
-	argoAlters = []string{"kustomize", "helm", "plugin", "directory.include", "directory.exclude", "directory.jsonnet"}
-)
+// alterations are the settings of deployers that change or leave out objects.
+var alterations = []string{"postBuild", "targetNamespace", "namePrefix", "nameSuffix", "patches",
+	"patchesStrategicMerge", "patchesJson6902", "components", "commonMetadata", // Flux
+	"kustomize", "helm", "plugin", "directory.include", "directory.exclude", "directory.jsonnet"} // Argo CD
 
-// readDeployer returns what an object says about other files, if it is a deployer.
-func readDeployer(file string, object map[string]any) (all []altering) {
-	spec, keys := mapping(object, "spec"), argoAlters
-	sources := append(list(spec, "sources"), mapping(spec, "source"))
-	switch kind := groupKind(object); {
-	case kind.Group == fluxGroup && kind.Kind == "Kustomization":
-		sources, keys = []map[string]any{spec}, fluxAlters
-	case kind.Group == argoGroup && kind.Kind == "ApplicationSet":
-		sources = append(list(spec, "template", "spec", "sources"), mapping(spec, "template", "spec", "source"))
-	case kind.Group != argoGroup || kind.Kind != "Application":
+// isVariable matches what another tool replaces.
+var isVariable = regexp.MustCompile(`\$|\{\{`)
+
+// readDeployer returns the sources of a deployer that have such a setting.
+func readDeployer(d *document) (all []deployer) {
+	spec := mapping(d.Object(), "spec")
+	switch d.GroupKind().String() {
+	case "Kustomization." + fluxGroup, "Application." + argoGroup:
+	case "ApplicationSet." + argoGroup:
+		spec = mapping(spec, "template", "spec")
+	default:
 		return nil
 	}
-	for _, source := range sources {
-		if i := slices.IndexFunc(keys,
-			func(key string) bool { return at(source, strings.Split(key, ".")...) != nil }); i >= 0 {
-			all = append(all, altering{dir: path.Join("/", text(source, "path"))[1:], how: file + " has " + keys[i]})
+	sources, _ := spec["sources"].([]any)
+	for _, source := range append(sources, spec, spec["source"]) {
+		source, _ := source.(map[string]any)
+		dir, _ := source["path"].(string)
+		dir = path.Join("/", dir)[1:]
+		kind, _ := mapping(source, "sourceRef")["kind"].(string)
+		if isVariable.MatchString(dir) || kind != "" && kind != "GitRepository" {
+			dir = "" // the paths of an OCI artifact are other ones
+		}
+		for _, setting := range alterations {
+			in, key := source, setting
+			if inDirectory, is := strings.CutPrefix(setting, "directory."); is {
+				in, key = mapping(source, "directory"), inDirectory
+			}
+			if in[key] != nil {
+				all = append(all, deployer{dir, d.file + " has " + setting})
+			}
 		}
 	}
 	return all
-}
-
-// reaches reports whether a folder contains a file, or a kustomization there leads to it. A path with
-// a variable may be any folder.
-func (all kustomizations) reaches(dir, name string) bool {
-	return dir == "" || isVariable.MatchString(dir) || within(dir, name) ||
-		slices.ContainsFunc(all.chain(name), func(k *kustomization) bool { return within(dir, k.dir) })
 }

@@ -1,8 +1,10 @@
 package adopt
 
 import (
+	"slices"
 	"time"
 
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
@@ -15,22 +17,18 @@ const (
 	ReasonNoNamespace = "no-namespace"
 	ReasonSeveral     = "several-forms"
 	ReasonExists      = "exists"
-	ReasonNoPolicies  = "no-policies"
 	ReasonExpired     = shape.ReasonExpired
 	ReasonLifetime    = shape.ReasonBadLifetime
 )
 
 // Options configure the adoption.
 type Options struct {
-	Unsigned, Signed string // paths from the root of the repository
-	// Namespace applies to exceptions that state none.
-	Namespace string
-	// First and Last are the window for the expiry of exceptions without one.
-	First, Last time.Duration
-	Now         time.Time
-	// Origin is the address of the remote, and Branch the default branch; both may be empty.
-	Origin, Branch string
-	Shape          shape.Config
+	Unsigned, Signed string        // paths from the root of the repository
+	Namespace        string        // of exceptions that state none
+	First, Last      time.Duration // the window for the expiry of exceptions without one
+	Now              time.Time
+	Origin, Branch   string // the address of the remote and the default branch, or empty
+	Shape            shape.Config
 	// Configured means that the repository has a configuration. The plan then writes none and does
 	// not change Shape.
 	Configured bool
@@ -38,17 +36,11 @@ type Options struct {
 
 // Input is the input of [Make].
 type Input struct {
-	Files   map[string][]byte // YAML and JSON files of the repository, by path
-	Streams []Stream
-}
-
-// Stream is a stream of YAML or JSON documents with deployed objects.
-type Stream struct {
-	Name    string // for messages: <rendered>, or the file of the live objects
-	Content []byte
-	// Whole means that the stream has all exceptions of a cluster: a file with another one is not
-	// deployed there.
-	Whole bool
+	Files    map[string][]byte // YAML and JSON files of the repository, by path
+	Rendered []byte            // a stream of documents that the team's own tools made
+	// Live are all exceptions of clusters, by the file of the objects. A file of the repository with another
+	// one is not deployed.
+	Live map[string][]*exception.Document
 }
 
 // Plan is the result of [Make]: the changes, and the problems.
@@ -79,5 +71,15 @@ type Problem struct {
 	Reason, Message, Hint, Object string
 }
 
-// Warning reports whether the exception rightly stays as it is: no cluster has it.
-func (p Problem) Warning() bool { return p.Reason == ReasonNotDeployed }
+// refuse adds the problem of an exception.
+func (p *Plan) refuse(c *candidate, problem Problem) {
+	problem.File, problem.Line, problem.Object = c.File, c.Line, c.Identity
+	p.Problems = append(p.Problems, problem)
+}
+
+// note adds a task for people.
+func (p *Plan) note(file, task string) {
+	if note := file + ": " + task; !slices.Contains(p.Notes, note) {
+		p.Notes = append(p.Notes, note)
+	}
+}

@@ -48,7 +48,7 @@ func TestDocsScripts(t *testing.T) {
 func TestAdoptReasons(t *testing.T) {
 	raw := page(t, "docs/how-to/adopt.md")
 	known := map[string]bool{shape.ReasonBadLifetime: true}
-	for _, r := range []string{adopt.ReasonNoNamespace, adopt.ReasonNotDeployed, adopt.ReasonSeveral, adopt.ReasonNotRendered, adopt.ReasonTemplate, adopt.ReasonExpired, adopt.ReasonExists, adopt.ReasonUnreadable, adopt.ReasonNoPolicies} {
+	for _, r := range []string{adopt.ReasonNoNamespace, adopt.ReasonNotDeployed, adopt.ReasonSeveral, adopt.ReasonNotRendered, adopt.ReasonTemplate, adopt.ReasonExpired, adopt.ReasonExists, adopt.ReasonUnreadable} {
 		known[r] = true
 		if !strings.Contains(raw, "\n| `"+r+"` | ") {
 			t.Errorf("docs/how-to/adopt.md does not explain %s", r)

@@ -27,7 +27,7 @@ var house = map[string][]string{
 	"seal":              {"exception"},
 	"request":           {"exception", "kyverno", "lifetime", "plain", "promotion/renewal", "seal", "shape"},
 	"promotion/renewal": {"exception", "kyverno/schema", "seal"},
-	"adopt":             {"exception", "kyverno", "kyverno/schema", "lifetime", "seal", "shape", "trust/policyfile"},
+	"adopt":             {"exception", "kyverno", "kyverno/schema", "lifetime", "plain", "seal", "shape"},
 	"lifetime":          {"exception"},
 	"trust":             {"exception", "kyverno", "lifetime", "trust/policyfile"},
 	"trust/policyfile":  {"exception", "kyverno", "lifetime"},

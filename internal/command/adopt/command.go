@@ -4,7 +4,10 @@ package adopt
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +22,6 @@ import (
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
-	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
@@ -33,8 +35,8 @@ them (-). polex adopt renders nothing. Without such an object, it adopts a plain
 kustomization, a deployer or a template could change it.
 
 It keeps a stated expiry. Other exceptions get expiries spread evenly between
---first-expiry and --last-expiry. It changes the work tree and no deployer; you make the
-commit.
+--first-expiry and --last-expiry. It reads HEAD, and changes the work tree and no deployer;
+you make the commit.
 
 Exit codes: 0 all adopted or none found, 1 some not adopted, 2 invalid command line or
 configuration, 3 the repository, a stream or the cluster could not be read.`
@@ -87,44 +89,11 @@ func New(streams cli.Streams) *cobra.Command {
 		"adopt what a cluster has, from a `file` of kubectl get -A -o yaml, or -; can be repeated")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the plan and change nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		options, notes, err := o.options(cmd, streams.Now())
-		if err != nil {
-			return err
-		}
 		progress := cli.StartProgress(streams.Err, "reading the repository")
 		defer progress.Stop()
-		var in adopt.Input
-		if in.Streams, err = o.streams(cmd.Context(), streams, len(args) > 0); err != nil {
-			return err
-		}
-		repository, err := open()
+		plan, err := o.run(cmd, streams, len(args) > 0)
 		if err != nil {
 			return err
-		}
-		defer repository.disk.Close() //nolint:errcheck // only a folder
-		in.Files, options.Origin = repository.content, repository.ask("remote", "get-url", "origin")
-		options.Branch = strings.TrimPrefix(repository.ask("symbolic-ref", "--short", "refs/remotes/origin/HEAD"),
-			"origin/")
-		plan, err := adopt.Make(in, *options)
-		if err != nil {
-			return err
-		}
-		plan.Notes = append(plan.Notes, notes...)
-		if large := repository.large; len(large) > 0 {
-			plan.Notes = append(plan.Notes, fmt.Sprintf("larger than %d MiB and not read: %s, e.g. %s",
-				git.MaxFile>>20, plain.Count(len(large), "file", "files"), large[0]))
-		}
-		if !o.dryRun {
-			clone, err := commitflags.Open(streams)
-			if err != nil {
-				return err
-			}
-			defer clone.Close() //nolint:errcheck // only read from here on
-			if _, err := clone.Apply(func(*git.Tree) (commit.Change, error) {
-				return commit.Change{Write: plan.Write, Remove: plan.Remove, Message: "Adopt exceptions"}, nil
-			}); err != nil {
-				return commitflags.Hint(err, "")
-			}
 		}
 		progress.Stop()
 		return o.report(format, streams, plan)
@@ -132,52 +101,115 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// streams reads the deployed objects.
-func (o *options) streams(ctx context.Context, streams cli.Streams, rendered bool) (all []adopt.Stream, err error) {
-	const maxStream = 64 << 20 // the maximum size of a stream, in bytes
-	names := o.live
-	if rendered {
-		names = append(slices.Clone(names), "-")
+// run makes the plan from HEAD and the deployed objects, and changes the work tree.
+func (o *options) run(cmd *cobra.Command, streams cli.Streams, rendered bool) (plan *adopt.Plan, err error) {
+	options, notes, err := o.options(cmd, streams.Now())
+	if err != nil {
+		return nil, err
 	}
-	if standard := slices.DeleteFunc(slices.Clone(names),
-		func(name string) bool { return name != "-" }); len(standard) > 1 {
-		return nil, cli.Usagef("--live - and - both read standard input: write one of them to a file, and name the " +
-			"file with --live")
+	in := adopt.Input{Files: map[string][]byte{}, Live: map[string][]*exception.Document{}}
+	if err := o.objects(cmd.Context(), streams, rendered, &in); err != nil {
+		return nil, err
 	}
-	for i, name := range names {
-		s := adopt.Stream{Name: name, Whole: i < len(o.live)}
-		if s.Content, err = cli.ReadInput(name, streams.In, maxStream); err != nil {
-			return nil, &cli.UsageError{Err: fmt.Errorf("--live: %w", err)}
+	clone, err := commitflags.Open(streams)
+	if err != nil {
+		return nil, err
+	}
+	defer clone.Close() //nolint:errcheck // the kernel would do it
+	ask := func(args ...string) string {
+		out, _ := git.Git{Dir: ".", Own: true}.Run(cmd.Context(), git.Call{}, args...) //nolint:errcheck // or ""
+		return strings.TrimSpace(out)
+	}
+	options.Origin = ask("remote", "get-url", "origin")
+	options.Branch = strings.TrimPrefix(ask("symbolic-ref", "--short", "refs/remotes/origin/HEAD"), "origin/")
+	_, err = clone.Apply(func(tree *git.Tree) (change commit.Change, err error) {
+		large, err := read(tree, in.Files)
+		if err == nil {
+			plan, err = adopt.Make(in, *options)
 		}
-		switch {
-		case !s.Whole:
-			s.Name = "<rendered>"
-		case name == "-":
-			s.Name = "<live>"
+		if err != nil {
+			return change, err
 		}
-		all = append(all, s)
+		plan.Notes = slices.Concat(plan.Notes, notes, large)
+		if !o.dryRun {
+			change = commit.Change{Write: plan.Write, Remove: plan.Remove, Message: "Adopt exceptions"}
+		}
+		return change, nil
+	})
+	return plan, commitflags.Hint(err, "")
+}
+
+// objects reads the deployed objects.
+func (o *options) objects(ctx context.Context, streams cli.Streams, rendered bool, in *adopt.Input) (err error) {
+	const maxStream = 64 << 20 // the maximum size of the rendered stream, in bytes
+	switch {
+	case rendered && slices.Contains(o.live, "-"):
+		return cli.Usagef("--live - and - both read standard input: write one of them to a file, and name the file " +
+			"with --live")
+	case rendered:
+		if in.Rendered, err = cli.ReadInput("-", streams.In, maxStream); err != nil {
+			return err
+		}
+	}
+	for _, name := range o.live {
+		from := name
+		if name == "-" {
+			from = "<live>"
+		}
+		if err := add(ctx, from, clusterread.File(name, streams.In, false), in); err != nil {
+			return err
+		}
 	}
 	if o.kubeconfig == "" {
-		return all, nil
+		return nil
 	}
 	live, err := clusterread.Open(o.kubeconfig)
 	if err != nil {
-		return nil, err
-	}
-	s := adopt.Stream{Name: "<cluster>", Whole: true}
-	unreadable, err := live.Exceptions(ctx, func(doc *exception.Document) error {
-		content, err := exception.Canonical(doc.Object())
-		s.Content = append(append(s.Content, "---\n"...), content...)
 		return err
-	})
-	if err != nil {
-		return nil, err
 	}
-	if len(unreadable) > 0 {
-		return nil, cli.Hint(fmt.Errorf("read the cluster: %s", strings.Join(unreadable, "; ")),
+	return add(ctx, "<cluster>", live, in)
+}
+
+// add adds the exceptions of a cluster.
+func add(ctx context.Context, from string, live *clusterread.Live, in *adopt.Input) error {
+	in.Live[from] = nil // perhaps it has none
+	unreadable, err := live.Exceptions(ctx, func(doc *exception.Document) error {
+		in.Live[from] = append(in.Live[from], doc)
+		return nil
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &cli.UsageError{Err: err}
+	case err == nil && len(unreadable) > 0:
+		return cli.Hint(fmt.Errorf("read the cluster: %s", strings.Join(unreadable, "; ")),
 			"remove these objects, or adopt the others with --live")
 	}
-	return append(all, s), nil
+	return err
+}
+
+// read reads the YAML and JSON files of HEAD, and returns notes about large ones. It follows no links: a
+// kustomization that is one has no content.
+func read(tree *git.Tree, files map[string][]byte) (notes []string, err error) {
+	err = tree.Walk(".", func(e git.Entry) error {
+		name := path.Base(e.Path)
+		switch {
+		case !exception.HoldsDocuments(name) && name != "Kustomization":
+			return nil
+		case !e.IsFile():
+			if strings.EqualFold(strings.TrimSuffix(name, path.Ext(name)), "kustomization") {
+				files[e.Path] = nil
+			}
+			return nil
+		}
+		content, err := tree.Read(e)
+		if errors.Is(err, git.ErrTooLarge) {
+			notes = append(notes, fmt.Sprintf("%s: larger than %d MiB, and not read", e.Path, git.MaxFile>>20))
+			return nil
+		}
+		files[e.Path] = content
+		return err
+	})
+	return notes, err
 }
 
 // options rejects invalid settings before the repository is read. The notes name unreadable

@@ -28,7 +28,6 @@ var reasons = []exception.Reason{
 	{Name: adopt.ReasonNoNamespace, Doc: "the namespace of the deployed exception is not known"},
 	{Name: adopt.ReasonSeveral, Doc: "the exception is deployed in several forms"},
 	{Name: adopt.ReasonExists, Doc: "the file exists with different content"},
-	{Name: adopt.ReasonNoPolicies, Doc: "the exception names no policy, and exempts nothing"},
 }
 
 // report prints the plan.
@@ -56,7 +55,7 @@ func (o *options) report(format *cli.Format, streams cli.Streams, plan *adopt.Pl
 	}
 	for _, p := range plan.Problems {
 		outcome := cli.Refuse
-		if p.Warning() {
+		if p.Reason == adopt.ReasonNotDeployed {
 			outcome = cli.Warn
 		}
 		report.Add(cli.Result{Outcome: outcome, File: p.File, Line: max(p.Line, 1), Column: 1, Object: p.Object,

@@ -211,12 +211,12 @@ func missingHint(path exception.Path) string {
 	return "write it in the file: a namespace that kustomize, Helm or kubectl adds is not part of the signed content"
 }
 
-// serverFields are the fields of metadata that an author does not write.
-var serverFields = []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers",
+// ServerFields are the fields of metadata that an author does not write.
+var ServerFields = []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers",
 	"generateName", "generation", "managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid"}
 
 func (c *checker) unknown(s *schema, path exception.Path, name string) {
-	if s.special == objectMeta && slices.Contains(serverFields, name) {
+	if s.special == objectMeta && slices.Contains(ServerFields, name) {
 		c.report(path, UnsignableField, "remove it",
 			"%s is set by the API server or by controllers, and must not be signed", path)
 		return
