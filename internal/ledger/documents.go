@@ -29,17 +29,10 @@ type document struct {
 	digest   [sha256.Size]byte
 }
 
-// source is a content together with its folder. The same Git object can be under signed/ and under
-// unsigned/, and only documents under signed/ are verified.
-type source struct {
-	content
-	signed bool
-}
-
 // gather reads the history and every content in it. The workers verify contents while the history
 // is still being read.
 func (r *reading) gather(tip git.Hash) error {
-	r.blobs = map[source]*blob{}
+	r.blobs = map[content]*blob{}
 	r.workers.SetLimit(r.Workers)
 	defer r.workers.Wait() //nolint:errcheck // none of them fails
 	return r.history(tip)
@@ -49,15 +42,14 @@ func (r *reading) gather(tip git.Hash) error {
 // merged commits, because requests count only on the line.
 func (r *reading) take(s *step) error {
 	for _, c := range s.changes {
-		if !c.New.File || !c.Signed && s.beside {
+		if !c.New.File || !c.New.Signed && s.beside {
 			continue
 		}
-		key := c.brings()
-		if r.blobs[key] != nil {
+		if r.blobs[c.New] != nil {
 			continue
 		}
 		b := &blob{}
-		r.blobs[key] = b
+		r.blobs[c.New] = b
 		raw, err := r.repository.Blob(c.New.Hash)
 		if errors.Is(err, git.ErrTooLarge) {
 			b.problem = err.Error()
@@ -71,7 +63,7 @@ func (r *reading) take(s *step) error {
 			return tooMuch(MaxDocuments, "documents")
 		}
 		r.workers.Go(func() error {
-			r.parse(b, raw, c.Signed)
+			r.parse(b, raw, c.New.Signed)
 			return nil
 		})
 	}

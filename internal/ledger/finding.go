@@ -255,14 +255,14 @@ func stateOf(e *Entry) State {
 // unread adds a finding for each file of the tip that cannot be read, and one with the number of
 // unreadable files in older commits.
 func (f *folding) unread() {
-	current := map[string]source{}
+	current := map[string]content{}
 	past := 0
 	for _, s := range f.line {
 		for _, c := range s.changes {
 			if f.unreadable(current[c.Path]) != "" {
 				past++
 			}
-			current[c.Path] = c.brings()
+			current[c.Path] = c.New
 		}
 	}
 	for file, c := range current {
@@ -278,7 +278,7 @@ func (f *folding) unread() {
 }
 
 // unreadable returns the reason if a content, or a part of it, cannot be read, or "".
-func (f *folding) unreadable(c source) string {
+func (f *folding) unreadable(c content) string {
 	b := f.blobs[c]
 	switch {
 	case c.Hash.IsZero():
@@ -319,10 +319,10 @@ func (f *folding) twice() {
 func (f *folding) offTheLine() {
 	for _, s := range f.beside {
 		for _, c := range s.changes {
-			if !c.Signed || s.cut {
+			if !c.New.Signed || s.cut {
 				continue
 			}
-			for _, d := range f.documentsOf(c.brings()) {
+			for _, d := range f.documentsOf(c.New) {
 				if f.before[d.key] {
 					continue
 				}

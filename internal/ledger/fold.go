@@ -45,7 +45,7 @@ func (r *reading) fold() {
 const taken State = "taken"
 
 // documentsOf returns the documents of a content.
-func (r *reading) documentsOf(from source) []*Entry {
+func (r *reading) documentsOf(from content) []*Entry {
 	if b := r.blobs[from]; b != nil {
 		return b.documents
 	}
@@ -53,7 +53,7 @@ func (r *reading) documentsOf(from source) []*Entry {
 }
 
 // has reports whether a content has a document of an identity.
-func (r *reading) has(from source, id exception.IdentityKey) bool {
+func (r *reading) has(from content, id exception.IdentityKey) bool {
 	return slices.ContainsFunc(r.documentsOf(from), func(d *Entry) bool { return d.key.identity == id })
 }
 
@@ -61,10 +61,10 @@ func (r *reading) has(from source, id exception.IdentityKey) bool {
 // keeps that request, even if its fields or its file change.
 func (f *folding) requests(s *step) {
 	for _, c := range s.changes {
-		if c.Signed {
+		if c.New.Signed {
 			continue
 		}
-		for _, d := range f.documentsOf(c.brings()) {
+		for _, d := range f.documentsOf(c.New) {
 			e := f.pending[d.key.identity]
 			if e == nil {
 				e = f.entry(d, c.Path)
@@ -121,14 +121,14 @@ func (e *Entry) restate(d *Entry) {
 func (f *folding) changeSigned(s *step) {
 	var gone []*Entry
 	for _, c := range s.changes {
-		if c.Signed && !c.Old.Hash.IsZero() {
+		if c.New.Signed && !c.Old.Hash.IsZero() {
 			gone = append(gone, f.signed[c.Path]...)
 			delete(f.signed, c.Path)
 		}
 	}
 	for _, c := range s.changes {
 		some := func(d *Entry) bool { return !d.unsigned() }
-		f.adopted = f.adopted || c.Signed && slices.ContainsFunc(f.documentsOf(c.brings()), some)
+		f.adopted = f.adopted || c.New.Signed && slices.ContainsFunc(f.documentsOf(c.New), some)
 	}
 	from := map[*Entry]string{}
 	for _, e := range gone {
@@ -136,10 +136,10 @@ func (f *folding) changeSigned(s *step) {
 	}
 	var came []*Entry
 	for _, c := range s.changes {
-		if !c.Signed {
+		if !c.New.Signed {
 			continue
 		}
-		for _, d := range f.documentsOf(c.brings()) {
+		for _, d := range f.documentsOf(c.New) {
 			early := !f.adopted && d.unsigned()
 			e := f.stays(&gone, d, early)
 			if e == nil {
@@ -224,19 +224,19 @@ func how(s *step, e *Entry, file string, came []*Entry) How {
 // is part of another entry. A request that is still in another file stays pending.
 func (f *folding) drop(s *step) {
 	for _, c := range s.changes {
-		if c.Signed || c.Old.Hash.IsZero() {
+		if c.New.Signed || c.Old.Hash.IsZero() {
 			continue
 		}
-		for _, d := range f.documentsOf(c.takes()) {
+		for _, d := range f.documentsOf(c.Old) {
 			id := d.key.identity
 			e := f.pending[id]
-			if e == nil || e.File != c.Path || f.has(c.brings(), id) {
+			if e == nil || e.File != c.Path || f.has(c.New, id) {
 				continue
 			}
 			delete(f.pending, id)
 			e.State, e.Left = Dropped, &Departure{Event: s.event(), How: Withdrawn}
 			for _, other := range s.changes {
-				if other.Signed && f.has(other.brings(), id) {
+				if other.New.Signed && f.has(other.New, id) {
 					e.State, e.Left = taken, nil
 				}
 			}

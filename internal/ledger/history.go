@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"time"
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promotion/commitmessage"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // step is a commit with its changes in the two folders.
@@ -153,10 +153,10 @@ func (r *reading) differences(s *step) error {
 	for _, folder := range []string{r.Unsigned, r.Signed} {
 		signed := folder == r.Signed
 		err := git.Differences(before, r.repository.TreeOf(s.commit), folder, func(d git.Change) error {
-			if !holdsDocuments(d.Path) {
+			if !exception.HoldsDocuments(d.Path) {
 				return nil
 			}
-			c := change{Signed: signed, Path: d.Path, Old: contentOf(d.Old), New: contentOf(d.New)}
+			c := change{Path: d.Path, Old: contentOf(d.Old, signed), New: contentOf(d.New, signed)}
 			if merge && !signed && !c.New.Hash.IsZero() {
 				c.Origin = r.origin(s.commit.Parents[1], d.Path, c.New)
 			}
@@ -187,7 +187,7 @@ func (r *reading) origin(from git.Hash, name string, want content) git.Hash {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return git.ZeroHash // too deep, for example
 		}
-		if contentOf(entry) != want {
+		if contentOf(entry, want.Signed) != want {
 			return origin
 		}
 		origin = from
@@ -199,33 +199,66 @@ func (r *reading) origin(from git.Hash, name string, want content) git.Hash {
 	return git.ZeroHash
 }
 
-// content is the content of a path: an object, and whether it is a regular file.
+// content is the content of a path: an object, and whether it is a regular file. The same object can be under
+// signed/ and under unsigned/, and only documents under signed/ are verified.
 type content struct {
-	Hash git.Hash
-	File bool
+	Hash         git.Hash
+	File, Signed bool
 }
 
-func contentOf(e git.Entry) content {
-	if e.Hash().IsZero() {
-		return content{}
-	}
-	return content{e.Hash(), e.Mode == git.Regular || e.Mode == git.Executable}
-}
+func contentOf(e git.Entry, signed bool) content { return content{e.Hash(), e.IsFile(), signed} }
 
 // change is the change of one path in a step. If the step is a merge, Origin is the commit that
 // wrote the file.
 type change struct {
-	Signed   bool
 	Path     string
 	Old, New content
 	Origin   git.Hash
 }
 
-// brings and takes return the content after and before the change.
-func (c change) brings() source { return source{c.New, c.Signed} }
-func (c change) takes() source  { return source{c.Old, c.Signed} }
-
-// holdsDocuments reports whether a deployment tool reads a file of this name.
-func holdsDocuments(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+// sides reads the commits that were merged into the line, and checks that Options.Seen is part of
+// the history.
+func (r *reading) sides(cut map[git.Hash]bool) error {
+	seen := map[git.Hash]bool{}
+	var waiting []git.Hash
+	for _, s := range r.line {
+		seen[s.commit.Hash] = true
+	}
+	for _, s := range r.line {
+		if !s.cut && len(s.commit.Parents) > 1 {
+			waiting = append(waiting, s.commit.Parents[1:]...)
+		}
+	}
+	for len(waiting) > 0 {
+		hash := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
+		if seen[hash] {
+			continue
+		}
+		seen[hash] = true
+		s, err := r.step(hash, cut)
+		if err != nil {
+			return err
+		}
+		s.beside = true
+		r.beside = append(r.beside, s)
+		if s.cut {
+			r.ledger.Shallow = true
+			continue
+		}
+		waiting = append(waiting, s.commit.Parents...)
+	}
+	r.ledger.Merged = len(r.beside)
+	if r.Seen.IsZero() || seen[r.Seen] || !r.At.IsZero() {
+		return nil
+	}
+	message := "the history does not contain the commit %s, the last of an earlier report: " +
+		"the history was rewritten, or this is another branch"
+	if r.ledger.Shallow {
+		message = "polex cannot tell whether the history contains the commit %s, the last of an earlier report: " +
+			"the clone is shallow"
+	}
+	r.find(Finding{Kind: Rewritten, Commit: r.Seen.String(), Message: fmt.Sprintf(message, r.Seen),
+		Hint: "ask who pushed with force, and why; other clones still have the old branch"})
+	return nil
 }

@@ -87,7 +87,7 @@ func (f *folding) arrivals(open []*trace, before, here *git.Tree, left *int) (ar
 func (f *folding) wrote(t *trace, s *step, here *git.Tree) {
 	c := change{Path: t.path}
 	if entry, err := here.At(t.path); err == nil && len(s.commit.Parents) > 1 && !s.cut {
-		c.Origin = f.origin(s.commit.Parents[1], t.path, contentOf(entry))
+		c.Origin = f.origin(s.commit.Parents[1], t.path, contentOf(entry, false))
 	}
 	f.writer(t.request, s, c)
 	slices.Reverse(t.request.Moves)
@@ -106,7 +106,7 @@ func (f *folding) lost(before, here *git.Tree, left *int) []place {
 		return nil
 	}
 	_ = git.Differences(before, here, ".", func(c git.Change) error {
-		if !holdsDocuments(c.Path) {
+		if !exception.HoldsDocuments(c.Path) {
 			return nil
 		}
 		kept := f.exceptionsIn(c.New, left)

@@ -62,7 +62,7 @@ func (r *reading) checkRun(e *Entry, s Signature) {
 func (r *reading) contains(tree *git.Tree, e *Entry) bool {
 	has := func(file string, signed bool) bool {
 		at, err := tree.At(file)
-		return err == nil && r.has(source{contentOf(at), signed}, e.key.identity)
+		return err == nil && r.has(contentOf(at, signed), e.key.identity)
 	}
 	return has(e.File, true) || e.Request != nil && (has(e.Request.File, false) ||
 		slices.ContainsFunc(e.Request.Moves, func(m Move) bool { return has(m.From, false) }))
