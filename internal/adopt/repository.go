@@ -86,7 +86,7 @@ func (r *repository) file(name string, deployed bool, plan *Plan) {
 		case isTemplate:
 			problem = &Problem{Reason: ReasonTemplate, Message: "this is a template of a PolicyException",
 				Hint: "give its objects with --kubeconfig or --live, or render it: helm template DIR | polex adopt -"}
-		case isDraft && d.err != nil:
+		case isDraft && d.err != nil && bytes.Contains(d.text, []byte("kyverno.io/v")):
 			problem = &Problem{Reason: ReasonUnreadable, Message: d.err.Message,
 				Hint: cmp.Or(d.err.Hint, "fix the file, or remove it")}
 			d.line += max(d.err.Position.Line, 1) - 1
