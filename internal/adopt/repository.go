@@ -178,7 +178,7 @@ func parse(text []byte) (*exception.Document, *exception.SyntaxError) {
 	if errors.Is(err, io.EOF) {
 		return empty, nil
 	}
-	syntax := &exception.SyntaxError{Message: "a second document begins in it"}
+	syntax := &exception.SyntaxError{Message: "several JSON documents in one file", Hint: "write a file for each"}
 	errors.As(err, &syntax)
 	return empty, syntax
 }
