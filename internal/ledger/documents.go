@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -33,7 +34,7 @@ type document struct {
 // is still being read.
 func (r *reading) gather(tip git.Hash) error {
 	r.blobs = map[content]*blob{}
-	r.workers.SetLimit(r.Workers)
+	r.workers.SetLimit(runtime.GOMAXPROCS(0))
 	defer r.workers.Wait() //nolint:errcheck // none of them fails
 	return r.history(tip)
 }

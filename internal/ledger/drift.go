@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,9 +28,9 @@ const (
 // the findings. It verifies each object for the time of the report, while read still gives it others, and
 // keeps no object. read returns the reason for each object that could not be read.
 func (l *Ledger) Compare(read func(add func(*exception.Document) error) (unreadable []string, err error),
-	v *verify.Verifier, workers int) error {
+	v *verify.Verifier) error {
 	var all errgroup.Group
-	all.SetLimit(max(workers, 1))
+	all.SetLimit(runtime.GOMAXPROCS(0))
 	unreadable, err := read(func(doc *exception.Document) error {
 		if len(l.live) >= MaxObjects {
 			return tooMuch(MaxObjects, "exceptions of a cluster")

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -38,8 +37,6 @@ type Options struct {
 	// Renewed is the number of renewals in a row from which an exception under signed/ is a
 	// finding. 0 disables the finding.
 	Renewed int
-	// Workers is the number of documents verified in parallel. 0 means one per processor.
-	Workers int
 	// Progress receives the progress from time to time; it may be nil. total is 0 if it is not
 	// known.
 	Progress func(doing string, done, total int)
@@ -82,9 +79,6 @@ func Read(repository *git.Repository, tip git.Hash, o Options) (*Ledger, error) 
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) {}
-	}
-	if o.Workers <= 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	at := cmp.Or(o.At, o.Now)
 	r := &reading{Options: o, repository: repository, at: at, ledger: &Ledger{At: at},

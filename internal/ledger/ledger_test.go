@@ -346,7 +346,7 @@ func TestCompare(t *testing.T) {
 					}
 				}
 				return tc.unreadable, nil
-			}, w.verifier, 2); err != nil {
+			}, w.verifier); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, found(l)); diff != "" {

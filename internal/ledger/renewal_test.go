@@ -106,7 +106,7 @@ func TestRenewals(t *testing.T) {
 	if diff := cmp.Diff([]ledger.Count{{Name: "require-run-as-nonroot", Open: 2, Ever: 2}}, l.Sums().Renewals); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(told(l), told(r.mustRead(w, func(o *ledger.Options) { o.Workers = 1 }))); diff != "" {
+	if diff := cmp.Diff(told(l), told(r.mustRead(w, oneWorker(t)))); diff != "" {
 		t.Errorf("one worker: %s", diff)
 	}
 	// Long after all have expired: they were valid at the signing, and that is enough.

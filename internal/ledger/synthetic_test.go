@@ -135,7 +135,7 @@ func TestSynthetic(t *testing.T) {
 	r.git("x", "clone", "--quiet", "--bare", "file://"+r.dir, clone.dir)
 	for name, again := range map[string]*ledger.Ledger{
 		"cloned":     clone.mustRead(w, nil),
-		"one worker": clone.mustRead(w, func(o *ledger.Options) { o.Workers = 1 }),
+		"one worker": clone.mustRead(w, oneWorker(t)),
 	} {
 		if diff := cmp.Diff(lines(first), lines(again)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

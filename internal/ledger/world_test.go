@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -190,6 +191,14 @@ func (r *repository) read(w *world, bend func(*ledger.Options)) (*ledger.Ledger,
 		bend(&o)
 	}
 	return ledger.Read(opened, tip, o)
+}
+
+// oneWorker makes the rest of a test run on one processor.
+func oneWorker(t *testing.T) func(*ledger.Options) {
+	return func(*ledger.Options) {
+		before := runtime.GOMAXPROCS(1)
+		t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	}
 }
 
 func (r *repository) mustRead(w *world, bend func(*ledger.Options)) *ledger.Ledger {

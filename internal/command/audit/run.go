@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -238,7 +237,7 @@ func (r *run) compare(ctx context.Context, l *ledger.Ledger, policies *kyverno.P
 	}
 	if err := l.Compare(func(add func(*exception.Document) error) ([]string, error) {
 		return live.Exceptions(ctx, add)
-	}, r.verifier, runtime.GOMAXPROCS(0)); err != nil {
+	}, r.verifier); err != nil {
 		return err
 	}
 	reports := l.Reports()
