@@ -152,8 +152,7 @@ const nothing = "resources: []\nbuildMetadata: [originAnnotations]\n"
 // unlist returns a kustomization without the line of an entry, or nil if that line cannot be removed
 // alone.
 func (k *kustomization) unlist(content []byte, target string) []byte {
-	before, _ := parse(content)
-	want := before.Object()
+	want := maps.Clone(k.object)
 	entries, _ := want["resources"].([]any)
 	i := slices.IndexFunc(entries,
 		func(entry any) bool { name, _ := entry.(string); return path.Join(k.dir, name) == target })
@@ -164,7 +163,7 @@ func (k *kustomization) unlist(content []byte, target string) []byte {
 	line := regexp.MustCompile(`(?m)^ *- +` + entry + ` *(#.*)?\n?`)
 	inList := regexp.MustCompile(`(?m)^(resources: *\[.*?)(, *` + entry + `|` + entry + ` *,? *)([],])`)
 	left := inList.ReplaceAll(line.ReplaceAll(content, nil), []byte("$1$3"))
-	want["resources"] = slices.Delete(entries, i, i+1)
+	want["resources"] = slices.Delete(slices.Clone(entries), i, i+1)
 	if len(entries) == 1 {
 		left = append(regexp.MustCompile(`(?m)^resources: *(\[ *\] *)?(#.*)?\n?`).ReplaceAll(left, nil), nothing...)
 		want["buildMetadata"] = []any{"originAnnotations"}
@@ -172,6 +171,7 @@ func (k *kustomization) unlist(content []byte, target string) []byte {
 	if after, err := parse(left); err != nil || !reflect.DeepEqual(want, after.Object()) {
 		return nil
 	}
+	k.object = want
 	return left
 }
 
