@@ -29,7 +29,7 @@ type deployment struct {
 type kustomization struct {
 	file, dir string
 	object    map[string]any
-	holds     string // why nothing can be removed that it lists, or ""
+	mustStay  string // why the files that it lists must stay, or ""
 }
 
 // kustomization reads a kustomization file.
@@ -45,8 +45,8 @@ func (d *deployment) kustomization(name string, files map[string][]byte) {
 	k := &kustomization{file: name, dir: path.Dir(name), object: first.Object()}
 	d.byFolder[k.dir] = k
 	if first.err != nil {
-		k.holds = "cannot be read: " + first.err.Message
-		k.object = map[string]any{"a part that " + k.holds: nil}
+		k.mustStay = "cannot be read: " + first.err.Message
+		k.object = map[string]any{"a part that " + k.mustStay: nil}
 		if bytes.Contains(files[name], []byte("..")) {
 			k.dir = "."
 		}
@@ -72,7 +72,7 @@ func (d *deployment) kustomization(name string, files map[string][]byte) {
 		}
 	}
 	if isDraft.Match(texts) {
-		k.holds = "patches exceptions" // a patch fails without its target
+		k.mustStay = "patches exceptions" // a patch fails without its target
 	}
 }
 
@@ -133,13 +133,13 @@ func (d *deployment) alters(name string) string {
 	return ""
 }
 
-// held returns the reason why a document of a file must not be removed, or "": more than one
+// mustStay returns the reason why a document of a file must not be removed, or "": more than one
 // kustomization leads to it, or one has a patch for it.
-func (d *deployment) held(name string) string {
+func (d *deployment) mustStay(name string) string {
 	chain, shared := d.chain(name)
 	for _, k := range chain {
-		if k.holds != "" {
-			return k.file + " " + k.holds
+		if k.mustStay != "" {
+			return k.file + " " + k.mustStay
 		}
 	}
 	return shared

@@ -171,7 +171,7 @@ func (a *adoption) move(adopted []*candidate) {
 
 // stays returns the reason why the document of an adopted exception must be removed by hand, or "".
 func (a *adoption) stays(c *candidate, s *document) string {
-	switch why := a.held(s.file); {
+	switch why := a.mustStay(s.file); {
 	case len(c.sources) > 1:
 		return fmt.Sprintf("%d files have it", len(c.sources))
 	case s.used > 1:
@@ -189,15 +189,15 @@ func (a *adoption) stays(c *candidate, s *document) string {
 // kustomization.
 func (a *adoption) cut(name string, gone []int) {
 	var left []byte
-	holds := false
+	others := false
 	for part, text := range split(a.files[name]) {
 		if !slices.Contains(gone, part) {
 			doc, err := parse(text)
-			holds = holds || err != nil || len(doc.Object()) > 0
+			others = others || err != nil || len(doc.Object()) > 0
 			left = append(left, text...)
 		}
 	}
-	if holds {
+	if others {
 		a.plan.Write[name] = left
 		count := plain.Count(len(gone), "document", "documents")
 		a.plan.Edits = append(a.plan.Edits, fmt.Sprintf("%s: %s removed", name, count))

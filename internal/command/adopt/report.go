@@ -64,21 +64,18 @@ func (o *options) report(format *cli.Format, streams cli.Streams, plan *adopt.Pl
 	if err := format.Write(streams.Out, report); err != nil {
 		return err
 	}
-	changes := len(plan.Write) + len(plan.Remove)
 	for _, line := range plan.Edits {
 		_, _ = fmt.Fprintln(streams.Err, "edit: "+plain.Line(line))
 	}
 	for _, line := range plan.Notes {
 		_, _ = fmt.Fprintln(streams.Err, "note: "+plain.Line(line))
 	}
-	switch {
-	case changes == 0:
-	case o.dryRun:
-		_, _ = fmt.Fprintf(streams.Err, "%s would be written and %d removed; nothing was changed\n",
-			plain.Count(len(plan.Write), "file", "files"), len(plan.Remove))
-	default:
-		_, _ = fmt.Fprintf(streams.Err, "%s written and %d removed; review with git status, then commit\n",
-			plain.Count(len(plan.Write), "file", "files"), len(plan.Remove))
+	text := "%s written and %d removed; review with git status, then commit\n"
+	if o.dryRun {
+		text = "%s would be written and %d removed; nothing was changed\n"
+	}
+	if written, removed := len(plan.Write), len(plan.Remove); written+removed > 0 {
+		_, _ = fmt.Fprintf(streams.Err, text, plain.Count(written, "file", "files"), removed)
 	}
 	return report.Err()
 }
