@@ -146,11 +146,8 @@ func (a *adoption) of(deployed exception.Identity) (sources []*document) {
 // difference describes the first difference of the specs of two forms, or returns "". places has a verb
 // for each.
 func difference(one, other *candidate, places string) string {
-	first, err := exception.FromObject(map[string]any{"spec": one.object["spec"]})
-	second, err2 := exception.FromObject(map[string]any{"spec": other.object["spec"]})
-	if err != nil || err2 != nil {
-		return ""
-	}
+	first, _ := exception.FromObject(map[string]any{"spec": one.object["spec"]})    //nolint:errcheck // a part of
+	second, _ := exception.FromObject(map[string]any{"spec": other.object["spec"]}) //nolint:errcheck // a document
 	for _, d := range seal.Compare(second, first, 1) {
 		return fmt.Sprintf(": %s is "+places, d.Path, d.Old(), d.New())
 	}

@@ -57,11 +57,8 @@ func (a *adoption) state(c *candidate) *Problem {
 		c.Notes = append(c.Notes, fmt.Sprintf("the label %s=%s, which counts from the creation of the object, is "+
 			"removed", exception.LabelTTL, ttl))
 	}
-	var life lifetime.Lifetime
-	doc, err := exception.FromObject(c.object)
-	if err == nil {
-		life, err = lifetime.Of(doc, a.Shape.Rules.Terms)
-	}
+	doc, _ := exception.FromObject(c.object) //nolint:errcheck // its values were read from a document
+	life, err := lifetime.Of(doc, a.Shape.Rules.Terms)
 	switch {
 	case err != nil:
 		bad := &lifetime.Error{}

@@ -180,7 +180,7 @@ const (
 	argoGroup = "argoproj.io"
 )
 
-// deployer is a Flux Kustomization, or a source of an Argo CD Application, that may change or leave
+// deployer is a Kustomization or source of Flux, or a source of an Argo CD Application, that may change or leave
 // out objects.
 type deployer struct {
 	dir string // the folder that it deploys; "" is any
@@ -189,7 +189,7 @@ type deployer struct {
 
 // alterations are the settings of deployers that change or leave out objects.
 var alterations = []string{"postBuild", "targetNamespace", "namePrefix", "nameSuffix", "patches",
-	"patchesStrategicMerge", "patchesJson6902", "components", "commonMetadata", // Flux
+	"patchesStrategicMerge", "patchesJson6902", "components", "commonMetadata", "ignore", // Flux
 	"kustomize", "helm", "plugin", "directory.include", "directory.exclude", "directory.jsonnet"} // Argo CD
 
 // isVariable matches what another tool replaces.
@@ -198,10 +198,12 @@ var isVariable = regexp.MustCompile(`\$|\{\{`)
 // readDeployer returns the sources of a deployer that have such a setting.
 func readDeployer(d *document) (all []deployer) {
 	spec := mapping(d.Object(), "spec")
-	switch d.GroupKind().String() {
-	case "Kustomization." + fluxGroup, "Application." + argoGroup:
-	case "ApplicationSet." + argoGroup:
-		spec = mapping(spec, "template", "spec")
+	switch kind := d.GroupKind(); kind.Group {
+	case fluxGroup, "source.toolkit.fluxcd.io":
+	case argoGroup:
+		if kind.Kind == "ApplicationSet" {
+			spec = mapping(spec, "template", "spec")
+		}
 	default:
 		return nil
 	}

@@ -36,7 +36,7 @@ type Options struct {
 
 // Input is the input of [Make].
 type Input struct {
-	Files    map[string][]byte // YAML and JSON files of the repository, by path
+	Files    map[string][]byte // YAML, JSON and .sourceignore files of the repository, by path
 	Rendered []byte            // a stream of documents that the team's own tools made
 	// Live are all exceptions of clusters, by the file of the objects. A file of the repository with another
 	// one is not deployed.

@@ -44,6 +44,8 @@ func read(files map[string][]byte, deployed bool, plan *Plan, o *Options) *repos
 					r.known[d.Identity()] = name
 				}
 			}
+		case path.Base(name) == ".sourceignore":
+			r.deployers = append(r.deployers, deployer{path.Dir(name), name + " may leave it out"})
 		case isTest.MatchString(name):
 			r.tests = append(r.tests, path.Dir(name))
 		case !r.isPatch[name]:
@@ -62,7 +64,7 @@ var (
 	// isTest matches the files that mark a folder as a test of Kyverno's CLI or of Chainsaw.
 	isTest = regexp.MustCompile(`/(kyverno|chainsaw)-test\.ya?ml$`)
 	// ofInterest is a part of every file with an exception or a deployer.
-	ofInterest = regexp.MustCompile(`PolicyException|` + fluxGroup + `|` + argoGroup)
+	ofInterest = regexp.MustCompile(`PolicyException|toolkit\.fluxcd\.io|` + argoGroup)
 	// isDraft matches the text of an exception, also of one that cannot be read.
 	isDraft = regexp.MustCompile(`kind['"]? *: *['"]?PolicyException\b`)
 	// isDeployer matches the text of a deployer that cannot be read.

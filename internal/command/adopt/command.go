@@ -187,13 +187,13 @@ func add(ctx context.Context, from string, live *clusterread.Live, in *adopt.Inp
 	return err
 }
 
-// read reads the YAML and JSON files of HEAD, and returns notes about large ones. It follows no links: a
+// read reads the files of HEAD that adopt knows, and returns notes about large ones. It follows no links: a
 // kustomization that is one has no content.
 func read(tree *git.Tree, files map[string][]byte) (notes []string, err error) {
 	err = tree.Walk(".", func(e git.Entry) error {
 		name := path.Base(e.Path)
 		switch {
-		case !exception.HoldsDocuments(name) && name != "Kustomization":
+		case !exception.HoldsDocuments(name) && name != "Kustomization" && name != ".sourceignore":
 			return nil
 		case !e.IsFile():
 			if strings.EqualFold(strings.TrimSuffix(name, path.Ext(name)), "kustomization") {
