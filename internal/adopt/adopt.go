@@ -130,8 +130,7 @@ func (a *adoption) candidate(d *document) *candidate {
 	return c
 }
 
-// of returns the sources of a deployed exception: the same group, kind and name, and no other namespace. A
-// namespace with a variable may be any.
+// of returns the sources of a deployed exception. A missing namespace, or one with a variable, may be any.
 func (a *adoption) of(deployed exception.Identity) (sources []*document) {
 	for _, s := range a.named[exception.Identity{GroupKind: deployed.GroupKind, Name: deployed.Name}] {
 		namespace := s.Identity().Namespace
@@ -143,8 +142,7 @@ func (a *adoption) of(deployed exception.Identity) (sources []*document) {
 	return sources
 }
 
-// difference describes the first difference of the specs of two forms, or returns "". places has a verb
-// for each.
+// difference describes the first difference of the specs of two forms, or returns "". places has a verb for each.
 func difference(one, other *candidate, places string) string {
 	first, _ := exception.FromObject(map[string]any{"spec": one.object["spec"]})    //nolint:errcheck // a part of
 	second, _ := exception.FromObject(map[string]any{"spec": other.object["spec"]}) //nolint:errcheck // a document

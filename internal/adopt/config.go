@@ -12,10 +12,10 @@ import (
 	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
-// configName is the name of the configuration at the root of a repository.
-const configName = ".polex.yaml"
-
-const pages = "https://github.com/polex-dev/polex/blob/main/docs/"
+const (
+	configName = ".polex.yaml" // at the root of a repository
+	pages      = "https://github.com/polex-dev/polex/blob/main/docs/"
+)
 
 // config writes the configuration. eased contains the reasons that become warnings, with the number
 // of adopted exceptions that each would reject as an error.
@@ -69,7 +69,7 @@ var plainNames = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_./-]+ [A-Za-z0-
 
 // authority writes the trusted signer, if the forge is known.
 func (a *adoption) authority() string {
-	host, project := repositoryOf(a.Origin)
+	host, project, _ := strings.Cut(repositoryOf(a.Origin), "/")
 	branch := cmp.Or(a.Branch, "main")
 	if authorities[host] == "" || !plainNames.MatchString(project+" "+branch) {
 		a.plan.note(configName, "the trusted signer is not known from the remote origin: add trust.authorities")
@@ -84,15 +84,15 @@ func (a *adoption) authority() string {
 
 // repositoryOf returns the host in lower case and the path of a Git address. The https, ssh and scp forms of an
 // address give the same result.
-func repositoryOf(url string) (host, project string) {
+func repositoryOf(url string) string {
 	if _, rest, ok := strings.Cut(url, "://"); ok {
 		url = rest
 	} else {
 		url = strings.Replace(url, ":", "/", 1)
 	}
-	host, project, _ = strings.Cut(url, "/")
+	host, project, _ := strings.Cut(url, "/")
 	host, _, _ = strings.Cut(host[strings.LastIndex(host, "@")+1:], ":")
-	return strings.ToLower(host), strings.TrimSuffix(strings.Trim(project, "/"), ".git")
+	return strings.ToLower(host) + "/" + strings.TrimSuffix(strings.Trim(project, "/"), ".git")
 }
 
 // statements writes the section with the keys under which exceptions state a reason, ticket or

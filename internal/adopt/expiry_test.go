@@ -50,8 +50,8 @@ func TestSpread(t *testing.T) {
 func TestRepository(t *testing.T) {
 	for _, url := range []string{"https://github.com/Acme/x.git", "https://user:secret@github.com/acme/x/",
 		"git@github.com:acme/x.git", "ssh://git@github.com:22/acme/x", "ssh://git@github.com/acme/x.git"} {
-		if host, project := repositoryOf(url); host != "github.com" || !strings.EqualFold(project, "acme/x") {
-			t.Errorf("%s: %s %s", url, host, project)
+		if got := repositoryOf(url); !strings.EqualFold(got, "github.com/acme/x") {
+			t.Errorf("%s: %s", url, got)
 		}
 	}
 }

@@ -195,11 +195,16 @@ var alterations = []string{"postBuild", "targetNamespace", "namePrefix", "nameSu
 // isVariable matches what another tool replaces.
 var isVariable = regexp.MustCompile(`\$|\{\{`)
 
-// readDeployer returns the sources of a deployer that have such a setting.
-func readDeployer(d *document) (all []deployer) {
+// readDeployer returns the sources of a deployer that have such a setting. origin is the address of this repository.
+func readDeployer(d *document, origin string) (all []deployer) {
 	spec := mapping(d.Object(), "spec")
 	switch kind := d.GroupKind(); kind.Group {
-	case fluxGroup, "source.toolkit.fluxcd.io":
+	case fluxGroup:
+	case "source.toolkit.fluxcd.io":
+		url, is := spec["url"].(string)
+		if is && origin != "" && !strings.EqualFold(repositoryOf(url), repositoryOf(origin)) {
+			return nil
+		}
 	case argoGroup:
 		if kind.Kind == "ApplicationSet" {
 			spec = mapping(spec, "template", "spec")

@@ -17,6 +17,7 @@ import (
 // repository is the content of the files.
 type repository struct {
 	deployment
+	origin  string // the address of the remote, or ""
 	files   map[string][]byte
 	sources []*document                        // the exceptions of plain files
 	named   map[exception.Identity][]*document // the same by their identity without a namespace
@@ -27,9 +28,9 @@ type repository struct {
 // read reads the files. Documents that are to become exceptions, and cannot, are problems of the plan.
 // Templates are tasks for people, if the objects that they give are known.
 func read(files map[string][]byte, deployed bool, plan *Plan, o *Options) *repository {
-	r := &repository{files: files, named: map[exception.Identity][]*document{}, known: map[exception.Identity]string{},
-		deployment: deployment{byFolder: map[string]*kustomization{}, above: map[string][]*kustomization{},
-			isPatch: map[string]bool{}}}
+	r := &repository{origin: o.Origin, files: files, known: map[exception.Identity]string{},
+		named: map[exception.Identity][]*document{}}
+	r.byFolder, r.above, r.isPatch = map[string]*kustomization{}, map[string][]*kustomization{}, map[string]bool{}
 	names := slices.Sorted(maps.Keys(files))
 	for _, name := range names {
 		if isKustomization.MatchString(name) {
@@ -101,7 +102,7 @@ func (r *repository) file(name string, deployed bool, plan *Plan) {
 		case d.err != nil && isDeployer.Match(d.text):
 			r.deployers = append(r.deployers, deployer{how: name + " cannot be read: " + d.err.Message})
 		default:
-			r.deployers = append(r.deployers, readDeployer(d)...)
+			r.deployers = append(r.deployers, readDeployer(d, r.origin)...)
 		}
 		if problem != nil {
 			problem.File, problem.Line = name, d.line

@@ -131,8 +131,7 @@ func block(node *yaml.Node) (commented bool) {
 // deceptive text from the reviewer, and an exception from nothing is of no use.
 var neverEased = []string{"hidden-character", "look-alike", "unknown-annotation", shape.ReasonNamesNothing}
 
-// judge returns the problem of an exception with these errors, if no configuration can change one, or if the
-// existing configuration decides.
+// judge returns the problem of an exception with these errors, unless the new configuration makes them warnings.
 func (a *adoption) judge(findings []shape.Finding) *Problem {
 	i := slices.IndexFunc(findings, func(f shape.Finding) bool {
 		return slices.Contains(neverEased, f.Reason) || slices.ContainsFunc(shape.Reasons(),
@@ -199,8 +198,7 @@ func (a *adoption) cut(name string, gone []int) {
 	}
 	if others {
 		a.plan.Write[name] = left
-		count := plain.Count(len(gone), "document", "documents")
-		a.plan.Edits = append(a.plan.Edits, fmt.Sprintf("%s: %s removed", name, count))
+		a.plan.Edits = append(a.plan.Edits, name+": "+plain.Count(len(gone), "document", "documents")+" removed")
 		return
 	}
 	for _, k := range a.above[name] {
