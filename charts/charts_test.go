@@ -17,8 +17,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var update = flag.Bool("update", false, "write the generated files of the chart anew")
@@ -36,9 +38,7 @@ func TestGenerated(t *testing.T) {
 	want[filepath.Join(chart, "values.schema.json")] = marshal(t, schema)
 	want[filepath.Join(chart, "README.md")] = readme(t, schema)
 	if *update {
-		if err := os.RemoveAll(filepath.Join(chart, "files")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll(filepath.Join(chart, "files")))
 		for path, text := range want {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil { //nolint:gosec // they go to Git
 				t.Fatal(err)
@@ -46,14 +46,11 @@ func TestGenerated(t *testing.T) {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(want)) {
-		if diff := cmp.Diff(want[path], read(t, path)); diff != "" {
-			t.Errorf("%s is out of date; make generate (-want +got):\n%s", path, diff)
-		}
+		expect.Equal(t, path+" is out of date; make generate", want[path], read(t, path))
 	}
 	for _, path := range below(t, filepath.Join(chart, "files"), "") {
-		if _, known := want[path]; !known {
-			t.Errorf("%s is a copy of nothing; make generate", path)
-		}
+		_, known := want[path]
+		expect.That(t, known, "%s is a copy of nothing; make generate", path)
 	}
 }
 
@@ -67,10 +64,7 @@ func copies(t *testing.T) map[string]string {
 	}
 	files := map[string]string{}
 	for _, path := range from {
-		to, err := filepath.Rel(policies, path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		to := must.Get(filepath.Rel(policies, path))(t)
 		files[filepath.Join(chart, "files", to)] = read(t, path)
 	}
 	return files
@@ -79,14 +73,12 @@ func copies(t *testing.T) map[string]string {
 // below returns the files in a folder whose names have a suffix.
 func below(t *testing.T, dir, suffix string) (found []string) {
 	t.Helper()
-	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && strings.HasSuffix(path, suffix) {
 			found = append(found, path)
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -114,13 +106,9 @@ func withConfig(t *testing.T, schema object) object {
 func readme(t *testing.T, schema object) string {
 	t.Helper()
 	var values yaml.Node
-	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(chart, "values.yaml"))), &values); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal([]byte(read(t, filepath.Join(chart, "values.yaml"))), &values))
 	text, _, found := strings.Cut(read(t, filepath.Join(chart, "README.md")), "\n## Values\n")
-	if !found {
-		t.Fatal("the README has no section for the values")
-	}
+	must.That(t, found, "the README has no section for the values")
 	var b strings.Builder
 	b.WriteString(text + `
 ## Values
@@ -142,24 +130,19 @@ func rows(t *testing.T, b *strings.Builder, above string, values *yaml.Node, sch
 	for i := 0; i < len(values.Content); i += 2 {
 		name, value := values.Content[i].Value, values.Content[i+1]
 		property, known := left[name].(object)
-		if !known {
-			t.Fatalf("values.schema.json does not describe %s%s", above, name)
-		}
+		must.That(t, known, "values.schema.json does not describe %s%s", above, name)
 		delete(left, name)
 		below := property
 		if ref, is := property["$ref"].(string); is {
 			below = defs[strings.TrimPrefix(ref, "#/$defs/")].(object)
 		}
-		if text, _ := property["description"].(string); text == "" {
-			t.Errorf("%s%s is not explained", above, name)
-		}
+		text, _ := property["description"].(string)
+		expect.That(t, text != "", "%s%s is not explained", above, name)
 		nested := value.Kind == yaml.MappingNode && len(value.Content) > 0
 		otherwise := ""
 		if !nested {
 			var v any
-			if err := value.Decode(&v); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, value.Decode(&v))
 			otherwise = "`" + strings.TrimSpace(marshalled(t, v)) + "`"
 		}
 		fmt.Fprintf(b, "| `%s%s` | %s | %s%s |\n", above, name, otherwise, strings.ReplaceAll(property["description"].(string), "|", "\\|"), limits(below))
@@ -193,34 +176,25 @@ func marshal(t *testing.T, v any) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Encode(v))
 	return b.String()
 }
 
 func marshalled(t *testing.T, v any) string {
 	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(v))(t)
 	return string(text)
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, err)
 	return string(text)
 }
 
 func readJSON(t *testing.T, path string) (o object) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(read(t, path)), &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(read(t, path)), &o))
 	return o
 }

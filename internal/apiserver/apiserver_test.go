@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/polex-dev/polex/internal/apiserver"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestRefused: an answer above the size limit is an error, and a refusal contains the server's
@@ -43,13 +45,8 @@ func TestRefused(t *testing.T) {
 	}))
 	defer api.Close()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, []byte("apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: "+api.URL+"}}]\ncontexts: [{name: a, context: {cluster: a}}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := apiserver.Open(kubeconfig, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(kubeconfig, []byte("apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: "+api.URL+"}}]\ncontexts: [{name: a, context: {cluster: a}}]\n"), 0o600))
+	s := must.Get(apiserver.Open(kubeconfig, ""))(t)
 	for resource, want := range map[string]string{
 		"large":   "an answer is larger than 64 MiB",
 		"endless": "there are more than 250000 objects",
@@ -62,10 +59,8 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v", resource, err)
 		}
 	}
-	if _, err := s.Versions(t.Context(), "large"); err == nil || err.Error() != "an answer is larger than 64 MiB" {
-		t.Errorf("versions: %v", err)
-	}
-	if _, err := apiserver.Open(kubeconfig, "b"); err == nil {
-		t.Error("a context that is not there is opened")
-	}
+	_, err := s.Versions(t.Context(), "large")
+	expect.That(t, err != nil && err.Error() == "an answer is larger than 64 MiB", "versions: %v", err)
+	_, err = apiserver.Open(kubeconfig, "b")
+	expect.That(t, err != nil, "a context that is not there is opened")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // everything is a configuration with every key.
@@ -142,9 +143,8 @@ func bothSay(t *testing.T, s *jsonschema.Schema, text []byte) (bySchema, byPolex
 // key has another name, no value or the wrong type, both reject it, and polex gives the position.
 func TestEveryKeyIsRead(t *testing.T) {
 	s := compiled(t)
-	if bySchema, byPolex := bothSay(t, s, []byte(everything)); bySchema != nil || byPolex != nil {
-		t.Fatalf("the schema says %v, polex %v", bySchema, byPolex)
-	}
+	bySchema, byPolex := bothSay(t, s, []byte(everything))
+	must.That(t, bySchema == nil && byPolex == nil, "the schema says %v, polex %v", bySchema, byPolex)
 	var whole object
 	expect.OK(t, yaml.Unmarshal([]byte(everything), &whole))
 	met := map[string]bool{}
@@ -174,9 +174,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 						byPolex = bySchema // trust.Load knows the names
 					}
 					if what == "another name" && strings.HasPrefix(above, ".trust.allowedMetadata.") { // a label has any name
-						if bySchema != nil || byPolex != nil {
-							t.Errorf("%s.%sX: the schema says %v, polex %v", above, key, bySchema, byPolex)
-						}
+						expect.That(t, bySchema == nil && byPolex == nil,
+							"%s.%sX: the schema says %v, polex %v", above, key, bySchema, byPolex)
 					} else if bySchema == nil || byPolex == nil || !errors.As(byPolex, &syntax) && !strings.HasPrefix(above, ".shape.checks") && !strings.HasSuffix(above, ".claims") {
 						t.Errorf("%s.%s with %s: the schema says %v, polex %v", above, key, what, bySchema, byPolex)
 					}
@@ -189,9 +188,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	}
 	each("", whole)
 	for _, key := range schemaKeys("", schema(t), trustSchema(t)["$defs"].(object)) {
-		if !met[key] && !strings.HasPrefix(key, ".shape.checks.") {
-			t.Errorf("the configuration above lacks %s", key)
-		}
+		expect.That(t, met[key] || strings.HasPrefix(key, ".shape.checks."), "the configuration above lacks %s", key)
 	}
 	expect.AtLeast(t, "mutations", 200, mutations)
 }
@@ -268,9 +265,8 @@ func TestValues(t *testing.T) {
 		"guards: {}":                                                 false,
 	} {
 		bySchema, byPolex := bothSay(t, s, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\n"+text+"\n"))
-		if (bySchema == nil) != ok || (byPolex == nil) != ok {
-			t.Errorf("%s: the schema says %v, polex %v", text, bySchema, byPolex)
-		}
+		expect.That(t, (bySchema == nil) == ok && (byPolex == nil) == ok,
+			"%s: the schema says %v, polex %v", text, bySchema, byPolex)
 	}
 }
 

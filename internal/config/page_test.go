@@ -1,12 +1,21 @@
 package config
 
 import (
+	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const pageIntro = `# Configuration
@@ -188,9 +197,7 @@ func trustRows(t *testing.T, b *strings.Builder, above string, schema, defs obje
 				kind = "map of name to string"
 			}
 		}
-		if kind == "<nil>" {
-			t.Errorf("%s has no type", key)
-		}
+		expect.That(t, kind != "<nil>", "%s has no type", key)
 		row(b, key, kind, trustDefaults[key], limits, fmt.Sprint(said["description"]))
 		if below["properties"] != nil {
 			if kind == "list" {
@@ -249,3 +256,172 @@ func commands(by string) string {
 }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+type object = map[string]any
+
+// owned are the sections of other packages, except trust, which has docs/trustpolicy.schema.json.
+var owned = map[string]reflect.Type{"shape": reflect.TypeFor[shape.Config]()}
+
+// schema returns the JSON Schema of a configuration.
+func schema(t *testing.T) object {
+	t.Helper()
+	trust := trustSchema(t)
+	root := typeSchema(reflect.TypeFor[file]())
+	properties := root["properties"].(object)
+	properties["apiVersion"], properties["kind"] = object{"const": apiVersion}, object{"const": kind}
+	for name, section := range owned {
+		properties[name] = describe(typeSchema(section), properties[name].(object)["description"].(string))
+	}
+	section := trust["properties"].(object)
+	delete(section, "apiVersion")
+	delete(section, "kind")
+	properties["trust"] = object{"type": "object", "description": properties["trust"].(object)["description"], "properties": section, "additionalProperties": false}
+	root["$schema"], root["$id"] = "https://json-schema.org/draft/2020-12/schema", "https://polex.dev/schemas/v1alpha1/config.json"
+	root["title"], root["description"] = "The configuration of polex: .polex.yaml (kind: Config)", "docs/reference/configuration.md is the reference. What this schema refuses, polex refuses too; polex also checks what a schema cannot."
+	root["required"], root["$defs"] = []string{"apiVersion", "kind"}, trust["$defs"]
+	return root
+}
+
+func trustSchema(t *testing.T) (schema object) {
+	t.Helper()
+	raw, err := os.ReadFile("../../docs/trustpolicy.schema.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &schema)
+	}
+	must.Do(t, err)
+	return schema
+}
+
+func describe(schema object, doc string) object {
+	if doc != "" {
+		schema["description"] = doc
+	}
+	return schema
+}
+
+// typeSchema returns the schema of a type.
+func typeSchema(t reflect.Type) object {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeSchema(t.Elem())
+	case reflect.Struct:
+		properties := object{}
+		for _, field := range fields(t) {
+			properties[field.Tag.Get("json")] = fieldSchema(field)
+		}
+		return object{"type": "object", "properties": properties, "additionalProperties": false}
+	case reflect.Slice:
+		return object{"type": "array", "items": typeSchema(t.Elem())}
+	case reflect.Map:
+		if t.Elem().Kind() == reflect.Slice {
+			return object{"type": "object", "additionalProperties": typeSchema(t.Elem())}
+		}
+		return object{"type": "object", "properties": checks(), "additionalProperties": false}
+	case reflect.Interface:
+		return object{}
+	default:
+		return object{"type": map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer"}[t.Kind()]}
+	}
+}
+
+// fields returns the fields of a struct that are keys of the configuration.
+func fields(t reflect.Type) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return strings.Trim(f.Tag.Get("json"), "-") == "" })
+}
+
+func fieldSchema(field reflect.StructField) object {
+	s := typeSchema(field.Type)
+	value := s
+	if items, ok := s["items"].(object); ok {
+		value = items
+	}
+	if known := strings.Fields(field.Tag.Get("enum")); len(known) > 0 {
+		value["enum"] = known
+	}
+	if known := strings.Fields(field.Tag.Get("keys")); len(known) > 0 {
+		s["propertyNames"] = object{"enum": known}
+	}
+	for tag, word := range map[string]string{"min": "minimum", "max": "maximum"} {
+		if n := limit(field.Tag, tag); n != nil {
+			value[word] = *n
+		}
+	}
+	switch field.Tag.Get("format") {
+	case "duration":
+		value = object{"$ref": "#/$defs/duration"}
+		if _, list := s["items"]; !list {
+			s = value
+		}
+	case "address":
+		value["pattern"] = addressForm.String()
+	}
+	doc := field.Tag.Get("doc")
+	if otherwise := field.Tag.Get("default"); otherwise != "" {
+		doc += " (default: " + otherwise + ")"
+	}
+	return describe(s, doc)
+}
+
+// checks returns the schema of each check's levels.
+func checks() object {
+	all := object{}
+	for _, r := range shape.Reasons() {
+		levels := []shape.Level{shape.LevelOff, shape.LevelWarning, shape.LevelError}
+		if r.Fixed {
+			levels = levels[2:]
+		}
+		all[r.Name] = object{"description": r.Doc, "enum": levels, "default": r.Severity.String()}
+	}
+	return all
+}
+
+var update = flag.Bool("update", false, "write docs/polex.schema.json and docs/reference/configuration.md anew")
+
+// TestGenerated compares the generated files with the types.
+func TestGenerated(t *testing.T) {
+	text := expect.Value(json.MarshalIndent(schema(t), "", "  "))(t)
+	for name, want := range map[string]string{"polex.schema.json": string(text) + "\n", "reference/configuration.md": page(t)} {
+		path := filepath.Join("..", "..", "docs", name)
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // it goes to Git
+				t.Fatal(err)
+			}
+		}
+		got := expect.Value(os.ReadFile(path))(t)
+		expect.Equal(t, fmt.Sprintf("docs/%s is out of date; make generate", name), want, string(got))
+	}
+}
+
+// TestEveryKeyIsExplained: each key has a description, and each tag is known.
+func TestEveryKeyIsExplained(t *testing.T) {
+	var explained func(above string, in reflect.Type)
+	explained = func(above string, in reflect.Type) {
+		for in.Kind() == reflect.Slice || in.Kind() == reflect.Pointer {
+			in = in.Elem()
+		}
+		if in.Kind() != reflect.Struct {
+			return
+		}
+		for _, field := range fields(in) {
+			key := above + "." + field.Tag.Get("json")
+			expect.That(t, field.Tag.Get("doc") != "" || key == ".apiVersion" || key == ".kind",
+				"%s is not explained", key)
+			if format := field.Tag.Get("format"); format != "" && format != "duration" && format != "address" && format != "key" {
+				t.Errorf("%s: there is no format %q", key, format)
+			}
+			explained(key, field.Type)
+		}
+	}
+	for key := range trustDefaults {
+		expect.That(t, strings.Contains(page(t), "\n| `"+key+"` | "), "there is no key %s", key)
+	}
+	field, _ := Field(owned["shape"], "require")
+	expect.Equal(t, "shape.require (-code +tag)", exception.StatementNames(), strings.Fields(field.Tag.Get("enum")))
+	if keys := strings.Count(page(t), "\n| `"); keys > 85 {
+		t.Errorf("there are %d keys; a setting exists only if two honest teams need different values", keys)
+	}
+	explained("", reflect.TypeFor[file]())
+	for name, section := range owned {
+		explained("."+name, section)
+	}
+}

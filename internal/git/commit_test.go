@@ -1,6 +1,10 @@
 package git_test
 
 import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,16 +14,17 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func TestCommit(t *testing.T) {
 	r := newRepository(t, kept)
-	first := r.git("rev-parse", "HEAD")
-	r.git("checkout", "--quiet", "-b", "side")
+	first := r.Line("rev-parse", "HEAD")
+	r.Line("checkout", "--quiet", "-b", "side")
 	r.commit("Beside")
-	r.git("checkout", "--quiet", "main")
-	r.git("merge", "--quiet", "--no-ff", "--message=Merge it\n\nBody\n\nPolex-Pruned: a", "side")
-	tree := r.git("rev-parse", "HEAD^{tree}")
+	r.Line("checkout", "--quiet", "main")
+	r.Line("merge", "--quiet", "--no-ff", "--message=Merge it\n\nBody\n\nPolex-Pruned: a", "side")
+	tree := r.Line("rev-parse", "HEAD^{tree}")
 	for name, tc := range map[string]struct {
 		content string
 		want    *git.Commit
@@ -51,9 +56,9 @@ func TestCommit(t *testing.T) {
 		"too many parents":  {content: strings.Repeat("parent "+first+"\n", git.MaxParents+1) + "author A <a@b> 1 +0000\ncommitter B <b@b> 2 +0000\n\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r.must(os.WriteFile(filepath.Join(r.dir, "raw"), []byte("tree "+tree+"\n"+tc.content), 0o600))
-			hash := git.NewHash(r.git("hash-object", "-t", "commit", "-w", "--literally", "raw"))
-			repository, _ := opened(t, r.dir)
+			must.Do(r.TB, os.WriteFile(filepath.Join(r.Dir, "raw"), []byte("tree "+tree+"\n"+tc.content), 0o600))
+			hash := git.NewHash(r.Line("hash-object", "-t", "commit", "-w", "--literally", "raw"))
+			repository, _ := opened(t, r.Dir)
 			if tc.want == nil {
 				expect.Failure(repository.Commit(hash))(t)
 				return
@@ -62,8 +67,8 @@ func TestCommit(t *testing.T) {
 			expect.Equal(t, "commit", tc.want, expect.Value(repository.Commit(hash))(t))
 		})
 	}
-	repository, _ := opened(t, r.dir)
-	merge, err := repository.Commit(git.NewHash(r.git("rev-parse", "main")))
+	repository, _ := opened(t, r.Dir)
+	merge, err := repository.Commit(git.NewHash(r.Line("rev-parse", "main")))
 	if err != nil || len(merge.Parents) != 2 || merge.Parents[0].String() != first || !strings.HasSuffix(merge.Message, "Polex-Pruned: a\n") {
 		t.Errorf("%+v, %v", merge, err)
 	}
@@ -72,17 +77,200 @@ func TestCommit(t *testing.T) {
 func TestShallow(t *testing.T) {
 	r := newRepository(t, kept)
 	r.commit("Second")
-	whole, _ := opened(t, r.dir)
+	whole, _ := opened(t, r.Dir)
 	if cut, err := whole.Shallow(); err != nil || len(cut) != 0 {
 		t.Errorf("a whole one is cut at %v, %v", cut, err)
 	}
 	part := filepath.Join(t.TempDir(), "part")
-	r.git("clone", "--quiet", "--depth=1", "file://"+r.dir, part)
+	r.Line("clone", "--quiet", "--depth=1", "file://"+r.Dir, part)
 	shallow, _ := opened(t, part)
 	cut, err := shallow.Shallow()
-	if err != nil || len(cut) != 1 || cut[0].String() != r.git("rev-parse", "HEAD") {
-		t.Errorf("cut at %v, %v", cut, err)
-	}
-	r.must(os.WriteFile(filepath.Join(part, ".git", "shallow"), []byte("nonsense\n"), 0o600))
+	expect.That(t, err == nil && len(cut) == 1 && cut[0].String() == r.Line("rev-parse", "HEAD"),
+		"cut at %v, %v", cut, err)
+	must.Do(r.TB, os.WriteFile(filepath.Join(part, ".git", "shallow"), []byte("nonsense\n"), 0o600))
 	expect.Failure(shallow.Shallow())(t) // nonsense is read
+}
+
+// TestLargeCommits: a commit of any size is read, as a loose object, in a pack and as a delta.
+// Above 1 MiB its message is the first line, and its hash is still checked.
+func TestLargeCommits(t *testing.T) {
+	const mebibyte = 1 << 20
+	parent := git.NewHash("1111111111111111111111111111111111111111")
+	commit := func(size int, header string) []byte {
+		const person = "A <a@example.com> 0 +0000"
+		text := fmt.Sprintf("tree %s\nparent %s\nauthor %s\ncommitter %[3]s\n%[4]s\nx\n",
+			git.ZeroHash, parent, person, header)
+		return []byte(text + strings.Repeat("y", size-len(text)))
+	}
+	forms := map[string]func(f *forge, named git.Hash, content []byte){
+		"loose": func(f *forge, named git.Hash, content []byte) {
+			f.loose(named, fmt.Appendf(nil, "commit %d\x00%s", len(content), content))
+		},
+		"packed": func(f *forge, named git.Hash, content []byte) {
+			f.pack(packed{named, entry(packCommit, uint64(len(content)), nil, content)})
+		},
+		"a delta": func(f *forge, named git.Hash, content []byte) {
+			base := slices.Concat(content, []byte("more"))
+			baseHash := git.HashOf(git.KindCommit, base)
+			delta := beginOf(len(base), len(content))
+			f.pack(packed{baseHash, entry(packCommit, uint64(len(base)), nil, base)},
+				packed{named, entry(namedDelta, uint64(len(delta)), baseHash[:], delta)})
+		},
+	}
+	for name, put := range forms {
+		for _, tc := range []struct {
+			size   int
+			header string
+			whole  bool
+		}{
+			{size: mebibyte - 1, whole: true},
+			{size: mebibyte},
+			{size: 2 * mebibyte},
+			{size: git.MaxFile + 8*mebibyte, header: "x-note " + strings.Repeat("z", 3*mebibyte) + "\n"},
+		} {
+			content := commit(tc.size, tc.header)
+			right := git.HashOf(git.KindCommit, content)
+			for _, hash := range []git.Hash{right, parent} {
+				f := newForge(t)
+				put(f, hash, content)
+				r := expect.Value(git.Open(t.Context(), f.dir))(t)
+				got, err := r.Commit(hash)
+				switch {
+				case hash != right:
+					expect.Failure(got, err)(t, "does not match the hash")
+				case err != nil:
+					t.Errorf("%s, %d bytes: %v", name, tc.size, err)
+				case len(got.Parents) != 1 || got.Parents[0] != parent || got.Author.Email != "a@example.com":
+					t.Errorf("%s, %d bytes: %+v", name, tc.size, got)
+				case tc.whole != strings.HasSuffix(string(content), "\n\n"+got.Message):
+					t.Errorf("%s, %d bytes: a message of %d bytes", name, tc.size, len(got.Message))
+				case !tc.whole && got.Message != "x" && tc.header == "":
+					t.Errorf("%s, %d bytes: the message %.20q", name, tc.size, got.Message)
+				}
+				expect.OK(t, r.Close())
+			}
+		}
+	}
+}
+
+// beginOf returns a delta to the first size bytes of a base.
+func beginOf(base, size int) []byte {
+	out := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(base)), uint64(size))
+	for at := 0; at < size; {
+		n := min(size-at, 0xffffff)
+		out = binary.LittleEndian.AppendUint32(append(out, 0xff), uint32(at))
+		out = append(out, byte(n), byte(n>>8), byte(n>>16))
+		at += n
+	}
+	return out
+}
+
+// opened opens a repository and returns the trees of some commits.
+func opened(t *testing.T, dir string, revisions ...string) (*git.Repository, []*git.Tree) {
+	t.Helper()
+	r := expect.Value(git.Open(context.Background(), dir))(t)
+	t.Cleanup(func() { r.Close() })
+	var trees []*git.Tree
+	for _, revision := range revisions {
+		hash := expect.Value(r.Resolve(revision))(t)
+		commit := expect.Value(r.Commit(hash))(t)
+		trees = append(trees, r.TreeOf(commit))
+	}
+	return r, trees
+}
+
+func differences(old, changed *git.Tree, path string) ([]string, error) {
+	var all []string
+	err := git.Differences(old, changed, path, func(c git.Change) error {
+		sign := "M"
+		switch {
+		case c.Old.Hash().IsZero():
+			sign = "A"
+		case c.New.Hash().IsZero():
+			sign = "D"
+		}
+		all = append(all, sign+" "+c.Path)
+		return nil
+	})
+	return all, err
+}
+
+// TestDifferences compares the differences with git's, over a history of random changes of files,
+// folders and their kinds.
+func TestDifferences(t *testing.T) {
+	r := newRepository(t, map[string]string{"signed/a.yaml": "a", "other": "o"})
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
+	names := []string{"a", "a.yaml", "a-b", "a/b", "a/c/d", "a0", "b", "b/a", "b.yaml"}
+	for range 30 {
+		for range 3 {
+			path := filepath.Join(r.Dir, "signed", names[random.IntN(len(names))])
+			os.RemoveAll(path)
+			for at := filepath.Dir(path); at != r.Dir; at = filepath.Dir(at) {
+				if info, err := os.Lstat(at); err == nil && !info.IsDir() {
+					os.Remove(at)
+				}
+			}
+			if random.IntN(3) > 0 {
+				rel, _ := filepath.Rel(r.Dir, path)
+				r.Write(rel, fmt.Sprint(random.IntN(4)))
+			}
+		}
+		r.commit("Change")
+	}
+	for _, packed := range []bool{false, true} {
+		if packed {
+			r.Line("gc", "--quiet", "--aggressive")
+		}
+		revisions := strings.Fields(r.Line("rev-list", "HEAD"))
+		_, trees := opened(t, r.Dir, revisions...)
+		for i := range len(revisions) - 1 {
+			out := r.Line("diff-tree", "-r", "--no-renames", "--name-status", revisions[i+1], revisions[i], "--", "signed")
+			got := expect.Value(differences(trees[i+1], trees[i], "signed"))(t)
+			// For git too, a file in the place of a folder is a new file.
+			var want []string
+			for line := range strings.Lines(out) {
+				want = append(want, strings.Replace(strings.TrimSpace(line), "\t", " ", 1))
+			}
+			slices.Sort(want)
+			what := fmt.Sprintf("packed %v, commit %s (-git +here)", packed, revisions[i])
+			expect.Equal(t, what, slices.Compact(want), slices.Compact(slices.Sorted(slices.Values(got))))
+		}
+		whole := expect.Value(differences(nil, trees[0], "signed"))(t)
+		listed := r.Line("ls-tree", "-r", "--name-only", "HEAD", "signed") + "\n"
+		expect.Is(t, "files", strings.Count(listed, "\n"), len(whole))
+		expect.Is(t, "differences from itself", 0, len(expect.Value(differences(trees[0], trees[0], "signed"))(t)))
+		expect.Is(t, "differences nowhere", 0, len(expect.Value(differences(nil, trees[0], "missing"))(t)))
+	}
+}
+
+// TestHostileDifferences: two programs could read these trees differently.
+func TestHostileDifferences(t *testing.T) {
+	for name, tc := range map[string]struct{ lines, want string }{
+		"out of order":                {"100644 blob %[1]s\tb\n100644 blob %[1]s\ta\n", "is not sorted"},
+		"a name that stands twice":    {"100644 blob %[1]s\ta\n100644 blob %[1]s\ta\n", "two entries called"},
+		"a file and a folder":         {"100644 blob %[1]s\ta\n100644 blob %[1]s\ta-b\n040000 tree %[2]s\ta\n", "two entries called"},
+		"a name that leads elsewhere": {"100644 blob %[1]s\t..\n", "is not a valid file name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"signed/a.yaml": "a"})
+			blob, tree := r.Line("rev-parse", "HEAD:signed/a.yaml"), r.Line("rev-parse", "HEAD:signed")
+			raw := []byte{}
+			for line := range strings.Lines(fmt.Sprintf(tc.lines, blob, tree)) {
+				mode, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+				kindHash, entry, _ := strings.Cut(rest, "\t")
+				hash := git.NewHash(strings.Fields(kindHash)[1])
+				raw = append(append(append(raw, strings.TrimPrefix(mode, "0")+" "+entry+"\x00"...), hash[:]...), []byte{}...)
+			}
+			must.Do(r.TB, os.WriteFile(filepath.Join(r.Dir, "raw"), raw, 0o600))
+			bad := r.Line("hash-object", "-t", "tree", "-w", "--literally", "raw")
+			root := []byte{}
+			hash := git.NewHash(bad)
+			root = append(append(root, "40000 signed\x00"...), hash[:]...)
+			must.Do(r.TB, os.WriteFile(filepath.Join(r.Dir, "raw"), root, 0o600))
+			commit := r.Line("commit-tree", "-m", "Bad", r.Line("hash-object", "-t", "tree", "-w", "--literally", "raw"))
+			_, trees := opened(t, r.Dir, commit)
+			_, err := differences(nil, trees[0], "signed")
+			expect.Error(t, err, tc.want)
+		})
+	}
 }

@@ -2,16 +2,19 @@ package git_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestHostileSettings: nothing in the repository of others and in the environment makes Git run a
@@ -64,28 +67,28 @@ func TestHostileSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, kept)
-			r.write("signed/.gitattributes", "* filter=x diff=x\n")
+			r.Write("signed/.gitattributes", "* filter=x diff=x\n")
 			head := r.commit("Attributes")
-			r.write(".git/info/grafts", head+"\n")
+			r.Write(".git/info/grafts", head+"\n")
 			outside := t.TempDir()
 			file, mark := filepath.Join(outside, "file"), filepath.Join(outside, "mark")
-			r.must(os.WriteFile(mark, []byte("#!/bin/sh\n: > '"+file+"'\nexit 1\n"), 0o755))
+			must.Do(r.TB, os.WriteFile(mark, []byte("#!/bin/sh\n: > '"+file+"'\nexit 1\n"), 0o755))
 			for _, hook := range []string{"reference-transaction", "post-index-change", "post-checkout", "git-cat-file", "git-remote-http", "git"} {
-				r.must(os.Symlink(mark, filepath.Join(outside, hook)))
+				must.Do(r.TB, os.Symlink(mark, filepath.Join(outside, hook)))
 			}
 			known := strings.NewReplacer("MARK", mark, "FILE", file, "HOOKS", outside)
-			want, err := files(r.dir, "HEAD", "signed")
-			r.must(err)
+			want, err := files(r.Dir, "HEAD", "signed")
+			must.Do(r.TB, err)
 			if tc.missing {
-				r.git("config", "core.repositoryFormatVersion", "1")
-				r.git("config", "extensions.partialClone", "x")
-				name := r.git("rev-parse", "HEAD:signed/a.yaml")
-				r.must(os.Remove(filepath.Join(r.dir, ".git", "objects", name[:2], name[2:])))
+				r.Line("config", "core.repositoryFormatVersion", "1")
+				r.Line("config", "extensions.partialClone", "x")
+				name := r.Line("rev-parse", "HEAD:signed/a.yaml")
+				must.Do(r.TB, os.Remove(filepath.Join(r.Dir, ".git", "objects", name[:2], name[2:])))
 			}
-			config, err := os.ReadFile(filepath.Join(r.dir, ".git", "config"))
-			r.must(err)
-			r.write(".git/config", string(config)+known.Replace(tc.config))
-			r.write(".git/included", known.Replace("[alias]\n\tcat-file = !MARK\n[core]\n\tfsmonitor = MARK\n"))
+			config, err := os.ReadFile(filepath.Join(r.Dir, ".git", "config"))
+			must.Do(r.TB, err)
+			r.Write(".git/config", string(config)+known.Replace(tc.config))
+			r.Write(".git/included", known.Replace("[alias]\n\tcat-file = !MARK\n[core]\n\tfsmonitor = MARK\n"))
 			for _, variable := range tc.env {
 				key, value, _ := strings.Cut(known.Replace(variable), "=")
 				t.Setenv(key, value)
@@ -96,25 +99,23 @@ func TestHostileSettings(t *testing.T) {
 			}
 			before := connections.Load()
 			contacted := func() bool { return connections.Load() > before }
-			got, err := files(r.dir, "HEAD", "signed")
+			got, err := files(r.Dir, "HEAD", "signed")
 			if tc.missing {
 				expect.Failure(got, err)(t, "partial")
 			} else {
 				expect.Is(t, "files", len(want), len(expect.Value(got, err)(t)))
 			}
-			if opened, err := git.Open(t.Context(), r.dir); err == nil {
+			if opened, err := git.Open(t.Context(), r.Dir); err == nil {
 				expect.Value(opened.Head())(t)
-				r.must(opened.Close())
+				must.Do(r.TB, opened.Close())
 			}
 			expect.Is(t, "a program ran", false, marked())
 			expect.Is(t, "a server was asked", false, contacted())
 			if tc.works {
 				plain := exec.Command("git", "cat-file", "-p", "HEAD:signed/a.yaml")
-				plain.Dir = r.dir
+				plain.Dir = r.Dir
 				out, _ := plain.CombinedOutput()
-				if !marked() && !contacted() {
-					t.Errorf("the case does not work in a plain Git: %s", out)
-				}
+				expect.That(t, marked() || contacted(), "the case does not work in a plain Git: %s", out)
 			}
 		})
 	}
@@ -126,8 +127,16 @@ func TestOtherOwner(t *testing.T) {
 		t.Skip("only root can give a file to another user")
 	}
 	r := newRepository(t, kept)
-	r.must(exec.Command("chown", "-R", "12345", r.dir).Run())
-	if got, err := files(r.dir, "HEAD", "signed"); err != nil || len(got) != 3 {
-		t.Errorf("%q, %v", got, err)
+	must.Do(r.TB, exec.Command("chown", "-R", "12345", r.Dir).Run())
+	got, err := files(r.Dir, "HEAD", "signed")
+	expect.That(t, err == nil && len(got) == 3, "%q, %v", got, err)
+}
+
+// TestAllocLimit: every run of Git in a repository of others has a limit for its memory, and none in the caller's own.
+func TestAllocLimit(t *testing.T) {
+	for own, want := range map[bool]bool{true: false, false: true} {
+		command := git.Git{Dir: t.TempDir(), Own: own}.Command(t.Context(), git.Call{}, "for-each-ref")
+		limited := slices.ContainsFunc(command.Env, func(v string) bool { return strings.HasPrefix(v, "GIT_ALLOC_LIMIT=") })
+		expect.Is(t, fmt.Sprintf("own %t: limited", own), want, limited)
 	}
 }

@@ -23,8 +23,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// shattered is the beginning of the first of the two files of shattered.io. It contains all bytes in
-// which they differ.
+// shattered is the beginning of the first of the two files of shattered.io. It contains all bytes in which they differ.
 const shattered = "255044462d312e330a25e2e3cfd30a0a0a312030206f626a0a3c3c2f57696474682032203020522f48656967687420332030" +
 	"20522f547970652034203020522f537562747970652035203020522f46696c7465722036203020522f436f6c6f7253706163" +
 	"652037203020522f4c656e6774682038203020522f42697473506572436f6d706f6e656e7420383e3e0a73747265616d0aff" +
@@ -39,8 +38,7 @@ func TestCollision(t *testing.T) {
 	for want, content := range map[bool][]byte{true: content, false: bytes.ToUpper(content)} {
 		h := hasher{sha1cd.New()}
 		_, _ = h.Write(content)
-		if got := h.sum(); got.IsZero() != want {
-			t.Errorf("the hash is %s, and a collision is %v", got, want)
-		}
+		got := h.sum()
+		expect.That(t, got.IsZero() == want, "the hash is %s, and a collision is %v", got, want)
 	}
 }

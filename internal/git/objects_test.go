@@ -12,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // instead makes git run a shell script in the place of commands that contain a text. In the script,
@@ -33,8 +34,7 @@ func answering(t *testing.T, answers string) {
 	instead(t, "cat-file", "cat '"+path+"'; exec cat >/dev/null")
 }
 
-// TestGitThatLies: an answer of git cat-file is compared with the request, and the content with its
-// hash.
+// TestGitThatLies: an answer of git cat-file is compared with the request, and the content with its hash.
 func TestGitThatLies(t *testing.T) {
 	hash := git.HashOf(blob, small).String()
 	info := hash + " blob 5\n"
@@ -68,9 +68,8 @@ func TestGitThatLies(t *testing.T) {
 				return
 			}
 			expect.Error(t, err, tc.want)
-			if strings.Contains(tc.want, "too large") && !errors.Is(err, git.ErrTooLarge) {
-				t.Errorf("%v is not ErrTooLarge", err)
-			}
+			expect.That(t, !strings.Contains(tc.want, "too large") || errors.Is(err, git.ErrTooLarge),
+				"%v is not ErrTooLarge", err)
 		})
 	}
 }
@@ -99,16 +98,16 @@ func TestGitThatFails(t *testing.T) {
 			if strings.Contains(tc.want, "within") {
 				t.Cleanup(git.AnswerWithin(time.Second))
 			}
-			expect.Failure(files(r.dir, "main", "."))(t, tc.want)
+			expect.Failure(files(r.Dir, "main", "."))(t, tc.want)
 		})
 	}
 	t.Run("once", func(t *testing.T) {
 		r := newRepository(t, kept)
-		first := filepath.Join(r.dir, "first")
+		first := filepath.Join(r.Dir, "first")
 		instead(t, "cat-file", `if ! [ -e '`+first+`' ]; then touch '`+first+`'; read line; exit 1; fi`)
-		opened := expect.Value(git.Open(t.Context(), r.dir))(t)
+		opened := expect.Value(git.Open(t.Context(), r.Dir))(t)
 		defer opened.Close()
-		hash := git.NewHash(r.git("rev-parse", "HEAD"))
+		hash := git.NewHash(r.Line("rev-parse", "HEAD"))
 		expect.Failure(opened.Commit(hash))(t, "unexpected EOF")
 		expect.Value(opened.Commit(hash))(t)
 	})
@@ -118,16 +117,15 @@ func TestGitThatFails(t *testing.T) {
 func TestEndOfContext(t *testing.T) {
 	r := newRepository(t, kept)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	opened := expect.Value(git.Open(ctx, r.dir))(t)
+	opened := expect.Value(git.Open(ctx, r.Dir))(t)
 	defer opened.Close()
-	hash := git.NewHash(r.git("rev-parse", "HEAD"))
+	hash := git.NewHash(r.Line("rev-parse", "HEAD"))
 	expect.Value(opened.Commit(hash))(t)
 	cause := errors.New("enough")
 	cancel(cause)
 	for range 2 {
-		if _, err := opened.Commit(hash); !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
-			t.Errorf("it ended with %v", err)
-		}
+		_, err := opened.Commit(hash)
+		expect.That(t, errors.Is(err, cause) || errors.Is(err, context.Canceled), "it ended with %v", err)
 	}
 	_, err := opened.Resolve("HEAD")
 	expect.Cause(t, err, cause)
@@ -136,13 +134,13 @@ func TestEndOfContext(t *testing.T) {
 // TestEndOfContextWhileReading: a request that waits for Git ends with the context.
 func TestEndOfContextWhileReading(t *testing.T) {
 	r := newRepository(t, kept)
-	hash := git.NewHash(r.git("rev-parse", "HEAD"))
+	hash := git.NewHash(r.Line("rev-parse", "HEAD"))
 	reached := filepath.Join(t.TempDir(), "reached")
-	r.must(exec.Command("mkfifo", reached).Run())
+	must.Do(r.TB, exec.Command("mkfifo", reached).Run())
 	instead(t, "cat-file", `read line; echo > '`+reached+`'; exec sleep 1000`)
 	ctx, cancel := context.WithCancel(t.Context())
-	opened, err := git.Open(ctx, r.dir)
-	r.must(err)
+	opened, err := git.Open(ctx, r.Dir)
+	must.Do(r.TB, err)
 	defer opened.Close()
 	go func() {
 		_, _ = os.ReadFile(reached) // until Git has the request
@@ -156,5 +154,44 @@ func TestEndOfContextWhileReading(t *testing.T) {
 func TestMessagesThatHide(t *testing.T) {
 	r := newRepository(t, map[string]string{"a": "1"})
 	instead(t, "for-each-ref", `printf '%09000d\nwarning: ignoring broken ref refs/tags/main\n' 0 >&2`)
-	expect.Failure(resolve(r.dir, "main"))(t)
+	expect.Failure(resolve(r.Dir, "main"))(t)
+}
+
+// FuzzPack changes one byte of a pack or its index. All content that is still readable must be unchanged.
+func FuzzPack(f *testing.F) {
+	r := newRepository(f, kept)
+	for i := range 4 {
+		r.Write("signed/a.yaml", string(make([]byte, 200*i))+"a: 1\n")
+		r.commit("Change")
+	}
+	r.Line("gc", "--quiet", "--aggressive")
+	want := expect.Value(files(r.Dir, "HEAD", "."))(f)
+	packs := expect.Value(filepath.Glob(filepath.Join(r.Dir, ".git", "objects", "pack", "pack-*")))(f)
+	contents := map[string][]byte{}
+	for _, path := range packs {
+		contents[path] = expect.Value(os.ReadFile(path))(f)
+		must.Do(r.TB, os.Chmod(path, 0o644))
+	}
+	f.Add(true, uint32(8+4*255), byte(1))
+	f.Add(true, uint32(8+4*256), byte(1))
+	f.Add(false, uint32(12), byte(0x40))
+	f.Add(false, uint32(40), byte(1))
+	f.Fuzz(func(t *testing.T, index bool, at uint32, flip byte) {
+		for path, content := range contents {
+			if (filepath.Ext(path) == ".idx") != index || len(content) == 0 || filepath.Ext(path) == ".rev" {
+				continue
+			}
+			changed := append([]byte(nil), content...)
+			changed[int(at)%len(changed)] ^= flip
+			expect.OK(t, os.WriteFile(path, changed, 0o644))
+			got, err := files(r.Dir, "HEAD", ".")
+			expect.OK(t, os.WriteFile(path, content, 0o644))
+			if err != nil {
+				continue
+			}
+			for name, content := range got {
+				expect.That(t, want[name] == content, "%s is %q", name, content)
+			}
+		}
+	})
 }

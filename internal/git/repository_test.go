@@ -6,69 +6,33 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/gitrepo"
+	"github.com/polex-dev/polex/test/must"
 )
 
-// repository is a real Git repository, used with the real git.
-type repository struct {
-	tb  testing.TB
-	dir string
-}
+// repository is a real Git repository.
+type repository struct{ *gitrepo.Repository }
 
 func newRepository(tb testing.TB, files map[string]string) *repository {
 	tb.Helper()
-	r := &repository{tb: tb, dir: tb.TempDir()}
-	r.git("init", "--quiet", "--initial-branch=main")
-	for name, content := range files {
-		r.write(name, content)
-	}
-	r.commit("Begin")
+	dir := tb.TempDir()
+	r := &repository{&gitrepo.Repository{TB: tb, Dir: dir, Home: dir}}
+	r.Init("Begin", files)
 	return r
-}
-
-// git runs git with only the configuration of the repository.
-func (r *repository) git(args ...string) string {
-	r.tb.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = r.dir
-	for _, setting := range os.Environ() {
-		if !strings.HasPrefix(setting, "GIT_") {
-			cmd.Env = append(cmd.Env, setting)
-		}
-	}
-	cmd.Env = append(cmd.Env, "HOME="+r.dir, "XDG_CONFIG_HOME="+r.dir, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
-		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		r.tb.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-func (r *repository) write(name, content string) {
-	r.tb.Helper()
-	path := filepath.Join(r.dir, filepath.FromSlash(name))
-	r.must(os.MkdirAll(filepath.Dir(path), 0o755))
-	r.must(os.WriteFile(path, []byte(content), 0o644))
-}
-
-func (r *repository) must(err error) {
-	r.tb.Helper()
-	expect.OK(r.tb, err)
 }
 
 // commit commits everything and returns the hash.
 func (r *repository) commit(message string) string {
-	r.tb.Helper()
-	r.git("add", "--all", "--force")
-	r.git("commit", "--quiet", "--allow-empty", "--message="+message)
-	return r.git("rev-parse", "HEAD")
+	r.TB.Helper()
+	r.Line("add", "--all", "--force")
+	r.Line("commit", "--quiet", "--allow-empty", "--message="+message)
+	return r.Line("rev-parse", "HEAD")
 }
 
 // files returns the content of the files below a path, or the mode of other entries.
@@ -120,7 +84,7 @@ func grown(tb testing.TB) *repository {
 	content := strings.Repeat("0123456789abcdef\n", 4000)
 	for range 12 {
 		content = "another line\n" + content
-		r.write("big.txt", content)
+		r.Write("big.txt", content)
 		r.commit("Grow")
 	}
 	return r
@@ -129,75 +93,75 @@ func grown(tb testing.TB) *repository {
 // TestClones: the content of a commit does not depend on the form of the clone.
 func TestClones(t *testing.T) {
 	for name, form := range map[string]func(*repository) string{
-		"loose":  func(r *repository) string { return r.dir },
-		"packed": func(r *repository) string { r.git("gc", "--quiet", "--aggressive"); return r.dir },
+		"loose":  func(r *repository) string { return r.Dir },
+		"packed": func(r *repository) string { r.Line("gc", "--quiet", "--aggressive"); return r.Dir },
 		"changes of named bases": func(r *repository) string {
-			r.git("-c", "repack.useDeltaBaseOffset=false", "repack", "-a", "-d", "-f", "--quiet")
-			return r.dir
+			r.Line("-c", "repack.useDeltaBaseOffset=false", "repack", "-a", "-d", "-f", "--quiet")
+			return r.Dir
 		},
 		"packed and loose": func(r *repository) string {
-			r.git("gc", "--quiet")
-			r.write("more.txt", "more\n")
+			r.Line("gc", "--quiet")
+			r.Write("more.txt", "more\n")
 			r.commit("More")
-			r.git("revert", "--no-edit", "HEAD")
-			return r.dir
+			r.Line("revert", "--no-edit", "HEAD")
+			return r.Dir
 		},
 		"bare":       func(r *repository) string { return r.clone("--bare", "--no-local") },
 		"mirror":     func(r *repository) string { return r.clone("--mirror") },
 		"shallow":    func(r *repository) string { return r.clone("--depth=1", "--no-local") },
-		"refs away":  func(r *repository) string { r.git("pack-refs", "--all"); return r.dir },
-		".git alone": func(r *repository) string { return filepath.Join(r.dir, ".git") },
+		"refs away":  func(r *repository) string { r.Line("pack-refs", "--all"); return r.Dir },
+		".git alone": func(r *repository) string { return filepath.Join(r.Dir, ".git") },
 		"an index of several packs and a graph": func(r *repository) string {
-			r.git("repack", "--quiet")
-			r.git("multi-pack-index", "write")
-			r.git("commit-graph", "write", "--reachable")
-			return r.dir
+			r.Line("repack", "--quiet")
+			r.Line("multi-pack-index", "write")
+			r.Line("commit-graph", "write", "--reachable")
+			return r.Dir
 		},
 		"alternates":            func(r *repository) string { return r.clone("--shared") },
-		"alternates of a clone": func(r *repository) string { return r.clone("--bare", "--no-local", "--reference="+r.dir) },
+		"alternates of a clone": func(r *repository) string { return r.clone("--bare", "--no-local", "--reference="+r.Dir) },
 		"a linked work tree": func(r *repository) string {
-			dir := filepath.Join(r.tb.TempDir(), "linked")
-			r.git("worktree", "add", "--quiet", "--detach", dir)
+			dir := filepath.Join(r.TB.TempDir(), "linked")
+			r.Line("worktree", "add", "--quiet", "--detach", dir)
 			return dir
 		},
 		"a folder of a linked tree": func(r *repository) string {
-			r.git("worktree", "add", "--quiet", "-b", "x", r.tb.TempDir()+"/x")
-			return filepath.Join(r.dir, ".git", "worktrees", "x")
+			r.Line("worktree", "add", "--quiet", "-b", "x", r.TB.TempDir()+"/x")
+			return filepath.Join(r.Dir, ".git", "worktrees", "x")
 		},
 		"a .git file": func(r *repository) string {
-			return r.clone("--separate-git-dir="+filepath.Join(r.tb.TempDir(), "git"), "--no-local")
+			return r.clone("--separate-git-dir="+filepath.Join(r.TB.TempDir(), "git"), "--no-local")
 		},
 		"a .git that is a link": func(r *repository) string {
-			dir := r.tb.TempDir()
-			r.must(os.Symlink(filepath.Join(r.dir, ".git"), filepath.Join(dir, ".git")))
+			dir := r.TB.TempDir()
+			must.Do(r.TB, os.Symlink(filepath.Join(r.Dir, ".git"), filepath.Join(dir, ".git")))
 			return dir
 		},
 		"objects that are a link": func(r *repository) string {
-			elsewhere := filepath.Join(r.tb.TempDir(), "objects")
-			r.must(os.Rename(filepath.Join(r.dir, ".git", "objects"), elsewhere))
-			r.must(os.Symlink(elsewhere, filepath.Join(r.dir, ".git", "objects")))
-			return r.dir
+			elsewhere := filepath.Join(r.TB.TempDir(), "objects")
+			must.Do(r.TB, os.Rename(filepath.Join(r.Dir, ".git", "objects"), elsewhere))
+			must.Do(r.TB, os.Symlink(elsewhere, filepath.Join(r.Dir, ".git", "objects")))
+			return r.Dir
 		},
 		"sparse": func(r *repository) string {
-			r.git("sparse-checkout", "set", "--cone", "--sparse-index", "signed")
-			return r.dir
+			r.Line("sparse-checkout", "set", "--cone", "--sparse-index", "signed")
+			return r.Dir
 		},
 		"partial with the needed objects": func(r *repository) string {
-			r.git("config", "uploadpack.allowFilter", "true")
-			dir := r.tb.TempDir()
-			r.git("clone", "--quiet", "--filter=blob:none", "file://"+r.dir, dir)
+			r.Line("config", "uploadpack.allowFilter", "true")
+			dir := r.TB.TempDir()
+			r.Line("clone", "--quiet", "--filter=blob:none", "file://"+r.Dir, dir)
 			return dir
 		},
 		"a submodule": func(r *repository) string {
-			outer := newRepository(r.tb, kept)
-			outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", r.dir, "inner")
-			return filepath.Join(outer.dir, "inner")
+			outer := newRepository(r.TB, kept)
+			outer.Line("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", r.Dir, "inner")
+			return filepath.Join(outer.Dir, "inner")
 		},
 		"core.worktree elsewhere": func(r *repository) string {
-			r.git("config", "core.worktree", filepath.Join(r.dir, "nowhere"))
-			return r.dir
+			r.Line("config", "core.worktree", filepath.Join(r.Dir, "nowhere"))
+			return r.Dir
 		},
-		"as core.bare": func(r *repository) string { r.git("config", "core.bare", "true"); return r.dir },
+		"as core.bare": func(r *repository) string { r.Line("config", "core.bare", "true"); return r.Dir },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -210,9 +174,9 @@ func TestClones(t *testing.T) {
 }
 
 func (r *repository) clone(args ...string) string {
-	r.tb.Helper()
-	dir := r.tb.TempDir()
-	r.git(append(append([]string{"clone", "--quiet"}, args...), r.dir, dir)...)
+	r.TB.Helper()
+	dir := r.TB.TempDir()
+	r.Line(append(append([]string{"clone", "--quiet"}, args...), r.Dir, dir)...)
 	return dir
 }
 
@@ -220,25 +184,25 @@ func (r *repository) clone(args ...string) string {
 func TestOnlyTheCommit(t *testing.T) {
 	other := newRepository(t, map[string]string{"signed/evil.yaml": "evil: true\n"})
 	for name, change := range map[string]func(*testing.T, *repository){
-		"the work tree": func(_ *testing.T, r *repository) { r.write("signed/a.yaml", "evil: true\n") },
+		"the work tree": func(_ *testing.T, r *repository) { r.Write("signed/a.yaml", "evil: true\n") },
 		"the index": func(_ *testing.T, r *repository) {
-			r.write("signed/a.yaml", "evil: true\n")
-			r.git("add", "--all")
+			r.Write("signed/a.yaml", "evil: true\n")
+			r.Line("add", "--all")
 		},
 		"a replacement": func(_ *testing.T, r *repository) {
-			good := r.git("rev-parse", "HEAD:signed/a.yaml")
-			r.write("evil.yaml", "evil: true\n")
-			r.git("replace", good, r.git("hash-object", "-w", "evil.yaml"))
+			good := r.Line("rev-parse", "HEAD:signed/a.yaml")
+			r.Write("evil.yaml", "evil: true\n")
+			r.Line("replace", good, r.Line("hash-object", "-w", "evil.yaml"))
 		},
 		"the configuration": func(_ *testing.T, r *repository) {
-			r.write(".git/config", "[core]\n\trepositoryformatversion = 0\n\tworktree = "+other.dir+"\n[include]\n\tpath = "+other.dir+"/.git/config\n")
+			r.Write(".git/config", "[core]\n\trepositoryformatversion = 0\n\tworktree = "+other.Dir+"\n[include]\n\tpath = "+other.Dir+"/.git/config\n")
 		},
 		"the environment": func(t *testing.T, _ *repository) {
 			for name, path := range map[string]string{
 				"DIR": ".git", "WORK_TREE": "", "INDEX_FILE": ".git/index", "OBJECT_DIRECTORY": ".git/objects",
 				"ALTERNATE_OBJECT_DIRECTORIES": ".git/objects", "COMMON_DIR": ".git", "CONFIG_GLOBAL": ".git/config",
 			} {
-				t.Setenv("GIT_"+name, filepath.Join(other.dir, path))
+				t.Setenv("GIT_"+name, filepath.Join(other.Dir, path))
 			}
 		},
 	} {
@@ -246,7 +210,7 @@ func TestOnlyTheCommit(t *testing.T) {
 			r := newRepository(t, kept)
 			change(t, r)
 			want := map[string]string{"signed/a.yaml": "a: 1\n", "signed/team/b.json": "{}\n", "signed/team/c d\n.yml": "c: 1\n"}
-			expect.Equal(t, "files", want, expect.Value(files(r.dir, "HEAD", "signed"))(t))
+			expect.Equal(t, "files", want, expect.Value(files(r.Dir, "HEAD", "signed"))(t))
 		})
 	}
 }
@@ -257,28 +221,28 @@ func TestErrors(t *testing.T) {
 		dir  func(*repository) string
 		want string
 	}{
-		"a folder below the root":    {func(r *repository) string { return filepath.Join(r.dir, "signed") }, "not a git repository"},
-		"a file":                     {func(r *repository) string { return filepath.Join(r.dir, "README.md") }, "open repository"},
-		"nothing":                    {func(r *repository) string { return filepath.Join(r.dir, "missing") }, "no such file"},
+		"a folder below the root":    {func(r *repository) string { return filepath.Join(r.Dir, "signed") }, "not a git repository"},
+		"a file":                     {func(r *repository) string { return filepath.Join(r.Dir, "README.md") }, "open repository"},
+		"nothing":                    {func(r *repository) string { return filepath.Join(r.Dir, "missing") }, "no such file"},
 		"an object that is not here": {func(r *repository) string { return r.partial() }, "partial"},
 		"a configuration that is none": {func(r *repository) string {
-			r.write(".git/config", "[[[")
-			return r.dir
+			r.Write(".git/config", "[[[")
+			return r.Dir
 		}, "bad config line 1"},
 		"a .git file that leads nowhere": {func(r *repository) string {
-			dir := r.tb.TempDir()
-			r.must(os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: /nowhere\n"), 0o600))
+			dir := r.TB.TempDir()
+			must.Do(r.TB, os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: /nowhere\n"), 0o600))
 			return dir
 		}, "not a git repository"},
 		"SHA-256": {func(r *repository) string {
-			dir := r.tb.TempDir()
-			r.git("init", "--quiet", "--object-format=sha256", dir)
+			dir := r.TB.TempDir()
+			r.Line("init", "--quiet", "--object-format=sha256", dir)
 			return dir
 		}, "only repositories with SHA-1"},
 		"an unknown format": {func(r *repository) string {
-			r.git("config", "core.repositoryFormatVersion", "1")
-			r.git("config", "extensions.polex", "1")
-			return r.dir
+			r.Line("config", "core.repositoryFormatVersion", "1")
+			r.Line("config", "extensions.polex", "1")
+			return r.Dir
 		}, "unknown repository extension"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -290,16 +254,16 @@ func TestErrors(t *testing.T) {
 
 // partial returns a clone without the files.
 func (r *repository) partial() string {
-	r.git("config", "uploadpack.allowFilter", "true")
-	dir := r.tb.TempDir()
-	r.git("clone", "--quiet", "--bare", "--filter=blob:none", "file://"+r.dir, dir)
+	r.Line("config", "uploadpack.allowFilter", "true")
+	dir := r.TB.TempDir()
+	r.Line("clone", "--quiet", "--bare", "--filter=blob:none", "file://"+r.Dir, dir)
 	return dir
 }
 
 // TestPaths: the entries that paths lead to.
 func TestPaths(t *testing.T) {
 	r := newRepository(t, kept)
-	r.must(os.Symlink("signed", filepath.Join(r.dir, "linked")))
+	must.Do(r.TB, os.Symlink("signed", filepath.Join(r.Dir, "linked")))
 	r.commit("Link")
 	for path, tc := range map[string]struct {
 		files   int
@@ -312,7 +276,7 @@ func TestPaths(t *testing.T) {
 		"": {want: "outside"}, "/signed": {want: "outside"}, "../signed": {want: "outside"}, "signed/../signed": {want: "outside"}, "signed/": {want: "outside"},
 		strings.Repeat("a/", 64) + "a": {want: "outside"},
 	} {
-		got, err := files(r.dir, "main", path)
+		got, err := files(r.Dir, "main", path)
 		t.Run(path, func(t *testing.T) {
 			expect.Is(t, "missing", tc.missing, errors.Is(err, fs.ErrNotExist))
 			if !tc.missing {

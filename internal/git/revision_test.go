@@ -11,25 +11,26 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // branched returns a repository with two commits and names for them.
 func branched(t *testing.T) (r *repository, first, second string) {
 	r = newRepository(t, map[string]string{"a.yaml": "a: 1\n"})
-	first = r.git("rev-parse", "HEAD")
-	r.git("tag", "light")
-	r.git("tag", "--annotate", "--message=x", "heavy")
-	r.git("tag", "--annotate", "--message=x", "heavier", "heavy")
-	r.git("update-ref", "refs/remotes/origin/main", first)
-	r.git("update-ref", "refs/pull/7/merge", first)
-	r.git("branch", "same")
-	r.git("tag", "same")
-	r.write("b.yaml", "b: 1\n")
+	first = r.Line("rev-parse", "HEAD")
+	r.Line("tag", "light")
+	r.Line("tag", "--annotate", "--message=x", "heavy")
+	r.Line("tag", "--annotate", "--message=x", "heavier", "heavy")
+	r.Line("update-ref", "refs/remotes/origin/main", first)
+	r.Line("update-ref", "refs/pull/7/merge", first)
+	r.Line("branch", "same")
+	r.Line("tag", "same")
+	r.Write("b.yaml", "b: 1\n")
 	second = r.commit("Go on")
-	r.git("branch", "both")
-	r.git("tag", "both", first)
-	r.git("branch", "feature/x")
-	r.git("branch", strings.Repeat("a", 40), second)
+	r.Line("branch", "both")
+	r.Line("tag", "both", first)
+	r.Line("branch", "feature/x")
+	r.Line("branch", strings.Repeat("a", 40), second)
 	return r, first, second
 }
 
@@ -50,20 +51,20 @@ func TestResolve(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		r, first, second := branched(t)
 		if packed {
-			r.git("gc", "--quiet")
+			r.Line("gc", "--quiet")
 		}
 		for revision, want := range map[string]string{
 			"HEAD": second, "main": second, "refs/heads/main": second, "feature/x": second, second: second, strings.ToUpper(second): second,
-			"light": first, "heavy": first, "heavier": first, "refs/tags/heavy": first, r.git("rev-parse", "heavy"): first,
+			"light": first, "heavy": first, "heavier": first, "refs/tags/heavy": first, r.Line("rev-parse", "heavy"): first,
 			"origin/main": first, "refs/remotes/origin/main": first, "refs/pull/7/merge": first, "same": first,
 			"refs/heads/both": second, "refs/tags/both": first,
 		} {
-			got := expect.Value(resolve(r.dir, revision))(t)
+			got := expect.Value(resolve(r.Dir, revision))(t)
 			expect.Is(t, fmt.Sprintf("packed %v: %s", packed, revision), want, got)
 		}
 		// A loose reference has precedence over a packed one.
-		r.git("update-ref", "refs/heads/main", first)
-		expect.Is(t, "moved", first, expect.Value(resolve(r.dir, "main"))(t))
+		r.Line("update-ref", "refs/heads/main", first)
+		expect.Is(t, "moved", first, expect.Value(resolve(r.Dir, "main"))(t))
 	}
 }
 
@@ -97,7 +98,7 @@ func TestRevisionErrors(t *testing.T) {
 		"main/":                   {"not the name of a commit", "git rev-parse"},
 		strings.Repeat("x", 2000): {"not the name of a commit", "git rev-parse"},
 	} {
-		_, err := resolve(r.dir, revision)
+		_, err := resolve(r.Dir, revision)
 		var bad *git.RevisionError
 		switch {
 		case !errors.As(err, &bad):
@@ -116,8 +117,8 @@ func TestBranch(t *testing.T) {
 	for head, want := range map[string]string{
 		"ref: refs/heads/main": "refs/heads/main", "ref: refs/heads/none": "refs/heads/none", first: "",
 	} {
-		r.write(".git/HEAD", head+"\n")
-		repository, _ := opened(t, r.dir)
+		r.Write(".git/HEAD", head+"\n")
+		repository, _ := opened(t, r.Dir)
 		expect.Is(t, head, want, expect.Value(repository.Branch())(t))
 	}
 }
@@ -125,37 +126,37 @@ func TestBranch(t *testing.T) {
 // TestReferencesThatLie: references of a hostile repository.
 func TestReferencesThatLie(t *testing.T) {
 	packed := func(content string) func(*repository) {
-		return func(r *repository) { r.git("pack-refs", "--all"); r.write(".git/packed-refs", content) }
+		return func(r *repository) { r.Line("pack-refs", "--all"); r.Write(".git/packed-refs", content) }
 	}
 	for name, tc := range map[string]struct {
 		prepare func(*repository)
 		want    string
 	}{
-		"HEAD leads out":          {func(r *repository) { r.write(".git/HEAD", "ref: ../../secret\n") }, "not a git repository"},
-		"HEAD leads out deeper":   {func(r *repository) { r.write(".git/HEAD", "ref: refs/../../secret\n") }, "read the branch of HEAD"},
-		"HEAD leads to config":    {func(r *repository) { r.write(".git/HEAD", "ref: config\n") }, "not a git repository"},
-		"no branch yet":           {func(r *repository) { r.write(".git/HEAD", "ref: refs/heads/none\n") }, "no commits yet"},
-		"a circle":                {func(r *repository) { r.write(".git/refs/heads/main", "ref: refs/heads/main\n") }, "read the branch of HEAD"},
-		"no hash":                 {func(r *repository) { r.write(".git/refs/heads/main", "zzz\n") }, "read the branch of HEAD"},
-		"SHA-256":                 {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 64)) }, "read the branch of HEAD"},
-		"a whole book":            {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 5000)) }, "read the branch of HEAD"},
-		"a file":                  {func(r *repository) { r.write(".git/refs/heads/main", r.git("rev-parse", "HEAD:a.yaml")) }, "a blob, not a commit"},
-		"a tree":                  {func(r *repository) { r.write(".git/refs/heads/main", r.git("rev-parse", "HEAD^{tree}")) }, "a tree, not a commit"},
-		"nothing there":           {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 40)) }, "does not have it"},
+		"HEAD leads out":          {func(r *repository) { r.Write(".git/HEAD", "ref: ../../secret\n") }, "not a git repository"},
+		"HEAD leads out deeper":   {func(r *repository) { r.Write(".git/HEAD", "ref: refs/../../secret\n") }, "read the branch of HEAD"},
+		"HEAD leads to config":    {func(r *repository) { r.Write(".git/HEAD", "ref: config\n") }, "not a git repository"},
+		"no branch yet":           {func(r *repository) { r.Write(".git/HEAD", "ref: refs/heads/none\n") }, "no commits yet"},
+		"a circle":                {func(r *repository) { r.Write(".git/refs/heads/main", "ref: refs/heads/main\n") }, "read the branch of HEAD"},
+		"no hash":                 {func(r *repository) { r.Write(".git/refs/heads/main", "zzz\n") }, "read the branch of HEAD"},
+		"SHA-256":                 {func(r *repository) { r.Write(".git/refs/heads/main", strings.Repeat("a", 64)) }, "read the branch of HEAD"},
+		"a whole book":            {func(r *repository) { r.Write(".git/refs/heads/main", strings.Repeat("a", 5000)) }, "read the branch of HEAD"},
+		"a file":                  {func(r *repository) { r.Write(".git/refs/heads/main", r.Line("rev-parse", "HEAD:a.yaml")) }, "a blob, not a commit"},
+		"a tree":                  {func(r *repository) { r.Write(".git/refs/heads/main", r.Line("rev-parse", "HEAD^{tree}")) }, "a tree, not a commit"},
+		"nothing there":           {func(r *repository) { r.Write(".git/refs/heads/main", strings.Repeat("a", 40)) }, "does not have it"},
 		"packed-refs of garbage":  {packed("\xff refs/heads/main\n"), "unexpected line in"},
 		"packed-refs of one line": {packed(strings.Repeat("x", 1<<20)), "packed-refs"},
 		"a link": {func(r *repository) {
-			secret := filepath.Join(r.tb.TempDir(), "secret")
-			r.must(os.WriteFile(secret, []byte("secret"), 0o600))
-			path := filepath.Join(r.dir, ".git", "refs", "heads", "main")
-			r.must(os.Remove(path))
-			r.must(os.Symlink(secret, path))
+			secret := filepath.Join(r.TB.TempDir(), "secret")
+			must.Do(r.TB, os.WriteFile(secret, []byte("secret"), 0o600))
+			path := filepath.Join(r.Dir, ".git", "refs", "heads", "main")
+			must.Do(r.TB, os.Remove(path))
+			must.Do(r.TB, os.Symlink(secret, path))
 		}, "read the branch of HEAD"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"a.yaml": "a: 1\n"})
 			tc.prepare(r)
-			expect.Failure(resolve(r.dir, "HEAD"))(t, tc.want)
+			expect.Failure(resolve(r.Dir, "HEAD"))(t, tc.want)
 		})
 	}
 }

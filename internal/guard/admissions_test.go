@@ -8,6 +8,8 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestAdmissions: the facts of a verified request are found again for the same content and cluster,
@@ -15,10 +17,8 @@ import (
 func TestAdmissions(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	doc := func(n any) *exception.Document {
-		d, err := exception.FromObject(map[string]any{"kind": "PolicyException", "metadata": map[string]any{"name": "a"}, "spec": n})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(exception.FromObject(map[string]any{"kind": "PolicyException",
+			"metadata": map[string]any{"name": "a"}, "spec": n}))(t)
 		return d
 	}
 	a := admissions{lru.New(maxAdmitted)}
@@ -43,16 +43,13 @@ func TestAdmissions(t *testing.T) {
 		"nothing":               {doc(nil), "c", 0, false},
 		"text in another shape": {doc(map[string]any{"1": ""}), "c", 0, false},
 	} {
-		if _, known := a.verified(contentOf(tc.doc), tc.cluster, now.Add(tc.after)); known != tc.want {
-			t.Errorf("%s: %v, want %v", name, known, tc.want)
-		}
+		_, known := a.verified(contentOf(tc.doc), tc.cluster, now.Add(tc.after))
+		expect.That(t, known == tc.want, "%s: %v, want %v", name, known, tc.want)
 	}
 	for n := range 2 * maxAdmitted {
 		a.keep(doc(fmt.Sprint(n)), "c", Facts{}, now)
 	}
-	if held := a.verdicts.Len(); held != maxAdmitted {
-		t.Errorf("%d are held", held)
-	}
+	expect.Is(t, "held", maxAdmitted, a.verdicts.Len())
 	for doc, want := range map[*exception.Document]bool{one: false, doc("0"): false, doc(fmt.Sprint(2*maxAdmitted - 1)): true, doc(fmt.Sprint(maxAdmitted)): true} {
 		if _, known := a.verified(contentOf(doc), "c", now); known != want {
 			t.Errorf("%v: %v", doc.Object(), known)

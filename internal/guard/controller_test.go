@@ -19,6 +19,8 @@ import (
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // memory is a store in memory. Objects differ between versions only in their apiVersion, as in an
@@ -48,10 +50,8 @@ type memory struct {
 
 func (m *memory) put(t *testing.T, o object) exception.Identity {
 	t.Helper()
-	doc, err := exception.FromObject(object{"apiVersion": o["apiVersion"], "kind": o["kind"], "metadata": metadata(o)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(exception.FromObject(object{"apiVersion": o["apiVersion"], "kind": o["kind"],
+		"metadata": metadata(o)}))(t)
 	m.mu.Lock()
 	m.version++
 	o = copied(t, o, func(o object) {
@@ -261,9 +261,7 @@ func keep(t *testing.T, change func(*guard.Controller), rules *guard.Rules, obje
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := k.Run(ctx); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, k.Run(ctx))
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
 	return k
@@ -283,9 +281,15 @@ func (k *keeping) says(t *testing.T, want ...string) {
 	}
 	slices.Sort(got)
 	slices.Sort(want)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("-want +got:\n%s", diff)
-	}
+	diff := cmp.Diff(want, got)
+	must.That(t, diff == "", "-want +got:\n%s", diff)
+}
+
+// settles expects these reports and no further one.
+func (k *keeping) settles(t *testing.T, want ...string) {
+	t.Helper()
+	k.says(t, want...)
+	k.idle(t)
 }
 
 // idle waits until the controller waits for its clock, and expects no further report.
@@ -323,20 +327,15 @@ func TestFinds(t *testing.T) {
 		"found self reaches-guard", "found elsewhere another-cluster", "found later not-yet-valid",
 		"report [altered altered beta verified dying deleting elsewhere another-cluster honest verified later not-yet-valid self reaches-guard unsigned unsigned]")
 	k.idle(t)
-	if diff := cmp.Diff([]string{"v2beta1"}, k.store.read); diff != "" {
-		t.Errorf("it read in other versions (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "versions read", []string{"v2beta1"}, k.store.read)
 
-	// A change is reported at once. An unchanged object is not reported again. Several changes make
-	// one report.
+	// A change is reported at once. An unchanged object is not reported again. Several changes make one report.
 	for name, o := range map[string]object{"honest": honest, "beta": beta} {
 		k.store.put(t, copied(t, o, func(o object) { metadata(o)["labels"] = object{"a": "b"} }))
-		k.says(t, "found "+name+" altered")
-		k.idle(t)
+		k.settles(t, "found "+name+" altered")
 	}
 	k.clock.Step(time.Second)
-	k.says(t, "report [altered altered beta altered dying deleting elsewhere another-cluster honest altered later not-yet-valid self reaches-guard unsigned unsigned]")
-	k.idle(t)
+	k.settles(t, "report [altered altered beta altered dying deleting elsewhere another-cluster honest altered later not-yet-valid self reaches-guard unsigned unsigned]")
 
 	// The exception becomes valid.
 	k.clock.SetTime(now.Add(hour / 2))
@@ -347,8 +346,7 @@ func TestFinds(t *testing.T) {
 func TestNewRules(t *testing.T) {
 	w := inWorld(t)
 	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-time.Minute)))
-	k.says(t, "found a verified", "report [a verified]")
-	k.idle(t)
+	k.settles(t, "found a verified", "report [a verified]")
 	k.Rules.Replace(w.rules(t, guard.Settings{}, func(c *trust.Config) {
 		c.Revoked = []trust.RevocationConfig{{Authority: "release-key", SignedBefore: now.UTC().Format(time.RFC3339)}}
 	}))
@@ -360,8 +358,7 @@ func TestNewRules(t *testing.T) {
 func TestRenewedInPlace(t *testing.T) {
 	w := inWorld(t)
 	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "exceptions", hour, ""), now))
-	k.says(t, "found a verified", "report [a verified]")
-	k.idle(t)
+	k.settles(t, "found a verified", "report [a verified]")
 	k.clock.Step(2 * time.Second)
 	k.store.put(t, w.sealed(t, draft("a", "exceptions", 2*hour, ""), now))
 	k.says(t, "found a verified", "report [a verified]")
@@ -381,16 +378,13 @@ func TestExpiry(t *testing.T) {
 	k.clock.SetTime(now.Add(10*time.Second - time.Millisecond))
 	k.idle(t)
 	k.clock.SetTime(now.Add(10 * time.Second))
-	k.says(t, "removed first expired", "report [altered altered second verified]")
-	k.idle(t)
+	k.settles(t, "removed first expired", "report [altered altered second verified]")
 
 	// A replacement with a later expiry stays.
 	k.store.put(t, at("second", 40*time.Second))
-	k.says(t, "found second verified")
-	k.idle(t)
+	k.settles(t, "found second verified")
 	k.clock.SetTime(now.Add(20 * time.Second))
-	k.says(t, "report [altered altered second verified]")
-	k.idle(t)
+	k.settles(t, "report [altered altered second verified]")
 
 	// The clock jumps forward and back.
 	k.clock.SetTime(now.Add(-hour))
@@ -399,25 +393,21 @@ func TestExpiry(t *testing.T) {
 	k.says(t, "removed second expired", "report [altered altered]")
 }
 
-// TestExpiryFails: a failed deletion is retried. If the object has another state, that state is
-// judged first.
+// TestExpiryFails: a failed deletion is retried. If the object has another state, that state is judged first.
 func TestExpiryFails(t *testing.T) {
 	w := inWorld(t)
 	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 10*time.Second, ""), now.Add(-time.Minute)))
-	k.says(t, "found a verified", "report [a verified]")
-	k.idle(t)
+	k.settles(t, "found a verified", "report [a verified]")
 	k.store.fail = errors.New("etcd is down")
 	k.clock.SetTime(now.Add(10 * time.Second))
-	k.says(t, "failed delete PolicyException.kyverno.io x/a: etcd is down", "report [a expired]")
-	k.idle(t)
+	k.settles(t, "failed delete PolicyException.kyverno.io x/a: etcd is down", "report [a expired]")
 	k.clock.SetTime(now.Add(10*time.Second + 999*time.Millisecond))
 	k.idle(t)
 	k.clock.SetTime(now.Add(11 * time.Second))
 	k.says(t, "removed a expired", "report []")
 }
 
-// TestExpiryOfAnother: at the planned time, the current object is judged, and not the one that was
-// planned.
+// TestExpiryOfAnother: at the planned time, the current object is judged, and not the one that was planned.
 func TestExpiryOfAnother(t *testing.T) {
 	w := inWorld(t)
 	at := func(lives time.Duration) object {
@@ -432,15 +422,13 @@ func TestExpiryOfAnother(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), at(10*time.Second))
-			k.says(t, "found a verified", "report [a verified]")
-			k.idle(t)
+			k.settles(t, "found a verified", "report [a verified]")
 			k.store.mu.Lock()
 			k.store.touch = nil // the news has not arrived yet
 			k.store.mu.Unlock()
 			k.store.put(t, tc.there)
 			k.clock.SetTime(now.Add(10 * time.Second))
-			k.says(t, tc.says...)
-			k.idle(t)
+			k.settles(t, tc.says...)
 		})
 	}
 }
@@ -452,17 +440,14 @@ func TestExpiryOfOthers(t *testing.T) {
 	text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x, annotations: {polex.dev/expires-at: %q}}\n", now.Add(10*time.Second).UTC().Format(time.RFC3339))
 	unsigned := object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "b", "namespace": "x"}}
 	k := keep(t, func(k *guard.Controller) { k.Enforce, k.Every = true, time.Minute }, rules, w.sealed(t, text, now.Add(-time.Minute)), unsigned)
-	k.says(t, "found a verified", "found b unsigned", "report [a verified b unsigned]")
-	k.idle(t)
+	k.settles(t, "found a verified", "found b unsigned", "report [a verified b unsigned]")
 	k.clock.SetTime(now.Add(10 * time.Second))
-	k.says(t, "found a expired", "report [a expired b unsigned]")
-	k.idle(t)
+	k.settles(t, "found a expired", "report [a expired b unsigned]")
 	k.clock.SetTime(now.Add(hour))
 	k.idle(t)
 }
 
-// TestEnforce: with Enforce, a rejected exception is deleted after one interval. Otherwise it
-// stays.
+// TestEnforce: with Enforce, a rejected exception is deleted after one interval. Otherwise it stays.
 func TestEnforce(t *testing.T) {
 	w := inWorld(t)
 	honest := w.sealed(t, draft("honest", "x", 100*hour, ""), now.Add(-time.Minute))
@@ -470,8 +455,7 @@ func TestEnforce(t *testing.T) {
 	for name, enforce := range map[string]bool{"asked for": true, "not asked for": false} {
 		t.Run(name, func(t *testing.T) {
 			k := keep(t, func(k *guard.Controller) { k.Enforce = enforce }, w.rules(t, guard.Settings{}, nil), honest, unsigned)
-			k.says(t, "found honest verified", "found unsigned unsigned", "report [honest verified unsigned unsigned]")
-			k.idle(t)
+			k.settles(t, "found honest verified", "found unsigned unsigned", "report [honest verified unsigned unsigned]")
 			k.clock.SetTime(now.Add(every - time.Second))
 			k.idle(t)
 			k.clock.SetTime(now.Add(every))
@@ -485,8 +469,6 @@ func TestEnforce(t *testing.T) {
 
 func replaced(t testing.TB, text, old, with string) string {
 	t.Helper()
-	if strings.Count(text, old) != 1 {
-		t.Fatalf("%q does not hold %q once", text, old)
-	}
+	must.That(t, strings.Count(text, old) == 1, "%q does not hold %q once", text, old)
 	return strings.Replace(text, old, with, 1)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // defining returns the definition of the older kind.
@@ -26,18 +27,14 @@ func TestConverted(t *testing.T) {
 	d := defining(guard.Definition{})
 	k := keep(t, func(k *guard.Controller) { k.Definitions, k.Enforce, k.Every = d, true, 8*time.Minute }, w.rules(t, guard.Settings{}, nil),
 		w.sealed(t, draft("a", "x", 10*time.Minute, ""), now.Add(-10*time.Minute)))
-	k.says(t, "found a verified", "report [a verified]")
-	k.idle(t)
+	k.settles(t, "found a verified", "report [a verified]")
 	d.Set(legacyKind, guard.Definition{Conversion: "a webhook"})
 	k.Touch(exception.Identity{GroupKind: legacyKind, Name: "nothing"})
 	k.clock.Step(2 * time.Second)
-	k.says(t, "found a conversion-webhook", "report [a conversion-webhook]")
-	k.idle(t)
+	k.settles(t, "found a conversion-webhook", "report [a conversion-webhook]")
 	k.clock.Step(9 * time.Minute) // with Enforce, other exceptions would be deleted
 	k.idle(t)
-	if k.store.count() != 1 {
-		t.Fatal("it is gone before its end")
-	}
+	must.That(t, k.store.count() == 1, "it is gone before its end")
 	k.clock.Step(time.Minute) // its expiry, long before the next check of all objects
 	k.says(t, "removed a expired", "report []")
 }
@@ -48,15 +45,13 @@ func TestDefinitionsUnread(t *testing.T) {
 	w := inWorld(t)
 	d := &guard.Definitions{}
 	k := keep(t, func(k *guard.Controller) { k.Definitions = d }, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 10*hour, ""), now.Add(-10*time.Minute)))
-	k.says(t, "found a conversion-webhook", "report [a conversion-webhook]")
-	k.idle(t)
+	k.settles(t, "found a conversion-webhook", "report [a conversion-webhook]")
 	for _, kind := range kyverno.Kinds() {
 		d.Set(kind, guard.Definition{})
 		d.Watched(kind, true)
 	}
 	k.clock.Step(2 * time.Second)
-	k.says(t, "found a verified", "report [a verified]")
-	k.idle(t)
+	k.settles(t, "found a verified", "report [a verified]")
 	k.rechecked(t, now.Add(2*time.Second))
 	d.Watched(legacyKind, false)
 	k.clock.Step(every)
@@ -76,8 +71,7 @@ func TestSchemaChanged(t *testing.T) {
 	w := inWorld(t)
 	d := defining(guard.Definition{State: "1"})
 	k := keep(t, func(k *guard.Controller) { k.Definitions = d }, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-10*time.Minute)))
-	k.says(t, "found a verified", "report [a verified]")
-	k.idle(t)
+	k.settles(t, "found a verified", "report [a verified]")
 	k.store.mu.Lock()
 	for id, o := range k.store.objects {
 		k.store.objects[id] = copied(t, o, func(o object) { delete(o["spec"].(object), "match") })

@@ -18,6 +18,8 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // deletes posts a review to the handler for deletions.
@@ -29,9 +31,8 @@ func deletes(t *testing.T, h *guard.Handler, raw io.Reader) (*admissionv1.Admiss
 		return nil, w.Code
 	}
 	var review admissionv1.AdmissionReview
-	if err := json.Unmarshal(w.Body.Bytes(), &review); err != nil || review.Response == nil {
-		t.Fatalf("%v: %s", err, w.Body)
-	}
+	err := json.Unmarshal(w.Body.Bytes(), &review)
+	must.That(t, err == nil && review.Response != nil, "%v: %s", err, w.Body)
 	return review.Response, w.Code
 }
 
@@ -61,9 +62,7 @@ func TestDeletionsAreAllowed(t *testing.T) {
 			var seen []*guard.Decision
 			h := handler(t, tc.rules, guard.Config{Observe: func(d *guard.Decision, _ time.Duration) { seen = append(seen, d) }})
 			response, code := deletes(t, h, tc.body)
-			if response == nil || !response.Allowed || response.UID != "5f0b" {
-				t.Fatalf("%d %+v", code, response)
-			}
+			must.That(t, response != nil && response.Allowed && response.UID == "5f0b", "%d %+v", code, response)
 			if len(seen) != 1 || seen[0].Reason != guard.ReasonDeleted || seen[0].Operation != "DELETE" || seen[0].User != tc.user {
 				t.Errorf("%+v", seen)
 			}
@@ -72,14 +71,12 @@ func TestDeletionsAreAllowed(t *testing.T) {
 	t.Run("it is no DELETE", func(t *testing.T) {
 		h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{})
 		response, _ := deletes(t, h, bytes.NewReader(body(t, signed(t))))
-		if response == nil || response.Allowed || reasonOf(t, response) != guard.ReasonOperationNotAllowed {
-			t.Errorf("%+v", response)
-		}
+		expect.That(t, response != nil && !response.Allowed && reasonOf(t, response) == guard.ReasonOperationNotAllowed,
+			"%+v", response)
 	})
 	t.Run("it has no uid", func(t *testing.T) {
-		if response, code := deletes(t, handler(t, nil, guard.Config{}), strings.NewReader("{")); response != nil || code < http.StatusBadRequest {
-			t.Errorf("%d %+v", code, response)
-		}
+		response, code := deletes(t, handler(t, nil, guard.Config{}), strings.NewReader("{"))
+		expect.That(t, response == nil && code >= http.StatusBadRequest, "%d %+v", code, response)
 	})
 }
 
@@ -95,19 +92,14 @@ func TestDeletionsWaitForNobody(t *testing.T) {
 	}
 	<-s.arrived // one is judged, and one waits or soon will
 	response, code := deletes(t, s.Handler, bytes.NewReader(deletionOf(t)))
-	if response == nil || !response.Allowed {
-		t.Errorf("%d %+v", code, response)
-	}
+	expect.That(t, response != nil && response.Allowed, "%d %+v", code, response)
 	close(s.release)
 	for range 2 {
-		if got := <-answers; got != "verified" {
-			t.Error(got)
-		}
+		expect.Is(t, "result", "verified", <-answers)
 	}
 }
 
-// TestSlowBodiesGiveWay: at the limit of bodies, a new one stops the oldest, with HTTP/1.1 and
-// HTTP/2.
+// TestSlowBodiesGiveWay: at the limit of bodies, a new one stops the oldest, with HTTP/1.1 and HTTP/2.
 func TestSlowBodiesGiveWay(t *testing.T) {
 	for name, slowly := range map[string]func(*testing.T, *httptest.Server, chan<- error){"HTTP/1.1": onConnection, "HTTP/2": onStream} {
 		t.Run(name, func(t *testing.T) {
@@ -123,14 +115,11 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 				slowly(t, server, ended)
 			}
 			for range slow - reading { // the others were stopped, so all have arrived
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
+				err := <-ended
+				expect.NoError(t, err)
 			}
-			answer, err := server.Client().Post(server.URL+"/admit", "application/json", bytes.NewReader(body(t, signed(t))))
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := must.Get(server.Client().Post(server.URL+"/admit", "application/json", bytes.NewReader(body(t,
+				signed(t)))))(t)
 			defer answer.Body.Close()
 			text, err := io.ReadAll(answer.Body)
 			if err != nil || !strings.Contains(string(text), `"reason":"verified"`) {
@@ -163,15 +152,13 @@ func TestSlowBodyOfAnother(t *testing.T) {
 		_, _ = sends("10.1.2.3:5000", dropped).Write([]byte("{"))
 	}
 	for range 18 {
-		if got := <-dropped; !strings.Contains(got, "dropped for newer requests") {
-			t.Error(got)
-		}
+		got := <-dropped
+		expect.That(t, strings.Contains(got, "dropped for newer requests"), "%v", got)
 	}
 	_, _ = slow.Write(raw[10:])
 	_ = slow.Close()
-	if got := <-answers; !strings.Contains(got, `"reason":"verified"`) {
-		t.Error(got)
-	}
+	got := <-answers
+	expect.That(t, strings.Contains(got, `"reason":"verified"`), "%v", got)
 }
 
 // TestLargeBodiesGiveWay: a new body also stops a large body that waits for a place, so the limit
@@ -187,22 +174,17 @@ func TestLargeBodiesGiveWay(t *testing.T) {
 			h.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/admit", body))
 			ended <- w.Body.String()
 		}()
-		if _, err := sender.Write(bytes.Repeat([]byte(" "), 64<<10+1)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(sender.Write(bytes.Repeat([]byte(" "), 64<<10+1)))(t)
 	}
 	select {
 	case got := <-ended:
-		if !strings.Contains(got, "dropped for newer requests") {
-			t.Error(got)
-		}
+		expect.That(t, strings.Contains(got, "dropped for newer requests"), "%v", got)
 	case <-time.After(waitLimit):
 		t.Error("none gave way")
 	}
 }
 
-// stoppable is a writer with a body that another goroutine can end. A deadline in the future does
-// not end it.
+// stoppable is a writer with a body that another goroutine can end. A deadline in the future does not end it.
 type stoppable struct {
 	*httptest.ResponseRecorder
 	body *io.PipeReader
@@ -218,14 +200,10 @@ func (s *stoppable) SetReadDeadline(at time.Time) error {
 // onConnection sends an endless body on its own connection and reports the outcome.
 func onConnection(t *testing.T, server *httptest.Server, ended chan<- error) {
 	t.Helper()
-	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), server.Client().Transport.(*http.Transport).TLSClientConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(tls.Dial("tcp", server.Listener.Addr().String(),
+		server.Client().Transport.(*http.Transport).TLSClientConfig))(t)
 	t.Cleanup(func() { _ = conn.Close() })
-	if _, err := io.WriteString(conn, "POST /admit HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(conn, "POST /admit HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"))(t)
 	go func() {
 		text, err := io.ReadAll(conn)
 		if err == nil && strings.Contains(string(text), " 200 ") {

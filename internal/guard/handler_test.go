@@ -17,10 +17,11 @@ import (
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
-// TestNotReviews: a body that is not a review gets an HTTP error, which the API server counts as a
-// failure.
+// TestNotReviews: a body that is not a review gets an HTTP error, which the API server counts as a failure.
 func TestNotReviews(t *testing.T) {
 	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{})
 	for name, tc := range map[string]struct {
@@ -36,16 +37,13 @@ func TestNotReviews(t *testing.T) {
 		"another structure": {`[{"uid":"1"}]`, 403},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if response, w := post(t, h, []byte(tc.raw)); response != nil || w.Code != tc.want {
-				t.Errorf("%d %s, want %d", w.Code, w.Body, tc.want)
-			}
+			response, w := post(t, h, []byte(tc.raw))
+			expect.That(t, response == nil && w.Code == tc.want, "%d %s, want %d", w.Code, w.Body, tc.want)
 		})
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/admit", nil))
-	if w.Code != http.StatusMethodNotAllowed {
-		t.Errorf("GET: %d", w.Code)
-	}
+	expect.That(t, w.Code == http.StatusMethodNotAllowed, "GET: %d", w.Code)
 }
 
 // TestUIDOfUnreadReview: a review that is not parsed is denied with the uid that the API server wrote
@@ -66,9 +64,7 @@ func TestUIDOfUnreadReview(t *testing.T) {
 		} else if w.Code != http.StatusRequestEntityTooLarge {
 			t.Errorf("%s: status %d", raw, w.Code)
 		}
-		if got != want {
-			t.Errorf("%s: uid %q, want %q", raw, got, want)
-		}
+		expect.That(t, got == want, "%s: uid %q, want %q", raw, got, want)
 	}
 }
 
@@ -87,9 +83,7 @@ func TestTooLarge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := request(t, create, asJSON(t, object{"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": object{"name": "a", "namespace": "b"}}), nil)
 			r.Object.Raw = asJSON(t, object{"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": object{"name": "a", "namespace": "b"}, "spec": strings.Repeat("x", tc.filler)})
-			if got := judged(t, h, r); got != tc.want {
-				t.Errorf("%q, want %q", got, tc.want)
-			}
+			expect.Is(t, "result", tc.want, judged(t, h, r))
 		})
 	}
 }
@@ -97,9 +91,7 @@ func TestTooLarge(t *testing.T) {
 // TestWithoutRules: without a configuration, nothing is allowed.
 func TestWithoutRules(t *testing.T) {
 	r := request(t, create, asJSON(t, object{"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": object{"name": "a", "namespace": "b"}}), nil)
-	if got := judged(t, handler(t, nil, guard.Config{}), r); got != "undecided" {
-		t.Errorf("%q, want undecided", got)
-	}
+	expect.Is(t, "reason", "undecided", judged(t, handler(t, nil, guard.Config{}), r))
 }
 
 // stalled is a handler with requests that wait in Count until the test releases them.
@@ -129,18 +121,15 @@ func signed(t *testing.T) *admissionv1.AdmissionRequest {
 // the API server takes precedence.
 func TestDeadline(t *testing.T) {
 	s := stall(t, guard.Config{Deadline: time.Nanosecond})
-	if got := judged(t, s, signed(t)); got != "undecided" && got != "overloaded" {
-		t.Errorf("%q, want undecided", got)
-	}
+	got := judged(t, s, signed(t))
+	expect.That(t, got == "undecided" || got == "overloaded", "%q, want undecided", got)
 	close(s.release)
 
 	patient := stall(t, guard.Config{Deadline: time.Hour})
 	defer close(patient.release)
 	w := httptest.NewRecorder()
 	patient.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit?timeout=1ms", bytes.NewReader(body(t, signed(t)))))
-	if !strings.Contains(w.Body.String(), "too long") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	expect.That(t, strings.Contains(w.Body.String(), "too long"), "%d %s", w.Code, w.Body)
 }
 
 // TestServerEnds: a request that has arrived is decided, also when the server is shutting down.
@@ -151,14 +140,11 @@ func TestServerEnds(t *testing.T) {
 	for range 20 { // the work may or may not be finished, so repeat
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/admit", bytes.NewReader(body(t, signed(t)))))
-		if !strings.Contains(w.Body.String(), `"reason":"verified"`) {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
+		must.That(t, strings.Contains(w.Body.String(), `"reason":"verified"`), "%d %s", w.Code, w.Body)
 	}
 }
 
-// TestConcurrent: at the limit of concurrent requests, a few more wait, and all others are rejected
-// as overloaded.
+// TestConcurrent: at the limit of concurrent requests, a few more wait, and all others are rejected as overloaded.
 func TestConcurrent(t *testing.T) {
 	s := stall(t, guard.Config{Deadline: time.Minute, Concurrent: 2, Waiting: 3})
 	raw := body(t, signed(t))
@@ -184,9 +170,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	close(s.release)
 	for range 5 {
-		if got := reasonOf(t, <-answers); got != "verified" {
-			t.Errorf("%q, want verified", got)
-		}
+		expect.Is(t, "reason", "verified", reasonOf(t, <-answers))
 	}
 }
 
@@ -205,13 +189,9 @@ func TestSlowBodies(t *testing.T) {
 		if n < 2 { // the number of large requests
 			sent = bytes.Repeat([]byte(" "), 1<<20)
 		}
-		if _, err := sender.Write(sent); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(sender.Write(sent))(t)
 	}
-	if got := judged(t, h, signed(t)); got != "verified" {
-		t.Errorf("%q, want verified", got)
-	}
+	expect.Is(t, "reason", "verified", judged(t, h, signed(t)))
 }
 
 // TestBodiesThatCannotBeStopped: at the limit of bodies, a new one is denied if no other can be stopped.
@@ -223,12 +203,8 @@ func TestBodiesThatCannotBeStopped(t *testing.T) {
 		slow.Go(func() { // this writer has no deadline for reads
 			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", body))
 		})
-		if _, err := sender.Write([]byte("{")); err != nil {
-			t.Fatal(err)
-		}
-		if got := judged(t, h, signed(t)); got != want {
-			t.Errorf("%d at once: %q, want %q", reading, got, want)
-		}
+		must.Get(sender.Write([]byte("{")))(t)
+		expect.Is(t, fmt.Sprintf("%d at once", reading), want, judged(t, h, signed(t)))
 		_ = sender.Close()
 		slow.Wait()
 	}
@@ -244,16 +220,12 @@ func TestLarge(t *testing.T) {
 	slow.Go(func() {
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", slowly))
 	})
-	if _, err := sender.Write(bytes.Repeat([]byte(" "), 1<<20)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(sender.Write(bytes.Repeat([]byte(" "), 1<<20)))(t)
 	r := signed(t)
 	r.OldObject.Raw = []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit?timeout=10ms", bytes.NewReader(body(t, r))))
-	if !strings.Contains(w.Body.String(), "too many large requests arrive at once") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	expect.That(t, strings.Contains(w.Body.String(), "too many large requests arrive at once"), "%d %s", w.Code, w.Body)
 }
 
 // TestBrokenBody: a body that ends too early is denied.
@@ -272,8 +244,7 @@ type errorReader struct{}
 
 func (errorReader) Read([]byte) (int, error) { return 0, errors.New("gone") }
 
-// TestMessage: for every object, the message is one printable line of at most 1 KiB that ends with
-// the hint.
+// TestMessage: for every object, the message is one printable line of at most 1 KiB that ends with the hint.
 func TestMessage(t *testing.T) {
 	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{})
 	o := inWorld(t).sealed(t, draft("a", "exceptions", hour, ""), now.Add(-time.Minute))
@@ -285,16 +256,13 @@ func TestMessage(t *testing.T) {
 		metadata(o)["labels"] = labels
 	})
 	response, _ := post(t, h, body(t, request(t, create, asJSON(t, hostile), nil)))
-	if got := reasonOf(t, response); got != "altered" {
-		t.Fatalf("%q, want altered", got)
-	}
+	got := reasonOf(t, response)
+	must.That(t, got == "altered", "%q, want altered", got)
 	message := response.Result.Message
-	if strings.ContainsFunc(message, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		t.Errorf("it holds control characters: %q", message)
-	}
-	if !strings.HasSuffix(message, "have the change reviewed and signed") {
-		t.Errorf("it does not end with what to do: %q", message)
-	}
+	expect.That(t, !strings.ContainsFunc(message, func(r rune) bool { return r < ' ' || r == 0x7f }),
+		"it holds control characters: %q", message)
+	expect.That(t, strings.HasSuffix(message, "have the change reviewed and signed"),
+		"it does not end with what to do: %q", message)
 }
 
 // TestObserved: every answer is reported, with the user and the verified facts.
@@ -306,9 +274,7 @@ func TestObserved(t *testing.T) {
 	r.UserInfo.Username = "argocd"
 	judged(t, h, r)
 	post(t, h, []byte("{"))
-	if len(seen) != 2 {
-		t.Fatalf("%d decisions were told", len(seen))
-	}
+	must.That(t, len(seen) == 2, "%d decisions were told", len(seen))
 	if d := seen[0]; d.User != "argocd" || d.Authority() != "release-key" || d.Object.String() != "PolicyException.kyverno.io exceptions/a" || d.Operation != "CREATE" || !d.Allowed() {
 		t.Errorf("%+v", d)
 	}
@@ -316,7 +282,23 @@ func TestObserved(t *testing.T) {
 	if got := seen[0].Summary(); !strings.HasPrefix(got, `signed by the key "release-key" at `) || !strings.HasSuffix(got, ", until "+until) {
 		t.Errorf("%q", got)
 	}
-	if d := seen[1]; d.Allowed() || d.Reason != "malformed" {
-		t.Errorf("%+v", d)
+	d := seen[1]
+	expect.That(t, !d.Allowed() && d.Reason == "malformed", "%+v", d)
+}
+
+// BenchmarkAdmit measures reviews of a valid exception and of an altered one.
+func BenchmarkAdmit(b *testing.B) {
+	w := inWorld(b)
+	h := handler(b, w.rules(b, guard.Settings{}, nil), guard.Config{})
+	honest := w.sealed(b, draft("a", "exceptions", hour, ""), now.Add(-hour/2))
+	for name, o := range map[string]object{"honest": honest, "altered": copied(b, honest, func(o object) { annotate(o, "a", "b") })} {
+		raw := body(b, request(b, admissionv1.Create, asJSON(b, o), nil))
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				response, _ := post(b, h, raw)
+				must.That(b, response != nil && response.Allowed == (name == "honest"), "%v", response)
+			}
+		})
 	}
 }

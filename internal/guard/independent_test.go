@@ -11,6 +11,8 @@ import (
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestKindThatHangs: while the objects of one kind cannot be read, those of another are found,
@@ -31,8 +33,7 @@ func TestKindThatHangs(t *testing.T) {
 	k.waits(t, 2)
 	k.rechecked(t, time.Unix(0, 0))
 	release()
-	k.says(t, "found a verified")
-	k.idle(t)
+	k.settles(t, "found a verified")
 	k.rechecked(t, now)
 }
 
@@ -43,8 +44,7 @@ func TestUnwatchedKind(t *testing.T) {
 	blind := kyverno.ConditionKind
 	k := keep(t, func(c *guard.Controller) { c.Store.(*memory).unwatched = map[exception.GroupKind]bool{blind: true} },
 		w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("mine", "x", 10*time.Hour, ""), now.Add(-time.Minute)))
-	k.says(t, "found mine verified", "report [mine verified]")
-	k.idle(t)
+	k.settles(t, "found mine verified", "report [mine verified]")
 	k.clock.Step(every)
 	k.idle(t)
 	k.rechecked(t, time.Unix(0, 0))
@@ -62,8 +62,7 @@ func TestUnreadObject(t *testing.T) {
 	w := inWorld(t)
 	k := keep(t, func(c *guard.Controller) { c.Store.(*memory).broken = guard.ErrNotServed },
 		w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 10*time.Hour, ""), now.Add(-time.Minute)))
-	k.says(t, "found a unreadable", "failed read PolicyException.kyverno.io x/a: "+guard.ErrNotServed.Error(), "report [a unreadable]")
-	k.idle(t)
+	k.settles(t, "found a unreadable", "failed read PolicyException.kyverno.io x/a: "+guard.ErrNotServed.Error(), "report [a unreadable]")
 	k.rechecked(t, time.Unix(0, 0))
 }
 
@@ -77,13 +76,11 @@ func TestReportWaitsForDeletions(t *testing.T) {
 	other := w.sealed(t, conditional("object.kind == 'Pod'"), now.Add(-time.Minute))
 	k := keep(t, func(c *guard.Controller) { c.Store.(*memory).held = map[string]chan struct{}{"mine": held} },
 		w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("mine", "x", 10*time.Second, ""), now.Add(-time.Minute)), other)
-	k.says(t, "found mine verified", "found a verified", "report [a verified mine verified]")
-	k.idle(t)
+	k.settles(t, "found mine verified", "found a verified", "report [a verified mine verified]")
 	k.clock.SetTime(now.Add(10 * time.Second))
 	k.idle(t)
 	k.store.put(t, copied(t, other, func(o object) { metadata(o)["labels"] = object{"a": "b"} }))
-	k.says(t, "found a altered")
-	k.idle(t)
+	k.settles(t, "found a altered")
 	release()
 	k.says(t, "removed mine expired", "report [a altered]")
 }
@@ -107,18 +104,14 @@ func TestReportHangs(t *testing.T) {
 	k.clock.SetTime(now.Add(10 * time.Second))
 	k.says(t, "removed a expired")
 	k.waits(t, 3)
-	if n := k.exceptions(t); n != 0 {
-		t.Errorf("the metrics tell %d exceptions", n)
-	}
+	expect.Is(t, "the metrics", 0, k.exceptions(t))
 	close(hangs)
 	limit := time.After(waitLimit)
 	for {
 		k.clock.Step(time.Second) // it ends the report at some time
 		select {
 		case told := <-k.told:
-			if told != "report []" {
-				t.Errorf("it says %q", told)
-			}
+			expect.Is(t, "told", "report []", told)
 			return
 		case <-limit:
 			t.Fatal("there is no report")
@@ -140,14 +133,10 @@ func TestMetricsWhileReportHangs(t *testing.T) {
 	k.store.put(t, copied(t, w.sealed(t, draft("b", "x", hour, ""), now), unseal))
 	k.says(t, "found b unsigned")
 	k.waits(t, 3)
-	if n := k.exceptions(t); n != 1 {
-		t.Errorf("the metrics tell %d kinds of findings at once", n)
-	}
+	expect.Is(t, "the metrics", 1, k.exceptions(t))
 	k.clock.Step(time.Second)
 	k.waits(t, 3)
-	if n := k.exceptions(t); n != 2 {
-		t.Errorf("the metrics tell %d kinds of findings after a second", n)
-	}
+	expect.Is(t, "the metrics", 2, k.exceptions(t))
 }
 
 // TestDeletionHangs: a deletion that hangs, for example in a webhook of somebody else, does not hold up
@@ -164,18 +153,14 @@ func TestDeletionHangs(t *testing.T) {
 			close(held)
 		}
 	})
-	k.says(t, "found slow verified", "found later verified", "report [later verified slow verified]")
-	k.idle(t)
+	k.settles(t, "found slow verified", "found later verified", "report [later verified slow verified]")
 	k.clock.SetTime(now.Add(10 * time.Second))
 	k.idle(t)
 	k.clock.Step(time.Second) // it waits no longer for the deletion
 	k.idle(t)
 	k.clock.SetTime(now.Add(13 * time.Second))
-	k.says(t, "removed later expired", "report [slow verified]")
-	k.idle(t)
-	if n := k.store.deletes; n != 2 {
-		t.Errorf("%d deletions, and one hangs", n)
-	}
+	k.settles(t, "removed later expired", "report [slow verified]")
+	expect.Is(t, "deletions, and one hangs", 2, k.store.deletes)
 	close(held)
 	k.says(t, "removed slow expired")
 	k.clock.Step(2 * time.Second)
@@ -216,10 +201,7 @@ func TestBacklog(t *testing.T) {
 // exceptions returns the number of series of stored exceptions.
 func (k *keeping) exceptions(t *testing.T) int {
 	t.Helper()
-	families, err := k.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := must.Get(k.registry.Gather())(t)
 	for _, family := range families {
 		if family.GetName() == "polex_guard_exceptions" {
 			return len(family.GetMetric())
@@ -246,8 +228,7 @@ func TestChangedAllTheTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := keep(t, func(c *guard.Controller) { c.Enforce, c.Every = true, 10*time.Second }, w.rules(t, guard.Settings{}, nil), tc.object)
-			k.says(t, "found a "+tc.found, "report [a "+tc.found+"]")
-			k.idle(t)
+			k.settles(t, "found a "+tc.found, "report [a "+tc.found+"]")
 			k.store.mu.Lock()
 			k.store.touch, k.store.changes = nil, true
 			k.store.mu.Unlock()
@@ -260,9 +241,7 @@ func TestChangedAllTheTime(t *testing.T) {
 			}
 			k.store.mu.Lock()
 			defer k.store.mu.Unlock()
-			if k.store.deletes != 1+rivals {
-				t.Errorf("it took %d requests, want %d", k.store.deletes, 1+rivals)
-			}
+			expect.That(t, k.store.deletes == 1+rivals, "it took %d requests, want %d", k.store.deletes, 1+rivals)
 		})
 	}
 }
@@ -270,9 +249,8 @@ func TestChangedAllTheTime(t *testing.T) {
 // rivals is the number of concurrent requests to delete an object that changes all the time.
 const rivals = 8
 
-// TestUpdatedBeforeItsEnd: an exception that was updated without a change of its content just before
-// its end is deleted in any state at once. If that was long before, its state has to be the judged one
-// first.
+// TestUpdatedBeforeItsEnd: an exception that was updated without a change of its content just before its end is deleted
+// in any state at once. If that was long before, its state has to be the judged one first.
 func TestUpdatedBeforeItsEnd(t *testing.T) {
 	w := inWorld(t)
 	o := w.sealed(t, draft("a", "x", 10*time.Second, ""), now.Add(-time.Minute))
@@ -286,8 +264,7 @@ func TestUpdatedBeforeItsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), o)
-			k.says(t, "found a verified", "report [a verified]")
-			k.idle(t)
+			k.settles(t, "found a verified", "report [a verified]")
 			k.clock.SetTime(now.Add(tc.update))
 			looks := k.store.looked()
 			k.store.put(t, o)
@@ -302,9 +279,7 @@ func TestUpdatedBeforeItsEnd(t *testing.T) {
 			k.says(t, tc.says...)
 			k.store.mu.Lock()
 			defer k.store.mu.Unlock()
-			if k.store.deletes != tc.requests {
-				t.Errorf("it took %d requests, want %d", k.store.deletes, tc.requests)
-			}
+			expect.That(t, k.store.deletes == tc.requests, "it took %d requests, want %d", k.store.deletes, tc.requests)
 		})
 	}
 }
@@ -326,8 +301,7 @@ func TestRenew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := keep(t, func(c *guard.Controller) { c.Definitions = defining(guard.Definition{State: "1"}) },
 				w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 10*hour, ""), now.Add(-time.Minute)))
-			k.says(t, "found a verified", "report [a verified]")
-			k.idle(t)
+			k.settles(t, "found a verified", "report [a verified]")
 			if tc.after > time.Second {
 				tc.renew(k)
 				k.clock.Step(time.Second)

@@ -2,7 +2,10 @@ package guard_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +16,9 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/attacks"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const (
@@ -49,12 +55,8 @@ func TestJudge(t *testing.T) {
 		})
 	}
 	leaving := copied(t, dying, func(o object) { metadata(o)["annotations"] = metadata(ended)["annotations"] })
-	beta := func(o object) object {
-		return copied(t, o, func(o object) { o["apiVersion"] = "kyverno.io/v2beta1" })
-	}
-	withStatus := func(o object) object {
-		return copied(t, o, func(o object) { o["status"] = object{"a": 1} })
-	}
+	beta := func(o object) object { return copied(t, o, func(o object) { o["apiVersion"] = "kyverno.io/v2beta1" }) }
+	withStatus := func(o object) object { return copied(t, o, func(o object) { o["status"] = object{"a": 1} }) }
 	revoked := func(c *trust.Config) {
 		c.Revoked = []trust.RevocationConfig{{Authority: "release-key", SignedBefore: now.UTC().Format(time.RFC3339)}}
 	}
@@ -222,12 +224,8 @@ func TestJudge(t *testing.T) {
 				tc.request(r)
 			}
 			response, w := post(t, h, body(t, r))
-			if response == nil {
-				t.Fatalf("%d %s", w.Code, w.Body)
-			}
-			if got := reasonOf(t, response); got != tc.want {
-				t.Errorf("%q, want %q", got, tc.want)
-			}
+			must.That(t, response != nil, "%d %s", w.Code, w.Body)
+			expect.Is(t, "result", tc.want, reasonOf(t, response))
 		})
 	}
 }
@@ -280,10 +278,7 @@ func counts(n int) guard.Config {
 func TestKnownPolicies(t *testing.T) {
 	w := inWorld(t)
 	read := func(text string) *kyverno.PolicySet {
-		doc, err := exception.Parse([]byte(text), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := must.Get(exception.Parse([]byte(text), ""))(t)
 		return kyverno.ReadPolicies([]*exception.Document{doc})
 	}
 	policies := func(resources string) *kyverno.PolicySet {
@@ -319,9 +314,56 @@ func TestKnownPolicies(t *testing.T) {
 			if response == nil {
 				t.Fatalf("%d %s", answer.Code, answer.Body)
 			}
-			if got := reasonOf(t, response); got != tc.want {
-				t.Errorf("%s, want %s", got, tc.want)
+			expect.Is(t, "result", tc.want, reasonOf(t, response))
+		})
+	}
+}
+
+// TestCorpus sends a CREATE for every document of the attack corpus. If the API server could send
+// such a review, the guard has to answer as the verifier does.
+func TestCorpus(t *testing.T) {
+	cases := must.Get(attacks.Read())(t)
+	const fewest = 450
+	asked := 0
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			h := handler(t, rulesOf(t, c), guard.Config{Now: func() time.Time { return c.Now }})
+			reader := exception.NewReader(strings.NewReader(string(c.Input)), c.File)
+			for _, want := range c.Expect {
+				doc, err := reader.Next()
+				must.That(t, !errors.Is(err, io.EOF), "there is no document that could be %s", want)
+				if err != nil {
+					continue // a client cannot encode it as JSON
+				}
+				if want == "duplicate-identity" {
+					want = attacks.Verified // the API server knows the object
+				}
+				if _, narrowed := doc.Lookup("spec", "matchConditions"); want == attacks.Verified && doc.GroupKind().Group == exception.PoliciesGroup && !narrowed {
+					want = guard.ReasonReachesGuard // the verifier does not check the exempted resources
+				}
+				asked++
+				got := judged(t, h, request(t, admissionv1.Create, jsonOf(t, doc), nil))
+				expect.Is(t, c.Title, want, got)
 			}
 		})
 	}
+	expect.That(t, asked >= fewest, "%d documents were asked for, want %d", asked, fewest)
+}
+
+func jsonOf(t *testing.T, doc *exception.Document) []byte {
+	t.Helper()
+	if doc.JSON() {
+		return doc.Source()
+	}
+	return must.Get(json.Marshal(doc.Object()))(t)
+}
+
+// rulesOf returns rules for the policy and root of a case.
+func rulesOf(t *testing.T, c *attacks.Case) *guard.Rules {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, dir, attacks.RootFile, c.Root)
+	doc := must.Get(exception.Parse(c.Policy, attacks.PolicyFile))(t)
+	config := must.Get(trust.Read(doc, dir))(t)
+	return must.Get(guard.NewRules(config, guard.Settings{}, "sha256:corpus"))(t)
 }

@@ -12,11 +12,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const nextExpiry = "polex_guard_next_expiry_seconds"
@@ -28,14 +31,12 @@ func TestNextExpiry(t *testing.T) {
 	soon := w.sealed(t, draft("soon", "x", 3*hour, ""), early)
 	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), soon,
 		w.sealed(t, draft("later", "x", 2*hour, fmt.Sprintf(`, polex.dev/starts-at: "%s"`, now.Add(hour/2).UTC().Format(time.RFC3339))), early))
-	k.says(t, "found soon verified", "found later not-yet-valid", "report [later not-yet-valid soon verified]")
-	k.idle(t)
+	k.settles(t, "found soon verified", "found later not-yet-valid", "report [later not-yet-valid soon verified]")
 	k.expects(t, 2*hour)
 
 	// An altered exception can state any expiry.
 	k.store.put(t, copied(t, soon, func(o object) { o["spec"] = object{} }))
-	k.says(t, "found soon altered")
-	k.idle(t)
+	k.settles(t, "found soon altered")
 	k.expects(t, 2*hour)
 }
 
@@ -45,21 +46,17 @@ func TestNextExpiryOfWhatStays(t *testing.T) {
 	w := inWorld(t)
 	other := w.sealed(t, draft("b", "x", hour, ""), now.Add(-time.Minute))
 	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 10*time.Second, ""), now.Add(-time.Minute)), other)
-	k.says(t, "found a verified", "found b verified", "report [a verified b verified]")
-	k.idle(t)
+	k.settles(t, "found a verified", "found b verified", "report [a verified b verified]")
 	k.store.fail = errors.New("etcd is down")
 	k.clock.SetTime(now.Add(12 * time.Second))
-	k.says(t, "failed delete PolicyException.kyverno.io x/a: etcd is down", "report [a expired b verified]")
-	k.idle(t)
+	k.settles(t, "failed delete PolicyException.kyverno.io x/a: etcd is down", "report [a expired b verified]")
 	k.expects(t, -2*time.Second)
 	k.store.put(t, copied(t, other, func(o object) { o["spec"] = object{} }))
-	k.says(t, "found b altered")
-	k.idle(t)
+	k.settles(t, "found b altered")
 	k.expects(t, -2*time.Second)
 
 	k.store.put(t, other)
-	k.says(t, "found b verified")
-	k.idle(t)
+	k.settles(t, "found b verified")
 	// The report of b and the next deletion are due at the same time, in any order.
 	removed := false
 	for told := ""; told != "report [b verified]"; {
@@ -71,9 +68,7 @@ func TestNextExpiryOfWhatStays(t *testing.T) {
 			t.Fatal("there is no report without a")
 		}
 	}
-	if !removed {
-		t.Error("nothing is told about the deletion")
-	}
+	expect.That(t, removed, "nothing is told about the deletion")
 	k.idle(t)
 	k.expects(t, now.Add(hour).Sub(k.clock.Now()))
 }
@@ -83,38 +78,29 @@ func TestNextExpiryOfNone(t *testing.T) {
 	w := inWorld(t)
 	other := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x, annotations: {polex.dev/expires-at: %q}}\n", now.Add(hour).UTC().Format(time.RFC3339))
 	k := keep(t, nil, w.rules(t, guard.Settings{}, func(c *trust.Config) { c.Kinds = []string{"ConfigMap"} }), w.sealed(t, other, now.Add(-time.Minute)))
-	k.says(t, "found a verified", "report [a verified]")
-	k.idle(t)
-	if got := measured(t, k.registry, nextExpiry); !math.IsNaN(got) {
-		t.Errorf("it is %v", got)
-	}
+	k.settles(t, "found a verified", "report [a verified]")
+	got := measured(t, k.registry, nextExpiry)
+	expect.That(t, math.IsNaN(got), "it is %v", got)
 }
 
 // expects expects the next expiry after this duration.
 func (k *keeping) expects(t *testing.T, in time.Duration) {
 	t.Helper()
-	if got := measured(t, k.registry, nextExpiry); got != in.Seconds() {
-		t.Errorf("the next end is in %v seconds, want %v", got, in.Seconds())
-	}
+	expect.Is(t, "the next end", in.Seconds(), measured(t, k.registry, nextExpiry))
 }
 
 // rechecked expects the time of the last check of all objects.
 func (k *keeping) rechecked(t *testing.T, at time.Time) {
 	t.Helper()
-	if got := measured(t, k.registry, "polex_guard_last_recheck_timestamp_seconds"); got != float64(at.Unix()) {
-		t.Errorf("the last recheck was at %v, want %v", got, at.Unix())
-	}
+	got := measured(t, k.registry, "polex_guard_last_recheck_timestamp_seconds")
+	expect.That(t, got == float64(at.Unix()), "the last recheck was at %v, want %v", got, at.Unix())
 }
 
-// TestRefusalsFromZero: the counters of rejections exist before the first one, so that Prometheus
-// sees an increase.
+// TestRefusalsFromZero: the counters of rejections exist before the first one, so that Prometheus sees an increase.
 func TestRefusalsFromZero(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	guard.NewMetrics(registry, time.Now)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := must.Get(registry.Gather())(t)
 	counted := map[string]bool{}
 	for _, family := range families {
 		if family.GetName() != "polex_guard_decisions_total" {
@@ -125,9 +111,7 @@ func TestRefusalsFromZero(t *testing.T) {
 			for _, l := range m.GetLabel() {
 				labels[l.GetName()] = l.GetValue()
 			}
-			if m.GetCounter().GetValue() != 0 || labels["authority"] != "" {
-				t.Errorf("it counts %v", m)
-			}
+			expect.That(t, m.GetCounter().GetValue() == 0 && labels["authority"] == "", "it counts %v", m)
 			counted[labels["operation"]+" "+labels["reason"]] = true
 		}
 	}
@@ -144,10 +128,7 @@ func TestRefusalsFromZero(t *testing.T) {
 // value returns the value of the only series of a metric; NaN without one.
 func value(t *testing.T, registry *prometheus.Registry, name string) float64 {
 	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := must.Get(registry.Gather())(t)
 	for _, family := range families {
 		if family.GetName() == name && len(family.GetMetric()) == 1 {
 			return family.GetMetric()[0].GetGauge().GetValue()
@@ -165,17 +146,11 @@ func TestDefinitionState(t *testing.T) {
 		metrics := guard.NewMetrics(registry, func() time.Time { return now })
 		metrics.DefinitionState(exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}, state)
 		number := value(t, registry, "polex_guard_definition_state")
-		if number != math.Trunc(number) || number >= 1<<53 {
-			t.Errorf("%s: %v is not exact", state, number)
-		}
+		expect.That(t, number == math.Trunc(number) && number < 1<<53, "%s: %v is not exact", state, number)
 		numbers[number] = true
-		if clock := value(t, registry, "polex_guard_clock_timestamp_seconds"); clock != float64(now.Unix()) {
-			t.Errorf("its clock shows %v", clock)
-		}
+		expect.Is(t, "its clock", float64(now.Unix()), value(t, registry, "polex_guard_clock_timestamp_seconds"))
 	}
-	if len(numbers) != 3 {
-		t.Errorf("three states have %d numbers", len(numbers))
-	}
+	expect.That(t, len(numbers) == 3, "three states have %d numbers", len(numbers))
 }
 
 // TestCertifiedUntil: the metric has no value without a certificate, also after there was one. A zero
@@ -186,9 +161,7 @@ func TestCertifiedUntil(t *testing.T) {
 	for _, end := range []time.Time{{}, now, now.Add(hour), {}} {
 		metrics.CertifiedUntil("--kubeconfig", end)
 		got, want := value(t, registry, "polex_guard_certificate_expiry_timestamp_seconds"), float64(end.Unix())
-		if math.IsNaN(got) != end.IsZero() || !end.IsZero() && got != want {
-			t.Errorf("%s: %v", end, got)
-		}
+		expect.That(t, math.IsNaN(got) == end.IsZero() && (end.IsZero() || got == want), "%s: %v", end, got)
 	}
 }
 
@@ -199,22 +172,15 @@ func TestReportsMetric(t *testing.T) {
 	fail.Store(true)
 	k := keep(t, func(c *guard.Controller) { c.Tell = unreported{c.Tell.(*keeping), &fail} },
 		w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-time.Minute)))
-	k.says(t, "found a verified", "failed write the reports: no API")
-	k.idle(t)
-	if got := value(t, k.registry, "polex_guard_reports_last_write_successful"); got != 0 {
-		t.Errorf("it is %v", got)
-	}
+	k.settles(t, "found a verified", "failed write the reports: no API")
+	expect.Is(t, "last write", 0, value(t, k.registry, "polex_guard_reports_last_write_successful"))
 	fail.Store(false)
 	k.clock.Step(2 * time.Second)
-	k.says(t, "report [a verified]")
-	k.idle(t)
-	if got := value(t, k.registry, "polex_guard_reports_last_write_successful"); got != 1 {
-		t.Errorf("it is %v", got)
-	}
+	k.settles(t, "report [a verified]")
+	expect.Is(t, "last write", 1, value(t, k.registry, "polex_guard_reports_last_write_successful"))
 	k.Metrics.Leads(false)
-	if got := value(t, k.registry, "polex_guard_reports_last_write_successful"); !math.IsNaN(got) {
-		t.Errorf("without the Lease it is %v", got)
-	}
+	got := value(t, k.registry, "polex_guard_reports_last_write_successful")
+	expect.That(t, math.IsNaN(got), "without the Lease it is %v", got)
 }
 
 // unreported cannot write reports while fail is set.
@@ -232,10 +198,7 @@ func (u unreported) Report(ctx context.Context, all []*guard.Finding) error {
 
 func page(t *testing.T) string {
 	t.Helper()
-	raw, err := os.ReadFile("../../docs/reference/guard.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../../docs/reference/guard.md"))(t)
 	return string(raw)
 }
 
@@ -256,9 +219,7 @@ func TestDocumentedMetrics(t *testing.T) {
 		}
 	}
 	for name := range names {
-		if !said[name] {
-			t.Errorf("docs/reference/guard.md does not name %s", name)
-		}
+		expect.That(t, said[name], "docs/reference/guard.md does not name %s", name)
 	}
 }
 
@@ -266,27 +227,100 @@ func TestDocumentedMetrics(t *testing.T) {
 func TestDocumentedConfigurations(t *testing.T) {
 	read := 0
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page(t), -1) {
-		doc, err := exception.Parse([]byte(block[1]), "guard.md")
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := must.Get(exception.Parse([]byte(block[1]), "guard.md"))(t)
 		if doc.Text("kind") != "Config" || doc.GroupKind().Group != "polex.dev" { // a kubeconfig has the kind Config too
 			continue
 		}
 		read++
-		config, err := trust.Read(doc, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := must.Get(trust.Read(doc, ""))(t)
 		var settings guard.Settings
-		if err := doc.Decode(&settings, "guard"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := guard.NewRules(config, settings, "x"); err != nil {
-			t.Error(err)
+		must.Do(t, doc.Decode(&settings, "guard"))
+		_, err := guard.NewRules(config, settings, "x")
+		expect.NoError(t, err)
+	}
+	expect.Is(t, "configurations read", 2, read)
+}
+
+// TestReload: with an invalid configuration, the old one stays valid. The error is reported once
+// and is in the metrics until the configuration is corrected.
+func TestReload(t *testing.T) {
+	first, second := inWorld(t).rules(t, guard.Settings{}, nil), inWorld(t).rules(t, guard.Settings{RequireCluster: true}, nil)
+	registry := prometheus.NewRegistry()
+	metrics := guard.NewMetrics(registry, time.Now)
+	var told []string
+	var loaded *guard.Rules
+	var failed error
+	current := &guard.Current{}
+	r := &guard.Reloader{
+		Flag: "config", Clock: testclock.NewFakeClock(now), Metrics: metrics,
+		Read: func() error {
+			rules, err := current.Update(func(string) (*guard.Rules, error) { return loaded, failed })
+			if rules != nil {
+				told = append(told, "changed")
+			}
+			return err
+		},
+		Refused: func(err error) { told = append(told, err.Error()) },
+	}
+	for _, step := range []struct {
+		name   string
+		loaded *guard.Rules
+		failed error
+		counts *guard.Rules
+		metric float64
+		told   []string
+	}{
+		{"nonsense at start", nil, errors.New("nonsense"), nil, 0, []string{"nonsense"}},
+		{"the first", first, nil, first, 1, []string{"changed"}},
+		{"nothing new", nil, nil, first, 1, nil},
+		{"nonsense", nil, errors.New("nonsense"), first, 0, []string{"nonsense"}},
+		{"the same nonsense", nil, errors.New("nonsense"), first, 0, nil},
+		{"other nonsense", nil, errors.New("other"), first, 0, []string{"other"}},
+		{"the first again", nil, nil, first, 1, nil},
+		{"nonsense anew", nil, errors.New("other"), first, 0, []string{"other"}},
+		{"the second", second, nil, second, 1, []string{"changed"}},
+	} {
+		told, loaded, failed = nil, step.loaded, step.failed
+		err := r.Once()
+		expect.That(t, (err == nil) == (step.failed == nil), "%s: %v", step.name, err)
+		expect.That(t, current.Rules() == step.counts, "%s: other rules count", step.name)
+		expect.Is(t, step.name+": the metric",
+			step.metric, measured(t, registry, "polex_guard_config_last_reload_successful"))
+		expect.Equal(t, step.name, step.told, told)
+	}
+}
+
+// measured returns the value of a metric without labels.
+func measured(t *testing.T, registry *prometheus.Registry, name string) float64 {
+	t.Helper()
+	families := must.Get(registry.Gather())(t)
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
 		}
 	}
-	if read != 2 {
-		t.Errorf("%d configurations were read", read)
+	t.Fatalf("there is no metric %s", name)
+	return 0
+}
+
+// TestBadRules: an invalid configuration gives an error and no rules.
+func TestBadRules(t *testing.T) {
+	w := inWorld(t)
+	good := w.rules(t, guard.Settings{}, nil)
+	expect.Is(t, "kinds", 2, len(good.Kinds()))
+	for name, settings := range map[string]guard.Settings{
+		"a negative limit":          {MaxPerNamespace: -1},
+		"an empty namespace":        {Namespaces: []string{""}},
+		"a pattern that is none":    {Namespaces: []string{"["}},
+		"a range of characters":     {Namespaces: []string{"team-[ab]"}},
+		"an empty policy to guard":  {GuardPolicies: []string{""}},
+		"every policy is the guard": {GuardPolicies: []string{"*"}},
+	} {
+		_, err := guard.NewRules(w.config(), settings, "x")
+		expect.That(t, err != nil, "%s is taken", name)
 	}
+	c := w.config()
+	c.Authorities = nil
+	_, err := guard.NewRules(c, guard.Settings{}, "x")
+	expect.That(t, err != nil, "nobody is taken for anybody")
 }

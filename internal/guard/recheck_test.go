@@ -12,6 +12,8 @@ import (
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // dying returns an object that is being deleted in the foreground.
@@ -42,11 +44,9 @@ func TestExpiryWhileDeleted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), tc.object)
-			k.says(t, tc.found...)
-			k.idle(t)
+			k.settles(t, tc.found...)
 			k.clock.SetTime(now.Add(10 * time.Second))
-			k.says(t, tc.then...)
-			k.idle(t)
+			k.settles(t, tc.then...)
 		})
 	}
 }
@@ -63,19 +63,16 @@ func TestKeptByKyverno(t *testing.T) {
 			text := replaced(t, conditional("object.kind == 'Pod'"), "kind: ValidatingPolicy", "kind: "+kind)
 			o := w.sealed(t, text, now.Add(-time.Minute))
 			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), o)
-			k.says(t, "found a verified", "report [a verified]")
-			k.idle(t)
+			k.settles(t, "found a verified", "report [a verified]")
 			k.clock.SetTime(now.Add(hour))
 			k.says(t, "found a expired", "removed a expired"+kept, "report []")
 
 			k = keep(t, func(k *guard.Controller) { k.Enforce = true }, w.rules(t, guard.Settings{}, nil), o)
 			k.says(t, "found a verified", "report [a verified]")
 			k.store.put(t, copied(t, o, func(o object) { o["spec"].(object)["deep"] = nested(70) }))
-			k.says(t, "found a unreadable")
-			k.idle(t)
+			k.settles(t, "found a unreadable")
 			k.clock.SetTime(now.Add(2 * time.Second))
-			k.says(t, "report [a unreadable]")
-			k.idle(t)
+			k.settles(t, "report [a unreadable]")
 			k.clock.SetTime(now.Add(every))
 			k.says(t, "removed a unreadable"+kept, "report []")
 		})
@@ -114,11 +111,9 @@ func TestUnreadable(t *testing.T) {
 					tc.store(k.Store.(*memory))
 				}
 			}, w.rules(t, guard.Settings{}, nil), tc.object)
-			k.says(t, append(tc.says, "found a unreadable", "report [a unreadable]")...)
-			k.idle(t)
+			k.settles(t, append(tc.says, "found a unreadable", "report [a unreadable]")...)
 			k.clock.SetTime(now.Add(every))
-			k.says(t, append(tc.says, "removed a unreadable", "report []")...)
-			k.idle(t)
+			k.settles(t, append(tc.says, "removed a unreadable", "report []")...)
 		})
 	}
 }
@@ -151,16 +146,14 @@ func TestExpiryOfUnserved(t *testing.T) {
 	for name, o := range map[string]object{"as it was": o, "converted": copied(t, o, func(o object) { o["spec"].(object)["background"] = true })} {
 		t.Run(name, func(t *testing.T) {
 			k := keep(t, func(k *guard.Controller) { k.Store.(*memory).unserved = []string{"v2beta1"} }, w.rules(t, guard.Settings{}, nil), o)
-			k.says(t, "found a unreadable", "report [a unreadable]")
-			k.idle(t)
+			k.settles(t, "found a unreadable", "report [a unreadable]")
 			k.clock.SetTime(now.Add(10 * time.Second))
 			k.says(t, "found a expired", "removed a expired", "report []")
 		})
 	}
 }
 
-// TestExpiryOfMany: exceptions with the same expiry are deleted at once, also if somebody changes
-// them at that moment.
+// TestExpiryOfMany: exceptions with the same expiry are deleted at once, also if somebody changes them at that moment.
 func TestExpiryOfMany(t *testing.T) {
 	w := inWorld(t)
 	var all []object
@@ -171,8 +164,7 @@ func TestExpiryOfMany(t *testing.T) {
 		found, removed, names = append(found, "found "+name+" verified"), append(removed, "removed "+name+" expired"), append(names, name+" verified")
 	}
 	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), all...)
-	k.says(t, append(found, fmt.Sprintf("report %v", names))...)
-	k.idle(t)
+	k.settles(t, append(found, fmt.Sprintf("report %v", names))...)
 	k.store.mu.Lock()
 	k.store.touch = nil
 	k.store.mu.Unlock()
@@ -186,8 +178,7 @@ func TestExpiryOfMany(t *testing.T) {
 func TestJudgedOnce(t *testing.T) {
 	w := inWorld(t)
 	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 100*hour, ""), now.Add(-time.Minute)))
-	k.says(t, "found a verified", "report [a verified]")
-	k.idle(t)
+	k.settles(t, "found a verified", "report [a verified]")
 	looks := func() int {
 		k.store.mu.Lock()
 		defer k.store.mu.Unlock()
@@ -198,9 +189,8 @@ func TestJudgedOnce(t *testing.T) {
 		k.clock.Step(every)
 		k.idle(t)
 	}
-	if n := looks(); n != first {
-		t.Errorf("it was read %d times more", n-first)
-	}
+	n := looks()
+	expect.That(t, n == first, "it was read %d times more", n-first)
 	k.Rules.Replace(w.rules(t, guard.Settings{}, func(c *trust.Config) { c.Kinds = []string{"ConfigMap", "PolicyException.kyverno.io"} }))
 	k.clock.Step(time.Second)
 	for looks() == first {
@@ -213,8 +203,7 @@ func TestChangedInAnotherVersion(t *testing.T) {
 	w := inWorld(t)
 	o := w.sealed(t, replaced(t, draft("a", "x", 100*hour, ""), "kyverno.io/v2", "kyverno.io/v2beta1"), now.Add(-time.Minute))
 	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), o)
-	k.says(t, "found a verified", "report [a verified]")
-	k.idle(t)
+	k.settles(t, "found a verified", "report [a verified]")
 	k.store.put(t, copied(t, o, func(o object) { o["spec"].(object)["onlyBeta"] = true }))
 	k.says(t, "found a altered")
 }
@@ -230,15 +219,13 @@ func TestGoneBetweenReads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), o)
-			k.says(t, "found a verified", "report [a verified]")
-			k.idle(t)
+			k.settles(t, "found a verified", "report [a verified]")
 			k.store.mu.Lock()
 			change(k.store)
 			k.store.mu.Unlock()
 			k.store.put(t, copied(t, o, func(o object) { annotate(o, "a", "b") }))
 			k.clock.Step(time.Second)
-			k.says(t, "report []")
-			k.idle(t)
+			k.settles(t, "report []")
 		})
 	}
 }
@@ -266,9 +253,8 @@ func TestVerifiedOnce(t *testing.T) {
 			admitted := copied(t, o, func(o object) { metadata(o)["uid"] = "u-a" })
 			r := request(t, create, asJSON(t, admitted), nil)
 			r.Namespace, r.Name = "x", "a"
-			if got := judged(t, h, r); got != "verified" {
-				t.Fatal(got)
-			}
+			got := judged(t, h, r)
+			must.That(t, got == "verified", "%v", got)
 			if tc.rules {
 				rules = w.rules(t, guard.Settings{}, func(c *trust.Config) {
 					c.Revoked = []trust.RevocationConfig{{Authority: "release-key", SignedBefore: now.UTC().Format(time.RFC3339)}}
@@ -296,15 +282,12 @@ func TestEditedAfterAdmission(t *testing.T) {
 			rules := w.rules(t, guard.Settings{}, nil)
 			r := request(t, create, asJSON(t, copied(t, o, func(o object) { metadata(o)["uid"] = "u-a" })), nil)
 			r.Namespace, r.Name = "x", "a"
-			if got := judged(t, handler(t, rules, guard.Config{}), r); got != "verified" {
-				t.Fatal(got)
-			}
+			got := judged(t, handler(t, rules, guard.Config{}), r)
+			must.That(t, got == "verified", "%v", got)
 			k := keep(t, nil, rules, o)
-			k.says(t, "found a verified", "report [a verified]")
-			k.idle(t)
+			k.settles(t, "found a verified", "report [a verified]")
 			k.store.put(t, copied(t, o, edit))
-			k.says(t, "found a altered")
-			k.idle(t)
+			k.settles(t, "found a altered")
 			k.store.put(t, o)
 			k.says(t, "found a verified")
 		})
@@ -337,9 +320,8 @@ func TestClockJumps(t *testing.T) {
 	} {
 		clock = now.Add(step.at)
 		for _, operation := range []admissionv1.Operation{create, update} {
-			if got := judged(t, h, request(t, operation, raw, old)); got != step.want {
-				t.Errorf("%s: %s is %q, want %q", step.name, operation, got, step.want)
-			}
+			expect.Is(t, fmt.Sprintf("%s: %s", step.name, operation),
+				step.want, judged(t, h, request(t, operation, raw, old)))
 		}
 	}
 }
@@ -350,19 +332,15 @@ func TestClockBack(t *testing.T) {
 	w := inWorld(t)
 	k := keep(t, func(k *guard.Controller) { k.Enforce, k.Every = true, time.Minute }, w.rules(t, guard.Settings{}, nil),
 		w.sealed(t, draft("a", "x", 10*hour, ""), now.Add(-10*time.Minute)))
-	k.says(t, "found a verified", "report [a verified]")
-	k.idle(t)
-	// A real timer does not depend on the clock. The fake one does, so the test wakes the
-	// controller.
+	k.settles(t, "found a verified", "report [a verified]")
+	// A real timer does not depend on the clock. The fake one does, so the test wakes the controller.
 	wake := func() { k.Touch(exception.Identity{GroupKind: legacyKind, Name: "nothing"}) }
 	k.clock.SetTime(now.Add(-2 * hour))
 	wake()
-	k.says(t, "found a signed-in-the-future", "report [a signed-in-the-future]")
-	k.idle(t)
+	k.settles(t, "found a signed-in-the-future", "report [a signed-in-the-future]")
 	k.clock.SetTime(now.Add(-hour))
 	wake()
 	k.idle(t)
 	k.clock.SetTime(now.Add(time.Minute))
-	k.says(t, "found a verified", "report [a verified]")
-	k.idle(t)
+	k.settles(t, "found a verified", "report [a verified]")
 }

@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -10,11 +11,16 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/internal/sandbox"
@@ -22,10 +28,11 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
-// now is the time of all cases that state no other time. The key of the log has been valid for a
-// while then.
+// now is the time of all cases that state no other time. The key of the log has been valid for a while then.
 var now = time.Now().Add(time.Hour).Truncate(time.Second)
 
 type object = map[string]any
@@ -57,11 +64,7 @@ var theWorld = sync.OnceValues(func() (*world, error) {
 
 func inWorld(t testing.TB) *world {
 	t.Helper()
-	w, err := theWorld()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return must.Get(theWorld())(t)
 }
 
 func (w *world) config() trust.Config {
@@ -75,11 +78,7 @@ func (w *world) rules(t testing.TB, settings guard.Settings, bend func(*trust.Co
 	if bend != nil {
 		bend(&config)
 	}
-	rules, err := guard.NewRules(config, settings, "sha256:test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rules
+	return must.Get(guard.NewRules(config, settings, "sha256:test"))(t)
 }
 
 // draft returns an exception that expires this long after now.
@@ -116,43 +115,25 @@ spec:
 // sealed signs a draft with this log time; zero is without a log.
 func (w *world) sealed(t testing.TB, draft string, at time.Time) object {
 	t.Helper()
-	doc, err := exception.Parse([]byte(draft), "draft")
-	if err != nil {
-		t.Fatal(err)
-	}
-	message, err := seal.Message(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(exception.Parse([]byte(draft), "draft"))(t)
+	message := must.Get(seal.Message(doc))(t)
 	digest := sha256.Sum256(message)
-	signature, err := ecdsa.SignASN1(rand.Reader, w.key, digest[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	signature := must.Get(ecdsa.SignASN1(rand.Reader, w.key, digest[:]))(t)
 	set := seal.Signature{Signature: signature}
 	if !at.IsZero() {
 		set.Bundle = w.logged(t, digest[:], signature, at)
 	}
-	whole, err := seal.Attach(doc, &seal.Seal{Message: message, Signatures: []seal.Signature{set}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(seal.Attach(doc, &seal.Seal{Message: message, Signatures: []seal.Signature{set}}))(t)
 	return whole.Object()
 }
 
 func (w *world) logged(t testing.TB, digest, signature []byte, at time.Time) *seal.RekorBundle {
 	t.Helper()
-	body, err := json.Marshal(object{"apiVersion": "0.0.1", "kind": "hashedrekord", "spec": object{
+	body := must.Get(json.Marshal(object{"apiVersion": "0.0.1", "kind": "hashedrekord", "spec": object{
 		"data":      object{"hash": object{"algorithm": "sha256", "value": hex.EncodeToString(digest)}},
 		"signature": object{"content": signature, "publicKey": object{"content": []byte(w.public)}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	entry, err := w.ForgeEntry(t.Context(), body, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
+	entry := must.Get(w.ForgeEntry(t.Context(), body, at))(t)
 	return &seal.RekorBundle{SignedEntryTimestamp: entry.Verification.SignedEntryTimestamp, Payload: seal.RekorPayload{
 		Body: entry.Body.(string), IntegratedTime: *entry.IntegratedTime, LogIndex: *entry.LogIndex, LogID: *entry.LogID,
 	}}
@@ -161,14 +142,9 @@ func (w *world) logged(t testing.TB, digest, signature []byte, at time.Time) *se
 // copied returns a changed deep copy of an object.
 func copied(t testing.TB, o object, change func(object)) object {
 	t.Helper()
-	raw, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(o))(t)
 	var c object
-	if err := json.Unmarshal(raw, &c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &c))
 	if change != nil {
 		change(c)
 	}
@@ -180,8 +156,91 @@ func metadata(o object) object { return o["metadata"].(object) }
 func write(t testing.TB, dir, name string, text []byte) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, text, 0o600))
 	return path
+}
+
+// handler returns a handler with these rules, at the time now unless the configuration has a clock.
+func handler(t testing.TB, rules *guard.Rules, c guard.Config) *guard.Handler {
+	t.Helper()
+	c.Rules = &guard.Current{}
+	if rules != nil {
+		c.Rules.Replace(rules)
+	}
+	if c.Now == nil {
+		c.Now = func() time.Time { return now }
+	}
+	return must.Get(guard.NewHandler(c))(t)
+}
+
+// request returns the request of the API server about an object, as JSON.
+func request(t testing.TB, operation admissionv1.Operation, raw, old []byte) *admissionv1.AdmissionRequest {
+	t.Helper()
+	about := raw
+	if operation == admissionv1.Delete {
+		about = old
+	}
+	doc := must.Get(exception.Parse(about, "object"))(t)
+	id := doc.Identity()
+	r := &admissionv1.AdmissionRequest{
+		UID: "5f0b", Operation: operation, Name: id.Name, Namespace: id.Namespace,
+		Kind: metav1.GroupVersionKind{Group: id.Group, Version: doc.Version(), Kind: id.Kind},
+	}
+	r.Object.Raw, r.OldObject.Raw = raw, old
+	return r
+}
+
+func asJSON(t testing.TB, o object) []byte {
+	t.Helper()
+	if o == nil {
+		return nil
+	}
+	return must.Get(json.Marshal(o))(t)
+}
+
+func body(t testing.TB, r *admissionv1.AdmissionRequest) []byte {
+	t.Helper()
+	raw, err := json.Marshal(admissionv1.AdmissionReview{TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"}, Request: r})
+	must.Do(t, err)
+	return raw
+}
+
+// post sends a review and returns the answer.
+func post(t testing.TB, h http.Handler, raw []byte) (*admissionv1.AdmissionResponse, *httptest.ResponseRecorder) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit?timeout=10s", bytes.NewReader(raw)))
+	if w.Code != http.StatusOK {
+		return nil, w
+	}
+	var review admissionv1.AdmissionReview
+	err := json.Unmarshal(w.Body.Bytes(), &review)
+	must.That(t, err == nil && review.Response != nil, "%v: %s", err, w.Body)
+	return review.Response, w
+}
+
+// judged returns the reason in the answer to a request.
+func judged(t testing.TB, h http.Handler, r *admissionv1.AdmissionRequest) string {
+	t.Helper()
+	response, w := post(t, h, body(t, r))
+	must.That(t, response != nil, "%d %s", w.Code, w.Body)
+	expect.That(t, response.UID == r.UID, "the answer is to %q, not to %q", response.UID, r.UID)
+	return reasonOf(t, response)
+}
+
+// reasonOf returns the reason of an answer and checks that its parts agree.
+func reasonOf(t testing.TB, response *admissionv1.AdmissionResponse) string {
+	t.Helper()
+	reason := response.AuditAnnotations["reason"]
+	if response.Allowed {
+		expect.That(t, response.Result == nil, "it is allowed, and says %v", response.Result)
+		return reason
+	}
+	result := response.Result
+	if prefix := "[" + reason + "] "; result == nil || len(result.Message) < len(prefix) || result.Message[:len(prefix)] != prefix || result.Code < 400 ||
+		string(result.Details.Causes[0].Type) != reason {
+		t.Errorf("refused for %q, and it says %v", reason, result)
+	}
+	expect.That(t, len(result.Message) <= 1024, "the message has %d bytes", len(result.Message))
+	return reason
 }

@@ -1,14 +1,16 @@
 package ledger
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
+	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestExempted: the sets never are smaller than what the exception exempts.
@@ -41,36 +43,39 @@ func TestExempted(t *testing.T) {
 		"policies.kyverno.io/v1\nspec: {images: [\"*\"]}":                                                            {"*|*|*|images"},
 	} {
 		doc, err := exception.Parse([]byte("metadata: {name: e}\nkind: PolicyException\napiVersion: "+spec+"\n"), "")
-		if err != nil {
-			t.Fatalf("%v\n%s", err, spec)
-		}
+		must.That(t, err == nil, "%v\n%s", err, spec)
 		var got []string
 		for _, x := range exemptedBy(kyverno.Read(doc)) {
 			got = append(got, strings.Join([]string{strings.Join(x.Namespaces, " "), strings.Join(x.Kinds, " "), strings.Join(x.Names, " "), strings.Join(x.NarrowedBy, "; ")}, "|"))
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", spec, diff)
-		}
+		expect.Equal(t, spec, want, got)
 	}
 }
 
-// TestWeigh: a policy has the highest severity that its documents state, and one that no
-// document states has none.
+// TestWeigh: a policy has the highest severity that its documents state, and one that no document states has none.
 func TestWeigh(t *testing.T) {
 	var docs []*exception.Document
 	for _, text := range []string{"{name: a, annotations: {policies.kyverno.io/severity: low}}", "{name: a, annotations: {policies.kyverno.io/severity: high}}", "{name: b, annotations: {policies.kyverno.io/severity: huge}}"} {
-		doc, err := exception.Parse([]byte("apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: "+text+"\n"), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := expect.Value(exception.Parse(
+			[]byte("apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: "+text+"\n"), ""))(t)
 		docs = append(docs, doc)
 	}
 	e := &Entry{Policies: []Policy{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
 	e.Identity.Group = exception.KyvernoGroup
 	(&Ledger{Entries: []*Entry{e}}).Weigh(kyverno.ReadPolicies(docs))
 	for i, want := range []string{"high", "unknown", "unknown"} {
-		if got := e.Policies[i].Severity; got != want {
-			t.Errorf("%s: %s, want %s", e.Policies[i].Name, got, want)
-		}
+		expect.Is(t, e.Policies[i].Name, want, e.Policies[i].Severity)
+	}
+}
+
+// TestTimes: every time of a document or a commit can be written to the report.
+func TestTimes(t *testing.T) {
+	for text, want := range map[string]string{
+		"2026-11-22T13:00:00.9+01:00": `"2026-11-22T12:00:00Z"`,
+		"9999-12-31T23:59:59-23:59":   `"0001-01-01T00:00:00Z"`, // in UTC, the year is 10000
+	} {
+		at := must.Get(time.Parse(time.RFC3339, text))(t)
+		raw, err := json.Marshal(inUTC(at))
+		expect.That(t, err == nil && string(raw) == want, "%s: %s, %v", text, raw, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,8 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // lines returns the important fields of each entry, without values that differ in each run.
@@ -92,21 +95,16 @@ func TestStory(t *testing.T) {
 		"platform/evil 1 unsigned verified=false reason:trust me",
 		"platform/f 0 waiting asked:Fay reason:f",
 	}
-	if diff := cmp.Diff(want, lines(l)); diff != "" {
-		t.Errorf("entries (-want +got)\n%s", diff)
-	}
+	expect.Equal(t, "entries", want, lines(l))
 	const object = "PolicyException.kyverno.io platform/"
-	if diff := cmp.Diff([]string{
+	expect.Equal(t, "findings", []string{
 		"unsigned " + object + "evil signed/evil.yaml",
 		"returned " + object + "b signed/b.yaml",
 		"duplicate-identity " + object + "d signed/d.yaml",
 		"unreadable  signed/bad.yaml",
-	}, found(l)); diff != "" {
-		t.Errorf("findings (-want +got)\n%s", diff)
-	}
-	if l.Tip != r.git("x", "rev-parse", "HEAD") || l.Commits != 16 || l.Merged != 1 || l.Shallow {
-		t.Errorf("%d commits, %d merged, to %s", l.Commits, l.Merged, l.Tip)
-	}
+	}, found(l))
+	expect.That(t, l.Tip == r.git("x", "rev-parse", "HEAD") && l.Commits == 16 && l.Merged == 1 && !l.Shallow,
+		"%d commits, %d merged, to %s", l.Commits, l.Merged, l.Tip)
 
 	// The certificate's data is on the signature, and the signing time is proven.
 	s := l.Entries[1].Seal.Signatures[0]
@@ -118,9 +116,8 @@ func TestStory(t *testing.T) {
 	// An expired exception is expired, and not invalid.
 	later := r.mustRead(w, func(o *ledger.Options) { o.Now = w.now.Add(45 * 24 * time.Hour) })
 	states := later.States()
-	if states[ledger.Open] != 1 || states[ledger.Expired] != 3 || states[ledger.Unsigned] != 1 {
-		t.Errorf("45 days later there are %v", states)
-	}
+	expect.That(t, states[ledger.Open] == 1 && states[ledger.Expired] == 3 && states[ledger.Unsigned] == 1,
+		"45 days later there are %v", states)
 	for _, e := range later.Entries {
 		if e.State == ledger.Expired && (!e.Verified || !e.Seal.AtSigning.Holds || e.Said.Reason == "") {
 			t.Errorf("what %s says held when it was signed: %+v", e.Identity, e.Seal)
@@ -136,15 +133,10 @@ func TestAt(t *testing.T) {
 	at := func(minute int) *ledger.Ledger {
 		return r.mustRead(w, func(o *ledger.Options) { o.At = w.now.Add(-time.Hour + time.Duration(minute)*time.Minute) })
 	}
-	if got := lines(at(2)); len(got) != 0 {
-		t.Errorf("before the merge: %q", got)
-	}
-	if diff := cmp.Diff([]string{"platform/a 0 waiting asked:Ann merged:Bob reason:first"}, lines(at(3))); diff != "" {
-		t.Error(diff)
-	}
-	if got := at(-5); got.Commits != 0 || len(got.Entries) != 0 {
-		t.Errorf("before the beginning: %d commits", got.Commits)
-	}
+	expect.Empty(t, "before the merge", lines(at(2)))
+	expect.Equal(t, "result", []string{"platform/a 0 waiting asked:Ann merged:Bob reason:first"}, lines(at(3)))
+	got := at(-5)
+	expect.That(t, got.Commits == 0 && len(got.Entries) == 0, "before the beginning: %d commits", got.Commits)
 	// The documents are signed after the commits, so at that time they are signed in the future.
 	l := at(5)
 	if e := l.Entries[0]; len(l.Entries) != 1 || e.State != ledger.Unverified || e.Seal.Now.Reason != "signed-in-the-future" || !e.Verified {
@@ -163,9 +155,8 @@ func TestSealedRequest(t *testing.T) {
 	if diff := cmp.Diff([]string{"platform/a 1 open verified=true reason:first", "platform/a 0 waiting asked:Eve reason:first"}, lines(l)); diff != "" {
 		t.Error(diff)
 	}
-	if e := l.Entries[1]; e.Verified || e.Seal != nil {
-		t.Errorf("a request is verified: %+v", e)
-	}
+	e := l.Entries[1]
+	expect.That(t, !e.Verified && e.Seal == nil, "a request is verified: %+v", e)
 }
 
 // TestUnbelieved: no field of an invalid signature is trusted.
@@ -179,9 +170,7 @@ func TestUnbelieved(t *testing.T) {
 		"unsigned": {draft("a", "30d", "forged"), "unsigned"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if tc.text == sealed {
-				t.Fatal("nothing is changed")
-			}
+			must.That(t, tc.text != sealed, "nothing is changed")
 			r := newRepository(t, w.now)
 			if tc.reason == "unsigned" { // without a first signature it is another kind of finding
 				r.commit("Workflow", "Sign another", files{"signed/first.yaml": both[1]})
@@ -196,9 +185,8 @@ func TestUnbelieved(t *testing.T) {
 				t.Errorf("it is counted: %+v", sums)
 			}
 			r.commit("Eve", "Take it away", files{"signed/a.yaml": "", "x": "x"})
-			if got := found(r.mustRead(w, nil)); len(got) != 1 || !strings.HasPrefix(got[0], "once-unverified ") {
-				t.Errorf("%q", got)
-			}
+			got := found(r.mustRead(w, nil))
+			expect.That(t, len(got) == 1 && strings.HasPrefix(got[0], "once-unverified "), "%q", got)
 		})
 	}
 }
@@ -218,9 +206,8 @@ func TestMergedHistory(t *testing.T) {
 	r.git("Eve", "merge", "--quiet", "--no-ff", "--message", "Turn it round", "main")
 	r.git("Eve", "branch", "--force", "main", "other")
 	l := r.mustRead(w, func(o *ledger.Options) { o.Seen = tip })
-	if diff := cmp.Diff([]string{"off-the-line PolicyException.kyverno.io platform/hidden signed/hidden.yaml"}, found(l)); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, "result",
+		[]string{"off-the-line PolicyException.kyverno.io platform/hidden signed/hidden.yaml"}, found(l))
 }
 
 func TestRewritten(t *testing.T) {
@@ -232,9 +219,7 @@ func TestRewritten(t *testing.T) {
 	r.commit("Eve", "Instead", files{"README.md": "z"})
 	for seen, want := range map[git.Hash][]string{git.ZeroHash: nil, first: nil, lost: {"rewritten"}} {
 		l := r.mustRead(w, func(o *ledger.Options) { o.Seen = seen })
-		if diff := cmp.Diff(want, found(l)); diff != "" {
-			t.Errorf("seen %s: %s", seen, diff)
-		}
+		expect.Equal(t, fmt.Sprintf("seen %s", seen), want, found(l))
 	}
 }
 
@@ -245,13 +230,9 @@ func TestShallow(t *testing.T) {
 	r.dir = filepath.Join(t.TempDir(), "part")
 	whole.git("x", "clone", "--quiet", "--depth=1", "file://"+whole.dir, r.dir)
 	l := r.mustRead(w, func(o *ledger.Options) { o.Seen = git.NewHash(whole.git("x", "rev-parse", "HEAD~1")) })
-	if !l.Shallow || l.Commits != 1 {
-		t.Fatalf("%d commits", l.Commits)
-	}
+	must.That(t, l.Shallow && l.Commits == 1, "%d commits", l.Commits)
 	got := strings.Join(found(l), ",")
-	if !strings.Contains(got, "shallow") || !strings.Contains(got, "rewritten") {
-		t.Errorf("%s", got)
-	}
+	expect.That(t, strings.Contains(got, "shallow") && strings.Contains(got, "rewritten"), "%s", got)
 	for _, e := range l.Entries {
 		if e.Request != nil && !e.Request.Before {
 			t.Errorf("%s was asked for before: %+v", e.Identity, e.Request)
@@ -272,9 +253,8 @@ func TestClocks(t *testing.T) {
 	r.when = w.now.Add(-1000 * time.Hour)
 	r.commit("Workflow", "Sign in the past", files{"unsigned/a.yaml": "", "signed/a.yaml": sealed[0]})
 	l := r.mustRead(w, nil)
-	if diff := cmp.Diff([]string{"clock-skew", "clock-skew PolicyException.kyverno.io platform/a signed/a.yaml"}, found(l)); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, "result",
+		[]string{"clock-skew", "clock-skew PolicyException.kyverno.io platform/a signed/a.yaml"}, found(l))
 	// A commit time in the future does not delay later commits.
 	if l := r.mustRead(w, func(o *ledger.Options) { o.At = w.now.Add(-time.Minute) }); len(l.Entries) != 1 || l.Commits != 3 {
 		t.Errorf("%q", lines(l))
@@ -286,9 +266,8 @@ func TestFolders(t *testing.T) {
 	r := newRepository(t, w.now)
 	r.commit("Root", "Begin", files{"README.md": "x"})
 	for _, pair := range [][2]string{{"signed", "signed"}, {"signed", "signed/unsigned"}, {".", "unsigned"}, {"../signed", "unsigned"}, {"", "unsigned"}} {
-		if _, err := r.read(w, func(o *ledger.Options) { o.Signed, o.Unsigned = pair[0], pair[1] }); !errors.Is(err, ledger.ErrFolders) {
-			t.Errorf("%q: %v", pair, err)
-		}
+		_, err := r.read(w, func(o *ledger.Options) { o.Signed, o.Unsigned = pair[0], pair[1] })
+		expect.That(t, errors.Is(err, ledger.ErrFolders), "%q: %v", pair, err)
 	}
 }
 
@@ -296,9 +275,7 @@ func TestDamage(t *testing.T) {
 	w := inWorld(t)
 	r := story(t, w)
 	hash := r.git("x", "rev-parse", "HEAD~3:signed")
-	if err := os.Remove(filepath.Join(r.dir, ".git", "objects", hash[:2], hash[2:])); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(r.dir, ".git", "objects", hash[:2], hash[2:])))
 	if _, err := r.read(w, nil); err == nil || !strings.Contains(err.Error(), "the repository does not have it") {
 		t.Errorf("a tree is missing, and %v", err)
 	}
@@ -312,10 +289,7 @@ func TestCompare(t *testing.T) {
 	r.commit("Eve", "Withdraw", files{"signed/gone.yaml": ""})
 	objects := func(texts ...string) (all []*exception.Document) {
 		for _, text := range texts {
-			doc, err := exception.Parse([]byte(text), "cluster")
-			if err != nil {
-				t.Fatal(err)
-			}
+			doc := must.Get(exception.Parse([]byte(text), "cluster"))(t)
 			all = append(all, doc)
 		}
 		return all
@@ -339,23 +313,17 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := r.mustRead(w, func(o *ledger.Options) { o.Now = w.now.Add(tc.at + time.Minute) })
-			if err := l.Compare(func(add func(*exception.Document) error) ([]string, error) {
+			must.Do(t, l.Compare(func(add func(*exception.Document) error) ([]string, error) {
 				for _, doc := range tc.cluster {
 					if err := add(doc); err != nil {
 						return nil, err
 					}
 				}
 				return tc.unreadable, nil
-			}, w.verifier); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, found(l)); diff != "" {
-				t.Error(diff)
-			}
+			}, w.verifier))
+			expect.Equal(t, "result", tc.want, found(l))
 			for _, f := range l.Findings {
-				if f.Kind.Doc() == "" {
-					t.Errorf("%s is not explained", f.Kind)
-				}
+				expect.That(t, f.Kind.Doc() != "", "%s is not explained", f.Kind)
 				if name == "gone" && !strings.Contains(f.Message, "withdrawn") {
 					t.Errorf("nothing says who withdrew it: %s", f.Message)
 				}
@@ -375,7 +343,24 @@ func TestSums(t *testing.T) {
 		Renewals:   []ledger.Count{},
 		NotCounted: 1,
 	}
-	if diff := cmp.Diff(want, s); diff != "" {
-		t.Error(diff)
+	expect.Equal(t, "result", want, s)
+}
+
+// TestDocs: docs/reference/audit.md names every kind of finding and every state, and no other.
+func TestDocs(t *testing.T) {
+	raw := must.Get(os.ReadFile("../../docs/reference/audit.md"))(t)
+	text := string(raw)
+	for _, kind := range ledger.Kinds() {
+		if line := fmt.Sprintf("| `%s` | %s |\n", kind, kind.Doc()); !strings.Contains(strings.ReplaceAll(text, "`signed/`", "signed/"), line) {
+			t.Errorf("there is no line %q", line)
+		}
+	}
+	for _, state := range ledger.States() {
+		expect.That(t, strings.Contains(text, fmt.Sprintf("\n| `%s` | ", state)), "there is no line for %s", state)
+	}
+	_, findings, _ := strings.Cut(text, "## Findings")
+	findings, _, _ = strings.Cut(findings, "`--fail-on`")
+	for _, name := range regexp.MustCompile("\n\\| `([^`]+)` ").FindAllStringSubmatch(findings, -1) {
+		expect.That(t, ledger.Kind(name[1]).Doc() != "", "%s is no kind of finding", name[1])
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // asked returns the first author of an exception, the time, the file and the moves.
@@ -28,8 +27,7 @@ func asked(e *ledger.Entry) string {
 
 const otherKinds = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n---\napiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\n"
 
-// TestMoves: an exception keeps its first author, time and file if it is moved and edited, as polex
-// adopt does.
+// TestMoves: an exception keeps its first author, time and file if it is moved and edited, as polex adopt does.
 func TestMoves(t *testing.T) {
 	w := inWorld(t)
 	text := draft("a", "30d", "a")
@@ -60,17 +58,13 @@ func TestMoves(t *testing.T) {
 		}
 		return got
 	}
-	if diff := cmp.Diff(want, all()); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	expect.Equal(t, "", want, all())
 	if e := r.mustRead(w, nil).Entries[0]; e.Request.Merged == nil || !strings.HasPrefix(e.Request.Merged.By, "Bob") {
 		t.Errorf("Bob merged it: %+v", e.Request)
 	}
 	r.commit("Workflow", "Sign", files{"unsigned/platform/a.yaml": "", "signed/a.yaml": sealed})
 	want[0] = strings.Replace(want[0], "waiting", "open", 1)
-	if diff := cmp.Diff(want, all()); diff != "" {
-		t.Errorf("signed (-want +got)\n%s", diff)
-	}
+	expect.Equal(t, "signed", want, all())
 }
 
 // TestMovesFromLists: the author is known after the move for an item of a list, and for an
@@ -91,8 +85,7 @@ func TestMovesFromLists(t *testing.T) {
 	}
 }
 
-// TestNeverSigned: an exception from before the first signature is "not signed yet", and not reported
-// as modified.
+// TestNeverSigned: an exception from before the first signature is "not signed yet", and not reported as modified.
 func TestNeverSigned(t *testing.T) {
 	w := inWorld(t)
 	sealed := w.seal(t, draft("a", "30d", "a"))[0]
@@ -113,23 +106,21 @@ func TestNeverSigned(t *testing.T) {
 		}
 		return lines, found(l)
 	}
-	expect := func(what string, lines, findings []string) {
+	shows := func(what string, lines, findings []string) {
 		t.Helper()
 		gotLines, gotFindings := state()
 		for i, f := range gotFindings {
 			gotFindings[i] = strings.Replace(f, "PolicyException.kyverno.io platform/", "", 1)
 		}
-		if diff := cmp.Diff([][]string{lines, findings}, [][]string{gotLines, gotFindings}); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", what, diff)
-		}
+		expect.Equal(t, what, [][]string{lines, findings}, [][]string{gotLines, gotFindings})
 	}
-	expect("before", []string{"a never-signed: Ann", "b never-signed: Cyd"}, []string{"never-signed a signed/a.yaml", "never-signed b signed/b.yaml"})
+	shows("before", []string{"a never-signed: Ann", "b never-signed: Cyd"}, []string{"never-signed a signed/a.yaml", "never-signed b signed/b.yaml"})
 	r.commit("Workflow", "Sign a", files{"signed/a.yaml": sealed})
-	expect("one is signed", []string{"a open: Ann", "b never-signed: Cyd"}, []string{"never-signed b signed/b.yaml"})
+	shows("one is signed", []string{"a open: Ann", "b never-signed: Cyd"}, []string{"never-signed b signed/b.yaml"})
 	r.commit("Eve", "Without a signature", files{"signed/evil.yaml": draft("evil", "30d", "x"), "signed/a.yaml": draft("a", "30d", "a")})
-	expect("put there later", []string{"a unsigned", "b never-signed: Cyd", "evil unsigned"}, []string{"unsigned a signed/a.yaml", "unsigned evil signed/evil.yaml", "never-signed b signed/b.yaml", "returned a signed/a.yaml"})
+	shows("put there later", []string{"a unsigned", "b never-signed: Cyd", "evil unsigned"}, []string{"unsigned a signed/a.yaml", "unsigned evil signed/evil.yaml", "never-signed b signed/b.yaml", "returned a signed/a.yaml"})
 	r.commit("Eve", "Widen it", files{"signed/b.yaml": draft("b", "60d", "wider")})
-	expect("edited later", []string{"a unsigned", "b unsigned", "evil unsigned"}, []string{"unsigned a signed/a.yaml", "unsigned b signed/b.yaml", "unsigned evil signed/evil.yaml", "returned a signed/a.yaml"})
+	shows("edited later", []string{"a unsigned", "b unsigned", "evil unsigned"}, []string{"unsigned a signed/a.yaml", "unsigned b signed/b.yaml", "unsigned evil signed/evil.yaml", "returned a signed/a.yaml"})
 }
 
 // TestList: a list of exceptions names no policy, and does not count as the first signature.
@@ -143,9 +134,7 @@ func TestList(t *testing.T) {
 		got = append(got, fmt.Sprint(e.Identity.Kind, " ", e.State, " ", len(e.Policies)))
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff([]string{"List never-signed 0", "List waiting 0", "PolicyException never-signed 1"}, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	expect.Equal(t, "", []string{"List never-signed 0", "List waiting 0", "PolicyException never-signed 1"}, got)
 }
 
 // TestMayHoldExceptions: every document that may hold an exception is reported, with any group, any
@@ -158,25 +147,20 @@ func TestMayHoldExceptions(t *testing.T) {
 	} {
 		r := newRepository(t, w.now.Add(-time.Hour))
 		r.commit("Ann", "Add it", files{"signed/a.yaml": head + "metadata: {name: a, namespace: platform}\nitems: []\n", "signed/kustomization.yaml": otherKinds})
-		if got := found(r.mustRead(w, nil)); len(got) != 1 || !strings.HasSuffix(got[0], " signed/a.yaml") {
-			t.Errorf("%s: found %q", head, got)
-		}
+		got := found(r.mustRead(w, nil))
+		expect.That(t, len(got) == 1 && strings.HasSuffix(got[0], " signed/a.yaml"), "%s: found %q", head, got)
 	}
 	for _, kind := range []ledger.Kind{ledger.KindAltered, ledger.KindUnsigned, ledger.KindUnverified, ledger.KindNeverSigned} {
-		if !slices.Contains(ledger.Select("unverified"), kind) {
-			t.Errorf("unverified does not mean %s", kind)
-		}
+		expect.That(t, slices.Contains(ledger.Select("unverified"), kind), "unverified does not mean %s", kind)
 	}
 }
 
-// TestOthersWithoutKind: a file without a kind is reported only if a reader could take it for an
-// exception.
+// TestOthersWithoutKind: a file without a kind is reported only if a reader could take it for an exception.
 func TestOthersWithoutKind(t *testing.T) {
 	w := inWorld(t)
 	r := newRepository(t, w.now.Add(-time.Hour))
 	r.commit("Ann", "Add them", files{"signed/values.yaml": "replicas: 2\n", "signed/Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.0.0\n",
 		"signed/a.json": "{\"title\": \"x\"}\n", "signed/odd.yaml": "apiVersion: kyverno.io/v2\nKind: PolicyException\nmetadata: {name: a, namespace: platform}\n"})
-	if got := found(r.mustRead(w, nil)); len(got) != 1 || !strings.HasSuffix(got[0], " signed/odd.yaml") {
-		t.Errorf("found %q", got)
-	}
+	got := found(r.mustRead(w, nil))
+	expect.That(t, len(got) == 1 && strings.HasSuffix(got[0], " signed/odd.yaml"), "found %q", got)
 }

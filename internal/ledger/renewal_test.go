@@ -25,6 +25,8 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // renewing drafts an exception that renews another one.
@@ -35,14 +37,8 @@ func renewing(name, expiresIn, renews, number string) string {
 // digestOf returns the digest of the signed message.
 func digestOf(t *testing.T, sealed string) string {
 	t.Helper()
-	doc, err := exception.Parse([]byte(sealed), "sealed")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := seal.Read(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(exception.Parse([]byte(sealed), "sealed"))(t)
+	s := must.Get(seal.Read(doc))(t)
 	sum := sha256.Sum256(s.Message)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
@@ -87,28 +83,20 @@ func TestRenewals(t *testing.T) {
 	w := inWorld(t)
 	r := chain(t, w)
 	l := r.mustRead(w, nil)
-	if diff := cmp.Diff([]string{
+	expect.Equal(t, "result", []string{
 		"a removed by:a-r1 chain:a-a-r2/2 of 3",
 		"a-r1 open renews:a/1 of:a/1 by:a-r2 chain:a-a-r2/2 of 3",
 		"a-r2 open renews:a-r1/2 of:a-r1/1 chain:a-a-r2/2 of 3",
-	}, told(l)); diff != "" {
-		t.Error(diff)
-	}
-	if len(l.Findings) != 0 || len(l.Chains) != 1 {
-		t.Fatalf("%v, %d chains", l.Findings, len(l.Chains))
-	}
+	}, told(l))
+	must.That(t, len(l.Findings) == 0 && len(l.Chains) == 1, "%v, %d chains", l.Findings, len(l.Chains))
 	// From the first signing to the last expiry, although the first was removed before its expiry.
 	c := l.Chains[0]
 	length, known := c.Length()
 	if from, to := l.Entries[0].Seal.SignedAt, l.Entries[2].ExpiresAt; !known || !c.From.Equal(from) || !c.To.Equal(to) || length != to.Sub(from) || length < 29*24*time.Hour {
 		t.Errorf("it lasts from %s to %s, %s", c.From, c.To, length)
 	}
-	if diff := cmp.Diff([]ledger.Count{{Name: "require-run-as-nonroot", Open: 2, Ever: 2}}, l.Sums().Renewals); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(told(l), told(r.mustRead(w, oneWorker(t)))); diff != "" {
-		t.Errorf("one worker: %s", diff)
-	}
+	expect.Equal(t, "result", []ledger.Count{{Name: "require-run-as-nonroot", Open: 2, Ever: 2}}, l.Sums().Renewals)
+	expect.Equal(t, "one worker", told(l), told(r.mustRead(w, oneWorker(t))))
 	// Long after all have expired: they were valid at the signing, and that is enough.
 	past := r.mustRead(w, func(o *ledger.Options) { o.Now = w.now.AddDate(1, 0, 0) })
 	if got := told(past); got[2] != "a-r2 expired renews:a-r1/2 of:a-r1/1 chain:a-a-r2/2 of 3" || past.Sums().Renewals[0].Open != 0 || past.Sums().Renewals[0].Ever != 2 {
@@ -125,9 +113,7 @@ func TestRenewalsAt(t *testing.T) {
 		2: {"a open by:a-r1 chain:a-a-r1/1 of 2", "a-r1 open renews:a/1 of:a/1 chain:a-a-r1/1 of 2"},
 	} {
 		l := r.mustRead(w, func(o *ledger.Options) { o.At = w.now.Add(time.Duration(minute) * time.Minute) })
-		if diff := cmp.Diff(want, told(l)); diff != "" {
-			t.Errorf("after %d minutes: %s", minute, diff)
-		}
+		expect.Equal(t, fmt.Sprintf("after %d minutes", minute), want, told(l))
 	}
 }
 
@@ -141,14 +127,11 @@ func TestRenewedOften(t *testing.T) {
 		2: {"renewed-often PolicyException.kyverno.io platform/a-r2 signed/a-r2.yaml"},
 		3: nil,
 	} {
-		if diff := cmp.Diff(want, found(r.mustRead(w, func(o *ledger.Options) { o.Renewed = often }))); diff != "" {
-			t.Errorf("%d: %s", often, diff)
-		}
+		expect.Equal(t, fmt.Sprintf("%d", often),
+			want, found(r.mustRead(w, func(o *ledger.Options) { o.Renewed = often })))
 	}
 	r.commit("Eve", "Withdraw", files{"signed/a-r2.yaml": ""})
-	if got := found(r.mustRead(w, func(o *ledger.Options) { o.Renewed = 2 })); len(got) != 0 {
-		t.Errorf("what is gone: %q", got)
-	}
+	expect.Empty(t, "findings", found(r.mustRead(w, func(o *ledger.Options) { o.Renewed = 2 })))
 }
 
 // TestNotARenewal: a signed renewal is compared with its predecessor in the history.
@@ -197,9 +180,8 @@ func TestNotARenewal(t *testing.T) {
 			for _, f := range l.Findings {
 				if f.Kind == ledger.NotARenewal {
 					messages = append(messages, f.Message)
-					if f.File != "signed/b.yaml" || f.Commit != l.Tip {
-						t.Errorf("it is said of %s in %s", f.File, f.Commit)
-					}
+					expect.That(t, f.File == "signed/b.yaml" && f.Commit == l.Tip,
+						"it is said of %s in %s", f.File, f.Commit)
 				}
 			}
 			if len(messages) > 1 || (len(messages) == 1) != (tc.message != "") || len(messages) == 1 && !strings.Contains(messages[0], tc.message) {
@@ -230,15 +212,12 @@ func TestRenewalForks(t *testing.T) {
 	r.commit("Eve", "And back", files{"signed/a.yaml": first})
 	r.commit("Workflow", "Renew twice", files{"signed/b.yaml": successors[0], "signed/c.yaml": successors[1]})
 	l := r.mustRead(w, nil)
-	if diff := cmp.Diff([]string{
+	expect.Equal(t, "result", []string{
 		"a removed", "a open by:b by:c chain:a-c/1 of 3",
 		"b open renews:a/1 of:a/2 chain:a-c/1 of 3", "c open renews:a/1 of:a/2 chain:a-c/1 of 3",
-	}, told(l)); diff != "" {
-		t.Error(diff)
-	}
-	if c := l.Chains[0]; !c.To.Equal(l.Entries[2].ExpiresAt) {
-		t.Errorf("the last end is %s", c.To)
-	}
+	}, told(l))
+	c := l.Chains[0]
+	expect.That(t, c.To.Equal(l.Entries[2].ExpiresAt), "the last end is %s", c.To)
 }
 
 // TestRenewalCutOff: in a shallow clone, the predecessor may be in the missing commits.
@@ -252,40 +231,23 @@ func TestRenewalCutOff(t *testing.T) {
 	if diff := cmp.Diff([]string{"a-r1 open renews:a/1 by:a-r2 chain:a-r1-a-r2/2 of 2", "a-r2 open renews:a-r1/2 of:a-r1/1 chain:a-r1-a-r2/2 of 2"}, told(l)); diff != "" {
 		t.Error(diff)
 	}
-	if got := found(l); len(got) != 1 || got[0] != "shallow" {
-		t.Errorf("%q", got)
-	}
+	got := found(l)
+	expect.That(t, len(got) == 1 && got[0] == "shallow", "%q", got)
 }
 
 // TestRenewalUnwitnessed: a key without a log proves no signing time. An expired exception of such
 // a key counts as valid before its expiry, so it can be renewed.
 func TestRenewalUnwitnessed(t *testing.T) {
 	w := inWorld(t)
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(w.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := trust.ParseRoot(raw, "sandbox")
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	der := must.Get(x509.MarshalPKIXPublicKey(&key.PublicKey))(t)
+	raw := must.Get(os.ReadFile(w.TrustedRootPath))(t)
+	root := must.Get(trust.ParseRoot(raw, "sandbox"))(t)
 	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Name: "key", InsecureWithoutLog: true,
 		Key: string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))}}}, root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	byKey := *w
-	if byKey.verifier, err = verify.New(policy); err != nil {
-		t.Fatal(err)
-	}
+	byKey.verifier = must.Get(verify.New(policy))(t)
 	until := func(d time.Duration, text string) string {
 		return strings.Replace(text, "polex.dev/expires-in: 1d", fmt.Sprintf("polex.dev/expires-at: %q", w.now.Add(d).Format(time.RFC3339)), 1)
 	}
@@ -295,33 +257,21 @@ func TestRenewalUnwitnessed(t *testing.T) {
 	r.commit("Ann", "Sign", files{"signed/a.yaml": first})
 	r.commit("Ann", "Renew", files{"signed/b.yaml": second})
 	l := r.mustRead(&byKey, nil)
-	if diff := cmp.Diff([]string{"a expired by:b chain:a-b/1 of 2", "b open renews:a/1 of:a/1 chain:a-b/1 of 2"}, told(l)); diff != "" {
-		t.Error(diff)
-	}
-	if _, known := l.Chains[0].Length(); known {
-		t.Error("nobody says when it began")
-	}
-	if got := found(l); len(got) != 1 || !strings.HasPrefix(got[0], "expired ") {
-		t.Errorf("%q", got)
-	}
+	expect.Equal(t, "result",
+		[]string{"a expired by:b chain:a-b/1 of 2", "b open renews:a/1 of:a/1 chain:a-b/1 of 2"}, told(l))
+	_, known := l.Chains[0].Length()
+	expect.That(t, !known, "nobody says when it began")
+	got := found(l)
+	expect.That(t, len(got) == 1 && strings.HasPrefix(got[0], "expired "), "%q", got)
 }
 
 // keyed signs a document with a key, without a log entry or a timestamp.
 func keyed(t *testing.T, key *ecdsa.PrivateKey, text string) string {
 	t.Helper()
-	doc, err := exception.Parse([]byte(text), "draft")
-	if err != nil {
-		t.Fatal(err)
-	}
-	message, err := seal.Message(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(exception.Parse([]byte(text), "draft"))(t)
+	message := must.Get(seal.Message(doc))(t)
 	digest := sha256.Sum256(message)
-	signature, err := ecdsa.SignASN1(rand.Reader, key, digest[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	signature := must.Get(ecdsa.SignASN1(rand.Reader, key, digest[:]))(t)
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	_, _ = w.Write(message)

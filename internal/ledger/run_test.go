@@ -11,29 +11,21 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestRuns: the report has a finding for a signature of an unusual run. The commit of the run has
 // to contain the exception only if the trust policy requires it.
 func TestRuns(t *testing.T) {
 	w := inWorld(t)
-	root, err := trust.LoadRoot(w.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(trust.LoadRoot(w.TrustedRootPath))(t)
 	trusting := func(change func(*trust.AuthorityConfig)) *verify.Verifier {
 		t.Helper()
 		a := trust.AuthorityConfig{Name: "merge", Issuer: w.IssuerURL, SubjectRegexp: "https://github.com/acme/exceptions/.*"}
 		change(&a)
-		policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{a}}, root)
-		if err != nil {
-			t.Fatal(err)
-		}
-		verifier, err := verify.New(policy)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return verifier
+		policy := must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{a}}, root))(t)
+		return must.Get(verify.New(policy))(t)
 	}
 	any := trusting(func(*trust.AuthorityConfig) {})
 	anyOwn := trusting(func(a *trust.AuthorityConfig) { a.SubjectRegexp = "https://github.com/acme/.*" })
@@ -78,18 +70,9 @@ func TestRuns(t *testing.T) {
 		}
 		sealed := func(id sandbox.Identity, draft string) string {
 			t.Helper()
-			signer, err := sandboxtest.Signer(t.Context(), w.Sandbox, id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			doc, err := exception.Parse([]byte(draft), "draft")
-			if err != nil {
-				t.Fatal(err)
-			}
-			sealed, err := signer.Seal(t.Context(), []*exception.Document{doc}, w.now)
-			if err != nil {
-				t.Fatal(err)
-			}
+			signer := must.Get(sandboxtest.Signer(t.Context(), w.Sandbox, id))(t)
+			doc := must.Get(exception.Parse([]byte(draft), "draft"))(t)
+			sealed := must.Get(signer.Seal(t.Context(), []*exception.Document{doc}, w.now))(t)
 			return string(sealed[0].Source())
 		}
 		signed := files{"unsigned/a.yaml": "", "signed/a.yaml": sealed(tc.id, draft("a", "10d", "why"))}
@@ -101,12 +84,9 @@ func TestRuns(t *testing.T) {
 		var got []ledger.Kind
 		for _, f := range l.Findings {
 			got = append(got, f.Kind)
-			if strings.Contains(f.Message, "%!") {
-				t.Error(f.Message)
-			}
+			expect.That(t, !strings.Contains(f.Message, "%!"), "%v", f.Message)
 		}
-		if !slices.Equal(got, tc.want) || len(l.Entries) != len(signed)-1 || !l.Entries[0].Verified {
-			t.Errorf("%s: %q, want %q", tc.name, l.Findings, tc.want)
-		}
+		expect.That(t, slices.Equal(got, tc.want) && len(l.Entries) == len(signed)-1 && l.Entries[0].Verified,
+			"%s: %q, want %q", tc.name, l.Findings, tc.want)
 	}
 }

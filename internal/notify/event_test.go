@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +17,8 @@ import (
 	"github.com/polex-dev/polex/internal/notify"
 	"github.com/polex-dev/polex/internal/usage"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -100,13 +103,10 @@ func TestEvents(t *testing.T) {
 			if (len(changes) == 1) != (tc.changes != "") || len(changes) == 1 && changes[0].Kind != tc.changes {
 				t.Errorf("changes are %+v, want %q", changes, tc.changes)
 			}
-			if (len(ending) == 1) != tc.ending || tc.ending && ending[0].Kind != notify.Ending {
-				t.Errorf("ending are %+v", ending)
-			}
+			expect.That(t, (len(ending) == 1) == tc.ending && (!tc.ending || ending[0].Kind == notify.Ending),
+				"ending are %+v", ending)
 			for _, e := range append(changes, ending...) {
-				if e.Verified != tc.verified {
-					t.Errorf("%s is verified: %v", e.Kind, e.Verified)
-				}
+				expect.Is(t, string(e.Kind)+" is verified", tc.verified, e.Verified)
 				if !e.Verified && (e.PullRequest != "" || e.Reason != "" || e.ApprovedBy != "" || e.Policies != nil || !e.ExpiresAt.IsZero() || e.LogIndex != -1) {
 					t.Errorf("it says what nobody verified: %+v", e)
 				}
@@ -120,12 +120,10 @@ func TestIDs(t *testing.T) {
 	other := a
 	other.MessageDigest = "sha256:other"
 	soon := notify.EndingWithin(of(signed()), 72*time.Hour)[0]
-	if a.ID() != notify.Changes(of(signed()))[0].ID() || a.ID() == other.ID() || a.ID() == soon.ID() {
-		t.Error("an id is not the event's own")
-	}
-	if a.Marker() != other.Marker() || a.Marker() == soon.Marker() {
-		t.Error("a marker is not that of exception and kind")
-	}
+	expect.That(t, a.ID() == notify.Changes(of(signed()))[0].ID() && a.ID() != other.ID() && a.ID() != soon.ID(),
+		"an id is not the event's own")
+	expect.That(t, a.Marker() == other.Marker() && a.Marker() != soon.Marker(),
+		"a marker is not that of exception and kind")
 }
 
 var renderers = map[string]func(notify.Event) ([]byte, error){
@@ -154,23 +152,13 @@ func unused() notify.Event {
 func TestGolden(t *testing.T) {
 	for name, event := range golden() {
 		for form, render := range renderers {
-			got, err := render(event)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(render(event))(t)
 			path := filepath.Join("testdata", name+"."+form)
 			if *update {
-				if err := os.WriteFile(path, got, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(path, got, 0o600))
 			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("%s is\n%s\nwant\n%s", path, got, want)
-			}
+			want := must.Get(os.ReadFile(path))(t)
+			expect.That(t, bytes.Equal(got, want), "%s is\n%s\nwant\n%s", path, got, want)
 		}
 	}
 }
@@ -213,12 +201,8 @@ func TestHostileMarkdown(t *testing.T) {
 	for _, text := range hostiles {
 		for _, e := range hostileEvents(text) {
 			got := notify.Markdown(e)
-			if strings.Contains(got, "##[") {
-				t.Error("a runner would read a command")
-			}
-			if len(got) > 65536 {
-				t.Errorf("%d characters are more than a comment has", len(got))
-			}
+			expect.That(t, !strings.Contains(got, "##["), "a runner would read a command")
+			expect.That(t, len(got) <= 65536, "%d characters are more than a comment has", len(got))
 			lines := strings.Split(strings.TrimPrefix(got, e.Marker()+"\n"), "\n")
 			for _, l := range lines {
 				if m := item.FindStringSubmatch(l); m != nil {
@@ -228,9 +212,7 @@ func TestHostileMarkdown(t *testing.T) {
 					}
 					continue
 				}
-				if !ours.MatchString(strings.ReplaceAll(l, "*", "")) {
-					t.Errorf("%q is not quoted", l)
-				}
+				expect.That(t, ours.MatchString(strings.ReplaceAll(l, "*", "")), "%q is not quoted", l)
 			}
 			if strings.Count(got, "<!-- polex-notice") > 1 && strings.Contains(strings.Join(lines, "\n"), "\n<!--") {
 				t.Error("a second marker begins a line")
@@ -243,10 +225,7 @@ func TestHostileSlack(t *testing.T) {
 	quoted := regexp.MustCompile("^(\\*[A-Z][a-z ]+\\*\n|Exception [a-z ]+: )`[^`<>\n]*`$")
 	for _, text := range hostiles {
 		for _, e := range hostileEvents(text) {
-			raw, err := notify.Slack(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := must.Get(notify.Slack(e))(t)
 			var message struct {
 				Text   string
 				Blocks []struct {
@@ -258,12 +237,8 @@ func TestHostileSlack(t *testing.T) {
 					}
 				}
 			}
-			if err := json.Unmarshal(raw, &message); err != nil {
-				t.Fatal(err)
-			}
-			if !quoted.MatchString(message.Text) {
-				t.Errorf("%q is not quoted", message.Text)
-			}
+			must.Do(t, json.Unmarshal(raw, &message))
+			expect.That(t, quoted.MatchString(message.Text), "%q is not quoted", message.Text)
 			for _, b := range message.Blocks {
 				if b.Text != nil && !ours.MatchString(b.Text.Text) {
 					t.Errorf("%q is not ours", b.Text.Text)
@@ -272,9 +247,8 @@ func TestHostileSlack(t *testing.T) {
 					t.Errorf("%d fields", len(b.Fields))
 				}
 				for _, f := range b.Fields {
-					if !quoted.MatchString(f.Text) || !f.Verbatim || len([]rune(f.Text)) > 2000 {
-						t.Errorf("%q is not quoted", f.Text)
-					}
+					expect.That(t, quoted.MatchString(f.Text) && f.Verbatim && len([]rune(f.Text)) <= 2000,
+						"%q is not quoted", f.Text)
 				}
 			}
 		}
@@ -285,27 +259,19 @@ func TestHostileSlack(t *testing.T) {
 func TestHostileJSON(t *testing.T) {
 	for _, text := range hostiles {
 		for _, e := range hostileEvents(text) {
-			raw, err := notify.JSON(e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if bytes.ContainsAny(raw, "<>&\x1b\r") || bytes.Contains(raw, []byte("##[")) {
-				t.Errorf("%q is not escaped", raw)
-			}
+			raw := must.Get(notify.JSON(e))(t)
+			expect.That(t, !bytes.ContainsAny(raw, "<>&\x1b\r") && !bytes.Contains(raw, []byte("##[")),
+				"%q is not escaped", raw)
 			var got struct {
 				Verified bool
 				Reason   string
 			}
-			if err := json.Unmarshal(raw, &got); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(raw, &got))
 			want := ""
 			if e.Verified {
 				want = strings.ToValidUTF8(text, "\ufffd")
 			}
-			if got.Verified != e.Verified || got.Reason != want {
-				t.Errorf("%q became %q", want, got.Reason)
-			}
+			expect.That(t, got.Verified == e.Verified && got.Reason == want, "%q became %q", want, got.Reason)
 		}
 	}
 }
@@ -331,50 +297,28 @@ func TestLinks(t *testing.T) {
 		"https://github.com/a)](https://evil.example/x)(": false,
 	} {
 		e := notify.Event{Kind: notify.Signed, Verified: true, PullRequest: address, LogIndex: -1}
-		slack, err := notify.Slack(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Contains(notify.Markdown(e), "Pull request: <"+address+">\n"); got != want {
-			t.Errorf("%q is a link in Markdown: %v", address, got)
-		}
-		if got := strings.Contains(string(slack), `Pull request*\n\u003c`); got != want {
-			t.Errorf("%q is a link in Slack: %v", address, got)
-		}
+		slack := must.Get(notify.Slack(e))(t)
+		expect.Is(t, fmt.Sprintf("%q is a link in Markdown", address),
+			want, strings.Contains(notify.Markdown(e), "Pull request: <"+address+">\n"))
+		expect.Is(t, fmt.Sprintf("%q is a link in Slack", address),
+			want, strings.Contains(string(slack), `Pull request*\n\u003c`))
 	}
 }
 
-// TestDocs: docs/how-to/audit.md documents every kind of event, and docs/reference/audit.md every field
-// of JSON.
+// TestDocs: docs/how-to/audit.md documents every kind of event, and docs/reference/audit.md every field of JSON.
 func TestDocs(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/how-to/audit.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile("../../docs/how-to/audit.md"))(t)
 	docs := string(raw)
-	if raw, err = os.ReadFile("../../docs/reference/audit.md"); err != nil {
-		t.Fatal(err)
-	}
+	raw = must.Get(os.ReadFile("../../docs/reference/audit.md"))(t)
 	_, fields, found := strings.Cut(string(raw), "\n## Notifications as JSON\n")
-	if !found {
-		t.Fatal("nothing describes JSON")
-	}
+	must.That(t, found, "nothing describes JSON")
 	for kind, event := range golden() {
-		if !strings.Contains(docs, "| `"+kind+"` |") {
-			t.Errorf("%s is not described", kind)
-		}
-		raw, err := notify.JSON(event)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.That(t, strings.Contains(docs, "| `"+kind+"` |"), "%s is not described", kind)
+		raw := must.Get(notify.JSON(event))(t)
 		var value any
-		if err := json.Unmarshal(raw, &value); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(raw, &value))
 		for _, key := range keys(value) {
-			if !strings.Contains(fields, "`"+key+"`") {
-				t.Errorf("the field %s is not described", key)
-			}
+			expect.Contains(t, fields, "`"+key+"`")
 		}
 	}
 }
@@ -392,4 +336,93 @@ func keys(value any) []string {
 		}
 	}
 	return all
+}
+
+func report(results ...string) []byte {
+	return []byte(`{"apiVersion":"polex.dev/v1alpha1","kind":"Report","tool":{"name":"polex-validate"},"results":[` + strings.Join(results, ",") + `]}`)
+}
+
+func result(outcome, file, object, reason string) string {
+	return fmt.Sprintf(`{"outcome":%q,"file":%q,"object":%q,"reason":%q,"message":"about %s"}`, outcome, file, object, reason, reason)
+}
+
+func TestRefusedIn(t *testing.T) {
+	const mongoName = "PolicyException.kyverno.io platform/mongo"
+	events := must.Get(notify.RefusedIn(report(
+		result("refused", "unsigned/mongo.yaml", mongoName, "wildcard-rule"),
+		result("refused", "unsigned/mongo.yaml", mongoName, "no-expiry"),
+		result("refused", "unsigned/mongo.yaml", mongoName, "no-expiry"),
+		result("warning", "unsigned/redis.yaml", "PolicyException.kyverno.io platform/redis", "many-rules"),
+		result("passed", "unsigned/one.yaml", "PolicyException.kyverno.io platform/one", "valid"),
+		result("refused", "unsigned/bad.yaml", "", "malformed"),
+		result("refused", "unsigned/worse.yaml", "", "malformed"))))(t)
+	must.That(t, len(events) == 3, "%d events: %+v", len(events), events)
+	e := events[0]
+	if e.Kind != notify.Refused || e.Verified || e.Identity != mongo || e.Refusal != "wildcard-rule, no-expiry" || e.File != "unsigned/mongo.yaml" {
+		t.Errorf("it is %+v", e)
+	}
+	expect.That(t, events[1].Marker() != events[2].Marker(), "two files without a name have one marker")
+	got := notify.Markdown(events[1])
+	expect.That(t, strings.Contains(got, "- Exception: `unsigned/bad.yaml`\n"), "it is %s", got)
+}
+
+// No rejection is omitted. Of many messages about one exception, only the first ones are included.
+func TestManyRefused(t *testing.T) {
+	var many []string
+	for i := range 301 {
+		many = append(many, result("refused", fmt.Sprintf("unsigned/%d.yaml", i), "", "malformed"))
+	}
+	for range 100 {
+		many = append(many, result("refused", "unsigned/0.yaml", "", "malformed"))
+	}
+	events, err := notify.RefusedIn(report(many...))
+	must.That(t, err == nil && len(events) == 301, "%d events, %v", len(events), err)
+	if detail := events[0].Detail; strings.Count(detail, "about malformed") != 20 || !strings.HasSuffix(detail, "; and more") {
+		t.Errorf("it says %q", detail)
+	}
+	named := map[string]bool{}
+	for _, s := range notify.Summarize(events) {
+		expect.That(t, len(s.Members) <= notify.MaxMembers && s.Kind == notify.Refused && !s.Verified,
+			"a summary of %d, %s, verified %t", len(s.Members), s.Kind, s.Verified)
+		text := notify.Markdown(s)
+		if !strings.HasPrefix(text, s.Marker()+"\n") || named[s.Marker()] || !strings.Contains(text, "No signature covers this text") {
+			t.Errorf("it is %.200s", text)
+		}
+		named[s.Marker()] = true
+		for _, m := range s.Members {
+			expect.Contains(t, text, "`"+m.File+": malformed`")
+			named[m.File] = true
+		}
+		if raw, err := notify.Slack(s); err != nil || !strings.Contains(string(raw), s.Members[0].File) || len(raw) > 28<<10 {
+			t.Errorf("%v, %d bytes: %.200s", err, len(raw), raw)
+		}
+	}
+	expect.Is(t, "named", 301+13, len(named))
+}
+
+// The events in a summary have the same kind, verification and destination.
+func TestSummarize(t *testing.T) {
+	one := notify.Event{Kind: notify.Signed, Verified: true, Identity: mongo, PullRequest: "https://github.com/acme/exceptions/pull/1", ExpiresAt: now}
+	other, forged, ended := one, one, one
+	other.PullRequest, forged.Verified, ended.Kind = "https://github.com/acme/exceptions/pull/2", false, notify.Ended
+	got := notify.Summarize([]notify.Event{one, other, forged, ended, one})
+	if len(got) != 4 || len(got[0].Members) != 2 || got[0].PullRequest != one.PullRequest || !got[0].Verified || got[2].Verified || got[3].Kind != notify.Ended {
+		t.Errorf("%+v", got)
+	}
+	if got[0].Name() != "2 exceptions" || got[0].ID() == got[1].ID() {
+		t.Errorf("%q, %q and %q", got[0].Name(), got[0].ID(), got[1].ID())
+	}
+}
+
+func TestNoReport(t *testing.T) {
+	for name, raw := range map[string][]byte{
+		"nothing":   nil,
+		"text":      []byte("signed"),
+		"a list":    []byte("[]"),
+		"another":   []byte(`{"apiVersion":"v1","kind":"Report"}`),
+		"no report": []byte(`{"apiVersion":"polex.dev/v1alpha1","kind":"Notice"}`),
+	} {
+		events, err := notify.RefusedIn(raw)
+		expect.That(t, err != nil, "%s: %+v", name, events)
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const (
@@ -102,15 +104,12 @@ func TestDiffers(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			asked, signed := tc.request, tc.request
 			for i := 0; i+1 < len(tc.changes); i += 2 {
-				if !strings.Contains(signed, tc.changes[i]) {
-					t.Fatalf("there is no %q", tc.changes[i])
-				}
+				must.That(t, strings.Contains(signed, tc.changes[i]), "there is no %q", tc.changes[i])
 				signed = strings.Replace(signed, tc.changes[i], tc.changes[i+1], 1)
 			}
 			got := promotion.Differs(parse(t, asked), parse(t, signed), witnessed, lifetime.Terms{Keys: []string{"until"}})
-			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
-				t.Errorf("%q, want %q", got, tc.want)
-			}
+			expect.That(t, (got == "") == (tc.want == "") && strings.Contains(got, tc.want),
+				"%q, want %q", got, tc.want)
 		})
 	}
 	// Record fields in the request itself are compared.
@@ -122,9 +121,5 @@ func TestDiffers(t *testing.T) {
 
 func parse(tb testing.TB, text string) *exception.Document {
 	tb.Helper()
-	doc, err := exception.Parse([]byte(text), "a.yaml")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return doc
+	return must.Get(exception.Parse([]byte(text), "a.yaml"))(tb)
 }

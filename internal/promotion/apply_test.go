@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promotion"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const jsonText = `{
@@ -36,50 +36,34 @@ func TestApplyCommits(t *testing.T) {
 		".github/workflows/merge.yaml":  "on: push\n",
 		"unsigned-drafts/untouched.txt": "x\n",
 	})
-	before := r.head()
+	before := r.Head()
 	q := r.open()
-	if q.Source().String() != before {
-		t.Errorf("source %s", q.Source())
-	}
+	expect.That(t, q.Source().String() == before, "source %s", q.Source())
 	names, hash, err := q.apply(stamp(t, q.Documents()), author())
-	if err != nil {
-		t.Fatalf("apply: %v", err)
-	}
+	must.That(t, err == nil, "apply: %v", err)
 	wantMoves := []string{"unsigned/a.yaml -> signed/a.yaml", "unsigned/j.json -> signed/j.json", "unsigned/team/deep/b.yml -> signed/team/deep/b.yml"}
-	if diff := cmp.Diff(wantMoves, names); diff != "" {
-		t.Errorf("moves (-want +got):\n%s", diff)
-	}
-	if got := r.head(); got != hash {
-		t.Errorf("HEAD is %s, want %s", got, hash)
-	}
+	expect.Equal(t, "moves", wantMoves, names)
+	expect.Is(t, "HEAD", hash, r.Head())
 	r.unchanged(hash)
 
 	for name, want := range map[string]string{
 		"signed/a.yaml": stamped(exceptionText("a")), "signed/team/deep/b.yml": stamped(several),
 		"signed/j.json": strings.Replace(jsonText, `{"a"`, `{"example.com/sealed": "true", "a"`, 1),
 	} {
-		if diff := cmp.Diff(want, r.git("show", "HEAD:"+name)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-		if got := r.read(name); got != r.git("show", "HEAD:"+name) {
-			t.Errorf("%s differs on disk:\n%s", name, got)
-		}
+		expect.Equal(t, name, want, r.Git("show", "HEAD:"+name))
+		expect.Is(t, name+" on disk", r.Git("show", "HEAD:"+name), r.Read(name))
 	}
 	wantChanges := "A\tsigned/a.yaml\nA\tsigned/j.json\nA\tsigned/team/deep/b.yml\nD\tunsigned/a.yaml\nD\tunsigned/j.json\nD\tunsigned/team/deep/b.yml\n"
-	if diff := cmp.Diff(wantChanges, r.git("diff-tree", "-r", "--no-commit-id", "--name-status", "--no-renames", "HEAD")); diff != "" {
-		t.Errorf("changes (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "changes",
+		wantChanges, r.Git("diff-tree", "-r", "--no-commit-id", "--name-status", "--no-renames", "HEAD"))
 	wantLog := hash + "|" + before + "|Polex Bot <bot@example.com>|Polex Bot <bot@example.com>|2026-03-01T10:30:15+00:00|Sign 4 exceptions\n\n" +
 		strings.Join(wantMoves, "\n") + "\n\n" +
 		"Polex-Source-Commit: " + before + "\nSigned-off-by: Polex Bot <bot@example.com>\n"
-	if diff := cmp.Diff(wantLog+"\n", r.git("log", "-1", "--format=%H|%P|%an <%ae>|%cn <%ce>|%cI|%B")); diff != "" {
-		t.Errorf("commit (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "commit", wantLog+"\n", r.Git("log", "-1", "--format=%H|%P|%an <%ae>|%cn <%ce>|%cI|%B"))
 	wantTrailers := "Polex-Source-Commit: " + before + "\nSigned-off-by: Polex Bot <bot@example.com>\n"
-	if diff := cmp.Diff(wantTrailers, strings.TrimRight(r.git("log", "-1", "--format=%(trailers)"), "\n")+"\n"); diff != "" {
-		t.Errorf("trailers as Git reads them (-want +got):\n%s", diff)
-	}
-	if stat := r.git("show", "--stat", "--find-renames=50%", "HEAD"); !strings.Contains(stat, "{unsigned => signed}/a.yaml") || !strings.Contains(stat, "3 files changed") {
+	expect.Equal(t, "trailers as Git reads them",
+		wantTrailers, strings.TrimRight(r.Git("log", "-1", "--format=%(trailers)"), "\n")+"\n")
+	if stat := r.Git("show", "--stat", "--find-renames=50%", "HEAD"); !strings.Contains(stat, "{unsigned => signed}/a.yaml") || !strings.Contains(stat, "3 files changed") {
 		t.Errorf("git show --stat:\n%s", stat)
 	}
 	if left := r.open(); len(left.Moves) != 0 || len(left.Documents()) != 0 {
@@ -90,10 +74,9 @@ func TestApplyCommits(t *testing.T) {
 func TestApplyOneException(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
 	q := r.open()
-	if _, _, err := q.apply(stamp(t, q.Documents()), author()); err != nil {
-		t.Fatalf("apply: %v", err)
-	}
-	if got, want := r.git("log", "-1", "--format=%s"), "Sign PolicyException.kyverno.io team-a/a\n"; got != want {
+	_, _, err := q.apply(stamp(t, q.Documents()), author())
+	must.That(t, err == nil, "apply: %v", err)
+	if got, want := r.Git("log", "-1", "--format=%s"), "Sign PolicyException.kyverno.io team-a/a\n"; got != want {
 		t.Errorf("subject %q, want %q", got, want)
 	}
 }
@@ -101,58 +84,50 @@ func TestApplyOneException(t *testing.T) {
 // Other folders, not at the root, and opened from a folder of the work tree.
 func TestApplyOtherFolders(t *testing.T) {
 	r := newRepository(t, map[string]string{"exceptions/inbox/a.yaml": exceptionText("a"), "unsigned/not-this.yaml": "x\n"})
-	q, err := r.try(r.path("exceptions/inbox"), promotion.Options{Unsigned: "./exceptions/inbox/", Signed: "exceptions/approved"})
-	if err != nil {
-		t.Fatalf("Open: %v", err)
-	}
+	q, err := r.try(r.Path("exceptions/inbox"), promotion.Options{Unsigned: "./exceptions/inbox/", Signed: "exceptions/approved"})
+	must.That(t, err == nil, "Open: %v", err)
 	if _, _, err := q.apply(stamp(t, q.Documents()), author()); err != nil {
 		t.Fatalf("apply: %v", err)
 	}
-	if diff := cmp.Diff(stamped(exceptionText("a")), r.git("show", "HEAD:exceptions/approved/a.yaml")); diff != "" {
-		t.Errorf("signed file (-want +got):\n%s", diff)
-	}
-	r.unchanged(r.head())
+	expect.Equal(t, "signed file", stamped(exceptionText("a")), r.Git("show", "HEAD:exceptions/approved/a.yaml"))
+	r.unchanged(r.Head())
 }
 
 // The usual checkouts of a CI runner: shallow, detached, a linked work tree, and packed refs.
 func TestApplyInCheckouts(t *testing.T) {
 	for name, checkout := range map[string]func(*repository) string{
 		"shallow": func(r *repository) string {
-			r.commit("Another one")
-			dir := filepath.Join(r.home, "shallow")
-			r.git("clone", "--quiet", "--depth=1", "file://"+r.Dir, dir)
+			r.Commit("Another one")
+			dir := filepath.Join(r.Home, "shallow")
+			r.Git("clone", "--quiet", "--depth=1", "file://"+r.Dir, dir)
 			return dir
 		},
 		"packed": func(r *repository) string {
-			r.git("gc", "--quiet")
-			r.git("pack-refs", "--all")
+			r.Git("gc", "--quiet")
+			r.Git("pack-refs", "--all")
 			return r.Dir
 		},
 		"linked work tree": func(r *repository) string {
-			dir := filepath.Join(r.home, "linked")
-			r.git("worktree", "add", "--quiet", "-b", "sign", dir)
+			dir := filepath.Join(r.Home, "linked")
+			r.Git("worktree", "add", "--quiet", "-b", "sign", dir)
 			return dir
 		},
 		"submodule": func(r *repository) string {
-			outer := newRepository(r.tb, nil)
-			outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", r.Dir, "exceptions")
-			outer.commit("Take the exceptions in")
-			return outer.path("exceptions")
+			outer := newRepository(r.TB, nil)
+			outer.Git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", r.Dir, "exceptions")
+			outer.Commit("Take the exceptions in")
+			return outer.Path("exceptions")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
 			r.Dir = checkout(r)
-			before := r.head()
+			before := r.Head()
 			q := r.open()
 			_, hash, err := q.apply(stamp(t, q.Documents()), author())
-			if err != nil {
-				t.Fatalf("apply: %v", err)
-			}
+			must.That(t, err == nil, "apply: %v", err)
 			r.unchanged(hash)
-			if got := strings.TrimSpace(r.git("rev-parse", "HEAD^")); got != before {
-				t.Errorf("parent is %s, want %s", got, before)
-			}
+			expect.Is(t, "parent", before, strings.TrimSpace(r.Git("rev-parse", "HEAD^")))
 		})
 	}
 }
@@ -170,20 +145,17 @@ func TestEmptyQueue(t *testing.T) {
 	}
 }
 
-// The pending files are those of HEAD, with any index, work tree and other refs. Ignored files do
-// not count.
+// The pending files are those of HEAD, with any index, work tree and other refs. Ignored files do not count.
 func TestQueueIsHead(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), ".gitignore": "*.local.yaml\n"})
-	r.write("unsigned/b.local.yaml", exceptionText("b"))
-	r.git("branch", "other")
+	r.Write("unsigned/b.local.yaml", exceptionText("b"))
+	r.Git("branch", "other")
 	q := r.open()
 	var names []string
 	for _, doc := range q.Documents() {
 		names = append(names, doc.Identity().Name)
 	}
-	if diff := cmp.Diff([]string{"a"}, names); diff != "" {
-		t.Errorf("documents (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "documents", []string{"a"}, names)
 }
 
 func TestAuthor(t *testing.T) {
@@ -206,38 +178,33 @@ func TestAuthor(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
 			for _, key := range slices.Sorted(maps.Keys(tc.config)) {
-				r.git("config", key, tc.config[key])
+				r.Git("config", key, tc.config[key])
 			}
-			head := r.head()
+			head := r.Head()
 			q := r.open()
 			_, checked := r.clone.Signature(tc.commit)
 			tc.commit.When = committedAt
 			_, _, err := q.apply(stamp(t, q.Documents()), &tc.commit)
 			if tc.want == "" {
-				if !errors.Is(checked, commit.ErrNoAuthor) || !errors.Is(err, commit.ErrNoAuthor) {
-					t.Errorf("Signature: %v, apply: %v, want ErrNoAuthor", checked, err)
-				}
+				expect.That(t, errors.Is(checked, commit.ErrNoAuthor) && errors.Is(err, commit.ErrNoAuthor),
+					"Signature: %v, apply: %v, want ErrNoAuthor", checked, err)
 				r.unchanged(head)
 				return
 			}
-			if checked != nil || err != nil {
-				t.Fatalf("Signature: %v, apply: %v", checked, err)
-			}
-			if got := r.git("log", "-1", "--format=%an <%ae>|%cn <%ce>"); got != tc.want+"|"+tc.want+"\n" {
-				t.Errorf("author and committer %q, want %q", got, tc.want)
-			}
+			must.That(t, checked == nil && err == nil, "Signature: %v, apply: %v", checked, err)
+			got := r.Git("log", "-1", "--format=%an <%ae>|%cn <%ce>")
+			expect.That(t, got == tc.want+"|"+tc.want+"\n", "author and committer %q, want %q", got, tc.want)
 		})
 	}
 }
 
 func TestAuthorBreaksHeader(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
-	head := r.head()
+	head := r.Head()
 	q := r.open()
 	for _, commit := range []commit.Author{{Name: "a\nparent b", Email: "c"}, {Name: "a", Email: "b>\ngpgsig x"}, {Name: "a <b>", Email: "c"}} {
-		if _, _, err := q.apply(stamp(t, q.Documents()), &commit); err == nil {
-			t.Errorf("author %q <%q>: %v", commit.Name, commit.Email, err)
-		}
+		_, _, err := q.apply(stamp(t, q.Documents()), &commit)
+		expect.That(t, err != nil, "author %q <%q>: %v", commit.Name, commit.Email, err)
 	}
 	r.unchanged(head)
 }
@@ -245,23 +212,157 @@ func TestAuthorBreaksHeader(t *testing.T) {
 // The signed documents must match the requested ones.
 func TestApplyChecksDocuments(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/b.yaml": exceptionText("b")})
-	head := r.head()
+	head := r.Head()
 	q := r.open()
 	docs := stamp(t, q.Documents())
 	for name, sealed := range map[string]int{"none": 0, "one too few": 1} {
-		if _, _, err := q.apply(docs[:sealed], author()); err == nil {
-			t.Errorf("%s: applied", name)
-		}
+		_, _, err := q.apply(docs[:sealed], author())
+		expect.That(t, err != nil, "%s: applied", name)
 	}
-	if _, _, err := q.apply(append(slices.Clone(docs), docs[0]), author()); err == nil {
-		t.Error("one too many: applied")
-	}
+	_, _, err := q.apply(append(slices.Clone(docs), docs[0]), author())
+	expect.That(t, err != nil, "one too many: applied")
 	slices.Reverse(docs)
-	if _, _, err := q.apply(docs, author()); err == nil || !strings.Contains(err.Error(), "was signed, expected") {
-		t.Errorf("in another order: %v", err)
-	}
+	_, _, err = q.apply(docs, author())
+	expect.That(t, err != nil && strings.Contains(err.Error(), "was signed, expected"), "in another order: %v", err)
 	r.unchanged(head)
-	if _, err := os.Lstat(r.path("signed")); err == nil {
-		t.Error("the signed folder was made")
+	_, err = os.Lstat(r.Path("signed"))
+	expect.That(t, err != nil, "the signed folder was made")
+}
+
+// All or nothing: after any error before the commit, the disk, the index and the history are unchanged.
+func TestApplyUndoes(t *testing.T) {
+	queue := map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/b.yaml": exceptionText("b"), "unsigned/c/c.yaml": exceptionText("c"),
+		".gitignore": "*.local/\n/signed/b.yaml\n/signed/c\n"}
+	for _, tc := range []struct {
+		name    string
+		between func(*repository) (clean func()) // after Open
+	}{
+		{name: "the second target is an ignored folder", between: func(r *repository) func() {
+			r.Write("signed/b.yaml/x", "")
+			return func() {}
+		}},
+		{name: "the second target is an ignored file", between: func(r *repository) func() {
+			r.Write("signed/b.yaml", "mine\n")
+			return func() { expect.Is(r.TB, "the file that was in the way", "mine\n", r.Read("signed/b.yaml")) }
+		}},
+		{name: "the second target is a link", between: func(r *repository) func() {
+			r.Write("victim.local/x", "")
+			r.Write("signed/", "")
+			r.link("../victim.local/b.yaml", "signed/b.yaml")
+			return func() { r.empty("victim.local", "x") }
+		}},
+		{name: "the third target's folder is a link", between: func(r *repository) func() {
+			r.Write("victim.local/x", "")
+			r.Write("signed/", "")
+			r.link("../victim.local", "signed/c")
+			return func() { r.empty("victim.local", "x") }
+		}},
+		{name: "the third target's folder is a file", between: func(r *repository) func() {
+			r.Write("signed/c", "mine\n")
+			return func() {}
+		}},
+		{name: "the branch cannot be moved", between: func(r *repository) func() {
+			// The ref is packed, and a folder is in the place of its file.
+			r.Git("pack-refs", "--all")
+			r.Write(".git/refs/heads/main/in-the-way", strings.Repeat("0", 40)+"\n")
+			return func() { must.Do(r.TB, os.RemoveAll(r.Path(".git/refs/heads/main"))) }
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRepository(t, queue)
+			head := r.Head()
+			q := r.open()
+			docs := stamp(t, q.Documents())
+			clean := tc.between(r)
+			moves, hash, err := q.apply(docs, author())
+			clean()
+			must.That(t, err != nil && hash == "", "apply: %d moves, hash %q, %v, want an error", len(moves), hash, err)
+			r.unchanged(head)
+			for file, want := range queue {
+				expect.Is(t, file, want, r.Read(file))
+			}
+		})
+	}
+}
+
+// empty checks that a folder has only this file.
+func (r *repository) empty(dir, but string) {
+	r.TB.Helper()
+	entries, err := os.ReadDir(r.Path(dir))
+	must.Do(r.TB, err)
+	for _, entry := range entries {
+		expect.That(r.TB, entry.Name() == but, "%s was written to %s", entry.Name(), dir)
+	}
+}
+
+// Attack 103: the signed folder is a symbolic link to the workflows.
+func TestSignedIsALink(t *testing.T) {
+	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), ".github/workflows/merge.yaml": "on: push\n"})
+	r.link(".github/workflows", "signed")
+	r.Commit("Link the signed folder")
+	head := r.Head()
+	q, err := r.try(r.Dir, promotion.Options{})
+	if err == nil {
+		_, _, err = q.apply(stamp(t, q.Documents()), author())
+	}
+	expect.That(t, err != nil, "promoted through a link")
+	r.unchanged(head)
+	r.empty(".github/workflows", "merge.yaml")
+}
+
+// A link that appears after the files were read is not followed either.
+func TestSignedBecomesALink(t *testing.T) {
+	for name, target := range map[string]string{"inside": ".github/workflows", "outside": ""} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), ".github/workflows/merge.yaml": "on: push\n"})
+			head := r.Head()
+			q := r.open()
+			if target == "" {
+				target = t.TempDir()
+			}
+			r.link(target, "signed")
+			_, _, err := q.apply(stamp(t, q.Documents()), author())
+			expect.That(t, err != nil, "promoted through a link")
+			must.Do(r.TB, os.Remove(r.Path("signed")))
+			r.unchanged(head)
+			r.empty(".github/workflows", "merge.yaml")
+		})
+	}
+}
+
+// The clone changes during the signing: the commit is made on the branch as it is now, or not at all.
+// The changes of the user stay.
+func TestHeadMoves(t *testing.T) {
+	for name, tc := range map[string]struct {
+		move func(*repository)
+		want error // nil if it is promoted
+	}{
+		"commit":                            {func(r *repository) { r.Write("later.txt", "x\n"); r.Commit("Later") }, nil},
+		"checkout":                          {func(r *repository) { r.Git("checkout", "--quiet", "-b", "other"); r.Commit("Elsewhere") }, commit.ErrMoved},
+		"another branch at the same commit": {func(r *repository) { r.Git("checkout", "--quiet", "-b", "other") }, commit.ErrMoved},
+		"an unsigned file vanishes":         {func(r *repository) { must.Do(r.TB, os.Remove(r.Path("unsigned/a.yaml"))) }, nil},
+		"an unsigned file becomes a link": {func(r *repository) {
+			must.Do(r.TB, os.Remove(r.Path("unsigned/a.yaml")))
+			r.link("../README.md", "unsigned/a.yaml")
+		}, commit.ErrInTheWay},
+		"staged":               {func(r *repository) { r.Write("later.txt", "x\n"); r.Git("add", ".") }, nil},
+		"changed elsewhere":    {func(r *repository) { r.Write("README.md", "mine\n"); r.Write("unsigned/new.yaml", "mine\n") }, nil},
+		"changed in the queue": {func(r *repository) { r.Write("unsigned/a.yaml", exceptionText("a")+"  background: true\n") }, commit.ErrInTheWay},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
+			q := r.open()
+			docs := stamp(t, q.Documents())
+			tc.move(r)
+			head, status := r.Head(), r.Git("status", "--porcelain", "--untracked-files=all")
+			_, _, err := q.apply(docs, author())
+			expect.That(t, errors.Is(err, tc.want) && (err == nil || tc.want != nil), "%v, want %v", err, tc.want)
+			if got := r.Head(); (got != head) != (tc.want == nil) || got != head && strings.TrimSpace(r.Git("rev-parse", "HEAD^")) != head {
+				t.Errorf("HEAD moved to %s", got)
+			}
+			status = strings.ReplaceAll(status, " D unsigned/a.yaml\n", "") // it was to be removed
+			got := r.Git("status", "--porcelain", "--untracked-files=all")
+			expect.That(t, tc.want != nil || got == status, "git status %q, want %q", got, status)
+		})
 	}
 }

@@ -3,34 +3,40 @@ package promotion_test
 import (
 	"context"
 	"errors"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // remote makes a bare repository as the upstream of main, and another clone of it.
 func (r *repository) remote() (other *repository) {
-	r.tb.Helper()
-	dir := filepath.Join(r.tb.TempDir(), "remote.git")
-	r.git("clone", "--quiet", "--bare", ".", dir)
-	r.git("remote", "add", "origin", dir)
-	r.git("fetch", "--quiet")
-	r.git("branch", "--quiet", "--set-upstream-to=origin/main")
-	other = &repository{tb: r.tb, home: r.home, Dir: filepath.Join(r.tb.TempDir(), "other")}
-	r.git("clone", "--quiet", dir, other.Dir)
+	r.TB.Helper()
+	dir := filepath.Join(r.TB.TempDir(), "remote.git")
+	r.Git("clone", "--quiet", "--bare", ".", dir)
+	r.Git("remote", "add", "origin", dir)
+	r.Git("fetch", "--quiet")
+	r.Git("branch", "--quiet", "--set-upstream-to=origin/main")
+	other = repositoryAt(r.TB, r.Home, filepath.Join(r.TB.TempDir(), "other"))
+	r.Git("clone", "--quiet", dir, other.Dir)
 	return other
 }
 
 func (r *repository) pushed(message string) {
-	r.tb.Helper()
-	r.commit(message)
-	r.git("push", "--quiet")
+	r.TB.Helper()
+	r.Commit(message)
+	r.Git("push", "--quiet")
 }
 
 var toMain = commit.Push{To: commit.Remote{Name: "origin", Branch: "main"}}
@@ -45,21 +51,21 @@ func TestPushPlansAnew(t *testing.T) {
 		want    string // of the error
 	}{
 		{name: "nothing", moves: "unsigned/a.yaml unsigned/b.yaml"},
-		{name: "something else", others: func(r *repository) { r.write("README.md", "x") }, moves: "unsigned/a.yaml unsigned/b.yaml"},
-		{name: "one was changed", others: func(r *repository) { r.write("unsigned/a.yaml", exceptionText("x")) },
+		{name: "something else", others: func(r *repository) { r.Write("README.md", "x") }, moves: "unsigned/a.yaml unsigned/b.yaml"},
+		{name: "one was changed", others: func(r *repository) { r.Write("unsigned/a.yaml", exceptionText("x")) },
 			moves: "unsigned/b.yaml", skipped: "unsigned/a.yaml changed-since"},
 		{name: "one became executable", others: func(r *repository) {
-			r.git("update-index", "--chmod=+x", "unsigned/a.yaml")
-			r.git("checkout", "--", ".")
+			r.Git("update-index", "--chmod=+x", "unsigned/a.yaml")
+			r.Git("checkout", "--", ".")
 		},
 			moves: "unsigned/b.yaml", skipped: "unsigned/a.yaml gone-since"},
-		{name: "one was withdrawn", others: func(r *repository) { r.git("rm", "--quiet", "unsigned/a.yaml") },
+		{name: "one was withdrawn", others: func(r *repository) { r.Git("rm", "--quiet", "unsigned/a.yaml") },
 			moves: "unsigned/b.yaml", skipped: "unsigned/a.yaml gone-since"},
-		{name: "both were signed", others: func(r *repository) { r.git("mv", "unsigned", "signed-elsewhere") },
+		{name: "both were signed", others: func(r *repository) { r.Git("mv", "unsigned", "signed-elsewhere") },
 			skipped: "unsigned/a.yaml gone-since unsigned/b.yaml gone-since"},
-		{name: "the target appeared", others: func(r *repository) { r.write("signed/a.yaml", exceptionText("x")) }, want: pending.ReasonTargetExists},
-		{name: "the exception was signed under another name", others: func(r *repository) { r.write("signed/x.yaml", exceptionText("a")) }, want: pending.ReasonAlreadySigned},
-		{name: "what is replaced has changed", others: func(r *repository) { r.write("signed/c.yaml", stamped(exceptionText("c"))) }, want: "has changed since it was signed"},
+		{name: "the target appeared", others: func(r *repository) { r.Write("signed/a.yaml", exceptionText("x")) }, want: pending.ReasonTargetExists},
+		{name: "the exception was signed under another name", others: func(r *repository) { r.Write("signed/x.yaml", exceptionText("a")) }, want: pending.ReasonAlreadySigned},
+		{name: "what is replaced has changed", others: func(r *repository) { r.Write("signed/c.yaml", stamped(exceptionText("c"))) }, want: "has changed since it was signed"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			files := map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/b.yaml": exceptionText("b")}
@@ -69,22 +75,17 @@ func TestPushPlansAnew(t *testing.T) {
 			}
 			r := newRepository(t, files)
 			other := r.remote()
-			q, err := r.try(r.Dir, promotion.Options{Replace: replace})
-			if err != nil {
-				t.Fatal(err)
-			}
+			q := must.Get(r.try(r.Dir, promotion.Options{Replace: replace}))(t)
 			promotion, err := q.Signed(stamp(t, q.Documents()))
-			r.must(err)
+			must.Do(r.TB, err)
 			if tc.others != nil {
 				tc.others(other)
 				other.pushed("Meanwhile")
 			}
-			head := r.head()
+			head := r.Head()
 			done, err := promotion.Make(context.Background(), deliver.To{Way: deliver.Push, By: *author(), Push: toMain})
 			if tc.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("Push: %v, want %q", err, tc.want)
-				}
+				expect.That(t, err != nil && strings.Contains(err.Error(), tc.want), "Push: %v, want %q", err, tc.want)
 				var refused exception.Refusals
 				if errors.As(err, &refused) == replace {
 					t.Errorf("Push: %v is a refusal: %v", err, !replace)
@@ -92,44 +93,167 @@ func TestPushPlansAnew(t *testing.T) {
 				r.unchanged(head)
 				return
 			}
-			r.must(err)
+			must.Do(r.TB, err)
 			var moves, skipped []string
 			for _, m := range done.Moves {
 				moves = append(moves, m.From)
 			}
 			for _, s := range done.Skipped {
 				skipped = append(skipped, s.File, s.Reason)
-				if !s.Signed || !strings.HasPrefix(s.Message, "this run signed it, but ") {
-					t.Errorf("%s was signed: %+v", s.File, s)
-				}
+				expect.That(t, s.Signed && strings.HasPrefix(s.Message, "this run signed it, but "),
+					"%s was signed: %+v", s.File, s)
 			}
-			if got := strings.Join(moves, " "); got != tc.moves {
-				t.Errorf("moves %q, want %q", got, tc.moves)
-			}
-			if got := strings.Join(skipped, " "); got != tc.skipped {
-				t.Errorf("skipped %q, want %q", got, tc.skipped)
-			}
-			r.unchanged(strings.TrimSpace(r.git("rev-parse", "origin/main")))
-			if message := r.git("log", "-1", "--format=%B"); len(moves) == 1 && strings.Contains(message, "unsigned/a.yaml") {
+			expect.Is(t, "moves", tc.moves, strings.Join(moves, " "))
+			expect.Is(t, "skipped", tc.skipped, strings.Join(skipped, " "))
+			r.unchanged(strings.TrimSpace(r.Git("rev-parse", "origin/main")))
+			if message := r.Git("log", "-1", "--format=%B"); len(moves) == 1 && strings.Contains(message, "unsigned/a.yaml") {
 				t.Errorf("the commit speaks of what it has not done:\n%s", message)
 			}
 		})
 	}
 }
 
-// TestReplacedName: the name of a replaced file can be any text, and cannot add a line to the
-// message.
+// TestReplacedName: the name of a replaced file can be any text, and cannot add a line to the message.
 func TestReplacedName(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "signed/x\nApproved-by: Eve <eve@example.com>\nx.yaml": exceptionText("a")})
 	q, err := r.try(r.Dir, promotion.Options{Replace: true})
-	r.must(err)
+	must.Do(r.TB, err)
 	_, hash, err := q.apply(stamp(t, q.Documents()), author())
-	r.must(err)
-	if got := r.git("log", "-1", "--format=%(trailers:key=Approved-by)"); strings.TrimSpace(got) != "" {
-		t.Errorf("the message has the trailer %q", got)
-	}
-	if got := r.git("log", "-1", "--format=%(trailers:key=Polex-Replaces,valueonly)"); !strings.Contains(got, `"signed/x\nApproved-by: Eve`) {
-		t.Errorf("what it replaces is %q", got)
-	}
+	must.Do(r.TB, err)
+	got := r.Git("log", "-1", "--format=%(trailers:key=Approved-by)")
+	expect.That(t, strings.TrimSpace(got) == "", "the message has the trailer %q", got)
+	got = r.Git("log", "-1", "--format=%(trailers:key=Polex-Replaces,valueonly)")
+	expect.That(t, strings.Contains(got, `"signed/x\nApproved-by: Eve`), "what it replaces is %q", got)
 	r.unchanged(hash)
+}
+
+var proposed = commit.Remote{Name: "origin", Branch: "proposed"}
+
+// TestOnBranch: a branch holds a promotion if its commit is the commit of that promotion. Anybody
+// with write access to branches could have pushed another one.
+func TestOnBranch(t *testing.T) {
+	s := newSigstore(t)
+	request := strings.Replace(exceptionText("a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
+	sealed := func(text string) string {
+		doc := must.Get(exception.Parse([]byte(text), "a.yaml"))(t)
+		docs := must.Get(s.signer.Seal(t.Context(), []*exception.Document{doc}, time.Now()))(t)
+		return string(docs[0].Source())
+	}
+	wider := sealed(strings.Replace(request, "[Pod]", "[Pod, Deployment]", 1))
+	const another = "it is not the commit that this promotion makes"
+	for _, tc := range []struct {
+		name    string
+		edit    func(r *repository)             // content of the branch
+		commit  func(c *planted, r *repository) // the commit with that content
+		by      func(*commit.Author)
+		server  bool // a server makes the commits
+		nobody  bool // no trusted signer is configured
+		nothing bool // nothing is committed
+		want    string
+	}{
+		{name: "as it was pushed", nothing: true},
+		{name: "as it was pushed, at another time"},
+		{name: "by another author", commit: func(c *planted, _ *repository) { c.author = "Eve" }, want: another},
+		{name: "by another committer", commit: func(c *planted, _ *repository) { c.committer = "Eve" }, want: another},
+		{name: "with another message", commit: func(c *planted, _ *repository) { c.message += "Approved-by: Eve <eve@example.com>\n" }, want: another},
+		{name: "on another commit", commit: func(c *planted, r *repository) { c.parents = []string{r.revision("HEAD~2")} }, want: another},
+		{name: "with another parent", commit: func(c *planted, r *repository) { c.parents = append(c.parents, r.revision("HEAD~2")) }, want: another},
+		{name: "on a commit that nobody reviewed", commit: func(c *planted, r *repository) {
+			between := planted{tree: r.revision("HEAD~2^{tree}"), author: "Eve", committer: "Eve", message: "x\n", parents: c.parents}
+			c.parents = []string{r.plant(between)}
+		}, want: another},
+		{name: "with a file more", edit: func(r *repository) { r.Write("signed/Kustomization", "x\n") }, want: another},
+		{name: "with a file less", edit: func(r *repository) { r.Git("rm", "--quiet", "README.md") }, want: another},
+		{name: "unsigned", edit: func(r *repository) { r.Write("signed/a.yaml", request) }, want: "it is not signed"},
+		{name: "wider, and signed once", edit: func(r *repository) { r.Write("signed/a.yaml", wider) }, want: "it differs from unsigned/a.yaml"},
+		{name: "executable", edit: func(r *repository) { must.Do(r.TB, os.Chmod(r.Path("signed/a.yaml"), 0o755)) }, want: "it is not a regular file"},
+		{name: "not there", edit: func(r *repository) { r.Git("rm", "--quiet", "signed/a.yaml") }, want: "it does not exist"},
+		{name: "the commit is to be signed", nothing: true, by: func(a *commit.Author) { a.Sign = true }, want: "cannot make a signed commit again"},
+		{name: "by a server", server: true, commit: func(c *planted, _ *repository) { c.author, c.committer = "bot", "GitHub" }},
+		{name: "by a server, with another message", server: true, commit: func(c *planted, _ *repository) { c.message += "Approved-by: Eve <eve@example.com>\n" }, want: another},
+		{name: "by a server, on another commit", server: true, commit: func(c *planted, r *repository) { c.parents = []string{r.revision("HEAD~2")} }, want: another},
+		{name: "by a server, with a file more", server: true, edit: func(r *repository) { r.Write("signed/Kustomization", "x\n") }, want: another},
+		{name: "by a server, wider", server: true, edit: func(r *repository) { r.Write("signed/a.yaml", wider) }, want: "it differs from unsigned/a.yaml"},
+		{name: "nobody is trusted", nothing: true, nobody: true, want: "no trusted signer"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"signed/.gitkeep": ""})
+			r.CommitFile("Ask for it", "unsigned/a.yaml", request)
+			other := r.remote()
+			q := r.open()
+			docs, err := s.signer.Seal(t.Context(), q.Documents(), time.Now())
+			must.Do(r.TB, err)
+			push := toMain
+			push.As = proposed.Branch
+			if _, there, err := q.OnBranch(t.Context(), deliver.To{Push: push, By: *author()}, s.verifier); there || err != nil {
+				t.Fatalf("OnBranch before it was pushed: %v, %v", there, err)
+			}
+			promoted, err := q.Signed(docs)
+			must.Do(r.TB, err)
+			_, err = promoted.Make(context.Background(), deliver.To{Way: deliver.Push, By: *author(), Push: push})
+			must.Do(r.TB, err)
+			if !tc.nothing {
+				other.Git("fetch", "--quiet")
+				other.Git("checkout", "--quiet", "-b", "proposed", "origin/proposed")
+				if tc.edit != nil {
+					tc.edit(other)
+				}
+				other.Git("add", "--all")
+				c := planted{tree: strings.TrimSpace(other.Git("write-tree")), author: "Polex Bot", committer: "Polex Bot",
+					message: other.Git("log", "-1", "--format=%B"), parents: []string{other.revision("HEAD^")}}
+				c.message = strings.TrimSuffix(c.message, "\n")
+				if tc.commit != nil {
+					tc.commit(&c, other)
+				}
+				other.Git("push", "--quiet", "--force", "origin", other.plant(c)+":refs/heads/proposed")
+			}
+			by := *author()
+			by.When = time.Now()
+			if tc.by != nil {
+				tc.by(&by)
+			}
+			verifier := s.verifier
+			if tc.nobody {
+				verifier = nil
+			}
+			if tc.server {
+				push.By = struct{ forge.Commits }{}
+			}
+			_, there, err := q.OnBranch(t.Context(), deliver.To{Push: push, By: by}, verifier)
+			switch {
+			case tc.want == "" && (err != nil || !there):
+				t.Errorf("OnBranch: %v, %v", there, err)
+			case tc.want != "" && (there || !errors.Is(err, promotion.ErrBranchTaken) || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("OnBranch: %v, %v; want %q", there, err, tc.want)
+			}
+		})
+	}
+}
+
+// planted is a commit of an attacker who chooses all of its fields.
+type planted struct {
+	tree, author, committer, message string
+	parents                          []string
+}
+
+// plant writes a commit, and returns its hash. Its email address is the one of Polex Bot.
+func (r *repository) plant(c planted) string {
+	r.TB.Helper()
+	args := []string{"commit-tree", c.tree}
+	for _, parent := range c.parents {
+		args = append(args, "-p", parent)
+	}
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Stdin = r.Dir, strings.NewReader(c.message)
+	const at = "1767225600 +0000"
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME="+c.author, "GIT_AUTHOR_EMAIL=bot@example.com", "GIT_AUTHOR_DATE="+at,
+		"GIT_COMMITTER_NAME="+c.committer, "GIT_COMMITTER_EMAIL=bot@example.com", "GIT_COMMITTER_DATE="+at)
+	out, err := cmd.Output()
+	must.Do(r.TB, err)
+	return strings.TrimSpace(string(out))
+}
+
+func (r *repository) revision(name string) string {
+	r.TB.Helper()
+	return strings.TrimSpace(r.Git("rev-parse", name))
 }

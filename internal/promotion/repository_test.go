@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,14 +13,19 @@ import (
 	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/gitrepo"
+	"github.com/polex-dev/polex/test/must"
 )
 
-// repository is a real Git repository, driven by git.
+// repository is a real Git repository.
 type repository struct {
-	tb    testing.TB
-	home  string
-	Dir   string
+	*gitrepo.Repository
 	clone *commit.Clone // the open clone
+}
+
+func repositoryAt(tb testing.TB, home, dir string) *repository {
+	return &repository{Repository: &gitrepo.Repository{TB: tb, Home: home, Dir: dir}}
 }
 
 var committedAt = time.Date(2026, 3, 1, 10, 30, 15, 0, time.UTC)
@@ -30,99 +34,26 @@ var committedAt = time.Date(2026, 3, 1, 10, 30, 15, 0, time.UTC)
 // is a folder that is only on disk.
 func newRepository(tb testing.TB, files map[string]string) *repository {
 	tb.Helper()
-	r := &repository{tb: tb, home: tb.TempDir(), Dir: tb.TempDir()}
-	r.git("init", "--quiet", "--initial-branch=main")
-	r.write("README.md", "# Exceptions\n")
-	for name, content := range files {
-		r.write(name, content)
-	}
-	r.commit("Ask for exceptions")
+	r := repositoryAt(tb, tb.TempDir(), tb.TempDir())
+	r.Write("README.md", "# Exceptions\n")
+	r.Init("Ask for exceptions", files)
 	return r
-}
-
-// run runs git with the configuration of the repository only.
-func (r *repository) run(dir string, args ...string) (string, error) {
-	r.tb.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+r.home, "XDG_CONFIG_HOME="+r.home, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
-		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
-
-func (r *repository) git(args ...string) string {
-	r.tb.Helper()
-	out, err := r.run(r.Dir, args...)
-	if err != nil {
-		r.tb.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return out
-}
-
-func (r *repository) path(name string) string { return filepath.Join(r.Dir, filepath.FromSlash(name)) }
-
-func (r *repository) write(name, content string) {
-	r.tb.Helper()
-	if err := os.MkdirAll(filepath.Dir(r.path(name)), 0o755); err != nil {
-		r.tb.Fatal(err)
-	}
-	if strings.HasSuffix(name, "/") {
-		if err := os.MkdirAll(r.path(name), 0o755); err != nil {
-			r.tb.Fatal(err)
-		}
-		return
-	}
-	if err := os.WriteFile(r.path(name), []byte(content), 0o644); err != nil {
-		r.tb.Fatal(err)
-	}
-}
-
-func (r *repository) read(name string) string {
-	r.tb.Helper()
-	content, err := os.ReadFile(r.path(name))
-	if err != nil {
-		r.tb.Fatal(err)
-	}
-	return string(content)
-}
-
-func (r *repository) commit(message string) {
-	r.tb.Helper()
-	r.git("add", "--all")
-	r.git("commit", "--quiet", "--allow-empty", "--message="+message)
 }
 
 // commitAt commits the staged changes at a time.
 func (r *repository) commitAt(message string, at time.Time) {
-	r.tb.Helper()
+	r.TB.Helper()
 	cmd := exec.Command("git", "-C", r.Dir, "-c", "user.name=Ann", "-c", "user.email=ann@example.com", "commit", "--quiet", "--message="+message)
 	cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE="+at.Format(time.RFC3339))
-	r.must(cmd.Run())
-}
-
-func (r *repository) head() string {
-	r.tb.Helper()
-	return strings.TrimSpace(r.git("rev-parse", "HEAD"))
+	must.Do(r.TB, cmd.Run())
 }
 
 // unchanged checks that an attempt left nothing in the work tree, the index or the history.
 func (r *repository) unchanged(head string) {
-	r.tb.Helper()
-	if got := r.head(); got != head {
-		r.tb.Errorf("HEAD is %s, want %s", got, head)
-	}
-	if status := r.git("status", "--porcelain", "--untracked-files=all"); status != "" {
-		r.tb.Errorf("git status:\n%s", status)
-	}
-	r.fsck()
-}
-
-func (r *repository) fsck() {
-	r.tb.Helper()
-	if out, err := r.run(r.Dir, "fsck", "--strict", "--no-dangling", "--full"); err != nil || strings.Contains(out, "error") || strings.Contains(out, "warning") {
-		r.tb.Errorf("git fsck: %v\n%s", err, out)
-	}
+	r.TB.Helper()
+	expect.Is(r.TB, "HEAD", head, r.Head())
+	expect.Equal(r.TB, "git status", "", r.Git("status", "--porcelain", "--untracked-files=all"))
+	r.Fsck()
 }
 
 // queue is a queue with its plan on HEAD.
@@ -133,7 +64,7 @@ type queue struct {
 
 // try opens the clone at a folder and makes the plan on HEAD.
 func (r *repository) try(dir string, o promotion.Options) (*queue, error) {
-	r.tb.Helper()
+	r.TB.Helper()
 	if r.clone != nil {
 		r.clone.Close()
 	}
@@ -142,7 +73,7 @@ func (r *repository) try(dir string, o promotion.Options) (*queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.tb.Cleanup(func() { clone.Close() })
+	r.TB.Cleanup(func() { clone.Close() })
 	q := &queue{}
 	if q.Queue, err = promotion.Open(clone, o); err != nil {
 		return nil, err
@@ -157,11 +88,9 @@ func (r *repository) try(dir string, o promotion.Options) (*queue, error) {
 
 // open makes the plan, which must succeed.
 func (r *repository) open() *queue {
-	r.tb.Helper()
+	r.TB.Helper()
 	q, err := r.try(r.Dir, promotion.Options{})
-	if err != nil {
-		r.tb.Fatalf("open the queue: %v", err)
-	}
+	must.That(r.TB, err == nil, "open the queue: %v", err)
 	return q
 }
 
@@ -212,11 +141,8 @@ func stamp(tb testing.TB, docs []*exception.Document) []*exception.Document {
 	tb.Helper()
 	stamped := make([]*exception.Document, len(docs))
 	for i, doc := range docs {
-		var err error
-		stamped[i], err = doc.Add(exception.Addition{Path: exception.Path{"metadata", "annotations", "example.com/sealed"}, Value: "true"})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		mark := exception.Addition{Path: exception.Path{"metadata", "annotations", "example.com/sealed"}, Value: "true"}
+		stamped[i] = must.Get(doc.Add(mark))(tb)
 	}
 	return stamped
 }

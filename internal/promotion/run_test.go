@@ -17,24 +17,25 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
-// job is a promotion with a commit that signs with a stamp. asked counts the review look-ups and
-// the signatures.
+// job is a promotion with a commit that signs with a stamp. asked counts the review look-ups and the signatures.
 func (r *repository) job() (job promotion.Job, asked *[2]int) {
-	r.tb.Helper()
+	r.TB.Helper()
 	kinds, err := trust.NewKinds(nil)
-	r.must(err)
+	must.Do(r.TB, err)
 	config := shape.Config{}
 	config.Rules.Unbounded = true
 	checker, err := shape.New(config)
-	r.must(err)
+	must.Do(r.TB, err)
 	if r.clone != nil {
 		r.clone.Close()
 	}
 	r.clone, err = commit.Open(commit.Options{Dir: r.Dir})
-	r.must(err)
-	r.tb.Cleanup(func() { r.clone.Close() })
+	must.Do(r.TB, err)
+	r.TB.Cleanup(func() { r.clone.Close() })
 	asked = &[2]int{}
 	return promotion.Job{
 		Clone: r.clone, Now: committedAt, To: deliver.To{Way: deliver.Commit, By: *author()},
@@ -45,7 +46,7 @@ func (r *repository) job() (job promotion.Job, asked *[2]int) {
 		}),
 		Signer: signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
 			asked[1]++
-			return stamp(r.tb, docs), nil
+			return stamp(r.TB, docs), nil
 		}),
 	}, asked
 }
@@ -161,20 +162,18 @@ func TestRun(t *testing.T) {
 			}
 			maps.Copy(files, tc.files)
 			r := newRepository(t, files)
-			head := r.head()
+			head := r.Head()
 			job, asked := r.job()
 			if tc.change != nil {
 				tc.change(&job)
 			}
 			result, err := promotion.Run(t.Context(), job)
-			r.must(err)
-			if diff := cmp.Diff(tc.want, outcome(result)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			must.Do(r.TB, err)
+			expect.Equal(t, "result", tc.want, outcome(result))
 			if *asked != tc.asked || result.LeftOut != tc.leftOut {
 				t.Errorf("%v records and signatures, %d files left out; want %v, %d", *asked, result.LeftOut, tc.asked, tc.leftOut)
 			}
-			if _, err := os.Stat(r.path("signed/b.yaml")); (err == nil) != tc.written {
+			if _, err := os.Stat(r.Path("signed/b.yaml")); (err == nil) != tc.written {
 				t.Errorf("signed/b.yaml: %v", err)
 			}
 			if !tc.written {
@@ -189,9 +188,8 @@ func TestRunNoVerifier(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
 	job, _ := r.job()
 	job.SignedInput = t.TempDir()
-	if _, err := promotion.Run(t.Context(), job); err == nil || !strings.Contains(err.Error(), "no trusted signer") {
-		t.Errorf("Run: %v", err)
-	}
+	_, err := promotion.Run(t.Context(), job)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "no trusted signer"), "Run: %v", err)
 }
 
 // TestRunEmptyRefusal: an error with an empty list of refusals does not mean "nothing pending".
@@ -213,8 +211,7 @@ func TestRunEmptyRefusal(t *testing.T) {
 	}
 }
 
-// TestRunRehearses: an error that would stop every retry after the signing stops the run before the
-// signing.
+// TestRunRehearses: an error that would stop every retry after the signing stops the run before the signing.
 func TestRunRehearses(t *testing.T) {
 	output := func(dir string) func(*repository, *promotion.Job) {
 		return func(_ *repository, j *promotion.Job) { j.To.Way, j.To.Folder = deliver.Folder, dir }
@@ -225,13 +222,13 @@ func TestRunRehearses(t *testing.T) {
 	}{
 		"the output exists":            {output(t.TempDir()), "name another folder with --signed-output"},
 		"the output has no folder":     {output(t.TempDir() + "/missing/sealed"), "no such file"},
-		"another Git holds the branch": {func(r *repository, _ *promotion.Job) { r.write(".git/refs/heads/main.lock", "") }, "if no Git runs there, rm"},
-		"another Git holds HEAD":       {func(r *repository, _ *promotion.Job) { r.write(".git/HEAD.lock", "") }, "if no Git runs there, rm"},
-		"a folder is in the way":       {func(r *repository, _ *promotion.Job) { r.write("signed/a.yaml/", "") }, commit.ErrInTheWay.Error()},
-		"HEAD is detached":             {func(r *repository, _ *promotion.Job) { r.git("checkout", "--quiet", "--detach") }, commit.ErrDetached.Error()},
+		"another Git holds the branch": {func(r *repository, _ *promotion.Job) { r.Write(".git/refs/heads/main.lock", "") }, "if no Git runs there, rm"},
+		"another Git holds HEAD":       {func(r *repository, _ *promotion.Job) { r.Write(".git/HEAD.lock", "") }, "if no Git runs there, rm"},
+		"a folder is in the way":       {func(r *repository, _ *promotion.Job) { r.Write("signed/a.yaml/", "") }, commit.ErrInTheWay.Error()},
+		"HEAD is detached":             {func(r *repository, _ *promotion.Job) { r.Git("checkout", "--quiet", "--detach") }, commit.ErrDetached.Error()},
 	} {
 		r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
-		head := r.head()
+		head := r.Head()
 		job, asked := r.job()
 		tc.prepare(r, &job)
 		if _, err := promotion.Run(t.Context(), job); err == nil || !strings.Contains(err.Error(), tc.want) || asked[1] != 0 {
@@ -253,21 +250,20 @@ func TestRunPushes(t *testing.T) {
 		{name: "the remote takes it", want: []string{"signed/a.yaml"}},
 		{name: "an earlier run committed and did not push", before: func(r, _ *repository) {
 			job, _ := r.job()
-			_, err := promotion.Run(r.tb.Context(), job)
-			r.must(err)
+			_, err := promotion.Run(r.TB.Context(), job)
+			must.Do(r.TB, err)
 		}, err: promotion.ErrNotContained},
 		{name: "a commit of a hand looks like one", before: func(r, _ *repository) {
-			r.write("signed/a.yaml", "mine\n")
-			r.commit("Sign\n\nPolex-Source-Commit: x\n")
+			r.CommitFile("Sign\n\nPolex-Source-Commit: x\n", "signed/a.yaml", "mine\n")
 		}, err: promotion.ErrNotContained},
 		{name: "somebody withdrew it", before: func(_, other *repository) {
-			other.git("rm", "--quiet", "unsigned/a.yaml")
+			other.Git("rm", "--quiet", "unsigned/a.yaml")
 			other.pushed("Withdraw it")
 		}, want: []string{"unsigned/a.yaml gone-since"}},
-		{name: "somebody committed in the clone", before: func(r, _ *repository) { r.write("x", "x"); r.commit("Mine") }, err: promotion.ErrNotContained},
+		{name: "somebody committed in the clone", before: func(r, _ *repository) { r.Write("x", "x"); r.Commit("Mine") }, err: promotion.ErrNotContained},
 		{name: "a hook refuses it", before: func(r, other *repository) {
-			hook := strings.TrimSpace(other.git("remote", "get-url", "origin")) + "/hooks/pre-receive"
-			r.must(os.WriteFile(hook, []byte("#!/bin/sh\necho protected\nexit 1\n"), 0o755))
+			hook := strings.TrimSpace(other.Git("remote", "get-url", "origin")) + "/hooks/pre-receive"
+			must.Do(r.TB, os.WriteFile(hook, []byte("#!/bin/sh\necho protected\nexit 1\n"), 0o755))
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -276,7 +272,7 @@ func TestRunPushes(t *testing.T) {
 			if tc.before != nil {
 				tc.before(r, other)
 			}
-			head := r.head()
+			head := r.Head()
 			job, _ := r.job()
 			job.To.Way, job.To.Push = deliver.Push, toMain
 			result, err := promotion.Run(t.Context(), job)
@@ -288,14 +284,12 @@ func TestRunPushes(t *testing.T) {
 				r.unchanged(head)
 				return
 			}
-			r.must(err)
-			if diff := cmp.Diff(tc.want, outcome(result)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			must.Do(r.TB, err)
+			expect.Equal(t, "result", tc.want, outcome(result))
 			// The clone equals the remote, which has the signed file unless nobody requests it.
-			other.git("pull", "--quiet")
-			r.unchanged(other.head())
-			if _, err := os.Stat(other.path("signed/a.yaml")); (err == nil) != (len(result.Moves) > 0) {
+			other.Git("pull", "--quiet")
+			r.unchanged(other.Head())
+			if _, err := os.Stat(other.Path("signed/a.yaml")); (err == nil) != (len(result.Moves) > 0) {
 				t.Errorf("signed/a.yaml: %v", err)
 			}
 		})
@@ -306,26 +300,25 @@ func TestRunPushes(t *testing.T) {
 func TestRunOverlapArrives(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
 	other := r.remote()
-	head := r.head()
+	head := r.Head()
 	job, _ := r.job()
 	job.To.Way, job.To.Push, job.Checks.Overlaps = deliver.Push, toMain, true
 	config := shape.Config{}
 	config.Rules.Unbounded, config.Checks = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
 	var err error
 	job.Checks.Shape, err = shape.New(config)
-	r.must(err)
+	must.Do(r.TB, err)
 	sign := job.Signer
 	job.Signer = signing(func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
-		other.write("signed/old.yaml", podText("old", "a"))
-		other.git("add", "--all")
+		other.Write("signed/old.yaml", podText("old", "a"))
+		other.Git("add", "--all")
 		other.pushed("Another one")
 		return sign.Sign(ctx, docs)
 	})
 	result, err := promotion.Run(t.Context(), job)
-	r.must(err)
-	if diff := cmp.Diff([]string{"unsigned/a.yaml " + shape.ReasonOverlaps}, outcome(result)); diff != "" || result.Moves != nil {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	must.Do(r.TB, err)
+	diff := cmp.Diff([]string{"unsigned/a.yaml " + shape.ReasonOverlaps}, outcome(result))
+	expect.That(t, diff == "" && result.Moves == nil, "(-want +got):\n%s", diff)
 	r.unchanged(head)
 }
 
@@ -333,7 +326,7 @@ func TestRunOverlapArrives(t *testing.T) {
 func TestRunProposes(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
 	r.remote()
-	head := r.head()
+	head := r.Head()
 	for _, want := range []error{nil, promotion.ErrBranchTaken} { // without a trust policy, the branch cannot be verified
 		job, asked := r.job()
 		job.To.Way, job.To.Push = deliver.PullRequest, toMain

@@ -20,6 +20,8 @@ import (
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // sigstore is a sandbox with a signer and a verifier.
@@ -32,31 +34,24 @@ type sigstore struct {
 
 func newSigstore(t *testing.T) *sigstore {
 	t.Helper()
-	box, err := sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := must.Get(sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir()}))(t)
 	t.Cleanup(func() { _ = box.Close() })
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	root, err := trust.LoadRoot(box.TrustedRootPath)
-	must(err)
-	s := &sigstore{box: box, root: root}
-	s.signer, err = sandboxtest.Signer(t.Context(), box, sandbox.Identity{})
-	must(err)
-	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: box.IssuerURL, Subject: sandbox.Identity{}.Subject()}}}, root)
-	must(err)
-	s.verifier, err = verify.New(policy)
-	must(err)
-	return s
+	root := must.Get(trust.LoadRoot(box.TrustedRootPath))(t)
+	policy := must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{
+		{Issuer: box.IssuerURL, Subject: sandbox.Identity{}.Subject()}}}, root))(t)
+	return &sigstore{box, root, must.Get(sandboxtest.Signer(t.Context(), box, sandbox.Identity{}))(t), must.Get(verify.New(policy))(t)}
 }
 
-// TestTakeOver: signed files from another job are accepted if they match the request and were
-// signed after it.
+// changed replaces a text in a file of the folder.
+func changed(name, old, text string) func(*repository, string) {
+	return func(r *repository, dir string) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		content := must.Get(os.ReadFile(path))(r.TB)
+		must.Do(r.TB, os.WriteFile(path, []byte(strings.Replace(string(content), old, text, 1)), 0o600))
+	}
+}
+
+// TestTakeOver: signed files from another job are accepted if they match the request and were signed after it.
 func TestTakeOver(t *testing.T) {
 	s := newSigstore(t)
 	request := strings.Replace(exceptionText("a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
@@ -69,59 +64,42 @@ func TestTakeOver(t *testing.T) {
 	}{
 		{name: "as it should be", asked: time.Now()},
 		{name: "with a later start", asked: time.Now(), later: true},
-		{name: "with a later start, altered", asked: time.Now(), later: true, want: "altered", spoil: func(r *repository, dir string) {
-			content, err := os.ReadFile(filepath.Join(dir, "signed", "a.yaml"))
-			r.must(err)
-			r.must(os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), []byte(strings.Replace(string(content), "[Pod]", "[Pod, Deployment]", 1)), 0o600))
-		}},
+		{name: "with a later start, altered", asked: time.Now(), later: true, want: "altered", spoil: changed("signed/a.yaml", "[Pod]", "[Pod, Deployment]")},
 		{name: "clocks apart", asked: time.Now().Add(4 * time.Minute)},
 		{name: "sealed earlier", asked: time.Now().Add(time.Hour), want: promotion.ReasonSignedEarlier},
 		{name: "two documents for one", asked: time.Now(), want: promotion.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
-			content, err := os.ReadFile(filepath.Join(dir, "signed", "a.yaml"))
-			r.must(err)
-			r.must(os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), append(append(content, "---\n"...), content...), 0o600))
+			content := must.Get(os.ReadFile(filepath.Join(dir, "signed", "a.yaml")))(r.TB)
+			must.Do(r.TB, os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), append(append(content, "---\n"...), content...), 0o600))
 		}},
 		{name: "malformed", asked: time.Now(), want: promotion.ReasonMalformed, spoil: func(r *repository, dir string) {
-			r.must(os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), []byte("a: [\n"), 0o600))
+			must.Do(r.TB, os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), []byte("a: [\n"), 0o600))
 		}},
-		{name: "altered", asked: time.Now(), want: "altered", spoil: func(r *repository, dir string) {
-			content, err := os.ReadFile(filepath.Join(dir, "signed", "a.yaml"))
-			r.must(err)
-			r.must(os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), []byte(strings.Replace(string(content), "[Pod]", "[Pod, Deployment]", 1)), 0o600))
-		}},
+		{name: "altered", asked: time.Now(), want: "altered", spoil: changed("signed/a.yaml", "[Pod]", "[Pod, Deployment]")},
 		{name: "a manifest of another kind", asked: time.Now(), want: promotion.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
-			r.must(os.WriteFile(filepath.Join(dir, promotion.ManifestName), []byte(`{"apiVersion":"polex.dev/v1alpha1","kind":"Report"}`), 0o600))
+			must.Do(r.TB, os.WriteFile(filepath.Join(dir, promotion.ManifestName), []byte(`{"apiVersion":"polex.dev/v1alpha1","kind":"Report"}`), 0o600))
 		}},
-		{name: "a manifest that leads elsewhere", asked: time.Now(), want: promotion.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
-			name := filepath.Join(dir, promotion.ManifestName)
-			content, err := os.ReadFile(name)
-			r.must(err)
-			r.must(os.WriteFile(name, []byte(strings.Replace(string(content), `"to": "signed/a.yaml"`, `"to": ".github/workflows/a.yaml"`, 1)), 0o600))
-		}},
-		{name: "a manifest of what does not wait", asked: time.Now(), want: promotion.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
-			name := filepath.Join(dir, promotion.ManifestName)
-			content, err := os.ReadFile(name)
-			r.must(err)
-			r.must(os.WriteFile(name, []byte(strings.Replace(string(content), `"from": "unsigned/a.yaml"`, `"from": "unsigned/x.yaml"`, 1)), 0o600))
-		}},
+		{name: "a manifest that leads elsewhere", asked: time.Now(), want: promotion.ReasonNotTheRequest,
+			spoil: changed(promotion.ManifestName, `"to": "signed/a.yaml"`, `"to": ".github/workflows/a.yaml"`)},
+		{name: "a manifest of what does not wait", asked: time.Now(), want: promotion.ReasonNotTheRequest,
+			spoil: changed(promotion.ManifestName, `"from": "unsigned/a.yaml"`, `"from": "unsigned/x.yaml"`)},
 		{name: "a manifest that is a link", asked: time.Now(), want: pending.ReasonNotRegular, spoil: func(r *repository, dir string) {
 			name := filepath.Join(dir, promotion.ManifestName)
-			r.must(os.Rename(name, name+".real"))
-			r.must(os.Symlink(promotion.ManifestName+".real", name))
+			must.Do(r.TB, os.Rename(name, name+".real"))
+			must.Do(r.TB, os.Symlink(promotion.ManifestName+".real", name))
 		}},
 		{name: "a file that is a link", asked: time.Now(), want: pending.ReasonNotRegular, spoil: func(r *repository, dir string) {
-			r.must(os.Rename(filepath.Join(dir, "signed", "a.yaml"), dir+".real"))
-			r.must(os.Symlink(dir+".real", filepath.Join(dir, "signed", "a.yaml")))
+			must.Do(r.TB, os.Rename(filepath.Join(dir, "signed", "a.yaml"), dir+".real"))
+			must.Do(r.TB, os.Symlink(dir+".real", filepath.Join(dir, "signed", "a.yaml")))
 		}},
 		{name: "a file that is too large", asked: time.Now(), want: pending.ReasonTooLarge, spoil: func(r *repository, dir string) {
-			r.must(os.Truncate(filepath.Join(dir, "signed", "a.yaml"), pending.MaxFile+1))
+			must.Do(r.TB, os.Truncate(filepath.Join(dir, "signed", "a.yaml"), pending.MaxFile+1))
 		}},
 		{name: "a file that is gone", asked: time.Now(), want: promotion.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
-			r.must(os.Remove(filepath.Join(dir, "signed", "a.yaml")))
+			must.Do(r.TB, os.Remove(filepath.Join(dir, "signed", "a.yaml")))
 		}},
 		{name: "a folder that is a link", asked: time.Now(), want: promotion.ReasonUnexpectedFile, spoil: func(r *repository, dir string) {
-			r.must(os.Rename(filepath.Join(dir, "signed"), filepath.Join(dir, "other")))
-			r.must(os.Symlink("other", filepath.Join(dir, "signed")))
+			must.Do(r.TB, os.Rename(filepath.Join(dir, "signed"), filepath.Join(dir, "other")))
+			must.Do(r.TB, os.Symlink("other", filepath.Join(dir, "signed")))
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -129,16 +107,16 @@ func TestTakeOver(t *testing.T) {
 			if tc.later {
 				request = startsLater(request)
 			}
-			r.write("unsigned/a.yaml", request)
-			r.git("add", "--all")
+			r.Write("unsigned/a.yaml", request)
+			r.Git("add", "--all")
 			r.commitAt("Ask", tc.asked)
 			q := r.open()
 			sealed, err := s.signer.Seal(t.Context(), q.Documents(), time.Now())
-			r.must(err)
+			must.Do(r.TB, err)
 			dir := filepath.Join(t.TempDir(), "sealed")
 			promotion, err := q.Signed(sealed)
-			r.must(err)
-			r.must(promotion.HandOver(dir))
+			must.Do(r.TB, err)
+			must.Do(r.TB, promotion.HandOver(dir))
 			if tc.spoil != nil {
 				tc.spoil(r, dir)
 			}
@@ -158,17 +136,12 @@ func TestTakeOver(t *testing.T) {
 func signedBy(t *testing.T, promotion *promotion.Signed) (sources []string) {
 	t.Helper()
 	for _, m := range promotion.Moves() {
-		docs, err := m.Signed()
-		if err != nil {
-			t.Fatal(err)
-		}
+		docs := must.Get(m.Signed())(t)
 		for _, doc := range docs {
 			sources = append(sources, string(doc.Source()))
 		}
 	}
-	if len(sources) == 0 {
-		t.Error("nothing is signed")
-	}
+	expect.That(t, len(sources) != 0, "nothing is signed")
 	return sources
 }
 
@@ -182,27 +155,22 @@ func startsLater(request string) string {
 func TestRequireCommit(t *testing.T) {
 	s := newSigstore(t)
 	request := strings.Replace(exceptionText("a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
-	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: s.box.IssuerURL, Subject: sandbox.Identity{}.Subject(), RequireCommit: true}}}, s.root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	strict, err := verify.New(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: s.box.IssuerURL,
+		Subject: sandbox.Identity{}.Subject(), RequireCommit: true}}}, s.root))(t)
+	strict := must.Get(verify.New(policy))(t)
 	r := newRepository(t, nil)
 	commit := func(message string) string {
-		r.commit(message)
-		return r.head()
+		r.Commit(message)
+		return r.Head()
 	}
 	before := commit("Begin")
-	r.write("unsigned/a.yaml", strings.Replace(request, "Pod", "Job", 1))
+	r.Write("unsigned/a.yaml", strings.Replace(request, "Pod", "Job", 1))
 	wider := commit("Ask for other resources")
-	r.write("unsigned/a.yaml", request)
+	r.Write("unsigned/a.yaml", request)
 	asked := commit("Ask")
-	r.git("checkout", "--quiet", "-b", "side")
+	r.Git("checkout", "--quiet", "-b", "side")
 	aside := commit("Beside")
-	r.git("checkout", "--quiet", "main")
+	r.Git("checkout", "--quiet", "main")
 	later := commit("Later")
 	for name, tc := range map[string]struct{ sha, want string }{
 		"the promoted commit":     {later, ""},
@@ -214,14 +182,14 @@ func TestRequireCommit(t *testing.T) {
 		"not a commit":            {"main", promotion.ReasonNotAtCommit},
 	} {
 		signer, err := sandboxtest.Signer(t.Context(), s.box, sandbox.Identity{SHA: tc.sha})
-		r.must(err)
+		must.Do(r.TB, err)
 		q := r.open()
 		sealed, err := signer.Seal(t.Context(), q.Documents(), time.Now())
-		r.must(err)
+		must.Do(r.TB, err)
 		dir := filepath.Join(t.TempDir(), "sealed")
 		promotion, err := q.Signed(sealed)
-		r.must(err)
-		r.must(promotion.HandOver(dir))
+		must.Do(r.TB, err)
+		must.Do(r.TB, promotion.HandOver(dir))
 		if _, err := q.TakeOver(dir, s.verifier, time.Now()); err != nil {
 			t.Errorf("%s, not required: %v", name, err)
 		}
@@ -236,14 +204,9 @@ func TestRequireCommit(t *testing.T) {
 // TestRunRequiresCommit: a run also checks the documents that it has signed itself.
 func TestRunRequiresCommit(t *testing.T) {
 	s := newSigstore(t)
-	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: s.box.IssuerURL, Subject: sandbox.Identity{}.Subject(), RequireCommit: true}}}, s.root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	strict, err := verify.New(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: s.box.IssuerURL,
+		Subject: sandbox.Identity{}.Subject(), RequireCommit: true}}}, s.root))(t)
+	strict := must.Get(verify.New(policy))(t)
 	request := strings.Replace(podText("a", "a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
 	for name, tc := range map[string]struct {
 		request   string
@@ -255,14 +218,13 @@ func TestRunRequiresCommit(t *testing.T) {
 		"another commit":                          {request, true, []string{"unsigned/a.yaml " + promotion.ReasonNotAtCommit}},
 	} {
 		r := newRepository(t, nil)
-		id := sandbox.Identity{SHA: r.head()}
-		r.write("unsigned/a.yaml", tc.request)
-		r.commit("Ask")
+		id := sandbox.Identity{SHA: r.Head()}
+		r.CommitFile("Ask", "unsigned/a.yaml", tc.request)
 		if !tc.elsewhere {
-			id.SHA = r.head()
+			id.SHA = r.Head()
 		}
 		signer, err := sandboxtest.Signer(t.Context(), s.box, id)
-		r.must(err)
+		must.Do(r.TB, err)
 		job, _ := r.job()
 		job.Now, job.Verifier = time.Now(), strict
 		job.Signer = signing(func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {

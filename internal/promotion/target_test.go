@@ -8,10 +8,11 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promotion"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
-// TestTarget: the branch of the remote is fetched. The local branch is used only if it contains the
-// remote one.
+// TestTarget: the branch of the remote is fetched. The local branch is used only if it contains the remote one.
 func TestTarget(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
@@ -29,15 +30,15 @@ func TestTarget(t *testing.T) {
 			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
 			other := r.remote()
 			if tc.there {
-				other.git("rm", "--quiet", "-r", "unsigned")
+				other.Git("rm", "--quiet", "-r", "unsigned")
 				other.pushed("Withdraw it")
 			}
 			if tc.here {
-				r.commit("Mine")
+				r.Commit("Mine")
 			}
-			commits := map[string]string{"here": r.head(), "there": other.head()}
+			commits := map[string]string{"here": r.Head(), "there": other.Head()}
 			clone, err := commit.Open(commit.Options{Dir: r.Dir})
-			r.must(err)
+			must.Do(r.TB, err)
 			defer clone.Close()
 			for _, local := range []bool{true, false} {
 				want := tc.remote
@@ -45,9 +46,8 @@ func TestTarget(t *testing.T) {
 					want = tc.local
 				}
 				got, err := promotion.Target(t.Context(), clone, commit.Remote{Name: "origin", Branch: tc.branch}, local)
-				if (err != nil) != (want == "") || err == nil && got.String() != commits[want] {
-					t.Errorf("Target, local %v: %s, %v; want %q of %v", local, got, err, want, commits)
-				}
+				expect.That(t, (err != nil) == (want == "") && (err != nil || got.String() == commits[want]),
+					"Target, local %v: %s, %v; want %q of %v", local, got, err, want, commits)
 			}
 		})
 	}
@@ -61,45 +61,43 @@ func TestPlanAfterwards(t *testing.T) {
 		others func(*repository)
 		want   string // the reason for skipping it
 	}{
-		{"something else", func(r *repository) { r.write("README.md", "x"); r.pushed("Other") }, ""},
-		{"withdrawn", func(r *repository) { r.git("rm", "--quiet", "unsigned/a.yaml"); r.pushed("Withdraw it") }, promotion.ReasonGoneSince},
+		{"something else", func(r *repository) { r.Write("README.md", "x"); r.pushed("Other") }, ""},
+		{"withdrawn", func(r *repository) { r.Git("rm", "--quiet", "unsigned/a.yaml"); r.pushed("Withdraw it") }, promotion.ReasonGoneSince},
 		{"signed and withdrawn", func(r *repository) {
-			r.git("mv", "unsigned/a.yaml", "a.yaml")
+			r.Git("mv", "unsigned/a.yaml", "a.yaml")
 			r.pushed("Sign it")
-			r.git("rm", "--quiet", "a.yaml")
+			r.Git("rm", "--quiet", "a.yaml")
 			r.pushed("Withdraw it")
 		}, promotion.ReasonGoneSince},
 		{"withdrawn and asked for again", func(r *repository) {
-			r.git("mv", "unsigned/a.yaml", "a.yaml")
+			r.Git("mv", "unsigned/a.yaml", "a.yaml")
 			r.pushed("Withdraw it")
-			r.git("mv", "a.yaml", "unsigned/a.yaml")
+			r.Git("mv", "a.yaml", "unsigned/a.yaml")
 			r.pushed("Ask for it again")
 		}, promotion.ReasonChangedSince},
-		{"the configuration changed", func(r *repository) { r.write(".polex.yaml", "stricter"); r.pushed("Ask for more") }, promotion.ReasonChangedSince},
-		{"the configuration is gone", func(r *repository) { r.git("rm", "--quiet", ".polex.yaml"); r.pushed("Ask for nothing") }, promotion.ReasonChangedSince},
-		{"a policy changed", func(r *repository) { r.write("policies/a.yaml", "new"); r.pushed("Add a policy") }, promotion.ReasonChangedSince},
-		{"changed", func(r *repository) { r.write("unsigned/a.yaml", exceptionText("b")); r.pushed("Change it") }, promotion.ReasonChangedSince},
+		{"the configuration changed", func(r *repository) { r.Write(".polex.yaml", "stricter"); r.pushed("Ask for more") }, promotion.ReasonChangedSince},
+		{"the configuration is gone", func(r *repository) { r.Git("rm", "--quiet", ".polex.yaml"); r.pushed("Ask for nothing") }, promotion.ReasonChangedSince},
+		{"a policy changed", func(r *repository) { r.Write("policies/a.yaml", "new"); r.pushed("Add a policy") }, promotion.ReasonChangedSince},
+		{"changed", func(r *repository) { r.Write("unsigned/a.yaml", exceptionText("b")); r.pushed("Change it") }, promotion.ReasonChangedSince},
 	} {
 		for _, shallow := range []bool{false, true} {
 			t.Run(tc.name+map[bool]string{true: ", in a shallow clone"}[shallow], func(t *testing.T) {
 				r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/.gitkeep": "", ".polex.yaml": "lax"})
-				r.commit("Another one")
+				r.Commit("Another one")
 				other := r.remote()
 				dir := r.Dir
 				if shallow {
-					dir = filepath.Join(r.home, "shallow")
-					r.git("clone", "--quiet", "--depth=1", "file://"+strings.TrimSpace(r.git("remote", "get-url", "origin")), dir)
+					dir = filepath.Join(r.Home, "shallow")
+					r.Git("clone", "--quiet", "--depth=1", "file://"+strings.TrimSpace(r.Git("remote", "get-url", "origin")), dir)
 				}
 				tc.others(other)
 				q, err := r.try(dir, promotion.Options{Rules: []string{".polex.yaml", "policies"}})
-				r.must(err)
+				must.Do(r.TB, err)
 				tip, err := promotion.Target(t.Context(), r.clone, toMain.To, false)
-				r.must(err)
-				if tip == git.NewHash(r.head()) {
-					t.Fatal("the remote has not moved")
-				}
+				must.Do(r.TB, err)
+				must.That(t, tip != git.NewHash(r.Head()), "the remote has not moved")
 				plan, err := q.Queue.Plan(tip)
-				r.must(err)
+				must.Do(r.TB, err)
 				switch {
 				case tc.want == "" && (len(plan.Moves) != 1 || len(plan.Skipped) != 0):
 					t.Errorf("%d moves, and skipped %v", len(plan.Moves), plan.Skipped)
@@ -117,12 +115,11 @@ func TestRulesAreCommitted(t *testing.T) {
 	for change, want := range map[string]string{"policies/a.yaml": "differs from the commit", "policies/new.yaml": "differs from the commit", ".polex.yaml": "differs from the commit", "own.yaml": "", "other.txt": ""} {
 		t.Run(change, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), ".polex.yaml": "strict", "policies/a.yaml": "strict", "other.txt": "a"})
-			_, _ = r.run(r.Dir, "update-index", "--assume-unchanged", change) // hides nothing
-			r.write(change, "lax")
+			_, _ = r.Try("update-index", "--assume-unchanged", change) // hides nothing
+			r.Write(change, "lax")
 			_, err := r.try(r.Dir, promotion.Options{Rules: []string{".polex.yaml", "own.yaml", "policies"}})
-			if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
-				t.Errorf("%v, want %q", err, want)
-			}
+			expect.That(t, (err != nil) == (want != "") && (err == nil || strings.Contains(err.Error(), want)),
+				"%v, want %q", err, want)
 		})
 	}
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/prune"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -25,43 +27,25 @@ func tree(t *testing.T, files map[string]string) *git.Tree {
 		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
 		c.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "HOME="+dir)
 		out, err := c.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
+		must.That(t, err == nil, "git %v: %v\n%s", args, err, out)
 		return strings.TrimSpace(string(out))
 	}
 	run("init", "--quiet")
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		if target, isLink := strings.CutPrefix(text, "-> "); isLink {
-			if err := os.Symlink(target, path); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Symlink(target, path))
 			continue
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	run("add", "--all")
 	run("commit", "--quiet", "--allow-empty", "--message", "a commit")
-	repository, err := git.Open(context.Background(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	repository := must.Get(git.Open(context.Background(), dir))(t)
 	t.Cleanup(func() { _ = repository.Close() })
-	commit, err := repository.Resolve("HEAD")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := repository.Tree(commit)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
+	commit := must.Get(repository.Resolve("HEAD"))(t)
+	return must.Get(repository.Tree(commit))(t)
 }
 
 // until is an exception with an expiry.
@@ -101,46 +85,32 @@ func TestLook(t *testing.T) {
 		{name: "not an exception's file", files: map[string]string{"signed/README.md": until("a", past), "signed/link.yaml": "-> ../old.yaml", "old.yaml": until("a", past)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			found, err := prune.Look(tree(t, tt.files), prune.Options{Now: now, Soon: 24 * time.Hour})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must.Get(prune.Look(tree(t, tt.files), prune.Options{Now: now, Soon: 24 * time.Hour}))(t)
 			change := found.Change("a <a@example.com>")
 			slices.Sort(change.Remove)
-			if !slices.Equal(change.Remove, tt.remove) {
-				t.Errorf("removes %q, want %q", change.Remove, tt.remove)
-			}
+			expect.That(t, slices.Equal(change.Remove, tt.remove), "removes %q, want %q", change.Remove, tt.remove)
 			written := map[string]string{}
 			for name, text := range change.Write {
 				written[name] = string(text)
 			}
-			if !maps.Equal(written, tt.write) {
-				t.Errorf("writes %q, want %q", written, tt.write)
-			}
+			expect.That(t, maps.Equal(written, tt.write), "writes %q, want %q", written, tt.write)
 			var ends []string
 			for _, e := range found.Soon {
 				ends = append(ends, e.Identity.Name)
 			}
-			if !slices.Equal(ends, tt.soon) {
-				t.Errorf("ending soon: %q, want %q", ends, tt.soon)
-			}
-			if len(found.Unreadable) != tt.unreadable {
-				t.Errorf("unreadable: %v, want %d", found.Unreadable, tt.unreadable)
-			}
-			if said := len(tt.remove)+len(tt.write) > 0; said != (change.Message != "") {
-				t.Errorf("the message is %q", change.Message)
-			}
+			expect.That(t, slices.Equal(ends, tt.soon), "ending soon: %q, want %q", ends, tt.soon)
+			expect.Is(t, "unreadable", tt.unreadable, len(found.Unreadable))
+			expect.That(t, (len(tt.remove)+len(tt.write) > 0) == (change.Message != ""),
+				"the message is %q", change.Message)
 		})
 	}
 }
 
 func TestOutside(t *testing.T) {
 	for _, folder := range []string{"..", "../signed", "/signed", ".", "signed/../.."} {
-		if _, err := prune.Look(tree(t, nil), prune.Options{Signed: folder, Now: now}); err == nil {
-			t.Errorf("%q is looked at", folder)
-		}
+		_, err := prune.Look(tree(t, nil), prune.Options{Signed: folder, Now: now})
+		expect.That(t, err != nil, "%q is looked at", folder)
 	}
-	if _, err := prune.Look(tree(t, map[string]string{"signed": "a file"}), prune.Options{Now: now}); err == nil {
-		t.Error("a file is taken for the folder")
-	}
+	_, err := prune.Look(tree(t, map[string]string{"signed": "a file"}), prune.Options{Now: now})
+	expect.That(t, err != nil, "a file is taken for the folder")
 }

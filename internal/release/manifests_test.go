@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,13 +9,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/mod/semver"
 	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
-// published writes the manifests of a release with two commands, and returns their folder and the
-// archives.
+// published writes the manifests of a release with two commands, and returns their folder and the archives.
 func published(t *testing.T) (dir string, archives []archive) {
 	t.Helper()
 	dir = t.TempDir()
@@ -34,8 +37,7 @@ func published(t *testing.T) (dir string, archives []archive) {
 	return dir, archives
 }
 
-// plugin is a manifest of krew, v1alpha2.
-// https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/
+// plugin is a manifest of krew, v1alpha2. https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/
 type plugin struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
@@ -66,14 +68,9 @@ type pluginFile struct {
 // internal/index/validation), and has the archive and checksum of polex for each platform.
 func TestKrew(t *testing.T) {
 	dir, archives := published(t)
-	raw, err := os.ReadFile(filepath.Join(dir, "polex.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(os.ReadFile(filepath.Join(dir, "polex.yaml")))(t)
 	var p plugin
-	if err := yaml.UnmarshalStrict(raw, &p); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, yaml.UnmarshalStrict(raw, &p))
 	if p.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || p.Kind != "Plugin" || p.Metadata["name"] != "polex" || !semver.IsValid(p.Spec.Version) {
 		t.Errorf("krew rejects its head: %+v", p)
 	}
@@ -99,24 +96,18 @@ func TestKrew(t *testing.T) {
 	}
 }
 
-// TestBrew: the formula is valid Ruby, and has the archive and checksum of polex for each platform
-// of Homebrew.
+// TestBrew: the formula is valid Ruby, and has the archive and checksum of polex for each platform of Homebrew.
 func TestBrew(t *testing.T) {
 	dir, archives := published(t)
 	path := filepath.Join(dir, "polex.rb")
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(os.ReadFile(path))(t)
 	got := regexp.MustCompile(`url "([^"]+)"\s+sha256 "([0-9a-f]{64})"`).FindAllStringSubmatch(string(raw), -1)
 	if len(got) != 4 || strings.Contains(string(raw), "{{") {
 		t.Errorf("it has %d archives, want 4:\n%s", len(got), raw)
 	}
 	for _, a := range archives {
 		found := slices.ContainsFunc(got, func(m []string) bool { return m[1] == a.URL() && m[2] == a.SHA256 })
-		if want := a.command == "polex" && a.OS != "windows"; found != want {
-			t.Errorf("it has %s: %v", a.name(), found)
-		}
+		expect.Is(t, fmt.Sprintf("it has %s", a.name()), a.command == "polex" && a.OS != "windows", found)
 	}
 	ruby, err := exec.LookPath("ruby")
 	if err != nil {
@@ -130,10 +121,7 @@ func TestBrew(t *testing.T) {
 // TestChecksums: sha256sum accepts the checksums of every published file.
 func TestChecksums(t *testing.T) {
 	dir, archives := published(t)
-	raw, err := os.ReadFile(filepath.Join(dir, "checksums.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(os.ReadFile(filepath.Join(dir, "checksums.txt")))(t)
 	for _, a := range archives {
 		if !strings.Contains(string(raw), a.SHA256+"  "+a.name()+"\n") {
 			t.Errorf("%s is missing", a.name())
@@ -143,5 +131,34 @@ func TestChecksums(t *testing.T) {
 	check.Dir = dir
 	if out, err := check.CombinedOutput(); err != nil || strings.Count(string(out), ": OK\n") != len(archives)+2 {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestManual: the archive has a man page for each program and completions for four shells, and the
+// same commit gives the same bytes.
+func TestManual(t *testing.T) {
+	when := time.Unix(1700000000, 0)
+	var texts []string
+	for range 2 {
+		files := manual(t.TempDir(), "v1.2.3", when)
+		var names []string
+		var all strings.Builder
+		for _, f := range files {
+			names = append(names, f.name)
+			all.Write(f.data)
+		}
+		for _, want := range []string{"completions/_polex", "completions/polex.bash", "completions/polex.fish", "completions/polex.ps1",
+			"man/polex.1", "man/polex-verify.1", "man/polex-guard-serve.1", "man/polex-adopt.1"} {
+			if !slices.Contains(names, want) {
+				t.Errorf("%s is missing in %s", want, names)
+			}
+		}
+		texts = append(texts, all.String())
+	}
+	if texts[0] != texts[1] {
+		t.Error("two runs write different manuals")
+	}
+	if !strings.Contains(texts[0], ".TH \"POLEX") || !strings.Contains(texts[0], "--only-exceptions") {
+		t.Error("the manual does not describe polex-verify --only-exceptions")
 	}
 }

@@ -5,14 +5,21 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"crypto/x509"
+	"debug/buildinfo"
+	"encoding/pem"
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"golang.org/x/mod/module"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // packed is a file of an archive.
@@ -36,17 +43,11 @@ func TestPack(t *testing.T) {
 			for n, mode := range []os.FileMode{0o600, 0o777} {
 				t.Chdir(t.TempDir())
 				command := filepath.Join("dist", "polex-a")
-				if err := os.Mkdir("dist", 0o755); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, os.Mkdir("dist", 0o755))
 				for _, file := range []string{command, "LICENSE"} {
-					if err := os.WriteFile(file, []byte(file), mode); err != nil {
-						t.Fatal(err)
-					}
+					expect.OK(t, os.WriteFile(file, []byte(file), mode))
 					other := when.Add(time.Duration(n) * time.Hour)
-					if err := os.Chtimes(file, other, other); err != nil {
-						t.Fatal(err)
-					}
+					expect.OK(t, os.Chtimes(file, other, other))
 				}
 				archives = append(archives, of.pack(append(tree(".", "top"), entry{"polex-a", read(command), 0o755}), when))
 			}
@@ -55,9 +56,7 @@ func TestPack(t *testing.T) {
 			}
 			want := []packed{{"top/LICENSE", 0o644, "LICENSE", when.UTC()},
 				{"top/dist/polex-a", 0o644, filepath.Join("dist", "polex-a"), when.UTC()}, {"polex-a", 0o755, filepath.Join("dist", "polex-a"), when.UTC()}}
-			if diff := cmp.Diff(want, of.unpack(t, archives[0])); diff != "" {
-				t.Error(diff)
-			}
+			expect.Equal(t, "result", want, of.unpack(t, archives[0]))
 		})
 	}
 }
@@ -65,22 +64,14 @@ func TestPack(t *testing.T) {
 // untar reads a tar.gz. It fails if the archive names a user.
 func untar(t *testing.T, archive []byte) (files []packed) {
 	t.Helper()
-	plain, err := gzip.NewReader(bytes.NewReader(archive))
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := expect.Value(gzip.NewReader(bytes.NewReader(archive)))(t)
 	for r := tar.NewReader(plain); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return files
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
+		text := expect.Value(io.ReadAll(r))(t)
 		if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.Gname != "" {
 			t.Errorf("it names a user: %+v", h)
 		}
@@ -90,20 +81,108 @@ func untar(t *testing.T, archive []byte) (files []packed) {
 
 func unzip(t *testing.T, archive []byte) (files []packed) {
 	t.Helper()
-	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Value(zip.NewReader(bytes.NewReader(archive), int64(len(archive))))(t)
 	for _, f := range r.File {
-		content, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(content)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := expect.Value(f.Open())(t)
+		text := expect.Value(io.ReadAll(content))(t)
 		files = append(files, packed{f.Name, f.Mode(), string(text), f.Modified.UTC()})
 	}
 	return files
+}
+
+// TestContents: the licences and the SBOM of a program name every module in it. The SBOM of a second run is the same.
+func TestContents(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	dir := t.TempDir()
+	program := filepath.Join(dir, "polex-validate")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags=grpcnotrace", "-trimpath", "-o", program, "./cmd/polex-validate").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	info := expect.Value(buildinfo.ReadFile(program))(t)
+	goroot, cache := output("go", "env", "GOROOT"), output("go", "env", "GOMODCACHE")
+	text := expect.Value(licenses(program, goroot, cache))(t)
+	first, second := sbom(program, "v1.2.3"), sbom(program, "v1.2.3")
+	if !bytes.Equal(first, second) {
+		t.Error("two SBOMs of a program differ")
+	}
+	if len(info.Deps) < 10 {
+		t.Errorf("%d modules are too few to test with", len(info.Deps))
+	}
+	for _, m := range info.Deps {
+		if !bytes.Contains(first, []byte(`"pkg:golang/`+m.Path+"@"+strings.ReplaceAll(m.Version, "+", "%2B"))) {
+			t.Errorf("the SBOM does not have %s %s", m.Path, m.Version)
+		}
+		if !bytes.Contains(text, []byte("==== "+m.Path+"@"+m.Version+": ")) {
+			t.Errorf("the licences do not have %s %s", m.Path, m.Version)
+		}
+	}
+	if !bytes.Contains(first, []byte(`"pkg:golang/std@`)) || !bytes.Contains(text, []byte("The Go Authors")) {
+		t.Error("the standard library is missing")
+	}
+	empty := t.TempDir()
+	if _, err := licenses(program, goroot, empty); err == nil {
+		t.Error("a module that is not there is accepted")
+	}
+	one := filepath.Join(empty, filepath.FromSlash(must(module.EscapePath(info.Deps[0].Path)))+"@"+info.Deps[0].Version)
+	expect.OK(t, os.MkdirAll(filepath.Join(one, "license"), 0o755))
+	if _, err := licenses(program, goroot, empty); err == nil || !strings.Contains(err.Error(), "no licence file") {
+		t.Errorf("a module without a licence is accepted: %v", err)
+	}
+}
+
+// TestRoots: the certificates of the images are certificate authorities that have not expired.
+func TestRoots(t *testing.T) {
+	count := 0
+	for rest := roots(); ; count++ {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		c := expect.Value(x509.ParseCertificate(block.Bytes))(t)
+		if !c.IsCA || c.NotAfter.Before(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
+			t.Errorf("%s: authority %v, until %s", c.Subject, c.IsCA, c.NotAfter)
+		}
+	}
+	if count < 100 {
+		t.Errorf("there are %d certificates", count)
+	}
+}
+
+// TestChart: the archive holds every file of the chart, and Chart.yaml has the version of the
+// release everywhere. A development build keeps the version of Git.
+func TestChart(t *testing.T) {
+	for version, number := range map[string]string{"v1.2.3": "1.2.3", "v1.2.3-rc.1": "1.2.3-rc.1", "1a2b3c4-dirty": chartInGit, "devel": chartInGit} {
+		name, packed := chart(filepath.Join("..", "..", "charts", "polex-guard"), version, time.Unix(0, 0))
+		if name != "polex-guard-"+number+".tgz" {
+			t.Fatalf("%s: %s", version, name)
+		}
+		files := unpacked(t, packed)
+		described := files["polex-guard/Chart.yaml"]
+		for _, line := range []string{"\nversion: " + number + "\n", "\nappVersion: " + number + "\n", "image: ghcr.io/polex-dev/polex-guard:v" + number + "\n"} {
+			if !strings.Contains(described, line) {
+				t.Errorf("%s: Chart.yaml lacks %q", version, line)
+			}
+		}
+		for _, file := range []string{"values.yaml", "values.schema.json", "README.md", "templates/webhook.yaml", "files/guard/protect/cluster.yaml"} {
+			if files["polex-guard/"+file] == "" {
+				t.Errorf("%s: there is no %s", version, file)
+			}
+		}
+	}
+}
+
+// unpacked returns the files of an archive by name.
+func unpacked(t *testing.T, packed []byte) map[string]string {
+	t.Helper()
+	plain := expect.Value(gzip.NewReader(bytes.NewReader(packed)))(t)
+	files := map[string]string{}
+	for r := tar.NewReader(plain); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		text, readErr := io.ReadAll(r)
+		expect.OK(t, errors.Join(err, readErr))
+		files[h.Name] = string(text)
+	}
 }

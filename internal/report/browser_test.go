@@ -18,17 +18,16 @@ import (
 
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/test/e2e/browser"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
-// TestBrowser opens the page in Chromium, with the width of a phone and of a screen, in light and
-// dark mode. Nothing overflows, no request is made, and no error is logged. POLEX_TEST_SCREENSHOTS
-// is a folder for screenshots.
+// TestBrowser opens the page in Chromium, with the width of a phone and of a screen, in light and dark mode. Nothing
+// overflows, no request is made, and no error is logged. POLEX_TEST_SCREENSHOTS is a folder for screenshots.
 func TestBrowser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.html")
 	v := large(120)
-	if err := os.WriteFile(path, []byte(written(t, "html", v)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(written(t, "html", v)), 0o600))
 	b := browser.Start(t)
 	for _, width := range []int{400, 1280} {
 		for _, scheme := range []string{"light", "dark"} {
@@ -40,15 +39,10 @@ func TestBrowser(t *testing.T) {
 				if got := b.Evaluate(`document.title + "|" + document.querySelectorAll("tbody[id]").length + "|" + (document.querySelectorAll("svg").length > 9)`); got != "Exceptions as of 2026-11-22|120|true" {
 					t.Errorf("the page is %v", got)
 				}
-				if got := b.Evaluate(`document.documentElement.scrollWidth`); got != float64(width) {
-					t.Errorf("it is %v wide in a window of %d", got, width)
-				}
-				if got := b.Evaluate(contrast); got != "" {
-					t.Errorf("hard to read: %v", got)
-				}
-				if got := b.Evaluate(headings); got != "" {
-					t.Errorf("headings: %v", got)
-				}
+				got := b.Evaluate(`document.documentElement.scrollWidth`)
+				expect.That(t, got == float64(width), "it is %v wide in a window of %d", got, width)
+				expect.Is(t, "low contrast", "", b.Evaluate(contrast))
+				expect.Is(t, "headings", "", b.Evaluate(headings))
 				for _, line := range b.Noise {
 					t.Error(line)
 				}
@@ -64,9 +58,7 @@ func TestBrowser(t *testing.T) {
 func TestSearch(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.html")
 	v := large(500)
-	if err := os.WriteFile(path, []byte(written(t, "html", v)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(written(t, "html", v)), 0o600))
 	b := browser.Start(t)
 	b.Open("file://" + path)
 	const shown = `document.querySelectorAll("tbody.entry:not([hidden])").length + "|" + document.getElementById("found").value + "|" + document.querySelectorAll("tbody.group:not([hidden])").length`
@@ -76,15 +68,12 @@ func TestSearch(t *testing.T) {
 	}
 	all := search("", "")
 	one := search(v.Entries[7].Identity.Name+" "+strings.ToUpper(v.Entries[7].Identity.Namespace), "")
-	if !strings.HasPrefix(one, "1|1 of ") || !strings.HasSuffix(one, "|1") || strings.HasPrefix(all, "1|") {
-		t.Errorf("one entry: %s, all: %s", one, all)
-	}
-	if got := search("no such words", ""); !strings.HasPrefix(got, "0|0 of ") || !strings.HasSuffix(got, "|0") {
-		t.Error(got)
-	}
-	if open := search("", "open"); open == all || strings.HasPrefix(open, "0|") {
-		t.Errorf("open: %s, all: %s", open, all)
-	}
+	expect.That(t, strings.HasPrefix(one, "1|1 of ") && strings.HasSuffix(one, "|1") && !strings.HasPrefix(all, "1|"),
+		"one entry: %s, all: %s", one, all)
+	got := search("no such words", "")
+	expect.That(t, strings.HasPrefix(got, "0|0 of ") && strings.HasSuffix(got, "|0"), "%v", got)
+	open := search("", "open")
+	expect.That(t, open != all && !strings.HasPrefix(open, "0|"), "open: %s, all: %s", open, all)
 	for _, line := range b.Noise {
 		t.Error(line)
 	}
@@ -94,25 +83,15 @@ func TestSearch(t *testing.T) {
 func TestPrint(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.html")
 	v := large(120)
-	if err := os.WriteFile(path, []byte(written(t, "html", v)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(written(t, "html", v)), 0o600))
 	b := browser.Start(t)
 	b.Open("file://" + path)
 	said, _ := b.Evaluate(`document.body.innerText`).(string)
 	data, _ := b.Call("Page.printToPDF", browser.Object{"preferCSSPageSize": true})["data"].(string)
-	raw, err := base64.StdEncoding.DecodeString(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(base64.StdEncoding.DecodeString(data))(t)
 	file := filepath.Join(cmp.Or(os.Getenv("POLEX_TEST_SCREENSHOTS"), t.TempDir()), "ledger.pdf")
-	if err := os.WriteFile(file, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	text, err := exec.Command("pdftotext", "-raw", file, "-").Output()
-	if err != nil {
-		t.Fatalf("pdftotext (apt-get install poppler-utils): %v", err)
-	}
+	must.Do(t, os.WriteFile(file, raw, 0o600))
+	text := must.Get(exec.Command("pdftotext", "-raw", file, "-").Output())(t)
 	dense := func(text string) string { return strings.Join(strings.Fields(text), "") }
 	printed, shown := dense(string(text)), dense(said)
 	wanted := []string{v.Tip, v.Repository, v.Trust.Digest, v.Trust.Root, v.Trust.Signers[0].Identity, "2026-11-22T13:00:00Z"}
@@ -137,24 +116,18 @@ func TestPrint(t *testing.T) {
 func TestBrowserNotices(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	server.Listener = listener
 	server.Start()
 	defer server.Close()
 	path := filepath.Join(t.TempDir(), "bad.html")
 	page := `<!doctype html><title>bad</title><img src="` + server.URL + `/x"><p style="color:#ddd;background:#fff">pale</p><h3 style="width:1px;overflow-wrap:anywhere">xyz</h3><ul class="tiles"><li><b style="display:block;width:1px">xyz</b></ul><div style="width:3000px">wide</div>`
-	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(page), 0o600))
 	b := browser.Start(t)
 	b.Call("Emulation.setDeviceMetricsOverride", browser.Object{"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": false})
 	b.Open("file://" + path)
-	if asked.Load() == 0 || !strings.Contains(strings.Join(b.Noise, "\n"), server.URL) {
-		t.Errorf("a request is not noticed: %q", b.Noise)
-	}
+	expect.That(t, asked.Load() != 0 && strings.Contains(strings.Join(b.Noise, "\n"), server.URL),
+		"a request is not noticed: %q", b.Noise)
 	if b.Evaluate(contrast) == "" || b.Evaluate(headings) != "H3 after h0, not one h1, no language, too wide: xyz, broken: xyz" || b.Evaluate(`document.documentElement.scrollWidth`) == float64(390) {
 		t.Error("what is pale, out of order or wide is not noticed")
 	}

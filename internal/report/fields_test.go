@@ -13,29 +13,21 @@ import (
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/usage"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestFieldsDocumented: docs/reference/audit.md and the schema have every field, in the order of the
 // CSV, and docs/reference/audit.md has no other.
 func TestFieldsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/reference/audit.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile("../../docs/ledger.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../docs/reference/audit.md"))(t)
+	raw := must.Get(os.ReadFile("../../docs/ledger.schema.json"))(t)
 	var schema object
-	if err := json.Unmarshal(raw, &schema); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &schema))
 	var want, got []string
 	add := func(path string) {
 		want = append(want, fmt.Sprintf("- `%s`", path))
-		if !has(schema, schema, strings.Split(path, ".")) {
-			t.Errorf("the schema has no %s", path)
-		}
+		expect.That(t, has(schema, schema, strings.Split(path, ".")), "the schema has no %s", path)
 	}
 	for _, path := range reportFields {
 		add(path)
@@ -50,17 +42,14 @@ func TestFieldsDocumented(t *testing.T) {
 			got = append(got, path)
 		}
 	}
-	if !slices.Equal(want, got) {
-		t.Errorf("docs/reference/audit.md has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	expect.That(t, slices.Equal(want, got),
+		"docs/reference/audit.md has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	for path, want := range map[string]string{"said.requestedBy": "requested by", "policies.name": "policies: name"} {
 		if !strings.Contains(string(page), fmt.Sprintf("`entries.%s` is `%s`", path, want)) || name(path) != want {
 			t.Errorf("%s is %q in other formats", path, name(path))
 		}
 	}
-	if has(schema, schema, []string{"entries", "nonsense"}) {
-		t.Error("the schema has everything")
-	}
+	expect.That(t, !has(schema, schema, []string{"entries", "nonsense"}), "the schema has everything")
 }
 
 type object = map[string]any
@@ -97,9 +86,7 @@ func TestFieldsShown(t *testing.T) {
 		"html": html.UnescapeString(unbroken.Replace(written(t, "html", v))), "csv": strings.ReplaceAll(written(t, "csv", v), `""`, `"`),
 		"markdown": html.UnescapeString(strings.ReplaceAll(written(t, "markdown", v), "<!-- -->", "")), "table": written(t, "table", v),
 	} {
-		if strings.Contains(text, "…") {
-			t.Errorf("%s cuts a text", format)
-		}
+		expect.That(t, !strings.Contains(text, "…"), "%s cuts a text", format)
 		shown := fields
 		switch format {
 		case "markdown":
@@ -124,9 +111,7 @@ func TestFieldsShown(t *testing.T) {
 			}
 		}
 	}
-	if last := fields[auditorFields-1]; last != "signing.messageDigest" {
-		t.Errorf("the last field that an auditor asks for first is %s", last)
-	}
+	expect.Is(t, "last field of an auditor", "signing.messageDigest", fields[auditorFields-1])
 }
 
 // TestValues: a field has the values of its path in the JSON, one for each element of a list on the
@@ -152,9 +137,8 @@ func TestValues(t *testing.T) {
 		"renews.of":                   {`["not in this history with a valid signature"]`, `[""]`},
 	} {
 		rows := rowsOf([]*ledger.Entry{e, bare})
-		if got := [2]string{fmt.Sprintf("%q", rows[0].Values(path)), fmt.Sprintf("%q", rows[1].Values(path))}; got != want {
-			t.Errorf("%s: %q, want %q", path, got, want)
-		}
+		expect.Is(t, path,
+			want, [2]string{fmt.Sprintf("%q", rows[0].Values(path)), fmt.Sprintf("%q", rows[1].Values(path))})
 	}
 }
 
@@ -183,7 +167,5 @@ func TestGroups(t *testing.T) {
 		`namespace b: two false ["Pod, Job: *" "Secret, Job: * (only with users; images)"]`,
 		`no namespace stated: none true []`,
 	}
-	if !slices.Equal(want, got) {
-		t.Errorf("groups\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	expect.That(t, slices.Equal(want, got), "groups\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 }

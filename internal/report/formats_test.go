@@ -19,6 +19,8 @@ import (
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/usage"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // hostile is text that an attacker may write into any free text.
@@ -101,9 +103,7 @@ var formats = map[string]func(io.Writer, *Report) error{"table": Table, "json": 
 func written(t *testing.T, format string, v *Report) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := formats[format](&b, v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, formats[format](&b, v))
 	return b.String()
 }
 
@@ -117,9 +117,7 @@ func TestParts(t *testing.T) {
 		"Bo <bo@example.com>":                               "Bo &lt;bo<wbr>@example.com&gt;",
 		`</td><a href="//x">&#47;`:                          "&lt;/<wbr>td&gt;&lt;a href=&#34;/<wbr>/<wbr>x&#34;&gt;&amp;#47;",
 	} {
-		if got := string(parts(text)); got != want {
-			t.Errorf("parts(%q) is %s, want %s", text, got, want)
-		}
+		expect.Is(t, fmt.Sprintf("parts(%q)", text), want, string(parts(text)))
 	}
 }
 
@@ -131,9 +129,7 @@ func TestHostileText(t *testing.T) {
 		if format != "csv" && strings.Contains(out, "\n::error") || strings.Contains(out, "\x1b") || strings.Contains(out, "\u202e") {
 			t.Errorf("%s holds a command to a terminal or a runner", format)
 		}
-		if !utf8.ValidString(out) {
-			t.Errorf("%s is no UTF-8", format)
-		}
+		expect.That(t, utf8.ValidString(out), "%s is no UTF-8", format)
 	}
 	for _, v.Width = range []int{1, 60, 100, 200} {
 		entries, _, _ := strings.Cut(written(t, "table", v), "\n? marks")
@@ -146,19 +142,14 @@ func TestHostileText(t *testing.T) {
 	v.Width = 0
 	markdown := written(t, "markdown", v)
 	for _, bad := range []string{"<script", "http://evil", "@everyone", "`"} {
-		if strings.Contains(markdown, bad) {
-			t.Errorf("the Markdown holds %q", bad)
-		}
+		expect.That(t, !strings.Contains(markdown, bad), "the Markdown holds %q", bad)
 	}
 	rows, err := csv.NewReader(strings.NewReader(written(t, "csv", v))).ReadAll()
-	if err != nil || len(rows) != 61 {
-		t.Fatalf("%d rows, %v", len(rows), err)
-	}
+	must.That(t, err == nil && len(rows) == 61, "%d rows, %v", len(rows), err)
 	for _, row := range rows {
 		for _, cell := range row {
-			if cell != "" && strings.ContainsAny(cell[:1], "=+-@\t\r") {
-				t.Errorf("a spreadsheet would run %.20q", cell)
-			}
+			expect.That(t, cell == "" || !strings.ContainsAny(cell[:1], "=+-@\t\r"),
+				"a spreadsheet would run %.20q", cell)
 		}
 	}
 	var tree any
@@ -178,9 +169,7 @@ func TestTableOnTerminal(t *testing.T) {
 	}
 	out := written(t, "table", v)
 	for _, want := range []string{`(?m)^  EXCEPTION +POLICY +REASON +EXEMPTED +STATE +EXPIRES$`, `(?m)^  platform-exceptions/web-r2 +probes +the .*… Dep.*… `} {
-		if !regexp.MustCompile(want).MatchString(out) {
-			t.Errorf("no %s in\n%s", want, out)
-		}
+		expect.That(t, regexp.MustCompile(want).MatchString(out), "no %s in\n%s", want, out)
 	}
 	for _, e := range v.Entries {
 		e.Said.Reason = ""
@@ -193,13 +182,9 @@ func TestTableOnTerminal(t *testing.T) {
 // TestPage: the page runs one script, fetches nothing, and closes all tags.
 func TestPage(t *testing.T) {
 	out := written(t, "html", large(60))
-	if n := strings.Count(out, "<script"); n != 1 {
-		t.Errorf("the page has %d scripts", n)
-	}
+	expect.Is(t, "the page", 1, strings.Count(out, "<script"))
 	for _, bad := range []string{"<img", "<link", "<iframe", "onerror=\"", "javascript:", " style=\"", "src=\""} {
-		if strings.Contains(out, bad) {
-			t.Errorf("the page holds %q", bad)
-		}
+		expect.That(t, !strings.Contains(out, bad), "the page holds %q", bad)
 	}
 	if !strings.Contains(out, `<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src &#39;sha256-`) {
 		t.Error("the page has no policy")
@@ -209,9 +194,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("%d %s are opened and %d closed", open, tag, closed)
 		}
 	}
-	if empty := written(t, "html", &Report{Ledger: &ledger.Ledger{}, Revision: "main"}); !strings.Contains(empty, "There are no findings") {
-		t.Error("an empty ledger has no page")
-	}
+	expect.Contains(t, written(t, "html", &Report{Ledger: &ledger.Ledger{}, Revision: "main"}), "There are no findings")
 }
 
 func TestMetrics(t *testing.T) {
@@ -219,9 +202,7 @@ func TestMetrics(t *testing.T) {
 	v.Compared = true
 	out := written(t, "prometheus", v)
 	problems, err := promlint.New(strings.NewReader(out)).Lint()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	must.That(t, err == nil, "%v\n%s", err, out)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
@@ -230,18 +211,13 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("nothing is said of renewals in\n%s", out)
 	}
 	for _, want := range []string{"polex_audit_exceptions{state=\"expired\"} 6", "polex_audit_findings{kind=\"cluster-altered\"} 1"} {
-		if !strings.Contains(out, want+"\n") {
-			t.Errorf("there is no %s in\n%s", want, out)
-		}
+		expect.That(t, strings.Contains(out, want+"\n"), "there is no %s in\n%s", want, out)
 	}
 }
 
 // TestMetricsDocumented: docs/reference/audit.md lists every metric with its labels, and no other.
 func TestMetricsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/reference/audit.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../docs/reference/audit.md"))(t)
 	var want, got []string
 	for _, m := range regexp.MustCompile("(?m)^\\| `(polex_audit_[^`]+)` \\|").FindAllSubmatch(page, -1) {
 		got = append(got, string(m[1]))
@@ -254,16 +230,14 @@ func TestMetricsDocumented(t *testing.T) {
 	}
 	slices.Sort(got)
 	slices.Sort(want)
-	if len(want) < 10 || !slices.Equal(want, got) {
-		t.Errorf("docs/reference/audit.md lists\n%s\nand there are\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	expect.That(t, len(want) >= 10 && slices.Equal(want, got),
+		"docs/reference/audit.md lists\n%s\nand there are\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 }
 
 // TestEmpty: every format can write an empty report.
 func TestEmpty(t *testing.T) {
 	for name := range formats {
-		if out := written(t, name, &Report{Ledger: &ledger.Ledger{At: time.Unix(0, 0)}, Revision: "main"}); out == "" {
-			t.Errorf("%s is empty", name)
-		}
+		expect.That(t, written(t, name, &Report{Ledger: &ledger.Ledger{At: time.Unix(0, 0)}, Revision: "main"}) != "",
+			"%s is empty", name)
 	}
 }

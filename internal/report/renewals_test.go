@@ -12,6 +12,8 @@ import (
 
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // renewedThrice is a report with a chain of three, and an exception with an unknown predecessor.
@@ -56,9 +58,7 @@ func TestRenewalsTold(t *testing.T) {
 	} {
 		out := unbroken.Replace(written(t, format, renewedThrice()))
 		for _, want := range wants {
-			if !regexp.MustCompile(want).MatchString(out) {
-				t.Errorf("%s does not say %s\n%s", format, want, out)
-			}
+			expect.That(t, regexp.MustCompile(want).MatchString(out), "%s does not say %s\n%s", format, want, out)
 		}
 	}
 	if out := written(t, "prometheus", renewedThrice()); strings.Contains(out, `polex_audit_renewals{group="kyverno.io",namespace="a",name="web"}`) || strings.Contains(out, `name="web-r2"} 0`) {
@@ -67,10 +67,7 @@ func TestRenewalsTold(t *testing.T) {
 }
 
 func TestRenewalsInCSV(t *testing.T) {
-	rows, err := csv.NewReader(strings.NewReader(written(t, "csv", renewedThrice()))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(csv.NewReader(strings.NewReader(written(t, "csv", renewedThrice()))).ReadAll())(t)
 	from := slices.Index(rows[0], "renews: object")
 	for i, want := range []string{
 		"renews: object,renews: message digest,renews: number,renews: of,renewed by,chain: from,chain: to",
@@ -79,9 +76,7 @@ func TestRenewalsInCSV(t *testing.T) {
 		"PolicyException.kyverno.io a/web-r1,sha256:" + strings.Repeat("1", 64) + ",2,PolicyException.kyverno.io a/web-r1,,2026-10-13T12:00:00Z,2026-12-17T12:00:00Z",
 		"PolicyException.kyverno.io a/ghost,sha256:" + strings.Repeat("f", 64) + ",5,not in this history with a valid signature,,2026-11-21T12:00:00Z,",
 	} {
-		if got := strings.Join(rows[i][from:from+7], ","); got != want {
-			t.Errorf("line %d: %s, want %s", i, got, want)
-		}
+		expect.Is(t, fmt.Sprintf("line %d", i), want, strings.Join(rows[i][from:from+7], ","))
 	}
 }
 
@@ -111,9 +106,7 @@ func TestRenewalsInJSON(t *testing.T) {
 			Renewals []struct{ Ever int }
 		}
 	}
-	if err := json.Unmarshal([]byte(written(t, "json", renewedThrice())), &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(written(t, "json", renewedThrice())), &out))
 	second, ghost := out.Entries[1], out.Entries[3]
 	if r := second.Renews; r == nil || r.Number != 1 || r.Object != "PolicyException.kyverno.io a/web" || r.Of == nil || r.Of.Version != 1 || len(second.RenewedBy) != 1 || second.RenewedBy[0].Object != "PolicyException.kyverno.io a/web-r2" {
 		t.Errorf("%+v", second)
@@ -124,9 +117,8 @@ func TestRenewalsInJSON(t *testing.T) {
 	if c := out.Sums.Chains; len(c) != 2 || c[1].First.Object != "PolicyException.kyverno.io a/web" || c[1].Last.Object != "PolicyException.kyverno.io a/web-r2" || *c[1].Seconds != 65*24*60*60 {
 		t.Errorf("%+v", c)
 	}
-	if out.Entries[0].Renews != nil || out.Sums.Renewals[0].Ever != 3 {
-		t.Errorf("%+v, %+v", out.Entries[0].Renews, out.Sums.Renewals)
-	}
+	expect.That(t, out.Entries[0].Renews == nil && out.Sums.Renewals[0].Ever == 3,
+		"%+v, %+v", out.Entries[0].Renews, out.Sums.Renewals)
 }
 
 // TestTimeline: the exceptions of a chain share a line, in the order of their start, and the chains of files that
@@ -155,15 +147,12 @@ func TestTimeline(t *testing.T) {
 		"a/ghost-r5 | a/ghost-r5, open: from 2026-11-21 no expiry, renewal 5 557+443",
 		"a/ghost-r5 | a/ghost-r5, removed: from 2026-11-22 no expiry 571+429",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("the timeline is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	expect.That(t, slices.Equal(got, want),
+		"the timeline is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	if c := "From the signature to the expiry of 5 exceptions; the line is 2026-11-22. Renewals share a line"; drawn.Caption != c ||
 		drawn.From+" "+drawn.To != "2026-10-13 2026-12-22" || fmt.Sprintf("%.0f", drawn.Now) != "571" {
 		t.Errorf("%s: %s to %s, %f", drawn.Caption, drawn.From, drawn.To, drawn.Now)
 	}
 	v.Entries = v.Entries[5:]
-	if timelineOf(v) != nil {
-		t.Error("an unverified exception is drawn")
-	}
+	expect.That(t, timelineOf(v) == nil, "an unverified exception is drawn")
 }

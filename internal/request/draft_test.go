@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -24,87 +25,35 @@ var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 // said are the statements of all requests here.
 var said = request.Statements{Reason: "the vendor has no probe", Ticket: "SEC-12", Owner: "team-a", ExpiresIn: "7d"}
 
-const policies = `apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: probes}
-spec:
-  rules:
-  - name: check
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {message: m, pattern: {spec: {a: b}}}
-  - name: tag
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {message: m, pattern: {spec: {a: b}}}
-  - name: replicas
-    match: {any: [{resources: {kinds: [Deployment]}}]}
-    validate: {message: m, pattern: {spec: {a: b}}}
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: pods-alone, annotations: {pod-policies.kyverno.io/autogen-controllers: none}}
-spec:
-  rules:
-  - name: check
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {message: m, pattern: {spec: {a: b}}}
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: standards}
-spec:
-  rules:
-  - name: baseline
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {podSecurity: {level: baseline}}
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: images}
-spec:
-  rules:
-  - name: verify
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    verifyImages: [{imageReferences: ["*"]}]
----
-apiVersion: kyverno.io/v1
-kind: Policy
-metadata: {name: labels, namespace: team-a}
-spec:
-  rules:
-  - name: check
-    match: {any: [{resources: {kinds: [Ingress, Namespace, ClusterRole]}}]}
-    validate: {message: m, pattern: {spec: {a: b}}}
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: shell}
-spec:
-  rules:
-  - name: exec
-    match: {any: [{resources: {kinds: [Pod/exec]}}]}
-    validate: {message: m, deny: {}}
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: roles}
-spec:
-  rules:
-  - name: check
-    match: {any: [{resources: {kinds: [ClusterRole, Namespace]}}]}
-    validate: {message: m, pattern: {spec: {a: b}}}
----
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: readiness}
-spec:
-  matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
----
-apiVersion: policies.kyverno.io/v1
-kind: NamespacedValidatingPolicy
-metadata: {name: hosts, namespace: team-a}
-spec:
-  matchConstraints: {resourceRules: [{apiGroups: [networking.k8s.io], apiVersions: [v1], operations: [CREATE], resources: [ingresses]}]}
-`
+var policies = strings.Join([]string{
+	policy("ClusterPolicy", "{name: probes}", validates("check", "Pod")+validates("tag", "Pod")+validates("replicas", "Deployment")),
+	policy("ClusterPolicy", "{name: pods-alone, annotations: {pod-policies.kyverno.io/autogen-controllers: none}}", validates("check", "Pod")),
+	policy("ClusterPolicy", "{name: standards}", rule("baseline", "Pod", "validate: {podSecurity: {level: baseline}}")),
+	policy("ClusterPolicy", "{name: images}", rule("verify", "Pod", `verifyImages: [{imageReferences: ["*"]}]`)),
+	policy("Policy", "{name: labels, namespace: team-a}", validates("check", "Ingress, Namespace, ClusterRole")),
+	policy("ClusterPolicy", "{name: shell}", rule("exec", "Pod/exec", "validate: {message: m, deny: {}}")),
+	policy("ClusterPolicy", "{name: roles}", validates("check", "ClusterRole, Namespace")),
+	matches("ValidatingPolicy", "{name: readiness}", "''", "pods"),
+	matches("NamespacedValidatingPolicy", "{name: hosts, namespace: team-a}", "networking.k8s.io", "ingresses"),
+}, "---\n")
+
+func policy(kind, metadata, rules string) string {
+	return "apiVersion: kyverno.io/v1\nkind: " + kind + "\nmetadata: " + metadata + "\nspec:\n  rules:\n" + rules
+}
+
+func rule(name, kinds, action string) string {
+	return "  - name: " + name + "\n    match: {any: [{resources: {kinds: [" + kinds + "]}}]}\n    " + action + "\n"
+}
+
+func validates(name, kinds string) string {
+	return rule(name, kinds, "validate: {message: m, pattern: {spec: {a: b}}}")
+}
+
+// matches is a policy for the creation of one resource.
+func matches(kind, metadata, group, resource string) string {
+	return "apiVersion: policies.kyverno.io/v1\nkind: " + kind + "\nmetadata: " + metadata + "\nspec:\n  matchConstraints: " +
+		"{resourceRules: [{apiGroups: [" + group + "], apiVersions: [v1], operations: [CREATE], resources: [" + resource + "]}]}\n"
+}
 
 const manifests = `apiVersion: v1
 kind: Pod
@@ -144,9 +93,7 @@ func parse(t *testing.T, text string) []*exception.Document {
 		if errors.Is(err, io.EOF) {
 			return docs
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		docs = append(docs, d)
 	}
 }
@@ -281,36 +228,25 @@ func TestNew(t *testing.T) {
 				o.Objects = parse(t, manifests)
 			}
 			drafts, problems, err := request.New(tc.violations, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			var got [][]string
 			for _, d := range drafts {
 				got = append(got, drafted(t, d))
 				strict(t, d, o.Policies)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "result", tc.want, got)
 			var reasons []string
 			for _, p := range problems {
 				reasons = append(reasons, p.Reason)
-				if p.Message == "" || p.Hint == "" {
-					t.Errorf("%s says %q, %q", p.Reason, p.Message, p.Hint)
-				}
+				expect.That(t, p.Message != "" && p.Hint != "", "%s says %q, %q", p.Reason, p.Message, p.Hint)
 			}
-			if diff := cmp.Diff(tc.problems, reasons); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "result", tc.problems, reasons)
 			slices.Reverse(tc.violations)
 			again, _, err := request.New(tc.violations, o)
-			if err != nil || len(again) != len(drafts) {
-				t.Fatalf("the other way round: %d drafts, %v", len(again), err)
-			}
+			must.That(t, err == nil && len(again) == len(drafts), "the other way round: %d drafts, %v", len(again), err)
 			for i := range again {
-				if !bytes.Equal(again[i].Source, drafts[i].Source) {
-					t.Errorf("the other way round:\n%s\n%s", again[i].Source, drafts[i].Source)
-				}
+				expect.That(t, bytes.Equal(again[i].Source, drafts[i].Source),
+					"the other way round:\n%s\n%s", again[i].Source, drafts[i].Source)
 			}
 		})
 	}
@@ -319,14 +255,10 @@ func TestNew(t *testing.T) {
 // strict checks a draft with the strictest settings.
 func strict(t *testing.T, d request.Draft, known *shape.PolicySet) {
 	t.Helper()
-	checker, err := shape.New(shape.Config{Preset: "strict", Policies: known})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := must.Get(shape.New(shape.Config{Preset: "strict", Policies: known}))(t)
 	for _, f := range checker.Check(d.Document, now) {
-		if f.Severity == shape.Error || f.Reason == shape.ReasonAutogenRules {
-			t.Errorf("%s: %s\n%s", f.Reason, f.Message, d.Source)
-		}
+		expect.That(t, f.Severity != shape.Error && f.Reason != shape.ReasonAutogenRules,
+			"%s: %s\n%s", f.Reason, f.Message, d.Source)
 	}
 }
 
@@ -343,15 +275,12 @@ func TestNames(t *testing.T) {
 		}
 		strict(t, drafts[0], known)
 		id := drafts[0].Document.Identity()
-		if !label.MatchString(id.Name) || id.Namespace != "exceptions" {
-			t.Errorf("%s is no plain name in exceptions", id)
-		}
+		expect.That(t, label.MatchString(id.Name) && id.Namespace == "exceptions",
+			"%s is no plain name in exceptions", id)
 		return id.Name
 	}
 	first := name(of("probes", "autogen-check", "Deployment", "team-a", "web"), said)
-	if !strings.HasPrefix(first, "web-probes-") {
-		t.Errorf("%s does not say what it is about", first)
-	}
+	expect.That(t, strings.HasPrefix(first, "web-probes-"), "%s does not say what it is about", first)
 	if again := name(of("probes", "autogen-check", "Deployment", "team-a", "web"), request.Statements{Reason: "another", Ticket: "SEC-1", Owner: "team-b", ExpiresIn: "1h"}); again != first {
 		t.Errorf("%s, and %s when it is asked for again", first, again)
 	}
@@ -362,20 +291,16 @@ func TestNames(t *testing.T) {
 		of("roles", "check", "ClusterRole", "", "System:Node_"+strings.Repeat("x", 100)+"y"), of("probes", "check", "Pod", "team-a", strings.Repeat("a", 23)+"-"+strings.Repeat("b", 100)),
 	} {
 		n := name(v, said)
-		if met[n] {
-			t.Errorf("%s is the name of another, too", n)
-		}
+		expect.That(t, !met[n], "%s is the name of another, too", n)
 		met[n] = true
 	}
 }
 
 func TestTooMany(t *testing.T) {
-	if _, _, err := request.New(make([]request.Violation, request.MaxViolations+1), request.Options{}); err == nil {
-		t.Error("more than are taken in")
-	}
-	if _, _, err := request.New(nil, request.Options{Namespace: "*"}); err == nil {
-		t.Error("a namespace that is none")
-	}
+	_, _, err := request.New(make([]request.Violation, request.MaxViolations+1), request.Options{})
+	expect.That(t, err != nil, "more than are taken in")
+	_, _, err = request.New(nil, request.Options{Namespace: "*"})
+	expect.That(t, err != nil, "a namespace that is none")
 }
 
 // exempts returns the resources that an exception exempts: by its match as polex reads it, or by
@@ -393,43 +318,25 @@ func exempts(t *testing.T, doc *exception.Document, resources []*exception.Docum
 		}
 		return all
 	}
-	checker, err := shape.New(shape.Config{Resources: shape.ReadResources(resources)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := must.Get(shape.New(shape.Config{Resources: shape.ReadResources(resources)}))(t)
 	found := checker.Exempted(doc)
-	if !found.Known || found.Cut || found.Count != len(found.Resources) {
-		t.Fatalf("%+v", found)
-	}
+	must.That(t, found.Known && !found.Cut && found.Count == len(found.Resources), "%+v", found)
 	return found.Resources
 }
 
-// conditionOf compiles the one match condition of a draft. It depends on the object only, and is
-// never an error.
+// conditionOf compiles the one match condition of a draft. It depends on the object only, and is never an error.
 func conditionOf(t *testing.T, e *kyverno.Exception) func(object map[string]any) bool {
 	t.Helper()
-	if len(e.Conditions) != 1 {
-		t.Fatalf("%d conditions", len(e.Conditions))
-	}
-	env, err := cel.NewEnv(cel.Variable("object", cel.DynType))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, len(e.Conditions) == 1, "%d conditions", len(e.Conditions))
+	env := must.Get(cel.NewEnv(cel.Variable("object", cel.DynType)))(t)
 	text := e.Conditions[0].Expression.Text
 	checked, issues := env.Compile(text)
-	if issues.Err() != nil {
-		t.Fatal(issues.Err())
-	}
-	program, err := env.Program(checked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, issues.Err() == nil, "%v", issues.Err())
+	program := must.Get(env.Program(checked))(t)
 	return func(object map[string]any) bool {
 		t.Helper()
 		result, _, err := program.Eval(map[string]any{"object": object})
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
+		must.That(t, err == nil, "%s: %v", text, err)
 		return result.Value() == true
 	}
 }

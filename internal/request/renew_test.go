@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/promotion/renewal"
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // sealed returns a document with signature annotations for its content. The signature is invalid,
@@ -23,10 +23,7 @@ import (
 func sealed(t *testing.T, text string) (doc *exception.Document, digest string) {
 	t.Helper()
 	plain := parse(t, text)[0]
-	message, err := seal.Message(plain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	message := must.Get(seal.Message(plain))(t)
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	_, _ = w.Write(message)
@@ -35,9 +32,7 @@ func sealed(t *testing.T, text string) (doc *exception.Document, digest string) 
 	annotations := object["metadata"].(map[string]any)["annotations"].(map[string]any)
 	annotations["cosign.sigstore.dev/message"] = base64.StdEncoding.EncodeToString(packed.Bytes())
 	annotations["cosign.sigstore.dev/signature"] = base64.StdEncoding.EncodeToString([]byte("by nobody"))
-	if doc, err = exception.FromObject(object); err != nil {
-		t.Fatal(err)
-	}
+	doc = must.Get(exception.FromObject(object))(t)
 	sum := sha256.Sum256(message)
 	return doc, "sha256:" + hex.EncodeToString(sum[:])
 }
@@ -65,12 +60,17 @@ spec:
   match: {any: [{resources: {kinds: [v1/Pod], names: [web], namespaces: [team-a]}}]}
 `
 
+// renewed is a renewal without a problem.
+func renewed(t *testing.T, old *exception.Document, statements request.Statements) *request.Draft {
+	t.Helper()
+	draft, problem := request.Renew(old, statements, lifetime.Terms{})
+	must.That(t, problem == nil, "%v", problem)
+	return draft
+}
+
 func TestRenew(t *testing.T) {
 	old, digest := sealed(t, signedOld)
-	draft, err := request.Renew(old, request.Statements{ExpiresIn: "3d", Ticket: "SEC-13"}, lifetime.Terms{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	draft := renewed(t, old, request.Statements{ExpiresIn: "3d", Ticket: "SEC-13"})
 	want := `apiVersion: kyverno.io/v2
 kind: PolicyException
 metadata:
@@ -96,17 +96,12 @@ spec:
         names: [web]
         namespaces: [team-a]
 `
-	if diff := cmp.Diff(want, string(draft.Source)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "result", want, string(draft.Source))
 	strict(t, *draft, nil)
 
 	// The next renewal has the next number.
 	next, digest := sealed(t, string(draft.Source))
-	again, err := request.Renew(next, request.Statements{ExpiresIn: "1d"}, lifetime.Terms{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := renewed(t, next, request.Statements{ExpiresIn: "1d"})
 	exc, _ := again.Document.Exception()
 	if exc.Identity.Name != "web-probes-1a2b3c4d5e-r2" || exc.RenewalNumber.Text != "2" || exc.Renews.Text != "web-probes-1a2b3c4d5e-r1@"+digest {
 		t.Errorf("%+v", exc)
@@ -123,10 +118,7 @@ spec:
   expiresAt: "2026-06-01T12:00:00Z"
   properties: {reason: none, approved-by: jane}
 `)
-	draft, err := request.Renew(old, request.Statements{ExpiresIn: "3d", Reason: "still none"}, lifetime.Terms{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	draft := renewed(t, old, request.Statements{ExpiresIn: "3d", Reason: "still none"})
 	want := `apiVersion: policies.kyverno.io/v1
 kind: PolicyException
 metadata:
@@ -147,9 +139,7 @@ spec:
   properties:
     reason: "still none"
 `
-	if diff := cmp.Diff(want, string(draft.Source)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "result", want, string(draft.Source))
 }
 
 func TestNotRenewable(t *testing.T) {
@@ -158,11 +148,7 @@ func TestNotRenewable(t *testing.T) {
 		object := good.Object()
 		metadata := object["metadata"].(map[string]any)
 		change(metadata, metadata["annotations"].(map[string]any))
-		doc, err := exception.FromObject(object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return doc
+		return must.Get(exception.FromObject(object))(t)
 	}
 	odd := func(renewal string) *exception.Document {
 		doc, _ := sealed(t, strings.Replace(signedOld, "  annotations:\n", "  annotations:\n    polex.dev/renews: web@sha256:"+strings.Repeat("0", 64)+"\n    polex.dev/renewal: "+renewal+"\n", 1))
@@ -182,28 +168,19 @@ func TestNotRenewable(t *testing.T) {
 		"a number without bound": odd(`"999"`),
 		"as often as can be":     odd(`"998"`),
 	} {
-		if draft, err := request.Renew(doc, request.Statements{ExpiresIn: "1d"}, lifetime.Terms{}); err == nil || err.Message == "" {
-			t.Errorf("%s: %v, %v", name, draft, err)
-		}
+		draft, err := request.Renew(doc, request.Statements{ExpiresIn: "1d"}, lifetime.Terms{})
+		expect.That(t, err != nil && err.Message != "", "%s: %v, %v", name, draft, err)
 	}
 }
 
 func TestContinues(t *testing.T) {
 	old, _ := sealed(t, signedOld)
-	draft, err := request.Renew(old, request.Statements{ExpiresIn: "3d", Reason: "still none"}, lifetime.Terms{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := renewal.Continues(draft.Document, old); err != nil {
-		t.Errorf("the draft: %v", err)
-	}
+	draft := renewed(t, old, request.Statements{ExpiresIn: "3d", Reason: "still none"})
+	err := renewal.Continues(draft.Document, old)
+	expect.That(t, err == nil, "the draft: %v", err)
 	other, _ := sealed(t, strings.Replace(signedOld, "the vendor has no probe", "another", 1))
-	if err := renewal.Continues(draft.Document, other); err == nil {
-		t.Error("it renews another message of the same name")
-	}
-	if err := renewal.Continues(draft.Document, parse(t, signedOld)[0]); err == nil {
-		t.Error("it renews what was never signed")
-	}
+	expect.That(t, renewal.Continues(draft.Document, other) != nil, "it renews another message of the same name")
+	expect.That(t, renewal.Continues(draft.Document, parse(t, signedOld)[0]) != nil, "it renews what was never signed")
 	text := string(draft.Source)
 	for name, change := range map[string][2]string{
 		"skips one":           {`renewal: "1"`, `renewal: "2"`},
@@ -216,11 +193,7 @@ func TestContinues(t *testing.T) {
 		"another name":        {"web-probes-1a2b3c4d5e@", "web@"},
 	} {
 		changed := strings.Replace(text, change[0], change[1], 1)
-		if changed == text {
-			t.Fatalf("%s: nothing to change", name)
-		}
-		if err := renewal.Continues(parse(t, changed)[0], old); err == nil {
-			t.Errorf("%s: it passes", name)
-		}
+		must.That(t, changed != text, "%s: nothing to change", name)
+		expect.That(t, renewal.Continues(parse(t, changed)[0], old) != nil, "%s: it passes", name)
 	}
 }

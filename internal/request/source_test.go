@@ -12,6 +12,8 @@ import (
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // line returns a violation as text.
@@ -73,9 +75,7 @@ func TestFromReport(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			read, problem := request.FromReport(parse(t, tc.text)[0])
 			if problem != nil {
-				if problem.Reason != tc.problem {
-					t.Errorf("%+v", problem)
-				}
+				expect.That(t, problem.Reason == tc.problem, "%+v", problem)
 				return
 			}
 			if tc.problem != "" {
@@ -105,16 +105,10 @@ pass: 1, fail: 4, warn: 0, error: 0, skip: 0
 
 func TestFromApply(t *testing.T) {
 	got, problem := request.FromApply(applied, "applied.txt")
-	if problem != nil {
-		t.Fatal(problem)
-	}
+	must.That(t, problem == nil, "%v", problem)
 	want := []string{" probes autogen-check:  Deployment team-a/web", " probes autogen-tag:  Deployment team-a/web", " readiness :  Pod team-a/web", " roles check:  ClusterRole reader"}
-	if diff := cmp.Diff(want, linesOf(got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if p := got[1].Position; p != (exception.Position{File: "applied.txt", Line: 5, Column: 1}) {
-		t.Errorf("the second is at %s", p)
-	}
+	expect.Equal(t, "result", want, linesOf(got))
+	expect.Is(t, "second position", (exception.Position{File: "applied.txt", Line: 5, Column: 1}), got[1].Position)
 	if got, problem := request.FromApply("policy a -> resource b/Pod/c failed:\n2 - r out of turn\nnothing\n", ""); len(got) > 0 || problem != nil {
 		t.Errorf("%v, %v", got, problem)
 	}
@@ -173,14 +167,11 @@ standards:
 		t.Run(tc.name, func(t *testing.T) {
 			got, problem := request.FromDenial(tc.text, "denial.txt", about)
 			if problem != nil {
-				if problem.Reason != tc.problem {
-					t.Error(problem)
-				}
+				expect.That(t, problem.Reason == tc.problem, "%v", problem)
 				return
 			}
-			if diff := cmp.Diff(tc.want, linesOf(got)); diff != "" || tc.problem != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.problem, diff)
-			}
+			diff := cmp.Diff(tc.want, linesOf(got))
+			expect.That(t, diff == "" && tc.problem == "", "%s (-want +got):\n%s", tc.problem, diff)
 		})
 	}
 }
@@ -188,13 +179,8 @@ standards:
 // TestDenials: testdata/denials.txtar has denials in the forms in which tools and logs repeat them.
 // Each begins with its flags and the expected drafts and refusals, and none gives anything else.
 func TestDenials(t *testing.T) {
-	archive, err := txtar.ParseFile("testdata/denials.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(archive.Files) < 40 {
-		t.Fatalf("there are %d texts", len(archive.Files))
-	}
+	archive := must.Get(txtar.ParseFile("testdata/denials.txtar"))(t)
+	must.That(t, len(archive.Files) >= 40, "there are %d texts", len(archive.Files))
 	for _, file := range archive.Files {
 		t.Run(file.Name, func(t *testing.T) {
 			flags, want, text := "", []string(nil), string(file.Data)
@@ -217,9 +203,7 @@ func TestDenials(t *testing.T) {
 			if got == nil {
 				got = []string{"nothing"}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "result", want, got)
 		})
 	}
 }
@@ -251,9 +235,7 @@ func outcomes(t *testing.T, text, flags string) []string {
 		return []string{refused(*problem)}
 	}
 	drafts, problems, err := request.New(violations, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var got []string
 	for _, d := range drafts {
 		strict(t, d, o.Policies)

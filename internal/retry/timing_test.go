@@ -11,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // The wait between two tries: random within growing limits, plus the time that the server requests.
@@ -38,18 +39,13 @@ func TestWaits(t *testing.T) {
 			const runs = 10
 			for range runs {
 				r, s := rest{}, &server{answers: []answer{says(503, "", "Retry-After", tc.after, "Date", "Fri, 20 Nov 2026 20:00:00 GMT")}}
-				if _, _, err := get(t, retry.Transport{Timing: retry.Timing{Sleep: r.sleep}, Next: s}, t.Context()); err == nil {
-					t.Fatal("it passed")
-				}
+				_, _, err := get(t, retry.Transport{Timing: retry.Timing{Sleep: r.sleep}, Next: s}, t.Context())
+				must.That(t, err != nil, "it passed")
 				if tc.asks == never {
-					if len(r.waits) > 0 {
-						t.Fatalf("waited %v", r.waits)
-					}
+					must.That(t, len(r.waits) == 0, "waited %v", r.waits)
 					continue
 				}
-				if len(r.waits) != len(usual) {
-					t.Fatalf("waited %v", r.waits)
-				}
+				must.That(t, len(r.waits) == len(usual), "waited %v", r.waits)
 				for i, wait := range r.waits {
 					met[wait] = true
 					if chance := wait - tc.asks; chance < usual[i][0] || chance > usual[i][1] {
@@ -57,9 +53,7 @@ func TestWaits(t *testing.T) {
 					}
 				}
 			}
-			if tc.asks != never && len(met) < runs {
-				t.Errorf("only %d different waits: %v", len(met), met)
-			}
+			expect.That(t, tc.asks == never || len(met) >= runs, "only %d different waits: %v", len(met), met)
 		})
 	}
 }
@@ -94,9 +88,8 @@ func TestCommand(t *testing.T) {
 				})
 				expect.Outcome(t, err, tc.want)
 				expect.Is(t, "unavailable", tc.unavailable, retry.Unavailable(err))
-				if took := time.Since(began); tries != tc.tries || took < tc.least || took > tc.most {
-					t.Errorf("%d tries in %s", tries, took)
-				}
+				took := time.Since(began)
+				expect.That(t, tries == tc.tries && took >= tc.least && took <= tc.most, "%d tries in %s", tries, took)
 			})
 		})
 	}
@@ -108,9 +101,7 @@ func TestCommandEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		err := retry.Timing{}.Command(ctx, func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) })
-		if !errors.Is(err, context.DeadlineExceeded) || retry.Unavailable(err) {
-			t.Errorf("it is %v", err)
-		}
+		expect.That(t, errors.Is(err, context.DeadlineExceeded) && !retry.Unavailable(err), "it is %v", err)
 	})
 }
 
@@ -122,8 +113,7 @@ func TestUpload(t *testing.T) {
 		request.GetBody = nil
 		began := time.Now()
 		_, err := retry.Transport{Next: &server{answers: []answer{mute}}}.RoundTrip(request)
-		if took := time.Since(began); took != 50*time.Second || !retry.Unavailable(err) {
-			t.Errorf("%v after %s", err, took)
-		}
+		took := time.Since(began)
+		expect.That(t, took == 50*time.Second && retry.Unavailable(err), "%v after %s", err, took)
 	})
 }

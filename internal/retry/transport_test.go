@@ -15,6 +15,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // server returns its answers in order, and then repeats the last one.
@@ -171,9 +172,8 @@ func TestTransport(t *testing.T) {
 			case tc.wantErr == "" && (err != nil || body != tc.want):
 				t.Errorf("it answers %.100q, %v, want %.100q", body, err, tc.want)
 			}
-			if len(s.asked) != tc.asked || len(r.waits) != tc.asked-1 {
-				t.Fatalf("asked %d times, want %d; waited %v", len(s.asked), tc.asked, r.waits)
-			}
+			must.That(t, len(s.asked) == tc.asked && len(r.waits) == tc.asked-1,
+				"asked %d times, want %d; waited %v", len(s.asked), tc.asked, r.waits)
 			if tc.asked > 1 && r.waits[0].Truncate(time.Second) != tc.waited {
 				t.Errorf("waited %v, want %v", r.waits, tc.waited)
 			}
@@ -186,9 +186,8 @@ func TestStatusError(t *testing.T) {
 	s := &server{answers: []answer{says(503, strings.Repeat("x", 511)+"ä and more")}}
 	_, _, err := get(t, retry.Transport{Timing: retry.Timing{Sleep: new(rest).sleep}, Next: s}, t.Context())
 	var answered *retry.StatusError
-	if !errors.As(err, &answered) || answered.Status != 503 || answered.Said != strings.Repeat("x", 511)+"?" {
-		t.Errorf("it is %v", err)
-	}
+	expect.That(t, errors.As(err, &answered) && answered.Status == 503 && answered.Said == strings.Repeat("x", 511)+"?",
+		"it is %v", err)
 }
 
 // A body without an end is not read completely.
@@ -196,9 +195,7 @@ func TestEndless(t *testing.T) {
 	read := 0
 	s := &server{answers: []answer{with(200, endless{&read})}}
 	_, _, err := get(t, retry.Transport{Next: s, MaxAnswer: 1 << 10}, t.Context())
-	if err == nil || len(s.asked) != 1 || read > 1<<12 {
-		t.Errorf("it is %v after %d bytes", err, read)
-	}
+	expect.That(t, err != nil && len(s.asked) == 1 && read <= 1<<12, "it is %v after %d bytes", err, read)
 }
 
 // Every try sends the whole request. A request without a repeatable body is sent once.
@@ -216,9 +213,8 @@ func TestBody(t *testing.T) {
 			}
 			transport := retry.Transport{Timing: retry.Timing{Sleep: new(rest).sleep}, Next: s}
 			expect.Failure(transport.RoundTrip(request))(t)
-			if len(s.sent) != tc.asked || !gone {
-				t.Errorf("asked %d times, want %d; closed: %v", len(s.sent), tc.asked, gone)
-			}
+			expect.That(t, len(s.sent) == tc.asked && gone,
+				"asked %d times, want %d; closed: %v", len(s.sent), tc.asked, gone)
 			for _, sent := range s.sent {
 				expect.Is(t, "it sent", "entry", sent)
 			}
@@ -300,9 +296,8 @@ func TestStrangers(t *testing.T) {
 	request := expect.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil))(t)
 	var r rest
 	_, err := retry.Transport{Timing: retry.Timing{Sleep: r.sleep}}.RoundTrip(request)
-	if err == nil || !strings.Contains(err.Error(), "certificate") || len(r.waits) != 0 {
-		t.Errorf("it is %v after %v, want an error at once", err, r.waits)
-	}
+	expect.That(t, err != nil && strings.Contains(err.Error(), "certificate") && len(r.waits) == 0,
+		"it is %v after %v, want an error at once", err, r.waits)
 }
 
 // A redirect that would replace a write by a GET is an error: the answer to the GET would count as
@@ -344,9 +339,7 @@ func TestRedirects(t *testing.T) {
 			s := &server{answers: tc.answers}
 			_, _, err := get(t, retry.Transport{Next: s, FollowOnHost: !tc.strict}, t.Context())
 			expect.Outcome(t, err, tc.wantErr)
-			if len(s.asked) != tc.asked {
-				t.Errorf("asked %d times, want %d", len(s.asked), tc.asked)
-			}
+			expect.That(t, len(s.asked) == tc.asked, "asked %d times, want %d", len(s.asked), tc.asked)
 		})
 	}
 }

@@ -19,8 +19,7 @@ func mongo() review.Origin {
 	return review.Origin{Commit: mergeCommit, Files: []review.File{{Path: "unsigned/mongo.yaml", Blob: blob}}}
 }
 
-// outcome returns the result of a look-up as text: the approvers, a reason, or "unknown:" and the
-// error.
+// outcome returns the result of a look-up as text: the approvers, a reason, or "unknown:" and the error.
 func outcome(t *testing.T, g *gitHub, c review.Config) string {
 	t.Helper()
 	r := expect.Value(review.New(c))(t)
@@ -45,9 +44,8 @@ func outcome(t *testing.T, g *gitHub, c review.Config) string {
 func wanted(t *testing.T, got, want string) {
 	t.Helper()
 	if part, isUnknown := strings.CutPrefix(want, "unknown: "); isUnknown {
-		if !strings.HasPrefix(got, "unknown: ") || !strings.Contains(got, part) {
-			t.Errorf("it is %q, and should be unknown for %q", got, part)
-		}
+		expect.That(t, strings.HasPrefix(got, "unknown: ") && strings.Contains(got, part),
+			"it is %q, and should be unknown for %q", got, part)
 		return
 	}
 	expect.Is(t, "it", want, got)
@@ -182,7 +180,5 @@ func TestDeepFile(t *testing.T) {
 	_, err := r.Record(t.Context(), o)
 	expect.Error(t, err, "more than 200 folders")
 	expect.Is(t, "refusals", 1, len(exception.RefusalsIn(err)))
-	if len(g.asked) > 210 {
-		t.Errorf("it asked %d times", len(g.asked))
-	}
+	expect.That(t, len(g.asked) <= 210, "it asked %d times", len(g.asked))
 }

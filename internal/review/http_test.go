@@ -123,9 +123,7 @@ func TestRedirect(t *testing.T) {
 			wanted(t, outcome(t, g, g.config()), tc.want)
 		})
 	}
-	if len(leaked) > 0 {
-		t.Errorf("another host was asked: %q", leaked)
-	}
+	expect.That(t, len(leaked) == 0, "another host was asked: %q", leaked)
 }
 
 // A redirect from https to http counts as another host.
@@ -168,9 +166,7 @@ func TestCancelled(t *testing.T) {
 			r := expect.Value(review.New(g.config()))(t)
 			_, err := r.Record(ctx, mongo())
 			expect.Cause(t, err, context.Canceled)
-			if asked != 1 {
-				t.Errorf("it asked %d times", asked)
-			}
+			expect.That(t, asked == 1, "it asked %d times", asked)
 		})
 	}
 }
@@ -209,13 +205,10 @@ func TestNothingElseIsAsked(t *testing.T) {
 	g.reviews(given(1, bob, "APPROVED"), given(2, carol, "APPROVED"))
 	wanted(t, outcome(t, g, g.config()), "bob carol")
 	for _, asked := range g.asked {
-		if !strings.HasPrefix(asked, api+"/") {
-			t.Errorf("it asked for %q", asked)
-		}
+		expect.That(t, strings.HasPrefix(asked, api+"/"), "it asked for %q", asked)
 	}
-	if !slices.Contains(g.asked, api+"/pulls/12/reviews?page=2&per_page=100") {
-		t.Errorf("it asked for %q alone", g.asked)
-	}
+	expect.That(t, slices.Contains(g.asked, api+"/pulls/12/reviews?page=2&per_page=100"),
+		"it asked for %q alone", g.asked)
 }
 
 // An invalid configuration is rejected before the first request.

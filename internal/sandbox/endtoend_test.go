@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/sigstore/cosign/v2/pkg/providers"
 	_ "github.com/sigstore/cosign/v2/pkg/providers/github"
@@ -17,6 +16,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/verify"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -79,18 +79,15 @@ func TestSignAndVerify(t *testing.T) {
 	token := must.Get(providers.Provide(t.Context(), "sigstore"))(t)
 	const subject = "https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main"
 	b := seal(t, s, token, "hello")
-	if err := open(s, b, "hello", s.IssuerURL, subject); err != nil {
-		t.Errorf("verify: %v", err)
-	}
+	err := open(s, b, "hello", s.IssuerURL, subject)
+	expect.That(t, err == nil, "verify: %v", err)
 	for name, err := range map[string]error{
 		"other text":    open(s, b, "hullo", s.IssuerURL, subject),
 		"other subject": open(s, b, "hello", s.IssuerURL, strings.Replace(subject, "main", "dev", 1)),
 		"other issuer":  open(s, b, "hello", s.OtherIssuerURL, subject),
 		"other sandbox": open(start(t, sandbox.Options{}), b, "hello", s.IssuerURL, subject),
 	} {
-		if err == nil {
-			t.Errorf("%s: verified", name)
-		}
+		expect.That(t, err != nil, "%s: verified", name)
 	}
 
 	leaf := must.Get(x509.ParseCertificate(b.GetVerificationMaterial().GetCertificate().GetRawBytes()))(t)
@@ -122,9 +119,7 @@ func TestSignAndVerify(t *testing.T) {
 			SourceRepositoryVisibilityAtSigning: "private",
 		},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("certificate (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "certificate", want, got, cmpopts.EquateEmpty())
 }
 
 // A reusable workflow signs with its own name. Fulcio also accepts an issuer that is not trusted.
@@ -146,12 +141,10 @@ func TestOtherIdentities(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := seal(t, s, mint(t, s, tc.id), tc.name)
-			if err := open(s, b, tc.name, tc.issuer, tc.subject); err != nil {
-				t.Errorf("verify: %v", err)
-			}
-			if err := open(s, b, tc.name, s.IssuerURL, (sandbox.Identity{}).Subject()); err == nil {
-				t.Error("verified as the trusted identity")
-			}
+			err := open(s, b, tc.name, tc.issuer, tc.subject)
+			expect.That(t, err == nil, "verify: %v", err)
+			expect.That(t, open(s, b, tc.name, s.IssuerURL, (sandbox.Identity{}).Subject()) != nil,
+				"verified as the trusted identity")
 		})
 	}
 }
@@ -164,10 +157,7 @@ func TestSignAttestation(t *testing.T) {
 	b := sealContent(t, s, mint(t, s, sandbox.Identity{}),
 		&sign.DSSEData{Data: []byte(statement),
 			PayloadType: "application/vnd.in-toto+json"}, &sign.RekorOptions{BaseURL: s.RekorURL})
-	if got := b.GetVerificationMaterial().GetTlogEntries()[0].GetKindVersion().GetKind(); got != "dsse" {
-		t.Errorf("logged as %s, want dsse", got)
-	}
-	if err := open(s, b, "hello", s.IssuerURL, (sandbox.Identity{}).Subject()); err != nil {
-		t.Errorf("verify: %v", err)
-	}
+	expect.Is(t, "logged as", "dsse", b.GetVerificationMaterial().GetTlogEntries()[0].GetKindVersion().GetKind())
+	err := open(s, b, "hello", s.IssuerURL, (sandbox.Identity{}).Subject())
+	expect.That(t, err == nil, "verify: %v", err)
 }

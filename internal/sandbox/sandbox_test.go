@@ -2,7 +2,10 @@ package sandbox_test
 
 import (
 	"bytes"
-	"errors"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -16,9 +19,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/sigstore/rekor/pkg/verify"
+	"github.com/sigstore/sigstore-go/pkg/root"
+	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -30,9 +37,8 @@ func start(t *testing.T, opts sandbox.Options) *sandbox.Sandbox {
 	}
 	s := must.Get(sandbox.Start(t.Context(), opts))(t)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
+		err := s.Close()
+		expect.That(t, err == nil, "Close: %v", err)
 	})
 	return s
 }
@@ -102,9 +108,8 @@ func TestCloseFreesThePorts(t *testing.T) {
 		}
 		l.Close()
 	}
-	if _, err := os.Stat(filepath.Join(s.Dir, "control.json")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the secret is still there: %v", err)
-	}
+	_, err := os.Stat(filepath.Join(s.Dir, "control.json"))
+	expect.Cause(t, err, os.ErrNotExist)
 	if _, err := os.Stat(s.TrustedRootPath); err != nil {
 		t.Errorf("the trusted root is gone: %v", err)
 	}
@@ -137,9 +142,7 @@ func TestCloseIsBounded(t *testing.T) {
 	go func() { closed <- s.Close() }()
 	select {
 	case err := <-closed:
-		if err != nil {
-			t.Errorf("Close: %v", err)
-		}
+		expect.That(t, err == nil, "Close: %v", err)
 	case <-time.After(20 * time.Second):
 		t.Fatal("Close waits for a request that does not end")
 	}
@@ -155,15 +158,11 @@ func TestIntercept(t *testing.T) {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	}})
 	slices.Sort(names)
-	if diff := cmp.Diff([]string{"ctlog", "fulcio", "issuer", "rekor", "rekor-v2", "timestamp"}, names); diff != "" {
-		t.Errorf("servers (-want +got):\n%s", diff)
-	}
-	if status, _, _ := send(t, http.MethodPost, s.TimestampURL, nil, nil); status != http.StatusServiceUnavailable {
-		t.Errorf("status %d, want 503", status)
-	}
-	if err := certify(t, s, mint(t, s, sandbox.Identity{})); err != nil {
-		t.Errorf("the others: %v", err)
-	}
+	expect.Equal(t, "servers", []string{"ctlog", "fulcio", "issuer", "rekor", "rekor-v2", "timestamp"}, names)
+	status, _, _ := send(t, http.MethodPost, s.TimestampURL, nil, nil)
+	expect.That(t, status == http.StatusServiceUnavailable, "status %d, want 503", status)
+	err := certify(t, s, mint(t, s, sandbox.Identity{}))
+	expect.That(t, err == nil, "the others: %v", err)
 }
 
 func TestRequestLog(t *testing.T) {
@@ -171,9 +170,8 @@ func TestRequestLog(t *testing.T) {
 	s := must.Get(sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir(), Log: &out}))(t)
 	send(t, http.MethodGet, s.RekorURL+"/api/v1/log/entries/%0Aforged", nil, nil)
 	must.Do(t, s.Close())
-	if want := "polex-sandbox: rekor: GET /api/v1/log/entries/%0Aforged 400 "; !strings.Contains(out.String(), want) {
-		t.Errorf("log lacks %q:\n%s", want, out.String())
-	}
+	want := "polex-sandbox: rekor: GET /api/v1/log/entries/%0Aforged 400 "
+	expect.That(t, strings.Contains(out.String(), want), "log lacks %q:\n%s", want, out.String())
 }
 
 func TestStartRefuses(t *testing.T) {
@@ -195,9 +193,8 @@ func TestStartRefuses(t *testing.T) {
 			t.Errorf("%s: started", name)
 		}
 	}
-	if err := certify(t, running, mint(t, running, sandbox.Identity{})); err != nil {
-		t.Errorf("the running one was disturbed: %v", err)
-	}
+	err := certify(t, running, mint(t, running, sandbox.Identity{}))
+	expect.That(t, err == nil, "the running one was disturbed: %v", err)
 }
 
 func BenchmarkStart(b *testing.B) {
@@ -205,5 +202,138 @@ func BenchmarkStart(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		s := must.Get(sandbox.Start(b.Context(), sandbox.Options{Dir: filepath.Join(dir, fmt.Sprint(i))}))(b)
 		must.Do(b, s.Close())
+	}
+}
+
+func TestFilesAreWritten(t *testing.T) {
+	s := start(t, sandbox.Options{Identity: sandbox.Identity{EventName: "on", Ref: "refs/heads/release-1.2"}})
+	want := `# Written by polex-sandbox. These keys live only as long as it runs: trust them for trying and testing, nowhere else.
+apiVersion: polex.dev/v1alpha1
+kind: Config
+sigstore:
+  fulcioURL: ` + s.FulcioURL + `
+  rekorURL: ` + s.RekorURL + `
+trust:
+  trustedRoot: trusted_root.json     # relative to this file
+  maxLifetime: 90d
+  authorities:
+    - name: sandbox-workflow
+      issuer: ` + s.IssuerURL + `
+      subject: https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/release-1.2
+      claims:
+        sourceRepositoryURI: https://github.com/acme/exceptions
+        sourceRepositoryRef: refs/heads/release-1.2
+        buildTrigger: "on"
+        runnerEnvironment: github-hosted
+`
+	got := must.Get(os.ReadFile(s.ConfigPath))(t)
+	expect.Equal(t, "polex.yaml", want, string(got))
+	wantV2 := strings.Replace(want, "rekorURL: "+s.RekorURL, "rekorURL: "+s.RekorV2URL+"\n  rekorVersion: 2\n  timestampURL: "+s.TimestampURL, 1)
+	expect.Equal(t, "polex-rekor-v2.yaml", wantV2, readFile(t, s.ConfigV2Path))
+	entries := must.Get(os.ReadDir(s.Dir))(t)
+	modes := map[string]os.FileMode{}
+	for _, entry := range entries {
+		info := must.Get(entry.Info())(t)
+		modes[entry.Name()] = info.Mode()
+	}
+	wantModes := map[string]os.FileMode{
+		"control.json": 0o600, "polex.yaml": 0o644, "polex-rekor-v2.yaml": 0o644, "trusted_root.json": 0o644,
+		"fulcio.pem": 0o644, "rekor.pub": 0o644, "ctlog.pub": 0o644,
+	}
+	expect.Equal(t, "files", wantModes, modes)
+}
+
+// Tools that do not read a trusted root get the same keys as PEM.
+func TestPEMFilesAreTheTrustedRoots(t *testing.T) {
+	s := start(t, sandbox.Options{})
+	trusted := must.Get(root.NewTrustedRootFromPath(s.TrustedRootPath))(t)
+	for path, logs := range map[string]map[string]*root.TransparencyLog{s.RekorKeyPath: trusted.RekorLogs(), s.CTLogKeyPath: trusted.CTLogs()} {
+		key := must.Get(cryptoutils.UnmarshalPEMToPublicKey([]byte(readFile(t, path))))(t)
+		found := 0
+		for _, log := range logs {
+			if cryptoutils.EqualKeys(key, log.PublicKey) == nil {
+				found++
+			}
+		}
+		expect.That(t, found == 1, "%s: %d logs of the trusted root have this key, want 1", path, found)
+	}
+	got := must.Get(cryptoutils.UnmarshalCertificatesFromPEM([]byte(readFile(t, s.FulcioChainPath))))(t)
+	authority := trusted.FulcioCertificateAuthorities()[0].(*root.FulcioCertificateAuthority)
+	want := []*x509.Certificate{authority.Intermediates[0], authority.Root}
+	expect.That(t, len(got) == len(want) && got[0].Equal(want[0]) && got[1].Equal(want[1]),
+		"fulcio.pem is not intermediate and root")
+}
+
+// A forgery is wrong only in the requested way.
+func TestForgeCertificate(t *testing.T) {
+	s := start(t, sandbox.Options{})
+	trusted := must.Get(root.NewTrustedRootFromPath(s.TrustedRootPath))(t)
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	now := time.Now()
+	evil, expected := &url.URL{Scheme: "https", Host: "example.com", Path: "/evil"}, &url.URL{Scheme: "https", Host: "example.com", Path: "/expected"}
+	for _, tc := range []struct {
+		name       string
+		from, to   time.Time
+		withoutSCT bool
+		wantChain  bool
+		wantSCT    bool
+	}{
+		{"logged", now.Add(-time.Minute), now.Add(time.Minute), false, true, true},
+		{"not logged", now.Add(-time.Minute), now.Add(time.Minute), true, true, false},
+		{"expired", now.Add(-time.Hour), now.Add(-time.Minute), false, false, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			der := must.Get(s.ForgeCertificate(t.Context(), sandbox.Forgery{
+				Template: &x509.Certificate{
+					NotBefore: tc.from, NotAfter: tc.to,
+					URIs:        []*url.URL{evil, expected},
+					KeyUsage:    x509.KeyUsageDigitalSignature,
+					ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
+				},
+				PublicKey:  key.Public(),
+				WithoutSCT: tc.withoutSCT,
+			}))(t)
+			leaf := must.Get(x509.ParseCertificate(der))(t)
+			expect.That(t, len(leaf.URIs) == 2 && leaf.URIs[0].String() == evil.String(), "subjects %v", leaf.URIs)
+			chains, err := sgverify.VerifyLeafCertificate(now, leaf, trusted)
+			got := err == nil
+			must.That(t, got == tc.wantChain, "chain verifies: %t (%v), want %t", got, err, tc.wantChain)
+			if err != nil {
+				return
+			}
+			err = sgverify.VerifySignedCertificateTimestamp(chains, 1, trusted)
+			got = err == nil
+			expect.That(t, got == tc.wantSCT, "SCT verifies: %t (%v), want %t", got, err, tc.wantSCT)
+		})
+	}
+}
+
+func TestForgeEntry(t *testing.T) {
+	s := start(t, sandbox.Options{})
+	_, verifier := rekorClient(t, s)
+	past := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
+	entry := must.Get(s.ForgeEntry(t.Context(), []byte(`{"kind":"nonsense"}`), past))(t)
+	err := verify.VerifyLogEntry(t.Context(), entry, verifier)
+	expect.That(t, err == nil, "verify: %v", err)
+	expect.Is(t, "integrated at", past.Unix(), *entry.IntegratedTime)
+}
+
+func TestForgeTimestamp(t *testing.T) {
+	s := start(t, sandbox.Options{})
+	trusted := must.Get(root.NewTrustedRootFromPath(s.TrustedRootPath))(t)
+	for name, tc := range map[string]struct {
+		at   time.Time
+		want bool
+	}{
+		"now":                      {time.Now(), true},
+		"tomorrow":                 {time.Now().Add(24 * time.Hour), true},
+		"before the sandbox began": {time.Now().Add(-time.Hour), false},
+	} {
+		response := must.Get(s.ForgeTimestamp([]byte("signature"), tc.at))(t)
+		got, err := trusted.TimestampingAuthorities()[0].Verify(response, []byte("signature"))
+		expect.That(t, (err == nil) == tc.want, "%s: %v, want it to verify: %t", name, err, tc.want)
+		if err == nil && got.Time.Unix() != tc.at.Unix() {
+			t.Errorf("%s: stamped %s, want %s", name, got.Time, tc.at)
+		}
 	}
 }

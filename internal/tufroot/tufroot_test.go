@@ -15,6 +15,7 @@ import (
 	"github.com/polex-dev/polex/internal/tufroot"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // good is the expiry of the metadata in these tests.
@@ -43,12 +44,10 @@ func TestFetch(t *testing.T) {
 	r := repository(t)
 	s := source(t, r)
 	fetched := expect.Value(tufroot.Fetch(s))(t)
-	if !bytes.Equal(fetched.JSON, publicgood.TrustedRootJSON()) || !fetched.Root.Logs() {
-		t.Error("it is not the trusted root of the repository")
-	}
-	if fetched.RootVersion != 1 || !fetched.GoodUntil.Equal(good) || fetched.Mirror != s.Mirror {
-		t.Errorf("version %d until %s of %s", fetched.RootVersion, fetched.GoodUntil, fetched.Mirror)
-	}
+	expect.That(t, bytes.Equal(fetched.JSON, publicgood.TrustedRootJSON()) && fetched.Root.Logs(),
+		"it is not the trusted root of the repository")
+	expect.That(t, fetched.RootVersion == 1 && fetched.GoodUntil.Equal(good) && fetched.Mirror == s.Mirror,
+		"version %d until %s of %s", fetched.RootVersion, fetched.GoodUntil, fetched.Mirror)
 	// New metadata is fetched after any number of root rotations.
 	for range 3 {
 		expect.OK(t, r.Rotate(good))
@@ -62,8 +61,7 @@ func TestFetch(t *testing.T) {
 	expect.Empty(t, "left", expect.Value(os.ReadDir(temporary))(t))
 }
 
-// TestFetchRefuses: Fetch never returns a root that is not signed by the root's keys, or that is
-// expired.
+// TestFetchRefuses: Fetch never returns a root that is not signed by the root's keys, or that is expired.
 func TestFetchRefuses(t *testing.T) {
 	over := time.Now().Add(-time.Minute)
 	publish := func(target []byte, until time.Time) func(*testing.T, *tufrepo.Repository) {
@@ -74,9 +72,7 @@ func TestFetchRefuses(t *testing.T) {
 		return func(t *testing.T, r *tufrepo.Repository) {
 			raw := bytes.Clone(r.File(path))
 			i := bytes.Index(raw, []byte(`"sig":"`))
-			if i < 0 {
-				t.Fatalf("%s has no signature: %s", path, raw)
-			}
+			must.That(t, i >= 0, "%s has no signature: %s", path, raw)
 			digit := &raw[i+len(`"sig":"`)+3]
 			*digit = map[bool]byte{true: '1', false: '0'}[*digit == '0']
 			r.Replace(path, raw)
@@ -185,9 +181,7 @@ func TestFetchAsks(t *testing.T) {
 	inner := s.Fetcher
 	s.Fetcher = fetch(func(address string, most int64) ([]byte, error) {
 		path, ok := strings.CutPrefix(address, s.Mirror+"/")
-		if !ok || most > 5_000_000 {
-			t.Errorf("asked for %d bytes of %s", most, address)
-		}
+		expect.That(t, ok && most <= 5_000_000, "asked for %d bytes of %s", most, address)
 		asked = append(asked, path)
 		return inner.DownloadFile(address, most, 0)
 	})

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/usage"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const (
@@ -26,10 +26,7 @@ var pods = usage.Scope{Namespaces: []string{"team-*"}, Kinds: []string{"Pod", "D
 
 func of(t *testing.T, text string, scopes ...usage.Scope) usage.Exception {
 	t.Helper()
-	doc, err := exception.Parse([]byte(text), "exception")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(exception.Parse([]byte(text), "exception"))(t)
 	return usage.Exception{Identity: doc.Identity(), Read: kyverno.Read(doc), Scopes: scopes, From: time.Unix(from, 0)}
 }
 
@@ -55,17 +52,13 @@ func celResult(outcome, exceptions, about string) string {
 
 func report(t *testing.T, results ...string) (r usage.Report) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(`{"results": [`+strings.Join(results, ",")+`]}`), &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(`{"results": [`+strings.Join(results, ",")+`]}`), &r))
 	return r
 }
 
 func policySet(t *testing.T, rules string) *kyverno.PolicySet {
 	doc, err := exception.Parse([]byte("apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec: {rules: ["+rules+"]}"), "policy")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return kyverno.ReadPolicies([]*exception.Document{doc})
 }
 
@@ -129,9 +122,7 @@ func TestUsages(t *testing.T) {
 				text = match
 			}
 			edited := strings.Replace(text, tc.edit[0], tc.edit[1], 1)
-			if tc.edit[0] != "" && edited == text {
-				t.Fatal("the edit has no effect")
-			}
+			must.That(t, tc.edit[0] == "" || edited != text, "the edit has no effect")
 			scope := pods
 			if tc.scope != "" {
 				scope.Kinds = append(slices.Clone(scope.Kinds), tc.scope)
@@ -141,13 +132,10 @@ func TestUsages(t *testing.T) {
 			if tc.policies != "" {
 				r.Policies = policySet(t, tc.policies)
 			}
-			if err := r.Add(report(t, append(tc.results, result("kyverno", "of-others", "x", "pass", "", "ConfigMap other/x"))...)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.Add(report(t, append(tc.results, result("kyverno", "of-others", "x", "pass", "", "ConfigMap other/x"))...)))
 			u := r.Usages()[0]
-			if u.State != tc.want || !strings.Contains(u.Why, tc.why) || (tc.why == "") != (u.Why == "") {
-				t.Errorf("%+v", u)
-			}
+			expect.That(t, u.State == tc.want && strings.Contains(u.Why, tc.why) && (tc.why == "") == (u.Why == ""),
+				"%+v", u)
 			if known := u.State != usage.Unknown; known != u.KnownSince.Equal(time.Unix(scanned, 0)) || (u.Resources > 0) != (u.State == usage.InUse) {
 				t.Errorf("%+v", u)
 			}
@@ -158,12 +146,9 @@ func TestUsages(t *testing.T) {
 // TestFailuresOnly: Kyverno can be told to report failures only. Then no report shows its skipped resources.
 func TestFailuresOnly(t *testing.T) {
 	r := usage.NewReports([]usage.Exception{of(t, match, pods)})
-	if err := r.Add(report(t, kyvernoResult("r", "fail", "", "Pod team-a/x"))); err != nil {
-		t.Fatal(err)
-	}
-	if u := r.Usages()[0]; u.State != usage.Unknown || !strings.Contains(u.Why, "failures only") {
-		t.Errorf("%+v", u)
-	}
+	must.Do(t, r.Add(report(t, kyvernoResult("r", "fail", "", "Pod team-a/x"))))
+	u := r.Usages()[0]
+	expect.That(t, u.State == usage.Unknown && strings.Contains(u.Why, "failures only"), "%+v", u)
 }
 
 // TestOneName: a result names no namespace. It counts for each exception of that name that can be meant.
@@ -173,16 +158,13 @@ func TestOneName(t *testing.T) {
 	}
 	one := of(t, match, scope("team-a"))
 	r := usage.NewReports([]usage.Exception{one, of(t, strings.Replace(match, "namespace: ns", "namespace: m", 1), scope("team-b")), of(t, strings.Replace(match, "namespace: ns", "namespace: o", 1), scope("team-?"))})
-	if err := r.Add(report(t, kyvernoResult("r", "skip", "a", "Pod team-a/x"), kyvernoResult("r", "skip", "a", "Pod team-a/y"), kyvernoResult("r", "fail", "", "Pod team-a/x"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Add(report(t, kyvernoResult("r", "skip", "a", "Pod team-a/x"), kyvernoResult("r", "skip", "a", "Pod team-a/y"), kyvernoResult("r", "fail", "", "Pod team-a/x"))))
 	var got []string
 	for _, u := range r.Usages() {
 		got = append(got, fmt.Sprint(u.State, u.First))
 	}
-	if diff := cmp.Diff([]string{"in-use[Pod team-a/x Pod team-a/y]", "idle[]", "in-use[Pod team-a/x Pod team-a/y]"}, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, "result",
+		[]string{"in-use[Pod team-a/x Pod team-a/y]", "idle[]", "in-use[Pod team-a/x Pod team-a/y]"}, got)
 }
 
 // TestScope: the scope of a report counts if a result names no resource, and a Namespace is in itself.
@@ -190,12 +172,9 @@ func TestScope(t *testing.T) {
 	r := usage.NewReports([]usage.Exception{of(t, match, usage.Scope{Namespaces: []string{"team-a"}, Kinds: []string{"Namespace"}, Names: []string{"*"}})})
 	whole := report(t, kyvernoResult("r", "skip", "a", "Pod team-a/x"))
 	whole.Results[0].Resources, whole.Scope = nil, &usage.Resource{APIVersion: "v1", Kind: "Namespace", Name: "team-a"}
-	if err := r.Add(whole); err != nil {
-		t.Fatal(err)
-	}
-	if u := r.Usages()[0]; u.State != usage.InUse || u.First[0] != "Namespace team-a" {
-		t.Errorf("%+v", u)
-	}
+	must.Do(t, r.Add(whole))
+	u := r.Usages()[0]
+	expect.That(t, u.State == usage.InUse && u.First[0] == "Namespace team-a", "%+v", u)
 }
 
 // TestText: a report of somebody else can lack the names.
@@ -219,9 +198,7 @@ func TestManyNames(t *testing.T) {
 
 func TestTooManyResults(t *testing.T) {
 	r := usage.NewReports(nil)
-	if err := r.Add(usage.Report{Results: make([]usage.Result, 1_000_001)}); err == nil {
-		t.Error("all are read")
-	}
+	expect.That(t, r.Add(usage.Report{Results: make([]usage.Result, 1_000_001)}) != nil, "all are read")
 }
 
 func policy(text string) map[string]any {
@@ -271,9 +248,7 @@ func TestJudge(t *testing.T) {
 				object = validates
 			}
 			r := usage.NewReports([]usage.Exception{of(t, text, pods)})
-			if err := r.Add(report(t, tc.used...)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.Add(report(t, tc.used...)))
 			before := r.Usages()[0]
 			if asked := len(r.Judged([]map[string]any{policy(object)})); (asked == 0) != (tc.why != "" && !strings.Contains(tc.why, "judge all")) {
 				t.Errorf("%d policies are asked", asked)
@@ -332,12 +307,10 @@ func TestAudit(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if u := a.Unused(id, "sha256:a"); (u != nil) != tc.unused {
-				t.Errorf("%+v", u)
-			}
-			if a.Unused(id, "") != nil || a.Unused(exception.Identity{Name: "b"}, "sha256:a") != nil {
-				t.Error("it is about every exception")
-			}
+			u := a.Unused(id, "sha256:a")
+			expect.That(t, (u != nil) == tc.unused, "%+v", u)
+			expect.That(t, a.Unused(id, "") == nil && a.Unused(exception.Identity{Name: "b"}, "sha256:a") == nil,
+				"it is about every exception")
 		})
 	}
 }

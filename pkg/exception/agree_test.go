@@ -18,6 +18,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestReadersDisagree: text that kubectl reads as another object is rejected, with its position.
@@ -68,9 +69,8 @@ func TestKubectlsList(t *testing.T) {
 	} {
 		d := mustParse(t, source)
 		expect.Is(t, fmt.Sprintf("%q: a list", source), want, d.IsList())
-		if theirs, err := kubectls([]byte(source), 4096); err != nil || theirs[0].list != want {
-			t.Errorf("%q: kubectl: %+v, %v", source, theirs, err)
-		}
+		theirs, err := kubectls([]byte(source), 4096)
+		expect.That(t, err == nil && theirs[0].list == want, "%q: kubectl: %+v, %v", source, theirs, err)
 	}
 }
 
@@ -80,8 +80,7 @@ type applied struct {
 	list  bool
 }
 
-// kubectls reads a stream like kubectl (cli-runtime's StreamVisitor, buffer 4096) and like Flux
-// (buffer 2048).
+// kubectls reads a stream like kubectl (cli-runtime's StreamVisitor, buffer 4096) and like Flux (buffer 2048).
 func kubectls(source []byte, buffer int) ([]applied, error) {
 	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(source), buffer)
 	var all []applied
@@ -128,16 +127,12 @@ func FuzzReadersAgree(f *testing.F) {
 		}
 		for _, buffer := range []int{2048, 4096} {
 			theirs, err := kubectls(source, buffer)
-			if err != nil || len(theirs) != len(ours) {
-				t.Fatalf("%q: %d documents here, and %d to others (%v)", source, len(ours), len(theirs), err)
-			}
+			must.That(t, err == nil && len(theirs) == len(ours),
+				"%q: %d documents here, and %d to others (%v)", source, len(ours), len(theirs), err)
 			for i, d := range ours {
-				if diff := gocmp.Diff(wholeAsInteger(theirs[i].value), wholeAsInteger(d.Object())); diff != "" {
-					t.Fatalf("%q: document %d (-kubectl +ours):\n%s", source, i, diff)
-				}
-				if theirs[i].list && !d.IsList() {
-					t.Fatalf("%q: document %d is a list to kubectl", source, i)
-				}
+				diff := gocmp.Diff(wholeAsInteger(theirs[i].value), wholeAsInteger(d.Object()))
+				must.That(t, diff == "", "%q: document %d (-kubectl +ours):\n%s", source, i, diff)
+				must.That(t, !theirs[i].list || d.IsList(), "%q: document %d is a list to kubectl", source, i)
 			}
 		}
 		if len(ours) == 0 {
@@ -165,8 +160,7 @@ func TestStream(t *testing.T) {
 	expect.Is(t, "an empty stream", 0, len(expect.Value(empty.Bytes())(t)))
 }
 
-// TestNodesAreCountedFirst: a document that needs much memory for parsing is rejected before it is
-// parsed.
+// TestNodesAreCountedFirst: a document that needs much memory for parsing is rejected before it is parsed.
 func TestNodesAreCountedFirst(t *testing.T) {
 	for name, source := range map[string]string{
 		"pairs": "a: [" + strings.Repeat("? b,", 100_000) + "]\n", "lists": "a: [" + strings.Repeat("[],", 150_000) + "]\n", "items": "a:\n" + strings.Repeat("-\n", 250_000),
@@ -182,9 +176,8 @@ func TestNodesAreCountedFirst(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "values, lines and separators") && !strings.Contains(err.Error(), "more than 1000 digits") {
 				t.Error(err)
 			}
-			if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
-				t.Errorf("refusing it allocates %d bytes", used)
-			}
+			used := after.TotalAlloc - before.TotalAlloc
+			expect.That(t, used <= 8<<20, "refusing it allocates %d bytes", used)
 		})
 	}
 	large := "a:\n" + strings.Repeat("- b\n", 10_000)

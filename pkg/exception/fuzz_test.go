@@ -13,6 +13,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // Exceptions of both groups; internal/kyverno/schema has ones with all fields.
@@ -54,9 +55,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		tree := d.Object()
-		if !bytes.HasSuffix(source, d.Source()) && !bytes.Contains(source, d.Source()) {
-			t.Fatalf("the source %q is not part of %q", d.Source(), source)
-		}
+		must.That(t, bytes.HasSuffix(source, d.Source()) || bytes.Contains(source, d.Source()),
+			"the source %q is not part of %q", d.Source(), source)
 		whole := d.Source()
 		if !bytes.HasSuffix(whole, []byte("\n")) {
 			whole = append(whole, '\n') // like kubectl
@@ -64,9 +64,8 @@ func FuzzParse(f *testing.F) {
 		asJSON := expect.Value(yaml.YAMLToJSONStrict(whole))(t)
 		var theirs map[string]any
 		expect.OK(t, kjson.UnmarshalCaseSensitivePreserveInts(asJSON, &theirs))
-		if diff := cmp.Diff(wholeAsInteger(theirs), wholeAsInteger(tree)); diff != "" {
-			t.Fatalf("%q is read differently (-sigs.k8s.io/yaml +ours):\n%s", source, diff)
-		}
+		diff := cmp.Diff(wholeAsInteger(theirs), wholeAsInteger(tree))
+		must.That(t, diff == "", "%q is read differently (-sigs.k8s.io/yaml +ours):\n%s", source, diff)
 
 		canonical, err := exception.Canonical(tree)
 		if separated := separator(tree); (err != nil) != separated {
@@ -80,9 +79,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("canonical form %q of %q is another tree (-document +canonical):\n%s", canonical, source, diff)
 		}
 		twice, err := exception.Canonical(again.Object())
-		if err != nil || !bytes.Equal(canonical, twice) {
-			t.Fatalf("canonical form %q of %q is written as %q the second time (%v)", canonical, source, twice, err)
-		}
+		must.That(t, err == nil && bytes.Equal(canonical, twice),
+			"canonical form %q of %q is written as %q the second time (%v)", canonical, source, twice, err)
 	})
 }
 
@@ -148,19 +146,14 @@ func FuzzAdd(f *testing.F) {
 			return
 		}
 		want := d.Object()
-		if !put(want, keys, value) {
-			t.Fatalf("%s was added to %q, which has no place for it", keys, source)
-		}
-		if diff := cmp.Diff(want, out.Object()); diff != "" {
-			t.Fatalf("%s added to %q (-want +got):\n%s", keys, source, diff)
-		}
-		if !inserted(d.Source(), out.Source()) {
-			t.Fatalf("%s added to %q changes other bytes: %q", keys, source, out.Source())
-		}
+		must.That(t, put(want, keys, value), "%s was added to %q, which has no place for it", keys, source)
+		diff := cmp.Diff(want, out.Object())
+		must.That(t, diff == "", "%s added to %q (-want +got):\n%s", keys, source, diff)
+		must.That(t, inserted(d.Source(), out.Source()),
+			"%s added to %q changes other bytes: %q", keys, source, out.Source())
 		again := expect.Value(exception.Parse(out.Source(), "file"))(t)
-		if diff := cmp.Diff(want, again.Object()); diff != "" {
-			t.Fatalf("%s added to %q and read again (-want +got):\n%s", keys, source, diff)
-		}
+		diff = cmp.Diff(want, again.Object())
+		must.That(t, diff == "", "%s added to %q and read again (-want +got):\n%s", keys, source, diff)
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestKustomizeReadsOtherwise: a file that kustomize renders to another object than kubectl reads is
@@ -131,9 +132,8 @@ func checkKustomize(t *testing.T, source []byte) {
 		return
 	}
 	docs, undeployedErr := all(exception.Undeployed(bytes.NewReader(source)))
-	if undeployedErr == nil && sameObjects(source, docs) == "" {
-		t.Fatalf("%q is refused (%v), and kustomize reads the same objects", source, err)
-	}
+	must.That(t, undeployedErr != nil || sameObjects(source, docs) != "",
+		"%q is refused (%v), and kustomize reads the same objects", source, err)
 }
 
 func isList(docs []*exception.Document) bool {
@@ -397,9 +397,8 @@ func buildsSame(t *testing.T, path string, source []byte) int {
 		return 0
 	}
 	for i, d := range docs {
-		if diff := cmp.Diff(wholeAsInteger(read[i].value), wholeAsInteger(d.Object())); diff != "" {
-			t.Errorf("%s: document %d (-kustomize +ours):\n%s", path, i, diff)
-		}
+		expect.Equal(t, fmt.Sprintf("%s: document %d (-kustomize +ours)", path, i),
+			wholeAsInteger(read[i].value), wholeAsInteger(d.Object()))
 	}
 	return 1
 }
@@ -417,18 +416,12 @@ func TestWrittenWithoutKustomize(t *testing.T) {
 	count := map[string]int{}
 	check := func(name string, source []byte, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		docs, err := readWhole(source)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		must.That(t, err == nil, "%s: %v", name, err)
 		for _, d := range docs {
 			count[name]++
-			if d.AskedKustomize() {
-				t.Errorf("%s: kustomize was asked about\n%s", name, source)
-			}
+			expect.That(t, !d.AskedKustomize(), "%s: kustomize was asked about\n%s", name, source)
 			expect.Is(t, name, "", sameObjects(source, docs))
 		}
 	}
@@ -439,18 +432,13 @@ func TestWrittenWithoutKustomize(t *testing.T) {
 	doc := mustParse(t, string(readable))
 	added, err := doc.Add(exception.Addition{Path: exception.Path{"metadata", "annotations", "cosign.sigstore.dev/message"}, Value: strings.Repeat("H4sIAAAA+/8B", 500) + "=="},
 		exception.Addition{Path: exception.Path{"metadata", "annotations", "polex.dev/signed-at"}, Value: "2026-06-01T12:00:00Z"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	joined, err := exception.Join([]*exception.Document{added, doc})
 	check("joined", joined, err)
-	if want := map[string]int{"readable": 1, "canonical": 1, "joined": 2}; !cmp.Equal(want, count) {
-		t.Errorf("checked %v", count)
-	}
+	expect.That(t, cmp.Equal(map[string]int{"readable": 1, "canonical": 1, "joined": 2}, count), "checked %v", count)
 }
 
-// TestUsualFilesWithoutKustomize: the usual forms of a file that people write are not in doubt
-// either.
+// TestUsualFilesWithoutKustomize: the usual forms of a file that people write are not in doubt either.
 func TestUsualFilesWithoutKustomize(t *testing.T) {
 	for source, want := range map[string]bool{
 		legacyWhole: true, policiesWhole: false, // a number with a fraction
@@ -464,8 +452,7 @@ func TestUsualFilesWithoutKustomize(t *testing.T) {
 		`{"a": "b", "c": [1, true, "x\n"]}`: false,
 		`{"a": null}`:                       true,
 	} {
-		if doc := mustParse(t, source); doc.AskedKustomize() != want {
-			t.Errorf("%q: kustomize was asked: %t", source, doc.AskedKustomize())
-		}
+		doc := mustParse(t, source)
+		expect.That(t, doc.AskedKustomize() == want, "%q: kustomize was asked: %t", source, doc.AskedKustomize())
 	}
 }

@@ -3,14 +3,18 @@ package exception_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func mustParse(t testing.TB, source string) *exception.Document {
@@ -22,13 +26,10 @@ func mustParse(t testing.TB, source string) *exception.Document {
 func syntaxError(t testing.TB, err error, where, message string) *exception.SyntaxError {
 	t.Helper()
 	var syntax *exception.SyntaxError
-	if !errors.As(err, &syntax) {
-		t.Fatalf("%T: %v, want a syntax error with %q", err, err, message)
-	}
+	must.That(t, errors.As(err, &syntax), "%T: %v, want a syntax error with %q", err, err, message)
 	at := fmt.Sprintf("%d:%d", syntax.Position.Line, syntax.Position.Column)
-	if where != "" && at != where || !strings.Contains(syntax.Message, message) {
-		t.Errorf("at %s: %v, want %q at %s", at, err, message, where)
-	}
+	expect.That(t, (where == "" || at == where) && strings.Contains(syntax.Message, message),
+		"at %s: %v, want %q at %s", at, err, message, where)
 	return syntax
 }
 
@@ -198,9 +199,7 @@ func TestParseRefuses(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := exception.Parse([]byte(tc.source), "file.yaml")
 			at := syntaxError(t, err, tc.where, tc.message).Position
-			if at.File != "file.yaml" || at.Line < 1 || at.Column < 1 {
-				t.Errorf("at %s: %v", at, err)
-			}
+			expect.That(t, at.File == "file.yaml" && at.Line >= 1 && at.Column >= 1, "at %s: %v", at, err)
 		})
 	}
 }
@@ -224,5 +223,122 @@ func TestPositions(t *testing.T) {
 			at := mustParse(t, tc.source).PositionOf(tc.path)
 			expect.Is(t, "result", tc.want, fmt.Sprintf("%d:%d", at.Line, at.Column))
 		})
+	}
+}
+
+// TestLimitsOfTexts: texts that cost the readers of YAML most have a limit, and those at the limit are read.
+func TestLimitsOfTexts(t *testing.T) {
+	list := func(item string, n int) string { return "[" + strings.Repeat(item+",", n) + "1]" }
+	for _, tc := range []struct{ name, below, above, message string }{
+		{"words", strings.Repeat("x ", 99_990), strings.Repeat("x ", 100_001), "more than 100000 words"},
+		{"escapes", `"` + strings.Repeat(`\x41`, 99_990) + `"`, `"` + strings.Repeat(`\x41`, 100_001) + `"`, "more than 100000 words, backslashes"},
+		{"doubled quotes", `'` + strings.Repeat(`''`, 49_990) + `'`, `'` + strings.Repeat(`''`, 50_001) + `'`, "more than 100000 words, backslashes and quotes"},
+		{"long numbers", list(strings.Repeat("1", 932)+"x", 72), list(strings.Repeat("1", 932)+"x", 73), "many long rows"},
+		{"a text in doubt", `"` + strings.Repeat("é", 81_000) + `"`, `"` + strings.Repeat("é", 82_500) + `"`, "more than 160 KiB"},
+		{"words in doubt", strings.Repeat("é ", 8_560), strings.Repeat("é ", 8_700), "a word as 16"},
+		{"numbers in doubt", list("1e5", 1232), list("1e5", 1250), "a value or line counts as 128 bytes"},
+		{"a text without a doubt", `"` + strings.Repeat("e", 280_000) + `"`, "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			mustParse(t, "x: "+tc.below+"\n")
+			if tc.above == "" {
+				return
+			}
+			above := []byte("x: " + tc.above + "\n")
+			_, err := exception.Parse(above, "a.yaml")
+			syntaxError(t, err, "", tc.message)
+			if strings.Contains(tc.name, "doubt") { // kustomize never reads it
+				expect.Value(exception.ParseUndeployed(above, "a.yaml"))(t)
+			}
+		})
+	}
+}
+
+// TestParseTime: exactly RFC 3339, and no time that is Go's zero time.
+func TestParseTime(t *testing.T) {
+	for _, text := range []string{
+		"2026-12-31T17:00:00Z", "2026-12-31T17:00:00.5Z", "2026-12-31T17:00:00.123456789+23:59", "2026-12-31T00:00:00-00:00", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z",
+	} {
+		got, err := exception.ParseTime(text)
+		want, wantErr := time.Parse(time.RFC3339, text)
+		expect.That(t, err == nil && wantErr == nil && got.Equal(want) && !got.IsZero(), "%s: %s, %v", text, got, err)
+	}
+	for _, text := range []string{
+		"2026-12-31T7:00:00Z", "2026-12-31T17:00:00,5Z", "2026-12-31T17:00:00+24:00", "2026-12-31T17:00:00+23:60", "2026-12-31T17:00:00-99:00",
+		"2026-12-31T17:00:00+01", "2026-12-31T17:00:00+0100", "2026-12-31T17:00:00.Z", "2026-12-31T24:00:00Z", "2026-12-31T17:00:60Z", "2026-12-31 17:00:00Z",
+		"2026-12-31t17:00:00z", "2026-12-31T17:00Z", "2026-1-31T17:00:00Z", "26-12-31T17:00:00Z", "10000-01-01T00:00:00Z", " 2026-12-31T17:00:00Z", "2026-12-31T17:00:00Z\n",
+		"", "never", "0001-01-01T00:00:00Z", "0000-01-01T00:00:00Z", "0001-01-01T02:00:00+02:00", "1969-12-31T23:59:59.999999999Z",
+	} {
+		got, err := exception.ParseTime(text)
+		expect.That(t, err != nil && got.IsZero(), "%q: %s, %v", text, got, err)
+	}
+}
+
+// FuzzParseTime: a valid time is never Go's zero time, and less strict readers read the same time.
+func FuzzParseTime(f *testing.F) {
+	for _, text := range []string{"2026-12-31T17:00:00Z", "2026-12-31T7:00:00Z", "2026-12-31T17:00:00,5Z", "2026-12-31T17:00:00+24:00", "0001-01-01T00:00:00Z"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := exception.ParseTime(text)
+		if err != nil {
+			return
+		}
+		if loose, err := time.Parse(time.RFC3339, text); err != nil || !loose.Equal(got) || got.IsZero() {
+			t.Errorf("%q: %s, and to others %s, %v", text, got, loose, err)
+		}
+	})
+}
+
+// TestAliases: a reader that accepts anchors and merge keys reads the same values as kubectl, and
+// rejects documents for which they differ. Any other reader rejects anchors and merge keys.
+func TestAliases(t *testing.T) {
+	for text, want := range map[string]any{
+		"a: &a {x: 1}\nb: *a\n":                                 map[string]any{"a": map[string]any{"x": int64(1)}, "b": map[string]any{"x": int64(1)}},
+		"a: &a {x: 1}\nb:\n  <<: *a\n  x: 2\n":                  map[string]any{"a": map[string]any{"x": int64(1)}, "b": map[string]any{"x": int64(2)}},
+		"a: &a {x: 1}\nc: &c {x: 2, z: 3}\nb: {<<: [*a, *c]}\n": map[string]any{"a": map[string]any{"x": int64(1)}, "c": map[string]any{"x": int64(2), "z": int64(3)}, "b": map[string]any{"x": int64(1), "z": int64(3)}},
+		"a: [&a Pod, *a]\n":                                     map[string]any{"a": []any{"Pod", "Pod"}},
+		"a: &a {x: 1}\nb:\n  x: 2\n  <<: *a\n":                  nil, // x is 1 in kubectl
+		"a: &a {x: 1}\nb: {<<: *a, x: 2, x: 3}\n":               nil,
+		"a: &a [*a]\n":                                          nil,
+		"a: &a {b: {<<: *a}}\n":                                 nil,
+		"a: &a Pod\nb: {<<: *a}\n":                              nil,
+		"a: &a {x: 1}\nb: {<<: *missing}\n":                     nil,
+		"a: &a key\n*a : b\n":                                   nil,
+		"a: &a " + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "\nb: " + strings.Repeat("[", 40) + "*a" + strings.Repeat("]", 40) + "\n": nil,
+	} {
+		doc, err := exception.NewReader(strings.NewReader(text), "a.yaml").Aliases().Next()
+		expect.That(t, (err == nil) == (want != nil) && (err != nil || reflect.DeepEqual(any(doc.Object()), want)),
+			"%.80s: %v %v", text, doc, err)
+		expect.Failure(exception.Parse([]byte(text), "a.yaml"))(t) // no alias is allowed there
+	}
+}
+
+// TestAliasesAreBounded: a few lines with a billion values are rejected before aliases are written out.
+func TestAliasesAreBounded(t *testing.T) {
+	var laughs, wide, merged strings.Builder
+	laughs.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
+	merged.WriteString("a0: &a0 {x: [x, x, x, x, x, x, x, x, x, x]}\n")
+	for i := 1; i < 10; i++ {
+		fmt.Fprintf(&laughs, "a%d: &a%d [%s*a%d]\n", i, i, strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9), i-1)
+		fmt.Fprintf(&merged, "a%d: &a%d\n", i, i)
+		for j := range 10 {
+			fmt.Fprintf(&merged, "  k%d: {<<: *a%d}\n", j, i-1)
+		}
+	}
+	wide.WriteString("a: &a [" + strings.Repeat("x, ", 100_000) + "x]\nb: [" + strings.Repeat("*a, ", 20_000) + "*a]\n")
+	long := strings.Repeat("x", 500_000)
+	for name, text := range map[string]string{
+		"laughs": laughs.String(), "merged": merged.String(), "wide": wide.String(),
+		"a long text": "a: &a " + long + "\nb: [" + strings.Repeat("*a, ", 5_000) + "*a]\n",
+		"a long key":  "a: &a\n  ? " + long + "\n  : 1\nb: [" + strings.Repeat("*a, ", 5_000) + "*a]\n",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := exception.NewReader(strings.NewReader(text), "a.yaml").Large().Aliases().Next()
+		runtime.ReadMemStats(&after)
+		expect.Error(t, err, "when its aliases are written out")
+		spent := (after.TotalAlloc - before.TotalAlloc) >> 20
+		expect.That(t, spent <= 200, "%s: %d MiB were allocated", name, spent)
 	}
 }

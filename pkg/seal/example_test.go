@@ -9,8 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// A tool shows the differences between an exception and its signed message. Package verify verifies
-// the signature.
+// A tool shows the differences between an exception and its signed message. Package verify verifies the signature.
 func Example() {
 	raw, err := os.ReadFile("../verify/testdata/sealed.yaml")
 	if err != nil {

@@ -2,6 +2,7 @@ package seal_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func rekorBundle(n int64) *seal.RekorBundle {
@@ -200,14 +202,12 @@ func readWithin(t *testing.T, doc *exception.Document, most uint64) error {
 	runtime.ReadMemStats(&before)
 	_, err := seal.Read(doc)
 	runtime.ReadMemStats(&after)
-	if got := after.TotalAlloc - before.TotalAlloc; got > most {
-		t.Errorf("%d bytes, and %d are plenty: %v", got, most, err)
-	}
+	got := after.TotalAlloc - before.TotalAlloc
+	expect.That(t, got <= most, "%d bytes, and %d are plenty: %v", got, most, err)
 	return err
 }
 
-// TestMessageOfCommits: every commit hash can be written as the merge commit, also one that begins
-// like a number.
+// TestMessageOfCommits: every commit hash can be written as the merge commit, also one that begins like a number.
 func TestMessageOfCommits(t *testing.T) {
 	for _, commit := range []string{
 		"0b1765e8b7929d891b5ddf1c807ce1d20a7d487a", "00e1765000000000000000000000000000000000", "0123456701234567012345670123456701234567",
@@ -235,9 +235,8 @@ func TestMessage(t *testing.T) {
 		})
 	}
 	var syntax *exception.SyntaxError
-	if _, err := seal.ParseMessage([]byte("a: b\n---\nc: d\n")); !errors.As(err, &syntax) {
-		t.Errorf("two documents: %v", err)
-	}
+	_, err := seal.ParseMessage([]byte("a: b\n---\nc: d\n"))
+	expect.That(t, errors.As(err, &syntax), "two documents: %v", err)
 	expect.Failure(seal.ParseMessage([]byte("\x1f\x8b\x08\x00")))(t, "--tarball=no") // an archive
 }
 
@@ -250,9 +249,34 @@ func set(raw []byte, at int, to byte) []byte {
 func spareBit(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	last := &raw[len(raw)-8-4-1]
-	if *last&0x80 != 0 {
-		t.Fatal("the highest bit is set already")
-	}
+	must.That(t, *last&0x80 == 0, "the highest bit is set already")
 	*last |= 0x80
 	return raw
+}
+
+type object = map[string]any
+
+func parse(t testing.TB, yaml string) *exception.Document {
+	t.Helper()
+	return expect.Value(exception.Parse([]byte(yaml), "test.yaml"))(t)
+}
+
+func fromObject(t testing.TB, root object) *exception.Document {
+	t.Helper()
+	return expect.Value(exception.FromObject(root))(t)
+}
+
+// annotated returns a small document with these annotations.
+func annotated(t testing.TB, annotations object) *exception.Document {
+	t.Helper()
+	return fromObject(t, object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "a", "annotations": annotations}})
+}
+
+func packed(t testing.TB, raw []byte) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	expect.Value(z.Write(raw))(t)
+	expect.OK(t, z.Close())
+	return base64.StdEncoding.EncodeToString(b.Bytes())
 }

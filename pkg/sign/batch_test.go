@@ -17,10 +17,10 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
-// One token and one certificate serve a hundred documents. Each is uploaded once, and the order
-// stays.
+// One token and one certificate serve a hundred documents. Each is uploaded once, and the order stays.
 func TestSealBatch(t *testing.T) {
 	f := start(t)
 	docs := batch(t, 100)
@@ -34,9 +34,7 @@ func TestSealBatch(t *testing.T) {
 		expect.Is(t, "progress of", len(docs), total)
 	}
 	sealed := expect.Value(f.keyless(t, config).Seal(t.Context(), docs, time.Now()))(t)
-	if len(sealed) != len(docs) {
-		t.Fatalf("%d sealed of %d", len(sealed), len(docs))
-	}
+	must.That(t, len(sealed) == len(docs), "%d sealed of %d", len(sealed), len(docs))
 	certificates := map[string]bool{}
 	for i, doc := range sealed {
 		expect.Is(t, fmt.Sprintf("document %d", i), docs[i].Identity(), doc.Identity())
@@ -63,8 +61,7 @@ func TestAmbientToken(t *testing.T) {
 	expect.Is(t, "tokens", 1, f.wire.count("issuer GET /token"))
 }
 
-// gate holds uploads until the maximum number waits, so that the test reaches the limit. It records
-// the highest number.
+// gate holds uploads until the maximum number waits, so that the test reaches the limit. It records the highest number.
 type gate struct {
 	mu            sync.Mutex
 	bound         int
@@ -120,8 +117,7 @@ func TestSealParallel(t *testing.T) {
 	}
 }
 
-// A failure in the middle stops the batch: no further upload starts, and no signed document is
-// returned.
+// A failure in the middle stops the batch: no further upload starts, and no signed document is returned.
 func TestSealStopsAtFailure(t *testing.T) {
 	f := start(t)
 	config := f.config()
@@ -151,9 +147,8 @@ func TestSealCancelled(t *testing.T) {
 		<-r.Context().Done() // the log never answers: Seal closes the connection
 	})
 	out, err := s.Seal(ctx, batch(t, 40), time.Now())
-	if out != nil || !errors.Is(err, context.Canceled) {
-		t.Errorf("Seal: %d documents, %v, want context.Canceled", len(out), err)
-	}
+	expect.That(t, out == nil && errors.Is(err, context.Canceled),
+		"Seal: %d documents, %v, want context.Canceled", len(out), err)
 	if n := f.wire.count(uploadRequest); n > 3+2*sign.DefaultConcurrency {
 		t.Errorf("%d uploads began, though the batch was cancelled at the fourth", n)
 	}
@@ -205,9 +200,7 @@ func TestSealUnderPolicy(t *testing.T) {
 			out, err := signer.Seal(t.Context(), batch(t, 2), time.Now())
 			expect.Is(t, "uploads", len(out), f.wire.count(uploadRequest)-before)
 			if tc.want == "" {
-				if err != nil || len(out) != 2 {
-					t.Errorf("Seal: %d documents, %v", len(out), err)
-				}
+				expect.That(t, err == nil && len(out) == 2, "Seal: %d documents, %v", len(out), err)
 				return
 			}
 			refused(out, err)(t, tc.want)
@@ -221,15 +214,41 @@ func TestSealUnderAnotherRoot(t *testing.T) {
 	config := f.config()
 	config.Root = shared(t).root
 	out, err := f.keyless(t, config).Seal(t.Context(), batch(t, 2), time.Now())
-	if rejected := new(verify.Rejected); out != nil || !errors.As(err, &rejected) {
-		t.Errorf("Seal: %d documents, %v, want a refusal", len(out), err)
-	}
+	rejected := new(verify.Rejected)
+	expect.That(t, out == nil && errors.As(err, &rejected), "Seal: %d documents, %v, want a refusal", len(out), err)
 }
 
 func TestSealNothing(t *testing.T) {
 	f := shared(t)
 	out, err := f.keyless(t, f.config()).Seal(t.Context(), []*exception.Document{}, time.Now())
-	if err != nil || len(out) != 0 {
-		t.Errorf("Seal: %d documents, %v", len(out), err)
+	expect.That(t, err == nil && len(out) == 0, "Seal: %d documents, %v", len(out), err)
+}
+
+const benchmarked = 100
+
+// BenchmarkSign100 signs a hundred manifests like polex: one certificate, parallel uploads.
+func BenchmarkSign100(b *testing.B) {
+	f := shared(b)
+	docs := batch(b, benchmarked)
+	for b.Loop() {
+		expect.Value(f.keyless(b, f.config()).Seal(b.Context(), docs, time.Now()))(b)
 	}
+	perManifest(b)
+}
+
+// BenchmarkSignOneByOne signs the same hundred like a shell loop: a certificate for each, one after the other.
+func BenchmarkSignOneByOne(b *testing.B) {
+	f := shared(b)
+	docs := batch(b, benchmarked)
+	config := sign.Config{RekorURL: f.RekorURL, Root: f.root, Concurrency: 1}
+	for b.Loop() {
+		for _, doc := range docs {
+			expect.Value(f.keyless(b, config).Seal(b.Context(), []*exception.Document{doc}, time.Now()))(b)
+		}
+	}
+	perManifest(b)
+}
+
+func perManifest(b *testing.B) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benchmarked), "ns/manifest")
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -99,8 +100,7 @@ func TestCertificateFaultsPass(t *testing.T) {
 	}
 }
 
-// The token is used once. Its expiry during the uploads changes nothing, nor does an outage of
-// Fulcio.
+// The token is used once. Its expiry during the uploads changes nothing, nor does an outage of Fulcio.
 func TestTokenEndsHalfWay(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fixture) {
 		s := f.keyless(t, f.config())
@@ -125,8 +125,7 @@ func forAnotherKey(t *testing.T, f *fixture) hook {
 	return theirs.replay
 }
 
-// forged makes an authority certify the requested key, for the identity of the real certificate,
-// which edit may change.
+// forged makes an authority certify the requested key, for the identity of the real certificate, which edit may change.
 func forged(t *testing.T, by *sandbox.Sandbox, edit func(*x509.Certificate)) hook {
 	return func(_ string, next http.Handler, w http.ResponseWriter, r *http.Request) {
 		heard := httptest.NewRecorder()
@@ -221,15 +220,11 @@ func TestCertificateForAnotherPerson(t *testing.T) {
 					t.Error(err)
 				}
 				key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(asked.PublicKeyRequest.PublicKey.Content))
-				if err != nil {
-					t.Error(err)
-				}
+				expect.NoError(t, err)
 				der, err := f.ForgeCertificate(r.Context(), sandbox.Forgery{PublicKey: key, Template: &x509.Certificate{
 					NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Minute), EmailAddresses: []string{tc.email},
 					ExtraExtensions: []pkix.Extension{{Id: []int{1, 3, 6, 1, 4, 1, 57264, 1, 1}, Value: []byte(tc.issuer)}}}})
-				if err != nil {
-					t.Error(err)
-				}
+				expect.NoError(t, err)
 				_ = json.NewEncoder(w).Encode(map[string]any{"signedCertificateEmbeddedSct": map[string]any{"chain": map[string]any{
 					"certificates": []string{string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))}}}})
 			}))
@@ -239,9 +234,7 @@ func TestCertificateForAnotherPerson(t *testing.T) {
 			token := "e30." + base64.RawURLEncoding.EncodeToString(claims) + ".AAAA"
 			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now())
 			if tc.want == "" {
-				if err != nil || s.Identity().Subject != tc.email {
-					t.Errorf("Keyless: %v", err)
-				}
+				expect.That(t, err == nil && s.Identity().Subject == tc.email, "Keyless: %v", err)
 				return
 			}
 			expect.Failure(s, err)(t, tc.want)
@@ -257,4 +250,65 @@ func TestCertificateOfAStranger(t *testing.T) {
 		s := f.keyless(t, f.config())
 		refused(s.Seal(t.Context(), batch(t, 2), time.Now()))(t, verify.ReasonUntrustedCertificate)
 	})
+}
+
+const tokenRequest = "issuer GET /token"
+
+// asActions sets the environment of a GitHub Actions job, with that address for tokens.
+func asActions(t *testing.T, address, bearer string) {
+	t.Helper()
+	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", address)
+	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", bearer)
+}
+
+// A fault of the token endpoint is reported as such, and its answer is not used as a token.
+func TestTokenFaults(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		fault   fault
+		asked   int
+		patient time.Duration
+		want    string // "" for a token
+	}{
+		{name: "503 for good", fault: answer(http.StatusServiceUnavailable, "unavailable"), asked: 4, want: "it returned 503: unavailable (asked 4 times)"},
+		{name: "503 that looks like a token", fault: answer(http.StatusServiceUnavailable, `{"value":"a.b.c"}`), asked: 4, want: "it returned 503"},
+		{name: "429 for an hour", fault: answer(http.StatusTooManyRequests, "", "Retry-After", "3600"), asked: 1, want: "requests no retry for 1h0m0s"},
+		{name: "403", fault: answer(http.StatusForbidden, `{"message":"no id-token permission"}`), asked: 1, want: "no id-token permission"},
+		{name: "a way to somebody else", fault: answer(http.StatusFound, "", "Location", "/elsewhere"), asked: 1, want: "redirects are not followed"},
+		{name: "a page", fault: answer(http.StatusOK, "<html>sign in"), asked: 1, want: "its answer holds no token"},
+		{name: "nothing", fault: answer(http.StatusOK, "{}"), asked: 1, want: "its answer holds no token"},
+		{name: "too big", fault: tooBig, asked: 1, want: "its answer is larger than 1024 KiB"},
+		{name: "cut off", fault: cut, asked: 4, want: "unexpected EOF (asked 4 times)"},
+		{name: "mute", fault: mute, asked: 4, patient: 20 * time.Millisecond, want: "no answer within 20ms (asked 4 times)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, f *fixture) {
+				asActions(t, f.TokenRequestURL, f.TokenRequestToken)
+				f.wire.meddle(only(at(sandbox.ServerIssuer), tc.fault(t, f)))
+				token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Timing{Answer: tc.patient, Sleep: f.rest.sleep})
+				expect.Failure(token, err)(t, "identity token of GitHub Actions: ", tc.want)
+				expect.That(t, err == nil || !strings.Contains(err.Error(), f.TokenRequestToken),
+					"the error repeats the bearer")
+				expect.Is(t, "ErrNoToken", false, errors.Is(err, sign.ErrNoToken)) // an endpoint that fails is one
+				expect.Is(t, "requests", tc.asked, f.wire.count(tokenRequest))
+			})
+		})
+	}
+}
+
+// A failed request to the token endpoint is retried.
+func TestTokenFaultsPass(t *testing.T) {
+	for name, fault := range map[string]fault{"500": answer(http.StatusInternalServerError, ""), "429": answer(http.StatusTooManyRequests, ""),
+		"hung up": hangUp, "cut off": cut} {
+		t.Run(name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, f *fixture) {
+				asActions(t, f.TokenRequestURL, f.TokenRequestToken)
+				f.wire.meddle(only(firstOf(at(sandbox.ServerIssuer)), fault(t, f)))
+				timing := sign.Timing{Sleep: f.rest.sleep}
+				token := expect.Value(sign.AmbientToken(t.Context(), sign.DefaultClientID, timing))(t)
+				expect.Value(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now()))(t)
+				expect.Is(t, "requests", 2, f.wire.count(tokenRequest))
+			})
+		})
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var signedAt = time.Date(2026, 3, 1, 10, 30, 15, 999, time.FixedZone("CET", 3600))
@@ -56,9 +57,8 @@ func TestPrepareRefuses(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			prepared, err := sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{})
 			var refused exception.Refusals
-			if !errors.As(err, &refused) || prepared != nil {
-				t.Fatalf("Prepare: %d documents, error %v, want refusals", len(prepared), err)
-			}
+			must.That(t, errors.As(err, &refused) && prepared == nil,
+				"Prepare: %d documents, error %v, want refusals", len(prepared), err)
 			var got []string
 			for _, r := range refused {
 				got = append(got, fmt.Sprintf("%d %s", r.Position.Line, r.Reason))

@@ -105,9 +105,8 @@ func start(tb testing.TB) *fixture {
 		tb.Context(), sandbox.Options{Dir: tb.TempDir(), Intercept: f.wire.intercept}))(tb)
 	tb.Cleanup(func() {
 		f.wire.meddle(nil)
-		if err := f.Close(); err != nil {
-			tb.Errorf("close sandbox: %v", err)
-		}
+		err := f.Close()
+		expect.That(tb, err == nil, "close sandbox: %v", err)
 	})
 	f.root = expect.Value(trust.LoadRoot(f.TrustedRootPath))(tb)
 	return f

@@ -6,10 +6,10 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
-// FuzzPolicy: a policy that loads has an authority, requires no more signers than can sign, and
-// passes the schema.
+// FuzzPolicy: a policy that loads has an authority, requires no more signers than can sign, and passes the schema.
 func FuzzPolicy(f *testing.F) {
 	const header = "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\n"
 	f.Add(everything)
@@ -19,7 +19,7 @@ func FuzzPolicy(f *testing.F) {
 	f.Add(header + "authorities:\n  - {subject: a@b, certificateAuthority: a}\n")
 	f.Add(header + "authorities: []\nthreshold: -1\n")
 	s, r := schema(f), root(f)
-	legacy := expect.Value(exception.Parse([]byte(legacyException), "a.yaml"))(f)
+	legacy := must.Get(exception.Parse([]byte(legacyException), "a.yaml"))(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		doc, err := exception.Parse([]byte(text), "policy.yaml")
 		if err != nil {
@@ -40,9 +40,8 @@ func FuzzPolicy(f *testing.F) {
 			t.Errorf("a threshold of %d for %d authorities\n%s", p.Threshold(), n, text)
 		}
 		for _, g := range p.Groups() {
-			if g.Threshold < 1 || g.Threshold > len(g.Authorities) {
-				t.Errorf("a threshold of %d for %d authorities of %q\n%s", g.Threshold, len(g.Authorities), g.Name, text)
-			}
+			expect.That(t, g.Threshold >= 1 && g.Threshold <= len(g.Authorities),
+				"a threshold of %d for %d authorities of %q\n%s", g.Threshold, len(g.Authorities), g.Name, text)
 		}
 		for _, a := range p.Authorities() {
 			for _, id := range []trust.Identity{{}, {Issuer: "https://accounts.example", Subject: "stranger@stranger.invalid", Type: "email"}} {
@@ -53,9 +52,8 @@ func FuzzPolicy(f *testing.F) {
 			_ = a.Exceeded(p.Rules().ScopeOf(legacy))
 		}
 		_ = p.Rules().MaxLifetime(p.Rules().ScopeOf(doc))
-		if counted, enough, _ := p.Assign(nil); enough || len(counted) > 0 {
-			t.Errorf("nobody is enough\n%s", text)
-		}
+		counted, enough, _ := p.Assign(nil)
+		expect.That(t, !enough && len(counted) == 0, "nobody is enough\n%s", text)
 	})
 }
 
@@ -64,12 +62,9 @@ func FuzzExtent(f *testing.F) {
 	f.Add(legacyException)
 	f.Add(currentException)
 	f.Add("apiVersion: kyverno.io/v2\nkind: PolicyException\nspec: {match: {any: [1, {resources: []}, {resources: {namespaces: {}}}]}, exceptions: [1, {}]}\n")
-	p, err := trust.New(limited(&trust.Selectors{
+	p := must.Get(trust.New(limited(&trust.Selectors{
 		Namespaces: []string{"exceptions"}, Policies: []string{"require-*"}, ExemptedNamespaces: []string{"payments", "shop"},
-	}), root(f))
-	if err != nil {
-		f.Fatal(err)
-	}
+	}), root(f)))(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		doc, err := exception.Parse([]byte(text), "a.yaml")
 		if err != nil {
@@ -78,8 +73,7 @@ func FuzzExtent(f *testing.F) {
 		if p.Authorities()[0].Exceeded(p.Rules().ScopeOf(doc)) != "" {
 			return
 		}
-		if !doc.GroupKind().IsException() || doc.Text("metadata", "namespace") != "exceptions" {
-			t.Errorf("within the limits:\n%s", text)
-		}
+		expect.That(t, doc.GroupKind().IsException() && doc.Text("metadata", "namespace") == "exceptions",
+			"within the limits:\n%s", text)
 	})
 }

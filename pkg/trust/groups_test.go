@@ -2,13 +2,22 @@ package trust_test
 
 import (
 	"crypto/elliptic"
+	"crypto/sha256"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/pem"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sigstore/fulcio/pkg/certificate"
+
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/trust/publicgood"
 	"github.com/polex-dev/polex/test/expect"
 )
 
@@ -130,9 +139,8 @@ func TestAssign(t *testing.T) {
 			t.Fatalf("%s: %q in this order, and %q in the other", describe(p, candidates), again, lacking)
 		}
 	}
-	if found < 300 || found > 2700 {
-		t.Errorf("an assignment was found %d times of 3000, which shows too little", found)
-	}
+	expect.That(t, found >= 300 && found <= 2700,
+		"an assignment was found %d times of 3000, which shows too little", found)
 }
 
 func randomPolicy(t *testing.T, r *trust.Root, random *rand.Rand) *trust.Policy {
@@ -170,8 +178,7 @@ func mostByTrying(p *trust.Policy, candidates [][]*trust.Authority, counted []*t
 	return most
 }
 
-// fits checks that each signer counts for one of its candidates, and that each authority counts
-// once.
+// fits checks that each signer counts for one of its candidates, and that each authority counts once.
 func fits(candidates [][]*trust.Authority, counted []*trust.Authority) bool {
 	for i, a := range counted {
 		if a != nil && (!slices.Contains(candidates[i], a) || slices.Contains(counted[:i], a)) {
@@ -248,9 +255,7 @@ func TestAssignSays(t *testing.T) {
 		{make([][]*trust.Authority, 9), "9 signers, and the maximum is 8"},
 	} {
 		_, enough, got := p.Assign(tc.candidates)
-		if !strings.Contains(got, tc.want) || enough != (tc.want == "") {
-			t.Errorf("%q, want %q", got, tc.want)
-		}
+		expect.That(t, strings.Contains(got, tc.want) && enough == (tc.want == ""), "%q, want %q", got, tc.want)
 	}
 }
 
@@ -272,4 +277,150 @@ func TestAssignIsBounded(t *testing.T) {
 	}
 	_, _, lacking := p.Assign(candidates)
 	expect.Is(t, "lacking", `7 of the group "all" signed it, and 8 are required`, lacking)
+}
+
+// TestAuthorityString: an authority with a key is described by the fingerprint of the key.
+func TestAuthorityString(t *testing.T) {
+	text := keyPEM(t, elliptic.P256())
+	p := expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{
+		{Name: "ci", Key: text},
+		{Name: "merge", Issuer: issuer, Subject: subject, Claims: map[string]trust.Values{"buildTrigger": {"push"}}},
+	}}, root(t)))(t)
+	block, _ := pem.Decode([]byte(text))
+	for i, want := range []string{
+		fmt.Sprintf("public key sha256:%x", sha256.Sum256(block.Bytes)),
+		subject + ", issuer " + issuer + ", buildTrigger push",
+	} {
+		expect.Is(t, "result", want, p.Authorities()[i].String())
+	}
+}
+
+// TestMatches: every part of an identity must match the authority; otherwise the message names the different part.
+func TestMatches(t *testing.T) {
+	claims := map[string]string{"buildTrigger": "push", "sourceRepositoryRef": "refs/heads/main"}
+	right := trust.Identity{Issuer: issuer, Subject: subject, Type: "uri", Claims: claims}
+	exact := trust.AuthorityConfig{Name: "merge", Issuer: issuer, Subject: subject, Claims: map[string]trust.Values{"buildTrigger": {"push"}, "sourceRepositoryRef": {"refs/heads/main"}}}
+	pattern := func(text string) trust.AuthorityConfig {
+		return trust.AuthorityConfig{Name: "merge", Issuer: issuer, SubjectRegexp: text}
+	}
+	person := trust.AuthorityConfig{Name: "anna", Issuer: issuer, Subject: "anna@acme.example"}
+	for _, tc := range []struct {
+		name      string
+		authority trust.AuthorityConfig
+		bend      func(*trust.Identity)
+		want      string
+	}{
+		{"exact", exact, func(*trust.Identity) {}, ""},
+		{"issuer", exact, func(id *trust.Identity) { id.Issuer += "/" }, "issuer"},
+		{"issuer in another case", exact, func(id *trust.Identity) { id.Issuer = strings.ToUpper(id.Issuer) }, "issuer"},
+		{"no issuer", exact, func(id *trust.Identity) { id.Issuer = "" }, "issuer"},
+		{"subject", exact, func(id *trust.Identity) { id.Subject += "x" }, "subject"},
+		{"subject in another case", exact, func(id *trust.Identity) { id.Subject = strings.ToUpper(id.Subject) }, "subject"},
+		{"type", exact, func(id *trust.Identity) { id.Type = "email" }, "type"},
+		{"claim", exact, func(id *trust.Identity) { id.Claims = map[string]string{"buildTrigger": "push"} }, "sourceRepositoryRef"},
+		{"no claims", exact, func(id *trust.Identity) { id.Claims = nil }, "buildTrigger"},
+		{"pattern", pattern(`https://github\.com/acme/.+@refs/heads/main`), func(*trust.Identity) {}, ""},
+		{"pattern with anchors of its own", pattern(`^https://github\.com/acme/.+$`), func(*trust.Identity) {}, ""},
+		{"pattern with escaped slashes", pattern(`https:\/\/github\.com\/acme\/.+`), func(*trust.Identity) {}, ""},
+		{"pattern over several lines", pattern(`(?m)^https://github\.com/acme/.+$`), func(id *trust.Identity) { id.Subject = "https://evil\n" + id.Subject }, "subject"},
+		{"pattern and a line behind", pattern(`https://github\.com/acme/.+@refs/heads/main`), func(id *trust.Identity) { id.Subject += "\nx" }, "subject"},
+		{"pattern and a line break behind", pattern(`https://github\.com/acme/.+@refs/heads/main`), func(id *trust.Identity) { id.Subject += "\n" }, "subject"},
+		{"first branch of a pattern is anchored", pattern(`https://github\.com/acme/a|https://github\.com/acme/b`), func(id *trust.Identity) { id.Subject = "https://github.com/acme/a/evil" }, "subject"},
+		{"last branch of a pattern is anchored", pattern(`https://github\.com/acme/a|https://github\.com/acme/b`), func(id *trust.Identity) { id.Subject = "https://evil/https://github.com/acme/b" }, "subject"},
+		{"person", person, func(id *trust.Identity) { id.Subject, id.Type = "anna@acme.example", "email" }, ""},
+		{"person's name as an address", person, func(id *trust.Identity) { id.Subject = "anna@acme.example" }, "type"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{tc.authority}}, root(t)))(t)
+			id := right
+			tc.bend(&id)
+			is, got := p.Authorities()[0].Matches(id)
+			expect.Is(t, "matches", tc.want == "", is)
+			says(t, got, tc.want)
+		})
+	}
+}
+
+// TestClaimsOf: every extension of Fulcio has its claim, and one without a name has its number.
+func TestClaimsOf(t *testing.T) {
+	rendered, err := certificate.Extensions{
+		Issuer: "https://accounts.example", BuildTrigger: "push", DeploymentEnvironment: "signing", Subject: "repo:acme/exceptions:environment:signing",
+	}.Render()
+	expect.OK(t, err)
+	text := expect.Value(asn1.Marshal("new"))(t)
+	arc := func(numbers ...int) asn1.ObjectIdentifier {
+		return append(asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1}, numbers...)
+	}
+	got, err := trust.Claims(append(rendered, pkix.Extension{Id: arc(25), Value: text}, pkix.Extension{Id: arc(26), Value: []byte{0xff, 0x00}},
+		pkix.Extension{Id: arc(2, 1), Value: text}, pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 15}, Value: text}))
+	expect.OK(t, err)
+	want := map[string]string{
+		"buildTrigger": "push", "deploymentEnvironment": "signing", "tokenSubject": "repo:acme/exceptions:environment:signing",
+		"1.3.6.1.4.1.57264.1.25": "new", "1.3.6.1.4.1.57264.1.26": "ff00", "1.3.6.1.4.1.57264.1.2.1": "new",
+	}
+	expect.Equal(t, "claims", want, got)
+	// An extension that cannot be read counts.
+	expect.Failure(trust.Claims([]pkix.Extension{{Id: arc(23), Value: []byte("signing")}}))(t)
+}
+
+// TestClaims: every claim that a policy can require is read from a certificate, and no other.
+func TestClaims(t *testing.T) {
+	var all certificate.Extensions
+	value := reflect.ValueOf(&all).Elem()
+	for i := range value.NumField() {
+		value.Field(i).SetString("x")
+	}
+	rendered := expect.Value(all.Render())(t)
+	claims := expect.Value(trust.Claims(rendered))(t)
+	expect.Equal(t, "result", trust.ClaimNames(), slices.Sorted(maps.Keys(claims)))
+}
+
+// TestAllowedMetadata: metadata that polex, Kyverno or a sync tool acts upon cannot be allowed. A
+// tool reads each key here.
+func TestAllowedMetadata(t *testing.T) {
+	root := expect.Value(trust.ParseRoot(publicgood.TrustedRootJSON(), "public-good"))(t)
+	made := func(field, key, value string) error {
+		c := trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: "https://accounts.example", Subject: "anna@acme.example"}}}
+		c.ExpiryKeys = []string{"acme.example/until"}
+		switch field {
+		case "labels":
+			c.AllowedMetadata.Labels = map[string]string{key: value}
+		default:
+			c.AllowedMetadata.Annotations = map[string]string{key: value}
+		}
+		_, err := trust.New(c, root)
+		return err
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		for _, key := range []string{
+			"cosign.sigstore.dev/message", "cosign.sigstore.dev/signature_1", "sigstore.dev/a", "polex.dev/reason", "polex.dev/expires-at", "polex.dev/cluster", "x.polex.dev/a",
+			"kyverno.io/a", "cleanup.kyverno.io/ttl", "policies.kyverno.io/a", "a.b.kyverno.io/c",
+			"argocd.argoproj.io/sync-options", "argocd.argoproj.io/compare-options", "argocd.argoproj.io/hook", "argocd.argoproj.io/tracking-id",
+			"kustomize.toolkit.fluxcd.io/prune", "kustomize.toolkit.fluxcd.io/reconcile", "kustomize.toolkit.fluxcd.io/ssa", "kustomize.toolkit.fluxcd.io/force",
+			"kustomize.toolkit.fluxcd.io/substitute", "reconcile.fluxcd.io/requestedAt", "helm.toolkit.fluxcd.io/driftDetection",
+			"helm.sh/hook", "helm.sh/resource-policy", "meta.helm.sh/other", "kubectl.kubernetes.io/last-applied-configuration",
+			"applyset.kubernetes.io/part-of", "config.kubernetes.io/local-config", "internal.config.kubernetes.io/path", "kubernetes.io/metadata.name", "x.app.kubernetes.io/a",
+			"config.k8s.io/owning-inventory", "cli-utils.sigs.k8s.io/on-remove", "client.lifecycle.config.k8s.io/deletion",
+			"kapp.k14s.io/app", "objectset.rio.cattle.io/hash", "configmanagement.gke.io/managed", "configsync.gke.io/a",
+			"acme.example/until",
+			"", "/", "a/", "/a", "a/b/c", "team*", "*", "team ", "Kyverno.io/a", "CLEANUP.KYVERNO.IO/ttl", "kyverno.io./a", "a\nb",
+		} {
+			if err := made(field, key, "x"); err == nil || !strings.HasPrefix(err.Error(), "allowedMetadata."+field+": ") {
+				t.Errorf("%s of %s: %v", key, field, err)
+			}
+		}
+		for _, key := range []string{
+			"team", "app.kubernetes.io/managed-by", "app.kubernetes.io/part-of", "meta.helm.sh/release-name", "meta.helm.sh/release-namespace",
+			"helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace", "acme.example/team", "notkyverno.io/a",
+			"argocd.argoproj.io/instance", "applications.argoproj.io/app-name", "helm.sh/chart", "mycompany.com/appname", // instanceLabelKey of Argo CD
+			"kyverno.io.acme.example/a",
+		} {
+			expect.NoError(t, made(field, key, "x"))
+		}
+	}
+	for _, value := range []string{"a b", "a/b", strings.Repeat("a", 64)} {
+		if made("labels", "team", value) == nil || made("annotations", "team", value) != nil {
+			t.Errorf("%q: of a label %v, of an annotation %v", value, made("labels", "team", value), made("annotations", "team", value))
+		}
+	}
 }

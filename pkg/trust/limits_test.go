@@ -58,9 +58,7 @@ func limited(l *trust.Selectors) trust.Config {
 // says compares a message with a part of it, or with none.
 func says(t *testing.T, got, want string) {
 	t.Helper()
-	if (got == "") != (want == "") || !strings.Contains(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	expect.That(t, (got == "") == (want == "") && strings.Contains(got, want), "%q, want %q", got, want)
 }
 
 // swapping returns a function that replaces texts, each of which must be there.
@@ -68,17 +66,14 @@ func swapping(t *testing.T) func(text string, oldnew ...string) string {
 	return func(text string, oldnew ...string) string {
 		t.Helper()
 		for i := 0; i < len(oldnew); i += 2 {
-			if !strings.Contains(text, oldnew[i]) {
-				t.Fatalf("%q is not in the text", oldnew[i])
-			}
+			expect.Contains(t, text, oldnew[i])
 			text = strings.ReplaceAll(text, oldnew[i], oldnew[i+1])
 		}
 		return text
 	}
 }
 
-// TestExceeded checks documents with one limit each: "" means within the limit, otherwise it is a
-// part of the message.
+// TestExceeded checks documents with one limit each: "" means within the limit, otherwise it is a part of the message.
 func TestExceeded(t *testing.T) {
 	swap := swapping(t)
 	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: exceptions, annotations: {polex.dev/expires-at: \"2026-01-02T00:00:00Z\"}}\n"
@@ -288,9 +283,8 @@ func TestOutlasts(t *testing.T) {
 			config.Lifetimes = []trust.LifetimeConfig{{Authorities: []string{"a"}, Max: "1d"}, {Authorities: []string{"a"}, Selectors: trust.Selectors{Namespaces: []string{"night"}, Kinds: []string{"PolicyException.kyverno.io"}}, Max: "1h"}}
 			rules := expect.Value(policyfile.Check(config))(t)
 			says(t, rules.Outlasts(tc.authority, scope(t, tc.yaml), tc.signed), tc.want)
-			if all := rules.MaxLifetime(scope(t, tc.yaml)); all.Duration != 0 || all.Ends {
-				t.Errorf("%+v for every signer", all)
-			}
+			all := rules.MaxLifetime(scope(t, tc.yaml))
+			expect.That(t, all.Duration == 0 && !all.Ends, "%+v for every signer", all)
 		})
 	}
 }
@@ -345,9 +339,7 @@ func TestLifetimes(t *testing.T) {
 			rules := expect.Value(policyfile.Check(config))(t)
 			got := rules.MaxLifetime(scope(t, tc.yaml))
 			speaks := tc.want < all || tc.rules != nil && tc.rules[0].Max == "52w"
-			if got.Duration != tc.want || got.Ends != speaks {
-				t.Errorf("%+v, want %s", got, tc.want)
-			}
+			expect.That(t, got.Duration == tc.want && got.Ends == speaks, "%+v, want %s", got, tc.want)
 		})
 	}
 	for want, rule := range map[string]trust.LifetimeConfig{

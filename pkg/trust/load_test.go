@@ -16,6 +16,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func configuration(t *testing.T, text string) *exception.Document {
@@ -56,8 +57,7 @@ trust:
 // noLocate leaves out a function; TestLocated calls it.
 var noLocate = cmpopts.IgnoreFields(trust.Config{}, "Locate")
 
-// TestLocated: the error for an invalid value has its position, which the section trust does not
-// change.
+// TestLocated: the error for an invalid value has its position, which the section trust does not change.
 func TestLocated(t *testing.T) {
 	const ci = "  authorities:\n    - {name: ci, issuer: https://a.example, subject: a@b.example}\n"
 	for text, want := range map[string]string{
@@ -79,14 +79,11 @@ func TestLocated(t *testing.T) {
 		if err == nil {
 			_, err = policyfile.Check(c)
 		}
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s%v, want %s", text, err, want)
-		}
+		expect.That(t, err != nil && strings.HasPrefix(err.Error(), want), "%s%v, want %s", text, err, want)
 	}
 }
 
-// TestReadRefuses: the error for an unknown key has its position. Its author may have wanted to
-// forbid something.
+// TestReadRefuses: the error for an unknown key has its position. Its author may have wanted to forbid something.
 func TestReadRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, text, at string }{
 		{"a word nobody knows", "trust:\n  treshold: 2\n", ".polex.yaml:2:3"},
@@ -119,12 +116,9 @@ func TestReadRefuses(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c, err := trust.Read(configuration(t, tc.text+"apiVersion: polex.dev/v1alpha1\nkind: Config\n"), ".")
 			var syntax *exception.SyntaxError
-			if !errors.As(err, &syntax) {
-				t.Fatalf("%+v, %v", c, err)
-			}
-			if !strings.HasPrefix(syntax.Position.String(), tc.at) {
-				t.Errorf("at %s, want %s: %v", syntax.Position, tc.at, err)
-			}
+			must.That(t, errors.As(err, &syntax), "%+v, %v", c, err)
+			expect.That(t, strings.HasPrefix(syntax.Position.String(), tc.at),
+				"at %s, want %s: %v", syntax.Position, tc.at, err)
 			expect.Equal(t, "an error and a policy", trust.Config{}, c)
 		})
 	}
@@ -150,9 +144,8 @@ func TestReadTrustPolicy(t *testing.T) {
 	} {
 		c, err := trust.Read(configuration(t, text), ".")
 		var syntax *exception.SyntaxError
-		if !errors.As(err, &syntax) || !strings.HasPrefix(err.Error(), at) || !cmp.Equal(trust.Config{}, c) {
-			t.Errorf("%s%v, want %s", text, err, at)
-		}
+		expect.That(t, errors.As(err, &syntax) && strings.HasPrefix(err.Error(), at) && cmp.Equal(trust.Config{}, c),
+			"%s%v, want %s", text, err, at)
 	}
 }
 
@@ -232,7 +225,5 @@ func TestParseRoot(t *testing.T) {
 			t.Errorf("without %q: issues %t, logs %t, logs certificates %t, timestamps %t", tc.without, r.Issues(), r.Logs(), r.LogsCertificates(), r.Timestamps())
 		}
 	}
-	if root(t).Log([]byte("nobody")) != nil {
-		t.Error("a log that nobody named")
-	}
+	expect.That(t, root(t).Log([]byte("nobody")) == nil, "a log that nobody named")
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -197,9 +198,8 @@ func TestPolicy(t *testing.T) {
 	}
 	sum := sha256.Sum256([]byte("x"))
 	fingerprint := "sha256:" + hex.EncodeToString(sum[:])
-	if p.CertificateRevoked("") || p.MessageRevoked([]byte("x")) || p.CertificateRevoked(fingerprint) {
-		t.Error("a message or certificate is revoked")
-	}
+	expect.That(t, !p.CertificateRevoked("") && !p.MessageRevoked([]byte("x")) && !p.CertificateRevoked(fingerprint),
+		"a message or certificate is revoked")
 	for what, r := range map[string]trust.RevocationConfig{
 		"message":     {MessageDigest: fingerprint},
 		"certificate": {Certificate: "sha256:" + strings.ToUpper(fingerprint[7:])},
@@ -230,7 +230,51 @@ func TestKinds(t *testing.T) {
 		k := expect.Value(trust.NewKinds(tc.kinds))(t)
 		expect.Is(t, fmt.Sprintf("%q", tc.kinds), tc.want, [3]bool{k.Allow(ours), k.Allow(theirs), k.Allow(config)})
 	}
-	if (trust.Kinds{}).Allow(ours) {
-		t.Error("the zero value allows something")
+	expect.That(t, !(trust.Kinds{}).Allow(ours), "the zero value allows something")
+}
+
+// TestDigest: policies of one content have one digest, wherever it is from, and every difference makes another.
+func TestDigest(t *testing.T) {
+	digest := func(change func(*trust.Config)) string {
+		t.Helper()
+		c := trust.Config{Authorities: []trust.AuthorityConfig{{Name: "merge", Issuer: "https://accounts.example", Subject: "a@acme.example"}}}
+		change(&c)
+		p := expect.Value(trust.Load(c))(t)
+		return p.Digest()
+	}
+	same := digest(func(*trust.Config) {})
+	if !regexp.MustCompile(`^sha256:[0-9a-f]{64}$`).MatchString(same) || digest(func(*trust.Config) {}) != same {
+		t.Errorf("%s is not always the digest", same)
+	}
+	for name, change := range map[string]func(*trust.Config){
+		"subject":     func(c *trust.Config) { c.Authorities[0].Subject = "b@acme.example" },
+		"maxLifetime": func(c *trust.Config) { c.MaxLifetime = "90d" },
+		"claims":      func(c *trust.Config) { c.Authorities[0].Claims = map[string]trust.Values{"buildTrigger": {"push"}} },
+	} {
+		expect.That(t, digest(change) != same, "another %s has the same digest", name)
+	}
+	expect.That(t, digest(func(c *trust.Config) { c.Source, c.Authorities[0].Source = "a.yaml", "a.yaml:3:5" }) == same,
+		"the digest depends on the place of the policy")
+}
+
+// TestHoldings: every service of the public-good root is listed once and in order.
+func TestHoldings(t *testing.T) {
+	root := expect.Value(trust.PublicGoodRoot())(t)
+	want := map[string]int{
+		trust.ServiceCertificateAuthority: len(root.Material().FulcioCertificateAuthorities()), trust.ServiceCertificateLog: len(root.Material().CTLogs()),
+		trust.ServiceTransparencyLog: len(root.Material().RekorLogs()), trust.ServiceTimestampAuthority: len(root.Material().TimestampingAuthorities()),
+	}
+	got, ids := map[string]int{}, map[string]bool{}
+	var last trust.Service
+	for _, h := range root.Services() {
+		expect.That(t, h.Kind >= last.Kind && (h.Kind != last.Kind || !h.From.Before(last.From)),
+			"%+v comes after %+v", h, last)
+		expect.That(t, h.URL != "" && len(h.ID) == 64 && !h.From.IsZero() && !ids[h.Kind+h.ID], "%+v", h)
+		got[h.Kind]++
+		ids[h.Kind+h.ID] = true
+		last = h
+	}
+	for kind, n := range want {
+		expect.That(t, n != 0 && got[kind] == n, "%d of the kind %s, want %d", got[kind], kind, n)
 	}
 }

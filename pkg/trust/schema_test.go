@@ -3,15 +3,16 @@ package trust_test
 import (
 	"crypto/elliptic"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -62,9 +63,7 @@ func TestSchemaFields(t *testing.T) {
 		t.Fatalf("the schema speaks of %q, and there are %q", got, want)
 	}
 	for name, o := range objects {
-		if o.AdditionalProperties != false {
-			t.Errorf("%q takes other keys too", name)
-		}
+		expect.That(t, o.AdditionalProperties == false, "%q takes other keys too", name)
 		var want []string
 		if name == "" {
 			want = []string{"apiVersion", "kind"}
@@ -76,9 +75,8 @@ func TestSchemaFields(t *testing.T) {
 			}
 		}
 		slices.Sort(want)
-		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(o.Properties))); diff != "" {
-			t.Errorf("the keys of %q (-types +schema):\n%s", name, diff)
-		}
+		expect.Equal(t, fmt.Sprintf("the keys of %q (-types +schema)", name),
+			want, slices.Sorted(maps.Keys(o.Properties)))
 		for key, p := range o.Properties {
 			if p.Description == "" && !strings.HasPrefix(p.Ref, "#/$defs/selectors/") && key != "apiVersion" && key != "kind" {
 				t.Errorf("%q of %q is not explained", key, name)
@@ -174,8 +172,7 @@ func validate(t testing.TB, s *jsonschema.Schema, doc *exception.Document) error
 	return s.Validate(value)
 }
 
-// TestSchemaExamples: a policy that the schema rejects does not load, and one that loads passes the
-// schema.
+// TestSchemaExamples: a policy that the schema rejects does not load, and one that loads passes the schema.
 func TestSchemaExamples(t *testing.T) {
 	s, dir := schema(t), beside(t)
 	inline := "|\n      " + strings.ReplaceAll(strings.TrimSpace(keyPEM(t, elliptic.P256())), "\n", "\n      ") + "\n"
@@ -329,14 +326,10 @@ func TestSchemaExamples(t *testing.T) {
 
 		{"revoked:\n", "revoked: []\nrevoket:\n", schemaToo},
 	} {
-		if !strings.Contains(everything, tc.old) {
-			t.Fatalf("%q is not in the example", tc.old)
-		}
+		expect.Contains(t, everything, tc.old)
 		text := strings.Replace(everything, tc.old, tc.with, 1)
 		_, doc, err := load(text, dir)
-		if err == nil {
-			t.Errorf("%q instead of %q is accepted", tc.with, tc.old)
-		}
+		expect.That(t, err != nil, "%q instead of %q is accepted", tc.with, tc.old)
 		if doc == nil {
 			t.Errorf("%q instead of %q is no document: %v", tc.with, tc.old, err)
 			continue
@@ -347,8 +340,55 @@ func TestSchemaExamples(t *testing.T) {
 	}
 	for _, text := range []string{strings.SplitAfter(least, "TrustPolicy\n")[0], strings.Split(least, "\n  -")[0] + " []\n", "a: b\n"} {
 		_, doc, err := load(text, dir)
-		if err == nil || validate(t, s, doc) == nil {
-			t.Errorf("%s is accepted: %v", text, err)
+		expect.That(t, err != nil && validate(t, s, doc) != nil, "%s is accepted: %v", text, err)
+	}
+}
+
+// TestDocs loads each example of docs/reference/trust.md, checks it with the schema, and searches
+// the page for every field.
+func TestDocs(t *testing.T) {
+	raw := expect.Value(os.ReadFile("../../docs/reference/trust.md"))(t)
+	page := string(raw)
+	s, dir := schema(t), beside(t)
+	key := expect.Value(os.ReadFile(filepath.Join(dir, "ci.pub")))(t)
+	expect.OK(t, os.Mkdir(filepath.Join(dir, "keys"), 0o700))
+	expect.OK(t, os.WriteFile(filepath.Join(dir, "keys", "release.pub"), key, 0o600))
+	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1)
+	for i, example := range examples {
+		t.Run(fmt.Sprint("example ", i+1), func(t *testing.T) {
+			_, doc, err := load(example[1], dir)
+			expect.OK(t, err)
+			expect.OK(t, validate(t, s, doc))
+		})
+	}
+	expect.AtLeast(t, "examples", 9, len(examples))
+	all := fields(t)
+	for _, field := range all {
+		expect.Contains(t, page, "`"+field)
+		if slices.Contains(all, field+"File") {
+			continue // its file is documented
+		}
+		expect.That(t, strings.Contains(page, field+": ") || strings.Contains(page, field+":\n"),
+			"%q is not shown", field)
+	}
+}
+
+// fields returns the keys in the schema, except claims.
+func fields(t *testing.T) []string {
+	t.Helper()
+	raw := expect.Value(os.ReadFile(schemaFile))(t)
+	type object struct{ Properties map[string]any }
+	var tree struct {
+		object
+		Defs map[string]object `json:"$defs"`
+	}
+	expect.OK(t, json.Unmarshal(raw, &tree))
+	found := map[string]bool{}
+	for _, o := range append(slices.Collect(maps.Values(tree.Defs)), tree.object) {
+		for key := range o.Properties {
+			found[key] = true
 		}
 	}
+	delete(found, "apiVersion")
+	return slices.Sorted(maps.Keys(found))
 }

@@ -192,9 +192,8 @@ func TestWhoSigned(t *testing.T) {
 	var got []string
 	for _, s := range verified.Signatures() {
 		got = append(got, s.Authority)
-		if s.LogURL != w.RekorURL || s.LogIndex < 0 || !s.WitnessedAt.Equal(w.now.Truncate(time.Second)) {
-			t.Errorf("logged at %s, %d, %s", s.LogURL, s.LogIndex, s.WitnessedAt)
-		}
+		expect.That(t, s.LogURL == w.RekorURL && s.LogIndex >= 0 && s.WitnessedAt.Equal(w.now.Truncate(time.Second)),
+			"logged at %s, %d, %s", s.LogURL, s.LogIndex, s.WitnessedAt)
 		if s.Identity.Issuer != w.IssuerURL || s.Identity.Type != "uri" || s.Identity.Claims["sourceRepositoryRef"] != "refs/heads/main" {
 			t.Errorf("identity %+v", s.Identity)
 		}
@@ -219,9 +218,8 @@ func TestIdentityOf(t *testing.T) {
 	for _, ext := range cert.Extensions {
 		twice := *cert
 		twice.Extensions = slices.Concat(cert.Extensions, []pkix.Extension{ext})
-		if id, err := verify.IdentityOf(&twice); err == nil {
-			t.Errorf("the extension %s twice: %+v", ext.Id, id)
-		}
+		id, err := verify.IdentityOf(&twice)
+		expect.That(t, err != nil, "the extension %s twice: %+v", ext.Id, id)
 	}
 }
 

@@ -31,9 +31,8 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-// BenchmarkVerifyTwoSigners verifies the two signatures of 2022 with the public-good root, and
-// without remembered certificates. BenchmarkBareVerifyTwoSigners does the same with sigstore-go
-// alone.
+// BenchmarkVerifyTwoSigners verifies the two signatures of 2022 with the public-good root, and without remembered
+// certificates. BenchmarkBareVerifyTwoSigners does the same with sigstore-go alone.
 func BenchmarkVerifyTwoSigners(b *testing.B) {
 	source := peerSample(b).Source()
 	b.ReportAllocs()
@@ -54,8 +53,7 @@ func BenchmarkBareVerifyTwoSigners(b *testing.B) {
 	bareVerify(b, root, twoSigners().Authorities, s.Message, bundles)
 }
 
-// bareVerify verifies bundles from their bytes with sigstore-go only, each with any of the
-// identities.
+// bareVerify verifies bundles from their bytes with sigstore-go only, each with any of the identities.
 func bareVerify(b *testing.B, root *trust.Root, who []trust.AuthorityConfig, message []byte, bundles [][]byte) {
 	b.Helper()
 	v := expect.Value(sgverify.NewVerifier(root.Material(), sgverify.WithTransparencyLog(1),

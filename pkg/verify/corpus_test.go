@@ -46,9 +46,8 @@ func TestCorpus(t *testing.T) {
 			took := time.Since(began)
 			runtime.ReadMemStats(&after)
 			expect.Equal(t, c.Title, c.Expect, got)
-			if used := after.TotalAlloc - before.TotalAlloc; used > mostAllocated {
-				t.Errorf("judging it allocated %d bytes", used)
-			}
+			used := after.TotalAlloc - before.TotalAlloc
+			expect.That(t, used <= mostAllocated, "judging it allocated %d bytes", used)
 			if took > slowest {
 				slowest, slow = took, c.Name
 			}
@@ -109,13 +108,9 @@ func TestCorpusIsWhole(t *testing.T) {
 	slices.Sort(tables)
 	expect.Equal(t, "go test ./pkg/verify -run TestCorpus -forge (-tables +files)", tables, files)
 	for _, reason := range reasons(t) {
-		if !shown[reason] {
-			t.Errorf("no case is refused as %q", reason)
-		}
+		expect.That(t, shown[reason], "no case is refused as %q", reason)
 	}
-	if len(files) < fewest {
-		t.Errorf("the corpus holds %d cases, want %d", len(files), fewest)
-	}
+	expect.That(t, len(files) >= fewest, "the corpus holds %d cases, want %d", len(files), fewest)
 }
 
 func corpus(t testing.TB) []*attacks.Case {
@@ -176,10 +171,7 @@ func (tc verdict) input(t *testing.T, w *world) (name string, text []byte) {
 	}
 	doc := tc.doc(t, w)
 	if text = doc.Source(); text == nil {
-		var err error
-		if text, err = exception.Canonical(doc.Object()); err != nil {
-			t.Fatal(err)
-		}
+		text = expect.Value(exception.Canonical(doc.Object()))(t)
 		// YAML would convert a whole float into an integer.
 		if again, err := exception.Parse(text, "x"); err != nil || !reflect.DeepEqual(again.Object(), doc.Object()) {
 			return "exception.json", exactJSON(t, doc.Object())

@@ -9,6 +9,7 @@ import (
 	sgroot "github.com/sigstore/sigstore-go/pkg/root"
 
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestDigestOfSet: changing, removing, adding or shifting any part of a signature set changes the
@@ -52,9 +53,8 @@ func TestDigestOfSet(t *testing.T) {
 		}),
 	} {
 		digest := digestOfSet(sha256.Sum256([]byte(s.message)), s.Signature)
-		if other, known := seen[digest]; known {
-			t.Errorf("%s has the digest of %s", name, other)
-		}
+		other, known := seen[digest]
+		expect.That(t, !known, "%s has the digest of %s", name, other)
 		seen[digest] = name
 	}
 }

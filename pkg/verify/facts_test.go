@@ -43,9 +43,8 @@ func checkFacts(t *testing.T, doc *exception.Document, rejected *verify.Rejected
 	}
 	expect.Is(t, "the digest of the message", sum(s.Message), facts.MessageDigest)
 	for i, signature := range facts.Signatures {
-		if (s.Signatures[i].Certificate == nil) != (signature.Certificate == verify.Certificate{}) {
-			t.Errorf("signature %d: %+v", i, signature.Certificate)
-		}
+		expect.That(t, (s.Signatures[i].Certificate == nil) == (signature.Certificate == verify.Certificate{}),
+			"signature %d: %+v", i, signature.Certificate)
 		if raw := s.Signatures[i].Certificate; raw != nil && signature.Certificate.Fingerprint != sum(raw) {
 			t.Errorf("signature %d: the certificate is %s", i, signature.Certificate.Fingerprint)
 		}

@@ -113,8 +113,7 @@ func TestKept(t *testing.T) {
 	judge(t, k.v, k.sealed, k.now.Add(week), verify.ReasonExpired)
 }
 
-// holds checks one modified source: it is rejected, or its values and its decoded annotations equal
-// the signed ones.
+// holds checks one modified source: it is rejected, or its values and its decoded annotations equal the signed ones.
 func (k *kept) holds(t testing.TB, source []byte) (accepted bool) {
 	t.Helper()
 	doc, err := exception.Parse(source, "flipped.yaml")
@@ -123,20 +122,12 @@ func (k *kept) holds(t testing.TB, source []byte) (accepted bool) {
 	}
 	verified, err := k.v.Verify(doc, k.now)
 	if err != nil {
-		if verified != nil {
-			t.Error("a refusal and a result")
-		}
-		if strings.Contains(err.Error(), "internal error") {
-			t.Errorf("a library panics: %v\n%s", err, source)
-		}
+		expect.That(t, verified == nil, "a refusal and a result")
+		expect.That(t, !strings.Contains(err.Error(), "internal error"), "a library panics: %v\n%s", err, source)
 		return false
 	}
-	if !reflect.DeepEqual(verified.Message().Object(), k.message) {
-		t.Errorf("another message verified:\n%s", source)
-	}
-	if !reflect.DeepEqual(bare(doc), k.bare) {
-		t.Errorf("another document verified:\n%s", source)
-	}
+	expect.That(t, reflect.DeepEqual(verified.Message().Object(), k.message), "another message verified:\n%s", source)
+	expect.That(t, reflect.DeepEqual(bare(doc), k.bare), "another document verified:\n%s", source)
 	if s, err := seal.Read(doc); err != nil || !reflect.DeepEqual(s, k.seal) {
 		t.Errorf("another seal verified:\n%s", source)
 	}

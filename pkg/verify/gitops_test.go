@@ -12,8 +12,7 @@ import (
 	"github.com/polex-dev/polex/test/expect"
 )
 
-// The keys that GitOps tools add, with their place. This list comes from the design, not from the
-// code.
+// The keys that GitOps tools add, with their place. This list comes from the design, not from the code.
 var added = map[string][]string{
 	"annotations": {
 		"kubectl.kubernetes.io/last-applied-configuration", "config.k8s.io/owning-inventory",
@@ -193,9 +192,8 @@ func TestAllowedMetadata(t *testing.T) {
 		})
 		without := expect.Value(v.Verify(w.honest, w.now))(t)
 		with := expect.Value(v.Verify(doc, w.now))(t)
-		if diff := cmp.Diff(without.Message().Object(), with.Message().Object()); diff != "" {
-			t.Errorf("the message (-without what was added +with):\n%s", diff)
-		}
+		diff := cmp.Diff(without.Message().Object(), with.Message().Object())
+		expect.That(t, diff == "", "the message (-without what was added +with):\n%s", diff)
 	})
 }
 

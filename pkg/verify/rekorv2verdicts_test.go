@@ -200,8 +200,7 @@ func (w *world) signedV2(t *testing.T) (doc *exception.Document, s *seal.Seal, d
 	return doc, &seal.Seal{Message: message, Signatures: []seal.Signature{w.sign(t, message, set{v2: true})}}, sum[:]
 }
 
-// v2InV1: the Rekor v1 log has an entry in the form of v2, with an inclusion promise and a time, or
-// with a timestamp.
+// v2InV1: the Rekor v1 log has an entry in the form of v2, with an inclusion promise and a time, or with a timestamp.
 func v2InV1(promised bool) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		doc, s, digest := w.signedV2(t)

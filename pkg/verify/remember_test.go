@@ -104,9 +104,8 @@ func TestRememberedIsNobodysElse(t *testing.T) {
 		clear(s.Checked)
 		clear(s.Witnesses)
 	}
-	if v.Proven() != 1 || said[1] != said[0] || said[2] != said[0] {
-		t.Errorf("%d are remembered: %q", v.Proven(), said)
-	}
+	expect.That(t, v.Proven() == 1 && said[1] == said[0] && said[2] == said[0],
+		"%d are remembered: %q", v.Proven(), said)
 }
 
 // TestRememberedForItsTimeAlone: a certificate that is valid at one time is not accepted for

@@ -7,9 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sigstore/fulcio/pkg/certificate"
+
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/attacks"
 	"github.com/polex-dev/polex/test/expect"
 )
 
@@ -123,4 +126,117 @@ func TestEightSignatures(t *testing.T) {
 	doc := forged(make([]set, 8)...)(t, w)
 	verified := expect.Value(w.verifier(t, nil, nil).Verify(doc, w.now))(t)
 	expect.Is(t, "signatures", 8, len(verified.Signatures()))
+}
+
+// messageVerdicts are about messages with a valid signature and log entry that are not one plain document.
+func messageVerdicts(w *world) []verdict {
+	plain := w.until(week)
+	bad := func(name, message string) verdict {
+		return verdict{name: name, want: verify.ReasonBadMessage, doc: text(func(*testing.T, *world) string { return message })}
+	}
+	bomb := "a0: [x]\n"
+	for i := 1; i < 10; i++ {
+		bomb += fmt.Sprintf("a%d: &a%d [*a%d, *a%d]\n", i, i, i-1, i-1)
+	}
+	return []verdict{
+		bad("null", "null\n"),
+		{name: "null under a junk signature", want: verify.ReasonEvidenceMismatch, doc: func(t *testing.T, w *world) *exception.Document {
+			return annotated(map[string]any{"cosign.sigstore.dev/message": packed(t, "null\n"), "cosign.sigstore.dev/signature": "AAAA"})(t, w)
+		}},
+		bad("nothing", ""),
+		bad("a comment", "# nothing\n"),
+		bad("a list", "- a\n"),
+		bad("hidden behind another document", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cover\n---\n"+plain),
+		bad("hidden before another document", plain+"---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cover\n"),
+		bad("a key twice", swapped(plain, "  background: true\n", "  background: true\n  background: false\n")),
+		bad("an anchor", swapped(plain, "background: true", "background: &k true")),
+		bad("an alias", swapped(plain, "background: true", "background: *k")),
+		bad("a tag", swapped(plain, "value: 3", "value: !!str 3")),
+		bad("another reader's true", swapped(plain, "background: true", "background: on")),
+		bad("octal", swapped(plain, "value: 3", "value: 0o17")),
+		bad("base 60", swapped(plain, "value: 3", "value: 1:30")),
+		bad("a bomb of aliases", bomb),
+		bad("9000 lists", "a: "+strings.Repeat("[", 9000)+strings.Repeat("]", 9000)+"\n"),
+		bad("1e6 values", "a: ["+strings.Repeat("? b,", 200_000)+"]\n"),
+		// A message by an untrusted signer is never parsed: the signer is the reason for any content.
+		{name: "1e6 values by a stranger", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: byStranger("a: [" + strings.Repeat("? b,", 200_000) + "]\n")},
+		{name: "no YAML by a stranger", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: byStranger("a: [")},
+		bad("a number to kubectl, text to others", swapped(plain, "value: 3", "value: -_9")),
+		{name: "a text that kubectl ends with a line break", want: verify.ReasonAltered, doc: text(func(*testing.T, *world) string {
+			return strings.TrimSuffix(swapped(plain, "value: 3", "value: |\n            3"), "\n")
+		})},
+		bad("a separator to kubectl, a key to others", plain+"---#x: y\n"),
+		{name: "a list to kubectl", want: verify.ReasonKindNotAllowed, doc: func(t *testing.T, w *world) *exception.Document { return w.sealed(t, plain+"items: []\n", set{}) }},
+		bad("a line break that only some know", swapped(plain, "the vendor", "the\u2028vendor")),
+		bad("a signature inside the message", swapped(plain, "polex.dev/reason", "cosign.sigstore.dev/signature: AAAA\n    polex.dev/reason")),
+		{name: "a list", want: verify.ReasonKindNotAllowed, doc: listOf(plain)},
+		{name: "a list's item", want: verify.ReasonAltered, doc: text(func(*testing.T, *world) string { return listText(plain) })},
+		{name: "the message as JSON", doc: func(t *testing.T, w *world) *exception.Document {
+			return w.sealedText(t, jsonOf(t, parse(t, plain)))
+		}},
+	}
+}
+
+// byStranger is any message with a valid signature and log entry by an untrusted signer.
+func byStranger(message string) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		return w.sealedTextBy(t, message, set{identity: func(e *certificate.Extensions) { e.SourceRepositoryURI = "https://github.com/evil/exceptions" }})
+	}
+}
+
+func listText(yaml string) string {
+	return "apiVersion: v1\nkind: List\nitems:\n- " + strings.TrimSpace(strings.ReplaceAll(yaml, "\n", "\n  ")) + "\n"
+}
+
+// listOf signs a list in the form of kubectl get, with a valid signature.
+func listOf(yaml string) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		return w.sealed(t, "apiVersion: v1\nkind: List\nmetadata:\n  annotations:\n    a: b\nitems:\n- "+strings.TrimSpace(strings.ReplaceAll(yaml, "\n", "\n  "))+"\n", set{})
+	}
+}
+
+// fileVerdicts are about files with more than one plain document, or with none.
+func fileVerdicts(w *world) []verdict {
+	const malformed, unsigned, twice = "malformed", "unsigned", "duplicate-identity"
+	around := func(before, behind string) func(*testing.T, *world) string {
+		return func(_ *testing.T, w *world) string { return before + string(w.honest.Source()) + behind }
+	}
+	spoilt := func(old, with string) func(*testing.T, *world) string {
+		return func(t *testing.T, w *world) string { return replaced(t, string(w.honest.Source()), old, with) }
+	}
+	another := strings.Replace(w.until(week), "allow-latest", "allow-more", 1)
+	bad := func(name string, file func(*testing.T, *world) string) verdict {
+		return verdict{name: name, file: file, wants: []string{malformed}}
+	}
+	return []verdict{
+		{name: "a good document, a malformed one and an unsigned one", file: around("", "---\na: *b\n---\n"+another), wants: []string{attacks.Verified, malformed, unsigned}},
+		{name: "an unsigned document behind a good one", file: around("", "---\n"+another), wants: []string{attacks.Verified, unsigned}},
+		{name: "an unsigned document before a good one", file: around(another+"---\n", ""), wants: []string{unsigned, attacks.Verified}},
+		{name: "the same document twice", file: func(t *testing.T, w *world) string {
+			return around("", "---\n")(t, w) + string(w.honest.Source())
+		}, wants: []string{attacks.Verified, twice}},
+		{name: "two honest documents of one identity", file: func(t *testing.T, w *world) string {
+			again := w.sealed(t, replaced(t, w.until(week), "vendor-*", "vendor-b"), set{})
+			return around("", "---\n")(t, w) + string(again.Source())
+		}, wants: []string{attacks.Verified, twice}},
+		{name: "comments and empty documents around a good one", file: around("# first\n---\n", "---\n# last\n"), wants: []string{attacks.Verified}},
+
+		bad("a key twice in the document", spoilt("spec:\n", "spec: {}\nspec:\n")),
+		bad("an annotation twice", spoilt("  annotations:\n", "  annotations:\n    polex.dev/reason: none\n")),
+		bad("an anchor in the document", spoilt("background: true", "background: &k true")),
+		bad("a merge key in the document", spoilt("spec:\n", "spec:\n  <<: {}\n")),
+		bad("a tag in the document", spoilt("value: 3", "value: !!int 3")),
+		bad("a truth of YAML 1.1 in the document", spoilt("background: true", "background: yes")),
+		bad("a bomb of aliases in the document", spoilt("spec:\n", "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\nspec:\n")),
+		bad("9000 lists in the document", spoilt("value: 3", "value: "+strings.Repeat("[", 9000)+strings.Repeat("]", 9000))),
+		bad("a line that only some readers see", spoilt("  background: true", "  # \u2028  background: false\n  background: true")),
+		bad("a directive for the parser", around("%YAML 1.1\n---\n", "")),
+		{name: "a number of base 8 in the document", file: spoilt("value: 3", "value: 0o3"), wants: []string{malformed}},
+		{name: "the number as a text", file: spoilt("value: 3", `value: "3"`), wants: []string{"altered"}},
+		{name: "a list of signed documents", file: func(t *testing.T, w *world) string {
+			list := expect.Value(exception.Canonical(
+				object{"apiVersion": "v1", "kind": "List", "items": []any{w.honest.Object()}}))(t)
+			return string(list)
+		}, wants: []string{"kind-not-allowed"}},
+	}
 }

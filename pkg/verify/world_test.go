@@ -21,8 +21,7 @@ import (
 	"github.com/polex-dev/polex/test/expect"
 )
 
-// world is a Sigstore on loopback, shared by all tests here, and a document that was honestly
-// signed with it.
+// world is a Sigstore on loopback, shared by all tests here, and a document that was honestly signed with it.
 type world struct {
 	*sandbox.Sandbox
 	now    time.Time // the time of all cases, unless one states another
@@ -203,8 +202,6 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 // replaced is strings.Replace that fails without a replacement.
 func replaced(t testing.TB, text, old, with string) string {
 	t.Helper()
-	if !strings.Contains(text, old) {
-		t.Fatalf("%q is not in the text", old)
-	}
+	expect.Contains(t, text, old)
 	return strings.Replace(text, old, with, 1)
 }

@@ -1,14 +1,18 @@
 package actions_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/hmarr/codeowners"
 	"sigs.k8s.io/yaml"
 
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -34,9 +38,8 @@ func actions(t *testing.T) map[string]action {
 	for _, file := range files {
 		raw := must.Get(os.ReadFile(file))(t)
 		var a action
-		if err := yaml.Unmarshal(raw, &a); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		err := yaml.Unmarshal(raw, &a)
+		must.That(t, err == nil, "%s: %v", file, err)
 		found[filepath.Dir(file)] = a
 	}
 	return found
@@ -48,16 +51,12 @@ var pinned = regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40}$`)
 // input such as the name of a branch or a title.
 func TestNothingIsInterpolated(t *testing.T) {
 	for dir, a := range actions(t) {
-		if a.Runs.Using != "composite" {
-			t.Errorf("%s is not composite", dir)
-		}
+		expect.That(t, a.Runs.Using == "composite", "%s is not composite", dir)
 		for i, step := range a.Runs.Steps {
-			if strings.Contains(step.Run, "${{") || strings.Contains(step.Shell, "${{") {
-				t.Errorf("%s, step %d: an expression in a script", dir, i)
-			}
-			if step.Uses != "" && !pinned.MatchString(step.Uses) {
-				t.Errorf("%s, step %d: %s is not pinned by its commit", dir, i, step.Uses)
-			}
+			expect.That(t, !strings.Contains(step.Run, "${{") && !strings.Contains(step.Shell, "${{"),
+				"%s, step %d: an expression in a script", dir, i)
+			expect.That(t, step.Uses == "" || pinned.MatchString(step.Uses),
+				"%s, step %d: %s is not pinned by its commit", dir, i, step.Uses)
 		}
 	}
 }
@@ -77,24 +76,18 @@ func TestInputsAndOutputsAreDocumented(t *testing.T) {
 		}
 		inputs, outputs := table(string(readme), "input"), table(string(readme), "output")
 		for name, input := range a.Inputs {
-			if input.Description == "" || inputs[name] == "" {
-				t.Errorf("%s: the input %s is not described", dir, name)
-			}
+			expect.That(t, input.Description != "" && inputs[name] != "",
+				"%s: the input %s is not described", dir, name)
 			if input.Default != "" && !strings.Contains(input.Default, "${{") && !strings.Contains(inputs[name], "`"+input.Default+"`") {
 				t.Errorf("%s: the README does not give the default of %s", dir, name)
 			}
-			if !passed["${{ inputs."+name+" }}"] {
-				t.Errorf("%s: the input %s is not passed on", dir, name)
-			}
+			expect.That(t, passed["${{ inputs."+name+" }}"], "%s: the input %s is not passed on", dir, name)
 		}
 		for name, output := range a.Outputs {
-			if output.Description == "" || outputs[name] == "" {
-				t.Errorf("%s: the output %s is not described", dir, name)
-			}
+			expect.That(t, output.Description != "" && outputs[name] != "",
+				"%s: the output %s is not described", dir, name)
 			from := regexp.MustCompile(`^\$\{\{ steps\.([a-z]+)\.outputs\.` + name + ` \}\}$`).FindStringSubmatch(output.Value)
-			if from == nil || !steps[from[1]] {
-				t.Errorf("%s: the output %s is no step's", dir, name)
-			}
+			expect.That(t, from != nil && steps[from[1]], "%s: the output %s is no step's", dir, name)
 		}
 		if len(inputs) != len(a.Inputs) || len(outputs) != len(a.Outputs) {
 			t.Errorf("%s: %d inputs and %d outputs, %d and %d documented", dir, len(a.Inputs), len(a.Outputs), len(inputs), len(outputs))
@@ -102,8 +95,7 @@ func TestInputsAndOutputsAreDocumented(t *testing.T) {
 	}
 }
 
-// table returns the rows of the table with a certain first word in its head, by the name in their
-// first cell.
+// table returns the rows of the table with a certain first word in its head, by the name in their first cell.
 func table(readme, head string) map[string]string {
 	rows := map[string]string{}
 	_, below, _ := strings.Cut(readme, "\n| "+head+" |")
@@ -165,22 +157,18 @@ func TestBash32(t *testing.T) {
 		}
 	}
 	scripts, err := filepath.Glob("../../actions/*/*.sh")
-	if err != nil || len(scripts) < 8 {
-		t.Fatalf("there are %d scripts: %v", len(scripts), err)
-	}
+	must.That(t, err == nil && len(scripts) >= 8, "there are %d scripts: %v", len(scripts), err)
 	check := func(name, text string) {
 		for n, line := range strings.Split(text, "\n") {
 			if strings.HasPrefix(strings.TrimSpace(line), "#") {
 				continue
 			}
 			for i, use := range notEverywhere {
-				if compiled[i].MatchString(line) {
-					t.Errorf("%s:%d: %s: %s", name, n+1, use.what, strings.TrimSpace(line))
-				}
+				expect.That(t, !compiled[i].MatchString(line),
+					"%s:%d: %s: %s", name, n+1, use.what, strings.TrimSpace(line))
 			}
-			if strings.Contains(line, "sha256sum") && !strings.Contains(line, checksums) {
-				t.Errorf("%s:%d: sha256sum: %s", name, n+1, strings.TrimSpace(line))
-			}
+			expect.That(t, !strings.Contains(line, "sha256sum") || strings.Contains(line, checksums),
+				"%s:%d: sha256sum: %s", name, n+1, strings.TrimSpace(line))
 		}
 	}
 	for _, name := range scripts {
@@ -190,6 +178,168 @@ func TestBash32(t *testing.T) {
 	for dir, a := range actions(t) {
 		for _, step := range a.Runs.Steps {
 			check(dir+"/action.yml", step.Run)
+		}
+	}
+}
+
+type workflow struct {
+	Permissions map[string]string
+	Jobs        map[string]job
+}
+
+type job struct {
+	TimeoutMinutes int               `json:"timeout-minutes"`
+	Permissions    map[string]string `json:"permissions"`
+	Steps          []struct {
+		Uses, Run string
+		With      map[string]any
+	} `json:"steps"`
+}
+
+// template returns the workflows of examples/github, by file name.
+func template(t *testing.T) map[string]workflow {
+	t.Helper()
+	files, err := filepath.Glob("../../examples/github/.github/workflows/*.yaml")
+	must.That(t, err == nil && len(files) == 3, "there are other workflows than three: %q, %v", files, err)
+	found := map[string]workflow{}
+	for _, file := range files {
+		raw := must.Get(os.ReadFile(file))(t)
+		var w workflow
+		err := yaml.Unmarshal(raw, &w)
+		must.That(t, err == nil, "%s: %v", file, err)
+		found[filepath.Base(file)] = w
+	}
+	return found
+}
+
+// rights lists the permissions of each job of the template. A job gets another permission only after a change here.
+var rights = map[string]map[string]string{
+	"pull-request.yaml/validate":       {"contents": "read"},
+	"pull-request.yaml/verify":         {"contents": "read"},
+	"pull-request.yaml/notify-refused": {"pull-requests": "write"},
+	"merge.yaml/settings":              {"contents": "read"},
+	"merge.yaml/sign":                  {"contents": "read", "pull-requests": "read", "id-token": "write"},
+	"merge.yaml/commit":                {"contents": "write"},
+	"merge.yaml/notify":                {"contents": "read", "pull-requests": "write"},
+	"merge.yaml/notify-refused":        {"pull-requests": "write"},
+	"schedule.yaml/expire":             {"contents": "write"},
+	"schedule.yaml/notify":             {"contents": "read", "pull-requests": "write"},
+}
+
+// TestTemplateRights: each job has only the permissions that it needs, there are no common ones,
+// and a job that can sign cannot write.
+func TestTemplateRights(t *testing.T) {
+	met := map[string]bool{}
+	for file, w := range template(t) {
+		expect.That(t, w.Permissions != nil && len(w.Permissions) == 0,
+			"%s gives every job %v, and nothing is what it has to say", file, w.Permissions)
+		for name, j := range w.Jobs {
+			at := file + "/" + name
+			met[at] = true
+			expect.That(t, maps.Equal(j.Permissions, rights[at]), "%s may %v, not %v", at, j.Permissions, rights[at])
+			expect.That(t, j.TimeoutMinutes != 0, "%s may run for hours", at)
+			if j.Permissions["id-token"] == "write" && slices.Contains(slices.Collect(maps.Values(without(j.Permissions, "id-token"))), "write") {
+				t.Errorf("%s can sign and write", at)
+			}
+		}
+	}
+	expect.That(t, len(met) == len(rights), "the jobs are %v", met)
+}
+
+func without(permissions map[string]string, name string) map[string]string {
+	rest := maps.Clone(permissions)
+	delete(rest, name)
+	return rest
+}
+
+// TestTemplateSteps: a job runs only GitHub's and polex's actions, pinned by commit, with inputs
+// that exist. Only jobs that push keep the credentials on disk.
+func TestTemplateSteps(t *testing.T) {
+	inputs := actions(t)
+	for file, w := range template(t) {
+		for name, j := range w.Jobs {
+			for i, step := range j.Steps {
+				at := file + "/" + name
+				expect.That(t, step.Run == "" && pinned.MatchString(step.Uses),
+					"%s, step %d: %q is no pinned action", at, i, step.Uses+step.Run)
+				action, commit, _ := strings.Cut(step.Uses, "@")
+				switch {
+				case action == "actions/checkout":
+					if keeps, said := step.With["persist-credentials"].(bool); !said || keeps != (j.Permissions["contents"] == "write") {
+						t.Errorf("%s keeps credentials: %v", at, step.With["persist-credentials"])
+					}
+				case strings.HasPrefix(action, "polex-dev/polex/actions/"):
+					for input := range step.With {
+						_, there := inputs["../../"+strings.TrimPrefix(action, "polex-dev/polex/")].Inputs[input]
+						expect.That(t, there, "%s, step %d: %s has no input %s", at, i, action, input)
+					}
+					// The user of the template chooses the commit.
+					expect.That(t, strings.Trim(commit, "0") == "", "%s, step %d names the commit %s", at, i, commit)
+				case action != "actions/upload-artifact" && action != "actions/download-artifact":
+					t.Errorf("%s, step %d runs %s", at, i, action)
+				}
+			}
+		}
+	}
+}
+
+// TestTemplateTriggers: the checks of a pull request run only for main, and run again when the target branch changes.
+// Otherwise a check could pass with the trust policy of another branch and stay valid.
+func TestTemplateTriggers(t *testing.T) {
+	for _, file := range []string{"../../examples/github/.github/workflows/pull-request.yaml", "../../actions/verify/README.md", "../../actions/validate/README.md"} {
+		raw := must.Get(os.ReadFile(file))(t)
+		if _, shown, found := strings.Cut(string(raw), "```yaml\n"); found {
+			text, _, _ := strings.Cut(shown, "```\n")
+			raw = []byte(text)
+		}
+		var w struct {
+			On struct { // the key "on" is a boolean in YAML 1.1
+				Requests struct{ Branches, Types []string } `json:"pull_request"`
+			} `json:"true"`
+		}
+		must.Do(t, yaml.Unmarshal(raw, &w))
+		if got := w.On.Requests; !slices.Equal(got.Branches, []string{"main"}) || !slices.Equal(got.Types, []string{"opened", "synchronize", "reopened", "edited"}) {
+			t.Errorf("%s runs for the branches %q and the events %q of pull requests", file, got.Branches, got.Types)
+		}
+	}
+}
+
+// TestTemplateMerge: every push to main starts the workflow, with any change, and so can a person:
+// GitHub compares `paths` with 300 files only, and a run can leave exceptions to a later run.
+func TestTemplateMerge(t *testing.T) {
+	raw, err := os.ReadFile("../../examples/github/.github/workflows/merge.yaml")
+	must.Do(t, err)
+	var w struct {
+		On map[string]map[string]any `json:"true"`
+	}
+	must.Do(t, yaml.Unmarshal(raw, &w))
+	want := map[string]map[string]any{"push": {"branches": []any{"main"}}, "workflow_dispatch": nil}
+	expect.Equal(t, "triggers", want, w.On)
+	if raw, err = os.ReadFile("../../examples/gitlab/.gitlab-ci.yml"); err != nil || strings.Contains(string(raw), "changes:") {
+		t.Errorf("GitLab's pipeline depends on the changed files: %v", err)
+	}
+}
+
+// TestTemplateOwners: the policy team owns the requested exceptions. The platform team owns all
+// files that decide about trust, in every folder.
+func TestTemplateOwners(t *testing.T) {
+	for file, decides := range map[string][]string{
+		"github/.github/CODEOWNERS": {".github/workflows/merge.yaml", ".github/CODEOWNERS", ".github/actions/x/action.yml"},
+		"gitlab/CODEOWNERS":         {".gitlab-ci.yml", ".gitlab/CODEOWNERS", ".gitlab/ci/jobs.yml"},
+	} {
+		raw := must.Get(os.ReadFile("../../examples/" + file))(t)
+		owners, err := codeowners.ParseFile(strings.NewReader(strings.NewReplacer("<owner>", "acme", "<group>", "acme", "<policy team>", "policy", "<platform team>", "platform").Replace(string(raw))))
+		must.That(t, err == nil, "%s: %v", file, err)
+		for _, path := range append(decides, ".polex.yaml", "trust.yaml", "trusted_root.json", "trust/root.json", "cosign.pub", "unsigned/cosign.pub", "keys/cosign.pem", "policies/pods.yaml",
+			"CODEOWNERS", "docs/CODEOWNERS", "unsigned/CODEOWNERS", ".gitattributes", "unsigned/.gitattributes", ".gitmodules", "signed/a.yaml", "signed/team/a.yaml") {
+			if got, err := owners.Match(path); err != nil || got == nil || len(got.Owners) != 1 || got.Owners[0].String() != "@acme/platform" {
+				t.Errorf("%s: %s is owned by %v, %v", file, path, got, err)
+			}
+		}
+		for _, path := range []string{"unsigned/a.yaml", "unsigned/team/a.yaml"} {
+			if got, err := owners.Match(path); err != nil || got == nil || len(got.Owners) != 1 || got.Owners[0].String() != "@acme/policy" {
+				t.Errorf("%s: %s is owned by %v, %v", file, path, got, err)
+			}
 		}
 	}
 }

@@ -63,9 +63,8 @@ func revision(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], ts.ReadFile("stdout")[:40])
 }
 
-// outputs NAME=VALUE... checks that exactly these outputs were set. It parses them as a runner
-// does: the value is between two delimiter lines from the script. A space in a value means a line
-// break. It removes the outputs.
+// outputs NAME=VALUE... checks that exactly these outputs were set. It parses them as a runner does: the value is
+// between two delimiter lines from the script. A space in a value means a line break. It removes the outputs.
 func outputs(ts *testscript.TestScript, _ bool, args []string) {
 	file := ts.Getenv("GITHUB_OUTPUT")
 	raw, err := os.ReadFile(file)
@@ -149,8 +148,7 @@ func jobScript(ts *testscript.TestScript, job string) string {
 	return strings.Join(script, "\n")
 }
 
-// token FILE VARIABLE writes a token of the trusted identity to the file that a GitLab job reads. A
-// person can keep it.
+// token FILE VARIABLE writes a token of the trusted identity to the file that a GitLab job reads. A person can keep it.
 func token(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: token file variable")

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -12,10 +13,16 @@ import (
 	"syscall"
 	"testing"
 
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/polex-dev/polex/internal/adopt"
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -50,9 +57,8 @@ func TestConfigurations(t *testing.T) {
 			}
 		}
 	}
-	if want := map[string]int{"trust": 2, "shape": 2, "sigstore": 1, "repos": 1}; !maps.Equal(want, met) {
-		t.Errorf("the pages show %v, and not %v", met, want)
-	}
+	want := map[string]int{"trust": 2, "shape": 2, "sigstore": 1, "repos": 1}
+	expect.That(t, maps.Equal(want, met), "the pages show %v, and not %v", met, want)
 }
 
 // TestQuickStart: the quick start of the README fits into its first screen. Its targets of make are those
@@ -60,20 +66,16 @@ func TestConfigurations(t *testing.T) {
 func TestQuickStart(t *testing.T) {
 	before, section, _ := strings.Cut(page(t, "README.md"), "## Quick start")
 	section, _, _ = strings.Cut(section, "\n## ")
-	if lines := strings.Count(before+section, "\n"); lines > 50 {
-		t.Errorf("the quick start ends in line %d", lines)
-	}
+	lines := strings.Count(before+section, "\n")
+	expect.That(t, lines <= 50, "the quick start ends in line %d", lines)
 	shown := blocks(section, "sh")
-	if len(shown) != 2 {
-		t.Fatalf("there are %d blocks, and not the commands of make and those of polex", len(shown))
-	}
+	must.That(t, len(shown) == 2, "there are %d blocks, and not the commands of make and those of polex", len(shown))
 	build, commands := strings.Split(strings.TrimSpace(shown[0]), "\n"), shown[1]
 	ci := page(t, ".ci/run")
 	for _, line := range build[1:] {
 		target, isMake := strings.CutPrefix(strings.TrimSpace(strings.Split(line, "#")[0]), "make ")
-		if !isMake || !regexp.MustCompile(`(?m)^step make .*\b`+target+`\b`).MatchString(ci) {
-			t.Errorf(".ci/run does not run %q", line)
-		}
+		expect.That(t, isMake && regexp.MustCompile(`(?m)^step make .*\b`+target+`\b`).MatchString(ci),
+			".ci/run does not run %q", line)
 	}
 	if !strings.HasPrefix(build[0], "git clone ") || len(build) != 3 || strings.Count(commands, "\n") > 9 {
 		t.Fatalf("not a clone, two targets and under ten lines:\n%s\n%s", shown[0], commands)
@@ -108,9 +110,7 @@ func TestExitCodes(t *testing.T) {
 		got = append(got, row[1])
 	}
 	want := fmt.Sprintf("%d %d %d %d %d, %d", cli.Passed, cli.Refused, cli.Usage, cli.Undecided, 128+int(syscall.SIGINT), 128+int(syscall.SIGTERM))
-	if strings.Join(got, " ") != want {
-		t.Errorf("the README lists %q, want %s", got, want)
-	}
+	expect.Is(t, "the README lists", want, strings.Join(got, " "))
 }
 
 // readShape lets the command load the configuration. Exit code 3 means that it did, and that
@@ -121,26 +121,22 @@ func readShape(t *testing.T, doc *exception.Document) {
 	must.Do(t, os.WriteFile(path, doc.Source(), 0o600))
 	out, err := exec.Command(filepath.Join(binaries, "polex-validate"), "--config", path, t.TempDir()).CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 3 {
-		t.Errorf("%v\n%s", err, out)
-	}
+	expect.That(t, errors.As(err, &exit) && exit.ExitCode() == 3, "%v\n%s", err, out)
 }
 
 // readHook looks for the hook among the repository's hooks.
 func readHook(t *testing.T, doc *exception.Document) {
 	t.Helper()
 	offered := must.Get(os.ReadFile("../../.pre-commit-hooks.yaml"))(t)
-	if id := doc.Text("repos", 0, "hooks", 0, "id"); id == "" || !strings.Contains(string(offered), "- id: "+id+"\n") {
-		t.Errorf("there is no hook %q", id)
-	}
+	id := doc.Text("repos", 0, "hooks", 0, "id")
+	expect.That(t, id != "" && strings.Contains(string(offered), "- id: "+id+"\n"), "there is no hook %q", id)
 }
 
 func readTrust(t *testing.T, doc *exception.Document) {
 	t.Helper()
 	config := must.Get(trust.Read(doc, "."))(t)
-	if _, err := trust.Load(config); err != nil && (config.Authorities != nil || !errors.Is(err, trust.ErrNoAuthority)) {
-		t.Fatal(err)
-	}
+	_, err := trust.Load(config)
+	must.That(t, err == nil || (config.Authorities == nil && errors.Is(err, trust.ErrNoAuthority)), "%v", err)
 	must.Get(policyfile.Check(config))(t)
 }
 
@@ -150,8 +146,7 @@ var subcommands = map[string][][]string{
 	"polex-audit": {{"notify"}}, "polex-sandbox": {{"run"}, {"serve"}, {"token"}, {"config"}},
 }
 
-// TestFlags checks that every flag in the pages is a flag of a command, and that the README names
-// every command.
+// TestFlags checks that every flag in the pages is a flag of a command, and that the README names every command.
 func TestFlags(t *testing.T) {
 	commands, err := filepath.Glob("../../cmd/polex*")
 	if err != nil || len(commands) == 0 {
@@ -160,14 +155,10 @@ func TestFlags(t *testing.T) {
 	var help strings.Builder
 	for _, dir := range commands {
 		name := filepath.Base(dir)
-		if !strings.Contains(page(t, "README.md"), "`"+name) {
-			t.Errorf("the README does not mention %s", name)
-		}
+		expect.Contains(t, page(t, "README.md"), "`"+name)
 		for _, args := range append([][]string{nil}, subcommands[name]...) {
 			out, err := exec.Command(filepath.Join(binaries, name), append(args, "--help")...).CombinedOutput()
-			if err != nil {
-				t.Fatalf("%s %s: %v", name, args, err)
-			}
+			must.That(t, err == nil, "%s %s: %v", name, args, err)
 			help.Write(out)
 			help.WriteString(" --help --version \n")
 		}
@@ -178,5 +169,89 @@ func TestFlags(t *testing.T) {
 				t.Errorf("%s names %s, and no command has it", name, flag[1])
 			}
 		}
+	}
+}
+
+// TestDocsScripts: a script runs each command of these pages. A test of the rules looks for the messages
+// of docs/troubleshooting.md.
+func TestDocsScripts(t *testing.T) {
+	for _, tc := range []struct {
+		page, script, line string
+		fewest             int
+	}{
+		{"docs/how-to/adopt.md", "testdata/adopt-docs.txtar", "\nshell '%s'\n", 10},
+		{"docs/how-to/promote.md", "testdata/promote-docs.txtar", "\nexits 0 %s\n", 5},
+	} {
+		script, commands := string(must.Get(os.ReadFile(tc.script))(t)), 0
+		for _, block := range blocks(page(t, tc.page), "sh") {
+			for line := range strings.Lines(block) {
+				command, _, _ := strings.Cut(line, " #")
+				commands++
+				expect.That(t, strings.Contains(script, fmt.Sprintf(tc.line, strings.TrimSpace(command))),
+					"%s: no script runs %q", tc.page, command)
+			}
+		}
+		expect.That(t, commands >= tc.fewest, "%s shows only %d commands", tc.page, commands)
+	}
+}
+
+// TestAdoptReasons: docs/how-to/adopt.md explains exactly the existing reasons.
+func TestAdoptReasons(t *testing.T) {
+	raw := page(t, "docs/how-to/adopt.md")
+	known := map[string]bool{shape.ReasonBadLifetime: true}
+	for _, r := range []string{adopt.ReasonNoNamespace, adopt.ReasonNotDeployed, adopt.ReasonSeveral, adopt.ReasonNotRendered, adopt.ReasonTemplate, adopt.ReasonExpired, adopt.ReasonExists, adopt.ReasonUnreadable} {
+		known[r] = true
+		expect.That(t, strings.Contains(raw, "\n| `"+r+"` | "), "docs/how-to/adopt.md does not explain %s", r)
+	}
+	table, _, _ := strings.Cut(raw, "## Choose the expiry")
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| ").FindAllStringSubmatch(table, -1) {
+		expect.That(t, known[row[1]], "there is no reason %s", row[1])
+	}
+}
+
+// TestAuditFirst: the patch of docs/how-to/install-guard.md for audits, which docs/how-to/adopt.md names, makes the
+// API server ask about deletions alone, and changes nothing else.
+func TestAuditFirst(t *testing.T) {
+	raw := must.Get(os.ReadFile("../../docs/how-to/install-guard.md"))(t)
+	block := regexp.MustCompile("(?s)# Audit: [^\n]*\n(.*?) *```").FindSubmatch(raw)
+	must.That(t, block != nil, "there is no patch")
+	memory := filesys.MakeFsInMemory()
+	root := os.DirFS("../../policies/guard")
+	must.Do(t, fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		return memory.WriteFile(filepath.Join("/guard", name), content)
+	}))
+	build := func(patches string) string {
+		must.Do(t, memory.WriteFile("/own/kustomization.yaml", []byte("resources: [../guard/overlays/cert-manager]\n"+patches)))
+		objects := must.Get(krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, "/own"))(t)
+		return string(must.Get(objects.AsYaml())(t))
+	}
+	audits := build("patches:\n" + string(block[1]))
+	added := "  matchConditions:\n  - expression: \"false\"\n    name: audit\n"
+	expect.That(t, strings.Count(audits, added) == 1 && strings.Replace(audits, added, "", 1) == build(""),
+		"it builds\n%s", audits)
+}
+
+// TestTemplateWithoutGitHub runs the lines with which the README of examples/github tries the template
+// in the sandbox, in a copy of the folder. The example in it is signed without a warning.
+func TestTemplateWithoutGitHub(t *testing.T) {
+	_, section, _ := strings.Cut(page(t, "examples/github/README.md"), "## Try it without GitHub")
+	commands := blocks(section, "sh")[0]
+	n := strings.Count(strings.TrimSpace(commands), "\n") + 1
+	must.That(t, n == 5, "there are %d lines, not five:\n%s", n, commands)
+	clone := filepath.Join(t.TempDir(), "polex")
+	must.Do(t, os.CopyFS(filepath.Join(clone, "examples"), os.DirFS("../../examples")))
+	run := exec.Command("sh", "-euc", commands)
+	run.Dir, run.Env = clone, append(os.Environ(), "PATH="+binaries+":"+os.Getenv("PATH"), "GIT_AUTHOR_NAME=Team", "GIT_AUTHOR_EMAIL=team@example.com",
+		"GIT_COMMITTER_NAME=Team", "GIT_COMMITTER_EMAIL=team@example.com")
+	out, err := run.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "signed/mongo-root.yaml:1:1: signed by https://") || strings.Contains(string(out), "warning") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

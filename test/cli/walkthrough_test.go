@@ -12,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -98,9 +99,7 @@ func TestWalkthroughs(t *testing.T) {
 				walk(t, name, text, p.preparations, publicRoot)
 			})
 		}
-		if checked == 0 {
-			t.Errorf("%s: there is nothing to check", name)
-		}
+		expect.That(t, checked != 0, "%s: there is nothing to check", name)
 	}
 }
 
@@ -132,9 +131,7 @@ func walk(t *testing.T, name, text, preparations, publicRoot string) {
 	run.Env = append(os.Environ(), "PATH="+binaries+":"+os.Getenv("PATH"), "GIT_CONFIG_GLOBAL=/dev/null", "PUBLIC_ROOT="+publicRoot)
 	out, err := run.CombinedOutput()
 	printed := strings.Split(string(out), end)
-	if err != nil || len(printed) != 1+len(commands) {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	must.That(t, err == nil && len(printed) == 1+len(commands), "%v\n%s", err, out)
 	for i, want := range outputs {
 		if !regexp.MustCompile(pattern(want)).MatchString(printed[1+i]) {
 			t.Errorf("%s\nprints\n%s\nand not\n%s", commands[i], printed[1+i], want)
@@ -161,9 +158,8 @@ func writeShown(t *testing.T, name, text, dir string) {
 		}
 		policy := must.Get(trust.Read(doc, dir))(t)
 		policy.TrustedRoot = "" // the reader's own
-		if _, err := trust.Load(policy); err != nil {
-			t.Errorf("%s: %v", block, err)
-		}
+		_, err := trust.Load(policy)
+		expect.That(t, err == nil, "%s: %v", block, err)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -30,29 +31,24 @@ type verdicts struct {
 	ours []shape.Finding
 }
 
-// TestAgreement compares polex with the servers over the whole corpus. If the servers admit a
-// sample that polex rejects, the reason must be in the list strictness. If they reject one that
-// polex admits, the test fails.
+// TestAgreement compares polex with the servers over the whole corpus. If the servers admit a sample that polex
+// rejects, the reason must be in the list strictness. If they reject one that polex admits, the test fails.
 func TestAgreement(t *testing.T) {
 	samples := corpus(t)
-	if len(samples) < 200 {
-		t.Fatalf("%d samples are too few", len(samples))
-	}
+	must.That(t, len(samples) >= 200, "%d samples are too few", len(samples))
 	agreed := agreement{stricter: map[string]int{}, used: map[string]bool{}, sources: map[string]*source{}}
 	for _, v := range judge(t, samples) {
 		agreed.count(t, v)
 		keptAsWritten(t, v)
 	}
 	for i := range strictness {
-		if key := strictness[i].key(); !agreed.used[key] {
-			t.Errorf("polex is nowhere stricter by %s: take it off the list", key)
-		}
+		key := strictness[i].key()
+		expect.That(t, agreed.used[key], "polex is nowhere stricter by %s: take it off the list", key)
 	}
 	page := must.Get(os.ReadFile("../../docs/explanation/interop.md"))(t)
 	for _, s := range strictness {
-		if !strings.Contains(string(page), "| "+s.why+" |") {
-			t.Errorf("docs/explanation/interop.md does not say: %s", s.why)
-		}
+		expect.That(t, strings.Contains(string(page), "| "+s.why+" |"),
+			"docs/explanation/interop.md does not say: %s", s.why)
 	}
 	t.Log(agreed.String())
 }
@@ -115,18 +111,15 @@ func refusals(checker *shape.Checker, s sample) []shape.Finding {
 	return found
 }
 
-// TestDocumented: the servers and polex admit the examples in Kyverno's guide. Both reject its
-// misprints.
+// TestDocumented: the servers and polex admit the examples in Kyverno's guide. Both reject its misprints.
 func TestDocumented(t *testing.T) {
 	for _, v := range judge(t, fixtures(t, "documented")) {
-		if v.real != "" || len(v.ours) > 0 {
-			t.Errorf("%s: refused by the servers (%s) or by polex (%v)", v.name, v.real, v.ours)
-		}
+		expect.That(t, v.real == "" && len(v.ours) == 0,
+			"%s: refused by the servers (%s) or by polex (%v)", v.name, v.real, v.ours)
 	}
 	for _, v := range judge(t, fixtures(t, "misprinted")) {
-		if v.real == "" || len(v.ours) == 0 {
-			t.Errorf("%s: admitted by the servers or by polex: %q, %v", v.name, v.real, v.ours)
-		}
+		expect.That(t, v.real != "" && len(v.ours) != 0,
+			"%s: admitted by the servers or by polex: %q, %v", v.name, v.real, v.ours)
 	}
 }
 
@@ -211,13 +204,9 @@ func keptAsWritten(t *testing.T, v verdicts) {
 		return
 	}
 	written, err := exception.Parse(v.text, v.name)
-	if err != nil {
-		t.Fatalf("%s: %v", v.name, err)
-	}
+	must.That(t, err == nil, "%s: %v", v.name, err)
 	kept, err := exception.Parse(v.kept, v.name)
-	if err != nil {
-		t.Fatalf("%s: the API server's answer: %v", v.name, err)
-	}
+	must.That(t, err == nil, "%s: the API server's answer: %v", v.name, err)
 	diff := cmp.Diff(authored(written), authored(kept))
 	switch {
 	case !claimed && diff != "":
@@ -259,8 +248,7 @@ func claimsADrop(found []shape.Finding) bool {
 // reasonSyntax is for documents that polex's strict reader rejects.
 const reasonSyntax = "syntax"
 
-// mirrored are the findings, besides those of the schema, about properties that the servers check
-// too.
+// mirrored are the findings, besides those of the schema, about properties that the servers check too.
 var mirrored = []string{
 	schema.UnknownVersion,
 	shape.ReasonBadExpression,

@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -104,8 +105,7 @@ func exceptionFrom(policy, kind string, conditions ...string) string {
 	return text
 }
 
-// exemptedBy returns the resources that an exception exempts according to polex, with the CLI's
-// names.
+// exemptedBy returns the resources that an exception exempts according to polex, with the CLI's names.
 func exemptedBy(t *testing.T, source, resources string) (map[string]bool, shape.Exemption) {
 	t.Helper()
 	var docs []*exception.Document
@@ -115,9 +115,7 @@ func exemptedBy(t *testing.T, source, resources string) (map[string]bool, shape.
 	checker := must.Get(shape.New(shape.Config{Resources: shape.ReadResources(docs)}))(t)
 	d := must.Get(exception.Parse([]byte(source), ""))(t)
 	found, exempt := checker.Exempted(d), map[string]bool{}
-	if found.Cut {
-		t.Fatalf("%+v\n%s", found, source)
-	}
+	must.That(t, !found.Cut, "%+v\n%s", found, source)
 	for _, id := range found.Resources {
 		exempt[fmt.Sprint(struct{ Kind, Namespace, Name string }{id.Kind, id.Namespace, id.Name})] = true
 	}
@@ -175,9 +173,8 @@ func TestExemptedInKyverno(t *testing.T) {
 	t.Logf("%d of %d exceptions, %d of %d answers exempt", known, len(all), exempt, answers)
 }
 
-// TestLeftOutInKyverno has conditions that fail with an error for a resource. Mutating and
-// generating policies then skip the resource, although the exception does not match it. polex states
-// that as an assumption.
+// TestLeftOutInKyverno has conditions that fail with an error for a resource. Mutating and generating policies then
+// skip the resource, although the exception does not match it. polex states that as an assumption.
 func TestLeftOutInKyverno(t *testing.T) {
 	const resources = `apiVersion: v1
 kind: Pod
@@ -208,29 +205,24 @@ metadata: {name: other, namespace: team-a, labels: {app: api}}
 		said, _ := spoken(t, filepath.Join(dir, "policy.yaml"), "--resource", filepath.Join(dir, "resources.yaml"), "--exception", filepath.Join(dir, "exception.yaml"))
 		for _, name := range []string{"exempt", "fails", "other"} {
 			touched := strings.Contains(said, "touched: "+name+"\n")
-			if exempt := ours["{Pod team-a "+name+"}"] || name == "fails" && leftOut; exempt == touched {
-				t.Errorf("%s, %s: exempt: %v, touched: %v\n%s", kind, name, exempt, touched, said)
-			}
+			exempt := ours["{Pod team-a "+name+"}"] || name == "fails" && leftOut
+			expect.That(t, exempt != touched, "%s, %s: exempt: %v, touched: %v\n%s", kind, name, exempt, touched, said)
 		}
 	}
 }
 
-// TestKindsOfKubernetes reads the API server's own kinds. polex must know the kinds without a
-// namespace.
+// TestKindsOfKubernetes reads the API server's own kinds. polex must know the kinds without a namespace.
 func TestKindsOfKubernetes(t *testing.T) {
 	known := 0
 	for _, k := range builtIn(t) {
 		apiVersion := strings.TrimPrefix(k.group+"/"+k.version, "/")
 		resource := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: a}\n", apiVersion, k.kind)
 		ours, found := exemptedBy(t, exceptionFrom("p", "ValidatingPolicy", "has(object.metadata.namespace)"), resource)
-		if !found.Known || len(ours) > 0 != k.namespaced {
-			t.Errorf("%s %s: in a namespace: %v; polex says %v", apiVersion, k.kind, k.namespaced, ours)
-		}
+		expect.That(t, found.Known && len(ours) > 0 == k.namespaced,
+			"%s %s: in a namespace: %v; polex says %v", apiVersion, k.kind, k.namespaced, ours)
 		known++
 	}
-	if known < 50 {
-		t.Errorf("only %d kinds", known)
-	}
+	expect.That(t, known >= 50, "only %d kinds", known)
 }
 
 type builtInKind struct {
@@ -243,9 +235,8 @@ func builtIn(t *testing.T) []builtInKind {
 	t.Helper()
 	get := func(path string, into any) {
 		answer := must.Get(live.Get(t.Context(), path))(t)
-		if err := json.Unmarshal(answer.Body, into); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
+		err := json.Unmarshal(answer.Body, into)
+		must.That(t, err == nil, "%s: %v", path, err)
 	}
 	var groups struct {
 		Groups []struct {
@@ -299,9 +290,8 @@ var translatedMatches = []string{
 	`all: [{resources: {kinds: [Pod, Deployment]}}, {resources: {namespaces: [team-a], names: ["web*"]}}]`,
 }
 
-// TestTranslationInKyverno compares in Kyverno's CLI the resources that each exception exempts: in
-// the old form from a ClusterPolicy that rejects everything, and translated from such a
-// ValidatingPolicy.
+// TestTranslationInKyverno compares in Kyverno's CLI the resources that each exception exempts: in the old form from a
+// ClusterPolicy that rejects everything, and translated from such a ValidatingPolicy.
 func TestTranslationInKyverno(t *testing.T) {
 	var oldExceptions, newExceptions, oldPolicies, newPolicies []string
 	for i, match := range translatedMatches {
@@ -319,14 +309,11 @@ func TestTranslationInKyverno(t *testing.T) {
 	before := question{resources: exemptedResources, policies: oldPolicies, exceptions: oldExceptions}.ask(t)
 	after := question{resources: exemptedResources, policies: newPolicies, exceptions: newExceptions}.ask(t)
 	resources := strings.Count(exemptedResources, "kind: ")
-	if len(before) != len(translatedMatches)*resources {
-		t.Errorf("%d answers for %d exceptions and %d resources", len(before), len(translatedMatches), resources)
-	}
+	expect.That(t, len(before) == len(translatedMatches)*resources,
+		"%d answers for %d exceptions and %d resources", len(before), len(translatedMatches), resources)
 	exempt := 0
 	for about, result := range before {
-		if after[about] != result {
-			t.Errorf("%s: %q by the old form, %q by the new", about, result, after[about])
-		}
+		expect.That(t, after[about] == result, "%s: %q by the old form, %q by the new", about, result, after[about])
 		if result == "skip" {
 			exempt++
 		}
@@ -364,9 +351,8 @@ func (q question) ask(t *testing.T) map[string]string {
 	}
 	results := map[string]string{}
 	for _, r := range applied(t, file("policies.yaml"), "--resource", file("resources.yaml"), "--exception", file("exceptions.yaml"), "--values-file", file("values.yaml")) {
-		if r.Result != "skip" && r.Result != "fail" && r.Result != "error" {
-			t.Errorf("%s: %s: %s", r.Policy, r.Result, r.Message)
-		}
+		expect.That(t, r.Result == "skip" || r.Result == "fail" || r.Result == "error",
+			"%s: %s: %s", r.Policy, r.Result, r.Message)
 		results[fmt.Sprintf("%s %s", r.Policy, r.Resources[0])] = r.Result
 	}
 	return results

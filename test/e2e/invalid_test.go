@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/polex-dev/polex/test/must"
 )
 
-// written are changes of the two whole exceptions by an author who knows the fields. They have a
-// meaning and are wrong, or look wrong and are right. Both sides judge them in every served
-// version.
+// written are changes of the two whole exceptions by an author who knows the fields. They have a meaning and are wrong,
+// or look wrong and are right. Both sides judge them in every served version.
 var written = map[string][]struct{ name, old, new string }{
 	wholeLegacy: {
 		{"name and names", "names: [web]", "names: [web]\n        name: web"},
@@ -122,9 +123,7 @@ func writtenSamples(t *testing.T) []sample {
 	for _, s := range served {
 		whole := fmt.Sprintf(s.whole, s.version)
 		add := func(name, old, new string) {
-			if !strings.Contains(whole, old) {
-				t.Fatalf("%s: there is no %q to replace", name, old)
-			}
+			must.That(t, strings.Contains(whole, old), "%s: there is no %q to replace", name, old)
 			all = append(all, sample{fmt.Sprintf("written/%s %s", s.version, name), []byte(strings.Replace(whole, old, new, 1))})
 		}
 		for _, c := range written[s.whole] {
@@ -232,8 +231,7 @@ func manyConditions(n int) string {
 	return all.String()
 }
 
-// everyControl lists each control of the Pod Security Standards, with the fields that Kyverno's
-// webhook requires.
+// everyControl lists each control of the Pod Security Standards, with the fields that Kyverno's webhook requires.
 func everyControl() string {
 	all := "  podSecurity:\n"
 	for _, control := range []string{"HostProcess", "Host Namespaces", "HostPath Volumes", "AppArmor", "SELinux", "Seccomp", "Sysctls", "Volume Types", "Running as Non-root", "Running as Non-root user"} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // Folders of this repository, from the root.
@@ -33,8 +34,6 @@ func TestMain(m *testing.M) {
 func output(t *testing.T, c *exec.Cmd) string {
 	t.Helper()
 	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("%v: %v", c.Args, err)
-	}
+	must.That(t, err == nil, "%v: %v", c.Args, err)
 	return strings.TrimSpace(string(out))
 }

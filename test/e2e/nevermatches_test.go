@@ -20,10 +20,11 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
-// The parts of the policies and exceptions of TestNeverMatches. Each resource is in each namespace,
-// with each name.
+// The parts of the policies and exceptions of TestNeverMatches. Each resource is in each namespace, with each name.
 var (
 	ruleKinds   = []string{"Pod", "Deployment", "apps/v1/Deployment", "apps/v1beta1/Deployment", "ConfigMap", "v1/*", "ClusterRole", "Pod/exec", "'*'", "Namespace"}
 	otherKinds  = append(ruleKinds, "pod", "Pods", "'*/Deployment'", "rbac.authorization.k8s.io/*/ClusterRole", "Deploy*", "CronJob", "example.com/v1/ConfigMap")
@@ -89,10 +90,7 @@ func TestNeverMatches(t *testing.T) {
 		}
 	}
 	exempting := exemptingIn(t, policies.Bytes(), exceptions.Bytes(), resources.Bytes())
-	checker, err := shape.New(shape.Config{Policies: shape.ReadPolicies(all(t, policies.Bytes()))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := must.Get(shape.New(shape.Config{Policies: shape.ReadPolicies(all(t, policies.Bytes()))}))(t)
 	never, unknown := 0, 0
 	for _, d := range all(t, exceptions.Bytes()) {
 		dead := slices.ContainsFunc(checker.Check(d, time.Now()), func(f shape.Finding) bool { return f.Reason == shape.ReasonNeverMatches })
@@ -109,9 +107,8 @@ func TestNeverMatches(t *testing.T) {
 		}
 	}
 	t.Logf("%d pairs: %d never match, %d exempt, %d exempt nothing here", count, never, len(exempting), unknown)
-	if never < 200 || len(exempting) < 100 || unknown > 20 {
-		t.Error("the test lost its cases, or polex sees less")
-	}
+	expect.That(t, never >= 200 && len(exempting) >= 100 && unknown <= 20,
+		"the test lost its cases, or polex sees less")
 }
 
 func policyOf(policies, exception string) string {
@@ -128,9 +125,7 @@ func all(t *testing.T, stream []byte) (docs []*exception.Document) {
 		if errors.Is(err, io.EOF) {
 			return docs
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		docs = append(docs, d)
 	}
 }
@@ -140,9 +135,7 @@ func exemptingIn(t *testing.T, policies, exceptions, resources []byte) map[strin
 	t.Helper()
 	folder := t.TempDir()
 	for name, content := range map[string][]byte{"policies.yaml": policies, "exceptions.yaml": exceptions, "resources.yaml": resources} {
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
 	}
 	names := map[string]bool{}
 	for _, r := range applied(t, filepath.Join(folder, "policies.yaml"), "--exceptions", filepath.Join(folder, "exceptions.yaml"), "--resource", filepath.Join(folder, "resources.yaml")) {
@@ -158,10 +151,7 @@ func exemptingIn(t *testing.T, policies, exceptions, resources []byte) map[strin
 func TestMayFail(t *testing.T) {
 	const policy = "apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: p%d}\nspec: {matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], resources: [pods], operations: [CREATE]}]}, validations: [{expression: 'true'}]}\n---\n"
 	const obeys = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: blue}\nspec: {containers: [{name: a, image: a}]}\n"
-	checker, err := shape.New(shape.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := must.Get(shape.New(shape.Config{}))(t)
 	var policies, exceptions strings.Builder
 	want := map[string]bool{}
 	for i, condition := range []string{
@@ -179,9 +169,7 @@ func TestMayFail(t *testing.T) {
 	}
 	folder := t.TempDir()
 	for name, content := range map[string]string{"policies.yaml": policies.String(), "exceptions.yaml": exceptions.String(), "resources.yaml": obeys} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600))
 	}
 	results := applied(t, filepath.Join(folder, "policies.yaml"), "--exceptions", filepath.Join(folder, "exceptions.yaml"), "--resource", filepath.Join(folder, "resources.yaml"))
 	for _, r := range results {
@@ -189,18 +177,13 @@ func TestMayFail(t *testing.T) {
 			t.Errorf("%s: %s %s, polex says may-fail: %t", r.Policy, r.Result, r.Message, want[r.Policy])
 		}
 	}
-	if len(results) != 11 {
-		t.Errorf("%d results", len(results))
-	}
+	expect.Is(t, "results", 11, len(results))
 }
 
 // TestScopes: the API server has the kinds of the table in the scopes of the table.
 func TestScopes(t *testing.T) {
 	kubectl := exec.CommandContext(t.Context(), fixture.FromRoot(binaries+"/kubectl"), "--kubeconfig", live.Kubeconfig(), "api-resources", "--no-headers")
-	out, err := kubectl.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(kubectl.Output())(t)
 	compared := 0
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Fields(line)
@@ -213,11 +196,8 @@ func TestScopes(t *testing.T) {
 			continue
 		}
 		compared++
-		if scoped := manifest.IsClusterScoped(group, kind); scoped == (namespaced == "true") {
-			t.Errorf("%s of %s: cluster-scoped %t", kind, apiVersion, scoped)
-		}
+		scoped := manifest.IsClusterScoped(group, kind)
+		expect.That(t, scoped != (namespaced == "true"), "%s of %s: cluster-scoped %t", kind, apiVersion, scoped)
 	}
-	if compared < 50 {
-		t.Errorf("%d kinds", compared)
-	}
+	expect.AtLeast(t, "compared", 50, compared)
 }

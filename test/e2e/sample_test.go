@@ -44,9 +44,7 @@ func corpus(t *testing.T) []sample {
 func fixtures(t *testing.T, folder string) []sample {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.yaml"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no fixtures in %s: %v", folder, err)
-	}
+	must.That(t, err == nil && len(files) != 0, "no fixtures in %s: %v", folder, err)
 	var found []sample
 	for _, file := range files {
 		found = append(found, sample{folder + "/" + filepath.Base(file), must.Get(os.ReadFile(file))(t)})
@@ -57,12 +55,9 @@ func fixtures(t *testing.T, folder string) []sample {
 // kyvernoSamples returns the exceptions in Kyverno's own tests, from its source.
 func kyvernoSamples(t *testing.T) []sample {
 	t.Helper()
-	source, err := cluster.KyvernoSource(t.Context(), fixture.FromRoot(tools))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(cluster.KyvernoSource(t.Context(), fixture.FromRoot(tools)))(t)
 	var found []sample
-	err = filepath.WalkDir(source, func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(source, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -86,14 +81,11 @@ func kyvernoSamples(t *testing.T) []sample {
 		}
 		return nil
 	})
-	if err != nil || len(found) < 100 {
-		t.Fatalf("only %d exceptions below %s: %v", len(found), source, err)
-	}
+	must.That(t, err == nil && len(found) >= 100, "only %d exceptions below %s: %v", len(found), source, err)
 	return found
 }
 
-// shapeSamples returns the different exceptions in the test cases of pkg/shape. Its test writes
-// them as artifacts.
+// shapeSamples returns the different exceptions in the test cases of pkg/shape. Its test writes them as artifacts.
 func shapeSamples(t *testing.T) []sample {
 	t.Helper()
 	dir := t.TempDir()
@@ -111,9 +103,7 @@ func shapeSamples(t *testing.T) []sample {
 		}
 		return err
 	})
-	if err != nil || len(found) < 400 {
-		t.Fatalf("only %d exceptions of the cases of pkg/shape: %v", len(found), err)
-	}
+	must.That(t, err == nil && len(found) >= 400, "only %d exceptions of the cases of pkg/shape: %v", len(found), err)
 	return found
 }
 

@@ -80,9 +80,7 @@ func polexVerdict(t *testing.T, source string) verdictOf {
 	t.Helper()
 	checker := must.Get(shape.New(shape.Config{Require: []string{shape.RequireReason}}))(t)
 	doc, err := exception.Parse([]byte(source), "")
-	if err != nil {
-		t.Fatalf("%v\n%s", err, source)
-	}
+	must.That(t, err == nil, "%v\n%s", err, source)
 	verdict := verdictOf{}
 	for _, f := range checker.Check(doc, time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)) {
 		if f.Reason == shape.ReasonMissingKinds || f.Reason == shape.ReasonOpenMatch {
@@ -95,8 +93,7 @@ func polexVerdict(t *testing.T, source string) verdictOf {
 	return verdict
 }
 
-// kyvernoVerdicts runs the CLI once over all exceptions. It has a verdict for a reason only if the
-// CLI reports one.
+// kyvernoVerdicts runs the CLI once over all exceptions. It has a verdict for a reason only if the CLI reports one.
 func kyvernoVerdicts(t *testing.T, dialect string, exceptions map[string]string) map[string]verdictOf {
 	t.Helper()
 	dir := t.TempDir()
@@ -144,9 +141,8 @@ func applied(t *testing.T, arguments ...string) []answer {
 	var results []answer
 	for _, text := range strings.Split(said[max(0, strings.IndexByte(said, '{')):], "\n---\n") {
 		var report struct{ Results []answer }
-		if err := json.Unmarshal([]byte(text), &report); err != nil {
-			t.Fatalf("%v\n%s", err, warned)
-		}
+		err := json.Unmarshal([]byte(text), &report)
+		must.That(t, err == nil, "%v\n%s", err, warned)
 		results = append(results, report.Results...)
 	}
 	return results
@@ -159,9 +155,8 @@ func spoken(t *testing.T, arguments ...string) (said, warned string) {
 	apply := exec.Command(filepath.Join("..", "..", "bin", "e2e", "kubectl-kyverno"), append([]string{"apply"}, arguments...)...)
 	apply.Stdout, apply.Stderr = &stdout, &stderr
 	var status *exec.ExitError
-	if err := apply.Run(); err != nil && !errors.As(err, &status) {
-		t.Fatalf("run Kyverno's CLI, which `make e2e` builds: %v", err)
-	}
+	err := apply.Run()
+	must.That(t, err == nil || errors.As(err, &status), "run Kyverno's CLI, which `make e2e` builds: %v", err)
 	return stdout.String(), stderr.String()
 }
 
@@ -170,9 +165,7 @@ func uncommented(t *testing.T, dialect string) string {
 	t.Helper()
 	raw := must.Get(os.ReadFile(filepath.Join("..", "..", "policies", "shape", dialect)))(t)
 	head, commented, found := strings.Cut(string(raw), "# To require a reason, ")
-	if !found {
-		t.Fatalf("%s has no rule to take comment signs off", dialect)
-	}
+	must.That(t, found, "%s has no rule to take comment signs off", dialect)
 	_, commented, _ = strings.Cut(commented, "\n")
 	return strings.TrimRight(head, " ") + regexp.MustCompile(`(?m)^( *)# ?`).ReplaceAllString(commented, "$1")
 }
@@ -221,9 +214,7 @@ func shapeExceptions(t *testing.T) map[string]string {
 	all := map[string]string{}
 	for base, changes := range shapeChanges {
 		for i, change := range append([][2]string{{"NAME", "NAME"}}, changes...) {
-			if !strings.Contains(base, change[0]) {
-				t.Fatalf("there is no %q to change", change[0])
-			}
+			must.That(t, strings.Contains(base, change[0]), "there is no %q to change", change[0])
 			name := fmt.Sprintf("new-%d", i)
 			if base == shapeOld {
 				name = fmt.Sprintf("old-%d", i)

@@ -3,6 +3,7 @@ package expect
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -52,6 +53,30 @@ func Outcome(t testing.TB, err error, want string) {
 	Error(t, err, want)
 }
 
+// That marks the test as failed with the message if the condition is false.
+func That(t testing.TB, condition bool, format string, args ...any) {
+	t.Helper()
+	if !condition {
+		t.Errorf(format, args...)
+	}
+}
+
+// NoError marks the test as failed by an error.
+func NoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Unless is an error with the message if the condition is false, for a wait that repeats a check.
+func Unless(condition bool, format string, args ...any) error {
+	if condition {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
 // Cause marks the test as failed if the error does not have the cause, as errors.Is finds it.
 func Cause(t testing.TB, err, cause error) {
 	t.Helper()
@@ -60,12 +85,12 @@ func Cause(t testing.TB, err, cause error) {
 	}
 }
 
-// Contains marks the test as failed if the text lacks one of the parts.
+// Contains marks the test as failed if the text, of which it shows 4000 characters, lacks one of the parts.
 func Contains(t testing.TB, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
-			t.Errorf("%q, want it with %q", text, part)
+			t.Errorf("no %q in\n%.4000s", part, text)
 		}
 	}
 }

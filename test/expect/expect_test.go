@@ -16,6 +16,7 @@ type recorder struct {
 }
 
 func (*recorder) Helper()                 {}
+func (r *recorder) Error(...any)          { r.errors++ }
 func (r *recorder) Errorf(string, ...any) { r.errors++ }
 func (r *recorder) Fatal(...any)          { r.fatals++; runtime.Goexit() }
 func (r *recorder) Fatalf(string, ...any) { r.fatals++; runtime.Goexit() }
@@ -41,6 +42,12 @@ func TestExpect(t *testing.T) {
 		"Failure":                   {func(t testing.TB) { expect.Failure(0, broken)(t, "full") }, 0, 0},
 		"Failure without an error":  {func(t testing.TB) { expect.Failure(0, nil)(t) }, 0, 1},
 		"Failure with a value":      {func(t testing.TB) { expect.Failure(1, broken)(t) }, 1, 0},
+		"That":                      {func(t testing.TB) { expect.That(t, true, "it is") }, 0, 0},
+		"That is not so":            {func(t testing.TB) { expect.That(t, false, "%d is", 1) }, 1, 0},
+		"NoError":                   {func(t testing.TB) { expect.NoError(t, nil) }, 0, 0},
+		"NoError of an error":       {func(t testing.TB) { expect.NoError(t, broken) }, 1, 0},
+		"Unless":                    {func(t testing.TB) { expect.OK(t, expect.Unless(true, "it is")) }, 0, 0},
+		"Unless it is so":           {func(t testing.TB) { expect.OK(t, expect.Unless(false, "%d is", 1)) }, 0, 1},
 		"Cause":                     {func(t testing.TB) { expect.Cause(t, fmt.Errorf("save: %w", broken), broken) }, 0, 0},
 		"Cause of another error":    {func(t testing.TB) { expect.Cause(t, errors.New("save"), broken) }, 1, 0},
 		"Cause without an error":    {func(t testing.TB) { expect.Cause(t, nil, broken) }, 1, 0},

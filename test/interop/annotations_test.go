@@ -13,6 +13,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -30,9 +31,7 @@ func annotationOf(t *testing.T, text, key string) string {
 	t.Helper()
 	obj := object(t, text)
 	value, ok := obj.GetAnnotations()[key]
-	if !ok {
-		t.Fatalf("there is no %s", key)
-	}
+	must.That(t, ok, "there is no %s", key)
 	return value
 }
 
@@ -41,9 +40,8 @@ func drop(t *testing.T, text, key string) string {
 	t.Helper()
 	obj := object(t, text)
 	annotations := obj.GetAnnotations()
-	if _, ok := annotations[key]; !ok {
-		t.Fatalf("there is no %s", key)
-	}
+	_, ok := annotations[key]
+	must.That(t, ok, "there is no %s", key)
 	delete(annotations, key)
 	obj.SetAnnotations(annotations)
 	return string(must.Get(yaml.Marshal(obj.Object))(t))
@@ -62,21 +60,15 @@ func sealKeys(t *testing.T, text string) []string {
 	})
 }
 
-// polex writes the peer's annotations and one more. The peer ignores the prefix of its name in
-// comparisons.
+// polex writes the peer's annotations and one more. The peer ignores the prefix of its name in comparisons.
 func TestAnnotationsAreThePeers(t *testing.T) {
 	peers := sealKeys(t, peerSigns(t, unique(t, resolved(texts["policies.kyverno.io"])), keyless))
-	if diff := cmp.Diff([]string{bundleKey, certificateKey, messageKey, signatureKey}, peers); diff != "" {
-		t.Errorf("the peer's own (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "the peer's own", []string{bundleKey, certificateKey, messageKey, signatureKey}, peers)
 	const modern = "cosign.sigstore.dev/bundle.v0.3"
 	want := slices.Sorted(slices.Values(append(slices.Clone(peers), modern)))
-	if diff := cmp.Diff(want, sealKeys(t, sealed(t, texts["policies.kyverno.io"]))); diff != "" {
-		t.Errorf("a seal (-want +got):\n%s", diff)
-	}
-	if seal.Prefix != k8smanifest.DefaultAnnotationKeyDomain+"/" {
-		t.Errorf("prefix %q, the peer's domain is %q", seal.Prefix, k8smanifest.DefaultAnnotationKeyDomain)
-	}
+	expect.Equal(t, "a seal", want, sealKeys(t, sealed(t, texts["policies.kyverno.io"])))
+	expect.That(t, seal.Prefix == k8smanifest.DefaultAnnotationKeyDomain+"/",
+		"prefix %q, the peer's domain is %q", seal.Prefix, k8smanifest.DefaultAnnotationKeyDomain)
 	if !slices.ContainsFunc(peerKeys.AnnotationKeyMask(), func(mask string) bool {
 		prefix, ok := strings.CutSuffix(mask, "*")
 		path := "metadata.annotations." + modern
@@ -97,9 +89,7 @@ func TestNumberedKeysAreThePeers(t *testing.T) {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Values(peerKeys.AnnotationKeyMap(seal.MaxSignatures))) {
-		if key != messageKey && seal.IsKey(key) {
-			t.Errorf("%s is a seal's, beyond the most signatures of one", key)
-		}
+		expect.That(t, key == messageKey || !seal.IsKey(key), "%s is a seal's, beyond the most signatures of one", key)
 	}
 }
 
@@ -111,9 +101,7 @@ func TestPeerReadsOurSets(t *testing.T) {
 		"message": annotationOf(t, text, messageKey), "signature": annotationOf(t, text, signatureKey),
 		"certificate": annotationOf(t, text, certificateKey), "bundle": annotationOf(t, text, bundleKey),
 	}}
-	if diff := cmp.Diff(want, peerKeys.GetAllSignatureSets(obj.GetAnnotations())); diff != "" {
-		t.Errorf("sets (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "sets", want, peerKeys.GetAllSignatureSets(obj.GetAnnotations()))
 }
 
 // Both signers sign the same bytes for an object.
@@ -127,13 +115,9 @@ func TestMessageIsThePeers(t *testing.T) {
 			if strings.Contains(text, "policies.kyverno.io") {
 				text = strings.Replace(text, "spec:\n", "spec:\n  reportResult: skip\n", 1)
 			}
-			read := func(text string) string {
-				return string(must.Get(seal.Read(parse(t, text)))(t).Message)
-			}
+			read := func(text string) string { return string(must.Get(seal.Read(parse(t, text)))(t).Message) }
 			peers := read(peerSigns(t, unique(t, text), keyless))
-			if diff := cmp.Diff(peers, read(sealed(t, unique(t, text)))); diff != "" {
-				t.Errorf("message (-peer's +ours):\n%s", diff)
-			}
+			expect.Equal(t, "message (-peer's +ours)", peers, read(sealed(t, unique(t, text))))
 			if message, err := seal.ParseMessage([]byte(peers)); err != nil {
 				t.Error(err)
 			} else if again, err := exception.Canonical(message.Object()); err != nil || string(again) != peers {

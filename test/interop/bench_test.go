@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -21,23 +20,11 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/beside"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// contestant does one piece of timed work.
-type contestant struct {
-	name string
-	once func() error
-	took []time.Duration
-}
-
-func (c *contestant) median() time.Duration {
-	slices.Sort(c.took)
-	return c.took[len(c.took)/2]
-}
-
-// BenchmarkBeside verifies one signed exception in turns, so that other load on the machine affects
-// all equally:
+// BenchmarkBeside verifies one signed exception in turns, so that other load on the machine affects all equally:
 //
 //   - bare is sigstore-go's own Verify of the bundle alone, from its JSON;
 //   - ecdsa is only the ECDSA operations that this needs: two certificates by
@@ -61,45 +48,43 @@ func BenchmarkBeside(b *testing.B) {
 		}
 		return err
 	}
-	contestants := []*contestant{
-		{name: "bare", once: bare(b, text)},
-		{name: "ecdsa", once: ecdsaAlone(b)},
-		{name: "peer", once: func() error {
+	ways := []*beside.Way{
+		way(b, "bare", bare(b, text)),
+		way(b, "ecdsa", ecdsaAlone(b)),
+		way(b, "peer", func() error {
 			result, err := k8smanifest.VerifyResource(obj, peer)
 			if err == nil && !result.Verified {
 				return errors.New("the peer refuses")
 			}
 			return err
-		}},
-		{name: "distinct", once: func() error {
+		}),
+		way(b, "distinct", func() error {
 			v, err := verify.New(policy)
 			if err != nil {
 				return err
 			}
 			return polex(v)
-		}},
-		{name: "shared", once: func() error { return polex(met) }},
-		{name: "bytes", once: func() error {
+		}),
+		way(b, "shared", func() error { return polex(met) }),
+		way(b, "bytes", func() error {
 			doc, err := exception.Parse([]byte(text), "sealed.yaml")
 			if err == nil {
 				_, err = met.Verify(doc, now)
 			}
 			return err
-		}},
+		}),
 	}
 	for b.Loop() {
-		for _, c := range contestants {
-			began := time.Now()
-			if err := c.once(); err != nil {
-				b.Fatalf("%s: %v", c.name, err)
-			}
-			c.took = append(c.took, time.Since(began))
-		}
+		beside.Turn(ways...)
 	}
-	for _, c := range contestants {
-		b.ReportMetric(float64(c.median().Microseconds()), c.name+"-us")
-		b.ReportMetric(float64(c.median())/float64(contestants[0].median()), c.name+"/bare")
+	for _, w := range ways {
+		b.ReportMetric(float64(w.Median().Microseconds()), w.Name+"-us")
+		b.ReportMetric(w.Ratio(ways[0]), w.Name+"/bare")
 	}
+}
+
+func way(b *testing.B, name string, once func() error) *beside.Way {
+	return &beside.Way{Name: name, Do: func() beside.Cost { return beside.Timed(b, once) }}
 }
 
 func bare(b *testing.B, text string) func() error {

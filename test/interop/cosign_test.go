@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sigstore/cosign/v2/pkg/cosign"
 	cosignbundle "github.com/sigstore/cosign/v2/pkg/cosign/bundle"
 	"github.com/sigstore/cosign/v2/pkg/oci/static"
@@ -23,6 +22,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -79,15 +79,11 @@ func TestCosignVerifiesOurs(t *testing.T) {
 					o.NewBundleFormat, o.UseSignedTimestamps = tc.newFormat, tc.config.RekorVersion == 2
 					return tc.check(o, s, message)
 				}
-				if err := check(s.Message, subject()); err != nil {
-					t.Errorf("%s: cosign refuses: %v", form, err)
-				}
-				if check(append([]byte("#"), s.Message...), subject()) == nil {
-					t.Errorf("%s: cosign accepts another message", form)
-				}
-				if check(s.Message, subject()+"-evil") == nil {
-					t.Errorf("%s: cosign accepts another signer", form)
-				}
+				err := check(s.Message, subject())
+				expect.That(t, err == nil, "%s: cosign refuses: %v", form, err)
+				expect.That(t, check(append([]byte("#"), s.Message...), subject()) != nil,
+					"%s: cosign accepts another message", form)
+				expect.That(t, check(s.Message, subject()+"-evil") != nil, "%s: cosign accepts another signer", form)
 			}
 		})
 	}
@@ -146,17 +142,10 @@ func TestVerifyCosignSignBlob(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			bundle, err := cosignbundle.SignData(t.Context(), &sgsign.PlainData{Data: []byte(blob)}, pair, tc.token, tc.config, world.root.Material())
-			if err != nil {
-				t.Fatalf("cosign: %v", err)
-			}
+			must.That(t, err == nil, "cosign: %v", err)
 			v := verifier(t, tc.authority)
-			verified, err := v.VerifyDetached([]byte(blob), bundle, time.Now())
-			if err != nil {
-				t.Fatalf("polex refuses: %v", err)
-			}
-			if diff := cmp.Diff(tc.checked, verified.Signatures()[0].Checked); diff != "" {
-				t.Errorf("evidence (-want +got):\n%s", diff)
-			}
+			verified := must.Get(v.VerifyDetached([]byte(blob), bundle, time.Now()))(t)
+			expect.Equal(t, "evidence", tc.checked, verified.Signatures()[0].Checked)
 			if _, err := v.VerifyDetached([]byte(strings.Replace(blob, "comment", "remark", 1)), bundle, time.Now()); err == nil {
 				t.Error("polex accepts another file")
 			}

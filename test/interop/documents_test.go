@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -89,31 +90,23 @@ func parse(tb testing.TB, text string) *exception.Document {
 // sealed returns a document as polex-sign signs it.
 func sealed(tb testing.TB, text string) string {
 	tb.Helper()
-	out, err := signer(tb).Seal(tb.Context(), []*exception.Document{parse(tb, text)}, time.Now())
-	if err != nil {
-		tb.Fatalf("Seal: %v", err)
-	}
+	out := must.Get(signer(tb).Seal(tb.Context(), []*exception.Document{parse(tb, text)}, time.Now()))(tb)
 	return string(out[0].Source())
 }
 
 const page = "../../docs/explanation/interop.md"
 
-// TestDocs: docs/explanation/interop.md gives each cause for which polex rejects a document that others
-// accept.
+// TestDocs: docs/explanation/interop.md gives each cause for which polex rejects a document that others accept.
 func TestDocs(t *testing.T) {
 	text, causes := read(t, page), 0
 	for id, v := range publishedVerdicts {
 		cause, _, _ := strings.Cut(v.why, ". The request")
-		if !strings.Contains(text, "- "+cause) {
-			t.Errorf("%s does not say why polex rejects %s: %s", page, id, cause)
-		}
+		expect.That(t, strings.Contains(text, "- "+cause), "%s does not say why polex rejects %s: %s", page, id, cause)
 		if cause != "" {
 			causes++
 		}
 	}
-	if causes < 10 {
-		t.Errorf("there are only %d causes", causes)
-	}
+	expect.AtLeast(t, "causes", 10, causes)
 }
 
 // TestDocsVersions compares the versions in docs/explanation/interop.md with the pinned ones, and
@@ -134,28 +127,23 @@ func TestDocsVersions(t *testing.T) {
 		{"sigstore-go", "../../../go.mod", "github.com/sigstore/sigstore-go"},
 		{"protobuf-specs", "../../../go.mod", "github.com/sigstore/protobuf-specs"},
 	} {
-		if want := pin.name + " " + pinned(t, pin.file, pin.module); !strings.Contains(text, want) {
-			t.Errorf("%s does not say %q", page, want)
-		}
+		want := pin.name + " " + pinned(t, pin.file, pin.module)
+		expect.That(t, strings.Contains(text, want), "%s does not say %q", page, want)
 	}
 	for _, data := range []string{modcache.KubectlSigstore, modcache.SigstoreGo, modcache.ProtobufSpecs} {
 		module, version, _ := strings.Cut(data, "@v")
-		if want := pinned(t, "../../../go.mod", module); version != want {
-			t.Errorf("the test data is that of %s, and polex is built of %s", data, want)
-		}
+		want := pinned(t, "../../../go.mod", module)
+		expect.That(t, version == want, "the test data is that of %s, and polex is built of %s", data, want)
 	}
-	if install := "kubectl-sigstore@v" + pinned(t, "../../../go.mod", "github.com/sigstore/k8s-manifest-sigstore"); !strings.Contains(read(t, "../../Makefile"), install) {
-		t.Errorf("the Makefile does not install %s", install)
-	}
+	install := "kubectl-sigstore@v" + pinned(t, "../../../go.mod", "github.com/sigstore/k8s-manifest-sigstore")
+	expect.That(t, strings.Contains(read(t, "../../Makefile"), install), "the Makefile does not install %s", install)
 }
 
 // pinned returns the version of a module in a go.mod under test/e2e/tools.
 func pinned(t *testing.T, file, module string) string {
 	t.Helper()
 	_, after, found := strings.Cut(read(t, filepath.Join("..", "e2e", "tools", file)), "\t"+module+" v")
-	if !found {
-		t.Fatalf("%s does not require %s", file, module)
-	}
+	must.That(t, found, "%s does not require %s", file, module)
 	return strings.Fields(after)[0]
 }
 

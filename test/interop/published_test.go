@@ -17,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -33,8 +34,7 @@ type published struct {
 
 func (p *published) id() string { return strings.TrimSpace(p.file + " " + p.name) }
 
-// publishedVerdict is the verdict of polex on one of them. unlogged is the verdict if no key
-// requires a log entry.
+// publishedVerdict is the verdict of polex on one of them. unlogged is the verdict if no key requires a log entry.
 type publishedVerdict struct {
 	ours, unlogged string // "" is accepted
 	why            string // the cause, if the other project accepts the document
@@ -50,9 +50,8 @@ var projects = []struct {
 	{"k8s-manifest-sigstore", modcache.KubectlSigstore, peerPublished, []string{"."}},
 }
 
-// TestPublished verifies the published documents of other projects with their published policies.
-// polex rejects every document that they reject. It accepts every document that they accept, except
-// those with a cause in the table.
+// TestPublished verifies the published documents of other projects with their published policies. polex rejects every
+// document that they reject. It accepts every document that they accept, except those with a cause in the table.
 func TestPublished(t *testing.T) {
 	now := time.Now()
 	root := must.Get(trust.PublicGoodRoot())(t)
@@ -70,12 +69,8 @@ func TestPublished(t *testing.T) {
 			}
 			delete(unseen, p.id())
 			got := judge(t, p, p.config, root, now)
-			if got != want.ours {
-				t.Errorf("%s: %q, want %q", p.id(), got, want.ours)
-			}
-			if got := judge(t, p, withoutLog(p.config), root, now); got != want.unlogged {
-				t.Errorf("%s: %q where keys need no log, want %q", p.id(), got, want.unlogged)
-			}
+			expect.Is(t, p.id(), want.ours, got)
+			expect.Is(t, p.id(), want.unlogged, judge(t, p, withoutLog(p.config), root, now))
 			switch stricter := p.theirs && got != ""; {
 			case !p.theirs && got == "":
 				t.Errorf("%s: polex accepts what %s refuses", p.id(), project.name)
@@ -89,9 +84,7 @@ func TestPublished(t *testing.T) {
 	if len(unseen) > 0 {
 		t.Errorf("the table has verdicts on what nobody publishes: %q", slices.Sorted(maps.Keys(unseen)))
 	}
-	if accepted == 0 {
-		t.Error("nothing was accepted")
-	}
+	expect.That(t, accepted != 0, "nothing was accepted")
 }
 
 // TestPublishedKeyless: signatures of two people with the public-good Sigstore from 2022 count for
@@ -116,15 +109,11 @@ func TestPublishedKeyless(t *testing.T) {
 		{"another root", []trust.AuthorityConfig{author}, world.root, verify.ReasonUntrustedCertificate},
 	} {
 		config := trust.Config{Kinds: []string{"ConfigMap"}, Threshold: len(tc.authorities), Authorities: tc.authorities}
-		if got := judge(t, p, config, tc.root, time.Now()); got != tc.want {
-			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
-		}
+		expect.Is(t, tc.name, tc.want, judge(t, p, config, tc.root, time.Now()))
 	}
 	p.raw = []byte(strings.Replace(string(p.raw), "key1: val1", "key1: val2", 1))
 	config := trust.Config{Kinds: []string{"ConfigMap"}, Authorities: []trust.AuthorityConfig{author}}
-	if got := judge(t, p, config, root, time.Now()); got != verify.ReasonAltered {
-		t.Errorf("a value changed: %q, want %q", got, verify.ReasonAltered)
-	}
+	expect.Is(t, "a value changed", verify.ReasonAltered, judge(t, p, config, root, time.Now()))
 }
 
 // judge returns the reason of polex's rejection, or "".
@@ -233,9 +222,8 @@ func peerPublished(t *testing.T, dir string) []published {
 	var all []published
 	for _, test := range peerTests {
 		body := functions(string(readPublished(t, dir, test.source)))[test.test]
-		if !strings.Contains(body, test.file) {
-			t.Errorf("%s: the test %q is not about %s", test.source, test.test, test.file)
-		}
+		expect.That(t, strings.Contains(body, test.file),
+			"%s: the test %q is not about %s", test.source, test.test, test.file)
 		folder := path.Join(path.Dir(test.source), "testdata")
 		authority := trust.AuthorityConfig{Name: "signer"}
 		if test.signer == "" {
@@ -248,6 +236,97 @@ func peerPublished(t *testing.T, dir string) []published {
 		}
 		all = append(all, published{project: "k8s-manifest-sigstore", file: path.Join(folder, test.file), name: test.test, theirs: test.theirs,
 			config: trust.Config{Kinds: []string{"*"}, Authorities: []trust.AuthorityConfig{authority}}, raw: readPublished(t, dir, path.Join(folder, test.file))})
+	}
+	return all
+}
+
+// The causes for which polex rejects documents that others accept.
+const (
+	archived   = "the message is an archive, as from kubectl-sigstore with `--tarball=yes` and from older versions; polex accepts only documents"
+	unlogged   = "the signature is by a key and has no log entry; Kyverno does not require one for a key, even if its policy does"
+	oneKeyOnce = "its policy names one key twice and requires both; polex counts a signer once, and rejects a threshold that cannot be reached"
+	filledIn   = unlogged + ". The request also has fields that the API server adds to a Service, and to polex they are a change"
+	everyOne   = "one of the two signatures is by another key; polex requires that every signature of a document is valid"
+)
+
+// notLoaded means that polex rejects the policy itself.
+const notLoaded string = "none: polex rejects the policy"
+
+// Repeated verdicts.
+var (
+	unsigned     = publishedVerdict{verify.ReasonUnsigned, verify.ReasonUnsigned, ""}
+	altered      = publishedVerdict{verify.ReasonAltered, verify.ReasonAltered, ""}
+	anArchive    = publishedVerdict{verify.ReasonBadMessage, verify.ReasonBadMessage, archived}
+	alsoArchived = publishedVerdict{verify.ReasonBadMessage, verify.ReasonBadMessage, ""} // they reject it too
+
+	multiSignatures = map[string]publishedVerdict{
+		"resource-no-signature.yaml":   unsigned,
+		"resource-one-signature.yaml":  alsoArchived,
+		"resource-two-signatures.yaml": {},
+		"resource-bad-signatures.yaml": altered,
+	}
+	singleSignature = map[string]publishedVerdict{
+		"resource-no-signature.yaml":   unsigned,
+		"resource-one-signature.yaml":  anArchive,
+		"resource-two-signatures.yaml": {verify.ReasonNoLogEntry, "", unlogged},
+		"resource-bad-signatures.yaml": {verify.ReasonNoLogEntry, verify.ReasonAltered, ""},
+	}
+	yamlSigning = map[string]publishedVerdict{
+		"chainsaw-step-02-apply-1-1.yaml": anArchive,
+		"bad.yaml":                        unsigned,
+	}
+)
+
+// publishedVerdicts are polex's verdicts on all published documents, by id.
+var publishedVerdicts = flat(map[string]map[string]publishedVerdict{
+	"test/conformance/chainsaw/verify-manifests/multi-signatures":             multiSignatures,
+	"test/conformance/chainsaw/verify-manifests/multi-signatures(deprecated)": multiSignatures,
+	"test/conformance/chainsaw/verify-manifests/single-signature":             singleSignature,
+	"test/conformance/chainsaw/verify-manifests/single-signature(deprecated)": singleSignature,
+	"test/conformance/chainsaw/validate/e2e/yaml-signing":                     yamlSigning,
+	"test/conformance/chainsaw/validate/e2e/yaml-signing-deprecated":          yamlSigning,
+	"test/cli/test/manifests/verify-signature": {
+		"resources.yaml test-service by validate-yaml":            unsigned,
+		"resources.yaml test-service2 by validate-yaml":           anArchive,
+		"resources.yaml test-service3 by validate-yaml-multi-sig": {verify.ReasonNoLogEntry, "", unlogged},
+	},
+	"pkg/engine/handlers/validation": {
+		"validate_manifest_test.go Test_VerifyManifest_SignedYAML":          anArchive,
+		"validate_manifest_test.go Test_VerifyManifest_UnsignedYAML":        unsigned,
+		"validate_manifest_test.go Test_VerifyManifest_InvalidYAML":         alsoArchived,
+		"validate_manifest_test.go Test_VerifyManifest_MustAll_InvalidYAML": {verify.ReasonNoLogEntry, verify.ReasonTooFewAuthorities, ""},
+		"validate_manifest_test.go Test_VerifyManifest_MustAll_ValidYAML":   {notLoaded, notLoaded, oneKeyOnce},
+		"validate_manifest_test.go Test_VerifyManifest_AtLeastOne":          {verify.ReasonNoLogEntry, verify.ReasonAltered, filledIn},
+	},
+	"pkg/k8smanifest/testdata": {
+		"sample-configmap-signed.yaml TestVerifyResource":                                            anArchive,
+		"sample-configmap-multi-signed.yaml TestVerifyResourceWithMultipleSignatures":                {verify.ReasonUnknownKey, verify.ReasonUnknownKey, everyOne},
+		"sample-configmap-keyless-multi-signed.yaml TestVerifyResourceWithKeylessMultipleSignatures": {},
+		"sample-deployment-signed-deployed.yaml TestVerifyResourceWithoutDryRun":                     alsoArchived,
+		"sample-deployment-signed.yaml TestInclusionMatch":                                           anArchive,
+		"sample-deployment-signed-mutating-1.yaml TestInclusionMatch":                                anArchive,
+		"sample-deployment-signed-mutating-2.yaml TestInclusionMatch":                                anArchive,
+	},
+	"cmd/kubectl-sigstore/cli/testdata": {
+		"sample-configmap.yaml VerifyResource Test (No Signature)":           unsigned,
+		"sample-configmap-signed.yaml VerifyResource Test (Valid Signature)": anArchive,
+	},
+	"test/e2e/testdata": {
+		"sample-configmap-with-keyless-sig.yaml VerifyResource Test With Keyless-signed Resource":                       anArchive,
+		"sample-configmap-without-sig.yaml VerifyResource Test Without Signature (This verification should fail)":       unsigned,
+		"sample-configmap-with-keyless-sig.yaml VerifyResource Test With Signer Config (This verification should fail)": alsoArchived,
+		"sample-configmap-modified.yaml VerifyResource Test With a Change (This verification should fail)":              alsoArchived,
+		"sample-configmap-modified.yaml VerifyResource Test With a Change in Ignored Field":                             anArchive,
+	},
+})
+
+func flat(folders map[string]map[string]publishedVerdict) map[string]publishedVerdict {
+	all := map[string]publishedVerdict{}
+	for folder, verdicts := range folders {
+		for rest, v := range verdicts {
+			file, test, _ := strings.Cut(rest, " ")
+			all[strings.TrimSpace(path.Join(folder, file)+" "+test)] = v
+		}
 	}
 	return all
 }

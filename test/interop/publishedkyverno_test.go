@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -45,9 +46,7 @@ func (s attestorSet) authorities(t *testing.T) (all []trust.AuthorityConfig, thr
 		authority := trust.AuthorityConfig{Name: fmt.Sprint("entry ", i)}
 		if entry.Attestor != nil {
 			inner, needed := entry.Attestor.authorities(t)
-			if len(inner) != 1 || needed != 1 {
-				t.Fatal("a set within a set that is not one key")
-			}
+			must.That(t, len(inner) == 1 && needed == 1, "a set within a set that is not one key")
 			authority.Key = inner[0].Key
 		} else {
 			authority.Key, authority.InsecureWithoutLog = entry.Keys.PublicKeys, entry.Keys.Rekor.IgnoreTlog
@@ -97,9 +96,7 @@ func kyvernoPublished(t *testing.T, dir string) []published {
 	var all []published
 	for _, pattern := range []string{conformance + "verify-manifests/*/chainsaw-test.yaml", conformance + "validate/e2e/yaml-signing*/chainsaw-test.yaml"} {
 		tests, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
-		if err != nil || len(tests) == 0 {
-			t.Fatalf("Kyverno has no %s: %v", pattern, err)
-		}
+		must.That(t, err == nil && len(tests) != 0, "Kyverno has no %s: %v", pattern, err)
 		for _, test := range tests {
 			folder := must.Get(filepath.Rel(dir, filepath.Dir(test)))(t)
 			all = append(all, chainsawPublished(t, dir, filepath.ToSlash(folder))...)
@@ -111,8 +108,7 @@ func kyvernoPublished(t *testing.T, dir string) []published {
 // scripted matches a step in the form of a script, which fails if kubectl can apply the file.
 var scripted = regexp.MustCompile(`(?s)^if kubectl apply -f (\S+)\s+then.*exit 1\s+else.*exit 0\s+fi\s*$`)
 
-// chainsawPublished returns the files that one of Kyverno's conformance tests applies, with the
-// policy beside them.
+// chainsawPublished returns the files that one of Kyverno's conformance tests applies, with the policy beside them.
 func chainsawPublished(t *testing.T, dir, folder string) []published {
 	t.Helper()
 	var test struct {
@@ -130,9 +126,7 @@ func chainsawPublished(t *testing.T, dir, folder string) []published {
 	}
 	must.Do(t, yaml.Unmarshal(readPublished(t, dir, path.Join(folder, "chainsaw-test.yaml")), &test))
 	rules := rulesOf(t, readPublished(t, dir, path.Join(folder, "policy.yaml")))
-	if len(rules) != 1 {
-		t.Fatalf("%s has a policy of %d rules", folder, len(rules))
-	}
+	must.That(t, len(rules) == 1, "%s has a policy of %d rules", folder, len(rules))
 	var all []published
 	add := func(file string, theirs bool) {
 		for _, config := range rules {
@@ -159,14 +153,12 @@ func chainsawPublished(t *testing.T, dir, folder string) []published {
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(folder), "*.yaml"))
-	if err != nil || len(files) != len(all)+2 {
-		t.Errorf("%s holds %d files, and its test applies %d, by a policy and itself: %v", folder, len(files), len(all), err)
-	}
+	expect.That(t, err == nil && len(files) == len(all)+2,
+		"%s holds %d files, and its test applies %d, by a policy and itself: %v", folder, len(files), len(all), err)
 	return all
 }
 
-// kyvernoCLIPublished returns the resources in a test of Kyverno's command line, by the rules of
-// their results.
+// kyvernoCLIPublished returns the resources in a test of Kyverno's command line, by the rules of their results.
 func kyvernoCLIPublished(t *testing.T, dir string) []published {
 	t.Helper()
 	const folder = "test/cli/test/manifests/verify-signature"
@@ -182,14 +174,11 @@ func kyvernoCLIPublished(t *testing.T, dir string) []published {
 	var all []published
 	for _, result := range test.Results {
 		config, known := rules[result.Rule]
-		if !known || !slices.Contains([]string{"pass", "fail"}, result.Result) {
-			t.Fatalf("a result that is not understood: %+v", result)
-		}
+		must.That(t, known && slices.Contains([]string{"pass", "fail"}, result.Result),
+			"a result that is not understood: %+v", result)
 		for _, name := range result.Resources {
 			at := slices.IndexFunc(documents, func(d []byte) bool { return strings.Contains(string(d), "\n  name: "+name+"\n") })
-			if at < 0 {
-				t.Fatalf("there is no resource %s", name)
-			}
+			must.That(t, at >= 0, "there is no resource %s", name)
 			all = append(all, published{project: "Kyverno", file: folder + "/resources.yaml", name: name + " by " + result.Rule,
 				theirs: result.Result == "pass", config: config, raw: documents[at]})
 		}
@@ -197,8 +186,7 @@ func kyvernoCLIPublished(t *testing.T, dir string) []published {
 	return all
 }
 
-// kyvernoGoPublished returns the admission requests in Kyverno's own Go tests, by the attestors of
-// each test function.
+// kyvernoGoPublished returns the admission requests in Kyverno's own Go tests, by the attestors of each test function.
 func kyvernoGoPublished(t *testing.T, dir string) []published {
 	t.Helper()
 	const file = "pkg/engine/handlers/validation/validate_manifest_test.go"
@@ -277,8 +265,7 @@ func attestorsOf(t *testing.T, body string, texts map[string]string) attestorSet
 	raw := must.Get(json.Marshal(written))(t)
 	var set attestorSet
 	must.Do(t, json.Unmarshal(raw, &set))
-	if strings.Count(body, "AttestorSet{") != 1 || len(entries) == 0 {
-		t.Fatalf("attestors that are not understood:\n%s", body)
-	}
+	must.That(t, strings.Count(body, "AttestorSet{") == 1 && len(entries) != 0,
+		"attestors that are not understood:\n%s", body)
 	return set
 }

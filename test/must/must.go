@@ -16,6 +16,14 @@ func Do(t testing.TB, err error) {
 	}
 }
 
+// That ends the test with the message if the condition is false.
+func That(t testing.TB, condition bool, format string, args ...any) {
+	t.Helper()
+	if !condition {
+		t.Fatalf(format, args...)
+	}
+}
+
 // Get takes what a function returns, and gives its value to a test or ends it with the error:
 //
 //	text := must.Get(os.ReadFile(path))(t)

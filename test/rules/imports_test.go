@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -11,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// house lists the packages under pkg/ (the public library) and internal/, with the packages that
-// each may import. A package below another one, such as pkg/trust/publicgood, follows the line of
-// that one unless it has its own.
+// house lists the packages under pkg/ (the public library) and internal/, with the packages that each may import. A
+// package below another one, such as pkg/trust/publicgood, follows the line of that one unless it has its own.
 var house = map[string][]string{
 	"exception":      {},
 	"kyverno":        {"exception"},
@@ -49,8 +50,7 @@ var house = map[string][]string{
 	"promotion/deliver":       {"git", "git/commit"},
 	"promotion":               {"promotion/commitmessage", "promotion/deliver", "exception", "forge", "git", "git/commit", "kyverno/schema", "lifetime", "promotion/pending", "promotion/renewal", "retry", "seal", "shape", "sign", "trust", "verify"},
 	"prune":                   {"promotion/commitmessage", "promotion/deliver", "exception", "git", "git/commit", "lifetime", "promotion/pending", "plain", "seal", "usage"},
-	// internal/kyverno decides for all callers if an exception reaches the guard. pkg/shape would
-	// bring CEL's compiler.
+	// internal/kyverno decides for all callers if an exception reaches the guard. pkg/shape would bring CEL's compiler.
 	"guard":  {"config", "exception", "git", "kyverno", "seal", "trust", "verify", "lifetime"},
 	"ledger": {"promotion/commitmessage", "exception", "git", "kyverno", "lifetime", "promotion/pending", "plain", "usage", "verify"},
 	// It is separate from the ledger, which has no network.
@@ -137,17 +137,14 @@ func TestEveryPackageIsInTheHouse(t *testing.T) {
 	for _, p := range inTheHouse(t) {
 		name := room(p.ImportPath)
 		exists[name] = true
-		if is := covers(module+"/pkg", p.ImportPath); is != slices.Contains(public, strings.SplitN(name, "/", 2)[0]) {
-			t.Errorf("%s is in the wrong place: under pkg/ are %s", p.rel(), strings.Join(public, ", "))
-		}
+		expect.Is(t, fmt.Sprintf("%s is in the wrong place: under pkg/ are %s", p.rel(), strings.Join(public, ", ")),
+			slices.Contains(public, strings.SplitN(name, "/", 2)[0]), covers(module+"/pkg", p.ImportPath))
 		if _, ok := house[name]; !ok {
 			t.Errorf("%s is not in the house: say here what it may import", p.rel())
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(house)) {
-		if !exists[name] {
-			t.Errorf("the house has a line for %s, which does not exist", name)
-		}
+		expect.That(t, exists[name], "the house has a line for %s, which does not exist", name)
 	}
 }
 
@@ -285,9 +282,7 @@ func TestClocks(t *testing.T) {
 		`import "example.com/now"; var x = now.Now()`:               0,
 	} {
 		file := must.Get(parser.ParseFile(token.NewFileSet(), "x.go", "package x; "+src, 0))(t)
-		if got := len(clocks(file)); got != want {
-			t.Errorf("%s: %d uses of the clock, want %d", src, got, want)
-		}
+		expect.Is(t, src, want, len(clocks(file)))
 	}
 }
 
@@ -301,15 +296,13 @@ func TestNothingThatShipsPullsIn(t *testing.T) {
 	}
 	for _, p := range list(t, "-deps", "./pkg/...", "./cmd/...") {
 		for _, path := range append(p.Imports, p.ImportPath) {
-			if slices.ContainsFunc(banned, func(b string) bool { return covers(b, path) }) {
-				t.Errorf("%s is or imports %s", p.ImportPath, path)
-			}
+			expect.That(t, !slices.ContainsFunc(banned, func(b string) bool { return covers(b, path) }),
+				"%s is or imports %s", p.ImportPath, path)
 		}
 	}
 }
 
-// only checks that no packages other than importers, and those below them, import a package or one
-// below it.
+// only checks that no packages other than importers, and those below them, import a package or one below it.
 func only(t *testing.T, all []pkg, path string, importers ...string) {
 	t.Helper()
 	for _, p := range all {
@@ -329,8 +322,7 @@ func TestNothingThatVerifiesFetches(t *testing.T) {
 	only(t, list(t, "./..."), "internal/tufroot", commands+"/sign")
 }
 
-// TestSandboxStaysOut: the sandbox makes its own trusted root, so only its command and tests may
-// use it.
+// TestSandboxStaysOut: the sandbox makes its own trusted root, so only its command and tests may use it.
 func TestSandboxStaysOut(t *testing.T) {
 	only(t, list(t, "./..."), "internal/sandbox", commands+"/sandbox", "test")
 }

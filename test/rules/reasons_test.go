@@ -20,6 +20,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -35,9 +36,7 @@ func TestReasonsAreListed(t *testing.T) {
 			}
 		}
 	}
-	if found < 100 {
-		t.Errorf("only %d reasons are declared", found)
-	}
+	expect.That(t, found >= 100, "only %d reasons are declared", found)
 }
 
 // reasonsIn returns the constants of a tree that name a reason, with their values, and the line about
@@ -73,9 +72,7 @@ func reasonsIn(t *testing.T, tree string) (declared, listed map[string]string) {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return declared, listed
 }
 
@@ -165,9 +162,7 @@ const (
 func TestReasonsPage(t *testing.T) {
 	text := string(read(t, reasonsPage))
 	before, got, found := strings.Cut(text, "\n## Other reasons\n")
-	if !found {
-		t.Fatal("the page has no last section")
-	}
+	must.That(t, found, "the page has no last section")
 	if want := otherReasons(t, anchors(before)); *update {
 		must.Do(t, os.WriteFile("../../"+reasonsPage, []byte(before+"\n## Other reasons\n"+want), 0o600))
 	} else if diff := gocmp.Diff(want, got); diff != "" {
@@ -175,9 +170,7 @@ func TestReasonsPage(t *testing.T) {
 	}
 	page := anchors(string(read(t, reasonsPage)))
 	for name, value := range declaredReasons(t) {
-		if !page[value] {
-			t.Errorf("%s has no anchor for %s, %s", reasonsPage, value, name)
-		}
+		expect.That(t, page[value], "%s has no anchor for %s, %s", reasonsPage, value, name)
 	}
 }
 
@@ -218,9 +211,7 @@ func otherReasons(t *testing.T, anchored map[string]bool) string {
 			if !anchored[reason] {
 				anchored[reason], anchor = true, `<a id="`+reason+`"></a>`
 			}
-			if doc == "" {
-				t.Errorf("no line about %s", reason)
-			}
+			expect.That(t, doc != "", "no line about %s", reason)
 			fmt.Fprintf(&b, "- %s`%s`: %s\n", anchor, reason, doc)
 		}
 	}
@@ -251,7 +242,5 @@ func TestTroubleshooting(t *testing.T) {
 			}
 		}
 	}
-	if messages < 15 {
-		t.Errorf("only %d messages are quoted", messages)
-	}
+	expect.That(t, messages >= 15, "only %d messages are quoted", messages)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -48,14 +49,10 @@ func TestNoInternalTypeInSignatures(t *testing.T) {
 		return nil
 	}))
 	for name, of := range found {
-		if internalNames[name] != of {
-			t.Errorf("%s names %s, a type of internal/", name, of)
-		}
+		expect.That(t, internalNames[name] == of, "%s names %s, a type of internal/", name, of)
 	}
 	for name := range internalNames {
-		if found[name] == "" {
-			t.Errorf("%s no longer names a type of internal/: remove it from internalNames", name)
-		}
+		expect.That(t, found[name] != "", "%s no longer names a type of internal/: remove it from internalNames", name)
 	}
 }
 

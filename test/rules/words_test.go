@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"bytes"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,7 +13,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -80,9 +85,8 @@ func TestNoFileMentions(t *testing.T) {
 func TestGoVersion(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^go 1\.26(\.\d+)?$`)
 	for _, name := range files(t) {
-		if path.Base(name) == "go.mod" && !strings.Contains(name, "/testdata/") && !line.Match(read(t, name)) {
-			t.Errorf("%s does not say go 1.26", name)
-		}
+		expect.That(t, path.Base(name) != "go.mod" || strings.Contains(name, "/testdata/") || line.Match(read(t, name)),
+			"%s does not say go 1.26", name)
 	}
 }
 
@@ -101,11 +105,67 @@ func TestMessages(t *testing.T) {
 		file := must.Get(parser.ParseFile(set, name, read(t, name), 0))(t)
 		ast.Inspect(file, func(n ast.Node) bool {
 			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
-				if phrase := oldWords.FindString(text.Value); phrase != "" {
-					t.Errorf("%s: %q needs a second reading", set.Position(text.Pos()), phrase)
-				}
+				expect.Is(t, set.Position(text.Pos()).String(), "", oldWords.FindString(text.Value))
 			}
 			return true
 		})
 	}
+}
+
+// endings are the policies that read the expiry of an exception.
+var endings = []string{"cleanup/deletingpolicy.yaml", "cleanup/clustercleanuppolicy.yaml", "generate/clusterpolicy.yaml", "generate/generatingpolicy.yaml"}
+
+// TestEndings: a policy reads a text as a time if and only if it is one. Any other text would stop
+// the policy, or be an expression in another one.
+func TestEndings(t *testing.T) {
+	written := regexp.MustCompile(`'(\^[^']+\$)'`)
+	one := ""
+	for _, name := range endings {
+		text := must.Get(os.ReadFile(filepath.Join("..", "..", "policies", name)))(t)
+		found := written.FindAllStringSubmatch(string(text), -1)
+		must.That(t, len(found) != 0, "%s asks for no time", name)
+		for _, match := range found {
+			if one == "" {
+				one = match[1]
+			}
+			expect.Is(t, name+": time", one, match[1])
+		}
+		for document := range strings.SplitSeq(string(text), "\n---\n") {
+			var policy struct{ Metadata struct{ Name string } }
+			must.Do(t, yaml.Unmarshal([]byte(document), &policy))
+			// No exception may reach policies with this prefix.
+			expect.That(t, strings.HasPrefix(policy.Metadata.Name, "polex-"),
+				"%s: an exception may reach %q", name, policy.Metadata.Name)
+		}
+	}
+	asked := must.Get(regexp.Compile(one))(t)
+	for _, text := range texts() {
+		_, err := time.Parse(time.RFC3339, text)
+		if got, want := asked.MatchString(text), err == nil; got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// texts returns valid and invalid days of the century, valid and invalid minutes of a day, zones,
+// and texts that look like a time.
+func texts() []string {
+	all := []string{"", "soon", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01 00:00:00Z", "2026-01-01T00:00:00Z\n", "\n2026-01-01T00:00:00Z", "2026-01-01T00:00:00z",
+		"2026-01-01t00:00:00Z", "2026-01-01T00:00:00Z' || true || '", "{{ end }}", "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00.123456789Z", "2026-01-01T00:00Z", "26-01-01T00:00:00Z"}
+	for year := range 100 {
+		for month := range 14 {
+			for day := range 33 {
+				all = append(all, fmt.Sprintf("20%02d-%02d-%02dT23:59:59Z", year, month, day))
+			}
+		}
+	}
+	for hour := range 26 {
+		for minute := range 62 {
+			all = append(all, fmt.Sprintf("2026-02-28T%02d:%02d:00Z", hour, minute), fmt.Sprintf("2026-02-28T23:%02d:%02dZ", minute, hour*3))
+		}
+	}
+	for hour := range 24 {
+		all = append(all, fmt.Sprintf("2026-02-28T00:00:00+%02d:59", hour), fmt.Sprintf("2026-02-28T00:00:00-%02d:00", hour))
+	}
+	return all
 }

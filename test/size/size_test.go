@@ -15,8 +15,7 @@ import (
 	"github.com/polex-dev/polex/test/programs"
 )
 
-// shipped lists the released commands, an argument for a quick run, and the maximum size in bytes;
-// 0 sets no maximum.
+// shipped lists the released commands, an argument for a quick run, and the maximum size in bytes; 0 sets no maximum.
 var shipped = []struct {
 	command, argument string
 	most              int64

@@ -14,11 +14,11 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/notify"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// TestSlowAddressee: an addressee that never answers takes its own time alone, and the report names
-// the missing answer.
+// TestSlowAddressee: an addressee that never answers takes its own time alone, and the report names the missing answer.
 func TestSlowAddressee(t *testing.T) {
 	refused := filepath.Join(t.TempDir(), "report.json")
 	const report = `{"apiVersion": "polex.dev/v1alpha1", "kind": "Report", "results": [
@@ -42,16 +42,13 @@ func TestSlowAddressee(t *testing.T) {
 			}},
 		},
 	}
-	if err := n.notify(t.Context()); !errors.Is(err, cli.StatusError(cli.Undecided)) {
-		t.Errorf("the error is %v", err)
-	}
+	err := n.notify(t.Context())
+	expect.That(t, errors.Is(err, cli.StatusError(cli.Undecided)), "the error is %v", err)
 	const late = "refused: slack not notified: all its notifications together took longer than 1ms [not-told]\n"
 	if got := out.String(); strings.Count(got, late) != 2 || strings.Count(got, "refused: told json [told]\n") != 2 {
 		t.Errorf("the report:\n%s", got)
 	}
-	if sent != 2 {
-		t.Errorf("json was told %d events", sent)
-	}
+	expect.That(t, sent == 2, "json was told %d events", sent)
 }
 
 func TestAt(t *testing.T) {

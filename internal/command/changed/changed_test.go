@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/command/changed"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -74,15 +75,11 @@ func TestChanged(t *testing.T) {
 		{packed, "origin/main", map[string]bool{"same": false, "edited": true, "added": true}},
 	} {
 		since, err := changed.Open(t.Context(), tc.dir, tc.ref)
-		if err != nil {
-			t.Fatalf("%s: %v", tc.ref, err)
-		}
+		must.That(t, err == nil, "%s: %v", tc.ref, err)
 		root := strings.TrimSuffix(tc.dir, string(filepath.Separator)+"unsigned")
 		for name, want := range tc.want {
 			got, err := since.Changed(filepath.Join(root, "unsigned", name+".yaml"))
-			if err != nil || got != want {
-				t.Errorf("%s since %s: %t, %v", name, tc.ref, got, err)
-			}
+			expect.That(t, err == nil && got == want, "%s since %s: %t, %v", name, tc.ref, got, err)
 		}
 		outside := filepath.Join(t.TempDir(), "outside.yaml")
 		write(t, outside, "same")
@@ -121,14 +118,12 @@ func TestSHA256(t *testing.T) {
 	write(t, filepath.Join(dir, "edited.yaml"), "two")
 	since := must.Get(changed.Open(t.Context(), dir, "main"))(t)
 	for name, want := range map[string]bool{"same": false, "edited": true} {
-		if got, err := since.Changed(filepath.Join(dir, name+".yaml")); err != nil || got != want {
-			t.Errorf("%s: %t, %v", name, got, err)
-		}
+		got, err := since.Changed(filepath.Join(dir, name+".yaml"))
+		expect.That(t, err == nil && got == want, "%s: %t, %v", name, got, err)
 	}
 }
 
-// TestTouched: a folder is touched if a file in it was added, removed or changed, or if its path
-// has a symbolic link.
+// TestTouched: a folder is touched if a file in it was added, removed or changed, or if its path has a symbolic link.
 func TestTouched(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change  func(t *testing.T)
@@ -155,14 +150,12 @@ func TestTouched(t *testing.T) {
 			git(t, ".", "commit", "--quiet", "--message", "one")
 			since := must.Get(changed.Open(t.Context(), ".", "HEAD"))(t)
 			tc.change(t)
-			if touched, err := since.Touched("team/policies"); err != nil || touched != tc.touched {
-				t.Errorf("touched is %t: %v", touched, err)
-			}
+			touched, err := since.Touched("team/policies")
+			expect.That(t, err == nil && touched == tc.touched, "touched is %t: %v", touched, err)
 			elsewhere := filepath.Join(t.TempDir(), "policies")
 			write(t, filepath.Join(elsewhere, "a.yaml"), "a")
-			if touched, err := since.Touched(elsewhere); err != nil || touched {
-				t.Errorf("outside of the work tree, touched is %t: %v", touched, err)
-			}
+			touched, err = since.Touched(elsewhere)
+			expect.That(t, err == nil && !touched, "outside of the work tree, touched is %t: %v", touched, err)
 		})
 	}
 }

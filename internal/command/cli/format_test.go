@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -51,12 +53,10 @@ func TestSchemas(t *testing.T) {
 		compiled := compile(t, schema.path)
 		for name, r := range map[string]*cli.Report{"findings": report(), "nothing found": {Tool: "polex-verify", Documents: 1}} {
 			text := written(t, format, r)
-			if err := compiled.Validate(value(t, text)); err != nil {
-				t.Errorf("%s, %s: %v\n%s", format, name, err, text)
-			}
-			if compiled.Validate(value(t, strings.Replace(text, schema.right, schema.wrong, 1))) == nil {
-				t.Errorf("%s, %s: the schema accepts %s", format, name, schema.wrong)
-			}
+			err := compiled.Validate(value(t, text))
+			expect.That(t, err == nil, "%s, %s: %v\n%s", format, name, err, text)
+			expect.That(t, compiled.Validate(value(t, strings.Replace(text, schema.right, schema.wrong, 1))) != nil,
+				"%s, %s: the schema accepts %s", format, name, schema.wrong)
 		}
 	}
 }
@@ -86,18 +86,12 @@ func TestHostileTextStaysText(t *testing.T) {
 	} {
 		text := written(t, format, report())
 		for _, s := range never {
-			if strings.Contains(text, s) {
-				t.Errorf("%s has %q:\n%s", format, s, text)
-			}
+			expect.That(t, !strings.Contains(text, s), "%s has %q:\n%s", format, s, text)
 		}
-		if !strings.Contains(text, "no-expiry") {
-			t.Errorf("%s does not give the reason:\n%s", format, text)
-		}
+		expect.That(t, strings.Contains(text, "no-expiry"), "%s does not give the reason:\n%s", format, text)
 	}
 	for _, line := range strings.Split(strings.TrimSpace(written(t, "markdown", report())), "\n")[4:] {
-		if strings.Count(line, "|") != 4 {
-			t.Errorf("a row of %d cells: %s", strings.Count(line, "|")-1, line)
-		}
+		expect.That(t, strings.Count(line, "|") == 4, "a row of %d cells: %s", strings.Count(line, "|")-1, line)
 	}
 }
 
@@ -121,9 +115,7 @@ func TestHelpOfRules(t *testing.T) {
 			t.Errorf("the help of %s is %q", rule.ID, rule.HelpURI)
 		}
 	}
-	if len(rules) != 3 {
-		t.Errorf("%d rules", len(rules))
-	}
+	expect.Is(t, "rules", 3, len(rules))
 }
 
 // TestCountPassed: a report that only counts passed documents gives the same output in all formats
@@ -148,9 +140,7 @@ func TestCountPassed(t *testing.T) {
 func TestText(t *testing.T) {
 	text := written(t, "text", report())
 	for _, want := range []string{"\n    signed by  a\\n:\\x3aerror", "\n    run        1\n", "\n3 documents of commit 0123456789ab: 1 refusal"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("there is no %q in\n%s", want, text)
-		}
+		expect.That(t, strings.Contains(text, want), "there is no %q in\n%s", want, text)
 	}
 }
 
@@ -160,9 +150,7 @@ func TestMarkdownIsBounded(t *testing.T) {
 		r.Add(cli.Result{Outcome: cli.Refuse, File: "a.yaml", Reason: "no-expiry", Message: strings.Repeat("x", 100)})
 	}
 	text := written(t, "markdown", r)
-	if len(text) > 1<<20 || !strings.Contains(text, "and 4500 more") {
-		t.Errorf("%d bytes", len(text))
-	}
+	expect.That(t, len(text) <= 1<<20 && strings.Contains(text, "and 4500 more"), "%d bytes", len(text))
 }
 
 func TestJSON(t *testing.T) {
@@ -175,7 +163,32 @@ func TestJSON(t *testing.T) {
 	if out.APIVersion != "polex.dev/v1alpha1" || out.Kind != "Report" || len(out.Results) != 4 || out.Summary["exitStatus"] != cli.Undecided {
 		t.Errorf("%+v", out)
 	}
-	if out.Results[3].Message != hostile {
-		t.Errorf("the message is %q", out.Results[3].Message)
+	expect.Is(t, "the message", hostile, out.Results[3].Message)
+}
+
+// TestProgress: the number of an activity never becomes smaller, and nothing is shown in the first second.
+func TestProgress(t *testing.T) {
+	var out bytes.Buffer
+	began := time.Now()
+	p := cli.StartProgress(&out, "reading")
+	for _, tc := range []struct {
+		doing       string
+		done, total int
+		after       time.Duration
+		want        string
+	}{
+		{"reading", 0, 0, 0, ""},
+		{"reading", 0, 0, 12 * time.Second, "reading (12 s)"},
+		{"reading", 4, 0, 12 * time.Second, "reading: 4 (12 s)"},
+		{"reading", 3, 0, 13 * time.Second, "reading: 4 (13 s)"},
+		{"verifying", 1, 9, 14 * time.Second, "verifying: 1 of 9 (14 s)"},
+		{"verifying", 7, 9, 15 * time.Second, "verifying: 7 of 9 (15 s)"},
+		{"verifying", 5, 9, 16 * time.Second, "verifying: 7 of 9 (16 s)"},
+	} {
+		p.Tell(tc.doing, tc.done, tc.total)
+		expect.Is(t, "after "+tc.after.String(), tc.want, p.Line(began.Add(tc.after+500*time.Millisecond)))
 	}
+	p.Stop()
+	p.Stop()
+	expect.That(t, out.Len() == 0, "without a terminal: %q", out.String())
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -26,9 +27,7 @@ func shown(t *testing.T, source func(path string) []cli.Result, change func(), p
 	change()
 	out := &bytes.Buffer{}
 	must.Do(t, cli.WriteToTerminal(out, report))
-	if !strings.Contains(out.String(), "\x1b[1;31m[r]\x1b[0m") {
-		t.Errorf("no color: %q", out.String())
-	}
+	expect.That(t, strings.Contains(out.String(), "\x1b[1;31m[r]\x1b[0m"), "no color: %q", out.String())
 	return strings.NewReplacer("\x1b[0m", "", "\x1b[1m", "", "\x1b[36m", "", "\x1b[1;31m", "").Replace(out.String())
 }
 
@@ -53,9 +52,8 @@ const secret = "a: secret\n"
 // link and a replaced file show none, and do not block.
 func TestExcerptOfAnotherFile(t *testing.T) {
 	path := write(t, "a: 1\n")
-	if got := shown(t, at(1, 4), nothing, path); !strings.Contains(got, "    1 | a: 1\n      |    ^\n") {
-		t.Errorf("a file: %q", got)
-	}
+	got := shown(t, at(1, 4), nothing, path)
+	expect.That(t, strings.Contains(got, "    1 | a: 1\n      |    ^\n"), "a file: %q", got)
 	other := write(t, secret)
 	for name, change := range map[string]func(path string) error{
 		"removed":  os.Remove,
@@ -71,18 +69,13 @@ func TestExcerptOfAnotherFile(t *testing.T) {
 		"rewritten": func(path string) error { return os.WriteFile(path, []byte(secret), 0o600) },
 	} {
 		path := write(t, "a: 1\n")
-		got := shown(t, at(1, 4), func() {
-			must.Do(t, change(path))
-		}, path)
-		if strings.Contains(got, "    1 |") {
-			t.Errorf("%s: %q", name, got)
-		}
+		got := shown(t, at(1, 4), func() { must.Do(t, change(path)) }, path)
+		expect.That(t, !strings.Contains(got, "    1 |"), "%s: %q", name, got)
 	}
 	link := filepath.Join(t.TempDir(), "link.yaml")
 	must.Do(t, os.Symlink(other, link))
-	if got := shown(t, at(1, 4), nothing, link); strings.Contains(got, "secret") {
-		t.Errorf("a link: %q", got)
-	}
+	got = shown(t, at(1, 4), nothing, link)
+	expect.That(t, !strings.Contains(got, "secret"), "a link: %q", got)
 }
 
 // TestExcerptOfPipe: a named pipe is read once. A second reader would wait for a writer.
@@ -94,9 +87,8 @@ func TestExcerptOfPipe(t *testing.T) {
 		_ = os.WriteFile(pipe, []byte("a: 1\n"), 0) // opening waits for the reader
 		written()
 	}()
-	if got := shown(t, at(1, 4), func() { <-ctx.Done() }, pipe); strings.Contains(got, "    1 |") {
-		t.Errorf("%q", got)
-	}
+	got := shown(t, at(1, 4), func() { <-ctx.Done() }, pipe)
+	expect.That(t, !strings.Contains(got, "    1 |"), "%q", got)
 }
 
 // TestExcerpt: columns are characters. A long line is cut between characters, also where it is not
@@ -125,8 +117,7 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// TestExcerptsOfOneFile: a file is read once for all its results. A file of 500 KiB can have 100,000
-// results.
+// TestExcerptsOfOneFile: a file is read once for all its results. A file of 500 KiB can have 100,000 results.
 func TestExcerptsOfOneFile(t *testing.T) {
 	const count = 100_000
 	path := write(t, strings.Repeat("a: 1\n", count))
@@ -136,7 +127,6 @@ func TestExcerptsOfOneFile(t *testing.T) {
 		}
 		return all
 	}, nothing, path, write(t, "a: 1\n"))
-	if n := strings.Count(got, " | a: 1\n"); n < count {
-		t.Errorf("%d lines are shown", n)
-	}
+	n := strings.Count(got, " | a: 1\n")
+	expect.That(t, n >= count, "%d lines are shown", n)
 }

@@ -18,8 +18,7 @@ import (
 	"github.com/polex-dev/polex/test/must"
 )
 
-// behaviour is an environment variable that turns the test binary into a command with this
-// behaviour.
+// behaviour is an environment variable that turns the test binary into a command with this behaviour.
 const behaviour = "POLEX_TEST_BEHAVIOUR"
 
 func TestMain(m *testing.M) {
@@ -83,10 +82,7 @@ func TestSignals(t *testing.T) {
 			defer cancel()
 			child := exec.CommandContext(ctx, os.Args[0])
 			child.Env = append(os.Environ(), behaviour+"="+tc.how)
-			in, err := child.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := must.Get(child.StdinPipe())(t)
 			defer in.Close()
 			out := must.Get(child.StdoutPipe())(t)
 			must.Do(t, child.Start())
@@ -110,11 +106,9 @@ func TestSignals(t *testing.T) {
 			for said.Scan() {
 				last = said.Text()
 			}
-			err = child.Wait()
+			err := child.Wait()
 			var exit *exec.ExitError
-			if err != nil && !errors.As(err, &exit) {
-				t.Fatal(err)
-			}
+			must.That(t, err == nil || errors.As(err, &exit), "%v", err)
 			if got := child.ProcessState.ExitCode(); got != tc.want || last != tc.last || ctx.Err() != nil {
 				t.Errorf("status %d, last said %q, %v, want %d and %q", got, last, ctx.Err(), tc.want, tc.last)
 			}

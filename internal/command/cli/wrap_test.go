@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"testing"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestWrapped(t *testing.T) {
@@ -18,9 +21,7 @@ func TestWrapped(t *testing.T) {
 		{"longer-than-the-line two", 1, 8, "longer-than-the-line\n two"},
 		{"äöü äöü", 0, 7, "äöü äöü"},
 	} {
-		if got := wrapped(tc.text, tc.indent, tc.width); got != tc.want {
-			t.Errorf("%q in %d: %q, want %q", tc.text, tc.width, got, tc.want)
-		}
+		expect.Is(t, fmt.Sprintf("%q in %d", tc.text, tc.width), tc.want, wrapped(tc.text, tc.indent, tc.width))
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -157,20 +158,14 @@ echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"
 			writes := func(name string, expires time.Time) { writeAll(t, dir, form.files(name, expires)) }
 			writes("first", year)
 			config, k, err := (&clusterFlags{Kubeconfig: filepath.Join(dir, "kubeconfig")}).restConfig(now)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			arrives := func(name string, expires time.Time) {
 				t.Helper()
 				if form.bearer {
 					name, expires = "Bearer "+name, time.Time{}
 				}
-				if got := asked(t, config); got != name {
-					t.Errorf("the request arrives as %q, want %q", got, name)
-				}
-				if !k.expires.Equal(expires) {
-					t.Errorf("it expires at %s, want %s", k.expires, expires)
-				}
+				expect.Is(t, "user", name, asked(t, config))
+				expect.That(t, k.expires.Equal(expires), "it expires at %s, want %s", k.expires, expires)
 			}
 			arrives("first", year)
 			if form.program {
@@ -202,9 +197,7 @@ echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"
 					arrives("second", year.Add(time.Hour))
 				}
 				must.Do(t, os.Remove(filepath.Join(dir, file)))
-				if err := k.load(now); err == nil {
-					t.Errorf("%s is missing", file)
-				}
+				expect.That(t, k.load(now) != nil, "%s is missing", file)
 				arrives("second", year.Add(time.Hour))
 			}
 			if !form.bearer {
@@ -234,9 +227,7 @@ func TestKubeconfigOtherwise(t *testing.T) {
 	}
 	writes(server.kubeconfig(pair(certificate, key)))
 	config, k, err := (&clusterFlags{Kubeconfig: file}).restConfig(now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for name, text := range map[string]string{
 		"the server is https://":                 other.kubeconfig("token: a"),
 		"private key does not match public key":  server.kubeconfig(pair(certificate, foreign)),
@@ -247,19 +238,14 @@ func TestKubeconfigOtherwise(t *testing.T) {
 		"client-key-data or client-key must be ": server.kubeconfig("client-certificate-data: " + inBase64(certificate)),
 	} {
 		writes(strings.ReplaceAll(text, "AAAA #", "AAAA}}]\n#"))
-		if err := k.load(now); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%v, want %s", err, name)
-		}
-		if got := asked(t, config); got != "ann" {
-			t.Errorf("%s: the request arrives as %q", name, got)
-		}
+		expect.Error(t, k.load(now), name)
+		expect.Is(t, name+": user", "ann", asked(t, config))
 	}
 	// From a certificate to a token.
 	writes(server.kubeconfig("token: a"))
 	must.Do(t, k.load(now))
-	if got := asked(t, config); got != "Bearer a" || !k.expires.IsZero() {
-		t.Errorf("%q, %s", got, k.expires)
-	}
+	got := asked(t, config)
+	expect.That(t, got == "Bearer a" && k.expires.IsZero(), "%q, %s", got, k.expires)
 	// A guard that starts with an expired certificate still answers reviews.
 	certificate, key = server.client(t, "ann", now.Add(-time.Hour))
 	writes(server.kubeconfig(pair(certificate, key)))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -21,9 +22,7 @@ import (
 // folder. A changed file changes the digest, and an unreadable file is an error.
 func TestLoadPolicies(t *testing.T) {
 	dir := t.TempDir()
-	write := func(name, text string) {
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
+	write := func(name, text string) { must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)) }
 	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	der := must.Get(x509.MarshalPKIXPublicKey(&key.PublicKey))(t)
 	write("key.pub", string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})))
@@ -36,9 +35,7 @@ func TestLoadPolicies(t *testing.T) {
 	} {
 		write("policies.yaml", policies)
 		rules, err := load(seen)
-		if err != nil || rules == nil {
-			t.Fatalf("%v %v", rules, err)
-		}
+		must.That(t, err == nil && rules != nil, "%v %v", rules, err)
 		seen = rules.Digest()
 		if again, err := load(seen); again != nil || err != nil {
 			t.Errorf("nothing has changed: %v %v", again, err)
@@ -49,9 +46,8 @@ func TestLoadPolicies(t *testing.T) {
 		t.Errorf("%v %v", rules, err)
 	}
 	must.Do(t, os.Remove(filepath.Join(dir, "policies.yaml")))
-	if rules, err := load(seen); rules != nil || err == nil {
-		t.Errorf("%v %v", rules, err)
-	}
+	rules, err := load(seen)
+	expect.That(t, rules == nil && err != nil, "%v %v", rules, err)
 }
 
 // TestLoadOtherVersion: a guard rejects a configuration for a newer or an older version as a whole,
@@ -78,9 +74,7 @@ func TestLoadOtherVersion(t *testing.T) {
 		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		rules, err := loader(path, "polex-system")("")
 		if name == "none" {
-			if rules == nil || err != nil {
-				t.Errorf("the configuration of this version: %v", err)
-			}
+			expect.That(t, rules != nil && err == nil, "the configuration of this version: %v", err)
 			continue
 		}
 		if want := " (this is polex-guard " + cli.VersionText() + ": correct the configuration, or install the version that it is written for)"; rules != nil ||
@@ -99,11 +93,9 @@ func TestFirstExpiry(t *testing.T) {
 		return must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
 	}
 	for _, chain := range [][][]byte{{certificate(early), certificate(late)}, {certificate(late), certificate(early)}, {certificate(early)}} {
-		if got := firstExpiry(chain); !got.Equal(early) {
-			t.Errorf("%s, want %s", got, early)
-		}
+		got := firstExpiry(chain)
+		expect.That(t, got.Equal(early), "%s, want %s", got, early)
 	}
-	if got := firstExpiry(nil); !got.IsZero() {
-		t.Errorf("no chain: %s", got)
-	}
+	got := firstExpiry(nil)
+	expect.That(t, got.IsZero(), "no chain: %s", got)
 }

@@ -1,12 +1,15 @@
 package parallel_test
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/polex-dev/polex/internal/command/parallel"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestOrder: results come in the order of the items, even if later ones are ready first.
@@ -23,9 +26,7 @@ func TestOrder(t *testing.T) {
 				return i * i
 			},
 			Done: func(in, out int) {
-				if out != in*in {
-					t.Errorf("%d gives %d", in, out)
-				}
+				expect.Is(t, fmt.Sprintf("%d", in), in*in, out)
 				got = append(got, in)
 			},
 		}.Each(func(hand func(int)) {
@@ -54,9 +55,7 @@ func TestAtOnce(t *testing.T) {
 			hand(i)
 		}
 	})
-	if done != workers {
-		t.Errorf("%d of %d", done, workers)
-	}
+	expect.That(t, done == workers, "%d of %d", done, workers)
 }
 
 // TestHeld: the source waits if too many items are in memory, so memory is limited.
@@ -66,9 +65,7 @@ func TestHeld(t *testing.T) {
 	handed, done := 0, 0
 	parallel.Ordered[int, struct{}]{Workers: workers,
 		Work: func(int) struct{} {
-			if running.Add(1) > workers {
-				t.Error("more are worked on at once than there are workers")
-			}
+			expect.That(t, running.Add(1) <= workers, "more are worked on at once than there are workers")
 			running.Add(-1)
 			return struct{}{}
 		},
@@ -77,14 +74,11 @@ func TestHeld(t *testing.T) {
 		for i := range 1000 {
 			hand(i)
 			handed++
-			if held := handed - done; held > 2*workers {
-				t.Fatalf("%d are held", held)
-			}
+			held := handed - done
+			must.That(t, held <= 2*workers, "%d are held", held)
 		}
 	})
-	if done != 1000 {
-		t.Errorf("%d of 1000", done)
-	}
+	expect.That(t, done == 1000, "%d of 1000", done)
 }
 
 // TestNothing ends without items.

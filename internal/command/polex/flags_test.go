@@ -3,6 +3,7 @@ package polex_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/polex"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -70,9 +72,7 @@ func TestFlagsInPages(t *testing.T) {
 			}
 		}
 	}
-	if calls < 50 || spans < 100 {
-		t.Errorf("%d flags in commands and %d alone are not all of them", calls, spans)
-	}
+	expect.That(t, calls >= 50 && spans >= 100, "%d flags in commands and %d alone are not all of them", calls, spans)
 }
 
 // has returns a test whether a command has a flag.
@@ -101,9 +101,8 @@ func TestPolicyFlags(t *testing.T) {
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for flag, commands := range have {
-			if got := cmd.Flags().Lookup(flag) != nil; got != slices.Contains(commands, cmd.CommandPath()) {
-				t.Errorf("%s has --%s: %v", cmd.CommandPath(), flag, got)
-			}
+			expect.Is(t, fmt.Sprintf("%s has --%s", cmd.CommandPath(), flag),
+				slices.Contains(commands, cmd.CommandPath()), cmd.Flags().Lookup(flag) != nil)
 		}
 		for _, c := range cmd.Commands() {
 			walk(c)
@@ -142,13 +141,11 @@ func TestRemovedFlags(t *testing.T) {
 			args := append(strings.Fields(command), "--"+flag+"=x")
 			streams := cli.Streams{In: &out, Out: &out, Err: &out, Now: time.Now}
 			status := cli.Run(context.Background(), polex.Named("polex"), args, streams)
-			if status != cli.Usage || !strings.Contains(out.String(), "unknown flag: --"+flag) {
-				t.Errorf("polex %s: exit code %d\n%s", args, status, out.String())
-			}
+			expect.That(t, status == cli.Usage && strings.Contains(out.String(), "unknown flag: --"+flag),
+				"polex %s: exit code %d\n%s", args, status, out.String())
 			_, hint, ok := strings.Cut(out.String(), "hint: ")
-			if !ok || strings.HasPrefix(hint, "run ") || strings.HasPrefix(hint, "did you mean") {
-				t.Errorf("polex %s: no replacement in\n%s", args, out.String())
-			}
+			expect.That(t, ok && !strings.HasPrefix(hint, "run ") && !strings.HasPrefix(hint, "did you mean"),
+				"polex %s: no replacement in\n%s", args, out.String())
 		}
 	}
 }

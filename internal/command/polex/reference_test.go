@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -27,6 +26,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/trust"
 	"github.com/polex-dev/polex/internal/command/validate"
 	"github.com/polex-dev/polex/internal/command/verify"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -66,9 +66,7 @@ func TestReference(t *testing.T) {
 		}
 	}
 	got := must.Get(os.ReadFile(path))(t)
-	if diff := cmp.Diff(page.String(), string(got)); diff != "" {
-		t.Errorf("docs/reference/commands.md is out of date; make generate (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "docs/reference/commands.md is out of date; make generate", page.String(), string(got))
 }
 
 // commonRows returns the rows of flags that several commands have. Of the rows for one name, only the

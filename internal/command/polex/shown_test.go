@@ -25,6 +25,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/trust"
 	"github.com/polex-dev/polex/internal/command/validate"
 	"github.com/polex-dev/polex/internal/command/verify"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -44,9 +45,8 @@ func TestShownCommands(t *testing.T) {
 	check := func(from, text string) {
 		for _, words := range shown(text) {
 			parsed++
-			if err := parse(words); err != nil {
-				t.Errorf("%s: %s: %v", from, strings.Join(words, " "), err)
-			}
+			err := parse(words)
+			expect.That(t, err == nil, "%s: %s: %v", from, strings.Join(words, " "), err)
 		}
 	}
 	var examples func(*cobra.Command)
@@ -85,9 +85,7 @@ func TestShownCommands(t *testing.T) {
 			return nil
 		}))
 	}
-	if parsed < 150 {
-		t.Errorf("found only %d commands", parsed)
-	}
+	expect.That(t, parsed >= 150, "found only %d commands", parsed)
 }
 
 var (

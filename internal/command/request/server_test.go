@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -72,14 +73,12 @@ contexts: [{name: a, context: {cluster: a}}]
 		var names []string
 		served, err := each(t.Context(), s, tc.of, func(doc *exception.Document) error {
 			names = append(names, doc.Identity().String())
-			if _, there := doc.Lookup("metadata", "managedFields"); there {
-				t.Error("managedFields are kept")
-			}
+			_, there := doc.Lookup("metadata", "managedFields")
+			expect.That(t, !there, "managedFields are kept")
 			return nil
 		})
-		if served != tc.served || (err != nil) != tc.fails || asked[0] != tc.path {
-			t.Errorf("%s: served %v, %v, want %s", asked, served, err, tc.path)
-		}
+		expect.That(t, served == tc.served && (err != nil) == tc.fails && asked[0] == tc.path,
+			"%s: served %v, %v, want %s", asked, served, err, tc.path)
 		if want := []string{"Deployment.apps a", "Deployment.apps b", "Deployment.apps c"}; tc.served && !tc.fails && !slices.Equal(names, want) {
 			t.Errorf("%s: %q", tc.path, names)
 		}

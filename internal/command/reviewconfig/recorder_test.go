@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +17,8 @@ import (
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/gitrepo"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -29,49 +30,32 @@ spec: {}
 
 // clone is a repository with the merge of a request as its last commit.
 type clone struct {
-	t          *testing.T
-	dir        string
+	*gitrepo.Repository
 	head, base string // commits
 }
 
 func newClone(t *testing.T, content string) *clone {
 	t.Helper()
-	c := &clone{t: t, dir: t.TempDir()}
-	c.git("init", "-q", "-b", "main")
-	c.write("README.md", "exceptions\n")
-	c.git("add", "-A")
-	c.git("commit", "-q", "-m", "Begin")
-	c.base = c.git("rev-parse", "HEAD")
-	c.git("checkout", "-q", "-b", "mongo")
-	c.write("unsigned/mongo.yaml", content)
-	c.git("add", "-A")
-	c.git("commit", "-q", "-m", "Ask for mongo")
-	c.git("checkout", "-q", "main")
-	c.git("merge", "-q", "--no-ff", "-m", "Merge pull request #12\n\nApproved-by: Bob <bob@example.com>", "mongo")
-	c.head = c.git("rev-parse", "HEAD")
+	dir := t.TempDir()
+	c := &clone{Repository: &gitrepo.Repository{TB: t, Dir: dir, Home: dir}}
+	c.Init("Begin", map[string]string{"README.md": "exceptions\n"})
+	c.base = c.Head()
+	c.Line("checkout", "-q", "-b", "mongo")
+	c.Write("unsigned/mongo.yaml", content)
+	c.Commit("Ask for mongo")
+	c.Line("checkout", "-q", "main")
+	c.Line("merge", "-q", "--no-ff", "-m", "Merge pull request #12\n\nApproved-by: Bob <bob@example.com>", "mongo")
+	c.head = c.Head()
 	return c
-}
-
-func (c *clone) git(args ...string) string {
-	c.t.Helper()
-	command := exec.Command("git", append([]string{"-c", "user.name=Alice", "-c", "user.email=alice@example.com", "-c", "commit.gpgsign=false"}, args...)...)
-	command.Dir = c.dir
-	return strings.TrimSpace(must.Run(c.t, command))
-}
-
-func (c *clone) write(name, content string) {
-	c.t.Helper()
-	path := filepath.Join(c.dir, name)
-	must.Do(c.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o600)))
 }
 
 // gitHub answers requests about pull request 12. bob approved the commit in the clone.
 func (c *clone) gitHub() *httptest.Server {
 	type object = map[string]any
 	type list = []any
-	approved := c.git("rev-parse", "mongo")
+	approved := c.Line("rev-parse", "mongo")
 	alice, bob := object{"id": 1, "login": "alice", "type": "User"}, object{"id": 2, "login": "bob", "type": "User"}
-	root, folder, blob := c.git("rev-parse", "mongo^{tree}"), c.git("rev-parse", "mongo:unsigned"), c.git("rev-parse", "mongo:unsigned/mongo.yaml")
+	root, folder, blob := c.Line("rev-parse", "mongo^{tree}"), c.Line("rev-parse", "mongo:unsigned"), c.Line("rev-parse", "mongo:unsigned/mongo.yaml")
 	answers := map[string]any{
 		"/commits/" + c.head + "/pulls": list{object{"number": 12, "html_url": "https://github.com/acme/exceptions/pull/12", "user": alice, "merged_at": "2026-11-20T10:11:12Z",
 			"merge_commit_sha": c.head, "head": object{"sha": approved}, "base": object{"ref": "main", "repo": object{"full_name": "acme/exceptions"}}}},
@@ -89,25 +73,25 @@ func (c *clone) gitHub() *httptest.Server {
 		}
 		_ = json.NewEncoder(w).Encode(answer)
 	}))
-	c.t.Cleanup(server.Close)
+	c.TB.Cleanup(server.Close)
 	return server
 }
 
 func (c *clone) recorder(promote string) *record.Recorder {
-	c.t.Helper()
-	repository := must.Get(git.Open(context.Background(), c.dir))(c.t)
-	c.t.Cleanup(func() { _ = repository.Close() })
-	environment := workflow(c.t)
+	c.TB.Helper()
+	repository := must.Get(git.Open(context.Background(), c.Dir))(c.TB)
+	c.TB.Cleanup(func() { _ = repository.Close() })
+	environment := workflow(c.TB)
 	environment["GITHUB_API_URL"] = c.gitHub().URL
-	o := must.Get(options(c.t, promote, "", environment))(c.t)
+	o := must.Get(options(c.TB, promote, "", environment))(c.TB)
 	o.Repository = repository
-	return must.Get(reviewconfig.New(o))(c.t)
+	return must.Get(reviewconfig.New(o))(c.TB)
 }
 
 func (c *clone) file(origin string) *promotion.Move {
-	c.t.Helper()
-	raw := must.Get(os.ReadFile(filepath.Join(c.dir, "unsigned/mongo.yaml")))(c.t)
-	doc := must.Get(exception.Parse(raw, "unsigned/mongo.yaml"))(c.t)
+	c.TB.Helper()
+	raw := must.Get(os.ReadFile(filepath.Join(c.Dir, "unsigned/mongo.yaml")))(c.TB)
+	doc := must.Get(exception.Parse(raw, "unsigned/mongo.yaml"))(c.TB)
 	m := &promotion.Move{From: "unsigned/mongo.yaml", Blob: git.HashOf(git.KindBlob, raw), Documents: []*exception.Document{doc}, Prepared: []*exception.Document{doc}}
 	if origin != "" {
 		m.Origin = &git.Origin{Commit: git.NewHash(origin)}
@@ -125,13 +109,9 @@ func TestRecord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newClone(t, request)
 			docs := must.Get(c.recorder(tc.promote).Record(t.Context(), []*promotion.Move{c.file(c.head)}))(t)
-			if len(docs) != 1 {
-				t.Fatalf("there are %d documents", len(docs))
-			}
+			must.That(t, len(docs) == 1, "there are %d documents", len(docs))
 			for key, want := range map[string]string{exception.AnnotationApprovedBy: tc.approved, exception.AnnotationMergeCommit: c.head, exception.AnnotationRecordedFrom: tc.from} {
-				if got := docs[0].Annotation(key); got != want {
-					t.Errorf("%s is %q, and should be %q", key, got, want)
-				}
+				expect.Is(t, key, want, docs[0].Annotation(key))
 			}
 		})
 	}
@@ -157,7 +137,5 @@ func TestShallow(t *testing.T) {
 	c := newClone(t, request)
 	_, err := c.recorder("").Record(t.Context(), []*promotion.Move{c.file("")}) // the origin of the file is not in the clone
 	var unknown *review.UnknownError
-	if !errors.As(err, &unknown) || !strings.Contains(unknown.Advice, "fetch-depth: 0") {
-		t.Errorf("it is %v", err)
-	}
+	expect.That(t, errors.As(err, &unknown) && strings.Contains(unknown.Advice, "fetch-depth: 0"), "it is %v", err)
 }

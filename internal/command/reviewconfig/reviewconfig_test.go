@@ -14,11 +14,12 @@ import (
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
 // workflow returns the environment of GitHub Actions, with a token.
-func workflow(t *testing.T) map[string]string {
+func workflow(t testing.TB) map[string]string {
 	t.Helper()
 	event := filepath.Join(t.TempDir(), "event.json")
 	must.Do(t, os.WriteFile(event, []byte("{}"), 0o600))
@@ -26,7 +27,7 @@ func workflow(t *testing.T) map[string]string {
 		"GITHUB_EVENT_PATH": event, "GITHUB_TOKEN": "ghs_0123456789"}
 }
 
-func options(t *testing.T, promote, renewals string, environment map[string]string) (reviewconfig.Options, error) {
+func options(t testing.TB, promote, renewals string, environment map[string]string) (reviewconfig.Options, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	text := "apiVersion: polex.dev/v1alpha1\nkind: Config\npromote: {" + promote + "}\n"
@@ -38,8 +39,7 @@ func options(t *testing.T, promote, renewals string, environment map[string]stri
 	return reviewconfig.Options{Config: cfg, Workflow: forges.Workflow(func(name string) string { return environment[name] })}, err
 }
 
-// Configuration and environment decide together. A requirement that the environment cannot prove is
-// never ignored.
+// Configuration and environment decide together. A requirement that the environment cannot prove is never ignored.
 func TestSettings(t *testing.T) {
 	lacks := func(names ...string) func(map[string]string) {
 		return func(environment map[string]string) {
@@ -107,9 +107,8 @@ func TestSettings(t *testing.T) {
 				got = "none"
 			}
 			kind, part, _ := strings.Cut(tc.want, ": ")
-			if !strings.HasPrefix(got, kind) || !strings.Contains(got, part) {
-				t.Errorf("it is %q, and should be %q", got, tc.want)
-			}
+			expect.That(t, strings.HasPrefix(got, kind) && strings.Contains(got, part),
+				"it is %q, and should be %q", got, tc.want)
 		})
 	}
 }
@@ -123,14 +122,11 @@ func TestDocs(t *testing.T) {
 		documented[row[1]] = row[2]
 	}
 	for _, r := range review.Reasons() {
-		if documented[r.Name] != r.Doc {
-			t.Errorf("%s is documented as %q, and means %q", r.Name, documented[r.Name], r.Doc)
-		}
+		expect.That(t, documented[r.Name] == r.Doc,
+			"%s is documented as %q, and means %q", r.Name, documented[r.Name], r.Doc)
 		delete(documented, r.Name)
 	}
-	if len(documented) > 0 {
-		t.Errorf("there is no %v", documented)
-	}
+	expect.That(t, len(documented) == 0, "there is no %v", documented)
 }
 
 // Each configuration on the page is valid in a workflow.
@@ -157,7 +153,5 @@ func TestDocsConfigurations(t *testing.T) {
 			t.Errorf("%s\n%v", block[1], err)
 		}
 	}
-	if met != 3 {
-		t.Errorf("the page shows %d configurations", met)
-	}
+	expect.That(t, met == 3, "the page shows %d configurations", met)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestMain(m *testing.M) {
@@ -33,8 +34,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits N COMMAND ARG... runs the command and requires exactly this exit code. "!" would accept any
-// code but 0.
+// exits N COMMAND ARG... runs the command and requires exactly this exit code. "!" would accept any code but 0.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits STATUS COMMAND [ARG...]")
@@ -81,8 +81,7 @@ func printClaims() {
 	}
 }
 
-// serve prints the lines to paste and answers until the signal. Then it leaves the folder, but not
-// the secret.
+// serve prints the lines to paste and answers until the signal. Then it leaves the folder, but not the secret.
 func TestServe(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "it's here")
 	t.Setenv("POLEX_SANDBOX", dir)
@@ -108,22 +107,16 @@ func TestServe(t *testing.T) {
 		}
 		interrupt()
 	}
-	if got := <-status; got != 0 {
-		t.Errorf("status %d: %s", got, notes.String())
-	}
+	got := <-status
+	expect.That(t, got == 0, "status %d: %s", got, notes.String())
 	if len(lines) != 3 || !strings.HasPrefix(lines[0], "export ACTIONS_ID_TOKEN_REQUEST_URL='http://127.0.0.1:") {
 		t.Errorf("printed %q", lines)
 	}
-	if want := `it'\''s here'`; !strings.HasSuffix(lines[len(lines)-1], want) {
-		t.Errorf("folder is not quoted: %s", lines[len(lines)-1])
-	}
-	if !strings.Contains(notes.String(), "THIS IS A SANDBOX") {
-		t.Errorf("no banner: %s", notes.String())
-	}
-	if _, err := os.Stat(filepath.Join(dir, "control.json")); err == nil {
-		t.Error("the secret is still there")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "trusted_root.json")); err != nil {
-		t.Error(err)
-	}
+	expect.That(t, strings.HasSuffix(lines[len(lines)-1], `it'\''s here'`),
+		"folder is not quoted: %s", lines[len(lines)-1])
+	expect.That(t, strings.Contains(notes.String(), "THIS IS A SANDBOX"), "no banner: %s", notes.String())
+	_, err := os.Stat(filepath.Join(dir, "control.json"))
+	expect.That(t, err != nil, "the secret is still there")
+	_, err = os.Stat(filepath.Join(dir, "trusted_root.json"))
+	expect.NoError(t, err)
 }

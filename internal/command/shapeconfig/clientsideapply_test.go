@@ -8,6 +8,8 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestClientSideApply: 1,300 images by digest are too many for client-side apply once they are signed, and
@@ -33,11 +35,8 @@ func TestClientSideApply(t *testing.T) {
 		"long annotations": {"  annotations:\n    a: " + strings.Repeat("x", 140<<10) + "\n", digests(1), true},
 	} {
 		doc, err := exception.Parse([]byte("apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata:\n  name: a\n  namespace: b\n"+tc.annotations+"spec:\n  images:\n"+tc.images), "a.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if warning, found := shapeconfig.ClientSideApply(doc); found != tc.want {
-			t.Errorf("%s: %v, want %v: %s", name, found, tc.want, warning.Message)
-		}
+		must.Do(t, err)
+		warning, found := shapeconfig.ClientSideApply(doc)
+		expect.That(t, found == tc.want, "%s: %v, want %v: %s", name, found, tc.want, warning.Message)
 	}
 }

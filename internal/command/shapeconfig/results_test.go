@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -18,11 +19,7 @@ func TestReasons(t *testing.T) {
 	for name, want := range map[string]string{
 		shape.ReasonReachesGuard: "error", shape.ReasonOverlaps: "warning", shape.ReasonNotProvenNarrow: "error", shape.ReasonClaimsReview: "warning", shape.ReasonExpired: "error",
 	} {
-		if levels[name] != want {
-			t.Errorf("%s: %q", name, levels[name])
-		}
+		expect.Is(t, name, want, levels[name])
 	}
-	if len(levels) != len(shape.Reasons())+1 {
-		t.Errorf("%v", levels)
-	}
+	expect.That(t, len(levels) == len(shape.Reasons())+1, "%v", levels)
 }

@@ -34,11 +34,11 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// waitsVariable makes the test binary polex-sign with shorter times. It names the file for the waits
-// between tries.
+// waitsVariable makes the test binary polex-sign with shorter times. It names the file for the waits between tries.
 const waitsVariable = "POLEX_TEST_WAITS"
 
 // faster divides every timeout and every wait.
@@ -157,8 +157,7 @@ func (f *front) listen() {
 
 func (f *front) url() string { return "http://" + f.address }
 
-// refuse ends every connection, and keeps the port without listening on it: another server could
-// take a free one.
+// refuse ends every connection, and keeps the port without listening on it: another server could take a free one.
 func (f *front) refuse() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -183,9 +182,7 @@ func (f *front) refuse() {
 		}
 		err = errors.Join(err, bound)
 	}
-	if err != nil {
-		f.world.t.Error(err)
-	}
+	expect.That(f.world.t, err == nil, "%v", err)
 	go f.server.CloseClientConnections()
 }
 
@@ -252,8 +249,7 @@ type world struct {
 	struck int // requests that met the outage
 }
 
-// request records a request, and returns the outage that it meets, if any. strikes means that it is
-// the first one.
+// request records a request, and returns the outage that it meets, if any. strikes means that it is the first one.
 func (w *world) request(service, request string) (o *outage, strikes bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -439,9 +435,7 @@ func (w *world) promote(args []string, at step, o *outage) ran {
 		"ACTIONS_ID_TOKEN_REQUEST_URL="+at1(tokenService, w.box.TokenRequestURL), "ACTIONS_ID_TOKEN_REQUEST_TOKEN="+w.box.TokenRequestToken)
 	err := c.Run()
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		w.t.Fatal(err)
-	}
+	must.That(w.t, err == nil || errors.As(err, &exit), "%v", err)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := ran{status: c.ProcessState.ExitCode(), said: said.String(), asked: w.asked, struck: w.struck}
@@ -472,9 +466,8 @@ func (w *world) promoted() bool {
 		}
 		return false
 	}
-	if n := strings.TrimSpace(w.git("-C", "remote.git", "rev-list", "--count", branch)); n != fmt.Sprint(w.base+1) {
-		w.t.Errorf("%s has %s commits", branch, n)
-	}
+	expect.Is(w.t, branch,
+		fmt.Sprint(w.base+1), strings.TrimSpace(w.git("-C", "remote.git", "rev-list", "--count", branch)))
 	if files := w.git("-C", "remote.git", "ls-tree", "-r", "--name-only", branch); files != "README.md\nsigned/one.yaml\nsigned/three.yaml\nsigned/two.yaml\n" {
 		w.t.Errorf("%s has\n%s", branch, files)
 	}
@@ -483,9 +476,7 @@ func (w *world) promoted() bool {
 		text := w.git("-C", "remote.git", "show", branch+":signed/"+name+".yaml")
 		doc := must.Get(exception.Parse([]byte(text), name+".yaml"))(w.t)
 		signed := must.Get(seal.Read(doc))(w.t)
-		if len(signed.Signatures) != 1 {
-			w.t.Errorf("%s has %d signatures", name, len(signed.Signatures))
-		}
+		expect.That(w.t, len(signed.Signatures) == 1, "%s has %d signatures", name, len(signed.Signatures))
 		must.Do(w.t, os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600))
 	}
 	var said bytes.Buffer
@@ -500,8 +491,7 @@ func (r ran) signs() bool {
 	return slices.ContainsFunc(r.asked, func(s step) bool { return s.service != gitHub })
 }
 
-// all runs every outage at every step of every mode. The default leaves out what differs in nothing
-// from another one.
+// all runs every outage at every step of every mode. The default leaves out what differs in nothing from another one.
 var all = flag.Bool("all", false, "run every outage at every step")
 
 // runs reports whether the test needs an outage at the i-th step of the n-th mode.
@@ -526,10 +516,9 @@ func runs(n, i int, at step, o *outage) bool {
 	return n == 0 || !sigstore
 }
 
-// TestOutages: each service is away from each request of a promotion on, in each way. The run ends
-// within its limits, loses nothing and signs nothing partly. When the service answers again, the
-// next run completes the promotion. Nothing is on the branch twice, and nothing that is there is
-// signed again.
+// TestOutages: each service is away from each request of a promotion on, in each way. The run ends within its limits,
+// loses nothing and signs nothing partly. When the service answers again, the next run completes the promotion. Nothing
+// is on the branch twice, and nothing that is there is signed again.
 func TestOutages(t *testing.T) {
 	for n, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
@@ -538,9 +527,7 @@ func TestOutages(t *testing.T) {
 				healthy.promote(m.first, step{}, nil)
 			}
 			r := healthy.promote(m.args, step{}, nil)
-			if r.status != 0 || !healthy.promoted() {
-				t.Fatalf("without an outage, it exits %d:\n%s", r.status, r.said)
-			}
+			must.That(t, r.status == 0 && healthy.promoted(), "without an outage, it exits %d:\n%s", r.status, r.said)
 			t.Parallel()
 			longest := &worst{}
 			t.Cleanup(func() {
@@ -585,13 +572,9 @@ func TestRunbook(t *testing.T) {
 	}
 	for _, limit := range []string{fmt.Sprintf("%.0f seconds for each answer", requestLimit.Seconds()), fmt.Sprintf("%.0f minutes for all of them", remoteLimit.Minutes()),
 		fmt.Sprintf("delays it by %.0f minutes at most", runLimit.Minutes())} {
-		if !strings.Contains(strings.Join(strings.Fields(text), " "), limit) {
-			t.Errorf("the runbook lacks %q", limit)
-		}
+		expect.Contains(t, strings.Join(strings.Fields(text), " "), limit)
 	}
-	if said := (retry.Timing{}).Limit(); said != remoteLimit {
-		t.Errorf("a command of git has %s", said)
-	}
+	expect.Is(t, "limit of a Git command", remoteLimit, (retry.Timing{}).Limit())
 }
 
 // worst are the figures of the outages of a mode.
@@ -622,9 +605,7 @@ func (w *world) meets(at step, o *outage, figures *worst) {
 	head := w.git("-C", "clone", "rev-parse", "HEAD")
 	r := w.promote(w.mode.args, at, o)
 	away := w.fronts[at.service].address
-	if r.struck == 0 {
-		w.t.Fatalf("no request met the outage: %v", r.asked)
-	}
+	must.That(w.t, r.struck != 0, "no request met the outage: %v", r.asked)
 	landed := w.promoted()
 	w.t.Logf("status %d, landed %t, %d requests, delay %s\n%s", r.status, landed, r.struck, r.delay(at, o), r.said)
 	delay := r.delay(at, o)
@@ -650,13 +631,9 @@ func (w *world) meets(at step, o *outage, figures *worst) {
 	if now := w.git("-C", "clone", "rev-parse", "HEAD"); now != head && (w.mode.proposes || !landed || now != w.git("-C", "remote.git", "rev-parse", "main")) {
 		w.t.Errorf("the clone is at %s", now)
 	}
-	if status := w.git("-C", "clone", "status", "--porcelain"); status != "" {
-		w.t.Errorf("the work tree:\n%s", status)
-	}
+	expect.Equal(w.t, "the work tree", "", w.git("-C", "clone", "status", "--porcelain"))
 	next := w.promote(w.mode.args, step{}, nil)
-	if next.status != 0 || !w.promoted() {
-		w.t.Errorf("the next run exits %d:\n%s", next.status, next.said)
-	}
+	expect.That(w.t, next.status == 0 && w.promoted(), "the next run exits %d:\n%s", next.status, next.said)
 	if (landed || w.mode.first != nil) && next.signs() {
 		w.t.Errorf("the next run signs again: %v", next.asked)
 	}

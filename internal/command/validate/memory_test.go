@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// TestMemory limits the memory that the command keeps for each exception. There may be tens of
-// thousands of them, and a parsed document takes many thousand bytes: 10,000 exceptions take 20 MB
-// at most.
+// TestMemory limits the memory that the command keeps for each exception. There may be tens of thousands of them, and a
+// parsed document takes many thousand bytes: 10,000 exceptions take 20 MB at most.
 func TestMemory(t *testing.T) {
 	t.Chdir(t.TempDir())        // no configuration of this repository
 	const few, many = 300, 4800 // with many documents, those in work matter little
@@ -34,14 +34,12 @@ func TestMemory(t *testing.T) {
 		if out, status := validate(in, "-"); status != cli.Passed || !strings.HasPrefix(out, fmt.Sprintf("%[1]d documents: %[1]d valid", many)) {
 			t.Fatalf("%s: status %d\n%.1000s", tc.name, status, out)
 		}
-		if each := (in.atEnd - in.atMark) / (many - few); each > tc.bytes {
-			t.Errorf("%s: %d bytes are kept of each exception", tc.name, each)
-		}
+		each := (in.atEnd - in.atMark) / (many - few)
+		expect.That(t, each <= tc.bytes, "%s: %d bytes are kept of each exception", tc.name, each)
 	}
 }
 
-// TestMemoryOfLiveOnes does the same for the exceptions in --signed, which are much longer because
-// of their signatures.
+// TestMemoryOfLiveOnes does the same for the exceptions in --signed, which are much longer because of their signatures.
 func TestMemoryOfLiveOnes(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -53,15 +51,13 @@ func TestMemoryOfLiveOnes(t *testing.T) {
 		path := filepath.Join(dir, "live.yaml")
 		must.Do(t, os.WriteFile(path, []byte(all.String()), 0o600))
 		in := &weighed{document: forConditions, count: 1}
-		if out, status := validate(in, "--signed", path, "-"); status != cli.Passed {
-			t.Fatalf("status %d\n%.1000s", status, out)
-		}
+		out, status := validate(in, "--signed", path, "-")
+		must.That(t, status == cli.Passed, "status %d\n%.1000s", status, out)
 		return in.atMark
 	}
 	const few, many = 200, 2200
-	if each := (with(many) - with(few)) / (many - few); each > 2000 {
-		t.Errorf("%d bytes are kept of each exception", each)
-	}
+	each := (with(many) - with(few)) / (many - few)
+	expect.That(t, each <= 2000, "%d bytes are kept of each exception", each)
 }
 
 func validate(in *weighed, args ...string) (out string, status int) {
@@ -70,8 +66,7 @@ func validate(in *weighed, args ...string) (out string, status int) {
 	return stdout.String() + stderr.String(), status
 }
 
-// weighed is an input that generates documents. It measures the memory in use before document
-// weighAt and at the end.
+// weighed is an input that generates documents. It measures the memory in use before document weighAt and at the end.
 type weighed struct {
 	document       func(i int) string
 	count, weighAt int

@@ -13,12 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/attacks"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -33,23 +32,18 @@ func TestAttacks(t *testing.T) {
 			var report struct {
 				Results []struct{ Reason string }
 			}
-			if err := json.Unmarshal(out, &report); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
+			err := json.Unmarshal(out, &report)
+			must.That(t, err == nil, "%v\n%s", err, out)
 			var got []string
 			for _, r := range report.Results {
 				got = append(got, r.Reason)
 			}
-			if diff := cmp.Diff(c.Expect, got); diff != "" {
-				t.Errorf("%s\n(-want +got):\n%s", c.Title, diff)
-			}
+			expect.Equal(t, c.Title, c.Expect, got)
 			want := cli.Passed
 			if slices.ContainsFunc(c.Expect, func(reason string) bool { return reason != attacks.Verified }) {
 				want = cli.Refused
 			}
-			if status != want {
-				t.Errorf("exit status %d, want %d", status, want)
-			}
+			expect.Is(t, "exit status", want, status)
 		})
 	}
 }
@@ -65,9 +59,7 @@ func judge(t *testing.T, c *attacks.Case, flags ...string) (out []byte, status i
 	var stdout, stderr bytes.Buffer
 	args := append([]string{"--config", attacks.PolicyFile, c.File}, flags...)
 	status = cli.Run(t.Context(), New, args, cli.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr, Now: func() time.Time { return c.Now }})
-	if stderr.Len() > 0 {
-		t.Errorf("on standard error: %s", stderr.Bytes())
-	}
+	expect.That(t, stderr.Len() == 0, "on standard error: %s", stderr.Bytes())
 	return stdout.Bytes(), status
 }
 
@@ -85,16 +77,12 @@ func TestReasonsPage(t *testing.T) {
 	want := reasonsText(t)
 	raw := must.Get(os.ReadFile(page))(t)
 	got, rest, found := strings.Cut(string(raw), "\n## Checks\n")
-	if !found {
-		t.Fatal("the page has no second part")
-	}
+	must.That(t, found, "the page has no second part")
 	if *update {
 		got = want
 		must.Do(t, os.WriteFile(page, []byte(got+"\n## Checks\n"+rest), 0o600))
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("docs/reference/reasons.md is out of date; make generate (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "docs/reference/reasons.md is out of date; make generate", want, got)
 }
 
 const pageIntro = `# Reasons

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
 	"github.com/polex-dev/polex/internal/command/cli"
@@ -20,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -73,9 +73,8 @@ func TestAnyTime(t *testing.T) {
 	} {
 		r := run{verifier: verifier, report: &cli.Report{Documents: 1}, now: tc.now, anyTime: tc.anyTime, emit: &emission{}}
 		r.settle(tc.doc, r.verify(tc.doc))
-		if got := r.report.Results()[0]; got.Reason != tc.reason || !strings.Contains(got.Message, tc.says) {
-			t.Errorf("%s: %+v", tc.name, got)
-		}
+		got := r.report.Results()[0]
+		expect.That(t, got.Reason == tc.reason && strings.Contains(got.Message, tc.says), "%s: %+v", tc.name, got)
 	}
 }
 
@@ -112,17 +111,12 @@ func TestJSONBecomesYAML(t *testing.T) {
 		emitted := must.Get((&emission{form: form}).of(doc, verified))(t)
 		text := emitted.Source()
 		printed := must.Get(exception.Parse(text, form))(t)
-		if printed.JSON() {
-			t.Errorf("%s is JSON:\n%s", form, text)
-		}
+		expect.That(t, !printed.JSON(), "%s is JSON:\n%s", form, text)
 		if form == "message" {
-			if diff := cmp.Diff(signed.Object(), printed.Object()); diff != "" {
-				t.Errorf("(-signed +printed):\n%s", diff)
-			}
+			expect.Equal(t, "result (-signed +printed)", signed.Object(), printed.Object())
 			continue
 		}
-		if _, err := verifier.Verify(printed, time.Now()); err != nil {
-			t.Errorf("%v\n%s", err, text)
-		}
+		_, err := verifier.Verify(printed, time.Now())
+		expect.That(t, err == nil, "%v\n%s", err, text)
 	}
 }

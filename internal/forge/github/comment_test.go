@@ -14,6 +14,8 @@ import (
 	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/forge/github"
 	"github.com/polex-dev/polex/internal/retry"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const (
@@ -93,10 +95,8 @@ func (g *gitHub) by(login, body string) {
 func (g *gitHub) client(t *testing.T) *github.Client {
 	t.Helper()
 	timing := retry.Timing{Answer: time.Minute, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
-	client, err := github.New(github.Config{HTTP: g.Client(), Timing: timing, APIURL: g.URL, ServerURL: "https://github.com", Repository: "acme/exceptions", Token: token})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(github.New(github.Config{HTTP: g.Client(), Timing: timing, APIURL: g.URL,
+		ServerURL: "https://github.com", Repository: "acme/exceptions", Token: token}))(t)
 	return client
 }
 
@@ -122,25 +122,19 @@ func TestComment(t *testing.T) {
 		{soon, soon + text, "created", 7}, {other, other + text, "created", 8}, {marker, text, "changed", 8},
 	} {
 		did, err := g.client(t).Comment(t.Context(), 12, "", step.marker, step.text)
-		if err != nil || did != step.did || len(g.comments) != step.count {
-			t.Errorf("step %d: %s, %v, %d comments", i, did, err, len(g.comments))
-		}
+		expect.That(t, err == nil && did == step.did && len(g.comments) == step.count,
+			"step %d: %s, %v, %d comments", i, did, err, len(g.comments))
 	}
-	if want := "POST PATCH POST POST PATCH"; strings.Join(g.writes, " ") != want {
-		t.Errorf("it wrote %q, want %q", g.writes, want)
-	}
-	if g.comments[5].Body != text {
-		t.Errorf("it says %s", g.comments[5].Body)
-	}
+	expect.Is(t, "requests", "POST PATCH POST POST PATCH", strings.Join(g.writes, " "))
+	expect.Is(t, "comment", text, g.comments[5].Body)
 }
 
 // A server that changes line ends has not changed the comment.
 func TestCommentWithOtherLineEnds(t *testing.T) {
 	g := newGitHub(t)
 	g.by(login, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\r\n"))
-	if did, err := g.comment(t); did != "unchanged" || err != nil {
-		t.Errorf("%s: %v", did, err)
-	}
+	did, err := g.comment(t)
+	expect.That(t, did == "unchanged" && err == nil, "%s: %v", did, err)
 }
 
 // Everybody can write the marker, so comments of other accounts are not used or changed.
@@ -149,21 +143,18 @@ func TestCommentsOfOthers(t *testing.T) {
 	g.by("mallory", text)
 	g.by("github-actions", text)
 	g.by(login, "About\n"+text)
-	if did, err := g.comment(t); did != "created" || err != nil || len(g.comments) != 4 {
-		t.Errorf("%s: %v", did, err)
-	}
+	did, err := g.comment(t)
+	expect.That(t, did == "created" && err == nil && len(g.comments) == 4, "%s: %v", did, err)
 }
 
 // With a token of another account, every run would add a comment.
 func TestCommentAsAnother(t *testing.T) {
 	g := newGitHub(t)
 	g.writer = "notices[bot]"
-	if _, err := g.comment(t); err == nil || !strings.Contains(err.Error(), `as "notices[bot]"`) {
-		t.Errorf("it says %v", err)
-	}
-	if did, err := g.client(t).Comment(t.Context(), 12, "notices[bot]", marker, text); did != "unchanged" || err != nil {
-		t.Errorf("%s: %v", did, err)
-	}
+	_, err := g.comment(t)
+	expect.That(t, err != nil && strings.Contains(err.Error(), `as "notices[bot]"`), "it says %v", err)
+	did, err := g.client(t).Comment(t.Context(), 12, "notices[bot]", marker, text)
+	expect.That(t, did == "unchanged" && err == nil, "%s: %v", did, err)
 }
 
 // A comment is not created again if only the answer was lost.
@@ -216,12 +207,8 @@ func TestCommentFaults(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "pull request 12") {
 				t.Fatalf("it says %v, want %q", err, tc.want)
 			}
-			if strings.Contains(err.Error(), token) {
-				t.Errorf("it says the token: %v", err)
-			}
-			if len(g.comments) > 0 {
-				t.Errorf("there are comments: %v", g.comments)
-			}
+			expect.That(t, !strings.Contains(err.Error(), token), "it says the token: %v", err)
+			expect.That(t, len(g.comments) == 0, "there are comments: %v", g.comments)
 		})
 	}
 }
@@ -235,9 +222,8 @@ func TestNumberOf(t *testing.T) {
 		"https://github.com/acme/exceptions/pull/12/files": 0, "https://github.com/acme/other/pull/12": 0, "https://github.com/acme/exceptions/pull/012": 0,
 		"https://evil.example/acme/exceptions/pull/12": 0, "https://github.com/acme/exceptions/pull/99999999999999": 0, "group/project!12": 0, "12": 0, "": 0,
 	} {
-		if got, ok := workflow.NumberOf(address); got != want || ok != (want > 0) {
-			t.Errorf("%q is %d", address, got)
-		}
+		got, ok := workflow.NumberOf(address)
+		expect.That(t, got == want && ok == (want > 0), "%q is %d", address, got)
 	}
 }
 
@@ -254,12 +240,10 @@ func TestMergeOf(t *testing.T) {
 		g := newGitHub(t)
 		g.pulls = pulls
 		client := g.client(t)
-		if got, err := forge.MergeOf(t.Context(), client, commit); got != want || (err == nil) != (want > 0) {
-			t.Errorf("%s: %d, %v", pulls, got, err)
-		}
-		if _, err := forge.MergeOf(t.Context(), client, "../issues"); err == nil {
-			t.Error("that is no commit")
-		}
+		got, err := forge.MergeOf(t.Context(), client, commit)
+		expect.That(t, got == want && (err == nil) == (want > 0), "%s: %d, %v", pulls, got, err)
+		_, err = forge.MergeOf(t.Context(), client, "../issues")
+		expect.That(t, err != nil, "that is no commit")
 	}
 }
 
@@ -269,10 +253,71 @@ func endless(w http.ResponseWriter, _ *http.Request) {
 }
 
 func TestNoPullRequest(t *testing.T) {
-	if _, err := newGitHub(t).client(t).Comment(t.Context(), 0, "", marker, text); err == nil {
-		t.Error("there is no pull request 0")
-	}
+	_, err := newGitHub(t).client(t).Comment(t.Context(), 0, "", marker, text)
+	expect.That(t, err != nil, "there is no pull request 0")
 }
 
 // cutOff closes the connection without an answer.
 func cutOff(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+func TestConfig(t *testing.T) {
+	for name, change := range map[string]func(*github.Config){
+		"no client":                  func(c *github.Config) { c.HTTP = nil },
+		"an open line":               func(c *github.Config) { c.APIURL = "http://api.github.com" },
+		"an open line to the server": func(c *github.Config) { c.ServerURL = "http://github.com" },
+		"a query":                    func(c *github.Config) { c.APIURL += "/?x=1" },
+		"a password":                 func(c *github.Config) { c.APIURL = "https://a:hunter2@api.github.com" },
+		"no API":                     func(c *github.Config) { c.APIURL = "" },
+		"a path above":               func(c *github.Config) { c.Repository = "acme/../x" },
+		"no server":                  func(c *github.Config) { c.ServerURL = "" },
+		"no repository":              func(c *github.Config) { c.Repository = "" },
+		"a path":                     func(c *github.Config) { c.Repository = "acme/exceptions/x" },
+		"a parent":                   func(c *github.Config) { c.Repository = "acme/.." },
+		"no token":                   func(c *github.Config) { c.Token = "" },
+		"a broken token":             func(c *github.Config) { c.Token = "a\r\nX: b" },
+		"nothing wrong":              nil,
+	} {
+		c := github.Config{HTTP: &http.Client{}, APIURL: "https://api.github.com/", ServerURL: "https://github.com", Repository: "acme/exceptions", Token: "token-of-somebody"}
+		if change != nil {
+			change(&c)
+		}
+		_, err := github.New(c)
+		expect.That(t, (err == nil) == (change == nil), "%s: %v", name, err)
+		if err != nil && (c.Token != "" && strings.Contains(err.Error(), c.Token) || strings.Contains(err.Error(), "hunter2")) {
+			t.Errorf("%s: it says a secret: %v", name, err)
+		}
+	}
+}
+
+// TestGraphQL: on GitHub Enterprise Server, the GraphQL API is not below the REST API. Without a
+// commit, the error has the server's message, and not the token.
+func TestGraphQL(t *testing.T) {
+	for below, want := range map[string]string{"": "/graphql", "/api/v3": "/api/graphql"} {
+		const token = "token-of-somebody"
+		at := ""
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			at = r.URL.Path
+			_, _ = w.Write([]byte(`{"data": null, "errors": [{"type": "FORBIDDEN", "message": "not with ` + token + `"}]}`))
+		}))
+		defer server.Close()
+		client, err := github.New(github.Config{HTTP: &http.Client{}, APIURL: server.URL + below, ServerURL: "https://github.com", Repository: "acme/exceptions", Token: token})
+		must.Do(t, err)
+		err = client.CommitOnBranch(t.Context(), "main", strings.Repeat("1", 40), "Sign\n", nil, []string{"a"})
+		expect.That(t, at == want && err != nil && err.Error() == "createCommitOnBranch: not with [secret]",
+			"at %s: %v", at, err)
+	}
+}
+
+func TestBadEvents(t *testing.T) {
+	for name, tc := range map[string]struct{ payload, server, repository string }{
+		"no JSON":       {"<html>", "https://github.com", "acme/exceptions"},
+		"too long":      {strings.Repeat(" ", 25<<20) + "{}", "https://github.com", "acme/exceptions"},
+		"no server":     {"{}", "http://github.com", "acme/exceptions"},
+		"no repository": {"{}", "https://github.com", "acme"},
+		"nothing wrong": {"{}", "https://github.com", "acme/exceptions"},
+	} {
+		environment := map[string]string{"GITHUB_SERVER_URL": tc.server, "GITHUB_REPOSITORY": tc.repository}
+		pull, err := github.Workflow(func(name string) string { return environment[name] }).Event([]byte(tc.payload))
+		expect.That(t, (err == nil) == (name == "nothing wrong") && pull == nil, "%s: %v, %v", name, pull, err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestInterruptedReads: a terminal interrupts every process of the run's group. The Git that reads
@@ -16,17 +17,13 @@ func TestInterruptedReads(t *testing.T) {
 	r := newRepository(t, waiting)
 	expect.Value(open(t, r, nil).Resolve("HEAD"))(t)
 	out, err := exec.Command("ps", "-o", "pid=,pgid=,args=", "--ppid", strconv.Itoa(os.Getpid())).Output()
-	r.must(err)
+	must.Do(r.TB, err)
 	met := false
 	for line := range strings.Lines(string(out)) {
 		if fields := strings.Fields(line); strings.Contains(line, "cat-file --batch") {
 			met = true
-			if fields[0] != fields[1] {
-				t.Errorf("it is of another's group: %s", line)
-			}
+			expect.That(t, fields[0] == fields[1], "it is of another's group: %s", line)
 		}
 	}
-	if !met {
-		t.Errorf("nothing reads:\n%s", out)
-	}
+	expect.That(t, met, "nothing reads:\n%s", out)
 }

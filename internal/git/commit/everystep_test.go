@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var errInjected = errors.New("the disk is on fire")
@@ -49,8 +51,8 @@ func TestEveryStepFails(t *testing.T) {
 			done, moved := false, false // the steps that decide
 			for _, step := range steps {
 				r := origin.copy()
-				r.tb = t
-				result, _, err := carry(order{Dir: r.dir, Mode: mode}, func(name string) error {
+				r.TB = t
+				result, _, err := carry(order{Dir: r.Dir, Mode: mode}, func(name string) error {
 					if name == step {
 						return errInjected
 					}
@@ -64,9 +66,7 @@ func TestEveryStepFails(t *testing.T) {
 				}
 				if !moved {
 					r.clean()
-					if got := endOf(r, "commit"); got != before {
-						t.Errorf("%s failed: there is\n%s\nand was\n%s", step, got, before)
-					}
+					expect.Equal(t, fmt.Sprintf("%s failed", step), before, endOf(r, "commit"))
 				} else if again := r.run(mode); !strings.HasPrefix(again.Recovered, "updated the work tree") || again.Err != "" {
 					t.Errorf("%s failed, and the next run says %+v", step, again)
 				} else if got := endOf(r, mode); got != after {
@@ -79,8 +79,7 @@ func TestEveryStepFails(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a limit on the file size imitates a full disk, for objects and for the larger files
-// of the work tree.
+// TestFullDisk: a limit on the file size imitates a full disk, for objects and for the larger files of the work tree.
 func TestFullDisk(t *testing.T) {
 	noise := make([]byte, 60<<10)
 	expect.Value(io.ReadFull(rand.Reader, noise))(t)
@@ -88,21 +87,18 @@ func TestFullDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"unsigned/a.yaml": "a: 1\n", "unsigned/z.yaml": content})
 			before := endOf(r, "commit")
-			got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1, FileSize: 40 << 10})
+			got := start(t, order{Dir: r.Dir, Mode: "commit", KillAt: -1, FileSize: 40 << 10})
 			if name == "an object" {
 				if !strings.Contains(strings.ToLower(got.Err), "file too large") || endOf(r, "commit") != before {
 					t.Errorf("it ended with %+v", got)
 				}
 				return
 			}
-			if got.Err != "" || !strings.Contains(got.Left, "unable to write file signed/z.yaml") {
-				t.Fatalf("it ended with %+v", got)
-			}
+			must.That(t, got.Err == "" && strings.Contains(got.Left, "unable to write file signed/z.yaml"),
+				"it ended with %+v", got)
 			next := r.run("nothing")
-			if !strings.Contains(next.Recovered, "git restore") {
-				t.Errorf("the next run says %+v", next)
-			}
-			r.git("restore", "--source=HEAD", "--staged", "--worktree", "signed/z.yaml")
+			expect.Contains(t, next.Recovered, "git restore")
+			r.Git("restore", "--source=HEAD", "--staged", "--worktree", "signed/z.yaml")
 			r.run("nothing")
 			r.clean()
 		})
@@ -114,59 +110,57 @@ func TestReadOnlyFolder(t *testing.T) {
 	for _, folder := range []string{".", "signed", ".git", ".git/refs/heads", "unsigned"} {
 		t.Run(folder, func(t *testing.T) {
 			r := newRepository(t, waiting)
-			before := r.head()
+			before := r.Head()
 			nobody := handOver(t, r)
-			r.must(os.Chmod(r.path(folder), 0o555))
-			got := nobody(order{Dir: r.dir, Mode: "commit", KillAt: -1})
-			r.must(os.Chmod(r.path(folder), 0o755))
-			r.git("config", "--global", "safe.directory", "*")
+			must.Do(r.TB, os.Chmod(r.Path(folder), 0o555))
+			got := nobody(order{Dir: r.Dir, Mode: "commit", KillAt: -1})
+			must.Do(r.TB, os.Chmod(r.Path(folder), 0o755))
+			r.Git("config", "--global", "safe.directory", "*")
 			denied := strings.Contains(strings.ToLower(got.Err+got.Left), "permission denied")
 			if folder == "." { // signed/ exists, and nothing is written beside it
 				denied = got.Err == ""
 			}
-			if moved := r.head() != before; !denied || moved != (got.Err == "") {
-				t.Errorf("it ended with %+v, and HEAD moved: %v", got, moved)
-			}
-			if got := nobody(order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
+			moved := r.Head() != before
+			expect.That(t, denied && moved == (got.Err == ""), "it ended with %+v, and HEAD moved: %v", got, moved)
+			if got := nobody(order{Dir: r.Dir, Mode: "commit", KillAt: -1}); got.Err != "" {
 				t.Errorf("the next run says %+v", got)
 			}
-			expect.Is(t, "git status", "", r.git("status", "--porcelain", "--untracked-files=all"))
+			expect.Is(t, "git status", "", r.Git("status", "--porcelain", "--untracked-files=all"))
 		})
 	}
 }
 
-// handOver gives a repository to a user without root rights. It returns a function that starts a
-// child as that user.
+// handOver gives a repository to a user without root rights. It returns a function that starts a child as that user.
 func handOver(t *testing.T, r *repository) func(order) *done {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		return func(o order) *done { return start(t, o) }
 	}
 	const nobody = 65534
-	top := filepath.Dir(r.dir)
+	top := filepath.Dir(r.Dir)
 	self, err := os.Executable()
-	r.must(err)
+	must.Do(r.TB, err)
 	binary := filepath.Join(top, "child")
 	content, err := os.ReadFile(self)
-	r.must(err)
-	r.must(os.WriteFile(binary, content, 0o755))
+	must.Do(r.TB, err)
+	must.Do(r.TB, os.WriteFile(binary, content, 0o755))
 	for dir := top; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-		r.must(os.Chmod(dir, 0o755))
+		must.Do(r.TB, os.Chmod(dir, 0o755))
 	}
-	r.must(filepath.WalkDir(r.dir, func(path string, _ os.DirEntry, err error) error {
+	must.Do(r.TB, filepath.WalkDir(r.Dir, func(path string, _ os.DirEntry, err error) error {
 		return errors.Join(err, os.Lchown(path, nobody, nobody))
 	}))
 	return func(o order) *done {
 		given, err := json.Marshal(o)
-		r.must(err)
+		must.Do(r.TB, err)
 		cmd := exec.Command(binary)
-		cmd.Dir = r.dir
+		cmd.Dir = r.Dir
 		cmd.Env = append(os.Environ(), childVariable+"="+string(given))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		out, err := cmd.Output()
-		r.must(err)
+		must.Do(r.TB, err)
 		d := &done{}
-		r.must(json.Unmarshal(out, d))
+		must.Do(r.TB, json.Unmarshal(out, d))
 		return d
 	}
 }
@@ -178,24 +172,21 @@ func TestLockedByGit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, waiting)
 			before := endOf(r, "commit")
-			lock := r.path(".git/" + name + ".lock")
-			r.must(os.WriteFile(lock, []byte("theirs"), 0o644))
+			lock := r.Path(".git/" + name + ".lock")
+			must.Do(r.TB, os.WriteFile(lock, []byte("theirs"), 0o644))
 			got := r.run("commit")
 			if !strings.Contains(got.Err+got.Left, "if no Git runs there, rm \""+lock+"\"") || moves != (got.Err == "") {
 				t.Errorf("it ended with %+v", got)
 			}
-			if r.read(".git/"+name+".lock") != "theirs" {
-				t.Error("the lock is gone")
-			}
+			expect.That(t, r.Read(".git/"+name+".lock") == "theirs", "the lock is gone")
 			if next := r.run("nothing"); next.Err != "" || strings.Contains(next.Recovered, lock) != moves {
 				t.Errorf("the next run says %+v", next)
 			}
-			r.must(os.Remove(lock))
+			must.Do(r.TB, os.Remove(lock))
 			r.succeeds("nothing")
 			r.clean()
-			if after := endOf(r, "commit"); !moves && after != before {
-				t.Errorf("there is\n%s\nand was\n%s", after, before)
-			}
+			after := endOf(r, "commit")
+			expect.That(t, moves || after == before, "there is\n%s\nand was\n%s", after, before)
 		})
 	}
 }
@@ -204,17 +195,14 @@ func TestLockedByGit(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	r := newRepository(t, waiting)
 	remote := r.bare()
-	head := remote.head()
+	head := remote.Head()
 	c := r.open()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	to := expect.Value(c.Remote(commit.Remote{}))(t)
-	if _, err := c.Push(ctx, author, commit.Push{To: to}, seal("")); !errors.Is(err, context.Canceled) {
-		t.Errorf("Push: %v", err)
-	}
-	if remote.head() != head {
-		t.Error("the remote has moved")
-	}
+	_, err := c.Push(ctx, author, commit.Push{To: to}, seal(""))
+	expect.Cause(t, err, context.Canceled)
+	expect.That(t, remote.Head() == head, "the remote has moved")
 	r.clean()
 }
 
@@ -224,20 +212,20 @@ func TestHeadMovesUnderway(t *testing.T) {
 	origin := newRepository(t, waiting)
 	for n, step := range stepsOf["commit"] {
 		r := origin.copy()
-		r.tb = t
+		r.TB = t
 		count := 0
 		var theirs error
-		result, _, err := carry(order{Dir: r.dir, Mode: "commit"}, func(string) error {
+		result, _, err := carry(order{Dir: r.Dir, Mode: "commit"}, func(string) error {
 			if count++; count == n+1 {
-				_, theirs = r.try("commit", "--quiet", "--allow-empty", "--message=Theirs", "--only")
+				_, theirs = r.Try("commit", "--quiet", "--allow-empty", "--message=Theirs", "--only")
 			}
 			return nil
 		})
-		history := r.git("log", "--format=%s")
+		history := r.Git("log", "--format=%s")
 		if theirs != nil || err != nil || !strings.Contains(history, "Theirs") || !strings.Contains(history, "Sign 3") {
 			t.Errorf("before %s: %v, %v, the history is\n%s", step, theirs, err, history)
 		}
-		if _, err := r.try("merge-base", "--is-ancestor", result.Commit.String(), "HEAD"); err != nil {
+		if _, err := r.Try("merge-base", "--is-ancestor", result.Commit.String(), "HEAD"); err != nil {
 			t.Errorf("before %s: %s is lost", step, result.Commit)
 		}
 		r.clean()
@@ -247,16 +235,16 @@ func TestHeadMovesUnderway(t *testing.T) {
 // TestBranchSwitched: somebody switches branches during a run. The commit is for the first one.
 func TestBranchSwitched(t *testing.T) {
 	r := newRepository(t, waiting)
-	head := r.head()
-	_, _, err := carry(order{Dir: r.dir, Mode: "commit"}, func(name string) error {
+	head := r.Head()
+	_, _, err := carry(order{Dir: r.Dir, Mode: "commit"}, func(name string) error {
 		if name == "move refs/heads/main" {
-			r.git("commit", "--quiet", "--allow-empty", "--message=Theirs")
-			r.git("checkout", "--quiet", "-b", "topic", head)
+			r.Git("commit", "--quiet", "--allow-empty", "--message=Theirs")
+			r.Git("checkout", "--quiet", "-b", "topic", head)
 		}
 		return nil
 	})
-	if !errors.Is(err, commit.ErrMoved) || r.head() != head || r.line("log", "-1", "--format=%s", "main") != "Theirs" {
-		t.Errorf("%v, and topic is at %s", err, r.head())
+	if !errors.Is(err, commit.ErrMoved) || r.Head() != head || r.Line("log", "-1", "--format=%s", "main") != "Theirs" {
+		t.Errorf("%v, and topic is at %s", err, r.Head())
 	}
 	r.clean()
 }

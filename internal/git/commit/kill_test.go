@@ -15,27 +15,28 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // endOf returns the whole visible state after a run.
 func endOf(r *repository, mode string) string {
-	r.tb.Helper()
+	r.TB.Helper()
 	r.clean()
-	end := r.git("log", "--format=%H %s %P", "main") + r.git("ls-files", "--stage") + r.git("status", "--porcelain", "--untracked-files=all")
+	end := r.Git("log", "--format=%H %s %P", "main") + r.Git("ls-files", "--stage") + r.Git("status", "--porcelain", "--untracked-files=all")
 	if mode == "push" {
-		end += r.git("ls-remote", "origin")
+		end += r.Git("ls-remote", "origin")
 	}
 	return end + strings.Join(files(r), "\n")
 }
 
 // files returns the files of the work tree with their content.
 func files(r *repository) []string {
-	r.tb.Helper()
+	r.TB.Helper()
 	var found []string
-	names := r.line("ls-files", "--cached", "--others", "--deduplicate")
+	names := r.Line("ls-files", "--cached", "--others", "--deduplicate")
 	for name := range strings.SplitSeq(names, "\n") {
 		content := "(removed)"
-		if out, err := r.try("hash-object", "--", name); err == nil {
+		if out, err := r.Try("hash-object", "--", name); err == nil {
 			content = strings.TrimSpace(out)
 		}
 		found = append(found, name+" "+content)
@@ -54,9 +55,8 @@ func TestKilledAnywhere(t *testing.T) {
 				origin.bare()
 			}
 			alone := origin.copy()
-			if undisturbed := alone.run(mode); undisturbed.Err != "" || undisturbed.Commit == "" {
-				t.Fatalf("undisturbed: %+v", undisturbed)
-			}
+			undisturbed := alone.run(mode)
+			must.That(t, undisturbed.Err == "" && undisturbed.Commit != "", "undisturbed: %+v", undisturbed)
 			want := endOf(alone, mode)
 			for n := range len(steps) + 1 {
 				for m := -1; m < 2; m++ {
@@ -64,18 +64,14 @@ func TestKilledAnywhere(t *testing.T) {
 						continue
 					}
 					r := origin.copy()
-					r.tb, r.killed = t, true
-					if r.runUntil(n, mode) != nil {
-						t.Fatalf("it was not killed before step %d", n)
-					}
+					r.TB, r.killed = t, true
+					must.That(t, r.runUntil(n, mode) == nil, "it was not killed before step %d", n)
 					again := r.runUntil(m, mode)
 					if again == nil {
 						again = r.run(mode)
 					}
 					expect.Is(t, fmt.Sprintf("killed at %d and %d", n, m), "", again.Err)
-					if got := endOf(r, mode); got != want {
-						t.Errorf("killed at %d and %d: the end is\n%s\nand undisturbed\n%s", n, m, got, want)
-					}
+					expect.Equal(t, fmt.Sprintf("killed at %d and %d: the end", n, m), want, endOf(r, mode))
 				}
 			}
 		})
@@ -85,9 +81,8 @@ func TestKilledAnywhere(t *testing.T) {
 // lockCommand is the command in a message about a lock file.
 var lockCommand = regexp.MustCompile(`rm "([^"]+\.lock)"`)
 
-// TestKilledWithGit: a run and its Git are killed at any time. Then every file is pending or signed
-// on the branch, and what others did is there. The next runs finish it, after the commands that the
-// messages name.
+// TestKilledWithGit: a run and its Git are killed at any time. Then every file is pending or signed on the branch, and
+// what others did is there. The next runs finish it, after the commands that the messages name.
 func TestKilledWithGit(t *testing.T) {
 	const files = 30
 	queue := map[string]string{"notes.txt": "theirs\n"}
@@ -107,24 +102,22 @@ func TestKilledWithGit(t *testing.T) {
 			met := 0
 			for run := 0; run < 8 && (*long || run < 3 || met == 0); run++ {
 				r := origin.copy()
-				r.tb, r.killed = t, true
-				r.write("notes.txt", "mine\n")
+				r.TB, r.killed = t, true
+				r.Write("notes.txt", "mine\n")
 				after := time.Duration(rand.Int64N(int64(whole)))
-				if killGroup(t, order{Dir: r.dir, Mode: mode, KillAt: -1}, after) {
+				if killGroup(t, order{Dir: r.Dir, Mode: mode, KillAt: -1}, after) {
 					met++
 				}
 				onBranch(t, r, mode, files)
 				finish(t, r, mode, after)
 				onBranch(t, r, mode, files)
-				expect.Is(t, "git status", " M notes.txt\n", r.git("status", "--porcelain", "--untracked-files=all"))
-				expect.Is(t, fmt.Sprintf("killed after %s: still pending", after), "", r.line("ls-files", "unsigned"))
-				r.write("notes.txt", "theirs\n")
+				expect.Is(t, "git status", " M notes.txt\n", r.Git("status", "--porcelain", "--untracked-files=all"))
+				expect.Is(t, fmt.Sprintf("killed after %s: still pending", after), "", r.Line("ls-files", "unsigned"))
+				r.Write("notes.txt", "theirs\n")
 				r.clean()
 			}
 			t.Logf("%d were killed within %s", met, whole)
-			if met == 0 {
-				t.Error("no run was killed")
-			}
+			expect.That(t, met != 0, "no run was killed")
 		})
 	}
 }
@@ -134,9 +127,9 @@ func onBranch(t *testing.T, r *repository, mode string, files int) {
 	t.Helper()
 	at := r
 	if mode == "push" {
-		at = &repository{tb: t, dir: filepath.Join(filepath.Dir(r.dir), "remote.git")}
+		at = repositoryAt(t, filepath.Join(filepath.Dir(r.Dir), "remote.git"))
 	}
-	names := "\n" + at.git("ls-tree", "-r", "--name-only", "main")
+	names := "\n" + at.Git("ls-tree", "-r", "--name-only", "main")
 	for i := range files {
 		if pending, signed := strings.Contains(names, fmt.Sprintf("\nunsigned/%d.yaml\n", i)), strings.Contains(names, fmt.Sprintf("\nsigned/%d.yaml\n", i)); pending == signed {
 			t.Errorf("%d: pending: %v, signed: %v", i, pending, signed)
@@ -151,18 +144,16 @@ func finish(t *testing.T, r *repository, mode string, after time.Duration) {
 		again := r.run(mode)
 		lock := lockCommand.FindStringSubmatch(again.Err + again.Recovered + again.Left)
 		if lock == nil {
-			if again.Err != "" || again.Left != "" {
-				t.Errorf("killed after %s, and the next run says %+v", after, again)
-			}
+			expect.That(t, again.Err == "" && again.Left == "",
+				"killed after %s, and the next run says %+v", after, again)
 			return
 		}
-		r.must(os.Remove(lock[1]))
+		must.Do(r.TB, os.Remove(lock[1]))
 	}
 	t.Errorf("killed after %s: more than 5 locks", after)
 }
 
-// killGroup runs a child and kills it with all its processes after a time. It reports whether it
-// was still running.
+// killGroup runs a child and kills it with all its processes after a time. It reports whether it was still running.
 func killGroup(t *testing.T, o order, after time.Duration) bool {
 	t.Helper()
 	cmd := childOf(t, o)
@@ -181,20 +172,17 @@ func TestGitIsKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, waiting)
 			r.killed = true
-			r.write(".gitattributes", "*.yml filter=deadly\n")
-			r.commit("A filter")
-			once := filepath.Join(filepath.Dir(r.dir), "once")
-			r.git("config", "filter.deadly.smudge", "if test ! -e '"+once+"'; then touch '"+once+"'; kill -9 "+whom+"; fi; cat")
+			r.CommitFile("A filter", ".gitattributes", "*.yml filter=deadly\n")
+			once := filepath.Join(filepath.Dir(r.Dir), "once")
+			r.Git("config", "filter.deadly.smudge", "if test ! -e '"+once+"'; then touch '"+once+"'; kill -9 "+whom+"; fi; cat")
 			got := r.run("commit")
 			if (got == nil) != (name == "both") || got != nil && !strings.Contains(got.Left, "git restore: signal: killed") {
 				t.Fatalf("%+v", got)
 			}
-			r.write("signed/a.yaml", "")
+			r.Write("signed/a.yaml", "")
 			finish(t, r, "commit", 0)
 			r.clean()
-			if r.line("log", "-1", "--format=%s") != "Sign 3" {
-				t.Error("nothing is committed")
-			}
+			expect.That(t, r.Line("log", "-1", "--format=%s") == "Sign 3", "nothing is committed")
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // childVariable makes the test binary a child process that works in a clone.
@@ -151,9 +152,7 @@ func start(tb testing.TB, o order, environment ...string) *done {
 	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
 		return nil
 	}
-	if err != nil {
-		tb.Fatalf("%v\n%s", err, problem.String())
-	}
+	must.That(tb, err == nil, "%v\n%s", err, problem.String())
 	d := &done{}
 	expect.OK(tb, json.Unmarshal(out.Bytes(), d))
 	return d
@@ -161,22 +160,21 @@ func start(tb testing.TB, o order, environment ...string) *done {
 
 // run runs a child process to its end.
 func (r *repository) run(mode string, environment ...string) *done {
-	r.tb.Helper()
+	r.TB.Helper()
 	return r.runUntil(-1, mode, environment...)
 }
 
 // runUntil runs a child process that kills itself before a step: then it returns nil.
 func (r *repository) runUntil(step int, mode string, environment ...string) *done {
-	r.tb.Helper()
-	return start(r.tb, order{Dir: r.dir, Mode: mode, KillAt: step}, environment...)
+	r.TB.Helper()
+	return start(r.TB, order{Dir: r.Dir, Mode: mode, KillAt: step}, environment...)
 }
 
 // succeeds runs a child process that has to end without an error.
 func (r *repository) succeeds(mode string) {
-	r.tb.Helper()
-	if got := r.run(mode); got.Err != "" {
-		r.tb.Errorf("it ended with %+v", got)
-	}
+	r.TB.Helper()
+	got := r.run(mode)
+	expect.That(r.TB, got.Err == "", "it ended with %+v", got)
 }
 
 var (

@@ -12,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestTenAtOnce: ten processes, each with its own clone and files, push to one remote at the same
@@ -23,7 +24,7 @@ func TestTenAtOnce(t *testing.T) {
 		queue[fmt.Sprintf("unsigned/%d.yaml", i)] = fmt.Sprintf("n: %d\n", i)
 	}
 	r := newRepository(t, queue)
-	source := r.head()
+	source := r.Head()
 	remote := r.bare()
 	var clones []*repository
 	for i := range pushers {
@@ -33,39 +34,32 @@ func TestTenAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i, c := range clones {
 		all.Go(func() {
-			results[i] = start(t, order{Dir: c.dir, Mode: "push", KillAt: -1, Only: fmt.Sprintf("unsigned/%d.yaml", i), Attempts: 100})
+			results[i] = start(t, order{Dir: c.Dir, Mode: "push", KillAt: -1, Only: fmt.Sprintf("unsigned/%d.yaml", i), Attempts: 100})
 		})
 	}
 	all.Wait()
 	again := 0
 	for i, d := range results {
-		if d == nil || d.Err != "" || d.Commit == "" {
-			t.Fatalf("%d: %+v", i, d)
-		}
+		must.That(t, d != nil && d.Err == "" && d.Commit != "", "%d: %+v", i, d)
 		again += strings.Count(strings.Join(d.Steps, "\n"), "push to")
 		clones[i].clean()
-		if _, err := remote.try("merge-base", "--is-ancestor", d.Commit, "main"); err != nil {
-			t.Errorf("%d: its commit %s is lost", i, d.Commit)
-		}
+		_, err := remote.Try("merge-base", "--is-ancestor", d.Commit, "main")
+		expect.That(t, err == nil, "%d: its commit %s is lost", i, d.Commit)
 	}
 	t.Logf("%d pushes for %d commits", again, pushers)
-	expect.Is(t, "merges", "", remote.line("rev-list", "--merges", "main"))
-	expect.Is(t, "commits", fmt.Sprint(pushers), remote.line("rev-list", "--count", source+"..main"))
+	expect.Is(t, "merges", "", remote.Line("rev-list", "--merges", "main"))
+	expect.Is(t, "commits", fmt.Sprint(pushers), remote.Line("rev-list", "--count", source+"..main"))
 	for i := range pushers {
-		if got := remote.git("show", fmt.Sprintf("main:signed/%d.yaml", i)); got != fmt.Sprintf("sealed\nn: %d\n", i) {
-			t.Errorf("signed/%d.yaml holds %q", i, got)
-		}
+		expect.Is(t, fmt.Sprintf("signed/%d.yaml", i),
+			fmt.Sprintf("sealed\nn: %d\n", i), remote.Git("show", fmt.Sprintf("main:signed/%d.yaml", i)))
 	}
-	expect.Is(t, "left", "", remote.git("ls-tree", "-r", "--name-only", "main", "unsigned"))
+	expect.Is(t, "left", "", remote.Git("ls-tree", "-r", "--name-only", "main", "unsigned"))
 }
 
-// TestRemoteRefuses: if a remote rejects a push, nothing changes here or there, and the error
-// contains its message.
+// TestRemoteRefuses: if a remote rejects a push, nothing changes here or there, and the error contains its message.
 func TestRemoteRefuses(t *testing.T) {
 	hook := func(name, script string) func(*repository) {
-		return func(remote *repository) {
-			remote.script("hooks/"+name, "#!/bin/sh\n"+script+"\n")
-		}
+		return func(remote *repository) { remote.script("hooks/"+name, "#!/bin/sh\n"+script+"\n") }
 	}
 	for name, tc := range map[string]struct {
 		remote, local func(*repository)
@@ -77,8 +71,8 @@ func TestRemoteRefuses(t *testing.T) {
 		"what a hook may shout":       {remote: hook("pre-receive", "yes | head -c 1000000 >&2; exit 1"), want: "y", refused: true},
 		"a hook that names an outage": {remote: hook("pre-receive", "echo Connection refused >&2; exit 1"), want: "Connection refused", refused: true},
 		"a hook of the clone":         {local: hook("../.git/hooks/pre-push", "echo too early >&2; exit 1"), want: "too early", refused: true},
-		"gone":                        {local: func(r *repository) { r.must(os.Rename(r.path("../remote.git"), r.path("../gone.git"))) }, want: "git fetch"},
-		"no such branch":              {remote: func(r *repository) { r.git("branch", "--move", "main", "trunk") }, want: "git fetch"},
+		"gone":                        {local: func(r *repository) { must.Do(r.TB, os.Rename(r.Path("../remote.git"), r.Path("../gone.git"))) }, want: "git fetch"},
+		"no such branch":              {remote: func(r *repository) { r.Git("branch", "--move", "main", "trunk") }, want: "git fetch"},
 		"no repository any more": {remote: hook("pre-receive", "mv ../remote.git ../gone.git; exit 1"),
 			want: "polex cannot tell whether the remote has the commit", refused: true},
 	} {
@@ -94,27 +88,22 @@ func TestRemoteRefuses(t *testing.T) {
 			}
 			before := endOf(r, "commit")
 			got := r.run("push")
-			if !strings.Contains(got.Err, tc.want) || got.Refused != tc.refused {
-				t.Errorf("it ended with %+v, want %q", got, tc.want)
-			}
-			if len(got.Err) > 10_000 {
-				t.Errorf("it says %d bytes", len(got.Err))
-			}
+			expect.That(t, strings.Contains(got.Err, tc.want) && got.Refused == tc.refused,
+				"it ended with %+v, want %q", got, tc.want)
+			expect.That(t, len(got.Err) <= 10_000, "it says %d bytes", len(got.Err))
 			expect.Is(t, "state", before, endOf(r, "commit"))
 			for _, at := range []string{"../remote.git", "../gone.git"} {
-				if _, err := os.Stat(r.path(at)); err == nil {
-					if n := (&repository{tb: t, dir: r.path(at)}).line("rev-list", "--count", "--branches"); n != "1" {
-						t.Errorf("the remote has %s commits", n)
-					}
+				if _, err := os.Stat(r.Path(at)); err == nil {
+					expect.Is(t, "the remote",
+						"1", (repositoryAt(t, r.Path(at))).Line("rev-list", "--count", "--branches"))
 				}
 			}
 		})
 	}
 }
 
-// TestAnswerIsLost: the connection ends after the remote accepts the commit and before it answers.
-// The next try or, if there is no answer to any other push, the next fetch finds the commit. polex
-// does not make it again.
+// TestAnswerIsLost: the connection ends after the remote accepts the commit and before it answers. The next try or, if
+// there is no answer to any other push, the next fetch finds the commit. polex does not make it again.
 func TestAnswerIsLost(t *testing.T) {
 	for name, fetches := range map[string]int{"once": 1, "for good": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -125,20 +114,17 @@ func TestAnswerIsLost(t *testing.T) {
 			remote.script("hooks/post-receive", "#!/bin/sh\n: >lost\nkill -9 $PPID\n")
 			if fetches == 2 {
 				r.script("../receive", "#!/bin/sh\nif [ -e \"$1/lost\" ]; then echo Connection refused >&2; exit 1; fi\nexec git receive-pack \"$@\"\n")
-				r.git("config", "remote.origin.receivepack", r.path("../receive"))
+				r.Git("config", "remote.origin.receivepack", r.Path("../receive"))
 			}
 			got := r.run("push")
-			if got.Err != "" || got.Commit == "" {
-				t.Fatalf("%+v", got)
-			}
-			if _, err := os.Stat(remote.path("lost")); err != nil {
-				t.Errorf("the answer was not lost: %v", err)
-			}
+			must.That(t, got.Err == "" && got.Commit != "", "%+v", got)
+			_, err := os.Stat(remote.Path("lost"))
+			expect.That(t, err == nil, "the answer was not lost: %v", err)
 			if steps := strings.Join(got.Steps, "\n"); strings.Count(steps, "fetch") != fetches || strings.Count(steps, "write the commit") != 1 {
 				t.Errorf("want %d fetches: %s", fetches, steps)
 			}
-			if remote.head() != got.Commit || r.head() != got.Commit {
-				t.Errorf("the remote is at %s, the clone at %s, and %s was pushed", remote.head(), r.head(), got.Commit)
+			if remote.Head() != got.Commit || r.Head() != got.Commit {
+				t.Errorf("the remote is at %s, the clone at %s, and %s was pushed", remote.Head(), r.Head(), got.Commit)
 			}
 			r.clean()
 		})
@@ -150,14 +136,13 @@ func TestOutrun(t *testing.T) {
 	r := newRepository(t, waiting)
 	remote := r.bare()
 	other := remote.clone("other")
-	before := r.head()
+	before := r.Head()
 	attempts, pauses := 0, 0
-	c := expect.Value(commit.Open(commit.Options{Dir: r.dir, Step: func(name string) error {
+	c := expect.Value(commit.Open(commit.Options{Dir: r.Dir, Step: func(name string) error {
 		if strings.HasPrefix(name, "push") {
 			attempts++
-			other.write("other.txt", fmt.Sprint(attempts))
-			other.commit("Other")
-			other.git("push", "--quiet")
+			other.CommitFile("Other", "other.txt", fmt.Sprint(attempts))
+			other.Git("push", "--quiet")
 		}
 		return nil
 	}}))(t)
@@ -170,10 +155,9 @@ func TestOutrun(t *testing.T) {
 			}
 			return nil
 		}}, seal(""))
-	if !errors.Is(err, commit.ErrOutrun) || attempts != 4 || pauses != 3 {
-		t.Errorf("%d attempts, %d pauses, %v", attempts, pauses, err)
-	}
-	expect.Is(t, "HEAD", before, r.head())
+	expect.That(t, errors.Is(err, commit.ErrOutrun) && attempts == 4 && pauses == 3,
+		"%d attempts, %d pauses, %v", attempts, pauses, err)
+	expect.Is(t, "HEAD", before, r.Head())
 	r.clean()
 }
 
@@ -181,21 +165,20 @@ func TestOutrun(t *testing.T) {
 // the removed commit back: the commit is made again on the older one.
 func TestRewound(t *testing.T) {
 	r := newRepository(t, waiting)
-	older := r.head()
-	r.write("withdrawn.txt", "x")
-	r.commit("Withdrawn")
+	older := r.Head()
+	r.CommitFile("Withdrawn", "withdrawn.txt", "x")
 	remote := r.bare()
-	c := expect.Value(commit.Open(commit.Options{Dir: r.dir, Step: func(name string) error {
-		if strings.HasPrefix(name, "push") && remote.head() != older {
-			remote.git("update-ref", "refs/heads/main", older)
+	c := expect.Value(commit.Open(commit.Options{Dir: r.Dir, Step: func(name string) error {
+		if strings.HasPrefix(name, "push") && remote.Head() != older {
+			remote.Git("update-ref", "refs/heads/main", older)
 		}
 		return nil
 	}}))(t)
 	defer c.Close()
 	to := expect.Value(c.Remote(commit.Remote{}))(t)
 	result, err := c.Push(t.Context(), author, commit.Push{To: to, Attempts: 2}, seal(""))
-	if err != nil || remote.head() != result.Commit.String() || remote.line("rev-parse", "main^") != older {
-		t.Errorf("main is at %s, on %s: %v", remote.head(), remote.line("rev-parse", "main^"), err)
+	if err != nil || remote.Head() != result.Commit.String() || remote.Line("rev-parse", "main^") != older {
+		t.Errorf("main is at %s, on %s: %v", remote.Head(), remote.Line("rev-parse", "main^"), err)
 	}
 }
 
@@ -210,28 +193,28 @@ func TestFollow(t *testing.T) {
 		"nothing": {},
 		"files of all kinds": {other: func(r *repository) {
 			r.script("bin/run", "#!/bin/sh\n")
-			r.must(os.Symlink("../README.md", r.path("bin/read")))
-			r.write("README.md", "changed\n")
-			r.git("rm", "--quiet", "signed.txt")
-			r.write("unsigned/z.yaml", "z: 1\n")
+			must.Do(r.TB, os.Symlink("../README.md", r.Path("bin/read")))
+			r.Write("README.md", "changed\n")
+			r.Git("rm", "--quiet", "signed.txt")
+			r.Write("unsigned/z.yaml", "z: 1\n")
 		}},
-		"somebody's file is in the way": {other: func(r *repository) { r.write("new.txt", "theirs\n") },
-			local: func(r *repository) { r.write("new.txt", "mine\n") }, left: "git pull"},
-		"somebody's large file is in the way": {other: func(r *repository) { r.write("new.txt", "theirs\n") },
-			local: func(r *repository) { r.write("new.txt", strings.Repeat("mine\n", 7<<20)) }, left: "git pull"},
-		"somebody's change is in the way": {other: func(r *repository) { r.write("README.md", "theirs\n") },
-			local: func(r *repository) { r.write("README.md", "mine\n") }, left: "git pull"},
-		"a change elsewhere stays": {local: func(r *repository) { r.write("README.md", "mine\n") }},
+		"somebody's file is in the way": {other: func(r *repository) { r.Write("new.txt", "theirs\n") },
+			local: func(r *repository) { r.Write("new.txt", "mine\n") }, left: "git pull"},
+		"somebody's large file is in the way": {other: func(r *repository) { r.Write("new.txt", "theirs\n") },
+			local: func(r *repository) { r.Write("new.txt", strings.Repeat("mine\n", 7<<20)) }, left: "git pull"},
+		"somebody's change is in the way": {other: func(r *repository) { r.Write("README.md", "theirs\n") },
+			local: func(r *repository) { r.Write("README.md", "mine\n") }, left: "git pull"},
+		"a change elsewhere stays": {local: func(r *repository) { r.Write("README.md", "mine\n") }},
 		"a submodule": {other: func(r *repository) {
-			r.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", r.path("../remote.git"), "sub")
+			r.Git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", r.Path("../remote.git"), "sub")
 		}, left: "submodule"},
-		"a filter": {other: func(r *repository) { r.write(".gitattributes", "*.bin filter=lfs\n"); r.write("a.bin", "x") }},
+		"a filter": {other: func(r *repository) { r.Write(".gitattributes", "*.bin filter=lfs\n"); r.Write("a.bin", "x") }},
 		"another branch": {local: func(r *repository) {
-			r.git("checkout", "--quiet", "-b", "topic")
-			r.git("branch", "--quiet", "--set-upstream-to=origin/main")
+			r.Git("checkout", "--quiet", "-b", "topic")
+			r.Git("branch", "--quiet", "--set-upstream-to=origin/main")
 		}},
-		"commits of its own": {local: func(r *repository) { r.write("mine.txt", "x"); r.commit("Mine") }, left: "has other commits"},
-		"no branch":          {local: func(r *repository) { r.git("checkout", "--quiet", "--detach") }, left: "is not on"},
+		"commits of its own": {local: func(r *repository) { r.Write("mine.txt", "x"); r.Commit("Mine") }, left: "has other commits"},
+		"no branch":          {local: func(r *repository) { r.Git("checkout", "--quiet", "--detach") }, left: "is not on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -240,28 +223,26 @@ func TestFollow(t *testing.T) {
 			if tc.other != nil {
 				other := remote.clone("other")
 				tc.other(other)
-				other.commit("Other")
-				other.git("push", "--quiet")
+				other.Commit("Other")
+				other.Git("push", "--quiet")
 			}
 			if tc.local != nil {
 				tc.local(r)
 			}
-			status, before := r.git("status", "--porcelain"), r.head()
+			status, before := r.Git("status", "--porcelain"), r.Head()
 			c := r.open()
 			got, err := c.Push(context.Background(), author,
 				commit.Push{To: commit.Remote{Name: "origin", Branch: "main"}}, seal(""))
-			if err != nil || (got.Left != "") != (tc.left != "") || !strings.Contains(got.Left, tc.left) {
-				t.Fatalf("left: %q, %v, want %q", got.Left, err, tc.left)
-			}
-			expect.Is(t, "the remote is at", got.Commit.String(), remote.head())
+			must.That(t, err == nil && (got.Left != "") == (tc.left != "") && strings.Contains(got.Left, tc.left),
+				"left: %q, %v, want %q", got.Left, err, tc.left)
+			expect.Is(t, "the remote is at", got.Commit.String(), remote.Head())
 			want := got.Commit.String()
 			if tc.left != "" {
 				want = before
 			}
-			expect.Is(t, "HEAD", want, r.head())
-			if after := r.git("status", "--porcelain"); after != status && !strings.HasPrefix(status, "## ") {
-				t.Errorf("git status %q, was %q", after, status)
-			}
+			expect.Is(t, "HEAD", want, r.Head())
+			after := r.Git("status", "--porcelain")
+			expect.That(t, after == status || strings.HasPrefix(status, "## "), "git status %q, was %q", after, status)
 			if status == "" {
 				r.clean()
 			}
@@ -269,8 +250,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestRemoteNames: names that look like an option, a pattern or an address are neither a remote nor
-// a branch.
+// TestRemoteNames: names that look like an option, a pattern or an address are neither a remote nor a branch.
 func TestRemoteNames(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.bare()
@@ -284,7 +264,7 @@ func TestRemoteNames(t *testing.T) {
 		{commit.Remote{Branch: "release/1.0"}, "origin/release/1.0"},
 		{commit.Remote{Name: "upstream"}, ""},
 		{commit.Remote{Name: "--upload-pack=touch x"}, ""},
-		{commit.Remote{Name: r.path("../remote.git")}, ""},
+		{commit.Remote{Name: r.Path("../remote.git")}, ""},
 		{commit.Remote{Branch: "-f"}, ""},
 		{commit.Remote{Branch: "+main"}, "origin/+main"}, // valid for Git, and never at the start of a refspec here
 		{commit.Remote{Branch: "a+b@1.0"}, "origin/a+b@1.0"},
@@ -325,35 +305,32 @@ func TestBackoff(t *testing.T) {
 // names tags or branches like its hash or like the end of the branch.
 func TestPlantedNames(t *testing.T) {
 	r := newRepository(t, waiting)
-	told := start(t, order{Dir: r.copy().bare().clone("told").dir, Mode: "push", KillAt: -1, Attempts: 1})
-	if told.Err != "" {
-		t.Fatal(told.Err)
-	}
-	r.write("planted.txt", "x")
-	planted := r.commit("Planted")
-	r.git("reset", "--quiet", "--hard", "HEAD~1")
+	told := start(t, order{Dir: r.copy().bare().clone("told").Dir, Mode: "push", KillAt: -1, Attempts: 1})
+	must.That(t, told.Err == "", "%v", told.Err)
+	planted := r.CommitFile("Planted", "planted.txt", "x")
+	r.Git("reset", "--quiet", "--hard", "HEAD~1")
 	for name, plant := range map[string]func(remote, clone *repository){
-		"a tag of the hash":        func(_, clone *repository) { clone.git("tag", told.Commit, planted) },
-		"a branch of the hash":     func(_, clone *repository) { clone.git("update-ref", "refs/heads/"+told.Commit, planted) },
-		"a tag like the branch":    func(remote, _ *repository) { remote.git("update-ref", "refs/tags/refs/heads/main", "main") },
-		"a branch like the branch": func(remote, _ *repository) { remote.git("update-ref", "refs/heads/refs/heads/main", "main") },
+		"a tag of the hash":        func(_, clone *repository) { clone.Git("tag", told.Commit, planted) },
+		"a branch of the hash":     func(_, clone *repository) { clone.Git("update-ref", "refs/heads/"+told.Commit, planted) },
+		"a tag like the branch":    func(remote, _ *repository) { remote.Git("update-ref", "refs/tags/refs/heads/main", "main") },
+		"a branch like the branch": func(remote, _ *repository) { remote.Git("update-ref", "refs/heads/refs/heads/main", "main") },
 		"a hook that allows no reference of polex": func(_, clone *repository) {
 			clone.script(".git/hooks/reference-transaction", "#!/bin/sh\n! grep -q refs/polex/\n")
 		},
-		"a reference like it": func(remote, _ *repository) { remote.git("update-ref", "refs/refs/heads/main", "main") },
+		"a reference like it": func(remote, _ *repository) { remote.Git("update-ref", "refs/refs/heads/main", "main") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			origin := r.copy()
-			origin.tb = t
+			origin.TB = t
 			remote := origin.bare()
 			clone := remote.clone("promoting")
-			clone.git("fetch", "--quiet", r.dir, planted)
+			clone.Git("fetch", "--quiet", r.Dir, planted)
 			plant(remote, clone)
-			got := start(t, order{Dir: clone.dir, Mode: "push", KillAt: -1, Attempts: 1})
-			if got.Err != "" || got.Commit != told.Commit || remote.line("for-each-ref", "--format=%(objectname)", "refs/heads/main") != told.Commit || clone.head() != told.Commit {
-				t.Errorf("%+v, and the remote has %s", got, remote.line("for-each-ref", "--format=%(objectname)", "refs/heads/main"))
+			got := start(t, order{Dir: clone.Dir, Mode: "push", KillAt: -1, Attempts: 1})
+			if got.Err != "" || got.Commit != told.Commit || remote.Line("for-each-ref", "--format=%(objectname)", "refs/heads/main") != told.Commit || clone.Head() != told.Commit {
+				t.Errorf("%+v, and the remote has %s", got, remote.Line("for-each-ref", "--format=%(objectname)", "refs/heads/main"))
 			}
-			expect.Is(t, "left", "", clone.git("for-each-ref", "refs/polex", "refs/worktree"))
+			expect.Is(t, "left", "", clone.Git("for-each-ref", "refs/polex", "refs/worktree"))
 		})
 	}
 }
@@ -363,16 +340,14 @@ func TestPlantedNames(t *testing.T) {
 func TestLongName(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.bare()
-	blob, long := r.line("rev-parse", "HEAD:README.md"), strings.Repeat("n", 300)
-	r.git("update-index", "--add", "--cacheinfo", "100644,"+blob+",new/"+long)
-	tip := r.line("commit-tree", "-p", "HEAD", "-m", "Long", r.line("write-tree"))
-	r.git("reset", "--quiet")
-	r.git("push", "--quiet", "origin", tip+":main")
-	if got := r.run("push"); got.Err != "" || !strings.Contains(got.Left, long) {
-		t.Errorf("it ended with %+v", got)
-	}
+	blob, long := r.Line("rev-parse", "HEAD:README.md"), strings.Repeat("n", 300)
+	r.Git("update-index", "--add", "--cacheinfo", "100644,"+blob+",new/"+long)
+	tip := r.Line("commit-tree", "-p", "HEAD", "-m", "Long", r.Line("write-tree"))
+	r.Git("reset", "--quiet")
+	r.Git("push", "--quiet", "origin", tip+":main")
+	got := r.run("push")
+	expect.That(t, got.Err == "" && strings.Contains(got.Left, long), "it ended with %+v", got)
 	r.clean()
-	if got := r.run("nothing"); got.Err != "" || got.Recovered != "" {
-		t.Errorf("the next run says %+v", got)
-	}
+	got = r.run("nothing")
+	expect.That(t, got.Err == "" && got.Recovered == "", "the next run says %+v", got)
 }

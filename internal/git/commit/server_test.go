@@ -3,12 +3,17 @@ package commit_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +24,7 @@ import (
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // onServer is a clone, its remote with the API of GitHub, and a client of it.
@@ -33,12 +39,11 @@ type onServer struct {
 func newOnServer(t *testing.T, rules ...string) *onServer {
 	t.Helper()
 	o := &onServer{repository: newRepository(t, waiting)}
-	o.write("README.md", "# More\n")
-	o.commit("Another commit")
+	o.CommitFile("Another commit", "README.md", "# More\n")
 	o.remote = o.bare()
 	var err error
-	o.server, err = githubtest.New(o.remote.dir, rules...)
-	o.must(err)
+	o.server, err = githubtest.New(o.remote.Dir, rules...)
+	must.Do(o.TB, err)
 	t.Cleanup(o.server.Close)
 	timing := retry.Timing{Sleep: func(_ context.Context, d time.Duration) error {
 		o.waited = append(o.waited, d.Truncate(time.Second))
@@ -46,18 +51,18 @@ func newOnServer(t *testing.T, rules ...string) *onServer {
 	}}
 	o.client, err = github.New(github.Config{HTTP: &http.Client{}, APIURL: o.server.URL, ServerURL: "https://github.com",
 		Repository: githubtest.Repository, Token: githubtest.Token, Timing: timing})
-	o.must(err)
+	must.Do(o.TB, err)
 	return o
 }
 
 // push moves all pending files by a commit that the server makes, or by git.
 func (o *onServer) push(ctx context.Context, by forge.Commits, edit func(*commit.Push), propose commit.Propose) (commit.Result, error) {
-	o.tb.Helper()
-	c, err := commit.Open(commit.Options{Dir: o.dir})
-	o.must(err)
+	o.TB.Helper()
+	c, err := commit.Open(commit.Options{Dir: o.Dir})
+	must.Do(o.TB, err)
 	defer c.Close()
 	to, err := c.Remote(commit.Remote{})
-	o.must(err)
+	must.Do(o.TB, err)
 	p := commit.Push{To: to, By: by, Attempts: 3}
 	if edit != nil {
 		edit(&p)
@@ -67,34 +72,31 @@ func (o *onServer) push(ctx context.Context, by forge.Commits, edit func(*commit
 
 // branches returns the branches of the remote.
 func (o *onServer) branches() string {
-	o.tb.Helper()
-	return strings.Join(strings.Fields(o.remote.git("for-each-ref", "--format=%(refname:short)", "refs/heads")), " ")
+	o.TB.Helper()
+	return strings.Join(strings.Fields(o.remote.Git("for-each-ref", "--format=%(refname:short)", "refs/heads")), " ")
 }
 
 // TestByServer: a branch that accepts only verified commits rejects a git push, and accepts the
 // commit of the server. The clone follows it.
 func TestByServer(t *testing.T) {
 	o := newOnServer(t, "required_signatures")
-	before := o.head()
+	before := o.Head()
 	var refused *commit.RefusedError
 	if _, err := o.push(t.Context(), nil, nil, seal("")); !errors.As(err, &refused) || !strings.Contains(err.Error(), "verified signatures") {
 		t.Fatalf("a git push: %v", err)
 	}
 	result, err := o.push(t.Context(), o.client, nil, seal(""))
-	if err != nil || result.Left != "" {
-		t.Fatalf("%s %q, %v", result.Commit, result.Left, err)
+	must.That(t, err == nil && result.Left == "", "%s %q, %v", result.Commit, result.Left, err)
+	if at := result.Commit.String(); o.remote.Head() != at || o.Head() != at || o.Line("rev-parse", "origin/main") != at || o.Line("rev-parse", at+"^") != before {
+		t.Errorf("the remote is at %s, the clone at %s, and the commit is %s", o.remote.Head(), o.Head(), at)
 	}
-	if at := result.Commit.String(); o.remote.head() != at || o.head() != at || o.line("rev-parse", "origin/main") != at || o.line("rev-parse", at+"^") != before {
-		t.Errorf("the remote is at %s, the clone at %s, and the commit is %s", o.remote.head(), o.head(), at)
-	}
-	expect.Is(t, "the commit", "GitHub: Sign 3", o.line("log", "-1", "--format=%cn: %s"))
-	if got := o.remote.git("ls-tree", "-r", "--name-only", "main"); got != "README.md\nsigned.txt\nsigned/a.yaml\nsigned/old.yaml\nsigned/team/b.yml\nsigned/team/deep/c.json\n" {
+	expect.Is(t, "the commit", "GitHub: Sign 3", o.Line("log", "-1", "--format=%cn: %s"))
+	if got := o.remote.Git("ls-tree", "-r", "--name-only", "main"); got != "README.md\nsigned.txt\nsigned/a.yaml\nsigned/old.yaml\nsigned/team/b.yml\nsigned/team/deep/c.json\n" {
 		t.Errorf("there is %s", got)
 	}
 	expect.Is(t, "branches", "main", o.branches())
-	if got := o.line("for-each-ref", "--format=%(refname)", "refs/remotes", "refs/polex"); got != "refs/remotes/origin/main" {
-		t.Errorf("references in the clone: %s", got)
-	}
+	expect.Is(t, "references in the clone",
+		"refs/remotes/origin/main", o.Line("for-each-ref", "--format=%(refname)", "refs/remotes", "refs/polex"))
 	o.clean()
 	if result, err = o.push(t.Context(), o.client, nil, seal("")); err != nil || !result.Commit.IsZero() {
 		t.Errorf("a second time: %s, %v", result.Commit, err)
@@ -141,47 +143,40 @@ func TestByServerFaults(t *testing.T) {
 			t.Parallel()
 			o := newOnServer(t, "required_signatures")
 			o.server.Faults = maps.Clone(tc.faults)
-			before := o.remote.head()
+			before := o.remote.Head()
 			result, err := o.push(t.Context(), o.client, nil, seal(""))
 			expect.Outcome(t, err, tc.want)
 			expect.Is(t, "another commit", tc.other, errors.Is(err, commit.ErrOtherCommit))
 			count := "2"
 			if tc.want == "" {
 				count = "3"
-			} else if o.head() != before {
+			} else if o.Head() != before {
 				t.Error("the clone has moved")
 			}
-			if n := o.remote.line("rev-list", "--count", "main"); n != count {
-				t.Errorf("main has %s commits, want %s", n, count)
-			}
+			expect.Is(t, "main", count, o.remote.Line("rev-list", "--count", "main"))
 			if got := o.branches(); got != "main" && (tc.branches == "" || !strings.HasPrefix(got, tc.branches)) {
 				t.Errorf("branches: %s", got)
 			}
-			if !strings.HasPrefix(result.Left, tc.left) || tc.left == "" && result.Left != "" {
-				t.Errorf("left: %q", result.Left)
-			}
+			expect.That(t, strings.HasPrefix(result.Left, tc.left) && (tc.left != "" || result.Left == ""),
+				"left: %q", result.Left)
 			if tc.waited != 0 && (len(o.waited) == 0 || o.waited[0] != tc.waited) {
 				t.Errorf("it waited %v, want %v", o.waited, tc.waited)
 			}
-			if err != nil && strings.Contains(err.Error(), githubtest.Token) {
-				t.Errorf("it says the token: %v", err)
-			}
+			expect.That(t, err == nil || !strings.Contains(err.Error(), githubtest.Token), "it says the token: %v", err)
 			o.clean()
 			// Without the fault, the next run completes the change.
 			o.server.Faults = nil
 			if _, err := o.push(t.Context(), o.client, nil, seal("")); err != nil {
 				t.Errorf("the next run: %v", err)
 			}
-			if n := o.remote.line("rev-list", "--count", "main"); n != "3" || o.head() != o.remote.head() {
-				t.Errorf("after the next run, main has %s commits", n)
-			}
+			n := o.remote.Line("rev-list", "--count", "main")
+			expect.That(t, n == "3" && o.Head() == o.remote.Head(), "after the next run, main has %s commits", n)
 			o.clean()
 		})
 	}
 }
 
-// TestByServerOutrun: others push before main is moved. The change is made again on their commit,
-// up to a limit.
+// TestByServerOutrun: others push before main is moved. The change is made again on their commit, up to a limit.
 func TestByServerOutrun(t *testing.T) {
 	for times := 1; times <= 3; times++ {
 		o := newOnServer(t)
@@ -190,17 +185,16 @@ func TestByServerOutrun(t *testing.T) {
 		o.server.Before = func(operation string) {
 			if operation == githubtest.Move && pushed < times {
 				pushed++
-				other.write("other.txt", strings.Repeat("x", pushed))
-				other.commit("Other")
-				other.git("push", "--quiet")
+				other.CommitFile("Other", "other.txt", strings.Repeat("x", pushed))
+				other.Git("push", "--quiet")
 			}
 		}
 		result, err := o.push(t.Context(), o.client, nil, seal(""))
 		if times == 3 {
-			if !errors.Is(err, commit.ErrOutrun) || o.remote.line("log", "-1", "--format=%s", "main") != "Other" {
+			if !errors.Is(err, commit.ErrOutrun) || o.remote.Line("log", "-1", "--format=%s", "main") != "Other" {
 				t.Errorf("three times: %s, %v", result.Commit, err)
 			}
-		} else if err != nil || o.remote.head() != result.Commit.String() || o.head() != result.Commit.String() || o.read("other.txt") != strings.Repeat("x", times) {
+		} else if err != nil || o.remote.Head() != result.Commit.String() || o.Head() != result.Commit.String() || o.Read("other.txt") != strings.Repeat("x", times) {
 			t.Errorf("%d times: %s, %v", times, result.Commit, err)
 		}
 		expect.Is(t, "branches", "main", o.branches())
@@ -218,19 +212,17 @@ func TestByServerLeft(t *testing.T) {
 	}
 	kept := []string{"main", "polex/commit-mine", name(50*time.Minute, "young"), "polex/commits/20200101t000000z-x", "polex/signed-20200101t000000z-x"}
 	for _, branch := range append([]string{name(70*time.Minute, "old")}, kept[1:]...) {
-		o.git("push", "--quiet", "origin", "HEAD:refs/heads/"+branch)
+		o.Git("push", "--quiet", "origin", "HEAD:refs/heads/"+branch)
 	}
 	expect.Value(o.push(t.Context(), o.client, nil, seal("")))(t)
 	slices.Sort(kept)
-	if got := strings.Fields(o.branches()); !slices.Equal(got, kept) {
-		t.Errorf("branches: %q, want %q", got, kept)
-	}
+	got := strings.Fields(o.branches())
+	expect.That(t, slices.Equal(got, kept), "branches: %q, want %q", got, kept)
 	for i := range 12 {
-		o.git("push", "--quiet", "origin", "HEAD:refs/heads/"+name(2*time.Hour, fmt.Sprint(i)))
+		o.Git("push", "--quiet", "origin", "HEAD:refs/heads/"+name(2*time.Hour, fmt.Sprint(i)))
 	}
-	o.write("unsigned/a.yaml", "more: 1\n")
-	o.commit("Ask for more")
-	o.git("push", "--quiet")
+	o.CommitFile("Ask for more", "unsigned/a.yaml", "more: 1\n")
+	o.Git("push", "--quiet")
 	expect.Value(o.push(t.Context(), o.client, nil, seal("")))(t)
 	expect.Is(t, "branches", len(kept)+2, len(strings.Fields(o.branches())))
 }
@@ -244,15 +236,14 @@ func TestByServerMovedBranch(t *testing.T) {
 			return
 		}
 		_, temporary, _ := strings.Cut(o.branches(), " ")
-		other.write("signed/evil.yaml", "evil: 1\n")
-		other.commit("Sign 3")
-		other.git("push", "--quiet", "origin", "HEAD:refs/heads/"+temporary)
+		other.CommitFile("Sign 3", "signed/evil.yaml", "evil: 1\n")
+		other.Git("push", "--quiet", "origin", "HEAD:refs/heads/"+temporary)
 	}
-	before := o.remote.head()
+	before := o.remote.Head()
 	_, err := o.push(t.Context(), o.client, nil, seal(""))
 	expect.Cause(t, err, commit.ErrOtherCommit)
-	if o.remote.head() != before || o.branches() != "main" {
-		t.Errorf("main is at %s, and there is %s", o.remote.head(), o.branches())
+	if o.remote.Head() != before || o.branches() != "main" {
+		t.Errorf("main is at %s, and there is %s", o.remote.Head(), o.branches())
 	}
 }
 
@@ -275,22 +266,22 @@ func TestByServerOnBranch(t *testing.T) {
 			o := newOnServer(t, "pull_request")
 			o.server.Faults = tc.faults
 			if tc.taken {
-				o.git("push", "--quiet", "origin", "HEAD:refs/heads/polex/signed-1")
+				o.Git("push", "--quiet", "origin", "HEAD:refs/heads/polex/signed-1")
 			}
-			before := o.remote.head()
+			before := o.remote.Head()
 			result, err := o.push(t.Context(), o.client, as, seal(""))
 			expect.Outcome(t, err, tc.want)
 			want := "main polex/signed-1"
 			switch {
 			case tc.want == "":
-				expect.Is(t, "it is at", result.Commit.String(), o.remote.line("rev-parse", "polex/signed-1"))
+				expect.Is(t, "it is at", result.Commit.String(), o.remote.Line("rev-parse", "polex/signed-1"))
 			case tc.taken:
-				expect.Is(t, "it was moved to", before, o.remote.line("rev-parse", "polex/signed-1"))
+				expect.Is(t, "it was moved to", before, o.remote.Line("rev-parse", "polex/signed-1"))
 			default:
 				want = "main"
 			}
-			if got := o.branches(); got != want || o.remote.head() != before || o.head() != before {
-				t.Errorf("branches %s, main at %s", got, o.remote.head())
+			if got := o.branches(); got != want || o.remote.Head() != before || o.Head() != before {
+				t.Errorf("branches %s, main at %s", got, o.remote.Head())
 			}
 		})
 	}
@@ -304,13 +295,13 @@ func TestByServerCannot(t *testing.T) {
 		want    string
 	}{
 		"an executable file": {prepare: func(o *onServer) {
-			o.must(os.Chmod(o.path("signed/old.yaml"), 0o755))
-			o.git("update-index", "--chmod=+x", "signed/old.yaml")
-			o.commit("Run")
-			o.git("push", "--quiet")
+			must.Do(o.TB, os.Chmod(o.Path("signed/old.yaml"), 0o755))
+			o.Git("update-index", "--chmod=+x", "signed/old.yaml")
+			o.Commit("Run")
+			o.Git("push", "--quiet")
 		}, content: "new: 1\n", want: `write "signed/old.yaml": the server cannot change its file mode 0100755 to 100644`},
 		"a branch with the name of the folder of the temporary ones": {prepare: func(o *onServer) {
-			o.git("push", "--quiet", "origin", "HEAD:refs/heads/polex")
+			o.Git("push", "--quiet", "origin", "HEAD:refs/heads/polex")
 		}, content: "new: 1\n", want: `cannot create a branch below an existing one: the remote has a branch "polex"`},
 		"too much": {content: strings.Repeat("x", github.MaxCommit/4*3+1), want: "the limit for GitHub's API is 40 MiB"},
 	} {
@@ -322,12 +313,12 @@ func TestByServerCannot(t *testing.T) {
 			propose := func(*git.Tree) (commit.Change, error) {
 				return commit.Change{Write: map[string][]byte{"signed/old.yaml": []byte(tc.content)}, Message: "Write\n"}, nil
 			}
-			c, err := commit.Open(commit.Options{Dir: o.dir})
-			o.must(err)
+			c, err := commit.Open(commit.Options{Dir: o.Dir})
+			must.Do(o.TB, err)
 			to, err := c.Remote(commit.Remote{})
-			o.must(err)
+			must.Do(o.TB, err)
 			expect.Error(t, c.RehearsePush(t.Context(), commit.Push{To: to, By: o.client}, propose), tc.want)
-			o.must(c.Close())
+			must.Do(o.TB, c.Close())
 			_, err = o.push(t.Context(), o.client, nil, propose)
 			expect.Error(t, err, tc.want)
 			expect.Is(t, "requests", 0, len(o.server.Done()))
@@ -338,7 +329,7 @@ func TestByServerCannot(t *testing.T) {
 // TestByServerCancelled: a cancelled run still deletes its temporary branch, and moves nothing.
 func TestByServerCancelled(t *testing.T) {
 	o := newOnServer(t)
-	before := o.remote.head()
+	before := o.remote.Head()
 	ctx, cancel := context.WithCancel(t.Context())
 	o.server.Before = func(operation string) {
 		if operation == githubtest.Commit {
@@ -347,7 +338,86 @@ func TestByServerCancelled(t *testing.T) {
 	}
 	_, err := o.push(ctx, o.client, nil, seal(""))
 	expect.Cause(t, err, context.Canceled)
-	if o.remote.head() != before || o.branches() != "main" || !slices.Contains(o.server.Done(), githubtest.Delete) {
-		t.Errorf("main is at %s, and there is %s", o.remote.head(), o.branches())
+	if o.remote.Head() != before || o.branches() != "main" || !slices.Contains(o.server.Done(), githubtest.Delete) {
+		t.Errorf("main is at %s, and there is %s", o.remote.Head(), o.branches())
+	}
+}
+
+// long is for cases that differ little from each other: without it, a test runs some of them. make e2e sets it.
+var long = flag.Bool("long", false, "kill and cut at every place, which takes minutes")
+
+// cutting serves the repositories in a folder by HTTP, and ends the connection within its answer number
+// cut, after a part of the answer in percent.
+type cutting struct {
+	git          cgi.Handler
+	cut, percent int
+	closed       bool // only the end of the connection shows the end of an answer
+	answers      atomic.Int32
+}
+
+func (c *cutting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer := httptest.NewRecorder()
+	c.git.ServeHTTP(answer, r)
+	body := answer.Body.Bytes()
+	if int(c.answers.Add(1)) == c.cut {
+		connection, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer connection.Close() //nolint:errcheck // it is cut
+		length := fmt.Sprintf("Content-Length: %d\r\n", len(body))
+		if c.closed {
+			length = ""
+		}
+		_, _ = fmt.Fprintf(connection, "HTTP/1.1 %d OK\r\nContent-Type: %s\r\n%s\r\n%s",
+			answer.Code, answer.Header().Get("Content-Type"), length, body[:len(body)*c.percent/100])
+		return
+	}
+	for name, values := range answer.Header() {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(body)
+}
+
+// TestAnswerCut: an answer that ends too early is asked for again: each one, after each part.
+func TestAnswerCut(t *testing.T) {
+	backend := strings.TrimSpace(newRepository(t, nil).Line("--exec-path")) + "/git-http-backend"
+	for _, tc := range []struct {
+		percent int
+		closed  bool
+	}{{0, false}, {50, false}, {99, false}, {1, true}, {50, true}, {99, true}} {
+		if !*long && tc.percent != 50 {
+			continue
+		}
+		met := 0
+		for cut := 1; ; cut++ {
+			r := newRepository(t, map[string]string{"a": strings.Repeat("abc\n", 100)})
+			remote := r.bare()
+			remote.Git("config", "http.receivepack", "true")
+			other := remote.clone("other")
+			other.CommitFile("Beside", "b", strings.Repeat("b\n", 5000))
+			other.Git("push", "--quiet", "origin", "main")
+			server := &cutting{cut: cut, percent: tc.percent, closed: tc.closed, git: cgi.Handler{Path: backend,
+				Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(remote.Dir), "GIT_HTTP_EXPORT_ALL=1"}}}
+			web := httptest.NewServer(server)
+			r.Git("remote", "set-url", "origin", web.URL+"/"+filepath.Base(remote.Dir))
+			clone, err := commit.Open(commit.Options{Dir: r.Dir, Timing: retry.Timing{
+				Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}})
+			must.Do(r.TB, err)
+			to := commit.Remote{Name: "origin", Branch: "main"}
+			_, _, err = clone.Ask(t.Context(), to)
+			if err == nil {
+				_, err = clone.Fetch(t.Context(), to)
+			}
+			_ = clone.Close()
+			web.Close()
+			expect.That(t, err == nil, "answer %d ends after %d %%, closed %t: %v", cut, tc.percent, tc.closed, err)
+			if int(server.answers.Load()) < cut {
+				break // there is no such answer
+			}
+			met++
+		}
+		expect.That(t, met >= 4, "%d answers were cut", met)
 	}
 }

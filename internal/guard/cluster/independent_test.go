@@ -15,11 +15,12 @@ import (
 	"github.com/polex-dev/polex/internal/guard/cluster"
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
-// TestKindsAreIndependent: a kind that cannot be found, listed or watched is reported once, and the
-// objects of the other kind are known, counted and told all the same. It is known again once it can
-// be watched.
+// TestKindsAreIndependent: a kind that cannot be found, listed or watched is reported once, and the objects of the
+// other kind are known, counted and told all the same. It is known again once it can be watched.
 func TestKindsAreIndependent(t *testing.T) {
 	for name, fault := range map[string]struct {
 		at   string // of the path, or "watch"
@@ -77,31 +78,23 @@ func TestKindsAreIndependent(t *testing.T) {
 			touched := make(chan string, 100)
 			store.Notify(func(id exception.Identity) { touched <- id.Name }, nil, nil)
 			s.put("b", nil)
-			if got := next(t, touched); got != "b" {
-				t.Errorf("touched %q", got)
-			}
-			if n, err := store.Count(ctx, kind, "x"); n != 2 || err != nil {
-				t.Errorf("%d, %v", n, err)
-			}
-			if _, watched := store.States(kyverno.ConditionKind); watched {
-				t.Error("the kind counts as watched")
-			}
-			if yes, told := isSeen(kyverno.ConditionKind); yes || !told {
-				t.Errorf("nobody hears at once that the kind is not seen: %t, %t", yes, told)
-			}
-			if yes, _ := isSeen(kind); !yes {
-				t.Error("nobody hears that the other kind is seen")
-			}
+			expect.Is(t, "touched", "b", next(t, touched))
+			n, err := store.Count(ctx, kind, "x")
+			expect.That(t, n == 2 && err == nil, "%d, %v", n, err)
+			_, watched := store.States(kyverno.ConditionKind)
+			expect.That(t, !watched, "the kind counts as watched")
+			yes, told := isSeen(kyverno.ConditionKind)
+			expect.That(t, !yes && told, "nobody hears at once that the kind is not seen: %t, %t", yes, told)
+			yes, _ = isSeen(kind)
+			expect.That(t, yes, "nobody hears that the other kind is seen")
 			if fault.code != 0 {
-				if got := next(t, failed); !strings.Contains(got, "PolicyException.policies.kyverno.io") {
-					t.Error(got)
-				}
+				got := next(t, failed)
+				expect.That(t, strings.Contains(got, "PolicyException.policies.kyverno.io"), "%v", got)
 			}
 			close(broken)
 			eventually(t, "the kind to be watched", func() bool { _, watched := store.States(kyverno.ConditionKind); return watched })
-			if yes, _ := isSeen(kyverno.ConditionKind); !yes {
-				t.Error("nobody hears that it is seen again")
-			}
+			yes, _ = isSeen(kyverno.ConditionKind)
+			expect.That(t, yes, "nobody hears that it is seen again")
 			if len(failed) > 0 {
 				t.Errorf("it is told again: %s", <-failed)
 			}
@@ -116,23 +109,17 @@ func TestWatchEnds(t *testing.T) {
 	s.put("a", nil)
 	store, touched := watching(t, s, api)
 	s.put("a", func(o object) { o["spec"] = object{"n": 2} })
-	if got := next(t, touched); got != "a" {
-		t.Fatal(got)
-	}
+	got := next(t, touched)
+	must.That(t, got == "a", "%v", got)
 	s.mu.Lock() // without news, as after another schema
 	s.objects["kyverno.io/namespaces/x/policyexceptions/a"]["spec"] = object{"n": 3}
 	s.mu.Unlock()
 	s.endWatches()
-	if got := next(t, touched); got != "renewed" {
-		t.Fatal(got)
-	}
-	o, err := store.Read(t.Context(), id("a"), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, _ := o.Document.Lookup("spec", "n"); n != int64(3) {
-		t.Errorf("it reads %v", n)
-	}
+	got = next(t, touched)
+	must.That(t, got == "renewed", "%v", got)
+	o := must.Get(store.Read(t.Context(), id("a"), ""))(t)
+	n, _ := o.Document.Lookup("spec", "n")
+	expect.That(t, n == int64(3), "it reads %v", n)
 }
 
 // limits fails a request that may last for ever.
@@ -143,9 +130,8 @@ type limits struct {
 }
 
 func (l limits) RoundTrip(r *http.Request) (*http.Response, error) {
-	if _, limited := r.Context().Deadline(); !limited {
-		l.t.Errorf("%s %s has no time limit", r.Method, r.URL)
-	}
+	_, limited := r.Context().Deadline()
+	expect.That(l.t, limited, "%s %s has no time limit", r.Method, r.URL)
 	l.seen <- r.Method
 	return l.next.RoundTrip(r)
 }
@@ -157,10 +143,8 @@ func TestTimeLimits(t *testing.T) {
 	s.versions["apiextensions.k8s.io"] = []string{"v1"}
 	s.put("a", nil)
 	seen := make(chan string, 1000)
-	api, err := cluster.NewAPI(&rest.Config{Host: s.url}, &http.Client{Transport: limits{t, http.DefaultTransport, seen}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := must.Get(cluster.NewAPI(&rest.Config{Host: s.url}, &http.Client{Transport: limits{t,
+		http.DefaultTransport, seen}}))(t)
 	store, _ := watching(t, s, api)
 	definitions := cluster.Definitions{API: api, Known: &guard.Definitions{}, Failed: func(error) {},
 		Changed: func(exception.GroupKind, string, string) {}, Watching: func(exception.GroupKind, bool) {}}
@@ -168,30 +152,19 @@ func TestTimeLimits(t *testing.T) {
 	defer cancel()
 	go definitions.Run(ctx)
 	eventually(t, "the watches", func() bool { return s.watched(3) })
-	if err := store.Scan(ctx, kind, func(*guard.Object) {}); err != nil {
-		t.Error(err)
-	}
-	o, err := store.Read(ctx, id("a"), "v2beta1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, store.Scan(ctx, kind, func(*guard.Object) {}))
+	o := must.Get(store.Read(ctx, id("a"), "v2beta1"))(t)
 	reports := &cluster.Reports{API: api}
 	for _, found := range [][]*guard.Finding{{{Decision: guard.Decision{Object: id("a"), Reason: "unsigned"}}}, nil} {
-		if err := reports.Write(ctx, found); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, reports.Write(ctx, found))
 	}
-	if err := store.Delete(ctx, id("a"), o.State); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, store.Delete(ctx, id("a"), o.State))
 	var methods []string
 	for len(seen) > 0 {
 		methods = append(methods, <-seen)
 	}
 	slices.Sort(methods)
-	if got := fmt.Sprint(slices.Compact(methods)); got != "[DELETE GET POST]" {
-		t.Errorf("it sent %s", got)
-	}
+	expect.Is(t, "requests", "[DELETE GET POST]", fmt.Sprint(slices.Compact(methods)))
 }
 
 // TestWithoutDiscovery: a user who takes the right to discovery from the guard does not make it
@@ -209,14 +182,10 @@ func TestWithoutDiscovery(t *testing.T) {
 	var got []string
 	show := func(o *guard.Object) { got = append(got, o.Identity.Name+" "+o.Version) }
 	for _, gk := range kyverno.Kinds() {
-		if err := cluster.NewStore(api).Scan(t.Context(), gk, show); err != nil {
-			t.Errorf("%s: %v", gk, err)
-		}
+		err := cluster.NewStore(api).Scan(t.Context(), gk, show)
+		expect.That(t, err == nil, "%s: %v", gk, err)
 	}
-	if !slices.Equal(got, []string{"a v2"}) {
-		t.Errorf("it found %q", got)
-	}
-	if err := cluster.NewStore(api).Scan(t.Context(), exception.GroupKind{Group: "kyverno.io", Kind: "Policy"}, show); err == nil {
-		t.Error("it found a kind that only discovery tells")
-	}
+	expect.That(t, slices.Equal(got, []string{"a v2"}), "it found %q", got)
+	err := cluster.NewStore(api).Scan(t.Context(), exception.GroupKind{Group: "kyverno.io", Kind: "Policy"}, show)
+	expect.That(t, err != nil, "it found a kind that only discovery tells")
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/polex-dev/polex/internal/guard/cluster"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // leases is an API server with one Lease.
@@ -90,9 +91,8 @@ func (l *leases) lead(t *testing.T, work func(context.Context)) (end func()) {
 	return func() {
 		t.Helper()
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		err := <-ended
+		expect.NoError(t, err)
 	}
 }
 
@@ -107,17 +107,13 @@ func TestLeaseOutlivesTheWork(t *testing.T) {
 		for len(l.writes) > 0 { // those before the end
 			<-l.writes
 		}
-		if got := <-l.writes; got != "me" {
-			t.Errorf("while the work goes on, the Lease is that of %q", got)
-		}
+		expect.Is(t, "Lease during the work", "me", <-l.writes)
 		close(returned)
 	})
 	<-working
 	end()
 	<-returned
-	if got := holder(l.lease); got != "" {
-		t.Errorf("the Lease is still that of %q", got)
-	}
+	expect.Is(t, "the Lease", "", holder(l.lease))
 }
 
 // TestLeaseOfAnother: work ends as soon as the Lease names another holder, and is not released.
@@ -140,12 +136,8 @@ func TestLeaseOfAnother(t *testing.T) {
 	})
 	<-done
 	end()
-	if reads != 1 {
-		t.Errorf("the work ends after %d reads of the Lease", reads)
-	}
-	if got := holder(l.lease); got != "other" {
-		t.Errorf("the Lease is that of %q", got)
-	}
+	expect.That(t, reads == 1, "the work ends after %d reads of the Lease", reads)
+	expect.Is(t, "the Lease", "other", holder(l.lease))
 }
 
 // TestLeaseOfManyTransitions: a guard can take a Lease with the largest number of transitions.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/internal/guard/cluster"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestReports: reports have the newer kind if it is served, otherwise the older one if that is
@@ -50,9 +52,7 @@ func TestReports(t *testing.T) {
 			}
 			r := &cluster.Reports{API: api}
 			for _, step := range [][]*guard.Finding{found, found, more} {
-				if err := r.Write(t.Context(), step); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, r.Write(t.Context(), step))
 				has(len(step))
 			}
 			if tc.want != "" && s.requests("PUT")+s.requests("POST") != 2 {
@@ -61,21 +61,16 @@ func TestReports(t *testing.T) {
 			if tc.want != "" { // another client writes in between
 				s.set(tc.want, s.objects[tc.want])
 			}
-			if err := r.Write(t.Context(), found); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.Write(t.Context(), found))
 			has(1)
-			if err := r.Write(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.Write(t.Context(), nil))
 			has(0)
 		})
 	}
 }
 
-// TestReportsAreIndependent: a namespace whose report is rejected, for example by a quota, does not hold
-// up others, and its report is written once it is accepted. If the API server does not answer, the others
-// are not tried.
+// TestReportsAreIndependent: a namespace whose report is rejected, for example by a quota, does not hold up others, and
+// its report is written once it is accepted. If the API server does not answer, the others are not tried.
 func TestReportsAreIndependent(t *testing.T) {
 	for _, tc := range []struct {
 		code    int // 0: no answer
@@ -102,29 +97,16 @@ func TestReportsAreIndependent(t *testing.T) {
 			return tc.code, nil
 		}
 		r := &cluster.Reports{API: api}
-		if err := r.Write(t.Context(), found); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%v, want %q", err, tc.want)
-		}
-		if n := s.count("policyreports/"); n != tc.written {
-			t.Errorf("%d reports were written, want %d", n, tc.written)
-		}
-		if n := s.requests("POST"); tc.code == 0 && n != 1 {
-			t.Errorf("it tried %d times", n)
-		}
+		expect.Error(t, r.Write(t.Context(), found), tc.want)
+		expect.Is(t, "reports written", tc.written, s.count("policyreports/"))
+		n := s.requests("POST")
+		expect.That(t, tc.code != 0 || n == 1, "it tried %d times", n)
 		broken = false
-		if err := r.Write(t.Context(), found); err != nil {
-			t.Error(err)
-		}
-		if n := s.count("policyreports/"); n != len(found) {
-			t.Errorf("%d reports were written afterwards", n)
-		}
+		expect.NoError(t, r.Write(t.Context(), found))
+		expect.Is(t, "reports written afterwards", len(found), s.count("policyreports/"))
 		broken = true
-		if err := r.Write(t.Context(), nil); err == nil {
-			t.Error("nobody hears that reports stay")
-		}
-		if n := s.count("policyreports/"); n != len(found)-tc.written {
-			t.Errorf("%d reports stay", n)
-		}
+		expect.That(t, r.Write(t.Context(), nil) != nil, "nobody hears that reports stay")
+		expect.Is(t, "reports stay", len(found)-tc.written, s.count("policyreports/"))
 	}
 }
 
@@ -140,8 +122,7 @@ func (s *server) count(part string) (n int) {
 	return n
 }
 
-// TestEventsAreBounded: while Events cannot be written, few wait. Warnings come first, and repeated
-// Events are counted.
+// TestEventsAreBounded: while Events cannot be written, few wait. Warnings come first, and repeated Events are counted.
 func TestEventsAreBounded(t *testing.T) {
 	s, api := serve(t)
 	s.versions["events.k8s.io"] = []string{"v1"}
@@ -169,7 +150,6 @@ func TestEventsAreBounded(t *testing.T) {
 	if !strings.Contains(s.bodies[0], "it is not signed") || !strings.Contains(s.bodies[2], `"count":3`) {
 		t.Errorf("first come %q", s.bodies[:3])
 	}
-	if want := fmt.Sprintf("dropped=%d", many-512); !strings.Contains(said.String(), want) {
-		t.Errorf("it does not say %s: %.500s", want, said.String())
-	}
+	want := fmt.Sprintf("dropped=%d", many-512)
+	expect.That(t, strings.Contains(said.String(), want), "it does not say %s: %.500s", want, said.String())
 }

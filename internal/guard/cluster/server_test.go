@@ -17,14 +17,14 @@ import (
 
 	"github.com/polex-dev/polex/internal/guard/cluster"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/must"
 )
 
 type object = map[string]any
 
 func metadata(o object) object { return o["metadata"].(object) }
 
-// server is an API server in memory with paged lists, watches and single objects. It serves the
-// kinds in versions.
+// server is an API server in memory with paged lists, watches and single objects. It serves the kinds in versions.
 type server struct {
 	mu       sync.Mutex
 	versions map[string][]string    // by group
@@ -61,10 +61,7 @@ func serve(t *testing.T) (*server, *cluster.API) {
 		h.CloseClientConnections()
 		h.Close()
 	})
-	api, err := cluster.NewAPI(&rest.Config{Host: h.URL}, h.Client())
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := must.Get(cluster.NewAPI(&rest.Config{Host: h.URL}, h.Client()))(t)
 	return s, api
 }
 
@@ -204,8 +201,7 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, parts []string) {
 	s.answer(w, http.StatusOK, list)
 }
 
-// selects reports whether the name in the field selector of a request, if any, is at the end of a
-// key.
+// selects reports whether the name in the field selector of a request, if any, is at the end of a key.
 func selects(r *http.Request, key string) bool {
 	_, name, _ := strings.Cut(r.URL.Query().Get("fieldSelector"), "metadata.name=")
 	return name == "" || strings.HasSuffix(key, "/"+name)

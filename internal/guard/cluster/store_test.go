@@ -7,14 +7,19 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/internal/guard/cluster"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var kinds = []exception.GroupKind{kind}
@@ -79,46 +84,36 @@ func TestStoreWatches(t *testing.T) {
 		s.put(name, nil)
 	}
 	store, touched := watching(t, s, api)
-	if diff := cmp.Diff([]string{"a", "b", "c", "d", "e"}, names(t, store)); diff != "" {
-		t.Fatal(diff)
-	}
+	diff := cmp.Diff([]string{"a", "b", "c", "d", "e"}, names(t, store))
+	must.That(t, diff == "", "%v", diff)
 	s.put("f", nil)
 	s.put("a", func(o object) { o["spec"] = object{"n": int64(1) << 60} })
 	s.remove("b")
-	if got := []string{next(t, touched), next(t, touched), next(t, touched), next(t, touched)}; !slices.Equal(got, []string{"f", "a", "deleted b v2 u-b", "b"}) {
-		t.Fatalf("touched %q", got)
-	}
-	if diff := cmp.Diff([]string{"a", "c", "d", "e", "f"}, names(t, store)); diff != "" {
-		t.Fatal(diff)
-	}
+	got := []string{next(t, touched), next(t, touched), next(t, touched), next(t, touched)}
+	must.That(t, slices.Equal(got, []string{"f", "a", "deleted b v2 u-b", "b"}), "touched %q", got)
+	diff = cmp.Diff([]string{"a", "c", "d", "e", "f"}, names(t, store))
+	must.That(t, diff == "", "%v", diff)
 	if n, err := store.Count(t.Context(), kind, "x"); n != 5 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	before := s.requests("GET /apis/kyverno.io/v2/namespaces")
 	o, err := store.Read(t.Context(), id("a"), "")
-	if err != nil || o.Unreadable != nil || o.UID != "u-a" || o.Version != "v2" {
-		t.Fatalf("%+v, %v", o, err)
-	}
-	if n, _ := o.Document.Lookup("spec", "n"); n != int64(1)<<60 {
-		t.Errorf("the number is %v", n)
-	}
-	if s.requests("GET /apis/kyverno.io/v2/namespaces") != before {
-		t.Error("it was read though it was told")
-	}
+	must.That(t, err == nil && o.Unreadable == nil && o.UID == "u-a" && o.Version == "v2", "%+v, %v", o, err)
+	n, _ := o.Document.Lookup("spec", "n")
+	expect.That(t, n == int64(1)<<60, "the number is %v", n)
+	expect.That(t, s.requests("GET /apis/kyverno.io/v2/namespaces") == before, "it was read though it was told")
 	if _, err := store.Read(t.Context(), id("a"), ""); err != nil || s.requests("GET /apis/kyverno.io/v2/namespaces") != before+1 {
 		t.Errorf("it was told long ago, and not read: %v", err)
 	}
-	if _, err := store.Read(t.Context(), id("b"), ""); !errors.Is(err, guard.ErrGone) {
-		t.Errorf("of what is gone: %v", err)
-	}
+	_, err = store.Read(t.Context(), id("b"), "")
+	expect.Cause(t, err, guard.ErrGone)
 	// The resource version is too old for a watch, so everything is listed again.
 	s.mu.Lock()
 	delete(s.objects, "kyverno.io/namespaces/x/policyexceptions/c")
 	s.tell("kyverno.io/policyexceptions", object{"type": "ERROR", "object": object{"kind": "Status", "code": 410, "message": "too old"}})
 	s.mu.Unlock()
-	if got := []string{next(t, touched), next(t, touched)}; !slices.Equal(got, []string{"deleted c v2 u-c", "renewed"}) {
-		t.Errorf("touched %q", got)
-	}
+	got = []string{next(t, touched), next(t, touched)}
+	expect.That(t, slices.Equal(got, []string{"deleted c v2 u-c", "renewed"}), "touched %q", got)
 }
 
 // TestStoreTellsDeletions: a deletion by this guard is not reported as one by another client. A
@@ -130,25 +125,19 @@ func TestStoreTellsDeletions(t *testing.T) {
 	}
 	store, touched := watching(t, s, api)
 	states, _ := store.States(kind)
-	if err := store.Delete(t.Context(), id("a"), states[id("a")]); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Delete(t.Context(), id("a"), states[id("a")]))
 	if err := store.Delete(t.Context(), id("a"), states[id("a")]); !errors.Is(err, guard.ErrGone) { // one of several requests
 		t.Error(err)
 	}
 	s.mu.Lock()
 	s.tell("kyverno.io/policyexceptions", object{"type": "DELETED", "object": object{"metadata": object{"name": "a", "namespace": "x", "uid": "u-a"}}})
 	s.mu.Unlock()
-	if got := next(t, touched); got != "a" {
-		t.Errorf("touched %q", got)
-	}
+	expect.Is(t, "touched", "a", next(t, touched))
 	store.Notify(nil, nil, nil)
 	s.remove("b")
 	eventually(t, "the news", func() bool { return len(names(t, store)) == 1 })
 	store.Notify(nil, nil, func(id exception.Identity, _ string, _ guard.State) { touched <- "deleted " + id.Name })
-	if got := next(t, touched); got != "deleted b" {
-		t.Errorf("told %q", got)
-	}
+	expect.Is(t, "touched", "deleted b", next(t, touched))
 }
 
 // TestStoreScans: Scan returns all objects, including unreadable ones.
@@ -184,9 +173,7 @@ func TestStoreUnderOtherNames(t *testing.T) {
 	s.kinds = map[string]string{"things": "Thing"}
 	s.put("a", func(o object) { o["kind"] = "Thing" })
 	var got []string
-	if err := cluster.NewStore(api).Scan(t.Context(), kind, func(o *guard.Object) { got = append(got, o.Identity.String()) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cluster.NewStore(api).Scan(t.Context(), kind, func(o *guard.Object) { got = append(got, o.Identity.String()) }))
 	store, _ := watching(t, s, api)
 	if diff := cmp.Diff([]string{id("a").String()}, got); diff != "" || !slices.Equal(names(t, store), []string{"a"}) {
 		t.Error(diff, names(t, store))
@@ -200,9 +187,8 @@ func TestStoreWithoutAPIServices(t *testing.T) {
 	s.named = []string{"v9"}
 	s.put("a", nil)
 	store, _ := watching(t, s, api)
-	if got := names(t, store); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("%q", got)
-	}
+	got := names(t, store)
+	expect.That(t, slices.Equal(got, []string{"a"}), "%q", got)
 }
 
 // TestStoreReadsVersions: Read distinguishes a missing object from a version that is not served,
@@ -213,23 +199,17 @@ func TestStoreReadsVersions(t *testing.T) {
 	store, _ := watching(t, s, api)
 	for version, want := range map[string]error{"v2": nil, "v2beta1": nil, "v9": guard.ErrNotServed, "../../../api/v1/secrets": guard.ErrNotServed} {
 		o, err := store.Read(t.Context(), id("a"), version)
-		if !errors.Is(err, want) || o == nil || o.UID != "u-a" {
-			t.Errorf("%s: %+v, %v", version, o, err)
-		}
+		expect.That(t, errors.Is(err, want) && o != nil && o.UID == "u-a", "%s: %+v, %v", version, o, err)
 	}
-	if n := s.requests("GET /api/"); n != 0 {
-		t.Error("a path was made of a version")
-	}
+	expect.That(t, s.requests("GET /api/") == 0, "a path was made of a version")
 	s.mu.Lock()
 	delete(s.objects, "kyverno.io/namespaces/x/policyexceptions/a")
 	s.mu.Unlock()
-	if _, err := store.Read(t.Context(), id("a"), "v2beta1"); !errors.Is(err, guard.ErrGone) {
-		t.Errorf("what is gone: %v", err)
-	}
+	_, err := store.Read(t.Context(), id("a"), "v2beta1")
+	expect.Cause(t, err, guard.ErrGone)
 }
 
-// TestStoreDeletes: Delete deletes only the judged state, in the background, and reports an object
-// that stays.
+// TestStoreDeletes: Delete deletes only the judged state, in the background, and reports an object that stays.
 func TestStoreDeletes(t *testing.T) {
 	s, api := serve(t)
 	s.put("a", nil)
@@ -247,13 +227,158 @@ func TestStoreDeletes(t *testing.T) {
 	}{
 		{"a", old, guard.ErrGone}, {"a", another, guard.ErrGone}, {"held", states[id("held")], guard.ErrHeld}, {"a", states[id("a")], nil}, {"a", states[id("a")], guard.ErrGone},
 	} {
-		if err := store.Delete(t.Context(), id(tc.name), tc.state); !errors.Is(err, tc.want) {
-			t.Errorf("%s %v: %v, want %v", tc.name, tc.state, err, tc.want)
-		}
+		err := store.Delete(t.Context(), id(tc.name), tc.state)
+		expect.That(t, errors.Is(err, tc.want), "%s %v: %v, want %v", tc.name, tc.state, err, tc.want)
 	}
 	for _, body := range s.bodies {
 		if !strings.Contains(body, `"propagationPolicy":"Background"`) || !strings.Contains(body, `"uid":"u-`) {
 			t.Errorf("it asks for %s", body)
 		}
 	}
+}
+
+const definition = `
+spec:
+  group: kyverno.io
+  conversion: {strategy: None}
+  versions:
+  - name: v2
+    served: true
+    schema: {openAPIV3Schema: {properties: {spec: {description: one, properties: {match: {type: object, description: two}, description: {type: string}}}}}}
+  - name: v2beta1
+    served: true
+    schema: {openAPIV3Schema: {properties: {spec: {description: other, properties: {match: {type: object}, description: {type: string}}}}}}
+  - name: v2alpha1
+    served: false
+    schema: {openAPIV3Schema: {properties: {spec: {properties: {other: {type: object}}}}}}
+status:
+  acceptedNames: {plural: policyexceptions, singular: policyexception, kind: PolicyException, listKind: PolicyExceptionList}
+  conditions: [{type: NamesAccepted, status: "True"}, {type: Established, status: "True"}]
+`
+
+// TestConversion: a conversion that can show two clients different exceptions is reported.
+func TestConversion(t *testing.T) {
+	for _, tc := range []struct{ name, old, new, want string }{
+		{name: "as Kyverno's are"},
+		{name: "no strategy", old: "conversion: {strategy: None}", new: "conversion: {}"},
+		{name: "a webhook", old: "strategy: None", new: "strategy: Webhook, webhook: {clientConfig: {url: 'https://x.example'}}", want: "https://x.example"},
+		{name: "a Service", old: "strategy: None", new: "strategy: Webhook, webhook: {clientConfig: {service: {namespace: a, name: b}}}", want: "the Service a/b"},
+		{name: "another version leaves a field out", old: "properties: {match: {type: object}, ", new: "properties: {", want: `"v2beta1", which is not that of "v2"`},
+		{name: "another version adds a default", old: "match: {type: object}", new: "match: {type: object, default: {}}", want: `"v2beta1"`},
+		{name: "a field that is called like a text", old: "match: {type: object}, description: {type: string}", new: "match: {type: object}", want: `"v2beta1"`},
+		{name: "another version keeps unknown fields", old: "{openAPIV3Schema: {properties: {spec: {description: other,", new: "{openAPIV3Schema: {x-kubernetes-preserve-unknown-fields: true, properties: {spec: {description: other,", want: `"v2beta1"`},
+		{name: "another version has one more field beside spec", old: "{openAPIV3Schema: {properties: {spec: {description: other,", new: "{openAPIV3Schema: {properties: {more: {type: object}, spec: {description: other,", want: `"v2beta1"`},
+		{name: "a version that is served anew", old: "served: false", new: "served: true", want: `"v2alpha1"`},
+		{name: "not the version that Kyverno reads", old: "  - name: v2\n    served: true", new: "  - name: v2\n    served: false", want: `the version "v2", which Kyverno reads`},
+		{name: "without the version that Kyverno reads", old: "- name: v2\n", new: "- name: v3\n", want: `the version "v2", which Kyverno reads`},
+		{name: "served is a text", old: "  - name: v2\n    served: true", new: "  - name: v2\n    served: 'true'", want: `the version "v2", which Kyverno reads`},
+		{name: "Established twice", old: `{type: Established, status: "True"}`, new: `{type: Established, status: "False"}, {type: Established, status: "True"}`, want: "no single condition Established"},
+		{name: "Established twice, first as it is", old: `{type: Established, status: "True"}`, new: `{type: Established, status: "True"}, {type: Established, status: "False"}`, want: "no single condition Established"},
+		{name: "no longer established", old: `{type: Established, status: "True"}`, new: `{type: Established, status: "False"}`, want: "no single condition Established"},
+		{name: "no names yet", old: "{plural: policyexceptions, singular: policyexception, kind: PolicyException, listKind: PolicyExceptionList}\n  conditions:", new: "{}\n  other:"},
+		{name: "no names, and served", old: "plural: policyexceptions, singular: policyexception, kind: PolicyException, listKind: PolicyExceptionList", new: "plural: '', kind: ''", want: `in its status, which is not`},
+		{name: "another plural", old: "plural: policyexceptions", new: "plural: things", want: `the plural "things" in its status, which is not "policyexceptions"`},
+		{name: "another kind", old: "kind: PolicyException", new: "kind: Thing", want: `the kind "Thing"`},
+		{name: "another kind of lists", old: "listKind: PolicyExceptionList", new: "listKind: Things", want: `the listKind "Things"`},
+		{name: "no singular", old: "singular: policyexception, ", new: "", want: `the singular ""`},
+		{name: "a plural of another type", old: "plural: policyexceptions", new: "plural: 1", want: `the plural ""`},
+		{name: "a version without a schema", old: "schema: {openAPIV3Schema: {properties: {spec: {description: other, properties: {match: {type: object}, description: {type: string}}}}}}", new: "x: y", want: `"v2beta1"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			text := definition
+			if tc.old != "" {
+				text = strings.Replace(definition, tc.old, tc.new, 1)
+			}
+			d := &unstructured.Unstructured{}
+			must.Do(t, yaml.Unmarshal([]byte(text), &d.Object))
+			got := cluster.Conversion(d)
+			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) || tc.old != "" && text == definition {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestDefinitionChanges: a definition that changes is told at once, also if it had the other state for a moment only,
+// and a watch that ends does not hide it. While it cannot be watched, the guard knows that.
+func TestDefinitionChanges(t *testing.T) {
+	s, api := serve(t)
+	s.versions["apiextensions.k8s.io"] = []string{"v1"}
+	generation := int64(1)
+	put := func(change func(*unstructured.Unstructured)) {
+		d := &unstructured.Unstructured{}
+		must.Do(t, yaml.Unmarshal([]byte(definition), &d.Object))
+		d.SetAPIVersion("apiextensions.k8s.io/v1")
+		d.SetKind("CustomResourceDefinition")
+		d.SetName("policyexceptions.kyverno.io")
+		if change != nil {
+			change(d)
+		}
+		d.SetGeneration(generation)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.set("apiextensions.k8s.io/customresourcedefinitions/policyexceptions.kyverno.io", d.Object)
+		s.tell("apiextensions.k8s.io/customresourcedefinitions", object{"type": "MODIFIED", "object": d.Object})
+	}
+	put(nil)
+	told := make(chan string, 10)
+	var sees sync.Map // by group
+	next := func() string {
+		t.Helper()
+		select {
+		case change := <-told:
+			return change
+		case <-time.After(30 * time.Second):
+			t.Fatal("nothing is told")
+			return ""
+		}
+	}
+	definitions := cluster.Definitions{
+		API: api, Known: &guard.Definitions{}, Failed: func(err error) { told <- err.Error() },
+		Changed: func(kind exception.GroupKind, before, state string) {
+			expect.That(t, before != state, "%s is told twice", state)
+			told <- kind.Group + " " + state
+		},
+		Watching: func(kind exception.GroupKind, yes bool) { sees.Store(kind.Group, yes) },
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); definitions.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	eventually(t, "both watches", func() bool { return s.watched(2) })
+
+	if got := next(); !strings.HasPrefix(got, "kyverno.io generation 1") {
+		t.Errorf("at the start: %s", got) // nobody saw a change before
+	}
+	eventually(t, "the news that it is watched", func() bool { yes, _ := sees.Load("kyverno.io"); return yes == true })
+	put(nil) // as it was
+	generation = 2
+	put(nil)
+	first := next()
+	must.That(t, strings.HasPrefix(first, "kyverno.io generation 2"), "%v", first)
+	put(func(d *unstructured.Unstructured) {
+		names := []any{map[string]any{"type": "Established", "status": "True"}, map[string]any{"type": "Established", "status": "False"}}
+		expect.NoError(t, unstructured.SetNestedSlice(d.Object, names, "status", "conditions"))
+	})
+	got := next()
+	expect.That(t, strings.HasPrefix(got, "kyverno.io generation 2") && got != first, "another status: %s", got)
+	put(nil)
+	expect.Is(t, "the status before", first, next())
+	s.endWatches()
+	generation = 4 // it was another one in between
+	put(nil)
+	got = next()
+	expect.That(t, strings.HasPrefix(got, "kyverno.io generation 4"), "after the watch ended: %s", got)
+	eventually(t, "both watches again", func() bool { return s.watched(2) })
+	s.mu.Lock()
+	delete(s.versions, "apiextensions.k8s.io")
+	s.mu.Unlock()
+	s.endWatches()
+	got = next()
+	expect.That(t, strings.Contains(got, "watch the definition policyexceptions."), "it cannot be watched: %s", got)
+	eventually(t, "the news that neither is watched", func() bool {
+		one, _ := sees.Load("kyverno.io")
+		other, _ := sees.Load("policies.kyverno.io")
+		return one == false && other == false
+	})
 }

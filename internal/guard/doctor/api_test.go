@@ -2,7 +2,17 @@ package doctor_test
 
 import (
 	"cmp"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -27,6 +37,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/guard/doctor"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // api is an API server with the parts that the doctor reads, in a state that a test chooses.
@@ -205,10 +216,7 @@ func (a *api) start(t *testing.T) doctor.Config {
 	for gvk, scope := range kinds {
 		mapper.Add(gvk, scope)
 	}
-	live, err := client.New(config, client.Options{HTTPClient: server.Client(), Mapper: mapper})
-	if err != nil {
-		t.Fatal(err)
-	}
+	live := must.Get(client.New(config, client.Options{HTTPClient: server.Client(), Mapper: mapper}))(t)
 	return doctor.Config{
 		Client: live, HTTP: server.Client(), Host: server.URL, Now: func() time.Time { return now }, Webhook: "polex-guard", Deadline: 5 * time.Second, Protect: os.DirFS(protectFolder), Namespace: "polex-system", Kyverno: "kyverno", Guards: func(namespace string) bool { return namespace == "kyverno" },
 		Kinds: []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: exception.Kind}, {Group: exception.PoliciesGroup, Kind: exception.Kind}},
@@ -219,3 +227,75 @@ func (a *api) start(t *testing.T) doctor.Config {
 type unserved struct{ client.Client }
 
 func (unserved) RESTMapper() meta.RESTMapper { return meta.NewDefaultRESTMapper(nil) }
+
+// certificate is the certificate of a server.
+type certificate struct {
+	name  string        // in addition to 127.0.0.1; "" is the name of the guard
+	lasts time.Duration // 0: a year
+}
+
+// server is a TLS server in place of a webhook.
+type server struct {
+	address   string
+	authority []byte // PEM
+}
+
+func serve(t *testing.T, c certificate) *server {
+	t.Helper()
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "polex-guard"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(365 * 24 * time.Hour),
+		DNSNames: []string{"polex-guard.polex-system.svc"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	if c.lasts != 0 {
+		template.NotAfter = now.Add(c.lasts)
+	}
+	if c.name != "" {
+		template.DNSNames, template.IPAddresses = []string{c.name}, nil
+	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
+	listener := must.Get(tls.Listen("tcp", "127.0.0.1:0",
+		&tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+			MinVersion: tls.VersionTLS12}))(t)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return // closed
+			}
+			go func() {
+				_ = conn.(*tls.Conn).Handshake()
+				_ = conn.Close()
+			}()
+		}
+	}()
+	return &server{address: listener.Addr().String(), authority: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+}
+
+// asked points a webhook to the server.
+func (s *server) asked(w *admissionregistrationv1.ValidatingWebhook) {
+	w.ClientConfig.URL, w.ClientConfig.CABundle = new("https://"+s.address), s.authority
+}
+
+// closed returns an address without a listener.
+func closed(t *testing.T) string {
+	t.Helper()
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	must.Do(t, listener.Close())
+	return listener.Addr().String()
+}
+
+// dialAs connects to the server under an address that only the DNS of a cluster resolves.
+func (s *server) dialAs(want string) doctor.Dial {
+	return func(ctx context.Context, address string, config *tls.Config) (*tls.Conn, error) {
+		if address != want {
+			return nil, fmt.Errorf("it asks %q, not %q", address, want)
+		}
+		conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", s.address)
+		if err != nil {
+			return nil, err
+		}
+		return conn.(*tls.Conn), nil
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -19,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/internal/guard/cluster"
 	"github.com/polex-dev/polex/internal/guard/doctor"
 	"github.com/polex-dev/polex/internal/guard/static"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var now = time.Now()
@@ -112,8 +112,7 @@ func protected() (map[string]limits, map[string]binding) {
 	return policies, bindings
 }
 
-// staticFiles moves the webhook and the policies of protect from the API to static files, and changes
-// something.
+// staticFiles moves the webhook and the policies of protect from the API to static files, and changes something.
 func staticFiles(change func(*api, *doctor.Config)) func(*api, *doctor.Config) {
 	return func(a *api, c *doctor.Config) {
 		a.metrics = metricsOf("sha256:a", "sha256:b")
@@ -196,8 +195,7 @@ func kyverno(flags ...string) appsv1.DeploymentList {
 	return appsv1.DeploymentList{Items: []appsv1.Deployment{d}}
 }
 
-// TestDoctor: a correct installation passes. Every fault has its own reason only, and every reason
-// has a fault.
+// TestDoctor: a correct installation passes. Every fault has its own reason only, and every reason has a fault.
 func TestDoctor(t *testing.T) {
 	good := serve(t, certificate{})
 	type webhookChange = func(*admissionregistrationv1.ValidatingWebhook)
@@ -582,9 +580,7 @@ func TestDoctor(t *testing.T) {
 			}
 			var got []string
 			for _, f := range doctor.Run(t.Context(), config) {
-				if f.Subject == "" || f.Message == "" {
-					t.Errorf("it says nothing: %+v", f)
-				}
+				expect.That(t, f.Subject != "" && f.Message != "", "it says nothing: %+v", f)
 				if f.Outcome == doctor.Fine {
 					continue
 				}
@@ -594,15 +590,11 @@ func TestDoctor(t *testing.T) {
 				}
 			}
 			slices.Sort(got)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			expect.Equal(t, "result", tc.want, got)
 		})
 	}
 	for _, reason := range doctor.Reasons() {
-		if !met[reason.Name] && !t.Failed() {
-			t.Errorf("nothing is wrong for %q", reason.Name)
-		}
+		expect.That(t, met[reason.Name] || t.Failed(), "nothing is wrong for %q", reason.Name)
 		delete(met, reason.Name)
 	}
 	for reason := range met {

@@ -1,9 +1,11 @@
 package doctor_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/polex-dev/polex/internal/guard/doctor"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // flow returns a FlowSchema for all requests of some subjects.
@@ -33,8 +35,7 @@ func builtIn() []object {
 	return all
 }
 
-// TestPriority: each FlowSchema that can hold up the requests of the guard or of Kyverno is found, and no
-// other.
+// TestPriority: each FlowSchema that can hold up the requests of the guard or of Kyverno is found, and no other.
 func TestPriority(t *testing.T) {
 	subject := func(kind, field, name string) object { return object{"kind": kind, field: object{"name": name}} }
 	user := func(name string) object { return subject("User", "user", name) }
@@ -84,9 +85,7 @@ func TestPriority(t *testing.T) {
 			if tc.change != nil {
 				tc.change(f)
 			}
-			if got := concerns(t, append(builtIn(), f), "flowschemas/f"); got != tc.want {
-				t.Errorf("it is found: %t, want %t", got, tc.want)
-			}
+			expect.Is(t, "found", tc.want, concerns(t, append(builtIn(), f), "flowschemas/f"))
 		})
 	}
 	for n, o := range builtIn() {
@@ -97,9 +96,7 @@ func TestPriority(t *testing.T) {
 		for _, annotations := range []object{{"apf.kubernetes.io/autoupdate-spec": "false"}, nil} {
 			all := builtIn()
 			all[n]["metadata"].(object)["annotations"] = annotations
-			if got := concerns(t, all, name); got != want {
-				t.Errorf("%s with the annotations %v is found: %t, want %t", name, annotations, got, want)
-			}
+			expect.Is(t, fmt.Sprintf("%s with the annotations %v", name, annotations), want, concerns(t, all, name))
 		}
 	}
 }

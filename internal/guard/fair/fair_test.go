@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/guard/fair"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestNext: the client with most places loses the one that it has not used for the longest time.
@@ -42,9 +43,8 @@ func TestNext(t *testing.T) {
 				got = append(got, next.Value)
 				p.Remove(next)
 			}
-			if strings.Join(got, " ") != tc.want || p.Len() != 0 {
-				t.Errorf("%q and %d more, want %q", got, p.Len(), tc.want)
-			}
+			expect.That(t, strings.Join(got, " ") == tc.want && p.Len() == 0,
+				"%q and %d more, want %q", got, p.Len(), tc.want)
 		})
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/polex-dev/polex/internal/guard/rules"
+	"github.com/polex-dev/polex/test/expect"
 )
 
-// TestMatch has the forms that are easily mistaken. test/e2e/celpeer compares all forms with the API
-// server's own code.
+// TestMatch has the forms that are easily mistaken. test/e2e/celpeer compares all forms with the API server's own code.
 func TestMatch(t *testing.T) {
 	request := rules.Request{Operation: admissionregistrationv1.Create, Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespaced: true}
 	rule := func(change func(*admissionregistrationv1.RuleWithOperations)) admissionregistrationv1.RuleWithOperations {
@@ -54,9 +54,7 @@ func TestMatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := []admissionregistrationv1.RuleWithOperations{rule(resources("pods")), rule(tc.change)}
-			if got := rules.Match(list, request); got != tc.want {
-				t.Errorf("%t", got)
-			}
+			expect.Is(t, "result", tc.want, rules.Match(list, request))
 		})
 	}
 	anyVersion := request

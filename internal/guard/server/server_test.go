@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/guard/server"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // serving is a running server.
@@ -39,19 +41,15 @@ func serve(t *testing.T, c server.Config) serving {
 	}
 	c.TLS.Certificates = certified.TLS.Certificates
 	c.Address, c.Deadline, c.Log = "127.0.0.1:0", time.Minute, slog.New(slog.NewTextHandler(t.Output(), nil))
-	s, err := server.Listen(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(server.Listen(t.Context(), c))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Start(ctx) }()
 	t.Cleanup(func() {
 		_ = s.Server.Close()
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		err := <-ended
+		expect.NoError(t, err)
 	})
 	return serving{s.Listener.Addr().String(), &tls.Config{RootCAs: pool, ServerName: "example.com", MinVersion: tls.VersionTLS12}}
 }
@@ -60,24 +58,16 @@ func serve(t *testing.T, c server.Config) serving {
 func get(t *testing.T, conn net.Conn) int {
 	t.Helper()
 	c := &http.Client{Transport: &http.Transport{DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}}
-	answer, err := c.Get("https://server/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(c.Get("https://server/"))(t)
 	defer answer.Body.Close()
-	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.Copy(io.Discard, answer.Body))(t)
 	return answer.StatusCode
 }
 
 // open opens a connection, completes the handshake and sends nothing.
 func (s serving) open(t *testing.T) *tls.Conn {
 	t.Helper()
-	conn, err := (&tls.Dialer{Config: s.client}).DialContext(t.Context(), "tcp", s.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get((&tls.Dialer{Config: s.client}).DialContext(t.Context(), "tcp", s.address))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn.(*tls.Conn)
 }
@@ -85,9 +75,8 @@ func (s serving) open(t *testing.T) *tls.Conn {
 // isClosed waits until the server has closed a connection.
 func isClosed(t *testing.T, conn net.Conn) {
 	t.Helper()
-	if _, err := conn.Read(make([]byte, 1)); err == nil {
-		t.Error("the server says something")
-	}
+	_, err := conn.Read(make([]byte, 1))
+	expect.That(t, err != nil, "the server says something")
 }
 
 // TestQuietConnectionsGiveWay: a new connection closes the one that was idle for the longest time,
@@ -95,30 +84,22 @@ func isClosed(t *testing.T, conn net.Conn) {
 func TestQuietConnectionsGiveWay(t *testing.T) {
 	s := serve(t, server.Config{Connections: 3})
 	working := s.open(t)
-	if got := get(t, working); got != http.StatusOK {
-		t.Fatal(got)
-	}
+	got := get(t, working)
+	must.That(t, got == http.StatusOK, "%v", got)
 	var silent []net.Conn
 	for range 2 {
 		silent = append(silent, s.open(t))
 	}
-	raw, err := net.Dial("tcp", s.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(net.Dial("tcp", s.address))(t)
 	defer raw.Close()
 	// The active connection had its last request before the silent ones were opened.
 	isClosed(t, working)
 	asked := s.open(t)
 	isClosed(t, silent[0])
-	if got := get(t, asked); got != http.StatusOK {
-		t.Error(got)
-	}
+	expect.Is(t, "result", http.StatusOK, get(t, asked))
 	for range 10 { // each new one closes the silent one that was idle for longer
 		s.open(t)
-		if got := get(t, s.open(t)); got != http.StatusOK {
-			t.Error(got)
-		}
+		expect.Is(t, "result", http.StatusOK, get(t, s.open(t)))
 	}
 	isClosed(t, silent[1])
 	isClosed(t, raw)
@@ -131,10 +112,7 @@ func TestOthersStay(t *testing.T) {
 		t.Skip("only Linux has other addresses of loopback than 127.0.0.1")
 	}
 	s := serve(t, server.Config{Connections: 4, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })})
-	raw, err := net.Dial("tcp", s.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(net.Dial("tcp", s.address))(t)
 	defer raw.Close()
 	slow := tls.Client(raw, s.client)
 	const request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na"
@@ -156,9 +134,8 @@ func TestOthersStay(t *testing.T) {
 	} {
 		s.flood(t, "127.0.0.2")
 		s.flood(t, "127.0.0.3")
-		if err := step.does(); err != nil {
-			t.Fatalf("%s: %v", step.name, err)
-		}
+		err := step.does()
+		must.That(t, err == nil, "%s: %v", step.name, err)
 	}
 }
 
@@ -167,14 +144,11 @@ func (s serving) flood(t *testing.T, from string) {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	for range 8 {
-		conn, err := (&tls.Dialer{NetDialer: dialer, Config: s.client}).DialContext(t.Context(), "tcp", s.address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get((&tls.Dialer{NetDialer: dialer, Config: s.client}).DialContext(t.Context(), "tcp",
+			s.address))(t)
 		t.Cleanup(func() { _ = conn.Close() })
-		if got := get(t, conn); got != http.StatusOK {
-			t.Fatal(got)
-		}
+		got := get(t, conn)
+		must.That(t, got == http.StatusOK, "%v", got)
 	}
 }
 
@@ -194,13 +168,8 @@ func TestHeardConnectionsStay(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1, DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}}
 	silent := s.open(t)
 	for range 5 {
-		answer, err := client.Get("https://server/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(client.Get("https://server/"))(t)
+		must.Get(io.Copy(io.Discard, answer.Body))(t)
 		_ = answer.Body.Close()
 		next := s.open(t)
 		isClosed(t, silent)
@@ -213,17 +182,12 @@ func TestStreams(t *testing.T) {
 	s := serve(t, server.Config{})
 	s.client.NextProtos = []string{"h2"}
 	conn := s.open(t)
-	if got := conn.ConnectionState().NegotiatedProtocol; got != "h2" {
-		t.Fatalf("%q", got)
-	}
+	got := conn.ConnectionState().NegotiatedProtocol
+	must.That(t, got == "h2", "%q", got)
 	// RFC 9113, 3.4 and 6.5: the server begins with its settings, each of six bytes.
 	header := make([]byte, 9)
-	if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadFull(conn, header); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"))(t)
+	must.Get(io.ReadFull(conn, header))(t)
 	settings := make([]byte, int(header[0])<<16|int(header[1])<<8|int(header[2]))
 	if _, err := io.ReadFull(conn, settings); err != nil || header[3] != 4 {
 		t.Fatalf("%v: a frame of type %d", err, header[3])
@@ -233,42 +197,29 @@ func TestStreams(t *testing.T) {
 	for ; len(settings) >= 6; settings = settings[6:] {
 		said[binary.BigEndian.Uint16(settings)] = binary.BigEndian.Uint32(settings[2:])
 	}
-	if got := said[maxConcurrentStreams]; got != server.MaxStreams {
-		t.Errorf("%d streams on a connection, want %d", got, server.MaxStreams)
-	}
+	expect.Is(t, "streams on a connection", server.MaxStreams, said[maxConcurrentStreams])
 }
 
 // TestBounds: the times of a connection and the size of its headers are limited.
 func TestBounds(t *testing.T) {
-	s, err := server.Listen(t.Context(), server.Config{Address: "127.0.0.1:0", TLS: &tls.Config{MinVersion: tls.VersionTLS12}, Deadline: time.Second, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(server.Listen(t.Context(), server.Config{Address: "127.0.0.1:0",
+		TLS: &tls.Config{MinVersion: tls.VersionTLS12}, Deadline: time.Second,
+		Log: slog.New(slog.DiscardHandler)}))(t)
 	defer s.Listener.Close()
 	for what, got := range map[string]time.Duration{
 		"handshake and headers": s.Server.ReadHeaderTimeout, "request": s.Server.ReadTimeout, "answer": s.Server.WriteTimeout, "pause": s.Server.IdleTimeout,
 	} {
-		if got <= 0 || got > 3*time.Minute {
-			t.Errorf("%s may take %s", what, got)
-		}
+		expect.That(t, got > 0 && got <= 3*time.Minute, "%s may take %s", what, got)
 	}
-	if got := s.Server.MaxHeaderBytes; got <= 0 || got > 64<<10 {
-		t.Errorf("headers may have %d bytes", got)
-	}
+	got := s.Server.MaxHeaderBytes
+	expect.That(t, got > 0 && got <= 64<<10, "headers may have %d bytes", got)
 }
 
 // TestAnswers: Answers distinguishes a server that answers from an address without a listener.
 func TestAnswers(t *testing.T) {
 	s := serve(t, server.Config{})
-	if err := server.Answers(t.Context(), s.address); err != nil {
-		t.Error(err)
-	}
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, server.Answers(t.Context(), s.address))
+	nobody := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	_ = nobody.Close()
-	if err := server.Answers(t.Context(), nobody.Addr().String()); err == nil {
-		t.Error("nobody answers")
-	}
+	expect.That(t, server.Answers(t.Context(), nobody.Addr().String()) != nil, "nobody answers")
 }

@@ -11,11 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/internal/guard/static"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // sources is the folder policies/.
@@ -26,29 +27,18 @@ func delivered(t *testing.T) *static.Set {
 	t.Helper()
 	dir := t.TempDir()
 	for to, from := range map[string][]string{"webhooks": {"webhooks"}, "policies": {"policies", "exec", "writers"}} {
-		if err := os.Mkdir(filepath.Join(dir, to), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(filepath.Join(dir, to), 0o700))
 		for _, folder := range from {
-			files, err := static.Read(filepath.Join(sources, "guard/static", folder))
-			if err != nil {
-				t.Fatal(err)
-			}
+			files := must.Get(static.Read(filepath.Join(sources, "guard/static", folder)))(t)
 			for name, text := range files {
 				if name == "kustomization.yaml" {
 					continue
 				}
-				if err := os.WriteFile(filepath.Join(dir, to, name), text, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(filepath.Join(dir, to, name), text, 0o600))
 			}
 		}
 	}
-	set, err := static.ReadSet(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set
+	return must.Get(static.ReadSet(dir))(t)
 }
 
 // TestNobodyIsExempt: no rule decides by a user or a group, since a member of system:masters can
@@ -71,15 +61,13 @@ func TestNobodyIsExempt(t *testing.T) {
 				t.Errorf("%s decides by the user: %s", p.Name, text)
 			}
 		}
-		if p.Spec.FailurePolicy == nil || *p.Spec.FailurePolicy != admissionregistrationv1.Fail {
-			t.Errorf("%s does not fail closed", p.Name)
-		}
+		expect.That(t, p.Spec.FailurePolicy != nil && *p.Spec.FailurePolicy == admissionregistrationv1.Fail,
+			"%s does not fail closed", p.Name)
 	}
 	for _, c := range set.Webhooks {
 		for _, w := range c.Webhooks {
-			if len(w.MatchConditions) > 0 || w.NamespaceSelector != nil || w.ObjectSelector != nil {
-				t.Errorf("%s leaves something out", w.Name)
-			}
+			expect.That(t, len(w.MatchConditions) == 0 && w.NamespaceSelector == nil && w.ObjectSelector == nil,
+				"%s leaves something out", w.Name)
 			for _, r := range w.Rules {
 				if slices.Contains(r.Operations, admissionregistrationv1.Delete) && *w.FailurePolicy != admissionregistrationv1.Ignore {
 					t.Errorf("%s keeps exceptions while no guard answers", w.Name)
@@ -94,15 +82,10 @@ func objects(t *testing.T, from fs.FS, files ...string) map[string]map[string]an
 	t.Helper()
 	found := map[string]map[string]any{}
 	for _, file := range files {
-		text, err := fs.ReadFile(from, file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(fs.ReadFile(from, file))(t)
 		for document := range strings.SplitSeq(string(text), "\n---\n") {
 			var o map[string]any
-			if err := yaml.Unmarshal([]byte(document), &o); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, yaml.Unmarshal([]byte(document), &o))
 			metadata := o["metadata"].(map[string]any)
 			namespace, _ := metadata["namespace"].(string)
 			found[o["kind"].(string)+"/"+namespace+"/"+metadata["name"].(string)] = o
@@ -160,9 +143,7 @@ func TestAgrees(t *testing.T) {
 
 func equal(t *testing.T, what string, want, got any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
+	expect.Equal(t, what, want, got)
 }
 
 // TestDelivered: the webhook has the paths of the guard, the policies have the rights of the guard,
@@ -185,9 +166,8 @@ func TestDelivered(t *testing.T) {
 				continue
 			}
 			var rules []any
-			if err := json.Unmarshal([]byte(v.Expression), &rules); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			err := json.Unmarshal([]byte(v.Expression), &rules)
+			expect.That(t, err == nil, "%s: %v", name, err)
 			equal(t, name, rights[roles[name]]["rules"], any(rules))
 			delete(roles, name)
 		}
@@ -197,24 +177,17 @@ func TestDelivered(t *testing.T) {
 			t.Errorf("%s is not bound", p.Name)
 		}
 	}
-	if len(roles) > 0 {
-		t.Errorf("the rights of %v are not protected", roles)
-	}
+	expect.That(t, len(roles) == 0, "the rights of %v are not protected", roles)
 	slices.Sort(names)
 	equal(t, "policies", []string{"polex-admission", "polex-exec", "polex-guard-cluster", "polex-guard-definitions", "polex-guard-namespace", "polex-writers"}, names)
-	text, err := os.ReadFile(filepath.Join(sources, "guard/static/admission.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(sources, "guard/static/admission.yaml")))(t)
 	var config struct {
 		Plugins []struct {
 			Name          string
 			Configuration struct{ StaticManifestsDir string }
 		}
 	}
-	if err := yaml.Unmarshal(text, &config); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal(text, &config))
 	folders := map[string]string{}
 	for _, p := range config.Plugins {
 		folders[p.Name] = p.Configuration.StaticManifestsDir
@@ -239,17 +212,12 @@ func TestReadSet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			for _, folder := range []string{"webhooks", "policies"} {
-				if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.Mkdir(filepath.Join(dir, folder), 0o700))
 			}
-			if err := os.WriteFile(filepath.Join(dir, "webhooks", "a.yaml"), []byte(tc.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, "webhooks", "a.yaml"), []byte(tc.text), 0o600))
 			_, err := static.ReadSet(dir)
-			if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%v, want %q", err, tc.want)
-			}
+			expect.That(t, (err != nil) == (tc.want != "") && (err == nil || strings.Contains(err.Error(), tc.want)),
+				"%v, want %q", err, tc.want)
 		})
 	}
 }
@@ -258,17 +226,10 @@ func TestReadSet(t *testing.T) {
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"b.yml": "b", "a.YAML": "a", "c.json": "", "d.txt": "d", ".polex.yaml.1.tmp": "e"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "e.yaml"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	m, err := static.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "e.yaml"), 0o700))
+	m := must.Get(static.Read(dir))(t)
 	equal(t, "files", []string{"a.YAML", "b.yml", "c.json"}, slices.Sorted(maps.Keys(m)))
 	// printf 'a\0b\0' | sha256sum; test/e2e/guard TestStatic compares with an API server.
 	equal(t, "hash", "sha256:"+abHash, m.Hash())
@@ -286,9 +247,7 @@ func TestReadRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := make(filepath.Join(dir, "a.yaml")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, make(filepath.Join(dir, "a.yaml")))
 			if _, err := static.Read(dir); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "a.yaml") {
 				t.Errorf("%v", err)
 			}

@@ -15,10 +15,11 @@ import (
 	"github.com/polex-dev/polex/internal/ledger/cluster"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
-// apiServer imitates an API server: it lists the served versions, and objects in pages of two. The
-// items have no kind.
+// apiServer imitates an API server: it lists the served versions, and objects in pages of two. The items have no kind.
 type apiServer struct {
 	versions map[string][]string // by group, the preferred version first
 	names    map[string][]string // by group
@@ -85,14 +86,8 @@ func reach(t *testing.T, s *apiServer) *apiserver.Server {
 	t.Cleanup(server.Close)
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	text := "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: " + server.URL + "}}]\nusers: [{name: a, user: {token: x}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	opened, err := apiserver.Open(path, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return opened
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+	return must.Get(apiserver.Open(path, ""))(t)
 }
 
 // read reads the exceptions of a server, and returns their versions and names.
@@ -130,14 +125,10 @@ func TestReadCluster(t *testing.T) {
 			tc.server.items = plainItem
 			names, unreadable, err := read(t, &tc.server)
 			if tc.fails != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.fails) {
-					t.Errorf("%v", err)
-				}
+				expect.Error(t, err, tc.fails)
 				return
 			}
-			if err != nil || names != tc.want || len(unreadable) > 0 {
-				t.Errorf("%s, %q, %v", names, unreadable, err)
-			}
+			expect.That(t, err == nil && names == tc.want && len(unreadable) == 0, "%s, %q, %v", names, unreadable, err)
 		})
 	}
 }
@@ -151,23 +142,61 @@ func TestVersions(t *testing.T) {
 			s := &apiServer{versions: map[string][]string{"kyverno.io": {"v2", "v2beta1"}}, names: map[string][]string{"kyverno.io": {"a"}}}
 			s.items = func(apiVersion, name string) map[string]any {
 				doc, err := exception.Parse([]byte("apiVersion: "+apiVersion+"\nkind: PolicyException\nmetadata:\n  name: "+name+"\n  namespace: platform\n"), "object")
-				if err != nil {
-					t.Fatal(err)
-				}
-				sealed, err := seal.Attach(doc, &seal.Seal{Message: []byte(message), Signatures: []seal.Signature{{Signature: []byte("x")}}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
+				sealed := must.Get(seal.Attach(doc, &seal.Seal{Message: []byte(message),
+					Signatures: []seal.Signature{{Signature: []byte("x")}}}))(t)
 				return sealed.Object()
 			}
 			names, _, err := read(t, s)
-			if err != nil || names != want {
-				t.Errorf("%s, %v", names, err)
-			}
+			expect.That(t, err == nil && names == want, "%s, %v", names, err)
 			for _, path := range s.asked {
-				if strings.Contains(path, "v9") {
-					t.Errorf("it asks for %s", path)
-				}
+				expect.That(t, !strings.Contains(path, "v9"), "it asks for %s", path)
+			}
+		})
+	}
+}
+
+func TestParse(t *testing.T) {
+	const item = `{"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": {"name": "a", "namespace": "b"}}`
+	for name, tc := range map[string]struct {
+		text            string
+		objects, broken int
+		fails           bool
+	}{
+		"JSON":                  {text: `{"apiVersion": "v1", "kind": "List", "items": [` + item + `]}`, objects: 1},
+		"YAML":                  {text: "apiVersion: v1\nkind: List\nitems:\n- apiVersion: kyverno.io/v2\n  kind: PolicyException\n  metadata: {name: a, namespace: b}\n", objects: 1},
+		"other YAML":            {text: "kind: List\nitems: [{apiVersion: kyverno.io/v2, kind: PolicyException, metadata: {name: a, namespace: b}}]\n", objects: 1},
+		"indented YAML":         {text: "kind: List\nitems:\n  - apiVersion: kyverno.io/v2\n    kind: PolicyException\n    metadata: {name: a, namespace: b}\n", objects: 1},
+		"kubectl's YAML":        {text: "apiVersion: v1\nitems:\n- apiVersion: kyverno.io/v2\n  kind: PolicyException\n  metadata:\n    name: a\n    namespace: b\n\n- apiVersion: v1\n  kind: Pod\n- apiVersion: kyverno.io/v2\n  kind: PolicyException\n  metadata: {name: b, namespace: b}\nkind: List\nmetadata:\n  resourceVersion: \"\"\n", objects: 2},
+		"two documents":         {text: "kind: List\nitems:\n- " + item + "\n---\nkind: List\nitems: []\n", fails: true},
+		"more documents":        {text: "kind: List\nitems:\n- " + item + "\n...\n---\nkind: List\nitems: []\n", fails: true},
+		"a document in an item": {text: "kind: List\nitems:\n- " + item + "\n ---\n  a: b\n", fails: true},
+		"a key in capitals":     {text: `{"kind": "List", "items": [` + strings.Replace(item, `"metadata"`, `"KIND": "Pod", "metadata"`, 1) + `]}`, objects: 1},
+		"items twice":           {text: "kind: List\nitems:\n- " + item + "\nitems:\n- " + item + "\n", fails: true},
+		"JSON keys twice":       {text: `{"kind": "List", "items": [], "items": [` + item + `]}`, fails: true},
+		"JSON and more":         {text: `{"kind": "List", "items": []} {"kind": "List"}`, fails: true},
+		"items of one":          {text: `{"kind": "List", "items": ` + item + `}`, fails: true},
+		"a typed list":          {text: `{"kind": "PolicyExceptionList", "items": [` + item + `]}`, objects: 1},
+		"no exceptions":         {text: `{"kind": "List", "items": []}`},
+		"a broken object":       {text: `{"kind": "List", "items": [` + item + `, {"a": 1, "a": 2}]}`, objects: 1, broken: 1},
+		"nothing":               {text: "\n", fails: true},
+		"null items":            {text: `{"kind": "List", "items": null}`, fails: true},
+		"a report":              {text: `{"kind": "PolicyReport", "results": []}`, fails: true},
+		"a list of reports":     {text: `{"kind": "List", "items": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}]}`, fails: true},
+		"an exception":          {text: item, fails: true},
+		"keys twice":            {text: "kind: List\nitems: []\nkind: List\n", fails: true},
+		"no YAML":               {text: "kind: [", fails: true},
+		"cut off":               {text: `{"kind": "List", "items": [`, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := 0
+			c, err := cluster.Parse(strings.NewReader(tc.text), false, func(*exception.Document) error {
+				objects++
+				return nil
+			})
+			must.That(t, (err != nil) == tc.fails, "%v", err)
+			if err == nil && (objects != tc.objects || len(c.Unreadable) != tc.broken) {
+				t.Errorf("%d objects, %q", objects, c.Unreadable)
 			}
 		})
 	}

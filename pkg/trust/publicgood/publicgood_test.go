@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,8 +25,7 @@ func parse(t *testing.T, data []byte) *root.TrustedRoot {
 	return expect.Value(root.NewTrustedRootFromJSON(data))(t)
 }
 
-// TestComplete: the root has all parts for verification, with the names of the public-good
-// instance.
+// TestComplete: the root has all parts for verification, with the names of the public-good instance.
 func TestComplete(t *testing.T) {
 	tr := parse(t, publicgood.TrustedRootJSON())
 	got := map[string][]string{}
@@ -65,14 +65,10 @@ func TestAgreesWithSigstoreGo(t *testing.T) {
 		t.Fatal("sigstore-go's copy is empty: nothing was compared")
 	}
 	for id, log := range theirs.RekorLogs() {
-		if diff := cmp.Diff(log, ours.RekorLogs()[id]); diff != "" {
-			t.Errorf("Rekor log %s (-sigstore-go +here):\n%s", id, diff)
-		}
+		expect.Equal(t, fmt.Sprintf("Rekor log %s (-sigstore-go +here)", id), log, ours.RekorLogs()[id])
 	}
 	for id, log := range theirs.CTLogs() {
-		if diff := cmp.Diff(log, ours.CTLogs()[id]); diff != "" {
-			t.Errorf("CT log %s (-sigstore-go +here):\n%s", id, diff)
-		}
+		expect.Equal(t, fmt.Sprintf("CT log %s (-sigstore-go +here)", id), log, ours.CTLogs()[id])
 	}
 	for i, ca := range theirs.FulcioCertificateAuthorities() {
 		if !slices.ContainsFunc(ours.FulcioCertificateAuthorities(), func(our root.CertificateAuthority) bool { return cmp.Equal(ca, our) }) {
@@ -89,19 +85,14 @@ func TestSourceSaysWhatIsHere(t *testing.T) {
 		"- sha256: " + hex.EncodeToString(sum[:]),
 		"- date: " + publicgood.Date,
 	} {
-		if n := bytes.Count(doc, []byte("\n"+line+"\n")); n != 1 {
-			t.Errorf("SOURCE.md has the line %q %d times, want once", line, n)
-		}
+		expect.Is(t, fmt.Sprintf("SOURCE.md has the line %q", line), 1, bytes.Count(doc, []byte("\n"+line+"\n")))
 	}
-	if _, err := time.Parse(time.DateOnly, publicgood.Date); err != nil {
-		t.Error(err)
-	}
+	_, err := time.Parse(time.DateOnly, publicgood.Date)
+	expect.NoError(t, err)
 }
 
 func TestTrustedRootJSONIsACopy(t *testing.T) {
 	first := publicgood.TrustedRootJSON()
 	clear(first)
-	if !bytes.HasPrefix(publicgood.TrustedRootJSON(), []byte("{")) {
-		t.Error("writing to one copy changed the next")
-	}
+	expect.That(t, bytes.HasPrefix(publicgood.TrustedRootJSON(), []byte("{")), "writing to one copy changed the next")
 }

@@ -35,8 +35,7 @@ func oursTakes(t *testing.T, checker *shape.Checker, expression string) (bool, s
 	return true, ""
 }
 
-// TestEveryFunction calls every overload that the peer declares, with arguments of the right type
-// and of a wrong one.
+// TestEveryFunction calls every overload that the peer declares, with arguments of the right type and of a wrong one.
 func TestEveryFunction(t *testing.T) {
 	env := peerEnv(t)
 	checker := must.Get(shape.New(shape.Config{}))(t)
@@ -125,8 +124,7 @@ func literal(of *cel.Type) (string, bool) {
 	return "", false
 }
 
-// TestEveryExpressionOfTheTests tries each text in shape's own tests as an expression. Most of them
-// are.
+// TestEveryExpressionOfTheTests tries each text in shape's own tests as an expression. Most of them are.
 func TestEveryExpressionOfTheTests(t *testing.T) {
 	env := peerEnv(t)
 	checker := must.Get(shape.New(shape.Config{}))(t)

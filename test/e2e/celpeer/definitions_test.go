@@ -40,9 +40,8 @@ func changed(t *testing.T, pairs ...string) map[string]any {
 	return object
 }
 
-// TestDefinitions changes the definition of exceptions in every way that could keep Kyverno from
-// reading them, or show it other ones. Administrators of protect may do that, and nobody with static
-// files.
+// TestDefinitions changes the definition of exceptions in every way that could keep Kyverno from reading them, or show
+// it other ones. Administrators of protect may do that, and nobody with static files.
 func TestDefinitions(t *testing.T) {
 	static := compiled(t, "static/policies/definitions.yaml")
 	request := func(operation string) map[string]any {

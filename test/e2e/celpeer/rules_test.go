@@ -290,8 +290,7 @@ func TestKyvernoRules(t *testing.T) {
 	}
 }
 
-// peerEnv returns the environment of Kyverno's webhook for PolicyException: the base of Kubernetes
-// with four variables.
+// peerEnv returns the environment of Kyverno's webhook for PolicyException: the base of Kubernetes with four variables.
 func peerEnv(t *testing.T) *cel.Env {
 	t.Helper()
 	base := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())

@@ -15,11 +15,11 @@ import (
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// live is an API server with Kyverno's definitions and its cleanup controller, shared by all tests
-// of this process.
+// live is an API server with Kyverno's definitions and its cleanup controller, shared by all tests of this process.
 var live *cluster.Cluster
 
 func TestMain(m *testing.M) {
@@ -32,8 +32,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// binding gives Kyverno's account the role of policies/cleanup. The controller that aggregates
-// roles does not run here.
+// binding gives Kyverno's account the role of policies/cleanup. The controller that aggregates roles does not run here.
 const binding = `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: polex-cleanup}
@@ -144,8 +143,6 @@ func TestLabel(t *testing.T) {
 		}
 	}
 	for _, target := range targets {
-		if err := is(t.Context(), target, "label-later", true); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, is(t.Context(), target, "label-later", true))
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/guard"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -48,27 +49,22 @@ func unguarded(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
-	if _, err := live.Delete(ctx, guard.Webhooks+"/polex-guard"); err != nil {
-		t.Error(err)
-	}
-	if err := live.Until(ctx, "the API server to ask nobody", func(ctx context.Context) error {
+	_, err := live.Delete(ctx, guard.Webhooks+"/polex-guard")
+	expect.NoError(t, err)
+	err = live.Until(ctx, "the API server to ask nobody", func(ctx context.Context) error {
 		return cluster.OK(live.DryRun(ctx, exceptions, []byte(draft("probe"))))
-	}); err != nil {
-		t.Error(err)
-	}
+	})
+	expect.NoError(t, err)
 }
 
-// trustPolicy returns the examples' trust policy with the issuer, the workflow and the number of the
-// sandbox.
+// trustPolicy returns the examples' trust policy with the issuer, the workflow and the number of the sandbox.
 func trustPolicy(t *testing.T) string {
 	t.Helper()
 	text := example(t, "argocd/plugin/trust.yaml", repository{})
 	for old, now := range map[string]string{
 		"      github:\n": "      issuer: " + box.IssuerURL + "\n      github:\n", "123456789": "1001",
 	} {
-		if !strings.Contains(text, old) {
-			t.Fatalf("the trust policy has no %q:\n%s", old, text)
-		}
+		must.That(t, strings.Contains(text, old), "the trust policy has no %q:\n%s", old, text)
 		text = strings.Replace(text, old, now, 1)
 	}
 	return text

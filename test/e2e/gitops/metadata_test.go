@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/flux"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -50,9 +51,8 @@ func labelled(t *testing.T, target cluster.Target, name string, want map[string]
 	}
 	must.Do(t, json.Unmarshal(answer.Body, &have))
 	for key, value := range want {
-		if have.Metadata.Labels[key] != value && have.Metadata.Annotations[key] != value {
-			t.Errorf("%s has no %s: %s", name, key, value)
-		}
+		expect.That(t, have.Metadata.Labels[key] == value || have.Metadata.Annotations[key] == value,
+			"%s has no %s: %s", name, key, value)
 	}
 }
 
@@ -81,9 +81,7 @@ func TestHelm(t *testing.T) {
 	output := func(stdin, program string, args ...string) string {
 		t.Helper()
 		out, err := run(stdin, program, args...)
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		must.That(t, err == nil, "%v: %s", err, out)
 		return out
 	}
 
@@ -91,9 +89,7 @@ func TestHelm(t *testing.T) {
 	t.Run("not allowed", func(t *testing.T) {
 		guarded(t)
 		out, err := run("", helm, "upgrade", "--install", "exceptions", chart)
-		if err == nil {
-			t.Error("it is installed")
-		}
+		expect.That(t, err != nil, "it is installed")
 		says(t, out, "[altered]", "label app.kubernetes.io/managed-by=Helm was added after signing", "list it under allowedMetadata in the trust policy")
 		holds(t)
 	})
@@ -102,9 +98,8 @@ func TestHelm(t *testing.T) {
 		output("", helm, "upgrade", "--install", "exceptions", chart)
 		holds(t, "native", "web")
 		labelled(t, exceptions, "web", map[string]string{"app.kubernetes.io/managed-by": "Helm", "meta.helm.sh/release-name": "exceptions"})
-		if out, err := run("", helm, "install", "other", chart); err == nil {
-			t.Errorf("another release is installed: %s", out)
-		}
+		out, err := run("", helm, "install", "other", chart)
+		expect.That(t, err != nil, "another release is installed: %s", out)
 		must.Do(t, os.Remove(filepath.Join(chart, "signed/web.yaml")))
 		output("", helm, "upgrade", "exceptions", chart)
 		holds(t, "native")
@@ -168,9 +163,7 @@ stringData: {type: oci, url: %q, insecureOCIForceHttp: "true"}
 		text := example(t, "argocd/application.yaml", r)
 		from := strings.Index(text, "    # Explicit:")
 		to := strings.Index(text, "  destination:\n    server")
-		if from < 0 || to < from {
-			t.Fatal("the Application has another form")
-		}
+		must.That(t, from >= 0 && to >= from, "the Application has another form")
 		apply(t, example(t, "argocd/rbac.yaml", repository{}))
 		must.Do(t, argo.Configure(t.Context(), map[string]string{"application.sync.impersonation.enabled": "true"}))
 		apply(t, strings.Replace(text[:from]+text[to:], "path: signed", "path: .", 1))

@@ -22,6 +22,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/argocd"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/e2e/flux"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -90,8 +92,7 @@ func endsUnnoticed(t *testing.T, r repository) {
 	until(t, "what has ended to be gone", func(ctx context.Context) error { return storedAre(ctx, "honest", "native") })
 }
 
-// notWidened: fields of an Application other than the repository and the path cannot change the
-// trusted signers.
+// notWidened: fields of an Application other than the repository and the path cannot change the trusted signers.
 func notWidened(t *testing.T, r repository) {
 	policy := strings.ReplaceAll(trustPolicy(t), "acme/exceptions", "acme/other")
 	r.commit(t, map[string]string{
@@ -110,9 +111,7 @@ func notWidened(t *testing.T, r repository) {
       name: polex
       env: [{name: POLEX_CONFIG, value: ../trust/trust.yaml}, {name: config, value: ../trust/trust.yaml}, {name: PATH, value: .}]
       parameters: [{name: config, string: ../trust/trust.yaml}, {name: args, array: [--config, ../trust/trust.yaml]}]`, 1)
-	if widened == application {
-		t.Fatal("the Application names no plugin")
-	}
+	must.That(t, widened != application, "the Application names no plugin")
 	apply(t, widened)
 	refresh(t)
 	rendersNothing(t, "elsewhere.yaml", "[wrong-identity]")
@@ -149,9 +148,8 @@ func startPlugin(t *testing.T) {
 		"plugin.yaml": example(t, "argocd/plugin/plugin.yaml", repository{}), "trust.yaml": trustPolicy(t), "trusted_root.json": trustedRoot(t),
 	}))
 	sidecar, mounted := patchedSidecar(t)
-	if diff := cmp.Diff([]string{"/var/run/argocd/argocd-cmp-server"}, sidecar.Command); diff != "" {
-		t.Fatalf("the container's command (-want +got):\n%s", diff)
-	}
+	diff := cmp.Diff([]string{"/var/run/argocd/argocd-cmp-server"}, sidecar.Command)
+	must.That(t, diff == "", "the container's command (-want +got):\n%s", diff)
 	config := mounted["/home/argocd/cmp-server/config/plugin.yaml"]
 	text := must.Get(os.ReadFile(config))(t)
 	substituted := strings.NewReplacer("/etc/polex/", mounted["/etc/polex"]+"/", "/usr/local/bin/", folder+"/").Replace(string(text))
@@ -174,9 +172,7 @@ func patchedSidecar(t *testing.T) (found container, mounted map[string]string) {
 		Path:        "/apis/apps/v1/namespaces/argocd/deployments/argocd-repo-server?fieldValidation=Strict",
 		ContentType: "application/strategic-merge-patch+json", Body: patch})))
 	template := deployment.Spec.Template
-	if len(template.Spec.Containers) != 2 {
-		t.Fatalf("it has %d containers", len(template.Spec.Containers))
-	}
+	must.That(t, len(template.Spec.Containers) == 2, "it has %d containers", len(template.Spec.Containers))
 	template.Metadata.Namespace = argocd.Namespace
 	for i, v := range template.Spec.Volumes {
 		if v.ConfigMap != nil && v.ConfigMap.Name != "polex-plugin" {
@@ -191,9 +187,7 @@ func patchedSidecar(t *testing.T) (found container, mounted map[string]string) {
 		}
 		found = c
 		for _, m := range c.VolumeMounts {
-			if folders[m.Name] == "" {
-				t.Fatalf("the container mounts a volume %s that is not there", m.Name)
-			}
+			must.That(t, folders[m.Name] != "", "the container mounts a volume %s that is not there", m.Name)
 			mounted[m.MountPath] = filepath.Join(folders[m.Name], m.SubPath)
 		}
 	}
@@ -220,9 +214,7 @@ func asSigned(t *testing.T, target cluster.Target, name, sealed string) {
 		}
 		return string(out)
 	}
-	if diff := cmp.Diff(emitted(sealed), emitted(string(answer.Body))); diff != "" {
-		t.Errorf("%s in the cluster (-signed +there):\n%s", name, diff)
-	}
+	expect.Equal(t, name+" in the cluster (-signed +there)", emitted(sealed), emitted(string(answer.Body)))
 }
 
 // git runs git.
@@ -230,4 +222,179 @@ func git(t *testing.T, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
 	must.Run(t, cmd)
+}
+
+// TestArgoCDBeforeTheGuard: Argo CD applies signed exceptions. The guard rejects each other one with its reason, which
+// the Application shows, and the rest is still applied. Argo CD applies the repairing commit without help.
+func TestArgoCDBeforeTheGuard(t *testing.T) {
+	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
+	r := newRepository(t, "guarded", map[string]string{
+		"signed/README.md": "signed\n", "signed/honest.yaml": sealed[0], "signed/team/native.yaml": sealed[1],
+		"signed/run.jsonnet": program, // is not run
+	})
+	guarded(t)
+	deployed(t, "argocd/application.yaml", r)
+
+	watched(t, "the first sync", func(a *argocd.Application) bool { return a.Sync.Status == "Synced" })
+	holds(t, "honest", "native")
+
+	files, gone := map[string]string{"signed/later.yaml": sealed[2]}, map[string]string{}
+	wrong := refused(t)
+	for name, file := range wrong {
+		files["signed/"+name+".yaml"], gone["signed/"+name+".yaml"] = file.text, ""
+	}
+	commit := r.commit(t, files)
+	refresh(t)
+	found := watched(t, "the sync to fail", func(a *argocd.Application) bool {
+		return a.OperationState != nil && a.OperationState.SyncResult.Revision == commit && a.OperationState.RetryCount > 0
+	})
+	reasons := map[string]string{}
+	for _, result := range found.OperationState.SyncResult.Resources {
+		reasons[result.Name] = result.Status + ": " + result.Message
+	}
+	for name, file := range wrong {
+		says(t, reasons[name], "SyncFailed", "guard.polex.dev", "["+file.reason+"]")
+	}
+	says(t, found.OperationState.Message, "one or more objects failed to apply")
+	holds(t, "honest", "native", "later")
+
+	commit = r.commit(t, gone)
+	synced(t, commit)
+	holds(t, "honest", "native", "later")
+	// Exceptions that are removed from Git are deleted, the last one too.
+	commit = r.commit(t, map[string]string{"signed/honest.yaml": "", "signed/team/native.yaml": "", "signed/later.yaml": ""})
+	refresh(t)
+	synced(t, commit)
+	holds(t)
+}
+
+// other is not an exception.
+const other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: " + where + "}\n"
+
+// kustomized is a file with instructions for kustomize.
+const kustomized = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [honest.yaml]\nnamePrefix: x-\n"
+
+// program becomes an exception if Argo CD runs it.
+const program = `{apiVersion: 'kyverno.io/v2', kind: 'PolicyException', metadata: {name: 'run', namespace: '` + where + `'}, spec: {exceptions: [{policyName: 'p', ruleNames: ['r']}], match: {any: [{resources: {kinds: ['Pod']}}]}}}`
+
+// TestArgoCDAppliesNothingElse: Argo CD applies only exceptions. The project forbids other objects,
+// and so do the permissions of the applying account.
+func TestArgoCDAppliesNothingElse(t *testing.T) {
+	r := newRepository(t, "other", map[string]string{"signed/honest.yaml": seal(t, draft("honest"))[0], "signed/other.yaml": other})
+	deployed(t, "argocd/application.yaml", r)
+	says(t, watched(t, "the sync to fail", failed).Said(), "resource :ConfigMap is not permitted in project exceptions")
+	absent(t, "/api/v1/namespaces/"+where+"/configmaps/other")
+
+	cleared(t)
+	text := example(t, "argocd/application.yaml", r)
+	wider := strings.Replace(text, "    - {group: kyverno.io, kind: PolicyException}", "    - {group: '*', kind: '*'}", 1)
+	must.That(t, wider != text, "the project names no kyverno.io")
+	apply(t, wider)
+	says(t, watched(t, "the sync to fail", failed).Said(), "configmaps", "forbidden", "system:serviceaccount:argocd:exceptions-sync")
+	absent(t, "/api/v1/namespaces/"+where+"/configmaps/other")
+}
+
+func failed(a *argocd.Application) bool {
+	return a.OperationState != nil && (a.OperationState.RetryCount > 0 || a.OperationState.Phase == "Failed" || a.OperationState.Phase == "Error")
+}
+
+// absent fails if an object exists at a path.
+func absent(t *testing.T, path string) {
+	t.Helper()
+	answer := must.Get(live.Get(t.Context(), path))(t)
+	if answer.Code != http.StatusNotFound {
+		t.Fatalf("%s is there: %d: %s", path, answer.Code, answer.Message())
+	}
+}
+
+// TestFluxBeforeTheGuard: Flux applies signed exceptions. The guard's rejection stops a commit with
+// any other content as a whole, with the reason, until it is repaired.
+func TestFluxBeforeTheGuard(t *testing.T) {
+	f := startFlux(t, false)
+	guarded(t)
+	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
+	r := newRepository(t, "flux", nil)
+	apply(t, example(t, "flux/exceptions.yaml", repository{})) // the source controller is not running
+	t.Cleanup(func() { withdraw(t, f) })
+	publish := func(files map[string]string) string {
+		t.Helper()
+		commit := r.commit(t, files)
+		archive := must.Get(remote.Archive(t.Context(), r.name, commit, "signed"))(t)
+		must.Do(t, f.Publish(t.Context(), where, "exceptions", commit, archive))
+		return commit
+	}
+	ends := func(commit, status string, wanted ...string) {
+		t.Helper()
+		applied(t, f, commit, status, wanted...)
+	}
+
+	ends(publish(map[string]string{"signed/README.md": "signed\n", "signed/honest.yaml": sealed[0], "signed/team/native.yaml": sealed[1]}), "True")
+	holds(t, "honest", "native")
+	for name, file := range refused(t) {
+		t.Run(name, func(t *testing.T) {
+			ends(publish(map[string]string{"signed/later.yaml": sealed[2], "signed/" + name + ".yaml": file.text}), "False", where+"/"+name, "guard.polex.dev", "["+file.reason+"]")
+			holds(t, "honest", "native")
+			ends(publish(map[string]string{"signed/later.yaml": "", "signed/" + name + ".yaml": ""}), "True")
+		})
+	}
+	t.Run("kustomization", func(t *testing.T) {
+		ends(publish(map[string]string{"signed/kustomization.yaml": kustomized}), "False", "guard.polex.dev", "[altered]")
+		ends(publish(map[string]string{"signed/kustomization.yaml": ""}), "True")
+	})
+	t.Run("something else", func(t *testing.T) {
+		ends(publish(map[string]string{"signed/other.yaml": other}), "False", "configmaps", "forbidden", "system:serviceaccount:"+where+":exceptions-sync")
+		absent(t, "/api/v1/namespaces/"+where+"/configmaps/other")
+		ends(publish(map[string]string{"signed/other.yaml": ""}), "True")
+	})
+	ends(publish(map[string]string{"signed/honest.yaml": ""}), "True")
+	holds(t, "native")
+}
+
+// applied waits until Flux has tried a commit, or any if it is "", with this status and message.
+func applied(t *testing.T, f *flux.Flux, commit, status string, wanted ...string) {
+	t.Helper()
+	until(t, "Flux to be done with "+commit, func(ctx context.Context) error {
+		k, err := f.Kustomization(ctx, where, "exceptions")
+		if err != nil {
+			return err
+		}
+		ready, message := k.Condition("Ready")
+		if !strings.Contains(k.LastAttemptedRevision, commit) || ready != status || !containsAll(message, wanted) {
+			return fmt.Errorf("it is %s at %s: %s", ready, k.LastAttemptedRevision, message)
+		}
+		return nil
+	})
+}
+
+// startFlux runs kustomize-controller until the test ends, and source-controller if it has to fetch.
+func startFlux(t *testing.T, fetch bool) *flux.Flux {
+	t.Helper()
+	dir := t.TempDir()
+	f := must.Get(flux.Start(context.Background(), flux.Options{Binaries: fixture.FromRoot(binaries),
+		Tools: fixture.FromRoot(tools), Dir: dir, Cluster: live, Fetch: fetch}))(t)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(f.Logs())
+		}
+		expect.NoError(t, f.Close())
+	})
+	return f
+}
+
+// withdraw deletes Flux's objects, and so their applied objects.
+func withdraw(t *testing.T, f *flux.Flux) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
+	defer cancel()
+	for _, path := range []string{
+		"/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/" + where + "/kustomizations/exceptions",
+		"/apis/source.toolkit.fluxcd.io/v1/namespaces/" + where + "/gitrepositories/exceptions",
+		"/apis/source.toolkit.fluxcd.io/v1/namespaces/" + where + "/ocirepositories/exceptions",
+		exceptions.Path(""), native.Path(""),
+	} {
+		_, err := live.Delete(ctx, path)
+		expect.NoError(t, err)
+	}
+	err := f.Until(ctx, "the exceptions to be gone", func(ctx context.Context) error { return storedAre(ctx) })
+	expect.NoError(t, err)
 }

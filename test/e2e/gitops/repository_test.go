@@ -71,8 +71,7 @@ func (s sealing) seal(t *testing.T, drafts ...string) []string {
 	return sandboxtest.Files(t, box, s.by, time.Now().Add(-s.behind), drafts...)
 }
 
-// refused lists files that a cluster with the merge workflow as trusted signer must reject, with
-// the reasons.
+// refused lists files that a cluster with the merge workflow as trusted signer must reject, with the reasons.
 func refused(t *testing.T) map[string]struct{ text, reason string } {
 	t.Helper()
 	wide := seal(t, draft("altered"))[0]

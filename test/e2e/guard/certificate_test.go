@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -81,9 +82,8 @@ func mount[T string | []byte](t *testing.T, dir string, files map[string]T) {
 	before, _ := os.Readlink(data)
 	must.Do(t, errors.Join(os.Symlink(filepath.Base(folder), next), os.Rename(next, data)))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrExist) {
-			t.Fatal(err)
-		}
+		err := os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name))
+		must.That(t, err == nil || errors.Is(err, os.ErrExist), "%v", err)
 	}
 	if before != "" {
 		must.Do(t, os.RemoveAll(filepath.Join(dir, before)))
@@ -94,10 +94,7 @@ func mount[T string | []byte](t *testing.T, dir string, files map[string]T) {
 func (i *instance) mountSecret(t *testing.T, secret, dir string) {
 	t.Helper()
 	i.until(t, "the guard to make a certificate", func(context.Context) error {
-		if len(secretData(t, secret)["tls.crt"]) == 0 {
-			return errors.New("there is none")
-		}
-		return nil
+		return expect.Unless(len(secretData(t, secret)["tls.crt"]) != 0, "there is none")
 	})
 	mount(t, dir, secretData(t, secret))
 }
@@ -117,8 +114,7 @@ const (
 	certificateSecret = secrets + "/" + secretName
 )
 
-// runSelfManaged starts a guard that keeps its certificate in a Secret, and waits until the API
-// server calls it.
+// runSelfManaged starts a guard that keeps its certificate in a Secret, and waits until the API server calls it.
 func runSelfManaged(t *testing.T) *instance {
 	t.Helper()
 	post(t, secrets, fmt.Appendf(nil, "{apiVersion: v1, kind: Secret, metadata: {name: %s}}", secretName)).want(t,
@@ -164,10 +160,8 @@ func (i *instance) serves(file string) error {
 	}
 	defer conn.Close()
 	shown := conn.ConnectionState().PeerCertificates[0].Raw
-	if block, _ := pem.Decode(text); block == nil || string(block.Bytes) != string(shown) {
-		return errors.New("it shows another one")
-	}
-	return nil
+	block, _ := pem.Decode(text)
+	return expect.Unless(block != nil && string(block.Bytes) == string(shown), "it shows another one")
 }
 
 // measuresEnd returns nil if the metrics have the expiry of a file's certificate.
@@ -188,9 +182,8 @@ func (i *instance) measuresEnd(ctx context.Context, file string) error {
 		float64(certificate.NotAfter.Unix())))(ctx)
 }
 
-// TestSelfManagedRotation: a guard that manages its certificate registers it, and the API server calls
-// the guard. It makes a new one when that is deleted, with the same authority, and every request gets an
-// answer.
+// TestSelfManagedRotation: a guard that manages its certificate registers it, and the API server calls the guard. It
+// makes a new one when that is deleted, with the same authority, and every request gets an answer.
 func TestSelfManagedRotation(t *testing.T) {
 	i := runSelfManaged(t)
 	s := pour(t, namespace(t))
@@ -200,18 +193,15 @@ func TestSelfManagedRotation(t *testing.T) {
 	s.ends(t)
 }
 
-// renews deletes the certificate from its Secret, does something else, and mounts the one that the guard
-// makes.
+// renews deletes the certificate from its Secret, does something else, and mounts the one that the guard makes.
 func (i *instance) renews(t *testing.T, secret, dir string, meanwhile func()) {
 	t.Helper()
 	before := secretData(t, secret)
 	merge(t, secret, `{"data":{"tls.crt":null,"tls.key":null}}`).want(t, http.StatusOK)
 	meanwhile()
 	i.until(t, "the guard to make another certificate", func(context.Context) error {
-		if after := secretData(t, secret)["tls.crt"]; len(after) == 0 || bytes.Equal(after, before["tls.crt"]) {
-			return errors.New("there is none")
-		}
-		return nil
+		after := secretData(t, secret)["tls.crt"]
+		return expect.Unless(len(after) != 0 && !bytes.Equal(after, before["tls.crt"]), "there is none")
 	})
 	mount(t, dir, secretData(t, secret))
 	i.until(t, "the new certificate", func(context.Context) error { return i.serves(filepath.Join(dir, "tls.crt")) })

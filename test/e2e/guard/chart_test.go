@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -71,9 +72,7 @@ func helm(t *testing.T, v values, args ...string) (string, error) {
 func mustHelm(t *testing.T, v values, args ...string) string {
 	t.Helper()
 	out, err := helm(t, v, args...)
-	if err != nil {
-		t.Fatalf("helm %s: %v", strings.Join(args, " "), err)
-	}
+	must.That(t, err == nil, "helm %s: %v", strings.Join(args, " "), err)
 	return out
 }
 
@@ -84,28 +83,21 @@ func documented(t *testing.T, chart, text string) (args []string) {
 	page := must.Get(os.ReadFile(fixture.FromRoot(installPage)))(t)
 	for line := range strings.Lines(strings.ReplaceAll(string(page), "\\\n", " ")) {
 		if words := strings.Fields(line); len(words) > 1 && words[0] == "helm" && strings.Contains(line, text) {
-			if args != nil {
-				t.Fatalf("the page has two commands with %s", text)
-			}
+			must.That(t, args == nil, "the page has two commands with %s", text)
 			for _, word := range words[1:] {
 				args = append(args, strings.ReplaceAll(strings.Trim(word, "'"), chartFolder, chart))
 			}
 		}
 	}
-	if args == nil {
-		t.Fatalf("the page has no command with %s", text)
-	}
+	must.That(t, args != nil, "the page has no command with %s", text)
 	return args
 }
 
-// TestChartDocumented: the command of the page renders the values of the page, with the trusted root
-// of a file.
+// TestChartDocumented: the command of the page renders the values of the page, with the trusted root of a file.
 func TestChartDocumented(t *testing.T) {
 	page := must.Get(os.ReadFile(fixture.FromRoot(installPage)))(t)
 	block := regexp.MustCompile("(?s) *```yaml\n( *# values.yaml\n.*?) *```").FindSubmatch(page)
-	if block == nil {
-		t.Fatal("the page holds no values.yaml")
-	}
+	must.That(t, block != nil, "the page holds no values.yaml")
 	dir := t.TempDir()
 	for name, text := range map[string]string{"values.yaml": regexp.MustCompile("(?m)^   ").ReplaceAllString(string(block[1]), ""), "trusted_root.json": "{}"} {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
@@ -131,13 +123,10 @@ func TestChartRenders(t *testing.T) {
 	same := func(t *testing.T, v values, kustomized ...string) {
 		t.Helper()
 		want, got := byName(t, strings.Join(kustomized, "\n---\n")), byName(t, mustHelm(t, v, "template", "polex-guard", chart))
-		if _, there := want["Namespace polex-system"]; !there {
-			t.Error("kustomize renders no Namespace")
-		}
+		_, there := want["Namespace polex-system"]
+		expect.That(t, there, "kustomize renders no Namespace")
 		delete(want, "Namespace polex-system")
-		if diff := cmp.Diff(want, got, lineEnds); diff != "" {
-			t.Errorf("-kustomize +chart:\n%s", diff)
-		}
+		expect.Equal(t, "-kustomize +chart", want, got, lineEnds)
 		compared += len(got)
 	}
 	enforcing := chartValues(t).with(values{"mode": "enforce"})
@@ -164,9 +153,8 @@ func TestChartRenders(t *testing.T) {
 
 var lineEnds = cmp.Transformer("lineEnds", func(s string) string { return strings.ReplaceAll(s, "\n\n", "\n") })
 
-// byName returns objects by kind, namespace and name. The configuration is parsed: its text differs,
-// and the chart has only the sections that the guard reads. In texts of several lines, kustomize
-// writes some line ends twice.
+// byName returns objects by kind, namespace and name. The configuration is parsed: its text differs, and the chart has
+// only the sections that the guard reads. In texts of several lines, kustomize writes some line ends twice.
 func byName(t *testing.T, manifests string) map[string]any {
 	t.Helper()
 	named := map[string]any{}
@@ -175,9 +163,8 @@ func byName(t *testing.T, manifests string) map[string]any {
 			continue
 		}
 		name := strings.Join(slices.DeleteFunc([]string{o.GetKind(), o.GetNamespace(), o.GetName()}, func(s string) bool { return s == "" }), " ")
-		if _, twice := named[name]; twice {
-			t.Errorf("%s occurs twice", name)
-		}
+		_, twice := named[name]
+		expect.That(t, !twice, "%s occurs twice", name)
 		if data, is := o.Object["data"].(map[string]any); is {
 			if text, is := data["config.yaml"].(string); is {
 				var config map[string]any
@@ -221,9 +208,8 @@ func TestChartValues(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			out, err := helm(t, tc.v, append([]string{"template", "polex-guard", chart}, tc.args...)...)
-			if err == nil || !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("it does not say %q: %v%.200s", tc.says, err, out)
-			}
+			expect.That(t, err != nil && strings.Contains(err.Error(), tc.says),
+				"it does not say %q: %v%.200s", tc.says, err, out)
 		})
 	}
 }
@@ -261,19 +247,13 @@ func TestChartSettings(t *testing.T) {
 			for name, was := range plain {
 				is, there := got[name]
 				if kind, _, _ := strings.Cut(name, " "); kind != tc.object {
-					if !cmp.Equal(was, is) {
-						t.Errorf("%s changes too", name)
-					}
+					expect.That(t, cmp.Equal(was, is), "%s changes too", name)
 					continue
 				}
 				text, err := json.Marshal(is)
-				if err != nil || there != (len(tc.want) > 0) {
-					t.Errorf("%s is there: %v (%v)", name, there, err)
-				}
+				expect.That(t, err == nil && there == (len(tc.want) > 0), "%s is there: %v (%v)", name, there, err)
 				for _, want := range tc.want {
-					if !strings.Contains(string(text), want) {
-						t.Errorf("%s holds no %s:\n%s", name, want, text)
-					}
+					expect.That(t, strings.Contains(string(text), want), "%s holds no %s:\n%s", name, want, text)
 				}
 			}
 		})
@@ -300,7 +280,5 @@ func TestChartAudits(t *testing.T) {
 		}
 		return len(hooks) == 0 || unstructured.SetNestedSlice(o.Object, hooks, "webhooks") == nil
 	})
-	if diff := cmp.Diff(byName(t, without), byName(t, enforce)); diff != "" {
-		t.Errorf("-audit +enforce:\n%s", diff)
-	}
+	expect.Equal(t, "-audit +enforce", byName(t, without), byName(t, enforce))
 }

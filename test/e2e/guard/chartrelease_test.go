@@ -20,6 +20,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -148,10 +149,9 @@ func (r release) isProtected(t *testing.T) {
 	})
 }
 
-// TestChartRelease: the life of a release with the real Helm. In the mode audit everything is stored
-// and reported; the mode enforce rejects without a gap, also while the certificate rotates during an
-// upgrade; a rollback takes effect; and during and after an uninstall no request fails for a guard
-// that does not answer.
+// TestChartRelease: the life of a release with the real Helm. In the mode audit everything is stored and reported; the
+// mode enforce rejects without a gap, also while the certificate rotates during an upgrade; a rollback takes effect;
+// and during and after an uninstall no request fails for a guard that does not answer.
 func TestChartRelease(t *testing.T) {
 	apply(t, kyvernoDeployment)
 	deleteAfter(t, "/apis/apps/v1/namespaces/kyverno/deployments/kyverno-admission-controller")
@@ -168,13 +168,9 @@ func TestChartRelease(t *testing.T) {
 	var registered admissionregistrationv1.ValidatingWebhookConfiguration
 	decode(t, read(t, webhooks+"/polex-guard"), &registered)
 	for _, hook := range registered.Webhooks {
-		if len(hook.ClientConfig.CABundle) == 0 {
-			t.Errorf("%s has no caBundle in the mode audit", hook.Name)
-		}
+		expect.That(t, len(hook.ClientConfig.CABundle) != 0, "%s has no caBundle in the mode audit", hook.Name)
 	}
-	if len(registered.Webhooks) != 2 {
-		t.Errorf("there are %d webhooks", len(registered.Webhooks))
-	}
+	expect.That(t, len(registered.Webhooks) == 2, "there are %d webhooks", len(registered.Webhooks))
 	s := pour(t, r.target.Namespace)
 	mustHelm(t, nil, documented(t, r.chart, "--set mode=enforce")...)
 	r.rejects(t)
@@ -209,9 +205,8 @@ func TestChartRelease(t *testing.T) {
 			{notAmong, "rollback polex-guard 1"},
 			{"failed to delete", "uninstall polex-guard"},
 		} {
-			if out, err := helm(t, nil, append(strings.Fields(tc.command), as...)...); err == nil || !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("helm %s: %v%s", tc.command, err, out)
-			}
+			out, err := helm(t, nil, append(strings.Fields(tc.command), as...)...)
+			expect.That(t, err != nil && strings.Contains(err.Error(), tc.says), "helm %s: %v%s", tc.command, err, out)
 		}
 		r.rejects(t)
 		r.upgrade(t, enforce)
@@ -251,9 +246,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: deployer
 		t.Errorf("an account that may not delete webhooks uninstalls everything: %s", out)
 	}
 	<-stopped
-	if err := contains(webhooks+"/polex-guard", `"deletions.guard.polex.dev"`)(t.Context()); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, contains(webhooks+"/polex-guard", `"deletions.guard.polex.dev"`)(t.Context()))
 	r.stores(t, "stored")
 	remove(t, r.target.Path("stored")).want(t, http.StatusOK)
 	s.hadAnswers(t)
@@ -287,8 +280,7 @@ func (r release) stopsWithDeployment(t *testing.T) chan struct{} {
 	return stopped
 }
 
-// hadAnswers stops the stream. It fails if a request had no answer; with the webhook, the verdicts
-// change.
+// hadAnswers stops the stream. It fails if a request had no answer; with the webhook, the verdicts change.
 func (s *stream) hadAnswers(t *testing.T) {
 	t.Helper()
 	s.end()
@@ -307,9 +299,7 @@ func leftOf(t *testing.T, manifests string) {
 		if o.GetNamespace() != "" {
 			args = append(args, "--namespace", o.GetNamespace())
 		}
-		if out := mustKubectl(t, "", args...); out != "" {
-			t.Errorf("%s is left", out)
-		}
+		expect.Is(t, "left", "", mustKubectl(t, "", args...))
 	}
 }
 
@@ -332,9 +322,7 @@ func TestChartCertificates(t *testing.T) {
 	if err := upgrade("selfManaged"); err == nil || !strings.Contains(err.Error(), "cannot be imported into the current release") {
 		t.Errorf("the Secret of cert-manager: %v", err)
 	}
-	if err := upgrade("selfManaged", "--take-ownership"); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, upgrade("selfManaged", "--take-ownership"))
 	r.stores(t, "by-the-guard")
 	mustHelm(t, nil, documented(t, r.chart, "helm uninstall")...)
 }

@@ -28,11 +28,11 @@ import (
 	"github.com/polex-dev/polex/test/attacks"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// before lists documents that the API server rejects before it calls the guard, by rule, with its
-// messages.
+// before lists documents that the API server rejects before it calls the guard, by rule, with its messages.
 var before = map[string]string{
 	"it is another kind than the address says":    `no kind "ConfigMap" is registered for version`,
 	"it is another version than the address says": "does not match the expected API version",
@@ -47,8 +47,7 @@ var before = map[string]string{
 	"metadata is not valid, in several places":    "is invalid: [metadata.",
 }
 
-// added lists the API server's changes before it calls the guard. They add or remove fields that
-// are signed.
+// added lists the API server's changes before it calls the guard. They add or remove fields that are signed.
 var added = map[string]string{
 	"the namespace of the address": "[altered] it differs from its signed content: metadata.namespace was added",
 	"a default":                    `[altered] it differs from its signed content: spec.reportResult was added after signing ("skip")`,
@@ -58,9 +57,8 @@ var added = map[string]string{
 	"a null in a field":         "[altered] it differs from its signed content: spec.expiresAt was removed (signed as null)",
 }
 
-// mended lists the files that the API server converts into the signed object. It drops null and
-// empty values, fields that only it may write, and the form of the YAML. The stored object
-// verifies.
+// mended lists the files that the API server converts into the signed object. It drops null and empty values, fields
+// that only it may write, and the form of the YAML. The stored object verifies.
 var mended = []string{
 	"altered/null", "altered/no-namespace", "altered/a-number-as-a-float", "altered/a-deletion-s-time", "altered/no-finalizers",
 	"malformed/a-merge-key-in-the-document", "malformed/a-tag-in-the-document", "malformed/an-anchor-in-the-document",
@@ -68,13 +66,12 @@ var mended = []string{
 	"malformed/a-directive-for-the-parser", // is a document without an object
 }
 
-// TestCorpus sends each document of the attack corpus to the API server. The guard rejects it with
-// the verifier's reason, or the API server rejects it under a listed rule. A document that the
-// corpus rejects is admitted only if the stored object verifies. That holds too if the client lets
-// the API server drop unknown fields.
+// TestCorpus sends each document of the attack corpus to the API server. The guard rejects it with the verifier's
+// reason, or the API server rejects it under a listed rule. A document that the corpus rejects is admitted only if the
+// stored object verifies. That holds too if the client lets the API server drop unknown fields.
 //
-// Every case has its own trust policy, root and time, so the guard is the library's handler in this
-// process. Nothing is stored: the corpus has the same identity hundreds of times.
+// Every case has its own trust policy, root and time, so the guard is the library's handler in this process. Nothing is
+// stored: the corpus has the same identity hundreds of times.
 func TestCorpus(t *testing.T) {
 	withoutKyverno(t) // it rejects some of them too, and the API server tells one reason
 	cases := must.Get(attacks.Read())(t)
@@ -90,9 +87,7 @@ func TestCorpus(t *testing.T) {
 	}
 	for _, rules := range []map[string]string{before, added} {
 		for rule := range rules {
-			if !r.met[rule] {
-				t.Errorf("no document meets the rule %q", rule)
-			}
+			expect.That(t, r.met[rule], "no document meets the rule %q", rule)
 		}
 	}
 	const fewest = 450
@@ -127,9 +122,8 @@ func (r *replay) play(t *testing.T, c *attacks.Case) {
 				r.judged++
 			}
 			if said.OK() {
-				if want != attacks.Verified && validation == "Strict" && !slices.Contains(mended, c.Name) {
-					t.Errorf("document %d is admitted, and has to be refused for %s", n+1, want)
-				}
+				expect.That(t, want == attacks.Verified || validation != "Strict" || slices.Contains(mended, c.Name),
+					"document %d is admitted, and has to be refused for %s", n+1, want)
 				if doc, err := exception.Parse(said.Body, "answer"); err != nil {
 					t.Error(err)
 				} else if _, err := verifier.Verify(doc, c.Now); err != nil {
@@ -147,8 +141,7 @@ func (r *replay) play(t *testing.T, c *attacks.Case) {
 	}
 }
 
-// ruleOf returns the rule under which the API server rejects a document, or makes the guard reject
-// it.
+// ruleOf returns the rule under which the API server rejects a document, or makes the guard reject it.
 func (r *replay) ruleOf(verdict, message string) string {
 	rules := before
 	if verdict != "" {
@@ -234,9 +227,8 @@ func replayGuard(t *testing.T) *atomic.Pointer[guard.Handler] {
 	go func() { ended <- server.ServeTLS(listener, "", "") }()
 	t.Cleanup(func() {
 		_ = server.Close()
-		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
-		}
+		err := <-ended
+		expect.That(t, errors.Is(err, http.ErrServerClosed), "%v", err)
 	})
 	i.webhook = listener.Addr().String()
 	i.alsoAsked = `  - {apiGroups: [""], apiVersions: ["*"], resources: [configmaps], operations: [CREATE], scope: "*"}` + "\n"

@@ -18,12 +18,12 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// TestConversionWebhook: while a webhook converts exceptions, the guard reports none as verified,
-// and polex-guard check names the webhook. An exception is still deleted at its expiry, and without
-// the webhook it is verified again.
+// TestConversionWebhook: while a webhook converts exceptions, the guard reports none as verified, and polex-guard check
+// names the webhook. An exception is still deleted at its expiry, and without the webhook it is verified again.
 func TestConversionWebhook(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -52,12 +52,10 @@ func TestConversionWebhook(t *testing.T) {
 	}
 	i.until(t, "what Kyverno is shown otherwise not to be verified", contains(fmt.Sprintf(reports, signed.Namespace),
 		`"name":"wide"`))
-	if err := contains(fmt.Sprintf(reports, signed.Namespace), `"rule":"verified"`)(t.Context()); err == nil {
-		t.Error("something is verified")
-	}
-	if got := i.doctor(t, 1); !slices.Contains(got, "conversion-webhook") {
-		t.Errorf("check says %q", got)
-	}
+	expect.That(t, contains(fmt.Sprintf(reports, signed.Namespace), `"rule":"verified"`)(t.Context()) != nil,
+		"something is verified")
+	got := i.doctor(t, 1)
+	expect.That(t, slices.Contains(got, "conversion-webhook"), "check says %q", got)
 	gone(t, i, signed, "ends", texts[1])
 	convert(`{"strategy":"None","webhook":null}`)
 	i.until(t, "the one that was stored before to be verified again, and not the other one",
@@ -101,9 +99,8 @@ func TestOtherSchema(t *testing.T) {
 		return nil
 	})
 	i.until(t, "it not to be verified", reported(signed.Namespace, "wide conversion-webhook fail"))
-	if got := i.doctor(t, 1); !slices.Contains(got, "conversion-webhook") {
-		t.Errorf("check says %q", got)
-	}
+	got := i.doctor(t, 1)
+	expect.That(t, slices.Contains(got, "conversion-webhook"), "check says %q", got)
 }
 
 // widener is a conversion webhook. In v2, it shows an exception that exempts every Pod, and in
@@ -190,9 +187,8 @@ func withStatus(t *testing.T) {
 	define(t, legacyDefinition, versions)
 }
 
-// TestDefinitionForAMoment: a definition that lacks a field for a moment is counted and told in an
-// Event on the definition. An exception that was widened by it is reported, although its resource
-// version has not changed.
+// TestDefinitionForAMoment: a definition that lacks a field for a moment is counted and told in an Event on the
+// definition. An exception that was widened by it is reported, although its resource version has not changed.
 func TestDefinitionForAMoment(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -257,9 +253,8 @@ func TestEndsInVersionThatIsGone(t *testing.T) {
 	i.until(t, "the report on what cannot be read", reported(target.Namespace, "old unreadable fail"))
 	shown := target
 	shown.Version = "v2"
-	if end := gone(t, i, shown, "old", text); time.Now().Before(end) {
-		t.Errorf("it went before its end, at %s", end)
-	}
+	end := gone(t, i, shown, "old", text)
+	expect.That(t, !time.Now().Before(end), "it went before its end, at %s", end)
 	define(t, legacyDefinition, whole)
 	i.until(t, "the version to be served", func(ctx context.Context) error {
 		return cluster.OK(live.Get(ctx, target.Path("")))

@@ -17,28 +17,26 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
 // overlays are the manifests that a user installs.
 var overlays = []string{"cert-manager", "self-managed"}
 
-// TestDeliveredTrustsNobody: with the unchanged manifests, the guard does not start, and prints the
-// reason.
+// TestDeliveredTrustsNobody: with the unchanged manifests, the guard does not start, and prints the reason.
 func TestDeliveredTrustsNobody(t *testing.T) {
 	for _, overlay := range overlays {
 		delivered := built(t, "overlays/"+overlay)
 		apply(t, namespaceOf(t, delivered))
 		i := pod(t, delivered)
 		out, err := exec.CommandContext(t.Context(), folder+"/polex-guard", i.args...).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "the trust policy names no authority") {
-			t.Errorf("%s: %v\n%s", overlay, err, out)
-		}
+		expect.That(t, err != nil && strings.Contains(string(out), "the trust policy names no authority"),
+			"%s: %v\n%s", overlay, err, out)
 	}
 }
 
-// namespaceOf returns the objects that the token of the guard's account requires: its Namespace and
-// ServiceAccount.
+// namespaceOf returns the objects that the token of the guard's account requires: its Namespace and ServiceAccount.
 func namespaceOf(t *testing.T, manifests string) string {
 	t.Helper()
 	return edited(t, manifests, func(o *unstructured.Unstructured) bool {
@@ -46,8 +44,7 @@ func namespaceOf(t *testing.T, manifests string) string {
 	})
 }
 
-// TestDeliveredApply: the API server accepts every object of every folder, knows all fields, and
-// accepts it again.
+// TestDeliveredApply: the API server accepts every object of every folder, knows all fields, and accepts it again.
 func TestDeliveredApply(t *testing.T) {
 	definedCertificates(t)
 	for _, overlay := range overlays {
@@ -55,9 +52,8 @@ func TestDeliveredApply(t *testing.T) {
 		apply(t, manifests)
 		t.Cleanup(func() { withdraw(t, manifests) })
 		apply(t, manifests)
-		if image := deployment(t, manifests).Spec.Template.Spec.Containers[0].Image; !strings.Contains(image, "@sha256:") {
-			t.Errorf("%s: the image is %s", overlay, image)
-		}
+		image := deployment(t, manifests).Spec.Template.Spec.Containers[0].Image
+		expect.That(t, strings.Contains(image, "@sha256:"), "%s: the image is %s", overlay, image)
 	}
 }
 
@@ -104,9 +100,7 @@ func TestDeliveredRestricted(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Name: "polex-guard-0", Namespace: guardNamespace, Labels: template.Labels},
 				Spec:       template.Spec,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			_, err = kubectl(t, string(text), "create", "--dry-run=server", "--validate=strict", "-f", "-")
 			switch {
 			case tc.loosen == nil && err != nil:
@@ -122,8 +116,7 @@ func TestDeliveredRestricted(t *testing.T) {
 	}
 }
 
-// TestDeliveredPorts: the Service, the NetworkPolicy and the probes name the default ports of the
-// process.
+// TestDeliveredPorts: the Service, the NetworkPolicy and the probes name the default ports of the process.
 func TestDeliveredPorts(t *testing.T) {
 	manifests := built(t, "base")
 	ports := map[string]int32{}
@@ -132,16 +125,13 @@ func TestDeliveredPorts(t *testing.T) {
 	}
 	help := must.Get(exec.CommandContext(t.Context(), folder+"/polex-guard", "serve", "--help").Output())(t)
 	for _, name := range []string{"webhook", "metrics", "health"} {
-		if !strings.Contains(string(help), fmt.Sprintf(`(default ":%d")`, ports[name])) {
-			t.Errorf("the port %s is %d, and not where the guard listens", name, ports[name])
-		}
+		expect.That(t, strings.Contains(string(help), fmt.Sprintf(`(default ":%d")`, ports[name])),
+			"the port %s is %d, and not where the guard listens", name, ports[name])
 	}
 	var service corev1.Service
 	only(t, manifests, "Service", "polex-guard", &service)
 	for _, p := range service.Spec.Ports {
-		if ports[p.TargetPort.StrVal] == 0 {
-			t.Errorf("the Service leads to %s", p.TargetPort.String())
-		}
+		expect.That(t, ports[p.TargetPort.StrVal] != 0, "the Service leads to %s", p.TargetPort.String())
 	}
 }
 
@@ -191,8 +181,7 @@ func deliver(t *testing.T, overlay string) delivered {
 	}
 	protect(t, k, person{name: "admin"})
 	i := delivered{instance: pod(t, manifests), manifests: manifests, overlay: overlay}
-	// As with API servers up to Kubernetes 1.33, which cannot stream existing objects: the guard
-	// lists them.
+	// As with API servers up to Kubernetes 1.33, which cannot stream existing objects: the guard lists them.
 	i.env = append(i.env, "KUBE_FEATURE_WatchListClient=false")
 	i.serviceToLoopback(t)
 	if overlay == "cert-manager" {

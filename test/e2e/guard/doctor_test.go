@@ -17,11 +17,11 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// TestDoctor: polex-guard check finds no problem in a correct installation, and names each way to
-// bypass the guard.
+// TestDoctor: polex-guard check finds no problem in a correct installation, and names each way to bypass the guard.
 func TestDoctor(t *testing.T) {
 	i := settings{}.run(t)
 	leads := i.leads
@@ -30,9 +30,8 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("without a webhook: %q", got)
 	}
 	i.register(t)
-	if got := i.doctor(t, 0); !slices.Equal(got, []string{"exceptions-disabled", "not-protected"}) {
-		t.Errorf("installed well: %q", got)
-	}
+	got := i.doctor(t, 0)
+	expect.That(t, slices.Equal(got, []string{"exceptions-disabled", "not-protected"}), "installed well: %q", got)
 	const rule, hook = "/webhooks/0/rules/0", "/webhooks/0"
 	for _, tc := range []struct {
 		name, at, value, mended string // JSON; "" removes
@@ -55,9 +54,8 @@ func TestDoctor(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			patched(t, webhooks+"/polex-guard", "add", tc.at, tc.value)
-			if got := i.doctor(t, number(!tc.warns)); !slices.Contains(got, tc.want) {
-				t.Errorf("%q, want %q", got, tc.want)
-			}
+			got := i.doctor(t, number(!tc.warns))
+			expect.That(t, slices.Contains(got, tc.want), "%q, want %q", got, tc.want)
 			operation := "replace"
 			if tc.mended == "" {
 				operation = "remove"
@@ -81,9 +79,8 @@ func TestDoctor(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			answer := post(t, tc.path, []byte(tc.object))
 			answer.want(t, http.StatusCreated)
-			if got := i.doctor(t, tc.status); !slices.Contains(got, tc.want) {
-				t.Errorf("%q, want %q", got, tc.want)
-			}
+			got := i.doctor(t, tc.status)
+			expect.That(t, slices.Contains(got, tc.want), "%q, want %q", got, tc.want)
 			var created struct{ Metadata struct{ Name string } }
 			must.Do(t, json.Unmarshal(answer.Body, &created))
 			remove(t, tc.path+"/"+created.Metadata.Name).want(t, http.StatusOK)
@@ -94,10 +91,8 @@ func TestDoctor(t *testing.T) {
 		const lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/polex-guard"
 		i.until(t, "check to find it", func(context.Context) error { // the guard may renew it meanwhile
 			patched(t, lease, "replace", "/spec/holderIdentity", `"somebody"`)
-			if got, _ := i.diagnosed(t, live.Kubeconfig()); !slices.Contains(got, "no-leader") {
-				return fmt.Errorf("it says %q", got)
-			}
-			return nil
+			got, _ := i.diagnosed(t, live.Kubeconfig())
+			return expect.Unless(slices.Contains(got, "no-leader"), "it says %q", got)
 		})
 		i.until(t, "the guard to lead again", leads)
 	})
@@ -105,15 +100,13 @@ func TestDoctor(t *testing.T) {
 		const definition, at = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/policyexceptions.kyverno.io", "/spec/versions/0"
 		patched(t, definition, "test", at+"/name", `"v2"`)
 		patched(t, definition, "replace", at+"/served", "false")
-		if got := i.doctor(t, 1); !slices.Contains(got, "version-not-served") {
-			t.Errorf("%q", got)
-		}
+		got := i.doctor(t, 1)
+		expect.That(t, slices.Contains(got, "version-not-served"), "%q", got)
 		patched(t, definition, "replace", at+"/served", "true")
 		i.until(t, "the version to be served", func(context.Context) error {
-			if got, _ := i.diagnosed(t, live.Kubeconfig()); slices.Contains(got, "version-not-served") || slices.Contains(got, "undecided") {
-				return fmt.Errorf("it says %q", got)
-			}
-			return nil
+			got, _ := i.diagnosed(t, live.Kubeconfig())
+			return expect.Unless(!slices.Contains(got, "version-not-served") && !slices.Contains(got, "undecided"),
+				"it says %q", got)
 		})
 	})
 	nobody := filepath.Join(t.TempDir(), "kubeconfig")
@@ -128,10 +121,8 @@ func TestDoctor(t *testing.T) {
 	// Another certificate than the one in the webhook.
 	certify(t, i.dir)
 	i.until(t, "the new certificate", func(context.Context) error {
-		if got, _ := i.diagnosed(t, live.Kubeconfig()); !slices.Contains(got, "bad-certificate") {
-			return fmt.Errorf("it says %q", got)
-		}
-		return nil
+		got, _ := i.diagnosed(t, live.Kubeconfig())
+		return expect.Unless(slices.Contains(got, "bad-certificate"), "it says %q", got)
 	})
 }
 
@@ -177,9 +168,7 @@ func number(yes bool) int {
 func (i *instance) doctor(t *testing.T, status int) []string {
 	t.Helper()
 	reasons, got := i.diagnosed(t, live.Kubeconfig())
-	if got != status {
-		t.Fatalf("exit status %d, want %d: %q", got, status, reasons)
-	}
+	must.That(t, got == status, "exit status %d, want %d: %q", got, status, reasons)
 	return reasons
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -37,9 +38,7 @@ func TestManyEnd(t *testing.T) {
 			kept.Namespace += "-ends"
 			must.Do(t, live.CreateNamespace(t.Context(), kept.Namespace))
 			ends := fill(t, kept, many, 75*time.Second)
-			if time.Now().After(ends) {
-				t.Fatal("it took too long to create them")
-			}
+			must.That(t, !time.Now().After(ends), "it took too long to create them")
 			if way.flooded > 0 {
 				end = i.flood(t, bare.Namespace, way.flooded)
 			}
@@ -182,16 +181,13 @@ func TestHarmlessUpdates(t *testing.T) {
 				cancel()
 				running.Wait()
 				t.Logf("deleted %s after its end, beside %d updates, %d of them after its end", took.Round(time.Millisecond), updates.Load(), late.Load())
-				if updates.Load() == 0 {
-					t.Error("no update succeeded")
-				}
+				expect.That(t, updates.Load() != 0, "no update succeeded")
 			})
 		}
 	}
 }
 
-// TestExpiry: exceptions are deleted at their expiry, not earlier, by any guard that holds the
-// lease.
+// TestExpiry: exceptions are deleted at their expiry, not earlier, by any guard that holds the lease.
 func TestExpiry(t *testing.T) {
 	ns := namespace(t)
 	first := settings{}.run(t)
@@ -208,13 +204,10 @@ func TestExpiry(t *testing.T) {
 	unregister(t)
 	first.group.Stop()
 	gone(t, second, legacy, "handed-over", sealed)
-	if err := second.leads(t.Context()); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, second.leads(t.Context()))
 }
 
-// ends creates an exception with a short lifetime, and compares the time of its deletion with the
-// signed expiry.
+// ends creates an exception with a short lifetime, and compares the time of its deletion with the signed expiry.
 func ends(t *testing.T, i *instance, target cluster.Target, lives time.Duration) {
 	t.Helper()
 	sealed := seal(t, draft{name: "short", namespace: target.Namespace, lives: lives}.in(target))[0]

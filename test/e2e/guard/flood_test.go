@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -63,16 +64,14 @@ func TestFlood(t *testing.T) {
 			create(t, target, widened(t, texts[2])).refusedFor(t, "altered")
 			remove(t, target.Path("other")).want(t, http.StatusOK)
 			gone(t, i, target, "ends", texts[0])
-			if got := stored(t, target); len(got) != 1 || got[0] != "honest" {
-				t.Errorf("there are %q", got)
-			}
+			got := stored(t, target)
+			expect.That(t, len(got) == 1 && got[0] == "honest", "there are %q", got)
 			t.Logf("the guard took %d MiB at most", i.peak(t)>>20)
 		})
 	}
 }
 
-// atLeast is the minimum number of endless bodies in transit before a test continues: those on two
-// connections.
+// atLeast is the minimum number of endless bodies in transit before a test continues: those on two connections.
 const atLeast = 128
 
 // unverified does not check the server's certificate. A transport changes its configuration.
@@ -172,9 +171,8 @@ func TestNobodyAnswers(t *testing.T) {
 						t.Errorf("nobody was asked: %d: %s", answer.Code, answer.Message())
 					}
 				}
-				if got := stored(t, target); len(got) != 0 {
-					t.Errorf("there are %q", got)
-				}
+				got := stored(t, target)
+				expect.That(t, len(got) == 0, "there are %q", got)
 			}
 			tc.back(t, i)
 			for n, target := range kinds {
@@ -205,8 +203,7 @@ func forgedDeletion(namespace, name string) []byte {
 		`"kind":{"group":"kyverno.io","version":"v2","kind":"PolicyException"},"namespace":%q,"name":%q,"userInfo":{"username":"system:admin"}}}`, namespace, name)
 }
 
-// flood sends parallel forged reviews of deletions to a guard until end is called. end returns the
-// number of answers.
+// flood sends parallel forged reviews of deletions to a guard until end is called. end returns the number of answers.
 func (i *instance) flood(t *testing.T, namespace string, atOnce int) (end func() int64) {
 	t.Helper()
 	client := &http.Client{Timeout: waitLimit, Transport: &http.Transport{
@@ -263,17 +260,12 @@ func TestForgedDeletions(t *testing.T) {
 		"system:admin") {
 		t.Error("an Event tells of what never was")
 	}
-	if n < 1000 {
-		t.Errorf("that was no flood: %d", n)
-	}
+	expect.That(t, n >= 1000, "that was no flood: %d", n)
 	const most = 64 << 20
-	if after > before+most {
-		t.Errorf("the memory grew by %d MiB", (after-before)>>20)
-	}
+	expect.That(t, after <= before+most, "the memory grew by %d MiB", (after-before)>>20)
 }
 
-// TestSlowClients: silent connections and requests with endless bodies do not block valid requests,
-// and are closed.
+// TestSlowClients: silent connections and requests with endless bodies do not block valid requests, and are closed.
 func TestSlowClients(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
@@ -287,9 +279,7 @@ func TestSlowClients(t *testing.T) {
 		raw := must.Get(net.Dial("tcp", i.webhook))(t)
 		t.Cleanup(func() { raw.Close() })
 		conn, err := begun(raw)
-		if err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
+		must.That(t, err == nil, "%s: %v", what, err)
 		ends.Go(func() {
 			_ = conn.SetReadDeadline(time.Now().Add(waitLimit))
 			if _, err := io.Copy(io.Discard, conn); err != nil && isTimeout(err) {

@@ -4,6 +4,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -15,9 +16,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -98,8 +101,7 @@ func (i *instance) again(t *testing.T) {
 // ready returns nil if the guard is ready.
 func (i *instance) ready(ctx context.Context) error { return get(ctx, "http://"+i.health+"/readyz") }
 
-// configure writes the configuration: the sandbox's trust policy for some kinds, and a section
-// guard.
+// configure writes the configuration: the sandbox's trust policy for some kinds, and a section guard.
 func (i *instance) configure(t *testing.T, section string, kinds ...string) {
 	t.Helper()
 	text := fixture.TrustPolicy(t, box)
@@ -128,8 +130,7 @@ func certify(t *testing.T, dir string, names ...string) []byte {
 
 const webhooks = Webhooks
 
-// register registers the guard's webhook until the test ends, and waits until the API server calls
-// it.
+// register registers the guard's webhook until the test ends, and waits until the API server calls it.
 func (i *instance) register(t *testing.T) {
 	t.Helper()
 	post(t, webhooks, []byte(i.registration("127.0.0.1"))).want(t, http.StatusCreated)
@@ -196,3 +197,39 @@ func contains(path, text string) check {
 
 // eventsOf returns the path of the Events in a namespace.
 func eventsOf(ns string) string { return "/apis/events.k8s.io/v1/namespaces/" + ns + "/events" }
+
+// binaries is the folder of this repository with the programs.
+const binaries = "bin/e2e"
+
+// Shared by all tests of this process.
+var (
+	live   *cluster.Cluster // with Kyverno and its webhooks
+	box    *sandbox.Sandbox
+	folder string // of the run; it holds the guard's binary
+)
+
+func TestMain(m *testing.M) {
+	fixture.Main(m, func(ctx context.Context, f *fixture.Fixture) error {
+		err := errors.Join(f.Build(ctx, "polex-guard"), f.StartSigstore(ctx),
+			f.StartCluster(ctx, cluster.Options{KyvernoAccount: true, Audited: []string{account}}))
+		live, box, folder = f.Cluster, f.Sigstore, f.Folder
+		return err
+	})
+}
+
+// served are the kinds and versions that Kyverno defines.
+var served = []cluster.Target{
+	{Group: "kyverno.io", Version: "v2"}, {Group: "kyverno.io", Version: "v2beta1"},
+	{Group: "policies.kyverno.io", Version: "v1"}, {Group: "policies.kyverno.io", Version: "v1beta1"}, {Group: "policies.kyverno.io", Version: "v1alpha1"},
+}
+
+// withoutKyverno kills Kyverno until the test ends.
+func withoutKyverno(t *testing.T) {
+	t.Helper()
+	must.Do(t, live.KillKyverno(t.Context()))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
+		defer cancel()
+		expect.NoError(t, live.ReviveKyverno(ctx))
+	})
+}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -85,10 +86,8 @@ func TestKilled(t *testing.T) {
 	const kills, between = 5, exceptions / 8
 	for n := range int32(kills) {
 		i.until(t, "exceptions to get in", func(context.Context) error {
-			if got := admitted.Load(); got < n*between {
-				return fmt.Errorf("%d did", got)
-			}
-			return nil
+			got := admitted.Load()
+			return expect.Unless(got >= n*between, "%d did", got)
 		})
 		must.Do(t, i.group.Kill(Program))
 		i.again(t)
@@ -96,17 +95,14 @@ func TestKilled(t *testing.T) {
 	creating.Wait()
 	t.Logf("refused: %v", refusals)
 	for _, reason := range []string{"no guard", "altered", "unsigned"} {
-		if refusals[reason] == 0 {
-			t.Errorf("nothing was refused for %q", reason)
-		}
+		expect.That(t, refusals[reason] != 0, "nothing was refused for %q", reason)
 	}
 	var want []string
 	for n := range exceptions {
 		want = append(want, fmt.Sprintf("honest-%02d", n))
 	}
-	if got := stored(t, target); !slices.Equal(got, want) {
-		t.Errorf("there are %q", got)
-	}
+	got := stored(t, target)
+	expect.That(t, slices.Equal(got, want), "there are %q", got)
 }
 
 // stored returns the names of the exceptions in a namespace.
@@ -145,9 +141,8 @@ func TestAPIServerRestarts(t *testing.T) {
 	next := seal(t, draft{name: "next", namespace: ns, lives: 3 * time.Second}.legacy("v2"))[0]
 	create(t, target, next).want(t, http.StatusCreated)
 	gone(t, i, target, "next", next)
-	if got := stored(t, target); !slices.Equal(got, []string{"honest"}) {
-		t.Errorf("there are %q", got)
-	}
+	got := stored(t, target)
+	expect.That(t, slices.Equal(got, []string{"honest"}), "there are %q", got)
 }
 
 func restartAPIServer(t *testing.T) {
@@ -174,9 +169,7 @@ func TestEtcdStops(t *testing.T) {
 	defer live.Continue(cluster.Etcd) //nolint:errcheck // it goes on by now, unless the test failed
 	// It expires, and the lease runs out.
 	i.until(t, "the guard to feel it", i.measures("polex_guard_leader 0"))
-	if time.Now().Before(endOf(t, sealed[0])) {
-		t.Fatal("etcd did not stop for long enough")
-	}
+	must.That(t, !time.Now().Before(endOf(t, sealed[0])), "etcd did not stop for long enough")
 	must.Do(t, live.Continue(cluster.Etcd))
 	gone(t, i, target, "short", sealed[0])
 	create(t, target, namesake).want(t, http.StatusCreated)
@@ -184,9 +177,8 @@ func TestEtcdStops(t *testing.T) {
 	last := seal(t, draft{name: "last", namespace: ns, lives: 3 * time.Second}.legacy("v2"))[0]
 	create(t, target, last).want(t, http.StatusCreated)
 	gone(t, i, target, "last", last)
-	if got := stored(t, target); !slices.Equal(got, []string{"long", "short"}) {
-		t.Errorf("there are %q", got)
-	}
+	got := stored(t, target)
+	expect.That(t, slices.Equal(got, []string{"long", "short"}), "there are %q", got)
 	i.until(t, "the deletions to be counted", i.measures(`polex_guard_deletions_total{reason="expired"} 2`))
 	i.until(t, "the Events", tells(ns, "Removed", "last", "short"))
 }
@@ -215,15 +207,11 @@ func tells(ns, reason string, want ...string) check {
 			}
 		}
 		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			return fmt.Errorf("Events %s are about %q, not %q", reason, got, want)
-		}
-		return nil
+		return expect.Unless(slices.Equal(got, want), "Events %s are about %q, not %q", reason, got, want)
 	}
 }
 
-// TestLeaderKilled: after the leader is killed, the other guard becomes the leader and deletes
-// expired exceptions.
+// TestLeaderKilled: after the leader is killed, the other guard becomes the leader and deletes expired exceptions.
 func TestLeaderKilled(t *testing.T) {
 	first := settings{}.run(t)
 	first.until(t, "the first guard to lead", first.leads)
@@ -272,8 +260,7 @@ func TestPartition(t *testing.T) {
 	})
 }
 
-// way is a connection to the API server that can be blocked. Then no data passes, and no connection
-// is refused.
+// way is a connection to the API server that can be blocked. Then no data passes, and no connection is refused.
 type way struct {
 	kubeconfig string
 

@@ -6,27 +6,35 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -105,8 +113,7 @@ func patchedByKubectl(t *testing.T, object, patch string) {
 	mustKubectl(t, "", "patch", object, "--namespace", guardNamespace, "--type", kind, "--patch", patch)
 }
 
-// certifiedBy writes the guard's certificate authority into the webhooks, like cert-manager's
-// injector.
+// certifiedBy writes the guard's certificate authority into the webhooks, like cert-manager's injector.
 func certifiedBy(t *testing.T, bundle []byte) {
 	t.Helper()
 	text := must.Get(json.Marshal(base64.StdEncoding.EncodeToString(bundle)))(t)
@@ -137,12 +144,8 @@ func (i *instance) staysWithinLimits(t *testing.T) {
 	}
 	flooded := i.peak(t)
 	t.Logf("memory at most: %d MiB with its duties, %d MiB after the largest reviews, of %s", after>>20, flooded>>20, limit)
-	if flooded >= limit.Value() {
-		t.Errorf("it used %d bytes, and may use %d", flooded, limit.Value())
-	}
-	if err := get(t.Context(), "http://"+i.health+"/readyz"); err != nil {
-		t.Error(err)
-	}
+	expect.That(t, flooded < limit.Value(), "it used %d bytes, and may use %d", flooded, limit.Value())
+	expect.NoError(t, get(t.Context(), "http://"+i.health+"/readyz"))
 }
 
 // largest returns reviews of the maximum size that need much memory: an object of many small parts,
@@ -199,4 +202,65 @@ func (i *instance) peak(t *testing.T) int64 {
 	}
 	t.Fatalf("there is no process that answers at %s", i.webhook)
 	return 0
+}
+
+// TestKubeadm: the kubeadm.yaml and the commands of docs/how-to/static-admission.md give an API server
+// that can read the files, and a kubeconfig for the user of the guard.
+func TestKubeadm(t *testing.T) {
+	dir := t.TempDir()
+	page := must.Get(os.ReadFile(fixture.FromRoot("docs/how-to/static-admission.md")))(t)
+	block := regexp.MustCompile("(?ms)^ *```yaml\n( *# kubeadm.yaml.*?)^ *```$").FindSubmatch(page)
+	command := regexp.MustCompile(`(?m)^ *kubeadm (kubeconfig user .*) > kubeconfig$`).FindSubmatch(page)
+	must.That(t, block != nil && command != nil, "the page has no kubeadm.yaml or no kubeconfig")
+	program, config := servers.Kubernetes(fixture.FromRoot(binaries), "kubeadm"), filepath.Join(dir, "kubeadm.yaml")
+	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
+	list.Dir = fixture.FromRoot("test/e2e/tools/kubernetes/" + os.Getenv("KUBERNETES"))
+	version := must.Get(list.Output())(t)
+	own := "kubernetesVersion: " + string(version) + "certificatesDir: " + dir + "\ncontrolPlaneEndpoint: 127.0.0.1:6443\n"
+	must.Do(t, os.WriteFile(config, []byte(regexp.MustCompile("(?m)^   ").ReplaceAllString(string(block[1]), "")+own),
+		0o600))
+	kubeadm := func(args ...string) []byte {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program, append(args, "--config", config)...)
+		cmd.Env = append(os.Environ(), "KUBEADM_INIT_DRYRUN_DIR="+dir)
+		cmd.Stderr = new(strings.Builder)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("kubeadm %s: %v\n%s%s", strings.Join(args, " "), err, out, cmd.Stderr)
+		}
+		return out
+	}
+
+	kubeadm("init", "phase", "control-plane", "apiserver", "--dry-run")
+	manifest := must.Get(os.ReadFile(filepath.Join(dir, "kube-apiserver.yaml")))(t)
+	var pod corev1.Pod
+	must.Do(t, yaml.Unmarshal(manifest, &pod))
+	server, reads := pod.Spec.Containers[0], 0
+	for _, volume := range pod.Spec.Volumes {
+		if volume.HostPath != nil && volume.HostPath.Path == "/etc/kubernetes/polex" && *volume.HostPath.Type == corev1.HostPathDirectory {
+			for _, mount := range server.VolumeMounts {
+				if mount.Name == volume.Name && mount.MountPath == volume.HostPath.Path && mount.ReadOnly {
+					reads++
+				}
+			}
+		}
+	}
+	const flag = "admission-control-config-file"
+	expect.That(t, slices.Contains(server.Command, "--"+flag+"=/etc/kubernetes/polex/admission.yaml") && reads == 1,
+		"the API server does not read the files:\n%s", manifest)
+
+	// The next upgrade reads the settings from the cluster.
+	upload := regexp.MustCompile("`kubeadm (init phase upload-config kubeadm) --config kubeadm.yaml`").FindSubmatch(page)
+	must.That(t, upload != nil, "the page does not upload the settings")
+	kubeadm(append(strings.Fields(string(upload[1])), "--kubeconfig", live.Kubeconfig())...)
+	expect.NoError(t, contains("/api/v1/namespaces/kube-system/configmaps/kubeadm-config", flag)(t.Context()))
+
+	kubeadm("init", "phase", "certs", "ca")
+	access := must.Get(clientcmd.Load(kubeadm(strings.Fields(string(command[1]))...)))(t)
+	user := access.AuthInfos[access.Contexts[access.CurrentContext].AuthInfo]
+	raw, _ := pem.Decode(user.ClientCertificateData)
+	certificate := must.Get(x509.ParseCertificate(raw.Bytes))(t)
+	name := certificate.Subject
+	expect.That(t, name.CommonName == "polex-guard" && len(name.Organization) == 0, "the user is %s", name)
+	expect.Is(t, "validity", 8760*time.Hour, time.Until(certificate.NotAfter).Round(time.Hour))
 }

@@ -16,11 +16,11 @@ import (
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// The users. RBAC permits everything to all of them, so only the policies that protect the guard
-// reject requests.
+// The users. RBAC permits everything to all of them, so only the policies that protect the guard reject requests.
 const (
 	administratorGroup   = "platform-admins"
 	administratorAccount = "system:serviceaccount:flux-system:kustomize-controller"
@@ -40,8 +40,7 @@ var (
 	gitops        = person{name: administratorAccount}
 )
 
-// as returns kubectl's flags to impersonate the user. The group omnipotents has all permissions by
-// RBAC.
+// as returns kubectl's flags to impersonate the user. The group omnipotents has all permissions by RBAC.
 func (p person) as() []string {
 	flags := []string{"--as", p.name, "--as-group", "omnipotents", "--as-group", "system:authenticated"}
 	for _, g := range p.groups {
@@ -71,9 +70,7 @@ func (k administrators) build(t *testing.T) string {
 	text := must.Get(os.ReadFile(file))(t)
 	for field, names := range map[string]string{"groups": k.groups, "users": k.users, "certifiers": k.certifiers} {
 		line := regexp.MustCompile(`(?m)^  ` + field + `: .*$`)
-		if !line.Match(text) {
-			t.Fatalf("there is nowhere to name %s", field)
-		}
+		must.That(t, line.Match(text), "there is nowhere to name %s", field)
 		if names != "" {
 			text = line.ReplaceAll(text, fmt.Appendf(nil, "  %s: %q", field, names))
 		}
@@ -144,16 +141,15 @@ func unprotect(t *testing.T, manifests string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
-	if err := live.Until(ctx, "nothing to be protected", func(ctx context.Context) error {
+	err := live.Until(ctx, "nothing to be protected", func(ctx context.Context) error {
 		answer, err := live.Post(ctx, "/api/v1/namespaces/"+guardNamespace+"/configmaps?dryRun=All",
 			[]byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: probe}}"))
 		if err == nil && strings.Contains(answer.Message(), notAmong) {
 			err = errors.New(answer.Message())
 		}
 		return err
-	}); err != nil {
-		t.Error(err)
-	}
+	})
+	expect.NoError(t, err)
 }
 
 // protected lists objects that the guard depends on, one for each policy.
@@ -200,13 +196,11 @@ func TestProtected(t *testing.T) {
 	for _, tc := range attempts {
 		t.Run(tc.name, func(t *testing.T) {
 			args := tc.args()
-			if err := refusesIt(stranger.does(t, tc.input, args...)); err != nil {
-				t.Errorf("a stranger: %v", err)
-			}
+			err := refusesIt(stranger.does(t, tc.input, args...))
+			expect.That(t, err == nil, "a stranger: %v", err)
 			for _, p := range []person{administrator, gitops} {
-				if err := p.does(t, tc.input, args...); err != nil {
-					t.Errorf("%s: %v", p.name, err)
-				}
+				err := p.does(t, tc.input, args...)
+				expect.That(t, err == nil, "%s: %v", p.name, err)
 			}
 		})
 	}
@@ -350,8 +344,7 @@ func protectsFromSweeps(t *testing.T) {
 	}
 }
 
-// protectsFromWithin: only administrators can open a session in a guard's Pod or use the proxy of
-// its Service.
+// protectsFromWithin: only administrators can open a session in a guard's Pod or use the proxy of its Service.
 func protectsFromWithin(t *testing.T) {
 	for _, path := range []string{"/pods/polex-guard-0/exec?command=a&stdout=true", "/pods/polex-guard-0/attach?stdout=true", "/pods/polex-guard-0/portforward?ports=6060", "/services/polex-guard:8080/proxy/metrics"} {
 		for _, tc := range []struct {
@@ -361,9 +354,8 @@ func protectsFromWithin(t *testing.T) {
 			answer := must.Get(live.Do(t.Context(), cluster.Request{Method: http.MethodPost,
 				Path: "/api/v1/namespaces/" + guardNamespace + path, As: tc.who.name, Groups: append(tc.who.groups,
 					"omnipotents")}))(t)
-			if got := strings.Contains(answer.Message(), notAmong); got != tc.refused {
-				t.Errorf("%s: %s: %d: %s", tc.who.name, path, answer.Code, answer.Message())
-			}
+			expect.Is(t, fmt.Sprintf("%s: %s: %d: %s", tc.who.name, path, answer.Code, answer.Message()),
+				tc.refused, strings.Contains(answer.Message(), notAmong))
 		}
 	}
 }
@@ -433,9 +425,7 @@ func leavesOthersAlone(t *testing.T) {
 			if refused {
 				err = refusesIt(err)
 			}
-			if err != nil {
-				t.Errorf("%s: %s: %v\n%s", tc.who.name, tc.command, err, tc.input)
-			}
+			expect.That(t, err == nil, "%s: %s: %v\n%s", tc.who.name, tc.command, err, tc.input)
 		}
 	}
 }
@@ -475,9 +465,8 @@ func protectsFromCertifiers(t *testing.T) {
 	}
 }
 
-// protectsWithoutAdministrators: in the delivered form no administrator is named, so nobody may
-// change the objects. A user who may write policies is not locked out: naming administrators takes
-// effect.
+// protectsWithoutAdministrators: in the delivered form no administrator is named, so nobody may change the objects. A
+// user who may write policies is not locked out: naming administrators takes effect.
 func protectsWithoutAdministrators(t *testing.T) {
 	k := administrators{groups: "['" + administratorGroup + "']"}
 	for _, tc := range []struct {
@@ -489,7 +478,6 @@ func protectsWithoutAdministrators(t *testing.T) {
 			until(t, "what is named to count for "+p.object, func(context.Context) error { return tc.want(administrator.touches(t, p.object, p.namespace)) })
 		}
 	}
-	if err := gitops.touches(t, protected[0].object, ""); refusesIt(err) != nil {
-		t.Errorf("who is not named any more: %v", err)
-	}
+	err := gitops.touches(t, protected[0].object, "")
+	expect.That(t, refusesIt(err) == nil, "who is not named any more: %v", err)
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -159,9 +160,8 @@ func TestStaticPatches(t *testing.T) {
 			text = strings.Replace(text, "/static/exec", "/static/"+tc.more, 1)
 		}
 		must.Do(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text+onPage(t, comment, dir)), 0o600))
-		if got := mustKubectl(t, "", "kustomize", dir); !strings.Contains(got, tc.has) || strings.Contains(got, tc.lacks) {
-			t.Errorf("%s builds\n%s", comment, got)
-		}
+		got := mustKubectl(t, "", "kustomize", dir)
+		expect.That(t, strings.Contains(got, tc.has) && !strings.Contains(got, tc.lacks), "%s builds\n%s", comment, got)
 	}
 }
 
@@ -174,9 +174,8 @@ func (w *staticWorld) kubectl(t *testing.T, input string, args ...string) error 
 
 func (w *staticWorld) mustKubectl(t *testing.T, input string, args ...string) {
 	t.Helper()
-	if err := w.kubectl(t, input, args...); err != nil {
-		t.Fatalf("kubectl %s: %v", strings.Join(args, " "), err)
-	}
+	err := w.kubectl(t, input, args...)
+	must.That(t, err == nil, "kubectl %s: %v", strings.Join(args, " "), err)
 }
 
 // do sends a request.
@@ -242,9 +241,7 @@ func (w *staticWorld) start(t *testing.T) {
 	if err == nil {
 		err = yaml.UnmarshalStrict(text, &pod)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	flags := []string{"--recheck-interval", "5s"}
 	for _, arg := range pod.Spec.Containers[0].Args[1:] {
 		name, value, _ := strings.Cut(arg, "=")
@@ -302,10 +299,8 @@ func (w *staticWorld) tries(t *testing.T, who identity, input string, args ...st
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), fixture.Kubectl(), append(args, who.flags...)...)
 	cmd.Stdin = strings.NewReader(input)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return errors.New(string(out))
-	}
-	return nil
+	out, err := cmd.CombinedOutput()
+	return expect.Unless(err == nil, "%s", string(out))
 }
 
 // TestStatic: no user with every permission of the API can switch off a guard whose webhook and
@@ -448,18 +443,15 @@ func (w *staticWorld) holds(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, who := range identities {
 				err := w.tries(t, who, tc.input, tc.args()...)
-				if err == nil || !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("%s: %v", who.name, err)
-				}
+				expect.That(t, err != nil && strings.Contains(err.Error(), tc.want), "%s: %v", who.name, err)
 			}
 		})
 	}
 	unsigned := draft{name: "attempt", namespace: "team-a"}
 	for _, who := range identities {
 		for _, text := range []string{unsigned.legacy("v2"), unsigned.policies("v1")} {
-			if err := w.tries(t, who, text, "create", "-f", "-"); err == nil || !strings.Contains(err.Error(), "[unsigned]") {
-				t.Errorf("%s: %v", who.name, err)
-			}
+			err := w.tries(t, who, text, "create", "-f", "-")
+			expect.That(t, err != nil && strings.Contains(err.Error(), "[unsigned]"), "%s: %v", who.name, err)
 		}
 	}
 }
@@ -485,9 +477,8 @@ func (w *staticWorld) mutates(t *testing.T) {
 		return refuses("altered")(w.DryRun(ctx, target, []byte(signed)))
 	})
 	w.create(t, target, draft{name: "mutated", namespace: "team-a"}.legacy("v2")).refusedFor(t, "unsigned")
-	if got, status := w.check(t, "--server", w.Server()); status != 0 || !slices.Contains(got, "mutates") {
-		t.Errorf("%d %q", status, got)
-	}
+	got, status := w.check(t, "--server", w.Server())
+	expect.That(t, status == 0 && slices.Contains(got, "mutates"), "%d %q", status, got)
 	w.mustKubectl(t, "", "delete", "mutatingadmissionpolicybinding,mutatingadmissionpolicy", "labels")
 	w.eventually(t, "the policy to be gone", func(ctx context.Context) error {
 		return cluster.OK(w.DryRun(ctx, target, []byte(signed)))
@@ -544,10 +535,8 @@ func (w *staticWorld) leavesOthersAlone(t *testing.T) {
 		must.Do(t, json.Unmarshal(answer.Body, &crd))
 		version := crd.Spec.Versions[0]
 		version["name"], version["storage"] = "v3", false
-		patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/spec/versions/-", "value": version}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		patch := must.Get(json.Marshal(
+			[]map[string]any{{"op": "add", "path": "/spec/versions/-", "value": version}}))(t)
 		w.mustKubectl(t, "", "patch", "crd", "policyexceptions.kyverno.io", "--type=json", "--patch", string(patch))
 		target := cluster.Target{Group: "kyverno.io", Version: "v3", Namespace: "team-a"}
 		w.eventually(t, "the new version", func(ctx context.Context) error {
@@ -555,10 +544,9 @@ func (w *staticWorld) leavesOthersAlone(t *testing.T) {
 				namespace: "team-a"}.legacy("v3"))))
 		})
 		// It stays.
-		err = w.kubectl(t, "", "patch", "crd", "policyexceptions.kyverno.io", "--type=json", "--patch", fmt.Sprintf(`[{"op":"remove","path":"/spec/versions/%d"}]`, len(crd.Spec.Versions)))
-		if err == nil || !strings.Contains(err.Error(), "polex-guard-definitions") {
-			t.Errorf("the new version goes: %v", err)
-		}
+		err := w.kubectl(t, "", "patch", "crd", "policyexceptions.kyverno.io", "--type=json", "--patch", fmt.Sprintf(`[{"op":"remove","path":"/spec/versions/%d"}]`, len(crd.Spec.Versions)))
+		expect.That(t, err != nil && strings.Contains(err.Error(), "polex-guard-definitions"),
+			"the new version goes: %v", err)
 	})
 	for _, tc := range []struct{ name, input, command string }{
 		{name: "Kyverno's definitions", command: "annotate crd policyexceptions.kyverno.io clusterpolicies.kyverno.io a=b --overwrite"},
@@ -627,60 +615,56 @@ func (w *staticWorld) another(t *testing.T) (files, address string) {
 // checks: polex-guard check compares the files with those that the API server has loaded.
 func (w *staticWorld) checks(t *testing.T) {
 	rest := []string{"exceptions-disabled"} // Kyverno does not run
-	expect := func(want []string, wantStatus int, flags ...string) {
+	finds := func(want []string, wantStatus int, flags ...string) {
 		t.Helper()
 		w.eventually(t, fmt.Sprintf("the findings %q", want), func(context.Context) error {
-			if got, status := w.check(t, flags...); status != wantStatus || !slices.Equal(got, want) {
-				return fmt.Errorf("exit status %d, %q", status, got)
-			}
-			return nil
+			got, status := w.check(t, flags...)
+			return expect.Unless(status == wantStatus && slices.Equal(got, want), "exit status %d, %q", status, got)
 		})
 	}
 	server := []string{"--server", w.Server()}
-	expect(rest, 0, server...)
+	finds(rest, 0, server...)
 	w.eventually(t, "check to find the Lease of somebody else", func(context.Context) error { // everybody may write it
 		w.mustKubectl(t, "", "patch", "lease", "polex-guard", "-n", "polex-system", "--type=merge", "-p", `{"spec":{"holderIdentity":"somebody"}}`)
-		if got, status := w.check(t, server...); status != 1 || !slices.Contains(got, "no-leader") {
-			return fmt.Errorf("exit status %d, %q", status, got)
-		}
-		return nil
+		got, status := w.check(t, server...)
+		return expect.Unless(status == 1 && slices.Contains(got, "no-leader"), "exit status %d, %q", status, got)
 	})
-	expect(rest, 0, server...)
-	expect([]string{"exceptions-disabled", "undecided"}, 3) // no endpoints: this API server writes none
+	finds(rest, 0, server...)
+	finds([]string{"exceptions-disabled", "undecided"}, 3) // no endpoints: this API server writes none
 	// A second API server has another file, and then the same ones.
 	other, second := w.another(t)
 	both := append(slices.Clone(server), "--server", second)
-	expect([]string{"exceptions-disabled", "static-not-loaded"}, 1, both...)
+	finds([]string{"exceptions-disabled", "static-not-loaded"}, 1, both...)
 	must.Do(t, os.Remove(filepath.Join(other, "policies/more.yaml")))
-	expect(rest, 0, both...)
+	finds(rest, 0, both...)
 	// The endpoints of the Service name an API server that does not answer. An endpoint cannot be on loopback.
 	w.mustKubectl(t, `{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: kubernetes, namespace: default, labels: {kubernetes.io/service-name: kubernetes}}, addressType: IPv4, endpoints: [{addresses: [10.9.8.7]}], ports: [{name: https, port: 1, protocol: TCP}]}`, "create", "-f", "-")
-	expect([]string{"exceptions-disabled", "undecided"}, 3)
+	finds([]string{"exceptions-disabled", "undecided"}, 3)
 	policies := filepath.Join(w.loaded, "policies/polex.yaml")
 	text := must.Get(os.ReadFile(policies))(t)
 	// Break-glass: the files are changed on the disk of the control plane.
 	must.Do(t, os.Remove(policies))
-	expect([]string{"exceptions-disabled", "static-not-loaded"}, 1, server...)
+	finds([]string{"exceptions-disabled", "static-not-loaded"}, 1, server...)
 	w.mustKubectl(t, strings.Replace(anyBind, "NAME", "polex-x", 1), "create", "-f", "-")
 	w.mustKubectl(t, "", "delete", "validatingadmissionpolicybinding", "polex-x")
 	must.Do(t, os.WriteFile(policies, text, 0o600))
-	expect(rest, 0, server...)
+	finds(rest, 0, server...)
 	// An exception that gets in while the webhook is away is reported by the guard.
 	hook := filepath.Join(w.loaded, "webhooks/polex.yaml")
 	text = must.Get(os.ReadFile(hook))(t)
 	must.Do(t, os.Remove(hook))
-	expect([]string{"exceptions-disabled", "static-not-loaded"}, 1, server...)
+	finds([]string{"exceptions-disabled", "static-not-loaded"}, 1, server...)
 	target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "team-a"}
 	w.create(t, target, draft{name: "forced", namespace: "team-a"}.legacy("v2")).want(t, http.StatusCreated)
 	w.guard.until(t, "the guard to report it",
 		w.guard.measures(`polex_guard_exceptions{kind="PolicyException.kyverno.io",reason="unsigned"} 1`))
 	must.Do(t, os.WriteFile(hook, text, 0o600))
-	expect(rest, 0, server...)
+	finds(rest, 0, server...)
 	w.do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("forced")}).want(t, http.StatusOK)
 	// A folder that cannot be loaded: the API server keeps the loaded files.
 	bad := filepath.Join(w.loaded, "policies/bad.yaml")
 	must.Do(t, os.WriteFile(bad, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"), 0o600))
-	expect([]string{"exceptions-disabled", "static-reload-failed"}, 0, server...)
+	finds([]string{"exceptions-disabled", "static-reload-failed"}, 0, server...)
 	must.Do(t, os.Remove(bad))
 }
 
@@ -700,29 +684,22 @@ func (w *staticWorld) restarts(t *testing.T) {
 					continue
 				}
 				reached.Add(1)
-				if answer.OK() {
-					t.Errorf("%s was admitted", name)
-				}
+				expect.That(t, !answer.OK(), "%s was admitted", name)
 			}
 		})
 	}
 	for range 3 {
 		w.guard.group.Stop()
 		bounded, done := context.WithTimeout(t.Context(), waitLimit)
-		if err := w.RestartAPIServer(bounded); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, w.RestartAPIServer(bounded))
 		done()
 		w.guard.again(t)
 	}
 	cancel()
 	creating.Wait()
-	if reached.Load() == 0 {
-		t.Error("no request reached the API server")
-	}
+	expect.That(t, reached.Load() != 0, "no request reached the API server")
 	t.Logf("%d requests, %d with an answer", asked.Load(), reached.Load())
 	w.create(t, target, seal(t, draft{name: "after", namespace: "team-a"}.legacy("v2"))[0]).want(t, http.StatusCreated)
-	if got, status := w.check(t, "--server", w.Server()); status != 0 || slices.Contains(got, "no-webhook") {
-		t.Errorf("%d %q", status, got)
-	}
+	got, status := w.check(t, "--server", w.Server())
+	expect.That(t, status == 0 && !slices.Contains(got, "no-webhook"), "%d %q", status, got)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -98,9 +99,7 @@ func TestMigration(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		out, err := exec.CommandContext(ctx, fixture.FromRoot(binaries+"/kubectl-kyverno"), "migrate", "--kubeconfig", live.Kubeconfig(), "--resource", crd).CombinedOutput()
 		cancel()
-		if err != nil || !bytes.Contains(out, []byte("patching status...")) {
-			t.Errorf("%s: %v\n%s", crd, err, out)
-		}
+		expect.That(t, err == nil && bytes.Contains(out, []byte("patching status...")), "%s: %v\n%s", crd, err, out)
 	}
 }
 
@@ -146,13 +145,9 @@ func TestUninstall(t *testing.T) {
 		}
 		page := must.Get(os.ReadFile(fixture.FromRoot(tc.page)))(t)
 		section := regexp.MustCompile(`(?s)\n` + tc.heading + `\n(.*?)(\n##+ |$)`).FindSubmatch(page)
-		if section == nil {
-			t.Fatalf("%s has no section %q", tc.page, tc.heading)
-		}
+		must.That(t, section != nil, "%s has no section %q", tc.page, tc.heading)
 		commands := regexp.MustCompile(`(?m)^ *(kubectl delete .*)$`).FindAllSubmatch(section[1], -1)
-		if len(commands) < 3 {
-			t.Fatalf("%s has %d commands", tc.page, len(commands))
-		}
+		must.That(t, len(commands) >= 3, "%s has %d commands", tc.page, len(commands))
 		for _, c := range commands {
 			cmd := exec.CommandContext(t.Context(), "sh", "-ec", string(c[1]))
 			cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "KUBECONFIG="+live.Kubeconfig())
@@ -165,9 +160,8 @@ func TestUninstall(t *testing.T) {
 			if ns := o.GetNamespace(); ns != "" {
 				args = append(args, "--namespace", ns)
 			}
-			if out, err := kubectl(t, "", args...); err != nil || out != "" {
-				t.Errorf("%s leaves %s: %v", tc.page, out, err)
-			}
+			out, err := kubectl(t, "", args...)
+			expect.That(t, err == nil && out == "", "%s leaves %s: %v", tc.page, out, err)
 		}
 		read(t, reports+"/polex-guard").want(t, http.StatusNotFound)
 		remove(t, reports+"/other").want(t, http.StatusOK)

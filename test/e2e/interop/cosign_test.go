@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -44,8 +45,7 @@ func keyPair(t *testing.T) (private, public string) {
 	return filepath.Join(dir, "cosign.key"), filepath.Join(dir, "cosign.pub")
 }
 
-// TestCosignVerifiesOurs: cosign verify-blob accepts the signatures of polex-sign, in either form
-// of the evidence.
+// TestCosignVerifiesOurs: cosign verify-blob accepts the signatures of polex-sign, in either form of the evidence.
 func TestCosignVerifiesOurs(t *testing.T) {
 	private, public := keyPair(t)
 	_, stranger := keyPair(t)
@@ -77,15 +77,11 @@ func TestCosignVerifiesOurs(t *testing.T) {
 				verify := func(who []string, blob string) error {
 					return cosign(t, slices.Concat([]string{"verify-blob"}, tc.how, []string{tc.bundle}, who, []string{blob})...)
 				}
-				if err := verify(tc.good, signed); err != nil {
-					t.Errorf("cosign refuses: %v", err)
-				}
-				if verify(tc.good, write(t, "other.yaml", "#"+read(t, signed))) == nil {
-					t.Error("cosign accepts another message")
-				}
-				if verify(tc.wrong, signed) == nil {
-					t.Error("cosign accepts another signer")
-				}
+				err := verify(tc.good, signed)
+				expect.That(t, err == nil, "cosign refuses: %v", err)
+				expect.That(t, verify(tc.good, write(t, "other.yaml", "#"+read(t, signed))) != nil,
+					"cosign accepts another message")
+				expect.That(t, verify(tc.wrong, signed) != nil, "cosign accepts another signer")
 			})
 		}
 	}
@@ -96,14 +92,11 @@ func signatureFile(t *testing.T, path string) string {
 	t.Helper()
 	value, _ := parse(t, read(t, path)).Lookup("metadata", "annotations", seal.Prefix+"signature")
 	text, isText := value.(string)
-	if !isText {
-		t.Fatalf("%s has no signature", path)
-	}
+	must.That(t, isText, "%s has no signature", path)
 	return write(t, "signature", text)
 }
 
-// resolved writes an exception with an expiry in place of a duration, which other signers do not
-// convert.
+// resolved writes an exception with an expiry in place of a duration, which other signers do not convert.
 func resolved(t *testing.T, group, name string) string {
 	t.Helper()
 	at := time.Now().Add(7 * 24 * time.Hour).UTC().Format(time.RFC3339)
@@ -169,9 +162,8 @@ func TestOursVerifiesCosigns(t *testing.T) {
 					asked["beside it"] = []string{"--bundle", bundle, signed}
 				}
 				for where, args := range asked {
-					if got := verified(t, slices.Concat(tc.good, args)...); got.reasons() != "[verified]" {
-						t.Errorf("%s: polex refuses: %+v", where, got)
-					}
+					got := verified(t, slices.Concat(tc.good, args)...)
+					expect.That(t, got.reasons() == "[verified]", "%s: polex refuses: %+v", where, got)
 					if got := verified(t, slices.Concat(tc.wrong, args)...); got.reasons() != tc.want {
 						t.Errorf("%s, of another signer: %s, want %s", where, got.reasons(), tc.want)
 					}

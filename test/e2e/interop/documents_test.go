@@ -117,9 +117,7 @@ func verified(t *testing.T, args ...string) report {
 	// There is a report for the exit statuses 0 and 1.
 	out, err := commands.Output(context.Background(), servers.Command{Program: "polex-verify", Args: append([]string{"-o", "json"}, args...)})
 	var r report
-	if json.Unmarshal(out, &r) != nil || len(r.Results) == 0 {
-		t.Fatal(err)
-	}
+	must.That(t, json.Unmarshal(out, &r) == nil && len(r.Results) != 0, "%v", err)
 	return r
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -66,9 +67,8 @@ func TestForms(t *testing.T) {
 		{"the issuer of an enterprise", enterprise, sandbox.Identity{Issuer: box.OtherIssuerURL}, sandbox.Identity{}, "issuer"},
 	} {
 		a := authority(t, root, tc.authority)
-		if is, why := a.Matches(fromFulcio(t, root, tc.id)); !is {
-			t.Errorf("%s: %s", tc.name, why)
-		}
+		is, why := a.Matches(fromFulcio(t, root, tc.id))
+		expect.That(t, is, "%s: %s", tc.name, why)
 		if is, why := a.Matches(fromFulcio(t, root, tc.other)); is || !strings.Contains(why, tc.want) {
 			t.Errorf("%s: the other form: %v, %q, want %q", tc.name, is, why, tc.want)
 		}
@@ -119,9 +119,7 @@ func TestDocumentedAuthorities(t *testing.T) {
 			}
 		}
 	}
-	if met < 10 {
-		t.Errorf("there are %d authorities of workflows in the documentation", met)
-	}
+	expect.That(t, met >= 10, "there are %d authorities of workflows in the documentation", met)
 }
 
 var (
@@ -140,9 +138,7 @@ func documented(t *testing.T) map[string]trust.AuthorityConfig {
 			return
 		}
 		config, err := trust.Read(doc, "")
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
+		expect.That(t, err == nil, "%s: %v", path, err)
 		for _, c := range config.Authorities {
 			if c.GitHub != nil || strings.Contains(c.Subject, "/.github/workflows/") {
 				found[c.Source] = c
@@ -182,9 +178,7 @@ func dedented(text string) string {
 func job(t *testing.T, c trust.AuthorityConfig) (id sandbox.Identity, required []string) {
 	t.Helper()
 	for name, values := range c.Claims {
-		if others[name] == nil {
-			t.Fatalf("%s requires %s, which has no counterexample", c.Source, name)
-		}
+		must.That(t, others[name] != nil, "%s requires %s, which has no counterexample", c.Source, name)
 		required = append(required, name)
 		switch name {
 		case "sourceRepositoryIdentifier":
@@ -202,9 +196,7 @@ func job(t *testing.T, c trust.AuthorityConfig) (id sandbox.Identity, required [
 	g := c.GitHub
 	if g == nil {
 		m := workflow.FindStringSubmatch(c.Subject)
-		if m == nil {
-			t.Fatalf("%s: %q is not a workflow", c.Source, c.Subject)
-		}
+		must.That(t, m != nil, "%s: %q is not a workflow", c.Source, c.Subject)
 		id.Repository, id.WorkflowFile, id.Ref = m[1], m[2], m[3]
 		id.JobWorkflowRef = strings.TrimPrefix(sandbox.Identity{Repository: m[1], WorkflowFile: m[2], Ref: m[3]}.Subject(), "https://github.com/")
 		return id, required

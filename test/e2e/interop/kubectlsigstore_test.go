@@ -30,6 +30,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -47,9 +48,8 @@ func kubectlSigstoreSign(t *testing.T, d *detour, args ...string) {
 	must.Do(t, kubectlSigstore(t, d, append([]string{"sign", "--tarball=no", "--rekor-url", indexed(t)}, args...)...))
 }
 
-// indexed returns the address of a proxy for Rekor. The peer searches the index directly after an
-// upload, and fails if there is no result. Rekor writes the index after its answer, so the proxy
-// waits for a result.
+// indexed returns the address of a proxy for Rekor. The peer searches the index directly after an upload, and fails if
+// there is no result. Rekor writes the index after its answer, so the proxy waits for a result.
 func indexed(t *testing.T) string {
 	t.Helper()
 	log := must.Get(url.Parse(real.RekorURL))(t)
@@ -95,8 +95,7 @@ func (untilIndexed) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// TestOursVerifiesKubectlSigstores: polex verifies the output of kubectl-sigstore sign, keyless and
-// by key.
+// TestOursVerifiesKubectlSigstores: polex verifies the output of kubectl-sigstore sign, keyless and by key.
 func TestOursVerifiesKubectlSigstores(t *testing.T) {
 	private, public := keyPair(t)
 	for group := range drafts {
@@ -104,27 +103,20 @@ func TestOursVerifiesKubectlSigstores(t *testing.T) {
 			d := newDetour(t)
 			out := filepath.Join(t.TempDir(), "sealed.yaml")
 			kubectlSigstoreSign(t, d, "-f", resolved(t, group, "peer-keyless"), "-o", out)
-			if d.led == 0 || len(d.refused) > 0 {
-				t.Errorf("asked Fulcio %d times, and others: %q", d.led, d.refused)
-			}
-			if got := verified(t, "--config", theReal().config, out); got.reasons() != "[verified]" {
-				t.Errorf("polex refuses: %+v", got)
-			}
-			if got := verified(t, "--trusted-root", real.TrustedRootPath, "--certificate-identity", sandbox.Identity{}.Subject(),
-				"--certificate-oidc-issuer", box.OtherIssuerURL, out); got.reasons() != "[wrong-identity]" {
-				t.Errorf("by another issuer: %+v", got)
-			}
+			expect.That(t, d.led != 0 && len(d.refused) == 0, "asked Fulcio %d times, and others: %q", d.led, d.refused)
+			got := verified(t, "--config", theReal().config, out)
+			expect.That(t, got.reasons() == "[verified]", "polex refuses: %+v", got)
+			got = verified(t, "--trusted-root", real.TrustedRootPath, "--certificate-identity", sandbox.Identity{}.Subject(),
+				"--certificate-oidc-issuer", box.OtherIssuerURL, out)
+			expect.That(t, got.reasons() == "[wrong-identity]", "by another issuer: %+v", got)
 		})
 		t.Run(group+", by key", func(t *testing.T) {
 			d := newDetour(t)
 			out := filepath.Join(t.TempDir(), "sealed.yaml")
 			kubectlSigstoreSign(t, d, "--key", private, "-f", resolved(t, group, "peer-key"), "-o", out)
-			if len(d.refused) > 0 {
-				t.Errorf("asked others: %q", d.refused)
-			}
-			if got := verified(t, "--trusted-root", real.TrustedRootPath, "--key", public, out); got.reasons() != "[verified]" {
-				t.Errorf("polex refuses: %+v", got)
-			}
+			expect.That(t, len(d.refused) == 0, "asked others: %q", d.refused)
+			got := verified(t, "--trusted-root", real.TrustedRootPath, "--key", public, out)
+			expect.That(t, got.reasons() == "[verified]", "polex refuses: %+v", got)
 		})
 	}
 }
@@ -141,18 +133,13 @@ func TestKubectlSigstoreVerifiesOurs(t *testing.T) {
 			}
 			id := sandbox.Identity{}.Subject()
 			good := sealed(t, theReal(), draft(t, group, "agent"))
-			if err := verify(id, good); err != nil {
-				t.Errorf("it refuses: %v", err)
-			}
+			err := verify(id, good)
+			expect.That(t, err == nil, "it refuses: %v", err)
 			if verify(id, write(t, "widened.yaml", strings.Replace(read(t, good), "agent-", "a", 1))) == nil {
 				t.Error("it accepts another document")
 			}
-			if verify(id+"-evil", good) == nil {
-				t.Error("it accepts another signer")
-			}
-			if len(d.refused) > 0 {
-				t.Errorf("asked others: %q", d.refused)
-			}
+			expect.That(t, verify(id+"-evil", good) != nil, "it accepts another signer")
+			expect.That(t, len(d.refused) == 0, "asked others: %q", d.refused)
 		})
 	}
 }

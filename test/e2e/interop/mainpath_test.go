@@ -4,21 +4,25 @@ package interop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
+	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -32,16 +36,11 @@ func TestMainPath(t *testing.T) {
 				for i, p := range pair {
 					path := sealed(t, p, draft(t, group, "agent"))
 					said := verified(t, "--config", p.config, path)
-					if said.reasons() != "[verified]" || len(said.Results[0].Details.Signatures) != 1 {
-						t.Fatalf("%s: %+v", p.name, said)
-					}
+					must.That(t, said.reasons() == "[verified]" && len(said.Results[0].Details.Signatures) == 1,
+						"%s: %+v", p.name, said)
 					found[i] = said.Results[0].Details.Signatures[0]
-					if got := found[i]["log"]; got != p.rekor {
-						t.Errorf("%s: logged by %v", p.name, got)
-					}
-					if got := fmt.Sprint(found[i]["checked"]); got != p.checked {
-						t.Errorf("%s: checked %s, want %s", p.name, got, p.checked)
-					}
+					expect.Equal(t, p.name+": logged by", any(p.rekor), found[i]["log"])
+					expect.Is(t, p.name+": checked", p.checked, fmt.Sprint(found[i]["checked"]))
 					for _, varies := range []string{"log", "logIndex", "witnessedAt", "certificate"} {
 						delete(found[i], varies)
 					}
@@ -50,9 +49,7 @@ func TestMainPath(t *testing.T) {
 						delete(w.(map[string]any), "url")
 					}
 				}
-				if diff := cmp.Diff(found[1], found[0]); diff != "" {
-					t.Errorf("what is found out of a seal (-the real Sigstore +the sandbox):\n%s", diff)
-				}
+				expect.Equal(t, "what is found out of a seal (-the real Sigstore +the sandbox)", found[1], found[0])
 			})
 		}
 	}
@@ -77,9 +74,7 @@ func TestRefused(t *testing.T) {
 			{"not signed", p.config, draft(t, "kyverno.io", "agent"), "[unsigned]"},
 			{"signed with the other Sigstore", other.config, good, "[unproven-log-entry]"},
 		} {
-			if got := verified(t, "--config", tc.config, tc.path).reasons(); got != tc.want {
-				t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
-			}
+			expect.Is(t, tc.name, tc.want, verified(t, "--config", tc.config, tc.path).reasons())
 		}
 	})
 }
@@ -109,17 +104,15 @@ func TestFlipped(t *testing.T) {
 			files[path] = text
 		}
 		said := verified(t, "--config", p.config, dir)
-		if len(said.Results) < len(files) || len(files) < 100 {
-			t.Errorf("%d results for %d files", len(said.Results), len(files))
-		}
+		expect.That(t, len(said.Results) >= len(files) && len(files) >= 100,
+			"%d results for %d files", len(said.Results), len(files))
 		for _, result := range said.Results {
 			// A second valid one is rejected as a duplicate.
 			if result.Reason != "verified" && result.Reason != "duplicate-identity" {
 				continue
 			}
-			if diff := cmp.Diff(whole, signatures(t, files[result.File])); diff != "" {
-				t.Errorf("%s: %s: %s: other signatures (-signed +flipped):\n%s", result.File, result.Reason, result.Message, diff)
-			}
+			expect.Equal(t, fmt.Sprintf("%s: %s: %s: other signatures (-signed +flipped)", result.File, result.Reason, result.Message),
+				whole, signatures(t, files[result.File]))
 		}
 	})
 }
@@ -181,18 +174,89 @@ func TestOutage(t *testing.T) {
 			if out, err = promote(); err != nil {
 				t.Fatalf("after the outage: %v", err)
 			}
-			if n := strings.TrimSpace(git("-C", "remote.git", "rev-list", "--count", "main")); n != "2" {
-				t.Errorf("main has %s commits:\n%s", n, out)
-			}
+			n := strings.TrimSpace(git("-C", "remote.git", "rev-list", "--count", "main"))
+			expect.That(t, n == "2", "main has %s commits:\n%s", n, out)
 			found := verified(t, "--config", tc.place.config, filepath.Join(clone, "signed"))
-			if found.reasons() != "[verified verified]" {
-				t.Errorf("%+v", found)
-			}
+			expect.That(t, found.reasons() == "[verified verified]", "%+v", found)
 			for _, result := range found.Results {
-				if n := len(result.Details.Signatures); n != 1 {
-					t.Errorf("%s has %d signatures", result.File, n)
-				}
+				expect.Is(t, result.File, 1, len(result.Details.Signatures))
 			}
 		})
 	}
+}
+
+// TestScripts runs the signing scripts of test/cli with the real Sigstore. They pass with the
+// sandbox too, so both behave the same.
+func TestScripts(t *testing.T) {
+	scripts, err := filepath.Glob(fixture.FromRoot("test/cli/testdata/sign-*.txtar"))
+	must.That(t, err == nil && len(scripts) != 0, "there are no scripts: %v", err)
+	before := treeSize(t)
+	passed := goTest(t, variables(t), "^TestScripts$/^(bundle|promote|sign-.*)$", "./test/cli")
+	if want := len(scripts) + 2; len(passed) != want { // and the scripts for bundles and promotion
+		t.Errorf("passed: %q, want %d", passed, want)
+	}
+	grown := treeSize(t) - before
+	expect.That(t, grown >= len(scripts), "the real log has %d entries more, so it was not asked", grown)
+}
+
+// TestRekorV2 runs the tests of the sandbox's Rekor v2 log, in the packages sandbox and sign, with rekor-tiles.
+func TestRekorV2(t *testing.T) {
+	env := []string{"POLEX_TEST_REKOR_V2_URL=" + real.RekorV2URL, "POLEX_TEST_REKOR_V2_KEY=" + real.RekorV2KeyPath}
+	for _, pkg := range []string{"./internal/sandbox", "./pkg/sign"} {
+		expect.That(t, len(goTest(t, env, "V2$/^named$", pkg)) != 0, "%s: nothing was asked", pkg)
+	}
+}
+
+// variables returns the variables that make the tests of other packages use the real Sigstore instead of a sandbox.
+func variables(t *testing.T) []string {
+	t.Helper()
+	described := strings.Join([]string{
+		"POLEX_SANDBOX=" + box.Dir, "CONFIG=" + theReal().config, "CONFIG_V2=" + theRealV2().config, "ROOT=" + real.TrustedRootPath,
+		"FULCIO=" + real.FulcioURL, "REKOR=" + real.RekorURL, "REKOR_V2=" + real.RekorV2URL, "TIMESTAMP=" + real.TimestampURL,
+		"ISSUER=" + box.IssuerURL, "PERSON_ISSUER=" + people.URL,
+		"TOKEN_REQUEST_URL=" + box.TokenRequestURL, "TOKEN_REQUEST_TOKEN=" + box.TokenRequestToken,
+	}, "\n")
+	return []string{"POLEX_TEST_SIGSTORE=" + write(t, "sigstore", described)}
+}
+
+// goTest runs matching tests of a package, and returns the passed subtests.
+func goTest(t *testing.T, env []string, match, pkg string) []string {
+	t.Helper()
+	test := exec.Command("go", "test", "-count=1", "-v", "-run", match, pkg)
+	test.Dir = fixture.FromRoot("")
+	test.Env = append(os.Environ(), env...)
+	out, err := test.CombinedOutput()
+	must.That(t, err == nil, "%v\n%s", err, out)
+	return regexp.MustCompile(`(?m)^ *--- PASS: \S*/\S*`).FindAllString(string(out), -1)
+}
+
+// treeSize returns the number of entries in the real Rekor.
+func treeSize(t *testing.T) int {
+	t.Helper()
+	client := http.Client{Timeout: time.Minute}
+	response := must.Get(client.Get(real.RekorURL + "/api/v1/log"))(t)
+	defer response.Body.Close()
+	var log struct{ TreeSize int }
+	must.Do(t, json.NewDecoder(response.Body).Decode(&log))
+	return log.TreeSize
+}
+
+// TestFaults runs the fault tests of pkg/sign (Fulcio, both logs, the timestamp authority and the
+// token endpoint) with the real Sigstore behind the faults.
+func TestFaults(t *testing.T) {
+	before := treeSize(t)
+	passed := goTest(t, variables(t), "^Test(Certificate|Log|LogV2|Token)Faults(Pass)?$/./^named$|"+
+		"^Test(SomebodyElsesEntry|LogNeverAnswers)$/./^named$|"+
+		"^Test(TokenEndsHalfWay|CertificateOfAStranger|LoggedAndNotThereYet)$/^named$", "./pkg/sign")
+	named := 0
+	for _, test := range passed {
+		if strings.HasSuffix(test, "/named") {
+			named++
+		}
+	}
+	if t.Logf("%d faults", named); named < 90 {
+		t.Errorf("only %d passed: %q", named, passed)
+	}
+	grown := treeSize(t) - before
+	expect.That(t, grown >= 20, "the real log has %d entries more, so it was hardly asked", grown)
 }

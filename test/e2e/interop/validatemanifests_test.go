@@ -17,12 +17,12 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// TestValidateManifests: Kyverno's validate.manifests admits exceptions from polex-sign in every
-// version, and rejects others. It also admits the ones that docs/explanation/interop.md lists as not
-// checked.
+// TestValidateManifests: Kyverno's validate.manifests admits exceptions from polex-sign in every version, and rejects
+// others. It also admits the ones that docs/explanation/interop.md lists as not checked.
 func TestValidateManifests(t *testing.T) {
 	live := startKyverno(t)
 	for _, policy := range [][]byte{
@@ -73,9 +73,8 @@ func TestValidateManifests(t *testing.T) {
 			if err != nil || !answer.OK() {
 				t.Fatal(err, answer)
 			}
-			if got := verified(t, "--config", theReal().config, write(t, "live.json", string(answer.Body))); got.reasons() != "[verified]" {
-				t.Errorf("what is live: %+v", got)
-			}
+			got := verified(t, "--config", theReal().config, write(t, "live.json", string(answer.Body)))
+			expect.That(t, got.reasons() == "[verified]", "what is live: %+v", got)
 			for _, there := range []string{target.Path("agent"), target.Path("short"), elsewhere.Path("agent")} {
 				must.Do(t, cluster.OK(live.Delete(t.Context(), there)))
 			}
@@ -118,9 +117,8 @@ func filled(t *testing.T, path string, pairs ...string) []byte {
 	t.Helper()
 	text := read(t, path)
 	for i := 0; i < len(pairs); i += 2 {
-		if strings.Count(text, pairs[i]) != 1 {
-			t.Fatalf("%s holds %q %d times", path, pairs[i], strings.Count(text, pairs[i]))
-		}
+		must.That(t, strings.Count(text, pairs[i]) == 1,
+			"%s holds %q %d times", path, pairs[i], strings.Count(text, pairs[i]))
 		text = strings.Replace(text, pairs[i], pairs[i+1], 1)
 	}
 	return []byte(text)
@@ -167,9 +165,7 @@ func untilEnded(t *testing.T, sealed string) {
 	t.Helper()
 	doc := must.Get(exception.Parse([]byte(sealed), "sealed"))(t)
 	life, err := lifetime.Of(doc, lifetime.Terms{})
-	if err != nil || life.ExpiresAt.IsZero() {
-		t.Fatalf("%v: it has no end", err)
-	}
+	must.That(t, err == nil && !life.ExpiresAt.IsZero(), "%v: it has no end", err)
 	fixture.Wait(t, life.ExpiresAt)
 }
 
@@ -204,14 +200,13 @@ func (a attempt) until(t *testing.T, live *cluster.Cluster) {
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	var last error
-	if err := live.Until(ctx, a.name, func(ctx context.Context) error {
+	err := live.Until(ctx, a.name, func(ctx context.Context) error {
 		answer, err := a.do(ctx)
 		if err == nil && (answer.OK() != (a.why == "") || !strings.Contains(answer.Message(), a.why)) {
 			err = fmt.Errorf("%d: %s", answer.Code, answer.Message())
 			last = err
 		}
 		return err
-	}); err != nil {
-		t.Fatalf("%v; before: %v", err, last)
-	}
+	})
+	must.That(t, err == nil, "%v; before: %v", err, last)
 }

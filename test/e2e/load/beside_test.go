@@ -6,85 +6,63 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
-	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/beside"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// TestGuardBeside creates the same valid exceptions of both groups in turns, one at a time: without
-// a webhook, with the guard, with Kyverno and no policy for them, and with Kyverno and
-// validate.manifests. It prints the time of a create, and the CPU time of the guard and of Kyverno.
-// One of two guards is called; the other holds the lease and checks stored exceptions. It does not
-// judge the times. It fails if a valid exception is rejected or a forged one admitted.
+// TestGuardBeside creates the same valid exceptions of both groups in turns, one at a time: without a webhook, with the
+// guard, with Kyverno and no policy for them, and with Kyverno and validate.manifests. It prints the time of a create,
+// and the CPU time of the guard and of Kyverno. One of two guards is called; the other holds the lease and checks
+// stored exceptions. It does not judge the times. It fails if a valid exception is rejected or a forged one admitted.
 func TestGuardBeside(t *testing.T) {
-	turns, share := 8, 25
+	turns := 8
 	if *long {
 		turns = 80
 	}
 	keeps := startGuard(t)
 	until(t, "the first guard to lead", func(context.Context) error {
-		if keeps.metric(t, "polex_guard_leader") != 1 {
-			return errors.New("it does not")
-		}
-		return nil
+		return expect.Unless(keeps.metric(t, "polex_guard_leader") == 1, "it does not")
 	})
 	g := startGuard(t)
 	g.register(t, namespace(t, live, "guarded"))
 	peer := startKyverno(t)
-	all := []*way{
-		{name: "nobody is asked", on: live, namespace: namespace(t, live, "bare")},
-		{name: "polex-guard", on: live, namespace: "guarded", pid: g.PID("polex-guard"), also: keeps.PID("polex-guard"), refuses: "[altered]"},
-		{name: "Kyverno, without a policy for them", on: peer, namespace: namespace(t, peer, "bare"), pid: peer.PID("kyverno")},
-		{name: "Kyverno, validate.manifests", on: peer, namespace: namespace(t, peer, "checked"), pid: peer.PID("kyverno"), refuses: "diff found"},
-	}
-	for _, w := range all {
+	bare := &way{on: live, namespace: namespace(t, live, "bare")}
+	guarded := &way{on: live, namespace: "guarded", pids: []int{g.PID("polex-guard"), keeps.PID("polex-guard")}, refuses: "[altered]"}
+	idle := &way{on: peer, namespace: namespace(t, peer, "bare"), pids: []int{peer.PID("kyverno")}}
+	checked := &way{on: peer, namespace: namespace(t, peer, "checked"), pids: idle.pids, refuses: "diff found"}
+	for _, w := range []*way{bare, guarded, idle, checked} {
 		w.prepare(t, turns*share)
 	}
-	for turn := range turns {
-		for i := range all {
-			w := all[(turn+i)%len(all)]
-			w.create(t, w.made[turn*share:(turn+1)*share])
-		}
+	ways := []*beside.Way{
+		{Name: "nobody is asked", Do: bare.create(t)},
+		{Name: "polex-guard, both", Do: guarded.create(t)},
+		{Name: "Kyverno, without a policy for them", Do: idle.create(t)},
+		{Name: "Kyverno, validate.manifests", Do: checked.create(t)},
 	}
-	var table strings.Builder
-	fmt.Fprintf(&table, "%-36s %8s %8s %8s %11s %8s %12s %16s %14s\n", "", "median", "p99", "most", "over bare", "p99 over", "CPU a create", "of the controller", "peak RSS (now anonymous) MB")
-	for _, w := range all {
-		fmt.Fprintf(&table, "%-36s %8s %8s %8s %11s %8s %12s %16s %14s\n", w.name, ms(w.at(50)), ms(w.at(99)), ms(w.at(100)),
-			ms(w.at(50)-all[0].at(50)), ms(w.at(99)-all[0].at(99)), w.each(w.pid, w.cpu), w.each(w.also, w.kept), w.memory(t))
-	}
-	guard, kyverno := all[1], all[3]
-	check := kyverno.cpu - all[2].cpu // without Kyverno's work for any exception
-	t.Logf("%d creates each way, on %d processors that the servers share\n%s", turns*share, runtime.NumCPU(), table.String())
-	t.Logf("the guard to Kyverno: %.2f of the CPU (%.2f with the controller's, %.2f of the check's alone), %.2f of the memory (%.2f of the anonymous), %.2f of the time over bare",
-		ratio(guard.cpu, kyverno.cpu), ratio(guard.cpu+guard.kept, kyverno.cpu), ratio(guard.cpu, check),
-		ratio(memory(t, guard.pid, "VmHWM"), memory(t, kyverno.pid, "VmHWM")), ratio(memory(t, guard.pid, "RssAnon"), memory(t, kyverno.pid, "RssAnon")),
-		ratio(guard.at(50)-all[0].at(50), kyverno.at(50)-all[0].at(50)))
+	beside.Measure(t, fmt.Sprintf("a create of %d in a row", share), turns, ways...)
+	over := func(w *beside.Way) float64 { return float64(w.Median() - ways[0].Median()) }
+	guard, kyverno := ways[1], ways[3]
+	t.Logf("the guard to Kyverno: %.2f of the CPU (%.2f of the check's alone), %.2f of the memory, %.2f of the time over bare",
+		float64(guard.CPU())/float64(kyverno.CPU()), float64(guard.CPU())/float64(kyverno.CPU()-ways[2].CPU()),
+		float64(guard.Peak())/float64(kyverno.Peak()), over(guard)/over(kyverno))
 }
-
-func ratio[T time.Duration | int64](a, b T) float64 { return float64(a) / float64(b) }
 
 // way is one way to create exceptions in a cluster.
 type way struct {
-	name      string
 	on        *cluster.Cluster
 	namespace string
-	pid       int    // the process that is called; 0 for none
-	also      int    // the process that checks stored exceptions, if it is another one
+	pids      []int  // the process that is called, and the one that checks stored exceptions if it is another one
 	refuses   string // the message for a forged exception; "" if nothing checks it
-
-	made []task
-	took []time.Duration
-	cpu  time.Duration // of the called process
-	kept time.Duration // of the process that checks stored exceptions
+	prepared  []task
 }
 
 // prepare signs n exceptions, and checks that a forged one is rejected if there is a check.
@@ -96,15 +74,15 @@ func (w *way) prepare(t *testing.T, n int) {
 		drafts[i] = fixture.Draft{Name: fmt.Sprintf("e-%05d", i)}.In(groups[i%len(groups)])
 	}
 	for i, o := range seal(t, sandbox.Identity{}, drafts...) {
-		made := task{name: fmt.Sprint(w.name, " ", i), target: groups[i%len(groups)]}
+		made := task{name: fmt.Sprint(w.namespace, " ", i), target: groups[i%len(groups)]}
 		if i < n {
 			made.body = asJSON(t, o)
-			w.made = append(w.made, made)
+			w.prepared = append(w.prepared, made)
 			continue
 		}
 		annotations(o)["forged"] = "yes"
 		made.body = asJSON(t, o)
-		until(t, w.name, func(ctx context.Context) error {
+		until(t, w.namespace, func(ctx context.Context) error {
 			answer, err := w.on.Create(ctx, made.target, made.body)
 			if err == nil && (answer.OK() != (w.refuses == "") || !strings.Contains(answer.Message(), w.refuses)) {
 				err = errors.New(answer.Message())
@@ -117,61 +95,38 @@ func (w *way) prepare(t *testing.T, n int) {
 	}
 }
 
-// create creates exceptions one after the other.
-func (w *way) create(t *testing.T, all []task) {
-	t.Helper()
-	asked, also := w.spent(t)
-	for _, made := range all {
-		began := time.Now()
-		answer, err := w.on.Create(t.Context(), made.target, made.body)
-		w.took = append(w.took, time.Since(began))
-		if err != nil {
-			t.Fatal(err)
+// share is the number of creates in a row. A process works on after the answer, so one alone cannot be measured.
+const share = 25
+
+// create returns a function that creates the next exceptions, one after the other, and returns the cost of one.
+func (w *way) create(t *testing.T) func() beside.Cost {
+	return func() beside.Cost {
+		before := w.spent(t)
+		cost := beside.Timed(t, func() error {
+			for _, made := range w.prepared[:share] {
+				if err := cluster.OK(w.on.Create(t.Context(), made.target, made.body)); err != nil {
+					return fmt.Errorf("%s: %w", made.name, err)
+				}
+			}
+			return nil
+		})
+		w.prepared = w.prepared[share:]
+		cost.Time, cost.CPU = cost.Time/share, (w.spent(t)-before)/share
+		if len(w.pids) > 0 {
+			cost.Peak = memory(t, w.pids[0], "VmHWM")
 		}
-		if answer.Code != http.StatusCreated {
-			t.Fatalf("%s: %d: %s", made.name, answer.Code, answer.Message())
-		}
+		return cost
 	}
-	askedThen, alsoThen := w.spent(t)
-	w.cpu, w.kept = w.cpu+askedThen-asked, w.kept+alsoThen-also
 }
 
-// spent returns the CPU times of the called process and of the one that checks stored exceptions.
-func (w *way) spent(t *testing.T) (asked, also time.Duration) {
+// spent returns the CPU time of the processes.
+func (w *way) spent(t *testing.T) (all time.Duration) {
 	t.Helper()
-	if w.pid != 0 {
-		asked = cpu(t, w.pid)
+	for _, pid := range w.pids {
+		all += cpu(t, pid)
 	}
-	if w.also != 0 {
-		also = cpu(t, w.also)
-	}
-	return asked, also
+	return all
 }
-
-// at returns a percentile of the times.
-func (w *way) at(percent int) time.Duration {
-	sorted := slices.Sorted(slices.Values(w.took))
-	return sorted[(len(sorted)-1)*percent/100]
-}
-
-// each returns the CPU time per create.
-func (w *way) each(pid int, all time.Duration) string {
-	if pid == 0 {
-		return ""
-	}
-	return ms(all / time.Duration(len(w.took)))
-}
-
-// memory returns the peak memory of the called process, and its current anonymous memory.
-func (w *way) memory(t *testing.T) string {
-	t.Helper()
-	if w.pid == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.1f (%.1f)", float64(memory(t, w.pid, "VmHWM"))/1e6, float64(memory(t, w.pid, "RssAnon"))/1e6)
-}
-
-func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
 
 // startKyverno runs another API server. Its Kyverno knows the sandbox and verifies the exceptions
 // of one namespace, with validate.manifests.

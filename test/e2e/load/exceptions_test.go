@@ -5,7 +5,6 @@ package load
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -68,13 +68,9 @@ func TestEdited(t *testing.T) {
 		delete(versions, name)
 		until(t, "the edit to be found", func(context.Context) error {
 			altered, verified := g.sum(t, `polex_guard_exceptions{`, `reason="altered"`), g.sum(t, `polex_guard_exceptions{`, `reason="verified"`)
-			if altered+verified != 2 || int(verified) != len(versions) {
-				return fmt.Errorf("%v are altered and %v verified", altered, verified)
-			}
-			return nil
+			return expect.Unless(altered+verified == 2 && int(verified) == len(versions),
+				"%v are altered and %v verified", altered, verified)
 		})
 	}
-	if len(versions) > 0 {
-		t.Fatal("not everything was edited")
-	}
+	must.That(t, len(versions) == 0, "not everything was edited")
 }

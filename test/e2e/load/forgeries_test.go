@@ -3,13 +3,8 @@
 package load
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +12,6 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
-	"github.com/polex-dev/polex/test/must"
 )
 
 // The signature annotations.
@@ -138,8 +132,7 @@ type task struct {
 
 const verified = "verified"
 
-// tasks returns n exceptions for a namespace, of both groups in turns, with unique names. Every
-// other one is valid.
+// tasks returns n exceptions for a namespace, of both groups in turns, with unique names. Every other one is valid.
 func tasks(t testing.TB, namespace string, n int) []task {
 	t.Helper()
 	var all []task
@@ -174,27 +167,4 @@ func tasks(t testing.TB, namespace string, n int) []task {
 	}
 	<-time.After(short + time.Second) // the short ones have expired, to the second
 	return all
-}
-
-// ecdsaAlone returns the median time for verifying some signatures by P-384 keys (certificate
-// authorities) and by P-256 keys (the log, its checkpoint and the signer).
-func ecdsaAlone(t *testing.T, p384, p256 int) time.Duration {
-	t.Helper()
-	digest := sha256.Sum256([]byte("a message"))
-	sum := time.Duration(0)
-	for curve, count := range map[elliptic.Curve]int{elliptic.P384(): p384, elliptic.P256(): p256} {
-		key := must.Get(ecdsa.GenerateKey(curve, rand.Reader))(t)
-		signature := must.Get(ecdsa.SignASN1(rand.Reader, key, digest[:]))(t)
-		var took []time.Duration
-		for range 101 {
-			began := time.Now()
-			if !ecdsa.VerifyASN1(&key.PublicKey, digest[:], signature) {
-				t.Fatal("a good signature does not hold")
-			}
-			took = append(took, time.Since(began))
-		}
-		slices.Sort(took)
-		sum += time.Duration(count) * took[len(took)/2]
-	}
-	return sum.Round(time.Microsecond)
 }

@@ -25,8 +25,7 @@ import (
 
 var long = flag.Bool("long", false, "create and ask for more, which takes many minutes")
 
-// Shared by all tests of this process: an API server with Kyverno's definitions but without
-// Kyverno, and a Sigstore.
+// Shared by all tests of this process: an API server with Kyverno's definitions but without Kyverno, and a Sigstore.
 var (
 	live   *cluster.Cluster
 	box    *sandbox.Sandbox
@@ -55,18 +54,12 @@ type standing struct {
 // startGuard runs a guard that trusts the sandbox.
 func startGuard(t *testing.T) *standing {
 	t.Helper()
-	return startGuardOf(t, folder)
-}
-
-// startGuardOf runs the guard program of a folder.
-func startGuardOf(t *testing.T, binaries string) *standing {
-	t.Helper()
 	g, dir := &standing{}, t.TempDir()
 	g.config = filepath.Join(dir, "config.yaml")
 	must.Do(t, os.WriteFile(g.config, []byte(fixture.TrustPolicy(t, box)), 0o600))
 	g.pprof = fmt.Sprintf("127.0.0.1:%d", must.Get(servers.FreePorts(1))(t)[0])
 	g.Process, g.bundle = guard.Serve(t, guard.Options{
-		Binaries: binaries, Dir: dir, Config: g.config, Kubeconfig: live.Kubeconfig(), Flags: []string{"--pprof-address", g.pprof},
+		Binaries: folder, Dir: dir, Config: g.config, Kubeconfig: live.Kubeconfig(), Flags: []string{"--pprof-address", g.pprof},
 	})
 	return g
 }
@@ -92,8 +85,7 @@ func (g *standing) register(t *testing.T, only string) func() {
 	return unregister
 }
 
-// refusal returns an error unless an unsigned exception is rejected with the text; "" expects
-// admission.
+// refusal returns an error unless an unsigned exception is rejected with the text; "" expects admission.
 func refusal(ctx context.Context, namespace, why string) error {
 	target := targets(namespace)[0]
 	answer, err := live.DryRun(ctx, target, []byte(fixture.Draft{Name: "probe"}.In(target)))
@@ -160,9 +152,7 @@ func files(t *testing.T, pid int) int {
 
 func proc(t *testing.T, pid int, name string) string {
 	t.Helper()
-	if pid == 0 {
-		t.Fatal("the process does not run")
-	}
+	must.That(t, pid != 0, "the process does not run")
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
 	if err != nil {
 		t.Skip("only Linux says what a process takes: ", err)

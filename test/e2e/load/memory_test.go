@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -45,9 +46,8 @@ func TestMemory(t *testing.T) {
 			all = append(all, kinds[i%len(kinds)])
 		}
 		each(t, all, func(made task) {
-			if got, err := ask(made.body); got != made.want && wrong.Add(1) <= 20 {
-				t.Errorf("%s: %s, want %s: %v", made.name, got, made.want, err)
-			}
+			got, err := ask(made.body)
+			expect.That(t, got == made.want || wrong.Add(1) > 20, "%s: %s, want %s: %v", made.name, got, made.want, err)
 		})
 	}
 	put(warm)
@@ -58,16 +58,12 @@ func TestMemory(t *testing.T) {
 	t.Logf("after %6d: %s", warm, before)
 	t.Logf("after %6d: %s", warm+n, after)
 	t.Logf("%s on a processor for each of %d", ((cpu(t, g.PID("polex-guard")) - began) / time.Duration(n)).Round(time.Microsecond), n)
-	if wrong.Load() > 0 {
-		t.Errorf("%d answers of %d were wrong", wrong.Load(), warm+n)
-	}
+	expect.That(t, wrong.Load() == 0, "%d answers of %d were wrong", wrong.Load(), warm+n)
 	const garbage = 32 << 20 // the amount between two collections
-	if after.heap > 2*before.heap+garbage || after.resident > 2*before.resident+garbage {
-		t.Errorf("the memory grew")
-	}
-	if after.goroutines > before.goroutines+50 || after.files > before.files+50 {
-		t.Errorf("what was begun did not end")
-	}
+	expect.That(t, after.heap <= 2*before.heap+garbage && after.resident <= 2*before.resident+garbage,
+		"the memory grew")
+	expect.That(t, after.goroutines <= before.goroutines+50 && after.files <= before.files+50,
+		"what was begun did not end")
 }
 
 // taken has the resources of a process.
@@ -122,12 +118,6 @@ func (g *standing) measured(t *testing.T) string {
 	return string(fetch(t, "http://"+g.Metrics+"/metrics"))
 }
 
-// profile returns a profile of the guard.
-func (g *standing) profile(t *testing.T, name string) []byte {
-	t.Helper()
-	return fetch(t, "http://"+g.pprof+"/debug/pprof/"+name)
-}
-
 func fetch(t *testing.T, url string) []byte {
 	t.Helper()
 	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
@@ -144,9 +134,7 @@ func review(t *testing.T, made task) []byte {
 		Kind: metav1.GroupVersionKind{Group: made.target.Group, Version: made.target.Version, Kind: exception.Kind}}
 	request.Object.Raw = made.body
 	raw, err := json.Marshal(admissionv1.AdmissionReview{TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"}, Request: request})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return raw
 }
 
@@ -154,9 +142,7 @@ func review(t *testing.T, made task) []byte {
 func asker(t *testing.T, g *standing) func(body []byte) (string, error) {
 	t.Helper()
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(g.bundle) {
-		t.Fatal("the guard has no certificate")
-	}
+	must.That(t, roots.AppendCertsFromPEM(g.bundle), "the guard has no certificate")
 	client := &http.Client{Timeout: waitLimit, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, MaxIdleConnsPerHost: atOnce,
 	}}

@@ -5,7 +5,6 @@ package load
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -17,38 +16,46 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
-
-var beside = flag.String("beside", "", "folder of another polex-guard, whose cost TestStored prints beside this one's")
 
 // TestStored prints the cost of each exception for one guard: the CPU time for admission and for
 // the check after it is stored, the memory, and the CPU time for verifying all after a start and
 // after a change of the trust policy. In one case 500 exceptions share a certificate, in the other
-// each has its own. With -beside DIR the guard in that folder does the same in turns. It does not
-// judge the cost. It fails if an exception is not verified.
+// each has its own. It does not judge the cost. It fails if an exception is not verified.
 func TestStored(t *testing.T) {
 	n := 1000
 	if *long {
 		n = 5000
 	}
-	guards := []string{folder}
-	if *beside != "" {
-		guards = []string{folder, *beside, folder, *beside}
-	}
 	ns := namespace(t, live, "stored")
-	for _, batch := range []struct {
-		count, share int
-		floor        time.Duration // of ECDSA: without the chain and the SCT of a known certificate
-	}{{n, 500, ecdsaAlone(t, 0, 3)}, {n / 5, 1, ecdsaAlone(t, 2, 4)}} {
+	for _, batch := range []struct{ count, share int }{{n, 500}, {n / 5, 1}} {
 		made := stock(t, ns, batch.count, batch.share)
-		for _, binaries := range guards {
-			c := weigh(t, binaries, made)
-			c.floor = batch.floor
-			t.Logf("%s: %d exceptions, %d to a certificate\n%s", binaries, batch.count, batch.share, c)
-			for _, target := range targets(ns) {
-				must.Do(t, cluster.OK(live.Delete(t.Context(), target.Path(""))))
-			}
+		first := startGuard(t)
+		empty := first.heap(t)
+		unregister := first.register(t, "")
+		began := cpu(t, first.PID("polex-guard"))
+		each(t, made, func(made task) {
+			expect.NoError(t, cluster.OK(live.Create(t.Context(), made.target, made.body)))
+		})
+		first.found(t, batch.count)
+		creates := cpu(t, first.PID("polex-guard")) - began
+		unregister()
+		first.Stop()
+
+		g := startGuard(t)
+		g.found(t, batch.count)
+		starts := cpu(t, g.PID("polex-guard"))
+		held := g.heap(t) - empty
+		rechecks := g.recheck(t)
+		g.found(t, batch.count)
+		of := func(d time.Duration) time.Duration { return (d / time.Duration(batch.count)).Round(time.Microsecond) }
+		t.Logf("%d exceptions, %d to a certificate: on a processor %s to create each, %s after a start, %s after a change; %.1f KiB each",
+			batch.count, batch.share, of(creates), of(starts), of(rechecks), float64(held)/1024/float64(batch.count))
+		g.Stop()
+		for _, target := range targets(ns) {
+			must.Do(t, cluster.OK(live.Delete(t.Context(), target.Path(""))))
 		}
 	}
 }
@@ -71,83 +78,23 @@ func stock(t *testing.T, ns string, count, share int) (made []task) {
 	return made
 }
 
-// cost is the cost of n exceptions for a guard.
-type cost struct {
-	n                         int
-	creates, starts, rechecks time.Duration // CPU time of all
-	// Of a guard without exceptions, of the one that admitted them, of one after a restart, and of
-	// that one after it verified them again.
-	empty, admitted, started, rechecked taken
-	most                                int64 // peak bytes of the last one
-	floor                               time.Duration
-}
-
-func (c cost) String() string {
-	each := func(d time.Duration) string {
-		d = (d / time.Duration(c.n)).Round(time.Microsecond)
-		return fmt.Sprintf("%s for each, %.1f times its ECDSA (%s)", d, ratio(d, c.floor), c.floor)
-	}
-	more := func(u taken) string {
-		return fmt.Sprintf("%.1f KiB resident (%.1f MB), %.1f KiB live heap", float64(u.resident-c.empty.resident)/1024/float64(c.n), float64(u.resident)/1e6,
-			float64(u.heap-c.empty.heap)/1024/float64(c.n))
-	}
-	return fmt.Sprintf("a create: on a processor %s\n", each(c.creates)) +
-		fmt.Sprintf("a stored exception: %s once admitted\n", more(c.admitted)) +
-		fmt.Sprintf("                    %s once read by another guard\n", more(c.started)) +
-		fmt.Sprintf("                    %s once judged anew; without any %s\n", more(c.rechecked), c.empty) +
-		fmt.Sprintf("a start: %s on a processor, %s\n", c.starts, each(c.starts)) +
-		fmt.Sprintf("another trust policy: %s on a processor, %s; at most %.1f MB", c.rechecks, each(c.rechecks), float64(c.most)/1e6)
-}
-
-// weigh creates exceptions with a guard, restarts it, and gives it another trust policy.
-func weigh(t *testing.T, binaries string, made []task) cost {
+// recheck gives the guard another trust policy, and returns the CPU time until it has checked everything.
+func (g *standing) recheck(t *testing.T) time.Duration {
 	t.Helper()
-	first := startGuardOf(t, binaries)
-	c := cost{n: len(made)}
-	c.empty = first.rests(t, 0)
-	unregister := first.register(t, "")
-	began := cpu(t, first.PID("polex-guard"))
-	each(t, made, func(made task) {
-		if err := cluster.OK(live.Create(t.Context(), made.target, made.body)); err != nil {
-			t.Error(err)
-		}
-	})
-	first.found(t, c.n)
-	c.creates = cpu(t, first.PID("polex-guard")) - began
-	c.admitted = first.rests(t, c.n)
-	unregister()
-	first.Stop()
-
-	g := startGuardOf(t, binaries)
-	pid := g.PID("polex-guard")
-	g.found(t, c.n)
-	c.starts = cpu(t, pid)
-	c.started = g.rests(t, c.n)
 	text := must.Get(os.ReadFile(g.config))(t)
 	const trust = "\ntrust:\n"
-	if strings.Count(string(text), trust) != 1 {
-		t.Fatalf("there is no place for a change in %s", text)
-	}
+	must.That(t, strings.Count(string(text), trust) == 1, "there is no place for a change in %s", text)
 	before := g.metric(t, lastRecheck) // in whole seconds
 	until(t, "another second", func(context.Context) error {
-		if float64(time.Now().Unix()) <= before {
-			return fmt.Errorf("it is the same")
-		}
-		return nil
+		return expect.Unless(float64(time.Now().Unix()) > before, "it is the same")
 	})
-	began = cpu(t, pid)
+	began := cpu(t, g.PID("polex-guard"))
 	must.Do(t, os.WriteFile(g.config, []byte(strings.Replace(string(text), trust,
 		trust+"  kinds: [PolicyException.kyverno.io, PolicyException.policies.kyverno.io]\n", 1)), 0o600))
 	until(t, "everything to be judged again", func(context.Context) error {
-		if g.metric(t, lastRecheck) == before {
-			return fmt.Errorf("it was not")
-		}
-		return nil
+		return expect.Unless(g.metric(t, lastRecheck) != before, "it was not")
 	})
-	c.rechecks = cpu(t, pid) - began
-	c.rechecked, c.most = g.rests(t, c.n), memory(t, pid, "VmHWM")
-	g.Stop()
-	return c
+	return cpu(t, g.PID("polex-guard")) - began
 }
 
 const lastRecheck = "polex_guard_last_recheck_timestamp_seconds"
@@ -159,34 +106,16 @@ func (g *standing) found(t *testing.T, n int) {
 		if g.metric(t, lastRecheck) == 0 {
 			return fmt.Errorf("it was not")
 		}
-		if sum := g.sum(t, `polex_guard_exceptions{`, `reason="verified"`); int(sum) != n {
-			return fmt.Errorf("%.0f are verified", sum)
-		}
-		return nil
+		sum := g.sum(t, `polex_guard_exceptions{`, `reason="verified"`)
+		return expect.Unless(int(sum) == n, "%.0f are verified", sum)
 	})
 }
 
-// rests returns the resources of an idle guard: the heap after a collection, and the resident
-// memory after Go has returned unused memory to the system, or after 15 seconds.
-func (g *standing) rests(t *testing.T, n int) taken {
+// heap returns the bytes that a guard holds after a collection.
+func (g *standing) heap(t *testing.T) int64 {
 	t.Helper()
-	g.found(t, n)
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
-	defer cancel()
-	began := float64(time.Now().UnixMilli()) / 1000
-	_ = live.Until(ctx, "memory to be given back", func(context.Context) error {
-		if g.metric(t, "go_memstats_last_gc_time_seconds") < began {
-			return fmt.Errorf("what the work has left is not collected")
-		}
-		if idle := g.metric(t, "go_memstats_heap_idle_bytes") - g.metric(t, "go_memstats_heap_released_bytes"); idle > 1<<20 {
-			return fmt.Errorf("%.0f bytes are kept for nothing", idle)
-		}
-		return nil
-	})
-	u := g.takes(t)
-	g.profile(t, "heap?gc=1")
-	u.heap = int64(g.metric(t, "go_memstats_heap_alloc_bytes"))
-	return u
+	fetch(t, "http://"+g.pprof+"/debug/pprof/heap?gc=1")
+	return int64(g.metric(t, "go_memstats_heap_alloc_bytes"))
 }
 
 // atOnce is the number of parallel requests.

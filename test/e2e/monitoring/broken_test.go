@@ -19,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/guard"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -93,10 +94,8 @@ func TestBrokenSources(t *testing.T) {
 				draft := strings.ReplaceAll(request("expired", "15s"), "platform", "broken")
 				kubectl(t, sandboxtest.Files(t, box, sandbox.Identity{}, time.Now(), draft)[0], "create", "-f", "-")
 				until(t, "the policy to count", func(ctx context.Context) error {
-					if out, err := program(t, folder, "", fixture.Kubectl(), "delete", "--dry-run=server", "policyexceptions.kyverno.io", "expired", "--namespace", "broken", "--kubeconfig", live.Kubeconfig()); err == nil {
-						return errors.New(out)
-					}
-					return nil
+					out, err := program(t, folder, "", fixture.Kubectl(), "delete", "--dry-run=server", "policyexceptions.kyverno.io", "expired", "--namespace", "broken", "--kubeconfig", live.Kubeconfig())
+					return expect.Unless(err != nil, "%s", out)
 				})
 			}, mends: func(t *testing.T) { kubectl(t, undeletable, "delete", "-f", "-") },
 		},
@@ -163,9 +162,7 @@ func watched(t *testing.T) *subject {
 	return s
 }
 
-func (s *subject) configures(t *testing.T) {
-	write(t, s.config, fixture.TrustPolicy(t, box))
-}
+func (s *subject) configures(t *testing.T) { write(t, s.config, fixture.TrustPolicy(t, box)) }
 
 func (s *subject) connects(days int) func(*testing.T) {
 	return func(t *testing.T) {
@@ -175,9 +172,7 @@ func (s *subject) connects(days int) func(*testing.T) {
 }
 
 func (s *subject) certifies(days int) func(*testing.T) {
-	return func(t *testing.T) {
-		must.Get(guard.CertifyUntil(s.dir, expires(days)))(t)
-	}
+	return func(t *testing.T) { must.Get(guard.CertifyUntil(s.dir, expires(days)))(t) }
 }
 
 // until waits until a line of the metrics begins with a text.
@@ -264,7 +259,6 @@ func evaluate(t *testing.T, name string, series map[string]string, want ...strin
 	}
 	file := filepath.Join(t.TempDir(), "test.yaml")
 	write(t, file, b.String())
-	if out, err := program(t, folder, "", fixture.FromRoot(binaries+"/promtool"), "test", "rules", file); err != nil {
-		t.Errorf("%s: %v\n%s\n%s", name, err, out, b.String())
-	}
+	out, err := program(t, folder, "", fixture.FromRoot(binaries+"/promtool"), "test", "rules", file)
+	expect.That(t, err == nil, "%s: %v\n%s\n%s", name, err, out, b.String())
 }

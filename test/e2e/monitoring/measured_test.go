@@ -53,8 +53,7 @@ spec:
   validations: [{expression: object.data.good == "yes", message: it is not good}]
 `
 
-// ofKyverno returns Kyverno's metrics after its policies have failed, and after one could not be
-// evaluated.
+// ofKyverno returns Kyverno's metrics after its policies have failed, and after one could not be evaluated.
 func ofKyverno(t *testing.T) string {
 	t.Helper()
 	kubectl(t, "", "create", "namespace", "shop")
@@ -116,8 +115,7 @@ spec:
 `, name, lives, name)
 }
 
-// repository is a repository with two requested and signed exceptions. One of them expires soon,
-// the other was renewed.
+// repository is a repository with two requested and signed exceptions. One of them expires soon, the other was renewed.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -146,9 +144,7 @@ func ofTheGuard(t *testing.T, repository string) string {
 	kubectl(t, "", "create", "-f", filepath.Join(repository, "signed", "short.yaml"))
 	p, bundle := guard.Serve(t, guard.Options{Binaries: folder, Config: box.ConfigPath, Kubeconfig: live.Kubeconfig()})
 	kubectl(t, guard.Registration(p.Webhook, bundle), "create", "-f", "-")
-	t.Cleanup(func() {
-		_, _ = live.Delete(context.Background(), guard.Webhooks+"/polex-guard")
-	})
+	t.Cleanup(func() { _, _ = live.Delete(context.Background(), guard.Webhooks+"/polex-guard") })
 	signed := string(readFrom(t, filepath.Join(repository, "signed", "mongo.yaml")))
 	said := ""
 	until(t, "the guard to measure", func(ctx context.Context) error {
@@ -176,10 +172,9 @@ func ofTheLedger(t *testing.T, repository string) string {
 	output(t, repository, "", filepath.Join(folder, "polex-audit"), "--config", box.ConfigPath, "--kubeconfig",
 		live.Kubeconfig(), "--report", "prometheus="+file)
 	said := string(readFrom(t, file))
-	if err := lacks(said, `polex_audit_findings{kind="cluster-unsigned"} 1`, `polex_audit_findings{kind="expired"} 1`, `polex_audit_exceptions{state="open"} 2`,
-		`polex_audit_renewals{group="kyverno.io",namespace="platform",name="mongo-r1"} 1`); err != nil {
-		t.Fatal(err)
-	}
+	err := lacks(said, `polex_audit_findings{kind="cluster-unsigned"} 1`, `polex_audit_findings{kind="expired"} 1`, `polex_audit_exceptions{state="open"} 2`,
+		`polex_audit_renewals{group="kyverno.io",namespace="platform",name="mongo-r1"} 1`)
+	must.Do(t, err)
 	return said
 }
 

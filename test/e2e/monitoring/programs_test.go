@@ -17,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -110,9 +111,7 @@ func TestPromtool(t *testing.T) {
 		"one that never fires":  {"expr: absent(polex_guard_leader)", "expr: absent(vector(1))", "PolexGuardDown"},
 	} {
 		text := string(read(t, alertsFolder+"/rules.yaml"))
-		if strings.Count(text, change[0]) != 1 {
-			t.Fatalf("%s: %q is not there once", name, change[0])
-		}
+		must.That(t, strings.Count(text, change[0]) == 1, "%s: %q is not there once", name, change[0])
 		dir := t.TempDir()
 		tests := filepath.Join(dir, "tests", "guard.yaml")
 		write(t, filepath.Join(dir, "rules.yaml"), strings.Replace(text, change[0], change[1], 1))
@@ -123,8 +122,7 @@ func TestPromtool(t *testing.T) {
 	}
 }
 
-// TestManifests: an API server with the operator's kinds accepts the manifests, and knows every
-// field.
+// TestManifests: an API server with the operator's kinds accepts the manifests, and knows every field.
 func TestManifests(t *testing.T) {
 	definitions := filepath.Join(modcache.Dir(t, modcache.PrometheusOperator), "example", "prometheus-operator-crd")
 	for _, kind := range []string{"prometheusrules", "servicemonitors"} {
@@ -136,9 +134,7 @@ func TestManifests(t *testing.T) {
 	for dir, want := range map[string]int{alertsFolder: 2, "policies/dashboard": 1} {
 		manifests := kubectl(t, "", "kustomize", fixture.FromRoot(dir))
 		kubectl(t, manifests, "apply", "--server-side", "--validate=strict", "-f", "-")
-		if got := strings.Count(kubectl(t, manifests, "get", "-o", "name", "-f", "-"), "\n"); got != want {
-			t.Errorf("%s holds %d objects", dir, got)
-		}
+		expect.Is(t, dir, want, strings.Count(kubectl(t, manifests, "get", "-o", "name", "-f", "-"), "\n"))
 	}
 	// The sidecar's ConfigMap equals the file.
 	var found struct {

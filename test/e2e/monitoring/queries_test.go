@@ -10,11 +10,11 @@ import (
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/verify"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// TestQueries: every metric, label and value in an alert or in the dashboard exists in the measured
-// metrics.
+// TestQueries: every metric, label and value in an alert or in the dashboard exists in the measured metrics.
 func TestQueries(t *testing.T) {
 	repository := repository(t)
 	q := question{
@@ -116,9 +116,7 @@ func ofDashboard(t *testing.T) []asked {
 		var text struct{ Query string }
 		must.Do(t, json.Unmarshal(v.Query, &text))
 		m := regexp.MustCompile(`^label_values\((\w+), (\w+)\)$`).FindStringSubmatch(text.Query)
-		if m == nil {
-			t.Fatalf("the variable %s is %q", v.Name, text.Query)
-		}
+		must.That(t, m != nil, "the variable %s is %q", v.Name, text.Query)
 		all = append(all, asked{"the variable " + v.Name, query{Expression: m[1], Read: []string{m[2]}}})
 	}
 	return all
@@ -131,8 +129,6 @@ func ofRunbooks(t *testing.T) []asked {
 	for _, m := range regexp.MustCompile("`(sum[^`]*)`").FindAllSubmatch(read(t, "docs/troubleshooting.md"), -1) {
 		all = append(all, asked{"docs/troubleshooting.md", query{Expression: string(m[1])}})
 	}
-	if len(all) == 0 {
-		t.Error("docs/troubleshooting.md shows no query")
-	}
+	expect.That(t, len(all) != 0, "docs/troubleshooting.md shows no query")
 	return all
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -77,10 +78,7 @@ func has(text string) func(*cluster.Answer, error) error {
 		if err := cluster.OK(answer, err); err != nil {
 			return err
 		}
-		if !bytes.Contains(answer.Body, []byte(text)) {
-			return errors.New("there is no " + text)
-		}
-		return nil
+		return expect.Unless(bytes.Contains(answer.Body, []byte(text)), "%s", "there is no "+text)
 	}
 }
 
@@ -118,9 +116,8 @@ func withdraw(t *testing.T, manifests string) {
 	t.Helper()
 	cmd := exec.Command(fixture.Kubectl(), "delete", "--ignore-not-found", "--kubeconfig", live.Kubeconfig(), "-f", "-")
 	cmd.Stdin = strings.NewReader(manifests)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("delete: %v: %s", err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	expect.That(t, err == nil, "delete: %v: %s", err, out)
 }
 
 // until repeats a check until it succeeds, within waitLimit.
@@ -182,9 +179,7 @@ func annotated(target cluster.Target, name, end string) string {
 func store(t *testing.T, target cluster.Target, name, end string) {
 	t.Helper()
 	must.Do(t, cluster.OK(live.Create(t.Context(), target, []byte(exceptionOf(target, name, end)))))
-	t.Cleanup(func() {
-		_, _ = live.Delete(context.Background(), target.Path(name))
-	})
+	t.Cleanup(func() { _, _ = live.Delete(context.Background(), target.Path(name)) })
 }
 
 // person is a user.

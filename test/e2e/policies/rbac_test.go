@@ -16,11 +16,11 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// The roles of the users: Kubernetes' own roles in one namespace, and in all namespaces for the
-// auditor.
+// The roles of the users: Kubernetes' own roles in one namespace, and in all namespaces for the auditor.
 const people = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -62,8 +62,7 @@ var (
 
 const notAmong = "is not among those who may write exceptions"
 
-// may returns an error unless the user may create an exception, or is rejected with the text
-// refusal.
+// may returns an error unless the user may create an exception, or is rejected with the text refusal.
 func (p person) may(ctx context.Context, target cluster.Target, refusal string) error {
 	answer, err := p.creates(ctx, target)
 	switch {
@@ -106,9 +105,7 @@ func TestRights(t *testing.T) {
 			{lead, refusal}, {viewer, rbac}, {developer, rbac}, {auditor, rbac}, {flux, rbac},
 			{root, notAmong}, {generator, notAmong}, {argocd, ""},
 		} {
-			if err := tc.who.may(t.Context(), target, tc.refusal); err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, tc.who.may(t.Context(), target, tc.refusal))
 		}
 	}
 	t.Run("reading", reads)
@@ -166,13 +163,9 @@ func changes(t *testing.T) {
 			return `{"metadata":{"annotations":{"polex.dev/expires-at":"` + year + `-01-01T00:00:00Z"}}}`
 		}
 		const freed = `{"metadata":{"finalizers":null}}`
-		if err := patch(argocd, later("2031")); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, patch(argocd, later("2031")))
 		refused := func(what string, err error) {
-			if err == nil || !strings.Contains(err.Error(), notAmong) {
-				t.Errorf("%s: %s: %v", target.Group, what, err)
-			}
+			expect.That(t, err != nil && strings.Contains(err.Error(), notAmong), "%s: %s: %v", target.Group, what, err)
 		}
 		refused("an end", patch(root, later("2032")))
 		refused("a finalizer", patch(collector, freed))
@@ -181,9 +174,7 @@ func changes(t *testing.T) {
 		refused("an end of what goes", patch(collector, later("2032")))
 		refused("a label of what goes", patch(collector, `{"metadata":{"labels":{"a":"b"}}}`))
 		refused("a spec of what goes", patch(collector, otherSpec[target.Group]))
-		if err := patch(collector, freed); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, patch(collector, freed))
 		until(t, "it to be gone", func(ctx context.Context) error { return isThere(ctx, target.Path("kept"), false) })
 	}
 }
@@ -236,15 +227,11 @@ func namesAnother(t *testing.T) {
 func ownOverlay(t *testing.T) string {
 	t.Helper()
 	block := regexp.MustCompile("(?s)```yaml\n(# kustomization.yaml\n.*?)```").FindStringSubmatch(file(t, "rbac/README.md"))
-	if block == nil {
-		t.Fatal("the README holds no kustomization.yaml")
-	}
+	must.That(t, block != nil, "the README holds no kustomization.yaml")
 	dir := t.TempDir()
 	base := must.Get(filepath.Rel(dir, fixture.FromRoot("policies/rbac/base")))(t)
 	const address = "https://github.com/polex-dev/polex//policies/rbac/base?ref=<commit>"
-	if !strings.Contains(block[1], address) {
-		t.Fatalf("the README's kustomization does not hold %s", address)
-	}
+	must.That(t, strings.Contains(block[1], address), "the README's kustomization does not hold %s", address)
 	must.Do(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.Replace(block[1], address, base,
 		1)), 0o600))
 	return kustomize(t, dir)

@@ -25,6 +25,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -59,9 +60,8 @@ func dist(t *testing.T) string {
 func TestRelease(t *testing.T) {
 	first, second := dist(t), dist(t)
 	checksums := read(t, filepath.Join(first, "dist", "checksums.txt"))
-	if other := read(t, filepath.Join(second, "dist", "checksums.txt")); !bytes.Equal(checksums, other) {
-		t.Errorf("one commit makes\n%sand\n%s", checksums, other)
-	}
+	other := read(t, filepath.Join(second, "dist", "checksums.txt"))
+	expect.That(t, bytes.Equal(checksums, other), "one commit makes\n%sand\n%s", checksums, other)
 	commands := must.Get(filepath.Glob(filepath.Join(first, "cmd", "polex*")))(t)
 	lines := 3 // of the chart, polex.rb and polex.yaml
 	for _, system := range []string{"linux", "darwin", "windows"} {
@@ -75,21 +75,17 @@ func TestRelease(t *testing.T) {
 				}
 				name := strings.Join([]string{command, strings.TrimPrefix(version, "v"), system, arch}, "_") + suffix
 				archive := read(t, filepath.Join(first, "dist", name))
-				if line := fmt.Sprintf("%x  %s\n", sha256.Sum256(archive), name); !bytes.Contains(checksums, []byte(line)) {
-					t.Errorf("the checksums do not hold %s", line)
-				}
+				line := fmt.Sprintf("%x  %s\n", sha256.Sum256(archive), name)
+				expect.That(t, bytes.Contains(checksums, []byte(line)), "the checksums do not hold %s", line)
 				t.Run(name, func(t *testing.T) { holds(t, archive, command, system, arch) })
 			}
 		}
 	}
-	if got := bytes.Count(checksums, []byte("\n")); got != lines {
-		t.Errorf("there are checksums of %d files, want %d", got, lines)
-	}
+	expect.Is(t, "checksums", lines, bytes.Count(checksums, []byte("\n")))
 	// Helm reads the chart, which names the image of this release.
 	chart := filepath.Join(first, "dist", "polex-guard-"+strings.TrimPrefix(version, "v")+".tgz")
-	if line := fmt.Sprintf("%x  %s\n", sha256.Sum256(read(t, chart)), filepath.Base(chart)); !bytes.Contains(checksums, []byte(line)) {
-		t.Errorf("the checksums do not hold %s", line)
-	}
+	line := fmt.Sprintf("%x  %s\n", sha256.Sum256(read(t, chart)), filepath.Base(chart))
+	expect.That(t, bytes.Contains(checksums, []byte(line)), "the checksums do not hold %s", line)
 	helm := must.Get(filepath.Abs("../../../bin/e2e/helm"))(t)
 	if rendered := run(t, t.TempDir(), helm, "template", "polex-guard", chart, "--namespace", "polex-system",
 		"--set", "config.trust.authorities[0].name=ci,config.trust.authorities[0].keyFile=key.pub"); !strings.Contains(rendered, "image: ghcr.io/polex-dev/polex-guard:"+version+"\n") {
@@ -102,9 +98,8 @@ func TestRelease(t *testing.T) {
 			if !strings.HasPrefix(file, "polex_") || name == "polex.rb" && strings.HasSuffix(file, ".zip") {
 				continue
 			}
-			if !bytes.Contains(text, []byte(sum)) || !bytes.Contains(text, []byte("/"+version+"/"+file)) {
-				t.Errorf("%s does not have %s with its checksum", name, file)
-			}
+			expect.That(t, bytes.Contains(text, []byte(sum)) && bytes.Contains(text, []byte("/"+version+"/"+file)),
+				"%s does not have %s with its checksum", name, file)
 		}
 	}
 	t.Run("kubectl", func(t *testing.T) { kubectl(t, first) })
@@ -131,23 +126,19 @@ func holds(t *testing.T, archive []byte, command, system, arch string) {
 	pages := map[bool][]string{true: {"completions/polex.bash", "completions/_polex", "completions/polex.fish", "completions/polex.ps1", "man/polex.1", "man/polex-verify.1"},
 		false: {"man/" + command + ".1"}}[command == "polex"]
 	for _, page := range pages {
-		if !slices.Contains(names, page) {
-			t.Errorf("it lacks %s", page)
-		}
+		expect.That(t, slices.Contains(names, page), "it lacks %s", page)
 	}
 	top := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.Contains(name, "/") })
-	if want := []string{"LICENSE", "README.md", "THIRD-PARTY-LICENSES.txt", "sbom.cdx.json", program}; !slices.Equal(top, want) {
-		t.Errorf("it holds %q, want %q", top, want)
-	}
+	want := []string{"LICENSE", "README.md", "THIRD-PARTY-LICENSES.txt", "sbom.cdx.json", program}
+	expect.That(t, slices.Equal(top, want), "it holds %q, want %q", top, want)
 	path := filepath.Join(dir, program)
 	if got, want := machine(t, path, system), machines[system+"/"+arch]; got != want {
 		t.Errorf("the program is for %s, want %s", got, want)
 	}
 	described(t, path, read(t, filepath.Join(dir, "sbom.cdx.json")), read(t, filepath.Join(dir, "THIRD-PARTY-LICENSES.txt")))
 	if runtime.GOOS == system && runtime.GOARCH == arch && command != "polex-sandbox" {
-		if said := run(t, dir, path, "--version"); !strings.Contains(said, version) {
-			t.Errorf("%s says that it is %s", program, said)
-		}
+		said := run(t, dir, path, "--version")
+		expect.That(t, strings.Contains(said, version), "%s says that it is %s", program, said)
 	}
 }
 
@@ -172,16 +163,10 @@ func described(t *testing.T, path string, sbom, licenses []byte) {
 	}
 	for _, m := range info.Deps {
 		name := m.Path + "@" + m.Version
-		if !named[name] {
-			t.Errorf("the SBOM does not name %s", name)
-		}
-		if !bytes.Contains(licenses, []byte("==== "+name+": ")) {
-			t.Errorf("there is no licence of %s", name)
-		}
+		expect.That(t, named[name], "the SBOM does not name %s", name)
+		expect.That(t, bytes.Contains(licenses, []byte("==== "+name+": ")), "there is no licence of %s", name)
 	}
-	if !named["std@"+info.GoVersion] {
-		t.Errorf("the SBOM does not name the standard library of %s", info.GoVersion)
-	}
+	expect.That(t, named["std@"+info.GoVersion], "the SBOM does not name the standard library of %s", info.GoVersion)
 }
 
 var machines = map[string]string{
@@ -201,9 +186,8 @@ func machine(t *testing.T, path, system string) string {
 		var f *elf.File
 		if f, err = elf.Open(path); err == nil {
 			opened, machine = f, f.Machine.String()
-			if slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
-				t.Errorf("%s needs an interpreter", path)
-			}
+			expect.That(t, !slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }),
+				"%s needs an interpreter", path)
 		}
 	case "darwin":
 		var f *macho.File
@@ -216,9 +200,7 @@ func machine(t *testing.T, path, system string) string {
 			opened, machine = f, fmt.Sprint(f.Machine)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	must.Do(t, opened.Close())
 	return machine
 }
@@ -232,9 +214,7 @@ func untar(t *testing.T, archive []byte, dir string) (names []string) {
 		if errors.Is(err, io.EOF) {
 			return names
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		names = append(names, h.Name)
 		write(t, filepath.Join(dir, filepath.FromSlash(h.Name)), r, h.FileInfo().Mode())
 	}
@@ -274,7 +254,6 @@ func kubectl(t *testing.T, clone string) {
 	dir := native(t, clone)
 	must.Do(t, os.Symlink(filepath.Join(dir, "polex"), filepath.Join(dir, "kubectl-polex")))
 	env := []string{"PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH")}
-	if said := runWith(t, env, dir, fixture.Kubectl(), "polex", "--version"); !strings.Contains(said, version) {
-		t.Errorf("kubectl polex says that it is %s", said)
-	}
+	said := runWith(t, env, dir, fixture.Kubectl(), "polex", "--version")
+	expect.That(t, strings.Contains(said, version), "kubectl polex says that it is %s", said)
 }

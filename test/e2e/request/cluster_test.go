@@ -17,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -83,9 +84,8 @@ func TestInACluster(t *testing.T) {
 		s.create("/apis/kyverno.io/v2/namespaces/team-a/policyexceptions", draft)
 		s.admitted(pods, pod("web", "registry.example/a:1"))
 		for what, text := range map[string]string{"a sibling": pod("web-2", "registry.example/a:1"), "another rule": pod("web", "registry.example/a:latest")} {
-			if said := s.denied(pods, text); !strings.Contains(said, "blocked due to") {
-				t.Errorf("%s: %s", what, said)
-			}
+			said := s.denied(pods, text)
+			expect.That(t, strings.Contains(said, "blocked due to"), "%s: %s", what, said)
 		}
 
 		// The report of Kyverno's reports controller gives the same draft.
@@ -97,9 +97,8 @@ results:
 - {policy: probes, rule: check, result: fail, scored: true, source: kyverno, message: probes are required, timestamp: {nanos: 0, seconds: 1790000000}}
 - {policy: probes, rule: tag, result: pass, scored: true, source: kyverno, timestamp: {nanos: 0, seconds: 1790000000}}
 `)
-		if fromCluster := s.run("--from", "cluster", "--kubeconfig", s.Kubeconfig(), "--namespace", "team-a"); fromCluster != draft {
-			t.Errorf("from the cluster:\n%s\nfrom the denial:\n%s", fromCluster, draft)
-		}
+		expect.Equal(t, "from the cluster",
+			draft, s.run("--from", "cluster", "--kubeconfig", s.Kubeconfig(), "--namespace", "team-a"))
 	})
 
 	t.Run("policies.kyverno.io", func(t *testing.T) {
@@ -110,18 +109,16 @@ results:
 		draft := s.draft(validatingPolicy, settings("settings"), "--from", "denial", "denial.txt", denial)
 		s.create("/apis/policies.kyverno.io/v1/namespaces/team-b/policyexceptions", draft)
 		s.admitted(maps, settings("settings"))
-		if said := s.denied(maps, settings("settings-2")); !strings.Contains(said, "an owner is required") {
-			t.Errorf("a sibling: %s", said)
-		}
+		said := s.denied(maps, settings("settings-2"))
+		expect.That(t, strings.Contains(said, "an owner is required"), "a sibling: %s", said)
 	})
 }
 
 // create creates an object permanently.
 func (s *story) create(path, text string) {
 	s.t.Helper()
-	if err := cluster.OK(s.Post(s.t.Context(), path+"?fieldValidation=Strict", []byte(text))); err != nil {
-		s.t.Fatalf("create below %s: %v\n%s", path, err, text)
-	}
+	err := cluster.OK(s.Post(s.t.Context(), path+"?fieldValidation=Strict", []byte(text)))
+	must.That(s.t, err == nil, "create below %s: %v\n%s", path, err, text)
 }
 
 // try creates an object in a dry run.
@@ -139,10 +136,8 @@ func (s *story) denied(path, text string) (said string) {
 		if err != nil {
 			return err
 		}
-		if said = answer.Message(); answer.OK() || !strings.Contains(said, "denied the request") {
-			return errors.New(said)
-		}
-		return nil
+		said = answer.Message()
+		return expect.Unless(!answer.OK() && strings.Contains(said, "denied the request"), "%s", said)
 	})
 	return said
 }
@@ -177,9 +172,7 @@ func (s *story) run(arguments ...string) string {
 	var stderr strings.Builder
 	command.Stderr = &stderr
 	out, err := command.Output()
-	if err != nil {
-		s.t.Fatalf("%v: %v\n%s%s", arguments, err, out, stderr.String())
-	}
+	must.That(s.t, err == nil, "%v: %v\n%s%s", arguments, err, out, stderr.String())
 	must.Get(exception.Parse(out, ""))(s.t)
 	return string(out)
 }
@@ -189,8 +182,7 @@ type question struct {
 	policies, resources, exceptions, values string
 }
 
-// answer is its result for one rule and one resource: "fail", "skip" if an exception exempts it,
-// "pass" and so on.
+// answer is its result for one rule and one resource: "fail", "skip" if an exception exempts it, "pass" and so on.
 type answer struct {
 	Policy, Rule, Result string
 	Resources            []struct{ APIVersion, Kind, Namespace, Name string }
@@ -218,9 +210,7 @@ func (q question) ask(t *testing.T) (printed string, results map[string]string) 
 	apply.Dir = dir
 	out, err := apply.Output()
 	var status *exec.ExitError
-	if err != nil && !errors.As(err, &status) {
-		t.Fatalf("run Kyverno's CLI, which `make e2e` builds: %v", err)
-	}
+	must.That(t, err == nil || errors.As(err, &status), "run Kyverno's CLI, which `make e2e` builds: %v", err)
 	printed = string(out)
 	results = map[string]string{}
 	rest := printed[max(0, strings.IndexByte(printed, '{')):]

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/e2e/browser"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -37,10 +38,9 @@ type view struct {
 	scheme string
 }
 
-// TestSite builds the site and opens each page in Chromium, with the width of a phone and of a
-// screen, in light or dark mode. Each link and anchor has a target, nothing overflows, no other
-// host gets a request, and no error is logged. The search finds a reason.
-// POLEX_TEST_SCREENSHOTS is a folder for screenshots, of each width in both modes.
+// TestSite builds the site and opens each page in Chromium, with the width of a phone and of a screen, in light or dark
+// mode. Each link and anchor has a target, nothing overflows, no other host gets a request, and no error is logged. The
+// search finds a reason. POLEX_TEST_SCREENSHOTS is a folder for screenshots, of each width in both modes.
 func TestSite(t *testing.T) {
 	address, names := serve(t)
 	b := browser.Start(t)
@@ -60,9 +60,8 @@ func TestSite(t *testing.T) {
 		for _, name := range names {
 			b.Noise = nil
 			b.Open(address + name)
-			if got := b.Evaluate(`document.documentElement.scrollWidth`); got != float64(view.width) {
-				t.Errorf("%s is %v wide in a window of %d", name, got, view.width)
-			}
+			got := b.Evaluate(`document.documentElement.scrollWidth`)
+			expect.That(t, got == float64(view.width), "%s is %v wide in a window of %d", name, got, view.width)
 			if got := b.Evaluate(`document.body.dataset.mdColorScheme`); got != map[string]string{"light": "default", "dark": "slate"}[view.scheme] {
 				t.Errorf("%s is %v for a reader of %s colours", name, got, view.scheme)
 			}
@@ -80,9 +79,7 @@ func TestSite(t *testing.T) {
 	}
 	for name, p := range pages {
 		for _, link := range p.links {
-			if problem := dead(link, address, pages); problem != "" {
-				t.Errorf("%s: %s", name, problem)
-			}
+			expect.Is(t, name, "", dead(link, address, pages))
 		}
 	}
 
@@ -123,9 +120,7 @@ func serve(t *testing.T) (address string, names []string) {
 		}
 		return err
 	})
-	if err != nil || len(names) < 20 {
-		t.Fatalf("%d pages: %v", len(names), err)
-	}
+	must.That(t, err == nil && len(names) >= 20, "%d pages: %v", len(names), err)
 	server := httptest.NewServer(http.FileServerFS(os.DirFS(dir)))
 	t.Cleanup(server.Close)
 	return server.URL + "/", names

@@ -13,12 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/test/e2e/argocd"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/github"
 	"github.com/polex-dev/polex/test/e2e/story"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -52,9 +51,8 @@ type life struct {
 // file returns its path below unsigned/ and signed/.
 func (l *life) file() string { return l.name + ".yaml" }
 
-// lives tests the whole life of an exception. A Pod violates a policy, and a report shows it. An
-// exception is drafted from the report, signed, applied, renewed, expired and removed from Git. The
-// audit report has all of it.
+// lives tests the whole life of an exception. A Pod violates a policy, and a report shows it. An exception is drafted
+// from the report, signed, applied, renewed, expired and removed from Git. The audit report has all of it.
 func lives(t *testing.T) {
 	var first, second []*life // of each kind: the exception, and its renewal
 	step(t, "a Pod that is there breaks a policy, and a report says so", reported)
@@ -78,10 +76,8 @@ func lives(t *testing.T) {
 			refused(t, sealed+"\n", "expired")
 		}
 		must.Do(t, world.Applied(t.Context(), story.Application, func(said *argocd.Application) error {
-			if got := strings.Count(said.Said(), denied("expired")); got < len(first) {
-				return fmt.Errorf("it was refused %d times, and not once for each", got)
-			}
-			return nil
+			got := strings.Count(said.Said(), denied("expired"))
+			return expect.Unless(got >= len(first), "it was refused %d times, and not once for each", got)
 		}))
 		for _, l := range first {
 			notThere(t, l.kind, l.name)
@@ -107,9 +103,7 @@ func lives(t *testing.T) {
 			t.Cleanup(func() { _, _ = world.Exceptions.Git(context.Background(), "config", "--unset", key) })
 		}
 		said := must.Get(world.Polex(t.Context(), "polex-prune", "--push"))(t)
-		if said.Status != 0 {
-			t.Fatalf("polex-prune: %d\n%s%s", said.Status, said.Out, said.Errors)
-		}
+		must.That(t, said.Status == 0, "polex-prune: %d\n%s%s", said.Status, said.Out, said.Errors)
 		must.Get(world.Exceptions.Git(t.Context(), "pull", "--quiet", "--ff-only"))(t)
 		takenOut(t, second, "dave <dave@example.com>")
 		told(t, first, second)
@@ -145,8 +139,7 @@ func reported(t *testing.T) {
 	}
 }
 
-// requested drafts an exception of each kind from the reports, on one branch, as a user who may
-// read them.
+// requested drafts an exception of each kind from the reports, on one branch, as a user who may read them.
 func requested(t *testing.T) []*life {
 	kubeconfig, err := world.Account(t.Context(), "developer",
 		story.Lists{Groups: "wgpolicyk8s.io", Resources: "policyreports, clusterpolicyreports"},
@@ -155,15 +148,11 @@ func requested(t *testing.T) []*life {
 	must.Do(t, err)
 	drafts := drafted(t, "elders", firstLives, "--from", "cluster", "--kubeconfig", kubeconfig, "--namespace", story.Team, "--exception-namespace", story.Namespace,
 		"--reason", "it is older than the policy", "--ticket", "SEC-3", "--owner", "team-a")
-	if len(drafts) != len(story.Kinds) {
-		t.Fatalf("%d are drafted", len(drafts))
-	}
+	must.That(t, len(drafts) == len(story.Kinds), "%d are drafted", len(drafts))
 	var all []*life
 	for _, kind := range story.Kinds {
 		at := slices.IndexFunc(drafts, func(d draft) bool { return d.of(kind) })
-		if at < 0 {
-			t.Fatalf("none is of the kind %s: %+v", kind.Name, drafts)
-		}
+		must.That(t, at >= 0, "none is of the kind %s: %+v", kind.Name, drafts)
 		all = append(all, &life{kind: kind, name: drafts[at].name(), lasts: firstLives, asked: commitOf(t, "elders")})
 	}
 	return all
@@ -214,8 +203,7 @@ func commitOf(t *testing.T, ref string) commit {
 	return commit{lines[0], lines[1], lines[2], authored, must.Get(time.Parse(time.RFC3339, lines[4]))(t)}
 }
 
-// signedAndApplied merges pull requests, waits until the cluster has their exceptions, and records
-// the observed events.
+// signedAndApplied merges pull requests, waits until the cluster has their exceptions, and records the observed events.
 func signedAndApplied(t *testing.T, lives []*life, branches ...string) {
 	must.Get(world.Merge(t.Context(), branches...))(t).Ended(t, github.All("settings", "sign", "commit", "notify"))
 	ran, tip := commitOf(t, "main~1"), commitOf(t, "main")
@@ -259,24 +247,20 @@ func exactlyThePod(t *testing.T, lives []*life) {
 	}
 }
 
-// renewed requests a renewal of each exception in its own pull request, and waits until the cluster
-// has both.
+// renewed requests a renewal of each exception in its own pull request, and waits until the cluster has both.
 func renewed(t *testing.T, first []*life) []*life {
 	var all []*life
 	var branches []string
 	for _, l := range first {
 		branch := "renew-" + strings.ToLower(l.kind.Name)
 		drafts := drafted(t, branch, renewalLives, "--renew", l.name)
-		if len(drafts) != 1 || !drafts[0].of(l.kind) {
-			t.Fatalf("it drafts %+v", drafts)
-		}
+		must.That(t, len(drafts) == 1 && drafts[0].of(l.kind), "it drafts %+v", drafts)
 		all, branches = append(all, &life{kind: l.kind, name: drafts[0].name(), lasts: renewalLives, asked: commitOf(t, branch)}), append(branches, branch)
 	}
 	signedAndApplied(t, all, branches...)
 	for _, l := range first {
-		if late := time.Since(l.ends); late > 0 {
-			t.Fatalf("the renewal came %s after the end: the lifetime is too short for this machine", late)
-		}
+		late := time.Since(l.ends)
+		must.That(t, late <= 0, "the renewal came %s after the end: the lifetime is too short for this machine", late)
 		there(t, l.kind, l.name)
 	}
 	return all
@@ -298,9 +282,8 @@ func ended(t *testing.T, lives []*life) {
 			return err
 		})
 		after := deleted.At.Sub(l.ends)
-		if after < 0 || after > atTheEnd || deleted.By != story.GuardAccount {
-			t.Errorf("%s was deleted %s after its end, by %s", l.name, after, deleted.By)
-		}
+		expect.That(t, after >= 0 && after <= atTheEnd && deleted.By == story.GuardAccount,
+			"%s was deleted %s after its end, by %s", l.name, after, deleted.By)
 		t.Logf("%s %s: deleted %s after its end", l.kind.Name, l.name, after)
 		notThere(t, l.kind, l.name)
 	}
@@ -316,14 +299,11 @@ func pruned(t *testing.T, lives []*life) {
 	takenOut(t, lives, workflow)
 }
 
-// takenOut: the last commit only removes exceptions from signed/, has the right author, and Argo CD
-// is synced.
+// takenOut: the last commit only removes exceptions from signed/, has the right author, and Argo CD is synced.
 func takenOut(t *testing.T, lives []*life, by string) {
 	t.Helper()
 	last := commitOf(t, "main")
-	if last.Author != by {
-		t.Errorf("the commit is by %s, and not by %s", last.Author, by)
-	}
+	expect.That(t, last.Author == by, "the commit is by %s, and not by %s", last.Author, by)
 	changed := must.Get(world.Exceptions.Git(t.Context(), "diff", "--name-status", "main~1", "main"))(t)
 	var want []string
 	for _, l := range lives {
@@ -331,8 +311,6 @@ func takenOut(t *testing.T, lives []*life, by string) {
 		want = append(want, "D\tsigned/"+l.file())
 	}
 	slices.Sort(want)
-	if diff := cmp.Diff(strings.Join(want, "\n"), changed); diff != "" {
-		t.Errorf("the commit (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "the commit", strings.Join(want, "\n"), changed)
 	syncedAt(t, last.Hash)
 }

@@ -4,7 +4,6 @@ package story_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/polex-dev/polex/test/e2e/argocd"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/story"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -26,8 +26,7 @@ type attempt struct {
 	elsewhere    bool              // in a namespace without exceptions
 }
 
-// attempts lists such exceptions with the expected reasons. Fulcio issued each certificate for this
-// test.
+// attempts lists such exceptions with the expected reasons. Fulcio issued each certificate for this test.
 var attempts = []attempt{
 	{name: "unsigned", reason: "unsigned", unsigned: true},
 	{name: "altered after signing", reason: "altered", then: strings.NewReplacer("[ipc]", `["*"]`, "object.metadata.name == ", "object.metadata.name != ")},
@@ -59,17 +58,14 @@ func (a attempt) of(t *testing.T, kind story.Kind) string {
 		return document
 	}
 	changed := a.then.Replace(document)
-	if changed == document {
-		t.Fatal("nothing was changed")
-	}
+	must.That(t, changed != document, "nothing was changed")
 	return changed
 }
 
 // label returns a name for its objects.
 func (a attempt) label() string { return strings.NewReplacer(" ", "-", "'", "").Replace(a.name) }
 
-// refusedThroughKubectl: the API server rejects every attempt with its reason, and the exception
-// does not exist.
+// refusedThroughKubectl: the API server rejects every attempt with its reason, and the exception does not exist.
 func refusedThroughKubectl(t *testing.T) {
 	for _, a := range attempts {
 		t.Run(a.name, func(t *testing.T) {
@@ -126,18 +122,14 @@ func refusedThroughArgoCD(t *testing.T) {
 		must.Do(t, world.Follow(t.Context(), branch))
 		// It would retry while the guard is off.
 		t.Cleanup(func() {
-			if err := world.ArgoCD.Delete(context.Background(), branch); err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, world.ArgoCD.Delete(context.Background(), branch))
 		})
 	}
 	for branch, want := range branches {
 		t.Run(branch, func(t *testing.T) {
 			must.Do(t, world.Applied(t.Context(), branch, func(said *argocd.Application) error {
-				if got := strings.Count(said.Said(), want); got < len(story.Kinds) {
-					return fmt.Errorf("it says %q %d times, and not of each kind", want, got)
-				}
-				return nil
+				got := strings.Count(said.Said(), want)
+				return expect.Unless(got >= len(story.Kinds), "it says %q %d times, and not of each kind", want, got)
 			}))
 			for _, kind := range story.Kinds {
 				if branch != "replayed" {

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/github"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -25,13 +24,11 @@ func told(file string) annotation { return annotation{"notice", file, "1", "told
 func said(t *testing.T, api *github.API, number int, parts ...string) {
 	t.Helper()
 	comments := api.Comments(number)
-	if len(comments) != len(parts) {
-		t.Fatalf("pull request %d has %d comments, not %d: %+v", number, len(comments), len(parts), comments)
-	}
+	must.That(t, len(comments) == len(parts),
+		"pull request %d has %d comments, not %d: %+v", number, len(comments), len(parts), comments)
 	for i, part := range parts {
-		if !strings.Contains(comments[i].Body, part) {
-			t.Errorf("comment %d of pull request %d does not say %q: %s", i, number, part, comments[i].Body)
-		}
+		expect.That(t, strings.Contains(comments[i].Body, part),
+			"comment %d of pull request %d does not say %q: %s", i, number, part, comments[i].Body)
 	}
 }
 
@@ -64,14 +61,11 @@ func TestMerge(t *testing.T) {
 	repository.verified(t, s)
 	log.summarizes(t, "In commit "+repository.tip(t), "| file | exception | until | log entry |",
 		"| signed/web.yaml | PolicyException.kyverno.io team-a/web |")
-	if text := repository.git(t, "-C", repository.Remote, "show", "main:signed/web.yaml"); !strings.Contains(text, `"polex.dev/approved-by": "bob"`) {
-		t.Error("it does not say who approved it")
-	}
+	text := repository.git(t, "-C", repository.Remote, "show", "main:signed/web.yaml")
+	expect.That(t, strings.Contains(text, `"polex.dev/approved-by": "bob"`), "it does not say who approved it")
 	message := repository.git(t, "-C", repository.Remote, "log", "-1", "--format=%an <%ae>%n%B", "main")
 	for _, part := range []string{"github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>\n", "Polex-Source-Commit: " + merged, "Polex-Log-Index: "} {
-		if !strings.Contains(message, part) {
-			t.Errorf("the commit does not say %q: %s", part, message)
-		}
+		expect.Contains(t, message, part)
 	}
 
 	// A user can run it again on GitHub. Then everything is already done.
@@ -80,13 +74,9 @@ func TestMerge(t *testing.T) {
 	if log.Results["sign"] != "success" || log.Results["commit"] != "" && log.Results["commit"] != "skipped" {
 		t.Errorf("the second run ended with %q: %s", log.Results, log.Text)
 	}
-	if now := repository.tip(t); now != tip {
-		t.Errorf("the second run made %s of %s", now, tip)
-	}
+	expect.Is(t, "after the second run", tip, repository.tip(t))
 	for _, a := range log.annotations {
-		if a.Level == "warning" && a.Title != "gone-since" {
-			t.Errorf("the second run warns: %+v", a)
-		}
+		expect.That(t, a.Level != "warning" || a.Title == "gone-since", "the second run warns: %+v", a)
 	}
 
 	// A merge without requests causes no commit.
@@ -140,9 +130,7 @@ func TestMergeInEnvironment(t *testing.T) {
 	runner, s := newRunner(t), sigstore(t, github.MergeFile)
 	files := template(t, s)
 	const off, on = "        # environment: exceptions\n", "        environment: exceptions\n"
-	if !strings.Contains(files[".polex.yaml"], off) {
-		t.Fatal("the template has no environment to switch on")
-	}
+	expect.Contains(t, files[".polex.yaml"], off)
 	files[".polex.yaml"] = strings.Replace(files[".polex.yaml"], off, on, 1)
 	for environment, want := range map[string]string{"exceptions": "success", "": "failure", "other": "failure"} {
 		repository := runner.remoted(t, files)
@@ -197,9 +185,7 @@ func TestMergeRefused(t *testing.T) {
 			if log.Results["sign"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
 				t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.Results, repository.tip(t), merged, log.Text)
 			}
-			if diff := cmp.Diff(tc.want, log.annotations); diff != "" {
-				t.Errorf("annotations (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "annotations", tc.want, log.annotations)
 			if tc.summary != "" {
 				log.summarizes(t, tc.summary)
 				said(t, api, 1, tc.reply)
@@ -222,9 +208,7 @@ func TestSignInOneJob(t *testing.T) {
 	p.Builds = true
 	log := repository.run(t, p)
 	log.Ended(t, github.All("sign"))
-	if n := strings.Count(log.Text, "Run Main actions/setup-go@"); n != 1 {
-		t.Errorf("Go was set up %d times, and once is enough to build what both run", n)
-	}
+	expect.Is(t, "Go was set up", 1, strings.Count(log.Text, "Run Main actions/setup-go@"))
 	repository.signed(t, merged, "signed/web.yaml")
 	repository.verified(t, s)
 }

@@ -4,13 +4,14 @@ package workflow
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/github"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // The configurations of pull requests, and their exceptions.
@@ -58,8 +59,7 @@ var sloppyAnnotations = []annotation{
 	{"error", "unsigned/sloppy.yaml", "10", "wildcard-rule"},
 }
 
-// pullRequests are changes of a repository with a narrow exception, and the expected messages: none
-// if it passes.
+// pullRequests are changes of a repository with a narrow exception, and the expected messages: none if it passes.
 var pullRequests = []struct {
 	name       string
 	event      string
@@ -97,12 +97,8 @@ func TestActionInPullRequests(t *testing.T) {
 			repository.offer(t, request.head)
 			log := repository.run(t, github.Play{Workflow: file, Event: request.event, Payload: fmt.Sprintf(events[request.event], base), Builds: i == 0})
 			want := map[bool]string{true: "success", false: "failure"}[request.want == nil]
-			if diff := cmp.Diff(map[string]string{"validate": want}, log.Results); diff != "" {
-				t.Errorf("jobs (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(request.want, log.annotations); diff != "" {
-				t.Errorf("annotations (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "jobs", map[string]string{"validate": want}, log.Results)
+			expect.Equal(t, "annotations", request.want, log.annotations)
 			log.summarizes(t, request.summary...)
 			if t.Failed() {
 				t.Log(log.Text)
@@ -122,15 +118,12 @@ func readmeWorkflow(t *testing.T, action, trigger string) string {
 	return strings.ReplaceAll(workflow, "<commit>", github.ActionCommit)
 }
 
-// TestMergeClosed runs the workflow of examples/github-closed unchanged. It checks out a commit, not a
-// branch.
+// TestMergeClosed runs the workflow of examples/github-closed unchanged. It checks out a commit, not a branch.
 func TestMergeClosed(t *testing.T) {
 	runner, s := newRunner(t), sigstore(t, github.MergeFile)
 	files := template(t, s)
 	workflow := contents(t, "examples/github-closed/merge.yaml")
-	if !strings.Contains(workflow, "types: [closed]") {
-		t.Fatalf("it is no workflow for a closed pull request: %s", workflow)
-	}
+	expect.Contains(t, workflow, "types: [closed]")
 	files[github.MergeFile] = strings.ReplaceAll(workflow, "<commit>", github.ActionCommit)
 	files[".polex.yaml"] = strings.Replace(files[".polex.yaml"], "buildTrigger: [push, workflow_dispatch]", "buildTrigger: pull_request", 1)
 	repository := runner.remoted(t, files)
@@ -140,9 +133,109 @@ func TestMergeClosed(t *testing.T) {
 	closed.Env, closed.API = append(closed.Env, as(t, s, sandbox.Identity{EventName: "pull_request"})...), api.URL
 	log := repository.run(t, closed)
 	log.Ended(t, github.All("sign", "commit"))
-	if !strings.Contains(log.Text, "the work tree is not on origin/main") {
-		t.Errorf("its checkout was on a branch: %s", log.Text)
-	}
+	expect.Contains(t, log.Text, "the work tree is not on origin/main")
 	repository.signed(t, merged, "signed/web.yaml")
 	repository.verified(t, s)
+}
+
+// TestProposal runs the template's workflow for pull requests.
+func TestProposal(t *testing.T) {
+	runner, s := newRunner(t), sigstore(t, github.MergeFile)
+	good := sealed(t, s, narrow, 0)
+	changed := strings.Replace(good, "names: [web]", "names: [api]", 1)
+	theirs := template(t, s)[".polex.yaml"]
+	theirs = strings.Replace(theirs, "require: [reason, ticket]", "require: []", 1)
+	theirs = strings.ReplaceAll(theirs, "merge.yaml@refs/heads/main", "other.yaml@refs/heads/main")
+	for _, c := range []struct {
+		name       string
+		base, head map[string]string
+		jobs       map[string]string
+		want       []annotation // errors
+	}{
+		{"nothing yet", nil, map[string]string{"README.md": "Exceptions.\n"},
+			github.All("validate", "verify"), nil},
+		{"a narrow one", map[string]string{"signed/web.yaml": good}, map[string]string{"unsigned/api.yaml": another},
+			github.All("validate", "verify"), nil},
+		{"a sloppy one", map[string]string{"signed/web.yaml": good}, map[string]string{"unsigned/sloppy.yaml": sloppy},
+			map[string]string{"validate": "failure", "verify": "success"}, sloppyAnnotations},
+		{"a signed one, changed", map[string]string{"signed/web.yaml": good}, map[string]string{"signed/web.yaml": changed},
+			map[string]string{"validate": "success", "verify": "failure"}, []annotation{{"error", "signed/web.yaml", "1", "altered"}}},
+		{"one that nobody has signed", nil, map[string]string{"signed/web.yaml": narrow},
+			map[string]string{"validate": "success", "verify": "failure"}, []annotation{{"error", "signed/web.yaml", "1", "unsigned"}}},
+		{"instructions for who applies it", map[string]string{"signed/web.yaml": good}, map[string]string{"signed/Kustomization": "patches: []\n", "signed/web.jsonnet": "{}\n"},
+			map[string]string{"validate": "success", "verify": "failure"},
+			[]annotation{{"error", "signed/Kustomization", "1", "unexpected-file"}, {"error", "signed/web.jsonnet", "1", "unexpected-file"}}},
+		{"rules and trust of its own", map[string]string{"signed/web.yaml": good},
+			map[string]string{".polex.yaml": theirs, "unsigned/sloppy.yaml": sloppy, "signed/api.yaml": another},
+			map[string]string{"validate": "failure", "verify": "failure"},
+			append([]annotation{{"error", "signed/api.yaml", "1", "unsigned"}}, sloppyAnnotations...)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := template(t, s)
+			maps.Copy(files, c.base)
+			repository := runner.repository(t, files)
+			base := repository.commit(t)
+			repository.offer(t, c.head)
+			log := repository.run(t, github.Proposed(base))
+			log.Ended(t, c.jobs)
+			var errs []annotation
+			for _, a := range log.annotations {
+				if a.Level == "error" {
+					errs = append(errs, a)
+				}
+			}
+			slices.SortFunc(errs, func(a, b annotation) int { return strings.Compare(a.File+a.Title, b.File+b.Title) })
+			expect.That(t, slices.Equal(errs, c.want), "annotations %+v, not %+v", errs, c.want)
+		})
+	}
+}
+
+// TestProposalRefused: the requester gets a comment in the pull request. There is none for a fork,
+// since its token may not write.
+func TestProposalRefused(t *testing.T) {
+	runner := newRunner(t)
+	repository := runner.remoted(t, template(t, sigstore(t, github.MergeFile)))
+	api := repository.gitHub(t, true)
+	base := repository.tip(t)
+	repository.offer(t, map[string]string{"unsigned/sloppy.yaml": sloppy})
+	for _, c := range []struct {
+		from string
+		jobs map[string]string
+		said []string
+	}{
+		{"mallory/" + github.Name, map[string]string{"validate": "failure", "verify": "success"}, nil},
+		{github.Owner + "/" + github.Name, map[string]string{"validate": "failure", "verify": "success", "notify-refused": "success"}, []string{"- Refused: `missing-ticket, wildcard-rule`"}},
+	} {
+		proposed := github.Proposed(base)
+		proposed.API = api.URL
+		proposed.Payload = strings.Replace(proposed.Payload, `"head": {`, `"number": 1, "head": {"repo": {"full_name": "`+c.from+`"}, `, 1)
+		repository.run(t, proposed).Ended(t, c.jobs)
+		said(t, api, 1, c.said...)
+	}
+}
+
+// TestTemplateAsItStands: until all placeholders of the template are replaced, it trusts no signer,
+// and nothing is signed.
+func TestTemplateAsItStands(t *testing.T) {
+	runner, s := newRunner(t), sigstore(t, github.MergeFile)
+	files := template(t, s)
+	for _, open := range []struct{ filled, left string }{
+		{"repository: " + github.Owner + "/" + github.Name, "repository: <owner>/<repository>"},
+		{"repositoryID: 1001", "repositoryID: <repository id>"},
+		{`"2001"`, `"<owner id>"`},
+	} {
+		t.Run(open.left, func(t *testing.T) {
+			left := maps.Clone(files)
+			if left[".polex.yaml"] = strings.Replace(left[".polex.yaml"], open.filled, open.left, 1); left[".polex.yaml"] == files[".polex.yaml"] {
+				t.Fatalf("the template does not say %s", open.left)
+			}
+			repository := runner.remoted(t, left)
+			merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
+			log := repository.run(t, pushed(s, repository.gitHub(t, true), merged))
+			// polex rejects it before the signing job starts, or that job fails.
+			if log.Results["settings"] != "failure" && log.Results["sign"] != "failure" || repository.tip(t) != merged {
+				t.Errorf("it ended with %q, and main is at %s, the merge at %s", log.Results, repository.tip(t), merged)
+			}
+		})
+	}
 }

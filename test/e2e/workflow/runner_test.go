@@ -11,11 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/github"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -48,8 +47,7 @@ func (r *repository) commit(t *testing.T) string {
 	return must.Get(r.Commit(t.Context()))(t)
 }
 
-// offer commits files on a branch, and checks out GitHub's merge commit for the runs of a pull
-// request.
+// offer commits files on a branch, and checks out GitHub's merge commit for the runs of a pull request.
 func (r *repository) offer(t *testing.T, files map[string]string) string {
 	t.Helper()
 	must.Get(r.Propose(t.Context(), "work", files))(t)
@@ -85,9 +83,8 @@ type annotation github.Annotation
 func (p played) summarizes(t *testing.T, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
-		if !slices.ContainsFunc(p.Summaries, func(s string) bool { return strings.Contains(s, part) }) {
-			t.Errorf("the summary does not say %q: %q", part, p.Summaries)
-		}
+		expect.That(t, slices.ContainsFunc(p.Summaries, func(s string) bool { return strings.Contains(s, part) }),
+			"the summary does not say %q: %q", part, p.Summaries)
 	}
 }
 
@@ -103,9 +100,7 @@ func sigstore(t *testing.T, workflow string) *sandbox.Sandbox {
 	s := must.Get(sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir(), RekorVersions: []int{1},
 		Identity: sandbox.Identity{Repository: github.Owner + "/" + github.Name, WorkflowFile: workflow}}))(t)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, s.Close())
 	})
 	return s
 }
@@ -159,15 +154,10 @@ func (r *remoted) holds(t *testing.T, folder string) []string {
 // exceptions, and that exactly these files are signed.
 func (r *remoted) signed(t *testing.T, merged string, files ...string) {
 	t.Helper()
-	if parents := r.git(t, "-C", r.Remote, "log", "--format=%P", "-1", "main"); parents != merged {
-		t.Errorf("main of the remote is on %s, and not on the merge %s", parents, merged)
-	}
-	if diff := cmp.Diff(files, r.holds(t, "signed")); diff != "" {
-		t.Errorf("signed (-want +got):\n%s", diff)
-	}
-	if waiting := r.holds(t, "unsigned"); waiting != nil {
-		t.Errorf("%q still waits", waiting)
-	}
+	expect.Is(t, "main of the remote is on", merged, r.git(t, "-C", r.Remote, "log", "--format=%P", "-1", "main"))
+	expect.Equal(t, "signed", files, r.holds(t, "signed"))
+	waiting := r.holds(t, "unsigned")
+	expect.That(t, waiting == nil, "%q still waits", waiting)
 }
 
 // verified checks that all signed files on the remote verify for the sandbox's workflow, and for no
@@ -187,11 +177,8 @@ func (r *remoted) verified(t *testing.T, s *sandbox.Sandbox) {
 			"--certificate-oidc-issuer", s.IssuerURL, "--certificate-identity", subject)
 		out, err := verify.CombinedOutput()
 		var status *exec.ExitError
-		if err != nil && !errors.As(err, &status) {
-			t.Fatal(err)
-		}
-		if got := verify.ProcessState.ExitCode(); got != want {
-			t.Errorf("for %s, polex-verify exits %d, not %d: %s", subject, got, want, out)
-		}
+		must.That(t, err == nil || errors.As(err, &status), "%v", err)
+		got := verify.ProcessState.ExitCode()
+		expect.That(t, got == want, "for %s, polex-verify exits %d, not %d: %s", subject, got, want, out)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/story"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -30,27 +31,19 @@ func TestUp(t *testing.T) {
 	u := start(t, tmp)
 	t.Run("what it says to type works", func(t *testing.T) { u.types(t) })
 	started := descendants(t, u.cmd.Process.Pid)
-	if len(started) < 15 {
-		t.Errorf("the %d processes that it has started are not all that it needs", len(started))
-	}
+	expect.That(t, len(started) >= 15, "the %d processes that it has started are not all that it needs", len(started))
 	must.Do(t, u.interrupt())
 	select {
 	case err := <-u.ended:
-		if err != nil {
-			t.Errorf("it ends with %v", err)
-		}
+		expect.That(t, err == nil, "it ends with %v", err)
 	case <-time.After(time.Minute):
 		t.Fatal("it does not end")
 	}
 	for pid, began := range started {
-		if began != "" && born(pid) == began {
-			t.Errorf("process %d is left", pid)
-		}
+		expect.That(t, began == "" || born(pid) != began, "process %d is left", pid)
 	}
 	left, err := os.ReadDir(tmp)
-	if err != nil || len(left) > 0 {
-		t.Errorf("%v is left: %v", left, err)
-	}
+	expect.That(t, err == nil && len(left) == 0, "%v is left: %v", left, err)
 }
 
 // up is the running program.
@@ -112,21 +105,16 @@ func (u *up) types(t *testing.T) {
 		}
 		script += command + "\n"
 	}
-	if refused < 4 {
-		t.Errorf("it says of %d commands that they are refused", refused)
-	}
+	expect.That(t, refused >= 4, "it says of %d commands that they are refused", refused)
 	shell := exec.CommandContext(t.Context(), "bash", "-x")
 	shell.Dir, shell.Stdin = t.TempDir(), strings.NewReader(script)
 	shell.Env = append(os.Environ(), "HOME="+t.TempDir(),
 		"GIT_AUTHOR_NAME=carol", "GIT_AUTHOR_EMAIL=carol@example.com", "GIT_COMMITTER_NAME=carol", "GIT_COMMITTER_EMAIL=carol@example.com")
 	out, err := shell.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	must.That(t, err == nil, "%v\n%s", err, out)
 }
 
-// descendants returns the processes that a process has started, directly or not, with their start
-// times.
+// descendants returns the processes that a process has started, directly or not, with their start times.
 func descendants(t *testing.T, of int) map[int]string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -154,8 +142,7 @@ func descendants(t *testing.T, of int) map[int]string {
 	return found
 }
 
-// born returns the start time of a process in the kernel's units, or "" if it does not exist or is
-// a zombie.
+// born returns the start time of a process in the kernel's units, or "" if it does not exist or is a zombie.
 func born(pid int) string {
 	if fields := stat(pid); len(fields) > 19 && fields[0] != "Z" {
 		return fields[19]
