@@ -22,9 +22,8 @@ const (
 	AutogenCronJobPrefix = "autogen-cronjob-"
 )
 
-// autogenControllers returns the kinds for which a policy gets generated rules. It returns none if
-// one of the rules requires a name or a selector, or generates resources: such a rule stops the
-// generation for the whole policy.
+// autogenControllers returns the kinds for which a policy gets generated rules. It returns none if one of the rules
+// requires a name or a selector, or generates resources: such a rule stops the generation for the whole policy.
 func autogenControllers(rules []ruleTree, said exception.Statement) []string {
 	needed := false
 	for _, r := range rules {

@@ -11,7 +11,6 @@
 // [ReachesGuard] protects the guard. Its answer depends on one exception only. No report, limit of
 // a report or other check affects it. In case of doubt, an exception reaches the guard.
 //
-// The package wildcard below it matches patterns, manifest knows kinds, match finds the exempted
-// resources, expression compiles conditions, and translate rewrites exceptions of kyverno.io as
-// exceptions of policies.kyverno.io.
+// The package wildcard below it matches patterns, manifest knows kinds, match finds the exempted resources, expression
+// compiles conditions, and translate rewrites exceptions of kyverno.io as exceptions of policies.kyverno.io.
 package kyverno

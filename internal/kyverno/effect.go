@@ -1,13 +1,16 @@
 package kyverno
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // Alternatives returns lists of filters: the exception exempts only resources that match all filters
@@ -19,7 +22,7 @@ func (e *Exception) Alternatives(work *wildcard.Meter) [][]Filter {
 	case len(e.Match.Filters()) == 0:
 		return nil
 	}
-	return e.Match.alternatives()
+	return e.Match.Alternatives()
 }
 
 // Bounds returns filters of which each exempted resource matches one: those of the match, or those of
@@ -100,14 +103,13 @@ func isAboutRequest(part string) bool {
 }
 
 // operation matches a part of a condition that requires some operations.
-var operation = regexp.MustCompile(`^request \. operation (?:== "\w+"|in \[ "\w+"(?: , "\w+")* \])$`)
+var operation = regexp.MustCompile(`^request \. operation (?:==|in \[) "(\w+(?:" , "\w+)*)"(?: \])?$`)
 
 // Operations returns the operations of which the match conditions require one, or nil.
 func (e *Exception) Operations() []string {
 	for _, part := range e.parts(e.Conditions) {
-		if operation.MatchString(part) {
-			return strings.FieldsFunc(part[len("request . operation "):],
-				func(r rune) bool { return r < 'A' || r > 'Z' && r < 'a' || r > 'z' })[strings.Count(part, " in "):]
+		if found := operation.FindStringSubmatch(part); found != nil {
+			return strings.Split(found[1], `" , "`)
 		}
 	}
 	return nil
@@ -118,12 +120,76 @@ type Miss struct {
 	Field string // of resources in a filter; "scope" if a kind has no namespace
 	Side  [2][]string
 	At    *Filter // the first of the filters
+	By    string  // the target that is about something else, for people
+}
+
+// Path returns the path of the field.
+func (m *Miss) Path() exception.Path {
+	field := strings.TrimPrefix(m.Field, "impossible ")
+	if field == "scope" {
+		field = "namespaces"
+	}
+	return m.At.Path.With("resources").With(field)
+}
+
+// maxListed is the maximum number of texts in a message.
+const maxListed = 5
+
+// Listed writes at most five texts for people.
+func Listed(texts []string) string {
+	few := make([]string, 0, maxListed)
+	more := 0
+	for _, text := range texts {
+		switch text = strconv.Quote(text); {
+		case slices.Contains(few, text):
+		case len(few) < maxListed:
+			few = append(few, text)
+		default:
+			more++
+		}
+	}
+	if list := strings.Join(few, ", "); more > 0 {
+		return list + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(few, ", ")
+}
+
+// Describe says which side requires what, with a hint.
+func (m *Miss) Describe() (message, hint string) {
+	mine, theirs := Listed(m.Side[0]), Listed(m.Side[1])
+	field, impossible := strings.CutPrefix(m.Field, "impossible ")
+	hint = "name a rule about this, or change " + field + " to what that is about"
+	switch {
+	case impossible:
+		return fmt.Sprintf("no resource has one of the %s %s", field, mine), "write " + field + " as in the cluster: " +
+			"lower-case letters, digits and dashes, no variables, and one name in each entry"
+	case field == "scope":
+		return fmt.Sprintf("a %s is in no namespace, so it is never in %s", m.Side[0][0], theirs),
+			"remove namespaces, or name a kind that has one"
+	case field != "kinds":
+		return fmt.Sprintf("%s is about the %s %s, and the exception about %s", m.By, field, theirs, mine), hint
+	}
+	for _, right := range m.Side[1] {
+		kind := ParseKind(right)
+		if slices.ContainsFunc(m.Side[0], func(mine string) bool {
+			other := ParseKind(mine)
+			return other.Kind == kind.Kind && other.Subresource == kind.Subresource
+		}) {
+			hint = fmt.Sprintf("write %q", right)
+			break
+		}
+	}
+	return fmt.Sprintf("%s is about %s, and the exception about %s", m.By, theirs, mine), hint
 }
 
 // Contradiction returns the reason why no resource matches all filters, or nil if one may. It
 // compares texts and evaluates nothing.
 func Contradiction(work *wildcard.Meter, filters []Filter) *Miss {
-	isSubdomain := func() bool { return withSubdomains(work, filters) }
+	isSubdomain := func() bool { // all kinds that the filters match have DNS subdomains as names
+		kinds := commonKinds(work, filters)
+		return len(kinds) > 0 && !slices.ContainsFunc(kinds,
+			func(k KindSelector) bool { return !slices.Contains(subdomains, k.Kind) })
+	}
 	for i := range filters {
 		if wrong := filters[i].impossible(isSubdomain); wrong != nil {
 			return wrong
@@ -142,9 +208,9 @@ func withoutScope(work *wildcard.Meter, filters []Filter) *Miss {
 		if len(f.Namespaces) == 0 || work.FitsAny(Texts(f.Namespaces), "") {
 			continue
 		}
-		if kinds := commonKinds(work, filters); len(kinds) > 0 && !work.Spent() &&
-			!slices.ContainsFunc(kinds, func(k KindSelector) bool { return !k.hasNoNamespace() }) {
-			return &Miss{"scope", [2][]string{{kinds[0].Kind}, Texts(f.Namespaces)}, f}
+		if kinds := commonKinds(work, filters); len(kinds) > 0 && !work.Spent() && !slices.ContainsFunc(kinds,
+			func(k KindSelector) bool { return k.Kind == "Namespace" || !manifest.IsClusterScoped(k.Group, k.Kind) }) {
+			return &Miss{"scope", [2][]string{{kinds[0].Kind}, Texts(f.Namespaces)}, f, ""}
 		}
 	}
 	return nil
@@ -164,10 +230,6 @@ func (k KindSelector) String() string {
 	return text
 }
 
-func (k KindSelector) hasNoNamespace() bool {
-	return k.Kind != "Namespace" && manifest.IsClusterScoped(k.Group, k.Kind)
-}
-
 // The texts that no namespace, no name and no DNS subdomain contains. The name of a role may contain most
 // others. A name is compared with generateName too, which can end with a dash.
 var (
@@ -180,14 +242,6 @@ var (
 var subdomains = append(slices.Collect(maps.Keys(manifest.PodControllers)), "Pod", "Service", "ConfigMap", "Secret",
 	"ServiceAccount", "PersistentVolumeClaim", "PersistentVolume", "Ingress", "NetworkPolicy", "Namespace",
 	"HorizontalPodAutoscaler", "PodDisruptionBudget", "ResourceQuota", "LimitRange")
-
-// withSubdomains reports whether all kinds that the filters match have DNS subdomains as names.
-func withSubdomains(work *wildcard.Meter, filters []Filter) bool {
-	kinds := commonKinds(work, filters)
-	return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(k KindSelector) bool {
-		return !slices.Contains(subdomains, k.Kind)
-	})
-}
 
 // impossible returns the reason why no resource has one of the namespaces or names, such as a
 // variable that nothing replaces, or nil.
@@ -203,7 +257,7 @@ func (f *Filter) impossible(isSubdomain func() bool) *Miss {
 		if len(of.list) > 0 && !slices.ContainsFunc(of.list,
 			func(text Located) bool { return !of.never.MatchString(text.Text) }) &&
 			(of.never != notInSubdomain || isSubdomain()) {
-			return &Miss{"impossible " + of.field, [2][]string{Texts(of.list)}, f}
+			return &Miss{"impossible " + of.field, [2][]string{Texts(of.list)}, f, ""}
 		}
 	}
 	return nil
@@ -230,12 +284,17 @@ func (f *Filter) apartFrom(work *wildcard.Meter, other *Filter) *Miss {
 		mine, your []Located
 		meet       bool
 	}{
-		{"kinds", f.Kinds, other.Kinds, f.meetsKinds(work, other)},
+		{"kinds", f.Kinds, other.Kinds, slices.ContainsFunc(f.selectors(), func(a KindSelector) bool {
+			return slices.ContainsFunc(other.selectors(), func(b KindSelector) bool {
+				_, meet := a.common(work, b)
+				return meet
+			})
+		})},
 		{"names", f.Named(), other.Named(), meet(work, f.Named(), other.Named())},
 		{"namespaces", f.Namespaces, other.Namespaces, meet(work, f.Namespaces, other.Namespaces)},
 	} {
 		if len(of.mine) > 0 && len(of.your) > 0 && !of.meet && !work.Spent() {
-			return &Miss{of.field, [2][]string{texts(of.field, of.mine), texts(of.field, of.your)}, f}
+			return &Miss{of.field, [2][]string{texts(of.field, of.mine), texts(of.field, of.your)}, f, "the match"}
 		}
 	}
 	return nil
@@ -251,8 +310,7 @@ func texts(field string, all []Located) []string {
 	return written
 }
 
-// meet reports whether a text exists that matches a pattern of both lists. Letter case counts, as
-// in Kyverno.
+// meet reports whether a text exists that matches a pattern of both lists. Letter case counts, as in Kyverno.
 func meet(work *wildcard.Meter, some, others []Located) bool {
 	return slices.ContainsFunc(some, func(a Located) bool {
 		return slices.ContainsFunc(others, func(b Located) bool { return meetTexts(work, a.Text, b.Text) })
@@ -267,15 +325,6 @@ func meetTexts(work *wildcard.Meter, a, b string) bool {
 		return work.Fits(a, b)
 	}
 	return work.Overlap(a, b)
-}
-
-func (f *Filter) meetsKinds(work *wildcard.Meter, other *Filter) bool {
-	return slices.ContainsFunc(f.selectors(), func(a KindSelector) bool {
-		return slices.ContainsFunc(other.selectors(), func(b KindSelector) bool {
-			_, meet := a.common(work, b)
-			return meet
-		})
-	})
 }
 
 // common returns the kind that both selectors match, with the more exact group. Kyverno also takes

@@ -6,9 +6,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Exception is a PolicyException of either API group, with the path of each value. Fields of the
-// other group are empty, and so are absent and null fields, as in the API server. A value of
-// another type than its field is in Unread.
+// Exception is a PolicyException of either API group, with the path of each value. Fields of the other group are empty,
+// and so are absent and null fields, as in the API server. A value of another type than its field is in Unread.
 type Exception struct {
 	Refs []Ref // nil: the list is absent
 	// Match is the match of kyverno.io. policies.kyverno.io has Conditions instead.
@@ -25,8 +24,7 @@ type Exception struct {
 	RefsPath, ScopePath exception.Path
 	// Spec is the whole spec, for comparisons.
 	Spec map[string]any
-	// Unread lists the values of another type than their field, at most [maxUnread]. It is not
-	// known how Kyverno reads them.
+	// Unread lists the values of another type than their field, at most [maxUnread].
 	Unread []Unread
 }
 
@@ -48,10 +46,9 @@ type Ref struct {
 // Bare returns the name without its namespace.
 func (r Ref) Bare() string { return r.Name.Text[strings.LastIndex(r.Name.Text, "/")+1:] }
 
-// Namespaced reports whether a reference of policies.kyverno.io is to a policy with a namespace.
-// The reference does not contain the namespace, so it applies to that name in every namespace. It
-// also applies to the cluster-scoped policy of that name: Kyverno's generator of admission policies
-// compares names and ignores the kind (getCELExceptions in
+// Namespaced reports whether a reference of policies.kyverno.io is to a policy with a namespace. The reference does not
+// contain the namespace, so it applies to that name in every namespace. It also applies to the cluster-scoped policy of
+// that name: Kyverno's generator of admission policies compares names and ignores the kind (getCELExceptions in
 // pkg/controllers/admissionpolicygenerator/utils.go of 1.19.1).
 func (r Ref) Namespaced() bool { return strings.HasPrefix(r.Kind.Text, "Namespaced") }
 
@@ -160,4 +157,115 @@ func (r *reader) ofConditions(e *Exception, spec object) {
 	})
 	e.Images, e.AllowedValues = r.texts(spec.at("images")), r.texts(spec.at("allowedValues"))
 	e.Background = true
+}
+
+// Unread is a value of another type than its field.
+type Unread struct {
+	Path            exception.Path
+	Expected, Found string // such as "a list", "a number"
+}
+
+// maxUnread limits the list for one document; only its presence affects decisions.
+const maxUnread = 200
+
+// reader reads untyped values. A value of another type than its field is read as empty and listed.
+type reader struct{ unread []Unread }
+
+// node is a value with its location. The path is built on demand, because most fields are absent.
+type node struct {
+	value any
+	in    exception.Path
+	key   any
+}
+
+func (n node) path() exception.Path { return n.in.With(n.key) }
+
+// object is a mapping with its path.
+type object struct {
+	tree map[string]any
+	path exception.Path
+}
+
+func (f object) at(key string) node { return node{f.tree[key], f.path, key} }
+
+func (r *reader) misread(f node, expected string) {
+	if len(r.unread) == maxUnread {
+		return
+	}
+	found := "a number"
+	switch f.value.(type) {
+	case nil:
+		found = "nothing"
+	case map[string]any:
+		found = "keys with values"
+	case []any:
+		found = "a list"
+	case string:
+		found = "a text"
+	case bool:
+		found = "true or false"
+	}
+	r.unread = append(r.unread, Unread{f.path(), expected, found})
+}
+
+// typed returns the value of a node, if it has the type, or the zero value. An absent value is no misreading.
+func typed[T any](r *reader, f node, expected string) T {
+	value, ok := f.value.(T)
+	if !ok && f.value != nil {
+		r.misread(f, expected)
+	}
+	return value
+}
+
+func (r *reader) mapping(f node) object {
+	return object{typed[map[string]any](r, f, "keys with values"), f.path()}
+}
+
+// each reads the mappings of a list. It returns nil if there is no list.
+func each[T any](r *reader, list node, read func(object) T) []T {
+	items := typed[[]any](r, list, "a list")
+	if items == nil {
+		return nil
+	}
+	all, path := make([]T, len(items)), list.path()
+	for i, item := range items {
+		all[i] = read(r.mapping(node{item, path, i}))
+	}
+	return all
+}
+
+func (r *reader) text(f node) Located { return Located{typed[string](r, f, "a text"), f.path()} }
+
+func (r *reader) texts(f node) []Located {
+	items := typed[[]any](r, f, "a list")
+	if len(items) == 0 { // so that no path is built
+		return []Located{}
+	}
+	all, path := make([]Located, 0, len(items)), f.path()
+	for i, item := range items {
+		if text, ok := item.(string); ok {
+			all = append(all, Located{text, path.With(i)})
+		} else {
+			r.misread(node{item, path, i}, "a text")
+		}
+	}
+	return all
+}
+
+// textsOf reads a mapping of texts. It returns nil if there is no mapping.
+func (r *reader) textsOf(f node) map[string]string {
+	tree := object{typed[map[string]any](r, f, "keys with values"), nil}
+	if tree.tree == nil {
+		return nil
+	}
+	tree.path = f.path()
+	all := make(map[string]string, len(tree.tree))
+	for key, value := range tree.tree {
+		if text, ok := value.(string); ok {
+			all[key] = text
+		} else {
+			r.misread(tree.at(key), "a text")
+		}
+	}
+	return all
 }

@@ -1,7 +1,11 @@
 package kyverno
 
 import (
+	"fmt"
+	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -99,8 +103,7 @@ func (f *Filter) OfSenders() bool {
 // Empty reports whether a filter has no field. Kyverno matches nothing with it.
 func (f *Filter) Empty() bool {
 	return !f.OfSenders() && len(f.Kinds) == 0 && len(f.Named()) == 0 && len(f.Namespaces) == 0 &&
-		len(f.Annotations) == 0 &&
-		f.Selector == nil && f.NamespaceSelector == nil && len(f.Operations) == 0
+		len(f.Annotations) == 0 && f.Selector == nil && f.NamespaceSelector == nil && len(f.Operations) == 0
 }
 
 // CoversNamespaces reports whether a filter can match objects of kind Namespace.
@@ -117,8 +120,152 @@ func (f *Filter) Named() []Located {
 	return append(slices.Clone(f.Names), f.Name)
 }
 
-// namesWhole reports whether a filter lists names, all without patterns.
-func (f *Filter) namesWhole() bool {
-	named := f.Named()
-	return len(named) > 0 && !slices.ContainsFunc(named, func(n Located) bool { return wildcard.In(n.Text) })
+// Selector is a label selector. In Kyverno, Labels may be patterns.
+type Selector struct {
+	Path        exception.Path
+	Labels      map[string]string
+	Expressions []SelectorExpression
+}
+
+// SelectorExpression is one of matchExpressions.
+type SelectorExpression struct {
+	Path     exception.Path
+	Key      Located
+	Operator string
+	Values   []Located
+}
+
+func (r *reader) selector(f node) *Selector {
+	if f.value == nil {
+		return nil
+	}
+	tree := r.mapping(f)
+	if tree.tree == nil {
+		return nil
+	}
+	return &Selector{Path: tree.path, Labels: r.textsOf(tree.at("matchLabels")),
+		Expressions: each(r, tree.at("matchExpressions"), func(e object) SelectorExpression {
+			return SelectorExpression{Path: e.path, Key: r.text(e.at("key")), Operator: r.text(e.at("operator")).Text,
+				Values: r.texts(e.at("values"))}
+		})}
+}
+
+// Selects reports whether a selector requires a label to be present.
+func (s *Selector) Selects() bool {
+	if s == nil {
+		return false
+	}
+	for key := range s.Labels {
+		if !wildcard.Only(key) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.Expressions,
+		func(e SelectorExpression) bool { return e.Operator == "In" || e.Operator == "Exists" })
+}
+
+// keys returns the sorted keys of the labels with their paths.
+func (s *Selector) keys() []Located {
+	all := make([]Located, 0, len(s.Labels))
+	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
+		all = append(all, Located{key, s.Path.With("matchLabels").With(key)})
+	}
+	return all
+}
+
+// Problems returns why Kubernetes rejects a selector, with which Kyverno matches nothing. Patterns are not checked.
+func (s *Selector) Problems() []Problem {
+	var problems []Problem
+	say := func(path exception.Path, hint, format string, args ...any) {
+		problems = append(problems, Problem{path, fmt.Sprintf(format, args...), hint})
+	}
+	key := func(key Located) {
+		if !exception.IsQualifiedName(key.Text) {
+			say(key.Path, "write it like example.com/name or name", "%q is not a valid label key", key.Text)
+		}
+	}
+	value := func(value Located) {
+		if !exception.IsLabelValue(value.Text) {
+			say(value.Path, "use at most 63 letters, digits, dashes, underscores and dots",
+				"%q is not a valid label value", value.Text)
+		}
+	}
+	for _, label := range s.keys() {
+		if !wildcard.In(label.Text) {
+			key(label)
+		}
+		if text := s.Labels[label.Text]; !wildcard.In(text) {
+			value(Located{text, label.Path})
+		}
+	}
+	for _, e := range s.Expressions {
+		key(e.Key)
+		switch e.Operator {
+		case "In", "NotIn":
+			if len(e.Values) == 0 {
+				say(e.Path, "add values", "the operator %s requires values", e.Operator)
+			}
+		case "Exists", "DoesNotExist":
+			if len(e.Values) > 0 {
+				say(e.Path.With("values"), "remove values, or write "+map[string]string{"Exists": "In",
+					"DoesNotExist": "NotIn"}[e.Operator], "the operator %s accepts no values", e.Operator)
+			}
+		default:
+			say(e.Path.With("operator"), "write In, NotIn, Exists or DoesNotExist",
+				"%q is not an operator of a selector", e.Operator)
+		}
+		for _, v := range e.Values {
+			value(v)
+		}
+	}
+	return problems
+}
+
+// KindSelector is one entry of kinds, split as in Kyverno.
+type KindSelector struct{ Group, Version, Kind, Subresource string }
+
+var versionForm = regexp.MustCompile(`^(v\d((alpha|beta)\d)?|\*)$`)
+
+// ParseKind parses the forms Kind, version/Kind and group/version/Kind. Each can end with /subresource or .subresource.
+func ParseKind(text string) KindSelector {
+	last := strings.LastIndex(text, "/") + 1
+	if strings.Count(text[:last], "/")+strings.Count(text[last:], ".") >= 4 {
+		return KindSelector{} // Kyverno matches nothing with it
+	}
+	parts := strings.Split(text, "/")
+	parts = append(parts[:len(parts)-1], strings.Split(text[last:], ".")...)
+	switch len(parts) {
+	case 1:
+		return KindSelector{"*", "*", parts[0], ""}
+	case 2:
+		switch {
+		case parts[0] == "*" && parts[1] == "*":
+			return KindSelector{"*", "*", "*", "*"}
+		case parts[0] == "*" && strings.ToLower(parts[1]) == parts[1]:
+			return KindSelector{"*", "*", "*", parts[1]}
+		case versionForm.MatchString(parts[0]):
+			return KindSelector{"*", parts[0], parts[1], ""}
+		default:
+			return KindSelector{"*", "*", parts[0], parts[1]}
+		}
+	case 3:
+		if versionForm.MatchString(parts[0]) {
+			return KindSelector{"*", parts[0], parts[1], parts[2]}
+		}
+		return KindSelector{parts[0], parts[1], parts[2], ""}
+	default:
+		return KindSelector{parts[0], parts[1], parts[2], parts[3]}
+	}
+}
+
+// Covers reports whether a selector can match a kind of one of the groups.
+func (k KindSelector) Covers(kind string, groups ...string) bool {
+	_, inGroup := wildcard.OverlapsAny(k.Group, groups)
+	return inGroup && wildcard.Overlap(k.Kind, kind)
+}
+
+// Takes reports whether a selector matches a kind itself and not a subresource of it.
+func (k KindSelector) Takes(work *wildcard.Meter, group, version, kind string) bool {
+	return work.Fits(k.Kind, kind) && work.Fits(k.Group, group) && work.Fits(k.Version, version) &&
+		work.Fits(k.Subresource, "")
 }

@@ -156,8 +156,7 @@ func FuzzConditions(f *testing.F) {
 	})
 }
 
-// TestMadeConditions does the same for conditions of known and unknown forms, and checks that both
-// occurred.
+// TestMadeConditions does the same for conditions of known and unknown forms, and checks that both occurred.
 func TestMadeConditions(t *testing.T) {
 	env, made := environment(t), rand.New(rand.NewPCG(3, 4))
 	clear, reach := 0, 0

@@ -1,10 +1,14 @@
 package kyverno
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 )
 
 // The forms of parts, as [Parts] writes them.
@@ -14,10 +18,11 @@ var (
 	wholeName = regexp.MustCompile(
 		`^(?:object \. metadata \. name (?:== "|in \[ ")|"[^"]*" == object \. metadata \. name$)`)
 	placed = regexp.MustCompile(`^(?:object \. metadata|request) \. (?:namespace|kind) |^object \. kind `)
-	hasKey = regexp.MustCompile(`^has \( object \. metadata \. (labels|annotations) \. \w+ \)$`)
-	ofKey  = regexp.MustCompile(`\bobject \. metadata \. (labels|annotations)` +
+	// testsKey is a part that is an error without labels or annotations.
+	testsKey = regexp.MustCompile(`^(?:has \( object \. metadata \. (labels|annotations) \. \w+ \)|` +
+		`"[^"]*" in object \. metadata \. (labels|annotations))$`)
+	ofKey = regexp.MustCompile(`\bobject \. metadata \. (labels|annotations)` +
 		`(?: \. (\w+)(?: [^(]|$)| \[ ("[^"]*") \])`)
-	inKeys = regexp.MustCompile(`^"[^"]*" in object \. metadata \. (labels|annotations)$`)
 	ofMeta = regexp.MustCompile(`\bobject \. metadata \. (\w+)(?: [^(]|$)`)
 	ofSpec = regexp.MustCompile(`(\bhas \( )?\bobject \. (spec|status)((?: \. \w+)+)( \()?`)
 	// ofContainer is the securityContext of a container. The API server writes only that of a Pod.
@@ -27,8 +32,7 @@ var (
 // alwaysInSpec are the fields of spec that Pods or their controllers always have.
 var alwaysInSpec = []string{"containers", "template", "replicas", "selector", "strategy", "schedule", "jobTemplate"}
 
-// alwaysInMetadata are the fields of metadata that are no error: every object has them, or they are judged
-// otherwise.
+// alwaysInMetadata are the fields of metadata that are no error: every object has them, or they are judged otherwise.
 var alwaysInMetadata = []string{"name", "namespace", "uid", "creationTimestamp", "resourceVersion", "labels",
 	"annotations"}
 
@@ -38,7 +42,11 @@ var alwaysInMetadata = []string{"name", "namespace", "uid", "creationTimestamp",
 func (e *Exception) MayFail(targets []Target) (message, hint string) {
 	deletes, namespaced := false, len(targets) > 0
 	for _, t := range targets {
-		deletes, namespaced = deletes || t.deletes, namespaced && t.hasNamespaces()
+		kinds := t.kinds()
+		deletes, namespaced = deletes || t.deletes, namespaced && len(kinds) > 0 && !slices.ContainsFunc(kinds,
+			func(kind string) bool { // it has no namespace, or is not known
+				return manifest.IsClusterScoped("*", kind) || !slices.Contains(manifest.Kinds(), kind)
+			})
 	}
 	parts := flat(e.parts(e.Conditions))
 	has := func(part string) bool { return slices.Contains(parts, part) }
@@ -50,34 +58,31 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 	while := func(operation string) bool { // the parts are evaluated in this operation
 		return (asks == nil || slices.Contains(asks, operation)) && !has(`request . operation != "`+operation+`"`)
 	}
+	tested := func(field string) bool { return has("has ( object . " + strings.ReplaceAll(field, ".", " . ") + " )") }
+	without := func(what, field string) (string, string) {
+		return "an object without " + what + " makes the condition an error",
+			"add has(object." + field + ") && before it"
+	}
 	for _, part := range parts {
-		if found := hasKey.FindStringSubmatch(part); found != nil && !has("has ( object . metadata . "+found[1]+" )") {
-			return "an object without " + found[1] + " makes the condition an error",
-				"add has(object.metadata." + found[1] + ") && before it"
+		if found := testsKey.FindStringSubmatch(part); found != nil && !tested("metadata."+found[1]+found[2]) {
+			return without(found[1]+found[2], "metadata."+found[1]+found[2])
 		}
 		if branches.MatchString(part) {
 			continue
 		}
-		if field := untested(part, has); field != "" {
-			return fmt.Sprintf("an object without %s makes the condition an error", field),
-				"add has(object." + field + ") && before it"
+		if field := untested(part, tested); field != "" {
+			return without(field, field)
 		}
 		if asked.MatchString(part) {
 			continue
 		}
 		reads := func(variable string) bool { return strings.Contains(" "+part, " "+variable+" . ") }
-		if meta := ofMeta.FindStringSubmatch(part); meta != nil && !slices.Contains(alwaysInMetadata, meta[1]) &&
-			!has("has ( object . metadata . "+meta[1]+" )") {
-			return fmt.Sprintf("an object without metadata.%s makes the condition an error", meta[1]),
-				"add has(object.metadata." + meta[1] + ") && before it"
-		}
-		switch key, keys := ofKey.FindStringSubmatch(part), inKeys.FindStringSubmatch(part); {
-		case keys != nil && !has("has ( object . metadata . "+keys[1]+" )"):
-			return "an object without " + keys[1] + " makes the condition an error",
-				"add has(object.metadata." + keys[1] + ") && before it"
-		case key != nil && !has("has ( object . metadata . "+key[1]+" . "+key[2]+" )") &&
-			!has(fmt.Sprintf("%s in object . metadata . %s", quotedKey(key), key[1])):
-			name := quotedKey(key)
+		switch meta, key := ofMeta.FindStringSubmatch(part), ofKey.FindStringSubmatch(part); {
+		case meta != nil && !slices.Contains(alwaysInMetadata, meta[1]) && !tested("metadata."+meta[1]):
+			return without("metadata."+meta[1], "metadata."+meta[1])
+		case key != nil && !tested("metadata."+key[1]+"."+key[2]) &&
+			!has(cmp.Or(key[3], strconv.Quote(key[2]))+" in object . metadata . "+key[1]):
+			name := cmp.Or(key[3], strconv.Quote(key[2]))
 			return fmt.Sprintf("an object without the key %s in its %s makes the condition an error", name, key[1]),
 				fmt.Sprintf("write object.metadata.?%s[?'%s'].orValue('')", key[1], strings.Trim(name, `"`))
 		case ofContainer.MatchString(part) && !strings.Contains(part, ". securityContext )"):
@@ -97,9 +102,9 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 	return "", ""
 }
 
-// untested returns a field that a part reads, or for which it tests a field below, and that other parts do
-// not test; or "".
-func untested(part string, has func(string) bool) string {
+// untested returns a field that a part reads, or for which it tests a field below, and that other parts do not test; or
+// "".
+func untested(part string, tested func(string) bool) string {
 	for _, found := range ofSpec.FindAllStringSubmatch(part, -1) {
 		steps := strings.Split(found[3], " . ")[1:]
 		asked := found[1] != ""
@@ -110,8 +115,8 @@ func untested(part string, has func(string) bool) string {
 			asked && (found[2] == "status" || steps[0] == "securityContext") {
 			continue // the API server writes an empty status, and the securityContext of a Pod
 		}
-		if !has("has ( object . " + found[2] + " . " + steps[0] + " )") {
-			return found[2] + "." + steps[0]
+		if field := found[2] + "." + steps[0]; !tested(field) {
+			return field
 		}
 	}
 	return ""
@@ -127,13 +132,6 @@ func flat(parts []string) (all []string) {
 		all = append(all, part)
 	}
 	return all
-}
-
-func quotedKey(found []string) string {
-	if found[3] != "" {
-		return found[3]
-	}
-	return `"` + found[2] + `"`
 }
 
 // plainKeys matches the key of a label or annotation in an expression that fails without it.

@@ -60,14 +60,7 @@ func Mistakes(condition string) (all []Mistake) {
 	if err != nil || len(condition) > maxExpression {
 		return nil
 	}
-	words := make([]string, len(parts))
-	for i, t := range parts {
-		if words[i] = t.text; t.kind == literal {
-			words[i] = strconv.Quote(t.text)
-		}
-	}
-	text := strings.Join(words, " ")
-	all = append(all, mistakesInTexts(text)...)
+	all = append(all, mistakesInTexts(written(parts, strconv.Quote))...)
 	for i, t := range parts {
 		if m := misspelt(parts, i); t.kind == word && m.Message != "" && !slices.Contains(all, m) {
 			all = append(all, m)
@@ -80,8 +73,7 @@ func Mistakes(condition string) (all []Mistake) {
 	return all
 }
 
-// mistakesInTexts compares a text with something that never equals it. Names of roles may contain
-// a star.
+// mistakesInTexts compares a text with something that never equals it. Names of roles may contain a star.
 func mistakesInTexts(text string) (all []Mistake) {
 	for _, m := range globs.FindAllStringSubmatch(text, -1) {
 		pattern := glob.FindStringSubmatch(cmp.Or(m[1], m[2]))
@@ -164,6 +156,9 @@ func misspeltField(top, below string) Mistake {
 	return Mistake{}
 }
 
+// asWritten removes the spaces between parts that people do not write.
+var asWritten = strings.NewReplacer(" . ", ".", " ( ", "(", "( ", "(", " )", ")", " ,", ",", "! ", "!")
+
 // leftOpen returns an alternative without a namespace beside one that && joins with a namespace, or
 // "". Parentheses show that an author means this.
 func leftOpen(parts []token, nesting int) string {
@@ -187,7 +182,7 @@ func leftOpen(parts []token, nesting int) string {
 	closed, open := false, ""
 	for _, one := range alternatives {
 		if _, grouped := unwrapped(one); !hasNamespace(one) && !grouped {
-			open = cmp.Or(open, spelt(one))
+			open = cmp.Or(open, asWritten.Replace(written(one, func(text string) string { return "'" + text + "'" })))
 		}
 		closed = closed || hasNamespace(one) && len(split(one, "&&", 2)) > 1
 	}
@@ -201,16 +196,4 @@ func hasNamespace(parts []token) bool {
 	return slices.ContainsFunc(parts, func(t token) bool {
 		return t.kind == word && (t.text == "namespace" || t.text == "namespaceObject")
 	})
-}
-
-// spelt writes parts as people do.
-func spelt(parts []token) string {
-	words := make([]string, len(parts))
-	for i, t := range parts {
-		if words[i] = t.text; t.kind == literal {
-			words[i] = "'" + t.text + "'"
-		}
-	}
-	return strings.NewReplacer(" . ", ".", " ( ", "(", "( ", "(", " )", ")", " ,", ",", "! ", "!").Replace(
-		strings.Join(words, " "))
 }

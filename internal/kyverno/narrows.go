@@ -19,8 +19,7 @@ const (
 	AnyKind               // certain labels, of any kind
 )
 
-// WidthOf determines the width of match conditions of policies.kyverno.io, which "and" joins. It
-// evaluates nothing.
+// WidthOf determines the width of match conditions of policies.kyverno.io, which "and" joins. It evaluates nothing.
 //
 //   - They are narrow if a part compares the name or the namespace with literals, or if one part
 //     compares the kind and another one a label. && joins parts.
@@ -50,8 +49,7 @@ func WidthOf(conditions []string) Width {
 	return Unproven
 }
 
-// Mentions reports whether a condition names a variable about the resource or the request, or
-// cannot be read.
+// Mentions reports whether a condition names a variable about the resource or the request, or cannot be read.
 func Mentions(condition string) bool {
 	parts, err := tokens(wildcard.NewMeter(), condition)
 	return err != nil || slices.ContainsFunc(parts, isVariable)

@@ -65,10 +65,9 @@ func TestOptionals(t *testing.T) {
 	}
 }
 
-// TestOptionalsSelect compares each comparison of an optional field with CEL, on objects with and
-// without the field. If it does not reach the guard, or is narrow, it selects only objects that
-// have the field, are not the guard's, and match the comparison of the field without the question
-// mark.
+// TestOptionalsSelect compares each comparison of an optional field with CEL, on objects with and without the field. If
+// it does not reach the guard, or is narrow, it selects only objects that have the field, are not the guard's, and
+// match the comparison of the field without the question mark.
 func TestOptionalsSelect(t *testing.T) {
 	env := environment(t)
 	texts := []string{"", "team-a", "team-", "team-a-b", "none"}

@@ -11,8 +11,7 @@ import (
 	"github.com/polex-dev/polex/test/expect"
 )
 
-// clusterPolicy and validatingPolicy return policies with the name in the exceptions of these
-// tests, and a given match.
+// clusterPolicy and validatingPolicy return policies with the name in the exceptions of these tests, and a given match.
 func clusterPolicy(match string) string {
 	return "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: require-probes}\nspec: {rules: [{name: check, match: " + match + "}]}\n"
 }

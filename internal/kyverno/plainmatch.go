@@ -59,13 +59,7 @@ func Parts(conditions []string) []string {
 			parts = split(read, "&&", -1)
 		}
 		for _, part := range parts {
-			words := make([]string, len(part))
-			for i, t := range part {
-				if words[i] = t.text; t.kind == literal {
-					words[i] = strconv.Quote(t.text)
-				}
-			}
-			all = append(all, strings.Join(words, " "))
+			all = append(all, written(part, strconv.Quote))
 		}
 	}
 	slices.Sort(all)
@@ -102,8 +96,7 @@ func joined(some, others []Filter) []Filter {
 // present is the pattern for any value.
 const present = "?*"
 
-// joinedWith returns the filter for resources that match both filters. It fails if both restrict
-// the same field.
+// joinedWith returns the filter for resources that match both filters. It fails if both restrict the same field.
 func (f Filter) joinedWith(other Filter) (Filter, bool) {
 	isPresent := func(texts []Located) bool { return len(texts) == 1 && texts[0].Text == present }
 	for _, lists := range [][2]*[]Located{{&f.Names, &other.Names}, {&f.Namespaces, &other.Namespaces}} {

@@ -15,17 +15,15 @@ type Policy struct {
 	exception.Identity
 	Severity string // the annotation policies.kyverno.io/severity; may be empty
 	Rules    []Rule // of kyverno.io
-	// AboutPods means that a policy of policies.kyverno.io applies to Pods, and therefore to the
-	// templates of their controllers.
+	// AboutPods means that it applies to Pods, and so to the templates of their controllers (policies.kyverno.io).
 	AboutPods bool
 	// OnlyPods means that it applies to nothing else, before Kyverno adds the controllers.
 	OnlyPods bool
 	// Guards explains how the policy applies to PolicyExceptions; "": it does not.
 	Guards string
-	// Ordinary means that the policy cannot match PolicyExceptions or Namespaces (ordinary.go).
+	// Ordinary means that the policy cannot match PolicyExceptions or Namespaces (policyguards.go).
 	Ordinary bool
-	// NamesKyverno means that a text of its spec contains or matches a name of Kyverno or polex: a
-	// namespace, kind or image.
+	// NamesKyverno means that a text of its spec contains or matches a name of Kyverno or polex, such as an image.
 	NamesKyverno bool
 	// ReadsImages and ReadsValues mean that an expression of policies.kyverno.io reads the images or
 	// the allowedValues of exceptions.
@@ -47,12 +45,14 @@ type Rule struct {
 	Early bool
 	// Context are the names of the variables that the rule sets.
 	Context []string
-	// Made contains the names of the rules that Kyverno 1.19 generates from this one, by the kind
-	// of the Pod controller.
+	// Made are the names of the rules that Kyverno 1.19 generates from this one, by the kind of controller.
 	Made map[string]string
 
-	names []string // of this rule and of those
-	kinds []KindSelector
+	ReadsOwners bool // that of the policy
+
+	names   []string // of this rule and of those
+	targets []Target // likewise
+	kinds   []KindSelector
 }
 
 // Subresource returns the entry of kinds for a subresource of a kind, such as Pod/exec, if the rule is
@@ -83,8 +83,7 @@ var ConditionPolicyKinds = []string{
 	"NamespacedGeneratingPolicy", "NamespacedDeletingPolicy",
 }
 
-// HasRules reports whether policies of a kind have rules that exceptions name. Those of kyverno.io
-// have.
+// HasRules reports whether policies of a kind have rules that exceptions name. Those of kyverno.io have.
 func HasRules(kind string) bool { return kind == clusterPolicy || kind == namespacedPolicy }
 
 // readPolicy returns nil for a document that is not a policy.
@@ -111,14 +110,21 @@ func readPolicy(d *exception.Document) *Policy {
 		for _, r := range rules {
 			if name, _ := r.tree["name"].(string); name != "" && len(name) <= manifest.LongestName {
 				rule := r.rule(name, controllers)
-				p.Rules, p.targets = append(p.Rules, rule), append(p.targets, r.targets(p, rule)...)
+				rule.targets, rule.ReadsOwners = r.targets(p, rule), p.ReadsOwners
+				p.Rules, p.targets = append(p.Rules, rule), append(p.targets, rule.targets...)
 			}
 		}
 		p.Guards, p.Ordinary = guardingRule(rules), isOrdinary(rules)
 	} else {
-		constraints, _ := spec["matchConstraints"].(map[string]any)
-		p.AboutPods, p.OnlyPods = constrainsPods(constraints), constrainsOnlyPods(constraints)
-		if constrainsExceptions(constraints) {
+		rules := resourceRules(spec["matchConstraints"], "resourceRules")
+		// Kyverno 1.19 then applies the policy to the templates of their controllers too.
+		p.AboutPods = slices.ContainsFunc(rules, func(r resourceRule) bool {
+			return slices.ContainsFunc([]string{"pods", "*", "*/*"},
+				func(name string) bool { return slices.Contains(r.resources, name) })
+		})
+		p.OnlyPods = len(rules) > 0 && !slices.ContainsFunc(rules,
+			func(r resourceRule) bool { return !slices.Equal(r.resources, []string{"pods"}) })
+		if constrainsExceptions(spec["matchConstraints"]) {
 			p.Guards = "its matchConstraints cover policyexceptions"
 		}
 		p.Ordinary = isOrdinarySpec(spec)
@@ -190,28 +196,52 @@ func (r Rule) NamedBy(work *wildcard.Meter, patterns []string) bool {
 	return slices.ContainsFunc(r.names, func(name string) bool { return work.FitsAny(patterns, name) })
 }
 
-// constrainsPods reports whether matchConstraints select Pods. Kyverno 1.19 then applies the policy
-// to the templates of their controllers too.
-func constrainsPods(constraints map[string]any) bool {
-	rules, _ := constraints["resourceRules"].([]any)
-	return slices.ContainsFunc(rules, func(item any) bool {
-		rule, _ := item.(map[string]any)
-		return slices.ContainsFunc(manifest.Words(rule["resources"]),
-			func(name string) bool { return name == "pods" || name == "*" || name == "*/*" })
-	})
-}
-
-// constrainsOnlyPods reports whether matchConstraints select Pods and nothing else.
-func constrainsOnlyPods(constraints map[string]any) bool {
-	rules, _ := constraints["resourceRules"].([]any)
-	return len(rules) > 0 && !slices.ContainsFunc(rules, func(item any) bool {
-		rule, _ := item.(map[string]any)
-		return !slices.Equal(manifest.Words(rule["resources"]), []string{"pods"})
-	})
-}
-
 // hasText reports whether a text below a value contains another one.
-func hasText(value any, part string) (has bool) {
-	eachText(value, func(text string) { has = has || strings.Contains(text, part) })
-	return has
+func hasText(value any, part string) bool {
+	for text := range textsIn(value) {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// reportKinds are the kinds of reports by API group.
+var reportKinds = map[string][]string{
+	"wgpolicyk8s.io": {"PolicyReport", "ClusterPolicyReport"},
+	// Kyverno's CLI uses the last two.
+	"openreports.io":     {"Report", "ClusterReport", "PolicyReport", "ClusterPolicyReport"},
+	"reports.kyverno.io": {"EphemeralReport", "ClusterEphemeralReport"},
+}
+
+// IsReport reports whether a kind is one of policy reports.
+func IsReport(kind exception.GroupKind) bool {
+	return slices.Contains(reportKinds[kind.Group], kind.Kind)
+}
+
+// reportedKinds are the kinds of policies by Kyverno's name for the source of a report result.
+var reportedKinds = map[string]string{
+	"KyvernoValidatingPolicy":      "ValidatingPolicy",
+	"KyvernoImageValidatingPolicy": "ImageValidatingPolicy",
+	"KyvernoMutatingPolicy":        "MutatingPolicy",
+	"KyvernoGeneratingPolicy":      "GeneratingPolicy",
+}
+
+// ReportedKind returns the kind of the policy of a report result, by the result's source and the
+// policy's name, which contains a namespace if the policy has one. It returns false for a result of
+// another tool (SourceKyverno in pkg/utils/report of Kyverno 1.19.1).
+func ReportedKind(source, policy string) (kind string, known bool) {
+	namespaced := strings.Contains(policy, "/")
+	kind, known = reportedKinds[source]
+	switch {
+	case known && namespaced:
+		return "Namespaced" + kind, true
+	case known:
+		return kind, true
+	case source == "kyverno" && namespaced:
+		return namespacedPolicy, true
+	case source == "kyverno":
+		return clusterPolicy, true
+	}
+	return "", false
 }

@@ -6,17 +6,16 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // PolicySet contains the known policies. Without a set, polex skips the checks that need one. An
 // empty set means that there are no policies. A set does not change and is safe for concurrent use.
 type PolicySet struct {
-	// Incomplete means that a file of policies could not be read: a policy that is not in the set
-	// may exist, with any rule.
+	// Incomplete means that a file of policies could not be read: any other may exist.
 	Incomplete bool
-	// Proposed means that a part comes from the pull request whose exceptions are judged. Then no
-	// policy counts as ordinary.
+	// Proposed means that a part comes from the pull request whose exceptions are judged. None is ordinary.
 	Proposed bool
 
 	// byKey contains the policies by their key in an exception. For kyverno.io the key is the name
@@ -73,8 +72,7 @@ func ReadPolicies(docs []*exception.Document) *PolicySet {
 // Kinds returns the sorted kinds of resources that the policies name.
 func (set *PolicySet) Kinds() []string { return set.kinds }
 
-// isHomeless reports whether the document of a kyverno.io Policy has no namespace: kustomize or a
-// similar tool adds it.
+// isHomeless reports whether the document of a kyverno.io Policy has no namespace: kustomize or a similar tool adds it.
 func (p *Policy) isHomeless() bool { return p.Kind == namespacedPolicy && p.Namespace == "" }
 
 // where returns the policies of a name for which a condition is true.
@@ -91,8 +89,7 @@ func (set *PolicySet) where(name string, is func(*Policy) bool) []*Policy {
 // Len returns the number of policies.
 func (set *PolicySet) Len() int { return set.count }
 
-// Find returns the documents of the policy that an exception names. Names have to be equal, as in
-// Kyverno.
+// Find returns the documents of the policy that an exception names. Names have to be equal, as in Kyverno.
 func (set *PolicySet) Find(ref Ref) []*Policy {
 	policies := set.byKey[ref.Key()]
 	if _, name, namespaced := strings.Cut(ref.Name.Text, "/"); namespaced && ref.Group == exception.KyvernoGroup {
@@ -101,6 +98,21 @@ func (set *PolicySet) Find(ref Ref) []*Policy {
 		}
 	}
 	return policies
+}
+
+// Rules returns the rules that a reference names, themselves or by a rule that Kyverno generates from them.
+func (set *PolicySet) Rules(work *wildcard.Meter, ref Ref) (rules []Rule) {
+	for _, p := range set.Find(ref) {
+		for _, r := range p.Rules {
+			if !work.Spend(1) {
+				return nil
+			}
+			if r.NamedBy(work, ref.RuleNames()) {
+				rules = append(rules, r)
+			}
+		}
+	}
+	return rules
 }
 
 // Reached returns the policies to which a reference applies: those of [PolicySet.Find] and, for
@@ -116,9 +128,8 @@ func (set *PolicySet) Reached(ref Ref) []*Policy {
 	return reached
 }
 
-// Called returns the policies of a name or "namespace/name", of any kind and group. A policy
-// without a namespace in its document matches every namespace. Each document of a policy is one
-// result.
+// Called returns the policies of a name or "namespace/name", of any kind and group. A policy without a namespace in its
+// document matches every namespace. Each document of a policy is one result.
 func (set *PolicySet) Called(name string) []*Policy {
 	namespace, bare, namespaced := strings.Cut(name, "/")
 	if !namespaced {

@@ -3,6 +3,7 @@ package kyverno
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -50,11 +51,13 @@ var (
 // PreconditionProblem returns what the conditions of a kyverno.io exception read and Kyverno does not
 // know, or nil. Such a condition is never true. isSet reports whether a rule sets a variable.
 func (e *Exception) PreconditionProblem(isSet func(string) bool) *Problem {
-	var problem *Problem
-	judge := func(text string) {
+	anyOf, _ := e.Preconditions["any"].([]any)
+	allOf, _ := e.Preconditions["all"].([]any)
+	// Kyverno stops at the first entry of any that is true, so only its first entry is always read.
+	for text := range textsIn(slices.Concat(anyOf[:min(len(anyOf), 1)], allOf)) {
 		for _, whole := range braces.FindAllString(text, -1) {
 			found := variable.FindStringSubmatch(whole)
-			if found == nil || strings.Contains(whole, "||") || problem != nil { // it has a default
+			if found == nil || strings.Contains(whole, "||") { // it has a default
 				continue
 			}
 			message, hint := e.unset(found[1], found[2], isSet)
@@ -62,24 +65,20 @@ func (e *Exception) PreconditionProblem(isSet func(string) bool) *Problem {
 				message, hint = m.Message, m.Hint
 			}
 			if message != "" {
-				problem = &Problem{exception.Path{"spec", "conditions"}, message, hint}
+				return &Problem{exception.Path{"spec", "conditions"}, message, hint}
 			}
 		}
 	}
-	// Kyverno stops at the first entry of any that is true, so only its first entry is always read.
-	if entries, _ := e.Preconditions["any"].([]any); len(entries) > 0 {
-		eachText(entries[0], judge)
-	}
-	eachText(e.Preconditions["all"], judge)
-	for _, field := range []string{"any", "all"} {
-		entries, _ := e.Preconditions[field].([]any)
-		for i, item := range entries {
-			if message, hint := constant(item); message != "" && problem == nil {
-				problem = &Problem{exception.Path{"spec", "conditions", field, i}, message, hint}
+	for i, item := range slices.Concat(anyOf, allOf) {
+		if message, hint := constant(item); message != "" {
+			path := exception.Path{"spec", "conditions", "any", i}
+			if i >= len(anyOf) {
+				path = exception.Path{"spec", "conditions", "all", i - len(anyOf)}
 			}
+			return &Problem{path, message, hint}
 		}
 	}
-	return problem
+	return nil
 }
 
 // constant says why an entry of conditions is the same for every request, with a hint, or returns "".
@@ -92,13 +91,10 @@ func constant(entry any) (message, hint string) {
 	if !ofOperation.MatchString(strings.TrimSpace(key)) {
 		return "", ""
 	}
-	var values []string
-	eachText(tree["value"], func(text string) { values = append(values, text) })
-	_, isList := tree["value"].([]any)
-	if isList && tree["operator"] == "Equals" {
+	if _, isList := tree["value"].([]any); isList && tree["operator"] == "Equals" {
 		return "an operation never equals a list", "write the operator AnyIn"
 	}
-	return noOperation(values)
+	return noOperation(slices.Collect(textsIn(tree["value"])))
 }
 
 // unset says why Kyverno does not set a variable, with a hint, or returns "".
@@ -117,18 +113,79 @@ func (e *Exception) unset(root, field string, isSet func(string) bool) (message,
 	return "", ""
 }
 
-// eachText calls visit with every text below a value.
-func eachText(value any, visit func(string)) {
+// textsIn returns every text below a value.
+func textsIn(value any) iter.Seq[string] {
+	return func(yield func(string) bool) { yieldTexts(value, yield) }
+}
+
+func yieldTexts(value any, yield func(string) bool) bool {
 	switch of := value.(type) {
 	case string:
-		visit(of)
+		return yield(of)
 	case []any:
-		for _, item := range of {
-			eachText(item, visit)
-		}
+		return !slices.ContainsFunc(of, func(item any) bool { return !yieldTexts(item, yield) })
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(of)) {
-			eachText(of[key], visit)
+			if !yieldTexts(of[key], yield) {
+				return false
+			}
 		}
 	}
+	return true
+}
+
+// VerifiesImages reports whether policies of a kind verify images.
+func VerifiesImages(kind string) bool { return strings.HasSuffix(kind, "ImageValidatingPolicy") }
+
+// restrictedControls are the controls that only the profile restricted has.
+var restrictedControls = []string{"Volume Types", "Privilege Escalation", "Running as Non-root",
+	"Running as Non-root user"}
+
+// controlFields are the fields that the controls of the Pod Security Standards check. Kyverno 1.19
+// compares them with restrictedField as texts (PSS_controls in pkg/pss/utils/mapping.go).
+var controlFields = map[string]*regexp.Regexp{
+	"Capabilities":             inContainers(`securityContext\.capabilities\.(?:add|drop)`),
+	"Seccomp":                  inBoth(`seccompProfile\.type`),
+	"Privileged Containers":    inContainers(`securityContext\.privileged`),
+	"Host Ports":               inContainers(`ports\[\*\]\.hostPort`),
+	"/proc Mount Type":         inContainers(`securityContext\.procMount`),
+	"HostProcess":              inBoth(`windowsOptions\.hostProcess`),
+	"SELinux":                  inBoth(`seLinuxOptions\.(?:type|user|role)`),
+	"Host Namespaces":          exactly(`spec\.host(?:Network|PID|IPC)`),
+	"HostPath Volumes":         exactly(`spec\.volumes\[\*\]\.hostPath`),
+	"Sysctls":                  exactly(`spec\.securityContext\.sysctls\[\*\]\.name`),
+	"Privilege Escalation":     inContainers(`securityContext\.allowPrivilegeEscalation`),
+	"Running as Non-root":      inBoth(`runAsNonRoot`),
+	"Running as Non-root user": inBoth(`runAsUser`),
+	"Volume Types":             exactly(`spec\.volumes\[\*\](?:\.\w+)?`),
+}
+
+const containers = `spec\.(?:containers|initContainers|ephemeralContainers)\[\*\]\.`
+
+func exactly(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + pattern + ")$") }
+
+func inContainers(field string) *regexp.Regexp { return exactly(containers + field) }
+
+func inBoth(field string) *regexp.Regexp {
+	return exactly(`spec\.securityContext\.` + field + "|" + containers + `securityContext\.` + field)
+}
+
+// Unchecked returns the reason why no rule checks what an entry of podSecurity allows, or "".
+// baseline means that the rules check the profile baseline alone.
+func (c Control) Unchecked(baseline bool) string {
+	fields := controlFields[c.Name]
+	switch {
+	case baseline && slices.Contains(restrictedControls, c.Name):
+		return fmt.Sprintf("the rule checks the profile baseline, which has no control %q", c.Name)
+	case baseline && strings.HasSuffix(c.Field, "capabilities.drop"):
+		return "the profile baseline does not check capabilities.drop"
+	case fields == nil || fields.MatchString(c.Field):
+		return ""
+	}
+	for _, other := range slices.Sorted(maps.Keys(controlFields)) {
+		if controlFields[other].MatchString(c.Field) {
+			return fmt.Sprintf("the control %q does not check %s, which the control %q checks", c.Name, c.Field, other)
+		}
+	}
+	return ""
 }

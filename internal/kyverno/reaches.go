@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -29,8 +30,7 @@ type Problem struct {
 // maxWays limits the reported ways of one exception. It does not affect the answer.
 const maxWays = 200
 
-// Verdict is the answer of [ReachesGuard]. Its zero value means that the exception reaches the
-// guard.
+// Verdict is the answer of [ReachesGuard]. Its zero value means that the exception reaches the guard.
 type Verdict struct {
 	clear bool
 	ways  []Problem
@@ -39,8 +39,7 @@ type Verdict struct {
 // Reaches reports whether the exception reaches the guard.
 func (v Verdict) Reaches() bool { return !v.clear }
 
-// Ways returns 1 to 200 ways in the order of the document. It returns nil if the exception does not
-// reach the guard.
+// Ways returns 1 to 200 ways in the order of the document. It returns nil if the exception does not reach the guard.
 func (v Verdict) Ways() []Problem {
 	if v.Reaches() && len(v.ways) == 0 {
 		return []Problem{{Message: "polex cannot show that the exception does not reach the guard"}}
@@ -48,9 +47,8 @@ func (v Verdict) Ways() []Problem {
 	return v.ways
 }
 
-// ReachesGuard reports whether an exception could switch off the protection against exceptions.
-// Such an exception names a policy that guards exceptions, or exempts PolicyExceptions or resources
-// in a namespace of the guard.
+// ReachesGuard reports whether an exception could switch off the protection against exceptions. Such an exception names
+// a policy that guards exceptions, or exempts PolicyExceptions or resources in a namespace of the guard.
 //
 // An exception does not reach the guard if the document plainly shows all of this:
 //
@@ -58,14 +56,12 @@ func (v Verdict) Ways() []Problem {
 //   - Each filter and each match condition requires kinds, namespaces or whole names by literals.
 //   - These literals exclude the objects of the guard.
 //
-// All other exceptions reach it, for example one with an unreadable value, a value of another type
-// than its field, or a match condition in an unknown form (conditions.go). A document that is not a
-// PolicyException reaches it too.
+// All other exceptions reach it, for example one with an unreadable value, a value of another type than its field, or a
+// match condition in an unknown form. A document that is not a PolicyException reaches it too.
 //
-// If all policies are known to be ordinary (ordinary.go), the exception exempts no PolicyException
-// and no Namespace. Then labels or patterns of names are sufficient, and match conditions may have
-// any form unless they read the namespace. If the configuration admits it (admission.go), an
-// exception may name the namespace kyverno.
+// If all policies are known to be ordinary (policyguards.go), the exception exempts no PolicyException and no
+// Namespace. Then labels or patterns of names are sufficient, and match conditions may have any form unless they read
+// the namespace. If the configuration admits it (guard.go), an exception may name the namespace kyverno.
 func ReachesGuard(doc *exception.Document, guard Guard) Verdict {
 	e := Read(doc)
 	if e == nil {
@@ -160,4 +156,117 @@ func guardedName(name, guarded string) string {
 		return fmt.Sprintf("%q is", name)
 	}
 	return fmt.Sprintf("%q matches %q,", name, guarded)
+}
+
+// match checks the match of a kyverno.io exception. Each filter of match.any exempts alone; those of match.all exempt
+// together. Kyverno ignores match.all if there is a match.any, but it is checked anyway.
+func (a *asking) match(e *Exception) {
+	m := e.Match
+	filters := m.Filters()
+	for i := range filters {
+		if f := &filters[i]; !a.work.Spend(itemWork * (1 + len(f.Kinds) + len(f.Names) + len(f.Namespaces))) {
+			return
+		}
+	}
+	for _, f := range filters {
+		a.nameSelector(f.NamespaceSelector)
+		if f.CoversNamespaces() { // the labels of a Namespace contain its name
+			a.nameSelector(f.Selector)
+		}
+	}
+	for i := range m.Any {
+		a.admitted = a.admits(e.Refs, m.Any[i:i+1])
+		a.together(m.Any[i:i+1], m.Any[i].Path)
+	}
+	if len(m.All) > 0 {
+		a.admitted = a.admits(e.Refs, m.All)
+		a.together(m.All, exception.Path{"spec", "match", "all"})
+	}
+}
+
+// nameOfNamespace is the label that the API server sets on every Namespace.
+const nameOfNamespace = manifest.LabelOfNamespace
+
+// nameSelector checks labels that select a namespace by its name.
+func (a *asking) nameSelector(s *Selector) {
+	if s == nil {
+		return
+	}
+	if !a.work.Spend(itemWork * len(s.Labels)) {
+		return
+	}
+	for _, key := range s.keys() {
+		if name := s.Labels[key.Text]; a.work.Overlap(key.Text, nameOfNamespace) && name != "" {
+			a.namespace(Located{name, key.Path})
+		}
+	}
+	for _, e := range s.Expressions {
+		if e.Key.Text != nameOfNamespace || e.Operator != "In" {
+			continue // other operators exclude namespaces, or none
+		}
+		for _, name := range e.Values {
+			a.namespace(name)
+		}
+	}
+}
+
+// together checks filters that a resource has to match together. The kinds and namespaces of each filter have to
+// exclude those of the guard, even if another filter already does: no valid exception needs to name them. Filters that
+// require no kind, namespace or whole name select the objects of the guard.
+func (a *asking) together(filters []Filter, path exception.Path) {
+	covered, namespaced, narrow := true, false, false
+	for _, f := range filters {
+		isWhole := !slices.ContainsFunc(f.Named(), func(n Located) bool { return wildcard.In(n.Text) })
+		covered = covered && f.CoversNamespaces()
+		namespaced = namespaced || len(f.Namespaces) > 0
+		narrow = narrow || a.ordinary && (len(f.Named()) > 0 || f.Selector.Selects() ||
+			f.NamespaceSelector.Selects()) || len(f.Kinds) > 0 || len(f.Namespaces) > 0 || len(f.Named()) > 0 && isWhole
+	}
+	if !narrow {
+		a.says(path, "list the kinds, e.g. kinds: [Pod, Deployment]",
+			"no kind, namespace or whole name is required, so PolicyExceptions are exempt too: an exception must not "+
+				"exempt exceptions from their checks")
+	}
+	for _, f := range filters {
+		for _, k := range f.Kinds {
+			if meansException(k.Text) {
+				a.says(k.Path, "list only the kinds that need the exception",
+					"the kind %q matches PolicyException: an exception must not exempt exceptions from their checks",
+					k.Text)
+			}
+		}
+		for _, n := range f.Namespaces {
+			a.namespace(n)
+		}
+		if !namespaced {
+			for _, n := range f.Named() {
+				a.object(n)
+			}
+		}
+		// The name of a Namespace is the namespace of the objects in it.
+		if f.CoversNamespaces() && len(f.Kinds) > 0 || covered && !namespaced {
+			for _, n := range f.Named() {
+				a.namespace(n)
+			}
+		}
+	}
+}
+
+func (a *asking) namespace(n Located) {
+	if n.Text == "" {
+		a.says(n.Path, "list the namespaces that need the exception",
+			"\"\" is not a namespace: it matches every cluster-scoped object, including the roles and definitions of "+
+				"the guard")
+	} else if guarded, found := a.hasNamespace(n.Text); found {
+		a.says(n.Path, namespaceHint(n.Text, "list only the namespaces that need the exception"),
+			"%s a guarded namespace: no exception may exempt objects in it", guardedName(n.Text, guarded))
+	}
+}
+
+// object checks the name of an object that may be in any namespace.
+func (a *asking) object(n Located) {
+	if guarded, found := a.guard.hasObject(a.work, n.Text); found {
+		a.says(n.Path, "list the namespaces that need the exception",
+			"%s the name of an object of the guard: no exception may exempt it", guardedName(n.Text, guarded))
+	}
 }

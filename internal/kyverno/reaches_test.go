@@ -10,8 +10,7 @@ import (
 	"github.com/polex-dev/polex/test/expect"
 )
 
-// legacy and conditional are exceptions that do not reach the guard, except for the inserted spec
-// or match conditions.
+// legacy and conditional are exceptions that do not reach the guard, except for the inserted spec or match conditions.
 const (
 	legacyHead  = "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: a, namespace: b}\n"
 	legacyMatch = "  match: {any: [{resources: {kinds: [Pod], names: [web], namespaces: [team-a]}}]}\n"
@@ -249,8 +248,6 @@ func reachesBy(t testing.TB, expressions ...string) bool {
 		"apiVersion": "policies.kyverno.io/v1", "kind": "PolicyException", "metadata": map[string]any{"name": "a", "namespace": "b"},
 		"spec": map[string]any{"policyRefs": []any{map[string]any{"name": "require-probes", "kind": "ValidatingPolicy"}}, "matchConditions": conditions},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return kyverno.ReachesGuard(doc, kyverno.Guard{}).Reaches()
 }

@@ -79,9 +79,8 @@ func BenchmarkReachesGuard(b *testing.B) {
 	}
 }
 
-// TestWork measures the work. An exception beyond the limit reaches the guard and names this
-// reason. Each of these would cause more work if a part of it were not counted. Real exceptions
-// cause little.
+// TestWork measures the work. An exception beyond the limit reaches the guard and names this reason. Each of these
+// would cause more work if a part of it were not counted. Real exceptions cause little.
 func TestWork(t *testing.T) {
 	within := []string{"long names", "namespaces", "labels", "a long kind", "a long name", "a kind of parts", "patterns"}
 	for name, text := range large() {

@@ -89,3 +89,66 @@ func (p *fieldPath) ofNamespace() coverage {
 	}
 	return looks(namespaces)
 }
+
+// fieldPath is a variable with its fields, such as object.metadata.?labels['a'], and its context in the expression.
+type fieldPath struct {
+	steps   []string
+	key     string // a literal index after it, or a literal before "in"
+	isPlain bool   // it is read, and no step tests whether a field exists
+	isAsked bool   // has(object.metadata)
+	isNull  bool   // object == null, object != null
+}
+
+// maxSteps is the number of fields that are read, more than any known field has.
+const maxSteps = 4
+
+func (p *fieldPath) step(i int) string {
+	if i < len(p.steps) {
+		return p.steps[i]
+	}
+	return ""
+}
+
+// isLabel reports whether it is one label, but not the label with the name of a namespace.
+func (p *fieldPath) isLabel() bool {
+	return p.step(0) == "metadata" && p.step(1) == "labels" &&
+		(len(p.steps) > 2 || p.key != "" && p.key != nameOfNamespace)
+}
+
+// pathFrom reads the fields after the word at an index. It ignores methods.
+func pathFrom(parts []token, i int) *fieldPath {
+	at := func(j int) token {
+		if j >= 0 && j < len(parts) {
+			return parts[j]
+		}
+		return token{}
+	}
+	has := at(i-2) == token{word, "has"} && at(i-1).is("(")
+	p := &fieldPath{isPlain: !has && !at(i-1).is(".")}
+	start := i
+	for i++; at(i).is(".") && len(p.steps) < maxSteps; i += 2 {
+		if at(i + 1).is("?") {
+			p.isPlain = false
+			i++
+		}
+		if name := at(i + 1); name.kind != word || at(i+2).is("(") {
+			return p
+		}
+		p.steps = append(p.steps, at(i+1).text)
+	}
+	p.isAsked = has && at(i).is(")")
+	p.isNull = len(p.steps) == 0 && (at(i).is("==") || at(i).is("!=")) && at(i+1) == token{word, "null"} &&
+		!at(start-1).is(".")
+	switch {
+	case at(i).is("["):
+		if at(i + 1).is("?") {
+			i++
+		}
+		if at(i+1).kind == literal && at(i+2).is("]") {
+			p.key = at(i + 1).text
+		}
+	case at(start-1) == token{word, "in"} && at(start-2).kind == literal && !at(i).is("."):
+		p.key = at(start - 2).text
+	}
+	return p
+}

@@ -3,7 +3,9 @@ package kyverno
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -29,9 +31,8 @@ type Version struct {
 	Deprecated Release // 0: not deprecated
 }
 
-// served comes from the custom resource definitions of the releases 1.11.4, 1.12.5, 1.13.6, 1.14.4,
-// 1.15.2, 1.17.2, 1.18.2 and 1.19.1. A change in 1.16 has the number 17, the first release that
-// certainly has it.
+// served comes from the custom resource definitions of the releases 1.11.4, 1.12.5, 1.13.6, 1.14.4, 1.15.2, 1.17.2,
+// 1.18.2 and 1.19.1. A change in 1.16 has the number 17, the first release that certainly has it.
 var served = []Version{
 	{MatchKind, "v2alpha1", 0, 11, 11},
 	{MatchKind, "v2beta1", 0, 0, 13},
@@ -69,8 +70,7 @@ func (r Release) Newest(kind exception.GroupKind) string {
 	return r.Newest(MatchKind)
 }
 
-// SpecField is a field of spec that some releases do not have. Before From, the API server drops it
-// silently.
+// SpecField is a field of spec that some releases do not have. Before From, the API server drops it silently.
 type SpecField struct {
 	Name string
 	From Release
@@ -104,4 +104,52 @@ func ParseRelease(version string) (Release, error) {
 		return 0, fmt.Errorf("%q is older than Kyverno 1.%d, the first that polex knows", version, firstRelease)
 	}
 	return Release(minor), nil
+}
+
+// Dropped returns the policies that an exception names before an update and not after it, and to which Kyverno 1.19.1
+// still applies the exception then. Kyverno looks only at the new state of an exception when it
+//
+//   - generates admission policies (enqueueException and enqueueCELException in
+//     pkg/controllers/admissionpolicygenerator/polex.go)
+//   - compiles a MutatingPolicy or an ImageValidatingPolicy (UpdateFunc in provider.go of
+//     pkg/cel/policies/mpol/engine and ivpol/engine).
+//
+// The generator compares names and no kinds, so the other kinds of policies.kyverno.io count too. Of
+// kyverno.io, it compiles no Policy, and no entry with several rules.
+func Dropped(before, after *exception.Document) []string {
+	old, changed := Read(before), Read(after)
+	if old == nil || changed == nil {
+		return nil
+	}
+	var dropped []string
+	for _, ref := range old.Refs {
+		is := func(other Ref) bool {
+			return other.Name.Text == ref.Name.Text && other.Kind.Text == ref.Kind.Text && other.generates()
+		}
+		if ref.generates() && !slices.ContainsFunc(changed.Refs, is) {
+			dropped = append(dropped, ref.Name.Text)
+		}
+	}
+	return dropped
+}
+
+// KeepsDeleted reports whether Kyverno 1.19.1 still applies an exception after its deletion, because of
+// the kind of a policy that it names.
+func KeepsDeleted(doc *exception.Document) bool {
+	e := Read(doc)
+	return e != nil && slices.ContainsFunc(e.Refs, Ref.KeepsDeleted)
+}
+
+// KeepsDeleted reports whether Kyverno 1.19.1 still applies a deleted exception to the policy. When an exception
+// changes, Kyverno looks for the policies that it names in no namespace (provider.go of pkg/cel/policies/vpol/engine,
+// ivpol/engine and mpol/engine), and computes a policy with a namespace only when the policy itself changes. Of the
+// other namespaced kinds, it reads the exceptions at each use.
+func (r Ref) KeepsDeleted() bool {
+	kinds := []string{"NamespacedValidatingPolicy", "NamespacedImageValidatingPolicy", "NamespacedMutatingPolicy"}
+	return slices.Contains(kinds, r.Kind.Text)
+}
+
+// generates reports whether Kyverno looks for a generated admission policy when such an exception changes.
+func (r Ref) generates() bool {
+	return r.Group != exception.KyvernoGroup || !strings.Contains(r.Name.Text, "/") && len(r.Rules) <= 1
 }

@@ -15,10 +15,9 @@ type field struct {
 	kinds, namespace []string // of PolicyException, and of Namespace
 }
 
-// fields are indexed by their tokens. They have the same meaning in every version and for
-// subresources. A MutatingPolicy can change another object than the requested one; its exceptions
-// then see that object and the request for the other. Such an exception can only prevent a change,
-// and a change checks nothing.
+// fields are indexed by their tokens. They have the same meaning in every version and for subresources. A
+// MutatingPolicy can change another object than the requested one; its exceptions then see that object and the request
+// for the other. Such an exception can only prevent a change, and a change checks nothing.
 var fields = map[string]field{
 	"object . kind":                        {exceptions, exceptionNames, namespaceNames},
 	"request . object . kind":              {exceptions, exceptionNames, namespaceNames},
@@ -41,9 +40,8 @@ var fields = map[string]field{
 	"request . name":                          {dimension: names},
 }
 
-// reads returns the coverage of a part in an unknown form. In an exception from only ordinary
-// policies it may read everything except the namespace, because no PolicyException and no Namespace
-// can match.
+// reads returns the coverage of a part in an unknown form. In an exception from only ordinary policies it may read
+// everything except the namespace, because no PolicyException and no Namespace can match.
 func (a *asking) reads(parts []token) coverage {
 	read := reads(parts)
 	if !a.ordinary {
@@ -134,8 +132,7 @@ func outside(patterns, guarded []string) mention {
 	return excluded
 }
 
-// optional matches an optional field with an orValue that is compared with literals, as shapeOf
-// writes it.
+// optional matches an optional field with an orValue that is compared with literals, as shapeOf writes it.
 var optional = regexp.MustCompile(`^(\w+(?: \. \w+){0,3}(?: \. \? \w+){1,3}) \. orValue \( ' \)(` + compared + `)$`)
 
 // comparison returns the field that a part compares, as in fields, and the patterns of which it has

@@ -20,8 +20,8 @@ type Target struct {
 	deletes    bool // they include DELETE
 }
 
-// Describe names the target for people.
-func (t *Target) Describe() string {
+// describe names the target for people.
+func (t *Target) describe() string {
 	name := strings.TrimPrefix(t.Policy.Namespace+"/"+t.Policy.Name, "/")
 	if t.Rule == "" {
 		return fmt.Sprintf("the policy %q", name)
@@ -41,25 +41,16 @@ func (t *Target) kinds() (names []string) {
 	return names
 }
 
-// hasNamespaces reports whether the target is only about kinds of Kubernetes with a namespace.
-func (t *Target) hasNamespaces() bool {
-	kinds := t.kinds()
-	return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(kind string) bool {
-		return manifest.IsClusterScoped("*", kind) || !slices.Contains(manifest.Kinds(), kind)
-	})
-}
-
 // Targets returns what the policy is about, as far as one of the patterns names its rule. In
 // policies.kyverno.io there are no rules.
 func (p *Policy) Targets(work *wildcard.Meter, rules []string) []Target {
-	return slices.DeleteFunc(slices.Clone(p.targets), func(t Target) bool {
-		return t.Rule != "" && !work.FitsAny(rules, t.Rule)
-	})
+	return slices.DeleteFunc(slices.Clone(p.targets),
+		func(t Target) bool { return t.Rule != "" && !work.FitsAny(rules, t.Rule) })
 }
 
 // targets returns the targets of a rule: itself, and the rules that Kyverno generates from it.
 func (r ruleTree) targets(p *Policy, rule Rule) []Target {
-	matched := r.match.alternatives()
+	matched := r.match.Alternatives()
 	if existing, _ := r.under("mutate")["targets"].([]any); !r.isRead || len(existing) > 0 {
 		matched = [][]Filter{{}}
 	}
@@ -93,6 +84,16 @@ func (r ruleTree) targets(p *Policy, rule Rule) []Target {
 	return targets
 }
 
+// FormsAbout returns the names of the rule and of its generated rules that are about something that the filters match.
+func (r *Rule) FormsAbout(work *wildcard.Meter, filters []Filter) (names []string) {
+	for i := range r.targets {
+		if r.targets[i].Misses(work, filters, nil) == nil {
+			names = append(names, r.targets[i].Rule)
+		}
+	}
+	return names
+}
+
 func ofControllers(kinds []string) []Located {
 	all := make([]Located, len(kinds))
 	for i, kind := range kinds {
@@ -101,47 +102,43 @@ func ofControllers(kinds []string) []Located {
 	return all
 }
 
-// alternatives returns lists of filters. A resource has to match all filters of one list.
-func (m Match) alternatives() (lists [][]Filter) {
+// Alternatives returns lists of filters. A resource has to match all filters of one list.
+func (m Match) Alternatives() (lists [][]Filter) {
 	for _, f := range m.Any {
 		lists = append(lists, []Filter{f})
 	}
-	if len(lists) == 0 && len(m.All) > 0 {
+	switch {
+	case len(lists) > 0:
+		return lists
+	case len(m.All) > 0:
 		return [][]Filter{m.All}
 	}
-	if len(lists) == 0 {
-		return [][]Filter{m.Filters()} // the old form, or nothing
-	}
-	return lists
+	return [][]Filter{m.Filters()} // the old form, or nothing
 }
 
 // ofConstraints returns the target of a policy of policies.kyverno.io. Of its matchConstraints, only
 // rules for resources of Kubernetes are read. With others, it may be about everything.
 func ofConstraints(p *Policy, spec map[string]any) Target {
 	t := Target{Policy: p, matched: [][]Filter{{}}}
-	constraints, _ := spec["matchConstraints"].(map[string]any)
-	rules, _ := constraints["resourceRules"].([]any)
 	var f Filter
-	for _, item := range rules {
-		rule, _ := item.(map[string]any)
-		t.Operations = append(t.Operations, manifest.Words(rule["operations"])...)
-		for _, group := range manifest.Words(rule["apiGroups"]) {
-			for _, resource := range manifest.Words(rule["resources"]) {
+	anyOperation := false
+	for _, r := range resourceRules(spec["matchConstraints"], "resourceRules") {
+		t.Operations, anyOperation = append(t.Operations, r.operations...), anyOperation || len(r.operations) == 0
+		for _, group := range r.groups {
+			for _, resource := range r.resources {
 				kind := manifest.KindOf(group, resource)
 				if kind == "" {
 					return Target{Policy: p, matched: [][]Filter{{}}}
 				}
-				for _, version := range manifest.Words(rule["apiVersions"]) {
+				for _, version := range r.versions {
 					f.Kinds = append(f.Kinds, Located{Text: group + "/" + version + "/" + kind})
 				}
 			}
 		}
 	}
-	t.deletes = slices.Contains(t.Operations, "*") || slices.Contains(t.Operations, "DELETE")
-	if slices.Contains(t.Operations, "*") || slices.ContainsFunc(rules, func(item any) bool {
-		rule, _ := item.(map[string]any)
-		return len(manifest.Words(rule["operations"])) == 0
-	}) {
+	isAny := slices.Contains(t.Operations, "*")
+	t.deletes = isAny || slices.Contains(t.Operations, "DELETE")
+	if isAny || anyOperation {
 		t.Operations = nil
 	}
 	evaluation, _ := spec["evaluation"].(map[string]any)
@@ -159,10 +156,21 @@ func ofConstraints(p *Policy, spec map[string]any) Target {
 	return t
 }
 
-// Misses returns the reason why a target is about nothing that the filters match, or nil if it may
-// be about something.
-func (t *Target) Misses(work *wildcard.Meter, filters []Filter) *Miss {
-	var missed *Miss
+// Misses returns the reason why a target is about nothing that the filters match in one of some operations, or nil.
+func (t *Target) Misses(work *wildcard.Meter, filters []Filter, operations []string) *Miss {
+	missed := t.missesFilters(work, filters)
+	if missed == nil && len(operations) > 0 && len(t.Operations) > 0 && !slices.ContainsFunc(operations,
+		func(one string) bool { return slices.Contains(t.Operations, one) }) {
+		missed = &Miss{Field: "operations", Side: [2][]string{operations, t.Operations}}
+	}
+	if missed == nil || work.Spent() {
+		return nil
+	}
+	missed.By = t.describe()
+	return missed
+}
+
+func (t *Target) missesFilters(work *wildcard.Meter, filters []Filter) (missed *Miss) {
 	for _, matched := range t.matched {
 		var miss *Miss
 		for i := range filters {

@@ -51,8 +51,7 @@ func TestAutogenRulesHints(t *testing.T) {
 	hasHint(t, autogenCases, "Pods alone and a form", `add the controllers to kinds`)
 }
 
-// TestAutogen lists the rules that Kyverno generates from a policy's rules. An exception can name
-// them.
+// TestAutogen lists the rules that Kyverno generates from a policy's rules. An exception can name them.
 func TestAutogen(t *testing.T) {
 	const validate = ", validate: {pattern: {spec: {x: z}}}"
 	both := "autogen-check autogen-cronjob-check"

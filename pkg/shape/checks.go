@@ -13,8 +13,7 @@ type check struct {
 	Title   string // in docs/reference/reasons.md; "" is that of its first reason
 	About   string // likewise, in Markdown
 	Reasons []Reason
-	// Run adds findings. It is nil if a [Set] does the check, or [Checker.Check] does it
-	// before all others.
+	// Run adds findings. It is nil if a [Set] does the check, or [Checker.Check] does it before all others.
 	Run func(*subject)
 }
 
@@ -23,47 +22,14 @@ type Reason = exception.Reason
 
 // checks are run over every PolicyException, in this order.
 var checks = []check{
-	notAnExceptionCheck,
-	signaturePresentCheck,
-	schemaCheck,
-	backgroundUserInfoCheck,
-	badUserInfoCheck,
-	badSelectorCheck,
-	badPodSecurityCheck,
-	unknownPolicyKindCheck,
-	ignoredAPICheck,
-	namesNothingCheck,
-	badExpressionCheck,
-	matchesEverythingCheck,
-	conditionsMatchEverythingCheck,
-	wildcardMatchCheck,
-	wildcardImageCheck,
-	scopeCheck,
-	wildcardPolicyCheck,
-	wildcardRuleCheck,
-	reachesGuardCheck,
-	reachesGuardPolicyCheck,
-	unknownPolicyCheck,
-	unknownRuleCheck,
-	neverMatchesCheck,
-	unknownKindCheck,
-	mayFailCheck,
-	widerCheck,
-	autogenRulesCheck,
-	uselessPodSecurityCheck,
-	exemptsNothingCheck,
-	lifetimeCheck,
-	renewalCheck,
-	statementsCheck,
-	unknownAnnotationCheck,
-	toolMetadataCheck,
-	directiveCheck,
-	claimsReviewCheck,
-	hiddenCharacterCheck,
-	lookAlikeCheck,
-	duplicateIdentityCheck,
-	overlappingCheck,
-	supersededLiveCheck,
+	notAnExceptionCheck, signaturePresentCheck, schemaCheck, backgroundUserInfoCheck, badUserInfoCheck,
+	badSelectorCheck, badPodSecurityCheck, unknownPolicyKindCheck, ignoredAPICheck, namesNothingCheck,
+	badExpressionCheck, matchesEverythingCheck, conditionsMatchEverythingCheck, wildcardMatchCheck,
+	wildcardImageCheck, scopeCheck, wildcardPolicyCheck, wildcardRuleCheck, reachesGuardCheck,
+	reachesGuardPolicyCheck, unknownPolicyCheck, unknownRuleCheck, neverMatchesCheck, unknownKindCheck,
+	mayFailCheck, widerCheck, autogenRulesCheck, uselessPodSecurityCheck, exemptsNothingCheck, lifetimeCheck,
+	renewalCheck, statementsCheck, unknownAnnotationCheck, toolMetadataCheck, directiveCheck, claimsReviewCheck,
+	hiddenCharacterCheck, lookAlikeCheck, duplicateIdentityCheck, overlappingCheck, supersededLiveCheck,
 }
 
 // Reasons lists every reason that a [Finding] can have.

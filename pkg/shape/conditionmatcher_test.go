@@ -64,8 +64,7 @@ const untold = "cannot tell"
 
 const validating = "{name: p, kind: ValidatingPolicy}"
 
-// exemptingCase has conditions, the resources in town for which they are true, and the assumptions
-// for that.
+// exemptingCase has conditions, the resources in town for which they are true, and the assumptions for that.
 type exemptingCase struct{ conditions, want, assumed string }
 
 func (c exemptingCase) list() []string {

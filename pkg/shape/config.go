@@ -60,8 +60,7 @@ type Config struct {
 	Allowed policyfile.AllowedMetadata `json:"-"`
 	// Statements are the team's own keys for the reason, the ticket and the owner.
 	Statements exception.StatementKeys `json:"-"`
-	// GuardPolicies and GuardNamespaces are names or patterns that no exception may reach, on top of polex's and
-	// Kyverno's own.
+	// GuardPolicies and GuardNamespaces are names or patterns that no exception may reach, besides the built-in ones.
 	GuardPolicies   []string `json:"-"`
 	GuardNamespaces []string `json:"-"`
 	// AllowInKyverno are exact exceptions that may exempt resources in the namespace kyverno. They repeat the
@@ -168,7 +167,7 @@ type settingError struct {
 func in(err error, at ...any) error { return &settingError{err, at} }
 
 func newChecker(c Config) (*Checker, error) {
-	for _, check := range []func(*Config) error{(*Config).Complete, checkRequired, checkPlaces, checkLevels} {
+	for _, check := range []func(*Config) error{(*Config).Complete, checkRequired, checkLevels} {
 		if err := check(&c); err != nil {
 			return nil, err
 		}
@@ -208,10 +207,6 @@ func checkRequired(c *Config) error {
 			}
 		}
 	}
-	return nil
-}
-
-func checkPlaces(c *Config) error {
 	if *c.MaxPolicies < 0 {
 		return fmt.Errorf("maxPolicies is negative: %d", *c.MaxPolicies)
 	}

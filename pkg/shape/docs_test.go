@@ -15,8 +15,7 @@ var update = flag.Bool("update", false, "write the checks in docs/reference/reas
 
 const reasonsPage = "../../docs/reference/reasons.md"
 
-// TestDocs compares the section "Checks" of docs/reference/reasons.md with the checks, and with hints of
-// the tests.
+// TestDocs compares the section "Checks" of docs/reference/reasons.md with the checks, and with hints of the tests.
 func TestDocs(t *testing.T) {
 	want := section(t)
 	raw := expect.Value(os.ReadFile(reasonsPage))(t)

@@ -19,8 +19,7 @@ import (
 // proxy has none of 1.16.
 var engines = []string{"v1.11.4", "v1.12.5", "v1.13.6", "v1.14.4", "v1.15.2", "v1.17.2", "v1.18.2", "v1.19.1"}
 
-// definitions returns, for each API version of PolicyException that a release
-// serves, the fields of its spec.
+// definitions returns, for each API version of PolicyException that a release serves, the fields of its spec.
 func definitions(t *testing.T, version string) map[string]map[string]any {
 	t.Helper()
 	served := map[string]map[string]any{}

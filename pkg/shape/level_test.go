@@ -3,6 +3,7 @@ package shape_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,8 +69,7 @@ func TestPresets(t *testing.T) {
 	expect.Is(t, "findings", 2, len(change{of: legacy, config: shape.Config{Preset: "strict"}}.findings(t)))
 }
 
-// TestSeverities: a finding has the severity of its reason. It can be a warning too only if the
-// reason permits that.
+// TestSeverities: a finding has the severity of its reason. It can be a warning too only if the reason permits that.
 func TestSeverities(t *testing.T) {
 	reasons, met := map[string]shape.Reason{}, map[string]map[shape.Severity]bool{}
 	for _, r := range shape.Reasons() {
@@ -94,3 +94,31 @@ func TestSeverities(t *testing.T) {
 		}
 	}
 }
+
+func TestNewRefuses(t *testing.T) {
+	for name, config := range map[string]shape.Config{
+		"unknown requirement":     {Require: []string{"reason", "colour"}},
+		"negative lifetime":       {Rules: policyfile.Rules{Longest: -1}},
+		"negative renewals":       {Rules: policyfile.Rules{Renewals: policyfile.Renewals{Max: -1}}},
+		"a renewal's requirement": {Rules: policyfile.Rules{Renewals: policyfile.Renewals{Require: []string{"colour"}}}},
+		"guarding every policy":   {GuardPolicies: []string{"*"}},
+		"guarding nothing":        {GuardNamespaces: []string{""}},
+		"fewer than no policy":    {MaxPolicies: new(-1)},
+		"an empty namespace":      {Namespaces: []string{""}},
+		"a range of characters":   {Namespaces: []string{"team-[ab]"}},
+		"a namespace in capitals": {Namespaces: []string{"Team-a"}},
+		"no such check":           {Checks: map[string]shape.Level{"wildcards": shape.LevelOff}},
+		"no such level":           {Checks: map[string]shape.Level{shape.ReasonWildcardRule: "info"}},
+		"the guard as warning":    {Checks: map[string]shape.Level{shape.ReasonReachesGuard: shape.LevelWarning}},
+		"unreadable Kyverno":      {KyvernoVersion: "latest"},
+		"half a Kyverno":          {KyvernoVersion: "1"},
+		"another Kyverno":         {KyvernoVersion: "2.0"},
+		"ancient Kyverno":         {KyvernoVersion: "1.10.7"},
+		"Kyverno and more":        {KyvernoVersion: "1.19 "},
+	} {
+		t.Run(name, func(t *testing.T) { expect.Failure(shape.New(config))(t) })
+	}
+}
+
+// quote writes YAML text on one line.
+func quote(s string) string { return strconv.QuoteToASCII(s) }

@@ -8,8 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// TestOverlapsOfConditionsByExample has conditions with different texts, and the resource for which
-// both are true.
+// TestOverlapsOfConditionsByExample has conditions with different texts, and the resource for which both are true.
 func TestOverlapsOfConditionsByExample(t *testing.T) {
 	const web = "object.metadata.name == 'web' && object.metadata.namespace == 'team-a'"
 	const same = "under the same conditions"

@@ -21,21 +21,16 @@ var overlappingCheck = check{
 		Severity: Warning}},
 }
 
-// Bounds for one exception: the number of others it is compared with, the work for that,
-// and the number of reported overlaps. In a set where thousands overlap, polex does not
-// report each pair.
+// Bounds for one exception: the number of others it is compared with, the work for that, and the number of reported
+// overlaps. In a set where thousands overlap, polex does not report each pair.
 const (
 	maxCompared     = 100
 	maxOverlapSteps = 200_000
 	maxOverlaps     = 5
 )
 
-// overlaps finds exceptions of a set that exempt the same resource from the same
-// policy, and for kyverno.io from the same rule. When one of them is revoked or
-// expires, the other goes on exempting, and nobody will think of it. A renewal does not
-// overlap with its predecessor. An overlap is only reported with an example, or if one
-// exception has every condition of the other; matches that are too intricate for that
-// are not reported. At the level error, polex-sign refuses to promote an exception that
+// overlaps finds exceptions of a set that exempt the same resource from the same policy or rule. Matches that are too
+// intricate for an example are not reported. At the level error, polex-sign refuses to promote an exception that
 // overlaps with a signed one that has not expired.
 func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 	var found []Finding
@@ -52,30 +47,23 @@ func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 				case len(found) == maxOverlaps, compared >= maxCompared && !s.Thorough:
 					return found
 				case work.Spent() && s.Thorough && len(found) == 0:
-					return findingIn(d, ReasonOverlaps, ref.path,
-						fmt.Sprintf("the comparison with other exceptions from the policy %q took too long and "+
-							"stopped after %d",
-							ref.Name, compared), "list fewer rules, names and namespaces")
+					return findingIn(d, ReasonOverlaps, ref.path, "list fewer rules, names and namespaces",
+						"the comparison with other exceptions from the policy %q took too long and stopped after %d",
+						ref.Name, compared)
 				case work.Spent():
 					return found
 				}
-				if met[number] {
-					continue
-				}
 				other := s.members[number]
-				if other.id == m.id || other.id == renewed {
-					met[number] = true
+				if met[number] || other.id == m.id || other.id == renewed {
 					continue
 				}
 				compared++
-				what := shares(work, m, ref, other)
-				if what == "" {
-					continue
+				if what := shares(work, m, ref, other); what != "" {
+					met[number] = true
+					found = append(found, findingIn(d, ReasonOverlaps, ref.path, "keep one of the two, or change the "+
+						"match of one: when one expires, the other still exempts", "%q at %s already exempts from %s",
+						other.id.String(), other.at, what)...)
 				}
-				met[number] = true
-				found = append(found, findingIn(d, ReasonOverlaps, ref.path,
-					fmt.Sprintf("%q at %s already exempts from %s", other.id.String(), other.at, what),
-					"keep one of the two, or change the match of one: when one expires, the other still exempts")...)
 			}
 		}
 	}
@@ -158,13 +146,7 @@ func meeting(work *wildcard.Meter, a, b *member) (example string, meet bool) {
 	return "", false
 }
 
-// within reports whether all texts of a sorted list, which is not empty, are in another.
+// within reports whether all texts of a list, which is not empty, are in another one that is sorted.
 func within(few, many []string) bool {
-	at := 0
-	for _, text := range many {
-		if at < len(few) && few[at] == text {
-			at++
-		}
-	}
-	return at == len(few) && at > 0
+	return len(few) > 0 && !slices.ContainsFunc(few, func(text string) bool { return !isListed(many, text) })
 }

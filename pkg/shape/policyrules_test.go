@@ -42,8 +42,7 @@ spec: {matchConstraints: {resourceRules: [{resources: [services]}]}}
 	set := shape.ReadPolicies(docs)
 	for name, want := range map[string][]string{
 		"a": {"ClusterPolicy.kyverno.io a", "Policy.kyverno.io team-a/a", "ValidatingPolicy.policies.kyverno.io a about Pods"}, "b": {"MutatingPolicy.policies.kyverno.io b"},
-		// A name with a namespace is that of a policy there, or of one without a namespace in its
-		// document.
+		// A name with a namespace is that of a policy there, or of one without a namespace in its document.
 		"team-a/a": {"Policy.kyverno.io team-a/a"}, "team-b/a": nil, "c": nil,
 		"team-a/homeless": {"Policy.kyverno.io homeless"}, "homeless": {"Policy.kyverno.io homeless"},
 	} {

@@ -96,8 +96,7 @@ func TestPolicySetReadsKyvernos(t *testing.T) {
 	}
 }
 
-// TestAutogenIsKyvernos compares the generated rules with those that Kyverno's own tests expect in
-// a policy's status.
+// TestAutogenIsKyvernos compares the generated rules with those that Kyverno's own tests expect in a policy's status.
 func TestAutogenIsKyvernos(t *testing.T) {
 	checked := 0
 	for folder, docs := range kyvernoFolders(t) {
@@ -139,9 +138,8 @@ func TestAutogenIsKyvernos(t *testing.T) {
 	expect.AtLeast(t, "folders", 12, checked)
 }
 
-// TestKyvernosExceptions checks the exceptions in Kyverno's own tests with the policies beside
-// them. The findings are about exceptions that are wrong on purpose, have their policy elsewhere,
-// or name a rule too many or too few.
+// TestKyvernosExceptions checks the exceptions in Kyverno's own tests with the policies beside them. The findings are
+// about exceptions that are wrong on purpose, have their policy elsewhere, or name a rule too many or too few.
 func TestKyvernosExceptions(t *testing.T) {
 	want := map[string]string{
 		"test/cli/apply/exception-within-policy-and-resource/pol/exception.yaml":                                      shape.ReasonAutogenRules,

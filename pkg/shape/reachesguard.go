@@ -3,6 +3,7 @@ package shape
 import (
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/schema"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
 // ReasonReachesGuard is a reason of findings.
@@ -15,14 +16,35 @@ var reachesGuardCheck = check{
 		"`guard.allowInKyverno` admits single objects in the namespace `kyverno`.",
 	Reasons: []Reason{{Name: ReasonReachesGuard, Doc: "the exception could switch off the checks on exceptions",
 		Fixed: true}},
-	Run: (*subject).reachesGuard,
+	Run: func(s *subject) {
+		for _, way := range s.ReachesGuard(s.guard).Ways() {
+			if s.isFound(schema.WrongType, way.Path) {
+				continue // rejected already, for the value that cannot be read
+			}
+			s.find(ReasonReachesGuard, way.Path, way.Hint, "%s", way.Message)
+		}
+	},
 }
 
-func (s *subject) reachesGuard() {
-	for _, way := range s.ReachesGuard(s.guard).Ways() {
-		if s.isFound(schema.WrongType, way.Path) {
-			continue // rejected already, for the value that cannot be read
+var reachesGuardPolicyCheck = check{
+	Title: "Policies about exceptions",
+	About: "Finds an exception from a policy that matches PolicyExceptions: the exception would be exempt from that " +
+		"check. A policy for every kind counts too, unless it excludes PolicyException. The reason is " +
+		"`reaches-guard`, and no setting permits it.",
+	Run: func(s *subject) {
+		if s.config.Policies == nil {
+			return
 		}
-		s.find(ReasonReachesGuard, way.Path, way.Message, way.Hint)
-	}
+		for _, ref := range s.Refs {
+			if _, found := s.guard.HasPolicy(wildcard.NewMeter(), ref.Bare()); found {
+				continue // already rejected for its name
+			}
+			for _, p := range s.config.Policies.Guards(ref) {
+				s.find(ReasonReachesGuard, ref.Name.Path,
+					"remove the policy from the exception; if the policy is not about exceptions, exclude "+
+						"PolicyException in the policy", "the policy %q guards exceptions: %s", ref.Name.Text, p.Guards)
+				break
+			}
+		}
+	},
 }

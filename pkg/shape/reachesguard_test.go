@@ -1,6 +1,11 @@
 package shape_test
 
-import "github.com/polex-dev/polex/pkg/shape"
+import (
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/shape"
+)
 
 var guardCases = []change{
 	{name: "a policy of one's own", of: legacy, config: shape.Config{GuardPolicies: []string{"require-*"}}, want: []string{"11 reaches-guard spec.exceptions[0].policyName"}},
@@ -50,4 +55,128 @@ func init() {
 	for _, namespace := range []string{"kyverno-demo", "kyvern", "my-kyverno", "team-*", "????"} {
 		guardCases = append(guardCases, change{name: "namespace " + namespace, of: legacy, old: "[team-a]", new: "['" + namespace + "']"})
 	}
+}
+
+// guarding are rules about PolicyExceptions, and plain are rules that are not about them.
+var (
+	guarding = []string{
+		"name: check, match: {any: [{resources: {kinds: [PolicyException]}}]}",
+		"name: check, match: {any: [{resources: {kinds: [Service]}}, {resources: {kinds: [kyverno.io/v2/PolicyException]}}]}",
+		"name: check, match: {all: [{resources: {kinds: ['*']}}, {resources: {namespaces: [a]}}]}",
+		"name: check, match: {resources: {kinds: [policies.kyverno.io/*/PolicyException]}}",
+		"name: check, match: {any: [{resources: {kinds: ['Policy*']}}]}, validate: {manifests: {attestors: []}}",
+		"name: check, match: {any: [{resources: {kinds: ['*']}}]}, exclude: {any: [{resources: {kinds: [PolicyException], namespaces: [a]}}]}",
+		"name: check, match: {any: [{resources: {kinds: ['*']}}]}, exclude: {any: [{resources: {kinds: [kyverno.io/*/PolicyException]}}]}",
+		"name: check, match: {any: [{resources: {kinds: [PolicyException]}}]}, exclude: {any: [{resources: {kinds: [PolicyException/status]}}]}",
+		"name: check, match: {any: [{resources: {kinds: ['*']}}]}, exclude: {any: [{resources: {kinds: [PolicyException]}, subjects: [{kind: User, name: a}]}]}",
+	}
+	plain = []string{
+		"name: check, match: {any: [{resources: {kinds: [Deployment]}}]}",
+		"name: check, match: {any: [{resources: {kinds: ['apps/*/*']}}]}",
+		"name: check, match: {all: [{resources: {kinds: ['*']}}, {resources: {kinds: [Deployment]}}]}",
+		"name: check, match: {any: [{resources: {kinds: ['*']}}]}, exclude: {any: [{resources: {kinds: [PolicyException]}}]}",
+		"name: check, match: {any: [{resources: {kinds: ['*']}}]}, exclude: {resources: {kinds: [kyverno.io/*/PolicyException, policies.kyverno.io/*/PolicyException]}}",
+	}
+	onExceptions = []string{
+		"{apiGroups: [policies.kyverno.io], apiVersions: ['*'], operations: [CREATE], resources: [policyexceptions]}",
+		"{apiGroups: ['*'], apiVersions: ['*'], operations: [CREATE], resources: ['*']}",
+		"{apiGroups: [kyverno.io], apiVersions: [v2], operations: [DELETE], resources: ['*/*']}",
+		"{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}, {apiGroups: [kyverno.io], apiVersions: [v2], operations: [CREATE], resources: [policyexceptions/status]}",
+		"{apiGroups: ['*'], apiVersions: ['*'], operations: [CREATE], resources: ['*']}]\n    excludeResourceRules: [{apiGroups: [kyverno.io], apiVersions: ['*'], operations: ['*'], resources: [policyexceptions]}",
+		"{apiGroups: ['*'], apiVersions: ['*'], operations: [CREATE], resources: ['*']}]\n    excludeResourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: [policyexceptions], resourceNames: [a]}",
+	}
+	onOthers = []string{
+		onDeployments,
+		"{apiGroups: [apps], apiVersions: ['*'], operations: [CREATE], resources: ['*']}",
+		"{apiGroups: ['*'], apiVersions: ['*'], operations: [CREATE], resources: [pods]}",
+		"{apiGroups: ['*'], apiVersions: ['*'], operations: [CREATE], resources: ['*']}]\n    excludeResourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: [policyexceptions]}",
+	}
+)
+
+var guardPolicyCases []change
+
+func init() {
+	legacyWant, policiesWant := []string{"11 reaches-guard spec.exceptions[0].policyName"}, []string{"8 reaches-guard spec.policyRefs[0].name"}
+	add := func(name, of, policy string, want []string) {
+		guardPolicyCases = append(guardPolicyCases, change{name: name, of: of, config: knowing(policy), want: want})
+	}
+	one := strings.Replace(legacy, "[check, autogen-check]", "[check]", 1)
+	for _, rule := range guarding {
+		add("a guard: "+rule, one, legacyPolicy("ClusterPolicy", "require-probes", rule), legacyWant)
+	}
+	for _, rule := range plain {
+		add("no guard: "+rule, one, legacyPolicy("ClusterPolicy", "require-probes", rule), nil)
+	}
+	for _, resources := range onExceptions {
+		add("a guard: "+resources, policies, celPolicy("ValidatingPolicy", "require-probes", resources), policiesWant)
+	}
+	for _, resources := range onOthers {
+		add("no guard: "+resources, policies, celPolicy("ValidatingPolicy", "require-probes", resources), nil)
+	}
+	add("in a namespace", strings.Replace(one, "policyName: require-probes", "policyName: team-a/require-probes", 1), legacyPolicy("Policy", "team-a/require-probes", guarding[0]), legacyWant)
+	add("in a namespace that kustomize says", strings.Replace(one, "policyName: require-probes", "policyName: team-a/require-probes", 1), legacyPolicy("Policy", "require-probes", guarding[0]), legacyWant)
+	add("named as one for the cluster", one, legacyPolicy("Policy", "team-a/require-probes", guarding[0]), append(legacyWant, "11 unknown-policy spec.exceptions[0].policyName"))
+	add("of another kind", policies, celPolicy("DeletingPolicy", "require-probes", onExceptions[0]), append(policiesWant, "8 unknown-policy spec.policyRefs[0].name"))
+	add("in other letters", one, legacyPolicy("ClusterPolicy", "Require-Probes", guarding[0]), append(legacyWant, "11 unknown-policy spec.exceptions[0].policyName"))
+	add("said once", strings.Replace(one, "policyName: require-probes", "policyName: polex-seal", 1), legacyPolicy("ClusterPolicy", "polex-seal", guarding[0]), legacyWant)
+	add("another policy guards", one, legacyPolicy("ClusterPolicy", "require-probes", plain[0])+legacyPolicy("ClusterPolicy", "other", guarding[0]), nil)
+	add("a policy of that name of the other group guards", one, legacyPolicy("ClusterPolicy", "require-probes", plain[0])+celPolicy("ValidatingPolicy", "require-probes", onExceptions[0]), nil)
+}
+
+// TestGuardsSayWhatTheyAre checks the message of a finding that users may not understand at once.
+func TestGuardsSayWhatTheyAre(t *testing.T) {
+	for rule, want := range map[string]string{
+		guarding[0]: `"require-probes" guards exceptions: its rule "check" matches PolicyException`,
+		guarding[4]: `"require-probes" guards exceptions: its rule "check" checks signatures of PolicyExceptions`,
+	} {
+		for _, f := range (change{of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", rule))}).findings(t) {
+			if f.Reason == shape.ReasonReachesGuard && !strings.Contains(f.Message, want) {
+				t.Errorf("%s", f.Message)
+			}
+		}
+	}
+}
+
+// withoutWidth disables the other checks of match conditions.
+var withoutWidth = shape.Config{Checks: map[string]shape.Level{shape.ReasonMatchesEverything: shape.LevelOff, shape.ReasonNotProvenNarrow: shape.LevelOff, shape.ReasonMissingKinds: shape.LevelOff}}
+
+func init() {
+	for _, expression := range []string{
+		"object.metadata.namespace.startsWith('kyv')", "object.metadata.namespace == 'ky' + 'verno'", "object.metadata.namespace.matches('^k.*o$')",
+		"object.metadata.namespace.endsWith('-system')", "request.namespace == ['ky', 'verno'].join('')", "namespaceObject.metadata.name == 'polex' + '-system'",
+		"object.kind == 'Deployment' && object.metadata.namespace.contains('yverno')", "object.kind == 'Widget' && object.metadata.namespace.contains('yverno')",
+		"object.metadata.name == 'web' && object.metadata.namespace.contains('yverno')", "oldObject.metadata.namespace.startsWith('kyv')",
+		"request.operation == 'DELETE' && request.namespace.startsWith('kyv')", "request.userInfo.username.startsWith('system:serviceaccount:') && request.namespace.startsWith('kyv')",
+		"object.kind == 'Namespace' && object.metadata.name.startsWith('kyv')", "namespaceObject.metadata.labels['kubernetes.io/metadata.name'].startsWith('kyv')",
+		"object.metadata.name.startsWith('kyv')", // Namespaces have names
+		"size(object.metadata.namespace) == 7 && object.metadata.namespace.startsWith('k')", "object.metadata.namespace in ['ky' + 'verno', 'team-a']",
+		"'kyverno-' + object.metadata.name == object.metadata.namespace.replace('kyverno', 'kyverno-') + object.metadata.name", "object.metadata.namespace < 'kyvernp' && object.metadata.namespace > 'kyvern'",
+		// Exceptions.
+		"object.kind.endsWith('exception'.replace('e', 'E', 1))", "object.kind == 'Policy' + 'Exception'", "object.apiVersion.startsWith('policies.kyverno.io/') && object.metadata.name == 'web'",
+		"request.resource.resource.startsWith('policyexc') && object.metadata.namespace == 'team-a'", "request.kind.group == 'kyverno' + '.io'",
+		"object.apiVersion == 'kyverno.io/v3' && object.metadata.name == 'web'", // a future version
+		"oldObject.kind.contains('yE') && request.operation == 'DELETE'", "object.kind.contains('olicyE') && request.operation == 'UPDATE'",
+	} {
+		guardCases = append(guardCases, change{name: "reaches by " + expression, of: policies, old: goodCondition, new: quote(expression), config: withoutWidth,
+			want: []string{"12 reaches-guard spec.matchConditions[0].expression"}})
+	}
+	for _, expression := range []string{
+		"object.metadata.namespace.startsWith('team-')", "object.metadata.namespace == 'kyverno-demo'", "object.metadata.namespace.startsWith('kyvernos')",
+		"object.kind == 'Deployment' && object.metadata.name.startsWith('kyv')", "object.kind == 'Policy' && object.metadata.name == 'web'", "object.apiVersion == 'apps/v3' && object.metadata.name == 'web'",
+		"object.kind == 'ClusterRole' && object.metadata.name == 'web'", // has no namespace
+	} {
+		guardCases = append(guardCases, change{name: "does not reach by " + expression, of: policies, old: goodCondition, new: quote(expression)})
+	}
+	guardCases = append(guardCases,
+		change{name: "what begins like exceptions is a kind too", of: policies, old: goodCondition, new: "object.kind.startsWith('PolicyE')",
+			want: []string{"12 matches-everything spec.matchConditions[0].expression", "12 reaches-guard spec.matchConditions[0].expression"}},
+		change{name: "two conditions together", of: policies, old: goodCondition,
+			new:  "object.metadata.namespace.startsWith('ky')\n  - name: b\n    expression: object.metadata.namespace.endsWith('no')",
+			want: []string{"12 reaches-guard spec.matchConditions[0].expression", "14 reaches-guard spec.matchConditions[1].expression"}},
+		change{name: "two conditions of which one reaches by itself", of: policies, old: goodCondition,
+			new:  "object.metadata.namespace.startsWith('ky')\n  - name: b\n    expression: object.metadata.namespace.endsWith('ny')",
+			want: []string{"12 reaches-guard spec.matchConditions[0].expression"}},
+		change{name: "a pattern of one's own", of: policies, config: shape.Config{GuardNamespaces: []string{"sec?rity-*"}}, old: goodCondition,
+			new: "object.metadata.namespace.startsWith('sec')", want: []string{"12 reaches-guard spec.matchConditions[0].expression"}},
+	)
 }

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"cmp"
+	_ "embed" // for tools.txt
 	"fmt"
 	"maps"
 	"slices"
@@ -13,8 +14,28 @@ import (
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 )
 
-// ReasonToolMetadata is a reason of findings.
-const ReasonToolMetadata = "tool-metadata"
+// Reasons of findings.
+const (
+	ReasonToolMetadata      = "tool-metadata"
+	reasonDeployerDirective = "deployer-directive"
+)
+
+// toolsTable lists what delivery tools write and read, with the sources.
+//
+//go:embed tools.txt
+var toolsTable string
+
+// toolRows returns the rows of toolsTable with a number of columns.
+func toolRows(columns int) (rows [][]string) {
+	for line := range strings.Lines(toolsTable) {
+		if row := strings.Split(strings.TrimSpace(line), " | "); len(row) == columns && line[0] != '#' {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+var toolKeys, directives = toolRows(2), toolRows(5)
 
 var toolMetadataCheck = check{
 	About: "Finds a label or annotation that delivery tools write, as in an exported exception, or that " +
@@ -22,32 +43,17 @@ var toolMetadataCheck = check{
 		"[altered](#altered). `app.kubernetes.io/instance` counts: Argo CD can track by it. " +
 		"`polex-validate --fix` removes them.",
 	Reasons: []Reason{{Name: ReasonToolMetadata, Doc: "a delivery tool writes this label or annotation"}},
-	Run:     (*subject).toolMetadata,
-}
-
-// toolKeys lists what tools write besides [seal.Tracks], by key. A key that ends with "*" is a prefix, and one
-// with "=" has this value.
-var toolKeys = []struct{ tool, key string }{
-	{"Helm", "meta.helm.sh/*"}, // pkg/action/validate.go, and charts
-	{"Helm", "app.kubernetes.io/managed-by=Helm"},
-	{"Helm", "helm.sh/*"},
-	{"Flux", "helm.toolkit.fluxcd.io/name"}, // helm-controller: internal/postrender
-	{"Flux", "helm.toolkit.fluxcd.io/namespace"},
-	{"Flux", "kustomize.toolkit.fluxcd.io/checksum"}, // kustomize-controller removes these three
-	{"Flux", "fluxcd.io/sync-checksum"},
-	{"Flux", "fluxcd.io/sync-gc-mark"},
-	{"Flux", "reconcile.fluxcd.io/*"},                // fluxcd/pkg apis/meta/annotations.go
-	{"Argo CD", "applications.argoproj.io/app-name"}, // up to 0.10: common/common.go
-	{"kustomize", "config.kubernetes.io/*"},          // kyaml kio/kioutil/kioutil.go
-	{"kustomize", "internal.config.kubernetes.io/*"},
-	{"kustomize", "config.k8s.io/*"},
-	{"kustomize", "app.kubernetes.io/managed-by=kustomize-*"}, // api/krusty/options.go
-	{"kubectl", "kubectl.kubernetes.io/restartedAt"},          // kubectl pkg/polymorphichelpers/objectrestarter.go
-	{"kapp", "kapp.k14s.io/original*"},                        // pkg/kapp/diff/resource_with_history.go
-	{"kapp", "kapp.k14s.io/nonce"},                            // pkg/kapp/app/preparation.go
-	{"kapp", "kapp.k14s.io/orphaned"},                         // pkg/kapp/clusterapply/delete_change.go
-	{"Rancher Fleet", "objectset.rio.cattle.io/*"},            // wrangler pkg/apply/desiredset_apply.go
-	{"Config Sync", "configsync.gke.io/*"},                    // pkg/metadata/annotations.go
+	Run: func(s *subject) {
+		s.metadata(func(field, key string, value any, path exception.Path) {
+			tool := MetadataWriter(field, key, value, s.config.Allowed)
+			if _, effect := Directive(field, key, value); tool == "" || effect != "" {
+				return
+			}
+			s.find(ReasonToolMetadata, path, "remove it; polex-validate --fix removes all metadata of tools",
+				"%s writes the %s %q itself, so the live object would differ from the signed one",
+				tool, strings.TrimSuffix(field, "s"), key)
+		})
+	},
 }
 
 // trackers are the tools of [seal.Tracks], by the domain of the key.
@@ -69,9 +75,9 @@ func MetadataWriter(field, key string, value any, allowed policyfile.AllowedMeta
 	}
 	text, _ := value.(string)
 	for _, of := range toolKeys {
-		name, fixed, hasValue := strings.Cut(of.key, "=")
+		name, fixed, hasValue := strings.Cut(of[1], "=")
 		if fits(name, key) && (!hasValue || fits(fixed, text)) && !slices.Contains(byPeople, key) {
-			return of.tool
+			return of[0]
 		}
 	}
 	if seal.Tracks(field, key, value) {
@@ -87,20 +93,8 @@ func fits(pattern, text string) bool {
 	return text == pattern || open && strings.HasPrefix(text, prefix)
 }
 
-func (s *subject) toolMetadata() {
-	s.metadata(func(field, key string, value any, path exception.Path) {
-		tool := MetadataWriter(field, key, value, s.config.Allowed)
-		if _, effect := Directive(field, key, value); tool == "" || effect != "" {
-			return
-		}
-		s.find(ReasonToolMetadata, path, fmt.Sprintf("%s writes the %s %q itself, so the live object would differ "+
-			"from the signed one", tool, strings.TrimSuffix(field, "s"), key),
-			"remove it; polex-validate --fix removes all metadata of tools")
-	})
-}
-
-// metadata calls a function for each label and annotation of a request, in the order of the keys. A signed object
-// may have metadata of tools.
+// metadata calls a function for each label and annotation of a request, in the order of the keys. A signed object may
+// have any.
 func (s *subject) metadata(each func(field, key string, value any, path exception.Path)) {
 	if len(manifest.SignatureKeys(s.Doc)) > 0 {
 		return
@@ -112,4 +106,39 @@ func (s *subject) metadata(each func(field, key string, value any, path exceptio
 			each(field, key, keys[key], exception.Path{"metadata", field, key})
 		}
 	}
+}
+
+var directiveCheck = check{
+	About: "Finds a label or annotation that tells a delivery tool to keep the exception after its file is removed, " +
+		"to apply it only once, or not at all, such as `Prune=false`. Ordering such as `sync-wave` is allowed.",
+	Reasons: []Reason{{Name: reasonDeployerDirective,
+		Doc: "a delivery tool would keep the exception, or not apply it"}},
+	Run: func(s *subject) {
+		s.metadata(func(field, key string, value any, path exception.Path) {
+			if tool, effect := Directive(field, key, value); effect != "" {
+				s.find(reasonDeployerDirective, path, "remove it", "the %s %s: %q tells %s to %s",
+					strings.TrimSuffix(field, "s"), key, exception.Shortened(fmt.Sprint(value)), tool, effect)
+			}
+		})
+	},
+}
+
+// Directive returns the tool that a label or annotation tells what to do, and what; "" if it is not a directive.
+// field is "labels" or "annotations". A value is read as Argo CD reads it, a list with commas; letter case does not
+// count, as in Flux and Helm.
+func Directive(field, key string, value any) (tool, effect string) {
+	text, _ := value.(string)
+	for _, row := range directives {
+		tool, in, values, effect := row[0], row[1], row[3], row[4]
+		if row[2] != key || in != "both" && in != field || values == "!"+text {
+			continue
+		}
+		for item := range strings.SplitSeq(text, ",") {
+			has := func(v string) bool { return strings.EqualFold(v, strings.TrimSpace(item)) }
+			if values == "any" || values[0] == '!' || slices.ContainsFunc(strings.Split(values, ","), has) {
+				return tool, effect
+			}
+		}
+	}
+	return "", ""
 }

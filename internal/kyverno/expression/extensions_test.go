@@ -7,17 +7,16 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/ext"
-	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // languages returns the language of conditions, and the same with cel-go's package ext.
 func languages(t *testing.T) (ours, theirs *cel.Env) {
 	t.Helper()
 	env := func(options ...cel.EnvOption) *cel.Env {
-		l, err := newLanguage(append(options, cel.HomogeneousAggregateLiterals(), cel.Variable("object", cel.DynType))...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := expect.Value(newLanguage(
+			append(options, cel.HomogeneousAggregateLiterals(), cel.Variable("object", cel.DynType))...))(t)
 		return l.env
 	}
 	literals := cel.ValidateHomogeneousAggregateLiterals()
@@ -43,16 +42,13 @@ func TestExtensionsAreDeclared(t *testing.T) {
 		return all
 	}
 	ours, theirs := languages(t)
-	if diff := cmp.Diff(declared(theirs), declared(ours)); diff != "" {
-		t.Errorf("(-ext +polex):\n%s", diff)
-	}
+	expect.Equal(t, "result (-ext +polex)", declared(theirs), declared(ours))
 	if n := len(declared(ours)); n < 200 {
 		t.Errorf("%d declarations", n)
 	}
 }
 
-// TestExtensionsAgree: an expression with a macro or a format compiles exactly if it does with package
-// ext.
+// TestExtensionsAgree: an expression with a macro or a format compiles exactly if it does with package ext.
 func TestExtensionsAgree(t *testing.T) {
 	values := []string{
 		"1", "1u", "1.5", "'a'", "b'a'", "true", "null", "int", "duration('1s')",

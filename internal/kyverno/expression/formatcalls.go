@@ -88,8 +88,7 @@ func checkFormat(a *ast.AST, text string, args []ast.Expr) error {
 	return nil
 }
 
-// notFormatted returns the type of the value that a verb does not take, or "". within looks also at the values within
-// a list or a map.
+// notFormatted returns the type of the value that a verb does not take, or "". within: also in a list or a map.
 func notFormatted(a *ast.AST, e ast.Expr, kinds []types.Kind, within bool) string {
 	if t := a.GetType(e.ID()); t.Kind() != types.DynKind && !slices.Contains(kinds, t.Kind()) {
 		return t.TypeName()

@@ -5,20 +5,17 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/kyverno/expression"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // compiled compiles a condition.
 func compiled(t *testing.T, text string) *expression.Condition {
 	t.Helper()
-	l, err := expression.ForConditions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := expect.Value(expression.ForConditions())(t)
 	return l.Compile(text, expression.NewMeter())
 }
 
-// TestCompilingIsBounded: an expression that CEL would check for seconds or hours is rejected
-// before.
+// TestCompilingIsBounded: an expression that CEL would check for seconds or hours is rejected before.
 func TestCompilingIsBounded(t *testing.T) {
 	many := func(part string) string {
 		return strings.Repeat(part+" || ", 10_000/(len(part)+4)) + "object.metadata.name == 'web'"

@@ -1,62 +1,35 @@
 package manifest
 
 import (
+	_ "embed" // for kinds.txt
+	"maps"
 	"slices"
 	"strings"
 )
 
-// ClusterScopedKinds are the cluster-scoped kinds of Kubernetes, by group. A file with such a kind
-// needs no namespace. The scope of custom kinds is not known.
-var ClusterScopedKinds = map[string][]string{
-	"": {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
-	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
-		"MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
-		"ValidatingWebhookConfiguration"},
-	"apiextensions.k8s.io":         {"CustomResourceDefinition"},
-	"apiregistration.k8s.io":       {"APIService"},
-	"authentication.k8s.io":        {"SelfSubjectReview", "TokenReview"},
-	"authorization.k8s.io":         {"SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"},
-	"certificates.k8s.io":          {"CertificateSigningRequest", "ClusterTrustBundle"},
-	"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
-	"internal.apiserver.k8s.io":    {"StorageVersion"},
-	"networking.k8s.io":            {"IngressClass", "IPAddress", "ServiceCIDR"},
-	"node.k8s.io":                  {"RuntimeClass"},
-	"rbac.authorization.k8s.io":    {"ClusterRole", "ClusterRoleBinding"},
-	"resource.k8s.io":              {"DeviceClass", "DeviceTaintRule", "ResourcePoolStatusRequest", "ResourceSlice"},
-	"scheduling.k8s.io":            {"PriorityClass"},
-	"storage.k8s.io": {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment",
-		"VolumeAttributesClass"},
-	"storagemigration.k8s.io": {"StorageVersionMigration"},
-}
+//go:embed kinds.txt
+var kindsTable string
 
-// NamespacedKinds are the other kinds of Kubernetes, by group.
-var NamespacedKinds = map[string][]string{
-	"": {"Binding", "ConfigMap", "Endpoints", "Event", "LimitRange", "PersistentVolumeClaim", "Pod", "PodTemplate",
-		"ReplicationController", "ResourceQuota", "Secret", "Service", "ServiceAccount"},
-	"apps":                      {"ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
-	"authorization.k8s.io":      {"LocalSubjectAccessReview"},
-	"autoscaling":               {"HorizontalPodAutoscaler"},
-	"batch":                     {"CronJob", "Job"},
-	"certificates.k8s.io":       {"PodCertificateRequest"},
-	"coordination.k8s.io":       {"Lease", "LeaseCandidate"},
-	"discovery.k8s.io":          {"EndpointSlice"},
-	"events.k8s.io":             {"Event"},
-	"networking.k8s.io":         {"Ingress", "NetworkPolicy"},
-	"policy":                    {"PodDisruptionBudget"},
-	"rbac.authorization.k8s.io": {"Role", "RoleBinding"},
-	"resource.k8s.io":           {"ResourceClaim", "ResourceClaimTemplate"},
-	"scheduling.k8s.io":         {"PodGroup", "Workload"},
-	"storage.k8s.io":            {"CSIStorageCapacity"},
+// ClusterScopedKinds are the cluster-scoped kinds of Kubernetes, by group. A file with such a kind needs no namespace.
+// The scope of custom kinds is not known.
+var ClusterScopedKinds = readKinds("cluster")
+
+var namespacedKinds = readKinds("namespaced")
+
+func readKinds(scope string) map[string][]string {
+	all := map[string][]string{}
+	for line := range strings.Lines(kindsTable) {
+		if words := strings.Fields(line); len(words) > 2 && words[0] == scope {
+			all[strings.TrimPrefix(words[1], "-")] = words[2:]
+		}
+	}
+	return all
 }
 
 // Kinds returns the names of all kinds of Kubernetes, sorted.
 func Kinds() []string {
-	var all []string
-	for _, groups := range []map[string][]string{ClusterScopedKinds, NamespacedKinds} {
-		for _, kinds := range groups {
-			all = append(all, kinds...)
-		}
-	}
+	byGroup := slices.AppendSeq(slices.Collect(maps.Values(ClusterScopedKinds)), maps.Values(namespacedKinds))
+	all := slices.Concat(byGroup...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -65,8 +38,7 @@ func Kinds() []string {
 // namespaced ones: longhorn.io has a Node and a VolumeAttachment, ipam.cluster.x-k8s.io an IPAddress.
 var otherScopes = []string{"Node", "VolumeAttachment", "IPAddress"}
 
-// IsClusterScoped reports whether objects of a kind are known to have no namespace. The group "*"
-// is any group.
+// IsClusterScoped reports whether objects of a kind are known to have no namespace. The group "*" is any group.
 func IsClusterScoped(group, kind string) bool {
 	if group != "*" {
 		return slices.Contains(ClusterScopedKinds[group], kind)
@@ -84,14 +56,11 @@ func GroupOfClusterScoped(kind string) string {
 	return "*"
 }
 
-// KindOf returns the kind of a resource of Kubernetes, such as Pod for pods, or "" if it is not
-// known.
+// KindOf returns the kind of a resource of Kubernetes, such as Pod for pods, or "" if it is not known.
 func KindOf(group, resource string) string {
-	for _, groups := range []map[string][]string{ClusterScopedKinds, NamespacedKinds} {
-		for _, kind := range groups[group] {
-			if Plural(kind) == resource {
-				return kind
-			}
+	for _, kind := range slices.Concat(ClusterScopedKinds[group], namespacedKinds[group]) {
+		if Plural(kind) == resource {
+			return kind
 		}
 	}
 	return ""
@@ -109,7 +78,7 @@ func Served(group, version, kind string) string {
 		return ""
 	}
 	right, isRight := []string{}, false
-	for _, groups := range []map[string][]string{ClusterScopedKinds, NamespacedKinds} {
+	for _, groups := range []map[string][]string{ClusterScopedKinds, namespacedKinds} {
 		for other, kinds := range groups {
 			if slices.Contains(kinds, kind) {
 				right, isRight = append(right, other), isRight || other == group

@@ -13,8 +13,8 @@ import (
 // InBoth returns a resource that both matches select, if it finds one. It constructs a resource
 // from their texts and then evaluates both. The resource proves that they overlap.
 func InBoth(work *wildcard.Meter, a, b Block) *Resource {
-	for _, x := range a.Alternatives() {
-		for _, y := range b.Alternatives() {
+	for _, x := range a {
+		for _, y := range b {
 			if work.Spent() {
 				return nil
 			}
@@ -27,16 +27,16 @@ func InBoth(work *wildcard.Meter, a, b Block) *Resource {
 }
 
 // madeUp constructs a resource that the filters of both sides probably match.
-func madeUp(work *wildcard.Meter, x, y []*Filter) *Resource {
+func madeUp(work *wildcard.Meter, x, y []Filter) *Resource {
 	if usersOf(x) && usersOf(y) {
 		return nil // this would need a common user too
 	}
 	// Names first: most matches differ in them.
-	name, found := commonText(work, x, y, (*Filter).NamesAsked)
+	name, found := commonText(work, x, y, Filter.NamesAsked)
 	if !found {
 		return nil
 	}
-	home, found := commonText(work, x, y, func(f *Filter) []string { return f.Namespaces })
+	home, found := commonText(work, x, y, func(f Filter) []string { return f.Namespaces })
 	if !found {
 		return nil
 	}
@@ -64,12 +64,12 @@ func madeUp(work *wildcard.Meter, x, y []*Filter) *Resource {
 	return r
 }
 
-func usersOf(filters []*Filter) bool {
-	return slices.ContainsFunc(filters, func(f *Filter) bool { return f.Users })
+func usersOf(filters []Filter) bool {
+	return slices.ContainsFunc(filters, func(f Filter) bool { return f.Users })
 }
 
 // firstOf returns the first list of the filters that is not empty, or otherwise.
-func firstOf[T any](filters []*Filter, of func(*Filter) []T, otherwise ...T) []T {
+func firstOf[T any](filters []Filter, of func(Filter) []T, otherwise ...T) []T {
 	for _, f := range filters {
 		if list := of(f); len(list) > 0 {
 			return list
@@ -78,9 +78,8 @@ func firstOf[T any](filters []*Filter, of func(*Filter) []T, otherwise ...T) []T
 	return otherwise
 }
 
-// commonText returns a text that matches a pattern of each side. It is "" if neither side has a
-// pattern but "*".
-func commonText(work *wildcard.Meter, x, y []*Filter, of func(*Filter) []string) (text string, found bool) {
+// commonText returns a text that matches a pattern of each side. It is "" if neither side has a pattern but "*".
+func commonText(work *wildcard.Meter, x, y []Filter, of func(Filter) []string) (text string, found bool) {
 	mine, yours := firstOf(x, of, "*"), firstOf(y, of, "*")
 	if len(mine) == 1 && len(yours) == 1 && mine[0] == "*" && yours[0] == "*" {
 		return "", true
@@ -100,8 +99,8 @@ func commonText(work *wildcard.Meter, x, y []*Filter, of func(*Filter) []string)
 
 // commonKind returns a kind that a selector of each side matches. At least one side has to name it.
 // If neither side has kinds, the kind is Deployment.
-func commonKind(work *wildcard.Meter, x, y []*Filter) (group, version, kind string, found bool) {
-	kinds, anyKind := func(f *Filter) []kyverno.KindSelector { return f.Kinds },
+func commonKind(work *wildcard.Meter, x, y []Filter) (group, version, kind string, found bool) {
+	kinds, anyKind := func(f Filter) []kyverno.KindSelector { return f.Kinds },
 		kyverno.KindSelector{Group: "*", Version: "*", Kind: "*"}
 	mine, yours := firstOf(x, kinds, anyKind), firstOf(y, kinds, anyKind)
 	if len(firstOf(append(x[:len(x):len(x)], y...), kinds)) == 0 {
@@ -154,14 +153,12 @@ func (s *LabelSelector) satisfy(work *wildcard.Meter, labels map[string]string) 
 	}
 	fill(work, labels, s.Labels)
 	for _, e := range s.Expressions {
-		if _, set := labels[e.Key]; set {
-			continue
-		}
-		switch {
+		switch _, set := labels[e.Key.Text]; {
+		case set:
 		case e.Operator == "In" && len(e.Values) > 0:
-			labels[e.Key] = e.Values[0]
+			labels[e.Key.Text] = e.Values[0].Text
 		case e.Operator == "Exists":
-			labels[e.Key] = "any"
+			labels[e.Key.Text] = "any"
 		}
 	}
 }

@@ -17,26 +17,23 @@ type Matcher struct {
 	skipping    bool // one of the policies also skips a resource for which a condition is an error
 }
 
-// ByMatch returns the matcher for the match of a kyverno.io exception. conditional means that there
-// are conditions too.
+// ByMatch returns the matcher for the match of a kyverno.io exception. conditional means that there are conditions too.
 func ByMatch(block Block, conditional bool) *Matcher {
 	return &Matcher{block: block, conditional: conditional}
 }
 
-// ByConditions returns the matcher for match conditions of an exception from policies of some kinds.
-// It returns nil if files do not show for which resources they are true: only plain comparisons are
-// recognised ([kyverno.PlainMatch]).
+// ByConditions returns the matcher for match conditions of an exception from policies of some kinds. It returns nil if
+// files do not show for which resources they are true: only plain comparisons are recognised ([kyverno.PlainMatch]).
 //
-// If a condition is an error, a validating policy does not exempt the resource. Other policies skip
-// it: it is exempt in effect.
+// If a condition is an error, a validating policy does not exempt the resource. Other policies skip it.
 func ByConditions(policies, conditions []string) *Matcher {
 	kinds, text := strings.Join(policies, " ")+" ", strings.Join(kyverno.Parts(conditions), " ")
 	block := BlockOf(kyverno.PlainMatch(conditions))
-	if len(block.Any) == 0 || strings.Contains(kinds, "DeletingPolicy ") && strings.Contains(text, "request .") {
+	if len(block) == 0 || strings.Contains(kinds, "DeletingPolicy ") && strings.Contains(text, "request .") {
 		return nil // a DeletingPolicy has no request
 	}
-	for i := range block.Any {
-		f := &block.Any[i]
+	for i := range block {
+		f := &block[i][0]
 		f.Empty, f.OfConditions = false, true
 		if f.Selector == nil && strings.Contains(text, "metadata . labels") {
 			return nil // the filter does not contain has(object.metadata.labels)
@@ -49,21 +46,16 @@ func ByConditions(policies, conditions []string) *Matcher {
 	return &Matcher{block: block, skipping: len(slices.DeleteFunc(slices.Clone(policies), validating)) > 0}
 }
 
-// candidates calls visit with every resource that may match, until it returns false. A resource may
-// occur twice.
+// candidates calls visit with every resource that may match, until it returns false. A resource may occur twice.
 func (m *Matcher) candidates(work *wildcard.Meter, set *Resources, visit func(*Resource) bool) {
-	if len(m.block.Any) == 0 && len(m.block.All) > 0 {
+	for _, filters := range m.block {
 		// All filters have to match, so the narrowest one is sufficient for the search.
-		narrowest := slices.IndexFunc(m.block.All, func(f Filter) bool {
-			return f.Name != "" && !wildcard.In(f.Name) || len(f.Names) > 0 &&
-				!slices.ContainsFunc(f.Names, wildcard.In)
+		narrowest := slices.IndexFunc(filters, func(f Filter) bool {
+			return f.Name != "" && !wildcard.In(f.Name) ||
+				len(f.Names) > 0 && !slices.ContainsFunc(f.Names, wildcard.In)
 		})
-		set.candidates(work, &m.block.All[max(narrowest, 0)], visit)
-		return
-	}
-	for i := range m.block.Any {
 		more := true
-		set.candidates(work, &m.block.Any[i], func(r *Resource) bool { more = visit(r); return more })
+		set.candidates(work, &filters[max(narrowest, 0)], func(r *Resource) bool { more = visit(r); return more })
 		if !more || work.Spent() {
 			return
 		}
@@ -86,7 +78,7 @@ func (m *Matcher) takes(work *wildcard.Meter, r *Resource) (bool, Assumptions) {
 		assumed |= assumedMade
 	}
 	_, inNamespace := r.inNamespace()
-	for _, f := range m.block.filters() {
+	for _, f := range slices.Concat(m.block...) {
 		if f.Users {
 			assumed |= assumedSender
 		}
@@ -105,14 +97,13 @@ func (m *Matcher) takes(work *wildcard.Meter, r *Resource) (bool, Assumptions) {
 func (m *Matcher) MoreThanFiles() bool { return m.skipping || m.made() }
 
 func (m *Matcher) made() bool {
-	return slices.ContainsFunc(m.block.filters(), func(f Filter) bool {
+	return slices.ContainsFunc(slices.Concat(m.block...), func(f Filter) bool {
 		return slices.ContainsFunc(f.Kinds,
 			func(k kyverno.KindSelector) bool { return slices.Contains(manifest.MadeKinds, k.Kind) })
 	})
 }
 
-// Each calls visit once with every resource that an exception exempts, until it returns false. cut
-// means that there may be more.
+// Each calls visit once with every resource that an exception exempts, until it returns false. cut: there may be more.
 func Each(set *Resources, m *Matcher, visit func(exception.Identity, Assumptions) bool) (cut bool) {
 	work, met := wildcard.NewMeter(), map[exception.Identity]bool{}
 	m.candidates(work, set, func(r *Resource) bool {

@@ -10,8 +10,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Resources are the objects of a repository that exceptions may exempt. They do not change and are
-// safe for concurrent use.
+// Resources are the objects of a repository that exceptions may exempt. They do not change.
 type Resources struct {
 	kinds      map[string]*resourcesOfKind
 	sorted     []string // the keys of kinds
@@ -92,8 +91,7 @@ func (set *Resources) candidates(work *wildcard.Meter, f *Filter, visit func(*Re
 	}
 }
 
-// ofKinds returns the resources with kinds that the selectors match. The caller checks the groups
-// and versions.
+// ofKinds returns the resources with kinds that the selectors match. The caller checks the groups and versions.
 func (set *Resources) ofKinds(work *wildcard.Meter, selectors []kyverno.KindSelector) []*resourcesOfKind {
 	var found []*resourcesOfKind
 	if len(selectors) == 0 {
@@ -139,4 +137,76 @@ func looked(index map[string][]*Resource, names []string) (lists [][]*Resource, 
 		}
 	}
 	return lists, len(names) > 0
+}
+
+// Resource is an object that an exception may exempt, as in its file.
+type Resource struct {
+	Id                  exception.Identity
+	Version             string
+	labels, annotations map[string]string
+	clusterScoped       bool
+	Home                *Namespace // nil: the file does not contain the namespace
+}
+
+// Namespace contains the known labels of a Namespace.
+type Namespace struct {
+	Labels map[string]string
+	// Written means that a document contains the labels. Otherwise only the label of the API server is known.
+	Written bool
+}
+
+// readResource returns nil for a document that is not an object of a cluster.
+func readResource(d *exception.Document) *Resource {
+	id := d.Identity()
+	if id.Name == "" {
+		id.Name = d.Text("metadata", "generateName")
+	}
+	if id.Kind == "" || id.Name == "" || d.Version() == "" || id.Group == "kustomize.config.k8s.io" ||
+		len(id.Name) > manifest.LongestName || len(id.Namespace) > manifest.LongestName ||
+		len(id.Kind) > manifest.LongestName || len(id.Group) > manifest.LongestName {
+		return nil
+	}
+	if id.Kind == "Namespace" && id.Group == "" {
+		id.Namespace = ""
+	}
+	labels, _ := d.Lookup("metadata", "labels")
+	annotations, _ := d.Lookup("metadata", "annotations")
+	return &Resource{
+		Id: id, Version: d.Version(), labels: manifest.StringMap(labels), annotations: manifest.StringMap(annotations),
+		clusterScoped: slices.Contains(manifest.ClusterScopedKinds[id.Group], id.Kind),
+	}
+}
+
+// inNamespace returns the namespace to compare with the namespaces of a filter. For Kyverno, a
+// Namespace is in itself. The namespace is unknown if kustomize, kubectl or the kind determines it.
+func (r *Resource) inNamespace() (name string, known bool) {
+	if r.Id.Kind == "Namespace" {
+		return r.Id.Name, true
+	}
+	return r.Id.Namespace, r.Id.Namespace != "" || r.clusterScoped
+}
+
+// namespaceMatches reports whether a selector matches the namespace of the resource. Unknown labels count as matching.
+func (r *Resource) namespaceMatches(work *wildcard.Meter, s *LabelSelector) bool {
+	if r.clusterScoped {
+		return s.matches(work, nil)
+	}
+	if r.Home == nil || s.matches(work, r.Home.Labels) {
+		return true
+	}
+	if r.Home.Written || s.Broken {
+		return false
+	}
+	for key := range s.Labels {
+		if key == manifest.LabelOfNamespace && !hasPair(work, key, s.Labels[key], r.Home.Labels) {
+			return false
+		}
+	}
+	for _, e := range s.Expressions {
+		one := &LabelSelector{Selector: &kyverno.Selector{Expressions: []kyverno.SelectorExpression{e}}}
+		if e.Key.Text == manifest.LabelOfNamespace && !one.matches(work, r.Home.Labels) {
+			return false
+		}
+	}
+	return true
 }

@@ -41,10 +41,9 @@ type Problem struct {
 	Hint    string // a possible correction; may be empty
 }
 
-// Check returns the problems of a PolicyException with the definitions of Kyverno 1.19.1: the
-// places that the API server would reject, drop or change. They are in document order, at most
-// [MaxProblems]. A silently dropped value is the worst one: the live object would differ from the
-// signed one. A document of another kind has no problems.
+// Check returns the problems of a PolicyException with the definitions of Kyverno 1.19.1: the places that the API
+// server would reject, drop or change. They are in document order, at most [MaxProblems]. A silently dropped value is
+// the worst one: the live object would differ from the signed one. A document of another kind has no problems.
 func Check(d *exception.Document) []Problem {
 	gk := d.GroupKind()
 	if !gk.IsException() {
@@ -71,8 +70,7 @@ func Check(d *exception.Document) []Problem {
 	return c.problems
 }
 
-// Foreign returns the problem of an exception that has the fields of the other API group instead of its
-// own, or nil.
+// Foreign returns the problem of an exception that has the fields of the other API group instead of its own, or nil.
 func Foreign(d *exception.Document) *Problem {
 	group, other, version := exception.KyvernoGroup, exception.PoliciesGroup, "v1"
 	own, theirs := [2]string{"exceptions", "match"}, [2]string{"policyRefs", "matchConditions"}
@@ -117,10 +115,10 @@ func (c *checker) check(value any, s *schema, path exception.Path) {
 		c.report(path, NullValue, "remove the key, or write the value",
 			"null is dropped by the API server, so the live object would differ from the signed one")
 		return
-	case s.kind != anyKind && kindOf(value) != s.kind:
+	case s.kind() != anyKind && kindOf(value) != s.kind():
 		c.wrongType(value, s, path)
 		return
-	case s.kind == anyKind:
+	case s.kind() == anyKind:
 		c.freeForm(value, path)
 		return
 	}
@@ -129,7 +127,7 @@ func (c *checker) check(value any, s *schema, path exception.Path) {
 		c.object(v, s, path)
 	case []any:
 		for i, item := range v {
-			c.check(item, s.items, path.With(i))
+			c.check(item, s.Items, path.With(i))
 		}
 	case string:
 		c.text(v, s, path)
@@ -140,19 +138,19 @@ func (c *checker) wrongType(value any, s *schema, path exception.Path) {
 	found := kindOf(value)
 	scalar := found != objectKind && found != listKind
 	hint := ""
-	switch {
-	case s.kind == textKind && scalar:
+	switch want := s.kind(); {
+	case want == textKind && scalar:
 		hint = "put it in quotes"
-	case s.kind == listKind && found == textKind && s.items.kind == textKind:
+	case want == listKind && found == textKind && s.Items.kind() == textKind:
 		hint = fmt.Sprintf("write it as a list: [%s]", value)
-	case s.kind == listKind && found == s.items.kind:
+	case want == listKind && found == s.Items.kind():
 		hint = "write it as a list"
 	}
 	written := string(found)
 	if scalar && found != textKind {
 		written = fmt.Sprintf("%v", value)
 	}
-	c.report(path, WrongType, hint, "expected %s, found %s", s.kind, written)
+	c.report(path, WrongType, hint, "expected %s, found %s", s.kind(), written)
 }
 
 // freeForm accepts any JSON that the API server returns unchanged. That includes a null deep
@@ -177,38 +175,32 @@ func (c *checker) freeForm(value any, path exception.Path) {
 
 func (c *checker) object(object map[string]any, s *schema, path exception.Path) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
-		switch f := s.field(key); {
-		case s.values != nil:
-			c.check(object[key], s.values, path.With(key))
+		switch f := s.Properties[key]; {
+		case s.Values != nil:
+			c.check(object[key], s.Values, path.With(key))
 		case f != nil:
-			c.check(object[key], f.schema, path.With(key))
+			c.check(object[key], f, path.With(key))
 		default:
 			c.unknown(s, path.With(key), key)
 		}
 	}
-	for _, f := range s.fields {
-		if _, exists := object[f.name]; f.required && !exists {
-			at := path.With(f.name)
-			c.report(at, MissingField, missingHint(at), "%s is missing", at)
+	has := func(name string) bool { _, exists := object[name]; return exists }
+	for _, name := range s.Required {
+		if at := path.With(name); !has(name) {
+			hint := ""
+			if at.String() == "metadata.namespace" {
+				hint = "write it in the file: a namespace that kustomize, Helm or kubectl adds is not part of the " +
+					"signed content"
+			}
+			c.report(at, MissingField, hint, "%s is missing", at)
 		}
 	}
-	_, hasA := object[s.apart[0]]
-	_, hasB := object[s.apart[1]]
-	if s.apart[0] != "" && hasA && hasB {
-		c.report(path, InvalidValue, "keep one of the two", "%s and %s exclude each other", s.apart[0], s.apart[1])
+	if apart := s.Not.Required; len(apart) == 2 && has(apart[0]) && has(apart[1]) {
+		c.report(path, InvalidValue, "keep one of the two", "%s and %s exclude each other", apart[0], apart[1])
 	}
 	if s.special == labelMap || s.special == annotationMap {
 		c.metadata(object, s, path)
 	}
-}
-
-// missingHint returns a hint for a missing field. A namespace that a tool adds after the signing is
-// not in the signed message.
-func missingHint(path exception.Path) string {
-	if path.String() != "metadata.namespace" {
-		return ""
-	}
-	return "write it in the file: a namespace that kustomize, Helm or kubectl adds is not part of the signed content"
 }
 
 // ServerFields are the fields of metadata that an author does not write.
@@ -221,11 +213,7 @@ func (c *checker) unknown(s *schema, path exception.Path, name string) {
 			"%s is set by the API server or by controllers, and must not be signed", path)
 		return
 	}
-	var names []string
-	for _, f := range s.fields {
-		names = append(names, f.name)
-	}
-	c.report(path, UnknownField, cmp.Or(meant[name], exception.Nearest(name, names),
+	c.report(path, UnknownField, cmp.Or(meant[name], exception.Nearest(name, slices.Sorted(maps.Keys(s.Properties))),
 		"remove it, if the exception is right without it: the API server would drop it"),
 		"there is no field %q here", exception.Shortened(name))
 }
@@ -266,20 +254,18 @@ func (c *checker) text(value string, s *schema, path exception.Path) {
 	switch {
 	case (s.filled || named) && value == "":
 		c.report(path, EmptyValue, "", "%s is empty", path)
-	case len(s.enum) > 0 && !slices.Contains(s.enum, value):
-		c.report(path, InvalidValue, exception.Nearest(value, s.enum),
-			"%q is not one of %s", exception.Shortened(value), strings.Join(s.enum, ", "))
-	case s.format == "date-time":
+	case len(s.Enum) > 0 && !slices.Contains(s.Enum, value):
+		c.report(path, InvalidValue, exception.Nearest(value, s.Enum),
+			"%q is not one of %s", exception.Shortened(value), strings.Join(s.Enum, ", "))
+	case s.Format == "date-time":
 		if _, err := exception.ParseTime(value); err != nil {
 			c.report(path, InvalidValue, "write it like 2026-12-31T17:00:00Z", "%s", err)
 		}
 	case s.special == labelName && len(content.IsDNS1123Label(value)) > 0:
-		c.report(path, InvalidValue,
-			"use at most 63 lower-case letters, digits and dashes, a letter or digit first and last",
-			"%q is not a namespace's name", exception.Shortened(value))
+		c.report(path, InvalidValue, "use at most 63 lower-case letters, digits and dashes, a letter or digit first "+
+			"and last", "%q is not a namespace's name", exception.Shortened(value))
 	case s.special == subdomainName && len(content.IsDNS1123Subdomain(value)) > 0:
-		c.report(path, InvalidValue,
-			"use at most 253 lower-case letters, digits, dashes and dots, a letter or digit first and last",
-			"%q is not an object's name", exception.Shortened(value))
+		c.report(path, InvalidValue, "use at most 253 lower-case letters, digits, dashes and dots, a letter or digit "+
+			"first and last", "%q is not an object's name", exception.Shortened(value))
 	}
 }

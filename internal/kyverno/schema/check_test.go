@@ -133,8 +133,7 @@ func TestCheckLeavesOtherKindsAlone(t *testing.T) {
 	}
 }
 
-// TestCheck makes one change in a whole document and expects these problems: "line reason
-// path".
+// TestCheck makes one change in a whole document and expects these problems: "line reason path".
 func TestCheck(t *testing.T) {
 	for _, tc := range []struct {
 		name, of, old, new, want, hint string

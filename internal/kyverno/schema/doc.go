@@ -2,3 +2,5 @@
 // compares documents with them. The API server drops an unknown field and a null, and the live object would then
 // differ from the signed one.
 package schema
+
+//go:generate go test -run ^TestSchemaIsKyvernos$ . -update

@@ -1,39 +1,51 @@
 package schema
 
-import "github.com/polex-dev/polex/pkg/exception"
+import (
+	"cmp"
+	_ "embed" // for the definitions
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
 
-// schema is the type of one value, as in the custom resource definitions. The schemas are in table.go.
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// definitions are the schemas of the custom resource definitions of Kyverno 1.19.1 by API group, without prose.
+// Versions of a group do not differ. go generate writes the file.
+//
+//go:embed definitions.json
+var definitions []byte
+
+// schema is the type of one value, as in the custom resource definitions.
 type schema struct {
-	kind    kind
-	fields  []field    // of an object
-	values  *schema    // of an object with free keys
-	items   *schema    // of a list
-	enum    []string   // of a text
-	format  string     // of a text: "date-time" or ""
-	preset  string     // of a text: the default that the API server writes
-	apart   [2]string  // of an object: two fields that exclude each other
-	filled  bool       // of a text: Kyverno's webhook rejects ""
-	special specialist // rules that the definitions leave to the API server's code
-}
-
-type field struct {
-	name     string
-	required bool
-	schema   *schema
+	Type       string // of JSON; "" is any JSON, kept as it is
+	Properties map[string]*schema
+	Required   []string
+	Values     *schema `json:"additionalProperties"` // of an object with free keys
+	Items      *schema
+	Enum       []string
+	Format     string                      // of a text: "date-time" or ""
+	Default    string                      // of a text: the API server writes it
+	Not        struct{ Required []string } // two fields that exclude each other
+	filled     bool                        // of a text: Kyverno's webhook rejects ""
+	special    specialist                  // rules that the definitions leave to the API server's code
 }
 
 // kind is the type of a value, in the words of messages.
 type kind string
 
 const (
-	anyKind    kind = "any value" // any JSON, kept as it is
+	anyKind    kind = "" // a number and null have it, which match only fields of any value
 	textKind   kind = "text"
-	boolKind   kind = "true or false"
 	listKind   kind = "a list"
 	objectKind kind = "keys with values"
 )
 
-// kindOf returns the kind of a value. A number and null have anyKind, which matches only fields of any value.
+var kinds = map[string]kind{"string": textKind, "boolean": "true or false", "array": listKind, "object": objectKind}
+
+func (s *schema) kind() kind { return kinds[s.Type] }
+
 func kindOf(value any) kind {
 	switch value.(type) {
 	case map[string]any:
@@ -43,10 +55,9 @@ func kindOf(value any) kind {
 	case string:
 		return textKind
 	case bool:
-		return boolKind
-	default:
-		return anyKind
+		return kinds["boolean"]
 	}
+	return anyKind
 }
 
 // specialist marks the parts of metadata with rules of their own.
@@ -61,51 +72,43 @@ const (
 	labelName
 )
 
-func (s *schema) field(name string) *field {
-	for i := range s.fields {
-		if s.fields[i].name == name {
-			return &s.fields[i]
+// schemas are read once. They do not change, and a stream of thousands of documents uses them for each.
+var schemas = sync.OnceValue(func() map[string]*schema {
+	all := map[string]*schema{}
+	if err := json.Unmarshal(definitions, &all); err != nil {
+		return nil // a document has no known field then
+	}
+	for _, s := range all {
+		s.Required = []string{"apiVersion", "kind", "metadata", "spec"}
+		// The fields that an author may write. The API server and controllers write the others.
+		s.Properties["metadata"] = &schema{
+			Type: "object", special: objectMeta, Required: []string{"name", "namespace"},
+			Properties: map[string]*schema{
+				"name":        {Type: "string", special: subdomainName},
+				"namespace":   {Type: "string", special: labelName},
+				"labels":      {Type: "object", Values: &schema{Type: "string"}, special: labelMap},
+				"annotations": {Type: "object", Values: &schema{Type: "string"}, special: annotationMap},
+			},
+		}
+		for _, list := range []string{"policyRefs", "matchConditions", "exceptions"} {
+			if of := s.Properties["spec"].Properties[list]; of != nil {
+				for _, field := range of.Items.Properties {
+					field.filled = field.Type == "string"
+				}
+			}
 		}
 	}
-	return nil
-}
+	return all
+})
 
-func must(name string, s *schema) field { return field{name: name, required: true, schema: s} }
-func may(name string, s *schema) field  { return field{name: name, schema: s} }
-
-func object(fields ...field) *schema { return &schema{kind: objectKind, fields: fields} }
-func list(items *schema) *schema     { return &schema{kind: listKind, items: items} }
-func textMap() *schema               { return &schema{kind: objectKind, values: text()} }
-func text() *schema                  { return &schema{kind: textKind} }
-func filledText() *schema            { return &schema{kind: textKind, filled: true} }
-func oneOf(values ...string) *schema { return &schema{kind: textKind, enum: values} }
-func anything() *schema              { return &schema{kind: anyKind} }
-
-func (s *schema) notBoth(a, b string) *schema {
-	s.apart = [2]string{a, b}
-	return s
-}
-
-func (s *schema) as(special specialist) *schema {
-	s.special = special
-	return s
-}
-
-// The schemas are made once. They do not change, and a stream of thousands of documents uses them
-// for each.
-var (
-	kyvernoSchema  = exceptionOf(kyvernoSpec())
-	policiesSchema = exceptionOf(policiesSpec())
-)
-
-// schemaOf returns the schema of an API version. An unknown version is read with its group's newest
-// schema, so that the rest of the document is checked.
+// schemaOf returns the schema of an API version. An unknown version is read like the others of its group, so that the
+// rest of the document is checked.
 func schemaOf(group, version string) (s *schema, known bool) {
+	versions := []string{"v2alpha1", "v2beta1", "v2"} // Kyverno 1.13 removed v2alpha1, which had the fields of v2beta1
 	if group == exception.PoliciesGroup {
-		return policiesSchema, version == "v1alpha1" || version == "v1beta1" || version == "v1"
+		versions = []string{"v1alpha1", "v1beta1", "v1"}
 	}
-	// Kyverno 1.13 removed v2alpha1, which had the fields of v2beta1.
-	return kyvernoSchema, version == "v2alpha1" || version == "v2beta1" || version == "v2"
+	return cmp.Or(schemas()[group], &schema{Type: "object"}), slices.Contains(versions, version)
 }
 
 // Defaults returns the values that the API server would add to a PolicyException, for [exception.Document.Add]. A
@@ -128,12 +131,12 @@ func (s *schema) defaults(additions []exception.Addition, value any, path except
 	if object == nil {
 		return additions
 	}
-	for _, f := range s.fields {
-		switch below, exists := object[f.name]; {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		switch below, exists := object[name]; {
 		case exists:
-			additions = f.schema.defaults(additions, below, path.With(f.name))
-		case f.schema.preset != "":
-			additions = append(additions, exception.Addition{Path: path.With(f.name), Value: f.schema.preset})
+			additions = s.Properties[name].defaults(additions, below, path.With(name))
+		case s.Properties[name].Default != "":
+			additions = append(additions, exception.Addition{Path: path.With(name), Value: s.Properties[name].Default})
 		}
 	}
 	return additions

@@ -134,8 +134,7 @@ func annotationsFit(patterns, actual map[string]string) bool {
 	return true
 }
 
-// selectorFits replaces a pattern by a label that matches it, and evaluates the selector as
-// Kubernetes does.
+// selectorFits replaces a pattern by a label that matches it, and evaluates the selector as Kubernetes does.
 func selectorFits(selector *metav1.LabelSelector, actual map[string]string) bool {
 	selector = selector.DeepCopy()
 	for k, v := range selector.MatchLabels {

@@ -112,8 +112,7 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// TestTranslationKeepsWhatIsResolvedLater: a duration begins at the signing and becomes a time only
-// then.
+// TestTranslationKeepsWhatIsResolvedLater: a duration begins at the signing and becomes a time only then.
 func TestTranslationKeepsWhatIsResolvedLater(t *testing.T) {
 	got, notes, err := translated(t, legacy, whole)
 	if err != nil || len(notes) > 0 {

@@ -13,8 +13,7 @@ import (
 	"github.com/polex-dev/polex/test/expect"
 )
 
-// FuzzTranslate checks that a translation gives notes, an error, or a valid document with a valid
-// condition.
+// FuzzTranslate checks that a translation gives notes, an error, or a valid document with a valid condition.
 func FuzzTranslate(f *testing.F) {
 	f.Add([]byte(legacy))
 	f.Add([]byte(spoken))
@@ -49,8 +48,7 @@ func FuzzTranslate(f *testing.F) {
 	})
 }
 
-// TestTranslateIsBounded translates documents that would take minutes if all pairs of entries were
-// compared.
+// TestTranslateIsBounded translates documents that would take minutes if all pairs of entries were compared.
 func TestTranslateIsBounded(t *testing.T) {
 	head, _, _ := strings.Cut(legacy, legacyMatch)
 	_, notes, err := translated(t, head+"  match: {any: [{resources: {selector: {matchLabels: {"+numbered("'a%d*': 'b'", 10000)+"}}}}]}\n", whole)

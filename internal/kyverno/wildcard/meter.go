@@ -1,7 +1,10 @@
 package wildcard
 
 import (
+	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -80,8 +83,7 @@ func (m *Meter) FitsAny(patterns []string, text string) bool {
 	return false
 }
 
-// Common returns a text that matches both patterns. It does not find one in all cases, but a
-// returned text always matches.
+// Common returns a text that matches both patterns. It may find none where there is one.
 func (m *Meter) Common(a, b string) (text string, found bool) {
 	switch {
 	case !m.Spend(1 + (len(a)+len(b))/16):
@@ -102,8 +104,7 @@ func (m *Meter) Common(a, b string) (text string, found bool) {
 	return "", false
 }
 
-// startAlike compares the parts before the first wildcards. If it is false, no text matches both
-// patterns.
+// startAlike compares the parts before the first wildcards. If it is false, no text matches both patterns.
 func startAlike(a, b string) bool {
 	a, b = a[:strings.IndexAny(a, "*?")], b[:strings.IndexAny(b, "*?")]
 	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
@@ -122,3 +123,101 @@ func head(pattern string) string {
 }
 
 func tail(pattern string) string { return Filled(pattern[strings.LastIndex(pattern, "*")+1:]) }
+
+// Only reports whether a pattern matches every name: it consists of "*" and "?" and has a "*".
+func Only(pattern string) bool {
+	return strings.Contains(pattern, "*") && strings.Trim(pattern, "*?") == ""
+}
+
+// In reports whether a pattern has a wildcard.
+func In(pattern string) bool { return strings.ContainsAny(pattern, "*?") }
+
+// Overlap reports whether a text exists that matches both patterns. Either may be a plain name. It ignores the case of
+// letters, which is stricter than Kyverno. When the meter is spent, all patterns overlap.
+func (m *Meter) Overlap(a, b string) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	switch {
+	case !In(a):
+		return m.Fits(b, a) || m.Spent()
+	case !In(b):
+		return m.Fits(a, b) || m.Spent()
+	case !startAlike(a, b):
+		return false
+	case !m.Spend(2 * len(a) * len(b)):
+		return true
+	}
+	x, y := []rune(a), []rune(b)
+	if len(x) < len(y) {
+		x, y = y, x
+	}
+	// row[j] means that the rest of x and y[j:] overlap. The loop goes from the end of x to its beginning.
+	row, next := make([]bool, len(y)+1), make([]bool, len(y)+1)
+	for i := len(x); i >= 0; i-- {
+		row, next = next, row
+		for j := len(y); j >= 0; j-- {
+			switch {
+			case i == len(x) && j == len(y):
+				row[j] = true
+			case i < len(x) && x[i] == '*':
+				row[j] = next[j] || j < len(y) && row[j+1]
+			case j < len(y) && y[j] == '*':
+				row[j] = row[j+1] || i < len(x) && next[j]
+			case i == len(x) || j == len(y):
+				row[j] = false
+			default:
+				row[j] = (x[i] == y[j] || x[i] == '?' || y[j] == '?') && next[j+1]
+			}
+		}
+	}
+	return row[0]
+}
+
+// OverlapsAny returns the first of some patterns that overlaps with pattern.
+func (m *Meter) OverlapsAny(pattern string, patterns []string) (string, bool) {
+	for _, other := range patterns {
+		if m.Overlap(pattern, other) {
+			return other, true
+		}
+	}
+	return "", false
+}
+
+// Overlap is [Meter.Overlap] without a limit. One of the texts has to be a setting or a constant.
+// The time is the product of the lengths.
+func Overlap(a, b string) bool { return (&Meter{Left: math.MaxInt}).Overlap(a, b) }
+
+// OverlapsAny is [Meter.OverlapsAny] without a limit.
+func OverlapsAny(pattern string, patterns []string) (string, bool) {
+	return (&Meter{Left: math.MaxInt}).OverlapsAny(pattern, patterns)
+}
+
+// Names are names and patterns of a trusted file, such as a trust policy or a configuration. The
+// case of letters counts. A pattern is compared part by part between slashes.
+type Names []string
+
+// NamespaceForm is the form of a namespace, or of a pattern of namespaces.
+var NamespaceForm = regexp.MustCompile(`^[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?$`)
+
+// Check returns an error for the first name in another form.
+func (n Names) Check(form *regexp.Regexp) error {
+	for _, name := range n {
+		if !form.MatchString(name) {
+			return fmt.Errorf("%q is neither a name nor a pattern, in which * is any text and ? any one character",
+				name)
+		}
+	}
+	return nil
+}
+
+// All reports whether "*" is among the names.
+func (n Names) All() bool { return slices.Contains(n, "*") }
+
+// Include reports whether a name is equal to one of these or matches one. Only "*" includes another pattern.
+func (n Names) Include(name string) bool {
+	return n.All() || !In(name) && slices.ContainsFunc(n, func(pattern string) bool {
+		return slices.EqualFunc(strings.Split(pattern, "/"), strings.Split(name, "/"), Fits)
+	})
+}
+
+// String lists the names.
+func (n Names) String() string { return strings.Join(n, ", ") }
