@@ -60,11 +60,11 @@ const filterWork = 100
 func plainParts(work *wildcard.Meter, parts []string) [][]Filter {
 	lists := [][]Filter{{}}
 	for _, part := range parts {
-		filters := plainMatch(work, []string{part}).Any
+		filters := plainFilters(work, []string{part})
 		switch {
 		case !work.Spend(len(lists) * len(filters) * filterWork):
 			return [][]Filter{{}}
-		case len(filters) == 0 || len(lists)*len(filters) > maxAlternatives:
+		case len(filters) == 0 || len(lists)*len(filters) > maxAlternatives || slices.ContainsFunc(filters, isOfSubresource):
 			continue
 		case len(filters) == 1:
 			for i := range lists {
@@ -81,6 +81,14 @@ func plainParts(work *wildcard.Meter, parts []string) [][]Filter {
 		lists = joined
 	}
 	return lists
+}
+
+// isOfSubresource reports whether a filter has a kind of objects that are sent to a subresource of another kind.
+func isOfSubresource(f Filter) bool {
+	return slices.ContainsFunc(f.Kinds, func(k Located) bool {
+		return slices.Contains([]string{"Scale", "Eviction", "Binding", "TokenRequest"}, k.Text) ||
+			strings.HasSuffix(k.Text, "Options")
+	})
 }
 
 // parts returns the parts of conditions that polex reads. A MutatingPolicy can change another object

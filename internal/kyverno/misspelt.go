@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -50,6 +51,7 @@ var (
 	globRegular = regexp.MustCompile(`\. matches \( "[^"]*[^\]\\]?-\*`)
 	asText      = regexp.MustCompile(`(\w+) \. (?:\? )?(\w+)(?: \. orValue \( \w* \))? [!=]= "(?:true|false|\d+)"`)
 	operationIs = regexp.MustCompile(`request \. operation (?:[!=]=|in \[) ((?:"[^"]*"(?: , )?)+)`)
+	resourceIs  = regexp.MustCompile(`equest(?:Resource)? \. (?:resource \. )?resource (?:[!=]=|in \[) ((?:"[^"]*"(?: , )?)+)`)
 	notText     = regexp.MustCompile(`(labels|annotations) (?:\. \w+|\[ "[^"]*" \]) [!=]= (?:true|false|\d+)\b`)
 )
 
@@ -92,6 +94,17 @@ func mistakesInTexts(text string) (all []Mistake) {
 	for _, m := range operationIs.FindAllStringSubmatch(text, -1) {
 		if wrong, hint := noOperation(strings.Split(strings.ReplaceAll(m[1], `"`, ""), " , ")); wrong != "" {
 			all = append(all, Mistake{IsSure: true, Message: wrong, Hint: hint})
+		}
+	}
+	for _, m := range resourceIs.FindAllStringSubmatch(text, -1) {
+		for _, name := range strings.Split(strings.ReplaceAll(m[1], `"`, ""), " , ") {
+			for _, kind := range manifest.Kinds() {
+				plural := manifest.Plural(kind)
+				if name != plural && (strings.EqualFold(name, kind) || strings.EqualFold(name, plural)) {
+					all = append(all, Mistake{Message: fmt.Sprintf("no resource is called %q", name),
+						Hint: fmt.Sprintf("did you mean %q?", plural)})
+				}
+			}
 		}
 	}
 	if globRegular.MatchString(text) {

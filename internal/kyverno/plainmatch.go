@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
@@ -17,18 +18,7 @@ import (
 func PlainMatch(conditions []string) Match { return plainMatch(wildcard.NewMeter(), conditions) }
 
 func plainMatch(work *wildcard.Meter, conditions []string) Match {
-	read := &reading[[]Filter]{
-		work: work, both: joined, either: alternatives, alone: plainFilter,
-		otherwise: func([]token) []Filter { return nil },
-	}
-	all := []Filter{{}}
-	for _, text := range conditions {
-		parts, err := tokens(work, text)
-		if err != nil {
-			return Match{}
-		}
-		all = joined(all, read.of(parts, maxNesting))
-	}
+	all := plainFilters(work, conditions)
 	for _, f := range all {
 		for _, kind := range f.Kinds {
 			// The kinds of an API version are not known. And a filter finds a Namespace in itself,
@@ -39,6 +29,24 @@ func plainMatch(work *wildcard.Meter, conditions []string) Match {
 		}
 	}
 	return Match{Any: all}
+}
+
+// plainFilters returns filters of which each resource matches one, if match conditions are true for it.
+// Nil says nothing.
+func plainFilters(work *wildcard.Meter, conditions []string) []Filter {
+	read := &reading[[]Filter]{
+		work: work, both: joined, either: alternatives, alone: plainFilter,
+		otherwise: func([]token) []Filter { return nil },
+	}
+	all := []Filter{{}}
+	for _, text := range conditions {
+		parts, err := tokens(work, text)
+		if err != nil {
+			return nil
+		}
+		all = joined(all, read.of(parts, maxNesting))
+	}
+	return all
 }
 
 // Parts returns the parts of match conditions that && joins, sorted and in one normal form. It
@@ -182,15 +190,39 @@ func plainFilter(parts []token) []Filter {
 		if !slices.ContainsFunc(patterns, func(kind string) bool { return strings.ContainsAny(kind, "./*?") }) {
 			return []Filter{{Kinds: texts}}
 		}
-	case "object . apiVersion":
-		if version := patterns[0]; len(patterns) == 1 && !wildcard.In(version) {
-			if !strings.Contains(version, "/") {
-				version = "/" + version
-			}
-			return []Filter{{Kinds: []Located{{Text: version + "/*"}}}}
-		}
+	case "object . apiVersion", "request . kind . group", "request . kind . version", "request . resource . resource":
+		return []Filter{{Kinds: kindsOf(path, patterns)}}
 	}
 	return nil
+}
+
+// kindsOf returns the kinds, with "*" for those that are not known, of which an API version, a group, a version or a
+// resource is one of some texts. It returns nil if it cannot tell.
+func kindsOf(path string, texts []string) (all []Located) {
+	for _, text := range texts {
+		kinds := []string{"*/" + text + "/*"}
+		switch {
+		case wildcard.In(text):
+			return nil
+		case path == "object . apiVersion" && strings.Contains(text, "/"):
+			kinds[0] = text + "/*"
+		case path == "object . apiVersion":
+			kinds[0] = "/" + text + "/*"
+		case strings.HasSuffix(path, " . group"):
+			kinds[0] = text + "/*/*"
+		case strings.HasSuffix(path, " . resource"):
+			if kinds = manifest.KindsOf(text); len(kinds) == 0 {
+				return nil
+			}
+			for i := range kinds {
+				kinds[i] += "/*"
+			}
+		}
+		for _, kind := range kinds {
+			all = append(all, Located{Text: kind})
+		}
+	}
+	return all
 }
 
 // isPair matches a namespace, a slash and a name that are compared as one text.

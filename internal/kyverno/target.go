@@ -116,6 +116,9 @@ func (m Match) Alternatives() (lists [][]Filter) {
 	return [][]Filter{m.Filters()} // the old form, or nothing
 }
 
+// sameKind are the subresources of which the objects have the kind of the resource.
+var sameKind = []string{"/status", "/ephemeralcontainers", "/resize"}
+
 // ofConstraints returns the target of a policy of policies.kyverno.io. Of its matchConstraints, only
 // rules for resources of Kubernetes are read. With others, it may be about everything.
 func ofConstraints(p *Policy, spec map[string]any) Target {
@@ -126,6 +129,9 @@ func ofConstraints(p *Policy, spec map[string]any) Target {
 		t.Operations, anyOperation = append(t.Operations, r.operations...), anyOperation || len(r.operations) == 0
 		for _, group := range r.groups {
 			for _, resource := range r.resources {
+				for _, sub := range sameKind {
+					resource = strings.TrimSuffix(resource, sub)
+				}
 				kind := manifest.KindOf(group, resource)
 				if kind == "" {
 					return Target{Policy: p, matched: [][]Filter{{}}}

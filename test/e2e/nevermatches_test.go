@@ -36,7 +36,8 @@ var (
 		"object.kind == 'Pod' && object.kind == 'ConfigMap'", "object.metadata.name == 'web' && object.kind == 'Job'", "object.metadata.name.startsWith('a') && object.kind != 'Service'",
 		"object.kind == 'ConfigMap' || object.kind == 'Pod'", "object.kind == 'Service' ? object.metadata.name == 'web' : false",
 		"object.kind == 'Pod' && object.metadata.name == 'we*'", "object.kind == 'Pod' && object.metadata.name.startsWith('w?')", "object.kind == 'Pod' && object.metadata.namee == 'web'",
-		"object.kind == 'Pod' && has(object.metadata.label)", "object.kind == 'Pod' && object.metadata.labels['app'] == true", "object.kind == 'Pod' && request.operation == 'create'", "object.kind == 'Pod' && object.metadata.name == 'Web'"}
+		"object.kind == 'Pod' && has(object.metadata.label)", "object.kind == 'Pod' && object.metadata.labels['app'] == true", "object.kind == 'Pod' && request.operation == 'create'", "object.kind == 'Pod' && object.metadata.name == 'Web'",
+		"object.apiVersion == 'v1'", "object.apiVersion == 'apps/v1'", "request.kind.kind == 'Pod'", "request.kind.group == 'apps'", "request.resource.resource == 'pods'"}
 )
 
 // unsampled matches exceptions for objects that the test does not have.

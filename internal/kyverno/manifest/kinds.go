@@ -66,6 +66,11 @@ func KindOf(group, resource string) string {
 	return ""
 }
 
+// KindsOf returns the kinds of a resource of Kubernetes in any group.
+func KindsOf(resource string) []string {
+	return slices.DeleteFunc(Kinds(), func(kind string) bool { return Plural(kind) != resource })
+}
+
 // inV1 are groups that Kubernetes serves as v1 alone.
 var inV1 = []string{"", "apps", "batch", "policy", "rbac.authorization.k8s.io"}
 
