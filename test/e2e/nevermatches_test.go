@@ -108,7 +108,7 @@ func TestNeverMatches(t *testing.T) {
 		}
 	}
 	t.Logf("%d pairs: %d never match, %d exempt, %d exempt nothing here", count, never, len(exempting), unknown)
-	expect.That(t, never >= 200 && len(exempting) >= 100 && unknown <= 20,
+	expect.That(t, never >= 200 && len(exempting) > 100 && unknown <= 20,
 		"the test lost its cases, or polex sees less")
 }
 
@@ -131,7 +131,7 @@ func all(t *testing.T, stream []byte) (docs []*exception.Document) {
 	}
 }
 
-// exemptingIn returns the names of the exceptions that exempt an object in Kyverno's own program.
+// exemptingIn returns the names of the exceptions that exempt an object in Kyverno's own program, and "".
 func exemptingIn(t *testing.T, policies, exceptions, resources []byte) map[string]bool {
 	t.Helper()
 	folder := t.TempDir()
@@ -140,8 +140,10 @@ func exemptingIn(t *testing.T, policies, exceptions, resources []byte) map[strin
 	}
 	names := map[string]bool{}
 	for _, r := range applied(t, filepath.Join(folder, "policies.yaml"), "--exceptions", filepath.Join(folder, "exceptions.yaml"), "--resource", filepath.Join(folder, "resources.yaml")) {
-		if r.Result == "skip" && r.Properties.Exceptions != "" {
-			names[r.Properties.Exceptions] = true // each policy has one exception
+		if r.Result == "skip" {
+			for _, name := range strings.Split(r.Properties.Exceptions, ",") {
+				names[name] = true
+			}
 		}
 	}
 	return names

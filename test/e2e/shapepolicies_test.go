@@ -137,13 +137,15 @@ type answer struct {
 func applied(t *testing.T, arguments ...string) []answer {
 	t.Helper()
 	said, warned := spoken(t, append([]string{"--policy-report", "--output-format", "json"}, arguments...)...)
-	// Warnings of the CLI are before the reports: one for the cluster, one for each namespaced policy.
+	const report = `{"kind":"` // one for the cluster, one for each namespaced policy, after warnings and changed objects
 	var results []answer
-	for _, text := range strings.Split(said[max(0, strings.IndexByte(said, '{')):], "\n---\n") {
-		var report struct{ Results []answer }
-		err := json.Unmarshal([]byte(text), &report)
+	for at := strings.Index(said, report); at >= 0; at = strings.Index(said, report) {
+		said = said[at:]
+		var read struct{ Results []answer }
+		decoder := json.NewDecoder(strings.NewReader(said))
+		err := decoder.Decode(&read)
 		must.That(t, err == nil, "%v\n%s", err, warned)
-		results = append(results, report.Results...)
+		results, said = append(results, read.Results...), said[decoder.InputOffset():]
 	}
 	return results
 }
