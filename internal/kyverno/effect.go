@@ -243,7 +243,7 @@ func (k KindSelector) String() string {
 var (
 	notInNamespace = regexp.MustCompile(`[^a-z0-9*?-]|^-|-$`)
 	notInName      = regexp.MustCompile(`/|%|\$\{|\{\{`)
-	notInSubdomain = regexp.MustCompile(`[A-Z_,;:@+&=| ]|^[-.]|\.$`)
+	notInSubdomain = regexp.MustCompile(`[ -)+,/:->@A-Z\[-\x60{-~]|^[-.]|\.$|\.\.|-\.|\.-`)
 )
 
 // subdomains are kinds whose names are DNS subdomains, with Pods and their controllers.

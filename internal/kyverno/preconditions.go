@@ -179,7 +179,7 @@ func (c Control) Unchecked(baseline bool) string {
 		return fmt.Sprintf("the rule checks the profile baseline, which has no control %q", c.Name)
 	case baseline && strings.HasSuffix(c.Field, "capabilities.drop"):
 		return "the profile baseline does not check capabilities.drop"
-	case fields == nil || fields.MatchString(c.Field):
+	case fields == nil || c.Field == "" || fields.MatchString(c.Field):
 		return ""
 	}
 	for _, other := range slices.Sorted(maps.Keys(controlFields)) {
@@ -187,5 +187,5 @@ func (c Control) Unchecked(baseline bool) string {
 			return fmt.Sprintf("the control %q does not check %s, which the control %q checks", c.Name, c.Field, other)
 		}
 	}
-	return ""
+	return fmt.Sprintf("the control %q does not check %s", c.Name, c.Field)
 }

@@ -55,6 +55,8 @@ var neverCases = []change{
 	{name: "a variable for a namespace", of: legacy, old: "[team-a]", new: "['${ns}']", want: dead("18 never-matches spec.match.any[0].resources.namespaces")},
 	{name: "beside a namespace", of: legacy, old: "[team-a]", new: "['${ns}', team-a]"},
 	{name: "a variable for a name", of: legacy, old: "[web]", new: "['{{ request.object.metadata.name }}']", want: dead("17 never-matches spec.match.any[0].resources.names")},
+	{name: "a regular expression for a name", of: legacy, old: "[web]", new: "['web-.*']", want: dead("17 never-matches spec.match.any[0].resources.names")},
+	{name: "an anchor in a name", of: legacy, old: "[web]", new: "['^web*']", want: dead("17 never-matches spec.match.any[0].resources.names")},
 	{name: "a role's name", of: legacy, old: "kinds: [Deployment]\n        names: [web]", new: "kinds: [Role]\n        names: ['system:web']"},
 	{name: "two filters of all", of: legacy, old: "any:\n    - resources:\n        " + scopeOfLegacy,
 		new: "all:\n    - resources: {kinds: [Deployment], names: [web]}\n    - resources: {kinds: [Deployment], names: [api]}", want: dead("15 never-matches spec.match.all[0].resources.names")},
