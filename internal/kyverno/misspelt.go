@@ -52,6 +52,7 @@ var (
 	asText      = regexp.MustCompile(`(\w+) \. (?:\? )?(\w+)(?: \. orValue \( \w* \))? [!=]= "(?:true|false|\d+)"`)
 	operationIs = regexp.MustCompile(`request \. operation (?:[!=]=|in \[) ((?:"[^"]*"(?: , )?)+)`)
 	resourceIs  = regexp.MustCompile(`equest(?:Resource)? \. (?:resource \. )?resource (?:[!=]=|in \[) ((?:"[^"]*"(?: , )?)+)`)
+	constants   = regexp.MustCompile(`(?:^|[(!&|] )("[^"]*\{\{[^"]*" [!=]= "[^"]*")`)
 	notText     = regexp.MustCompile(`(labels|annotations) (?:\. \w+|\[ "[^"]*" \]) [!=]= (?:true|false|\d+)\b`)
 )
 
@@ -107,6 +108,10 @@ func mistakesInTexts(text string) (all []Mistake) {
 			}
 		}
 	}
+	for _, m := range constants.FindAllStringSubmatch(text, -1) {
+		all = append(all, Mistake{IsSure: true, Message: m[1] + " compares two texts and no field of the object",
+			Hint: "write fields without quotes and braces: object.metadata.name == 'web'"})
+	}
 	if globRegular.MatchString(text) {
 		all = append(all, Mistake{IsWider: true, Hint: "write startsWith, or -.* in a regular expression",
 			Message: "in a regular expression, -* stands for any number of dashes, and for none"})
@@ -158,6 +163,9 @@ func misspeltField(top, below string) Mistake {
 	case top == "metadata" && below != "" && !slices.Contains(metadataFields, below):
 		return Mistake{IsSure: true, Message: fmt.Sprintf("no object has metadata.%s", below),
 			Hint: cmp.Or(exception.Nearest(below, metadataFields), "read name, namespace, labels or annotations")}
+	case slices.Contains(metadataFields[:4], top): // name, namespace, labels, annotations
+		return Mistake{Message: fmt.Sprintf("objects have no field %q", top),
+			Hint: fmt.Sprintf("did you mean metadata.%s?", top)}
 	case top != "" && !slices.Contains(objectFields, top):
 		for _, field := range objectFields {
 			if most := min(2, len(field)/4); exception.Edits(top, field, most) < most {

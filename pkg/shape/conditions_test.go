@@ -36,7 +36,7 @@ func init() {
 	for _, expression := range []string{
 		"true", " true ", "(true)", "((true))", "1 == 1", "1==1", `"a" == "a"`, `"a" == 'a'`, "!false", "!!true", "!(1 != 1)",
 		"true || object.x", "object.x || true", "true && 1 == 1", "(object.x) || (true)", "object.kind == object.kind",
-		`"a\"b" == "a\"b"`, "true // 'x'\n", "object.name == 'a' || 1 == 1",
+		`"a\"b" == "a\"b"`, "true // 'x'\n", "object.metadata.name == 'a' || 1 == 1",
 		"!(1 > 2)", "object.x ? true : true", "false", "!true", "1 != 1", "'a' == 'b'", "[1, 2].all(i, i > 0)", "'web' in ['web']", "'web'.startsWith('w')", "size('a') == 1",
 		"'a'.find('a') == 'a'.find('a')",
 	} {
@@ -46,7 +46,7 @@ func init() {
 	for _, expression := range []string{
 		"object.metadata.name == 'true'", "true && object.x", "object == object", "'''a''' == 'a'", "object.x <= object.x", "!(object.x < object.x)", "!object.x || object.x", "object.x == 'a' || object.x == 'b'",
 		"object.x == 'a||true'", "(object.x) == (object.y)", "object.x != object.y", "true == object.x",
-		"object.items.all(i, i == 1 || true)", "", "object.name == '// true'", "object.x in [object.y]",
+		"object.items.all(i, i == 1 || true)", "", "object.spec == '// true'", "object.x in [object.y]",
 		"object.x == 'a' || !(object.y == 'a')",
 	} {
 		want := notPlain

@@ -140,6 +140,8 @@ var neverCases = []change{
 	misspelt("object.metadata.?labels[?'app'].orValue('') == 'a' && object.metadata.labels['app'] == true && "+inTeam, ""),
 	misspelt("object.metdata.name == 'web' && "+inTeam, " (warning)"),
 	misspelt("object.Kind == 'Pod' && "+inTeam, " (warning)"),
+	misspelt("'{{ request.object.metadata.name }}' == 'web' && "+plainScope, ""),
+	misspelt("object.kind == 'Pod' && object.name == 'web' && "+plainScope, " (warning)"),
 	misspelt("request.resource.resource == 'Deployment' && object.kind == 'Deployment' && "+plainScope, " (warning)"),
 	misspelt("object.kind == 'Pod' && has(object.spec.hostnetwork) && "+inTeam, " (warning)"),
 	misspelt("object.spec.template.spec.hostPid && "+inTeam, " (warning)"),
