@@ -2,13 +2,11 @@ package adopt
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/schema"
-	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
@@ -21,22 +19,7 @@ func (c *candidate) clean(config *shape.Config) {
 	for _, field := range schema.ServerFields {
 		delete(metadata, field)
 	}
-	for _, field := range []string{"labels", "annotations"} {
-		of := mapping(metadata, field)
-		for _, key := range slices.Sorted(maps.Keys(of)) {
-			tool, effect := shape.Directive(field, key, of[key])
-			if effect != "" {
-				c.Notes = append(c.Notes, fmt.Sprintf("%s: %q is removed: it tells %s to %s", key,
-					exception.Shortened(fmt.Sprint(of[key])), tool, effect))
-			}
-			if effect != "" || shape.MetadataWriter(field, key, of[key], config.Allowed) != "" {
-				delete(of, key)
-			}
-		}
-		if len(of) == 0 {
-			delete(metadata, field)
-		}
-	}
+	c.Notes = append(c.Notes, shape.DropMetadata(c.object, config.Allowed)...)
 	c.update()
 	if len(config.AllowInKyverno) == 0 {
 		c.leaveKyverno()

@@ -11,6 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/shape"
 )
 
 // ofOneSigning are the annotations about one signature. They are not part of the exemption.
@@ -21,8 +22,9 @@ var ofOneSigning = []string{exception.AnnotationExpiresAt, exception.AnnotationE
 // Renew drafts the successor of a signed exception. The successor exempts the same for
 // statements.ExpiresIn from its own signature, and names its predecessor by the digest of the
 // signed content. Other statements, if set, replace those of the predecessor. An unsigned or
-// modified document is a problem. The caller must verify the signer.
-func Renew(signed *exception.Document, statements Statements, terms lifetime.Terms) (*Draft, *Problem) {
+// modified document is a problem. The caller must verify the signer. What delivery tools write or obey is left out,
+// as the checks of a request refuse it.
+func Renew(signed *exception.Document, statements Statements, config *shape.Config) (*Draft, *Problem) {
 	refuse := func(hint, format string, args ...any) (*Draft, *Problem) {
 		return nil, problem(ReasonNotRenewable, Violation{}, hint, format, args...)
 	}
@@ -46,9 +48,10 @@ func Renew(signed *exception.Document, statements Statements, terms lifetime.Ter
 		path, _ := exception.StatementPath(kind, key)
 		path.Remove(object)
 	}
-	for _, path := range lifetime.Places(kind, terms) {
+	for _, path := range lifetime.Places(kind, config.Rules.Terms) {
 		path.Remove(object)
 	}
+	shape.DropMetadata(object, config.Allowed)
 	statements.write(object, kind)
 	for annotation, text := range map[string]string{
 		exception.AnnotationRenews: before.Named, exception.AnnotationRenewal: strconv.Itoa(before.Number + 1),

@@ -12,8 +12,8 @@ import (
 	"github.com/polex-dev/polex/internal/promotion/renewal"
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -63,7 +63,7 @@ spec:
 // renewed is a renewal without a problem.
 func renewed(t *testing.T, old *exception.Document, statements request.Statements) *request.Draft {
 	t.Helper()
-	draft, problem := request.Renew(old, statements, lifetime.Terms{})
+	draft, problem := request.Renew(old, statements, &shape.Config{})
 	must.That(t, problem == nil, "%v", problem)
 	return draft
 }
@@ -111,7 +111,8 @@ spec:
 func TestRenewNew(t *testing.T) {
 	old, digest := sealed(t, `apiVersion: policies.kyverno.io/v1
 kind: PolicyException
-metadata: {name: web, namespace: team-a, labels: {cleanup.kyverno.io/ttl: 2026-06-01T120000Z}, annotations: {polex.dev/owner: team-a}}
+metadata: {name: web, namespace: team-a, labels: {cleanup.kyverno.io/ttl: 2026-06-01T120000Z, app.kubernetes.io/instance: platform},
+  annotations: {polex.dev/owner: team-a, argocd.argoproj.io/sync-options: Prune=false}}
 spec:
   policyRefs: [{name: readiness, kind: ValidatingPolicy}]
   matchConditions: [{name: only, expression: "object.metadata.name == 'web'"}]
@@ -168,7 +169,7 @@ func TestNotRenewable(t *testing.T) {
 		"a number without bound": odd(`"999"`),
 		"as often as can be":     odd(`"998"`),
 	} {
-		draft, err := request.Renew(doc, request.Statements{ExpiresIn: "1d"}, lifetime.Terms{})
+		draft, err := request.Renew(doc, request.Statements{ExpiresIn: "1d"}, &shape.Config{})
 		expect.That(t, err != nil && err.Message != "", "%s: %v, %v", name, draft, err)
 	}
 }

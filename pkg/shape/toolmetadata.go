@@ -45,8 +45,8 @@ var toolMetadataCheck = check{
 	Reasons: []Reason{{Name: ReasonToolMetadata, Doc: "a delivery tool writes this label or annotation"}},
 	Run: func(s *subject) {
 		s.metadata(func(field, key string, value any, path exception.Path) {
-			tool := MetadataWriter(field, key, value, s.config.Allowed)
-			if _, effect := Directive(field, key, value); tool == "" || effect != "" {
+			tool := metadataWriter(field, key, value, s.config.Allowed)
+			if _, effect := directive(field, key, value); tool == "" || effect != "" {
 				return
 			}
 			s.find(ReasonToolMetadata, path, "remove it; polex-validate --fix removes all metadata of tools",
@@ -66,9 +66,9 @@ var trackers = map[string]string{
 // byPeople are keys under a prefix of toolKeys that people write.
 var byPeople = []string{"config.kubernetes.io/depends-on", "config.kubernetes.io/local-config"}
 
-// MetadataWriter returns the tool that writes a label or annotation on delivered objects, or the setting that says
+// metadataWriter returns the tool that writes a label or annotation on delivered objects, or the setting that says
 // so; "" if a person wrote it. field is "labels" or "annotations".
-func MetadataWriter(field, key string, value any, allowed policyfile.AllowedMetadata) string {
+func metadataWriter(field, key string, value any, allowed policyfile.AllowedMetadata) string {
 	setting := map[string]map[string]string{"labels": allowed.Labels, "annotations": allowed.Annotations}[field]
 	if _, listed := setting[key]; listed {
 		return "a tool of trust.allowedMetadata"
@@ -85,6 +85,29 @@ func MetadataWriter(field, key string, value any, allowed policyfile.AllowedMeta
 		return cmp.Or(policyfile.WriterOf(key, text), trackers[domain], "a delivery tool")
 	}
 	return ""
+}
+
+// DropMetadata removes the labels and annotations of an object that delivery tools write or obey. It returns a note
+// for each that they obey.
+func DropMetadata(object map[string]any, allowed policyfile.AllowedMetadata) (notes []string) {
+	metadata, _ := object["metadata"].(map[string]any)
+	for _, field := range []string{"labels", "annotations"} {
+		of, _ := metadata[field].(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(of)) {
+			tool, effect := directive(field, key, of[key])
+			if effect != "" {
+				notes = append(notes, fmt.Sprintf("%s: %q is removed: it tells %s to %s", key,
+					exception.Shortened(fmt.Sprint(of[key])), tool, effect))
+			}
+			if effect != "" || metadataWriter(field, key, of[key], allowed) != "" {
+				delete(of, key)
+			}
+		}
+		if len(of) == 0 {
+			delete(metadata, field)
+		}
+	}
+	return notes
 }
 
 // fits reports whether a text is a pattern, or begins with the part before its "*".
@@ -115,7 +138,7 @@ var directiveCheck = check{
 		Doc: "a delivery tool would keep the exception, or not apply it"}},
 	Run: func(s *subject) {
 		s.metadata(func(field, key string, value any, path exception.Path) {
-			if tool, effect := Directive(field, key, value); effect != "" {
+			if tool, effect := directive(field, key, value); effect != "" {
 				s.find(reasonDeployerDirective, path, "remove it", "the %s %s: %q tells %s to %s",
 					strings.TrimSuffix(field, "s"), key, exception.Shortened(fmt.Sprint(value)), tool, effect)
 			}
@@ -123,10 +146,10 @@ var directiveCheck = check{
 	},
 }
 
-// Directive returns the tool that a label or annotation tells what to do, and what; "" if it is not a directive.
+// directive returns the tool that a label or annotation tells what to do, and what; "" if it is not a directive.
 // field is "labels" or "annotations". A value is read as Argo CD reads it, a list with commas; letter case does not
 // count, as in Flux and Helm.
-func Directive(field, key string, value any) (tool, effect string) {
+func directive(field, key string, value any) (tool, effect string) {
 	text, _ := value.(string)
 	for _, row := range directives {
 		tool, in, values, effect := row[0], row[1], row[3], row[4]

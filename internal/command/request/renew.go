@@ -23,7 +23,7 @@ func (r *run) renew() error {
 	}
 	result := cli.ResultFor(signed)
 	result.Outcome, result.Reason = cli.Refuse, request.ReasonNotRenewable
-	draft, problem := request.Renew(signed, say.Statements, r.config.Rules.Terms)
+	draft, problem := request.Renew(signed, say.Statements, &r.config)
 	if problem != nil {
 		result.Message, result.Hint = problem.Message, problem.Hint
 		r.add(result)
