@@ -64,7 +64,8 @@ func plainParts(work *wildcard.Meter, parts []string) [][]Filter {
 		switch {
 		case !work.Spend(len(lists) * len(filters) * filterWork):
 			return [][]Filter{{}}
-		case len(filters) == 0 || len(lists)*len(filters) > maxAlternatives || slices.ContainsFunc(filters, isOfSubresource):
+		case len(filters) == 0 || len(lists)*len(filters) > maxAlternatives,
+			slices.ContainsFunc(filters, isOfSubresource):
 			continue
 		case len(filters) == 1:
 			for i := range lists {

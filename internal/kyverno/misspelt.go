@@ -51,9 +51,10 @@ var (
 	globRegular = regexp.MustCompile(`\. matches \( "[^"]*[^\]\\]?-\*`)
 	asText      = regexp.MustCompile(`(\w+) \. (?:\? )?(\w+)(?: \. orValue \( \w* \))? [!=]= "(?:true|false|\d+)"`)
 	operationIs = regexp.MustCompile(`request \. operation (?:[!=]=|in \[) ((?:"[^"]*"(?: , )?)+)`)
-	resourceIs  = regexp.MustCompile(`equest(?:Resource)? \. (?:resource \. )?resource (?:[!=]=|in \[) ((?:"[^"]*"(?: , )?)+)`)
-	constants   = regexp.MustCompile(`(?:^|[(!&|] )("[^"]*\{\{[^"]*" [!=]= "[^"]*")`)
-	notText     = regexp.MustCompile(`(labels|annotations) (?:\. \w+|\[ "[^"]*" \]) [!=]= (?:true|false|\d+)\b`)
+	resourceIs  = regexp.MustCompile(`equest(?:Resource)? \. (?:resource \. )?resource ` +
+		`(?:[!=]=|in \[) ((?:"[^"]*"(?: , )?)+)`)
+	constants = regexp.MustCompile(`(?:^|[(!&|] )("[^"]*\{\{[^"]*" [!=]= "[^"]*")`)
+	notText   = regexp.MustCompile(`(labels|annotations) (?:\. \w+|\[ "[^"]*" \]) [!=]= (?:true|false|\d+)\b`)
 )
 
 // Mistakes returns the mistakes in a match condition that polex recognises.
