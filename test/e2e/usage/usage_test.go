@@ -249,7 +249,7 @@ func step(t *testing.T, name string, do func(*testing.T)) {
 	}
 }
 
-// usagesAre waits until the audit says what is wanted of every exception.
+// usagesAre waits until the audit has the wanted usage of every exception.
 func usagesAre(t *testing.T, dir string, want map[string]usage.Usage) {
 	arguments := []string{"--kubeconfig", run.Cluster.Kubeconfig(), "--policies", "policies.yaml", "--kyverno-cli", fixture.FromRoot(kyverno)}
 	within, cancel := context.WithTimeout(t.Context(), waitLimit)
