@@ -106,7 +106,7 @@ trust:
 func read(t *testing.T, text []byte) error {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), Name)
-	expect.OK(t, os.WriteFile(path, text, 0o600))
+	must.Do(t, os.WriteFile(path, text, 0o600))
 	c, err := Load(path)
 	if err != nil {
 		return err
@@ -124,18 +124,18 @@ func read(t *testing.T, text []byte) error {
 
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	raw := expect.Value(os.ReadFile(filepath.Join("..", "..", "docs", "polex.schema.json")))(t)
-	value := expect.Value(jsonschema.UnmarshalJSON(bytes.NewReader(raw)))(t)
+	raw := must.Get(os.ReadFile(filepath.Join("..", "..", "docs", "polex.schema.json")))(t)
+	value := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(raw)))(t)
 	compiler := jsonschema.NewCompiler()
-	expect.OK(t, compiler.AddResource("schema.json", value))
-	return expect.Value(compiler.Compile("schema.json"))(t)
+	must.Do(t, compiler.AddResource("schema.json", value))
+	return must.Get(compiler.Compile("schema.json"))(t)
 }
 
 // bothSay checks a configuration with the schema and with polex.
 func bothSay(t *testing.T, s *jsonschema.Schema, text []byte) (bySchema, byPolex error) {
 	t.Helper()
-	raw := expect.Value(yaml.YAMLToJSON(text))(t)
-	value := expect.Value(jsonschema.UnmarshalJSON(bytes.NewReader(raw)))(t)
+	raw := must.Get(yaml.YAMLToJSON(text))(t)
+	value := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(raw)))(t)
 	return s.Validate(value), read(t, text)
 }
 
@@ -146,7 +146,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	bySchema, byPolex := bothSay(t, s, []byte(everything))
 	must.That(t, bySchema == nil && byPolex == nil, "the schema says %v, polex %v", bySchema, byPolex)
 	var whole object
-	expect.OK(t, yaml.Unmarshal([]byte(everything), &whole))
+	must.Do(t, yaml.Unmarshal([]byte(everything), &whole))
 	met := map[string]bool{}
 	mutations := 0
 	var each func(above string, value any)
@@ -167,7 +167,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 					"another type": func() { v[key] = []any{object{"x": 1}} },
 				} {
 					mutate()
-					text := expect.Value(json.Marshal(whole))(t)
+					text := must.Get(json.Marshal(whole))(t)
 					bySchema, byPolex := bothSay(t, s, text)
 					var syntax *exception.SyntaxError
 					if what == "another name" && strings.HasSuffix(above, ".claims") {

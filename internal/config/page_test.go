@@ -379,7 +379,7 @@ var update = flag.Bool("update", false, "write docs/polex.schema.json and docs/r
 
 // TestGenerated compares the generated files with the types.
 func TestGenerated(t *testing.T) {
-	text := expect.Value(json.MarshalIndent(schema(t), "", "  "))(t)
+	text := must.Get(json.MarshalIndent(schema(t), "", "  "))(t)
 	for name, want := range map[string]string{"polex.schema.json": string(text) + "\n", "reference/configuration.md": page(t)} {
 		path := filepath.Join("..", "..", "docs", name)
 		if *update {
@@ -387,7 +387,7 @@ func TestGenerated(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got := expect.Value(os.ReadFile(path))(t)
+		got := must.Get(os.ReadFile(path))(t)
 		expect.Equal(t, fmt.Sprintf("docs/%s is out of date; make generate", name), want, string(got))
 	}
 }

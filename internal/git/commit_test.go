@@ -64,7 +64,7 @@ func TestCommit(t *testing.T) {
 				return
 			}
 			tc.want.Hash, tc.want.Tree = hash, git.NewHash(tree)
-			expect.Equal(t, "commit", tc.want, expect.Value(repository.Commit(hash))(t))
+			expect.Equal(t, "commit", tc.want, must.Get(repository.Commit(hash))(t))
 		})
 	}
 	repository, _ := opened(t, r.Dir)
@@ -133,7 +133,7 @@ func TestLargeCommits(t *testing.T) {
 			for _, hash := range []git.Hash{right, parent} {
 				f := newForge(t)
 				put(f, hash, content)
-				r := expect.Value(git.Open(t.Context(), f.dir))(t)
+				r := must.Get(git.Open(t.Context(), f.dir))(t)
 				got, err := r.Commit(hash)
 				switch {
 				case hash != right:
@@ -147,7 +147,7 @@ func TestLargeCommits(t *testing.T) {
 				case !tc.whole && got.Message != "x" && tc.header == "":
 					t.Errorf("%s, %d bytes: the message %.20q", name, tc.size, got.Message)
 				}
-				expect.OK(t, r.Close())
+				must.Do(t, r.Close())
 			}
 		}
 	}
@@ -168,12 +168,12 @@ func beginOf(base, size int) []byte {
 // opened opens a repository and returns the trees of some commits.
 func opened(t *testing.T, dir string, revisions ...string) (*git.Repository, []*git.Tree) {
 	t.Helper()
-	r := expect.Value(git.Open(context.Background(), dir))(t)
+	r := must.Get(git.Open(context.Background(), dir))(t)
 	t.Cleanup(func() { r.Close() })
 	var trees []*git.Tree
 	for _, revision := range revisions {
-		hash := expect.Value(r.Resolve(revision))(t)
-		commit := expect.Value(r.Commit(hash))(t)
+		hash := must.Get(r.Resolve(revision))(t)
+		commit := must.Get(r.Commit(hash))(t)
 		trees = append(trees, r.TreeOf(commit))
 	}
 	return r, trees
@@ -225,7 +225,7 @@ func TestDifferences(t *testing.T) {
 		_, trees := opened(t, r.Dir, revisions...)
 		for i := range len(revisions) - 1 {
 			out := r.Line("diff-tree", "-r", "--no-renames", "--name-status", revisions[i+1], revisions[i], "--", "signed")
-			got := expect.Value(differences(trees[i+1], trees[i], "signed"))(t)
+			got := must.Get(differences(trees[i+1], trees[i], "signed"))(t)
 			// For git too, a file in the place of a folder is a new file.
 			var want []string
 			for line := range strings.Lines(out) {
@@ -235,11 +235,11 @@ func TestDifferences(t *testing.T) {
 			what := fmt.Sprintf("packed %v, commit %s (-git +here)", packed, revisions[i])
 			expect.Equal(t, what, slices.Compact(want), slices.Compact(slices.Sorted(slices.Values(got))))
 		}
-		whole := expect.Value(differences(nil, trees[0], "signed"))(t)
+		whole := must.Get(differences(nil, trees[0], "signed"))(t)
 		listed := r.Line("ls-tree", "-r", "--name-only", "HEAD", "signed") + "\n"
 		expect.Is(t, "files", strings.Count(listed, "\n"), len(whole))
-		expect.Is(t, "differences from itself", 0, len(expect.Value(differences(trees[0], trees[0], "signed"))(t)))
-		expect.Is(t, "differences nowhere", 0, len(expect.Value(differences(nil, trees[0], "missing"))(t)))
+		expect.Is(t, "differences from itself", 0, len(must.Get(differences(trees[0], trees[0], "signed"))(t)))
+		expect.Is(t, "differences nowhere", 0, len(must.Get(differences(nil, trees[0], "missing"))(t)))
 	}
 }
 

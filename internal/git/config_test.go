@@ -20,7 +20,7 @@ import (
 // TestHostileSettings: nothing in the repository of others and in the environment makes Git run a
 // program, connect to a server, write a file or read other content.
 func TestHostileSettings(t *testing.T) {
-	server := expect.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
+	server := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer server.Close()
 	address := server.Addr().String()
 	var connections atomic.Int32
@@ -103,10 +103,10 @@ func TestHostileSettings(t *testing.T) {
 			if tc.missing {
 				expect.Failure(got, err)(t, "partial")
 			} else {
-				expect.Is(t, "files", len(want), len(expect.Value(got, err)(t)))
+				expect.Is(t, "files", len(want), len(must.Get(got, err)(t)))
 			}
 			if opened, err := git.Open(t.Context(), r.Dir); err == nil {
-				expect.Value(opened.Head())(t)
+				must.Get(opened.Head())(t)
 				must.Do(r.TB, opened.Close())
 			}
 			expect.Is(t, "a program ran", false, marked())

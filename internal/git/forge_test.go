@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/git"
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // forge writes the files of a repository as Git never would.
@@ -25,7 +25,7 @@ func newForge(tb testing.TB) *forge {
 	f := &forge{tb: tb, dir: tb.TempDir()}
 	f.file("HEAD", []byte("ref: refs/heads/main\n"))
 	for _, folder := range []string{"objects/pack", "refs/heads"} {
-		expect.OK(tb, os.MkdirAll(filepath.Join(f.dir, folder), 0o755))
+		must.Do(tb, os.MkdirAll(filepath.Join(f.dir, folder), 0o755))
 	}
 	return f
 }
@@ -33,8 +33,8 @@ func newForge(tb testing.TB) *forge {
 func (f *forge) file(name string, content []byte) {
 	f.tb.Helper()
 	path := filepath.Join(f.dir, filepath.FromSlash(name))
-	expect.OK(f.tb, os.MkdirAll(filepath.Dir(path), 0o755))
-	expect.OK(f.tb, os.WriteFile(path, content, 0o644))
+	must.Do(f.tb, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(f.tb, os.WriteFile(path, content, 0o644))
 }
 
 // put writes a valid loose object.

@@ -9,6 +9,7 @@ import (
 	"github.com/pjbgf/sha1cd"
 
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func TestHash(t *testing.T) {
@@ -34,7 +35,7 @@ const shattered = "255044462d312e330a25e2e3cfd30a0a0a312030206f626a0a3c3c2f57696
 
 // TestCollision: content that was made to have the hash of other content has no hash.
 func TestCollision(t *testing.T) {
-	content := expect.Value(hex.DecodeString(shattered))(t)
+	content := must.Get(hex.DecodeString(shattered))(t)
 	for want, content := range map[bool][]byte{true: content, false: bytes.ToUpper(content)} {
 		h := hasher{sha1cd.New()}
 		_, _ = h.Write(content)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var (
@@ -91,14 +92,14 @@ func TestModes(t *testing.T) {
 	h := f.put(blob, small)
 	f.commit(f.tree(line("100755", "executable", h), line("120000", "link", h), line("644", "none", h), line("100600", "odd", h),
 		line("100664", "old", h), line("100644", "regular", h), line("160000", "submodule", git.Hash{1})))
-	got := expect.Value(files(f.dir, "main", "."))(t)
+	got := must.Get(files(f.dir, "main", "."))(t)
 	for name, content := range got {
 		expect.That(t, (content == string(small)) == (name == "regular" || name == "executable"),
 			"%s: %q", name, content)
 	}
 	_, tree := mainTree(t, f)
 	for _, name := range []string{"link", "submodule", "old", "."} {
-		expect.Failure(tree.Read(expect.Value(tree.Find(name))(t)))(t)
+		expect.Failure(tree.Read(must.Get(tree.Find(name))(t)))(t)
 	}
 }
 
@@ -145,7 +146,7 @@ func same(t *testing.T, f *forge, want string) {
 	t.Helper()
 	got, err := files(f.dir, "main", "a")
 	if want == "" {
-		expect.OK(t, err)
+		must.Do(t, err)
 		expect.Is(t, "content", string(small), got["a"])
 		return
 	}
@@ -275,7 +276,7 @@ func TestFollow(t *testing.T) {
 		line("120000", "up", to("../file")), line("100644", "x", h))), line("100644", "file", h)))
 	_, tree := mainTree(t, f)
 	for name, want := range map[string]string{"up": "file", "beside": "d/x", "again": "d", "out": "", "root": "", "none": "", "link": "", "through": "", "long": "", "x": ""} {
-		got, err := tree.Follow(expect.Value(tree.Find("d/" + name))(t))
+		got, err := tree.Follow(must.Get(tree.Find("d/" + name))(t))
 		expect.That(t, got.Path == want && (want == "") == (err != nil),
 			"%s leads to %q, %v, want %q", name, got.Path, err, want)
 	}
@@ -293,7 +294,7 @@ func walked(t *testing.T, f *forge) (visited int, err error) {
 func mainTree(t *testing.T, f *forge) (*git.Repository, *git.Tree) {
 	t.Helper()
 	r, _ := opened(t, f.dir)
-	return r, expect.Value(r.Tree(expect.Value(r.Resolve("main"))(t)))(t)
+	return r, must.Get(r.Tree(must.Get(r.Resolve("main"))(t)))(t)
 }
 
 // twice creates levels of folders that each contain the next one twice.
@@ -311,7 +312,7 @@ func TestTreeBomb(t *testing.T) {
 	f.commit(f.twice(40))
 	expect.Failure(walked(t, f))(t, "more than 100000 files and folders")
 	f.commit(f.twice(10))
-	expect.Is(t, "visited", 1<<10, expect.Value(walked(t, f))(t))
+	expect.Is(t, "visited", 1<<10, must.Get(walked(t, f))(t))
 }
 
 // TestSharedFolderDepth: a folder that was measured at a shallow path can be too deep at another one.
@@ -367,10 +368,10 @@ func TestManyPathsInOneFolder(t *testing.T) {
 	f.commit(f.tree(line("40000", "many", f.tree(append(lines, line("100644", "later", file))...))), first)
 	r, tree := mainTree(t, f)
 	for _, name := range names[:300] { // more than 256 MiB if each were counted
-		expect.Value(tree.Find(name))(t)
+		must.Get(tree.Find(name))(t)
 	}
 	last := tree.Commit()
-	origins := expect.Value(r.Origins(git.NewHash(last), append(names, "many/later")))(t)
+	origins := must.Get(r.Origins(git.NewHash(last), append(names, "many/later")))(t)
 	for _, name := range names {
 		expect.Is(t, name, first, origins[name].Commit)
 	}

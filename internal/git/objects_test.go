@@ -19,10 +19,10 @@ import (
 // $REAL is the real Git.
 func instead(t *testing.T, of, script string) {
 	t.Helper()
-	real := expect.Value(exec.LookPath("git"))(t)
+	real := must.Get(exec.LookPath("git"))(t)
 	bin := t.TempDir()
 	text := "#!/bin/sh\nREAL='" + real + "'\ncase \"$*\" in *" + of + "*) " + script + ";; esac\nexec \"$REAL\" \"$@\"\n"
-	expect.OK(t, os.WriteFile(filepath.Join(bin, "git"), []byte(text), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(bin, "git"), []byte(text), 0o755))
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
@@ -30,7 +30,7 @@ func instead(t *testing.T, of, script string) {
 func answering(t *testing.T, answers string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "answers")
-	expect.OK(t, os.WriteFile(path, []byte(answers), 0o600))
+	must.Do(t, os.WriteFile(path, []byte(answers), 0o600))
 	instead(t, "cat-file", "cat '"+path+"'; exec cat >/dev/null")
 }
 
@@ -60,11 +60,11 @@ func TestGitThatLies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newForge(t)
 			answering(t, tc.answers)
-			r := expect.Value(git.Open(t.Context(), f.dir))(t)
+			r := must.Get(git.Open(t.Context(), f.dir))(t)
 			defer r.Close()
 			got, err := r.Blob(git.NewHash(hash))
 			if tc.want == "" {
-				expect.Equal(t, "content", small, expect.Value(got, err)(t))
+				expect.Equal(t, "content", small, must.Get(got, err)(t))
 				return
 			}
 			expect.Error(t, err, tc.want)
@@ -105,11 +105,11 @@ func TestGitThatFails(t *testing.T) {
 		r := newRepository(t, kept)
 		first := filepath.Join(r.Dir, "first")
 		instead(t, "cat-file", `if ! [ -e '`+first+`' ]; then touch '`+first+`'; read line; exit 1; fi`)
-		opened := expect.Value(git.Open(t.Context(), r.Dir))(t)
+		opened := must.Get(git.Open(t.Context(), r.Dir))(t)
 		defer opened.Close()
 		hash := git.NewHash(r.Line("rev-parse", "HEAD"))
 		expect.Failure(opened.Commit(hash))(t, "unexpected EOF")
-		expect.Value(opened.Commit(hash))(t)
+		must.Get(opened.Commit(hash))(t)
 	})
 }
 
@@ -117,10 +117,10 @@ func TestGitThatFails(t *testing.T) {
 func TestEndOfContext(t *testing.T) {
 	r := newRepository(t, kept)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	opened := expect.Value(git.Open(ctx, r.Dir))(t)
+	opened := must.Get(git.Open(ctx, r.Dir))(t)
 	defer opened.Close()
 	hash := git.NewHash(r.Line("rev-parse", "HEAD"))
-	expect.Value(opened.Commit(hash))(t)
+	must.Get(opened.Commit(hash))(t)
 	cause := errors.New("enough")
 	cancel(cause)
 	for range 2 {
@@ -165,11 +165,11 @@ func FuzzPack(f *testing.F) {
 		r.commit("Change")
 	}
 	r.Line("gc", "--quiet", "--aggressive")
-	want := expect.Value(files(r.Dir, "HEAD", "."))(f)
-	packs := expect.Value(filepath.Glob(filepath.Join(r.Dir, ".git", "objects", "pack", "pack-*")))(f)
+	want := must.Get(files(r.Dir, "HEAD", "."))(f)
+	packs := must.Get(filepath.Glob(filepath.Join(r.Dir, ".git", "objects", "pack", "pack-*")))(f)
 	contents := map[string][]byte{}
 	for _, path := range packs {
-		contents[path] = expect.Value(os.ReadFile(path))(f)
+		contents[path] = must.Get(os.ReadFile(path))(f)
 		must.Do(r.TB, os.Chmod(path, 0o644))
 	}
 	f.Add(true, uint32(8+4*255), byte(1))
@@ -183,9 +183,9 @@ func FuzzPack(f *testing.F) {
 			}
 			changed := append([]byte(nil), content...)
 			changed[int(at)%len(changed)] ^= flip
-			expect.OK(t, os.WriteFile(path, changed, 0o644))
+			must.Do(t, os.WriteFile(path, changed, 0o644))
 			got, err := files(r.Dir, "HEAD", ".")
-			expect.OK(t, os.WriteFile(path, content, 0o644))
+			must.Do(t, os.WriteFile(path, content, 0o644))
 			if err != nil {
 				continue
 			}

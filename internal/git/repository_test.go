@@ -168,7 +168,7 @@ func TestClones(t *testing.T) {
 			r := grown(t)
 			want := map[string]string{"big.txt": strings.Repeat("another line\n", 12) + strings.Repeat("0123456789abcdef\n", 4000)}
 			maps.Copy(want, kept)
-			expect.Equal(t, "files", want, expect.Value(files(form(r), "main", "."))(t))
+			expect.Equal(t, "files", want, must.Get(files(form(r), "main", "."))(t))
 		})
 	}
 }
@@ -210,7 +210,7 @@ func TestOnlyTheCommit(t *testing.T) {
 			r := newRepository(t, kept)
 			change(t, r)
 			want := map[string]string{"signed/a.yaml": "a: 1\n", "signed/team/b.json": "{}\n", "signed/team/c d\n.yml": "c: 1\n"}
-			expect.Equal(t, "files", want, expect.Value(files(r.Dir, "HEAD", "signed"))(t))
+			expect.Equal(t, "files", want, must.Get(files(r.Dir, "HEAD", "signed"))(t))
 		})
 	}
 }

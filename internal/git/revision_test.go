@@ -59,12 +59,12 @@ func TestResolve(t *testing.T) {
 			"origin/main": first, "refs/remotes/origin/main": first, "refs/pull/7/merge": first, "same": first,
 			"refs/heads/both": second, "refs/tags/both": first,
 		} {
-			got := expect.Value(resolve(r.Dir, revision))(t)
+			got := must.Get(resolve(r.Dir, revision))(t)
 			expect.Is(t, fmt.Sprintf("packed %v: %s", packed, revision), want, got)
 		}
 		// A loose reference has precedence over a packed one.
 		r.Line("update-ref", "refs/heads/main", first)
-		expect.Is(t, "moved", first, expect.Value(resolve(r.Dir, "main"))(t))
+		expect.Is(t, "moved", first, must.Get(resolve(r.Dir, "main"))(t))
 	}
 }
 
@@ -119,7 +119,7 @@ func TestBranch(t *testing.T) {
 	} {
 		r.Write(".git/HEAD", head+"\n")
 		repository, _ := opened(t, r.Dir)
-		expect.Is(t, head, want, expect.Value(repository.Branch())(t))
+		expect.Is(t, head, want, must.Get(repository.Branch())(t))
 	}
 }
 

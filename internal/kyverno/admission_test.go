@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/kyverno"
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func quoted(text string) string { return strconv.Quote(text) }
@@ -51,7 +51,7 @@ func TestAdmissions(t *testing.T) {
 		filter("Deployment", "kyverno-admission-controller", "'*'"):                   true,
 		condition(deployment + "'polex-system'"):                                      true,
 	} {
-		guard := expect.Value(kyverno.Guard{}.Admitting(admitted))(t)
+		guard := must.Get(kyverno.Guard{}.Admitting(admitted))(t)
 		doc, ordinary := document(t, text), policySet(t, clusterPolicy("{resources: {kinds: [Deployment, Pod]}}"), validatingPolicy("ValidatingPolicy", onPods))
 		if got := kyverno.ReachesGuard(doc, guard.Knowing(ordinary)).Reaches(); got != want {
 			t.Errorf("%s\nreaches is %t", text, got)
@@ -82,7 +82,7 @@ func TestAdmissions(t *testing.T) {
 
 // TestNotAdmissions: an entry that cannot be admitted is an error of the configuration.
 func TestNotAdmissions(t *testing.T) {
-	guard := expect.Value(kyverno.NewGuard([]string{"protect-*"}, nil))(t)
+	guard := must.Get(kyverno.NewGuard([]string{"protect-*"}, nil))(t)
 	for _, entry := range []string{
 		"", "a", "a Pod", "a Pod/", "a /b", " Pod/b", "a Pod b", "a  Pod/b", "a Pod/b ", "a Pod/b c", "a\tPod/b", "a Pod/\u2003b",
 		"polex-verify Pod/b", "protect-exceptions Pod/b", "Protect-exceptions Pod/b",

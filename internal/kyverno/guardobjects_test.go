@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestOwnObjects compares the names of the guard's objects with policies/guard.
@@ -16,7 +16,7 @@ func TestOwnObjects(t *testing.T) {
 	name := regexp.MustCompile(`\b(?:name|secretName): (polex-guard[a-z-]*)`)
 	var delivered []string
 	root := os.DirFS("../../policies/guard")
-	expect.OK(t, fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
+	must.Do(t, fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".yaml") {
 			return err
 		}

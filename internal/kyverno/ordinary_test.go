@@ -9,6 +9,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // clusterPolicy and validatingPolicy return policies with the name in the exceptions of these tests, and a given match.
@@ -87,7 +88,7 @@ func TestOnlyOrdinaryPoliciesRelax(t *testing.T) {
 			t.Errorf("%s does not reach", text)
 		}
 	}
-	guarded := expect.Value(kyverno.NewGuard([]string{"require-*"}, nil))(t)
+	guarded := must.Get(kyverno.NewGuard([]string{"require-*"}, nil))(t)
 	if !kyverno.ReachesGuard(document(t, conditional("[{name: a, expression: \"has(object.spec.x)\"}]")), guarded.Knowing(policySet(t, ordinaryPolicies[0]...))).Reaches() {
 		t.Error("a policy that the configuration guards is ordinary")
 	}

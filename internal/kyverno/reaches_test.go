@@ -8,6 +8,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // legacy and conditional are exceptions that do not reach the guard, except for the inserted spec or match conditions.
@@ -31,7 +32,7 @@ func conditional(conditions string) string {
 
 func document(t testing.TB, text string) *exception.Document {
 	t.Helper()
-	return expect.Value(exception.NewReader(strings.NewReader(text), "a.yaml").Large().Next())(t)
+	return must.Get(exception.NewReader(strings.NewReader(text), "a.yaml").Large().Next())(t)
 }
 
 func reaches(t testing.TB, text string) bool {
@@ -189,7 +190,7 @@ func TestNothingHidesIt(t *testing.T) {
 
 // TestGuardIsAddedTo: a configuration adds guarded names.
 func TestGuardIsAddedTo(t *testing.T) {
-	guard := expect.Value(kyverno.NewGuard([]string{"require-*"}, []string{"team-?"}))(t)
+	guard := must.Get(kyverno.NewGuard([]string{"require-*"}, []string{"team-?"}))(t)
 	own := matching("{any: [{resources: {kinds: [Pod], namespaces: [kyverno]}}]}")
 	for text, of := range map[string]string{
 		from(""): "require-*",
@@ -248,6 +249,6 @@ func reachesBy(t testing.TB, expressions ...string) bool {
 		"apiVersion": "policies.kyverno.io/v1", "kind": "PolicyException", "metadata": map[string]any{"name": "a", "namespace": "b"},
 		"spec": map[string]any{"policyRefs": []any{map[string]any{"name": "require-probes", "kind": "ValidatingPolicy"}}, "matchConditions": conditions},
 	})
-	expect.OK(t, err)
+	must.Do(t, err)
 	return kyverno.ReachesGuard(doc, kyverno.Guard{}).Reaches()
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // large are documents of up to 1.5 MiB, the limit of the API server, that cause a lot of work.
@@ -63,8 +63,8 @@ func large() map[string]string {
 func stored(t testing.TB, text string) *kyverno.Exception {
 	t.Helper()
 	var object map[string]any
-	expect.OK(t, yaml.Unmarshal([]byte(text), &object))
-	doc := expect.Value(exception.FromObject(object))(t)
+	must.Do(t, yaml.Unmarshal([]byte(text), &object))
+	doc := must.Get(exception.FromObject(object))(t)
 	return kyverno.Read(doc)
 }
 

@@ -56,7 +56,7 @@ func TestExempted(t *testing.T) {
 func TestWeigh(t *testing.T) {
 	var docs []*exception.Document
 	for _, text := range []string{"{name: a, annotations: {policies.kyverno.io/severity: low}}", "{name: a, annotations: {policies.kyverno.io/severity: high}}", "{name: b, annotations: {policies.kyverno.io/severity: huge}}"} {
-		doc := expect.Value(exception.Parse(
+		doc := must.Get(exception.Parse(
 			[]byte("apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: "+text+"\n"), ""))(t)
 		docs = append(docs, doc)
 	}

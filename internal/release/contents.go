@@ -21,9 +21,9 @@ var license = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|pate
 // without a licence is an error, because nobody may distribute it.
 func licenses(program, goroot, cache string) ([]byte, error) {
 	names, dirs := []string{runtime.Version()}, []string{goroot}
-	for _, m := range must(buildinfo.ReadFile(program)).Deps {
+	for _, m := range orExit(buildinfo.ReadFile(program)).Deps {
 		names = append(names, m.Path+"@"+m.Version)
-		dirs = append(dirs, filepath.Join(cache, must(module.EscapePath(m.Path))+"@"+must(module.EscapeVersion(m.Version))))
+		dirs = append(dirs, filepath.Join(cache, orExit(module.EscapePath(m.Path))+"@"+orExit(module.EscapeVersion(m.Version))))
 	}
 	var text bytes.Buffer
 	for i, name := range names {
@@ -45,7 +45,7 @@ func licenses(program, goroot, cache string) ([]byte, error) {
 // Serial number and time would differ between two builds.
 func sbom(program, version string) []byte {
 	tool := exec.Command("go", "-C", filepath.Join("test", "tools", "cyclonedx"), "tool", "cyclonedx-gomod", "bin",
-		"-json", "-std", "-noserial", "-notimestamp", "-version", version, must(filepath.Abs(program))) // #nosec G204 -- a version without a space
+		"-json", "-std", "-noserial", "-notimestamp", "-version", version, orExit(filepath.Abs(program))) // #nosec G204 -- a version without a space
 	var log bytes.Buffer
 	tool.Stderr = &log
 	bom, err := tool.Output()

@@ -44,20 +44,20 @@ func check(err error) {
 	}
 }
 
-func must[T any](value T, err error) T {
+func orExit[T any](value T, err error) T {
 	check(err)
 	return value
 }
 
-func read(path string) []byte { return must(os.ReadFile(path)) } // #nosec G304 -- of this repository and build
+func read(path string) []byte { return orExit(os.ReadFile(path)) } // #nosec G304 -- of this repository and build
 
 // release builds everything into a folder, which it empties first.
 func release(version, out string) {
-	commands := must(filepath.Glob(filepath.Join("cmd", "polex*")))
+	commands := orExit(filepath.Glob(filepath.Join("cmd", "polex*")))
 	if len(commands) == 0 {
 		check(errors.New("there are no commands in cmd: run it at the repository's root"))
 	}
-	committed := must(strconv.ParseInt(output("git", "show", "--no-patch", "--format=%ct", "HEAD"), 10, 64))
+	committed := orExit(strconv.ParseInt(output("git", "show", "--no-patch", "--format=%ct", "HEAD"), 10, 64))
 	when := time.Unix(committed, 0) // of every file
 	check(os.RemoveAll(out))
 	pages := manual(filepath.Join(out, "manual"), version, when)
@@ -130,7 +130,7 @@ func (a archive) build(dir string, pages []entry, when time.Time) []byte {
 	goroot, cache, _ := strings.Cut(output("go", "env", "GOROOT", "GOMODCACHE"), "\n")
 	files := []entry{
 		{"LICENSE", read("LICENSE"), 0o644}, {"README.md", read("README.md"), 0o644},
-		{"THIRD-PARTY-LICENSES.txt", must(licenses(path, goroot, cache)), 0o644},
+		{"THIRD-PARTY-LICENSES.txt", orExit(licenses(path, goroot, cache)), 0o644},
 		{"sbom.cdx.json", sbom(path, a.version), 0o644}, {a.Program(), read(path), 0o755},
 	}
 	for _, page := range pages {
@@ -147,7 +147,7 @@ func (a archive) build(dir string, pages []entry, when time.Time) []byte {
 
 // output returns what a program prints, without the end of the last line.
 func output(name string, args ...string) string {
-	return strings.TrimSpace(string(must(exec.Command(name, args...).Output()))) // #nosec G204 -- constants
+	return strings.TrimSpace(string(orExit(exec.Command(name, args...).Output()))) // #nosec G204 -- constants
 }
 
 // build builds every command for a platform, static and without paths of this machine. The tag omits gRPC's trace

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // published writes the manifests of a release with two commands, and returns their folder and the archives.
@@ -68,9 +69,9 @@ type pluginFile struct {
 // internal/index/validation), and has the archive and checksum of polex for each platform.
 func TestKrew(t *testing.T) {
 	dir, archives := published(t)
-	raw := expect.Value(os.ReadFile(filepath.Join(dir, "polex.yaml")))(t)
+	raw := must.Get(os.ReadFile(filepath.Join(dir, "polex.yaml")))(t)
 	var p plugin
-	expect.OK(t, yaml.UnmarshalStrict(raw, &p))
+	must.Do(t, yaml.UnmarshalStrict(raw, &p))
 	if p.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || p.Kind != "Plugin" || p.Metadata["name"] != "polex" || !semver.IsValid(p.Spec.Version) {
 		t.Errorf("krew rejects its head: %+v", p)
 	}
@@ -100,7 +101,7 @@ func TestKrew(t *testing.T) {
 func TestBrew(t *testing.T) {
 	dir, archives := published(t)
 	path := filepath.Join(dir, "polex.rb")
-	raw := expect.Value(os.ReadFile(path))(t)
+	raw := must.Get(os.ReadFile(path))(t)
 	got := regexp.MustCompile(`url "([^"]+)"\s+sha256 "([0-9a-f]{64})"`).FindAllStringSubmatch(string(raw), -1)
 	if len(got) != 4 || strings.Contains(string(raw), "{{") {
 		t.Errorf("it has %d archives, want 4:\n%s", len(got), raw)
@@ -121,7 +122,7 @@ func TestBrew(t *testing.T) {
 // TestChecksums: sha256sum accepts the checksums of every published file.
 func TestChecksums(t *testing.T) {
 	dir, archives := published(t)
-	raw := expect.Value(os.ReadFile(filepath.Join(dir, "checksums.txt")))(t)
+	raw := must.Get(os.ReadFile(filepath.Join(dir, "checksums.txt")))(t)
 	for _, a := range archives {
 		if !strings.Contains(string(raw), a.SHA256+"  "+a.name()+"\n") {
 			t.Errorf("%s is missing", a.name())

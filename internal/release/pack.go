@@ -33,12 +33,12 @@ func tree(dir, below string) (files []entry) {
 // tarball archives files in the given order, with nothing about the user, machine and time of the build.
 func tarball(files []entry, when time.Time) []byte {
 	var b bytes.Buffer
-	compressed := must(gzip.NewWriterLevel(&b, gzip.BestCompression))
+	compressed := orExit(gzip.NewWriterLevel(&b, gzip.BestCompression))
 	archive := tar.NewWriter(compressed)
 	for _, f := range files {
 		check(archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.name, Mode: int64(f.mode),
 			Size: int64(len(f.data)), ModTime: when, Format: tar.FormatUSTAR}))
-		must(archive.Write(f.data))
+		orExit(archive.Write(f.data))
 	}
 	check(archive.Close())
 	check(compressed.Close())
@@ -52,7 +52,7 @@ func zipped(files []entry, when time.Time) []byte {
 	for _, f := range files {
 		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: when.UTC()}
 		header.SetMode(f.mode)
-		must(must(archive.CreateHeader(header)).Write(f.data))
+		orExit(orExit(archive.CreateHeader(header)).Write(f.data))
 	}
 	check(archive.Close())
 	return b.Bytes()

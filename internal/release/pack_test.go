@@ -20,6 +20,7 @@ import (
 	"golang.org/x/mod/module"
 
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // packed is a file of an archive.
@@ -43,11 +44,11 @@ func TestPack(t *testing.T) {
 			for n, mode := range []os.FileMode{0o600, 0o777} {
 				t.Chdir(t.TempDir())
 				command := filepath.Join("dist", "polex-a")
-				expect.OK(t, os.Mkdir("dist", 0o755))
+				must.Do(t, os.Mkdir("dist", 0o755))
 				for _, file := range []string{command, "LICENSE"} {
-					expect.OK(t, os.WriteFile(file, []byte(file), mode))
+					must.Do(t, os.WriteFile(file, []byte(file), mode))
 					other := when.Add(time.Duration(n) * time.Hour)
-					expect.OK(t, os.Chtimes(file, other, other))
+					must.Do(t, os.Chtimes(file, other, other))
 				}
 				archives = append(archives, of.pack(append(tree(".", "top"), entry{"polex-a", read(command), 0o755}), when))
 			}
@@ -64,14 +65,14 @@ func TestPack(t *testing.T) {
 // untar reads a tar.gz. It fails if the archive names a user.
 func untar(t *testing.T, archive []byte) (files []packed) {
 	t.Helper()
-	plain := expect.Value(gzip.NewReader(bytes.NewReader(archive)))(t)
+	plain := must.Get(gzip.NewReader(bytes.NewReader(archive)))(t)
 	for r := tar.NewReader(plain); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return files
 		}
-		expect.OK(t, err)
-		text := expect.Value(io.ReadAll(r))(t)
+		must.Do(t, err)
+		text := must.Get(io.ReadAll(r))(t)
 		if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.Gname != "" {
 			t.Errorf("it names a user: %+v", h)
 		}
@@ -81,10 +82,10 @@ func untar(t *testing.T, archive []byte) (files []packed) {
 
 func unzip(t *testing.T, archive []byte) (files []packed) {
 	t.Helper()
-	r := expect.Value(zip.NewReader(bytes.NewReader(archive), int64(len(archive))))(t)
+	r := must.Get(zip.NewReader(bytes.NewReader(archive), int64(len(archive))))(t)
 	for _, f := range r.File {
-		content := expect.Value(f.Open())(t)
-		text := expect.Value(io.ReadAll(content))(t)
+		content := must.Get(f.Open())(t)
+		text := must.Get(io.ReadAll(content))(t)
 		files = append(files, packed{f.Name, f.Mode(), string(text), f.Modified.UTC()})
 	}
 	return files
@@ -98,9 +99,9 @@ func TestContents(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags=grpcnotrace", "-trimpath", "-o", program, "./cmd/polex-validate").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	info := expect.Value(buildinfo.ReadFile(program))(t)
+	info := must.Get(buildinfo.ReadFile(program))(t)
 	goroot, cache := output("go", "env", "GOROOT"), output("go", "env", "GOMODCACHE")
-	text := expect.Value(licenses(program, goroot, cache))(t)
+	text := must.Get(licenses(program, goroot, cache))(t)
 	first, second := sbom(program, "v1.2.3"), sbom(program, "v1.2.3")
 	if !bytes.Equal(first, second) {
 		t.Error("two SBOMs of a program differ")
@@ -123,8 +124,8 @@ func TestContents(t *testing.T) {
 	if _, err := licenses(program, goroot, empty); err == nil {
 		t.Error("a module that is not there is accepted")
 	}
-	one := filepath.Join(empty, filepath.FromSlash(must(module.EscapePath(info.Deps[0].Path)))+"@"+info.Deps[0].Version)
-	expect.OK(t, os.MkdirAll(filepath.Join(one, "license"), 0o755))
+	one := filepath.Join(empty, filepath.FromSlash(orExit(module.EscapePath(info.Deps[0].Path)))+"@"+info.Deps[0].Version)
+	must.Do(t, os.MkdirAll(filepath.Join(one, "license"), 0o755))
 	if _, err := licenses(program, goroot, empty); err == nil || !strings.Contains(err.Error(), "no licence file") {
 		t.Errorf("a module without a licence is accepted: %v", err)
 	}
@@ -138,7 +139,7 @@ func TestRoots(t *testing.T) {
 		if block, rest = pem.Decode(rest); block == nil {
 			break
 		}
-		c := expect.Value(x509.ParseCertificate(block.Bytes))(t)
+		c := must.Get(x509.ParseCertificate(block.Bytes))(t)
 		if !c.IsCA || c.NotAfter.Before(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
 			t.Errorf("%s: authority %v, until %s", c.Subject, c.IsCA, c.NotAfter)
 		}
@@ -174,7 +175,7 @@ func TestChart(t *testing.T) {
 // unpacked returns the files of an archive by name.
 func unpacked(t *testing.T, packed []byte) map[string]string {
 	t.Helper()
-	plain := expect.Value(gzip.NewReader(bytes.NewReader(packed)))(t)
+	plain := must.Get(gzip.NewReader(bytes.NewReader(packed)))(t)
 	files := map[string]string{}
 	for r := tar.NewReader(plain); ; {
 		h, err := r.Next()
@@ -182,7 +183,7 @@ func unpacked(t *testing.T, packed []byte) map[string]string {
 			return files
 		}
 		text, readErr := io.ReadAll(r)
-		expect.OK(t, errors.Join(err, readErr))
+		must.Do(t, errors.Join(err, readErr))
 		files[h.Name] = string(text)
 	}
 }

@@ -108,7 +108,7 @@ func TestCommandEnds(t *testing.T) {
 // A large request gets more time.
 func TestUpload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		request := expect.Value(http.NewRequestWithContext(
+		request := must.Get(http.NewRequestWithContext(
 			t.Context(), http.MethodPost, address, strings.NewReader(strings.Repeat("x", 10<<20))))(t)
 		request.GetBody = nil
 		began := time.Now()

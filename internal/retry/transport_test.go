@@ -100,7 +100,7 @@ const address = "https://server.example/path"
 
 func get(t *testing.T, transport http.RoundTripper, ctx context.Context) (int, string, error) {
 	t.Helper()
-	request := expect.Value(http.NewRequestWithContext(ctx, http.MethodGet, address, nil))(t)
+	request := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, address, nil))(t)
 	client := http.Client{Transport: transport}
 	response, err := client.Do(request)
 	if err != nil {
@@ -293,7 +293,7 @@ func TestStrangers(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()
-	request := expect.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil))(t)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil))(t)
 	var r rest
 	_, err := retry.Transport{Timing: retry.Timing{Sleep: r.sleep}}.RoundTrip(request)
 	expect.That(t, err != nil && strings.Contains(err.Error(), "certificate") && len(r.waits) == 0,

@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var errAbsent = fs.ErrNotExist
@@ -22,7 +23,7 @@ func mongo() review.Origin {
 // outcome returns the result of a look-up as text: the approvers, a reason, or "unknown:" and the error.
 func outcome(t *testing.T, g *gitHub, c review.Config) string {
 	t.Helper()
-	r := expect.Value(review.New(c))(t)
+	r := must.Get(review.New(c))(t)
 	record, err := r.Record(t.Context(), mongo())
 	var refusals exception.Refusals
 	switch {
@@ -53,8 +54,8 @@ func wanted(t *testing.T, got, want string) {
 
 func TestRecord(t *testing.T) {
 	g := newGitHub(t)
-	r := expect.Value(review.New(g.config()))(t)
-	got := expect.Value(r.Record(t.Context(), mongo()))(t)
+	r := must.Get(review.New(g.config()))(t)
+	got := must.Get(r.Record(t.Context(), mongo()))(t)
 	want := &review.Record{Source: review.SourceAPI, Commit: mergeCommit, Branch: "main", PullRequest: "https://github.com/acme/exceptions/pull/12", Number: 12,
 		Requester: "alice", Approvers: []string{"bob"}}
 	expect.Equal(t, "result", want, got)
@@ -174,7 +175,7 @@ func TestDeepFile(t *testing.T) {
 		reply(w, http.StatusOK, tree(entry("a", "tree", headTree)))
 		return true
 	}
-	r := expect.Value(review.New(g.config()))(t)
+	r := must.Get(review.New(g.config()))(t)
 	o := mongo()
 	o.Files[0].Path = strings.Repeat("a/", 250) + "mongo.yaml"
 	_, err := r.Record(t.Context(), o)

@@ -8,6 +8,7 @@ import (
 	"github.com/polex-dev/polex/internal/forge/github"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // An event proves a pull request, but never an approval.
@@ -38,13 +39,13 @@ func TestFromEvent(t *testing.T) {
 		"a login that is none":                {event: pull("user", account(1, "a b", "User")), err: "is not a login"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			payload := expect.Value(json.Marshal(tc.event))(t)
+			payload := must.Get(json.Marshal(tc.event))(t)
 			got, err := recordOf(t, payload, mongo())
 			if tc.err != "" {
 				expect.Error(t, err, tc.err)
 				return
 			}
-			expect.OK(t, err)
+			must.Do(t, err)
 			expect.Equal(t, "result", tc.want, got)
 		})
 	}
@@ -58,7 +59,7 @@ func recordOf(t *testing.T, payload []byte, o review.Origin) (*review.Record, er
 	if err != nil {
 		return nil, err
 	}
-	r := expect.Value(review.New(
+	r := must.Get(review.New(
 		review.Config{Source: review.SourceEvent, Event: event, Branch: "main", History: newHistory()}))(t)
 	return r.Record(t.Context(), o)
 }
@@ -115,7 +116,7 @@ func TestRenewal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newGitHub(t).config()
 			c.Renewals = tc.asked
-			r := expect.Value(review.New(c))(t)
+			r := must.Get(review.New(c))(t)
 			record := &review.Record{Source: review.SourceAPI}
 			if tc.approvers != "" {
 				record.Approvers = strings.Split(tc.approvers, ", ")

@@ -130,7 +130,7 @@ func (g *gitHub) config() review.Config {
 			return nil
 		}
 	}
-	client := expect.Value(github.New(access))(g.t)
+	client := must.Get(github.New(access))(g.t)
 	return review.Config{Source: review.SourceAPI, Branch: "main", RequireApprovals: 1, History: newHistory(), Reviews: client}
 }
 
@@ -366,14 +366,14 @@ func TestRebasedAnother(t *testing.T) {
 // One look-up is enough for all files of a merge.
 func TestOneLookUp(t *testing.T) {
 	g := newGitHub(t)
-	r := expect.Value(review.New(g.config()))(t)
+	r := must.Get(review.New(g.config()))(t)
 	o := mongo()
 	for range 99 {
 		o.Files = append(o.Files, o.Files[0])
 	}
 	for i, want := range []int{6, 5} { // bob's write access is known by then
 		g.asked = nil
-		expect.Value(r.Record(t.Context(), o))(t)
+		must.Get(r.Record(t.Context(), o))(t)
 		expect.That(t, len(g.asked) == want, "merge %d: %d requests: %q", i, len(g.asked), g.asked)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // forbid answers 403 below a path.
@@ -163,7 +164,7 @@ func TestCancelled(t *testing.T) {
 			asked := 0
 			g := newGitHub(t)
 			g.http, g.clock = stumbling(func() { asked++; when(cancel) }), true
-			r := expect.Value(review.New(g.config()))(t)
+			r := must.Get(review.New(g.config()))(t)
 			_, err := r.Record(ctx, mongo())
 			expect.Cause(t, err, context.Canceled)
 			expect.That(t, asked == 1, "it asked %d times", asked)
@@ -188,7 +189,7 @@ func TestAdvice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := newGitHub(t)
 			g.meddle = func(w http.ResponseWriter, _ *http.Request) bool { reply(w, tc.status, tc.said); return true }
-			r := expect.Value(review.New(g.config()))(t)
+			r := must.Get(review.New(g.config()))(t)
 			_, err := r.Record(t.Context(), mongo())
 			var unknown *review.UnknownError
 			if !errors.As(err, &unknown) || !strings.Contains(unknown.Hint(), tc.want) || len(err.Error()) > 700 || strings.Contains(err.Error(), token) {

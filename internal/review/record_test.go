@@ -8,6 +8,7 @@ import (
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var record = review.Record{Source: review.SourceAPI, Commit: mergeCommit, Branch: "main", Number: 12,
@@ -53,7 +54,7 @@ spec:
 	} {
 		t.Run(name, func(t *testing.T) {
 			doc := parse(t, tc.source)
-			out := expect.Value(record.Write(doc))(t)
+			out := must.Get(record.Write(doc))(t)
 			expect.Equal(t, "result", tc.want, string(out.Source()))
 			e, _ := out.Exception()
 			if e.RequestedBy.Text != "alice" || e.ApprovedBy.Text != "bob, carol" || e.PullRequest.Text != record.PullRequest || len(e.Conflicts) > 0 {
@@ -66,7 +67,7 @@ spec:
 // Unknown fields are not written.
 func TestWriteLittle(t *testing.T) {
 	little := review.Record{Source: review.SourceEvent, Commit: mergeCommit}
-	out := expect.Value(little.Write(parse(t, kyverno)))(t)
+	out := must.Get(little.Write(parse(t, kyverno)))(t)
 	if out.Annotation(exception.AnnotationMergeCommit) != mergeCommit || out.Annotation(exception.AnnotationRecordedFrom) != "event" || len(little.Additions(out.GroupKind())) != 2 {
 		t.Errorf("it is\n%s", out.Source())
 	}
@@ -104,7 +105,7 @@ func TestUnrecordable(t *testing.T) {
 
 func parse(t *testing.T, source string) *exception.Document {
 	t.Helper()
-	return expect.Value(exception.Parse([]byte(source), "unsigned/mongo.yaml"))(t)
+	return must.Get(exception.Parse([]byte(source), "unsigned/mongo.yaml"))(t)
 }
 
 // The list of reasons is complete, and each has a description.
@@ -158,7 +159,7 @@ func TestParseTrailers(t *testing.T) {
 				expect.Error(t, err, tc.err)
 				return
 			}
-			expect.OK(t, err)
+			must.Do(t, err)
 			expect.Equal(t, "result", tc.want, got)
 		})
 	}
@@ -186,13 +187,13 @@ func TestFromTrailers(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&c)
 			}
-			r := expect.Value(review.New(c))(t)
+			r := must.Get(review.New(c))(t)
 			record, err := r.Record(t.Context(), mongo())
 			if tc.err != "" {
 				expect.Error(t, err, tc.err)
 				return
 			}
-			expect.OK(t, err)
+			must.Do(t, err)
 			expect.Is(t, "approved it", tc.want, strings.Join(record.Approvers, ", "))
 		})
 	}
@@ -242,7 +243,7 @@ func TestWritersDoNotApprove(t *testing.T) {
 			}
 			c := review.Config{Source: review.SourceTrailers, Branch: "main", History: h}
 			count(1)(&c)
-			r := expect.Value(review.New(c))(t)
+			r := must.Get(review.New(c))(t)
 			record, err := r.Record(t.Context(), mongo())
 			expect.That(t, !tc.counts || (err == nil && strings.Join(record.Approvers, "") == tc.by),
 				"%v, %v", record, err)
@@ -267,7 +268,7 @@ func TestTrailersRefuse(t *testing.T) {
 		}
 		c := review.Config{Source: review.SourceTrailers, Branch: "main", History: h}
 		count(1)(&c)
-		r := expect.Value(review.New(c))(t)
+		r := must.Get(review.New(c))(t)
 		_, err := r.Record(t.Context(), mongo())
 		expect.Is(t, name, 1, len(exception.RefusalsIn(err)))
 	}
@@ -293,7 +294,7 @@ func FuzzParseTrailers(f *testing.F) {
 		if got.MergeRequest != "" {
 			again += "See merge request " + got.MergeRequest + "\n"
 		}
-		back := expect.Value(review.ParseTrailers(again))(t)
+		back := must.Get(review.ParseTrailers(again))(t)
 		expect.Equal(t, message, got, back)
 	})
 }

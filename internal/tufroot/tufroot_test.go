@@ -23,7 +23,7 @@ var good = time.Now().Add(24 * time.Hour).UTC().Truncate(time.Second)
 
 func repository(t *testing.T) *tufrepo.Repository {
 	t.Helper()
-	return expect.Value(tufrepo.New(publicgood.TrustedRootJSON(), good))(t)
+	return must.Get(tufrepo.New(publicgood.TrustedRootJSON(), good))(t)
 }
 
 // source serves a repository on loopback.
@@ -43,29 +43,29 @@ func TestFetch(t *testing.T) {
 	}
 	r := repository(t)
 	s := source(t, r)
-	fetched := expect.Value(tufroot.Fetch(s))(t)
+	fetched := must.Get(tufroot.Fetch(s))(t)
 	expect.That(t, bytes.Equal(fetched.JSON, publicgood.TrustedRootJSON()) && fetched.Root.Logs(),
 		"it is not the trusted root of the repository")
 	expect.That(t, fetched.RootVersion == 1 && fetched.GoodUntil.Equal(good) && fetched.Mirror == s.Mirror,
 		"version %d until %s of %s", fetched.RootVersion, fetched.GoodUntil, fetched.Mirror)
 	// New metadata is fetched after any number of root rotations.
 	for range 3 {
-		expect.OK(t, r.Rotate(good))
+		must.Do(t, r.Rotate(good))
 	}
 	fresh := append(publicgood.TrustedRootJSON(), '\n')
-	expect.OK(t, r.Publish(fresh, good.Add(time.Hour)))
-	fetched = expect.Value(tufroot.Fetch(s))(t)
+	must.Do(t, r.Publish(fresh, good.Add(time.Hour)))
+	fetched = must.Get(tufroot.Fetch(s))(t)
 	if !bytes.Equal(fetched.JSON, fresh) || fetched.RootVersion != 4 || !fetched.GoodUntil.Equal(good.Add(time.Hour)) {
 		t.Errorf("version %d until %s, %d bytes", fetched.RootVersion, fetched.GoodUntil, len(fetched.JSON))
 	}
-	expect.Empty(t, "left", expect.Value(os.ReadDir(temporary))(t))
+	expect.Empty(t, "left", must.Get(os.ReadDir(temporary))(t))
 }
 
 // TestFetchRefuses: Fetch never returns a root that is not signed by the root's keys, or that is expired.
 func TestFetchRefuses(t *testing.T) {
 	over := time.Now().Add(-time.Minute)
 	publish := func(target []byte, until time.Time) func(*testing.T, *tufrepo.Repository) {
-		return func(t *testing.T, r *tufrepo.Repository) { expect.OK(t, r.Publish(target, until)) }
+		return func(t *testing.T, r *tufrepo.Repository) { must.Do(t, r.Publish(target, until)) }
 	}
 	// flip changes a digit of a file's signature.
 	flip := func(path string) func(*testing.T, *tufrepo.Repository) {
@@ -91,14 +91,14 @@ func TestFetchRefuses(t *testing.T) {
 	}{
 		{"an expired timestamp", publish(newer, over), tufroot.ErrExpired, "timestamp.json is expired"},
 		{"an expired root", func(t *testing.T, r *tufrepo.Repository) {
-			expect.OK(t, r.Rotate(over))
+			must.Do(t, r.Rotate(over))
 		}, tufroot.ErrExpired, "root.json is expired"},
 		{"a timestamp whose signature is wrong", flip("timestamp.json"), tufroot.ErrUntrusted, "unsigned metadata"},
 		{"a snapshot whose signature is wrong", flip("1.snapshot.json"), tufroot.ErrUntrusted, "unsigned metadata"},
 		{"targets whose signature is wrong", flip("1.targets.json"), tufroot.ErrUntrusted, "unsigned metadata"},
 		{"a new root that the old one did not sign", func(t *testing.T, r *tufrepo.Repository) {
 			other := repository(t)
-			expect.OK(t, other.Rotate(good))
+			must.Do(t, other.Rotate(good))
 			r.Replace("2.root.json", other.File("2.root.json"))
 		}, tufroot.ErrUntrusted, "unsigned metadata"},
 		{"a stranger's timestamp", strangers("timestamp.json"), tufroot.ErrUntrusted, "unsigned metadata"},
@@ -185,7 +185,7 @@ func TestFetchAsks(t *testing.T) {
 		asked = append(asked, path)
 		return inner.DownloadFile(address, most, 0)
 	})
-	expect.Value(tufroot.Fetch(s))(t)
+	must.Get(tufroot.Fetch(s))(t)
 	want := []string{"2.root.json", "timestamp.json", "1.snapshot.json", "1.targets.json", tufrepo.Path(publicgood.TrustedRootJSON())}
 	expect.Equal(t, "files", want, asked)
 }

@@ -138,7 +138,7 @@ func FuzzReadersAgree(f *testing.F) {
 		if len(ours) == 0 {
 			return
 		}
-		out := expect.Value(exception.Join(ours))(t)
+		out := must.Get(exception.Join(ours))(t)
 		if theirs, err := kubectls(out, 4096); err != nil || len(theirs) != len(ours) {
 			t.Fatalf("%q is written as %q, which kubectl reads as %d documents (%v)", source, out, len(theirs), err)
 		}
@@ -148,16 +148,16 @@ func FuzzReadersAgree(f *testing.F) {
 // TestStream: documents are written with their original bytes, or not at all.
 func TestStream(t *testing.T) {
 	two := []*exception.Document{mustParse(t, "a: 1 # c\n"), mustParse(t, "# x\n---\nb: 2")}
-	out := expect.Value(exception.Join(two))(t)
+	out := must.Get(exception.Join(two))(t)
 	expect.Is(t, "stream", "a: 1 # c\n---\n# x\n---\nb: 2\n", string(out))
 	// YAML and JSON in one stream.
 	expect.Failure(exception.Join([]*exception.Document{two[0], mustParse(t, `{"a": 1}`)}))(t)
 	s := exception.Stream{Limit: 12}
 	expect.Error(t, errors.Join(s.Add(two[0]), s.Add(two[1])), "larger than")
-	made := expect.Value(exception.FromObject(map[string]any{"a": "b"}))(t)
+	made := must.Get(exception.FromObject(map[string]any{"a": "b"}))(t)
 	expect.Failure(exception.Join([]*exception.Document{made}))(t) // a document without a source was written
 	var empty exception.Stream
-	expect.Is(t, "an empty stream", 0, len(expect.Value(empty.Bytes())(t)))
+	expect.Is(t, "an empty stream", 0, len(must.Get(empty.Bytes())(t)))
 }
 
 // TestNodesAreCountedFirst: a document that needs much memory for parsing is rejected before it is parsed.
@@ -181,6 +181,6 @@ func TestNodesAreCountedFirst(t *testing.T) {
 		})
 	}
 	large := "a:\n" + strings.Repeat("- b\n", 10_000)
-	expect.Failure(exception.Parse([]byte(large), "file"))(t)                             // a large document is read
-	expect.Value(exception.NewReader(strings.NewReader(large), "file").Large().Next())(t) // it is the team's own
+	expect.Failure(exception.Parse([]byte(large), "file"))(t)                         // a large document is read
+	must.Get(exception.NewReader(strings.NewReader(large), "file").Large().Next())(t) // it is the team's own
 }

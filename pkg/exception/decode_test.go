@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestDecodeTypes: the error for a value of another type names no type of Go.
@@ -32,7 +33,7 @@ func TestDecodeTypes(t *testing.T) {
 		"list: [a, 1]":    "section.list[1]: expected text, found a number",
 		"mapping: {a: 1}": "section.mapping: expected text, found a number",
 	} {
-		doc := expect.Value(exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml"))(t)
+		doc := must.Get(exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml"))(t)
 		expect.Is(t, text, want, syntaxError(t, doc.Decode(&section{}, "section"), "", "").Message)
 	}
 }
@@ -81,7 +82,7 @@ func TestDecodeHints(t *testing.T) {
 		"items: {a: 1}":                            "2:3 begin each item with a dash",
 		"items: [{}, a]":                           "2:15 the keys are name, folders",
 	} {
-		doc := expect.Value(exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml"))(t)
+		doc := must.Get(exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml"))(t)
 		syntax := syntaxError(t, doc.Decode(&section{}, "section"), "", "")
 		at := syntax.Position.String()[len("a.yaml:"):]
 		expect.Is(t, text, want, at+" "+syntax.Hint)
@@ -106,10 +107,10 @@ func TestAddSeveral(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			doc := mustParse(t, text)
-			once := expect.Value(doc.Add(additions...))(t)
+			once := must.Get(doc.Add(additions...))(t)
 			one := doc
 			for i := len(additions) - 1; i >= 0; i-- {
-				one = expect.Value(one.Add(additions[i]))(t)
+				one = must.Get(one.Add(additions[i]))(t)
 			}
 			expect.Equal(t, "at once (-one by one +at once)", string(one.Source()), string(once.Source()))
 			for _, a := range additions {
@@ -301,7 +302,7 @@ func TestIdentities(t *testing.T) {
 		{"v2", "Kind", "space", "name", "7.yaml:1:1"},
 	} {
 		source := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {namespace: %q, name: %q}\n", tc.apiVersion, tc.kind, tc.namespace, tc.name)
-		d := expect.Value(exception.Parse([]byte(source), fmt.Sprintf("%d.yaml", i)))(t)
+		d := must.Get(exception.Parse([]byte(source), fmt.Sprintf("%d.yaml", i)))(t)
 		first, again := met.Add(d)
 		expect.That(t, again == (tc.first != "") && first.String() == tc.first, "%d: %s, %v", i, first, again)
 	}
@@ -326,7 +327,7 @@ func TestApprovals(t *testing.T) {
 		{"from nowhere", strings.Replace(recordedOld, "recorded-from: api", "recorded-from: \"\"", 1), "bob", ""},
 		{"the annotation of another group", strings.Replace(recordedNew, "from: api", "from: api, polex.dev/approved-by: carol", 1), "bob", "bob"},
 	} {
-		doc := expect.Value(exception.Parse([]byte(strings.Replace(tc.text, "WHO", tc.who, 1)), "a.yaml"))(t)
+		doc := must.Get(exception.Parse([]byte(strings.Replace(tc.text, "WHO", tc.who, 1)), "a.yaml"))(t)
 		expect.Is(t, tc.name, tc.want, strings.Join(doc.Approvals().Names, "|"))
 	}
 	approved := exception.Approvals{From: "api", Names: []string{"bob", "Carol <carol@example.com>"}}

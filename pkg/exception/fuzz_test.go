@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -61,9 +60,9 @@ func FuzzParse(f *testing.F) {
 		if !bytes.HasSuffix(whole, []byte("\n")) {
 			whole = append(whole, '\n') // like kubectl
 		}
-		asJSON := expect.Value(yaml.YAMLToJSONStrict(whole))(t)
+		asJSON := must.Get(yaml.YAMLToJSONStrict(whole))(t)
 		var theirs map[string]any
-		expect.OK(t, kjson.UnmarshalCaseSensitivePreserveInts(asJSON, &theirs))
+		must.Do(t, kjson.UnmarshalCaseSensitivePreserveInts(asJSON, &theirs))
 		diff := cmp.Diff(wholeAsInteger(theirs), wholeAsInteger(tree))
 		must.That(t, diff == "", "%q is read differently (-sigs.k8s.io/yaml +ours):\n%s", source, diff)
 
@@ -74,7 +73,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil || len(canonical) > exception.MaxDocument {
 			return
 		}
-		again := expect.Value(exception.Parse(canonical, "canonical"))(t)
+		again := must.Get(exception.Parse(canonical, "canonical"))(t)
 		if diff := cmp.Diff(wholeAsInteger(tree), wholeAsInteger(again.Object())); diff != "" {
 			t.Fatalf("canonical form %q of %q is another tree (-document +canonical):\n%s", canonical, source, diff)
 		}
@@ -151,7 +150,7 @@ func FuzzAdd(f *testing.F) {
 		must.That(t, diff == "", "%s added to %q (-want +got):\n%s", keys, source, diff)
 		must.That(t, inserted(d.Source(), out.Source()),
 			"%s added to %q changes other bytes: %q", keys, source, out.Source())
-		again := expect.Value(exception.Parse(out.Source(), "file"))(t)
+		again := must.Get(exception.Parse(out.Source(), "file"))(t)
 		diff = cmp.Diff(want, again.Object())
 		must.That(t, diff == "", "%s added to %q and read again (-want +got):\n%s", keys, source, diff)
 	})

@@ -53,7 +53,7 @@ func TestKustomizeReadsOtherwise(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := readWhole([]byte(tc.source))
 			expect.Contains(t, syntaxError(t, err, tc.where, tc.message).Hint, tc.hint)
-			expect.Value(readWhole([]byte(tc.edited)))(t)
+			must.Get(readWhole([]byte(tc.edited)))(t)
 		})
 	}
 }
@@ -359,7 +359,7 @@ func (g *generator) flow(depth int, top bool) {
 func TestKustomizeBuild(t *testing.T) {
 	built := 0
 	for _, folder := range []string{"../../examples", "../../docs", "../../internal", "../../policies", "../../test"} {
-		expect.OK(t, filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".txtar" {
 				return err
 			}
@@ -384,13 +384,13 @@ func buildsSame(t *testing.T, path string, source []byte) int {
 	}
 	disk := filesys.MakeFsInMemory()
 	for name, content := range map[string][]byte{"kustomization.yaml": []byte("resources: [x.yaml]\n"), "x.yaml": source} {
-		expect.OK(t, disk.WriteFile(name, content))
+		must.Do(t, disk.WriteFile(name, content))
 	}
 	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk, ".")
 	if err != nil {
 		return 0 // kustomize refuses it, so it deploys nothing else
 	}
-	out := expect.Value(made.AsYaml())(t)
+	out := must.Get(made.AsYaml())(t)
 	read, err := kubectls(out, 4096)
 	if err != nil || len(read) != len(docs) {
 		t.Errorf("%s: %d documents here, and %d to kustomize (%v)", path, len(docs), len(read), err)
@@ -416,7 +416,7 @@ func TestWrittenWithoutKustomize(t *testing.T) {
 	count := map[string]int{}
 	check := func(name string, source []byte, err error) {
 		t.Helper()
-		expect.OK(t, err)
+		must.Do(t, err)
 		docs, err := readWhole(source)
 		must.That(t, err == nil, "%s: %v", name, err)
 		for _, d := range docs {
@@ -432,7 +432,7 @@ func TestWrittenWithoutKustomize(t *testing.T) {
 	doc := mustParse(t, string(readable))
 	added, err := doc.Add(exception.Addition{Path: exception.Path{"metadata", "annotations", "cosign.sigstore.dev/message"}, Value: strings.Repeat("H4sIAAAA+/8B", 500) + "=="},
 		exception.Addition{Path: exception.Path{"metadata", "annotations", "polex.dev/signed-at"}, Value: "2026-06-01T12:00:00Z"})
-	expect.OK(t, err)
+	must.Do(t, err)
 	joined, err := exception.Join([]*exception.Document{added, doc})
 	check("joined", joined, err)
 	expect.That(t, cmp.Equal(map[string]int{"readable": 1, "canonical": 1, "joined": 2}, count), "checked %v", count)

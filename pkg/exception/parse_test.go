@@ -19,7 +19,7 @@ import (
 
 func mustParse(t testing.TB, source string) *exception.Document {
 	t.Helper()
-	return expect.Value(exception.Parse([]byte(source), "file.yaml"))(t)
+	return must.Get(exception.Parse([]byte(source), "file.yaml"))(t)
 }
 
 // syntaxError expects one at "line:column", "" for any, with a part of its message.
@@ -74,7 +74,7 @@ func TestParseReads(t *testing.T) {
 				expect.Failure(d, err)(t)
 				return
 			}
-			expect.OK(t, err)
+			must.Do(t, err)
 			expect.Equal(t, "result", tc.want, d.Object())
 			deployed, err := exception.Parse([]byte(tc.source), "file.yaml")
 			if kustomizes := slices.Contains(readOtherwise, tc.name); kustomizes != (err != nil && strings.Contains(err.Error(), "kustomize")) {
@@ -248,7 +248,7 @@ func TestLimitsOfTexts(t *testing.T) {
 			_, err := exception.Parse(above, "a.yaml")
 			syntaxError(t, err, "", tc.message)
 			if strings.Contains(tc.name, "doubt") { // kustomize never reads it
-				expect.Value(exception.ParseUndeployed(above, "a.yaml"))(t)
+				must.Get(exception.ParseUndeployed(above, "a.yaml"))(t)
 			}
 		})
 	}

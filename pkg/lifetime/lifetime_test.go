@@ -21,7 +21,7 @@ func document(t *testing.T, group, annotations, spec string) *exception.Document
 		kind = "ConfigMap"
 	}
 	text := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: a\n  annotations: {%s}\nspec: {%s}\n", apiVersion, kind, annotations, spec)
-	return expect.Value(exception.Parse([]byte(text), "test.yaml"))(t)
+	return must.Get(exception.Parse([]byte(text), "test.yaml"))(t)
 }
 
 func at(text string) time.Time {
@@ -94,7 +94,7 @@ func TestOf(t *testing.T) {
 func wrongAt(t *testing.T, err error, place string) {
 	t.Helper()
 	if place == "" {
-		expect.OK(t, err)
+		must.Do(t, err)
 		return
 	}
 	var bad *lifetime.Error
@@ -147,12 +147,12 @@ func TestResolveLabel(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			doc := document(t, tc.group, tc.annotations, tc.spec)
-			added := expect.Value(lifetime.Resolve(doc, signedAt, true, lifetime.Terms{}))(t)
+			added := must.Get(lifetime.Resolve(doc, signedAt, true, lifetime.Terms{}))(t)
 			expect.Equal(t, "additions", tc.want, byPath(added))
 		})
 	}
 	there := labelled(t, "old", `polex.dev/expires-at: "2026-12-31T17:00:00Z"`, "", "2026-12-31T170000Z")
-	added := expect.Value(lifetime.Resolve(there, signedAt, true, lifetime.Terms{}))(t)
+	added := must.Get(lifetime.Resolve(there, signedAt, true, lifetime.Terms{}))(t)
 	expect.Is(t, "additions", 0, len(added))
 }
 

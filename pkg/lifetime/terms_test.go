@@ -9,16 +9,17 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func parsed(t *testing.T, text string) *exception.Document {
 	t.Helper()
-	return expect.Value(exception.Parse([]byte(text), "test.yaml"))(t)
+	return must.Get(exception.Parse([]byte(text), "test.yaml"))(t)
 }
 
 // TestKeys: a team's own keys state an expiry at every place of an exception. Their values are never ignored.
 func TestKeys(t *testing.T) {
-	terms := expect.Value(lifetime.Config{ExpiryKeys: []string{"acme.com/expires", "until"}}.Terms())(t)
+	terms := must.Get(lifetime.Config{ExpiryKeys: []string{"acme.com/expires", "until"}}.Terms())(t)
 	for _, tc := range []struct{ name, group, metadata, spec, want, wrong string }{
 		{"an annotation", "kyverno.io/v2", `annotations: {acme.com/expires: "2026-12-31T17:00:00+01:00"}`, "", "2026-12-31T16:00:00Z", ""},
 		{"a date", "kyverno.io/v2", `annotations: {acme.com/expires: "2026-12-31"}`, "", "2026-12-31T00:00:00Z", ""},
@@ -41,7 +42,7 @@ func TestKeys(t *testing.T) {
 		})
 	}
 	other := parsed(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {until: never, cleanup.kyverno.io/ttl: 1h}}\n")
-	ends(t, expect.Value(lifetime.Of(other, terms))(t), "") // a document of another kind
+	ends(t, must.Get(lifetime.Of(other, terms))(t), "") // a document of another kind
 }
 
 // ends compares the expiry, "" for none.
@@ -57,7 +58,7 @@ func TestGrandfathered(t *testing.T) {
 	const text = "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: a, namespace: b}\nspec: {exceptions: [{policyName: p, ruleNames: [r]}]}\n"
 	digest := lifetime.ContentDigest(parsed(t, text))
 	listed := []lifetime.Grandfather{{Digest: digest, Until: "2027-03-31"}}
-	terms := expect.Value(lifetime.Config{Grandfathered: listed}.Terms())(t)
+	terms := must.Get(lifetime.Config{Grandfathered: listed}.Terms())(t)
 	const until = "2027-03-31T00:00:00Z"
 	for _, tc := range []struct{ name, old, new, want string }{
 		{"the very exception", "", "", until},
@@ -72,7 +73,7 @@ func TestGrandfathered(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			doc := parsed(t, strings.Replace(text, tc.old, tc.new, 1))
-			ends(t, expect.Value(lifetime.Of(doc, terms))(t), tc.want)
+			ends(t, must.Get(lifetime.Of(doc, terms))(t), tc.want)
 		})
 	}
 	// Signing writes the expiry into the exception, so that it no longer needs the entry.
@@ -80,11 +81,11 @@ func TestGrandfathered(t *testing.T) {
 		doc := parsed(t, strings.Replace(text, "kyverno.io/v2", apiVersion, 1))
 		given := lifetime.Terms{Grandfathered: terms.Grandfathered}
 		given.Grandfathered[lifetime.ContentDigest(doc)] = at(until)
-		added := expect.Value(lifetime.Resolve(doc, at("2026-11-23T00:00:00Z"), false, given))(t)
+		added := must.Get(lifetime.Resolve(doc, at("2026-11-23T00:00:00Z"), false, given))(t)
 		expect.Is(t, "additions to "+apiVersion, 1, len(added))
 		expect.Is(t, apiVersion, until, added[0].Value)
-		signed := expect.Value(doc.Add(added...))(t)
-		ends(t, expect.Value(lifetime.Of(signed, lifetime.Terms{}))(t), until)
+		signed := must.Get(doc.Add(added...))(t)
+		ends(t, must.Get(lifetime.Of(signed, lifetime.Terms{}))(t), until)
 	}
 }
 
@@ -112,7 +113,7 @@ func TestBadTerms(t *testing.T) {
 		_, err := lifetime.Config{ExpiryKeys: keys[:count]}.Terms()
 		expect.Outcome(t, err, want)
 	}
-	expect.Value(lifetime.Config{ExpiryKeys: []string{"mypolex.dev/until", "expires"},
+	must.Get(lifetime.Config{ExpiryKeys: []string{"mypolex.dev/until", "expires"},
 		Grandfathered: []lifetime.Grandfather{{Digest: good, Until: "2027-01-01"}}}.Terms())(t)
 }
 
@@ -122,7 +123,7 @@ func labelled(t *testing.T, group, annotations, spec, ttl string) *exception.Doc
 	apiVersion := map[string]string{"old": "kyverno.io/v2", "new": "policies.kyverno.io/v1"}[group]
 	text := fmt.Sprintf("apiVersion: %s\nkind: PolicyException\nmetadata:\n  name: a\n  labels: {cleanup.kyverno.io/ttl: %q}\n  annotations: {%s}\nspec: {%s}\n",
 		apiVersion, ttl, annotations, spec)
-	return expect.Value(exception.Parse([]byte(text), "test.yaml"))(t)
+	return must.Get(exception.Parse([]byte(text), "test.yaml"))(t)
 }
 
 // TestTTL: an absolute label is an expiry, and the earliest of several counts. Durations and
@@ -178,6 +179,6 @@ func TestFormatTTL(t *testing.T) {
 		expect.Is(t, end.String(), want, lifetime.FormatTTL(end))
 		expect.Is(t, "the value of a label", true, exception.IsLabelValue(want))
 		e := labelled(t, "old", fmt.Sprintf("polex.dev/expires-at: %q", end.Format(time.RFC3339Nano)), "", want)
-		expect.Value(lifetime.Of(e, lifetime.Terms{}))(t)
+		must.Get(lifetime.Of(e, lifetime.Terms{}))(t)
 	}
 }

@@ -278,8 +278,8 @@ func FuzzRead(f *testing.F) {
 		}
 		must.That(t, len(s.Message) <= 1<<20 && len(s.Signatures) == 1 && len(s.Signatures[0].Signature) != 0,
 			"a seal out of bounds: %d bytes, %d signatures", len(s.Message), len(s.Signatures))
-		out := expect.Value(seal.Attach(parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"), s))(t)
-		again := expect.Value(seal.Read(out))(t)
+		out := must.Get(seal.Attach(parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"), s))(t)
+		again := must.Get(seal.Read(out))(t)
 		expect.That(t, reflect.DeepEqual(s, again), "read %+v, and again %+v", s, again)
 	})
 }

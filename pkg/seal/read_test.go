@@ -38,10 +38,10 @@ func TestRoundTrip(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			doc := parse(t, "# kept\n"+signed)
-			message := expect.Value(seal.Message(doc))(t)
+			message := must.Get(seal.Message(doc))(t)
 			want := &seal.Seal{Message: message, Signatures: tc.sets}
-			sealed := expect.Value(seal.Attach(doc, want))(t)
-			got := expect.Value(seal.Read(parse(t, string(sealed.Source()))))(t)
+			sealed := must.Get(seal.Attach(doc, want))(t)
+			got := must.Get(seal.Read(parse(t, string(sealed.Source()))))(t)
 			expect.Equal(t, "result (-attached +read)", want, got)
 			var kept []string
 			for _, line := range strings.SplitAfter(string(sealed.Source()), "\n") {
@@ -148,7 +148,7 @@ func TestReadRefuses(t *testing.T) {
 
 func unpacked(t *testing.T, text string) []byte {
 	t.Helper()
-	return expect.Value(base64.StdEncoding.DecodeString(packed(t, []byte(text))))(t)
+	return must.Get(base64.StdEncoding.DecodeString(packed(t, []byte(text))))(t)
 }
 
 func flipLast(raw []byte) []byte {
@@ -167,7 +167,7 @@ func TestBombs(t *testing.T) {
 		expect.Error(t, readWithin(t, doc, 16<<20))
 	}
 	// Only one layer is decoded: the inner bomb is ordinary bytes.
-	s := expect.Value(seal.Read(annotated(t, object{seal.Prefix + "message": nested, seal.Prefix + "signature": "AAAA"})))(t)
+	s := must.Get(seal.Read(annotated(t, object{seal.Prefix + "message": nested, seal.Prefix + "signature": "AAAA"})))(t)
 	expect.Failure(seal.ParseMessage(s.Message))(t) // gzip is taken for a message
 	// All eight sets together at their limit are bounded too.
 	annotations := object{seal.Prefix + "message": bomb}
@@ -177,7 +177,7 @@ func TestBombs(t *testing.T) {
 	}
 	annotations[seal.Prefix+"message"] = packed(t, []byte("a: b\n"))
 	doc := annotated(t, annotations)
-	expect.OK(t, readWithin(t, doc, 32<<20))
+	must.Do(t, readWithin(t, doc, 32<<20))
 	for i := range seal.MaxSignatures {
 		delete(annotations, seal.Prefix+"bundle.v0.3"+suffixOf(i))
 		annotations[seal.Prefix+"bundle"+suffixOf(i)] = packed(t, []byte(`{"Payload":{"body":"`+strings.Repeat("A", 63<<10)+`"}}`))
@@ -213,18 +213,18 @@ func TestMessageOfCommits(t *testing.T) {
 		"0b1765e8b7929d891b5ddf1c807ce1d20a7d487a", "00e1765000000000000000000000000000000000", "0123456701234567012345670123456701234567",
 		"1234567890123456789012345678901234567890", "12345678901234567890123456789012345678e9", "0e12345678901234567890123456789012345678",
 	} {
-		message := expect.Value(seal.Message(annotated(t, object{"polex.dev/merge-commit": commit})))(t)
-		got, _ := expect.Value(seal.ParseMessage(message))(t).Lookup("metadata", "annotations", "polex.dev/merge-commit")
+		message := must.Get(seal.Message(annotated(t, object{"polex.dev/merge-commit": commit})))(t)
+		got, _ := must.Get(seal.ParseMessage(message))(t).Lookup("metadata", "annotations", "polex.dev/merge-commit")
 		expect.Equal(t, "merge commit", commit, got)
 	}
 }
 
 // TestMessage: a signed message reads back as the same values, or Message returns an error.
 func TestMessage(t *testing.T) {
-	message := expect.Value(seal.Message(parse(t, signed)))(t)
-	again := expect.Value(seal.Message(parse(t, string(message))))(t)
+	message := must.Get(seal.Message(parse(t, signed)))(t)
+	again := must.Get(seal.Message(parse(t, string(message))))(t)
 	expect.Equal(t, "the message of the message", string(message), string(again))
-	back := expect.Value(seal.ParseMessage(message))(t)
+	back := must.Get(seal.ParseMessage(message))(t)
 	expect.Equal(t, "result (-signed +read)", parse(t, signed).Object(), back.Object())
 	for name, text := range map[string]string{
 		"carries a seal": "metadata: {annotations: {cosign.sigstore.dev/signature: AAAA}}", "carries a seal's near miss": "metadata: {annotations: {cosign.sigstore.dev/x: AAAA}}",
@@ -258,12 +258,12 @@ type object = map[string]any
 
 func parse(t testing.TB, yaml string) *exception.Document {
 	t.Helper()
-	return expect.Value(exception.Parse([]byte(yaml), "test.yaml"))(t)
+	return must.Get(exception.Parse([]byte(yaml), "test.yaml"))(t)
 }
 
 func fromObject(t testing.TB, root object) *exception.Document {
 	t.Helper()
-	return expect.Value(exception.FromObject(root))(t)
+	return must.Get(exception.FromObject(root))(t)
 }
 
 // annotated returns a small document with these annotations.
@@ -276,7 +276,7 @@ func packed(t testing.TB, raw []byte) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	expect.Value(z.Write(raw))(t)
-	expect.OK(t, z.Close())
+	must.Get(z.Write(raw))(t)
+	must.Do(t, z.Close())
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }

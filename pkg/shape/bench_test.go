@@ -8,6 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // BenchmarkCheck: a match is only read; conditions are compiled and evaluated. No text repeats.
@@ -24,7 +25,7 @@ func BenchmarkCheck(b *testing.B) {
 			for i := range docs {
 				docs[i] = change{of: bench.of, old: bench.old, new: fmt.Sprintf(bench.new, i)}.document(b)
 			}
-			checker := expect.Value(shape.New(shape.Config{}))(b)
+			checker := must.Get(shape.New(shape.Config{}))(b)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				expect.Empty(b, "findings", checker.Check(docs[i%texts], now))
@@ -35,7 +36,7 @@ func BenchmarkCheck(b *testing.B) {
 
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
-		expect.Value(shape.New(shape.Config{}))(b)
+		must.Get(shape.New(shape.Config{}))(b)
 	}
 }
 
@@ -57,7 +58,7 @@ func BenchmarkConditionsOfOnePolicy(b *testing.B) {
 					written[n] = fmt.Sprintf(c, i)
 				}
 			}
-			docs[i] = expect.Value(exception.Parse([]byte(conditional(fmt.Sprintf("e-%d", i), validating, written...)), "file.yaml"))(b)
+			docs[i] = must.Get(exception.Parse([]byte(conditional(fmt.Sprintf("e-%d", i), validating, written...)), "file.yaml"))(b)
 		}
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -79,7 +80,7 @@ func BenchmarkExempted(b *testing.B) {
 	for i := range 10_000 {
 		fmt.Fprintf(&text, "---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: web-%d, namespace: team-%d, labels: {app: web}}, spec: {replicas: 2, template: {spec: {containers: [{name: a, image: registry.example/a}]}}}}\n", i, i%100)
 	}
-	checker := expect.Value(shape.New(shape.Config{Resources: shape.ReadResources(documents(text.String()))}))(b)
+	checker := must.Get(shape.New(shape.Config{Resources: shape.ReadResources(documents(text.String()))}))(b)
 	for name, condition := range map[string]string{
 		"name":      "object.metadata.name == 'web-77' && object.metadata.namespace == 'team-77'",
 		"namespace": "object.metadata.namespace == 'team-77' && object.metadata.name.startsWith('web-')",
@@ -87,7 +88,7 @@ func BenchmarkExempted(b *testing.B) {
 		"sender":    "request.userInfo.username == 'alice' && object.metadata.labels.app == 'web'",
 		"images":    "object.spec.template.spec.containers.all(c, c.image.startsWith('registry.example/'))",
 	} {
-		d := expect.Value(exception.Parse([]byte(conditional("e", validating, condition)), "file.yaml"))(b)
+		d := must.Get(exception.Parse([]byte(conditional("e", validating, condition)), "file.yaml"))(b)
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -113,12 +114,12 @@ func BenchmarkRepository(b *testing.B) {
 	}
 	config.Policies = shape.ReadPolicies(documents(known.String()))
 	config.Resources = shape.ReadResources(documents(objects.String()))
-	checker := expect.Value(shape.New(config))(b)
+	checker := must.Get(shape.New(config))(b)
 	docs := make([]*exception.Document, exceptions)
 	for i := range docs {
 		text := strings.NewReplacer("web-probes", fmt.Sprintf("e-%d", i), "require-probes", fmt.Sprintf("policy-%d", i%policies),
 			"[web]", fmt.Sprintf("[web-%d]", i/2), "[team-a]", fmt.Sprintf("[team-%d]", i/2%100)).Replace(legacy)
-		docs[i] = expect.Value(exception.Parse([]byte(text), "file.yaml"))(b)
+		docs[i] = must.Get(exception.Parse([]byte(text), "file.yaml"))(b)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -139,7 +140,7 @@ func BenchmarkOnePolicy(b *testing.B) {
 	docs := make([]*exception.Document, exceptions)
 	for i := range docs {
 		text := strings.NewReplacer("web-probes", fmt.Sprintf("e-%d", i), "[web]", fmt.Sprintf("['web-%d-*']", i)).Replace(legacy)
-		docs[i] = expect.Value(exception.Parse([]byte(text), "file.yaml"))(b)
+		docs[i] = must.Get(exception.Parse([]byte(text), "file.yaml"))(b)
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/cel-go/ext"
 
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestExemptedMissesNothing fills in the values that files do not have, in every way that the
@@ -26,7 +26,7 @@ func TestExemptedMissesNothing(t *testing.T) {
 			if issues.Err() != nil {
 				continue // additions of Kubernetes
 			}
-			program := expect.Value(env.Program(checked))(t)
+			program := must.Get(env.Program(checked))(t)
 			programs = append(programs, program)
 		}
 		if len(programs) < len(conditions) {
@@ -66,7 +66,7 @@ func evaluator(t *testing.T) *cel.Env {
 	for _, name := range []string{"object", "oldObject", "request", "namespaceObject"} {
 		options = append(options, cel.Variable(name, cel.DynType))
 	}
-	return expect.Value(cel.NewEnv(options...))(t)
+	return must.Get(cel.NewEnv(options...))(t)
 }
 
 func allTrue(programs []cel.Program, variables map[string]any) bool {

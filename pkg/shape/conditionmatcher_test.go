@@ -9,6 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // town is a repository. Some of its files have a namespace, labels and a spec.
@@ -54,8 +55,8 @@ func assumedIn(found shape.Exemption) string {
 
 func exempted(t *testing.T, config shape.Config, source string) shape.Exemption {
 	t.Helper()
-	checker := expect.Value(shape.New(config))(t)
-	d := expect.Value(exception.Parse([]byte(source), "file.yaml"))(t)
+	checker := must.Get(shape.New(config))(t)
+	d := must.Get(exception.Parse([]byte(source), "file.yaml"))(t)
 	return checker.Exempted(d)
 }
 
@@ -219,7 +220,7 @@ func TestExemptedDespiteErrors(t *testing.T) {
 		source := conditional("e", strings.Join(refs, ", "), "object.metadata.labels.app == 'web'")
 		found := exempted(t, town, source)
 		expect.Is(t, kinds, want, short(found.Resources)+" "+assumedIn(found))
-		checker := expect.Value(shape.New(having()))(t)
+		checker := must.Get(shape.New(having()))(t)
 		nothing := slices.ContainsFunc(checker.Check(documents(source)[0], now), func(f shape.Finding) bool { return f.Reason == "exempts-nothing" })
 		if nothing == strings.Contains(want, "left-out") {
 			t.Errorf("%s: exempts-nothing: %v", kinds, nothing)

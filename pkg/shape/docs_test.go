@@ -9,6 +9,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var update = flag.Bool("update", false, "write the checks in docs/reference/reasons.md anew")
@@ -18,7 +19,7 @@ const reasonsPage = "../../docs/reference/reasons.md"
 // TestDocs compares the section "Checks" of docs/reference/reasons.md with the checks, and with hints of the tests.
 func TestDocs(t *testing.T) {
 	want := section(t)
-	raw := expect.Value(os.ReadFile(reasonsPage))(t)
+	raw := must.Get(os.ReadFile(reasonsPage))(t)
 	before, rest, _ := strings.Cut(string(raw), "\n## Checks\n")
 	got, after, found := strings.Cut(rest, "\n## Other reasons\n")
 	if !found {
@@ -26,7 +27,7 @@ func TestDocs(t *testing.T) {
 	}
 	if *update {
 		got = want
-		expect.OK(t, os.WriteFile(reasonsPage, []byte(before+"\n## Checks\n"+got+"\n## Other reasons\n"+after), 0o644))
+		must.Do(t, os.WriteFile(reasonsPage, []byte(before+"\n## Checks\n"+got+"\n## Other reasons\n"+after), 0o644))
 	}
 	expect.Equal(t, "docs/reference/reasons.md is out of date; make generate", want, got)
 }

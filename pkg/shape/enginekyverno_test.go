@@ -11,8 +11,8 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
-	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // engines are releases of Kyverno before and after every change that the check knows. The module
@@ -25,9 +25,9 @@ func definitions(t *testing.T, version string) map[string]map[string]any {
 	served := map[string]map[string]any{}
 	crds := filepath.Join(modcache.Dir(t, modcache.KyvernoModule+"@"+version), "config", "crds")
 	for _, pattern := range []string{"kyverno.io_policyexceptions.yaml", "*/*kyverno.io_policyexceptions.yaml"} {
-		files := expect.Value(filepath.Glob(filepath.Join(crds, pattern)))(t)
+		files := must.Get(filepath.Glob(filepath.Join(crds, pattern)))(t)
 		for _, file := range files {
-			raw := expect.Value(os.ReadFile(file))(t)
+			raw := must.Get(os.ReadFile(file))(t)
 			var crd struct {
 				Spec struct {
 					Group    string
@@ -44,7 +44,7 @@ func definitions(t *testing.T, version string) map[string]map[string]any {
 					}
 				}
 			}
-			expect.OK(t, yaml.Unmarshal(raw, &crd))
+			must.Do(t, yaml.Unmarshal(raw, &crd))
 			for _, v := range crd.Spec.Versions {
 				if v.Served {
 					served[crd.Spec.Group+"/"+v.Name] = v.Schema.OpenAPIV3Schema.Properties.Spec.Properties
@@ -86,8 +86,8 @@ func TestEnginesAreKyvernos(t *testing.T) {
 
 func reasonsOf(t *testing.T, engine, source string) []string {
 	t.Helper()
-	d := expect.Value(exception.Parse([]byte(source), ""))(t)
-	checker := expect.Value(shape.New(shape.Config{KyvernoVersion: engine}))(t)
+	d := must.Get(exception.Parse([]byte(source), ""))(t)
+	checker := must.Get(shape.New(shape.Config{KyvernoVersion: engine}))(t)
 	var reasons []string
 	for _, f := range checker.Check(d, now) {
 		reasons = append(reasons, f.Reason+" "+f.Path.String())

@@ -9,6 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // world is a repository with two teams. One of them has a file for its namespace.
@@ -31,7 +32,7 @@ var world = having(
 func matching(t *testing.T, match string) *exception.Document {
 	t.Helper()
 	before, _, _ := strings.Cut(legacy, "  match:\n")
-	return expect.Value(exception.Parse([]byte(before+"  match: "+match+"\n"), "file.yaml"))(t)
+	return must.Get(exception.Parse([]byte(before+"  match: "+match+"\n"), "file.yaml"))(t)
 }
 
 func short(ids []exception.Identity) string {
@@ -49,7 +50,7 @@ func short(ids []exception.Identity) string {
 // TestExempted compares the matcher with pkg/engine/utils/exceptions.go of Kyverno 1.19.1.
 func TestExempted(t *testing.T) {
 	expect.Is(t, "resources", 10, world.Resources.Len())
-	checker := expect.Value(shape.New(world))(t)
+	checker := must.Get(shape.New(world))(t)
 	for _, tc := range []struct{ match, want string }{
 		{"{}", ""},
 		{"{any: [{resources: {}}]}", ""},
@@ -107,7 +108,7 @@ func TestExempted(t *testing.T) {
 }
 
 func TestExemptedSaysWhatItAssumes(t *testing.T) {
-	checker := expect.Value(shape.New(world))(t)
+	checker := must.Get(shape.New(world))(t)
 	for match, want := range map[string][]string{
 		"{any: [{resources: {kinds: [Deployment]}}]}":                                                           nil,
 		"{any: [{resources: {kinds: [Deployment]}, clusterRoles: [admin]}]}":                                    {"that the request is from a user that the match requires"},
@@ -121,8 +122,8 @@ func TestExemptedSaysWhatItAssumes(t *testing.T) {
 }
 
 func TestExemptedIsNotKnown(t *testing.T) {
-	checker := expect.Value(shape.New(world))(t)
-	unasked := expect.Value(shape.New(shape.Config{}))(t)
+	checker := must.Get(shape.New(world))(t)
+	unasked := must.Get(shape.New(shape.Config{}))(t)
 	for name, found := range map[string]shape.Exemption{
 		"a bad condition":   checker.Exempted(change{of: policies, old: "== 'team-a'", new: "= 'team-a'"}.document(t)),
 		"another kind":      checker.Exempted(documents(object("v1/Pod web"))[0]),
@@ -139,7 +140,7 @@ func TestExemptedIsBounded(t *testing.T) {
 	for i := range 3000 {
 		objects = append(objects, object(fmt.Sprintf("v1/ConfigMap team-a/%s-%04d", strings.Repeat("a", 200), i)))
 	}
-	checker := expect.Value(shape.New(having(objects...)))(t)
+	checker := must.Get(shape.New(having(objects...)))(t)
 	found := checker.Exempted(matching(t, "{any: [{resources: {kinds: [ConfigMap]}}]}"))
 	if found.Count != 3000 || len(found.Resources) != shape.MaxExempted || found.Cut || !slices.IsSortedFunc(found.Resources, func(a, b exception.Identity) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Errorf("%d of %d, cut: %v", len(found.Resources), found.Count, found.Cut)

@@ -7,6 +7,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // bombs are expressions that compile and would be expensive to evaluate: in steps, in memory, or in
@@ -59,7 +60,7 @@ func FuzzExpression(f *testing.F) {
 	for _, bomb := range bombs {
 		f.Add(bomb)
 	}
-	checker := expect.Value(shape.New(shape.Config{}))(f)
+	checker := must.Get(shape.New(shape.Config{}))(f)
 	f.Fuzz(func(t *testing.T, expression string) {
 		d, err := exception.FromObject(map[string]any{
 			"apiVersion": "policies.kyverno.io/v1", "kind": "PolicyException", "metadata": map[string]any{"name": "a", "namespace": "b"},

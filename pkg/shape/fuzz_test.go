@@ -6,6 +6,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // FuzzContext uses each document of a stream as policy, resource, live exception and draft at once.
@@ -28,7 +29,7 @@ func FuzzContext(f *testing.F) {
 			listed = append(listed, reason.Name)
 		}
 		answer := func() (found []shape.Finding) {
-			checker := expect.Value(shape.New(
+			checker := must.Get(shape.New(
 				shape.Config{Policies: shape.ReadPolicies(docs), Resources: shape.ReadResources(docs)}))(t)
 			var set shape.Set
 			set.Live(slices.Values(docs[:len(docs)/2]), now)

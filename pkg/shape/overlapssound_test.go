@@ -11,6 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestOverlapsAreTrue evaluates the conditions of overlapping exceptions on many kinds of
@@ -47,7 +48,7 @@ func TestOverlapsAreTrue(t *testing.T) {
 		if issues.Err() != nil {
 			t.Fatal(issues.Err())
 		}
-		program := expect.Value(env.Program(checked))(t)
+		program := must.Get(env.Program(checked))(t)
 		for _, d := range objects {
 			met := func(variables map[string]any) bool { return allTrue([]cel.Program{program}, variables) }
 			if slices.ContainsFunc(completions(d), met) {

@@ -8,10 +8,11 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func TestCalled(t *testing.T) {
-	docs := expect.Value(parseAll([]byte(`apiVersion: kyverno.io/v1
+	docs := must.Get(parseAll([]byte(`apiVersion: kyverno.io/v1
 kind: ClusterPolicy
 metadata: {name: a, annotations: {pod-policies.kyverno.io/autogen-controllers: "Deployment,CronJob"}}
 spec:

@@ -16,13 +16,14 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // kyvernoFiles calls visit with every YAML file below a folder of Kyverno's source.
 func kyvernoFiles(t *testing.T, folder string, visit func(path string, content []byte)) {
 	t.Helper()
 	module := modcache.Dir(t, modcache.Kyverno)
-	expect.OK(t, filepath.WalkDir(filepath.Join(module, folder), func(path string, entry fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(filepath.Join(module, folder), func(path string, entry fs.DirEntry, err error) error {
 		if ext := filepath.Ext(path); err != nil || entry.IsDir() || ext != ".yaml" && ext != ".yml" {
 			return err
 		}
@@ -79,7 +80,7 @@ func TestPolicySetReadsKyvernos(t *testing.T) {
 			return
 		}
 		files++
-		docs := expect.Value(parseAll(content, path))(t)
+		docs := must.Get(parseAll(content, path))(t)
 		set := shape.ReadPolicies(docs)
 		if set.Len() == 0 {
 			t.Errorf("%s: no policy is found", path)
@@ -164,7 +165,7 @@ func TestKyvernosExceptions(t *testing.T) {
 	asked := []string{"unknown-policy", "unknown-rule", "useless-pod-security", shape.ReasonAutogenRules}
 	got, checked := map[string]string{}, 0
 	for _, docs := range kyvernoFolders(t) {
-		checker := expect.Value(shape.New(shape.Config{Policies: shape.ReadPolicies(docs)}))(t)
+		checker := must.Get(shape.New(shape.Config{Policies: shape.ReadPolicies(docs)}))(t)
 		for _, d := range docs {
 			if _, is := d.Exception(); !is {
 				continue

@@ -12,6 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -111,12 +112,12 @@ func (c change) document(t testing.TB) *exception.Document {
 		t.Fatalf("there is no %q to replace", c.old)
 	}
 	source := strings.NewReader(strings.Replace(c.of, c.old, c.new, 1))
-	return expect.Value(exception.NewReader(source, "file.yaml").Large().Next())(t)
+	return must.Get(exception.NewReader(source, "file.yaml").Large().Next())(t)
 }
 
 func (c change) findings(t testing.TB) []shape.Finding {
 	t.Helper()
-	checker := expect.Value(shape.New(c.config))(t)
+	checker := must.Get(shape.New(c.config))(t)
 	return checker.Check(c.document(t), now)
 }
 
@@ -126,7 +127,7 @@ func TestChecks(t *testing.T) {
 	for file, changes := range cases() {
 		for i, c := range changes {
 			artifact := filepath.Join(artifacts, fmt.Sprintf("%s-%d.yaml", file, i))
-			expect.OK(t, os.WriteFile(artifact, c.document(t).Source(), 0o600))
+			must.Do(t, os.WriteFile(artifact, c.document(t).Source(), 0o600))
 			t.Run(file+"/"+c.name, func(t *testing.T) {
 				var got []string
 				for _, f := range c.findings(t) {

@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const legacyReason = "    polex.dev/reason: the vendor's image has no health endpoint\n"
@@ -126,7 +126,7 @@ var directiveCases = []change{
 
 // TestMetadataRows: test/cli/testdata/metadata.txtar has each row of the lists, and so the real command runs on it.
 func TestMetadataRows(t *testing.T) {
-	raw := expect.Value(os.ReadFile("../../test/cli/testdata/metadata.txtar"))(t)
+	raw := must.Get(os.ReadFile("../../test/cli/testdata/metadata.txtar"))(t)
 	_, tools, _ := strings.Cut(string(raw), "\n-- tools --")
 	tools, told, _ := strings.Cut(tools, "\n-- directives --")
 	told, _, _ = strings.Cut(told, "\n-- people --")

@@ -33,12 +33,12 @@ func TestSealBatch(t *testing.T) {
 		progress = append(progress, done)
 		expect.Is(t, "progress of", len(docs), total)
 	}
-	sealed := expect.Value(f.keyless(t, config).Seal(t.Context(), docs, time.Now()))(t)
+	sealed := must.Get(f.keyless(t, config).Seal(t.Context(), docs, time.Now()))(t)
 	must.That(t, len(sealed) == len(docs), "%d sealed of %d", len(sealed), len(docs))
 	certificates := map[string]bool{}
 	for i, doc := range sealed {
 		expect.Is(t, fmt.Sprintf("document %d", i), docs[i].Identity(), doc.Identity())
-		s := expect.Value(seal.Read(doc))(t)
+		s := must.Get(seal.Read(doc))(t)
 		certificates[string(s.Signatures[0].Certificate)] = true
 	}
 	mustVerify(t, f.policy(t), sealed)
@@ -55,8 +55,8 @@ func TestAmbientToken(t *testing.T) {
 	f := start(t)
 	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", f.TokenRequestURL)
 	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", f.TokenRequestToken)
-	token := expect.Value(sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Timing{}))(t)
-	s := expect.Value(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now()))(t)
+	token := must.Get(sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Timing{}))(t)
+	s := must.Get(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now()))(t)
 	f.seals(t, s, batch(t, 3))
 	expect.Is(t, "tokens", 1, f.wire.count("issuer GET /token"))
 }
@@ -195,7 +195,7 @@ func TestSealUnderPolicy(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			config := f.config()
-			config.Policy = expect.Value(trust.New(tc.config, f.root))(t)
+			config.Policy = must.Get(trust.New(tc.config, f.root))(t)
 			signer, before := f.keyless(t, config), f.wire.count(uploadRequest)
 			out, err := signer.Seal(t.Context(), batch(t, 2), time.Now())
 			expect.Is(t, "uploads", len(out), f.wire.count(uploadRequest)-before)
@@ -231,7 +231,7 @@ func BenchmarkSign100(b *testing.B) {
 	f := shared(b)
 	docs := batch(b, benchmarked)
 	for b.Loop() {
-		expect.Value(f.keyless(b, f.config()).Seal(b.Context(), docs, time.Now()))(b)
+		must.Get(f.keyless(b, f.config()).Seal(b.Context(), docs, time.Now()))(b)
 	}
 	perManifest(b)
 }
@@ -243,7 +243,7 @@ func BenchmarkSignOneByOne(b *testing.B) {
 	config := sign.Config{RekorURL: f.RekorURL, Root: f.root, Concurrency: 1}
 	for b.Loop() {
 		for _, doc := range docs {
-			expect.Value(f.keyless(b, config).Seal(b.Context(), []*exception.Document{doc}, time.Now()))(b)
+			must.Get(f.keyless(b, config).Seal(b.Context(), []*exception.Document{doc}, time.Now()))(b)
 		}
 	}
 	perManifest(b)

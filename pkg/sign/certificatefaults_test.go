@@ -20,6 +20,7 @@ import (
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // A permanent fault of Fulcio stops the batch before anything is logged.
@@ -192,7 +193,7 @@ func TestCertificateForAnotherIdentity(t *testing.T) {
 			f.wire.meddle(only(at(sandbox.ServerFulcio), forged(t, f.Sandbox, tc.edit)))
 			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
 			if tc.want == "" { // so that the others are rejected because of their change
-				expect.OK(t, err)
+				must.Do(t, err)
 				f.seals(t, s, batch(t, 1))
 				return
 			}
@@ -228,7 +229,7 @@ func TestCertificateForAnotherPerson(t *testing.T) {
 				_ = json.NewEncoder(w).Encode(map[string]any{"signedCertificateEmbeddedSct": map[string]any{"chain": map[string]any{
 					"certificates": []string{string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))}}}})
 			}))
-			claims := expect.Value(json.Marshal(map[string]any{
+			claims := must.Get(json.Marshal(map[string]any{
 				"iss": issuer, "sub": "alice", "email": "alice@example.com", "email_verified": true,
 				"federated_claims": map[string]any{"connector_id": github}}))(t)
 			token := "e30." + base64.RawURLEncoding.EncodeToString(claims) + ".AAAA"
@@ -305,8 +306,8 @@ func TestTokenFaultsPass(t *testing.T) {
 				asActions(t, f.TokenRequestURL, f.TokenRequestToken)
 				f.wire.meddle(only(firstOf(at(sandbox.ServerIssuer)), fault(t, f)))
 				timing := sign.Timing{Sleep: f.rest.sleep}
-				token := expect.Value(sign.AmbientToken(t.Context(), sign.DefaultClientID, timing))(t)
-				expect.Value(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now()))(t)
+				token := must.Get(sign.AmbientToken(t.Context(), sign.DefaultClientID, timing))(t)
+				must.Get(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now()))(t)
 				expect.Is(t, "requests", 2, f.wire.count(tokenRequest))
 			})
 		})

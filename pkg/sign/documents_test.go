@@ -54,7 +54,7 @@ spec:
 
 func parse(tb testing.TB, text string) *exception.Document {
 	tb.Helper()
-	return expect.Value(exception.Parse([]byte(text), "exception.yaml"))(tb)
+	return must.Get(exception.Parse([]byte(text), "exception.yaml"))(tb)
 }
 
 // parseAll reads a stream of documents.
@@ -108,8 +108,8 @@ func TestBundleFormats(t *testing.T) {
 		t.Run(fmt.Sprintf("%s of version %d", tc.format, max(tc.config.RekorVersion, 1)), func(t *testing.T) {
 			config := tc.config
 			config.BundleFormat = tc.format
-			sealed := expect.Value(f.keyless(t, config).Seal(t.Context(), batch(t, 1), time.Now()))(t)
-			s := expect.Value(seal.Read(sealed[0]))(t)
+			sealed := must.Get(f.keyless(t, config).Seal(t.Context(), batch(t, 1), time.Now()))(t)
+			s := must.Get(seal.Read(sealed[0]))(t)
 			if old, v03 := s.Signatures[0].Bundle != nil, s.Signatures[0].BundleV03 != nil; old != tc.old || v03 != tc.v03 {
 				t.Errorf("cosign's bundle %t, Sigstore's %t; want %t and %t", old, v03, tc.old, tc.v03)
 			}
@@ -184,14 +184,14 @@ func TestSealKeepsText(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := shared(t)
-			sealed := expect.Value(f.keyless(t, f.config()).Seal(t.Context(), parseAll(t, tc.text), time.Now()))(t)
+			sealed := must.Get(f.keyless(t, f.config()).Seal(t.Context(), parseAll(t, tc.text), time.Now()))(t)
 			got := string(sealed[0].Source())
 			expect.Equal(t, "text without what was added", tc.text, tc.added.ReplaceAllString(got, ""))
 			mustVerify(t, f.policy(t), sealed)
 			// Another YAML reader reads the same object.
 			var other map[string]any
-			expect.OK(t, yaml.UnmarshalStrict([]byte(got), &other))
-			again := expect.Value(exception.FromObject(other))(t)
+			must.Do(t, yaml.UnmarshalStrict([]byte(got), &other))
+			again := must.Get(exception.FromObject(other))(t)
 			expect.Equal(t, "read by another reader (-ours +theirs)", sealed[0].Object(), again.Object())
 		})
 	}

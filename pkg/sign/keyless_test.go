@@ -88,7 +88,7 @@ func TestKeylessFulcioRefuses(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before := f.wire.count(certificateRequest)
-			token := expect.Value(f.Token(tc.id, tc.audience))(t)
+			token := must.Get(f.Token(tc.id, tc.audience))(t)
 			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now())
 			expect.Failure(s, err)(t, "certificate from "+f.FulcioURL+": Fulcio returned 4",
 				fmt.Sprintf("audience %q", cmp.Or(tc.audience, "https://github.com/acme")),
@@ -151,10 +151,10 @@ func (v *visitor) Write(p []byte) (int, error) {
 }
 
 func TestDeviceFlow(t *testing.T) {
-	people := expect.Value(sandboxtest.StartPeople())(t)
+	people := must.Get(sandboxtest.StartPeople())(t)
 	t.Cleanup(func() { _ = people.Close() })
 	person := &visitor{t: t}
-	token := expect.Value(sign.InteractiveToken(
+	token := must.Get(sign.InteractiveToken(
 		t.Context(), sign.Flow{Issuer: people.URL, Device: true, Out: person}))(t)
 	expect.Contains(t, person.read.String(), "Enter the verification code")
 	expect.That(t, strings.Count(token, ".") == 2, "%q is no token", token)
@@ -182,32 +182,32 @@ func password(text string) cosign.PassFunc {
 // encrypted returns a private key in cosign's format.
 func encrypted(t *testing.T, key crypto.PrivateKey) *cosign.KeysBytes {
 	t.Helper()
-	der := expect.Value(x509.MarshalPKCS8PrivateKey(key))(t)
+	der := must.Get(x509.MarshalPKCS8PrivateKey(key))(t)
 	path := filepath.Join(t.TempDir(), "key.pem")
-	expect.OK(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
-	return expect.Value(cosign.ImportKeyPair(path, password(keyPassword)))(t)
+	must.Do(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
+	return must.Get(cosign.ImportKeyPair(path, password(keyPassword)))(t)
 }
 
 func generated(t *testing.T) *cosign.KeysBytes {
 	t.Helper()
-	return expect.Value(cosign.GenerateKeyPair(password(keyPassword)))(t)
+	return must.Get(cosign.GenerateKeyPair(password(keyPassword)))(t)
 }
 
 func TestWithKey(t *testing.T) {
 	f := shared(t)
-	rsaKey := expect.Value(rsa.GenerateKey(rand.Reader, 2048))(t)
+	rsaKey := must.Get(rsa.GenerateKey(rand.Reader, 2048))(t)
 	for name, keys := range map[string]*cosign.KeysBytes{"as cosign generates it": generated(t), "RSA": encrypted(t, rsaKey)} {
 		t.Run(name, func(t *testing.T) {
-			s := expect.Value(sign.WithKey(f.config(), keys.PrivateBytes, []byte(keyPassword)))(t)
+			s := must.Get(sign.WithKey(f.config(), keys.PrivateBytes, []byte(keyPassword)))(t)
 			expect.Is(t, "the subject of a key", "", s.Identity().Subject)
-			sealed := expect.Value(s.Seal(t.Context(), batch(t, 10), time.Now()))(t)
+			sealed := must.Get(s.Seal(t.Context(), batch(t, 10), time.Now()))(t)
 			for _, opened := range mustVerify(t, f.ofKey(t, keys.PublicBytes), sealed) {
 				if got := opened.Signatures()[0]; got.Authority != "team" || got.WitnessedAt.IsZero() {
 					t.Errorf("evidence %+v, want the key's, witnessed", got)
 				}
 			}
 			// The key is not the workflow.
-			v := expect.Value(verify.New(f.policy(t)))(t)
+			v := must.Get(verify.New(f.policy(t)))(t)
 			var rejected *verify.Rejected
 			if _, err := v.Verify(sealed[0], time.Now()); !errors.As(err, &rejected) || rejected.Reason != verify.ReasonUnknownKey {
 				t.Errorf("verify as the workflow: %v, want %s", err, verify.ReasonUnknownKey)
@@ -219,8 +219,8 @@ func TestWithKey(t *testing.T) {
 func TestWithKeyRefuses(t *testing.T) {
 	f := shared(t)
 	_, edwards, err := ed25519.GenerateKey(rand.Reader)
-	expect.OK(t, err)
-	p384 := expect.Value(ecdsa.GenerateKey(elliptic.P384(), rand.Reader))(t)
+	must.Do(t, err)
+	p384 := must.Get(ecdsa.GenerateKey(elliptic.P384(), rand.Reader))(t)
 	good := generated(t)
 	for _, tc := range []struct {
 		name           string
@@ -255,16 +255,16 @@ func TestWithKMS(t *testing.T) {
 	t.Setenv("PATH", dir)
 	stored := func(name string, curve elliptic.Curve) (string, crypto.PublicKey) {
 		t.Helper()
-		key := expect.Value(ecdsa.GenerateKey(curve, rand.Reader))(t)
-		der := expect.Value(x509.MarshalPKCS8PrivateKey(key))(t)
+		key := must.Get(ecdsa.GenerateKey(curve, rand.Reader))(t)
+		der := must.Get(x509.MarshalPKCS8PrivateKey(key))(t)
 		path := filepath.Join(dir, name)
-		expect.OK(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
+		must.Do(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
 		return "local://" + path, key.Public()
 	}
 	reference, public := stored("key.pem", elliptic.P256())
-	s := expect.Value(sign.WithKMS(t.Context(), f.config(), reference))(t)
-	sealed := expect.Value(s.Seal(t.Context(), batch(t, 2), time.Now()))(t)
-	mustVerify(t, f.ofKey(t, expect.Value(cryptoutils.MarshalPublicKeyToPEM(public))(t)), sealed)
+	s := must.Get(sign.WithKMS(t.Context(), f.config(), reference))(t)
+	sealed := must.Get(s.Seal(t.Context(), batch(t, 2), time.Now()))(t)
+	mustVerify(t, f.ofKey(t, must.Get(cryptoutils.MarshalPublicKeyToPEM(public))(t)), sealed)
 
 	ending, end := context.WithTimeout(t.Context(), time.Second)
 	defer end()
@@ -291,9 +291,9 @@ func TestWithKMS(t *testing.T) {
 func TestCertificateEndsHalfWay(t *testing.T) {
 	f := start(t)
 	s := f.keyless(t, f.config())
-	sealed := expect.Value(s.Seal(t.Context(), batch(t, 1), time.Now()))(t)
-	read := expect.Value(seal.Read(sealed[0]))(t)
-	certificate := expect.Value(x509.ParseCertificate(read.Signatures[0].Certificate))(t)
+	sealed := must.Get(s.Seal(t.Context(), batch(t, 1), time.Now()))(t)
+	read := must.Get(seal.Read(sealed[0]))(t)
+	certificate := must.Get(x509.ParseCertificate(read.Signatures[0].Certificate))(t)
 	const after = 11 // uploads, with the one above
 	for _, tc := range []struct {
 		name   string

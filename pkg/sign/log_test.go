@@ -37,9 +37,9 @@ func TestSealLogUnreachable(t *testing.T) {
 func (f *fixture) somebodyElses(t *testing.T, doc *exception.Document, now time.Time) int64 {
 	t.Helper()
 	token := f.token(t, sandbox.Identity{Repository: "mallory/fork"})
-	mallory := expect.Value(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, now))(t)
-	theirs := expect.Value(mallory.Seal(t.Context(), []*exception.Document{doc}, now))(t)
-	return expect.Value(seal.Read(theirs[0]))(t).Signatures[0].Bundle.Payload.LogIndex
+	mallory := must.Get(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, now))(t)
+	theirs := must.Get(mallory.Seal(t.Context(), []*exception.Document{doc}, now))(t)
+	return must.Get(seal.Read(theirs[0]))(t).Signatures[0].Bundle.Payload.LogIndex
 }
 
 // Attack 97: another identity has logged the same message before. The signature must have the entry of its own upload.
@@ -48,7 +48,7 @@ func TestSealPoisonedLog(t *testing.T) {
 	now := time.Now()
 	doc := batch(t, 1)[0]
 	theirs := f.somebodyElses(t, doc, now)
-	sealed := expect.Value(f.keyless(t, f.config()).Seal(t.Context(), []*exception.Document{doc}, now))(t)
+	sealed := must.Get(f.keyless(t, f.config()).Seal(t.Context(), []*exception.Document{doc}, now))(t)
 	opened := mustVerify(t, f.policy(t), sealed)
 	expect.Is(t, "log index of its own upload", theirs+1, opened[0].Signatures()[0].LogIndex)
 	expect.Is(t, "searches in the log's index", 0, f.wire.count(searchRequest))
@@ -65,7 +65,7 @@ func everywhere(t *testing.T, test func(t *testing.T, f *fixture)) {
 	if named == "" {
 		return
 	}
-	raw := expect.Value(os.ReadFile(named))(t)
+	raw := must.Get(os.ReadFile(named))(t)
 	at := map[string]string{}
 	for line := range strings.Lines(string(raw)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
@@ -95,7 +95,7 @@ func proxied(t *testing.T, s *sandbox.Sandbox) *fixture {
 		FulcioURL: front(sandbox.ServerFulcio, s.FulcioURL), RekorURL: front(sandbox.ServerRekor, s.RekorURL),
 		RekorV2URL: front(sandbox.ServerRekorV2, s.RekorV2URL), TimestampURL: front(sandbox.ServerTimestamp, s.TimestampURL),
 		TokenRequestURL: front(sandbox.ServerIssuer, s.TokenRequestURL)}
-	f.root = expect.Value(trust.LoadRoot(f.TrustedRootPath))(t)
+	f.root = must.Get(trust.LoadRoot(f.TrustedRootPath))(t)
 	return f
 }
 
@@ -105,17 +105,17 @@ func TestStatesTime(t *testing.T) {
 	f := shared(t)
 	keys := generated(t)
 	now := time.Now()
-	byKey := expect.Value(sign.WithKey(f.config(), keys.PrivateBytes, []byte(keyPassword)))(t)
-	policy := expect.Value(trust.New(trust.Config{MaxLifetime: "90d", Kinds: []string{"*"},
+	byKey := must.Get(sign.WithKey(f.config(), keys.PrivateBytes, []byte(keyPassword)))(t)
+	policy := must.Get(trust.New(trust.Config{MaxLifetime: "90d", Kinds: []string{"*"},
 		Authorities: []trust.AuthorityConfig{{Name: "team", Key: string(keys.PublicBytes)}}}, f.root))(t)
-	sealed := expect.Value(byKey.Seal(t.Context(), batch(t, 2), now))(t)
+	sealed := must.Get(byKey.Seal(t.Context(), batch(t, 2), now))(t)
 	for _, opened := range mustVerify(t, policy, sealed) {
 		got := opened.Message().Annotation(exception.AnnotationSignedAt)
 		expect.Is(t, "stated time", now.UTC().Format(time.RFC3339), got)
 	}
 	token := f.token(t, sandbox.Identity{})
-	keyless := expect.Value(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, now))(t)
-	sealed = expect.Value(keyless.Seal(t.Context(), batch(t, 1), now))(t)
+	keyless := must.Get(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, now))(t)
+	sealed = must.Get(keyless.Seal(t.Context(), batch(t, 1), now))(t)
 	expect.Is(t, "beside a certificate of minutes it states", "", sealed[0].Annotation(exception.AnnotationSignedAt))
 }
 
@@ -145,17 +145,17 @@ func servicesV2(t *testing.T, f *fixture) map[string]sign.Config {
 // rootWithLog returns the sandbox's trusted root with one other log, with its public key in a PEM file.
 func (f *fixture) rootWithLog(t *testing.T, address, keyFile string) *trust.Root {
 	t.Helper()
-	block, _ := pem.Decode(expect.Value(os.ReadFile(keyFile))(t))
+	block, _ := pem.Decode(must.Get(os.ReadFile(keyFile))(t))
 	must.That(t, block != nil, "%s is no PEM", keyFile)
 	id := sha256.Sum256(block.Bytes)
-	raw := expect.Value(os.ReadFile(f.TrustedRootPath))(t)
+	raw := must.Get(os.ReadFile(f.TrustedRootPath))(t)
 	var tree map[string]any
-	expect.OK(t, json.Unmarshal(raw, &tree))
+	must.Do(t, json.Unmarshal(raw, &tree))
 	log := tree["tlogs"].([]any)[0].(map[string]any)
 	log["baseUrl"], log["logId"] = address, map[string]any{"keyId": base64.StdEncoding.EncodeToString(id[:])}
 	log["publicKey"].(map[string]any)["rawBytes"] = base64.StdEncoding.EncodeToString(block.Bytes)
 	tree["tlogs"] = []any{log}
-	return expect.Value(trust.ParseRoot(expect.Value(json.Marshal(tree))(t), "with the named log"))(t)
+	return must.Get(trust.ParseRoot(must.Get(json.Marshal(tree))(t), "with the named log"))(t)
 }
 
 // A batch with Rekor v2: there is no request to Rekor v1, and the signature has the only possible form of evidence.
@@ -165,7 +165,7 @@ func TestSealV2(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			docs := batch(t, 20)
 			stampsBefore := f.wire.count(timestampRequest)
-			sealed := expect.Value(f.keyless(t, config).Seal(t.Context(), docs, time.Now()))(t)
+			sealed := must.Get(f.keyless(t, config).Seal(t.Context(), docs, time.Now()))(t)
 			policy := f.policyUnder(t, config.Root)
 			for i, opened := range mustVerify(t, policy, sealed) {
 				got := opened.Signatures()[0]
@@ -173,7 +173,7 @@ func TestSealV2(t *testing.T) {
 				expect.Equal(t, "evidence", want, got.Checked)
 				expect.That(t, got.LogURL == config.RekorURL && !got.WitnessedAt.IsZero(),
 					"evidence %+v, want the log %s and a time", got, config.RekorURL)
-				s := expect.Value(seal.Read(sealed[i]))(t)
+				s := must.Get(seal.Read(sealed[i]))(t)
 				expect.That(t, s.Signatures[0].Bundle == nil && s.Signatures[0].BundleV03 != nil,
 					"the seal has a Rekor bundle, or no Sigstore bundle")
 			}
@@ -187,14 +187,14 @@ func TestSealV2(t *testing.T) {
 func (f *fixture) policyUnder(t *testing.T, root *trust.Root) *trust.Policy {
 	t.Helper()
 	workflow := trust.AuthorityConfig{Name: "workflow", Issuer: f.IssuerURL, Subject: sandbox.Identity{}.Subject()}
-	return expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{workflow}}, root))(t)
+	return must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{workflow}}, root))(t)
 }
 
 func TestWithKeyV2(t *testing.T) {
 	f := shared(t)
 	keys := generated(t)
-	s := expect.Value(sign.WithKey(f.configV2(), keys.PrivateBytes, []byte(keyPassword)))(t)
-	sealed := expect.Value(s.Seal(t.Context(), batch(t, 3), time.Now()))(t)
+	s := must.Get(sign.WithKey(f.configV2(), keys.PrivateBytes, []byte(keyPassword)))(t)
+	sealed := must.Get(s.Seal(t.Context(), batch(t, 3), time.Now()))(t)
 	want := []string{"public-key", "timestamp", "inclusion-proof"}
 	for _, opened := range mustVerify(t, f.ofKey(t, keys.PublicBytes), sealed) {
 		expect.Equal(t, "evidence", want, opened.Signatures()[0].Checked)
@@ -245,9 +245,9 @@ func TestSealV2PoisonedLog(t *testing.T) {
 	now := time.Now()
 	doc := batch(t, 1)[0]
 	token := f.token(t, sandbox.Identity{Repository: "mallory/fork"})
-	mallory := expect.Value(sign.Keyless(t.Context(), f.configV2(), f.FulcioURL, token, now))(t)
-	expect.Value(mallory.Seal(t.Context(), []*exception.Document{doc}, now))(t)
-	sealed := expect.Value(f.keyless(t, f.configV2()).Seal(t.Context(), []*exception.Document{doc}, now))(t)
+	mallory := must.Get(sign.Keyless(t.Context(), f.configV2(), f.FulcioURL, token, now))(t)
+	must.Get(mallory.Seal(t.Context(), []*exception.Document{doc}, now))(t)
+	sealed := must.Get(f.keyless(t, f.configV2()).Seal(t.Context(), []*exception.Document{doc}, now))(t)
 	opened := mustVerify(t, f.policy(t), sealed)
 	expect.Is(t, "log index of its own upload", 1, opened[0].Signatures()[0].LogIndex)
 }

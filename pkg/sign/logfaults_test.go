@@ -22,6 +22,7 @@ import (
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // onEntry changes the entry in a log's answer to an upload.
@@ -224,7 +225,7 @@ func TestLogNeverAnswers(t *testing.T) {
 				config := tc.config(f)
 				config.Timing.Answer = 250 * time.Millisecond
 				// Only the log gets requests.
-				s := expect.Value(sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword)))(t)
+				s := must.Get(sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword)))(t)
 				f.wire.meddle(only(at(tc.server), mute(t, f)))
 				refused(s.Seal(t.Context(), batch(t, 1), time.Now()))(t, "", "no answer within 250ms (asked 4 times)")
 				expect.Is(t, "requests", 4, f.wire.count(tc.server+" POST"))
@@ -247,7 +248,7 @@ func TestLogCancelled(t *testing.T) {
 			}))
 			config := f.configV2()
 			config.Timing.Answer = time.Hour // must not end the request
-			s := expect.Value(sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword)))(t)
+			s := must.Get(sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword)))(t)
 			if out, err := s.Seal(ctx, batch(t, 1), time.Now()); out != nil || !errors.Is(err, context.Canceled) {
 				t.Errorf("Seal: %v, %v, want context.Canceled", out, err)
 			}
@@ -277,8 +278,8 @@ func anotherEntry(t *testing.T, f *fixture) hook {
 	theirs := &recorder{concerned: at(sandbox.ServerRekorV2)}
 	f.wire.meddle(theirs.hook)
 	token := f.token(t, sandbox.Identity{Repository: "mallory/fork"})
-	mallory := expect.Value(sign.Keyless(t.Context(), f.configV2(), f.FulcioURL, token, time.Now()))(t)
-	expect.Value(mallory.Seal(t.Context(), batch(t, 1), time.Now()))(t)
+	mallory := must.Get(sign.Keyless(t.Context(), f.configV2(), f.FulcioURL, token, time.Now()))(t)
+	must.Get(mallory.Seal(t.Context(), batch(t, 1), time.Now()))(t)
 	return theirs.replay
 }
 
@@ -294,7 +295,7 @@ func anotherStamp(t *testing.T, _ *fixture) hook {
 
 // strangersStamp is a timestamp of the right data by an authority that is not trusted.
 func strangersStamp(t *testing.T, _ *fixture) hook {
-	stranger := expect.Value(url.Parse(start(t).TimestampURL))(t)
+	stranger := must.Get(url.Parse(start(t).TimestampURL))(t)
 	theirs := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: stranger.Scheme, Host: stranger.Host})
 	return func(_ string, _ http.Handler, w http.ResponseWriter, r *http.Request) { theirs.ServeHTTP(w, r) }
 }

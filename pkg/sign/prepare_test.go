@@ -88,7 +88,7 @@ func TestPrepareAdds(t *testing.T) {
 			edited(kyvernoText, "polex.dev/expires-in: 7d", "polex.dev/expires-at: 2026-04-01T00:00:00Z")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			prepared := expect.Value(sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{}))(t)
+			prepared := must.Get(sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{}))(t)
 			expect.Equal(t, "source", tc.want, string(prepared[0].Source()))
 		})
 	}
@@ -106,7 +106,7 @@ func TestPrepareLabel(t *testing.T) {
 			edited(policiesText, "spec:\n", "spec:\n  reportResult: skip\n  expiresAt: \"2026-03-08T09:30:15Z\"\n")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			prepared := expect.Value(sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{TTLLabel: true}))(t)
+			prepared := must.Get(sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{TTLLabel: true}))(t)
 			want := parseAll(t, tc.want)[0].Object()
 			expect.Equal(t, string(prepared[0].Source()), want, prepared[0].Object())
 		})
@@ -115,13 +115,13 @@ func TestPrepareLabel(t *testing.T) {
 
 func TestPrepareUnbounded(t *testing.T) {
 	text := edited(kyvernoText, "    polex.dev/expires-in: 7d\n", "")
-	prepared := expect.Value(sign.Prepare(parseAll(t, text), signedAt, sign.Rules{InsecureAllowUnbounded: true}))(t)
+	prepared := must.Get(sign.Prepare(parseAll(t, text), signedAt, sign.Rules{InsecureAllowUnbounded: true}))(t)
 	expect.Equal(t, "source", text, string(prepared[0].Source()))
 }
 
 // An object that is not an exception is signed unchanged: it has no lifetime to convert.
 func TestPrepareOtherKind(t *testing.T) {
 	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
-	prepared := expect.Value(sign.Prepare([]*exception.Document{parse(t, text)}, signedAt, sign.Rules{}))(t)
+	prepared := must.Get(sign.Prepare([]*exception.Document{parse(t, text)}, signedAt, sign.Rules{}))(t)
 	expect.Equal(t, "source", text, string(prepared[0].Source()))
 }

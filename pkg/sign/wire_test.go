@@ -15,6 +15,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // hook handles requests between the signer and a server of the sandbox.
@@ -101,20 +102,20 @@ func (r *rest) taken() []time.Duration {
 func start(tb testing.TB) *fixture {
 	tb.Helper()
 	f := &fixture{wire: &wire{}, rest: &rest{}}
-	f.Sandbox = expect.Value(sandbox.Start(
+	f.Sandbox = must.Get(sandbox.Start(
 		tb.Context(), sandbox.Options{Dir: tb.TempDir(), Intercept: f.wire.intercept}))(tb)
 	tb.Cleanup(func() {
 		f.wire.meddle(nil)
 		err := f.Close()
 		expect.That(tb, err == nil, "close sandbox: %v", err)
 	})
-	f.root = expect.Value(trust.LoadRoot(f.TrustedRootPath))(tb)
+	f.root = must.Get(trust.LoadRoot(f.TrustedRootPath))(tb)
 	return f
 }
 
 func (f *fixture) token(tb testing.TB, id sandbox.Identity) string {
 	tb.Helper()
-	return expect.Value(sandbox.RequestToken(tb.Context(), f.Dir, id, "sigstore"))(tb)
+	return must.Get(sandbox.RequestToken(tb.Context(), f.Dir, id, "sigstore"))(tb)
 }
 
 func (f *fixture) config() sign.Config {
@@ -123,13 +124,13 @@ func (f *fixture) config() sign.Config {
 
 func (f *fixture) keyless(tb testing.TB, config sign.Config) *sign.Signer {
 	tb.Helper()
-	return expect.Value(sign.Keyless(tb.Context(), config, f.FulcioURL, f.token(tb, sandbox.Identity{}), time.Now()))(tb)
+	return must.Get(sign.Keyless(tb.Context(), config, f.FulcioURL, f.token(tb, sandbox.Identity{}), time.Now()))(tb)
 }
 
 // policy trusts the sandbox's own workflow.
 func (f *fixture) policy(tb testing.TB) *trust.Policy {
 	tb.Helper()
-	return expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{
+	return must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{
 		Name: "workflow", Issuer: f.IssuerURL, Subject: sandbox.Identity{}.Subject(),
 		Claims: map[string]trust.Values{"buildTrigger": {"push"}},
 	}}}, f.root))(tb)
@@ -139,23 +140,23 @@ func (f *fixture) policy(tb testing.TB) *trust.Policy {
 func (f *fixture) ofKey(tb testing.TB, key []byte) *trust.Policy {
 	tb.Helper()
 	authorities := []trust.AuthorityConfig{{Name: "team", Key: string(key)}}
-	return expect.Value(trust.New(trust.Config{Authorities: authorities}, f.root))(tb)
+	return must.Get(trust.New(trust.Config{Authorities: authorities}, f.root))(tb)
 }
 
 // seals signs documents now, and verifies them under the policy.
 func (f *fixture) seals(tb testing.TB, s *sign.Signer, docs []*exception.Document) []*verify.Verified {
 	tb.Helper()
-	return mustVerify(tb, f.policy(tb), expect.Value(s.Seal(tb.Context(), docs, time.Now()))(tb))
+	return mustVerify(tb, f.policy(tb), must.Get(s.Seal(tb.Context(), docs, time.Now()))(tb))
 }
 
 func mustVerify(tb testing.TB, policy *trust.Policy, docs []*exception.Document) []*verify.Verified {
 	tb.Helper()
-	v := expect.Value(verify.New(policy))(tb)
+	v := must.Get(verify.New(policy))(tb)
 	opened := make([]*verify.Verified, len(docs))
 	for i, doc := range docs {
 		// From the text, like a cluster, not from the signer's memory.
-		doc := expect.Value(exception.Parse(doc.Source(), doc.File()))(tb)
-		opened[i] = expect.Value(v.Verify(doc, time.Now()))(tb)
+		doc := must.Get(exception.Parse(doc.Source(), doc.File()))(tb)
+		opened[i] = must.Get(v.Verify(doc, time.Now()))(tb)
 	}
 	return opened
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func mailbox(name string) trust.AuthorityConfig {
@@ -159,7 +160,7 @@ func randomPolicy(t *testing.T, r *trust.Root, random *rand.Rand) *trust.Policy 
 		}
 	}
 	config.Threshold = 1 + random.IntN(len(config.Authorities))
-	return expect.Value(trust.New(config, r))(t)
+	return must.Get(trust.New(config, r))(t)
 }
 
 // mostByTrying tries every assignment, and returns the maximum number of counted signers, or -1 if
@@ -233,7 +234,7 @@ func describe(p *trust.Policy, candidates [][]*trust.Authority) string {
 
 // TestAssignSays: the message names the group with too few signers.
 func TestAssignSays(t *testing.T) {
-	p := expect.Value(trust.New(trust.Config{
+	p := must.Get(trust.New(trust.Config{
 		Threshold:   3,
 		Authorities: []trust.AuthorityConfig{mailbox("anna"), mailbox("ben"), mailbox("carl"), mailbox("dora")},
 		Groups: []trust.GroupConfig{
@@ -270,7 +271,7 @@ func TestAssignIsBounded(t *testing.T) {
 		group.Authorities = append(group.Authorities, name)
 	}
 	config.Groups = []trust.GroupConfig{group}
-	p := expect.Value(trust.New(config, root(t)))(t)
+	p := must.Get(trust.New(config, root(t)))(t)
 	candidates := make([][]*trust.Authority, 8)
 	for i := range 7 {
 		candidates[i] = p.Authorities()
@@ -282,7 +283,7 @@ func TestAssignIsBounded(t *testing.T) {
 // TestAuthorityString: an authority with a key is described by the fingerprint of the key.
 func TestAuthorityString(t *testing.T) {
 	text := keyPEM(t, elliptic.P256())
-	p := expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{
+	p := must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{
 		{Name: "ci", Key: text},
 		{Name: "merge", Issuer: issuer, Subject: subject, Claims: map[string]trust.Values{"buildTrigger": {"push"}}},
 	}}, root(t)))(t)
@@ -331,7 +332,7 @@ func TestMatches(t *testing.T) {
 		{"person's name as an address", person, func(id *trust.Identity) { id.Subject = "anna@acme.example" }, "type"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{tc.authority}}, root(t)))(t)
+			p := must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{tc.authority}}, root(t)))(t)
 			id := right
 			tc.bend(&id)
 			is, got := p.Authorities()[0].Matches(id)
@@ -346,14 +347,14 @@ func TestClaimsOf(t *testing.T) {
 	rendered, err := certificate.Extensions{
 		Issuer: "https://accounts.example", BuildTrigger: "push", DeploymentEnvironment: "signing", Subject: "repo:acme/exceptions:environment:signing",
 	}.Render()
-	expect.OK(t, err)
-	text := expect.Value(asn1.Marshal("new"))(t)
+	must.Do(t, err)
+	text := must.Get(asn1.Marshal("new"))(t)
 	arc := func(numbers ...int) asn1.ObjectIdentifier {
 		return append(asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1}, numbers...)
 	}
 	got, err := trust.Claims(append(rendered, pkix.Extension{Id: arc(25), Value: text}, pkix.Extension{Id: arc(26), Value: []byte{0xff, 0x00}},
 		pkix.Extension{Id: arc(2, 1), Value: text}, pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 15}, Value: text}))
-	expect.OK(t, err)
+	must.Do(t, err)
 	want := map[string]string{
 		"buildTrigger": "push", "deploymentEnvironment": "signing", "tokenSubject": "repo:acme/exceptions:environment:signing",
 		"1.3.6.1.4.1.57264.1.25": "new", "1.3.6.1.4.1.57264.1.26": "ff00", "1.3.6.1.4.1.57264.1.2.1": "new",
@@ -370,15 +371,15 @@ func TestClaims(t *testing.T) {
 	for i := range value.NumField() {
 		value.Field(i).SetString("x")
 	}
-	rendered := expect.Value(all.Render())(t)
-	claims := expect.Value(trust.Claims(rendered))(t)
+	rendered := must.Get(all.Render())(t)
+	claims := must.Get(trust.Claims(rendered))(t)
 	expect.Equal(t, "result", trust.ClaimNames(), slices.Sorted(maps.Keys(claims)))
 }
 
 // TestAllowedMetadata: metadata that polex, Kyverno or a sync tool acts upon cannot be allowed. A
 // tool reads each key here.
 func TestAllowedMetadata(t *testing.T) {
-	root := expect.Value(trust.ParseRoot(publicgood.TrustedRootJSON(), "public-good"))(t)
+	root := must.Get(trust.ParseRoot(publicgood.TrustedRootJSON(), "public-good"))(t)
 	made := func(field, key, value string) error {
 		c := trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: "https://accounts.example", Subject: "anna@acme.example"}}}
 		c.ExpiryKeys = []string{"acme.example/until"}

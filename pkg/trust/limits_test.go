@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const legacyException = `apiVersion: kyverno.io/v2
@@ -47,7 +48,7 @@ func conditional(expressions ...string) string {
 
 func scope(t *testing.T, yaml string) policyfile.Scope {
 	t.Helper()
-	doc := expect.Value(exception.Parse([]byte(yaml), "test.yaml"))(t)
+	doc := must.Get(exception.Parse([]byte(yaml), "test.yaml"))(t)
 	return new(policyfile.Rules).ScopeOf(doc)
 }
 
@@ -164,7 +165,7 @@ func TestExceeded(t *testing.T) {
 		{"two limits, the second broken", legacyException, trust.Selectors{Policies: []string{"require-*"}, Namespaces: []string{"a"}}, "limits.namespaces"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := expect.Value(trust.New(limited(&tc.limits), root(t)))(t)
+			p := must.Get(trust.New(limited(&tc.limits), root(t)))(t)
 			says(t, p.Authorities()[0].Exceeded(scope(t, tc.yaml)), tc.want)
 		})
 	}
@@ -243,7 +244,7 @@ func TestRenewals(t *testing.T) {
 		{"approved without a record", approved("", "bob, carol"), trust.RenewalsConfig{RequireApprovals: 2}, "names 0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			rules := expect.Value(policyfile.Check(trust.Config{Renewals: &tc.limits}))(t)
+			rules := must.Get(policyfile.Check(trust.Config{Renewals: &tc.limits}))(t)
 			says(t, rules.Renewals.Exceeded(scope(t, tc.yaml)), tc.want)
 		})
 	}
@@ -281,7 +282,7 @@ func TestOutlasts(t *testing.T) {
 			config := policy()
 			config.Authorities[0].Name = "a"
 			config.Lifetimes = []trust.LifetimeConfig{{Authorities: []string{"a"}, Max: "1d"}, {Authorities: []string{"a"}, Selectors: trust.Selectors{Namespaces: []string{"night"}, Kinds: []string{"PolicyException.kyverno.io"}}, Max: "1h"}}
-			rules := expect.Value(policyfile.Check(config))(t)
+			rules := must.Get(policyfile.Check(config))(t)
 			says(t, rules.Outlasts(tc.authority, scope(t, tc.yaml), tc.signed), tc.want)
 			all := rules.MaxLifetime(scope(t, tc.yaml))
 			expect.That(t, all.Duration == 0 && !all.Ends, "%+v for every signer", all)
@@ -336,7 +337,7 @@ func TestLifetimes(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			config := policy()
 			config.MaxLifetime, config.Lifetimes, config.Renewals = "90d", tc.rules, &trust.RenewalsConfig{MaxLifetime: "2h"}
-			rules := expect.Value(policyfile.Check(config))(t)
+			rules := must.Get(policyfile.Check(config))(t)
 			got := rules.MaxLifetime(scope(t, tc.yaml))
 			speaks := tc.want < all || tc.rules != nil && tc.rules[0].Max == "52w"
 			expect.That(t, got.Duration == tc.want && got.Ends == speaks, "%+v, want %s", got, tc.want)

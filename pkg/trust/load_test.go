@@ -21,7 +21,7 @@ import (
 
 func configuration(t *testing.T, text string) *exception.Document {
 	t.Helper()
-	return expect.Value(exception.Parse([]byte(text), ".polex.yaml"))(t)
+	return must.Get(exception.Parse([]byte(text), ".polex.yaml"))(t)
 }
 
 func TestRead(t *testing.T) {
@@ -39,7 +39,7 @@ trust:
       subject: anna@acme.example
       claims: {buildTrigger: push}
 `)
-	got := expect.Value(trust.Read(doc, filepath.FromSlash("/srv/repo")))(t)
+	got := must.Get(trust.Read(doc, filepath.FromSlash("/srv/repo")))(t)
 	want := trust.Config{
 		Source: ".polex.yaml", TrustedRoot: "/srv/repo/roots/trusted_root.json", Threshold: 2, MaxLifetime: "90d",
 		Authorities: []trust.AuthorityConfig{
@@ -50,7 +50,7 @@ trust:
 	}
 	expect.Equal(t, "result", want, got, noLocate)
 	empty := configuration(t, "apiVersion: polex.dev/v1alpha1\nkind: Config\n")
-	nothing := expect.Value(trust.Read(empty, "/srv/repo"))(t)
+	nothing := must.Get(trust.Read(empty, "/srv/repo"))(t)
 	expect.Equal(t, "where there is nothing", trust.Config{Source: ".polex.yaml"}, nothing, noLocate)
 }
 
@@ -128,7 +128,7 @@ func TestReadRefuses(t *testing.T) {
 func TestReadTrustPolicy(t *testing.T) {
 	const header = "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\n"
 	text := header + "threshold: 2\nauthorities:\n  - {name: ci, keyFile: ci.pub}\n  - {name: cd, keyFile: cd.pub}\n"
-	got := expect.Value(trust.Read(configuration(t, text), "/srv"))(t)
+	got := must.Get(trust.Read(configuration(t, text), "/srv"))(t)
 	want := trust.Config{Source: ".polex.yaml", Threshold: 2, Authorities: []trust.AuthorityConfig{
 		{Source: `.polex.yaml:5:5: authority 1 "ci"`, Name: "ci", KeyFile: "/srv/ci.pub"}, {Source: `.polex.yaml:6:5: authority 2 "cd"`, Name: "cd", KeyFile: "/srv/cd.pub"}}}
 	expect.Equal(t, "result", want, got, noLocate)
@@ -164,7 +164,7 @@ func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	key, key2 := keyPEM(t, elliptic.P256()), keyPEM(t, elliptic.P384())

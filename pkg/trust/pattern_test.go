@@ -58,7 +58,7 @@ func TestPatternsThatStand(t *testing.T) {
 		{`[a-z.]+@ops-team.acme.example`, "email", "a.b@ops-team.acme.example", "a@acme.example"},
 	} {
 		t.Run(tc.expression, func(t *testing.T) {
-			a := expect.Value(madeFrom(r, tc.expression))(t)
+			a := must.Get(madeFrom(r, tc.expression))(t)
 			expect.Is(t, tc.fits, tc.kind, taken(a, tc.fits))
 			expect.Is(t, tc.other, "", taken(a, tc.other))
 		})
@@ -209,7 +209,7 @@ func TestGitHub(t *testing.T) {
 		{"reusable, the caller itself signs", reusable, own, nil, "subject"},
 	} {
 		p, _, err := load(tc.policy, "")
-		expect.OK(t, err)
+		must.Do(t, err)
 		id := tc.id
 		id.Claims = maps.Clone(id.Claims)
 		if tc.bend != nil {
@@ -289,7 +289,7 @@ func BenchmarkMatches(b *testing.B) {
 			g.Repository = append(g.Repository, fmt.Sprintf("acme/r%d", i))
 			g.RepositoryID = append(g.RepositoryID, fmt.Sprint(i))
 		}
-		p := expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{GitHub: g}}}, root(b)))(b)
+		p := must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{GitHub: g}}}, root(b)))(b)
 		b.Run(fmt.Sprintf("repositories=%d", repositories), func(b *testing.B) {
 			for b.Loop() {
 				is, why := p.Authorities()[0].Matches(id)

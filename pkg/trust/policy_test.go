@@ -20,24 +20,25 @@ import (
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // root returns the public-good root without some parts.
 func root(t testing.TB, without ...string) *trust.Root {
 	t.Helper()
 	var tree map[string]any
-	expect.OK(t, json.Unmarshal(publicgood.TrustedRootJSON(), &tree))
+	must.Do(t, json.Unmarshal(publicgood.TrustedRootJSON(), &tree))
 	for _, part := range without {
 		delete(tree, part)
 	}
-	raw := expect.Value(json.Marshal(tree))(t)
-	return expect.Value(trust.ParseRoot(raw, "test"))(t)
+	raw := must.Get(json.Marshal(tree))(t)
+	return must.Get(trust.ParseRoot(raw, "test"))(t)
 }
 
 func keyPEM(t testing.TB, curve elliptic.Curve) string {
 	t.Helper()
-	key := expect.Value(ecdsa.GenerateKey(curve, rand.Reader))(t)
-	return string(expect.Value(cryptoutils.MarshalPublicKeyToPEM(key.Public()))(t))
+	key := must.Get(ecdsa.GenerateKey(curve, rand.Reader))(t)
+	return string(must.Get(cryptoutils.MarshalPublicKeyToPEM(key.Public()))(t))
 }
 
 const (
@@ -188,7 +189,7 @@ func TestPolicy(t *testing.T) {
 		{Authority: "merge", SignedBefore: "2026-02-01T00:00:00Z"},
 		{Authority: "merge", SignedBefore: "2026-01-01T00:00:00Z"}, // the later one counts
 	}
-	p := expect.Value(trust.New(config, root(t)))(t)
+	p := must.Get(trust.New(config, root(t)))(t)
 	most := p.Rules().MaxLifetime(policyfile.Scope{})
 	if p.Threshold() != 1 || most.Duration != 90*24*time.Hour || most.Ends || p.Rules().Unbounded || len(p.Authorities()) != 1 {
 		t.Errorf("threshold %d, %s, ends %t, unbounded %t, %d authorities", p.Threshold(), most.Duration, most.Ends, p.Rules().Unbounded, len(p.Authorities()))
@@ -205,7 +206,7 @@ func TestPolicy(t *testing.T) {
 		"certificate": {Certificate: "sha256:" + strings.ToUpper(fingerprint[7:])},
 	} {
 		config.Revoked = []trust.RevocationConfig{r}
-		p = expect.Value(trust.New(config, root(t)))(t)
+		p = must.Get(trust.New(config, root(t)))(t)
 		if p.MessageRevoked([]byte("x")) != (what == "message") || p.CertificateRevoked(fingerprint) != (what == "certificate") {
 			t.Errorf("a %s is revoked: the message %t, the certificate %t", what, p.MessageRevoked([]byte("x")), p.CertificateRevoked(fingerprint))
 		}
@@ -227,7 +228,7 @@ func TestKinds(t *testing.T) {
 		{[]string{"PolicyException"}, [3]bool{false, false, false}},
 		{[]string{"policyexception.kyverno.io"}, [3]bool{false, false, false}},
 	} {
-		k := expect.Value(trust.NewKinds(tc.kinds))(t)
+		k := must.Get(trust.NewKinds(tc.kinds))(t)
 		expect.Is(t, fmt.Sprintf("%q", tc.kinds), tc.want, [3]bool{k.Allow(ours), k.Allow(theirs), k.Allow(config)})
 	}
 	expect.That(t, !(trust.Kinds{}).Allow(ours), "the zero value allows something")
@@ -239,7 +240,7 @@ func TestDigest(t *testing.T) {
 		t.Helper()
 		c := trust.Config{Authorities: []trust.AuthorityConfig{{Name: "merge", Issuer: "https://accounts.example", Subject: "a@acme.example"}}}
 		change(&c)
-		p := expect.Value(trust.Load(c))(t)
+		p := must.Get(trust.Load(c))(t)
 		return p.Digest()
 	}
 	same := digest(func(*trust.Config) {})
@@ -259,7 +260,7 @@ func TestDigest(t *testing.T) {
 
 // TestHoldings: every service of the public-good root is listed once and in order.
 func TestHoldings(t *testing.T) {
-	root := expect.Value(trust.PublicGoodRoot())(t)
+	root := must.Get(trust.PublicGoodRoot())(t)
 	want := map[string]int{
 		trust.ServiceCertificateAuthority: len(root.Material().FulcioCertificateAuthorities()), trust.ServiceCertificateLog: len(root.Material().CTLogs()),
 		trust.ServiceTransparencyLog: len(root.Material().RekorLogs()), trust.ServiceTimestampAuthority: len(root.Material().TimestampingAuthorities()),

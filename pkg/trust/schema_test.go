@@ -19,22 +19,23 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const schemaFile = "../../docs/trustpolicy.schema.json"
 
 func schema(t testing.TB) *jsonschema.Schema {
 	t.Helper()
-	raw := expect.Value(os.ReadFile(schemaFile))(t)
-	value := expect.Value(jsonschema.UnmarshalJSON(strings.NewReader(string(raw))))(t)
+	raw := must.Get(os.ReadFile(schemaFile))(t)
+	value := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(string(raw))))(t)
 	compiler := jsonschema.NewCompiler()
-	expect.OK(t, compiler.AddResource("schema.json", value))
-	return expect.Value(compiler.Compile("schema.json"))(t)
+	must.Do(t, compiler.AddResource("schema.json", value))
+	return must.Get(compiler.Compile("schema.json"))(t)
 }
 
 // TestSchemaFields: the schema has exactly the fields of the Go types, each with a description.
 func TestSchemaFields(t *testing.T) {
-	raw := expect.Value(os.ReadFile(schemaFile))(t)
+	raw := must.Get(os.ReadFile(schemaFile))(t)
 	type object struct {
 		Description          string
 		AdditionalProperties any
@@ -48,11 +49,11 @@ func TestSchemaFields(t *testing.T) {
 		object
 		Defs map[string]json.RawMessage `json:"$defs"`
 	}
-	expect.OK(t, json.Unmarshal(raw, &tree))
+	must.Do(t, json.Unmarshal(raw, &tree))
 	objects := map[string]object{"": tree.object}
 	for name, def := range tree.Defs {
 		var o object
-		expect.OK(t, json.Unmarshal(def, &o))
+		must.Do(t, json.Unmarshal(def, &o))
 		if o.Properties != nil {
 			objects[name] = o
 		}
@@ -84,7 +85,7 @@ func TestSchemaFields(t *testing.T) {
 		}
 	}
 	var claim struct{ Enum []string }
-	expect.OK(t, json.Unmarshal(tree.Defs["claim"], &claim))
+	must.Do(t, json.Unmarshal(tree.Defs["claim"], &claim))
 	expect.Equal(t, "claims (-types +schema)", trust.ClaimNames(), claim.Enum)
 }
 
@@ -146,7 +147,7 @@ func beside(t testing.TB) string {
 	for name, text := range map[string]string{
 		"root.json": string(publicgood.TrustedRootJSON()), "ci.pub": keyPEM(t, elliptic.P256()),
 	} {
-		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -167,8 +168,8 @@ func load(text, dir string) (*trust.Policy, *exception.Document, error) {
 
 func validate(t testing.TB, s *jsonschema.Schema, doc *exception.Document) error {
 	t.Helper()
-	raw := expect.Value(json.Marshal(doc.Object()))(t)
-	value := expect.Value(jsonschema.UnmarshalJSON(strings.NewReader(string(raw))))(t)
+	raw := must.Get(json.Marshal(doc.Object()))(t)
+	value := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(string(raw))))(t)
 	return s.Validate(value)
 }
 
@@ -347,18 +348,18 @@ func TestSchemaExamples(t *testing.T) {
 // TestDocs loads each example of docs/reference/trust.md, checks it with the schema, and searches
 // the page for every field.
 func TestDocs(t *testing.T) {
-	raw := expect.Value(os.ReadFile("../../docs/reference/trust.md"))(t)
+	raw := must.Get(os.ReadFile("../../docs/reference/trust.md"))(t)
 	page := string(raw)
 	s, dir := schema(t), beside(t)
-	key := expect.Value(os.ReadFile(filepath.Join(dir, "ci.pub")))(t)
-	expect.OK(t, os.Mkdir(filepath.Join(dir, "keys"), 0o700))
-	expect.OK(t, os.WriteFile(filepath.Join(dir, "keys", "release.pub"), key, 0o600))
+	key := must.Get(os.ReadFile(filepath.Join(dir, "ci.pub")))(t)
+	must.Do(t, os.Mkdir(filepath.Join(dir, "keys"), 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "keys", "release.pub"), key, 0o600))
 	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1)
 	for i, example := range examples {
 		t.Run(fmt.Sprint("example ", i+1), func(t *testing.T) {
 			_, doc, err := load(example[1], dir)
-			expect.OK(t, err)
-			expect.OK(t, validate(t, s, doc))
+			must.Do(t, err)
+			must.Do(t, validate(t, s, doc))
 		})
 	}
 	expect.AtLeast(t, "examples", 9, len(examples))
@@ -376,13 +377,13 @@ func TestDocs(t *testing.T) {
 // fields returns the keys in the schema, except claims.
 func fields(t *testing.T) []string {
 	t.Helper()
-	raw := expect.Value(os.ReadFile(schemaFile))(t)
+	raw := must.Get(os.ReadFile(schemaFile))(t)
 	type object struct{ Properties map[string]any }
 	var tree struct {
 		object
 		Defs map[string]object `json:"$defs"`
 	}
-	expect.OK(t, json.Unmarshal(raw, &tree))
+	must.Do(t, json.Unmarshal(raw, &tree))
 	found := map[string]bool{}
 	for _, o := range append(slices.Collect(maps.Values(tree.Defs)), tree.object) {
 		for key := range o.Properties {

@@ -26,13 +26,14 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // withoutEvidence signs with a set and omits its bundles.
 func withoutEvidence(s set) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		doc := parse(t, w.until(week))
-		message := expect.Value(seal.Message(doc))(t)
+		message := must.Get(seal.Message(doc))(t)
 		made := w.sign(t, message, s)
 		made.Bundle, made.BundleV03 = nil, nil
 		return attach(t, doc, &seal.Seal{Message: message, Signatures: []seal.Signature{made}})
@@ -60,8 +61,8 @@ func authorityVerdicts(w *world) []verdict {
 		c.Authorities[0].Subject, c.Authorities[0].SubjectRegexp = "", `\w+@acme\.example`
 		c.Authorities[1].Subject, c.Authorities[1].SubjectRegexp = "", `[a-z]+@acme\.example`
 	}
-	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
-	keyPEM := string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))
+	key := orPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	keyPEM := string(orPanic(cryptoutils.MarshalPublicKeyToPEM(key.Public())))
 	keyed := func(withoutLog bool) func(*trust.Config) {
 		return func(c *trust.Config) {
 			c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: keyPEM, InsecureWithoutLog: withoutLog}}
@@ -77,7 +78,7 @@ func authorityVerdicts(w *world) []verdict {
 	}
 	withoutLog := func(root object) { delete(root, "tlogs") }
 	digestOf := func(c *trust.Config) {
-		sum := sha256.Sum256(must(seal.Message(must(exception.Parse([]byte(w.until(week)), "draft")))))
+		sum := sha256.Sum256(orPanic(seal.Message(orPanic(exception.Parse([]byte(w.until(week)), "draft")))))
 		c.Revoked = []trust.RevocationConfig{{MessageDigest: "sha256:" + hex.EncodeToString(sum[:])}}
 	}
 	revoked := func(name string, before time.Time) func(*trust.Config) {
@@ -86,7 +87,7 @@ func authorityVerdicts(w *world) []verdict {
 		}
 	}
 	signedCertificate := func(c *trust.Config) {
-		sum := sha256.Sum256(must(seal.Read(w.honest)).Signatures[0].Certificate)
+		sum := sha256.Sum256(orPanic(seal.Read(w.honest)).Signatures[0].Certificate)
 		c.Revoked = []trust.RevocationConfig{{Certificate: "sha256:" + hex.EncodeToString(sum[:])}}
 	}
 	return []verdict{
@@ -188,7 +189,7 @@ func entryOfAnotherKey(key *ecdsa.PrivateKey) maker {
 func TestWhoSigned(t *testing.T) {
 	w := inWorld(t)
 	stranger := set{fulcio: func(f *sandbox.Forgery) { f.Template.URIs[0].Host = "stranger.invalid" }}
-	verified := expect.Value(w.verifier(t, nil, nil).Verify(forged(stranger, set{}, set{})(t, w), w.now))(t)
+	verified := must.Get(w.verifier(t, nil, nil).Verify(forged(stranger, set{}, set{})(t, w), w.now))(t)
 	var got []string
 	for _, s := range verified.Signatures() {
 		got = append(got, s.Authority)
@@ -208,11 +209,11 @@ func TestWhoSigned(t *testing.T) {
 func TestIdentityOf(t *testing.T) {
 	w := inWorld(t)
 	key := newKey(t)
-	der := expect.Value(w.ForgeCertificate(t.Context(), w.forgery(t, key, func(e *certificate.Extensions) {
+	der := must.Get(w.ForgeCertificate(t.Context(), w.forgery(t, key, func(e *certificate.Extensions) {
 		*e = certificate.Extensions{Issuer: w.IssuerURL, BuildTrigger: "push"}
 	})))(t)
-	cert := expect.Value(x509.ParseCertificate(der))(t)
-	got := expect.Value(verify.IdentityOf(cert))(t)
+	cert := must.Get(x509.ParseCertificate(der))(t)
+	got := must.Get(verify.IdentityOf(cert))(t)
 	want := trust.Identity{Issuer: w.IssuerURL, Subject: subject, Type: "uri", Claims: map[string]string{"buildTrigger": "push"}}
 	expect.Equal(t, "identity", want, got)
 	for _, ext := range cert.Extensions {
@@ -257,7 +258,7 @@ func TestChainBesideAKey(t *testing.T) {
 			Certificates: []*protocommon.X509Certificate{{RawBytes: w.selfIssue(t, nil)(key)}}}}
 	}})
 	policy := func(c *trust.Config) {
-		c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}}
+		c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: string(orPanic(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}}
 	}
 	expect.Failure(w.verifier(t, policy, nil).Verify(doc, w.now))(t, "holds a chain of certificates")
 }

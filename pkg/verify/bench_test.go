@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // BenchmarkCompare measures the comparison of object and message. test/interop compares the whole
@@ -38,13 +39,13 @@ func BenchmarkVerifyTwoSigners(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		v := publicVerifier(b, twoSigners())
-		doc := expect.Value(exception.Parse(source, "sealed.yaml"))(b)
-		expect.Value(v.Verify(doc, sampleNow))(b)
+		doc := must.Get(exception.Parse(source, "sealed.yaml"))(b)
+		must.Get(v.Verify(doc, sampleNow))(b)
 	}
 }
 
 func BenchmarkBareVerifyTwoSigners(b *testing.B) {
-	root := expect.Value(trust.PublicGoodRoot())(b)
+	root := must.Get(trust.PublicGoodRoot())(b)
 	s := readSeal(b, peerSample(b))
 	var bundles [][]byte
 	for _, sig := range s.Signatures {
@@ -56,21 +57,21 @@ func BenchmarkBareVerifyTwoSigners(b *testing.B) {
 // bareVerify verifies bundles from their bytes with sigstore-go only, each with any of the identities.
 func bareVerify(b *testing.B, root *trust.Root, who []trust.AuthorityConfig, message []byte, bundles [][]byte) {
 	b.Helper()
-	v := expect.Value(sgverify.NewVerifier(root.Material(), sgverify.WithTransparencyLog(1),
+	v := must.Get(sgverify.NewVerifier(root.Material(), sgverify.WithTransparencyLog(1),
 		sgverify.WithObserverTimestamps(1), sgverify.WithSignedCertificateTimestamps(1)))(b)
 	var identities []sgverify.PolicyOption
 	for _, a := range who {
-		identity := expect.Value(sgverify.NewShortCertificateIdentity(a.Issuer, "", a.Subject, ""))(b)
+		identity := must.Get(sgverify.NewShortCertificateIdentity(a.Issuer, "", a.Subject, ""))(b)
 		identities = append(identities, sgverify.WithCertificateIdentity(identity))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, raw := range bundles {
 			pb := new(protobundle.Bundle)
-			expect.OK(b, protojson.Unmarshal(raw, pb))
-			entity := expect.Value(bundle.NewBundle(pb))(b)
+			must.Do(b, protojson.Unmarshal(raw, pb))
+			entity := must.Get(bundle.NewBundle(pb))(b)
 			policy := sgverify.NewPolicy(sgverify.WithArtifact(bytes.NewReader(message)), identities...)
-			expect.Value(v.Verify(entity, policy))(b)
+			must.Get(v.Verify(entity, policy))(b)
 		}
 	}
 }
@@ -78,8 +79,8 @@ func bareVerify(b *testing.B, root *trust.Root, who []trust.AuthorityConfig, mes
 // liftByHand converts cosign's form into a Sigstore bundle, independently of the tested code.
 func liftByHand(t testing.TB, message []byte, sig seal.Signature) *protobundle.Bundle {
 	t.Helper()
-	body := expect.Value(base64.StdEncoding.DecodeString(sig.Bundle.Payload.Body))(t)
-	id := expect.Value(hex.DecodeString(sig.Bundle.Payload.LogID))(t)
+	body := must.Get(base64.StdEncoding.DecodeString(sig.Bundle.Payload.Body))(t)
+	id := must.Get(hex.DecodeString(sig.Bundle.Payload.LogID))(t)
 	digest := sha256.Sum256(message)
 	return &protobundle.Bundle{
 		MediaType: "application/vnd.dev.sigstore.bundle+json;version=0.1",

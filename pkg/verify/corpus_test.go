@@ -22,6 +22,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/attacks"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var forge = flag.Bool("forge", false, "forge the cases of the attack corpus that have no file")
@@ -32,7 +33,7 @@ const mostAllocated = 20 << 20
 // TestCorpus verifies every file of the attack corpus.
 func TestCorpus(t *testing.T) {
 	if *forge {
-		expect.OK(t, attacks.Write(corpusOf(t, inWorld(t))))
+		must.Do(t, attacks.Write(corpusOf(t, inWorld(t))))
 	}
 	var slowest time.Duration
 	var slow string
@@ -115,24 +116,24 @@ func TestCorpusIsWhole(t *testing.T) {
 
 func corpus(t testing.TB) []*attacks.Case {
 	t.Helper()
-	return expect.Value(attacks.Read())(t)
+	return must.Get(attacks.Read())(t)
 }
 
 func verifierOf(t testing.TB, c *attacks.Case) *verify.Verifier {
 	t.Helper()
-	return expect.Value(verify.New(policyOf(t, c)))(t)
+	return must.Get(verify.New(policyOf(t, c)))(t)
 }
 
 func policyOf(t testing.TB, c *attacks.Case) *trust.Policy {
 	t.Helper()
-	root := expect.Value(trust.ParseRoot(c.Root, attacks.RootFile))(t)
-	return expect.Value(trust.New(configOf(t, c), root))(t)
+	root := must.Get(trust.ParseRoot(c.Root, attacks.RootFile))(t)
+	return must.Get(trust.New(configOf(t, c), root))(t)
 }
 
 func configOf(t testing.TB, c *attacks.Case) trust.Config {
 	t.Helper()
-	doc := expect.Value(exception.Parse(c.Policy, attacks.PolicyFile))(t)
-	return expect.Value(trust.Read(doc, ""))(t)
+	doc := must.Get(exception.Parse(c.Policy, attacks.PolicyFile))(t)
+	return must.Get(trust.Read(doc, ""))(t)
 }
 
 // corpusOf forges every case of the tables.
@@ -171,7 +172,7 @@ func (tc verdict) input(t *testing.T, w *world) (name string, text []byte) {
 	}
 	doc := tc.doc(t, w)
 	if text = doc.Source(); text == nil {
-		text = expect.Value(exception.Canonical(doc.Object()))(t)
+		text = must.Get(exception.Canonical(doc.Object()))(t)
 		// YAML would convert a whole float into an integer.
 		if again, err := exception.Parse(text, "x"); err != nil || !reflect.DeepEqual(again.Object(), doc.Object()) {
 			return "exception.json", exactJSON(t, doc.Object())
@@ -187,7 +188,7 @@ func (tc verdict) input(t *testing.T, w *world) (name string, text []byte) {
 func exactJSON(t *testing.T, object map[string]any) []byte {
 	t.Helper()
 	const mark = "a whole float "
-	raw := expect.Value(json.MarshalIndent(marked(object, mark), "", "  "))(t)
+	raw := must.Get(json.MarshalIndent(marked(object, mark), "", "  "))(t)
 	return append(regexp.MustCompile(`"`+mark+`(-?\d+)"`).ReplaceAll(raw, []byte("$1.0")), '\n')
 }
 
@@ -213,10 +214,10 @@ func marked(value any, mark string) any {
 func policyText(t *testing.T, config trust.Config) []byte {
 	t.Helper()
 	config.TrustedRoot = attacks.RootFile
-	raw := expect.Value(json.Marshal(config))(t)
+	raw := must.Get(json.Marshal(config))(t)
 	var tree map[string]any
-	expect.OK(t, json.Unmarshal(raw, &tree))
-	text := expect.Value(yaml.Marshal(
+	must.Do(t, json.Unmarshal(raw, &tree))
+	text := must.Get(yaml.Marshal(
 		object{"apiVersion": "polex.dev/v1alpha1", "kind": "Config", "trust": said(tree)}))(t)
 	return text
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // detached is a document without signature annotations, a bundle in a file, and the expected result.
@@ -35,7 +36,7 @@ type detached struct {
 func detachedVerdicts(t *testing.T, w *world) []detached {
 	text := w.until(week)
 	other := replaced(t, text, "vendor-*", "*")
-	asJSON := expect.Value(json.Marshal(parse(t, text).Object()))(t)
+	asJSON := must.Get(json.Marshal(parse(t, text).Object()))(t)
 	key := newKey(t)
 	keyed := func(withoutLog bool) func(*trust.Config) {
 		return func(c *trust.Config) {
@@ -64,7 +65,7 @@ func detachedVerdicts(t *testing.T, w *world) []detached {
 		{name: "another document's bundle", text: text, bundle: otherBundle, want: verify.ReasonEvidenceMismatch},
 		{name: "another document's bundle, the digest made to fit", text: text, want: verify.ReasonLogEntryMismatch, bundle: func(t *testing.T, raw []byte) []byte {
 			b := new(protobundle.Bundle)
-			expect.OK(t, protojson.Unmarshal(raw, b))
+			must.Do(t, protojson.Unmarshal(raw, b))
 			return bent(t, otherBundle(t, nil), func(o *protobundle.Bundle) {
 				o.GetMessageSignature().MessageDigest = b.GetMessageSignature().GetMessageDigest()
 			})
@@ -164,8 +165,8 @@ func TestDetachedSeal(t *testing.T) {
 	w := inWorld(t)
 	s := readSeal(t, w.honest)
 	v := w.verifier(t, nil, nil)
-	verified := expect.Value(v.VerifyDetached(s.Message, s.Signatures[0].BundleV03, w.now))(t)
-	sealed := expect.Value(v.Verify(w.honest, w.now))(t)
+	verified := must.Get(v.VerifyDetached(s.Message, s.Signatures[0].BundleV03, w.now))(t)
+	sealed := must.Get(v.Verify(w.honest, w.now))(t)
 	got, want := verified.Signatures()[0], sealed.Signatures()[0]
 	sameStrings(t, got.Checked, want.Checked)
 	if got.LogIndex != want.LogIndex || !got.WitnessedAt.Equal(want.WitnessedAt) || got.Authority != want.Authority {
@@ -183,7 +184,7 @@ func TestFlipDetached(t *testing.T) {
 	for name, s := range map[string]set{"Rekor v1": {}, "Rekor v2": {v2: true, stamps: []time.Time{w.now}}} {
 		t.Run(name, func(t *testing.T) {
 			bundle := w.sign(t, message, s).BundleV03
-			expect.Value(v.VerifyDetached(message, bundle, w.now))(t)
+			must.Get(v.VerifyDetached(message, bundle, w.now))(t)
 			for i := range message {
 				flipped := bytes.Clone(message)
 				flipped[i] ^= 1
@@ -208,7 +209,7 @@ func TestFlipDetached(t *testing.T) {
 func bundleSays(t *testing.T, raw []byte) *protobundle.Bundle {
 	t.Helper()
 	b := new(protobundle.Bundle)
-	expect.OK(t, protojson.Unmarshal(raw, b))
+	must.Do(t, protojson.Unmarshal(raw, b))
 	c := entry(b).InclusionProof.Checkpoint
 	c.Envelope, _, _ = strings.Cut(c.Envelope, "\n\n")
 	for _, stamp := range b.VerificationMaterial.GetTimestampVerificationData().GetRfc3161Timestamps() {

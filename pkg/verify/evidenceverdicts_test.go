@@ -23,7 +23,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // The numbers are those of the threat model.
@@ -121,7 +121,7 @@ func (w *world) selfIssue(t testing.TB, bend func(*x509.Certificate)) func(*ecds
 		if bend != nil {
 			bend(template)
 		}
-		return expect.Value(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
+		return must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
 	}
 }
 
@@ -139,7 +139,7 @@ func otherAuthority(t *testing.T, w *world) *exception.Document {
 			NotBefore: w.now.Add(-time.Hour), NotAfter: w.now.Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 		template := w.forgery(t, key, nil).Template
 		template.SerialNumber = big.NewInt(2)
-		return expect.Value(x509.CreateCertificate(rand.Reader, template, ca, key.Public(), caKey))(t)
+		return must.Get(x509.CreateCertificate(rand.Reader, template, ca, key.Public(), caKey))(t)
 	}
 	return w.sealed(t, w.until(week), set{certificate: issue})
 }
@@ -147,15 +147,15 @@ func otherAuthority(t *testing.T, w *world) *exception.Document {
 // signedByAnotherKey: a malicious log accepts a signature by another key than the certificate's.
 func signedByAnotherKey(t *testing.T, w *world) *exception.Document {
 	doc := parse(t, w.until(week))
-	message := expect.Value(seal.Message(doc))(t)
+	message := must.Get(seal.Message(doc))(t)
 	digest := sha256.Sum256(message)
-	signature := expect.Value(ecdsa.SignASN1(rand.Reader, newKey(t), digest[:]))(t)
+	signature := must.Get(ecdsa.SignASN1(rand.Reader, newKey(t), digest[:]))(t)
 	return w.sealed(t, w.until(week), set{signature: signature})
 }
 
 func entryOfAnotherCertificate(t *testing.T, w *world) *exception.Document {
 	other := newKey(t)
-	der := expect.Value(w.ForgeCertificate(t.Context(), w.forgery(t, other, nil)))(t)
+	der := must.Get(w.ForgeCertificate(t.Context(), w.forgery(t, other, nil)))(t)
 	return w.sealed(t, w.until(week), set{body: func(b *hashedRekord) {
 		b.Spec.Signature.PublicKey.Content = base64.StdEncoding.EncodeToString(signerPEM(t, other, der))
 	}})
@@ -175,21 +175,21 @@ func promisedByOther(ownName bool) maker {
 		b := s.Signatures[0].Bundle
 		s.Signatures[0].BundleV03 = nil
 		if ownName {
-			der := expect.Value(x509.MarshalPKIXPublicKey(key.Public()))(t)
+			der := must.Get(x509.MarshalPKIXPublicKey(key.Public()))(t)
 			b.Payload.LogID = fmt.Sprintf("%x", sha256.Sum256(der))
 		}
 		// RFC 8785: keys sorted, no white space.
 		promised := fmt.Sprintf(`{"body":%q,"integratedTime":%d,"logID":%q,"logIndex":%d}`,
 			b.Payload.Body, b.Payload.IntegratedTime, b.Payload.LogID, b.Payload.LogIndex)
 		digest := sha256.Sum256([]byte(promised))
-		b.SignedEntryTimestamp = expect.Value(ecdsa.SignASN1(rand.Reader, key, digest[:]))(t)
+		b.SignedEntryTimestamp = must.Get(ecdsa.SignASN1(rand.Reader, key, digest[:]))(t)
 	})
 }
 
 // otherKey replaces the key of the first log of a list in the trusted root, and keeps its id.
 func otherKey(list string) func(object) {
 	return func(root object) {
-		der := must(x509.MarshalPKIXPublicKey(must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)).Public()))
+		der := orPanic(x509.MarshalPKIXPublicKey(orPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)).Public()))
 		root[list].([]any)[0].(object)["publicKey"].(object)["rawBytes"] = base64.StdEncoding.EncodeToString(der)
 	}
 }
@@ -342,7 +342,7 @@ func TestCheckedEvidence(t *testing.T) {
 		{"key without log", withoutEvidence(set{key: key, keyed: true}), keyed, nil, []string{"public-key"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			verified := expect.Value(w.verifier(t, tc.policy, tc.root).Verify(tc.doc(t, w), w.now))(t)
+			verified := must.Get(w.verifier(t, tc.policy, tc.root).Verify(tc.doc(t, w), w.now))(t)
 			sameStrings(t, verified.Signatures()[0].Checked, tc.want)
 		})
 	}

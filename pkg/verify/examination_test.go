@@ -27,6 +27,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestExaminedOnce asks one examination of every case about many times. Each answer equals a new
@@ -92,7 +93,7 @@ func TestAnswersAreApart(t *testing.T) {
 	rejected := inACentury()
 	rejected.Facts.Signatures[0].Authority, rejected.Facts.Signatures[0].WitnessedAt = "nobody", time.Time{}
 	rejected.Facts.MessageDigest, rejected.Reason = "", verify.ReasonWithdrawn
-	verified := expect.Value(examined.At(w.now))(t)
+	verified := must.Get(examined.At(w.now))(t)
 	if s := verified.Signatures()[0]; s.Authority == "nobody" || s.WitnessedAt.IsZero() || verified.Facts().MessageDigest == "" {
 		t.Errorf("the answer says %+v", s)
 	}
@@ -188,9 +189,9 @@ func TestKeysOfCertificates(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			key := expect.Value(tc.key())(t)
+			key := must.Get(tc.key())(t)
 			template := &x509.Certificate{SerialNumber: big.NewInt(1)}
-			der := expect.Value(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
+			der := must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
 			_, err := verify.ReadCertificate(der)
 			expect.That(t, (err == nil) == tc.accepted, "%v", err)
 		})
@@ -201,7 +202,7 @@ func TestKeysOfCertificates(t *testing.T) {
 func TestPredecessor(t *testing.T) {
 	w := inWorld(t)
 	doc := w.sealed(t, w.until(week), set{})
-	verified := expect.Value(w.verifier(t, nil, nil).Verify(doc, w.now))(t)
+	verified := must.Get(w.verifier(t, nil, nil).Verify(doc, w.now))(t)
 	withdrawn := func(c *trust.Config) {
 		c.Revoked = []trust.RevocationConfig{{MessageDigest: verified.Facts().MessageDigest}}
 	}
@@ -233,7 +234,7 @@ func TestPredecessor(t *testing.T) {
 func TestForesee(t *testing.T) {
 	w := inWorld(t)
 	cert := certificateOf(t, readSeal(t, w.honest).Signatures[0])
-	id := expect.Value(verify.IdentityOf(cert))(t)
+	id := must.Get(verify.IdentityOf(cert))(t)
 	later := replaced(t, w.until(week), "    polex.dev/expires-at", fmt.Sprintf("    polex.dev/starts-at: %q\n    polex.dev/expires-at", w.now.Add(time.Hour).UTC().Format(time.RFC3339)))
 	for name, tc := range map[string]struct {
 		text   string

@@ -15,6 +15,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // afterEvidence are the reasons after the verification of every signature.
@@ -62,7 +63,7 @@ func TestFacts(t *testing.T) {
 	s := readSeal(t, w.honest)
 	cert := certificateOf(t, s.Signatures[0])
 	signedAt := time.Unix(s.Signatures[0].Bundle.Payload.IntegratedTime, 0)
-	expires := expect.Value(time.Parse(
+	expires := must.Get(time.Parse(
 		time.RFC3339, parse(t, string(s.Message)).Annotation(exception.AnnotationExpiresAt)))(t)
 	signature := verify.Signature{
 		Authority: "merge", WitnessedAt: signedAt, LogURL: w.RekorURL, LogIndex: s.Signatures[0].Bundle.Payload.LogIndex,

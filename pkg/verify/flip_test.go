@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var update = flag.Bool("update", false, "seal testdata/sealed.yaml anew; the times in Example are its")
@@ -78,20 +79,20 @@ func openKept(t testing.TB) *kept {
 	sealedPath, rootPath, policyPath := filepath.Join("testdata", "sealed.yaml"), filepath.Join("testdata", "sealed.root.json"), filepath.Join("testdata", "sealed.policy.yaml")
 	if *update {
 		w := inWorld(t)
-		doc := expect.Value(w.signHonestly(t.Context(), keptDraft))(t)
+		doc := must.Get(w.signHonestly(t.Context(), keptDraft))(t)
 		write(t, sealedPath, doc.Source())
 		write(t, rootPath, w.root)
 		// The issuer is the sandbox's, with a random port.
 		write(t, policyPath, fmt.Appendf(nil, keptPolicy, w.IssuerURL, subject))
 	}
-	source := expect.Value(os.ReadFile(sealedPath))(t)
+	source := must.Get(os.ReadFile(sealedPath))(t)
 	doc := parse(t, string(source))
 	s := readSeal(t, doc)
 	message := parse(t, string(s.Message))
-	expires := expect.Value(time.Parse(time.RFC3339, message.Annotation(exception.AnnotationExpiresAt)))(t)
-	v := expect.Value(verify.FromFile(policyPath))(t)
+	expires := must.Get(time.Parse(time.RFC3339, message.Annotation(exception.AnnotationExpiresAt)))(t)
+	v := must.Get(verify.FromFile(policyPath))(t)
 	v.Remember(nil) // so that a modified signature could match a remembered one
-	expect.Value(v.Verify(doc, expires.Add(-week)))(t)
+	must.Get(v.Verify(doc, expires.Add(-week)))(t)
 	return &kept{source: source, sealed: doc, seal: s, bare: bare(doc), message: message.Object(), now: expires.Add(-week), v: v}
 }
 
@@ -198,6 +199,6 @@ func FuzzVerify(f *testing.F) {
 
 func write(t testing.TB, path string, data []byte) {
 	t.Helper()
-	expect.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	expect.OK(t, os.WriteFile(path, data, 0o644))
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, data, 0o644))
 }

@@ -26,7 +26,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // set is a signature set by a malicious Sigstore that signs anything. Without further fields it is valid.
@@ -82,7 +82,7 @@ func (w *world) forgery(t testing.TB, key *ecdsa.PrivateKey, identity func(*cert
 	if identity != nil {
 		identity(&said)
 	}
-	extensions := expect.Value(said.Render())(t)
+	extensions := must.Get(said.Render())(t)
 	return sandbox.Forgery{PublicKey: key.Public(), Template: &x509.Certificate{
 		NotBefore: w.now.Add(-2 * time.Minute), NotAfter: w.now.Add(8 * time.Minute),
 		URIs:     []*url.URL{address(t, subject)},
@@ -106,11 +106,11 @@ func (w *world) sign(t testing.TB, message []byte, s set) seal.Signature {
 		if s.fulcio != nil {
 			s.fulcio(&f)
 		}
-		out.Certificate = expect.Value(w.ForgeCertificate(t.Context(), f))(t)
+		out.Certificate = must.Get(w.ForgeCertificate(t.Context(), f))(t)
 	}
 	digest := sha256.Sum256(message)
 	if out.Signature = s.signature; out.Signature == nil {
-		out.Signature = expect.Value(ecdsa.SignASN1(rand.Reader, s.key, digest[:]))(t)
+		out.Signature = must.Get(ecdsa.SignASN1(rand.Reader, s.key, digest[:]))(t)
 	}
 	if s.v2 {
 		out.BundleV03 = marshal(t, w.bundleV2(t, s, digest[:], out))
@@ -159,19 +159,19 @@ func (w *world) log(t testing.TB, s set, digest []byte, sig seal.Signature) *mod
 		if s.body != nil {
 			s.body(&b)
 		}
-		raw = expect.Value(json.Marshal(b))(t)
+		raw = must.Get(json.Marshal(b))(t)
 	}
 	at := s.at
 	if at.IsZero() {
 		at = w.now
 	}
-	return expect.Value(w.ForgeEntry(t.Context(), raw, at))(t)
+	return must.Get(w.ForgeEntry(t.Context(), raw, at))(t)
 }
 
 // stamp adds a timestamp of the signature in a bundle.
 func (w *world) stamp(t testing.TB, pb *protobundle.Bundle, at time.Time) {
 	t.Helper()
-	addStamp(pb, expect.Value(w.ForgeTimestamp(pb.GetMessageSignature().GetSignature(), at))(t))
+	addStamp(pb, must.Get(w.ForgeTimestamp(pb.GetMessageSignature().GetSignature(), at))(t))
 }
 
 func addStamp(pb *protobundle.Bundle, response []byte) {
@@ -193,7 +193,7 @@ func signerPEM(t testing.TB, key *ecdsa.PrivateKey, certificate []byte) []byte {
 
 func publicDER(t testing.TB, key *ecdsa.PrivateKey) []byte {
 	t.Helper()
-	return expect.Value(x509.MarshalPKIXPublicKey(key.Public()))(t)
+	return must.Get(x509.MarshalPKIXPublicKey(key.Public()))(t)
 }
 
 func oldForm(entry *models.LogEntryAnon) *seal.RekorBundle {
@@ -207,8 +207,8 @@ func oldForm(entry *models.LogEntryAnon) *seal.RekorBundle {
 // bundleV03 shares no bytes with the set, so that a case can change one of the two.
 func bundleV03(t testing.TB, entry *models.LogEntryAnon, digest []byte, sig seal.Signature) *protobundle.Bundle {
 	t.Helper()
-	unhex := func(text string) []byte { return expect.Value(hex.DecodeString(text))(t) }
-	body := expect.Value(base64.StdEncoding.DecodeString(entry.Body.(string)))(t)
+	unhex := func(text string) []byte { return must.Get(hex.DecodeString(text))(t) }
+	body := must.Get(base64.StdEncoding.DecodeString(entry.Body.(string)))(t)
 	var kind struct{ Kind, APIVersion string }
 	_ = json.Unmarshal(body, &kind) // a body that is not JSON has no kind
 	proof := entry.Verification.InclusionProof
@@ -246,7 +246,7 @@ func bundleOf(material *protobundle.VerificationMaterial, digest []byte, sig sea
 func (w *world) sealed(t testing.TB, yaml string, sets ...set) *exception.Document {
 	t.Helper()
 	doc := parse(t, yaml)
-	message := expect.Value(seal.Message(doc))(t)
+	message := must.Get(seal.Message(doc))(t)
 	s := &seal.Seal{Message: message}
 	for _, one := range sets {
 		s.Signatures = append(s.Signatures, w.sign(t, message, one))
@@ -269,7 +269,7 @@ func (w *world) sealedTextBy(t testing.TB, message string, by set) *exception.Do
 // resealed returns the honest document with changed signature annotations.
 func (w *world) resealed(t testing.TB, bend func(*seal.Seal)) *exception.Document {
 	t.Helper()
-	s := expect.Value(seal.Read(w.honest))(t)
+	s := must.Get(seal.Read(w.honest))(t)
 	plain := parse(t, string(s.Message))
 	bend(s)
 	return attach(t, plain, s)
@@ -277,20 +277,20 @@ func (w *world) resealed(t testing.TB, bend func(*seal.Seal)) *exception.Documen
 
 func attach(t testing.TB, doc *exception.Document, s *seal.Seal) *exception.Document {
 	t.Helper()
-	return expect.Value(seal.Attach(doc, s))(t)
+	return must.Get(seal.Attach(doc, s))(t)
 }
 
 func bent(t testing.TB, raw []byte, bend func(*protobundle.Bundle)) []byte {
 	t.Helper()
 	pb := new(protobundle.Bundle)
-	expect.OK(t, protojson.Unmarshal(raw, pb))
+	must.Do(t, protojson.Unmarshal(raw, pb))
 	bend(pb)
 	return marshal(t, pb)
 }
 
 func marshal(t testing.TB, pb *protobundle.Bundle) []byte {
 	t.Helper()
-	return expect.Value(protojson.Marshal(pb))(t)
+	return must.Get(protojson.Marshal(pb))(t)
 }
 
 // packed returns base64(gzip(text)), as in the annotations.
@@ -298,24 +298,24 @@ func packed(t testing.TB, text string) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	expect.Value(z.Write([]byte(text)))(t)
-	expect.OK(t, z.Close())
+	must.Get(z.Write([]byte(text)))(t)
+	must.Do(t, z.Close())
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
 func address(t testing.TB, text string) *url.URL {
 	t.Helper()
-	return expect.Value(url.Parse(text))(t)
+	return must.Get(url.Parse(text))(t)
 }
 
 func readSeal(t testing.TB, doc *exception.Document) *seal.Seal {
 	t.Helper()
-	return expect.Value(seal.Read(doc))(t)
+	return must.Get(seal.Read(doc))(t)
 }
 
 func certificateOf(t testing.TB, s seal.Signature) *x509.Certificate {
 	t.Helper()
-	return expect.Value(x509.ParseCertificate(s.Certificate))(t)
+	return must.Get(x509.ParseCertificate(s.Certificate))(t)
 }
 
 // rekordV2 returns the body of a hashedrekord of version 0.0.2 as a tree.
@@ -344,9 +344,9 @@ func (w *world) logV2(t testing.TB, s set, digest []byte, sig seal.Signature) *p
 		if s.bodyV2 != nil {
 			s.bodyV2(tree)
 		}
-		raw = expect.Value(json.Marshal(tree))(t) // sorted and without white space (RFC 8785)
+		raw = must.Get(json.Marshal(tree))(t) // sorted and without white space (RFC 8785)
 	}
-	return expect.Value(w.ForgeEntryV2(t.Context(), raw))(t)
+	return must.Get(w.ForgeEntryV2(t.Context(), raw))(t)
 }
 
 func (w *world) bundleV2(t testing.TB, s set, digest []byte, sig seal.Signature) *protobundle.Bundle {

@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // The keys that GitOps tools add, with their place. This list comes from the design, not from the code.
@@ -190,8 +191,8 @@ func TestAllowedMetadata(t *testing.T) {
 			dig(t, root, "metadata", "labels")[managed] = "Helm"
 			dig(t, root, "metadata", "annotations")[release] = "exceptions"
 		})
-		without := expect.Value(v.Verify(w.honest, w.now))(t)
-		with := expect.Value(v.Verify(doc, w.now))(t)
+		without := must.Get(v.Verify(w.honest, w.now))(t)
+		with := must.Get(v.Verify(doc, w.now))(t)
 		diff := cmp.Diff(without.Message().Object(), with.Message().Object())
 		expect.That(t, diff == "", "the message (-without what was added +with):\n%s", diff)
 	})

@@ -22,6 +22,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // hostile returns the documents that cost most, by name. Anybody can write them: no signer of the trust policy signed
@@ -36,7 +37,7 @@ func hostile(t testing.TB) map[string][]byte {
 			s.Signatures = append(s.Signatures, w.sign(t, message, own))
 		}
 		for range n {
-			key := expect.Value(ecdsa.GenerateKey(curve, rand.Reader))(t)
+			key := must.Get(ecdsa.GenerateKey(curve, rand.Reader))(t)
 			stranger := one(key)
 			stranger.key, stranger.identity = key, func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL }
 			s.Signatures = append(s.Signatures, w.sign(t, message, stranger))
@@ -109,7 +110,7 @@ func longHashes(b *protobundle.Bundle) {
 
 // certifiedTimestamps adds certificates with slow keys to each timestamp.
 func certifiedTimestamps(t testing.TB) func(*protobundle.Bundle) {
-	key := expect.Value(rsa.GenerateKey(rand.Reader, 4096))(t)
+	key := must.Get(rsa.GenerateKey(rand.Reader, 4096))(t)
 	return func(b *protobundle.Bundle) {
 		for _, stamp := range b.VerificationMaterial.TimestampVerificationData.Rfc3161Timestamps {
 			stamp.SignedTimestamp = editedTimestamp(t, stamp.SignedTimestamp, func(t testing.TB, signed *der) {
@@ -133,7 +134,7 @@ func packedTo(t testing.TB, w *world) []byte {
 		}
 		dig(t, root, "metadata")["annotations"] = annotations
 	})
-	return expect.Value(exception.Canonical(doc.Object()))(t)
+	return must.Get(exception.Canonical(doc.Object()))(t)
 }
 
 // verifyHostile reads and verifies a document with a verifier that remembers nothing of it.
@@ -190,7 +191,7 @@ func TestClaimsOfALongCertificate(t *testing.T) {
 	ending := func(root object) {
 		dig(t, root, "certificateAuthorities", 0, "validFor")["end"] = w.now.Add(time.Minute).UTC().Format(time.RFC3339)
 	}
-	expect.Value(w.verifier(t, nil, ending).Verify(w.sealed(t, w.until(week), set{}, set{}), w.now))(t)
+	must.Get(w.verifier(t, nil, ending).Verify(w.sealed(t, w.until(week), set{}, set{}), w.now))(t)
 }
 
 // TestClaims: what no trusted signer can have made is rejected before an operation with the key of a certificate, and
@@ -201,7 +202,7 @@ func TestClaims(t *testing.T) {
 		s.identity = func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL }
 		return s
 	}
-	slow := must(ecdsa.GenerateKey(elliptic.P521(), rand.Reader))
+	slow := orPanic(ecdsa.GenerateKey(elliptic.P521(), rand.Reader))
 	stamps := slices.Repeat([]time.Time{w.now}, 4)
 	garbage, falseName := []byte("x"), set{certificate: w.selfIssue(t, nil)}
 	for name, tc := range map[string]struct {
@@ -260,8 +261,8 @@ func limitVerdicts(w *world) []verdict {
 			c.Authorities = []trust.AuthorityConfig{short, elsewhere}
 		}
 	}
-	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
-	byKey := trust.AuthorityConfig{Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
+	key := orPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	byKey := trust.AuthorityConfig{Key: string(orPanic(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
 	byAnna := trust.AuthorityConfig{Issuer: w.IssuerURL, Subject: anna}
 	// One key that requires a log entry under its first name, and none under its second.
 	loosely := func(limits *trust.Selectors) func(*trust.Config) {

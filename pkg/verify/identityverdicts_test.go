@@ -18,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // named is a valid certificate for another subject.
@@ -162,7 +163,7 @@ func spelled(tag int, name string) maker { return nameEncoded(byte(0x80|tag), na
 // nameEncoded is a certificate with one name that begins with the given byte.
 func nameEncoded(identifier byte, name string) maker {
 	return func(t *testing.T, w *world) *exception.Document {
-		value := expect.Value(asn1.Marshal([]asn1.RawValue{{Class: asn1.ClassContextSpecific,
+		value := must.Get(asn1.Marshal([]asn1.RawValue{{Class: asn1.ClassContextSpecific,
 			Tag: int(identifier & 0x1f), IsCompound: identifier&0x20 != 0, Bytes: []byte(name)}}))(t)
 		return w.sealed(t, w.until(week), set{fulcio: func(f *sandbox.Forgery) {
 			f.Template.URIs = nil

@@ -191,7 +191,7 @@ func statedUntil(signed, end time.Duration, sets ...set) maker {
 // for an old signature, without the older evidence.
 func signingTimeVerdicts(w *world) []verdict {
 	const anna = "anna@acme.example"
-	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	key := orPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	authority := func(a trust.AuthorityConfig, bend ...func(*trust.Config)) func(*trust.Config) {
 		return func(c *trust.Config) {
 			c.Authorities = []trust.AuthorityConfig{a}
@@ -200,7 +200,7 @@ func signingTimeVerdicts(w *world) []verdict {
 			}
 		}
 	}
-	byKey := trust.AuthorityConfig{Name: "a", Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
+	byKey := trust.AuthorityConfig{Name: "a", Key: string(orPanic(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
 	fulcio := trust.AuthorityConfig{Name: "a", Issuer: w.IssuerURL, Subject: anna}
 	limited := func(a trust.AuthorityConfig, longest string) func(*trust.Config) {
 		return authority(a, func(c *trust.Config) {

@@ -21,6 +21,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestListsAreCounted: each list in the evidence has a limit, and evidence at the limit is verified
@@ -153,7 +154,7 @@ func parseDER(t testing.TB, raw []byte) *der {
 	}
 	for inner := n.head.Bytes; n.head.IsCompound && len(inner) > 0; {
 		var part asn1.RawValue
-		rest := expect.Value(asn1.Unmarshal(inner, &part))(t)
+		rest := must.Get(asn1.Unmarshal(inner, &part))(t)
 		n.parts, inner = append(n.parts, parseDER(t, part.FullBytes)), rest
 	}
 	return &n
@@ -169,7 +170,7 @@ func (n *der) bytes(t testing.TB) []byte {
 		}
 		head.Bytes = content.Bytes()
 	}
-	return expect.Value(asn1.Marshal(head))(t)
+	return must.Get(asn1.Marshal(head))(t)
 }
 
 // editedTimestamp changes the SignedData of a timestamp.
@@ -185,7 +186,7 @@ func (n *der) addCertificate(t testing.TB, key any) {
 	t.Helper()
 	issuer := newKey(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "x"}, NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<32, 0)}
-	raw := expect.Value(x509.CreateCertificate(rand.Reader, template, template, key, issuer))(t)
+	raw := must.Get(x509.CreateCertificate(rand.Reader, template, template, key, issuer))(t)
 	if _, is := key.(*ecdsa.PublicKey); !is && len(raw) > 12<<10 {
 		t.Fatalf("the certificate has %d bytes", len(raw))
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // change is one edit of the honest document, at a key of a mapping.
@@ -140,8 +140,8 @@ func applied(t *testing.T, w *world) *exception.Document {
 		root["status"] = object{"conditions": []any{}}
 	})
 	var decoded map[string]any
-	expect.OK(t, json.Unmarshal([]byte(jsonOf(t, sent)), &decoded))
-	return expect.Value(exception.FromObject(integers(decoded).(map[string]any)))(t)
+	must.Do(t, json.Unmarshal([]byte(jsonOf(t, sent)), &decoded))
+	return must.Get(exception.FromObject(integers(decoded).(map[string]any)))(t)
 }
 
 // integers converts whole numbers to int64, like Kubernetes' decoder.
@@ -165,6 +165,6 @@ func integers(value any) any {
 
 func jsonOf(t testing.TB, doc *exception.Document) string {
 	t.Helper()
-	raw := expect.Value(json.Marshal(doc.Object()))(t)
+	raw := must.Get(json.Marshal(doc.Object()))(t)
 	return string(raw)
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // publishedBundle is a Sigstore bundle from another project, with the data for its verification.
@@ -81,7 +82,7 @@ const helloText = "DO NOT MODIFY ME!\n\nthis is \"a.txt\", a sample input for si
 // every bundle that sigstore-go rejects. It accepts every bundle that sigstore-go accepts, except those with a cause in
 // the table. docs/explanation/interop.md has the table.
 func TestPublishedBundles(t *testing.T) {
-	page := expect.Value(os.ReadFile(filepath.Join("..", "..", "docs", "explanation", "interop.md")))(t)
+	page := must.Get(os.ReadFile(filepath.Join("..", "..", "docs", "explanation", "interop.md")))(t)
 	for _, p := range publishedBundles {
 		t.Run(filepath.Base(p.file), func(t *testing.T) {
 			raw := modcache.Read(t, p.module, p.file)
@@ -106,7 +107,7 @@ func everyBundleIsOneOf(t *testing.T, known []publishedBundle) {
 	t.Helper()
 	for _, module := range []string{modcache.SigstoreGo, modcache.ProtobufSpecs} {
 		dir := modcache.Dir(t, module)
-		expect.OK(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !slices.Contains([]string{".json", ".sigstore"}, filepath.Ext(path)) {
 				return err
 			}
@@ -134,7 +135,7 @@ func (p publishedBundle) rootJSON(t *testing.T) []byte {
 // sigstoreGoSays verifies a bundle with all evidence that the root can prove.
 func sigstoreGoSays(t *testing.T, p publishedBundle, raw []byte) error {
 	t.Helper()
-	root := expect.Value(sgroot.NewTrustedRootFromJSON(p.rootJSON(t)))(t)
+	root := must.Get(sgroot.NewTrustedRootFromJSON(p.rootJSON(t)))(t)
 	var material sgroot.TrustedMaterial = root
 	options := []sgverify.VerifierOption{sgverify.WithObserverTimestamps(1)}
 	if len(root.RekorLogs()) > 0 {
@@ -145,7 +146,7 @@ func sigstoreGoSays(t *testing.T, p publishedBundle, raw []byte) error {
 	} else if len(root.CTLogs()) > 0 {
 		options = append(options, sgverify.WithSignedCertificateTimestamps(1))
 	}
-	v := expect.Value(sgverify.NewVerifier(material, options...))(t)
+	v := must.Get(sgverify.NewVerifier(material, options...))(t)
 	b := new(sgbundle.Bundle)
 	if err := b.UnmarshalJSON(raw); err != nil {
 		return err
@@ -154,7 +155,7 @@ func sigstoreGoSays(t *testing.T, p publishedBundle, raw []byte) error {
 	if p.artifact != "" {
 		artifact = sgverify.WithArtifact(strings.NewReader(p.artifact))
 	} else if p.digest != "" {
-		digest := expect.Value(hex.DecodeString(p.digest))(t)
+		digest := must.Get(hex.DecodeString(p.digest))(t)
 		artifact = sgverify.WithArtifactDigest("sha256", digest)
 	}
 	_, err := v.Verify(b, sgverify.NewPolicy(artifact, sgverify.WithoutIdentitiesUnsafe()))
@@ -173,8 +174,8 @@ func (k keyBeside) PublicKeyVerifier(string) (sgroot.TimeConstrainedVerifier, er
 
 func withKey(t *testing.T, root sgroot.TrustedMaterial, raw []byte) sgroot.TrustedMaterial {
 	t.Helper()
-	key := expect.Value(cryptoutils.UnmarshalPEMToPublicKey(raw))(t)
-	v := expect.Value(signature.LoadDefaultVerifier(key))(t)
+	key := must.Get(cryptoutils.UnmarshalPEMToPublicKey(raw))(t)
+	v := must.Get(signature.LoadDefaultVerifier(key))(t)
 	return keyBeside{root, sgroot.NewExpiringKey(v, time.Time{}, time.Time{})}
 }
 
@@ -196,8 +197,8 @@ func evidenceSays(t *testing.T, p publishedBundle, s seal.Signature) string {
 	if p.key != "" {
 		authority = trust.AuthorityConfig{Name: "published", Key: string(modcache.Read(t, p.module, p.key))}
 	}
-	policy := expect.Value(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{authority}}, root))(t)
-	v := expect.Value(verify.New(policy))(t)
+	policy := must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{authority}}, root))(t)
+	v := must.Get(verify.New(policy))(t)
 	_, err = v.Evidence([]byte(p.artifact), s)
 	return reasonIn(t, err)
 }
@@ -223,7 +224,7 @@ func hello(t *testing.T) (publishedBundle, map[string]any) {
 	t.Helper()
 	p := publishedBundle{module: modcache.ProtobufSpecs, file: helloBundle, artifact: string(modcache.Read(t, modcache.ProtobufSpecs, helloFile))}
 	var tree map[string]any
-	expect.OK(t, json.Unmarshal(modcache.Read(t, p.module, p.file), &tree))
+	must.Do(t, json.Unmarshal(modcache.Read(t, p.module, p.file), &tree))
 	material := tree["verificationMaterial"].(map[string]any)
 	material["certificate"] = material["x509CertificateChain"].(map[string]any)["certificates"].([]any)[0]
 	delete(material, "x509CertificateChain")
@@ -236,7 +237,7 @@ func TestPublishedEvidence(t *testing.T) {
 	p, tree := hello(t)
 	raw := encoded(t, tree)
 	b := new(protobundle.Bundle)
-	expect.OK(t, protojson.Unmarshal(raw, b))
+	must.Do(t, protojson.Unmarshal(raw, b))
 	e := entry(b)
 	old := &seal.RekorBundle{SignedEntryTimestamp: e.GetInclusionPromise().GetSignedEntryTimestamp(), Payload: seal.RekorPayload{
 		Body: base64.StdEncoding.EncodeToString(e.GetCanonicalizedBody()), IntegratedTime: e.GetIntegratedTime(), LogIndex: e.GetLogIndex(),
@@ -314,5 +315,5 @@ func otherText(text string) string {
 
 func encoded(t *testing.T, tree map[string]any) []byte {
 	t.Helper()
-	return expect.Value(json.Marshal(tree))(t)
+	return must.Get(json.Marshal(tree))(t)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // Further causes for other verdicts of cosign.
@@ -42,8 +42,8 @@ func rekorV2Verdicts(w *world) []verdict {
 		return forged(s)
 	}
 	stamped := func(bend func(*protobundle.Bundle)) maker { return v2(set{stamps: now, v03: bend}) }
-	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
-	der := must(x509.MarshalPKIXPublicKey(key.Public()))
+	key := orPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	der := orPanic(x509.MarshalPKIXPublicKey(key.Public()))
 	keyed := func(c *trust.Config) {
 		c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))}}
 	}
@@ -111,7 +111,7 @@ func rekorV2Verdicts(w *world) []verdict {
 				panic(err)
 			}
 			toV1(tree)
-			entry(b).CanonicalizedBody, entry(b).KindVersion.Version = must(json.Marshal(tree)), "0.0.1"
+			entry(b).CanonicalizedBody, entry(b).KindVersion.Version = orPanic(json.Marshal(tree)), "0.0.1"
 		})},
 		{name: "an entry of version 2 in Rekor v1, promised", want: verify.ReasonMalformedSignature, doc: v2InV1(true)},
 		{name: "an entry of version 2 in Rekor v1, stamped", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: v2InV1(false)},
@@ -179,7 +179,7 @@ func rekordOf(root object) object { return root["spec"].(object)["hashedRekordV0
 
 // toV1 converts the body of a Rekor v2 hashedrekord into one of Rekor v1 with the same content.
 func toV1(root object) {
-	raw := func(value any) []byte { return must(base64.StdEncoding.DecodeString(value.(string))) }
+	raw := func(value any) []byte { return orPanic(base64.StdEncoding.DecodeString(value.(string))) }
 	said := rekordOf(root)
 	signature := said["signature"].(object)
 	certificate := raw(signature["verifier"].(object)["x509Certificate"].(object)["rawBytes"])
@@ -195,7 +195,7 @@ func toV1(root object) {
 func (w *world) signedV2(t *testing.T) (doc *exception.Document, s *seal.Seal, digest []byte) {
 	t.Helper()
 	doc = parse(t, w.until(week))
-	message := expect.Value(seal.Message(doc))(t)
+	message := must.Get(seal.Message(doc))(t)
 	sum := sha256.Sum256(message)
 	return doc, &seal.Seal{Message: message, Signatures: []seal.Signature{w.sign(t, message, set{v2: true})}}, sum[:]
 }
@@ -204,8 +204,8 @@ func (w *world) signedV2(t *testing.T) (doc *exception.Document, s *seal.Seal, d
 func v2InV1(promised bool) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		doc, s, digest := w.signedV2(t)
-		entryV1 := expect.Value(w.ForgeEntry(
-			t.Context(), must(json.Marshal(rekordV2(digest, s.Signatures[0], nil))), w.now))(t)
+		entryV1 := must.Get(w.ForgeEntry(
+			t.Context(), orPanic(json.Marshal(rekordV2(digest, s.Signatures[0], nil))), w.now))(t)
 		pb := bundleV03(t, entryV1, digest, s.Signatures[0])
 		if !promised {
 			entry(pb).InclusionPromise, entry(pb).IntegratedTime = nil, 0
@@ -228,21 +228,21 @@ func bothLogs(t *testing.T, w *world) *exception.Document {
 // strangersStamp adds a timestamp of the signature by an authority that is not in the root.
 func strangersStamp(w *world) func(*protobundle.Bundle) {
 	return func(b *protobundle.Bundle) {
-		addStamp(b, must(must(elsewhere()).ForgeTimestamp(b.GetMessageSignature().GetSignature(), w.now)))
+		addStamp(b, orPanic(orPanic(elsewhere()).ForgeTimestamp(b.GetMessageSignature().GetSignature(), w.now)))
 	}
 }
 
 // elsewhereSealed is signed with another Sigstore and all of its evidence.
 func elsewhereSealed(t *testing.T, _ *world) *exception.Document {
-	other := must(elsewhere())
+	other := orPanic(elsewhere())
 	return other.sealed(t, other.until(week), set{v2: true, stamps: []time.Time{other.now}})
 }
 
 func elsewhereRoot(root object) {
 	clear(root)
-	if err := json.Unmarshal(must(elsewhere()).root, &root); err != nil {
+	if err := json.Unmarshal(orPanic(elsewhere()).root, &root); err != nil {
 		panic(err)
 	}
 }
 
-func elsewherePolicy(c *trust.Config) { c.Authorities[0].Issuer = must(elsewhere()).IssuerURL }
+func elsewherePolicy(c *trust.Config) { c.Authorities[0].Issuer = orPanic(elsewhere()).IssuerURL }

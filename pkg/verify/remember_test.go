@@ -15,6 +15,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestRemembering verifies every case of its policy and root with one Verifier, forwards, backwards
@@ -98,7 +99,7 @@ func TestRememberedIsNobodysElse(t *testing.T) {
 	v.Remember(nil)
 	var said []string
 	for range 3 {
-		verified := expect.Value(v.Verify(w.honest, w.now))(t)
+		verified := must.Get(v.Verify(w.honest, w.now))(t)
 		s := verified.Signatures()[0]
 		said = append(said, fmt.Sprint(s.Checked, s.Witnesses, s.WitnessedAt, s.LogURL, s.LogIndex, s.Identity, s.Certificate))
 		clear(s.Checked)
@@ -114,15 +115,15 @@ func TestRememberedForItsTimeAlone(t *testing.T) {
 	w := inWorld(t)
 	v := w.verifier(t, nil, nil)
 	key := newKey(t)
-	der := expect.Value(w.ForgeCertificate(t.Context(), w.forgery(t, key, nil)))(t)
-	cert := expect.Value(x509.ParseCertificate(der))(t)
+	der := must.Get(w.ForgeCertificate(t.Context(), w.forgery(t, key, nil)))(t)
+	cert := must.Get(x509.ParseCertificate(der))(t)
 	same := func(at time.Time) *exception.Document {
 		return w.sealed(t, w.until(week), set{key: key, at: at, certificate: func(*ecdsa.PrivateKey) []byte { return der }})
 	}
 	selfMade := w.sealed(t, w.until(week), set{key: key, certificate: w.selfIssue(t, nil)})
 	noSCT := w.forgery(t, key, nil)
 	noSCT.WithoutSCT = true
-	unlogged := expect.Value(w.ForgeCertificate(t.Context(), noSCT))(t)
+	unlogged := must.Get(w.ForgeCertificate(t.Context(), noSCT))(t)
 	good := same(w.now)
 	ending := w.verifier(t, nil, func(root object) {
 		dig(t, root, "certificateAuthorities", 0, "validFor")["end"] = w.now.Add(time.Minute).UTC().Format(time.RFC3339)

@@ -25,6 +25,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func reasonOf(t *testing.T, w *world, doc *exception.Document, policy func(*trust.Config), now time.Time) string {
@@ -57,7 +58,7 @@ func TestAnotherCertificateForTheKey(t *testing.T) {
 	at := func(d time.Duration) string { return w.now.Add(d).UTC().Format(time.RFC3339) }
 	yaml := replaced(t, draft, "%s", exception.AnnotationSignedAt+": \""+at(0)+"\"\n    "+exception.AnnotationExpiresAt+": \""+at(60*day)+"\"")
 	first := w.sealed(t, yaml, issued(-2*time.Minute, 365*day))
-	signature := must(seal.Read(first)).Signatures[0].Signature
+	signature := orPanic(seal.Read(first)).Signatures[0].Signature
 	again := func(from, to time.Duration, more ...set) *exception.Document {
 		s := issued(from, to)
 		s.signature, s.at = signature, w.now.Add(29*day)
@@ -96,9 +97,9 @@ func TestOneKeyIsOneSigner(t *testing.T) {
 	w := inWorld(t)
 	key := newKey(t)
 	by := func(s set) set { s.key = key; return s }
-	hsm := trust.AuthorityConfig{Name: "hsm", Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
+	hsm := trust.AuthorityConfig{Name: "hsm", Key: string(orPanic(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
 	other := newKey(t)
-	token := trust.AuthorityConfig{Name: "token", Key: string(must(cryptoutils.MarshalPublicKeyToPEM(other.Public())))}
+	token := trust.AuthorityConfig{Name: "token", Key: string(orPanic(cryptoutils.MarshalPublicKeyToPEM(other.Public())))}
 	anna := trust.AuthorityConfig{Name: "anna", Issuer: w.IssuerURL, Subject: "anna@acme.example"}
 	ben := trust.AuthorityConfig{Name: "ben", Issuer: w.IssuerURL, Subject: "ben@acme.example"}
 	for name, tc := range map[string]struct {
@@ -157,7 +158,7 @@ func TestRevokedCertificate(t *testing.T) {
 func TestRevokedBeyondLimits(t *testing.T) {
 	w := inWorld(t)
 	key := newKey(t)
-	public := string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))
+	public := string(orPanic(cryptoutils.MarshalPublicKeyToPEM(key.Public())))
 	doc := stated(0, set{key: key, keyed: true})(t, w)
 	for _, limit := range []string{"90d", "1h"} {
 		got := reasonOf(t, w, doc, func(c *trust.Config) {
@@ -183,13 +184,13 @@ func TestLargeKeysAndTimestamps(t *testing.T) {
 			if public == nil {
 				public = key.Public()
 			}
-			return must(x509.CreateCertificate(rand.Reader, template, template, public, signing{key}))
+			return orPanic(x509.CreateCertificate(rand.Reader, template, template, public, signing{key}))
 		}
 	}
 	large := new(big.Int).SetBit(big.NewInt(1), 65_535, 1)
-	nested := must(asn1.Marshal(asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true}))
+	nested := orPanic(asn1.Marshal(asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true}))
 	for range 40 {
-		nested = must(asn1.Marshal(asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true, Bytes: nested}))
+		nested = orPanic(asn1.Marshal(asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true, Bytes: nested}))
 	}
 	stamped := func(stamp []byte) set {
 		return set{onlyV03: true, certificate: selfIssued(nil), v03: func(b *protobundle.Bundle) {
@@ -200,7 +201,7 @@ func TestLargeKeysAndTimestamps(t *testing.T) {
 	for name, s := range map[string]set{
 		"a key of 65,536 bits": {certificate: selfIssued(&rsa.PublicKey{N: large, E: 65537})},
 		"levels":               stamped(nested),
-		"KiB":                  stamped(must(asn1.Marshal(make([]byte, 17<<10)))),
+		"KiB":                  stamped(orPanic(asn1.Marshal(make([]byte, 17<<10)))),
 		"not DER":              stamped([]byte{0x30, 0x80, 0, 0}),
 	} {
 		got[name] = reasonOf(t, w, w.sealed(t, w.until(week), s), nil, w.now)
@@ -230,8 +231,8 @@ func twoSigners() trust.Config {
 
 func publicVerifier(t testing.TB, config trust.Config) *verify.Verifier {
 	t.Helper()
-	policy := expect.Value(trust.Load(config))(t)
-	return expect.Value(verify.New(policy))(t)
+	policy := must.Get(trust.Load(config))(t)
+	return must.Get(verify.New(policy))(t)
 }
 
 var sampleNow = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/attacks"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // sealVerdicts are about annotations that no signer writes.
@@ -74,7 +75,7 @@ func sealVerdicts(w *world) []verdict {
 		out = append(out, verdict{name: "the bundle " + bundle, want: verify.ReasonMalformedSignature, doc: withoutV03(packing("bundle", bundle))})
 	}
 	// A number of the honest bundle in another form, which other readers may reject.
-	old := string(must(json.Marshal(readOldBundle(w))))
+	old := string(orPanic(json.Marshal(readOldBundle(w))))
 	for _, key := range []string{"logIndex", "integratedTime"} {
 		for _, spelling := range []string{"7.0", "7e0", "-7", "07", `"7"`} {
 			bent := regexp.MustCompile(`("`+key+`":)(\d+)`).ReplaceAllString(old, "${1}"+strings.ReplaceAll(spelling, "7", "${2}"))
@@ -89,7 +90,9 @@ func sealVerdicts(w *world) []verdict {
 	return append(out, verdict{name: "a path that happens to be base64", want: verify.ReasonEvidenceMismatch, doc: annotated(map[string]any{prefix + "signature": "/dev/stdin/x"})})
 }
 
-func readOldBundle(w *world) *seal.RekorBundle { return must(seal.Read(w.honest)).Signatures[0].Bundle }
+func readOldBundle(w *world) *seal.RekorBundle {
+	return orPanic(seal.Read(w.honest)).Signatures[0].Bundle
+}
 
 func ninth(prefix string) map[string]any {
 	values := map[string]any{}
@@ -124,7 +127,7 @@ func aroundCertificate(before, behind string) maker {
 func TestEightSignatures(t *testing.T) {
 	w := inWorld(t)
 	doc := forged(make([]set, 8)...)(t, w)
-	verified := expect.Value(w.verifier(t, nil, nil).Verify(doc, w.now))(t)
+	verified := must.Get(w.verifier(t, nil, nil).Verify(doc, w.now))(t)
 	expect.Is(t, "signatures", 8, len(verified.Signatures()))
 }
 
@@ -234,7 +237,7 @@ func fileVerdicts(w *world) []verdict {
 		{name: "a number of base 8 in the document", file: spoilt("value: 3", "value: 0o3"), wants: []string{malformed}},
 		{name: "the number as a text", file: spoilt("value: 3", `value: "3"`), wants: []string{"altered"}},
 		{name: "a list of signed documents", file: func(t *testing.T, w *world) string {
-			list := expect.Value(exception.Canonical(
+			list := must.Get(exception.Canonical(
 				object{"apiVersion": "v1", "kind": "List", "items": []any{w.honest.Object()}}))(t)
 			return string(list)
 		}, wants: []string{"kind-not-allowed"}},

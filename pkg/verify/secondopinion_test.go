@@ -27,7 +27,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/attacks"
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // notOfTrust are the reasons that depend on more than a message, its evidence and an identity.
@@ -90,9 +90,9 @@ var errByTheClock = errors.New("without a witness, cosign would judge the certif
 // enough of them have one.
 func cosignSays(t *testing.T, c *attacks.Case) error {
 	t.Helper()
-	doc := expect.Value(exception.Parse(c.Input, c.File))(t)
+	doc := must.Get(exception.Parse(c.Input, c.File))(t)
 	s := readSeal(t, doc)
-	root := expect.Value(trust.ParseRoot(c.Root, attacks.RootFile))(t)
+	root := must.Get(trust.ParseRoot(c.Root, attacks.RootFile))(t)
 	config := configOf(t, c)
 	var refusals []error
 	counted := 0
@@ -131,8 +131,8 @@ func cosignCounts(t *testing.T, root *trust.Root, a trust.AuthorityConfig, messa
 		CertGithubWorkflowRepository: only(a, "githubWorkflowRepository"),
 	}
 	if a.Key != "" {
-		key := expect.Value(cryptoutils.UnmarshalPEMToPublicKey([]byte(a.Key)))(t)
-		opts.SigVerifier = expect.Value(signature.LoadVerifier(key, crypto.SHA256))(t)
+		key := must.Get(cryptoutils.UnmarshalPEMToPublicKey([]byte(a.Key)))(t)
+		opts.SigVerifier = must.Get(signature.LoadVerifier(key, crypto.SHA256))(t)
 	} else {
 		opts.Identities = []cosign.Identity{{Issuer: a.Issuer, Subject: a.Subject}}
 		if a.SubjectRegexp != "" {

@@ -20,6 +20,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/attacks"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const (
@@ -110,7 +111,7 @@ func judgeFile(t *testing.T, v *verify.Verifier, tc verdict, w *world) {
 // checkMessage compares the verified message with the signed annotations.
 func checkMessage(t *testing.T, doc *exception.Document, verified *verify.Verified) {
 	t.Helper()
-	s := expect.Value(seal.Read(doc))(t)
+	s := must.Get(seal.Read(doc))(t)
 	want := parse(t, string(s.Message)).Object()
 	expect.Equal(t, "the verified message (-signed +returned)", want, verified.Message().Object())
 }
@@ -135,7 +136,7 @@ func TestEveryReasonHasAVerdict(t *testing.T) {
 
 func reasons(t *testing.T) []string {
 	t.Helper()
-	file := expect.Value(parser.ParseFile(token.NewFileSet(), "reason.go", nil, 0))(t)
+	file := must.Get(parser.ParseFile(token.NewFileSet(), "reason.go", nil, 0))(t)
 	var found []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		if declared, ok := n.(*ast.GenDecl); ok && declared.Tok != token.CONST {
@@ -146,7 +147,7 @@ func reasons(t *testing.T) []string {
 			return true
 		}
 		for _, value := range spec.Values {
-			text := expect.Value(strconv.Unquote(value.(*ast.BasicLit).Value))(t)
+			text := must.Get(strconv.Unquote(value.(*ast.BasicLit).Value))(t)
 			expect.That(t, !slices.Contains(found, text), "two reasons are called %q", text)
 			found = append(found, text)
 		}
@@ -222,8 +223,8 @@ func text(message func(t *testing.T, w *world) string) maker {
 	return func(t *testing.T, w *world) *exception.Document { return w.sealedText(t, message(t, w)) }
 }
 
-// must returns a value for a list of cases, and panics at an error.
-func must[T any](value T, err error) T {
+// orPanic returns a value for a list of cases, and panics at an error.
+func orPanic[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // world is a Sigstore on loopback, shared by all tests here, and a document that was honestly signed with it.
@@ -106,7 +107,7 @@ func worldOf(shared *sandboxtest.Shared) (*world, error) {
 
 func inWorld(t testing.TB) *world {
 	t.Helper()
-	return expect.Value(theWorld())(t)
+	return must.Get(theWorld())(t)
 }
 
 // signHonestly signs like polex-sign.
@@ -139,13 +140,13 @@ func (w *world) config() trust.Config {
 // verifier makes a verifier of the world's policy and root, each changed first.
 func (w *world) verifier(t testing.TB, bend func(*trust.Config), bendRoot func(root object)) *verify.Verifier {
 	t.Helper()
-	root := expect.Value(trust.ParseRoot(w.bentRoot(t, bendRoot), "sandbox"))(t)
+	root := must.Get(trust.ParseRoot(w.bentRoot(t, bendRoot), "sandbox"))(t)
 	config := w.config()
 	if bend != nil {
 		bend(&config)
 	}
-	policy := expect.Value(trust.New(config, root))(t)
-	return expect.Value(verify.New(policy))(t)
+	policy := must.Get(trust.New(config, root))(t)
+	return must.Get(verify.New(policy))(t)
 }
 
 func (w *world) bentRoot(t testing.TB, bend func(root object)) []byte {
@@ -154,9 +155,9 @@ func (w *world) bentRoot(t testing.TB, bend func(root object)) []byte {
 		return w.root
 	}
 	var tree map[string]any
-	expect.OK(t, json.Unmarshal(w.root, &tree))
+	must.Do(t, json.Unmarshal(w.root, &tree))
 	bend(tree)
-	return expect.Value(json.Marshal(tree))(t)
+	return must.Get(json.Marshal(tree))(t)
 }
 
 // object is a decoded tree.
@@ -186,17 +187,17 @@ func edited(t testing.TB, doc *exception.Document, edit func(root object)) *exce
 	t.Helper()
 	root := doc.Object()
 	edit(root)
-	return expect.Value(exception.FromObject(root))(t)
+	return must.Get(exception.FromObject(root))(t)
 }
 
 func parse(t testing.TB, yaml string) *exception.Document {
 	t.Helper()
-	return expect.Value(exception.Parse([]byte(yaml), "test.yaml"))(t)
+	return must.Get(exception.Parse([]byte(yaml), "test.yaml"))(t)
 }
 
 func newKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
-	return expect.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	return must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 }
 
 // replaced is strings.Replace that fails without a replacement.

@@ -9,26 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/test/must"
 )
-
-// OK ends the test at an error.
-func OK(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Value returns the value of a call, and ends the test at its error:
-//
-//	data := expect.Value(os.ReadFile(path))(t)
-func Value[T any](value T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		OK(t, err)
-		return value
-	}
-}
 
 // Error ends the test without an error, and marks it as failed if the message lacks one of the texts.
 func Error(t testing.TB, err error, texts ...string) {
@@ -43,11 +26,11 @@ func Error(t testing.TB, err error, texts ...string) {
 	}
 }
 
-// Outcome is OK if want is empty, and Error with want otherwise.
+// Outcome is must.Do if want is empty, and Error with want otherwise.
 func Outcome(t testing.TB, err error, want string) {
 	t.Helper()
 	if want == "" {
-		OK(t, err)
+		must.Do(t, err)
 		return
 	}
 	Error(t, err, want)

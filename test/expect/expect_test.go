@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // recorder counts what a helper reports instead of failing the test.
@@ -28,10 +29,10 @@ func TestExpect(t *testing.T) {
 		of             func(t testing.TB)
 		errors, fatals int
 	}{
-		"OK":                        {func(t testing.TB) { expect.OK(t, nil) }, 0, 0},
-		"OK of an error":            {func(t testing.TB) { expect.OK(t, broken) }, 0, 1},
-		"Value":                     {func(t testing.TB) { expect.Value(1, nil)(t) }, 0, 0},
-		"Value of an error":         {func(t testing.TB) { expect.Value(1, broken)(t) }, 0, 1},
+		"must.Do":                   {func(t testing.TB) { must.Do(t, nil) }, 0, 0},
+		"must.Do of an error":       {func(t testing.TB) { must.Do(t, broken) }, 0, 1},
+		"must.Get":                  {func(t testing.TB) { must.Get(1, nil)(t) }, 0, 0},
+		"must.Get of an error":      {func(t testing.TB) { must.Get(1, broken)(t) }, 0, 1},
 		"Error":                     {func(t testing.TB) { expect.Error(t, broken, "disk", "full") }, 0, 0},
 		"Error without an error":    {func(t testing.TB) { expect.Error(t, nil) }, 0, 1},
 		"Error with another text":   {func(t testing.TB) { expect.Error(t, broken, "disk", "empty") }, 1, 0},
@@ -46,8 +47,8 @@ func TestExpect(t *testing.T) {
 		"That is not so":            {func(t testing.TB) { expect.That(t, false, "%d is", 1) }, 1, 0},
 		"NoError":                   {func(t testing.TB) { expect.NoError(t, nil) }, 0, 0},
 		"NoError of an error":       {func(t testing.TB) { expect.NoError(t, broken) }, 1, 0},
-		"Unless":                    {func(t testing.TB) { expect.OK(t, expect.Unless(true, "it is")) }, 0, 0},
-		"Unless it is so":           {func(t testing.TB) { expect.OK(t, expect.Unless(false, "%d is", 1)) }, 0, 1},
+		"Unless":                    {func(t testing.TB) { must.Do(t, expect.Unless(true, "it is")) }, 0, 0},
+		"Unless it is so":           {func(t testing.TB) { must.Do(t, expect.Unless(false, "%d is", 1)) }, 0, 1},
 		"Cause":                     {func(t testing.TB) { expect.Cause(t, fmt.Errorf("save: %w", broken), broken) }, 0, 0},
 		"Cause of another error":    {func(t testing.TB) { expect.Cause(t, errors.New("save"), broken) }, 1, 0},
 		"Cause without an error":    {func(t testing.TB) { expect.Cause(t, nil, broken) }, 1, 0},

@@ -15,7 +15,7 @@ import (
 // objects is not in that group.
 func TestInterruptedReads(t *testing.T) {
 	r := newRepository(t, waiting)
-	expect.Value(open(t, r, nil).Resolve("HEAD"))(t)
+	must.Get(open(t, r, nil).Resolve("HEAD"))(t)
 	out, err := exec.Command("ps", "-o", "pid=,pgid=,args=", "--ppid", strconv.Itoa(os.Getpid())).Output()
 	must.Do(r.TB, err)
 	met := false

@@ -82,7 +82,7 @@ func TestEveryStepFails(t *testing.T) {
 // TestFullDisk: a limit on the file size imitates a full disk, for objects and for the larger files of the work tree.
 func TestFullDisk(t *testing.T) {
 	noise := make([]byte, 60<<10)
-	expect.Value(io.ReadFull(rand.Reader, noise))(t)
+	must.Get(io.ReadFull(rand.Reader, noise))(t)
 	for name, content := range map[string]string{"an object": hex.EncodeToString(noise), "a file": strings.Repeat("a: 1\n", 20<<10)} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"unsigned/a.yaml": "a: 1\n", "unsigned/z.yaml": content})
@@ -199,7 +199,7 @@ func TestCancelled(t *testing.T) {
 	c := r.open()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	to := expect.Value(c.Remote(commit.Remote{}))(t)
+	to := must.Get(c.Remote(commit.Remote{}))(t)
 	_, err := c.Push(ctx, author, commit.Push{To: to}, seal(""))
 	expect.Cause(t, err, context.Canceled)
 	expect.That(t, remote.Head() == head, "the remote has moved")

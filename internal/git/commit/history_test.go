@@ -42,7 +42,7 @@ func TestOrigins(t *testing.T) {
 		for name := range map[string]bool{"unsigned/first.yaml": true, "unsigned/merged.yaml": true, "unsigned/changed.yaml": true, "unsigned/again.yaml": true, "a/in.yaml": true} {
 			names = append(names, name)
 		}
-		got := expect.Value(r.open().Origins(git.NewHash(r.Head()), names))(t)
+		got := must.Get(r.open().Origins(git.NewHash(r.Head()), names))(t)
 		for _, name := range names {
 			origin, known := got[name]
 			if known != (want[name] != "") || known && origin.Commit.String() != want[name] {
@@ -164,7 +164,7 @@ func writing(name, content string) commit.Propose {
 
 func open(t *testing.T, r *repository, step func(string) error) *commit.Clone {
 	t.Helper()
-	clone := expect.Value(commit.Open(commit.Options{Dir: r.Dir, Step: step}))(t)
+	clone := must.Get(commit.Open(commit.Options{Dir: r.Dir, Step: step}))(t)
 	t.Cleanup(func() { _ = clone.Close() })
 	return clone
 }
@@ -188,7 +188,7 @@ func TestWriteExecutable(t *testing.T) {
 	r.Git("commit", "--quiet", "--message", "Make it executable")
 	r.Git("checkout", "--", ".")
 	clone := open(t, r, nil)
-	expect.Value(clone.Commit(t.Context(), somebody, writing("unsigned/a.yaml", "b")))(t)
+	must.Get(clone.Commit(t.Context(), somebody, writing("unsigned/a.yaml", "b")))(t)
 	got := r.Line("ls-tree", "HEAD", "unsigned/a.yaml")
 	expect.That(t, strings.HasPrefix(got, "100644 "), "it is %s", got)
 	r.clean()

@@ -159,7 +159,7 @@ func killGroup(t *testing.T, o order, after time.Duration) bool {
 	cmd := childOf(t, o)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stdout = new(bytes.Buffer)
-	expect.OK(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	timer := time.AfterFunc(after, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	defer timer.Stop()
 	return cmd.Wait() != nil

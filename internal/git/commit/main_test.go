@@ -134,8 +134,8 @@ func seal(only string) commit.Propose {
 // childOf is the child process of an order.
 func childOf(tb testing.TB, o order) *exec.Cmd {
 	tb.Helper()
-	cmd := exec.Command(expect.Value(os.Executable())(tb))
-	cmd.Env = append(os.Environ(), childVariable+"="+string(expect.Value(json.Marshal(o))(tb)),
+	cmd := exec.Command(must.Get(os.Executable())(tb))
+	cmd.Env = append(os.Environ(), childVariable+"="+string(must.Get(json.Marshal(o))(tb)),
 		"GIT_CONFIG_NOSYSTEM=1", "HOME="+filepath.Dir(o.Dir))
 	return cmd
 }
@@ -154,7 +154,7 @@ func start(tb testing.TB, o order, environment ...string) *done {
 	}
 	must.That(tb, err == nil, "%v\n%s", err, problem.String())
 	d := &done{}
-	expect.OK(tb, json.Unmarshal(out.Bytes(), d))
+	must.Do(tb, json.Unmarshal(out.Bytes(), d))
 	return d
 }
 

@@ -138,7 +138,7 @@ func TestOutrun(t *testing.T) {
 	other := remote.clone("other")
 	before := r.Head()
 	attempts, pauses := 0, 0
-	c := expect.Value(commit.Open(commit.Options{Dir: r.Dir, Step: func(name string) error {
+	c := must.Get(commit.Open(commit.Options{Dir: r.Dir, Step: func(name string) error {
 		if strings.HasPrefix(name, "push") {
 			attempts++
 			other.CommitFile("Other", "other.txt", fmt.Sprint(attempts))
@@ -147,7 +147,7 @@ func TestOutrun(t *testing.T) {
 		return nil
 	}}))(t)
 	defer c.Close()
-	to := expect.Value(c.Remote(commit.Remote{}))(t)
+	to := must.Get(c.Remote(commit.Remote{}))(t)
 	_, err := c.Push(context.Background(), author,
 		commit.Push{To: to, Attempts: 4, Pause: func(_ context.Context, n int) error {
 			if pauses++; n != pauses {
@@ -168,14 +168,14 @@ func TestRewound(t *testing.T) {
 	older := r.Head()
 	r.CommitFile("Withdrawn", "withdrawn.txt", "x")
 	remote := r.bare()
-	c := expect.Value(commit.Open(commit.Options{Dir: r.Dir, Step: func(name string) error {
+	c := must.Get(commit.Open(commit.Options{Dir: r.Dir, Step: func(name string) error {
 		if strings.HasPrefix(name, "push") && remote.Head() != older {
 			remote.Git("update-ref", "refs/heads/main", older)
 		}
 		return nil
 	}}))(t)
 	defer c.Close()
-	to := expect.Value(c.Remote(commit.Remote{}))(t)
+	to := must.Get(c.Remote(commit.Remote{}))(t)
 	result, err := c.Push(t.Context(), author, commit.Push{To: to, Attempts: 2}, seal(""))
 	if err != nil || remote.Head() != result.Commit.String() || remote.Line("rev-parse", "main^") != older {
 		t.Errorf("main is at %s, on %s: %v", remote.Head(), remote.Line("rev-parse", "main^"), err)
@@ -291,7 +291,7 @@ func TestBackoff(t *testing.T) {
 	var asked []int64
 	pause := commit.Backoff(2, 100, func(n int64) int64 { asked = append(asked, n); return 0 })
 	for attempt := 1; attempt <= 40; attempt++ {
-		expect.OK(t, pause(context.Background(), attempt))
+		must.Do(t, pause(context.Background(), attempt))
 	}
 	if asked[0] != 2 || asked[1] != 3 || asked[2] != 5 || asked[10] != 51 || asked[39] != 51 {
 		t.Errorf("the random part of the pauses is below %v", asked)

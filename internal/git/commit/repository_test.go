@@ -36,7 +36,7 @@ var waiting = map[string]string{
 func newRepository(tb testing.TB, files map[string]string) *repository {
 	tb.Helper()
 	r := repositoryAt(tb, filepath.Join(tb.TempDir(), "clone"))
-	expect.OK(tb, os.Mkdir(r.Dir, 0o755))
+	must.Do(tb, os.Mkdir(r.Dir, 0o755))
 	r.Init("Ask", files)
 	return r
 }
@@ -63,7 +63,7 @@ func (r *repository) clone(name string) *repository {
 // open opens the repository until the end of the test.
 func (r *repository) open() *commit.Clone {
 	r.TB.Helper()
-	c := expect.Value(commit.Open(commit.Options{Dir: r.Dir}))(r.TB)
+	c := must.Get(commit.Open(commit.Options{Dir: r.Dir}))(r.TB)
 	r.TB.Cleanup(func() { _ = c.Close() })
 	return c
 }

@@ -214,7 +214,7 @@ func TestByServerLeft(t *testing.T) {
 	for _, branch := range append([]string{name(70*time.Minute, "old")}, kept[1:]...) {
 		o.Git("push", "--quiet", "origin", "HEAD:refs/heads/"+branch)
 	}
-	expect.Value(o.push(t.Context(), o.client, nil, seal("")))(t)
+	must.Get(o.push(t.Context(), o.client, nil, seal("")))(t)
 	slices.Sort(kept)
 	got := strings.Fields(o.branches())
 	expect.That(t, slices.Equal(got, kept), "branches: %q, want %q", got, kept)
@@ -223,7 +223,7 @@ func TestByServerLeft(t *testing.T) {
 	}
 	o.CommitFile("Ask for more", "unsigned/a.yaml", "more: 1\n")
 	o.Git("push", "--quiet")
-	expect.Value(o.push(t.Context(), o.client, nil, seal("")))(t)
+	must.Get(o.push(t.Context(), o.client, nil, seal("")))(t)
 	expect.Is(t, "branches", len(kept)+2, len(strings.Fields(o.branches())))
 }
 

@@ -211,7 +211,7 @@ func TestRacyIndex(t *testing.T) {
 
 // TestReadBack: a commit that differs from the expected one changes nothing.
 func TestReadBack(t *testing.T) {
-	real := expect.Value(exec.LookPath("git"))(t)
+	real := must.Get(exec.LookPath("git"))(t)
 	for name, tc := range map[string]struct{ instead, want string }{
 		"another commit":  {`"$REAL" "$@" >/dev/null; exec "$REAL" rev-parse HEAD`, "differs from the intended one"},
 		"another content": {`sed 's/^sealed$/forged/' | "$REAL" "$@"; exit`, "has different content"},
@@ -276,9 +276,9 @@ func TestUnreadableSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, nil)
 			r.Write(".git/broken", "[core\n")
-			file := expect.Value(os.OpenFile(r.Path(".git/config"), os.O_APPEND|os.O_WRONLY, 0))(t)
+			file := must.Get(os.OpenFile(r.Path(".git/config"), os.O_APPEND|os.O_WRONLY, 0))(t)
 			_, err := file.WriteString(tc.config)
-			expect.OK(t, errors.Join(err, file.Close()))
+			must.Do(t, errors.Join(err, file.Close()))
 			c, err := commit.Open(commit.Options{Dir: r.Dir})
 			if err == nil {
 				err = errors.Join(tc.ask(c), c.Close())

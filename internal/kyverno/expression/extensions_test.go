@@ -9,13 +9,14 @@ import (
 	"github.com/google/cel-go/ext"
 
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // languages returns the language of conditions, and the same with cel-go's package ext.
 func languages(t *testing.T) (ours, theirs *cel.Env) {
 	t.Helper()
 	env := func(options ...cel.EnvOption) *cel.Env {
-		l := expect.Value(newLanguage(
+		l := must.Get(newLanguage(
 			append(options, cel.HomogeneousAggregateLiterals(), cel.Variable("object", cel.DynType))...))(t)
 		return l.env
 	}

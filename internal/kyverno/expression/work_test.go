@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/kyverno/expression"
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // compiled compiles a condition.
 func compiled(t *testing.T, text string) *expression.Condition {
 	t.Helper()
-	l := expect.Value(expression.ForConditions())(t)
+	l := must.Get(expression.ForConditions())(t)
 	return l.Compile(text, expression.NewMeter())
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func TestReadable(t *testing.T) {
@@ -45,7 +46,7 @@ spec:
   - bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
   number: 7
 `
-	got := expect.Value(manifest.Readable(object))(t)
+	got := must.Get(manifest.Readable(object))(t)
 	expect.Equal(t, "result", want, string(got))
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestRemove: the other lines stay byte for byte, and a mapping without entries goes. Only braces lose their layout.
@@ -29,8 +30,8 @@ func TestRemove(t *testing.T) {
 		"one in braces":      {"  annotations: {x: a, key: c} # lost\n", []exception.Path{annotation}, "  annotations:\n    key: c\n"},
 		"not there":          {"  annotations:\n    key: c\n", []exception.Path{label}, "  annotations:\n    key: c\n"},
 	} {
-		doc := expect.Value(exception.Parse([]byte(head+tc.before+"spec:\n  background: true\n"), "a.yaml"))(t)
-		got := expect.Value(manifest.Remove(doc, tc.paths))(t)
+		doc := must.Get(exception.Parse([]byte(head+tc.before+"spec:\n  background: true\n"), "a.yaml"))(t)
+		got := must.Get(manifest.Remove(doc, tc.paths))(t)
 		expect.Equal(t, name, head+tc.after+"spec:\n  background: true\n", string(got.Source()))
 	}
 }

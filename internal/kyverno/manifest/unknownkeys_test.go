@@ -8,6 +8,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestUnknownKeys: a key that a person reads as a statement to polex is found in every place where polex does not
@@ -72,5 +73,5 @@ func TestUnknownKeysAreBounded(t *testing.T) {
 
 func document(t *testing.T, source string) *exception.Document {
 	t.Helper()
-	return expect.Value(exception.Parse([]byte(source), "a.yaml"))(t)
+	return must.Get(exception.Parse([]byte(source), "a.yaml"))(t)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/schema"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const (
@@ -74,7 +75,7 @@ spec:
 
 func mustParse(t testing.TB, source string) *exception.Document {
 	t.Helper()
-	return expect.Value(exception.Parse([]byte(source), "exception.yaml"))(t)
+	return must.Get(exception.Parse([]byte(source), "exception.yaml"))(t)
 }
 
 // FuzzCheck checks that every problem is at a place of the document, in order, and that the defaults can be added.
@@ -281,7 +282,7 @@ func TestDefaults(t *testing.T) {
 			if got == nil {
 				return
 			}
-			whole := expect.Value(d.Add(got...))(t)
+			whole := must.Get(d.Add(got...))(t)
 			expect.Is(t, "still to add", 0, len(schema.Defaults(whole)))
 			expect.Is(t, "problems", 0, len(schema.Check(whole)))
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
+	"github.com/polex-dev/polex/test/must"
 )
 
 type definition struct {
@@ -34,7 +35,7 @@ var update = flag.Bool("update", false, "write the definitions anew")
 func TestSchemaIsKyvernos(t *testing.T) {
 	source := modcache.Dir(t, modcache.Kyverno)
 	definitions := map[string]any{}
-	expect.OK(t, json.Unmarshal(*schema.Definitions, &definitions))
+	must.Do(t, json.Unmarshal(*schema.Definitions, &definitions))
 	for _, tc := range []struct {
 		file, group string
 		served      []string
@@ -44,9 +45,9 @@ func TestSchemaIsKyvernos(t *testing.T) {
 		{"policies.kyverno.io/policies.kyverno.io_policyexceptions.yaml", exception.PoliciesGroup, []string{"v1", "v1alpha1", "v1beta1"}, nil},
 	} {
 		t.Run(tc.group, func(t *testing.T) {
-			raw := expect.Value(os.ReadFile(filepath.Join(source, "config", "crds", filepath.FromSlash(tc.file))))(t)
+			raw := must.Get(os.ReadFile(filepath.Join(source, "config", "crds", filepath.FromSlash(tc.file))))(t)
 			var crd definition
-			expect.OK(t, yaml.Unmarshal(raw, &crd))
+			must.Do(t, yaml.Unmarshal(raw, &crd))
 			if crd.Spec.Group != tc.group || crd.Spec.Scope != "Namespaced" {
 				t.Fatalf("group %q, scope %q", crd.Spec.Group, crd.Spec.Scope)
 			}
@@ -76,8 +77,8 @@ func TestSchemaIsKyvernos(t *testing.T) {
 		})
 	}
 	if *update {
-		written := expect.Value(json.MarshalIndent(definitions, "", " "))(t)
-		expect.OK(t, os.WriteFile("definitions.json", append(written, '\n'), 0o644))
+		written := must.Get(json.MarshalIndent(definitions, "", " "))(t)
+		must.Do(t, os.WriteFile("definitions.json", append(written, '\n'), 0o644))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // request is one request to the API server, for which Kyverno evaluates policies.
@@ -189,8 +189,8 @@ func compiled(t *testing.T, source []byte) newConditions {
 			MatchConditions []struct{ Expression string }
 		}
 	}
-	expect.OK(t, yaml.Unmarshal(source, &doc))
-	env := expect.Value(cel.NewEnv(cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
+	must.Do(t, yaml.Unmarshal(source, &doc))
+	env := must.Get(cel.NewEnv(cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
 		cel.Variable("request", cel.DynType), cel.Variable("namespaceObject", cel.DynType)))(t)
 	var all newConditions
 	for _, c := range doc.Spec.MatchConditions {
@@ -198,7 +198,7 @@ func compiled(t *testing.T, source []byte) newConditions {
 		if issues.Err() != nil || ast.OutputType() != cel.BoolType {
 			t.Fatalf("%s\n%v", c.Expression, issues.Err())
 		}
-		all = append(all, expect.Value(env.Program(ast))(t))
+		all = append(all, must.Get(env.Program(ast))(t))
 	}
 	if len(all) == 0 {
 		t.Fatal("no condition, which exempts everything")
@@ -245,7 +245,7 @@ func requests(t *testing.T) []request {
 	var objects []map[string]any
 	for _, line := range strings.Split(strings.TrimSpace(resources), "\n") {
 		var object map[string]any
-		expect.OK(t, yaml.UnmarshalStrict([]byte(line), &object))
+		must.Do(t, yaml.UnmarshalStrict([]byte(line), &object))
 		objects = append(objects, object)
 	}
 	var all []request
@@ -352,13 +352,13 @@ func TestTranslationExemptsTheSame(t *testing.T) {
 	for _, match := range matches {
 		t.Run(match, func(t *testing.T) {
 			var old oldMatch
-			expect.OK(t, yaml.Unmarshal([]byte(match), &old))
+			must.Do(t, yaml.Unmarshal([]byte(match), &old))
 			background := ""
 			if strings.Contains(match, "subjects") {
 				background = "  background: false\n"
 			}
 			head, _, _ := strings.Cut(legacy, "  match:\n")
-			doc := expect.Value(exception.Parse([]byte(head+background+"  match: {"+match+"}\n"), "file.yaml"))(t)
+			doc := must.Get(exception.Parse([]byte(head+background+"  match: {"+match+"}\n"), "file.yaml"))(t)
 			source, notes, err := translate.Exception(doc, how)
 			if err != nil || len(notes) > 0 {
 				t.Fatalf("%v %v", notes, err)

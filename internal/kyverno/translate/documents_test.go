@@ -7,7 +7,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -46,7 +46,7 @@ func replaced(text, old, with string) string {
 // checked returns the findings on an exception for Kyverno 1.20.
 func checked(t *testing.T, source string) []shape.Finding {
 	t.Helper()
-	doc := expect.Value(exception.Parse([]byte(source), "file.yaml"))(t)
-	checker := expect.Value(shape.New(shape.Config{KyvernoVersion: "1.20"}))(t)
+	doc := must.Get(exception.Parse([]byte(source), "file.yaml"))(t)
+	checker := must.Get(shape.New(shape.Config{KyvernoVersion: "1.20"}))(t)
 	return checker.Check(doc, now)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var whole = translate.Translation{
@@ -86,7 +87,7 @@ spec:
 
 func translated(t *testing.T, source string, how translate.Translation) (string, []translate.Note, error) {
 	t.Helper()
-	doc := expect.Value(exception.NewReader(strings.NewReader(source), "file.yaml").Large().Next())(t)
+	doc := must.Get(exception.NewReader(strings.NewReader(source), "file.yaml").Large().Next())(t)
 	out, notes, err := translate.Exception(doc, how)
 	return string(out), notes, err
 }
@@ -166,7 +167,7 @@ func TestTranslationNotes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			source, notes, err := translated(t, tc.source, tc.how)
-			expect.OK(t, err)
+			must.Do(t, err)
 			var got []string
 			for _, n := range notes {
 				got = append(got, fmt.Sprintf("%d %s", n.Position.Line, n.Path))

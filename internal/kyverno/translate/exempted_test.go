@@ -12,6 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // TestTranslationExemptsTheSameFiles compares the resources that the two forms of a match exempt, where
@@ -19,7 +20,7 @@ import (
 func TestTranslationExemptsTheSameFiles(t *testing.T) {
 	named := slices.DeleteFunc(strings.Split(strings.TrimSpace(resources), "\n"), func(line string) bool { return strings.Contains(line, "generateName") })
 	files := documents(t, "# one a line\n"+strings.Join(named, "\n---\n")+"\n")
-	checker := expect.Value(shape.New(shape.Config{Resources: shape.ReadResources(files)}))(t)
+	checker := must.Get(shape.New(shape.Config{Resources: shape.ReadResources(files)}))(t)
 	how := translate.Translation{PolicyKinds: map[string]string{"require-probes": "ValidatingPolicy"}, WholePolicy: true}
 	some := 0
 	for _, match := range matches {
@@ -61,7 +62,7 @@ func documents(t *testing.T, stream string) []*exception.Document {
 		if errors.Is(err, io.EOF) {
 			return docs
 		}
-		expect.OK(t, err)
+		must.Do(t, err)
 		docs = append(docs, d)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // FuzzTranslate checks that a translation gives notes, an error, or a valid document with a valid condition.
@@ -21,7 +21,7 @@ func FuzzTranslate(f *testing.F) {
 	for _, match := range matches {
 		f.Add([]byte(head + "  background: false\n  match: {" + match + "}\n"))
 	}
-	env := expect.Value(cel.NewEnv(cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
+	env := must.Get(cel.NewEnv(cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
 		cel.Variable("request", cel.DynType), cel.Variable("namespaceObject", cel.DynType)))(f)
 	f.Fuzz(func(t *testing.T, source []byte) {
 		doc, err := exception.Parse(source, "")
@@ -35,7 +35,7 @@ func FuzzTranslate(f *testing.F) {
 			}
 			return
 		}
-		translated := expect.Value(exception.Parse(out, ""))(t)
+		translated := must.Get(exception.Parse(out, ""))(t)
 		if exc, ok := translated.Exception(); !ok || exc.Identity.Group != exception.PoliciesGroup || exc.Identity.Name != doc.Identity().Name || exc.Identity.Namespace != doc.Identity().Namespace {
 			t.Fatalf("it is no longer the same exception:\n%s", out)
 		}

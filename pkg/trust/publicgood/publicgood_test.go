@@ -18,11 +18,12 @@ import (
 
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 func parse(t *testing.T, data []byte) *root.TrustedRoot {
 	t.Helper()
-	return expect.Value(root.NewTrustedRootFromJSON(data))(t)
+	return must.Get(root.NewTrustedRootFromJSON(data))(t)
 }
 
 // TestComplete: the root has all parts for verification, with the names of the public-good instance.
@@ -56,8 +57,8 @@ func TestComplete(t *testing.T) {
 // TestAgreesWithSigstoreGo: all logs and certificate authorities in sigstore-go's older copy must
 // be here, unchanged. Its timestamp authority was replaced since, and is not compared.
 func TestAgreesWithSigstoreGo(t *testing.T) {
-	dir := expect.Value(exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/sigstore/sigstore-go").Output())(t)
-	data := expect.Value(os.ReadFile(
+	dir := must.Get(exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/sigstore/sigstore-go").Output())(t)
+	data := must.Get(os.ReadFile(
 		filepath.Join(strings.TrimSpace(string(dir)), "examples", "trusted-root-public-good.json")))(t)
 	theirs, ours := parse(t, data), parse(t, publicgood.TrustedRootJSON())
 
@@ -78,7 +79,7 @@ func TestAgreesWithSigstoreGo(t *testing.T) {
 }
 
 func TestSourceSaysWhatIsHere(t *testing.T) {
-	doc := expect.Value(os.ReadFile("SOURCE.md"))(t)
+	doc := must.Get(os.ReadFile("SOURCE.md"))(t)
 	sum := sha256.Sum256(publicgood.TrustedRootJSON())
 	for _, line := range []string{
 		"- from: " + publicgood.Source,
