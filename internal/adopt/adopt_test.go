@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
@@ -23,6 +22,7 @@ import (
 	"github.com/polex-dev/polex/internal/adopt"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -37,10 +37,7 @@ var now = time.Date(2026, 1, 7, 9, 30, 0, 0, time.UTC)
 // repository, except "rendered", "live", "live2" and "plan".
 func read(t *testing.T, name string) (a *txtar.Archive, in adopt.Input, o adopt.Options) {
 	t.Helper()
-	a, err := txtar.ParseFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a = must.Get(txtar.ParseFile(name))(t)
 	in = adopt.Input{Files: map[string][]byte{}, Live: map[string][]*exception.Document{}}
 	o = adopt.Options{Unsigned: "unsigned", Signed: "signed", First: 30 * day, Last: 90 * day, Now: now, Branch: "main",
 		Origin: "git@github.com:Acme/platform.git", Shape: shape.Config{}}
@@ -81,10 +78,8 @@ func live(t *testing.T, content []byte) (all []*exception.Document) {
 		items = []any{list}
 	}
 	for _, item := range items {
-		raw, err := json.Marshal(item)
-		must.Do(t, err)
-		doc, err := exception.ParseUndeployed(raw, "")
-		must.Do(t, err)
+		raw := must.Get(json.Marshal(item))(t)
+		doc := must.Get(exception.ParseUndeployed(raw, ""))(t)
 		all = append(all, doc)
 	}
 	return all
@@ -101,10 +96,7 @@ func TestPlans(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			a, in, o := read(t, name)
 			builds(t, in.Files)
-			plan, err := adopt.Make(in, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			plan := must.Get(adopt.Make(in, o))(t)
 			got := describe(plan)
 			i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == "plan" })
 			if *update {
@@ -112,16 +104,10 @@ func TestPlans(t *testing.T) {
 					i, a.Files = len(a.Files), append(a.Files, txtar.File{Name: "plan"})
 				}
 				a.Files[i].Data = []byte(got)
-				if err := os.WriteFile(name, txtar.Format(a), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(name, txtar.Format(a), 0o600))
 			}
-			if i < 0 {
-				t.Fatal("the case has no plan")
-			}
-			if diff := cmp.Diff(string(a.Files[i].Data), got); diff != "" {
-				t.Errorf("the plan (-want +got):\n%s", diff)
-			}
+			must.That(t, i >= 0, "the case has no plan")
+			expect.Equal(t, "the plan", string(a.Files[i].Data), got)
 			again(t, in, plan, o)
 		})
 	}
@@ -132,24 +118,19 @@ func again(t *testing.T, in adopt.Input, plan *adopt.Plan, o adopt.Options) {
 	t.Helper()
 	files := in.Files
 	for _, name := range plan.Remove {
-		if _, there := files[name]; !there {
-			t.Errorf("%s is removed, and is not there", name)
-		}
+		_, there := files[name]
+		expect.That(t, there, "%s is removed, and is not there", name)
 		delete(files, name)
 	}
 	maps.Copy(files, plan.Write)
 	builds(t, files)
-	second, err := adopt.Make(in, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := must.Get(adopt.Make(in, o))(t)
 	if len(second.Adopted) > 0 || len(second.Write)+len(second.Remove) > 0 {
 		t.Errorf("a second run finds more:\n%s", describe(second))
 	}
 	for _, adopted := range plan.Adopted {
-		if _, err := exception.Parse(files[adopted.To], adopted.To); err != nil {
-			t.Errorf("%s: %v", adopted.To, err)
-		}
+		_, err := exception.Parse(files[adopted.To], adopted.To)
+		expect.That(t, err == nil, "%s: %v", adopted.To, err)
 	}
 }
 
@@ -158,9 +139,7 @@ func builds(t *testing.T, files map[string][]byte) {
 	t.Helper()
 	fs := filesys.MakeFsInMemory()
 	for name, content := range files {
-		if err := fs.WriteFile("/"+name, content); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, fs.WriteFile("/"+name, content))
 	}
 	options := krusty.MakeDefaultOptions()
 	options.LoadRestrictions = types.LoadRestrictionsNone
@@ -170,9 +149,8 @@ func builds(t *testing.T, files map[string][]byte) {
 			bytes.Contains(content, []byte("https:")) || bytes.Contains(content, []byte("kind: Component")) {
 			continue
 		}
-		if _, err := krusty.MakeKustomizer(options).Run(fs, "/"+filepath.Dir(name)); err != nil {
-			t.Errorf("%s does not build: %v", name, err)
-		}
+		_, err := krusty.MakeKustomizer(options).Run(fs, "/"+filepath.Dir(name))
+		expect.That(t, err == nil, "%s does not build: %v", name, err)
 	}
 }
 

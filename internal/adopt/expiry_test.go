@@ -4,10 +4,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/polex-dev/polex/test/expect"
 )
 
-// TestSpread: expiries are on weekdays at 12:00 UTC, in order, within the window and spread over
-// it.
+// TestSpread: expiries are on weekdays at 12:00 UTC, in order, within the window and spread over it.
 func TestSpread(t *testing.T) {
 	const day = 24 * time.Hour
 	for start := range 14 {
@@ -31,9 +32,8 @@ func TestSpread(t *testing.T) {
 					t.Errorf("%s is before the one before it", end)
 				}
 			}
-			if want := int(window.last-window.first) / int(day) / 2; len(distinct) < want {
-				t.Errorf("100 ends are %d days, want at least %d", len(distinct), want)
-			}
+			want := int(window.last-window.first) / int(day) / 2
+			expect.That(t, len(distinct) >= want, "100 ends are %d days, want at least %d", len(distinct), want)
 		}
 	}
 	if ends := spread(1, time.Date(2026, 1, 7, 0, 0, 0, 0, time.UTC), 30*day,
@@ -41,17 +41,14 @@ func TestSpread(t *testing.T) {
 		12, 0, 0, 0, time.UTC)) {
 		t.Errorf("the only one ends at %s", ends[0])
 	}
-	if len(spread(0, time.Now(), day, day)) != 0 {
-		t.Error("none has an end")
-	}
+	expect.That(t, len(spread(0, time.Now(), day, day)) == 0, "none has an end")
 }
 
 // TestRepository: all forms of an address give the same name.
 func TestRepository(t *testing.T) {
 	for _, url := range []string{"https://github.com/Acme/x.git", "https://user:secret@github.com/acme/x/",
 		"git@github.com:acme/x.git", "ssh://git@github.com:22/acme/x", "ssh://git@github.com/acme/x.git"} {
-		if got := repositoryOf(url); !strings.EqualFold(got, "github.com/acme/x") {
-			t.Errorf("%s: %s", url, got)
-		}
+		got := repositoryOf(url)
+		expect.That(t, strings.EqualFold(got, "github.com/acme/x"), "%s: %s", url, got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -53,25 +54,18 @@ func TestAdmissions(t *testing.T) {
 	} {
 		guard := must.Get(kyverno.Guard{}.Admitting(admitted))(t)
 		doc, ordinary := document(t, text), policySet(t, clusterPolicy("{resources: {kinds: [Deployment, Pod]}}"), validatingPolicy("ValidatingPolicy", onPods))
-		if got := kyverno.ReachesGuard(doc, guard.Knowing(ordinary)).Reaches(); got != want {
-			t.Errorf("%s\nreaches is %t", text, got)
-		}
-		if !kyverno.ReachesGuard(doc, guard).Reaches() {
-			t.Errorf("%s\nis admitted where no policy is known", text)
-		}
-		if !kyverno.ReachesGuard(doc, kyverno.Guard{}.Knowing(ordinary)).Reaches() {
-			t.Errorf("%s\nis admitted where nothing is listed", text)
-		}
+		expect.Is(t, text+"\nreaches", want, kyverno.ReachesGuard(doc, guard.Knowing(ordinary)).Reaches())
+		expect.That(t, kyverno.ReachesGuard(doc, guard).Reaches(), "%s\nis admitted where no policy is known", text)
+		expect.That(t, kyverno.ReachesGuard(doc, kyverno.Guard{}.Knowing(ordinary)).Reaches(),
+			"%s\nis admitted where nothing is listed", text)
 		// The policy has to be ordinary and must not name Kyverno.
 		for _, match := range []string{"{resources: {kinds: [Deployment, Pod]}}, verifyImages: [{imageReferences: ['ghcr.io/kyverno/*']}]", "{resources: {kinds: ['*']}}", "{resources: {kinds: [Deployment], namespaces: [kyverno]}}", "{resources: {kinds: [Deployment], namespaces: ['kyv*']}}", "{resources: {kinds: [kyverno.io/v1/ClusterPolicy]}}"} {
 			cel := validatingPolicy("ValidatingPolicy", strings.TrimSuffix(onPods, "]")+", {apiGroups: [kyverno.io], apiVersions: [v1], operations: [CREATE], resources: [clusterpolicies]}]")
-			if !kyverno.ReachesGuard(doc, guard.Knowing(policySet(t, clusterPolicy(match), cel))).Reaches() {
-				t.Errorf("%s\nis admitted from the policy for %s", text, match)
-			}
+			expect.That(t, kyverno.ReachesGuard(doc, guard.Knowing(policySet(t, clusterPolicy(match), cel))).Reaches(),
+				"%s\nis admitted from the policy for %s", text, match)
 		}
-		if !kyverno.ReachesGuard(doc, guard.Knowing(policySet(t))).Reaches() {
-			t.Errorf("%s\nis admitted from a policy that is not known", text)
-		}
+		expect.That(t, kyverno.ReachesGuard(doc, guard.Knowing(policySet(t))).Reaches(),
+			"%s\nis admitted from a policy that is not known", text)
 		if own, err := kyverno.NewGuard(nil, []string{"kyverno"}); err != nil {
 			t.Fatal(err)
 		} else if own, err = own.Admitting(admitted); err != nil || !kyverno.ReachesGuard(doc, own.Knowing(ordinary)).Reaches() {
@@ -89,8 +83,7 @@ func TestNotAdmissions(t *testing.T) {
 		"a* Pod/b", "team/a Pod/b", "a P*/b", "a Deploy*/b", "a */b", "a PolicyException/b",
 		"a policies.kyverno.io/v1/PolicyException/b", "a Namespace/kyverno", "a Pod/*", "a Pod/?b",
 	} {
-		if _, err := guard.Admitting([]string{admitted[0], entry}); err == nil {
-			t.Errorf("%q is admitted", entry)
-		}
+		_, err := guard.Admitting([]string{admitted[0], entry})
+		expect.That(t, err != nil, "%q is admitted", entry)
 	}
 }

@@ -1,6 +1,10 @@
 package kyverno_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/polex-dev/polex/test/expect"
+)
 
 // plainly are conditions that restrict by plain literals and do not reach the guard.
 var plainly = []string{
@@ -113,15 +117,11 @@ var hidden = map[string][]string{
 
 func TestConditions(t *testing.T) {
 	for _, expression := range plainly {
-		if reachesBy(t, expression) {
-			t.Errorf("reaches: %s", expression)
-		}
+		expect.That(t, !reachesBy(t, expression), "reaches: %s", expression)
 	}
 	for of, expressions := range hidden {
 		for _, expression := range expressions {
-			if !reachesBy(t, expression) {
-				t.Errorf("%s: does not reach: %s", of, expression)
-			}
+			expect.That(t, reachesBy(t, expression), "%s: does not reach: %s", of, expression)
 		}
 	}
 }

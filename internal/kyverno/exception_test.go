@@ -6,6 +6,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 const everyField = `apiVersion: kyverno.io/v2
@@ -76,9 +77,7 @@ spec.match.any[0].resources.selector.matchExpressions[0].values[0] = gold
 spec.podSecurity[0].images[0] = *
 spec.podSecurity[0].values[0] = z`, "\n")
 	expect.Equal(t, "result", want, told(all))
-	if e.Refs[1].Rules == nil || e.Refs[2].Rules != nil {
-		t.Error("an empty list of rules is not the same as none")
-	}
+	expect.That(t, e.Refs[1].Rules != nil && e.Refs[2].Rules == nil, "an empty list of rules is not the same as none")
 	if f.Selector.Labels["app"] != "web" || f.NamespaceSelector == nil || f.Annotations["a"] != "b" || f.Subjects[0].Name != "alice" || f.Empty() || e.Match.All[0].Empty() || !e.Match.All[1].Empty() {
 		t.Errorf("%+v", f)
 	}
@@ -86,26 +85,21 @@ spec.podSecurity[0].values[0] = z`, "\n")
 
 func TestReadConditions(t *testing.T) {
 	e := kyverno.Read(document(t, celHead+"spec:\n  policyRefs: [{name: probes, kind: ValidatingPolicy}]\n  matchConditions: [{name: one, expression: 'true'}]\n  images: [a]\n  allowedValues: [b]\n  match: {any: [{}]}\n"))
-	if e == nil || e.ByMatch || len(e.Match.Filters()) > 0 || len(e.Unread) > 0 {
-		t.Fatalf("%+v", e)
-	}
+	must.That(t, e != nil && !e.ByMatch && len(e.Match.Filters()) == 0 && len(e.Unread) == 0, "%+v", e)
 	all := []kyverno.Located{e.Refs[0].Name, e.Refs[0].Kind, e.Conditions[0].Name, e.Conditions[0].Expression, e.Images[0], e.AllowedValues[0]}
 	want := []string{
 		"spec.policyRefs[0].name = probes", "spec.policyRefs[0].kind = ValidatingPolicy", "spec.matchConditions[0].name = one",
 		"spec.matchConditions[0].expression = true", "spec.images[0] = a", "spec.allowedValues[0] = b",
 	}
 	expect.Equal(t, "result", want, told(all))
-	if kyverno.Read(document(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")) != nil {
-		t.Error("a Pod is read as an exception")
-	}
+	expect.That(t, kyverno.Read(document(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")) == nil,
+		"a Pod is read as an exception")
 }
 
 // TestUnread: a value of another type than its field is listed for every field, and such an
 // exception reaches the guard.
 func TestUnread(t *testing.T) {
-	if reaches(t, everyField) {
-		t.Fatal("what can be read reaches the guard already")
-	}
+	must.That(t, !reaches(t, everyField), "what can be read reaches the guard already")
 	for _, tc := range []struct{ old, new, want string }{
 		{"kinds: [Pod]", "kinds: Pod", "spec.match.any[0].resources.kinds: a text instead of a list"},
 		{"kinds: [Pod]", "kinds: [Pod, 1]", "spec.match.any[0].resources.kinds[1]: a number instead of a text"},
@@ -122,9 +116,7 @@ func TestUnread(t *testing.T) {
 		{`images: ["*"]`, "images: 1", "spec.podSecurity[0].images: a number instead of a list"},
 		{"conditions: {any: []}", "conditions: []", "spec.conditions: a list instead of keys with values"},
 	} {
-		if !strings.Contains(everyField, tc.old) {
-			t.Fatalf("there is no %q", tc.old)
-		}
+		expect.Contains(t, everyField, tc.old)
 		doc := document(t, strings.Replace(everyField, tc.old, tc.new, 1))
 		e := kyverno.Read(doc)
 		if len(e.Unread) != 1 {
@@ -133,12 +125,9 @@ func TestUnread(t *testing.T) {
 		}
 		u := e.Unread[0]
 		expect.Is(t, tc.new, tc.want, u.Path.String()+": "+u.Found+" instead of "+u.Expected)
-		if !kyverno.ReachesGuard(doc, kyverno.Guard{}).Reaches() {
-			t.Errorf("%s does not reach the guard", tc.new)
-		}
+		expect.That(t, kyverno.ReachesGuard(doc, kyverno.Guard{}).Reaches(), "%s does not reach the guard", tc.new)
 	}
 	many := kyverno.Read(document(t, strings.Replace(everyField, "kinds: [Pod]", "kinds: ["+strings.Repeat("1, ", 500)+"1]", 1)))
-	if n := len(many.Unread); n == 0 || n > 200 {
-		t.Errorf("%d are listed", n)
-	}
+	n := len(many.Unread)
+	expect.That(t, n != 0 && n <= 200, "%d are listed", n)
 }

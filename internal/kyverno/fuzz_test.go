@@ -9,6 +9,9 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/ext"
+
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // CEL evaluates the conditions on the guard's objects, for comparison. Only the tests evaluate
@@ -18,9 +21,7 @@ func environment(t testing.TB) *cel.Env {
 	t.Helper()
 	env, err := cel.NewEnv(cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), ext.Strings(), ext.Sets(), ext.Lists(), ext.TwoVarComprehensions(),
 		cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType), cel.Variable("request", cel.DynType), cel.Variable("namespaceObject", cel.DynType))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return env
 }
 
@@ -100,14 +101,10 @@ func leavesAlone(t *testing.T, expression string, is holds) {
 					if !is(r, operation) {
 						continue
 					}
-					if namespace != "team-a" && name != "web" {
-						t.Fatalf("%s\nis true of %+v", expression, r)
-					}
+					must.That(t, namespace == "team-a" || name == "web", "%s\nis true of %+v", expression, r)
 					for _, other := range others {
 						other.namespace, other.name, other.more = namespace, name, policies
-						if !is(other, operation) {
-							t.Fatalf("%s\nis true of %+v, and not of %+v", expression, r, other)
-						}
+						must.That(t, is(other, operation), "%s\nis true of %+v, and not of %+v", expression, r, other)
 					}
 				}
 			}
@@ -122,9 +119,8 @@ func leavesAlone(t *testing.T, expression string, is holds) {
 					} else {
 						other.namespace = stranger
 					}
-					if is(r, operation) && !is(other, operation) {
-						t.Fatalf("%s\nis true of %+v, and not of %+v", expression, r, other)
-					}
+					must.That(t, !is(r, operation) || is(other, operation),
+						"%s\nis true of %+v, and not of %+v", expression, r, other)
 				}
 			}
 		}
@@ -173,9 +169,7 @@ func TestMadeConditions(t *testing.T) {
 		clear++
 		leavesAlone(t, expression, is)
 	}
-	if clear < 300 || reach < 300 {
-		t.Errorf("%d reach, and %d do not", reach, clear)
-	}
+	expect.That(t, clear >= 300 && reach >= 300, "%d reach, and %d do not", reach, clear)
 }
 
 // condition generates a condition with a maximum nesting.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestWithOptionalKeys: only a comparison that is false for an object without the key is changed. Any
@@ -27,8 +28,6 @@ func TestWithOptionalKeys(t *testing.T) {
 		if want == "" {
 			want = expression
 		}
-		if got := kyverno.WithOptionalKeys(expression); got != want {
-			t.Errorf("%s\n%s\nwant %s", expression, got, want)
-		}
+		expect.Equal(t, expression, want, kyverno.WithOptionalKeys(expression))
 	}
 }

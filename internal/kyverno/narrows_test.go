@@ -65,8 +65,7 @@ func TestWidthOfSeveral(t *testing.T) {
 		{"object.kind == 'Pod'; object.spec.x", kyverno.Unproven},
 		{"object.metadata.name == 'web'; '", kyverno.Unproven},
 	} {
-		if got := kyverno.WidthOf(strings.FieldsFunc(tc.conditions, func(r rune) bool { return r == ';' })); got != tc.want {
-			t.Errorf("%s: %d, want %d", tc.conditions, got, tc.want)
-		}
+		expect.Is(t, tc.conditions,
+			tc.want, kyverno.WidthOf(strings.FieldsFunc(tc.conditions, func(r rune) bool { return r == ';' })))
 	}
 }

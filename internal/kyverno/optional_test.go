@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // optionals are match conditions on fields and labels that may be missing. Those under true
@@ -59,9 +61,8 @@ func TestOptionals(t *testing.T) {
 		`labels.?app.orValue('web') == 'web'`, `labels.?app.orValue('') != 'web'`, `labels.?app.orValue('') == ''`, `?labels.?app.orValue('web').startsWith('w')`, `?labels[?'app'].orValue('web') in ['api', 'web']`,
 		`labels.?app == 'web'`, `labels.app.orValue('') == 'web'`, `labels.?app.orValue(7) == 'web'`, `labels.?app.orValue('').orValue('') == 'web'`,
 	} {
-		if kyverno.WidthOf([]string{"object.kind == 'Pod' && object.metadata." + label}) == kyverno.Narrow {
-			t.Errorf("is narrow: %s", label)
-		}
+		expect.That(t, kyverno.WidthOf([]string{"object.kind == 'Pod' && object.metadata." + label}) != kyverno.Narrow,
+			"is narrow: %s", label)
 	}
 }
 
@@ -88,9 +89,7 @@ func TestOptionalsSelect(t *testing.T) {
 					}
 					is, read := compiled(env, expression)
 					plain, plainRead := compiled(env, fmt.Sprintf(form, strings.ReplaceAll(field, "?", "")+compare))
-					if !read || !plainRead {
-						t.Fatalf("CEL does not read %s", expression)
-					}
+					must.That(t, read && plainRead, "CEL does not read %s", expression)
 					accepted++
 					leavesAlone(t, expression, is)
 					for _, r := range objects() {
@@ -110,9 +109,7 @@ func TestOptionalsSelect(t *testing.T) {
 			}
 		}
 	}
-	if accepted < 500 || selected < 2000 {
-		t.Errorf("%d are accepted, and select %d objects", accepted, selected)
-	}
+	expect.That(t, accepted >= 500 && selected >= 2000, "%d are accepted, and select %d objects", accepted, selected)
 }
 
 // objects returns objects with all fields, and objects without a namespace, a name or both.

@@ -84,9 +84,8 @@ func TestOnlyOrdinaryPoliciesRelax(t *testing.T) {
 	// One other policy is enough, also by its name.
 	for _, other := range []string{"unknown", "polex-verify", "pol*"} {
 		text := strings.Replace(conditional("[{name: a, expression: \"object.metadata.labels.app == 'web'\"}]"), "policyRefs: [", "policyRefs: [{name: "+other+", kind: ValidatingPolicy}, ", 1)
-		if !kyverno.ReachesGuard(document(t, text), knowing(t, ordinaryPolicies[0]...)).Reaches() {
-			t.Errorf("%s does not reach", text)
-		}
+		expect.That(t, kyverno.ReachesGuard(document(t, text), knowing(t, ordinaryPolicies[0]...)).Reaches(),
+			"%s does not reach", text)
 	}
 	guarded := must.Get(kyverno.NewGuard([]string{"require-*"}, nil))(t)
 	if !kyverno.ReachesGuard(document(t, conditional("[{name: a, expression: \"has(object.spec.x)\"}]")), guarded.Knowing(policySet(t, ordinaryPolicies[0]...))).Reaches() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestPlainMatch: match conditions become as many filters as they have alternatives, at most 64, and none
@@ -43,8 +44,6 @@ func TestPlainMatch(t *testing.T) {
 		{[]string{anyOf("metadata.name", 13) + " && " + anyOf("metadata.namespace", 5)}, 0},
 		{[]string{anyOf("metadata.name", 5), anyOf("metadata.namespace", 13)}, 0},
 	} {
-		if got := len(kyverno.PlainMatch(tc.conditions).Any); got != tc.want {
-			t.Errorf("%.80s…: %d filters, want %d", tc.conditions, got, tc.want)
-		}
+		expect.Is(t, fmt.Sprintf("%.80s…", tc.conditions), tc.want, len(kyverno.PlainMatch(tc.conditions).Any))
 	}
 }

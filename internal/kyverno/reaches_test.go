@@ -165,9 +165,8 @@ func TestReachesGuard(t *testing.T) {
 	for text, want := range reachesCases {
 		expect.Is(t, fmt.Sprintf("%s\nreaches", text), want, reaches(t, text))
 	}
-	if (kyverno.Verdict{}).Ways() == nil || !(kyverno.Verdict{}).Reaches() {
-		t.Error("the zero verdict does not reach")
-	}
+	expect.That(t, (kyverno.Verdict{}).Ways() != nil && (kyverno.Verdict{}).Reaches(),
+		"the zero verdict does not reach")
 }
 
 // TestNothingHidesIt: other findings do not hide that an exception reaches the guard.
@@ -181,9 +180,7 @@ func TestNothingHidesIt(t *testing.T) {
 			matching("{any: [{resources: {kinds: " + kinds + "}}]}"),
 			celHead + "spec:\n  policyRefs: [" + strings.Repeat("{name: '*'}, ", n) + "{name: polex-verify}]\n",
 		} {
-			if !reaches(t, text) {
-				t.Errorf("%d of something hide it", n)
-			}
+			expect.That(t, reaches(t, text), "%d of something hide it", n)
 		}
 	}
 }
@@ -206,12 +203,10 @@ func TestGuardIsAddedTo(t *testing.T) {
 		}
 	}
 	for _, pattern := range []string{"", "*", "?*"} {
-		if _, err := kyverno.NewGuard([]string{pattern}, nil); err == nil {
-			t.Errorf("the policy %q is guarded", pattern)
-		}
-		if _, err := kyverno.NewGuard(nil, []string{pattern}); err == nil {
-			t.Errorf("the namespace %q is guarded", pattern)
-		}
+		_, err := kyverno.NewGuard([]string{pattern}, nil)
+		expect.That(t, err != nil, "the policy %q is guarded", pattern)
+		_, err = kyverno.NewGuard(nil, []string{pattern})
+		expect.That(t, err != nil, "the namespace %q is guarded", pattern)
 	}
 }
 
@@ -233,9 +228,8 @@ func TestHostileSizes(t *testing.T) {
 		strings.Repeat("object.", 1400) + "x":                                            true,
 		"object.kind in ['Pod'" + strings.Repeat(", 'a'", 2000) + "]":                    false,
 	} {
-		if got := reachesBy(t, expression); got != want {
-			t.Errorf("%.60s… (%d bytes): reaches is %t", expression, len(expression), got)
-		}
+		expect.Is(t, fmt.Sprintf("%.60s… (%d bytes): reaches", expression, len(expression)),
+			want, reachesBy(t, expression))
 	}
 }
 
@@ -245,10 +239,9 @@ func reachesBy(t testing.TB, expressions ...string) bool {
 	for i, e := range expressions {
 		conditions[i] = map[string]any{"name": fmt.Sprint("c", i), "expression": e}
 	}
-	doc, err := exception.FromObject(map[string]any{
+	doc := must.Get(exception.FromObject(map[string]any{
 		"apiVersion": "policies.kyverno.io/v1", "kind": "PolicyException", "metadata": map[string]any{"name": "a", "namespace": "b"},
 		"spec": map[string]any{"policyRefs": []any{map[string]any{"name": "require-probes", "kind": "ValidatingPolicy"}}, "matchConditions": conditions},
-	})
-	must.Do(t, err)
+	}))(t)
 	return kyverno.ReachesGuard(doc, kyverno.Guard{}).Reaches()
 }

@@ -92,9 +92,8 @@ func BenchmarkExempted(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if found := checker.Exempted(d); found.Count == 0 || found.Cut {
-					b.Fatalf("%d, cut: %v", found.Count, found.Cut)
-				}
+				found := checker.Exempted(d)
+				must.That(b, found.Count != 0 && !found.Cut, "%d, cut: %v", found.Count, found.Cut)
 			}
 		})
 	}
@@ -125,9 +124,7 @@ func BenchmarkRepository(b *testing.B) {
 	for b.Loop() {
 		var set shape.Set
 		for _, d := range docs {
-			if found := append(checker.Check(d, now), set.Add(d)...); found != nil {
-				b.Fatal(found)
-			}
+			expect.Empty(b, "found", append(checker.Check(d, now), set.Add(d)...))
 		}
 	}
 	b.ReportMetric(exceptions*float64(b.N)/b.Elapsed().Seconds(), "exceptions/s")
@@ -146,9 +143,7 @@ func BenchmarkOnePolicy(b *testing.B) {
 	for b.Loop() {
 		var set shape.Set
 		for _, d := range docs {
-			if found := set.Add(d); found != nil {
-				b.Fatal(found)
-			}
+			expect.Empty(b, "found", set.Add(d))
 		}
 	}
 	b.ReportMetric(exceptions*float64(b.N)/b.Elapsed().Seconds(), "exceptions/s")

@@ -190,15 +190,13 @@ func TestExemptedByConditions(t *testing.T) {
 		if !found.Known {
 			got = untold
 		}
-		if got != tc.want || found.Cut || found.Count != len(found.Resources) {
-			t.Errorf("%q: %q (%+v), want %q", tc.conditions, got, found, tc.want)
-		}
+		expect.That(t, got == tc.want && !found.Cut && found.Count == len(found.Resources),
+			"%q: %q (%+v), want %q", tc.conditions, got, found, tc.want)
 		expect.Is(t, fmt.Sprintf("%q: assumes", tc.conditions), tc.assumed, assumedIn(found))
 	}
 	for _, conditions := range otherConditions {
-		if found := exempted(t, town, conditional("e", validating, strings.Split(conditions, " ; ")...)); found.Known || found.Count > 0 {
-			t.Errorf("%q: %+v", conditions, found)
-		}
+		found := exempted(t, town, conditional("e", validating, strings.Split(conditions, " ; ")...))
+		expect.That(t, !found.Known && found.Count <= 0, "%q: %+v", conditions, found)
 	}
 }
 
@@ -222,13 +220,9 @@ func TestExemptedDespiteErrors(t *testing.T) {
 		expect.Is(t, kinds, want, short(found.Resources)+" "+assumedIn(found))
 		checker := must.Get(shape.New(having()))(t)
 		nothing := slices.ContainsFunc(checker.Check(documents(source)[0], now), func(f shape.Finding) bool { return f.Reason == "exempts-nothing" })
-		if nothing == strings.Contains(want, "left-out") {
-			t.Errorf("%s: exempts-nothing: %v", kinds, nothing)
-		}
+		expect.That(t, nothing != strings.Contains(want, "left-out"), "%s: exempts-nothing: %v", kinds, nothing)
 		asked := exempted(t, town, conditional("e", strings.Join(refs, ", "), "request.name == 'db'"))
-		if onSchedule := kinds == "DeletingPolicy"; asked.Known == onSchedule {
-			t.Errorf("%s: %+v", kinds, asked)
-		}
+		expect.That(t, asked.Known != (kinds == "DeletingPolicy"), "%s: %+v", kinds, asked)
 	}
 }
 
@@ -246,9 +240,8 @@ func TestExemptedByConditionsThatAreLeftOut(t *testing.T) {
 		"unbound":   conditional("e", validating, "object.metadata.name == 'web'", "variables.x == 'y'"),
 		"no object": conditional("e", validating, "object.metadata.name == 'web'") + "  - a\n",
 	} {
-		if found := exempted(t, town, source); found.Known || found.Count != 0 {
-			t.Errorf("%s: %+v", name, found)
-		}
+		found := exempted(t, town, source)
+		expect.That(t, !found.Known && found.Count == 0, "%s: %+v", name, found)
 	}
 }
 
@@ -258,7 +251,6 @@ func TestExemptedByConditionsIsBounded(t *testing.T) {
 		objects = append(objects, object(fmt.Sprintf("v1/ConfigMap team-a/c-%04d", i)))
 	}
 	found := exempted(t, having(objects...), conditional("e", validating, "object.kind == 'ConfigMap'"))
-	if found.Count != 3000 || len(found.Resources) != shape.MaxExempted || found.Cut {
-		t.Errorf("%d of %d, cut: %v", len(found.Resources), found.Count, found.Cut)
-	}
+	expect.That(t, found.Count == 3000 && len(found.Resources) == shape.MaxExempted && !found.Cut,
+		"%d of %d, cut: %v", len(found.Resources), found.Count, found.Cut)
 }

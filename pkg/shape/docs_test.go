@@ -22,9 +22,7 @@ func TestDocs(t *testing.T) {
 	raw := must.Get(os.ReadFile(reasonsPage))(t)
 	before, rest, _ := strings.Cut(string(raw), "\n## Checks\n")
 	got, after, found := strings.Cut(rest, "\n## Other reasons\n")
-	if !found {
-		t.Fatal("the page has no section for the checks")
-	}
+	must.That(t, found, "the page has no section for the checks")
 	if *update {
 		got = want
 		must.Do(t, os.WriteFile(reasonsPage, []byte(before+"\n## Checks\n"+got+"\n## Other reasons\n"+after), 0o644))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestSet(t *testing.T) {
@@ -22,9 +23,7 @@ func TestSet(t *testing.T) {
 		{"another policy", "policyName: require-probes", "policyName: other", true},
 	} {
 		found := slices.DeleteFunc(set.Add(change{of: legacy, old: tc.old, new: tc.new}.document(t)), func(f shape.Finding) bool { return f.Reason == shape.ReasonOverlaps })
-		if len(found) > 0 != tc.duplicate {
-			t.Errorf("%s: %v", tc.name, found)
-		}
+		expect.That(t, len(found) > 0 == tc.duplicate, "%s: %v", tc.name, found)
 		for _, f := range found {
 			if f.Reason != shape.ReasonDuplicateIdentity || f.Severity != shape.Error || f.Position.Line != 4 || !strings.Contains(f.Message, "file.yaml:1:1") {
 				t.Errorf("%s: %+v", tc.name, f)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -52,9 +53,7 @@ func definitions(t *testing.T, version string) map[string]map[string]any {
 			}
 		}
 	}
-	if len(served) == 0 {
-		t.Fatalf("Kyverno %s serves no PolicyException", version)
-	}
+	must.That(t, len(served) != 0, "Kyverno %s serves no PolicyException", version)
 	return served
 }
 
@@ -72,9 +71,8 @@ func TestEnginesAreKyvernos(t *testing.T) {
 				for _, field := range fields[group] {
 					found := reasonsOf(t, engine, fmt.Sprintf("apiVersion: %s\nkind: PolicyException\nmetadata: {name: a, namespace: b}\nspec: {%s: x}\n", api, field))
 					known, isServed := served[api]
-					if slices.Contains(found, "unknown-version apiVersion") == isServed {
-						t.Errorf("%s: the definitions serve it: %v; found %q", api, isServed, found)
-					}
+					expect.That(t, slices.Contains(found, "unknown-version apiVersion") != isServed,
+						"%s: the definitions serve it: %v; found %q", api, isServed, found)
 					if _, isField := known[field]; isServed && slices.Contains(found, "unknown-field spec."+field) == isField {
 						t.Errorf("%s spec.%s: the definitions have it: %v; found %q", api, field, isField, found)
 					}

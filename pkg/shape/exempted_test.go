@@ -129,9 +129,7 @@ func TestExemptedIsNotKnown(t *testing.T) {
 		"another kind":      checker.Exempted(documents(object("v1/Pod web"))[0]),
 		"without resources": unasked.Exempted(change{of: legacy}.document(t)),
 	} {
-		if found.Known || found.Count != 0 || found.Resources != nil {
-			t.Errorf("%s: %+v", name, found)
-		}
+		expect.That(t, !found.Known && found.Count == 0 && found.Resources == nil, "%s: %+v", name, found)
 	}
 }
 
@@ -148,9 +146,7 @@ func TestExemptedIsBounded(t *testing.T) {
 	// A pattern that is tried at every position of every name.
 	slow := "'*" + strings.Repeat("a", 100) + "b*'"
 	found = checker.Exempted(matching(t, "{any: [{resources: {kinds: [ConfigMap], names: ["+strings.Repeat(slow+", ", 500)+slow+"]}}]}"))
-	if !found.Cut || found.Count != 0 {
-		t.Errorf("%d, cut: %v", found.Count, found.Cut)
-	}
+	expect.That(t, found.Cut && found.Count == 0, "%d, cut: %v", found.Count, found.Cut)
 }
 
 // having returns a configuration with resources, which object writes.

@@ -43,9 +43,7 @@ func FuzzContext(f *testing.F) {
 		}
 		first := answer()
 		for _, f := range first {
-			if !slices.Contains(listed, f.Reason) || f.Message == "" {
-				t.Errorf("%+v", f)
-			}
+			expect.That(t, slices.Contains(listed, f.Reason) && f.Message != "", "%+v", f)
 		}
 		expect.Equal(t, "findings", messages(first), messages(answer()))
 	})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // TestOverlapsOfConditionsByExample has conditions with different texts, and the resource for which both are true.
@@ -90,7 +91,5 @@ func TestOverlapsOfConditionsAreFoundAmongMany(t *testing.T) {
 		}
 	}
 	found := added(&set, conditional("last", validating, "object.kind == 'Deployment'", "has(object.metadata.namespace) && object.metadata.name == 'web-777'"))
-	if len(found) != 1 || !strings.Contains(found[0].Message, "e777") {
-		t.Error(found)
-	}
+	expect.That(t, len(found) == 1 && strings.Contains(found[0].Message, "e777"), "%v", found)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // exceptionFor returns a kyverno.io exception from some rules of a policy.
@@ -155,14 +156,11 @@ func TestOverlapsAreFoundAmongMany(t *testing.T) {
 	} {
 		var set shape.Set
 		for i := range 1000 {
-			if found := added(&set, exceptionFor(fmt.Sprintf("e%d", i), "p", "check", fmt.Sprintf(match, i))); found != nil {
-				t.Fatalf("%s: %v", name, found)
-			}
+			found := added(&set, exceptionFor(fmt.Sprintf("e%d", i), "p", "check", fmt.Sprintf(match, i)))
+			must.That(t, found == nil, "%s: %v", name, found)
 		}
 		found := added(&set, exceptionFor("last", "p", "check", fmt.Sprintf(match, 777)))
-		if len(found) != 1 || !strings.Contains(found[0].Message, "e777") {
-			t.Errorf("%s: %v", name, found)
-		}
+		expect.That(t, len(found) == 1 && strings.Contains(found[0].Message, "e777"), "%s: %v", name, found)
 	}
 }
 
@@ -174,9 +172,8 @@ func TestOverlapsWithAPolicyNamedAgainAndAgain(t *testing.T) {
 	var set shape.Set
 	added(&set, repeated)
 	added(&set, exceptionFor("two", "p", "check", fmt.Sprintf(match, "web")))
-	if found := added(&set, exceptionFor("three", "p", "check", fmt.Sprintf(match, "web"))); len(found) != 1 || !strings.Contains(found[0].Message, "/two") {
-		t.Errorf("%v", found)
-	}
+	found := added(&set, exceptionFor("three", "p", "check", fmt.Sprintf(match, "web")))
+	expect.That(t, len(found) == 1 && strings.Contains(found[0].Message, "/two"), "%v", found)
 }
 
 // TestOverlapsAmongManyNamespaces has more namespaces and policies than the index keeps.
@@ -187,9 +184,7 @@ func TestOverlapsAmongManyNamespaces(t *testing.T) {
 		return strings.Replace(text, "namespace: team-a", fmt.Sprintf("namespace: home-%d", i), 1)
 	}
 	for i := range 8000 {
-		if found := added(&set, write("one", i)); found != nil {
-			t.Fatalf("%d: %v", i, found)
-		}
+		expect.Empty(t, "found", added(&set, write("one", i)))
 	}
 	for _, i := range []int{0, 4000, 7999} {
 		found := added(&set, write("two", i))
@@ -229,9 +224,8 @@ func TestOverlapsAreNotCrowdedOut(t *testing.T) {
 		}
 		added(&set, exceptionFor("live", "p", "check", fmt.Sprintf(match, "StatefulSet")))
 		found := added(&set, exceptionFor("last", "p", "check", fmt.Sprintf(match, "StatefulSet")))
-		if len(found) > 0 != thorough || len(found) > 0 && !strings.Contains(found[0].Message, want) {
-			t.Errorf("thorough %t: %v", thorough, found)
-		}
+		expect.That(t, len(found) > 0 == thorough && (len(found) == 0 || strings.Contains(found[0].Message, want)),
+			"thorough %t: %v", thorough, found)
 	}
 	set := shape.Set{Thorough: true}
 	rules := func(letter string) string {
@@ -239,7 +233,6 @@ func TestOverlapsAreNotCrowdedOut(t *testing.T) {
 	}
 	added(&set, exceptionFor("one", "p", rules("a"), fmt.Sprintf(match, "Deployment")))
 	added(&set, exceptionFor("two", "p", rules("b"), fmt.Sprintf(match, "Deployment")))
-	if found := added(&set, exceptionFor("three", "p", rules("c"), fmt.Sprintf(match, "Deployment"))); len(found) != 1 || !strings.Contains(found[0].Message, "took too long") {
-		t.Errorf("%v", found)
-	}
+	found := added(&set, exceptionFor("three", "p", rules("c"), fmt.Sprintf(match, "Deployment")))
+	expect.That(t, len(found) == 1 && strings.Contains(found[0].Message, "took too long"), "%v", found)
 }

@@ -45,9 +45,7 @@ func TestOverlapsAreTrue(t *testing.T) {
 	var all []one
 	exempts := func(condition string) (found []exception.Identity) {
 		checked, issues := env.Compile(condition)
-		if issues.Err() != nil {
-			t.Fatal(issues.Err())
-		}
+		must.That(t, issues.Err() == nil, "%v", issues.Err())
 		program := must.Get(env.Program(checked))(t)
 		for _, d := range objects {
 			met := func(variables map[string]any) bool { return allTrue([]cel.Program{program}, variables) }

@@ -82,9 +82,7 @@ func TestPolicySetReadsKyvernos(t *testing.T) {
 		files++
 		docs := must.Get(parseAll(content, path))(t)
 		set := shape.ReadPolicies(docs)
-		if set.Len() == 0 {
-			t.Errorf("%s: no policy is found", path)
-		}
+		expect.That(t, set.Len() != 0, "%s: no policy is found", path)
 		for _, d := range docs {
 			if items, _ := d.Lookup("spec", "rules"); d.GroupKind().Group == exception.KyvernoGroup && items != nil && len(shape.ReadPolicies([]*exception.Document{d}).RuleNames()) == 0 && strings.HasSuffix(d.Text("kind"), "Policy") {
 				t.Errorf("%s: no rule is found", d.Position())
@@ -92,9 +90,7 @@ func TestPolicySetReadsKyvernos(t *testing.T) {
 		}
 		rules += len(set.RuleNames())
 	})
-	if files < 1000 || rules < 1000 {
-		t.Errorf("only %d files and %d rules", files, rules)
-	}
+	expect.That(t, files >= 1000 && rules >= 1000, "only %d files and %d rules", files, rules)
 }
 
 // TestAutogenIsKyvernos compares the generated rules with those that Kyverno's own tests expect in a policy's status.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var guardCases = []change{
@@ -130,9 +131,7 @@ func TestGuardsSayWhatTheyAre(t *testing.T) {
 		guarding[4]: `"require-probes" guards exceptions: its rule "check" checks signatures of PolicyExceptions`,
 	} {
 		for _, f := range (change{of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", rule))}).findings(t) {
-			if f.Reason == shape.ReasonReachesGuard && !strings.Contains(f.Message, want) {
-				t.Errorf("%s", f.Message)
-			}
+			expect.That(t, f.Reason != shape.ReasonReachesGuard || strings.Contains(f.Message, want), "%s", f.Message)
 		}
 	}
 }

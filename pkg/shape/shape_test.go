@@ -108,9 +108,7 @@ func cases() map[string][]change {
 
 func (c change) document(t testing.TB) *exception.Document {
 	t.Helper()
-	if c.old != "" && !strings.Contains(c.of, c.old) {
-		t.Fatalf("there is no %q to replace", c.old)
-	}
+	must.That(t, c.old == "" || strings.Contains(c.of, c.old), "there is no %q to replace", c.old)
 	source := strings.NewReader(strings.Replace(c.of, c.old, c.new, 1))
 	return must.Get(exception.NewReader(source, "file.yaml").Large().Next())(t)
 }
@@ -136,9 +134,7 @@ func TestChecks(t *testing.T) {
 						line += " (warning)"
 					}
 					got = append(got, line)
-					if f.Message == "" || f.Position.File != "file.yaml" {
-						t.Errorf("incomplete: %+v", f)
-					}
+					expect.That(t, f.Message != "" && f.Position.File == "file.yaml", "incomplete: %+v", f)
 				}
 				expect.Equal(t, "findings", c.want, got)
 			})
@@ -164,21 +160,13 @@ func TestEveryReasonHasACase(t *testing.T) {
 	}
 	var listed []string
 	for _, r := range shape.Reasons() {
-		if slices.Contains(listed, r.Name) {
-			t.Errorf("%s is listed twice", r.Name)
-		}
+		expect.That(t, !slices.Contains(listed, r.Name), "%s is listed twice", r.Name)
 		listed = append(listed, r.Name)
-		if r.Doc == "" {
-			t.Errorf("%s is not described", r.Name)
-		}
-		if !found[r.Name] {
-			t.Errorf("%s is found in no case", r.Name)
-		}
+		expect.That(t, r.Doc != "", "%s is not described", r.Name)
+		expect.That(t, found[r.Name], "%s is found in no case", r.Name)
 	}
 	for name := range found {
-		if !slices.Contains(listed, name) {
-			t.Errorf("%s is found and not listed", name)
-		}
+		expect.That(t, slices.Contains(listed, name), "%s is found and not listed", name)
 	}
 }
 
@@ -204,9 +192,7 @@ func TestErrorsDoNotHideWhatReachesTheGuard(t *testing.T) {
 			if !slices.ContainsFunc(found, func(f shape.Finding) bool { return f.Reason == shape.ReasonReachesGuard && f.Severity == shape.Error }) {
 				t.Errorf("%d others: it is not among %d findings", n, len(found))
 			}
-			if len(found) > 600 {
-				t.Errorf("%d findings", len(found))
-			}
+			expect.That(t, len(found) <= 600, "%d findings", len(found))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust/policyfile"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -132,13 +133,9 @@ func TestMetadataRows(t *testing.T) {
 	told, _, _ = strings.Cut(told, "\n-- people --")
 	ours, directives := shape.MetadataRows()
 	for _, row := range ours {
-		if !strings.Contains(tools, " "+row) {
-			t.Errorf("no row has %s", row)
-		}
+		expect.That(t, strings.Contains(tools, " "+row), "no row has %s", row)
 	}
 	for _, row := range directives {
-		if !strings.Contains(told, " "+row) {
-			t.Errorf("no row has %s", row)
-		}
+		expect.That(t, strings.Contains(told, " "+row), "no row has %s", row)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestSuperseded(t *testing.T) {
@@ -40,9 +41,8 @@ func TestSuperseded(t *testing.T) {
 			continue
 		}
 		for _, f := range found {
-			if f.Severity != shape.Warning || f.Position.Line != 4 || !strings.HasSuffix(f.Message, tc.want) {
-				t.Errorf("%s: %+v", tc.name, f)
-			}
+			expect.That(t, f.Severity == shape.Warning && f.Position.Line == 4 && strings.HasSuffix(f.Message, tc.want),
+				"%s: %+v", tc.name, f)
 		}
 	}
 }
@@ -74,7 +74,6 @@ func TestTheLiveOneItself(t *testing.T) {
 	live := documents(legacy)
 	var set shape.Set
 	set.Live(slices.Values(live), now)
-	if found := set.Add(live[0]); found != nil {
-		t.Errorf("%v", found)
-	}
+	found := set.Add(live[0])
+	expect.That(t, found == nil, "%v", found)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 var unknownPolicyCases = []change{
@@ -57,9 +58,7 @@ func hasHint(t *testing.T, changes []change, name, want string) {
 				hints = append(hints, f.Hint)
 			}
 		}
-		if len(hints) != 1 || !strings.Contains(hints[0], want) {
-			t.Errorf("%s: hints %q, want %q", name, hints, want)
-		}
+		expect.That(t, len(hints) == 1 && strings.Contains(hints[0], want), "%s: hints %q, want %q", name, hints, want)
 		return
 	}
 	t.Errorf("there is no case %q", name)

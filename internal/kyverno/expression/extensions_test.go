@@ -44,9 +44,8 @@ func TestExtensionsAreDeclared(t *testing.T) {
 	}
 	ours, theirs := languages(t)
 	expect.Equal(t, "result (-ext +polex)", declared(theirs), declared(ours))
-	if n := len(declared(ours)); n < 200 {
-		t.Errorf("%d declarations", n)
-	}
+	n := len(declared(ours))
+	expect.That(t, n >= 200, "%d declarations", n)
 }
 
 // TestExtensionsAgree: an expression with a macro or a format compiles exactly if it does with package ext.
@@ -98,17 +97,15 @@ func TestExtensionsAgree(t *testing.T) {
 	for _, e := range expressions {
 		_, problem := ours.Compile(e)
 		_, want := theirs.Compile(e)
-		if (problem.Err() == nil) != (want.Err() == nil) {
-			t.Errorf("%s: ext: %v, polex: %v", e, want.Err(), problem.Err())
-		}
+		expect.That(t, (problem.Err() == nil) == (want.Err() == nil),
+			"%s: ext: %v, polex: %v", e, want.Err(), problem.Err())
 		if want.Err() == nil {
 			valid++
 		}
 	}
 	t.Logf("%d of %d expressions are valid", valid, len(expressions))
-	if valid < 1000 || len(expressions)-valid < 1000 {
-		t.Errorf("%d of %d expressions are valid", valid, len(expressions))
-	}
+	expect.That(t, valid >= 1000 && len(expressions)-valid >= 1000,
+		"%d of %d expressions are valid", valid, len(expressions))
 }
 
 // FuzzExtensions: any text compiles exactly if it does with package ext.
@@ -126,8 +123,7 @@ func FuzzExtensions(f *testing.F) {
 		ours, theirs := languages(t)
 		_, problem := ours.Compile(text)
 		_, want := theirs.Compile(text)
-		if (problem.Err() == nil) != (want.Err() == nil) {
-			t.Errorf("%q: ext: %v, polex: %v", text, want.Err(), problem.Err())
-		}
+		expect.That(t, (problem.Err() == nil) == (want.Err() == nil),
+			"%q: ext: %v, polex: %v", text, want.Err(), problem.Err())
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/kyverno/expression"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -36,11 +37,9 @@ func TestCompilingIsBounded(t *testing.T) {
 		"several":                strings.Repeat("object.metadata.name.matches('(x{100}){10}') || ", 11) + "false",
 		"to find":                "object.metadata.name.find('" + strings.Repeat("(x{100}){10}", 11) + "') == ''",
 	} {
-		if c := compiled(t, expression); c.Problem == nil || !strings.Contains(c.Problem.Error(), "pattern") {
-			t.Errorf("%s: %v", name, c.Problem)
-		}
+		c := compiled(t, expression)
+		expect.That(t, c.Problem != nil && strings.Contains(c.Problem.Error(), "pattern"), "%s: %v", name, c.Problem)
 	}
-	if c := compiled(t, strings.Repeat("object.metadata.name == 'web' || ", 300)+"false"); c.Problem != nil {
-		t.Errorf("three hundred comparisons: %v", c.Problem)
-	}
+	c := compiled(t, strings.Repeat("object.metadata.name == 'web' || ", 300)+"false")
+	expect.That(t, c.Problem == nil, "three hundred comparisons: %v", c.Problem)
 }

@@ -27,9 +27,7 @@ func TestKinds(t *testing.T) {
 		known++
 		resource, _ := meta.UnsafeGuessKindToResource(gvk)
 		expect.Is(t, resource.String(), gvk.Kind, manifest.KindOf(gvk.Group, resource.Resource))
-		if !slices.Contains(manifest.Kinds(), gvk.Kind) {
-			t.Errorf("%s is missing", gvk.Kind)
-		}
+		expect.That(t, slices.Contains(manifest.Kinds(), gvk.Kind), "%s is missing", gvk.Kind)
 	}
 	expect.AtLeast(t, "types", 80, known)
 	expect.Is(t, "kind", "APIService", manifest.KindOf("apiregistration.k8s.io", "apiservices"))

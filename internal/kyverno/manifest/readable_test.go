@@ -56,9 +56,8 @@ func TestReadableRefuses(t *testing.T) {
 		"an empty mapping": map[string]any{}, "nothing": nil, "a float": 1.5, "no number": math.NaN(), "a next line": "a\u0085b", "an int": 7,
 		"no text": "\xff",
 	} {
-		if out, err := manifest.Readable(map[string]any{"a": value}); err == nil {
-			t.Errorf("%s: %s", name, out)
-		}
+		out, err := manifest.Readable(map[string]any{"a": value})
+		expect.That(t, err != nil, "%s: %s", name, out)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 // FuzzSelector compares selectors without patterns with those of Kubernetes.
@@ -38,8 +39,7 @@ func FuzzSelector(f *testing.F) {
 			Labels:      map[string]string{labelled: value},
 			Expressions: []kyverno.SelectorExpression{{Key: kyverno.Located{Text: key}, Operator: operator, Values: items}},
 		})
-		if got := ours.matches(wildcard.NewMeter(), object); got != want {
-			t.Errorf("matches: %v, and Kubernetes says %v (%v)", got, want, err)
-		}
+		got := ours.matches(wildcard.NewMeter(), object)
+		expect.That(t, got == want, "matches: %v, and Kubernetes says %v (%v)", got, want, err)
 	})
 }

@@ -91,9 +91,8 @@ func FuzzCheck(f *testing.F) {
 		last := 0
 		for _, p := range schema.Check(d) {
 			line := d.PositionOf(p.Path).Line
-			if line < last || p.Message == "" {
-				t.Errorf("%q: the problem %v is on line %d, after one on line %d", source, p, line, last)
-			}
+			expect.That(t, line >= last && p.Message != "",
+				"%q: the problem %v is on line %d, after one on line %d", source, p, line, last)
 			last = line
 		}
 		if additions := schema.Defaults(d); len(additions) > 0 && !d.JSON() {
@@ -235,23 +234,18 @@ func TestCheck(t *testing.T) {
 			want: "1 missing-field metadata; 1 missing-field spec"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if tc.old != "" && !strings.Contains(tc.of, tc.old) {
-				t.Fatalf("there is no %q to replace", tc.old)
-			}
+			must.That(t, tc.old == "" || strings.Contains(tc.of, tc.old), "there is no %q to replace", tc.old)
 			d := mustParse(t, strings.Replace(tc.of, tc.old, tc.new, 1))
 			var got, hints []string
 			problems := schema.Check(d)
 			for _, p := range problems {
 				got = append(got, fmt.Sprintf("%d %s %s", d.PositionOf(p.Path).Line, p.Reason, p.Path))
 				hints = append(hints, p.Hint)
-				if p.Message == "" {
-					t.Errorf("%s has no message", p.Reason)
-				}
+				expect.That(t, p.Message != "", "%s has no message", p.Reason)
 			}
 			expect.Equal(t, fmt.Sprint(problems), tc.want, strings.Join(got, "; "))
-			if tc.hint != "" && !strings.Contains(strings.Join(hints, "\n"), tc.hint) {
-				t.Errorf("hints %q, want %q", hints, tc.hint)
-			}
+			expect.That(t, tc.hint == "" || strings.Contains(strings.Join(hints, "\n"), tc.hint),
+				"hints %q, want %q", hints, tc.hint)
 		})
 	}
 }

@@ -48,18 +48,15 @@ func TestSchemaIsKyvernos(t *testing.T) {
 			raw := must.Get(os.ReadFile(filepath.Join(source, "config", "crds", filepath.FromSlash(tc.file))))(t)
 			var crd definition
 			must.Do(t, yaml.Unmarshal(raw, &crd))
-			if crd.Spec.Group != tc.group || crd.Spec.Scope != "Namespaced" {
-				t.Fatalf("group %q, scope %q", crd.Spec.Group, crd.Spec.Scope)
-			}
+			must.That(t, crd.Spec.Group == tc.group && crd.Spec.Scope == "Namespaced",
+				"group %q, scope %q", crd.Spec.Group, crd.Spec.Scope)
 			var served []string
 			for _, version := range crd.Spec.Versions {
 				if !version.Served {
 					continue
 				}
 				served = append(served, version.Name)
-				if !schema.IsKnown(tc.group, version.Name) {
-					t.Errorf("%s is served and not known", version.Name)
-				}
+				expect.That(t, schema.IsKnown(tc.group, version.Name), "%s is served and not known", version.Name)
 				want := withoutProse(version.Schema.OpenAPIV3Schema)
 				if *update {
 					definitions[tc.group] = want
@@ -70,9 +67,7 @@ func TestSchemaIsKyvernos(t *testing.T) {
 				t.Errorf("versions served: %v, want %v", served, tc.served)
 			}
 			for _, version := range tc.left {
-				if !schema.IsKnown(tc.group, version) {
-					t.Errorf("%s is not known", version)
-				}
+				expect.That(t, schema.IsKnown(tc.group, version), "%s is not known", version)
 			}
 		})
 	}

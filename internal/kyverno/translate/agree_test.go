@@ -12,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -195,14 +196,10 @@ func compiled(t *testing.T, source []byte) newConditions {
 	var all newConditions
 	for _, c := range doc.Spec.MatchConditions {
 		ast, issues := env.Compile(c.Expression)
-		if issues.Err() != nil || ast.OutputType() != cel.BoolType {
-			t.Fatalf("%s\n%v", c.Expression, issues.Err())
-		}
+		must.That(t, issues.Err() == nil && ast.OutputType() == cel.BoolType, "%s\n%v", c.Expression, issues.Err())
 		all = append(all, must.Get(env.Program(ast))(t))
 	}
-	if len(all) == 0 {
-		t.Fatal("no condition, which exempts everything")
-	}
+	must.That(t, len(all) != 0, "no condition, which exempts everything")
 	return all
 }
 
@@ -360,9 +357,7 @@ func TestTranslationExemptsTheSame(t *testing.T) {
 			head, _, _ := strings.Cut(legacy, "  match:\n")
 			doc := must.Get(exception.Parse([]byte(head+background+"  match: {"+match+"}\n"), "file.yaml"))(t)
 			source, notes, err := translate.Exception(doc, how)
-			if err != nil || len(notes) > 0 {
-				t.Fatalf("%v %v", notes, err)
-			}
+			must.That(t, err == nil && len(notes) == 0, "%v %v", notes, err)
 			conditions := compiled(t, source)
 			exempt := 0
 			for _, r := range all {
@@ -376,9 +371,8 @@ func TestTranslationExemptsTheSame(t *testing.T) {
 					}
 				}
 			}
-			if exempt == 0 || exempt == len(all) {
-				t.Errorf("%d of %d requests are exempt: the match shows nothing", exempt, len(all))
-			}
+			expect.That(t, exempt != 0 && exempt != len(all),
+				"%d of %d requests are exempt: the match shows nothing", exempt, len(all))
 		})
 	}
 }

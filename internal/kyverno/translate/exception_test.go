@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -99,18 +97,16 @@ func TestTranslate(t *testing.T) {
 	}
 	expect.Equal(t, "translation", translatedSpoken, got)
 	for range 20 {
-		if again, _, _ := translated(t, spoken, whole); again != got {
-			t.Fatalf("the same document gives another text:\n%s", again)
-		}
+		again, _, _ := translated(t, spoken, whole)
+		must.That(t, again == got, "the same document gives another text:\n%s", again)
 	}
 	// Like its source, it names its approver. Its second policy has a namespaced kind.
 	var reasons []string
 	for _, f := range checked(t, got) {
 		reasons = append(reasons, f.Reason)
 	}
-	if diff := cmp.Diff([]string{"kept-by-kyverno", shape.ReasonClaimsReview}, reasons); diff != "" {
-		t.Errorf("the translation is not well shaped (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "the translation is not well shaped",
+		[]string{"kept-by-kyverno", shape.ReasonClaimsReview}, reasons)
 }
 
 // TestTranslationKeepsWhatIsResolvedLater: a duration begins at the signing and becomes a time only then.
@@ -119,9 +115,8 @@ func TestTranslationKeepsWhatIsResolvedLater(t *testing.T) {
 	if err != nil || len(notes) > 0 {
 		t.Fatal(notes, err)
 	}
-	if !strings.Contains(got, "    polex.dev/expires-in: \"7d\"\n") || strings.Contains(got, "expiresAt") {
-		t.Errorf("the duration is not an annotation:\n%s", got)
-	}
+	expect.That(t, strings.Contains(got, "    polex.dev/expires-in: \"7d\"\n") && !strings.Contains(got, "expiresAt"),
+		"the duration is not an annotation:\n%s", got)
 }
 
 func TestTranslationNotes(t *testing.T) {
@@ -171,9 +166,7 @@ func TestTranslationNotes(t *testing.T) {
 			var got []string
 			for _, n := range notes {
 				got = append(got, fmt.Sprintf("%d %s", n.Position.Line, n.Path))
-				if n.Message == "" || n.Position.File != "file.yaml" {
-					t.Errorf("incomplete: %+v", n)
-				}
+				expect.That(t, n.Message != "" && n.Position.File == "file.yaml", "incomplete: %+v", n)
 			}
 			expect.Equal(t, "notes", tc.want, got)
 			expect.Is(t, "no document", len(notes) > 0, source == "")
@@ -189,8 +182,7 @@ func TestTranslateRefuses(t *testing.T) {
 		"a sealed one":    {replaced(legacy, "    polex.dev/expires-in", "    cosign.sigstore.dev/message: x\n    polex.dev/expires-in"), "translate the draft"},
 	} {
 		source, notes, err := translated(t, tc.source, whole)
-		if err == nil || !strings.Contains(err.Error(), tc.want) || source != "" || notes != nil {
-			t.Errorf("%s: %q %v %v", name, source, notes, err)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), tc.want) && source == "" && notes == nil,
+			"%s: %q %v %v", name, source, notes, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -30,21 +31,17 @@ func FuzzTranslate(f *testing.F) {
 		}
 		out, notes, err := translate.Exception(doc, whole)
 		if err != nil || len(notes) > 0 {
-			if out != nil || err != nil && notes != nil {
-				t.Fatalf("%v, and %q, and %v", err, out, notes)
-			}
+			must.That(t, out == nil && (err == nil || notes == nil), "%v, and %q, and %v", err, out, notes)
 			return
 		}
 		translated := must.Get(exception.Parse(out, ""))(t)
 		if exc, ok := translated.Exception(); !ok || exc.Identity.Group != exception.PoliciesGroup || exc.Identity.Name != doc.Identity().Name || exc.Identity.Namespace != doc.Identity().Namespace {
 			t.Fatalf("it is no longer the same exception:\n%s", out)
 		}
-		if _, issues := env.Compile(translated.Text("spec", "matchConditions", 0, "expression")); issues.Err() != nil {
-			t.Fatalf("%v\n%s", issues.Err(), out)
-		}
-		if again, _, _ := translate.Exception(doc, whole); !bytes.Equal(again, out) {
-			t.Fatalf("twice is not the same:\n%s%s", out, again)
-		}
+		_, issues := env.Compile(translated.Text("spec", "matchConditions", 0, "expression"))
+		must.That(t, issues.Err() == nil, "%v\n%s", issues.Err(), out)
+		again, _, _ := translate.Exception(doc, whole)
+		must.That(t, bytes.Equal(again, out), "twice is not the same:\n%s%s", out, again)
 	})
 }
 
@@ -52,13 +49,10 @@ func FuzzTranslate(f *testing.F) {
 func TestTranslateIsBounded(t *testing.T) {
 	head, _, _ := strings.Cut(legacy, legacyMatch)
 	_, notes, err := translated(t, head+"  match: {any: [{resources: {selector: {matchLabels: {"+numbered("'a%d*': 'b'", 10000)+"}}}}]}\n", whole)
-	if err != nil || len(notes) != 200 {
-		t.Errorf("patterns of labels: %d notes, %v", len(notes), err)
-	}
+	expect.That(t, err == nil && len(notes) == 200, "patterns of labels: %d notes, %v", len(notes), err)
 	source, notes, err := translated(t, replaced(legacy, "  match:\n", strings.Repeat("  - {policyName: require-probes, ruleNames: [a]}\n", 10000)+"  match:\n"), whole)
-	if err != nil || len(notes) > 0 || strings.Count(source, "require-probes") != 1 {
-		t.Errorf("one policy many times: %d notes, %v", len(notes), err)
-	}
+	expect.That(t, err == nil && len(notes) == 0 && strings.Count(source, "require-probes") == 1,
+		"one policy many times: %d notes, %v", len(notes), err)
 	if _, _, err := translated(t, head+"  match: {any: ["+numbered("{resources: {kinds: [Pod], names: ['a%d*']}}", 5000)+"]}\n", whole); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("a translation that no document can hold: %v", err)
 	}

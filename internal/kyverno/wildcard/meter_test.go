@@ -13,9 +13,8 @@ func TestCommon(t *testing.T) {
 		{"web-*", "api-*", ""}, {"a*", "?", ""}, {"ab?", "a?c", ""}, {"*-db", "*-api", ""}, {"", "*", ""}, {"*web*", "*api*", ""},
 	} {
 		got, found := NewMeter().Common(tc.a, tc.b)
-		if found && got != tc.want || found != (tc.want != "" || tc.a == "") {
-			t.Errorf("common(%q, %q) = %q, %v", tc.a, tc.b, got, found)
-		}
+		expect.That(t, (!found || got == tc.want) && found == (tc.want != "" || tc.a == ""),
+			"common(%q, %q) = %q, %v", tc.a, tc.b, got, found)
 	}
 }
 
@@ -27,15 +26,10 @@ func FuzzCommon(f *testing.F) {
 			return
 		}
 		text, found := NewMeter().Common(a, b)
-		if found && (!NewMeter().Fits(a, text) || !NewMeter().Fits(b, text)) {
-			t.Errorf("%q fits not both %q and %q", text, a, b)
-		}
-		if !In(b) && found != NewMeter().Fits(a, b) {
-			t.Errorf("common(%q, %q) is %v", a, b, found)
-		}
-		if found && !Overlap(a, b) {
-			t.Errorf("%q fits %q and %q, which do not overlap", text, a, b)
-		}
+		expect.That(t, !found || (NewMeter().Fits(a, text) && NewMeter().Fits(b, text)),
+			"%q fits not both %q and %q", text, a, b)
+		expect.That(t, In(b) || found == NewMeter().Fits(a, b), "common(%q, %q) is %v", a, b, found)
+		expect.That(t, !found || Overlap(a, b), "%q fits %q and %q, which do not overlap", text, a, b)
 	})
 }
 
@@ -43,12 +37,8 @@ func FuzzCommon(f *testing.F) {
 func TestMeter(t *testing.T) {
 	work := NewMeter()
 	slow := strings.Repeat("a", 2000) + "b"
-	if work.Fits("*"+slow+"*", strings.Repeat("a", 100_000)) || !work.Spent() {
-		t.Error("the work is not cut short")
-	}
-	if work.Fits("a", "a") || work.FitsAny([]string{"a"}, "a") {
-		t.Error("something fits after that")
-	}
+	expect.That(t, !work.Fits("*"+slow+"*", strings.Repeat("a", 100_000)) && work.Spent(), "the work is not cut short")
+	expect.That(t, !work.Fits("a", "a") && !work.FitsAny([]string{"a"}, "a"), "something fits after that")
 }
 
 // FuzzFits compares the matching of patterns with its definition.
