@@ -124,7 +124,8 @@ func (f Filter) joinedWith(other Filter) (Filter, bool) {
 			versions, kinds = kinds, versions
 		}
 		version, is := strings.CutSuffix(versions[0].Text, "*")
-		if !is || strings.Contains(kinds[0].Text, "/") {
+		if !is || len(versions) > 1 || strings.Contains(version, "*") || strings.Count(version, "/") < 2 ||
+			strings.Contains(kinds[0].Text, "/") {
 			return Filter{}, false
 		}
 		f.Kinds = nil
