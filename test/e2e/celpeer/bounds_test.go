@@ -28,6 +28,7 @@ var conditionParts = []string{
 	"object.metadata.namespace == 'team-*'", "object.metadata.namespace.startsWith('')", "has(object.metadata.namespace)", "size(object.metadata.namespace) > 0", "object.metadata.namespace > 'a'",
 	"'team-a' in [object.metadata.namespace, object.metadata.name]", "object.metadata.namespace in ['team-a'] + [object.metadata.namespace]", "object.metadata.labels.namespace == 'team-a'",
 	"object.metadata.name == 'web'", "object.metadata.name in ['web', 'api']", "object.kind == 'Pod'", "object.kind == 'Namespace'", "object.kind != 'Pod'", "has(object.metadata.labels) && object.metadata.labels['app'] == 'web'",
+	"object.apiVersion == 'v1'", "request.kind.group in ['', 'apps']", "request.kind.version == 'v1'", "request.resource.resource == 'pods'",
 	"request.operation == 'CREATE'", "true", "false", "object.spec.x == 1",
 }
 
@@ -57,8 +58,8 @@ func generated(random *rand.Rand, depth int) string {
 	return a + " && " + b
 }
 
-// TestBounds: every object for which a generated condition is true, in every operation, is in a
-// namespace that polex reads in the condition, unless polex reads none.
+// TestBounds: every object for which a generated condition is true, in every operation, is in a namespace that polex
+// reads in the condition, unless polex reads none, and matches the filters that polex reads.
 func TestBounds(t *testing.T) {
 	env := peerEnv(t)
 	var inputs []map[string]any
@@ -72,7 +73,7 @@ func TestBounds(t *testing.T) {
 				object := map[string]any{"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": map[string]any{"x": 1}}
 				other := map[string]any{"kind": kind, "metadata": map[string]any{"name": "web", "namespace": "team-a"}}
 				for operation, pair := range map[string][2]any{"CREATE": {object, nil}, "UPDATE": {object, object}, "DELETE": {nil, object}, "": {object, other}} {
-					request := map[string]any{"operation": operation, "namespace": "team-a", "object": object}
+					request := map[string]any{"operation": operation, "namespace": "team-a", "object": object, "kind": map[string]any{"group": "", "version": "v1", "kind": kind}, "resource": map[string]any{"resource": "pods"}}
 					if request["namespace"] = namespace; operation == "" { // a mutating policy may change another object
 						request["namespace"], request["object"] = "team-a", other
 					}
@@ -83,7 +84,7 @@ func TestBounds(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	evaluated, bounded, exempt := 0, 0, 0
-	for evaluated < 4000 {
+	for evaluated < 5000 {
 		condition := generated(random, 1+random.IntN(3))
 		checked, issues := env.Compile(condition)
 		if issues.Err() != nil || !checked.OutputType().IsExactType(cel.BoolType) {
@@ -95,11 +96,14 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bounds := kyverno.Read(doc).Bounds()
-		if len(bounds) == 0 || slices.ContainsFunc(bounds, func(f kyverno.Filter) bool { return len(f.Namespaces) == 0 }) {
+		bounds, plain := kyverno.Read(doc).Bounds(), kyverno.PlainMatch([]string{condition}).Any
+		isBounded := len(bounds) > 0 && !slices.ContainsFunc(bounds, func(f kyverno.Filter) bool { return len(f.Namespaces) == 0 })
+		if !isBounded && len(plain) == 0 {
 			continue // polex does not read a bound
 		}
-		bounded++
+		if isBounded {
+			bounded++
+		}
 		program, err := env.Program(checked)
 		if err != nil {
 			t.Fatal(err)
@@ -109,6 +113,12 @@ func TestBounds(t *testing.T) {
 				continue
 			}
 			exempt++
+			if len(plain) > 0 && input["object"] != nil && input["request"].(map[string]any)["operation"] != "" && !slices.ContainsFunc(plain, func(f kyverno.Filter) bool { return selects(f, input) }) {
+				t.Errorf("%s\nis true for %v, and not in %+v", condition, input["object"], plain)
+			}
+			if !isBounded {
+				continue
+			}
 			within := slices.ContainsFunc(bounds, func(f kyverno.Filter) bool {
 				return slices.ContainsFunc(f.Namespaces, func(n kyverno.Located) bool { return input["of"] != "" && wildcard.Fits(n.Text, input["of"].(string)) })
 			})
@@ -121,6 +131,19 @@ func TestBounds(t *testing.T) {
 	if bounded < 500 || exempt < 1000 {
 		t.Error("the test lost its cases")
 	}
+}
+
+// selects reports whether a filter has the kind, the name and the namespace of an object.
+func selects(f kyverno.Filter, input map[string]any) bool {
+	object, _ := input["object"].(map[string]any)
+	metadata, _ := object["metadata"].(map[string]any)
+	has := func(patterns []kyverno.Located, text any) bool {
+		return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p kyverno.Located) bool { return text != nil && wildcard.Fits(p.Text, text.(string)) })
+	}
+	kinds := len(f.Kinds) == 0 || slices.ContainsFunc(f.Kinds, func(k kyverno.Located) bool {
+		return kyverno.ParseKind(k.Text).Takes(wildcard.NewMeter(), "", "v1", object["kind"].(string))
+	})
+	return kinds && has(f.Named(), metadata["name"]) && has(f.Namespaces, metadata["namespace"])
 }
 
 func texts(filters []kyverno.Filter) (all []string) {
