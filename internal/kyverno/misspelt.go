@@ -100,12 +100,9 @@ func mistakesInTexts(text string) (all []Mistake) {
 	}
 	for _, m := range resourceIs.FindAllStringSubmatch(text, -1) {
 		for _, name := range strings.Split(strings.ReplaceAll(m[1], `"`, ""), " , ") {
-			for _, kind := range manifest.Kinds() {
-				plural := manifest.Plural(kind)
-				if name != plural && (strings.EqualFold(name, kind) || strings.EqualFold(name, plural)) {
-					all = append(all, Mistake{Message: fmt.Sprintf("no resource is called %q", name),
-						Hint: fmt.Sprintf("did you mean %q?", plural)})
-				}
+			if resource := manifest.ResourceLike(name); resource != "" {
+				all = append(all, Mistake{Message: fmt.Sprintf("no resource is called %q", name),
+					Hint: fmt.Sprintf("did you mean %q?", resource)})
 			}
 		}
 	}

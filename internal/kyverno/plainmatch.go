@@ -212,7 +212,7 @@ func kindsOf(path string, texts []string) (all []Located) {
 		case strings.HasSuffix(path, " . group"):
 			kinds[0] = text + "/*/*"
 		case strings.HasSuffix(path, " . resource"):
-			if kinds = manifest.KindsOf(text); len(kinds) == 0 {
+			if kinds = slices.Clone(manifest.KindsOf(text)); len(kinds) == 0 {
 				return nil
 			}
 			for i := range kinds {

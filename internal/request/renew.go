@@ -51,7 +51,7 @@ func Renew(signed *exception.Document, statements Statements, config *shape.Conf
 	for _, path := range lifetime.Places(kind, config.Rules.Terms) {
 		path.Remove(object)
 	}
-	shape.DropMetadata(object, config.Allowed)
+	notes := shape.DropMetadata(object, config.Allowed)
 	statements.write(object, kind)
 	for annotation, text := range map[string]string{
 		exception.AnnotationRenews: before.Named, exception.AnnotationRenewal: strconv.Itoa(before.Number + 1),
@@ -63,6 +63,7 @@ func Renew(signed *exception.Document, statements Statements, config *shape.Conf
 	if err != nil {
 		return refuse("", "%s", err)
 	}
+	draft.Notes = notes
 	draft.Words = fmt.Sprintf("renews %s: exempts the same for another %s, once it is signed",
 		before.Identity, statements.ExpiresIn)
 	return draft, nil

@@ -141,6 +141,7 @@ spec:
     reason: "still none"
 `
 	expect.Equal(t, "result", want, string(draft.Source))
+	expect.Contains(t, strings.Join(draft.Notes, "\n"), `argocd.argoproj.io/sync-options: "Prune=false" is removed`)
 }
 
 func TestNotRenewable(t *testing.T) {

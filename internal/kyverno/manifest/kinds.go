@@ -66,9 +66,29 @@ func KindOf(group, resource string) string {
 	return ""
 }
 
+// byResource has the kinds of each resource of Kubernetes in any group, and resources the resource by its name and the
+// name of its kind in lower case.
+var byResource, resources = readResources()
+
+func readResources() (kinds map[string][]string, names map[string]string) {
+	kinds, names = map[string][]string{}, map[string]string{}
+	for _, kind := range Kinds() {
+		resource := Plural(kind)
+		kinds[resource] = append(kinds[resource], kind)
+		names[resource], names[strings.ToLower(kind)] = resource, resource
+	}
+	return kinds, names
+}
+
 // KindsOf returns the kinds of a resource of Kubernetes in any group.
-func KindsOf(resource string) []string {
-	return slices.DeleteFunc(Kinds(), func(kind string) bool { return Plural(kind) != resource })
+func KindsOf(resource string) []string { return byResource[resource] }
+
+// ResourceLike returns the resource of Kubernetes that a text names in another letter case or as a kind, or "".
+func ResourceLike(text string) string {
+	if resource := resources[strings.ToLower(text)]; resource != text {
+		return resource
+	}
+	return ""
 }
 
 // inV1 are groups that Kubernetes serves as v1 alone.
