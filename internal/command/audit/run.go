@@ -173,7 +173,7 @@ func (r *run) undecided() bool {
 }
 
 func (r *run) audit(ctx context.Context) error {
-	debug.SetGCPercent(150) // the command ends soon: most of its garbage need not be collected
+	debug.SetGCPercent(200) // the command ends soon: most of its garbage need not be collected
 	l, err := r.ledger(ctx)
 	if err != nil {
 		return err

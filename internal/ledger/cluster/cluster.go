@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -134,12 +135,12 @@ func eachOfYAML(in *bufio.Reader, visit func([]byte) error) (kind string, isList
 	var rest, item []byte
 	inItems, isSplit := false, false
 	flush := func() error {
-		if item == nil {
+		if len(item) == 0 {
 			return nil
 		}
 		isSplit = true
 		raw, err := yaml.YAMLToJSONStrict(item)
-		if item = nil; err != nil {
+		if item = item[:0]; err != nil {
 			return err
 		}
 		return visit(raw)
@@ -152,8 +153,8 @@ func eachOfYAML(in *bufio.Reader, visit func([]byte) error) (kind string, isList
 			if failed := flush(); failed != nil {
 				return "", false, failed
 			}
-			item = append([]byte("  "), line[2:]...)
-		case item != nil && (len(bytes.TrimSpace(line)) == 0 || bytes.HasPrefix(line, []byte("  "))):
+			item = append(append(item, "  "...), line[2:]...)
+		case len(item) > 0 && (len(bytes.TrimSpace(line)) == 0 || bytes.HasPrefix(line, []byte("  "))):
 			item = append(item, line...)
 		case bytes.HasPrefix(line, []byte("---")) && len(bytes.TrimSpace(rest)) > 0,
 			bytes.HasPrefix(bytes.TrimSpace(line), []byte("...")), bytes.HasPrefix(line, []byte(" ---")):
@@ -183,15 +184,17 @@ func eachOfYAML(in *bufio.Reader, visit func([]byte) error) (kind string, isList
 // add adds an object. An exception is parsed as strictly as a file.
 func (s *Stream) add(item []byte) error {
 	s.read++
-	var keys map[string]json.RawMessage // a struct would ignore the case of keys
-	var apiVersion, kind string
-	err := json.Unmarshal(item, &keys)
-	_, _ = json.Unmarshal(keys["apiVersion"], &apiVersion), json.Unmarshal(keys["kind"], &kind) // or another type
-	if err != nil {
+	var head struct {
+		APIVersion any `json:"apiVersion"`
+		Kind       any `json:"kind"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(item, &head); err != nil {
 		s.exceptions++ // perhaps
 		s.Unreadable = append(s.Unreadable, fmt.Sprintf("object %d: %s", s.read, err))
 		return nil
 	}
+	apiVersion, _ := head.APIVersion.(string)
+	kind, _ := head.Kind.(string)
 	group, _, _ := strings.Cut(apiVersion, "/")
 	switch {
 	case kyverno.IsReport(exception.GroupKind{Group: group, Kind: kind}):
