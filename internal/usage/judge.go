@@ -67,6 +67,9 @@ func (r *Reports) Judge(results []Result) {
 		o.usage = r.usage(o)
 		o.usage.State = NotNeeded
 		var why []string
+		if reason := o.unreported(); reason != "" { // others can need it without a result
+			o.usage.State, why = InUse, append(why, reason)
+		}
 		for s := range o.exempts {
 			pass, seen := passes[s]
 			reason := cmp.Or(r.unjudged[s.policy], r.unjudged[kyverno.PolicyKey{}])

@@ -16,6 +16,9 @@ import (
 // Report is a report of Kyverno: PolicyReport or ClusterPolicyReport of wgpolicyk8s.io, Report or
 // ClusterReport of openreports.io.
 type Report struct {
+	Metadata struct {
+		Namespace string `json:"namespace"`
+	} `json:"metadata"`
 	Scope   *Resource `json:"scope"`
 	Results []Result  `json:"results"`
 }
@@ -162,7 +165,8 @@ func NewReports(exceptions []Exception) *Reports {
 }
 
 // Add adds the results of a report. Results of other tools and of policies that no exception names do
-// not count. More than 1,000,000 results are an error.
+// not count, and in a report with a namespace, none about resources elsewhere: who may write there says nothing
+// about those. More than 1,000,000 results are an error.
 func (r *Reports) Add(report Report) error {
 	for i := range report.Results {
 		result := &report.Results[i]
@@ -184,6 +188,9 @@ func (r *Reports) Add(report Report) error {
 		}
 		named := r.knownIn(result.Properties.Exceptions)
 		for _, resource := range resources {
+			if home := report.Metadata.Namespace; home != "" && home != resource.Namespace {
+				continue
+			}
 			results.add(result, resource)
 			for _, name := range named {
 				for _, namespace := range []string{resource.place(), "*"} {
