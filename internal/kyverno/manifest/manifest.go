@@ -158,5 +158,5 @@ func claims(key string, defined []string) bool {
 		return true
 	}
 	return slices.Contains(defined, domain+"/"+name) &&
-		(strings.HasPrefix(under, "polex.") || exception.Nearest(under, []string{domain}) != "")
+		(under == "polex" || strings.HasPrefix(under, "polex.") || exception.Nearest(under, []string{domain}) != "")
 }

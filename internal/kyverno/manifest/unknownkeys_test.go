@@ -32,6 +32,7 @@ func TestUnknownKeys(t *testing.T) {
 		{annotation, "polex.dev", none},
 		{annotation, "x.polex.dev/anything", none},
 		{annotation, "polex.io/expires-at", `did you mean "polex.dev/expires-at"?`},
+		{annotation, "polex/cluster", `did you mean "polex.dev/cluster"?`},
 		{annotation, "polex.acme.example/owner", `did you mean "polex.dev/owner"?`},
 		{label, "polex.dev/reason", "write it as an annotation"},
 		{label, "polex.dev/team", none},
