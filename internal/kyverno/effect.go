@@ -195,7 +195,7 @@ func (m *Miss) Describe() (message, hint string) {
 // compares texts and evaluates nothing.
 func Contradiction(work *wildcard.Meter, filters []Filter) *Miss {
 	isSubdomain := func() bool { // all kinds that the filters match have DNS subdomains as names
-		kinds := commonKinds(work, filters)
+		kinds, _ := commonKinds(work, filters)
 		return len(kinds) > 0 && !slices.ContainsFunc(kinds,
 			func(k KindSelector) bool { return !slices.Contains(subdomains, k.Kind) })
 	}
@@ -210,6 +210,31 @@ func Contradiction(work *wildcard.Meter, filters []Filter) *Miss {
 	return withoutScope(work, filters)
 }
 
+// withoutKind returns the reason why no kind matches all filters, although each two have one in common: such as v1 and
+// Deployment in a policy about Pods and Deployments.
+func withoutKind(work *wildcard.Meter, mine, all []Filter) *Miss {
+	at := slices.IndexFunc(mine, func(f Filter) bool { return len(f.Kinds) > 0 })
+	for i := range all {
+		// The object of a request for a subresource is of another kind than the resource.
+		if slices.ContainsFunc(all[i].selectors(),
+			func(k KindSelector) bool { return strings.Trim(k.Subresource, "*") != "" }) {
+			return nil
+		}
+	}
+	if _, none := commonKinds(work, all); at < 0 || !none {
+		return nil
+	}
+	miss := &Miss{Field: "kinds", At: &mine[at]}
+	for i := range all {
+		side := 1
+		if i < len(mine) {
+			side = 0
+		}
+		miss.Side[side] = append(miss.Side[side], texts("kinds", all[i].Kinds)...)
+	}
+	return miss
+}
+
 // withoutScope returns the reason why the kinds that all filters match are in none of the namespaces.
 func withoutScope(work *wildcard.Meter, filters []Filter) *Miss {
 	for i := range filters {
@@ -217,7 +242,7 @@ func withoutScope(work *wildcard.Meter, filters []Filter) *Miss {
 		if len(f.Namespaces) == 0 || work.FitsAny(Texts(f.Namespaces), "") {
 			continue
 		}
-		if kinds := commonKinds(work, filters); len(kinds) > 0 && !work.Spent() && !slices.ContainsFunc(kinds,
+		if kinds, _ := commonKinds(work, filters); len(kinds) > 0 && !work.Spent() && !slices.ContainsFunc(kinds,
 			func(k KindSelector) bool { return k.Kind == "Namespace" || !manifest.IsClusterScoped(k.Group, k.Kind) }) {
 			return &Miss{"scope", [2][]string{{kinds[0].Kind}, Texts(f.Namespaces)}, f, ""}
 		}
@@ -352,6 +377,9 @@ func (k KindSelector) common(work *wildcard.Meter, other KindSelector) (KindSele
 	if wildcard.In(k.Group) {
 		k.Group = other.Group
 	}
+	if wildcard.In(k.Version) {
+		k.Version = other.Version
+	}
 	if wildcard.In(k.Kind) {
 		k.Kind = other.Kind
 	}
@@ -361,9 +389,8 @@ func (k KindSelector) common(work *wildcard.Meter, other KindSelector) (KindSele
 // maxCommonKinds limits the kinds of [commonKinds], which could multiply with each filter.
 const maxCommonKinds = 1000
 
-// commonKinds returns the kinds that all filters match, or nil if there are too many.
-func commonKinds(work *wildcard.Meter, filters []Filter) []KindSelector {
-	var found []KindSelector
+// commonKinds returns the kinds that all filters match, or nil if there are too many. none means that there are none.
+func commonKinds(work *wildcard.Meter, filters []Filter) (found []KindSelector, none bool) {
 	for i := range filters {
 		if len(filters[i].Kinds) == 0 {
 			continue
@@ -379,12 +406,12 @@ func commonKinds(work *wildcard.Meter, filters []Filter) []KindSelector {
 				}
 			}
 			if len(all) > maxCommonKinds || work.Spent() {
-				return nil
+				return nil, false
 			}
 		}
 		if found = all; len(found) == 0 {
-			return nil
+			return nil, true
 		}
 	}
-	return found
+	return found, false
 }

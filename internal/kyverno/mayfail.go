@@ -43,7 +43,8 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 	deletes, namespaced := false, len(targets) > 0
 	for _, t := range targets {
 		kinds := t.kinds()
-		deletes, namespaced = deletes || t.deletes, namespaced && len(kinds) > 0 && !slices.ContainsFunc(kinds,
+		deletes = deletes || t.deletes && !strings.HasSuffix(t.Policy.Kind, "DeletingPolicy") // that has no requests
+		namespaced = namespaced && len(kinds) > 0 && !slices.ContainsFunc(kinds,
 			func(kind string) bool { // it has no namespace, or is not known
 				return manifest.IsClusterScoped("*", kind) || !slices.Contains(manifest.Kinds(), kind)
 			})
@@ -51,12 +52,18 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 	parts := flat(e.parts(e.Conditions))
 	has := func(part string) bool { return slices.Contains(parts, part) }
 	anyPart := func(form func(string) bool) bool { return slices.ContainsFunc(parts, form) }
-	if anyPart(wholeName.MatchString) || anyPart(func(part string) bool { return strings.Contains(part, "hasValue") }) {
-		return "", ""
-	}
 	asks := e.Operations()
 	while := func(operation string) bool { // the parts are evaluated in this operation
 		return (asks == nil || slices.Contains(asks, operation)) && !has(`request . operation != "`+operation+`"`)
+	}
+	if deletes && while("DELETE") && !has("object != null") && anyPart(func(part string) bool {
+		return !branches.MatchString(part) && !asked.MatchString(part) && strings.Contains(" "+part, " object . ")
+	}) {
+		return "the policy is about deletions too, which have no object: that makes the condition an error",
+			"add request.operation != 'DELETE' && before it"
+	}
+	if anyPart(wholeName.MatchString) || anyPart(func(part string) bool { return strings.Contains(part, "hasValue") }) {
+		return "", ""
 	}
 	tested := func(field string) bool { return has("has ( object . " + strings.ReplaceAll(field, ".", " . ") + " )") }
 	without := func(what, field string) (string, string) {
@@ -91,9 +98,6 @@ func (e *Exception) MayFail(targets []Target) (message, hint string) {
 		case reads("oldObject") && while("CREATE"):
 			return "a new object has no oldObject, which makes the condition an error",
 				"add request.operation == 'UPDATE' && before it"
-		case reads("object") && deletes && while("DELETE"):
-			return "the policy is about deletions too, which have no object: that makes the condition an error",
-				"add request.operation != 'DELETE' && before it"
 		case reads("namespaceObject") && !namespaced && !has("namespaceObject != null") && !anyPart(placed.MatchString):
 			return "an object in no namespace has no namespaceObject, which makes the condition an error",
 				"add namespaceObject != null && before it"

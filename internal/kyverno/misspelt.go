@@ -48,13 +48,15 @@ var (
 		`(?:[!=]=|in \[|\. \w+With \(|\. contains \() ((?:"[^"]*"(?: , )?)+)|` +
 		`("[^"]*") [!=]= (?:\w+ \. )*` + placeField + `\b`)
 	glob        = regexp.MustCompile(`"([^"]*?)([*?][^"]*)"`)
-	globRegular = regexp.MustCompile(`\. matches \( "[^"]*[^\]\\]?-\*`)
+	globRegular = regexp.MustCompile(`\. matches \( "(?:[^"]*[^"\\])?([\w-])\*`)
 	asText      = regexp.MustCompile(`(\w+) \. (?:\? )?(\w+)(?: \. orValue \( \w* \))? [!=]= "(?:true|false|\d+)"`)
 	operationIs = regexp.MustCompile(`request \. operation (?:[!=]=|in \[) ((?:"[^"]*"(?: , )?)+)`)
 	resourceIs  = regexp.MustCompile(`equest(?:Resource)? \. (?:resource \. )?resource ` +
 		`(?:[!=]=|in \[) ((?:"[^"]*"(?: , )?)+)`)
-	constants = regexp.MustCompile(`(?:^|[(!&|] )("[^"]*\{\{[^"]*" [!=]= "[^"]*")`)
-	notText   = regexp.MustCompile(`(labels|annotations) (?:\. \w+|\[ "[^"]*" \]) [!=]= (?:true|false|\d+)\b`)
+	constants = regexp.MustCompile(`(?:^|[(!&|] )("(?:[^"]*\{\{[^"]*|(?:\w*[oO]bject|request)\.[\w.]+)" ` +
+		`[!=]= "[^"]*")`)
+	ofNamespace = regexp.MustCompile(`^object \. metadata \. namespace (?:==|in|\. \w+With) `)
+	notText     = regexp.MustCompile(`(labels|annotations) (?:\. \w+|\[ "[^"]*" \]) [!=]= (?:true|false|\d+)\b`)
 )
 
 // Mistakes returns the mistakes in a match condition that polex recognises.
@@ -64,11 +66,27 @@ func Mistakes(condition string) (all []Mistake) {
 	if err != nil || len(condition) > maxExpression {
 		return nil
 	}
-	all = append(all, mistakesInTexts(written(parts, strconv.Quote))...)
-	for i, t := range parts {
-		if m := misspelt(parts, i); t.kind == word && m.Message != "" && !slices.Contains(all, m) {
-			all = append(all, m)
+	for _, part := range leaves(parts, maxNesting) {
+		found := mistakesInTexts(written(part, strconv.Quote), strings.Contains(condition, "Role"))
+		for i, t := range part {
+			if m := misspelt(part, i); t.kind == word && m.Message != "" {
+				found = append(found, m)
+			}
 		}
+		for _, m := range found {
+			if isNegated(part) && m.IsSure { // it holds for every object
+				m.IsSure, m.IsWider = false, true
+				m.Message += "; negated, it holds for every object"
+			}
+			if !slices.Contains(all, m) {
+				all = append(all, m)
+			}
+		}
+	}
+	joined := Parts([]string{condition})
+	if slices.Contains(joined, `object . kind == "Namespace"`) && slices.ContainsFunc(joined, ofNamespace.MatchString) {
+		all = append(all, Mistake{IsSure: true, Message: "a Namespace has no object.metadata.namespace, so the " +
+			"condition is an error for it", Hint: "compare object.metadata.name"})
 	}
 	if open := leftOpen(parts, maxNesting); open != "" {
 		all = append(all, Mistake{IsWider: true, Message: fmt.Sprintf("&& binds stronger than ||, so the alternative "+
@@ -77,11 +95,41 @@ func Mistakes(condition string) (all []Mistake) {
 	return all
 }
 
+// leaves returns the parts that || and && join, without the brackets around them.
+func leaves(parts []token, nesting int) (all [][]token) {
+	if inner, ok := unwrapped(parts); ok && nesting > 0 {
+		return leaves(inner, nesting-1)
+	}
+	if len(split(parts, "?", 2)) > 1 || nesting == 0 {
+		return [][]token{parts}
+	}
+	for _, operator := range []string{"||", "&&"} {
+		if pieces := split(parts, operator, -1); len(pieces) > 1 {
+			for _, one := range pieces {
+				all = append(all, leaves(one, nesting-1)...)
+			}
+			return all
+		}
+	}
+	return [][]token{parts}
+}
+
+// isNegated reports whether a part is true for what it names not.
+func isNegated(part []token) bool {
+	not := 0
+	for _, t := range part {
+		if t.is("!") || t.is("!=") {
+			not++
+		}
+	}
+	return not%2 == 1
+}
+
 // mistakesInTexts compares a text with something that never equals it. Names of roles may contain a star.
-func mistakesInTexts(text string) (all []Mistake) {
+func mistakesInTexts(text string, ofRoles bool) (all []Mistake) {
 	for _, m := range globs.FindAllStringSubmatch(text, -1) {
 		pattern := glob.FindStringSubmatch(cmp.Or(m[1], m[2]))
-		if pattern == nil || strings.Contains(text, "Role") {
+		if pattern == nil || ofRoles {
 			continue
 		}
 		hint := "write the whole name"
@@ -110,9 +158,11 @@ func mistakesInTexts(text string) (all []Mistake) {
 		all = append(all, Mistake{IsSure: true, Message: m[1] + " compares two texts and no field of the object",
 			Hint: "write fields without quotes and braces: object.metadata.name == 'web'"})
 	}
-	if globRegular.MatchString(text) {
-		all = append(all, Mistake{IsWider: true, Hint: "write startsWith, or -.* in a regular expression",
-			Message: "in a regular expression, -* stands for any number of dashes, and for none"})
+	if found := globRegular.FindStringSubmatch(text); found != nil {
+		of := strings.Replace(strconv.Quote(found[1]), `"-"`, "dashes", 1)
+		all = append(all, Mistake{IsWider: true,
+			Hint:    fmt.Sprintf("write startsWith, or %s.* in a regular expression", found[1]),
+			Message: fmt.Sprintf("in a regular expression, %s* stands for any number of %s, and for none", found[1], of)})
 	}
 	for _, m := range asText.FindAllStringSubmatch(text, -1) {
 		of, isNumber := m[1], slices.Contains(numberFields, m[2])
@@ -132,7 +182,8 @@ func mistakesInTexts(text string) (all []Mistake) {
 
 // misspelt returns the mistake in a path that begins at a word, or in the field that the word is.
 func misspelt(parts []token, i int) Mistake {
-	if t := parts[i].text; t == "object" || t == "oldObject" {
+	isField := i > 1 && parts[i-1].is(".") && parts[i-2].text != "request" // of a custom resource
+	if t := parts[i].text; (t == "object" || t == "oldObject") && !isField {
 		p := pathFrom(parts, i)
 		return misspeltField(p.step(0), p.step(1))
 	}

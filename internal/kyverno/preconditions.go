@@ -35,6 +35,12 @@ func noOperation(texts []string) (wrong, hint string) {
 	return "", ""
 }
 
+// dashed matches a name with a dash, and quoted the texts and names in quotes.
+var (
+	dashed = regexp.MustCompile(`\.[A-Za-z_]\w*(?:-[A-Za-z_]\w*)+`)
+	quoted = regexp.MustCompile("\"[^\"]*\"|'[^']*'|`[^`]*`")
+)
+
 var braces = regexp.MustCompile(`\{\{[^{}]*\}\}`)
 
 // The variables that Kyverno 1.19 sets before it looks for exceptions, those about the sender, and
@@ -56,6 +62,11 @@ func (e *Exception) PreconditionProblem(isSet func(string) bool) *Problem {
 	// Kyverno stops at the first entry of any that is true, so only its first entry is always read.
 	for text := range textsIn(slices.Concat(anyOf[:min(len(anyOf), 1)], allOf)) {
 		for _, whole := range braces.FindAllString(text, -1) {
+			if key := dashed.FindString(quoted.ReplaceAllString(whole, "")); key != "" {
+				return &Problem{exception.Path{"spec", "conditions"},
+					fmt.Sprintf("the name %q has a dash, which JMESPath cannot read", strings.TrimLeft(key, ".")),
+					"put it in quotes: labels.\"app-name\""}
+			}
 			found := variable.FindStringSubmatch(whole)
 			if found == nil || strings.Contains(whole, "||") { // it has a default
 				continue

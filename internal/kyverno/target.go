@@ -119,6 +119,44 @@ func (m Match) Alternatives() (lists [][]Filter) {
 // sameKind are the subresources of which the objects have the kind of the resource.
 var sameKind = []string{"/status", "/ephemeralcontainers", "/resize"}
 
+// connects has the kind of the object in a request for a subresource of Pods that is not a part of the Pod.
+var connects = map[string]string{"pods/exec": "/v1/PodExecOptions", "pods/attach": "/v1/PodAttachOptions",
+	"pods/portforward": "/v1/PodPortForwardOptions", "pods/proxy": "/v1/PodProxyOptions"}
+
+// controllersOf returns the kinds of controllers to whose templates Kyverno 1.19 applies a policy of
+// policies.kyverno.io too (CanAutoGen and ConfigsMap in pkg/cel/autogen). known is false if the policy names others.
+func controllersOf(spec map[string]any) (kinds []string, known bool) {
+	constraints, _ := spec["matchConstraints"].(map[string]any)
+	rules := resourceRules(constraints, "resourceRules")
+	excluded, _ := constraints["excludeResourceRules"].([]any)
+	if len(rules) != 1 || len(excluded) > 0 ||
+		!slices.Equal(rules[0].resources, []string{"pods"}) || !slices.Equal(rules[0].versions, []string{"v1"}) {
+		return nil, true
+	}
+	for kind := range manifest.PodControllers {
+		if kind != "ReplicationController" {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	autogen, _ := spec["autogen"].(map[string]any)
+	pods, _ := autogen["podControllers"].(map[string]any)
+	names, listed := pods["controllers"].([]any)
+	if !listed {
+		return kinds, true
+	}
+	var chosen []string
+	for _, name := range names {
+		text, _ := name.(string)
+		i := slices.IndexFunc(kinds, func(kind string) bool { return manifest.Plural(kind) == text })
+		if i < 0 {
+			return nil, false
+		}
+		chosen = append(chosen, kinds[i])
+	}
+	return chosen, true
+}
+
 // ofConstraints returns the target of a policy of policies.kyverno.io. Of its matchConstraints, only
 // rules for resources of Kubernetes are read. With others, it may be about everything.
 func ofConstraints(p *Policy, spec map[string]any) Target {
@@ -131,6 +169,10 @@ func ofConstraints(p *Policy, spec map[string]any) Target {
 			for _, resource := range r.resources {
 				for _, sub := range sameKind {
 					resource = strings.TrimSuffix(resource, sub)
+				}
+				if options := connects[resource]; options != "" && group == "" {
+					f.Kinds = append(f.Kinds, Located{Text: options}, Located{Text: "/v1/Pod" + resource[len("pods"):]})
+					continue
 				}
 				kind := manifest.KindOf(group, resource)
 				if kind == "" {
@@ -151,9 +193,11 @@ func ofConstraints(p *Policy, spec map[string]any) Target {
 	if len(f.Kinds) == 0 || evaluation["mode"] == "JSON" || spec["targetMatchConstraints"] != nil {
 		return t
 	}
-	if p.AboutPods {
-		f.Kinds = append(f.Kinds, ofControllers(slices.Sorted(maps.Keys(manifest.PodControllers)))...)
+	controllers, known := controllersOf(spec)
+	if !known {
+		return t
 	}
+	f.Kinds = append(f.Kinds, ofControllers(controllers)...)
 	f.selectors()
 	t.matched[0] = []Filter{f}
 	if strings.HasPrefix(p.Kind, "Namespaced") && p.Namespace != "" {
@@ -184,8 +228,12 @@ func (t *Target) missesFilters(work *wildcard.Meter, filters []Filter) (missed *
 				break
 			}
 		}
+		both := slices.Concat(filters, matched)
 		if miss == nil {
-			miss = withoutScope(work, slices.Concat(filters, matched))
+			miss = withoutKind(work, filters, both)
+		}
+		if miss == nil {
+			miss = withoutScope(work, both)
 		}
 		switch {
 		case miss == nil || work.Spent():
