@@ -175,7 +175,7 @@ var unknownAnnotationCheck = check{
 			names = []string{""}
 		}
 		for _, name := range names {
-			if !clusterForm.MatchString(name) {
+			if !clusterForm.MatchString(name) || strings.Contains(name, ".*") { // a regular expression
 				s.find(reasonBadCluster, path, "write names and patterns with commas between them, such as prod-*, "+
 					"test-1", "%q is not the name of a cluster, in %q", name, fmt.Sprint(value))
 				return

@@ -93,6 +93,7 @@ var unknownAnnotationCases = []change{
 	{name: "clusters: an ARN", of: legacy, old: "  annotations:\n", new: "  annotations:\n    polex.dev/cluster: arn:aws:eks:eu-west-1:1:cluster/prod\n"},
 	{name: "clusters: spaces between names", of: legacy, old: "  annotations:\n", new: "  annotations:\n    polex.dev/cluster: prod-eu prod-us\n", want: []string{`7 bad-cluster metadata.annotations["polex.dev/cluster"]`}},
 	{name: "clusters: semicolons", of: legacy, old: "  annotations:\n", new: "  annotations:\n    polex.dev/cluster: prod-eu;prod-us\n", want: []string{`7 bad-cluster metadata.annotations["polex.dev/cluster"]`}},
+	{name: "clusters: a regular expression", of: legacy, old: "  annotations:\n", new: "  annotations:\n    polex.dev/cluster: prod-.*\n", want: []string{`7 bad-cluster metadata.annotations["polex.dev/cluster"]`}},
 	{name: "clusters: a negation", of: legacy, old: "  annotations:\n", new: "  annotations:\n    polex.dev/cluster: \"!prod\"\n", want: []string{`7 bad-cluster metadata.annotations["polex.dev/cluster"]`}},
 	{name: "clusters: a variable", of: legacy, old: "  annotations:\n", new: "  annotations:\n    polex.dev/cluster: \"${CLUSTER}\"\n", want: []string{`7 bad-cluster metadata.annotations["polex.dev/cluster"]`}},
 	{name: "clusters: nothing", of: legacy, old: "  annotations:\n", new: "  annotations:\n    polex.dev/cluster: \"\"\n", want: []string{`7 bad-cluster metadata.annotations["polex.dev/cluster"]`}},
