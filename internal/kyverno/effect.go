@@ -130,6 +130,8 @@ type Miss struct {
 	Side  [2][]string
 	At    *Filter // the first of the filters
 	By    string  // the target that is about something else, for people
+	// isExcluded means that the target excludes what the first side lists.
+	isExcluded bool
 }
 
 // Path returns the path of the field.
@@ -169,6 +171,8 @@ func (m *Miss) Describe() (message, hint string) {
 	field, impossible := strings.CutPrefix(m.Field, "impossible ")
 	hint = "name a rule about this, or change " + field + " to what that is about"
 	switch {
+	case m.isExcluded:
+		return fmt.Sprintf("%s excludes the %s %s, so it needs no exception there", m.By, field, mine), hint
 	case impossible:
 		return fmt.Sprintf("no resource has one of the %s %s", field, mine), "write " + field + " as in the cluster: " +
 			"lower-case letters, digits and dashes, no variables, and one name in each entry"
@@ -244,7 +248,7 @@ func withoutScope(work *wildcard.Meter, filters []Filter) *Miss {
 		}
 		if kinds, _ := commonKinds(work, filters); len(kinds) > 0 && !work.Spent() && !slices.ContainsFunc(kinds,
 			func(k KindSelector) bool { return k.Kind == "Namespace" || !manifest.IsClusterScoped(k.Group, k.Kind) }) {
-			return &Miss{"scope", [2][]string{{kinds[0].Kind}, Texts(f.Namespaces)}, f, ""}
+			return &Miss{"scope", [2][]string{{kinds[0].Kind}, Texts(f.Namespaces)}, f, "", false}
 		}
 	}
 	return nil
@@ -291,7 +295,7 @@ func (f *Filter) impossible(isSubdomain func() bool) *Miss {
 		if len(of.list) > 0 && !slices.ContainsFunc(of.list,
 			func(text Located) bool { return !of.never.MatchString(text.Text) }) &&
 			(of.never != notInSubdomain || isSubdomain()) {
-			return &Miss{"impossible " + of.field, [2][]string{Texts(of.list)}, f, ""}
+			return &Miss{"impossible " + of.field, [2][]string{Texts(of.list)}, f, "", false}
 		}
 	}
 	return nil
@@ -328,7 +332,7 @@ func (f *Filter) apartFrom(work *wildcard.Meter, other *Filter) *Miss {
 		{"namespaces", f.Namespaces, other.Namespaces, meet(work, f.Namespaces, other.Namespaces)},
 	} {
 		if len(of.mine) > 0 && len(of.your) > 0 && !of.meet && !work.Spent() {
-			return &Miss{of.field, [2][]string{texts(of.field, of.mine), texts(of.field, of.your)}, f, "the match"}
+			return &Miss{of.field, [2][]string{texts(of.field, of.mine), texts(of.field, of.your)}, f, "the match", false}
 		}
 	}
 	return nil

@@ -15,6 +15,8 @@ type Target struct {
 	Policy  *Policy
 	Rule    string     // the name; "" in policies.kyverno.io
 	matched [][]Filter // alternatives: a resource has to match all filters of one
+	// excluded are filters with lists of literals and patterns alone: a resource must match none of them.
+	excluded []Filter
 	// Operations are those of the rules of matchConstraints; nil: any.
 	Operations []string
 	deletes    bool // they include DELETE
@@ -63,14 +65,16 @@ func (r ruleTree) targets(p *Policy, rule Rule) []Target {
 			matched[i] = append(matched[i], Filter{Namespaces: []Located{{Text: p.Namespace}}})
 		}
 	}
-	targets := []Target{{Policy: p, Rule: rule.Name, matched: matched}}
+	excluded := r.excluded()
+	targets := []Target{{Policy: p, Rule: rule.Name, matched: matched, excluded: excluded}}
+	excluded = slices.DeleteFunc(slices.Clone(excluded), func(f Filter) bool { return len(f.Kinds) > 0 })
 	forms := rule.Forms()
 	for _, name := range slices.Sorted(maps.Keys(forms)) {
 		kinds := forms[name]
 		if name == rule.Name {
 			continue
 		}
-		made := Target{Policy: p, Rule: name}
+		made := Target{Policy: p, Rule: name, excluded: excluded}
 		for _, filters := range matched {
 			filters = slices.Clone(filters)
 			for i := range filters {
@@ -82,6 +86,57 @@ func (r ruleTree) targets(p *Policy, rule Rule) []Target {
 		targets = append(targets, made)
 	}
 	return targets
+}
+
+// excluded returns the filters of the exclude that polex compares: namespaces and names, and nothing else. Each of
+// them excludes by itself.
+func (r ruleTree) excluded() (all []Filter) {
+	alone := r.exclude.Any
+	if r.exclude.Plain != nil && len(r.exclude.Any)+len(r.exclude.All) == 0 {
+		alone = []Filter{*r.exclude.Plain}
+	}
+	for _, f := range alone {
+		if r.isRead && !f.OfSenders() && f.Selector == nil && f.NamespaceSelector == nil && f.Annotations == nil &&
+			len(f.Operations)+len(f.Kinds) == 0 && len(f.Named())+len(f.Namespaces) > 0 &&
+			!slices.ContainsFunc(slices.Concat(f.Named(), f.Namespaces), hasVariable) && f.Name.Text == "" {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// excludes returns the reason why a filter excludes all that some filters match, or nil.
+func (f *Filter) excludes(work *wildcard.Meter, filters []Filter) *Miss {
+	covers := func(patterns []Located, list func(*Filter) []Located) *Filter {
+		i := slices.IndexFunc(filters, func(one Filter) bool {
+			texts := list(&one)
+			return len(texts) > 0 && !slices.ContainsFunc(texts, func(text Located) bool {
+				return !slices.ContainsFunc(patterns, func(p Located) bool {
+					return p.Text == text.Text || !wildcard.In(text.Text) && work.Fits(p.Text, text.Text)
+				})
+			})
+		})
+		if i < 0 {
+			return nil
+		}
+		return &filters[i]
+	}
+	var miss *Miss
+	for _, of := range []struct {
+		field string
+		list  func(*Filter) []Located
+	}{{"names", (*Filter).Named}, {"namespaces", func(f *Filter) []Located { return f.Namespaces }}} {
+		patterns := of.list(f)
+		if len(patterns) == 0 {
+			continue
+		}
+		at := covers(patterns, of.list)
+		if at == nil {
+			return nil
+		}
+		miss = &Miss{Field: of.field, Side: [2][]string{Texts(of.list(at)), {}}, At: at, isExcluded: true}
+	}
+	return miss
 }
 
 // FormsAbout returns the names of the rule and of its generated rules that are about something that the filters match.
@@ -209,6 +264,11 @@ func ofConstraints(p *Policy, spec map[string]any) Target {
 // Misses returns the reason why a target is about nothing that the filters match in one of some operations, or nil.
 func (t *Target) Misses(work *wildcard.Meter, filters []Filter, operations []string) *Miss {
 	missed := t.missesFilters(work, filters)
+	for i := range t.excluded {
+		if missed == nil {
+			missed = t.excluded[i].excludes(work, filters)
+		}
+	}
 	if missed == nil && len(operations) > 0 && len(t.Operations) > 0 && !slices.ContainsFunc(operations,
 		func(one string) bool { return slices.Contains(t.Operations, one) }) {
 		missed = &Miss{Field: "operations", Side: [2][]string{operations, t.Operations}}
