@@ -22,7 +22,17 @@ func (e *Exception) Alternatives(work *wildcard.Meter) [][]Filter {
 	case len(e.Match.Filters()) == 0:
 		return nil
 	}
-	return e.Match.Alternatives()
+	lists := e.Match.Alternatives()
+	conditions, _ := e.required()
+	for i, filters := range lists {
+		lists[i] = slices.Concat(filters, conditions)
+		for j := range filters {
+			if named := filters[j].namespacesByLabel(); len(named) > 0 {
+				lists[i] = append(lists[i], Filter{Path: filters[j].Path, Namespaces: named})
+			}
+		}
+	}
+	return lists
 }
 
 // Bounds returns filters of which each exempted resource matches one: those of the match, or those of
@@ -114,8 +124,12 @@ func isAboutRequest(part string) bool {
 // operation matches a part of a condition that requires some operations.
 var operation = regexp.MustCompile(`^request \. operation (?:==|in \[) "(\w+(?:" , "\w+)*)"(?: \])?$`)
 
-// Operations returns the operations of which the match conditions require one, or nil.
+// Operations returns the operations of which the conditions require one, or nil.
 func (e *Exception) Operations() []string {
+	if e.ByMatch {
+		_, operations := e.required()
+		return operations
+	}
 	for _, part := range e.parts(e.Conditions) {
 		if found := operation.FindStringSubmatch(part); found != nil {
 			return strings.Split(found[1], `" , "`)
@@ -173,6 +187,8 @@ func (m *Miss) Describe() (message, hint string) {
 	switch {
 	case m.isExcluded:
 		return fmt.Sprintf("%s excludes the %s %s, so it needs no exception there", m.By, field, mine), hint
+	case strings.HasSuffix(field, "elector"):
+		return fmt.Sprintf("the requirements for the label %s exclude each other", mine), "remove one of them"
 	case impossible:
 		return fmt.Sprintf("no resource has one of the %s %s", field, mine), "write " + field + " as in the cluster: " +
 			"lower-case letters, digits and dashes, no variables, and one name in each entry"
@@ -210,6 +226,9 @@ func Contradiction(work *wildcard.Meter, filters []Filter) *Miss {
 		if miss := filters[i].apartFromAll(work, filters[i+1:]); miss != nil {
 			return miss
 		}
+	}
+	if miss := apartByLabels(work, filters); miss != nil {
+		return miss
 	}
 	return withoutScope(work, filters)
 }

@@ -164,6 +164,76 @@ func (s *Selector) Selects() bool {
 		func(e SelectorExpression) bool { return e.Operator == "In" || e.Operator == "Exists" })
 }
 
+// literals returns what a selector requires by literal keys and values.
+func (s *Selector) literals() (all []SelectorExpression) {
+	if s == nil {
+		return nil
+	}
+	for _, key := range s.keys() {
+		if value := s.Labels[key.Text]; !wildcard.In(key.Text) && !wildcard.In(value) {
+			all = append(all, SelectorExpression{Key: key, Operator: "In", Values: []Located{{Text: value}}})
+		}
+	}
+	return append(all, s.Expressions...)
+}
+
+// namespacesByLabel returns the namespaces of which the namespaceSelector requires one by name, or nil.
+func (f *Filter) namespacesByLabel() []Located {
+	for _, e := range f.NamespaceSelector.literals() {
+		if e.Operator == "In" && e.Key.Text == nameOfNamespace && !f.CoversNamespaces() {
+			return e.Values
+		}
+	}
+	return nil
+}
+
+// apartByLabels returns the reason why no object, or no namespace, has the labels that all filters require, or nil.
+func apartByLabels(work *wildcard.Meter, filters []Filter) *Miss {
+	labels, ofNamespaces := map[string][]SelectorExpression{}, map[string][]SelectorExpression{}
+	for i := range filters {
+		f := &filters[i]
+		for _, e := range f.Selector.literals() {
+			labels[e.Key.Text] = append(labels[e.Key.Text], e)
+		}
+		for _, e := range f.NamespaceSelector.literals() {
+			if !f.CoversNamespaces() { // Kyverno ignores it for a Namespace
+				ofNamespaces[e.Key.Text] = append(ofNamespaces[e.Key.Text], e)
+			}
+		}
+	}
+	for _, of := range []struct {
+		field string
+		terms map[string][]SelectorExpression
+	}{{"selector", labels}, {"namespaceSelector", ofNamespaces}} {
+		for _, key := range slices.Sorted(maps.Keys(of.terms)) {
+			if excludeEachOther(work, of.terms[key]) {
+				at := slices.IndexFunc(filters, func(f Filter) bool { return len(f.Selector.literals())+len(f.NamespaceSelector.literals()) > 0 })
+				return &Miss{Field: of.field, Side: [2][]string{{key}}, At: &filters[at]}
+			}
+		}
+	}
+	return nil
+}
+
+// excludeEachOther reports whether no value of a label meets all expressions about it.
+func excludeEachOther(work *wildcard.Meter, all []SelectorExpression) bool {
+	is := func(operator string) func(SelectorExpression) bool {
+		return func(e SelectorExpression) bool {
+			return e.Operator == operator && (len(e.Values) > 0 || operator[0] != 'I')
+		}
+	}
+	i := slices.IndexFunc(all, is("In"))
+	if slices.ContainsFunc(all, is("DoesNotExist")) {
+		return i >= 0 || slices.ContainsFunc(all, is("Exists"))
+	}
+	return i >= 0 && !slices.ContainsFunc(all[i].Values, func(value Located) bool {
+		return !work.Spend(len(all)) || !slices.ContainsFunc(all, func(e SelectorExpression) bool {
+			listed := slices.Contains(Texts(e.Values), value.Text)
+			return e.Operator == "In" && !listed || e.Operator == "NotIn" && listed
+		})
+	})
+}
+
 // keys returns the sorted keys of the labels with their paths.
 func (s *Selector) keys() []Located {
 	all := make([]Located, 0, len(s.Labels))

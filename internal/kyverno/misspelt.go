@@ -158,6 +158,9 @@ func mistakesInTexts(text string, ofRoles bool) (all []Mistake) {
 		all = append(all, Mistake{IsSure: true, Message: m[1] + " compares two texts and no field of the object",
 			Hint: "write fields without quotes and braces: object.metadata.name == 'web'"})
 	}
+	if strings.HasSuffix(text, " in [ ]") {
+		all = append(all, Mistake{IsSure: true, Message: "nothing is in an empty list", Hint: "list the values"})
+	}
 	if found := globRegular.FindStringSubmatch(text); found != nil {
 		of := strings.Replace(strconv.Quote(found[1]), `"-"`, "dashes", 1)
 		all = append(all, Mistake{IsWider: true,

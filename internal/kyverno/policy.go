@@ -28,6 +28,8 @@ type Policy struct {
 	// ReadsImages and ReadsValues mean that an expression of policies.kyverno.io reads the images or
 	// the allowedValues of exceptions.
 	ReadsImages, ReadsValues bool
+	// RequestsOnly means that no background scan applies it.
+	RequestsOnly bool
 	// ReadsOwners means that its spec mentions ownerReferences: it may ignore what controllers create.
 	ReadsOwners bool
 
@@ -105,6 +107,7 @@ func readPolicy(d *exception.Document) *Policy {
 	spec, _ := value.(map[string]any)
 	p.NamesKyverno, p.ReadsOwners = namesKyverno(spec), hasText(spec, "ownerReferences")
 	if HasRules(id.Kind) {
+		p.RequestsOnly = spec["background"] == false
 		rules := readRules(spec)
 		controllers := autogenControllers(rules, d.Statement("metadata", "annotations", annotationControllers))
 		for _, r := range rules {

@@ -55,8 +55,9 @@ var (
 )
 
 // PreconditionProblem returns what the conditions of a kyverno.io exception read and Kyverno does not
-// know, or nil. Such a condition is never true. isSet reports whether a rule sets a variable.
-func (e *Exception) PreconditionProblem(isSet func(string) bool) *Problem {
+// know, or nil. Such a condition is never true. isSet reports whether a rule sets a variable. scanned means that the
+// rules apply in background scans.
+func (e *Exception) PreconditionProblem(isSet func(string) bool, scanned bool) *Problem {
 	anyOf, _ := e.Preconditions["any"].([]any)
 	allOf, _ := e.Preconditions["all"].([]any)
 	// Kyverno stops at the first entry of any that is true, so only its first entry is always read.
@@ -71,7 +72,7 @@ func (e *Exception) PreconditionProblem(isSet func(string) bool) *Problem {
 			if found == nil || strings.Contains(whole, "||") { // it has a default
 				continue
 			}
-			message, hint := e.unset(found[1], found[2], isSet)
+			message, hint := unset(found[1], found[2], isSet, e.Background && scanned)
 			if m := misspeltField(found[3], found[4]); message == "" && strings.HasSuffix(found[2], "bject") {
 				message, hint = m.Message, m.Hint
 			}
@@ -105,11 +106,70 @@ func constant(entry any) (message, hint string) {
 	if _, isList := tree["value"].([]any); isList && tree["operator"] == "Equals" {
 		return "an operation never equals a list", "write the operator AnyIn"
 	}
-	return noOperation(slices.Collect(textsIn(tree["value"])))
+	texts := slices.Collect(textsIn(tree["value"]))
+	if message, hint = noOperation(texts); message == "" && len(texts) == 1 && strings.ContainsAny(texts[0], ", ") {
+		return fmt.Sprintf("%q is no operation of a request", texts[0]), "write a list, such as [CREATE, UPDATE]"
+	}
+	return message, hint
+}
+
+// property matches a variable with one property of the object, or with the operation.
+var property = regexp.MustCompile(
+	`^\{\{-?\s*request\.(?:object\.(?:metadata\.)?)?(name|namespace|kind|operation)\s*-?\}\}$`)
+
+// required returns what the conditions of kyverno.io require, as far as they compare the name, the namespace, the kind
+// or the operation with literals. Each filter has one field.
+func (e *Exception) required() (filters []Filter, operations []string) {
+	all, _ := e.Preconditions["all"].([]any)
+	if anyOf, _ := e.Preconditions["any"].([]any); len(anyOf) == 1 {
+		all = slices.Concat(all, anyOf)
+	}
+	for _, item := range all {
+		entry, _ := item.(map[string]any)
+		key, _ := entry["key"].(string)
+		found := property.FindStringSubmatch(strings.TrimSpace(key))
+		texts := comparedTexts(entry)
+		if found == nil || len(texts) == 0 {
+			continue
+		}
+		f := Filter{Path: exception.Path{"spec", "conditions"}}
+		switch found[1] {
+		case "name":
+			f.Names = texts
+		case "namespace":
+			f.Namespaces = texts
+		case "kind":
+			f.Kinds = texts
+		case "operation":
+			operations = Texts(texts)
+			continue
+		}
+		filters = append(filters, f)
+	}
+	return filters, operations
+}
+
+// comparedTexts returns the literals of which an entry of conditions requires one, or nil.
+func comparedTexts(entry map[string]any) (texts []Located) {
+	list, isList := entry["value"].([]any)
+	switch operator := entry["operator"]; {
+	case (operator == "Equals" || operator == "Equal") && !isList:
+		list = []any{entry["value"]}
+	case operator != "AnyIn" && operator != "In":
+		return nil
+	}
+	for _, item := range list {
+		text, is := item.(string)
+		if !is || strings.ContainsAny(text, "{}") {
+			return nil
+		}
+		texts = append(texts, Located{text, exception.Path{"spec", "conditions"}})
+	}
+	return texts
 }
 
 // unset says why Kyverno does not set a variable, with a hint, or returns "".
-func (e *Exception) unset(root, field string, isSet func(string) bool) (message, hint string) {
+func unset(root, field string, isSet func(string) bool, scanned bool) (message, hint string) {
 	switch {
 	case !slices.Contains(rootVariables, root) && !isSet(root):
 		return fmt.Sprintf("the variable %q does not exist", root),
@@ -117,7 +177,7 @@ func (e *Exception) unset(root, field string, isSet func(string) bool) (message,
 	case root == "request" && field != "" && !slices.Contains(requestFields, field):
 		return fmt.Sprintf("a request has no %q", field),
 			cmp.Or(exception.Nearest(field, requestFields), "read a field of the request, such as request.object")
-	case e.Background && (slices.Contains(senders, root) || root == "request" && slices.Contains(senderFields, field)):
+	case scanned && (slices.Contains(senders, root) || root == "request" && slices.Contains(senderFields, field)):
 		return "the conditions read who sends a request, and a background scan has no sender, so they are never true " +
 			"there", "write background: false"
 	}

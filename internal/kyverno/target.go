@@ -17,7 +17,7 @@ type Target struct {
 	matched [][]Filter // alternatives: a resource has to match all filters of one
 	// excluded are filters with lists of literals and patterns alone: a resource must match none of them.
 	excluded []Filter
-	// Operations are those of the rules of matchConstraints; nil: any.
+	// Operations are those of the match or of the rules of matchConstraints; nil: any.
 	Operations []string
 	deletes    bool // they include DELETE
 }
@@ -66,7 +66,8 @@ func (r ruleTree) targets(p *Policy, rule Rule) []Target {
 		}
 	}
 	excluded := r.excluded()
-	targets := []Target{{Policy: p, Rule: rule.Name, matched: matched, excluded: excluded}}
+	operations := operationsOf(matched)
+	targets := []Target{{Policy: p, Rule: rule.Name, matched: matched, excluded: excluded, Operations: operations}}
 	excluded = slices.DeleteFunc(slices.Clone(excluded), func(f Filter) bool { return len(f.Kinds) > 0 })
 	forms := rule.Forms()
 	for _, name := range slices.Sorted(maps.Keys(forms)) {
@@ -74,7 +75,7 @@ func (r ruleTree) targets(p *Policy, rule Rule) []Target {
 		if name == rule.Name {
 			continue
 		}
-		made := Target{Policy: p, Rule: name, excluded: excluded}
+		made := Target{Policy: p, Rule: name, excluded: excluded, Operations: operations}
 		for _, filters := range matched {
 			filters = slices.Clone(filters)
 			for i := range filters {
@@ -86,6 +87,18 @@ func (r ruleTree) targets(p *Policy, rule Rule) []Target {
 		targets = append(targets, made)
 	}
 	return targets
+}
+
+// operationsOf returns the operations of which all alternatives require one, or nil.
+func operationsOf(lists [][]Filter) (all []string) {
+	for _, filters := range lists {
+		i := slices.IndexFunc(filters, func(f Filter) bool { return len(f.Operations) > 0 })
+		if i < 0 {
+			return nil
+		}
+		all = append(all, Texts(filters[i].Operations)...)
+	}
+	return all
 }
 
 // excluded returns the filters of the exclude that polex compares: namespaces and names, and nothing else. Each of
@@ -271,7 +284,7 @@ func (t *Target) Misses(work *wildcard.Meter, filters []Filter, operations []str
 	}
 	if missed == nil && len(operations) > 0 && len(t.Operations) > 0 && !slices.ContainsFunc(operations,
 		func(one string) bool { return slices.Contains(t.Operations, one) }) {
-		missed = &Miss{Field: "operations", Side: [2][]string{operations, t.Operations}}
+		missed = &Miss{Field: "operations", Side: [2][]string{operations, t.Operations}, At: &Filter{}}
 	}
 	if missed == nil || work.Spent() {
 		return nil

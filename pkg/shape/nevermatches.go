@@ -35,7 +35,7 @@ var neverMatchesCheck = check{
 		if len(s.Unread) > 0 || s.counts[ReasonReachesGuard] > 0 {
 			return // it is not known how Kyverno reads it, or it is refused anyway
 		}
-		if problem := s.PreconditionProblem(s.isSetByRules); problem != nil {
+		if problem := s.PreconditionProblem(s.isSetByRules, s.scanned()); problem != nil {
 			s.find(ReasonNeverMatches, problem.Path, problem.Hint, "%s", problem.Message)
 		}
 		work := wildcard.NewMeter()
@@ -93,6 +93,17 @@ func (s *subject) isSetByRules(variable string) bool {
 			return slices.ContainsFunc(p.Rules,
 				func(r kyverno.Rule) bool { return slices.Contains(r.Context, variable) })
 		})
+	})
+}
+
+// scanned reports whether background scans apply a policy that the exception names, or may do so.
+func (s *subject) scanned() bool {
+	if s.config.Policies == nil {
+		return true
+	}
+	return slices.ContainsFunc(s.Refs, func(ref kyverno.Ref) bool {
+		policies := s.config.Policies.Find(ref)
+		return len(policies) == 0 || slices.ContainsFunc(policies, func(p *kyverno.Policy) bool { return !p.RequestsOnly })
 	})
 }
 

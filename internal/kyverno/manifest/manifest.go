@@ -124,7 +124,8 @@ func UnknownKeys(d *exception.Document, own []string) []UnknownKey {
 		keys, _ := value.(map[string]any)
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
 			isDefined := slices.Contains(defined, key)
-			limit := of.kind == "property" && slices.Contains(limits, key)
+			// A label such as cluster is often somebody else's.
+			limit := slices.Contains(limits, key) && (of.kind == "property" || key != "cluster")
 			switch {
 			case len(unknown) == maxUnknown:
 				return unknown
