@@ -11,7 +11,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/json"
@@ -33,19 +36,16 @@ const requestLasts = 40 * time.Second
 
 // NewAPI returns an API for the given configuration.
 func NewAPI(config *rest.Config, client *http.Client) (*API, error) {
-	config = rest.CopyConfig(config)
+	config = dynamic.ConfigFor(config)
 	config.QPS = -1                           // a queue would delay deletions; callers limit their requests
 	config.WarningHandler = rest.NoWarnings{} // "is deprecated" would come with every request
-	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
-	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
-	config.GroupVersion, config.APIPath = nil, "/"
-	watches, err := rest.UnversionedRESTClientForConfigAndClient(config, client)
-	if err != nil {
-		return nil, fmt.Errorf("set up: %w", err)
-	}
 	limited := *client
 	limited.Timeout = requestLasts
 	requests, err := rest.UnversionedRESTClientForConfigAndClient(config, &limited)
+	if err != nil {
+		return nil, fmt.Errorf("set up: %w", err)
+	}
+	watches, err := rest.UnversionedRESTClientForConfigAndClient(config, client)
 	if err != nil {
 		return nil, fmt.Errorf("set up: %w", err)
 	}
@@ -97,28 +97,24 @@ func (a *API) find(ctx context.Context, gk exception.GroupKind) (resource, error
 	r := resource{root: "/api", version: "v1"}
 	versions := []string{"v1"}
 	if gk.Group != "" {
-		r.root = "/apis/" + gk.Group
+		r.root, versions = "/apis/"+gk.Group, nil
 		var group metav1.APIGroup
 		err := a.get(ctx, r.root, &group)
-		if !gk.IsException() {
-			if apierrors.IsNotFound(err) {
-				err = errNotServed
-			}
-			if err != nil {
-				return r, err
-			}
-		}
-		versions = nil
 		if err == nil {
 			versions = append(versions, group.PreferredVersion.Version)
 		}
 		for _, v := range group.Versions {
 			versions = append(versions, v.Version)
 		}
-		// A user who takes the right to discovery must not make the guard blind, nor one that deletes the
-		// APIServices: discovery names no other versions, and the API server serves all of them.
-		if gk.IsException() {
+		switch {
+		case gk.IsException():
+			// A user who takes the right to discovery must not make the guard blind, nor one that deletes the
+			// APIServices: discovery names no other versions, and the API server serves all of them.
 			versions = append(versions, kyverno.WatchedVersion(gk))
+		case apierrors.IsNotFound(err):
+			return r, errNotServed
+		case err != nil:
+			return r, err
 		}
 	}
 	for _, version := range slices.Compact(versions) {
@@ -161,25 +157,52 @@ func (a *API) get(ctx context.Context, path string, value any) error {
 	return into(a.rest.Get().AbsPath(path).Do(ctx), value)
 }
 
-// into decodes the body of an answer, or returns the error in it.
+// into decodes the body of an answer and keeps integers as integers, or returns the error in it.
 func into(answer rest.Result, value any) error {
-	raw, err := rawOf(answer)
+	if err := answer.Error(); err != nil {
+		return err
+	}
+	raw, err := answer.Raw()
 	if err != nil {
 		return err
 	}
-	return decode(raw, value)
+	return json.UnmarshalCaseSensitivePreserveInts(raw, value)
 }
 
-// rawOf returns the body of an answer, or the error in it.
-func rawOf(answer rest.Result) ([]byte, error) {
-	if err := answer.Error(); err != nil {
-		return nil, err
+// query adds options to a request for all objects.
+func query(request *rest.Request, where resource, options metav1.ListOptions) *rest.Request {
+	return request.AbsPath(where.at("", "")).
+		SpecificallyVersionedParams(&options, scheme.ParameterCodec, schema.GroupVersion{Version: "v1"})
+}
+
+// partial is the media type of objects of which only the metadata is wanted, and of a list of them.
+func partial(kind string) string {
+	return "application/json;as=" + kind + ";g=meta.k8s.io;v=v1,application/json"
+}
+
+// eachPage lists the objects that a field selector selects, or only their metadata. It returns the
+// resource version of the list.
+func (a *API) eachPage(ctx context.Context, where resource, field string, onlyMetadata bool,
+	show func(*unstructured.Unstructured)) (resourceVersion string, err error) {
+	const perPage = 25 // objects of up to about 1 MiB
+	options := metav1.ListOptions{Limit: perPage, FieldSelector: field}
+	for {
+		request := query(a.rest.Get(), where, options)
+		if onlyMetadata {
+			request.SetHeader("Accept", partial("PartialObjectMetadataList"))
+		}
+		var page unstructured.UnstructuredList
+		if err := into(request.Do(ctx), &page); err != nil {
+			return "", err
+		}
+		for i := range page.Items {
+			show(&page.Items[i])
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return page.GetResourceVersion(), nil
+		}
 	}
-	return answer.Raw()
 }
-
-// decode decodes JSON of the API server and keeps integers as integers.
-func decode(raw []byte, into any) error { return json.UnmarshalCaseSensitivePreserveInts(raw, into) }
 
 // isGone reports whether the object does not exist. The API server also answers NotFound for an
 // unknown path, but then the error does not name the object.

@@ -9,9 +9,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -46,90 +44,64 @@ type Definitions struct {
 func (d *Definitions) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, kind := range kyverno.Kinds() {
-		w := &definition{Definitions: d, kind: kind}
-		field := "metadata.name=" + DefinitionName(kind.Group)
-		feed := &feed{api: d.API, field: field, list: w.list(field), state: w.state}
-		feed.object = func(_ watch.EventType, raw []byte) (runtime.Object, error) {
-			o := &unstructured.Unstructured{}
-			return o, o.UnmarshalJSON(raw)
-		}
-		running.Go(func() { feed.run(ctx, DefinitionName(kind.Group), w) })
+		name := DefinitionName(kind.Group)
+		feed := &feed{follower: &definition{Definitions: d, kind: kind}, api: d.API, name: "the definition " + name,
+			field: "metadata.name=" + name, failed: d.Failed}
+		running.Go(func() { feed.run(ctx) })
 	}
 	running.Wait()
 }
 
-// definition is one watched definition. It is the store of a reflector, which calls it in turn.
+// definition is one watched definition.
 type definition struct {
 	*Definitions
-	kind     exception.GroupKind
-	before   string // the last state; "": it was not established
-	reported bool   // a failure
+	kind   exception.GroupKind
+	before string // the last state; "": it was not established
 }
 
-func (d *definition) list(field string) func(context.Context) (runtime.Object, resource, error) {
+func (d *definition) find(context.Context) (resource, error) {
 	root, version := "/apis/"+DefinitionKind.Group, DefinitionKind.Version
-	where := resource{root: root, version: version, plural: "customresourcedefinitions"}
-	return func(ctx context.Context) (runtime.Object, resource, error) {
-		all := &unstructured.UnstructuredList{}
-		raw, err := rawOf(d.API.rest.Get().AbsPath(where.at("", "")).Param("fieldSelector", field).Do(ctx))
-		if err == nil {
-			err = all.UnmarshalJSON(raw)
-		}
-		return all, where, err
-	}
+	return resource{root: root, version: version, plural: "customresourcedefinitions"}, nil
 }
 
-func (d *definition) state(watching bool, err error) {
+func (d *definition) sees(watching bool, _ error) {
 	d.Known.Watched(d.kind, watching)
 	d.Watching(d.kind, watching)
-	if err != nil && !d.reported {
-		d.Failed(fmt.Errorf("watch the definition %s: %w", DefinitionName(d.kind.Group), err))
-	}
-	d.reported = (d.reported || err != nil) && !watching
 }
 
-// Add records a new definition.
-func (d *definition) Add(o any) error { return d.Update(o) }
-
-// Update records a changed definition.
-func (d *definition) Update(o any) error {
-	is := o.(*unstructured.Unstructured)
-	if is.GetName() != DefinitionName(d.kind.Group) {
-		return fmt.Errorf("the API server sent another definition, %q", is.GetName())
-	}
-	state := stateOf(is)
-	d.Known.Set(d.kind, guard.Definition{Conversion: Conversion(is), State: state})
-	if before := d.before; before != state && (before != "" || established(is)) {
-		d.before = state
-		d.Changed(d.kind, before, state)
-	}
-	return nil
-}
-
-// Delete records that the definition is gone.
-func (d *definition) Delete(any) error {
-	d.Known.Set(d.kind, guard.Definition{})
-	if d.before != "" {
-		d.Changed(d.kind, d.before, "deleted")
-	}
-	d.before = ""
-	return nil
-}
-
-// Replace records the listed definition, or that there is none.
-func (d *definition) Replace(list []any, _ string) error {
+// replace records the listed definition, or that there is none.
+func (d *definition) replace(list []any) {
 	if len(list) == 0 {
-		return d.Delete(nil)
+		d.change(nil, true)
 	}
-	return d.Update(list[0])
+	for _, o := range list {
+		d.change(o.(*unstructured.Unstructured), false)
+	}
 }
 
-// Resync does nothing.
-func (d *definition) Resync() error { return nil }
+// change records a new, changed or deleted definition.
+func (d *definition) change(is *unstructured.Unstructured, gone bool) {
+	before := d.before
+	switch {
+	case gone:
+		d.Known.Set(d.kind, guard.Definition{})
+		if d.before = ""; before != "" {
+			d.Changed(d.kind, before, "deleted")
+		}
+	case is.GetName() != DefinitionName(d.kind.Group): // the API server ignores the field selector
+	default:
+		state := definitionState(is)
+		d.Known.Set(d.kind, guard.Definition{Conversion: Conversion(is), State: state})
+		if before != state && (before != "" || established(is)) {
+			d.before = state
+			d.Changed(d.kind, before, state)
+		}
+	}
+}
 
-// stateOf returns a text that differs between two definitions that serve exceptions differently. A
+// definitionState returns a text that differs between two definitions that serve exceptions differently. A
 // state that was there for a moment only shows in the generation.
-func stateOf(d *unstructured.Unstructured) string {
+func definitionState(d *unstructured.Unstructured) string {
 	names, _, _ := unstructured.NestedMap(d.Object, "status", "acceptedNames")
 	stored, _, _ := unstructured.NestedSlice(d.Object, "status", "storedVersions")
 	conditions, _, _ := unstructured.NestedSlice(d.Object, "status", "conditions")

@@ -14,8 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -43,13 +43,8 @@ type Reports struct {
 
 	kind    schema.GroupVersionKind // zero: none
 	where   resource
-	chosen  time.Time                // when the kind was last looked for
-	written map[string]writtenReport // by namespace
-}
-
-type writtenReport struct {
-	digest          [sha256.Size]byte
-	resourceVersion string // "": unknown
+	chosen  time.Time                    // when the kind was last looked for
+	written map[string][sha256.Size]byte // digests by namespace; zero: unknown
 }
 
 // Write updates the reports to the findings, and deletes the reports of other namespaces.
@@ -126,14 +121,14 @@ func (r *Reports) choose(ctx context.Context) error {
 		}
 	}
 	if chosen != r.kind || where != r.where {
-		r.kind, r.where, r.written = schema.GroupVersionKind{}, where, map[string]writtenReport{}
+		r.kind, r.where, r.written = schema.GroupVersionKind{}, where, map[string][sha256.Size]byte{}
 		if (chosen != schema.GroupVersionKind{}) {
 			namespaces, err := r.namespaces(ctx, where)
 			if err != nil {
 				return err
 			}
 			for _, namespace := range namespaces {
-				r.written[namespace] = writtenReport{}
+				r.written[namespace] = [sha256.Size]byte{}
 			}
 		}
 		r.kind = chosen
@@ -143,18 +138,14 @@ func (r *Reports) choose(ctx context.Context) error {
 }
 
 // namespaces returns the namespaces where guards have written reports.
-func (r *Reports) namespaces(ctx context.Context, where resource) ([]string, error) {
-	var list metav1.PartialObjectMetadataList
-	request := r.API.rest.Get().AbsPath(where.at("", "")).Param("labelSelector", managedBy+"="+reportName).
-		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
-	if err := into(request.Do(ctx), &list); err != nil {
-		return nil, fmt.Errorf("list the reports: %w", err)
-	}
-	var all []string
-	for _, item := range list.Items {
-		if item.Name == reportName {
-			all = append(all, item.Namespace)
+func (r *Reports) namespaces(ctx context.Context, where resource) (all []string, err error) {
+	_, err = r.API.eachPage(ctx, where, "metadata.name="+reportName, true, func(o *unstructured.Unstructured) {
+		if o.GetLabels()[managedBy] == reportName {
+			all = append(all, o.GetNamespace())
 		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the reports: %w", err)
 	}
 	return all, nil
 }
@@ -205,58 +196,35 @@ func (r *Reports) write(ctx context.Context, namespace string, findings []*guard
 		return err
 	}
 	digest := sha256.Sum256(text)
-	before := r.written[namespace]
-	if before.digest == digest {
+	if r.written[namespace] == digest {
 		return nil
 	}
-	var now string
-	for range 2 { // retry if somebody has changed or deleted it
-		now, err = r.put(ctx, &content, before.resourceVersion)
-		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) {
-			break
-		}
-		before.resourceVersion = ""
-	}
-	if err != nil {
-		r.written[namespace] = writtenReport{}
+	r.written[namespace] = [sha256.Size]byte{}
+	if err := r.put(ctx, &content); err != nil {
 		return err
 	}
-	r.written[namespace] = writtenReport{digest, now}
+	r.written[namespace] = digest
 	return nil
 }
 
-// put replaces the report with the given resource version and returns the new one. With "", it
-// first asks whether there is a report.
-func (r *Reports) put(ctx context.Context, content *report, over string) (resourceVersion string, err error) {
-	path, namespace := r.where.at(content.Metadata.Namespace, reportName), content.Metadata.Namespace
-	if over == "" {
-		over, err = versionOf(r.API.rest.Get().AbsPath(path).SetHeader("Accept", partial).Do(ctx))
-		if err != nil && !apierrors.IsNotFound(err) {
-			return "", err
-		}
+// put writes a report over the one that exists.
+func (r *Reports) put(ctx context.Context, content *report) error {
+	accept := partial("PartialObjectMetadata")
+	path, request := r.where.at(content.Metadata.Namespace, reportName), r.API.rest.Put()
+	var stored metav1.PartialObjectMetadata
+	switch err := into(r.API.rest.Get().AbsPath(path).SetHeader("Accept", accept).Do(ctx), &stored); {
+	case apierrors.IsNotFound(err):
+		path, request = r.where.at(content.Metadata.Namespace, ""), r.API.rest.Post()
+	case err != nil:
+		return err
 	}
-	content.Metadata.ResourceVersion = over
+	content.Metadata.ResourceVersion = stored.ResourceVersion
 	text, err := json.Marshal(content)
 	if err != nil {
-		return "", err
+		return err
 	}
-	request := r.API.rest.Put().AbsPath(path)
-	if over == "" {
-		request = r.API.rest.Post().AbsPath(r.where.at(namespace, ""))
-	}
-	request.SetHeader("Accept", partial).SetHeader("Content-Type", "application/json")
-	return versionOf(request.Body(text).Do(ctx))
-}
-
-// partial requests only the metadata of an object.
-const partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-
-func versionOf(answer rest.Result) (string, error) {
-	var stored struct {
-		Metadata brief `json:"metadata"`
-	}
-	err := into(answer, &stored)
-	return stored.Metadata.ResourceVersion, err
+	request.AbsPath(path).SetHeader("Accept", accept).SetHeader("Content-Type", "application/json")
+	return request.Body(text).Do(ctx).Error()
 }
 
 // results returns the results of a report, problems first.

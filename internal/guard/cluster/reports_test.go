@@ -38,7 +38,7 @@ func TestReports(t *testing.T) {
 			s, api := serve(t)
 			s.versions = tc.served
 			if tc.there != "" {
-				s.set(tc.there, object{"metadata": object{"name": "polex-guard", "namespace": "x"}})
+				s.set(tc.there, object{"apiVersion": "v1", "kind": "Report", "metadata": object{"name": "polex-guard", "namespace": "x", "labels": object{"app.kubernetes.io/managed-by": "polex-guard"}}})
 			}
 			has := func(results int) {
 				t.Helper()

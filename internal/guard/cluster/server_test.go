@@ -228,6 +228,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, resource string)
 	}
 	s.watches[lines] = resource
 	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
 	w.(http.Flusher).Flush()
 	for {

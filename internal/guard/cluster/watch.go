@@ -1,40 +1,46 @@
 package cluster
 
 import (
-	"bufio"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
 
-// feed is a resource that the reflector of client-go lists and watches. The reflector repeats both
-// with increasing pauses and lists again if a watch is too old.
-type feed struct {
-	api   *API
-	field string // selector; "" is any object
-	// list returns all objects, reduced to the kept fields, and the resource to watch.
-	list func(context.Context) (runtime.Object, resource, error)
-	// object decodes the object of an event and reduces it.
-	object func(watch.EventType, []byte) (runtime.Object, error)
-	// state receives whether changes are seen, and the error if not. nil: the watch has ended, and
-	// the next one follows.
-	state func(watching bool, err error)
+// follower receives the states of the objects of one resource.
+type follower interface {
+	// find returns the resource. It is called before every list.
+	find(ctx context.Context) (resource, error)
+	// sees receives whether changes are seen. err is nil if the watch has ended and the next one
+	// follows.
+	sees(watching bool, err error)
+	// replace receives all objects.
+	replace(all []any)
+	// change receives an object that was created, changed or deleted.
+	change(o *unstructured.Unstructured, gone bool)
+}
 
-	where resource // of the last list
+// feed passes a resource to a follower. The reflector of client-go lists and watches it, repeats both
+// with increasing pauses, and lists again if a watch is too old. It uses the feed as its store.
+type feed struct {
+	follower
+	api          *API
+	name         string // for errors
+	field        string // selector; "" is any object
+	onlyMetadata bool
+	failed       func(error) // receives an error once until it is solved
+
+	where    resource // of the last list
+	reported bool     // a failure
 }
 
 const (
@@ -42,55 +48,93 @@ const (
 	// same length is added to them, because many guards may wait.
 	shortestBackoff, longestBackoff = 50 * time.Millisecond, 7500 * time.Millisecond
 	backoffs                        = 9 // from one to the other
-	// maxEvent is the maximum number of bytes of a line of a watch. An object in etcd is smaller.
-	maxEvent = 16 << 20
 )
 
-// run passes all states to a store until the context ends.
-func (f *feed) run(ctx context.Context, name string, into cache.ReflectorStore) {
+// run passes all states to the follower until the context ends.
+func (f *feed) run(ctx context.Context) {
 	backoff := &wait.Backoff{Duration: shortestBackoff, Cap: longestBackoff, Steps: backoffs, Factor: 2, Jitter: 1}
-	source := withoutWatchList{&cache.ListWatch{ListWithContextFunc: f.listAll, WatchFuncWithContext: f.watch}}
-	options := cache.ReflectorOptions{Name: name, TypeDescription: name, Backoff: backoff}
-	reflector := cache.NewReflectorWithOptions(source, nil, into, options)
-	reflector.RunWithContext(logr.NewContext(ctx, logr.Discard())) // state reports the errors
+	source := withoutWatchList{&cache.ListWatch{ListWithContextFunc: f.list, WatchFuncWithContext: f.watch}}
+	options := cache.ReflectorOptions{Name: f.name, TypeDescription: f.name, Backoff: backoff}
+	reflector := cache.NewReflectorWithOptions(source, nil, f, options)
+	reflector.RunWithContext(logr.NewContext(ctx, logr.Discard())) // tell reports the errors
 }
 
-// listAll lists all objects. The resource version is not that of the caller: a list from the
-// cache of an API server can be older than the last one.
-func (f *feed) listAll(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
-	all, where, err := f.list(ctx)
+// tell passes on whether changes are seen, and a failure. A kind that is not served is no failure.
+func (f *feed) tell(ctx context.Context, watching bool, err error) {
+	if err != nil && !f.reported && !errors.Is(err, errNotServed) && ctx.Err() == nil {
+		f.reported = true
+		f.failed(fmt.Errorf("watch %s: %w", f.name, err))
+	}
+	f.reported = f.reported && !watching
+	f.sees(watching, err)
+}
+
+// list lists all objects. The resource version is not that of the caller: a list from the cache of an
+// API server can be older than the last one.
+func (f *feed) list(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+	all := &unstructured.UnstructuredList{}
+	where, err := f.find(ctx)
+	if err == nil {
+		var version string
+		version, err = f.api.eachPage(ctx, where, f.field, f.onlyMetadata, func(o *unstructured.Unstructured) {
+			if f.onlyMetadata {
+				o = identified(o) // the others would stay in memory until the last page
+			}
+			all.Items = append(all.Items, *o)
+		})
+		all.SetResourceVersion(version)
+	}
 	if err != nil {
-		f.state(false, err)
+		f.tell(ctx, false, err)
 		return nil, err
 	}
 	f.where = where
 	return all, nil
 }
 
+// identified returns an object with nothing but its name and its state.
+func identified(o *unstructured.Unstructured) *unstructured.Unstructured {
+	brief := &unstructured.Unstructured{Object: map[string]any{}}
+	brief.SetNamespace(o.GetNamespace())
+	brief.SetName(o.GetName())
+	brief.SetUID(o.GetUID())
+	brief.SetResourceVersion(o.GetResourceVersion())
+	return brief
+}
+
 // watch watches from a resource version.
 func (f *feed) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	lasts := time.Duration(*o.TimeoutSeconds)*time.Second + requestLasts
-	ctx, cancel := context.WithTimeout(ctx, lasts)
+	limited, cancel := context.WithTimeout(ctx, lasts)
 	opens := time.AfterFunc(requestLasts, cancel)
-	request := f.api.watches.Get().AbsPath(f.where.at("", "")).
-		Param("watch", "true").Param("allowWatchBookmarks", "true").
-		Param("resourceVersion", o.ResourceVersion).Param("timeoutSeconds", fmt.Sprint(*o.TimeoutSeconds))
-	if f.field != "" {
-		request = request.Param("fieldSelector", f.field)
+	o.Watch, o.FieldSelector = true, f.field
+	request := query(f.api.watches.Get(), f.where, o)
+	if f.onlyMetadata {
+		request.SetHeader("Accept", partial("PartialObjectMetadata"))
 	}
-	stream, err := request.Stream(ctx)
+	events, err := request.Watch(limited)
 	if opens.Stop(); err != nil {
 		cancel()
-		f.state(false, err)
+		f.tell(ctx, false, err)
 		return nil, err
 	}
-	lines := bufio.NewScanner(stream)
-	lines.Buffer(make([]byte, 0, 64<<10), maxEvent)
-	f.state(true, nil)
-	end := sync.OnceFunc(func() { f.state(false, nil) })
-	events := &events{feed: f, lines: lines, end: func() { cancel(); _ = stream.Close(); end() }}
-	reporter := apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "WatchDecoding")
-	return watch.NewStreamWatcher(events, reporter), nil
+	f.tell(ctx, true, nil)
+	return watched{events, sync.OnceFunc(func() {
+		cancel()
+		f.tell(ctx, false, nil)
+	})}, nil
+}
+
+// watched is a watch whose end is told.
+type watched struct {
+	watch.Interface
+	ended func()
+}
+
+// Stop ends the watch. The reflector always calls it.
+func (w watched) Stop() {
+	w.Interface.Stop()
+	w.ended()
 }
 
 // withoutWatchList makes the reflector list before it watches. Pages need less memory than a list in
@@ -100,42 +144,26 @@ type withoutWatchList struct{ *cache.ListWatch }
 // IsWatchListSemanticsUnSupported implements an interface of client-go.
 func (withoutWatchList) IsWatchListSemanticsUnSupported() bool { return true }
 
-// events decodes the lines of a watch.
-type events struct {
-	feed  *feed
-	lines *bufio.Scanner
-	end   func()
+// Add passes on a new object.
+func (f *feed) Add(o any) error { return f.Update(o) }
+
+// Update passes on a changed object.
+func (f *feed) Update(o any) error {
+	f.change(o.(*unstructured.Unstructured), false)
+	return nil
 }
 
-// Decode returns the next event.
-func (e *events) Decode() (watch.EventType, runtime.Object, error) {
-	if !e.lines.Scan() {
-		err := e.lines.Err()
-		if errors.Is(err, bufio.ErrTooLong) {
-			e.feed.state(false, err)
-		}
-		return "", nil, cmp.Or(err, io.EOF)
-	}
-	var event struct {
-		Type   watch.EventType `json:"type"`
-		Object json.RawMessage `json:"object"`
-	}
-	if err := decode(e.lines.Bytes(), &event); err != nil {
-		return "", nil, fmt.Errorf("read an event: %w", err)
-	}
-	if event.Type != watch.Error {
-		o, err := e.feed.object(event.Type, event.Object)
-		return event.Type, o, err
-	}
-	status := &metav1.Status{}
-	if err := decode(event.Object, status); err != nil {
-		return "", nil, fmt.Errorf("read an event: %w", err)
-	}
-	if status.Code != http.StatusGone { // then everything is listed again
-		e.feed.state(false, apierrors.FromObject(status))
-	}
-	return watch.Error, status, nil
+// Delete passes on that an object is gone.
+func (f *feed) Delete(o any) error {
+	f.change(o.(*unstructured.Unstructured), true)
+	return nil
 }
 
-// Close ends the watch.
-func (e *events) Close() { e.end() }
+// Replace passes on the listed objects.
+func (f *feed) Replace(all []any, _ string) error {
+	f.replace(all)
+	return nil
+}
+
+// Resync does nothing: the controller has its own interval.
+func (f *feed) Resync() error { return nil }
