@@ -1,10 +1,11 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
+	"net/http"
 	"strings"
 	"time"
 	"unicode"
@@ -29,17 +30,10 @@ type Decision struct {
 }
 
 // Allowed reports whether the request is allowed.
-func (d *Decision) Allowed() bool {
-	return slices.ContainsFunc(permitted, func(r exception.Reason) bool { return r.Name == d.Reason })
-}
+func (d *Decision) Allowed() bool { return reasonOf(d.Reason).allows }
 
 // Code is the HTTP status that the API server returns to its client.
-func (d *Decision) Code() int32 {
-	if code, ok := codes[d.Reason]; ok {
-		return code
-	}
-	return 403
-}
+func (d *Decision) Code() int32 { return cmp.Or(reasonOf(d.Reason).code, http.StatusForbidden) }
 
 // Authority returns the names of the authorities that signed the object, or "".
 func (d *Decision) Authority() string {

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -62,15 +63,14 @@ func (d *Definitions) of(kind exception.GroupKind) defined {
 	return d.all[kind]
 }
 
-// shown rejects an exception that Kyverno may see differently.
-func (c *checker) shown() error {
+// otherwise returns the cause for which Kyverno may see another object of a kind; "" is none.
+func (d defined) otherwise(kind exception.GroupKind) string {
 	switch {
-	case !c.definition.known:
-		return refuse(ReasonConversion, "the definition of %s could not be read, so a webhook may convert it", c.kind)
-	case c.definition.Conversion != "":
-		return refuse(ReasonConversion,
-			"the definition of exceptions: %s can show Kyverno another %s than the signed one",
-			c.definition.Conversion, c.kind)
+	case !d.known:
+		return fmt.Sprintf("the definition of %s could not be read, so a webhook may convert it", kind)
+	case d.Conversion != "":
+		return fmt.Sprintf("the definition of exceptions: %s can show Kyverno another %s than the signed one",
+			d.Conversion, kind)
 	}
-	return nil
+	return ""
 }

@@ -182,7 +182,7 @@ func (c *checker) again(ctx context.Context, f *Finding, tried int) {
 // expired returns the finding of an exception after its expiry.
 func (f *Finding) expired() Finding {
 	ended := *f
-	ended.answer("", f.Facts, &refusal{verify.ReasonExpired, "it expired at " + timestamp(f.Facts.ExpiresAt), f.Facts})
+	ended.reject(verify.ReasonExpired, "it expired at "+timestamp(f.Facts.ExpiresAt))
 	ended.Since, ended.sound, ended.turns = f.Facts.ExpiresAt, "", time.Time{}
 	return ended
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -75,29 +74,15 @@ func (f *Finding) hasEnded(rules *Rules, now time.Time) bool {
 		!end.IsZero() && !now.Before(end)
 }
 
-// complete completes the finding with the definition. shown is nil if every client sees the object that
-// was judged.
-func (f *Finding) complete(shown error) {
+// complete completes the finding with the definition. other is the cause for which a client may see
+// another object than the judged one; "" is none.
+func (f *Finding) complete(other string) {
 	if f.sound == "" {
 		return
 	}
-	facts := f.Facts
-	f.Detail = ""
-	f.answer(f.sound, facts, shown)
-	f.Facts = facts // the expiry is kept with every answer
-}
-
-// stored judges a stored object.
-func (j *judge) stored(doc *exception.Document) (Facts, error) {
-	verified, err := j.rules.verifier.Verify(doc, j.now)
-	if err != nil {
-		return Facts{}, err
+	if f.reject(f.sound, ""); other != "" {
+		f.reject(ReasonConversion, other)
 	}
-	err = j.place(verified.Message())
-	if err == nil {
-		err = j.reachesGuard(verified.Message())
-	}
-	return factsOf(verified.Facts()), err
 }
 
 // removable reports whether a stored object may be removed for a reason. The reasons that allow it

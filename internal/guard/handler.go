@@ -125,14 +125,12 @@ func (h *Handler) decide(ctx context.Context, raw []byte) (d *Decision) {
 	}()
 	request, err := readReview(raw)
 	if err != nil {
-		d = &Decision{}
-		d.answer("", d.Facts, err)
-		return d
+		return denied("", ReasonMalformed, err.Error())
 	}
 	d = about(request)
 	rules := h.config.Rules.Rules()
 	if rules == nil {
-		d.answer("", d.Facts, errNoRules)
+		d.reject(ReasonUndecided, "there is no configuration")
 		return d
 	}
 	j := judge{rules: rules, cluster: h.config.Cluster, count: h.config.Count, now: h.config.Now()}
@@ -152,7 +150,9 @@ func about(request *admissionv1.AdmissionRequest) *Decision {
 
 // denied returns the answer to a request that was not judged.
 func denied(uid, reason, detail string) *Decision {
-	return &Decision{UID: uid, Reason: reason, Detail: detail, Hint: hints[reason]}
+	d := &Decision{UID: uid}
+	d.reject(reason, detail)
+	return d
 }
 
 // ServeDeletion logs the review of a DELETE and allows it, also if it cannot be read or judged. It
@@ -178,11 +178,10 @@ func noted(_ context.Context, raw []byte) *Decision {
 		return denied(uidOf(raw), ReasonMalformed, err.Error())
 	}
 	d := about(request)
-	if request.Operation != admissionv1.Delete {
-		err = refuse(ReasonOperationNotAllowed, "this address answers only about DELETE, not about %q",
-			string(request.Operation))
+	if d.Reason = ReasonDeleted; request.Operation != admissionv1.Delete {
+		d.reject(ReasonOperationNotAllowed,
+			fmt.Sprintf("this address answers only about DELETE, not about %q", string(request.Operation)))
 	}
-	d.answer(ReasonDeleted, d.Facts, err)
 	return d
 }
 

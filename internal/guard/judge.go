@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -25,40 +24,66 @@ type judge struct {
 	now     time.Time
 }
 
-// refusal is a denial with its reason. Its facts come from a document that verifies and is rejected
-// for another reason.
-type refusal struct {
-	reason, detail string
-	facts          Facts
-}
-
-func (r *refusal) Error() string { return r.detail + " [" + r.reason + "]" }
-
+// refuse returns a rejection for a reason of the guard.
 func refuse(reason, format string, args ...any) error {
-	return &refusal{reason: reason, detail: fmt.Sprintf(format, args...)}
+	return &verify.Rejected{Reason: reason, Detail: fmt.Sprintf(format, args...)}
 }
 
 // answer sets the verdict, the facts and the hint from the outcome of a request.
-func (d *Decision) answer(reason string, facts Facts, err error) {
+func (d *Decision) answer(reason string, facts verify.Facts, err error) {
 	var rejected *verify.Rejected
-	var refused *refusal
 	switch {
 	case errors.As(err, &rejected):
-		d.Reason, d.Detail, d.Facts = rejected.Reason, rejected.Detail, factsOf(rejected.Facts)
-	case errors.As(err, &refused):
-		d.Reason, d.Detail, d.Facts = refused.reason, refused.detail, refused.facts
+		d.reject(rejected.Reason, rejected.Detail)
+		facts = rejected.Facts
 	case err != nil:
-		d.Reason, d.Detail = ReasonUndecided, err.Error()
+		d.reject(ReasonUndecided, err.Error())
 	default:
-		d.Reason, d.Facts = reason, facts
+		d.Reason = reason
 	}
-	d.Hint = hints[d.Reason]
+	d.Facts = factsOf(facts)
+}
+
+// reject sets the verdict and the hint. The facts stay.
+func (d *Decision) reject(reason, detail string) {
+	d.Reason, d.Detail, d.Hint = reason, detail, reasonOf(reason).hint
+}
+
+// verify verifies a document by the trust policy and by the rules of the cluster. A rejection by these
+// has the verified facts too.
+func (j *judge) verify(doc *exception.Document, check func(*verify.Verified) error) (verify.Facts, error) {
+	verified, err := j.rules.verifier.Verify(doc, j.now)
+	if err != nil {
+		return verify.Facts{}, err
+	}
+	err = check(verified)
+	var rejected *verify.Rejected
+	switch {
+	case err == nil:
+		return verified.Facts(), nil
+	case errors.As(err, &rejected):
+		rejected.Facts = verified.Facts()
+	}
+	return verify.Facts{}, err
+}
+
+// stored judges a stored object.
+func (j *judge) stored(doc *exception.Document) (verify.Facts, error) {
+	return j.verify(doc, func(v *verify.Verified) error { return j.clusterRules(v.Message()) })
+}
+
+// clusterRules applies the rules that only this cluster can check.
+func (j *judge) clusterRules(message *exception.Document) error {
+	if err := j.place(message); err != nil {
+		return err
+	}
+	return j.reachesGuard(message)
 }
 
 // decide follows the steps of the package documentation, from the second one on.
 func (j *judge) decide(
 	ctx context.Context, request *admissionv1.AdmissionRequest,
-) (reason string, facts Facts, err error) {
+) (reason string, facts verify.Facts, err error) {
 	switch request.Operation {
 	case admissionv1.Delete:
 		return ReasonDeleted, facts, nil
@@ -85,15 +110,12 @@ func (j *judge) decide(
 			return reason, facts, err
 		}
 	}
-	facts, err = j.signed(ctx, c)
+	facts, err = j.verify(doc, func(v *verify.Verified) error { return j.admits(ctx, v, c) })
 	if err != nil && j.ended(doc) == nil && c.unchanged(j.rules.allowed) {
-		return ReasonUnchanged, Facts{}, nil
+		return ReasonUnchanged, verify.Facts{}, nil
 	}
 	return ReasonVerified, facts, err
 }
-
-// ends are the reasons to reject an exception that was valid until then.
-var ends = []string{verify.ReasonExpired, verify.ReasonWithdrawn}
 
 // ended rejects an exception if its signed message has expired or is revoked. Such an exception may
 // only be deleted: with updates that change nothing that is signed, a user could make the deletion
@@ -105,7 +127,8 @@ func (j *judge) ended(doc *exception.Document) error {
 	}
 	_, err := j.signedMessage(doc, doc.Identity())
 	var rejected *verify.Rejected
-	if errors.As(err, &rejected) && slices.Contains(ends, rejected.Reason) {
+	if errors.As(err, &rejected) &&
+		(rejected.Reason == verify.ReasonExpired || rejected.Reason == verify.ReasonWithdrawn) {
 		return err
 	}
 	return nil
@@ -119,42 +142,21 @@ type change struct {
 	subresource string
 }
 
-// signed verifies the object that would be stored, and applies the rules of the cluster.
-func (j *judge) signed(ctx context.Context, c change) (Facts, error) {
-	verified, err := j.rules.verifier.Verify(c.doc, j.now)
-	if err != nil {
-		return Facts{}, err
-	}
-	facts := factsOf(verified.Facts())
-	if err := j.clusterRules(ctx, verified, c); err != nil {
-		var refused *refusal
-		if errors.As(err, &refused) {
-			refused.facts = facts
-		}
-		return Facts{}, err
-	}
-	j.rules.admitted.keep(c.doc, j.cluster, facts, j.now)
-	return facts, nil
-}
-
-// clusterRules applies the rules to a verified object that only this cluster can check.
-func (j *judge) clusterRules(ctx context.Context, verified *verify.Verified, c change) error {
+// admits applies the rules of the cluster to a verified object that would be stored.
+func (j *judge) admits(ctx context.Context, verified *verify.Verified, c change) error {
 	if verified.Message().Identity().Name == "" {
 		return refuse(ReasonGeneratedName, "it has no name yet")
 	}
-	if err := j.place(verified.Message()); err != nil {
+	if err := j.clusterRules(verified.Message()); err != nil {
 		return err
 	}
-	if err := j.reachesGuard(verified.Message()); err != nil {
+	if !c.update {
+		return j.tooMany(ctx, verified.Message())
+	}
+	if err := j.rollback(verified, c.old); err != nil {
 		return err
 	}
-	if c.update {
-		if err := j.rollback(verified, c.old); err != nil {
-			return err
-		}
-		return c.drops()
-	}
-	return j.tooMany(ctx, verified.Message())
+	return c.drops()
 }
 
 // parseObject parses an object of a request as strictly as a file.

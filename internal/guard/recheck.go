@@ -62,8 +62,8 @@ func (c *checker) show(ctx context.Context, o *Object) {
 
 // record stores the finding of an object.
 func (c *checker) record(ctx context.Context, f, before *Finding) {
-	shown := c.shown()
-	f.complete(shown)
+	other := c.definition.otherwise(c.kind)
+	f.complete(other)
 	if f.Since = c.Clock.Now(); before != nil && before.Reason == f.Reason && before.UID == f.UID {
 		f.Since = before.Since // the same problem
 	}
@@ -72,15 +72,14 @@ func (c *checker) record(ctx context.Context, f, before *Finding) {
 		c.Tell.Found(ctx, f)
 	}
 	// The author of an exception is not responsible for a failed conversion.
-	unreadable := f.Reason == ReasonUnreadable && shown != nil
+	unreadable := f.Reason == ReasonUnreadable && other != ""
 	mayRemove := c.Enforce && f.Object.IsException() && removable(f.Reason) && !unreadable
 	f.remove = f.waits && f.Object.IsException() ||
 		mayRemove && f.Reason != verify.ReasonExpired && c.Clock.Now().Sub(f.Since) >= c.Every
 	c.plan(c.keep(f.like(before), differs))
 }
 
-// judged returns the finding of an object. It uses a verdict that is known, or that a request just
-// got.
+// judged returns the finding of an object. It uses a verdict that is known.
 func (c *checker) judged(ctx context.Context, o *Object, before *Finding) (*Finding, error) {
 	now := c.Clock.Now()
 	f := &Finding{
@@ -91,7 +90,7 @@ func (c *checker) judged(ctx context.Context, o *Object, before *Finding) (*Find
 		if before != nil {
 			f.Facts, f.kept = before.Facts, before.kept // its expiry is known
 		}
-		f.answer("", f.Facts, &refusal{ReasonUnreadable, o.Unreadable.Error(), f.Facts})
+		f.reject(ReasonUnreadable, o.Unreadable.Error())
 		f.turns = now // the next attempt may give another result
 		return f, nil
 	}
@@ -107,26 +106,17 @@ func (c *checker) judged(ctx context.Context, o *Object, before *Finding) (*Find
 		known.Version, known.state, known.reading, known.waits = o.Version, o.State, c.reading, f.waits
 		return &known, nil
 	}
-	reason := ReasonVerified
-	if o.Dying {
-		reason = StateDeleting
+	facts, err := c.judge(ctx, f, o, doc)
+	if errors.Is(err, ErrGone) {
+		return nil, err
 	}
-	facts, known := c.rules.admitted.verified(f.content, c.Cluster, now)
-	if !known {
-		var err error
-		if facts, err = c.judge(ctx, f, o, doc); err != nil {
-			if errors.Is(err, ErrGone) {
-				return nil, err
-			}
-			reason = ""
-			f.answer("", facts, err)
-			if f.Facts.MessageDigest == "" {
-				f.Facts = facts // it is signed, and a rule of this cluster rejects it
-			}
-		}
-	}
-	if reason != "" {
-		f.sound, f.Facts = reason, facts
+	f.answer(ReasonVerified, facts, err)
+	switch {
+	case err != nil:
+	case o.Dying:
+		f.sound = StateDeleting
+	default:
+		f.sound = ReasonVerified
 	}
 	f.turns = f.turning()
 	return f, nil
@@ -149,7 +139,7 @@ func (f *Finding) turning() time.Time {
 // judge judges the version that the API server returned. If another version was signed, it judges
 // that one. An exception that cannot be read in the signed version still expires. The verdict is
 // then valid for this state only: the returned version does not show changes of the signed one.
-func (c *checker) judge(ctx context.Context, f *Finding, o *Object, doc *exception.Document) (Facts, error) {
+func (c *checker) judge(ctx context.Context, f *Finding, o *Object, doc *exception.Document) (verify.Facts, error) {
 	j := judge{rules: c.rules, cluster: c.Cluster, now: c.Clock.Now()}
 	facts, err := j.stored(doc)
 	var rejected *verify.Rejected
@@ -182,9 +172,8 @@ func (c *checker) judge(ctx context.Context, f *Finding, o *Object, doc *excepti
 	if err != nil {
 		return facts, err
 	}
-	facts = factsOf(verified.Facts())
 	detail := "it was signed as version " + version + ", which cannot be read: " + failure.Error()
-	return facts, &refusal{ReasonUnreadable, detail, facts}
+	return facts, &verify.Rejected{Reason: ReasonUnreadable, Detail: detail, Facts: verified.Facts()}
 }
 
 // beforeDeletion returns an object as it was before its deletion began, because Kyverno applies it until

@@ -230,68 +230,40 @@ func TestGoneBetweenReads(t *testing.T) {
 	}
 }
 
-// TestVerifiedOnce: an exception that was verified for a request is not verified again when it is
-// stored, if the rules and its content are the same. Otherwise it is.
-func TestVerifiedOnce(t *testing.T) {
+// TestEdited: an edit without a review, for example in etcd, is judged although the exception was
+// verified before. The original content passes again.
+func TestEdited(t *testing.T) {
 	w := inWorld(t)
 	o := w.sealed(t, draft("a", "x", 100*hour, ""), now.Add(-time.Minute))
-	for name, tc := range map[string]struct {
-		change func(object)
-		rules  bool // changed
-		want   string
-	}{
-		"as it was":                  {nil, false, "verified"},
-		"with another label":         {func(o object) { metadata(o)["labels"] = object{"a": "b"} }, false, "altered"},
-		"with another spec":          {func(o object) { o["spec"] = object{} }, false, "altered"},
-		"a number as text":           {func(o object) { o["spec"].(object)["n"] = "1" }, false, "altered"},
-		"after it was withdrawn":     {nil, true, "withdrawn"},
-		"another status and version": {func(o object) { o["status"], metadata(o)["generation"] = object{"a": "b"}, int64(9) }, false, "verified"},
+	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), o)
+	k.settles(t, "found a verified", "report [a verified]")
+	for _, edit := range []func(object){
+		func(o object) { o["spec"].(object)["background"] = true },
+		func(o object) { metadata(o)["labels"] = object{"a": "b"} },
+		func(o object) { annotate(o, "a", "b") },
+		func(o object) { metadata(o)["finalizers"] = []any{"a/b"} },
+		func(o object) { metadata(o)["ownerReferences"] = []any{object{"name": "b"}} },
 	} {
-		t.Run(name, func(t *testing.T) {
-			rules := w.rules(t, guard.Settings{}, nil)
-			h := handler(t, rules, guard.Config{})
-			admitted := copied(t, o, func(o object) { metadata(o)["uid"] = "u-a" })
-			r := request(t, create, asJSON(t, admitted), nil)
-			r.Namespace, r.Name = "x", "a"
-			got := judged(t, h, r)
-			must.That(t, got == "verified", "%v", got)
-			if tc.rules {
-				rules = w.rules(t, guard.Settings{}, func(c *trust.Config) {
-					c.Revoked = []trust.RevocationConfig{{Authority: "release-key", SignedBefore: now.UTC().Format(time.RFC3339)}}
-				})
-			}
-			k := keep(t, nil, rules, copied(t, o, tc.change))
-			k.says(t, "found a "+tc.want, "report [a "+tc.want+"]")
-		})
+		k.store.put(t, copied(t, o, edit))
+		k.settles(t, "found a altered")
+		k.store.put(t, o)
+		k.settles(t, "found a verified")
+		k.clock.Step(2 * time.Second)
+		k.settles(t, "report [a verified]")
 	}
+	k.store.put(t, copied(t, o, func(o object) { o["status"], metadata(o)["generation"] = object{"a": "b"}, int64(9) }))
+	k.idle(t)
 }
 
-// TestEditedAfterAdmission: an edit without a review, for example in etcd, is judged although the
-// admitted exception was verified. The original content passes again.
-func TestEditedAfterAdmission(t *testing.T) {
-	w := inWorld(t)
-	o := w.sealed(t, draft("a", "x", 100*hour, ""), now.Add(-time.Minute))
-	for name, edit := range map[string]func(object){
-		"the spec":      func(o object) { o["spec"].(object)["background"] = true },
-		"a label":       func(o object) { metadata(o)["labels"] = object{"a": "b"} },
-		"an annotation": func(o object) { annotate(o, "a", "b") },
-		"a finalizer":   func(o object) { metadata(o)["finalizers"] = []any{"a/b"} },
-		"an owner":      func(o object) { metadata(o)["ownerReferences"] = []any{object{"name": "b"}} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			rules := w.rules(t, guard.Settings{}, nil)
-			r := request(t, create, asJSON(t, copied(t, o, func(o object) { metadata(o)["uid"] = "u-a" })), nil)
-			r.Namespace, r.Name = "x", "a"
-			got := judged(t, handler(t, rules, guard.Config{}), r)
-			must.That(t, got == "verified", "%v", got)
-			k := keep(t, nil, rules, o)
-			k.settles(t, "found a verified", "report [a verified]")
-			k.store.put(t, copied(t, o, edit))
-			k.settles(t, "found a altered")
-			k.store.put(t, o)
-			k.says(t, "found a verified")
-		})
+// TestSameContent: two contents are the same only if no type differs.
+func TestSameContent(t *testing.T) {
+	doc := func(n any) *exception.Document {
+		return must.Get(exception.FromObject(object{"kind": "PolicyException", "metadata": object{"name": "a"}, "spec": n}))(t)
 	}
+	for _, other := range []any{int64(2), []any{int64(1)}, 1.0, "1", true, nil, object{"1": ""}} {
+		expect.That(t, !guard.SameContent(doc(int64(1)), doc(other)), "1 and %v", other)
+	}
+	expect.That(t, guard.SameContent(doc(int64(1)), doc(int64(1))), "1 and 1")
 }
 
 // TestClockJumps: after the clock was changed, exceptions that have expired, or that were signed in

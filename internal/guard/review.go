@@ -2,6 +2,7 @@ package guard
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 
@@ -16,7 +17,7 @@ func readReview(raw []byte) (*admissionv1.AdmissionRequest, error) {
 	version := admissionv1.SchemeGroupVersion
 	err := json.Unmarshal(raw, &r)
 	if err != nil || r.Request == nil || r.Request.UID == "" || r.APIVersion != version.String() {
-		return nil, refuse(ReasonMalformed, "the body is not a review of %s", version)
+		return nil, fmt.Errorf("the body is not a review of %s", version)
 	}
 	return r.Request, nil
 }

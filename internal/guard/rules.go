@@ -3,7 +3,6 @@ package guard
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/lru"
 
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -34,7 +32,6 @@ type Rules struct {
 	settings Settings
 	kinds    []exception.GroupKind // the kinds that the controller checks
 	digest   string
-	admitted admissions // contents that were just verified by these rules
 }
 
 // NewRules checks the whole configuration. The controller checks the kinds of the trust policy. The
@@ -64,7 +61,7 @@ func NewRules(written trust.Config, settings Settings, digest string) (*Rules, e
 	}
 	return &Rules{
 		verifier: verifier, allowed: seal.Added(policy.AllowedMetadata()), reach: reach, settings: settings,
-		kinds: kindsOf(written.Kinds), digest: digest, admitted: admissions{lru.New(maxAdmitted)},
+		kinds: kindsOf(written.Kinds), digest: digest,
 	}, nil
 }
 
@@ -102,8 +99,6 @@ func (r *Rules) Digest() string { return r.digest }
 
 // Current holds the current rules. Its zero value has none, and then nothing can be decided.
 type Current struct{ rules atomic.Pointer[Rules] }
-
-var errNoRules = errors.New("there is no configuration")
 
 // Load reads the configuration and returns its rules, or nil if its digest is still the given one.
 type Load func(digest string) (*Rules, error)
@@ -145,43 +140,6 @@ func contentOf(doc *exception.Document) content {
 		panic(err)
 	}
 	return sha256.Sum256(raw)
-}
-
-// maxAdmitted limits the verdicts that wait for the news that their object is stored. The verdict
-// that was unused for the longest time is dropped first, and its object is verified again.
-const maxAdmitted = 512
-
-// admissions remembers the contents that were just verified for a request, so that the controller
-// does not verify them again once they are stored. It belongs to one set of rules. It does not
-// remember rejected objects.
-type admissions struct{ verdicts *lru.Cache }
-
-type admitted struct {
-	content content
-	cluster string
-}
-
-type verdict struct {
-	facts Facts
-	at    time.Time
-}
-
-// keep remembers that a document was verified at a time.
-func (a admissions) keep(doc *exception.Document, cluster string, facts Facts, at time.Time) {
-	a.verdicts.Add(admitted{contentOf(doc), cluster}, verdict{facts, at})
-}
-
-// verified returns the facts of a content that was verified, if they are still valid. They are not
-// if the clock was set back before the verification, which is not before the start, or after the
-// expiry.
-func (a admissions) verified(c content, cluster string, now time.Time) (Facts, bool) {
-	value, _ := a.verdicts.Get(admitted{c, cluster})
-	v, known := value.(verdict)
-	end := v.facts.ExpiresAt
-	if !known || now.Before(v.at) || !end.IsZero() && !now.Before(end) {
-		return Facts{}, false
-	}
-	return v.facts, true
 }
 
 // Reloader reads a file again and again. It reads the configuration from files, and not from the API
