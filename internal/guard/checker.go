@@ -42,7 +42,7 @@ type stored struct {
 	failures int       // consecutive failures to read or delete it
 	// contested means that it changed during its deletion, and its new state has to be deleted too.
 	contested bool
-	updated   time.Time // when it last changed without a change of its content
+	updated   time.Time // when it last changed without a change of its finding
 	removing  bool      // its deletion has not ended
 }
 

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"slices"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/verify"
@@ -19,9 +18,8 @@ type Finding struct {
 	Since   time.Time
 
 	state   State
-	content content // of the judged object; zero: the verdict depends on more than that
-	rules   *Rules  // at the time of the verdict
-	reading int     // of the checker, when the object was read
+	rules   *Rules // at the time of the verdict
+	reading int    // of the checker, when the object was read
 	asOf    time.Time
 	turns   time.Time // when the same rules give another verdict; zero: never
 	sound   string    // the reason if the signature verifies and only the definition can object; else ""
@@ -41,26 +39,9 @@ func (f *Finding) sameAs(other *Finding) bool {
 		f.Facts.MessageDigest == other.Facts.MessageDigest && f.Summary() == other.Summary()
 }
 
-// like returns the finding with the texts of the previous one where they are equal, so that memory
-// holds them once.
-func (f *Finding) like(before *Finding) Finding {
-	same := *f
-	if before == nil {
-		return same
-	}
-	same.Object = before.Object
-	if f.UID == before.UID {
-		same.UID, same.state.UID = before.UID, before.UID
-	}
-	if f.Facts.MessageDigest == before.Facts.MessageDigest && slices.Equal(f.Facts.Signers, before.Facts.Signers) {
-		same.Facts.MessageDigest, same.Facts.Signers = before.Facts.MessageDigest, before.Facts.Signers
-	}
-	return same
-}
-
-// isValid reports whether the finding is still valid for the same content.
+// isValid reports whether the finding is still valid for the same object.
 func (f *Finding) isValid(rules *Rules, now time.Time) bool {
-	if f == nil || f.rules != rules || now.Before(f.asOf) {
+	if f.rules != rules || now.Before(f.asOf) {
 		return false
 	}
 	return f.turns.IsZero() || now.Before(f.turns)

@@ -36,8 +36,7 @@ func (c *checker) look(ctx context.Context, id exception.Identity, version strin
 	return false
 }
 
-// show judges an object unless its verdict is known, reports a new finding, and plans the next
-// action.
+// show judges an object, reports a new finding, and plans the next action.
 func (c *checker) show(ctx context.Context, o *Object) {
 	before := c.finding(o.Identity)
 	if before != nil && before.UID != o.UID && before.UID != "" {
@@ -49,10 +48,10 @@ func (c *checker) show(ctx context.Context, o *Object) {
 		c.forget(o.Identity)
 		return
 	}
-	harmless := before != nil && before.state != f.state && before.content == f.content && f.content != (content{})
-	c.record(ctx, f, before)
+	moved := before != nil && before.state != f.state
+	differs := c.record(ctx, f, before)
 	s := c.known[o.Identity]
-	if harmless {
+	if moved && !differs {
 		s.updated = c.Clock.Now()
 	}
 	if o.Unreadable == nil {
@@ -60,15 +59,14 @@ func (c *checker) show(ctx context.Context, o *Object) {
 	}
 }
 
-// record stores the finding of an object.
-func (c *checker) record(ctx context.Context, f, before *Finding) {
+// record stores the finding of an object, and reports whether it differs from the one before.
+func (c *checker) record(ctx context.Context, f, before *Finding) (differs bool) {
 	other := c.definition.otherwise(c.kind)
 	f.complete(other)
 	if f.Since = c.Clock.Now(); before != nil && before.Reason == f.Reason && before.UID == f.UID {
 		f.Since = before.Since // the same problem
 	}
-	differs := !f.sameAs(before)
-	if differs {
+	if differs = !f.sameAs(before); differs {
 		c.Tell.Found(ctx, f)
 	}
 	// The author of an exception is not responsible for a failed conversion.
@@ -76,10 +74,11 @@ func (c *checker) record(ctx context.Context, f, before *Finding) {
 	mayRemove := c.Enforce && f.Object.IsException() && removable(f.Reason) && !unreadable
 	f.remove = f.waits && f.Object.IsException() ||
 		mayRemove && f.Reason != verify.ReasonExpired && c.Clock.Now().Sub(f.Since) >= c.Every
-	c.plan(c.keep(f.like(before), differs))
+	c.plan(c.keep(*f, differs))
+	return differs
 }
 
-// judged returns the finding of an object. It uses a verdict that is known.
+// judged returns the finding of an object.
 func (c *checker) judged(ctx context.Context, o *Object, before *Finding) (*Finding, error) {
 	now := c.Clock.Now()
 	f := &Finding{
@@ -99,14 +98,8 @@ func (c *checker) judged(ctx context.Context, o *Object, before *Finding) (*Find
 		f.waits = waitsForDependents(doc)
 		doc = beforeDeletion(doc)
 	}
-	f.content, f.kept = contentOf(doc), kyverno.KeepsDeleted(doc)
-	// This changes no verdict. It saves the verification of an object that somebody updates all the time.
-	if before.isValid(c.rules, now) && before.dying == o.Dying && before.content == f.content {
-		known := *before
-		known.Version, known.state, known.reading, known.waits = o.Version, o.State, c.reading, f.waits
-		return &known, nil
-	}
-	facts, err := c.judge(ctx, f, o, doc)
+	f.kept = kyverno.KeepsDeleted(doc)
+	facts, err := c.judge(ctx, o, doc)
 	if errors.Is(err, ErrGone) {
 		return nil, err
 	}
@@ -137,9 +130,8 @@ func (f *Finding) turning() time.Time {
 }
 
 // judge judges the version that the API server returned. If another version was signed, it judges
-// that one. An exception that cannot be read in the signed version still expires. The verdict is
-// then valid for this state only: the returned version does not show changes of the signed one.
-func (c *checker) judge(ctx context.Context, f *Finding, o *Object, doc *exception.Document) (verify.Facts, error) {
+// that one. An exception that cannot be read in the signed version still expires.
+func (c *checker) judge(ctx context.Context, o *Object, doc *exception.Document) (verify.Facts, error) {
 	j := judge{rules: c.rules, cluster: c.Cluster, now: c.Clock.Now()}
 	facts, err := j.stored(doc)
 	var rejected *verify.Rejected
@@ -153,7 +145,6 @@ func (c *checker) judge(ctx context.Context, f *Finding, o *Object, doc *excepti
 		return facts, err
 	}
 	version := message.Version()
-	f.content = content{}
 	signed, failure := c.Store.Read(ctx, o.Identity, version)
 	switch {
 	case errors.Is(failure, ErrGone):

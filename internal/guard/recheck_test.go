@@ -13,7 +13,6 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/expect"
-	"github.com/polex-dev/polex/test/must"
 )
 
 // dying returns an object that is being deleted in the foreground.
@@ -253,17 +252,6 @@ func TestEdited(t *testing.T) {
 	}
 	k.store.put(t, copied(t, o, func(o object) { o["status"], metadata(o)["generation"] = object{"a": "b"}, int64(9) }))
 	k.idle(t)
-}
-
-// TestSameContent: two contents are the same only if no type differs.
-func TestSameContent(t *testing.T) {
-	doc := func(n any) *exception.Document {
-		return must.Get(exception.FromObject(object{"kind": "PolicyException", "metadata": object{"name": "a"}, "spec": n}))(t)
-	}
-	for _, other := range []any{int64(2), []any{int64(1)}, 1.0, "1", true, nil, object{"1": ""}} {
-		expect.That(t, !guard.SameContent(doc(int64(1)), doc(other)), "1 and %v", other)
-	}
-	expect.That(t, guard.SameContent(doc(int64(1)), doc(int64(1))), "1 and 1")
 }
 
 // TestClockJumps: after the clock was changed, exceptions that have expired, or that were signed in

@@ -2,14 +2,12 @@ package guard
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"k8s.io/utils/clock"
 
 	"github.com/polex-dev/polex/internal/config"
@@ -126,21 +124,6 @@ func (c *Current) Replace(r *Rules) { c.rules.Store(r) }
 
 // Rules returns the current rules, or nil.
 func (c *Current) Rules() *Rules { return c.rules.Load() }
-
-// content is the digest of an object without its status and without the fields that the API server
-// writes with every change. The verdict depends on none of these fields: under the same rules and
-// at the same time, equal contents get the same verdict.
-type content [sha256.Size]byte
-
-// contentOf returns the content of a document. CBOR is deterministic here, and unlike JSON it
-// distinguishes 1 from 1.0. It can encode all values of a document.
-func contentOf(doc *exception.Document) content {
-	raw, err := direct.Marshal(plain(doc, statusSubresource))
-	if err != nil {
-		panic(err)
-	}
-	return sha256.Sum256(raw)
-}
 
 // Reloader reads a file again and again. It reads the configuration from files, and not from the API
 // server. The trust of the guard must not depend on whether the API server answers, and the right to

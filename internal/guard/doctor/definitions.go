@@ -95,17 +95,13 @@ func (k *checkup) listed(ctx context.Context, gk exception.GroupKind, version st
 // apiServiceList is APIServiceList. An APIService names the server of a group and version.
 var apiServiceList = schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIServiceList"}
 
-// served checks that the API server itself serves the kinds that the guard depends on. An
+// servers checks that the API server itself serves the kinds that the guard depends on. An
 // aggregated server can give each client another answer.
-func (k *checkup) served(ctx context.Context) {
+func (k *checkup) servers(ctx context.Context) {
 	const subject = "apiservices"
-	items, ok := k.ifServed(ctx, subject, apiServiceList)
-	if !ok {
-		return
-	}
 	defer k.unlessFound(subject, "the API server answers for exceptions itself")()
 	groups := k.groups()
-	for _, s := range items {
+	for _, s := range k.ifServed(ctx, subject, apiServiceList) {
 		group, _, _ := unstructured.NestedString(s.Object, "spec", "group")
 		service, elsewhere, err := unstructured.NestedMap(s.Object, "spec", "service")
 		if outcome, concerns := groups[group]; concerns && (err != nil || elsewhere) {
@@ -119,12 +115,11 @@ func (k *checkup) served(ctx context.Context) {
 // ifServed lists objects of a kind. A kind that is not served has none.
 func (k *checkup) ifServed(
 	ctx context.Context, subject string, kind schema.GroupVersionKind,
-) ([]unstructured.Unstructured, bool) {
+) []unstructured.Unstructured {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind)
-	err := k.Client.List(ctx, list)
-	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-		return nil, true
+	if err := k.Client.List(ctx, list); !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
+		k.known(subject, err)
 	}
-	return list.Items, k.known(subject, err)
+	return list.Items
 }

@@ -11,6 +11,10 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	admission "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/polex-dev/polex/internal/guard/static"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -70,7 +74,14 @@ type Finding struct {
 type checkup struct {
 	Config
 	findings []Finding
+	// What several checks need. Kinds that are not served are missing.
+	served    []*meta.RESTMapping                   // of each kind, every version
+	policies  []admission.ValidatingAdmissionPolicy // nil: they could not be read
+	delivered map[string]*policySpec                // of policies/guard/protect
 }
+
+// policies is the resource of validating admission policies.
+const policies = "validatingadmissionpolicies"
 
 // Run runs all checks and returns at least one finding.
 func Run(ctx context.Context, c Config) []Finding {
@@ -78,19 +89,36 @@ func Run(ctx context.Context, c Config) []Finding {
 		c.Dial = dial
 	}
 	k := &checkup{Config: c}
-	k.webhook(ctx)
-	k.static(ctx)
-	k.definitions(ctx)
-	k.served(ctx)
-	k.mutating(ctx)
-	k.deletions(ctx)
-	k.protect(ctx)
-	k.kyverno(ctx)
-	k.priority(ctx)
-	k.permissions(ctx)
-	k.leader(ctx)
-	k.clock(ctx)
+	k.read(ctx)
+	for _, check := range []func(context.Context){
+		k.webhook, k.static, k.definitions, k.servers, k.others, k.protect, k.kyverno, k.priority, k.permissions,
+		k.leader, k.clock,
+	} {
+		check(ctx)
+	}
 	return k.findings
+}
+
+// read reads what several checks need.
+func (k *checkup) read(ctx context.Context) {
+	for _, gk := range k.Kinds {
+		mappings, err := k.Client.RESTMapper().RESTMappings(schema.GroupKind(gk))
+		if !meta.IsNoMatchError(err) && k.known(gk.String(), err) {
+			k.served = append(k.served, mappings...)
+		}
+	}
+	var list admission.ValidatingAdmissionPolicyList
+	var err error
+	if k.delivered, err = policiesIn(k.Protect); k.known(policies, err) && k.list(ctx, policies, &list) {
+		k.policies = append([]admission.ValidatingAdmissionPolicy{}, list.Items...)
+	}
+}
+
+// servedKinds returns one version of each served kind.
+func (k *checkup) servedKinds() []*meta.RESTMapping {
+	return slices.CompactFunc(slices.Clone(k.served), func(a, b *meta.RESTMapping) bool {
+		return a.GroupVersionKind.GroupKind() == b.GroupVersionKind.GroupKind()
+	})
 }
 
 // report adds a finding with the hint and the outcome of its reason. The caller may replace both.

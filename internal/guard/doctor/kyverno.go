@@ -6,11 +6,9 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/polex-dev/polex/internal/guard/cluster"
-	"github.com/polex-dev/polex/internal/kyverno"
 )
 
 // kyverno checks the flags of Kyverno's admission controller. None of them lets an unsigned
@@ -59,19 +57,18 @@ func (k *checkup) flags(subject string, given map[string]string) {
 // sees checks that a ServiceAccount of Kyverno may list and watch exceptions. Otherwise Kyverno keeps
 // those that it has read, and never learns of a deletion.
 func (k *checkup) sees(ctx context.Context, subject, account string) {
-	for _, gk := range k.Kinds {
-		_, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind(gk), kyverno.WatchedVersion(gk))
-		if !gk.IsException() || err != nil { // the function definitions reports the error
+	for _, m := range k.servedKinds() {
+		if !isException(m) {
 			continue
 		}
-		lacking, err := k.lacking(ctx, need{gk.Group, cluster.Plural, "", "", []string{"list", "watch"}}, account)
+		lacking, err := k.lacking(ctx, need{m.Resource.Group, cluster.Plural, "", "", []string{"list", "watch"}}, account)
 		if !k.known(subject, err) {
 			return
 		}
 		if len(lacking) > 0 {
 			k.report(subject, "kyverno-not-permitted", "the ServiceAccount %q may not %s %s; "+
 				"Kyverno still applies the exceptions that it read before, also after their deletion",
-				account, strings.Join(lacking, ", "), cluster.DefinitionName(gk.Group))
+				account, strings.Join(lacking, ", "), cluster.DefinitionName(m.Resource.Group))
 		}
 	}
 }

@@ -22,25 +22,25 @@ import (
 	"github.com/polex-dev/polex/internal/guard/rules"
 )
 
-// mutator is a webhook or policy that changes objects at admission.
-type mutator struct {
+// interceptor is a webhook or a policy that changes or rejects objects at admission.
+type interceptor struct {
 	subject    string
 	rules      []admission.RuleWithOperations
 	namespaces *metav1.LabelSelector
 	objects    *metav1.LabelSelector
+	mutates    bool
 	// authored means that the authors of policies determine its rules.
 	authored bool
 }
 
-// mutating looks for webhooks and policies that can change objects before the guard sees them. A
-// change of an exception breaks its signature, so it only blocks valid exceptions. A change of an
-// object that the guard depends on is an attack: a ConfigMap that a permitted user writes can be
-// stored with another content.
-func (k *checkup) mutating(ctx context.Context) {
-	mutators, ok := k.mutators(ctx)
-	if !ok {
-		return
-	}
+// others looks for webhooks and policies beside those of the guard. One that changes an exception
+// breaks its signature, so it only blocks valid exceptions. One that rejects a deletion keeps an expired
+// exception, which Kyverno then still applies. A change of an object that the guard depends on is an
+// attack: a ConfigMap that a permitted user writes can be stored with another content.
+func (k *checkup) others(ctx context.Context) {
+	defer k.unlessFound("other webhooks and policies",
+		"none changes exceptions, or what they depend on, and only the guard checks their deletion")()
+	all := k.interceptors(ctx)
 	spaces := map[string]labels.Set{}
 	for _, name := range []string{k.Namespace, k.Kyverno} {
 		var namespace corev1.Namespace
@@ -57,12 +57,17 @@ func (k *checkup) mutating(ctx context.Context) {
 	if !k.known("leases/"+leaseName, client.IgnoreNotFound(err)) {
 		return
 	}
-	defer k.unlessFound("mutating webhooks and policies", "none changes exceptions, or what they depend on")()
-	for _, m := range mutators {
+	for _, m := range all {
+		if k.asksAbout(m.rules, admission.Delete) {
+			k.report(m.subject, "blocks-deletions",
+				"it may prevent the guard from deleting an exception, which then stays valid after its expiry")
+		}
+		if !m.mutates {
+			continue
+		}
 		if k.asksAbout(m.rules, admission.Create, admission.Update) {
 			k.report(m.subject, "mutates", "it may change exceptions; the guard rejects a changed one as altered")
 		}
-		k.blocks(m.subject, m.rules)
 		what, outcome := k.changes(m, spaces, lease.Labels)
 		if m.authored && mayMatch(m.namespaces, spaces[k.Namespace]) && len(what) == 0 {
 			what = []string{"what the authors of mutating policies want, also ConfigMaps and Secrets of " + k.Namespace}
@@ -73,11 +78,13 @@ func (k *checkup) mutating(ctx context.Context) {
 	}
 }
 
-// changes returns the dependencies that a mutator can change, and the outcome. It applies the object
+// changes returns the dependencies that an interceptor can change, and the outcome. It applies the object
 // selector to the Lease only, whose labels it knows: the guard sets none, and policies/guard/protect
 // rejects others who set one. With static files, a user that can set a label of the Lease can also
 // write its holder. Match conditions may exclude nothing.
-func (k *checkup) changes(m mutator, spaces map[string]labels.Set, lease labels.Set) (names []string, outcome Outcome) {
+func (k *checkup) changes(
+	m interceptor, spaces map[string]labels.Set, lease labels.Set,
+) (names []string, outcome Outcome) {
 	outcome = Doubtful
 	add := func(list []schema.GroupResource, of string, namespaced bool) {
 		for _, r := range list {
@@ -104,9 +111,9 @@ func (k *checkup) changes(m mutator, spaces map[string]labels.Set, lease labels.
 	return names, outcome
 }
 
-// mayChange reports whether a mutator is asked about the creation or update of a resource. Kyverno may
+// mayChange reports whether an interceptor is asked about the creation or update of a resource. Kyverno may
 // add defaults to its own policies, and no webhook is asked about webhooks.
-func (m mutator) mayChange(r schema.GroupResource, namespaced bool) bool {
+func (m interceptor) mayChange(r schema.GroupResource, namespaced bool) bool {
 	name, isWebhook := strings.CutPrefix(m.subject, "mutatingwebhookconfigurations/")
 	if isWebhook && r.Group == admission.GroupName ||
 		strings.HasPrefix(name, "kyverno-policy-mutating-webhook-cfg ") && strings.HasSuffix(r.Resource, "policies") {
@@ -131,67 +138,48 @@ func mayMatch(s *metav1.LabelSelector, of labels.Set) bool {
 // version.
 var policy = schema.GroupKind{Group: admission.GroupName, Kind: "MutatingAdmissionPolicy"}
 
-// mutators returns the webhooks and policies that change objects.
-func (k *checkup) mutators(ctx context.Context) (all []mutator, ok bool) {
-	const webhooks, policies = "mutatingwebhookconfigurations", "mutatingadmissionpolicies"
-	var list admission.MutatingWebhookConfigurationList
-	if !k.list(ctx, webhooks, &list) {
-		return nil, false
-	}
-	for _, config := range list.Items {
+// interceptors returns the webhooks and policies that the guard does not bring.
+func (k *checkup) interceptors(ctx context.Context) (all []interceptor) {
+	const mutating, validating = "mutatingwebhookconfigurations", "validatingwebhookconfigurations"
+	const changing = "mutatingadmissionpolicies"
+	var mutators admission.MutatingWebhookConfigurationList
+	k.list(ctx, mutating, &mutators)
+	for _, config := range mutators.Items {
 		for _, w := range config.Webhooks {
 			authored := strings.HasPrefix(config.Name, "kyverno-resource-")
-			subject := webhooks + "/" + config.Name + " " + w.Name
-			all = append(all, mutator{subject, w.Rules, w.NamespaceSelector, w.ObjectSelector, authored})
+			subject := mutating + "/" + config.Name + " " + w.Name
+			all = append(all, interceptor{subject, w.Rules, w.NamespaceSelector, w.ObjectSelector, true, authored})
 		}
 	}
-	mapping, err := k.Client.RESTMapper().RESTMapping(policy)
-	if meta.IsNoMatchError(err) {
-		return all, true
-	}
-	if !k.known(policies, err) {
-		return nil, false
-	}
-	items, ok := k.ifServed(ctx, policies, mapping.GroupVersionKind.GroupVersion().WithKind(policy.Kind+"List"))
-	for _, item := range items {
-		var p admission.MutatingAdmissionPolicy
-		err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &p)
-		if !k.known(policies+"/"+item.GetName(), err) {
-			continue
-		}
-		m := cmp.Or(p.Spec.MatchConstraints, &admission.MatchResources{})
-		all = append(all, mutator{policies + "/" + p.Name, rulesOf(m), m.NamespaceSelector, m.ObjectSelector, false})
-	}
-	slices.SortFunc(all, func(a, b mutator) int { return strings.Compare(a.subject, b.subject) })
-	return all, ok
-}
-
-// deletions looks for webhooks and policies that can prevent the guard from deleting an expired
-// exception, which Kyverno then still applies. The function mutating checks the mutating ones.
-func (k *checkup) deletions(ctx context.Context) {
-	const webhooks, policies = "validatingwebhookconfigurations", "validatingadmissionpolicies"
-	var configs admission.ValidatingWebhookConfigurationList
-	var list admission.ValidatingAdmissionPolicyList
-	if !k.list(ctx, webhooks, &configs) || !k.list(ctx, policies, &list) {
-		return
-	}
-	defer k.unlessFound("webhooks and policies for deletions", "only the guard checks the deletion of exceptions")()
-	for _, config := range configs.Items {
+	var validators admission.ValidatingWebhookConfigurationList
+	k.list(ctx, validating, &validators)
+	for _, config := range validators.Items {
 		for _, w := range config.Webhooks {
 			if config.Name != k.Webhook || k.Static != nil { // the guard needs none in the API beside the static one
-				k.blocks(webhooks+"/"+config.Name+" "+w.Name, w.Rules)
+				all = append(all, interceptor{subject: validating + "/" + config.Name + " " + w.Name, rules: w.Rules})
 			}
 		}
 	}
-	delivered, err := policiesIn(k.Protect)
-	if !k.known(policies, err) {
-		return
-	}
-	for _, p := range list.Items {
-		if p.Spec.MatchConstraints != nil && delivered[p.Name] == nil { // the function protect compares these
-			k.blocks(policies+"/"+p.Name, rulesOf(p.Spec.MatchConstraints))
+	for _, p := range k.policies {
+		if p.Spec.MatchConstraints != nil && k.delivered[p.Name] == nil { // the function protect compares these
+			all = append(all, interceptor{subject: policies + "/" + p.Name, rules: rulesOf(p.Spec.MatchConstraints)})
 		}
 	}
+	mapping, err := k.Client.RESTMapper().RESTMapping(policy)
+	if meta.IsNoMatchError(err) || !k.known(changing, err) {
+		return all
+	}
+	version := mapping.GroupVersionKind.GroupVersion()
+	for _, item := range k.ifServed(ctx, changing, version.WithKind(policy.Kind+"List")) {
+		var p admission.MutatingAdmissionPolicy
+		err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &p)
+		if k.known(changing+"/"+item.GetName(), err) {
+			m := cmp.Or(p.Spec.MatchConstraints, &admission.MatchResources{})
+			subject := changing + "/" + p.Name
+			all = append(all, interceptor{subject, rulesOf(m), m.NamespaceSelector, m.ObjectSelector, true, false})
+		}
+	}
+	return all
 }
 
 // rulesOf returns the rules of a policy. Names of objects can only exclude requests.
@@ -200,14 +188,6 @@ func rulesOf(m *admission.MatchResources) (rules []admission.RuleWithOperations)
 		rules = append(rules, r.RuleWithOperations)
 	}
 	return rules
-}
-
-// blocks reports rules that match the deletion of exceptions.
-func (k *checkup) blocks(subject string, rules []admission.RuleWithOperations) {
-	if k.asksAbout(rules, admission.Delete) {
-		k.report(subject, "blocks-deletions",
-			"it may prevent the guard from deleting an exception, which then stays valid after its expiry")
-	}
 }
 
 // The resources that the guard, Kyverno, the API server or this check rely on to keep exceptions, besides

@@ -9,7 +9,6 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -56,18 +55,11 @@ func (k *checkup) needs() []need {
 // ServiceAccount of the guard.
 func (k *checkup) permissions(ctx context.Context) {
 	needs := k.needs()
-	for _, gk := range k.Kinds {
-		mapping, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind(gk))
-		if err != nil {
-			if !meta.IsNoMatchError(err) {
-				k.unknown(gk.String(), err)
-			}
-			continue
-		}
+	for _, m := range k.servedKinds() {
 		verbs := []string{"get", "list", "watch"}
-		needs = append(needs, need{gk.Group, mapping.Resource.Resource, "", "", append(verbs, "delete")})
-		if gk.IsException() {
-			name := cluster.DefinitionName(gk.Group)
+		needs = append(needs, need{m.Resource.Group, m.Resource.Resource, "", "", append(verbs, "delete")})
+		if isException(m) {
+			name := cluster.DefinitionName(m.Resource.Group)
 			needs = append(needs, need{cluster.DefinitionKind.Group, "customresourcedefinitions", "", name, verbs})
 		}
 	}
@@ -127,8 +119,7 @@ func (k *checkup) priority(ctx context.Context) {
 	kinds := map[string]string{flowSchemas: "FlowSchema", priorityLevels: "PriorityLevelConfiguration"}
 	for _, resource := range slices.Sorted(maps.Keys(kinds)) {
 		of := schema.GroupVersionKind{Group: flowcontrolv1.GroupName, Version: "v1", Kind: kinds[resource] + "List"}
-		items, _ := k.ifServed(ctx, resource, of)
-		for _, item := range items {
+		for _, item := range k.ifServed(ctx, resource, of) {
 			k.prioritized(resource+"/"+item.GetName(), item)
 		}
 	}

@@ -20,18 +20,14 @@ import (
 // protect checks the admission policies that protect the guard from changes. Admission policies
 // cannot protect admission policies, so only this check finds that one is missing.
 func (k *checkup) protect(ctx context.Context) {
-	const subject = "validatingadmissionpolicies"
-	var policies admission.ValidatingAdmissionPolicyList
+	const subject = policies
 	var bindings admission.ValidatingAdmissionPolicyBindingList
-	if !k.list(ctx, subject, &policies) || !k.list(ctx, "validatingadmissionpolicybindings", &bindings) {
-		return
-	}
-	present, bound := byName(policies.Items, bindings.Items)
-	delivered, err := policiesIn(k.Protect)
-	if !k.known(subject, err) {
-		return
-	}
 	k.staticPolicies()
+	if k.policies == nil || !k.list(ctx, "validatingadmissionpolicybindings", &bindings) {
+		return
+	}
+	present, bound := byName(k.policies, bindings.Items)
+	delivered := k.delivered
 	names := slices.Collect(maps.Keys(delivered))
 	if k.Static != nil && len(present) == 0 {
 		return // the static policies protect the guard

@@ -78,19 +78,19 @@ func (k *checkup) loaded(ctx context.Context, server string) {
 	}
 	defer k.unlessFound(subject, "this API server has loaded exactly these files")()
 	for _, plugin := range []string{static.WebhookPlugin, static.PolicyPlugin} {
-		want := k.Static.Hashes[plugin]
-		switch got, reads := state.hash[plugin]; {
-		case !reads:
+		s := state[plugin]
+		switch want := k.Static.Hashes[plugin]; {
+		case s == nil || s.hash == nil:
 			f := k.report(subject, "static-not-loaded", "the plugin %s reads no files", plugin)
 			f.Hint = "start it with --admission-control-config-file=…/admission.yaml, and Kubernetes 1.36 with " +
 				"--feature-gates=ManifestBasedAdmissionControlConfig=true"
-		case got != want:
+		case *s.hash != want:
 			k.report(subject, "static-not-loaded", "the plugin %s has loaded %s, expected %s",
-				plugin, cmp.Or(got, "no file"), cmp.Or(want, "no file"))
-		case state.failure[plugin] > state.success[plugin]:
+				plugin, cmp.Or(*s.hash, "no file"), cmp.Or(want, "no file"))
+		case s.failure > s.success:
 			k.report(subject, "static-reload-failed",
 				"the plugin %s could not load its folder at %s, and keeps the files that it loaded before",
-				plugin, timestamp(time.Unix(int64(state.failure[plugin]), 0)))
+				plugin, timestamp(time.Unix(int64(s.failure), 0)))
 		}
 	}
 }
@@ -119,10 +119,10 @@ func closes(p admission.ValidatingAdmissionPolicySpec) bool {
 	return (p.FailurePolicy == nil || *p.FailurePolicy == admission.Fail) && len(p.Validations) > 0
 }
 
-// loadedFiles is the state of the static files of an API server, by plugin.
+// loadedFiles is the state of the static files of a plugin.
 type loadedFiles struct {
-	hash             map[string]string
-	success, failure map[string]float64 // Unix time of the last reload
+	hash             *string
+	success, failure float64 // Unix time of the last reload
 }
 
 var (
@@ -130,8 +130,8 @@ var (
 	label  = regexp.MustCompile(`(\w+)="([^"]*)"`)
 )
 
-// staticState reads the metrics of an API server.
-func (k *checkup) staticState(ctx context.Context, server string) (*loadedFiles, error) {
+// staticState reads the metrics of an API server, by plugin.
+func (k *checkup) staticState(ctx context.Context, server string) (map[string]*loadedFiles, error) {
 	const maxMetrics = 256 << 20 // the maximum number of bytes of the metrics of an API server
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/metrics", nil)
 	if err != nil {
@@ -146,7 +146,7 @@ func (k *checkup) staticState(ctx context.Context, server string) (*loadedFiles,
 		return nil, fmt.Errorf("get %s/metrics: %s; it requires the right to get the path /metrics",
 			server, answer.Status)
 	}
-	state := &loadedFiles{map[string]string{}, map[string]float64{}, map[string]float64{}}
+	state := map[string]*loadedFiles{}
 	lines := bufio.NewScanner(io.LimitReader(answer.Body, maxMetrics))
 	for lines.Scan() {
 		m := metric.FindStringSubmatch(lines.Text())
@@ -157,19 +157,18 @@ func (k *checkup) staticState(ctx context.Context, server string) (*loadedFiles,
 		for _, pair := range label.FindAllStringSubmatch(m[2], -1) {
 			of[pair[1]] = pair[2]
 		}
-		switch m[1] {
-		case "last_config_info":
-			state.hash[of["plugin"]] = of["hash"]
-		case "automatic_reload_last_timestamp_seconds":
-			at, err := strconv.ParseFloat(m[3], 64)
-			if err != nil {
-				return nil, fmt.Errorf("read the metrics of %s: %w", server, err)
-			}
-			last := state.success
-			if of["status"] == "failure" {
-				last = state.failure
-			}
-			last[of["plugin"]] = at
+		s := cmp.Or(state[of["plugin"]], &loadedFiles{})
+		state[of["plugin"]] = s
+		switch m[1] + " " + of["status"] {
+		case "last_config_info ":
+			s.hash = new(of["hash"])
+		case "automatic_reload_last_timestamp_seconds success":
+			s.success, err = strconv.ParseFloat(m[3], 64)
+		case "automatic_reload_last_timestamp_seconds failure":
+			s.failure, err = strconv.ParseFloat(m[3], 64)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the metrics of %s: %w", server, err)
 		}
 	}
 	return state, lines.Err()

@@ -18,12 +18,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/polex-dev/polex/internal/guard/rules"
 	"github.com/polex-dev/polex/internal/guard/static"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // DeletedPath is the path of the guard for reviews of deletions. It allows all of them.
@@ -95,39 +95,34 @@ func asksMore(r admission.RuleWithOperations) bool {
 // covers checks that a webhook matches the creation and the update of each kind in every served
 // version.
 func (k *checkup) covers(subject string, webhooks []admission.ValidatingWebhook) {
-	for _, gk := range k.Kinds {
-		mappings, err := k.Client.RESTMapper().RESTMappings(schema.GroupKind(gk))
-		if meta.IsNoMatchError(err) {
-			continue
+	for _, m := range k.served {
+		status := about(m, admission.Update)
+		if isException(m) { // such an update moves the resourceVersion, by which the guard deletes
+			status.Subresource = "status"
 		}
-		if err != nil {
-			k.unknown(gk.String(), err)
-			continue
-		}
-		for _, m := range mappings {
-			status := about(m, admission.Update)
-			if gk.IsException() { // such an update moves the resourceVersion, by which the guard deletes
-				status.Subresource = "status"
-			}
-			for _, r := range []rules.Request{about(m, admission.Create),
-				about(m, admission.Update), status, about(m, admission.Delete)} {
-				deletes := r.Operation == admission.Delete
-				covered := slices.ContainsFunc(webhooks, func(w admission.ValidatingWebhook) bool {
-					return rules.Match(w.Rules, r) && (deletes || !isForDeletions(&w))
-				})
-				what, version := strings.TrimSuffix(gk.String()+"/"+r.Subresource, "/"), r.Resource.Version
-				switch {
-				case covered:
-				case deletes:
-					k.report(subject, "delete-not-asked",
-						"the audit log does not name the user who deletes a %s in %s", what, version)
-				default:
-					k.report(subject, "version-not-asked",
-						"%s of %s in %s is admitted without a request to the guard", r.Operation, what, version)
-				}
+		for _, r := range []rules.Request{about(m, admission.Create),
+			about(m, admission.Update), status, about(m, admission.Delete)} {
+			deletes := r.Operation == admission.Delete
+			covered := slices.ContainsFunc(webhooks, func(w admission.ValidatingWebhook) bool {
+				return rules.Match(w.Rules, r) && (deletes || !isForDeletions(&w))
+			})
+			kind := exception.GroupKind(m.GroupVersionKind.GroupKind()).String()
+			what, version := strings.TrimSuffix(kind+"/"+r.Subresource, "/"), r.Resource.Version
+			switch {
+			case covered:
+			case deletes:
+				k.report(subject, "delete-not-asked",
+					"the audit log does not name the user who deletes a %s in %s", what, version)
+			default:
+				k.report(subject, "version-not-asked",
+					"%s of %s in %s is admitted without a request to the guard", r.Operation, what, version)
 			}
 		}
 	}
+}
+
+func isException(m *meta.RESTMapping) bool {
+	return exception.GroupKind(m.GroupVersionKind.GroupKind()).IsException()
 }
 
 // about returns a request for a resource in one version.
@@ -206,20 +201,9 @@ func addressOf(w *admission.ValidatingWebhook) (address, name string) {
 
 // asksAbout reports whether rules match one of the operations on a signed kind, in any version.
 func (k *checkup) asksAbout(list []admission.RuleWithOperations, operations ...admission.OperationType) bool {
-	for _, gk := range k.Kinds {
-		mappings, err := k.Client.RESTMapper().RESTMappings(schema.GroupKind(gk))
-		if err != nil {
-			continue // covers reports this
-		}
-		for _, m := range mappings {
-			for _, operation := range operations {
-				if rules.Match(list, about(m, operation)) {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(k.served, func(m *meta.RESTMapping) bool {
+		return slices.ContainsFunc(operations, func(o admission.OperationType) bool { return rules.Match(list, about(m, o)) })
+	})
 }
 
 // reaching limits the time to reach the webhook.
