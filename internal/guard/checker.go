@@ -42,8 +42,7 @@ type stored struct {
 	failures int       // consecutive failures to read or delete it
 	// contested means that it changed during its deletion, and its new state has to be deleted too.
 	contested bool
-	updated   time.Time // when it last changed without a change of its finding
-	removing  bool      // its deletion has not ended
+	removing  bool // its deletion has not ended
 }
 
 func (c *checker) wake() {
@@ -137,8 +136,7 @@ func (c *checker) lookAtAll(ctx context.Context) bool {
 			anew[id] = true
 			continue
 		}
-		again := *f
-		c.record(ctx, &again, f)
+		c.record(ctx, *f, f)
 	}
 	if !c.lookAt(ctx, anew) || !watched || !c.definition.watched {
 		return false

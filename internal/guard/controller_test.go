@@ -66,13 +66,6 @@ func (m *memory) put(t *testing.T, o object) exception.Identity {
 	return doc.Identity()
 }
 
-// looked returns the number of objects that were read.
-func (m *memory) looked() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.looks
-}
-
 func (m *memory) States(kind exception.GroupKind) (map[exception.Identity]guard.State, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

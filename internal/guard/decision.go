@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 	"unique"
 
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -106,19 +106,11 @@ func (d *Decision) signer() string {
 // escape makes hostile text safe to print on one line of at most that many bytes.
 func escape(text string, most int) string {
 	const cut = " …"
-	var b strings.Builder
-	for _, r := range text {
-		piece := string(r)
-		if !unicode.IsPrint(r) {
-			piece = fmt.Sprintf(`\u%04x`, r)
-		}
-		if b.Len()+len(piece) > most-len(cut) {
-			b.WriteString(cut)
-			break
-		}
-		b.WriteString(piece)
+	text = plain.Line(text)
+	if len(text) <= most {
+		return text
 	}
-	return b.String()
+	return strings.ToValidUTF8(text[:most-len(cut)], "") + cut
 }
 
 // LogDecision logs a decision with its user, object and reason. It does not log the content of the

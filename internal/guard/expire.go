@@ -75,8 +75,7 @@ func (c *checker) remove(ctx context.Context, all []*Finding) {
 	for _, f := range all {
 		s := c.known[f.Object]
 		judged, state, requests := *f, f.state, 1
-		// Another update of a client that updates it all the time would only change its state.
-		if s.contested || c.Clock.Since(s.updated) < longest {
+		if s.contested {
 			requests = rivals
 		}
 		if f.dying || requests > 1 {

@@ -2,7 +2,6 @@ package guard_test
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -248,41 +247,6 @@ func TestChangedAllTheTime(t *testing.T) {
 
 // rivals is the number of concurrent requests to delete an object that changes all the time.
 const rivals = 8
-
-// TestUpdatedBeforeItsEnd: an exception that was updated without a change of its content just before its end is deleted
-// in any state at once. If that was long before, its state has to be the judged one first.
-func TestUpdatedBeforeItsEnd(t *testing.T) {
-	w := inWorld(t)
-	o := w.sealed(t, draft("a", "x", 10*time.Second, ""), now.Add(-time.Minute))
-	for name, tc := range map[string]struct {
-		update   time.Duration // from now
-		requests int
-		says     []string
-	}{
-		"just before": {9500 * time.Millisecond, rivals, []string{"removed a expired", "report []"}},
-		"long before": {5 * time.Second, 1 + rivals, []string{"found a expired", "removed a expired"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), o)
-			k.settles(t, "found a verified", "report [a verified]")
-			k.clock.SetTime(now.Add(tc.update))
-			looks := k.store.looked()
-			k.store.put(t, o)
-			for k.store.looked() == looks { // the update has not arrived
-				runtime.Gosched()
-			}
-			k.idle(t)
-			k.store.mu.Lock()
-			k.store.changes = true
-			k.store.mu.Unlock()
-			k.clock.SetTime(now.Add(10 * time.Second))
-			k.says(t, tc.says...)
-			k.store.mu.Lock()
-			defer k.store.mu.Unlock()
-			expect.That(t, k.store.deletes == tc.requests, "it took %d requests, want %d", k.store.deletes, tc.requests)
-		})
-	}
-}
 
 // TestRenew: all objects of a kind are read again when their contents may have changed unseen, also
 // if their resource versions have not. After a change of the definition this happens twice.

@@ -27,8 +27,7 @@ func (c *checker) look(ctx context.Context, id exception.Identity, version strin
 	}
 	before := c.finding(id)
 	if before != nil && before.rules == c.rules && before.reading == c.reading && before.state == o.State {
-		again := *before
-		c.record(ctx, &again, before)
+		c.record(ctx, *before, before)
 	} else {
 		c.show(ctx, &Object{State: o.State, Identity: id, Version: o.Version, Unreadable: err})
 	}
@@ -48,34 +47,29 @@ func (c *checker) show(ctx context.Context, o *Object) {
 		c.forget(o.Identity)
 		return
 	}
-	moved := before != nil && before.state != f.state
-	differs := c.record(ctx, f, before)
-	s := c.known[o.Identity]
-	if moved && !differs {
-		s.updated = c.Clock.Now()
-	}
+	c.record(ctx, *f, before)
 	if o.Unreadable == nil {
-		s.failures = 0
+		c.known[o.Identity].failures = 0
 	}
 }
 
-// record stores the finding of an object, and reports whether it differs from the one before.
-func (c *checker) record(ctx context.Context, f, before *Finding) (differs bool) {
+// record stores the finding of an object.
+func (c *checker) record(ctx context.Context, f Finding, before *Finding) {
 	other := c.definition.otherwise(c.kind)
 	f.complete(other)
 	if f.Since = c.Clock.Now(); before != nil && before.Reason == f.Reason && before.UID == f.UID {
 		f.Since = before.Since // the same problem
 	}
-	if differs = !f.sameAs(before); differs {
-		c.Tell.Found(ctx, f)
+	differs := !f.sameAs(before)
+	if differs {
+		c.Tell.Found(ctx, &f)
 	}
 	// The author of an exception is not responsible for a failed conversion.
 	unreadable := f.Reason == ReasonUnreadable && other != ""
 	mayRemove := c.Enforce && f.Object.IsException() && removable(f.Reason) && !unreadable
 	f.remove = f.waits && f.Object.IsException() ||
 		mayRemove && f.Reason != verify.ReasonExpired && c.Clock.Now().Sub(f.Since) >= c.Every
-	c.plan(c.keep(*f, differs))
-	return differs
+	c.plan(c.keep(f, differs))
 }
 
 // judged returns the finding of an object.

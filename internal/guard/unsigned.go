@@ -69,12 +69,12 @@ var written = []string{"resourceVersion", "generation", "managedFields"}
 // differ reports whether two states of an object differ. It ignores the fields that the API server
 // writes and, unless it is "", one field: the status or a field of the metadata.
 func differ(old, changed *exception.Document, but string) bool {
-	return !reflect.DeepEqual(plain(old, but), plain(changed, but))
+	return !reflect.DeepEqual(unwritten(old, but), unwritten(changed, but))
 }
 
-// plain returns an object without the fields that the API server writes and without one field: the
+// unwritten returns an object without the fields that the API server writes and without one field: the
 // status or a field of the metadata.
-func plain(doc *exception.Document, but string) map[string]any {
+func unwritten(doc *exception.Document, but string) map[string]any {
 	tree := doc.Object()
 	metadata, _ := tree["metadata"].(map[string]any)
 	for _, field := range written {

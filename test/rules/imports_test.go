@@ -51,7 +51,7 @@ var house = map[string][]string{
 	"promotion":               {"promotion/commitmessage", "promotion/deliver", "exception", "forge", "git", "git/commit", "kyverno/schema", "lifetime", "promotion/pending", "promotion/renewal", "retry", "seal", "shape", "sign", "trust", "verify"},
 	"prune":                   {"promotion/commitmessage", "promotion/deliver", "exception", "git", "git/commit", "lifetime", "promotion/pending", "plain", "seal", "usage"},
 	// internal/kyverno decides for all callers if an exception reaches the guard. pkg/shape would bring CEL's compiler.
-	"guard":  {"config", "exception", "git", "kyverno", "seal", "trust", "verify", "lifetime"},
+	"guard":  {"config", "exception", "git", "kyverno", "plain", "seal", "trust", "verify", "lifetime"},
 	"ledger": {"promotion/commitmessage", "exception", "git", "kyverno", "lifetime", "promotion/pending", "plain", "usage", "verify"},
 	// It is separate from the ledger, which has no network.
 	"ledger/cluster": {"apiserver", "exception", "kyverno", "seal", "usage"},
