@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -43,19 +44,22 @@ type Events struct {
 	warnings chan *eventsv1.Event
 	others   chan *eventsv1.Event
 
-	mu      sync.Mutex
-	dropped int // since the last line in the log about it
+	dropped atomic.Int64 // since the last line in the log about it
 	series  map[sameEvent]*eventsv1.Event
 }
 
 // sameEvent is equal for Events with the same content.
-type sameEvent struct{ kind, namespace, name, uid, reason, note string }
+type sameEvent struct {
+	about        corev1.ObjectReference
+	reason, note string
+}
 
 // NewEvents returns Events of the guard with this instance name.
 func NewEvents(api *API, instance string, log *slog.Logger) *Events {
 	return &Events{
 		api: api, instance: instance, log: log,
 		warnings: make(chan *eventsv1.Event, maxPending), others: make(chan *eventsv1.Event, maxPending),
+		series: map[sameEvent]*eventsv1.Event{},
 	}
 }
 
@@ -79,9 +83,7 @@ func (e *Events) Add(about *corev1.ObjectReference, kind, reason, action, note s
 	select {
 	case line <- event:
 	default:
-		e.mu.Lock()
-		e.dropped++
-		e.mu.Unlock()
+		e.dropped.Add(1)
 	}
 }
 
@@ -118,11 +120,7 @@ func (e *Events) write(ctx context.Context, event *eventsv1.Event) {
 	if err != nil && ctx.Err() == nil {
 		e.log.Error("failed", "what", "write an Event", "error", err.Error())
 	}
-	e.mu.Lock()
-	dropped := e.dropped
-	e.dropped = 0
-	e.mu.Unlock()
-	if dropped > 0 {
+	if dropped := e.dropped.Swap(0); dropped > 0 {
 		e.log.Warn("Events were dropped: too many at once", "dropped", dropped)
 	}
 }
@@ -130,14 +128,10 @@ func (e *Events) write(ctx context.Context, event *eventsv1.Event) {
 func (e *Events) attempt(ctx context.Context, event *eventsv1.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, eventTakes)
 	defer cancel()
-	about := event.Regarding
-	key := sameEvent{about.Kind, event.Namespace, about.Name, string(about.UID), event.Reason, event.Note}
+	key := sameEvent{event.Regarding, event.Reason, event.Note}
 	path := "/apis/events.k8s.io/v1/namespaces/" + event.Namespace + "/events"
 	if before := e.series[key]; before != nil && event.EventTime.Sub(before.EventTime.Time) < seriesLasts {
-		count := int32(1)
-		if before.Series != nil {
-			count = before.Series.Count
-		}
+		count := ptr.Deref(before.Series, eventsv1.EventSeries{Count: 1}).Count
 		series := &eventsv1.EventSeries{Count: count + 1, LastObservedTime: event.EventTime}
 		patch, err := json.Marshal(map[string]any{"series": series})
 		if err != nil {
@@ -160,8 +154,8 @@ func (e *Events) attempt(ctx context.Context, event *eventsv1.Event) error {
 	if err := request.Do(ctx).Error(); err != nil {
 		return err
 	}
-	if e.series == nil || len(e.series) >= maxSeries {
-		e.series = map[sameEvent]*eventsv1.Event{}
+	if len(e.series) >= maxSeries {
+		clear(e.series)
 	}
 	e.series[key] = event
 	return nil

@@ -77,8 +77,9 @@ func (f *feed) list(ctx context.Context, _ metav1.ListOptions) (runtime.Object, 
 	if err == nil {
 		var version string
 		version, err = f.api.eachPage(ctx, where, f.field, f.onlyMetadata, func(o *unstructured.Unstructured) {
-			if f.onlyMetadata {
-				o = identified(o) // the others would stay in memory until the last page
+			if f.onlyMetadata { // all stay in memory until the last page
+				o.SetAnnotations(nil)
+				o.SetManagedFields(nil)
 			}
 			all.Items = append(all.Items, *o)
 		})
@@ -90,16 +91,6 @@ func (f *feed) list(ctx context.Context, _ metav1.ListOptions) (runtime.Object, 
 	}
 	f.where = where
 	return all, nil
-}
-
-// identified returns an object with nothing but its name and its state.
-func identified(o *unstructured.Unstructured) *unstructured.Unstructured {
-	brief := &unstructured.Unstructured{Object: map[string]any{}}
-	brief.SetNamespace(o.GetNamespace())
-	brief.SetName(o.GetName())
-	brief.SetUID(o.GetUID())
-	brief.SetResourceVersion(o.GetResourceVersion())
-	return brief
 }
 
 // watch watches from a resource version.

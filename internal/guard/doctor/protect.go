@@ -27,8 +27,7 @@ func (k *checkup) protect(ctx context.Context) {
 		return
 	}
 	present, bound := byName(k.policies, bindings.Items)
-	delivered := k.delivered
-	names := slices.Collect(maps.Keys(delivered))
+	names := slices.Collect(maps.Keys(k.delivered))
 	if k.Static != nil && len(present) == 0 {
 		return // the static policies protect the guard
 	}
@@ -39,23 +38,17 @@ func (k *checkup) protect(ctx context.Context) {
 	}
 	before := len(k.findings)
 	wrong := func(name, message string) { k.report(subject+"/"+name, "protection-hole", "%s", message) }
-	for name := range present {
-		if delivered[name] == nil {
-			names = append(names, name)
-		}
-	}
+	names = slices.AppendSeq(names, maps.Keys(present))
 	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Compact(names) {
 		switch p := present[name]; {
 		case p == nil:
 			wrong(name, "it does not exist")
-		case p.Spec.FailurePolicy != nil && *p.Spec.FailurePolicy != admission.Fail:
-			wrong(name, "it admits requests that it cannot evaluate: its failurePolicy is not Fail")
-		case len(p.Spec.Validations) == 0:
-			wrong(name, "it validates nothing")
+		case !closes(p.Spec):
+			wrong(name, "it admits requests that it cannot evaluate, or validates nothing")
 		case !bound[name]:
 			wrong(name, "no binding makes it deny everywhere: there is none, or it leaves something out or only warns")
-		case delivered[name] != nil && !equality.Semantic.DeepEqual(asStored(p.Spec), asStored(*delivered[name])):
+		case k.delivered[name] != nil && !equality.Semantic.DeepEqual(asStored(p.Spec), asStored(*k.delivered[name])):
 			f := k.report(subject+"/"+name, "protection-hole",
 				"it differs from the policy of this version of polex-guard in more than the administrators")
 			f.Outcome = Doubtful
@@ -63,7 +56,7 @@ func (k *checkup) protect(ctx context.Context) {
 		}
 	}
 	maps.DeleteFunc(present, func(name string, _ *admission.ValidatingAdmissionPolicy) bool {
-		return delivered[name] == nil
+		return k.delivered[name] == nil
 	})
 	exempt := k.exempt(present)
 	if len(k.findings) == before {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
@@ -15,11 +14,12 @@ import (
 	"time"
 
 	admission "k8s.io/api/admissionregistration/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/polex-dev/polex/internal/guard/rules"
 	"github.com/polex-dev/polex/internal/guard/static"
@@ -32,46 +32,39 @@ const DeletedPath = "/deleted"
 // webhook checks the registration of the webhook.
 func (k *checkup) webhook(ctx context.Context) {
 	subject := "validatingwebhookconfigurations/" + k.Webhook
+	var config admission.ValidatingWebhookConfiguration
 	if k.Static != nil {
-		name := k.Webhook + static.Suffix
-		i := slices.IndexFunc(k.Static.Webhooks, func(c admission.ValidatingWebhookConfiguration) bool {
-			return c.Name == name
-		})
-		if i < 0 {
-			f := k.report("static "+subject, "no-webhook", "no file in webhooks/ has the webhook configuration %s",
-				name)
-			f.Hint = "build the files from policies/guard/static"
+		subject = "static " + subject + static.Suffix
+		for _, c := range k.Static.Webhooks {
+			if c.Name == k.Webhook+static.Suffix {
+				config = c
+			}
+		}
+	} else {
+		err := k.Client.Get(ctx, types.NamespacedName{Name: k.Webhook}, &config)
+		if !k.known(subject, client.IgnoreNotFound(err)) {
 			return
 		}
-		k.registered(ctx, "static validatingwebhookconfigurations/"+name, k.Static.Webhooks[i].Webhooks)
+	}
+	if len(config.Webhooks) == 0 {
+		k.report(subject, "no-webhook", "there is no webhook of the guard")
 		return
 	}
-	var config admission.ValidatingWebhookConfiguration
-	err := k.Client.Get(ctx, types.NamespacedName{Name: k.Webhook}, &config)
-	switch {
-	case apierrors.IsNotFound(err), err == nil && len(config.Webhooks) == 0:
-		k.report(subject, "no-webhook", "there is no webhook of the guard")
-	case k.known(subject, err):
-		k.registered(ctx, subject, config.Webhooks)
-	}
-}
-
-// registered checks the webhooks of a configuration.
-func (k *checkup) registered(ctx context.Context, subject string, webhooks []admission.ValidatingWebhook) {
 	defer k.unlessFound(subject,
 		"every version, namespace and object; creations and changes fail closed, and deletions fail open")()
-	k.covers(subject, webhooks)
-	for i := range webhooks {
-		w := &webhooks[i]
-		k.leads(subject+" "+w.Name, w)
+	k.covers(subject, config.Webhooks)
+	for i := range config.Webhooks {
+		w := &config.Webhooks[i]
+		name := subject + " " + w.Name
+		k.leads(name, w)
 		if k.asksAbout(w.Rules, admission.Delete) && ptr.Deref(w.FailurePolicy, "") != admission.Ignore {
-			k.report(subject+" "+w.Name, "deletes-fail-closed",
+			k.report(name, "deletes-fail-closed",
 				"without an answer of the guard, exceptions and their namespaces cannot be deleted")
 		}
 		if !isForDeletions(w) && slices.ContainsFunc(w.Rules, asksMore) {
-			k.closed(subject+" "+w.Name, w)
+			k.closed(name, w)
 		}
-		k.certificate(ctx, subject+" "+w.Name, w)
+		k.certificate(ctx, name, w)
 	}
 }
 
@@ -217,7 +210,11 @@ func (k *checkup) certificate(ctx context.Context, subject string, w *admission.
 		k.report(subject, "bad-ca-bundle", "its caBundle contains no certificate")
 		return
 	}
-	k.bundle(subject, w.ClientConfig.CABundle)
+	if k.Static != nil {
+		authorities, _ := certutil.ParseCertsPEM(w.ClientConfig.CABundle)
+		k.expiring(subject, authorities, renewal,
+			"renew the CA on every control plane node: docs/how-to/static-admission.md")
+	}
 	address, name := addressOf(w)
 	ctx, cancel := context.WithTimeout(ctx, reaching)
 	defer cancel()
@@ -227,28 +224,21 @@ func (k *checkup) certificate(ctx context.Context, subject string, w *admission.
 	switch {
 	case errors.As(err, &invalid):
 		k.report(subject, "bad-certificate", "the API server does not accept the certificate of %s: %s", address, err)
-		return
 	case err != nil:
 		k.unknown(subject, fmt.Errorf("reach %s: %w", address, err))
-		return
-	}
-	defer conn.Close() //nolint:errcheck // nothing was written
-	for _, cert := range conn.ConnectionState().PeerCertificates {
-		if left := cert.NotAfter.Sub(k.Now()); left < soon {
-			k.report(subject, "certificate-ends", "the certificate of %q expires at %s", cert.Subject,
-				timestamp(cert.NotAfter))
-		}
+	default:
+		k.expiring(subject, conn.ConnectionState().PeerCertificates, soon, "")
+		_ = conn.Close() // nothing was written
 	}
 }
 
-// bundle checks the expiry of the CA in a static file.
-func (k *checkup) bundle(subject string, text []byte) {
-	for block, rest := pem.Decode(text); block != nil && k.Static != nil; block, rest = pem.Decode(rest) {
-		cert, err := x509.ParseCertificate(block.Bytes)
-		if err == nil && cert.NotAfter.Sub(k.Now()) < renewal {
-			f := k.report(subject, "certificate-ends", "the CA %q in the static files expires at %s", cert.Subject,
+// expiring reports certificates that expire within a time. A hint replaces the one of the reason.
+func (k *checkup) expiring(subject string, certs []*x509.Certificate, within time.Duration, hint string) {
+	for _, cert := range certs {
+		if cert.NotAfter.Sub(k.Now()) < within {
+			f := k.report(subject, "certificate-ends", "the certificate of %q expires at %s", cert.Subject,
 				timestamp(cert.NotAfter))
-			f.Hint = "renew the CA on every control plane node: docs/how-to/static-admission.md"
+			f.Hint = cmp.Or(hint, f.Hint)
 		}
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	admission "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // Suffix ends the name of every static object. The API server does not allow it in the API.
@@ -111,44 +111,35 @@ func ReadSet(dir string) (*Set, error) {
 	return s, nil
 }
 
+// decoder reads objects strictly.
+var decoder = serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+
 // add adds the objects of a file.
 func (s *Set) add(text []byte) error {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	for {
 		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
-		}
-		if err == nil && len(bytes.TrimSpace(document)) == 0 {
+		case err != nil:
+			return err
+		case len(bytes.TrimSpace(document)) == 0:
 			continue
 		}
-		var meta metav1.TypeMeta
-		if err == nil {
-			err = yaml.Unmarshal(document, &meta)
-		}
-		switch {
-		case err != nil:
-		case meta.APIVersion != admission.SchemeGroupVersion.String():
-			err = fmt.Errorf("apiVersion %q is not allowed, expected %s", meta.APIVersion, admission.SchemeGroupVersion)
-		case meta.Kind == "ValidatingWebhookConfiguration":
-			err = strictly(&s.Webhooks, document)
-		case meta.Kind == "ValidatingAdmissionPolicy":
-			err = strictly(&s.Policies, document)
-		case meta.Kind == "ValidatingAdmissionPolicyBinding":
-			err = strictly(&s.Bindings, document)
-		default:
-			err = fmt.Errorf("kind %q is not allowed", meta.Kind)
-		}
+		object, kind, err := decoder.Decode(document, nil, nil)
 		if err != nil {
 			return err
 		}
+		switch o := object.(type) {
+		case *admission.ValidatingWebhookConfiguration:
+			s.Webhooks = append(s.Webhooks, *o)
+		case *admission.ValidatingAdmissionPolicy:
+			s.Policies = append(s.Policies, *o)
+		case *admission.ValidatingAdmissionPolicyBinding:
+			s.Bindings = append(s.Bindings, *o)
+		default:
+			return fmt.Errorf("%s is not allowed", kind)
+		}
 	}
-}
-
-// strictly decodes an object and appends it to a list.
-func strictly[T any](list *[]T, text []byte) error {
-	var object T
-	err := yaml.UnmarshalStrict(text, &object)
-	*list = append(*list, object)
-	return err
 }
