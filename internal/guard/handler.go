@@ -10,6 +10,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 
+	"github.com/polex-dev/polex/internal/guard/fair"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -57,7 +58,7 @@ type Config struct {
 // concurrent use.
 type Handler struct {
 	config  Config
-	reading readers
+	reading fair.Places[incoming]
 	large   chan struct{} // one for each request beyond small
 	waiting chan struct{} // one for each request that is judged or waits
 	turns   chan struct{} // one for each request that is judged
@@ -71,7 +72,7 @@ func NewHandler(c Config) (*Handler, error) {
 	c.Deadline = cmp.Or(c.Deadline, DefaultDeadline)
 	concurrent := cmp.Or(c.Concurrent, DefaultConcurrent)
 	return &Handler{
-		config: c, reading: readers{most: cmp.Or(c.Reading, DefaultReading)},
+		config: c, reading: fair.Places[incoming]{Most: cmp.Or(c.Reading, DefaultReading)},
 		waiting: make(chan struct{}, concurrent+cmp.Or(c.Waiting, DefaultWaiting)),
 		large:   make(chan struct{}, concurrent), turns: make(chan struct{}, concurrent),
 	}, nil

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -252,7 +251,7 @@ func TestReload(t *testing.T) {
 	var failed error
 	current := &guard.Current{}
 	r := &guard.Reloader{
-		Flag: "config", Clock: testclock.NewFakeClock(now), Metrics: metrics,
+		Flag: "config", Metrics: metrics,
 		Read: func() error {
 			rules, err := current.Update(func(string) (*guard.Rules, error) { return loaded, failed })
 			if rules != nil {

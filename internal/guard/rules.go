@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/utils/clock"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -136,7 +136,6 @@ type Reloader struct {
 	Read    func() error // uses the content, or returns why it is invalid
 	Refused func(error)  // receives each new error once
 	Every   time.Duration
-	Clock   clock.WithTicker
 	Metrics *Metrics
 
 	refused string
@@ -144,16 +143,8 @@ type Reloader struct {
 
 // Run reads the file at the interval until the context ends.
 func (r *Reloader) Run(ctx context.Context) error {
-	ticker := r.Clock.NewTicker(r.Every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C():
-			_ = r.Once()
-		}
-	}
+	wait.UntilWithContext(ctx, func(context.Context) { _ = r.Once() }, r.Every)
+	return nil
 }
 
 // Once reads the file.

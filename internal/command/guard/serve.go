@@ -170,7 +170,7 @@ func (g *process) managerOptions() ctrl.Options {
 func (g *process) reload(flag string, read func() error) error {
 	r := &guard.Reloader{
 		Flag: flag, Read: read, Refused: g.refusedConfiguration,
-		Every: reloadInterval, Clock: g.clock, Metrics: g.metrics,
+		Every: reloadInterval, Metrics: g.metrics,
 	}
 	if err := r.Once(); err != nil {
 		return asUsage(err)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/polex-dev/polex/internal/guard/fair"
 )
 
 // Limits for clients.
@@ -60,7 +62,7 @@ func Listen(ctx context.Context, c Config) (*manager.Server, error) {
 	ends := endsWithin
 	return &manager.Server{
 		Name: "webhook", ShutdownTimeout: &ends,
-		Listener: tls.NewListener(listener{accepted, &connections{most: c.Connections}}, config),
+		Listener: tls.NewListener(listener{accepted, &fair.Places[net.Conn]{Most: c.Connections}}, config),
 		Server: &http.Server{
 			Handler: hearing(c.Handler), TLSConfig: config, MaxHeaderBytes: maxHeader,
 			ReadHeaderTimeout: handshakeWithin, ReadTimeout: handshakeWithin + c.Deadline,
