@@ -4,14 +4,23 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/pem"
+	"fmt"
+	"io"
 	"math/big"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/test/expect"
@@ -98,4 +107,232 @@ func TestFirstExpiry(t *testing.T) {
 	}
 	got := firstExpiry(nil)
 	expect.That(t, got.IsZero(), "no chain: %s", got)
+}
+
+// apiServer is an HTTPS server that answers with the credentials of the client.
+type apiServer struct {
+	*httptest.Server
+	key         *ecdsa.PrivateKey // of the CA of its clients
+	certificate *x509.Certificate
+}
+
+func newAPIServer(t *testing.T) *apiServer {
+	t.Helper()
+	a := &apiServer{key: newKey(t)}
+	a.certificate = a.sign(t, &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}, a.key)
+	pool := x509.NewCertPool()
+	pool.AddCert(a.certificate)
+	a.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text := r.Header.Get("Authorization")
+		for _, c := range r.TLS.PeerCertificates {
+			text += c.Subject.CommonName
+		}
+		_, _ = fmt.Fprint(w, text)
+	}))
+	a.TLS = &tls.Config{ClientCAs: pool, ClientAuth: tls.VerifyClientCertIfGiven}
+	a.EnableHTTP2 = true
+	a.StartTLS()
+	t.Cleanup(a.Close)
+	return a
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	return must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+}
+
+func (a *apiServer) sign(t *testing.T, template *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
+	t.Helper()
+	parent := a.certificate
+	if parent == nil {
+		parent = template
+	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, parent, key.Public(), a.key))(t)
+	return must.Get(x509.ParseCertificate(der))(t)
+}
+
+// client returns the certificate of a client and its key, in PEM.
+func (a *apiServer) client(t *testing.T, name string, expires time.Time) (certificate, key string) {
+	t.Helper()
+	private := newKey(t)
+	signed := a.sign(t, &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotAfter: expires, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, private)
+	der := must.Get(x509.MarshalECPrivateKey(private))(t)
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed.Raw})), string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))
+}
+
+// kubeconfig returns a kubeconfig for the server.
+func (a *apiServer) kubeconfig(user string) string {
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate().Raw})
+	return fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: a, cluster: {server: %q, certificate-authority-data: %s}}]
+users: [{name: a, user: {%s}}]
+contexts: [{name: a, context: {cluster: a, user: a}}]
+current-context: a
+`, a.URL, inBase64(string(ca)), user)
+}
+
+func inBase64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+
+// asked returns the credentials with which a request arrives.
+func asked(t *testing.T, config *rest.Config) string {
+	t.Helper()
+	client := must.Get(rest.HTTPClientFor(config))(t)
+	answer := must.Get(client.Get(config.Host))(t)
+	defer answer.Body.Close()
+	return string(must.Get(io.ReadAll(answer.Body))(t))
+}
+
+func writeAll(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700))
+	}
+}
+
+// TestKubeconfigRenewed: requests use renewed credentials without a restart, in each form that a
+// kubeconfig has for them. Those that cannot be used change nothing.
+func TestKubeconfigRenewed(t *testing.T) {
+	server := newAPIServer(t)
+	now := time.Now().Truncate(time.Second)
+	year := now.Add(365 * 24 * time.Hour)
+	// Each form writes the files of a generation.
+	forms := map[string]struct {
+		files   func(name string, expires time.Time) map[string]string
+		bearer  bool // the credentials are a token, without an expiry
+		program bool // that the client runs itself
+	}{
+		"certificate in the file": {files: func(name string, expires time.Time) map[string]string {
+			certificate, key := server.client(t, name, expires)
+			return map[string]string{"kubeconfig": server.kubeconfig("client-certificate-data: " + inBase64(certificate) + ", client-key-data: " + inBase64(key))}
+		}},
+		"certificate in other files": {files: func(name string, expires time.Time) map[string]string {
+			certificate, key := server.client(t, name, expires)
+			return map[string]string{"kubeconfig": server.kubeconfig("client-certificate: tls.crt, client-key: tls.key"), "tls.crt": certificate, "tls.key": key}
+		}},
+		"certificate and key in one file": {files: func(name string, expires time.Time) map[string]string {
+			certificate, key := server.client(t, name, expires)
+			return map[string]string{"kubeconfig": server.kubeconfig("client-certificate: current.pem, client-key: current.pem"), "current.pem": certificate + key}
+		}},
+		"token in the file": {bearer: true, files: func(name string, _ time.Time) map[string]string {
+			return map[string]string{"kubeconfig": server.kubeconfig("token: " + name)}
+		}},
+		"token in another file": {bearer: true, files: func(name string, _ time.Time) map[string]string {
+			return map[string]string{"kubeconfig": server.kubeconfig("tokenFile: token"), "token": name + "\n"}
+		}},
+		"token in both": {bearer: true, files: func(name string, _ time.Time) map[string]string {
+			return map[string]string{"kubeconfig": server.kubeconfig("token: older, tokenFile: token"), "token": name + "\n"}
+		}},
+		"program": {bearer: true, program: true, files: func(name string, _ time.Time) map[string]string {
+			return map[string]string{
+				"kubeconfig": server.kubeconfig("exec: {apiVersion: client.authentication.k8s.io/v1, command: ./login, interactiveMode: Never}"),
+				"login": `#!/bin/sh
+echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "` + name + `"}}'
+`}
+		}},
+	}
+	for name, form := range forms {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			writes := func(name string, expires time.Time) { writeAll(t, dir, form.files(name, expires)) }
+			writes("first", year)
+			config, k, err := (&clusterFlags{Kubeconfig: filepath.Join(dir, "kubeconfig")}).restConfig(now)
+			must.Do(t, err)
+			arrives := func(name string, expires time.Time) {
+				t.Helper()
+				if form.bearer {
+					name, expires = "Bearer "+name, time.Time{}
+				}
+				expect.Is(t, "user", name, asked(t, config))
+				expect.That(t, k.expires.Equal(expires), "it expires at %s, want %s", k.expires, expires)
+			}
+			arrives("first", year)
+			if form.program {
+				return // client-go runs the program again when its credentials expire or are refused
+			}
+			before := k.transport.Load()
+			if err := k.load(now); err != nil || k.transport.Load() != before {
+				t.Errorf("nothing has changed: %v", err)
+			}
+			writes("second", year.Add(time.Hour))
+			arrives("first", year)
+			must.Do(t, k.load(now))
+			arrives("second", year.Add(time.Hour))
+
+			whole := form.files("third", year)
+			for file, text := range whole {
+				for what, broken := range map[string]string{"empty": "", "garbage": "\x00", "half": text[:len(text)/2]} {
+					if what == "half" && form.bearer {
+						continue // half a token is a token
+					}
+					if what == "garbage" && file == "token" {
+						continue
+					}
+					writeAll(t, dir, whole)
+					writeAll(t, dir, map[string]string{file: broken})
+					if err := k.load(now); err == nil || !strings.HasPrefix(err.Error(), "--kubeconfig: ") {
+						t.Errorf("%s is %s: %v", file, what, err)
+					}
+					arrives("second", year.Add(time.Hour))
+				}
+				must.Do(t, os.Remove(filepath.Join(dir, file)))
+				expect.That(t, k.load(now) != nil, "%s is missing", file)
+				arrives("second", year.Add(time.Hour))
+			}
+			if !form.bearer {
+				writes("expired", now)
+				if err := k.load(now); err == nil || !strings.Contains(err.Error(), "the client certificate expired at ") {
+					t.Errorf("an expired certificate: %v", err)
+				}
+				arrives("second", year.Add(time.Hour))
+			}
+			writes("third", year)
+			must.Do(t, k.load(now))
+			arrives("third", year)
+		})
+	}
+}
+
+// TestKubeconfigOtherwise: the other statements of a new kubeconfig are judged too.
+func TestKubeconfigOtherwise(t *testing.T) {
+	server, other := newAPIServer(t), newAPIServer(t)
+	now := time.Now()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	writes := func(text string) { writeAll(t, filepath.Dir(file), map[string]string{"kubeconfig": text}) }
+	certificate, key := server.client(t, "ann", now.Add(time.Hour))
+	_, foreign := server.client(t, "bob", now.Add(time.Hour))
+	pair := func(certificate, key string) string {
+		return "client-certificate-data: " + inBase64(certificate) + ", client-key-data: " + inBase64(key)
+	}
+	writes(server.kubeconfig(pair(certificate, key)))
+	config, k, err := (&clusterFlags{Kubeconfig: file}).restConfig(now)
+	must.Do(t, err)
+	for name, text := range map[string]string{
+		"the server is https://":                 other.kubeconfig("token: a"),
+		"private key does not match public key":  server.kubeconfig(pair(certificate, foreign)),
+		"no configuration has been provided":     "apiVersion: v1\nkind: Config\n",
+		"context was not found":                  strings.Replace(server.kubeconfig("token: a"), "current-context: a", "current-context: b", 1),
+		"larger than":                            server.kubeconfig("token: a") + strings.Repeat("#", maxKubeconfig),
+		"unable to load root certificates":       strings.Replace(server.kubeconfig("token: a"), "certificate-authority-data: ", "certificate-authority-data: AAAA #", 1),
+		"client-key-data or client-key must be ": server.kubeconfig("client-certificate-data: " + inBase64(certificate)),
+	} {
+		writes(strings.ReplaceAll(text, "AAAA #", "AAAA}}]\n#"))
+		expect.Error(t, k.load(now), name)
+		expect.Is(t, name+": user", "ann", asked(t, config))
+	}
+	// From a certificate to a token.
+	writes(server.kubeconfig("token: a"))
+	must.Do(t, k.load(now))
+	got := asked(t, config)
+	expect.That(t, got == "Bearer a" && k.expires.IsZero(), "%q, %s", got, k.expires)
+	// A guard that starts with an expired certificate still answers reviews.
+	certificate, key = server.client(t, "ann", now.Add(-time.Hour))
+	writes(server.kubeconfig(pair(certificate, key)))
+	if _, k, err = (&clusterFlags{Kubeconfig: file}).restConfig(now); err != nil || !k.expires.Before(now) {
+		t.Errorf("%v", err)
+	}
 }

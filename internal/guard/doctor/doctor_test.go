@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/polex-dev/polex/internal/guard/doctor"
 	"github.com/polex-dev/polex/internal/guard/static"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/must"
 )
 
 var now = time.Now()
@@ -625,4 +627,17 @@ func asService(w *admissionregistrationv1.ValidatingWebhook, path string) {
 func naming(kind string) object {
 	return object{"apiVersion": "policies.kyverno.io/v1beta1", "kind": "PolicyException", "metadata": object{"name": "a", "namespace": "x"},
 		"spec": object{"policyRefs": []object{{"name": "p", "kind": kind}}}}
+}
+
+// TestProtectedGroups: policies/guard/protect lets only administrators lead the API of the same groups
+// elsewhere as those that check looks at.
+func TestProtectedGroups(t *testing.T) {
+	raw := must.Get(os.ReadFile(protectFolder + "/definitions.yaml"))(t)
+	_, list, _ := strings.Cut(string(raw), "object.spec.?group.orValue('') in [")
+	list, _, _ = strings.Cut(list, "]")
+	var groups []string
+	for _, m := range regexp.MustCompile(`'([^']*)'`).FindAllStringSubmatch(list, -1) {
+		groups = append(groups, m[1])
+	}
+	expect.Equal(t, "-check +protect", doctor.ProtectedGroups(), groups)
 }

@@ -4,12 +4,128 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/polex-dev/polex/internal/guard/cluster"
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/pkg/exception"
 )
+
+// definitions checks how the API server converts and serves exceptions. A conversion webhook can
+// change every version of an exception. Kyverno keeps the exceptions that it has read while its version
+// is not served.
+func (k *checkup) definitions(ctx context.Context) {
+	const fine = "the API server converts exceptions itself, and serves the version that Kyverno reads"
+	defer k.unlessFound("customresourcedefinitions", fine)()
+	for _, gk := range k.Kinds {
+		if gk.IsException() {
+			k.definition(ctx, gk)
+		}
+	}
+}
+
+// definition checks the definition of one kind of exceptions.
+func (k *checkup) definition(ctx context.Context, gk exception.GroupKind) {
+	name, watched := cluster.DefinitionName(gk.Group), kyverno.WatchedVersion(gk)
+	subject := "customresourcedefinitions/" + name
+	definition := &unstructured.Unstructured{}
+	definition.SetGroupVersionKind(cluster.DefinitionKind)
+	err := k.Client.Get(ctx, types.NamespacedName{Name: name}, definition)
+	const keeps = "Kyverno still applies the exceptions that it read before, also after their expiry"
+	switch by := cluster.Conversion(definition); {
+	case apierrors.IsNotFound(err):
+		k.report(subject, "version-not-served", "it does not exist; if Kyverno runs, %s", keeps).Outcome = Doubtful
+	case err != nil:
+		k.unknown(subject, err)
+	case !cluster.Serves(definition, watched):
+		k.report(subject, "version-not-served", "it does not serve %s, in which Kyverno reads exceptions; %s",
+			watched, keeps)
+	case by != "":
+		k.report(subject, "conversion-webhook", "%s can show Kyverno another exception than the signed one", by)
+	default:
+		_, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind(gk), watched)
+		if meta.IsNoMatchError(err) {
+			k.report(subject, "undecided", "the API server does not serve %s, in which Kyverno reads exceptions; %s",
+				watched, keeps)
+		} else if err := k.listed(ctx, gk, watched); err != nil {
+			k.report(subject, "undecided", "exceptions cannot be listed in %s, so %s: %s", watched, keeps, err)
+		}
+	}
+}
+
+// listed lists all exceptions: one stored object that the API server cannot decode makes each list
+// and watch fail. It reports deleted ones that are still there, and those that outlast their deletion.
+func (k *checkup) listed(ctx context.Context, gk exception.GroupKind, version string) error {
+	const deletes = time.Minute // the longest time of a deletion without finalizers
+	const perPage = 50          // of up to 1 MiB
+	page := &unstructured.UnstructuredList{}
+	page.SetGroupVersionKind(schema.GroupVersionKind{Group: gk.Group, Version: version, Kind: gk.Kind + "List"})
+	var kept []string
+	defer func() {
+		if len(kept) > 0 {
+			k.report(kept[0], "kept-by-kyverno", "Kyverno 1.19 still applies exceptions from policies of a "+
+				"namespaced kind after their expiry and deletion; this is one of %d", len(kept))
+		}
+	}()
+	for next := ""; ; next = page.GetContinue() {
+		if err := k.Client.List(ctx, page, client.Limit(perPage), client.Continue(next)); err != nil {
+			return err // the items are those of the page before
+		}
+		for _, item := range page.Items {
+			id := exception.Identity{GroupKind: gk, Namespace: item.GetNamespace(), Name: item.GetName()}
+			if doc, err := exception.FromObject(item.Object); err == nil && kyverno.KeepsDeleted(doc) {
+				kept = append(kept, id.String())
+			}
+			if at := item.GetDeletionTimestamp(); at != nil && k.Now().Sub(at.Time) > deletes {
+				k.report(id.String(), "deletion-held", "it was deleted at %s, and the finalizers %q keep it; "+
+					"Kyverno still applies it", timestamp(at.Time), item.GetFinalizers())
+			}
+		}
+		if page.GetContinue() == "" {
+			return nil
+		}
+	}
+}
+
+// apiServiceList is APIServiceList. An APIService names the server of a group and version.
+var apiServiceList = schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIServiceList"}
+
+// servers checks that the API server itself serves the kinds that the guard depends on. An
+// aggregated server can give each client another answer.
+func (k *checkup) servers(ctx context.Context) {
+	const subject = "apiservices"
+	defer k.unlessFound(subject, "the API server answers for exceptions itself")()
+	groups := k.groups()
+	for _, s := range k.ifServed(ctx, subject, apiServiceList) {
+		group, _, _ := unstructured.NestedString(s.Object, "spec", "group")
+		service, elsewhere, err := unstructured.NestedMap(s.Object, "spec", "service")
+		if outcome, concerns := groups[group]; concerns && (err != nil || elsewhere) {
+			k.report(subject+"/"+s.GetName(), "served-elsewhere",
+				"the Service %v/%v answers for %s, and not the API server", service["namespace"], service["name"],
+				group).Outcome = outcome
+		}
+	}
+}
+
+// ifServed lists objects of a kind. A kind that is not served has none.
+func (k *checkup) ifServed(
+	ctx context.Context, subject string, kind schema.GroupVersionKind,
+) []unstructured.Unstructured {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind)
+	if err := k.Client.List(ctx, list); !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
+		k.known(subject, err)
+	}
+	return list.Items
+}
 
 // kyverno checks the flags of Kyverno's admission controller. None of them lets an unsigned
 // exception pass the guard.
