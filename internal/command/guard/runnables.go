@@ -97,7 +97,7 @@ const leaseName = "polex-guard"
 
 // addController sets up the watches, which every replica runs, and the controller, which only the
 // leader runs.
-func (g *process) addController() error {
+func (g *process) addController(ctx context.Context) error {
 	api, err := cluster.NewAPI(g.rest, g.manager.GetHTTPClient())
 	if err != nil {
 		return err
@@ -107,11 +107,12 @@ func (g *process) addController() error {
 	if err != nil {
 		return fmt.Errorf("set up: %w", err)
 	}
-	g.store = cluster.NewStore(api)
-	g.store.Watching = func(kind exception.GroupKind, yes bool) { g.metrics.Watching(kind, "objects", yes) }
 	g.teller = &cluster.Teller{
 		Log: g.log, Events: cluster.NewEvents(api, host, g.log), Reports: &cluster.Reports{API: api},
 	}
+	failed := func(err error) { g.teller.Failed(ctx, "watch", err) }
+	g.store = cluster.NewStore(ctx, api, failed)
+	g.store.Watching = func(kind exception.GroupKind, yes bool) { g.metrics.Watching(kind, "objects", yes) }
 	g.pod = &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: g.flags.Namespace, Name: host}
 	lease := cluster.Lease{Namespace: g.flags.Namespace, Name: leaseName, Identity: cluster.NewIdentity(host)}
 	controller := &guard.Controller{
@@ -125,9 +126,7 @@ func (g *process) addController() error {
 	return g.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		// Every replica watches: the counts of exceptions are needed for limits, and a new leader
 		// must start quickly.
-		kinds := func() []exception.GroupKind { return g.rules.Rules().Kinds() }
-		failed := func(err error) { g.teller.Failed(ctx, "watch", err) }
-		go g.store.Watch(ctx, kinds, failed)
+		go g.store.Watch(func() []exception.GroupKind { return g.rules.Rules().Kinds() })
 		go g.definitions(api, controller.Definitions, failed).Run(ctx)
 		return cluster.Lead(ctx, g.rest, lease, func(ctx context.Context) {
 			g.log.Info("holds the lease")

@@ -73,12 +73,12 @@ func newServeCommand(streams cli.Streams) *cobra.Command {
 // serve runs the guard until the context ends.
 func serve(ctx context.Context, flags *serveFlags, log *slog.Logger) error {
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
-	g, err := newGuard(flags, log)
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g, err := newGuard(running, flags, log)
 	if err != nil {
 		return err
 	}
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
 	go func() {
 		<-ctx.Done()
 		close(g.draining) // not ready: the API server switches to other replicas in the delay
@@ -105,7 +105,7 @@ type process struct {
 	draining chan struct{} // closed when the process must shut down
 }
 
-func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
+func newGuard(ctx context.Context, flags *serveFlags, log *slog.Logger) (*process, error) {
 	g := &process{
 		flags: flags, log: log, clock: clock.RealClock{}, rules: &guard.Current{}, draining: make(chan struct{}),
 	}
@@ -133,7 +133,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := g.addController(); err != nil {
+	if err := g.addController(ctx); err != nil {
 		return nil, err
 	}
 	handler, err := guard.NewHandler(guard.Config{
@@ -198,19 +198,13 @@ func (g *process) refusedConfiguration(err error) {
 	g.teller.ConfigurationRefused(g.pod, err)
 }
 
-// addProbes adds the probes. The process is alive if it answers. It is ready if it has rules,
-// reaches the API server and is not shutting down.
+// addProbes adds the probes. The process is alive if it answers. It is ready if its webhook answers, if
+// it reaches the API server and is not shutting down.
 func (g *process) addProbes() error {
 	return errors.Join(
 		g.manager.AddHealthzCheck("ping", healthz.Ping),
 		g.manager.AddReadyzCheck("webhook", func(r *http.Request) error {
 			return server.Answers(r.Context(), g.flags.WebhookAddress)
-		}),
-		g.manager.AddReadyzCheck("rules", func(*http.Request) error {
-			if g.rules.Rules() == nil {
-				return errors.New("no configuration")
-			}
-			return nil
 		}),
 		g.manager.AddReadyzCheck("draining", func(*http.Request) error {
 			select {

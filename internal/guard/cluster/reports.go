@@ -41,15 +41,20 @@ const (
 type Reports struct {
 	API *API
 
-	kind    schema.GroupVersionKind // zero: none
-	where   resource
+	kind    reportKind                   // zero: none
 	chosen  time.Time                    // when the kind was last looked for
 	written map[string][sha256.Size]byte // digests by namespace; zero: unknown
 }
 
+// reportKind is a kind of reports, and its resource.
+type reportKind struct {
+	schema.GroupVersionKind
+	where resource
+}
+
 // Write updates the reports to the findings, and deletes the reports of other namespaces.
 func (r *Reports) Write(ctx context.Context, all []*guard.Finding) error {
-	if err := r.choose(ctx); err != nil || r.kind == (schema.GroupVersionKind{}) {
+	if err := r.choose(ctx); err != nil || r.kind == (reportKind{}) {
 		return err
 	}
 	in := map[string][]*guard.Finding{}
@@ -87,7 +92,7 @@ func (r *Reports) update(ctx context.Context, namespace string, findings []*guar
 	if findings != nil {
 		return r.write(ctx, namespace, findings)
 	}
-	err := r.remove(ctx, r.where, namespace)
+	err := r.remove(ctx, r.kind.where, namespace)
 	if err == nil {
 		delete(r.written, namespace)
 	}
@@ -100,38 +105,32 @@ func (r *Reports) choose(ctx context.Context) error {
 	if !r.chosen.IsZero() && time.Since(r.chosen) < asksForKind {
 		return nil
 	}
-	chosen, where := schema.GroupVersionKind{}, resource{}
+	var served []reportKind
 	for _, kind := range []schema.GroupVersionKind{openReport, policyReport} {
 		in := resource{root: "/apis/" + kind.Group, version: kind.Version}
-		found, err := r.API.findIn(ctx, in, exception.GroupKind(kind.GroupKind()))
-		switch {
-		case errors.Is(err, errNotServed):
-		case err != nil:
+		where, err := r.API.findIn(ctx, in, exception.GroupKind(kind.GroupKind()))
+		if err == nil {
+			served = append(served, reportKind{kind, where})
+		} else if !errors.Is(err, errNotServed) {
 			return fmt.Errorf("find the kind %s: %w", kind, err)
-		case chosen == schema.GroupVersionKind{}:
-			chosen, where = kind, found
-		case r.kind != chosen:
-			all, err := r.namespaces(ctx, found)
-			for _, namespace := range all {
-				err = errors.Join(err, r.remove(ctx, found, namespace))
-			}
-			if err != nil {
-				return fmt.Errorf("remove the reports of the kind %s: %w", kind, err)
-			}
 		}
 	}
-	if chosen != r.kind || where != r.where {
-		r.kind, r.where, r.written = schema.GroupVersionKind{}, where, map[string][sha256.Size]byte{}
-		if (chosen != schema.GroupVersionKind{}) {
-			namespaces, err := r.namespaces(ctx, where)
-			if err != nil {
-				return err
+	if chosen := append(served, reportKind{})[0]; chosen != r.kind {
+		written := map[string][sha256.Size]byte{}
+		for _, kind := range served {
+			all, err := r.namespaces(ctx, kind.where)
+			for _, namespace := range all {
+				if kind == chosen {
+					written[namespace] = [sha256.Size]byte{}
+				} else {
+					err = errors.Join(err, r.remove(ctx, kind.where, namespace))
+				}
 			}
-			for _, namespace := range namespaces {
-				r.written[namespace] = [sha256.Size]byte{}
+			if err != nil {
+				return fmt.Errorf("replace the reports of the kind %s: %w", kind, err)
 			}
 		}
-		r.kind = chosen
+		r.kind, r.written = chosen, written
 	}
 	r.chosen = time.Now()
 	return nil
@@ -187,7 +186,7 @@ func (r *Reports) write(ctx context.Context, namespace string, findings []*guard
 			Namespace: namespace, Name: reportName, Labels: map[string]string{managedBy: reportName},
 		},
 	}
-	if r.kind == openReport {
+	if r.kind.GroupVersionKind == openReport {
 		content.Source = reportSource
 	}
 	content.Results, content.Summary = results(findings)
@@ -210,11 +209,11 @@ func (r *Reports) write(ctx context.Context, namespace string, findings []*guard
 // put writes a report over the one that exists.
 func (r *Reports) put(ctx context.Context, content *report) error {
 	accept := partial("PartialObjectMetadata")
-	path, request := r.where.at(content.Metadata.Namespace, reportName), r.API.rest.Put()
+	path, request := r.kind.where.at(content.Metadata.Namespace, reportName), r.API.rest.Put()
 	var stored metav1.PartialObjectMetadata
 	switch err := into(r.API.rest.Get().AbsPath(path).SetHeader("Accept", accept).Do(ctx), &stored); {
 	case apierrors.IsNotFound(err):
-		path, request = r.where.at(content.Metadata.Namespace, ""), r.API.rest.Post()
+		path, request = r.kind.where.at(content.Metadata.Namespace, ""), r.API.rest.Post()
 	case err != nil:
 		return err
 	}

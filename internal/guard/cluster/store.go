@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -34,8 +35,7 @@ type Store struct {
 	deleted Deleted
 	ours    map[string]int  // the requests to delete an object that run or succeeded, by its UID
 	lately  []deletion      // not reported yet
-	running context.Context // of Watch
-	started chan struct{}
+	running context.Context // of the watches
 	failed  func(error)
 }
 
@@ -50,9 +50,12 @@ type deletion struct {
 	at      time.Time
 }
 
-// NewStore returns a store without objects. It fills when [Store.Watch] runs.
-func NewStore(api *API) *Store {
-	s := &Store{api: api, kinds: map[exception.GroupKind]*followed{}, ours: map[string]int{}, started: make(chan struct{})}
+// NewStore returns a store that watches each kind from the first question about it until the context
+// ends. A kind that is not served yet is watched as soon as it is served, because Kyverno may be
+// installed after the guard. Another error is reported once for each kind until it is solved, and does
+// not affect the other kinds.
+func NewStore(ctx context.Context, api *API, failed func(error)) *Store {
+	s := &Store{api: api, running: ctx, failed: failed, kinds: map[exception.GroupKind]*followed{}, ours: map[string]int{}}
 	s.Notify(nil, nil, nil)
 	return s
 }
@@ -80,24 +83,14 @@ func (s *Store) Notify(touch func(exception.Identity), renew func(exception.Grou
 	s.lately = nil
 }
 
-// Watch watches kinds until the context ends. A kind that is not served yet is watched as soon as
-// it is served, because Kyverno may be installed after the guard. Another error is reported once for
-// each kind until it is solved, and does not affect the other kinds.
-func (s *Store) Watch(ctx context.Context, kinds func() []exception.GroupKind, failed func(error)) {
+// Watch watches kinds before there is a question about them.
+func (s *Store) Watch(kinds func() []exception.GroupKind) {
 	const newKinds = 5 * time.Second // the pause between two looks for new kinds in the configuration
-	s.running, s.failed = ctx, failed
-	close(s.started)
-	ticker := time.NewTicker(newKinds)
-	defer ticker.Stop()
-	for ctx.Err() == nil {
+	wait.UntilWithContext(s.running, func(context.Context) {
 		for _, gk := range kinds() {
 			s.start(gk)
 		}
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
-		}
-	}
+	}, newKinds)
 }
 
 func (s *Store) start(gk exception.GroupKind) *followed {
@@ -116,11 +109,6 @@ func (s *Store) start(gk exception.GroupKind) *followed {
 
 // States returns the objects of a kind that the watch has reported, and whether it sees changes.
 func (s *Store) States(gk exception.GroupKind) (states map[exception.Identity]guard.State, watched bool) {
-	select {
-	case <-s.started:
-	default:
-		return nil, false
-	}
 	f := s.start(gk)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,11 +118,6 @@ func (s *Store) States(gk exception.GroupKind) (states map[exception.Identity]gu
 // Count returns the number of objects of a kind in a namespace, from the watch. It waits for the first
 // list of the kind.
 func (s *Store) Count(ctx context.Context, gk exception.GroupKind, namespace string) (n int, err error) {
-	select {
-	case <-s.started:
-	case <-ctx.Done():
-		return 0, fmt.Errorf("count the objects of %q: %w", namespace, ctx.Err())
-	}
 	f := s.start(gk)
 	select {
 	case <-f.first:

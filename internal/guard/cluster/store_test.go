@@ -30,10 +30,8 @@ var kinds = []exception.GroupKind{kind}
 // watching returns a store that watches until the test ends, and the objects that it touches.
 func watching(t *testing.T, s *server, api *cluster.API) (*cluster.Store, chan string) {
 	t.Helper()
-	store := cluster.NewStore(api)
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(cancel)
-	go store.Watch(ctx, func() []exception.GroupKind { return kinds }, func(err error) { t.Log(err) })
+	store := newStore(t, api)
+	go store.Watch(func() []exception.GroupKind { return kinds })
 	touched := make(chan string, 100)
 	eventually(t, "the watch", func() bool { return s.watched(1) })
 	store.Notify(func(id exception.Identity) { touched <- id.Name }, func(exception.GroupKind) { touched <- "renewed" },
@@ -41,6 +39,14 @@ func watching(t *testing.T, s *server, api *cluster.API) (*cluster.Store, chan s
 			touched <- fmt.Sprintf("deleted %s %s %s", id.Name, version, state.UID)
 		})
 	return store, touched
+}
+
+// newStore returns a store that watches until the test ends.
+func newStore(t *testing.T, api *cluster.API) *cluster.Store {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	return cluster.NewStore(ctx, api, func(error) {})
 }
 
 func eventually(t *testing.T, what string, is func() bool) {
@@ -154,7 +160,7 @@ func TestStoreScans(t *testing.T) {
 	show := func(o *guard.Object) {
 		got = append(got, fmt.Sprintf("%s %s %v %v", o.Identity.Name, o.UID, o.Dying, o.Unreadable == nil))
 	}
-	store := cluster.NewStore(api)
+	store := newStore(t, api)
 	err := store.Scan(t.Context(), kind, show)
 	if err := store.Scan(t.Context(), exception.GroupKind{Group: "nowhere.example", Kind: "Sprocket"}, show); err != nil {
 		t.Error(err)
@@ -171,7 +177,7 @@ func TestStoreUnderOtherNames(t *testing.T) {
 	s.kinds = map[string]string{"things": "Thing"}
 	s.put("a", func(o object) { o["kind"] = "Thing" })
 	var got []string
-	must.Do(t, cluster.NewStore(api).Scan(t.Context(), kind, func(o *guard.Object) { got = append(got, o.Identity.String()) }))
+	must.Do(t, newStore(t, api).Scan(t.Context(), kind, func(o *guard.Object) { got = append(got, o.Identity.String()) }))
 	store, _ := watching(t, s, api)
 	if diff := cmp.Diff([]string{id("a").String()}, got); diff != "" || !slices.Equal(names(t, store), []string{"a"}) {
 		t.Error(diff, names(t, store))
@@ -414,7 +420,10 @@ func TestKindsAreIndependent(t *testing.T) {
 				}
 				return fault.code, nil
 			}
-			store := cluster.NewStore(api)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			failed := make(chan string, 100)
+			store := cluster.NewStore(ctx, api, func(err error) { failed <- err.Error() })
 			var mu sync.Mutex
 			sees := map[exception.GroupKind]bool{}
 			store.Watching = func(kind exception.GroupKind, yes bool) {
@@ -428,11 +437,8 @@ func TestKindsAreIndependent(t *testing.T) {
 				yes, told = sees[kind]
 				return yes, told
 			}
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			failed := make(chan string, 100)
 			both := []exception.GroupKind{kyverno.ConditionKind, kind}
-			go store.Watch(ctx, func() []exception.GroupKind { return both }, func(err error) { failed <- err.Error() })
+			go store.Watch(func() []exception.GroupKind { return both })
 			eventually(t, "the other kind", func() bool {
 				states, watched := store.States(kind)
 				return watched && len(states) == 1
@@ -544,10 +550,10 @@ func TestWithoutDiscovery(t *testing.T) {
 	var got []string
 	show := func(o *guard.Object) { got = append(got, o.Identity.Name+" "+o.Version) }
 	for _, gk := range kyverno.Kinds() {
-		err := cluster.NewStore(api).Scan(t.Context(), gk, show)
+		err := newStore(t, api).Scan(t.Context(), gk, show)
 		expect.That(t, err == nil, "%s: %v", gk, err)
 	}
 	expect.That(t, slices.Equal(got, []string{"a v2"}), "it found %q", got)
-	err := cluster.NewStore(api).Scan(t.Context(), exception.GroupKind{Group: "kyverno.io", Kind: "Policy"}, show)
+	err := newStore(t, api).Scan(t.Context(), exception.GroupKind{Group: "kyverno.io", Kind: "Policy"}, show)
 	expect.That(t, err != nil, "it found a kind that only discovery tells")
 }
