@@ -110,15 +110,12 @@ func (c *checker) wait(again time.Time) time.Duration {
 }
 
 // isListed reports whether the trust policy still lists the kind of a checker.
-func (c *checker) isListed() bool { return c.rules != nil && slices.Contains(c.rules.kinds, c.kind) }
+func (c *checker) isListed() bool { return slices.Contains(c.rules.kinds, c.kind) }
 
 // lookAtAll checks all objects and forgets the deleted ones. It does not read an object again that
 // has not changed since the same rules judged it. It reports whether it succeeded, and whether
 // changes of the objects and their definition are seen.
 func (c *checker) lookAtAll(ctx context.Context) bool {
-	if c.rules == nil {
-		return true // there are no rules yet
-	}
 	var states map[exception.Identity]State
 	watched := true
 	if c.isListed() {

@@ -2,22 +2,16 @@ package cluster_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"net/http"
-	"net/http/httptest"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/polex-dev/polex/internal/guard"
@@ -163,143 +157,87 @@ func TestEventsAreBounded(t *testing.T) {
 	expect.That(t, strings.Contains(said.String(), want), "it does not say %s: %.500s", want, said.String())
 }
 
-// leases is an API server with one Lease.
-type leases struct {
-	mu     sync.Mutex
-	lease  *coordinationv1.Lease
-	state  int
-	reads  int
-	writes chan string // the holder of each accepted write of a guard
-}
+const leasePath = "coordination.k8s.io/namespaces/default/leases/polex-guard"
 
-func (l *leases) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	w.Header().Set("Content-Type", "application/json")
-	fail := func(code int, reason metav1.StatusReason) {
-		w.WriteHeader(code)
-		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Code: int32(code), Reason: reason})
-	}
-	if r.Method == http.MethodGet {
-		l.reads++
-		if l.lease == nil {
-			fail(http.StatusNotFound, metav1.StatusReasonNotFound)
-			return
-		}
-		_ = json.NewEncoder(w).Encode(l.lease)
-		return
-	}
-	var lease coordinationv1.Lease
-	if err := json.NewDecoder(r.Body).Decode(&lease); err != nil {
-		fail(http.StatusBadRequest, metav1.StatusReasonBadRequest)
-		return
-	}
-	if l.lease != nil && lease.ResourceVersion != l.lease.ResourceVersion {
-		fail(http.StatusConflict, metav1.StatusReasonConflict)
-		return
-	}
-	if n := lease.Spec.LeaseTransitions; n != nil && *n < 0 {
-		fail(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
-		return
-	}
-	l.put(&lease)
-	l.writes <- holder(&lease)
-	_ = json.NewEncoder(w).Encode(lease)
-}
-
-func (l *leases) put(lease *coordinationv1.Lease) {
-	l.state++
-	lease.ResourceVersion = strconv.Itoa(l.state)
-	lease.TypeMeta = metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
-	l.lease = lease
-}
-
-func holder(lease *coordinationv1.Lease) string {
-	if lease.Spec.HolderIdentity == nil {
-		return ""
-	}
-	return *lease.Spec.HolderIdentity
+// lease returns the spec of the Lease.
+func (s *server) lease() object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	spec, _ := s.objects[leasePath]["spec"].(object)
+	return spec
 }
 
 // lead runs Lead with one piece of work after the other, and returns the function that ends it.
-func (l *leases) lead(t *testing.T, work func(context.Context)) (end func()) {
+func (s *server) lead(t *testing.T, work func(context.Context)) (end func()) {
 	t.Helper()
-	server := httptest.NewServer(l)
-	t.Cleanup(server.Close)
+	s.versions["coordination.k8s.io"] = []string{"v1"}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- cluster.Lead(ctx, &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
+		ended <- cluster.Lead(ctx, &rest.Config{Host: s.url, ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
 			cluster.Lease{Namespace: "default", Name: "polex-guard", Identity: "me"}, work)
 	}()
 	return func() {
 		t.Helper()
 		cancel()
-		err := <-ended
-		expect.NoError(t, err)
+		expect.NoError(t, <-ended)
 	}
 }
 
 // TestLeaseOutlivesTheWork: the Lease is renewed until the work has returned, and released then.
 // Otherwise another guard would work beside this one.
 func TestLeaseOutlivesTheWork(t *testing.T) {
-	l := &leases{writes: make(chan string, 100)}
+	s, _ := serve(t)
 	working, returned := make(chan struct{}), make(chan struct{})
-	end := l.lead(t, func(ctx context.Context) {
+	end := s.lead(t, func(ctx context.Context) {
 		close(working)
 		<-ctx.Done()
-		for len(l.writes) > 0 { // those before the end
-			<-l.writes
-		}
-		expect.Is(t, "Lease during the work", "me", <-l.writes)
+		before := s.requests("PUT")
+		eventually(t, "a renewal after the end", func() bool { return s.requests("PUT") > before })
+		expect.Is(t, "Lease during the work", "me", s.lease()["holderIdentity"].(string))
 		close(returned)
 	})
 	<-working
 	end()
 	<-returned
-	expect.Is(t, "the Lease", "", holder(l.lease))
+	expect.That(t, s.lease()["holderIdentity"] == "", "the Lease: %v", s.lease())
 }
 
 // TestLeaseOfAnother: work ends as soon as the Lease names another holder, and is not released.
 func TestLeaseOfAnother(t *testing.T) {
-	l := &leases{writes: make(chan string, 100)}
+	s, _ := serve(t)
 	reads := 0
 	done := make(chan struct{})
-	end := l.lead(t, func(ctx context.Context) {
-		l.mu.Lock()
-		other, before := l.lease.DeepCopy(), l.reads
-		other.Spec.HolderIdentity = new(string)
-		*other.Spec.HolderIdentity = "other"
-		l.put(other)
-		l.mu.Unlock()
+	end := s.lead(t, func(ctx context.Context) {
+		before := s.requests("GET")
+		s.mu.Lock()
+		other := maps.Clone(s.objects[leasePath])
+		other["spec"] = maps.Clone(other["spec"].(object))
+		other["spec"].(object)["holderIdentity"] = "other"
+		s.set(leasePath, other)
+		s.mu.Unlock()
 		<-ctx.Done()
-		l.mu.Lock()
-		reads = l.reads - before
-		l.mu.Unlock()
+		reads = s.requests("GET") - before
 		close(done)
 	})
 	<-done
 	end()
 	expect.That(t, reads == 1, "the work ends after %d reads of the Lease", reads)
-	expect.Is(t, "the Lease", "other", holder(l.lease))
+	expect.Is(t, "the Lease", "other", s.lease()["holderIdentity"].(string))
 }
 
-// TestLeaseOfManyTransitions: a guard can take a Lease with the largest number of transitions.
+// TestLeaseOfManyTransitions: a guard can take a Lease with the largest number of transitions. The API
+// server would reject a negative one.
 func TestLeaseOfManyTransitions(t *testing.T) {
-	l := &leases{writes: make(chan string, 100)}
-	l.put(&coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "polex-guard"},
-		Spec:       coordinationv1.LeaseSpec{LeaseTransitions: new(int32(math.MaxInt32))},
-	})
+	s, _ := serve(t)
+	s.set(leasePath, object{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": object{"namespace": "default", "name": "polex-guard"},
+		"spec": object{"leaseTransitions": math.MaxInt32}})
 	leads := make(chan struct{})
-	end := l.lead(t, func(ctx context.Context) {
+	end := s.lead(t, func(ctx context.Context) {
 		close(leads)
 		<-ctx.Done()
 	})
-	select {
-	case <-leads:
-	case <-time.After(10 * time.Second):
-		t.Error("it does not lead")
-	}
+	<-leads
+	expect.Is(t, "transitions", math.MaxInt32, s.lease()["leaseTransitions"].(float64))
 	end()
 }
