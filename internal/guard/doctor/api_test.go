@@ -228,6 +228,13 @@ type unserved struct{ client.Client }
 
 func (unserved) RESTMapper() meta.RESTMapper { return meta.NewDefaultRESTMapper(nil) }
 
+func (u unserved) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if kind := list.GetObjectKind().GroupVersionKind(); kind.Kind == exception.Kind+"List" {
+		return &meta.NoKindMatchError{GroupKind: kind.GroupKind()}
+	}
+	return u.Client.List(ctx, list, options...)
+}
+
 // certificate is the certificate of a server.
 type certificate struct {
 	name  string        // in addition to 127.0.0.1; "" is the name of the guard

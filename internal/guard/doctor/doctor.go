@@ -121,12 +121,15 @@ func (k *checkup) servedKinds() []*meta.RESTMapping {
 	})
 }
 
+// found adds a finding whose message is the text of its reason.
+func (k *checkup) found(subject, name string) *Finding {
+	return k.report(subject, name, "%s", reasonOf(name).doc)
+}
+
 // report adds a finding with the hint and the outcome of its reason. The caller may replace both.
 func (k *checkup) report(subject, name, format string, args ...any) *Finding {
-	f := Finding{Subject: subject, Reason: name, Message: fmt.Sprintf(format, args...)}
-	if i := slices.IndexFunc(reasons, func(r reason) bool { return r.name == name }); i >= 0 {
-		f.Hint, f.Outcome = reasons[i].hint, reasons[i].outcome
-	}
+	r := reasonOf(name)
+	f := Finding{Subject: subject, Reason: name, Message: fmt.Sprintf(format, args...), Hint: r.hint, Outcome: r.outcome}
 	k.findings = append(k.findings, f)
 	return &k.findings[len(k.findings)-1]
 }

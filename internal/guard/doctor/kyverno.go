@@ -51,11 +51,7 @@ func (k *checkup) definition(ctx context.Context, gk exception.GroupKind) {
 	case by != "":
 		k.report(subject, "conversion-webhook", "%s can show Kyverno another exception than the signed one", by)
 	default:
-		_, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind(gk), watched)
-		if meta.IsNoMatchError(err) {
-			k.report(subject, "undecided", "the API server does not serve %s, in which Kyverno reads exceptions; %s",
-				watched, keeps)
-		} else if err := k.listed(ctx, gk, watched); err != nil {
+		if err := k.listed(ctx, gk, watched); err != nil {
 			k.report(subject, "undecided", "exceptions cannot be listed in %s, so %s: %s", watched, keeps, err)
 		}
 	}
@@ -65,38 +61,46 @@ func (k *checkup) definition(ctx context.Context, gk exception.GroupKind) {
 // and watch fail. It reports deleted ones that are still there, and those that outlast their deletion.
 func (k *checkup) listed(ctx context.Context, gk exception.GroupKind, version string) error {
 	const deletes = time.Minute // the longest time of a deletion without finalizers
-	const perPage = 50          // of up to 1 MiB
-	page := &unstructured.UnstructuredList{}
-	page.SetGroupVersionKind(schema.GroupVersionKind{Group: gk.Group, Version: version, Kind: gk.Kind + "List"})
 	var kept []string
-	defer func() {
-		if len(kept) > 0 {
-			k.report(kept[0], "kept-by-kyverno", "Kyverno 1.19 still applies exceptions from policies of a "+
-				"namespaced kind after their expiry and deletion; this is one of %d", len(kept))
+	err := k.each(ctx, schema.GroupKind(gk).WithVersion(version), func(item *unstructured.Unstructured) {
+		id := exception.Identity{GroupKind: gk, Namespace: item.GetNamespace(), Name: item.GetName()}.String()
+		if doc, err := exception.FromObject(item.Object); err == nil && kyverno.KeepsDeleted(doc) {
+			kept = append(kept, id)
 		}
-	}()
-	for next := ""; ; next = page.GetContinue() {
+		if at := item.GetDeletionTimestamp(); at != nil && k.Now().Sub(at.Time) > deletes {
+			k.report(id, "deletion-held", "it was deleted at %s, and the finalizers %q keep it; "+
+				"Kyverno still applies it", timestamp(at.Time), item.GetFinalizers())
+		}
+	})
+	if len(kept) > 0 {
+		k.report(kept[0], "kept-by-kyverno", "Kyverno 1.19 still applies exceptions from policies of a "+
+			"namespaced kind after their expiry and deletion; this is one of %d", len(kept))
+	}
+	return err
+}
+
+// each lists all objects of a kind, page by page.
+func (k *checkup) each(ctx context.Context, kind schema.GroupVersionKind,
+	visit func(*unstructured.Unstructured)) error {
+	const perPage = 50 // of up to 1 MiB
+	kind.Kind += "List"
+	for next := ""; ; {
+		page := &unstructured.UnstructuredList{}
+		page.SetGroupVersionKind(kind)
 		if err := k.Client.List(ctx, page, client.Limit(perPage), client.Continue(next)); err != nil {
-			return err // the items are those of the page before
+			return err
 		}
-		for _, item := range page.Items {
-			id := exception.Identity{GroupKind: gk, Namespace: item.GetNamespace(), Name: item.GetName()}
-			if doc, err := exception.FromObject(item.Object); err == nil && kyverno.KeepsDeleted(doc) {
-				kept = append(kept, id.String())
-			}
-			if at := item.GetDeletionTimestamp(); at != nil && k.Now().Sub(at.Time) > deletes {
-				k.report(id.String(), "deletion-held", "it was deleted at %s, and the finalizers %q keep it; "+
-					"Kyverno still applies it", timestamp(at.Time), item.GetFinalizers())
-			}
+		for i := range page.Items {
+			visit(&page.Items[i])
 		}
-		if page.GetContinue() == "" {
+		if next = page.GetContinue(); next == "" {
 			return nil
 		}
 	}
 }
 
-// apiServiceList is APIServiceList. An APIService names the server of a group and version.
-var apiServiceList = schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIServiceList"}
+// apiService names the server of a group and version.
+var apiService = schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}
 
 // servers checks that the API server itself serves the kinds that the guard depends on. An
 // aggregated server can give each client another answer.
@@ -104,7 +108,7 @@ func (k *checkup) servers(ctx context.Context) {
 	const subject = "apiservices"
 	defer k.unlessFound(subject, "the API server answers for exceptions itself")()
 	groups := k.groups()
-	for _, s := range k.ifServed(ctx, subject, apiServiceList) {
+	k.ifServed(ctx, subject, apiService, func(s *unstructured.Unstructured) {
 		group, _, _ := unstructured.NestedString(s.Object, "spec", "group")
 		service, elsewhere, err := unstructured.NestedMap(s.Object, "spec", "service")
 		if outcome, concerns := groups[group]; concerns && (err != nil || elsewhere) {
@@ -112,19 +116,15 @@ func (k *checkup) servers(ctx context.Context) {
 				"the Service %v/%v answers for %s, and not the API server", service["namespace"], service["name"],
 				group).Outcome = outcome
 		}
-	}
+	})
 }
 
 // ifServed lists objects of a kind. A kind that is not served has none.
-func (k *checkup) ifServed(
-	ctx context.Context, subject string, kind schema.GroupVersionKind,
-) []unstructured.Unstructured {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(kind)
-	if err := k.Client.List(ctx, list); !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
+func (k *checkup) ifServed(ctx context.Context, subject string, kind schema.GroupVersionKind,
+	visit func(*unstructured.Unstructured)) {
+	if err := k.each(ctx, kind, visit); !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
 		k.known(subject, err)
 	}
-	return list.Items
 }
 
 // kyverno checks the flags of Kyverno's admission controller. None of them lets an unsigned
@@ -149,7 +149,7 @@ func (k *checkup) kyverno(ctx context.Context) {
 		}
 	}
 	if seen && k.Guards != nil && !k.Guards(k.Kyverno) {
-		k.report(subject, "namespace-not-guarded", "exceptions may exempt objects in the namespace of Kyverno")
+		k.found(subject, "namespace-not-guarded")
 	}
 	switch {
 	case !seen:
@@ -162,11 +162,10 @@ func (k *checkup) kyverno(ctx context.Context) {
 
 func (k *checkup) flags(subject string, given map[string]string) {
 	if given["enablePolicyException"] != "true" {
-		k.report(subject, "exceptions-disabled", "Kyverno ignores all exceptions")
+		k.found(subject, "exceptions-disabled")
 	}
 	if from := given["exceptionNamespace"]; from == "*" || from == "" {
-		k.report(subject, "exceptions-from-everywhere",
-			"Kyverno applies exceptions from every namespace, at least those of policies.kyverno.io")
+		k.found(subject, "exceptions-from-everywhere")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -59,14 +60,13 @@ func (k *checkup) others(ctx context.Context) {
 	}
 	for _, m := range all {
 		if k.asksAbout(m.rules, admission.Delete) {
-			k.report(m.subject, "blocks-deletions",
-				"it may prevent the guard from deleting an exception, which then stays valid after its expiry")
+			k.found(m.subject, "blocks-deletions")
 		}
 		if !m.mutates {
 			continue
 		}
 		if k.asksAbout(m.rules, admission.Create, admission.Update) {
-			k.report(m.subject, "mutates", "it may change exceptions; the guard rejects a changed one as altered")
+			k.found(m.subject, "mutates")
 		}
 		what, outcome := k.changes(m, spaces, lease.Labels)
 		if m.authored && mayMatch(m.namespaces, spaces[k.Namespace]) && len(what) == 0 {
@@ -169,8 +169,7 @@ func (k *checkup) interceptors(ctx context.Context) (all []interceptor) {
 	if meta.IsNoMatchError(err) || !k.known(changing, err) {
 		return all
 	}
-	version := mapping.GroupVersionKind.GroupVersion()
-	for _, item := range k.ifServed(ctx, changing, version.WithKind(policy.Kind+"List")) {
+	k.ifServed(ctx, changing, mapping.GroupVersionKind, func(item *unstructured.Unstructured) {
 		var p admission.MutatingAdmissionPolicy
 		err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &p)
 		if k.known(changing+"/"+item.GetName(), err) {
@@ -178,7 +177,7 @@ func (k *checkup) interceptors(ctx context.Context) (all []interceptor) {
 			subject := changing + "/" + p.Name
 			all = append(all, interceptor{subject, rulesOf(m), m.NamespaceSelector, m.ObjectSelector, true, false})
 		}
-	}
+	})
 	return all
 }
 

@@ -129,15 +129,15 @@ func (k *checkup) priority(ctx context.Context) {
 	defer k.unlessFound(flowSchemas, fine)()
 	kinds := map[string]string{flowSchemas: "FlowSchema", priorityLevels: "PriorityLevelConfiguration"}
 	for _, resource := range slices.Sorted(maps.Keys(kinds)) {
-		of := schema.GroupVersionKind{Group: flowcontrolv1.GroupName, Version: "v1", Kind: kinds[resource] + "List"}
-		for _, item := range k.ifServed(ctx, resource, of) {
+		of := schema.GroupVersionKind{Group: flowcontrolv1.GroupName, Version: "v1", Kind: kinds[resource]}
+		k.ifServed(ctx, resource, of, func(item *unstructured.Unstructured) {
 			k.prioritized(resource+"/"+item.GetName(), item)
-		}
+		})
 	}
 }
 
 // prioritized checks a FlowSchema or a PriorityLevelConfiguration, which has no rules.
-func (k *checkup) prioritized(subject string, object unstructured.Unstructured) {
+func (k *checkup) prioritized(subject string, object *unstructured.Unstructured) {
 	const lastOrdinary = 9900 // the precedence of global-default; an equal one can come before it
 	const restores = flowcontrolv1.AutoUpdateAnnotationKey
 	var s flowcontrolv1.FlowSchema

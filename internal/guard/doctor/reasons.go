@@ -103,6 +103,16 @@ var reasons = []reason{
 		hint: "set the clocks: the guard's clock decides when an exception expires"},
 }
 
+// reasonOf returns a reason by its name. "fine" has none.
+func reasonOf(name string) reason {
+	for _, r := range reasons {
+		if r.name == name {
+			return r
+		}
+	}
+	return reason{}
+}
+
 // Reasons returns the reasons, in the order of the checks.
 func Reasons() []exception.Reason {
 	var all []exception.Reason

@@ -47,7 +47,7 @@ func (k *checkup) webhook(ctx context.Context) {
 		}
 	}
 	if len(config.Webhooks) == 0 {
-		k.report(subject, "no-webhook", "there is no webhook of the guard")
+		k.found(subject, "no-webhook")
 		return
 	}
 	defer k.unlessFound(subject,
@@ -58,8 +58,7 @@ func (k *checkup) webhook(ctx context.Context) {
 		name := subject + " " + w.Name
 		k.leads(name, w)
 		if k.asksAbout(w.Rules, admission.Delete) && ptr.Deref(w.FailurePolicy, "") != admission.Ignore {
-			k.report(name, "deletes-fail-closed",
-				"without an answer of the guard, exceptions and their namespaces cannot be deleted")
+			k.found(name, "deletes-fail-closed")
 		}
 		if !isForDeletions(w) && slices.ContainsFunc(w.Rules, asksMore) {
 			k.closed(name, w)
@@ -128,26 +127,21 @@ func about(m *meta.RESTMapping, operation admission.OperationType) rules.Request
 func (k *checkup) closed(subject string, w *admission.ValidatingWebhook) {
 	const otherwise = 10 // seconds, of the API server
 	timeout := time.Duration(ptr.Deref(w.TimeoutSeconds, otherwise)) * time.Second
-	effects := ptr.Deref(w.SideEffects, "")
-	noEffects := effects == admission.SideEffectClassNone || effects == admission.SideEffectClassNoneOnDryRun
+	noEffects := []admission.SideEffectClass{admission.SideEffectClassNone, admission.SideEffectClassNoneOnDryRun}
 	for _, hole := range []struct {
-		exists          bool
-		reason, message string
+		reason string
+		exists bool
 	}{
-		{selects(w.NamespaceSelector),
-			"namespace-hole", "namespaces that its namespaceSelector leaves out are not guarded"},
-		{selects(w.ObjectSelector), "object-hole", "the labels of an object decide whether the guard checks it"},
-		{len(w.MatchConditions) > 0, "condition-hole", "objects that its matchConditions exclude are not guarded"},
-		{ptr.Deref(w.FailurePolicy, "") != admission.Fail,
-			"fails-open", "without an answer of the guard, everything is admitted"},
-		{timeout <= k.Deadline, "timeout-too-short",
-			fmt.Sprintf("the API server waits %s, and the guard takes up to %s", timeout, k.Deadline)},
-		{!noEffects, "side-effects", "the API server rejects a dry run without a request to the guard"},
-		{ptr.Deref(w.MatchPolicy, "") != admission.Exact,
-			"converts", "an object in a version that no rule names is converted first, and refused"},
+		{"namespace-hole", selects(w.NamespaceSelector)},
+		{"object-hole", selects(w.ObjectSelector)},
+		{"condition-hole", len(w.MatchConditions) > 0},
+		{"fails-open", ptr.Deref(w.FailurePolicy, "") != admission.Fail},
+		{"timeout-too-short", timeout <= k.Deadline},
+		{"side-effects", !slices.Contains(noEffects, ptr.Deref(w.SideEffects, ""))},
+		{"converts", ptr.Deref(w.MatchPolicy, "") != admission.Exact},
 	} {
 		if hole.exists {
-			k.report(subject, hole.reason, "%s", hole.message)
+			k.found(subject, hole.reason)
 		}
 	}
 }
