@@ -66,6 +66,13 @@ func (m *memory) put(t *testing.T, o object) exception.Identity {
 	return doc.Identity()
 }
 
+// locked changes the store while nobody uses it.
+func (m *memory) locked(change func(*memory)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(m)
+}
+
 func (m *memory) States(kind exception.GroupKind) (map[exception.Identity]guard.State, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -416,9 +423,7 @@ func TestExpiryOfAnother(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), at(10*time.Second))
 			k.settles(t, "found a verified", "report [a verified]")
-			k.store.mu.Lock()
-			k.store.touch = nil // the news has not arrived yet
-			k.store.mu.Unlock()
+			k.store.locked(func(m *memory) { m.touch = nil }) // the news has not arrived yet
 			k.store.put(t, tc.there)
 			k.clock.SetTime(now.Add(10 * time.Second))
 			k.settles(t, tc.says...)

@@ -47,9 +47,7 @@ func TestUnwatchedKind(t *testing.T) {
 	k.clock.Step(every)
 	k.idle(t)
 	k.rechecked(t, time.Unix(0, 0))
-	k.store.mu.Lock()
-	k.store.unwatched = nil
-	k.store.mu.Unlock()
+	k.store.locked(func(m *memory) { m.unwatched = nil })
 	k.Renew(blind)
 	k.clock.Step(every)
 	k.idle(t)
@@ -89,22 +87,17 @@ func TestReportWaitsForDeletions(t *testing.T) {
 func TestReportHangs(t *testing.T) {
 	w := inWorld(t)
 	hangs := make(chan struct{})
+	release := sync.OnceFunc(func() { close(hangs) })
+	defer release()
 	k := keep(t, func(c *guard.Controller) { c.Store.(*memory).report = hangs },
 		w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 10*time.Second, ""), now.Add(-time.Minute)))
-	t.Cleanup(func() {
-		select {
-		case <-hangs:
-		default:
-			close(hangs)
-		}
-	})
 	k.says(t, "found a verified", "report [a verified]")
 	k.waits(t, 3)
 	k.clock.SetTime(now.Add(10 * time.Second))
 	k.says(t, "removed a expired")
 	k.waits(t, 3)
 	expect.Is(t, "the metrics", 0, k.exceptions(t))
-	close(hangs)
+	release()
 	limit := time.After(waitLimit)
 	for {
 		k.clock.Step(time.Second) // it ends the report at some time
@@ -143,15 +136,10 @@ func TestMetricsWhileReportHangs(t *testing.T) {
 func TestDeletionHangs(t *testing.T) {
 	w := inWorld(t)
 	held, early := make(chan struct{}), now.Add(-time.Minute)
+	release := sync.OnceFunc(func() { close(held) })
+	defer release()
 	k := keep(t, func(c *guard.Controller) { c.Store.(*memory).held = map[string]chan struct{}{"slow": held} }, w.rules(t, guard.Settings{}, nil),
 		w.sealed(t, draft("slow", "x", 10*time.Second, ""), early), w.sealed(t, draft("later", "x", 13*time.Second, ""), early))
-	t.Cleanup(func() {
-		select {
-		case <-held:
-		default:
-			close(held)
-		}
-	})
 	k.settles(t, "found slow verified", "found later verified", "report [later verified slow verified]")
 	k.clock.SetTime(now.Add(10 * time.Second))
 	k.idle(t)
@@ -160,7 +148,7 @@ func TestDeletionHangs(t *testing.T) {
 	k.clock.SetTime(now.Add(13 * time.Second))
 	k.settles(t, "removed later expired", "report [slow verified]")
 	expect.Is(t, "deletions, and one hangs", 2, k.store.deletes)
-	close(held)
+	release()
 	k.says(t, "removed slow expired")
 	k.clock.Step(2 * time.Second)
 	k.says(t, "report []")
@@ -228,9 +216,7 @@ func TestChangedAllTheTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := keep(t, func(c *guard.Controller) { c.Enforce, c.Every = true, 10*time.Second }, w.rules(t, guard.Settings{}, nil), tc.object)
 			k.settles(t, "found a "+tc.found, "report [a "+tc.found+"]")
-			k.store.mu.Lock()
-			k.store.touch, k.store.changes = nil, true
-			k.store.mu.Unlock()
+			k.store.locked(func(m *memory) { m.touch, m.changes = nil, true })
 			if tc.then != nil {
 				k.store.put(t, tc.then)
 			}
@@ -238,9 +224,7 @@ func TestChangedAllTheTime(t *testing.T) {
 			if k.says(t, tc.says...); tc.then != nil {
 				return
 			}
-			k.store.mu.Lock()
-			defer k.store.mu.Unlock()
-			expect.That(t, k.store.deletes == 1+rivals, "it took %d requests, want %d", k.store.deletes, 1+rivals)
+			k.store.locked(func(m *memory) { expect.Is(t, "requests", 1+rivals, m.deletes) })
 		})
 	}
 }

@@ -166,9 +166,7 @@ func TestExpiryOfMany(t *testing.T) {
 	}
 	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), all...)
 	k.settles(t, append(found, fmt.Sprintf("report %v", names))...)
-	k.store.mu.Lock()
-	k.store.touch = nil
-	k.store.mu.Unlock()
+	k.store.locked(func(m *memory) { m.touch = nil })
 	k.store.put(t, copied(t, all[7], func(o object) { o["status"] = object{"a": "b"} }))
 	k.clock.SetTime(now.Add(10 * time.Second))
 	k.says(t, append(removed, "found a-07 expired", "report []")...)
@@ -221,9 +219,7 @@ func TestGoneBetweenReads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), o)
 			k.settles(t, "found a verified", "report [a verified]")
-			k.store.mu.Lock()
-			change(k.store)
-			k.store.mu.Unlock()
+			k.store.locked(change)
 			k.store.put(t, copied(t, o, func(o object) { annotate(o, "a", "b") }))
 			k.clock.Step(time.Second)
 			k.settles(t, "report []")
@@ -360,22 +356,4 @@ func (m *memory) count() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.objects)
-}
-
-// TestSchemaChanged: a schema without a field drops it from a stored exception, which keeps its
-// resourceVersion and exempts more. The exception is judged again when the definition changes.
-func TestSchemaChanged(t *testing.T) {
-	w := inWorld(t)
-	d := defining(guard.Definition{State: "1"})
-	k := keep(t, func(k *guard.Controller) { k.Definitions = d }, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-10*time.Minute)))
-	k.settles(t, "found a verified", "report [a verified]")
-	k.store.mu.Lock()
-	for id, o := range k.store.objects {
-		k.store.objects[id] = copied(t, o, func(o object) { delete(o["spec"].(object), "match") })
-	}
-	k.store.mu.Unlock()
-	d.Set(legacyKind, guard.Definition{State: "2"})
-	k.Touch(exception.Identity{GroupKind: legacyKind, Name: "nothing"})
-	k.clock.Step(2 * time.Second)
-	k.says(t, "found a altered", "report [a altered]")
 }

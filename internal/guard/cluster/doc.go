@@ -9,6 +9,7 @@
 // causes many would keep warnings out.
 //
 // Objects are watched in the version that the API server prefers. If a message names another
-// version, the object is read in that one. The store keeps the name and the state of each object,
-// and reads its content when it is needed. Every guard reads; only the guard with the lease writes.
+// version, the object is read in that one. The store watches their metadata, keeps the name and the
+// state of each object, and reads its content when it is needed. Every guard reads; only the guard with
+// the lease writes.
 package cluster

@@ -192,13 +192,21 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, parts []string) {
 	list := object{"apiVersion": "v1", "kind": "List", "metadata": object{"resourceVersion": fmt.Sprint(s.state)}}
 	items := []object{}
 	for _, key := range keys[from:min(from+2, len(keys))] {
-		items = append(items, s.objects[key])
+		items = append(items, asked(r, s.objects[key]))
 	}
 	if from+2 < len(keys) {
 		list["metadata"].(object)["continue"] = fmt.Sprint(from + 2)
 	}
 	list["items"] = items
 	s.answer(w, http.StatusOK, list)
+}
+
+// asked returns an object, or its metadata if a request asks for no more.
+func asked(r *http.Request, o object) object {
+	if !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata") || o["kind"] == "Status" {
+		return o
+	}
+	return object{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": o["metadata"]}
 }
 
 // selects reports whether the name in the field selector of a request, if any, is at the end of a key.
@@ -242,7 +250,10 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, resource string)
 			if _, name, _ := strings.Cut(r.URL.Query().Get("fieldSelector"), "="); !strings.Contains(string(line), name) {
 				continue
 			}
-			_, _ = w.Write(append(line, '\n'))
+			var event object
+			_ = json.Unmarshal(line, &event)
+			event["object"] = asked(r, event["object"].(object))
+			_ = json.NewEncoder(w).Encode(event)
 			w.(http.Flusher).Flush()
 		}
 	}
