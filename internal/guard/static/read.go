@@ -139,7 +139,7 @@ func (s *Set) add(text []byte) error {
 		case *admission.ValidatingAdmissionPolicyBinding:
 			s.Bindings = append(s.Bindings, *o)
 		default:
-			return fmt.Errorf("%s is not allowed", kind)
+			return fmt.Errorf("apiVersion %q with kind %q is not allowed", kind.GroupVersion(), kind.Kind)
 		}
 	}
 }
