@@ -96,38 +96,35 @@ func (s *Server) Versions(ctx context.Context, group string) ([]string, error) {
 	return versions, nil
 }
 
-// resources returns the resources of a version, or none if the server does not have the version.
-func (s *Server) resources(ctx context.Context, version schema.GroupVersion) ([]metav1.APIResource, error) {
+// resource returns a resource of a version, even if the user may not read it. It returns nil if the
+// server does not have it.
+func (s *Server) resource(ctx context.Context, version schema.GroupVersion,
+	is func(metav1.APIResource) bool) (*metav1.APIResource, error) {
 	path := "/apis/" + version.String()
 	if version.Group == "" {
 		path = "/api/" + version.Version
 	}
 	var list metav1.APIResourceList
-	err := s.get(ctx, path, &list)
-	if apierrors.IsNotFound(err) {
-		err = nil
+	if err := s.get(ctx, path, &list); err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
 	}
-	return list.APIResources, err
-}
-
-// serves reports whether the server has a collection, even if the user may not read it.
-func (s *Server) serves(ctx context.Context, of schema.GroupVersionResource) (bool, error) {
-	all, err := s.resources(ctx, of.GroupVersion())
-	return slices.ContainsFunc(all, func(r metav1.APIResource) bool { return r.Name == of.Resource }), err
+	if i := slices.IndexFunc(list.APIResources, is); i >= 0 {
+		return &list.APIResources[i], nil
+	}
+	return nil, nil
 }
 
 // Collection returns the collection of the objects of a kind. It returns false if the server does not have
 // the kind.
 func (s *Server) Collection(ctx context.Context,
 	of schema.GroupVersionKind) (_ schema.GroupVersionResource, served bool, err error) {
-	all, err := s.resources(ctx, of.GroupVersion())
-	i := slices.IndexFunc(all, func(r metav1.APIResource) bool {
+	found, err := s.resource(ctx, of.GroupVersion(), func(r metav1.APIResource) bool {
 		return r.Kind == of.Kind && !strings.Contains(r.Name, "/")
 	})
-	if i < 0 {
+	if found == nil {
 		return schema.GroupVersionResource{}, false, err
 	}
-	return of.GroupVersion().WithResource(all[i].Name), true, err
+	return of.GroupVersion().WithResource(found.Name), true, nil
 }
 
 // Object returns one object, or nil if there is none of that name.
@@ -163,7 +160,8 @@ func (s *Server) Each(ctx context.Context, of schema.GroupVersionResource, names
 		return false, nil
 	case apierrors.IsForbidden(err):
 		// The server also forbids a collection that it does not have. Every user may list the kinds.
-		if served, failed := s.serves(ctx, of); failed == nil && !served {
+		is := func(r metav1.APIResource) bool { return r.Name == of.Resource }
+		if found, failed := s.resource(ctx, of.GroupVersion(), is); failed == nil && found == nil {
 			return false, nil
 		}
 	}
