@@ -260,8 +260,7 @@ type Store interface {
 	States(kind exception.GroupKind) (states map[exception.Identity]State, watched bool)
 	// Scan passes all objects of a kind, in any version, to show one by one. It keeps none.
 	Scan(ctx context.Context, kind exception.GroupKind, show func(*Object)) error
-	// Read reads an object in a version; "" is any, and then an object that was just reported is not
-	// read again. It returns [ErrGone] or [ErrNotServed], or a
+	// Read reads an object in a version; "" is any. It returns [ErrGone] or [ErrNotServed], or a
 	// non-nil object. With another error, the object has its last known state and no document.
 	Read(ctx context.Context, id exception.Identity, version string) (*Object, error)
 	// Delete deletes an object only in this state, or in any state if the state has no resource

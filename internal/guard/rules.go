@@ -98,12 +98,9 @@ func (r *Rules) Digest() string { return r.digest }
 // Current holds the current rules. Its zero value has none, and then nothing can be decided.
 type Current struct{ rules atomic.Pointer[Rules] }
 
-// Load reads the configuration and returns its rules, or nil if its digest is still the given one.
-type Load func(digest string) (*Rules, error)
-
-// Update loads the rules, and returns them if they are new. After an error, the previous rules stay
-// valid.
-func (c *Current) Update(load Load) (*Rules, error) {
+// Update loads the rules, and returns them if they are new. load returns nil if the digest of the
+// configuration is still the given one. After an error, the previous rules stay valid.
+func (c *Current) Update(load func(digest string) (*Rules, error)) (*Rules, error) {
 	before, digest := c.Rules(), ""
 	if before != nil {
 		digest = before.digest

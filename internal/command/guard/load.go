@@ -25,7 +25,7 @@ var errNoSubcommand = errors.New("missing command: serve or check")
 
 // loader loads the configuration at a path and the files that it names, for a guard in a namespace.
 // It returns nil if none of them has changed.
-func loader(path, namespace string) guard.Load {
+func loader(path, namespace string) func(digest string) (*guard.Rules, error) {
 	return func(digest string) (*guard.Rules, error) {
 		cfg, err := cli.LoadConfig(path)
 		if err != nil {
