@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pjbgf/sha1cd"
 
@@ -42,4 +43,14 @@ func TestCollision(t *testing.T) {
 		got := h.sum()
 		expect.That(t, got.IsZero() == want, "the hash is %s, and a collision is %v", got, want)
 	}
+}
+
+// LeaveWork sets the remaining work for the present tree.
+func (r *Repository) LeaveWork(bytes int64) { r.left.bytes = bytes }
+
+// AnswerWithin sets the limit of the wait for one answer of Git, and returns a function that resets it.
+func AnswerWithin(limit time.Duration) (reset func()) {
+	before := answerLimit
+	answerLimit = limit
+	return func() { answerLimit = before }
 }

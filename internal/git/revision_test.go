@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/polex-dev/polex/internal/git"
@@ -158,5 +162,129 @@ func TestReferencesThatLie(t *testing.T) {
 			tc.prepare(r)
 			expect.Failure(resolve(r.Dir, "HEAD"))(t, tc.want)
 		})
+	}
+}
+
+// TestHostileSettings: nothing in the repository of others and in the environment makes Git run a
+// program, connect to a server, write a file or read other content.
+func TestHostileSettings(t *testing.T) {
+	server := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer server.Close()
+	address := server.Addr().String()
+	var connections atomic.Int32
+	go func() {
+		for c, err := server.Accept(); err == nil; c, err = server.Accept() {
+			connections.Add(1)
+			_ = c.Close()
+		}
+	}()
+	for name, tc := range map[string]struct {
+		config string // MARK is a program that leaves a file, FILE that file
+		env    []string
+		// missing removes an object, which Git then fetches. works means that without the rules of
+		// this package the program runs or the server is asked.
+		missing, works bool
+	}{
+		"fetch with a helper": {missing: true, works: true,
+			config: "[remote \"x\"]\n\tpromisor = true\n\turl = \"ext::MARK\"\n[protocol \"ext\"]\n\tallow = always\n"},
+		"fetch with a helper that is allowed": {missing: true, works: true, env: []string{"GIT_ALLOW_PROTOCOL=ext:file:ssh", "GIT_NO_LAZY_FETCH=0"},
+			config: "[remote \"x\"]\n\tpromisor = true\n\turl = \"ext::MARK\"\n"},
+		"fetch by ssh": {missing: true, works: true,
+			config: "[remote \"x\"]\n\tpromisor = true\n\turl = ssh://localhost/x\n[core]\n\tsshCommand = MARK\n"},
+		"fetch from a folder": {missing: true, works: true,
+			config: "[remote \"x\"]\n\tpromisor = true\n\turl = .\n\tuploadpack = MARK\n"},
+		"fetch by a proxy": {missing: true, works: true,
+			config: "[remote \"x\"]\n\tpromisor = true\n\turl = git://localhost/x\n[core]\n\tgitProxy = MARK\n"},
+		"fetch from a server": {missing: true, works: true,
+			config: "[remote \"x\"]\n\tpromisor = true\n\turl = git://" + address + "/x\n"},
+		"fetch a bundle": {missing: true,
+			config: "[remote \"x\"]\n\tpromisor = true\n\turl = http://" + address + "/x\n[fetch]\n\tbundleURI = http://" + address + "/b\n"},
+		"programs": {config: "[core]\n\tfsmonitor = MARK\n\talternateRefsCommand = MARK\n\tpager = MARK\n\teditor = MARK\n\taskPass = MARK\n" +
+			"[pager]\n\tcat-file = MARK\n\trev-parse = MARK\n\tfor-each-ref = MARK\n[alias]\n\tcat-file = !MARK\n\trev-parse = !MARK\n\tfor-each-ref = !MARK\n\tsymbolic-ref = !MARK\n" +
+			"[filter \"x\"]\n\tclean = MARK\n\tsmudge = MARK\n\tprocess = MARK\n\trequired = true\n[diff]\n\texternal = MARK\n[diff \"x\"]\n\ttextconv = MARK\n\tcommand = MARK\n" +
+			"[gpg]\n\tprogram = MARK\n[credential]\n\thelper = !MARK\n[sequence]\n\teditor = MARK\n[uploadpack]\n\tpackObjectsHook = MARK\n[log]\n\tshowSignature = true\n"},
+		"hooks":              {config: "[core]\n\thooksPath = HOOKS\n"},
+		"an included file":   {config: "[include]\n\tpath = included\n[includeIf \"gitdir:**\"]\n\tpath = included\n"},
+		"a trace":            {config: "[trace2]\n\tnormalTarget = FILE\n\teventTarget = FILE\n\tperfTarget = FILE\n"},
+		"another work tree":  {config: "[core]\n\tworktree = /\n"},
+		"a strange worktree": {config: "[core]\n\tworktree = nowhere/at/all\n\tbare = true\n"},
+		"limits":             {config: "[core]\n\tbigFileThreshold = 1\n\tdeltaBaseCacheLimit = 0\n\tpackedGitLimit = 1\n\tpackedGitWindowSize = 1\n"},
+		"the environment": {env: []string{"GIT_TRACE=FILE", "GIT_TRACE2=FILE", "GIT_TRACE_SETUP=FILE", "GIT_PAGER=MARK", "GIT_EXTERNAL_DIFF=MARK", "GIT_SSH_COMMAND=MARK",
+			"GIT_ASKPASS=MARK", "GIT_EDITOR=MARK", "GIT_REPLACE_REF_BASE=refs/heads/", "GIT_NAMESPACE=x", "GIT_SHALLOW_FILE=FILE", "GIT_GRAFT_FILE=FILE",
+			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=alias.cat-file", "GIT_CONFIG_VALUE_0=!MARK", "GIT_CONFIG_PARAMETERS='core.pager'='MARK'", "GIT_EXEC_PATH=HOOKS", "GIT_REF_PARANOIA=1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, kept)
+			r.Write("signed/.gitattributes", "* filter=x diff=x\n")
+			head := r.commit("Attributes")
+			r.Write(".git/info/grafts", head+"\n")
+			outside := t.TempDir()
+			file, mark := filepath.Join(outside, "file"), filepath.Join(outside, "mark")
+			must.Do(r.TB, os.WriteFile(mark, []byte("#!/bin/sh\n: > '"+file+"'\nexit 1\n"), 0o755))
+			for _, hook := range []string{"reference-transaction", "post-index-change", "post-checkout", "git-cat-file", "git-remote-http", "git"} {
+				must.Do(r.TB, os.Symlink(mark, filepath.Join(outside, hook)))
+			}
+			known := strings.NewReplacer("MARK", mark, "FILE", file, "HOOKS", outside)
+			want, err := files(r.Dir, "HEAD", "signed")
+			must.Do(r.TB, err)
+			if tc.missing {
+				r.Line("config", "core.repositoryFormatVersion", "1")
+				r.Line("config", "extensions.partialClone", "x")
+				name := r.Line("rev-parse", "HEAD:signed/a.yaml")
+				must.Do(r.TB, os.Remove(filepath.Join(r.Dir, ".git", "objects", name[:2], name[2:])))
+			}
+			config, err := os.ReadFile(filepath.Join(r.Dir, ".git", "config"))
+			must.Do(r.TB, err)
+			r.Write(".git/config", string(config)+known.Replace(tc.config))
+			r.Write(".git/included", known.Replace("[alias]\n\tcat-file = !MARK\n[core]\n\tfsmonitor = MARK\n"))
+			for _, variable := range tc.env {
+				key, value, _ := strings.Cut(known.Replace(variable), "=")
+				t.Setenv(key, value)
+			}
+			marked := func() bool {
+				_, err := os.Lstat(file)
+				return !errors.Is(err, os.ErrNotExist)
+			}
+			before := connections.Load()
+			contacted := func() bool { return connections.Load() > before }
+			got, err := files(r.Dir, "HEAD", "signed")
+			if tc.missing {
+				expect.Failure(got, err)(t, "partial")
+			} else {
+				expect.Is(t, "files", len(want), len(must.Get(got, err)(t)))
+			}
+			if opened, err := git.Open(t.Context(), r.Dir); err == nil {
+				must.Get(opened.Head())(t)
+				must.Do(r.TB, opened.Close())
+			}
+			expect.Is(t, "a program ran", false, marked())
+			expect.Is(t, "a server was asked", false, contacted())
+			if tc.works {
+				plain := exec.Command("git", "cat-file", "-p", "HEAD:signed/a.yaml")
+				plain.Dir = r.Dir
+				out, _ := plain.CombinedOutput()
+				expect.That(t, marked() || contacted(), "the case does not work in a plain Git: %s", out)
+			}
+		})
+	}
+}
+
+// TestOtherOwner: the repository of another user is read, because its settings have no effect.
+func TestOtherOwner(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a file to another user")
+	}
+	r := newRepository(t, kept)
+	must.Do(r.TB, exec.Command("chown", "-R", "12345", r.Dir).Run())
+	got, err := files(r.Dir, "HEAD", "signed")
+	expect.That(t, err == nil && len(got) == 3, "%q, %v", got, err)
+}
+
+// TestAllocLimit: every run of Git in a repository of others has a limit for its memory, and none in the caller's own.
+func TestAllocLimit(t *testing.T) {
+	for own, want := range map[bool]bool{true: false, false: true} {
+		command := git.Git{Dir: t.TempDir(), Own: own}.Command(t.Context(), git.Call{}, "for-each-ref")
+		limited := slices.ContainsFunc(command.Env, func(v string) bool { return strings.HasPrefix(v, "GIT_ALLOC_LIMIT=") })
+		expect.Is(t, fmt.Sprintf("own %t: limited", own), want, limited)
 	}
 }
