@@ -169,9 +169,9 @@ func (s *scan) next() error {
 	if end < 0 || space < 0 || space > end || len(s.rest) < end+1+len(Hash{}) {
 		return errors.New("the tree is truncated")
 	}
-	mode, err := modeOf(s.rest[:space])
+	mode, err := ParseMode(string(s.rest[:space]))
 	if err != nil {
-		return err
+		return fmt.Errorf("the tree has an entry of the mode %q", s.rest[:space])
 	}
 	size := end + 1 + len(Hash{})
 	s.entry, s.name, s.mode, s.rest = s.rest[:size], s.rest[space+1:end], mode, s.rest[size:]
@@ -195,22 +195,6 @@ func (s *scan) next() error {
 		return fmt.Errorf("the tree has two entries called %q", s.name)
 	}
 	return nil
-}
-
-// modeOf parses a mode. It compares the frequent modes first, because a history contains millions
-// of them.
-func modeOf(digits []byte) (Mode, error) {
-	switch string(digits) {
-	case "100644":
-		return Regular, nil
-	case "40000":
-		return Dir, nil
-	}
-	mode, err := ParseMode(string(digits))
-	if err != nil {
-		return 0, fmt.Errorf("the tree has an entry of the mode %q", digits)
-	}
-	return mode, nil
 }
 
 func (s *scan) compare(other *scan) int {

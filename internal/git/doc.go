@@ -12,9 +12,8 @@
 //  3. Every object, from the commit down, is hashed and compared with its requested name. The
 //     SHA-1 implementation detects known collisions.
 //  4. Git states the size of an object, which is checked before its content is requested. The
-//     number of entries and the depth of a walk are checked before the first visit. Each folder
-//     is read once, however often it occurs. The size of all objects of one tree is limited, and
-//     so are Git's memory and time for them.
+//     number of entries and the depth of a walk are checked before the first visit. The size of
+//     all objects of one tree is limited, and so are Git's memory and time for them.
 //  5. A tree is an error if a name occurs twice or leads out of its folder, or if it is not in
 //     Git's order: two programs could read it differently.
 //  6. A comparison of two commits reads only the folders that differ. The author and the time

@@ -20,8 +20,7 @@ const (
 	MaxParents = 20_000
 
 	maxTree   = 16 << 20
-	maxTrees  = 256 << 20 // per walk
-	maxCommit = 1 << 20   // also for tags; the header of a larger commit is read
+	maxCommit = 1 << 20 // also for tags; the header of a larger commit is read
 	maxLink   = 4 << 10
 	maxPath   = 4 << 10
 	// maxRead and maxWait limit all objects of one tree together: their size, and the time that Git

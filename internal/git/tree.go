@@ -14,11 +14,7 @@ type Tree struct {
 	commit  Hash
 	root    Hash
 	objects *Repository
-	met     int           // entries of all walks together
-	sized   map[Hash]size // of the measured folders
-	counted map[Hash]bool // the read folders
-	trees   int64         // bytes of the read folders, each once
-	cut     bool          // see WalkFolder
+	met     int // entries of all walks together
 }
 
 // Entry is a file, folder, link or submodule of a tree. Its mode and path are untrusted: the author
@@ -47,15 +43,11 @@ func (e Entry) IsFile() bool { return e.Mode == Regular || e.Mode == Executable 
 // Tree returns the content of a commit.
 func (r *Repository) Tree(commit Hash) (*Tree, error) {
 	r.left = budget{bytes: maxRead, time: maxWait, bounded: true}
-	content, err := r.read(KindCommit, commit, maxCommit)
+	c, err := r.Commit(commit)
 	if err != nil {
 		return nil, err
 	}
-	root, err := header(content, "tree ")
-	if err != nil {
-		return nil, fmt.Errorf("commit %s: %w", commit, err)
-	}
-	return &Tree{commit: commit, root: root, objects: r}, nil
+	return r.TreeOf(c), nil
 }
 
 // Commit returns the hash of the commit.
@@ -104,22 +96,7 @@ var errNoFolder = errors.New("it is not a folder")
 // Walk calls visit for the entry at a path, or for all entries below a folder except folders,
 // sorted by name. It stops at the first error. More than [MaxEntries] entries or [MaxDepth] levels
 // are an error before the first visit.
-func (t *Tree) Walk(name string, visit func(Entry) error) error {
-	start, err := t.Find(name)
-	if err != nil {
-		return err
-	}
-	if start.Mode == Dir {
-		whole, err := t.size(start, 0)
-		if err != nil {
-			return err
-		}
-		if t.met += whole.entries; t.met > MaxEntries {
-			return fmt.Errorf("%q: there are more than %d files and folders", start.Path, MaxEntries)
-		}
-	}
-	return t.walk(start, 0, visit)
-}
+func (t *Tree) Walk(name string, visit func(Entry) error) error { return t.walk(name, false, visit) }
 
 // WalkFolder is [Tree.Walk] for a folder that may not exist. It visits a folder below [MaxDepth] levels
 // itself, and not its entries: the caller reports it and goes on with the others.
@@ -132,21 +109,45 @@ func (t *Tree) WalkFolder(name string, visit func(Entry) error) error {
 	case folder.Mode != Dir:
 		return fmt.Errorf("%s is not a folder", name)
 	}
-	t.cut = true
-	defer func() { t.cut = false }()
-	return t.Walk(name, visit)
+	return t.walk(name, true, visit)
 }
 
-func (t *Tree) walk(at Entry, depth int, visit func(Entry) error) error {
-	if at.Mode != Dir || depth > MaxDepth {
+// walk goes through the tree twice: 40 trees that each contain the next one twice are a million million
+// folders, so the first pass only counts. cut means that a folder that is too deep is visited.
+func (t *Tree) walk(name string, cut bool, visit func(Entry) error) error {
+	start, err := t.Find(name)
+	if err != nil {
+		return err
+	}
+	nothing := func(Entry) error { return nil }
+	if err := t.below(start, 0, cut, nothing, func(Entry) error {
+		if t.met++; t.met > MaxEntries {
+			return fmt.Errorf("%q: there are more than %d files and folders", start.Path, MaxEntries)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return t.below(start, 0, cut, visit, nothing)
+}
+
+// below calls visit for the files at or below an entry, and every for all entries below it.
+func (t *Tree) below(at Entry, depth int, cut bool, visit, every func(Entry) error) error {
+	switch {
+	case at.Mode != Dir, cut && depth > MaxDepth:
 		return visit(at)
+	case depth > MaxDepth:
+		return fmt.Errorf("%q: there are more than %d levels of folders", at.Path, MaxDepth)
 	}
 	entries, err := t.entries(at)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if err := t.walk(e, depth+1, visit); err != nil {
+		if err := every(e); err != nil {
+			return err
+		}
+		if err := t.below(e, depth+1, cut, visit, every); err != nil {
 			return err
 		}
 	}
@@ -161,8 +162,7 @@ func (t *Tree) entries(folder Entry) ([]Entry, error) {
 	return entries, err
 }
 
-// each calls visit for each entry of a folder, in Git's order. The bytes of a folder count once,
-// even if several paths lead to it.
+// each calls visit for each entry of a folder, in Git's order.
 func (t *Tree) each(folder Entry, visit func(*scan)) error {
 	if folder.Mode != Dir {
 		return fmt.Errorf("%q: %w", folder.Path, errNoFolder)
@@ -170,15 +170,6 @@ func (t *Tree) each(folder Entry, visit func(*scan)) error {
 	content, err := t.objects.tree(folder.hash)
 	if err != nil {
 		return fmt.Errorf("%q: %w", folder.Path, err)
-	}
-	if !t.counted[folder.hash] {
-		if t.trees += int64(len(content)); t.trees > maxTrees {
-			return fmt.Errorf("%q: with this one, the folders have more than %d MiB", folder.Path, maxTrees>>20)
-		}
-		if t.counted == nil {
-			t.counted = map[Hash]bool{}
-		}
-		t.counted[folder.hash] = true
 	}
 	s := scan{rest: content}
 	for met := 0; ; met++ {
@@ -260,55 +251,3 @@ func (t *Tree) Documents(name string, holds func(path string) bool, visit func(e
 // Blob returns the content of a file by its hash. A file of more than [MaxFile] bytes is
 // [ErrTooLarge].
 func (r *Repository) Blob(hash Hash) ([]byte, error) { return r.read(KindBlob, hash, MaxFile) }
-
-// size is the size of a folder.
-type size struct {
-	entries int // files and folders; MaxEntries+1 means more than MaxEntries
-	levels  int // depth of nested folders, including itself
-}
-
-// size measures a folder and those below it. It reads each folder once: 40 trees that each contain
-// the next one twice are a million million folders.
-func (t *Tree) size(folder Entry, depth int) (size, error) {
-	s, known := t.sized[folder.hash]
-	if !known {
-		var err error
-		if s, err = t.measure(folder, depth); err != nil {
-			return size{}, err
-		}
-		if t.sized == nil {
-			t.sized = map[Hash]size{}
-		}
-		t.sized[folder.hash] = s
-	}
-	if depth+s.levels > MaxDepth+1 && !t.cut {
-		return size{}, fmt.Errorf("%q: there are more than %d levels of folders", folder.Path, MaxDepth)
-	}
-	return s, nil
-}
-
-func (t *Tree) measure(folder Entry, depth int) (size, error) {
-	if depth > MaxDepth && !t.cut {
-		return size{}, fmt.Errorf("%q: there are more than %d levels of folders", folder.Path, MaxDepth)
-	}
-	if len(t.sized) >= MaxEntries {
-		return size{}, fmt.Errorf("%q: there are more than %d folders", folder.Path, MaxEntries)
-	}
-	entries, err := t.entries(folder)
-	if err != nil {
-		return size{}, err
-	}
-	s := size{entries: len(entries), levels: 1}
-	for _, e := range entries {
-		if e.Mode != Dir {
-			continue
-		}
-		below, err := t.size(e, depth+1)
-		if err != nil {
-			return size{}, err
-		}
-		s.entries = min(s.entries+below.entries, MaxEntries+1)
-		s.levels = max(s.levels, below.levels+1)
-	}
-	return s, nil
-}
