@@ -104,7 +104,7 @@ func (c Checks) overlaps(plan *Plan, now time.Time) (Findings, error) {
 	var err error
 	set.Live(func(yield func(*exception.Document) bool) {
 		more := true
-		err = plan.Live(func(doc *exception.Document) { more = more && yield(doc) })
+		err = plan.live(func(doc *exception.Document) { more = more && yield(doc) })
 	}, now)
 	if err != nil {
 		return nil, err
@@ -140,8 +140,7 @@ func (c Checks) signedBefore(plan *Plan) (exception.Refusals, error) {
 		return nil, nil
 	}
 	var refusals exception.Refusals
-	q := plan.queue
-	err := q.clone.Ever(plan.on, q.options.Signed, func(tree *git.Tree, entry git.Entry) error {
+	err := plan.run.Clone.Ever(plan.on, plan.run.Signed, func(tree *git.Tree, entry git.Entry) error {
 		if !pending.Signs(pending.File{Path: entry.Path, Mode: uint32(entry.Mode)}) {
 			return nil
 		}

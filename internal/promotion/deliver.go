@@ -9,69 +9,49 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promotion/deliver"
-	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// deliver is the third step: one commit of the signed documents, or a folder of them. If the target branch
-// has moved, it plans again with the same signed documents.
-func (r *run) deliver(ctx context.Context, signed *Signed) error {
-	signed.check = r.checkAgain
-	done, err := signed.Make(ctx, r.To)
+// deliver is the third step: one commit of the signed files, or a folder of them. If the target branch
+// has moved, it plans again with the same signed files.
+func (r *run) deliver(ctx context.Context, signed signedFiles) error {
+	if r.To.Way == deliver.Folder {
+		moves, err := r.handOver(signed)
+		if err == nil {
+			r.promoted(moves, nil)
+		}
+		return err
+	}
+	if head, err := r.Clone.Head(); err != nil || r.To.Way == deliver.Commit && head.Branch != r.head.Branch {
+		return errors.Join(err, fmt.Errorf("%w (it was on %s when polex-sign read it)", commit.ErrMoved,
+			r.head.Branch))
+	}
+	var made Result
+	done, err := r.To.Make(ctx, r.Clone,
+		func(signedOffBy string) commit.Propose { return r.propose(signed, signedOffBy, &made) })
 	if err == nil {
-		r.made(done)
+		r.result.Commit, r.result.Left = done.Commit, done.Left
+		r.promoted(made.Moves, made.Skipped)
 	}
 	return err
 }
 
-// Done is the result of a promotion.
-type Done struct {
-	Moves   []*Move
-	Skipped []Skip
-	// Refused are the files that were signed and then rejected because the remote has moved, with
-	// [Options.KeepGoing].
-	Refused exception.Refusals
-	Commit  git.Hash // zero if nothing was committed
-	// Left is the reason if the work tree was unexpectedly not updated.
-	Left string
-}
-
-// Make delivers the signed documents.
-func (p *Signed) Make(ctx context.Context, to deliver.To) (*Done, error) {
-	if to.Way == deliver.Folder {
-		return &Done{Moves: p.Moves()}, p.HandOver(to.Folder)
-	}
-	if head, err := p.queue.clone.Head(); err != nil || to.Way == deliver.Commit && head.Branch != p.queue.head.Branch {
-		return nil, errors.Join(err, fmt.Errorf("%w (it was on %s when polex-sign read it)", commit.ErrMoved,
-			p.queue.head.Branch))
-	}
-	done := &Done{}
-	result, err := to.Make(ctx, p.queue.clone,
-		func(signedOffBy string) commit.Propose { return p.propose(done, signedOffBy) })
-	done.Commit, done.Left = result.Commit, result.Left
-	return done, err
-}
-
-// propose makes the plan again on the given tree and fills in the signed documents. It returns an
-// error if the replaced files differ from those at the signing.
-func (p *Signed) propose(done *Done, signedOffBy string) commit.Propose {
+// propose makes the plan again on the given tree and fills in the signed files. It sets the moves and the
+// skipped files of a result. It returns an error if the replaced files differ from those at the signing.
+func (r *run) propose(signed signedFiles, signedOffBy string, made *Result) commit.Propose {
 	return func(tree *git.Tree) (commit.Change, error) {
-		plan, err := p.queue.plan(tree)
-		if err == nil && p.check != nil {
-			err = p.check(plan)
-		}
+		plan, err := r.planAgain(tree)
 		if err != nil {
 			return commit.Change{}, err
 		}
 		for i, s := range plan.Skipped {
-			if p.moves[s.File] != nil {
+			if signed[s.File] != nil {
 				plan.Skipped[i].Signed, plan.Skipped[i].Message = true, "this run signed it, but "+s.Message
 			}
 		}
-		done.Moves, done.Skipped = nil, plan.Skipped
-		done.Refused = plan.refusedOf(func(file string) bool { return p.moves[file] != nil })
+		made.Moves, made.Skipped = nil, plan.Skipped
 		change := commit.Change{Write: map[string][]byte{}}
 		for _, now := range plan.Moves {
-			move, known := p.moves[now.From]
+			move, known := signed[now.From]
 			if !known {
 				continue // it became pending after the signing
 			}
@@ -82,11 +62,11 @@ func (p *Signed) propose(done *Done, signedOffBy string) commit.Propose {
 			}
 			change.Write[now.To] = move.signed
 			change.Remove = append(change.Remove, now.From)
-			done.Moves = append(done.Moves, move)
+			made.Moves = append(made.Moves, move)
 		}
 		// Remove a file once, even if several files replace it. Keep a file that is overwritten.
 		gone := map[string]bool{}
-		for _, m := range done.Moves {
+		for _, m := range made.Moves {
 			for _, r := range m.Replaces {
 				if _, written := change.Write[r.Path]; !written && !gone[r.Path] {
 					gone[r.Path] = true
@@ -94,21 +74,20 @@ func (p *Signed) propose(done *Done, signedOffBy string) commit.Propose {
 				}
 			}
 		}
-		change.Message = p.message(done.Moves, signedOffBy)
+		change.Message = r.message(made.Moves, signedOffBy)
 		return change, nil
 	}
 }
 
-// made records the result of a promotion. Files that were skipped before the signing stay skipped.
-func (r *run) made(done *Done) {
+// promoted records the result of a promotion. Files that were skipped before the signing stay skipped.
+func (r *run) promoted(moves []*Move, skipped []Skip) {
 	for _, s := range r.result.Skipped {
-		if !slices.ContainsFunc(done.Skipped, func(o Skip) bool { return o.File == s.File }) {
-			done.Skipped = append(done.Skipped, s)
+		if !slices.ContainsFunc(skipped, func(o Skip) bool { return o.File == s.File }) {
+			skipped = append(skipped, s)
 		}
 	}
-	r.leaveOut(Refused(done.Refused))
-	r.result.Done, r.result.Documents = *done, 0
-	for _, m := range done.Moves {
+	r.result.Moves, r.result.Skipped, r.result.Documents = moves, skipped, 0
+	for _, m := range moves {
 		r.result.Documents += len(m.Documents)
 	}
 	if r.To.Pushes() {

@@ -30,31 +30,34 @@ type manifestFile struct {
 	To   string `json:"to"`
 }
 
-// HandOver writes the signed documents into a new folder, under their paths in the repository, for
-// [Plan.TakeOver]. The folder must not exist yet. It is created completely or not at all.
-func (p *Signed) HandOver(dir string) error {
-	m := manifest{APIVersion: manifestVersion, Kind: manifestKind, Source: p.queue.source.String(),
+// handOver writes the signed files into a new folder, under their paths in the repository, for
+// [run.takeOver]. The folder must not exist yet. It is created completely or not at all.
+func (r *run) handOver(signed signedFiles) (moves []*Move, err error) {
+	m := manifest{APIVersion: manifestVersion, Kind: manifestKind, Source: r.result.Source.String(),
 		Files: []manifestFile{}}
 	files := map[string][]byte{}
-	for _, move := range p.Moves() {
-		m.Files = append(m.Files, manifestFile{From: move.From, To: move.To})
-		files[move.To] = move.signed
+	for _, f := range r.files {
+		if move, known := signed[f.From]; known {
+			m.Files = append(m.Files, manifestFile{From: move.From, To: move.To})
+			files[move.To] = move.signed
+			moves = append(moves, move)
+		}
 	}
 	content, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
 		files[ManifestName] = append(content, '\n')
-		err = deliver.WriteFolder(dir, files)
+		err = deliver.WriteFolder(r.To.Folder, files)
 	}
-	return err
+	return moves, err
 }
 
 // readManifest reads the manifest of a folder. It rejects a manifest of another source commit or
 // with files that are not pending there.
-func (p *Plan) readManifest(content []byte) (map[string]string, exception.Refusals) {
+func (r *run) readManifest(content []byte) (map[string]string, exception.Refusals) {
 	refuse := func(format string, args ...any) (map[string]string, exception.Refusals) {
-		r := refuse(exception.Position{File: ManifestName}, ReasonNotTheRequest, format, args...)
-		r.Hint = "give the file that polex-sign promote --signed-output wrote for this commit"
-		return nil, exception.Refusals{r}
+		refusal := refuse(exception.Position{File: ManifestName}, ReasonNotTheRequest, format, args...)
+		refusal.Hint = "give the file that polex-sign promote --signed-output wrote for this commit"
+		return nil, exception.Refusals{refusal}
 	}
 	doc, err := exception.ParseUndeployed(content, ManifestName)
 	if err != nil || !doc.JSON() {
@@ -64,11 +67,11 @@ func (p *Plan) readManifest(content []byte) (map[string]string, exception.Refusa
 	if err := doc.Decode(&m); err != nil || m.APIVersion != manifestVersion || m.Kind != manifestKind {
 		return refuse("it does not describe a promotion")
 	}
-	if git.NewHash(m.Source) != p.queue.source {
-		return refuse("it is for the commit %q, expected %s", m.Source, p.queue.source)
+	if git.NewHash(m.Source) != r.result.Source {
+		return refuse("it is for the commit %q, expected %s", m.Source, r.result.Source)
 	}
 	waits := map[string]string{}
-	for _, f := range p.queue.files {
+	for _, f := range r.files {
 		waits[f.From] = f.To
 	}
 	files := map[string]string{}

@@ -1,7 +1,9 @@
 package promotion
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/promotion/pending"
@@ -9,50 +11,35 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// listing holds the files of both folders in a commit.
-type listing struct {
-	tree     *git.Tree
-	unsigned map[string]git.Entry // by path
-	signed   map[string]git.Entry
-	pending.Signed
-}
-
-// list reads both folders of a tree. It skips unreadable documents under signed/; polex-verify
-// rejects those.
-func (q *Queue) list(tree *git.Tree) (*listing, error) {
-	l := &listing{tree: tree, unsigned: map[string]git.Entry{}, signed: map[string]git.Entry{}}
-	if err := tree.WalkFolder(q.options.Unsigned, func(entry git.Entry) error {
-		l.unsigned[entry.Path] = entry
+// list reads both folders. It skips unreadable documents under signed/; polex-verify rejects those.
+func (p *Plan) list() error {
+	p.unsigned, p.signed = map[string]git.Entry{}, map[string]git.Entry{}
+	if err := p.tree.WalkFolder(p.run.Unsigned, func(entry git.Entry) error {
+		p.unsigned[entry.Path] = entry
 		return nil
 	}); err != nil {
-		return nil, err
+		return err
 	}
-	return l, tree.WalkFolder(q.options.Signed, func(entry git.Entry) error {
-		l.signed[entry.Path] = entry
-		l.Add(entry.Path)
+	return p.tree.WalkFolder(p.run.Signed, func(entry git.Entry) error {
+		p.signed[entry.Path] = entry
+		p.there.Add(entry.Path)
 		if !pending.Signs(pending.File{Path: entry.Path, Mode: uint32(entry.Mode)}) {
 			return nil
 		}
-		ids, err := q.identities(tree, entry)
-		l.Holds(entry.Path, ids)
-		return err
+		ids, known := p.run.identities[entry.Hash()]
+		if !known {
+			docs, err := documentsIn(p.tree, entry)
+			if err != nil {
+				return err
+			}
+			for _, doc := range docs {
+				ids = append(ids, doc.Identity())
+			}
+			p.run.identities[entry.Hash()] = ids
+		}
+		p.there.Holds(entry.Path, ids)
+		return nil
 	})
-}
-
-func (q *Queue) identities(tree *git.Tree, entry git.Entry) ([]exception.Identity, error) {
-	if ids, known := q.signed[entry.Hash()]; known {
-		return ids, nil
-	}
-	docs, err := documentsIn(tree, entry)
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]exception.Identity, len(docs))
-	for i, doc := range docs {
-		ids[i] = doc.Identity()
-	}
-	q.signed[entry.Hash()] = ids
-	return ids, nil
 }
 
 // documentsIn returns the readable documents of a signed file.
@@ -66,8 +53,8 @@ func documentsIn(tree *git.Tree, entry git.Entry) ([]*exception.Document, error)
 }
 
 // waiting returns the hash of a pending file, or zero if the file does not exist or is not regular.
-func (l *listing) waiting(name string) git.Hash {
-	entry, there := l.unsigned[name]
+func (p *Plan) waiting(name string) git.Hash {
+	entry, there := p.unsigned[name]
 	if !there || entry.Mode != git.Regular {
 		return git.ZeroHash
 	}
@@ -78,7 +65,7 @@ func (l *listing) waiting(name string) git.Hash {
 // of renewals be counted. Without its predecessor, a renewal is rejected: the predecessor was
 // revoked or expired long ago. It returns the predecessor of each document from the signed folder,
 // or nil for a first exception. The caller must verify the signature of the predecessor.
-func (l *listing) renewals(docs []*exception.Document) ([]*exception.Document, exception.Refusals, error) {
+func (p *Plan) renewals(docs []*exception.Document) ([]*exception.Document, exception.Refusals, error) {
 	predecessors := make([]*exception.Document, len(docs))
 	var refusals exception.Refusals
 	for i, doc := range docs {
@@ -86,7 +73,7 @@ func (l *listing) renewals(docs []*exception.Document) ([]*exception.Document, e
 		if !ok || e.Renews.Text == "" && e.RenewalNumber.Text == "" {
 			continue
 		}
-		before, problem, err := l.continues(doc, e)
+		before, problem, err := p.continues(doc, e)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -101,7 +88,7 @@ func (l *listing) renewals(docs []*exception.Document) ([]*exception.Document, e
 }
 
 // continues returns the signed exception that doc renews, or the reason why it is not a renewal.
-func (l *listing) continues(doc *exception.Document,
+func (p *Plan) continues(doc *exception.Document,
 	e *exception.Exception) (predecessor *exception.Document, problem, err error) {
 	said, problem := e.Renewal()
 	if problem != nil {
@@ -110,8 +97,8 @@ func (l *listing) continues(doc *exception.Document,
 	before := e.Identity
 	before.Name = said.Name
 	problem = fmt.Errorf("it states that it renews %s, and no such exception is signed", before)
-	for _, where := range l.Where(before) {
-		signed, err := documentsIn(l.tree, l.signed[where])
+	for _, where := range p.there.Where(before) {
+		signed, err := documentsIn(p.tree, p.signed[where])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -125,4 +112,57 @@ func (l *listing) continues(doc *exception.Document,
 		}
 	}
 	return nil, problem, nil
+}
+
+// askedAgain returns the unchanged pending files that another commit than the one in the source
+// added. Such a request was removed and made again, and the first approval does not cover the
+// second request.
+func (p *Plan) askedAgain() (map[string]bool, error) {
+	if p.on == p.run.result.Source {
+		return nil, nil
+	}
+	var paths []string
+	for _, f := range p.run.files {
+		if p.waiting(f.From) == f.Blob {
+			paths = append(paths, f.From)
+		}
+	}
+	origins, err := p.run.Clone.Origins(p.on, paths)
+	if err != nil {
+		return nil, err
+	}
+	again := map[string]bool{}
+	for _, f := range p.run.files {
+		// If only the history of the target branch shows the origin of a file, it was added later.
+		now, known := origins[f.From]
+		if f.Origin != nil && now.Commit != f.Origin.Commit || f.Origin == nil && known {
+			again[f.From] = true
+		}
+	}
+	return again, nil
+}
+
+// changedRule returns the first of [Options.Rules] that differs between the commit and HEAD, or "".
+// This run read its rules from HEAD. A repeated old run does not know the current rules of the
+// target branch.
+func (p *Plan) changedRule() (string, error) {
+	if len(p.run.Rules) == 0 || p.on == p.run.head.Commit {
+		return "", nil
+	}
+	here, err := p.run.Clone.Tree(p.run.head.Commit)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range p.run.Rules {
+		var found [2]git.Entry
+		for i, tree := range []*git.Tree{here, p.tree} {
+			if found[i], err = tree.Find(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return "", err
+			}
+		}
+		if found[0] != found[1] {
+			return name, nil
+		}
+	}
+	return "", nil
 }

@@ -1,6 +1,7 @@
 package promotion
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,44 +11,64 @@ import (
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape"
 )
 
 // Plan is the decision about the pending files on one commit: the source or a later one.
 type Plan struct {
 	Moves   []*Move
 	Skipped []Skip
-	// Refused are the rejected files with [Options.KeepGoing].
-	Refused exception.Refusals
 
-	queue *Queue
-	there *listing
-	on    git.Hash
+	run *run
+	// The files of both folders in the commit on, by path.
+	on       git.Hash
+	tree     *git.Tree
+	unsigned map[string]git.Entry
+	signed   map[string]git.Entry
+	there    pending.Signed
 }
 
-// target returns the current commit of the target branch.
+// target returns the commit for the plan: the tip of the target branch. It fetches the branch, so a
+// repeated run does not sign a request that was signed or removed in the meantime.
+//
+// For a promotion that stays in the clone, the local branch is used if it contains the remote branch, or
+// if the remote does not have that branch.
 func (r *run) target(ctx context.Context) (git.Hash, error) {
-	if r.To.Push.To == (commit.Remote{}) {
-		head, err := r.Clone.Head()
+	branch := r.To.Push.To
+	if branch != (commit.Remote{}) && !r.To.Local() {
+		return r.Clone.Fetch(ctx, branch)
+	}
+	head, err := r.Clone.Head()
+	if err != nil || branch == (commit.Remote{}) {
 		return head.Commit, err
 	}
-	return Target(ctx, r.Clone, r.To.Push.To, r.To.Local())
+	switch _, there, err := r.Clone.Ask(ctx, branch); {
+	case err != nil:
+		return git.ZeroHash, fmt.Errorf("ask the remote for %s: %w", branch, err)
+	case !there:
+		return head.Commit, nil
+	}
+	tip, err := r.Clone.Fetch(ctx, branch)
+	if err != nil {
+		return git.ZeroHash, err
+	}
+	if ahead, err := r.Clone.Contains(head.Commit, tip); err != nil || ahead {
+		return head.Commit, err
+	}
+	return tip, nil
 }
 
 // plan is the first step: it reads the pending files, and returns the checked plan on the target branch
 // with the documents to sign. With [Options.KeepGoing] it leaves out rejected files until the rest passes.
 func (r *run) plan(ctx context.Context) (*Plan, error) {
-	queue, err := Open(r.Clone, r.Options)
-	if err != nil {
+	if err := r.open(); err != nil {
 		return nil, err
 	}
-	r.result.OtherKinds, r.result.Source = queue.others, queue.source
 	on, err := r.target(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		plan, err := queue.Plan(on)
+		plan, err := r.planOn(on)
 		if err != nil {
 			return nil, err
 		}
@@ -58,17 +79,10 @@ func (r *run) plan(ctx context.Context) (*Plan, error) {
 			return nil, err
 		case !found.Refuse():
 			r.result.Findings = append(r.result.Findings, found...)
-			r.leaveOut(Refused(plan.Refused))
 			return plan, nil
-		case !r.KeepGoing || !slices.ContainsFunc(found,
-			func(f Finding) bool { return f.Severity == shape.Error && plan.Has(f.Position.File) }):
-			return nil, found // leaving out files would not help
+		case !r.leaveOut(plan, found):
+			return nil, found
 		}
-		found = slices.DeleteFunc(found, func(f Finding) bool { return f.Severity != shape.Error })
-		for _, f := range found {
-			queue.left[f.Position.File] = true
-		}
-		r.leaveOut(found)
 	}
 }
 
@@ -89,14 +103,8 @@ func (r *run) check(ctx context.Context, plan *Plan) (Findings, error) {
 	}
 	plan.prepare(prepared)
 	branch := r.To.Push.To.Branch
-	if branch == "" {
-		head, err := r.Clone.Head()
-		if err != nil {
-			return nil, err
-		}
-		if head.Branch != git.HEAD {
-			branch = head.Branch.Short()
-		}
+	if branch == "" && r.head.Branch != git.HEAD {
+		branch = r.head.Branch.Short()
 	}
 	recorded, err := r.Recorder.Record(ctx, plan, branch)
 	if refused := exception.RefusalsIn(err); refused != nil {
@@ -108,57 +116,61 @@ func (r *run) check(ctx context.Context, plan *Plan) (Findings, error) {
 	return found, err
 }
 
-// checkAgain rejects a plan that was made again on the moved target branch.
-func (r *run) checkAgain(plan *Plan) error {
-	found, err := r.Checks.against(plan, r.Now)
-	if err == nil && len(found) > 0 {
-		err = found
-	}
-	return err
-}
-
 // ErrNotContained means that the target branch does not contain the source commit.
 var ErrNotContained = errors.New("the target branch does not contain the commit with the pending exceptions")
 
-// Plan makes the plan for a commit. It returns [exception.Refusals] if a file cannot be promoted.
-func (q *Queue) Plan(on git.Hash) (*Plan, error) {
-	tree, err := q.clone.Tree(on)
+// planOn makes the plan for a commit. It returns [exception.Refusals] if a file cannot be promoted.
+func (r *run) planOn(on git.Hash) (*Plan, error) {
+	tree, err := r.Clone.Tree(on)
 	if err != nil {
 		return nil, err
 	}
-	return q.plan(tree)
+	return r.planFor(tree)
 }
 
-func (q *Queue) plan(tree *git.Tree) (*Plan, error) {
-	on := git.NewHash(tree.Commit())
-	switch contained, err := q.clone.Contains(on, q.source); {
+func (r *run) planFor(tree *git.Tree) (*Plan, error) {
+	p := &Plan{run: r, on: git.NewHash(tree.Commit()), tree: tree}
+	switch contained, err := r.Clone.Contains(p.on, r.result.Source); {
 	case err != nil:
 		return nil, err
 	case !contained:
-		return nil, fmt.Errorf("commit %s: %w, %s", on, ErrNotContained, q.source)
+		return nil, fmt.Errorf("commit %s: %w, %s", p.on, ErrNotContained, r.result.Source)
 	}
-	there, err := q.list(tree)
+	if err := p.list(); err != nil {
+		return nil, err
+	}
+	again, err := p.askedAgain()
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{queue: q, there: there, on: on, Refused: slices.Clone(q.refused)}
-	if err := p.choose(); err != nil {
+	rule, err := p.changedRule()
+	if err != nil {
 		return nil, err
 	}
 	for {
-		refusals, err := p.check()
-		if err != nil {
+		p.choose(again, rule)
+		refusals, err := p.compare()
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if len(refusals) == 0 {
+		case len(refusals) == 0:
 			return p, nil
-		}
-		if !q.options.KeepGoing || !slices.ContainsFunc(refusals,
-			func(r *exception.Refusal) bool { return p.Has(r.Position.File) }) {
+		case !r.leaveOut(p, Refused(refusals)):
 			return nil, refusals
 		}
-		p.leaveOut(refusals)
 	}
+}
+
+// planAgain is [run.planOn] for a target branch that has moved since the documents were checked.
+func (r *run) planAgain(tree *git.Tree) (*Plan, error) {
+	plan, err := r.planFor(tree)
+	if err != nil {
+		return nil, err
+	}
+	if found, err := r.Checks.against(plan, r.Now); err != nil || len(found) > 0 {
+		return nil, cmp.Or(err, error(found))
+	}
+	return plan, nil
 }
 
 // Has reports whether the plan promotes a pending file.
@@ -166,66 +178,20 @@ func (p *Plan) Has(from string) bool {
 	return slices.ContainsFunc(p.Moves, func(m *Move) bool { return m.From == from })
 }
 
-// leaveOut removes the rejected files from the plan. Other files may depend on them, so the plan
-// must be checked again.
-func (p *Plan) leaveOut(refusals exception.Refusals) {
-	p.Refused = append(p.Refused, refusals...)
-	p.Moves = slices.DeleteFunc(p.Moves, func(m *Move) bool {
-		return slices.ContainsFunc(refusals, func(r *exception.Refusal) bool { return r.Position.File == m.From })
-	})
-}
-
-// check compares every move with the signed files and with the other moves.
-func (p *Plan) check() (exception.Refusals, error) {
-	asked := map[exception.Identity]bool{}
-	for _, m := range p.Moves {
-		for _, doc := range m.Documents {
-			asked[doc.Identity()] = true
-		}
-	}
-	var refusals exception.Refusals
-	targets := pending.Targets{}
-	for _, m := range p.Moves {
-		m.Replaces = nil
-		replaces, problems := p.there.Check(m.request(), asked, p.queue.options.Replace)
-		for _, name := range replaces {
-			entry := p.there.signed[name]
-			docs, err := documentsIn(p.there.tree, entry)
-			if err != nil {
-				return nil, err
-			}
-			m.Replaces = append(m.Replaces, Replaced{Path: name, Documents: docs, blob: entry.Hash()})
-		}
-		predecessors, renewals, err := p.there.renewals(m.Documents)
-		if err != nil {
-			return nil, err
-		}
-		m.succeed(predecessors)
-		refusals = append(append(append(refusals, problems...), renewals...), targets.Add(m.request())...)
-	}
-	return refusals, nil
-}
-
 // choose selects the pending files that are unchanged since the source, were not requested again by
 // a later commit, and are under unchanged rules. A later change has its own approval and perhaps
-// its own rules, so the run of that commit promotes it.
-func (p *Plan) choose() error {
-	again, err := p.queue.askedAgain(p.there, p.on)
-	if err != nil {
-		return err
-	}
-	rule, err := p.queue.changedRule(p.there.tree)
-	if err != nil {
-		return err
-	}
-	for _, f := range p.queue.files {
-		if p.queue.left[f.From] {
+// its own rules, so the run of that commit promotes it. Other files may depend on one that is left out, so
+// the plan must be compared again.
+func (p *Plan) choose(again map[string]bool, rule string) {
+	p.Moves, p.Skipped = nil, nil
+	for _, f := range p.run.files {
+		if p.run.left[f.From] {
 			continue
 		}
 		skip := func(reason, message string) {
 			p.Skipped = append(p.Skipped, Skip{File: f.From, Reason: reason, Message: message})
 		}
-		switch blob := p.there.waiting(f.From); {
+		switch blob := p.waiting(f.From); {
 		case blob.IsZero():
 			skip(ReasonGoneSince, "it was signed or removed since")
 		case blob != f.Blob || again[f.From]:
@@ -237,17 +203,44 @@ func (p *Plan) choose() error {
 			p.Moves = append(p.Moves, &m)
 		}
 	}
-	if p.queue.options.KeepGoing {
+	if p.run.KeepGoing {
 		// If two files exclude each other, promote the older request: nobody can block the request
 		// of another team by adding a file. A file without a known origin is the oldest.
 		slices.SortStableFunc(p.Moves, func(a, b *Move) int { return a.askedAt().Compare(b.askedAt()) })
 	}
-	return nil
 }
 
-// Live calls visit for each document that stays in the signed folder, ordered by file. The
+// compare compares every move with the signed files and with the other moves.
+func (p *Plan) compare() (exception.Refusals, error) {
+	asked := map[exception.Identity]bool{}
+	for _, doc := range p.Documents() {
+		asked[doc.Identity()] = true
+	}
+	var refusals exception.Refusals
+	targets := pending.Targets{}
+	for _, m := range p.Moves {
+		replaces, problems := p.there.Check(m.request(), asked, p.run.Replace)
+		for _, name := range replaces {
+			entry := p.signed[name]
+			docs, err := documentsIn(p.tree, entry)
+			if err != nil {
+				return nil, err
+			}
+			m.Replaces = append(m.Replaces, Replaced{Path: name, Documents: docs, blob: entry.Hash()})
+		}
+		predecessors, renewals, err := p.renewals(m.Documents)
+		if err != nil {
+			return nil, err
+		}
+		m.succeed(predecessors)
+		refusals = append(append(append(refusals, problems...), renewals...), targets.Add(m.request())...)
+	}
+	return refusals, nil
+}
+
+// live calls visit for each document that stays in the signed folder, ordered by file. The
 // documents are not verified.
-func (p *Plan) Live(visit func(*exception.Document)) error {
+func (p *Plan) live(visit func(*exception.Document)) error {
 	replaced := map[string]bool{}
 	for _, m := range p.Moves {
 		for _, r := range m.Replaces {
@@ -258,7 +251,7 @@ func (p *Plan) Live(visit func(*exception.Document)) error {
 		if replaced[name] {
 			continue
 		}
-		docs, err := documentsIn(p.there.tree, p.there.signed[name])
+		docs, err := documentsIn(p.tree, p.signed[name])
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // ErrBranchTaken means that the branch for the pull request exists with another commit than the one
@@ -23,27 +22,24 @@ var ErrBranchTaken = errors.New("the branch for the pull request exists with dif
 // hash follow.
 const PullRequestPrefix = "polex/signed-"
 
-// PullRequestBranch returns the default name of the branch for a pull request.
-func (q *Queue) PullRequestBranch() string { return PullRequestPrefix + q.source.String()[:12] }
-
-// OnBranch reports whether a branch of a remote holds this promotion already. Then a repeated run
+// onBranch reports whether a branch of a remote holds this promotion already. Then a repeated run
 // does not sign again.
 //
 // Anybody may have pushed the branch. Its commit must equal the commit of this promotion: the same
 // parent, tree, author and message. Signatures and times differ in each run, so they come from the
-// branch. If a server commits (to.Push.By), its author and signature do not count. Each signed document must verify
-// and match the request, as in [Plan.TakeOver].
+// branch. If a server commits (To.Push.By), its author and signature do not count. Each signed document must verify
+// and match the request, as in [run.takeOver].
 //
-// A branch with any other content is [ErrBranchTaken]. OnBranch never overwrites it, because it can
-// be the work of another person. An existing branch is also [ErrBranchTaken] if to.By signs commits
-// or verifier is nil.
-func (p *Plan) OnBranch(ctx context.Context, to deliver.To, verifier *verify.Verifier) (git.Hash, bool, error) {
-	branch, by := to.Remote(), to.By
-	_, there, err := p.queue.clone.Ask(ctx, branch)
+// A branch with any other content is [ErrBranchTaken]. onBranch never overwrites it, because it can
+// be the work of another person. An existing branch is also [ErrBranchTaken] if To.By signs commits
+// or Verifier is nil.
+func (r *run) onBranch(ctx context.Context, plan *Plan) (git.Hash, bool, error) {
+	branch, by := r.To.Remote(), r.To.By
+	_, there, err := r.Clone.Ask(ctx, branch)
 	if err != nil || !there {
 		return git.ZeroHash, false, err
 	}
-	tip, err := p.queue.clone.Fetch(ctx, branch)
+	tip, err := r.Clone.Fetch(ctx, branch)
 	if err != nil {
 		return tip, false, err
 	}
@@ -53,34 +49,33 @@ func (p *Plan) OnBranch(ctx context.Context, to deliver.To, verifier *verify.Ver
 	switch {
 	case by.Sign:
 		return taken("polex cannot make a signed commit again to compare it")
-	case verifier == nil:
+	case r.Verifier == nil:
 		return taken("no trusted signer configured")
 	}
-	tree, err := p.queue.clone.Tree(tip)
+	tree, err := r.Clone.Tree(tip)
 	if err != nil {
 		return tip, false, err
 	}
-	signed, refusals, err := p.takeOver(verifier, by.When,
-		func(name string) ([]byte, error) { return readSigned(tree, name) })
+	signed, refusals, err := plan.accept(func(name string) ([]byte, error) { return readSigned(tree, name) })
 	switch {
 	case err != nil:
 		return tip, false, err
 	case len(refusals) > 0:
 		return taken(refusals.Error())
 	}
-	signedOffBy, err := deliver.SignedOffBy(p.queue.clone, by)
+	signedOffBy, err := deliver.SignedOffBy(r.Clone, by)
 	if err != nil {
 		return tip, false, err
 	}
-	propose := signed.propose(&Done{}, signedOffBy)
+	propose := r.propose(signed, signedOffBy, &Result{})
 	var same bool
-	if to.Push.By != nil {
-		same, err = p.queue.clone.IsServerCommitOf(ctx, tip, p.on, propose)
+	if r.To.Push.By != nil {
+		same, err = r.Clone.IsServerCommitOf(ctx, tip, plan.on, propose)
 	} else {
-		same, err = p.queue.clone.IsCommitOf(ctx, tip, p.on, by, propose)
+		same, err = r.Clone.IsCommitOf(ctx, tip, plan.on, by, propose)
 	}
 	if err == nil && !same {
-		return taken(fmt.Sprintf("it is not the commit that this promotion makes on %s", p.on))
+		return taken(fmt.Sprintf("it is not the commit that this promotion makes on %s", plan.on))
 	}
 	return tip, same, err
 }

@@ -260,7 +260,7 @@ func TestLimitsKeepGoing(t *testing.T) {
 			r := newRepository(t, files)
 			q := must.Get(r.try(r.Dir, promotion.Options{KeepGoing: true}))(t)
 			var got []string
-			for _, refusal := range q.Refused {
+			for _, refusal := range q.Queue.Refused() {
 				got = append(got, refusal.Position.File+" "+refusal.Reason)
 			}
 			var want []string

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/polex-dev/polex/internal/forge"
@@ -11,6 +12,7 @@ import (
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -20,7 +22,8 @@ type Job struct {
 	Clone *commit.Clone
 	Now   time.Time // start of the lifetimes
 
-	// To is the destination. An empty To.Push.As of a pull request means [Queue.PullRequestBranch].
+	// To is the destination. An empty To.Push.As of a pull request means
+	// [PullRequestPrefix] and 12 digits of the source's hash.
 	To deliver.To
 	// PullRequests opens the pull request of a pushed branch, if not nil. See [Result.Propose].
 	PullRequests forge.PullRequests
@@ -54,7 +57,11 @@ type Signer interface {
 // Result is the result of a run. It has no moves if everything was rejected or nothing was pending. In a
 // dry run, the moves have the documents before signing.
 type Result struct {
-	Done
+	Moves   []*Move
+	Skipped []Skip
+	Commit  git.Hash // zero if nothing was committed
+	// Left is the reason if the work tree was unexpectedly not updated.
+	Left string
 	// OtherKinds is the number of pending files with only documents of other kinds. They stay.
 	OtherKinds int
 	// Documents is the number of documents to sign, or of signed documents.
@@ -74,7 +81,7 @@ type Result struct {
 // Run promotes the pending exceptions. A rejection is in the result and is not an error. After an
 // error nothing was promoted, and the result describes the steps before the error.
 func Run(ctx context.Context, job Job) (*Result, error) {
-	r := &run{Job: job, result: &Result{}, left: map[string]bool{}}
+	r := newRun(job)
 	err := r.run(ctx)
 	found := Refused(exception.RefusalsIn(err))
 	if len(found) == 0 {
@@ -86,10 +93,24 @@ func Run(ctx context.Context, job Job) (*Result, error) {
 	return r.result, err
 }
 
+// run is a run and what it read of the source commit.
 type run struct {
 	Job
 	result *Result
-	left   map[string]bool // files that are left out
+	left   map[string]bool // the rejected files, which the next plans leave out
+
+	head        git.Head
+	tree        *git.Tree // of the source
+	committedAt time.Time // committer time of the source
+	files       []*Move   // the pending files, before a plan
+	// identities caches the exceptions in signed files by content hash. Files are not parsed again if
+	// the remote has moved.
+	identities map[git.Hash][]exception.Identity
+}
+
+func newRun(job Job) *run {
+	return &run{Job: job, result: &Result{}, left: map[string]bool{},
+		identities: map[git.Hash][]exception.Identity{}}
 }
 
 // run keeps the order of a promotion: plan, sign, deliver. Nothing is signed before all documents
@@ -110,11 +131,17 @@ func (r *run) run(ctx context.Context) error {
 		for _, m := range plan.Moves {
 			m.Documents = m.Prepared
 		}
-		r.made(&Done{Moves: plan.Moves})
+		r.promoted(plan.Moves, nil)
 		return nil
-	}
-	if there, err := r.proposed(ctx, plan); err != nil || there {
-		return err
+	case r.To.Way == deliver.PullRequest:
+		r.To.Push.As = cmp.Or(r.To.Push.As, PullRequestPrefix+r.result.Source.String()[:12])
+		at, there, err := r.onBranch(ctx, plan)
+		if err == nil && there {
+			r.result.Commit, r.result.To, r.result.Proposed = at, r.To.Remote(), true
+		}
+		if err != nil || there {
+			return err
+		}
 	}
 	signed, err := r.sign(ctx, plan)
 	if err != nil {
@@ -123,21 +150,19 @@ func (r *run) run(ctx context.Context) error {
 	return r.deliver(ctx, signed)
 }
 
-// proposed reports whether the branch for the pull request holds this promotion already.
-func (r *run) proposed(ctx context.Context, plan *Plan) (bool, error) {
-	if r.To.Way != deliver.PullRequest {
-		return false, nil
+// leaveOut leaves the rejected files out of the next plan. It returns false if this is not enabled, or if
+// it does not help.
+func (r *run) leaveOut(plan *Plan, found Findings) bool {
+	found = slices.DeleteFunc(slices.Clone(found), func(f Finding) bool { return f.Severity != shape.Error })
+	if !r.KeepGoing || !slices.ContainsFunc(found, func(f Finding) bool { return plan.Has(f.Position.File) }) {
+		return false
 	}
-	r.To.Push.As = cmp.Or(r.To.Push.As, plan.queue.PullRequestBranch())
-	at, there, err := plan.OnBranch(ctx, r.To, r.Verifier)
-	if err == nil && there {
-		r.result.Commit, r.result.To, r.result.Proposed = at, r.To.Remote(), true
-	}
-	return there, err
+	r.reject(found)
+	return true
 }
 
-// leaveOut records the rejected files.
-func (r *run) leaveOut(found Findings) {
+// reject records rejected files.
+func (r *run) reject(found Findings) {
 	r.result.Findings = append(r.result.Findings, found...)
 	for _, f := range found {
 		r.left[f.Position.File] = true

@@ -260,7 +260,7 @@ func TestRun(t *testing.T) {
 		{name: "a file of another kind stays", files: map[string]string{"unsigned/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"},
 			want: []string{"signed/b.yaml"}, asked: [2]int{1, 1}, written: true},
 		{name: "they are left out", files: map[string]string{"unsigned/a.yaml": sealed, "unsigned/c.yaml": "a: ["}, change: func(j *promotion.Job) { j.KeepGoing = true },
-			want: []string{"signed/b.yaml", "unsigned/a.yaml " + sign.ReasonSignaturePresent, "unsigned/c.yaml malformed"}, asked: [2]int{1, 1}, written: true, leftOut: 2},
+			want: []string{"signed/b.yaml", "unsigned/c.yaml malformed", "unsigned/a.yaml " + sign.ReasonSignaturePresent}, asked: [2]int{1, 1}, written: true, leftOut: 2},
 		{name: "a review refuses all", change: func(j *promotion.Job) {
 			j.Recorder = recording(func(*promotion.Plan) ([]*exception.Document, error) {
 				return nil, refuse("unsigned/a.yaml")

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/promotion"
+	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
@@ -115,35 +114,22 @@ func TestTakeOver(t *testing.T) {
 			sealed, err := s.signer.Seal(t.Context(), q.Documents(), time.Now())
 			must.Do(r.TB, err)
 			dir := filepath.Join(t.TempDir(), "sealed")
-			promotion, err := q.Signed(sealed)
+			handed, err := q.Signed(sealed)
 			must.Do(r.TB, err)
-			must.Do(r.TB, promotion.HandOver(dir))
+			must.Get(handed.Make(t.Context(), deliver.To{Way: deliver.Folder, Folder: dir}))(t)
 			if tc.spoil != nil {
 				tc.spoil(r, dir)
 			}
 			got, err := q.TakeOver(dir, s.verifier, time.Now())
 			var refused exception.Refusals
 			switch {
-			case tc.want == "" && (err != nil || !cmp.Equal(signedBy(t, got), signedBy(t, promotion))):
+			case tc.want == "" && (err != nil || !slices.Equal(got.Sources(), handed.Sources()) || len(got.Sources()) == 0):
 				t.Errorf("TakeOver: %v", err)
 			case tc.want != "" && (!errors.As(err, &refused) || refused[0].Reason != tc.want):
 				t.Errorf("TakeOver: %v, want %s", err, tc.want)
 			}
 		})
 	}
-}
-
-// signedBy returns the signed documents of a promotion, of which there must be some.
-func signedBy(t *testing.T, promotion *promotion.Signed) (sources []string) {
-	t.Helper()
-	for _, m := range promotion.Moves() {
-		docs := must.Get(m.Signed())(t)
-		for _, doc := range docs {
-			sources = append(sources, string(doc.Source()))
-		}
-	}
-	expect.That(t, len(sources) != 0, "nothing is signed")
-	return sources
 }
 
 // startsLater returns a request with a start in an hour.
@@ -188,9 +174,9 @@ func TestRequireCommit(t *testing.T) {
 		sealed, err := signer.Seal(t.Context(), q.Documents(), time.Now())
 		must.Do(r.TB, err)
 		dir := filepath.Join(t.TempDir(), "sealed")
-		promotion, err := q.Signed(sealed)
+		handed, err := q.Signed(sealed)
 		must.Do(r.TB, err)
-		must.Do(r.TB, promotion.HandOver(dir))
+		must.Get(handed.Make(t.Context(), deliver.To{Way: deliver.Folder, Folder: dir}))(t)
 		if _, err := q.TakeOver(dir, s.verifier, time.Now()); err != nil {
 			t.Errorf("%s, not required: %v", name, err)
 		}
