@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -17,16 +18,18 @@ import (
 	"github.com/polex-dev/polex/internal/command/forges"
 	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
 // Flags are the values of the flags.
 type Flags struct {
-	Commit bool
-	Push   bool
-	Branch string
-	PushBy string // "", [Git] or the name of a forge
+	Commit      bool
+	Push        bool
+	PullRequest bool
+	Branch      string
+	PushBy      string // "", [Git] or the name of a forge
 
 	timing retry.Timing
 }
@@ -41,6 +44,8 @@ func (f *Flags) Add(cmd *cobra.Command, timing retry.Timing, what string) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.Commit, "commit", false, "commit "+what+" on the branch of the work tree")
 	flags.BoolVar(&f.Push, "push", false, "commit "+what+" on the remote branch, and push it")
+	flags.BoolVar(&f.PullRequest, "pull-request", false,
+		"push the commit to a new branch for a pull request; leave the work tree as it is")
 	flags.StringVar(&f.Branch, "branch", "", "target branch (default: the upstream of HEAD's branch)")
 	flags.StringVar(&f.PushBy, "push-by", "",
 		"git or github: GitHub's API makes and signs the commit, with GITHUB_TOKEN (default: git)")
@@ -50,6 +55,8 @@ func (f *Flags) Add(cmd *cobra.Command, timing retry.Timing, what string) {
 // Way returns the destination of the change.
 func (f *Flags) Way() deliver.Way {
 	switch {
+	case f.PullRequest:
+		return deliver.PullRequest
 	case f.Push:
 		return deliver.Push
 	case f.Commit:
@@ -62,6 +69,8 @@ func (f *Flags) Way() deliver.Way {
 // Check rejects flags that contradict each other.
 func (f *Flags) Check(way deliver.Way) error {
 	switch {
+	case f.PullRequest && (f.Commit || f.Push):
+		return cli.Usagef("--pull-request cannot be combined with --commit and --push: it pushes to a new branch")
 	case f.Commit && f.Push:
 		return cli.Usagef("--commit and --push are two destinations: use one")
 	case f.PushBy != "" && !(deliver.To{Way: way}).Pushes():
@@ -143,6 +152,24 @@ func (f *Flags) To(clone *commit.Clone) (commit.Push, error) {
 		push.By, err = f.Forge()
 	}
 	return push, err
+}
+
+// Print prints where a change went, and why the work tree did not follow. without is the verb of the command,
+// if it has made only a plan.
+func Print(w io.Writer, without string, to commit.Remote, done commit.Result) {
+	switch {
+	case without != "":
+		_, _ = fmt.Fprintf(w, "this is the plan, and nothing was changed: %s with --commit, --push or --pull-request\n",
+			without)
+	case done.Commit.IsZero():
+	case to.Branch != "":
+		_, _ = fmt.Fprintf(w, "pushed to %s %s\n", to, done.Commit)
+	default:
+		_, _ = fmt.Fprintf(w, "committed %s\n", done.Commit)
+	}
+	if done.Left != "" {
+		_, _ = fmt.Fprintln(w, plain.Line(done.Left))
+	}
 }
 
 // Later is the hint for an error of a server that is away.

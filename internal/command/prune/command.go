@@ -54,8 +54,6 @@ type options struct {
 	within string   // --expires-within
 	unused []string // --unused
 	commit commitflags.Flags
-
-	pullRequest bool
 }
 
 // New makes the command.
@@ -78,8 +76,6 @@ func New(streams cli.Streams) *cobra.Command {
 		"also propose to remove exceptions that a `report` of polex-audit -o json calls idle or not needed; repeat "+
 			"it for several clusters")
 	o.commit.Add(cmd, streams.Timing, "the removal")
-	flags.BoolVar(&o.pullRequest, "pull-request", false,
-		"push the commit to a new branch for a pull request; leave the work tree as it is")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r, err := o.load(streams, format)
 		if err != nil {
@@ -92,17 +88,15 @@ func New(streams cli.Streams) *cobra.Command {
 
 // load rejects an invalid command line before any other work.
 func (o *options) load(streams cli.Streams, format *cli.Format) (*run, error) {
-	switch {
-	case o.pullRequest && o.commit.Way() != deliver.Plan:
-		return nil, cli.Usagef("--pull-request cannot be combined with --commit and --push: it pushes to a new branch")
-	case o.commit.Branch != "" && !o.commit.Push && !o.pullRequest:
+	way := o.commit.Way()
+	switch err := o.commit.Check(way); {
+	case err != nil:
+		return nil, err
+	case o.commit.Branch != "" && !(deliver.To{Way: way}).Pushes():
 		return nil, cli.Usagef("--branch requires --push or --pull-request")
-	case len(o.unused) > 0 && o.commit.Way() != deliver.Plan:
+	case len(o.unused) > 0 && (o.commit.Commit || o.commit.Push):
 		return nil, &cli.UsageError{Err: errors.New("--unused cannot be combined with --commit and --push: people " +
 			"decide about an exception that is still valid"), Hint: "use --pull-request"}
-	}
-	if err := o.commit.Check(o.way()); err != nil {
-		return nil, err
 	}
 	cfg, err := cli.LoadRepositoryConfig(o.config)
 	if err != nil {
@@ -141,7 +135,7 @@ func (r *run) prune(ctx context.Context) error {
 		return err
 	}
 	defer clone.Close() //nolint:errcheck // the kernel would do it
-	to, err := r.options.commit.Delivery(clone, r.options.way(), r.look.Now)
+	to, err := r.options.commit.Delivery(clone, r.options.commit.Way(), r.look.Now)
 	if err != nil {
 		return err
 	}
@@ -183,14 +177,6 @@ func (r *run) propose(ctx context.Context, clone *commit.Clone, result commit.Re
 	return nil
 }
 
-// way returns the destination of the removal.
-func (o *options) way() deliver.Way {
-	if o.pullRequest {
-		return deliver.PullRequest
-	}
-	return o.commit.Way()
-}
-
 // report prints the result.
 func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) error {
 	report := &cli.Report{Tool: "polex-prune", Reasons: reasons(), Idle: "nothing has expired",
@@ -229,22 +215,15 @@ func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) er
 	if err := r.format.Write(r.streams.Out, report); err != nil {
 		return err
 	}
-	switch {
-	case to.Way == deliver.Plan && len(found.Ended) > 0:
-		_, _ = fmt.Fprintln(r.streams.Err, "this is the plan, and nothing was changed: prune with --commit, --push or "+
-			"--pull-request")
-	case found.Proposed:
+	if found.Proposed {
 		_, _ = fmt.Fprintf(r.streams.Err, "%s exists already, and was left alone: open its pull request, or delete it "+
 			"to propose this again\n", to.Remote())
-	case result.Commit.IsZero():
-	case to.Pushes():
-		_, _ = fmt.Fprintf(r.streams.Err, "pushed to %s %s\n", to.Remote(), result.Commit)
-	default:
-		_, _ = fmt.Fprintf(r.streams.Err, "committed %s\n", result.Commit)
 	}
-	if result.Left != "" {
-		_, _ = fmt.Fprintln(r.streams.Err, plain.Line(result.Left))
+	planned := ""
+	if to.Way == deliver.Plan && len(found.Ended) > 0 {
+		planned = "prune"
 	}
+	commitflags.Print(r.streams.Err, planned, to.Remote(), result)
 	return report.Err()
 }
 

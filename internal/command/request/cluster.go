@@ -28,33 +28,26 @@ func (c *clusterFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.context, "context", "", "context of the kubeconfig (default: the current one)")
 }
 
-// reports returns the collections of reports. Cluster reports have no namespace.
-func reports(namespace string) (all []collection) {
-	for _, of := range clusterread.Reports {
-		if strings.HasPrefix(of.Resource, "cluster") {
-			all = append(all, collection{of, ""})
-		} else {
-			all = append(all, collection{of, namespace})
-		}
-	}
-	return all
-}
-
-// policies returns the collections of policies.
-func policies() []collection {
-	return slices.Concat(
-		collections("", "kyverno.io/v1", "clusterpolicies policies"),
-		collections("", "policies.kyverno.io/v1", `validatingpolicies namespacedvalidatingpolicies
+// The collections of policies, and of Pods and their controllers.
+var (
+	policies = slices.Concat(
+		collections("kyverno.io/v1", "clusterpolicies policies"),
+		collections("policies.kyverno.io/v1", `validatingpolicies namespacedvalidatingpolicies
 			imagevalidatingpolicies namespacedimagevalidatingpolicies mutatingpolicies namespacedmutatingpolicies
 			generatingpolicies namespacedgeneratingpolicies deletingpolicies namespaceddeletingpolicies`))
-}
+	workloads = slices.Concat(
+		collections("apps/v1", "deployments replicasets statefulsets daemonsets"),
+		collections("batch/v1", "cronjobs jobs"),
+		collections("v1", "replicationcontrollers pods"))
+)
 
-// workloads returns the collections of Pods and their controllers in a namespace.
-func workloads(namespace string) []collection {
-	return slices.Concat(
-		collections(namespace, "apps/v1", "deployments replicasets statefulsets daemonsets"),
-		collections(namespace, "batch/v1", "cronjobs jobs"),
-		collections(namespace, "v1", "replicationcontrollers pods"))
+// collections returns the collections of an API version with these plural names.
+func collections(groupVersion, plurals string) (all []schema.GroupVersionResource) {
+	version, _ := schema.ParseGroupVersion(groupVersion) // the version is a constant of this package
+	for plural := range strings.FieldsSeq(plurals) {
+		all = append(all, version.WithResource(plural))
+	}
+	return all
 }
 
 // fromCluster reads the violations in the reports of a cluster. It also reads the policies, if no
@@ -66,8 +59,12 @@ func (r *run) fromCluster(ctx context.Context) ([]request.Violation, error) {
 	}
 	var violations []request.Violation
 	anyServed := false
-	for _, of := range reports(r.options.choice.Namespace) {
-		served, err := each(ctx, server, of, func(doc *exception.Document) error {
+	for _, of := range clusterread.Reports {
+		namespace := r.options.choice.Namespace
+		if strings.HasPrefix(of.Resource, "cluster") {
+			namespace = "" // a cluster report has none
+		}
+		served, err := each(ctx, server, of, namespace, func(doc *exception.Document) error {
 			report, problem := request.FromReport(doc)
 			if problem != nil {
 				return errors.New(problem.Message)
@@ -94,29 +91,35 @@ func (r *run) fromCluster(ctx context.Context) ([]request.Violation, error) {
 			"Kyverno's reports controller makes them; without it, use --from denial")
 	}
 	if r.config.Policies == nil {
-		if r.config.Policies, err = clusterPolicies(ctx, server); err != nil {
+		docs, err := all(ctx, server, policies, "", nil)
+		if err != nil {
 			return nil, err
 		}
+		r.config.Policies = shape.ReadPolicies(docs)
 	}
 	return violations, r.readWorkloads(ctx, server, violations)
 }
 
-func clusterPolicies(ctx context.Context, server *apiserver.Server) (*shape.PolicySet, error) {
-	var docs []*exception.Document
-	for _, of := range policies() {
-		if _, err := each(ctx, server, of, func(doc *exception.Document) error {
-			docs = append(docs, doc)
+// all adds the objects of collections to docs.
+func all(ctx context.Context, server *apiserver.Server, of []schema.GroupVersionResource, namespace string,
+	docs []*exception.Document) ([]*exception.Document, error) {
+	for _, one := range of {
+		if _, err := each(ctx, server, one, namespace, func(doc *exception.Document) error {
+			if docs = append(docs, doc); len(docs) > mostObjects {
+				return cli.Hint(fmt.Errorf("there are more than %d objects", mostObjects), "name a namespace: --namespace")
+			}
 			return nil
 		}); err != nil {
 			return nil, err
 		}
 	}
-	return shape.ReadPolicies(docs), nil
+	return docs, nil
 }
 
 // readWorkloads reads the workloads in the namespaces of the violations. They show the owners of
 // Pods and the resources that a draft would exempt.
-func (r *run) readWorkloads(ctx context.Context, server *apiserver.Server, violations []request.Violation) error {
+func (r *run) readWorkloads(ctx context.Context, server *apiserver.Server,
+	violations []request.Violation) (err error) {
 	seen := map[string]bool{"": true}
 	for _, v := range violations {
 		namespace := v.Resource.Namespace
@@ -124,16 +127,8 @@ func (r *run) readWorkloads(ctx context.Context, server *apiserver.Server, viola
 			continue
 		}
 		seen[namespace] = true
-		for _, of := range workloads(namespace) {
-			if _, err := each(ctx, server, of, func(doc *exception.Document) error {
-				if r.objects = append(r.objects, doc); len(r.objects) > mostObjects {
-					return cli.Hint(fmt.Errorf("there are more than %d workloads", mostObjects),
-						"name a namespace: --namespace")
-				}
-				return nil
-			}); err != nil {
-				return err
-			}
+		if r.objects, err = all(ctx, server, workloads, namespace, r.objects); err != nil {
+			return err
 		}
 	}
 	r.config.Resources = shape.ReadResources(r.objects)
@@ -143,28 +138,12 @@ func (r *run) readWorkloads(ctx context.Context, server *apiserver.Server, viola
 // mostObjects is the maximum number of cluster objects in memory.
 const mostObjects = 20_000
 
-// collection is a collection of objects in one namespace or in all.
-type collection struct {
-	schema.GroupVersionResource
-	namespace string // "" means all
-}
-
-// collections makes collections from the plural names of an API version.
-func collections(namespace, groupVersion, plurals string) []collection {
-	var all []collection
-	version, _ := schema.ParseGroupVersion(groupVersion) // the version is a constant of this package
-	for plural := range strings.FieldsSeq(plurals) {
-		all = append(all, collection{version.WithResource(plural), namespace})
-	}
-	return all
-}
-
 // each calls visit for every object of a collection. It returns false if the server does not serve
 // the collection.
-func each(ctx context.Context, s *apiserver.Server, of collection,
+func each(ctx context.Context, s *apiserver.Server, of schema.GroupVersionResource, namespace string,
 	visit func(*exception.Document) error) (served bool, err error) {
 	var failed error
-	served, err = s.Each(ctx, of.GroupVersionResource, of.namespace, func(object *unstructured.Unstructured) error {
+	served, err = s.Each(ctx, of, namespace, func(object *unstructured.Unstructured) error {
 		object.SetManagedFields(nil)
 		var doc *exception.Document
 		if doc, failed = exception.FromObject(object.Object); failed == nil {

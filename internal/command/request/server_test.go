@@ -53,25 +53,25 @@ contexts: [{name: a, context: {cluster: a}}]
 `, api.URL), 0o600))
 	s := must.Get(apiserver.Open(kubeconfig, ""))(t)
 	for _, tc := range []struct {
-		of     collection
-		path   string
-		served bool
-		fails  bool
+		namespace, version, name string
+		path                     string
+		served                   bool
+		fails                    bool
 	}{
-		{of: collections("team-a", "apps/v1", "deployments")[0], path: "GET /apis/apps/v1/namespaces/team-a/deployments", served: true},
-		{of: collections("", "apps/v1", "deployments")[0], path: "GET /apis/apps/v1/deployments", served: true},
-		{of: collections("", "v1", "nodes")[0], path: "GET /api/v1/nodes", served: true},
-		{of: collections("", "absent/v1", "reports")[0], path: "GET /apis/absent/v1/reports"},
-		{of: collections("", "forbidden/v1", "reports")[0], path: "GET /apis/forbidden/v1/reports", served: true, fails: true},
-		{of: collections("", "silent/v1", "reports")[0], path: "GET /apis/silent/v1/reports", served: true, fails: true},
+		{namespace: "team-a", version: "apps/v1", name: "deployments", path: "GET /apis/apps/v1/namespaces/team-a/deployments", served: true},
+		{version: "apps/v1", name: "deployments", path: "GET /apis/apps/v1/deployments", served: true},
+		{version: "v1", name: "nodes", path: "GET /api/v1/nodes", served: true},
+		{version: "absent/v1", name: "reports", path: "GET /apis/absent/v1/reports"},
+		{version: "forbidden/v1", name: "reports", path: "GET /apis/forbidden/v1/reports", served: true, fails: true},
+		{version: "silent/v1", name: "reports", path: "GET /apis/silent/v1/reports", served: true, fails: true},
 		// An API server also answers "forbidden" for a kind that it does not serve.
-		{of: collections("", "forbidden/v1", "clusterreports")[0], path: "GET /apis/forbidden/v1/clusterreports"},
-		{of: collections("", "unserved/v1", "reports")[0], path: "GET /apis/unserved/v1/reports"},
-		{of: collections("", "odd/v1", "reports")[0], path: "GET /apis/odd/v1/reports", served: true, fails: true},
+		{version: "forbidden/v1", name: "clusterreports", path: "GET /apis/forbidden/v1/clusterreports"},
+		{version: "unserved/v1", name: "reports", path: "GET /apis/unserved/v1/reports"},
+		{version: "odd/v1", name: "reports", path: "GET /apis/odd/v1/reports", served: true, fails: true},
 	} {
 		asked = nil
 		var names []string
-		served, err := each(t.Context(), s, tc.of, func(doc *exception.Document) error {
+		served, err := each(t.Context(), s, collections(tc.version, tc.name)[0], tc.namespace, func(doc *exception.Document) error {
 			names = append(names, doc.Identity().String())
 			_, there := doc.Lookup("metadata", "managedFields")
 			expect.That(t, !there, "managedFields are kept")

@@ -79,7 +79,7 @@ func (r *run) job(clone *commit.Clone) (promotion.Job, error) {
 		}
 	}
 	job.To.Push.As, job.To.Folder = o.pullRequestName, o.signedOutput
-	if o.pullRequest && o.ByForge() {
+	if o.PullRequest && o.ByForge() {
 		if job.PullRequests, err = o.Forge(); err != nil {
 			return job, err
 		}
@@ -91,7 +91,7 @@ func (r *run) job(clone *commit.Clone) (promotion.Job, error) {
 		signer.permitted = func(ctx context.Context) error { return r.foretell(ctx, job.To.Push.To) }
 	case job.To.Pushes():
 		signer.permitted = func(ctx context.Context) error {
-			return o.Permitted(ctx, job.To.Push.To, forge.Change{Signed: job.To.By.Sign, Proposed: o.pullRequest})
+			return o.Permitted(ctx, job.To.Push.To, forge.Change{Signed: job.To.By.Sign, Proposed: o.PullRequest})
 		}
 	}
 	job.Rules, err = r.rulesInRepository()
@@ -177,7 +177,6 @@ type promoteOptions struct {
 	pending promotion.Options
 	commitflags.Flags
 
-	pullRequest               bool
 	pullRequestName           string
 	signedOutput, signedInput string
 }
@@ -189,8 +188,6 @@ func (o *promoteOptions) addPromote(cmd *cobra.Command, timing retry.Timing) {
 	flags.BoolVar(&o.pending.KeepGoing, "keep-going", false,
 		"leave out invalid files, promote the others and exit with 1")
 	o.Add(cmd, timing, "the promotion")
-	flags.BoolVar(&o.pullRequest, "pull-request", false,
-		"push the commit to a new branch for a pull request; leave the work tree as it is")
 	flags.StringVar(&o.pullRequestName, "pull-request-branch",
 		"", "new branch for a pull request (default: polex/signed- and the start of the commit's hash)")
 	flags.StringVar(&o.signedOutput, "signed-output", "",
@@ -201,11 +198,8 @@ func (o *promoteOptions) addPromote(cmd *cobra.Command, timing retry.Timing) {
 
 // way returns the destination of the promotion.
 func (o *promoteOptions) way() deliver.Way {
-	switch {
-	case o.signedOutput != "":
+	if o.signedOutput != "" {
 		return deliver.Folder
-	case o.pullRequest:
-		return deliver.PullRequest
 	}
 	return o.Way()
 }
@@ -213,13 +207,11 @@ func (o *promoteOptions) way() deliver.Way {
 // checkPromote rejects flags that contradict each other.
 func (o *promoteOptions) checkPromote() error {
 	switch {
-	case o.pullRequestName != "" && !o.pullRequest:
+	case o.pullRequestName != "" && !o.PullRequest:
 		return cli.Usagef("--pull-request-branch requires --pull-request")
-	case o.signedOutput != "" && (o.Way() != deliver.Plan || o.pullRequest || o.signedInput != ""):
+	case o.signedOutput != "" && (o.Way() != deliver.Plan || o.signedInput != ""):
 		return cli.Usagef("--signed-output cannot be combined with --commit, --push, --pull-request and " +
 			"--signed-input: another job commits")
-	case o.pullRequest && o.Way() != deliver.Plan:
-		return cli.Usagef("--pull-request cannot be combined with --commit and --push: it pushes to a new branch")
 	case o.signedInput != "" && o.way() == deliver.Plan:
 		return cli.Usagef("--signed-input requires --commit, --push or --pull-request")
 	}

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/commitflags"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
-	"github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/internal/promotion/commitmessage"
 	"github.com/polex-dev/polex/internal/promotion/deliver"
@@ -82,18 +83,11 @@ func (r *run) promoted(result *promotion.Result) error {
 		_, _ = fmt.Fprintf(r.streams.Err, "%d of the pending files cannot be promoted and stay where they are\n",
 			result.LeftOut)
 	}
-	switch {
-	case r.options.way() == deliver.Plan && result.Documents > 0:
-		_, _ = fmt.Fprintln(r.streams.Err, "this is the plan, and nothing was changed: sign with --commit, --push or "+
-			"--pull-request")
-	case !result.Commit.IsZero() && result.To.Branch != "":
-		_, _ = fmt.Fprintf(r.streams.Err, "pushed to %s %s\n", result.To, result.Commit)
-	case !result.Commit.IsZero():
-		_, _ = fmt.Fprintf(r.streams.Err, "committed %s\n", result.Commit)
+	planned := ""
+	if r.options.way() == deliver.Plan && result.Documents > 0 {
+		planned = "sign"
 	}
-	if result.Left != "" {
-		_, _ = fmt.Fprintln(r.streams.Err, plain.Line(result.Left))
-	}
+	commitflags.Print(r.streams.Err, planned, result.To, commit.Result{Commit: result.Commit, Left: result.Left})
 	return errors.Join(err, r.report.Err())
 }
 
