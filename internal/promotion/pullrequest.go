@@ -67,13 +67,7 @@ func (r *run) onBranch(ctx context.Context, plan *Plan) (git.Hash, bool, error) 
 	if err != nil {
 		return tip, false, err
 	}
-	propose := r.propose(signed, signedOffBy, &Result{})
-	var same bool
-	if r.To.Push.By != nil {
-		same, err = r.Clone.IsServerCommitOf(ctx, tip, plan.on, propose)
-	} else {
-		same, err = r.Clone.IsCommitOf(ctx, tip, plan.on, by, propose)
-	}
+	same, err := r.Clone.IsCommitOf(ctx, tip, plan.on, by, r.To.Push, r.propose(signed, signedOffBy, &Result{}))
 	if err == nil && !same {
 		return taken(fmt.Sprintf("it is not the commit that this promotion makes on %s", plan.on))
 	}

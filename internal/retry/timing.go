@@ -31,13 +31,6 @@ type Timing struct {
 
 func (t Timing) answer() time.Duration { return cmp.Or(t.Answer, answerTimeout) }
 
-func (t Timing) sleep(ctx context.Context, d time.Duration) error {
-	if t.Sleep != nil {
-		return t.Sleep(ctx, d)
-	}
-	return Sleep(ctx, d)
-}
-
 // Sleep waits, and returns ctx's error if that ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
@@ -50,9 +43,14 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// pause waits before the next try: a random part of wait, and the time that the server requests.
-func (t Timing) pause(ctx context.Context, wait, after time.Duration) error {
-	return t.sleep(ctx, after+wait/2+rand.N(wait/2)) //nolint:gosec // nothing secret
+// Pause waits before the next try: wait, of which half is random so that processes that collided once do not
+// collide again, and the time that the server requests.
+func (t Timing) Pause(ctx context.Context, wait, after time.Duration) error {
+	sleep := t.Sleep
+	if sleep == nil {
+		sleep = Sleep
+	}
+	return sleep(ctx, after+wait/2+rand.N(wait/2)) //nolint:gosec // nothing secret
 }
 
 // Command repeats a command that asks a server, as often as a request is sent and with the same
@@ -76,7 +74,7 @@ func (t Timing) Command(ctx context.Context, run func(context.Context) error) er
 		case try == tries:
 			return fmt.Errorf("%w (tried %d times)", err, tries)
 		}
-		if t.pause(within, wait, 0) != nil {
+		if t.Pause(within, wait, 0) != nil {
 			return cmp.Or(ctx.Err(), err)
 		}
 	}

@@ -82,7 +82,7 @@ func (t Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		case try == tries:
 			return nil, fmt.Errorf("%w (asked %d times)", err, tries)
 		}
-		if err := t.pause(ctx, wait, again.after); err != nil {
+		if err := t.Pause(ctx, wait, again.after); err != nil {
 			return nil, cmp.Or(until.Err(), err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -134,12 +133,6 @@ func (f *Flags) by(clone *commit.Clone, now time.Time) (commit.Author, error) {
 	return by, err
 }
 
-// The pauses between push attempts.
-const (
-	firstPause = 200 * time.Millisecond
-	mostPause  = 15 * time.Second
-)
-
 // To returns the remote branch to push to. A missing remote is a [cli.UsageError].
 func (f *Flags) To(clone *commit.Clone) (commit.Push, error) {
 	to, err := clone.Remote(commit.Remote{Branch: f.Branch})
@@ -147,7 +140,7 @@ func (f *Flags) To(clone *commit.Clone) (commit.Push, error) {
 		return commit.Push{}, &cli.UsageError{Err: err,
 			Hint: "name it with --branch, and its remote with git config branch.NAME.remote"}
 	}
-	push := commit.Push{To: to, Pause: commit.Backoff(firstPause, mostPause, rand.Int64N)}
+	push := commit.Push{To: to}
 	if f.ByForge() {
 		push.By, err = f.Forge()
 	}

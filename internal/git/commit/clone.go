@@ -171,16 +171,3 @@ func CheckBranch(name string) error {
 	}
 	return nil
 }
-
-// IsCommitOf reports whether a commit is equal to the commit of a change on base, except for its
-// time: parent, tree, author, committer and message are equal, and it has no signature. The
-// comparison writes objects that no reference uses.
-func (c *Clone) IsCommitOf(ctx context.Context, commit, base git.Hash, by Author, propose Propose) (bool, error) {
-	found, err := c.Repository.Commit(commit)
-	if err != nil {
-		return false, err
-	}
-	by.When, by.Sign = found.Author.Local(), false
-	m, err := c.make(ctx, base, by, propose)
-	return err == nil && m.commit == commit, err
-}

@@ -218,8 +218,8 @@ func (c *Clone) onDisk(paths versions, begun bool) error {
 		}
 	}
 	// Git's filters decide. A file that was committed without them is equal as it is.
-	for _, filters := range []string{"--filters", "--no-filters"} {
-		hashes, err := c.hashes(files, filters)
+	for _, options := range [][]string{nil, {"--no-filters"}} {
+		hashes, err := c.hashes(files, options)
 		if err != nil {
 			return err
 		}
@@ -258,7 +258,7 @@ func (c *Clone) lstat(name string, paths versions) (fs.FileInfo, error) {
 }
 
 // hashes returns the hashes that Git would give to files of the work tree, in order.
-func (c *Clone) hashes(names []string, filters string) ([]git.Hash, error) {
+func (c *Clone) hashes(names, options []string) ([]git.Hash, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -266,11 +266,8 @@ func (c *Clone) hashes(names []string, filters string) ([]git.Hash, error) {
 	for _, name := range names {
 		input.WriteString(quoted(name) + "\n")
 	}
-	args := []string{"hash-object", "--stdin-paths"}
-	if filters == "--no-filters" {
-		args = append(args, filters)
-	}
-	out, err := c.ask(git.Call{Input: strings.NewReader(input.String())}, args...)
+	out, err := c.ask(git.Call{Input: strings.NewReader(input.String())},
+		append([]string{"hash-object", "--stdin-paths"}, options...)...)
 	if err != nil {
 		return nil, fmt.Errorf("read the work tree: %w", err)
 	}

@@ -39,7 +39,6 @@ type order struct {
 	KillAt   int    // the step before which it kills itself; -1 for none
 	FileSize uint64 // the maximum size of a file that it writes; 0 for no limit
 	Only     string // moves only this file
-	Attempts int
 }
 
 // done is the result of a child process that was not killed.
@@ -105,7 +104,7 @@ func carry(o order, step func(string) error) (commit.Result, string, error) {
 	case "push":
 		var to commit.Remote
 		if to, err = c.Remote(commit.Remote{}); err == nil {
-			result, err = c.Push(ctx, bot, commit.Push{To: to, Attempts: o.Attempts}, seal(o.Only))
+			result, err = c.Push(ctx, bot, commit.Push{To: to}, seal(o.Only))
 		}
 	}
 	return result, c.Recovered, err

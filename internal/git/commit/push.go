@@ -1,7 +1,6 @@
 package commit
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,13 +9,16 @@ import (
 
 	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/git"
-	"github.com/polex-dev/polex/internal/retry"
 )
 
-// attempts limits the attempts to move a branch while others move it.
-const attempts = 10
+// The attempts to move a branch while others move it, and the pauses between pushes, which double.
+const (
+	attempts   = 10
+	firstPause = 200 * time.Millisecond
+	mostPause  = 15 * time.Second
+)
 
-// Push configures the target of a push and its attempts.
+// Push is the target of a push.
 type Push struct {
 	// To is the target branch: the commit is made on its tip.
 	To Remote
@@ -26,10 +28,6 @@ type Push struct {
 	// By makes and signs the commit and moves the branch instead of git push, if not nil. Its answers are
 	// untrusted: the commit is fetched and compared.
 	By forge.Commits
-	// Attempts limits the attempts while others push; 0 means 10.
-	Attempts int
-	// Pause waits before the next attempt; attempt starts at 1. If nil, there is no wait.
-	Pause func(ctx context.Context, attempt int) error
 }
 
 // ErrOutrun means that the remote branch moved before each push.
@@ -44,7 +42,6 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 	if err != nil {
 		return Result{}, err
 	}
-	attempts := cmp.Or(p.Attempts, attempts)
 	var left []string
 	for attempt := 1; ; attempt++ {
 		m, err := c.make(ctx, tip, by, propose)
@@ -57,11 +54,11 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 			if sent, err = c.attempt(ctx, p, m, tip); sent.left != "" {
 				left = append(left, sent.left)
 			}
-			if err == nil && sent.landed.IsZero() && attempt >= attempts {
+			switch outrun := err == nil && sent.landed.IsZero(); {
+			case outrun && attempt == attempts:
 				err = fmt.Errorf("%w (%d times)", ErrOutrun, attempts)
-			}
-			if err == nil && sent.landed.IsZero() && p.Pause != nil {
-				err = p.Pause(ctx, attempt)
+			case outrun:
+				err = c.options.Timing.Pause(ctx, min(mostPause, firstPause<<(attempt-1)), 0)
 			}
 			if err != nil && len(left) > 0 {
 				err = fmt.Errorf("%w; %s", err, strings.Join(left, "; "))
@@ -174,16 +171,4 @@ func (c *Clone) follow(p Push, commit git.Hash, by Author) (left string, err err
 		return fmt.Sprintf("the work tree stays as it is: %v: git pull updates it", err), nil
 	}
 	return left, err
-}
-
-// Backoff returns pauses that grow with each attempt. Half of each pause is random, so that
-// processes that collided once do not collide again. random returns a number from 0 to n-1.
-func Backoff(first, most time.Duration, random func(n int64) int64) func(context.Context, int) error {
-	return func(ctx context.Context, attempt int) error {
-		pause := most
-		if attempt < 16 {
-			pause = min(most, first<<(attempt-1))
-		}
-		return retry.Sleep(ctx, pause/2+time.Duration(random(int64(pause/2)+1)))
-	}
 }

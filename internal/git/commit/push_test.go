@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -34,7 +35,7 @@ func TestTenAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i, c := range clones {
 		all.Go(func() {
-			results[i] = start(t, order{Dir: c.Dir, Mode: "push", KillAt: -1, Only: fmt.Sprintf("unsigned/%d.yaml", i), Attempts: 100})
+			results[i] = start(t, order{Dir: c.Dir, Mode: "push", KillAt: -1, Only: fmt.Sprintf("unsigned/%d.yaml", i)})
 		})
 	}
 	all.Wait()
@@ -137,8 +138,13 @@ func TestOutrun(t *testing.T) {
 	remote := r.bare()
 	other := remote.clone("other")
 	before := r.Head()
-	attempts, pauses := 0, 0
-	c := must.Get(commit.Open(commit.Options{Dir: r.Dir, Step: func(name string) error {
+	attempts := 0
+	var pauses []time.Duration
+	sleep := func(_ context.Context, d time.Duration) error {
+		pauses = append(pauses, d)
+		return nil
+	}
+	c := must.Get(commit.Open(commit.Options{Dir: r.Dir, Timing: retry.Timing{Sleep: sleep}, Step: func(name string) error {
 		if strings.HasPrefix(name, "push") {
 			attempts++
 			other.CommitFile("Other", "other.txt", fmt.Sprint(attempts))
@@ -148,15 +154,12 @@ func TestOutrun(t *testing.T) {
 	}}))(t)
 	defer c.Close()
 	to := must.Get(c.Remote(commit.Remote{}))(t)
-	_, err := c.Push(context.Background(), author,
-		commit.Push{To: to, Attempts: 4, Pause: func(_ context.Context, n int) error {
-			if pauses++; n != pauses {
-				t.Errorf("pause %d is called %d", pauses, n)
-			}
-			return nil
-		}}, seal(""))
-	expect.That(t, errors.Is(err, commit.ErrOutrun) && attempts == 4 && pauses == 3,
-		"%d attempts, %d pauses, %v", attempts, pauses, err)
+	_, err := c.Push(context.Background(), author, commit.Push{To: to}, seal(""))
+	expect.That(t, errors.Is(err, commit.ErrOutrun) && attempts == 10 && len(pauses) == 9,
+		"%d attempts, %d pauses, %v", attempts, len(pauses), err)
+	for i, most := 0, 200*time.Millisecond; i < len(pauses); i, most = i+1, min(2*most, 15*time.Second) {
+		expect.That(t, pauses[i] >= most/2 && pauses[i] <= most, "pause %d lasts %s, at most %s", i, pauses[i], most)
+	}
 	expect.Is(t, "HEAD", before, r.Head())
 	r.clean()
 }
@@ -176,7 +179,7 @@ func TestRewound(t *testing.T) {
 	}}))(t)
 	defer c.Close()
 	to := must.Get(c.Remote(commit.Remote{}))(t)
-	result, err := c.Push(t.Context(), author, commit.Push{To: to, Attempts: 2}, seal(""))
+	result, err := c.Push(t.Context(), author, commit.Push{To: to}, seal(""))
 	if err != nil || remote.Head() != result.Commit.String() || remote.Line("rev-parse", "main^") != older {
 		t.Errorf("main is at %s, on %s: %v", remote.Head(), remote.Line("rev-parse", "main^"), err)
 	}
@@ -286,26 +289,11 @@ func TestRemoteNames(t *testing.T) {
 	}
 }
 
-// TestBackoff: pauses grow up to a maximum, and at most half of each is random.
-func TestBackoff(t *testing.T) {
-	var asked []int64
-	pause := commit.Backoff(2, 100, func(n int64) int64 { asked = append(asked, n); return 0 })
-	for attempt := 1; attempt <= 40; attempt++ {
-		must.Do(t, pause(context.Background(), attempt))
-	}
-	if asked[0] != 2 || asked[1] != 3 || asked[2] != 5 || asked[10] != 51 || asked[39] != 51 {
-		t.Errorf("the random part of the pauses is below %v", asked)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	expect.Cause(t, commit.Backoff(time.Hour, time.Hour, func(int64) int64 { return 0 })(ctx, 1), context.Canceled)
-}
-
 // TestPlantedNames: the push updates the right branch with the right commit, even if an attacker
 // names tags or branches like its hash or like the end of the branch.
 func TestPlantedNames(t *testing.T) {
 	r := newRepository(t, waiting)
-	told := start(t, order{Dir: r.copy().bare().clone("told").Dir, Mode: "push", KillAt: -1, Attempts: 1})
+	told := start(t, order{Dir: r.copy().bare().clone("told").Dir, Mode: "push", KillAt: -1})
 	must.That(t, told.Err == "", "%v", told.Err)
 	planted := r.CommitFile("Planted", "planted.txt", "x")
 	r.Git("reset", "--quiet", "--hard", "HEAD~1")
@@ -326,7 +314,7 @@ func TestPlantedNames(t *testing.T) {
 			clone := remote.clone("promoting")
 			clone.Git("fetch", "--quiet", r.Dir, planted)
 			plant(remote, clone)
-			got := start(t, order{Dir: clone.Dir, Mode: "push", KillAt: -1, Attempts: 1})
+			got := start(t, order{Dir: clone.Dir, Mode: "push", KillAt: -1})
 			if got.Err != "" || got.Commit != told.Commit || remote.Line("for-each-ref", "--format=%(objectname)", "refs/heads/main") != told.Commit || clone.Head() != told.Commit {
 				t.Errorf("%+v, and the remote has %s", got, remote.Line("for-each-ref", "--format=%(objectname)", "refs/heads/main"))
 			}

@@ -204,12 +204,19 @@ func (c *Clone) isServers(commit, ours git.Hash) error {
 	return nil
 }
 
-// IsServerCommitOf is [Clone.IsCommitOf] for a commit that a forge made: its author, committer, time and
-// signature do not count.
-func (c *Clone) IsServerCommitOf(ctx context.Context, commit, base git.Hash, propose Propose) (bool, error) {
-	m, err := c.make(ctx, base, nobody, propose)
-	if err != nil || m.commit.IsZero() {
+// IsCommitOf reports whether a commit is the one that a push of a change makes on base, at any time: parent,
+// tree and message are equal. Without p.By, author and committer are equal too, and it has no signature. The
+// comparison writes objects that no reference uses.
+func (c *Clone) IsCommitOf(ctx context.Context, commit, base git.Hash, by Author, p Push,
+	propose Propose) (bool, error) {
+	found, err := c.Repository.Commit(commit)
+	if err != nil {
 		return false, err
+	}
+	by.When, by.Sign = found.Author.Local(), false
+	m, err := c.make(ctx, base, by, propose)
+	if err != nil || m.commit.IsZero() || p.By == nil {
+		return err == nil && m.commit == commit, err
 	}
 	err = c.isServers(commit, m.commit)
 	if errors.Is(err, ErrOtherCommit) {
