@@ -200,6 +200,19 @@ func (t *Tree) Read(file Entry) ([]byte, error) {
 	return content, nil
 }
 
+// ReadFile returns the content of a regular file of a commit, as [Tree.Find] and [Tree.Read].
+func (r *Repository) ReadFile(commit Hash, name string) ([]byte, error) {
+	tree, err := r.Tree(commit)
+	if err != nil {
+		return nil, err
+	}
+	file, err := tree.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	return tree.Read(file)
+}
+
 // Follow returns the target of a link within the tree. A link to a link, or through a link, is an
 // error.
 func (t *Tree) Follow(link Entry) (Entry, error) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/forge/github"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
@@ -230,33 +231,41 @@ func setting(at string, value any, keys ...any) change {
 
 // history is a repository in memory.
 type history struct {
-	commits map[string]review.Commit
+	commits map[string]git.Commit
 	files   map[string]string // by commit:path
 }
 
 func newHistory() *history {
 	return &history{
-		commits: map[string]review.Commit{
-			mergeCommit: {Message: "Merge pull request #12", AuthorEmail: "alice@example.com", Parents: []string{baseCommit, headCommit}},
-			baseCommit:  {Message: "Begin", AuthorEmail: "alice@example.com"},
+		commits: map[string]git.Commit{
+			mergeCommit: {Message: "Merge pull request #12", Author: git.Stamp{Email: "alice@example.com"}, Parents: hashes(baseCommit, headCommit)},
+			baseCommit:  {Message: "Begin", Author: git.Stamp{Email: "alice@example.com"}},
 		},
 		files: map[string]string{},
 	}
 }
 
-func (h *history) Commit(hash string) (review.Commit, error) {
-	c, there := h.commits[hash]
+func (h *history) Commit(hash git.Hash) (*git.Commit, error) {
+	c, there := h.commits[hash.String()]
 	if !there {
-		return review.Commit{}, fmt.Errorf("object not found")
+		return nil, fmt.Errorf("object not found")
 	}
-	return c, nil
+	return &c, nil
 }
 
-func (h *history) ReadFile(commit, name string) ([]byte, error) {
+// hashes returns the hashes of texts.
+func hashes(texts ...string) (all []git.Hash) {
+	for _, text := range texts {
+		all = append(all, git.NewHash(text))
+	}
+	return all
+}
+
+func (h *history) ReadFile(commit git.Hash, name string) ([]byte, error) {
 	if _, err := h.Commit(commit); err != nil {
 		return nil, err
 	}
-	text, there := h.files[commit+":"+name]
+	text, there := h.files[commit.String()+":"+name]
 	if !there {
 		return nil, fmt.Errorf("find %q: %w", name, errAbsent)
 	}
@@ -281,7 +290,7 @@ func TestPullRequest(t *testing.T) {
 		"from a fork that is gone":   {setting(at, nil, 0, "head", "repo"), "bob"},
 		"merged as another commit": {func(g *gitHub, c *review.Config) {
 			g.set(at, other, 0, "merge_commit_sha")
-			c.History.(*history).commits[other] = review.Commit{Parents: []string{baseCommit, headCommit}}
+			c.History.(*history).commits[other] = git.Commit{Parents: hashes(baseCommit, headCommit)}
 		}, review.ReasonNoPullRequest},
 		"merged as a commit that the clone lacks": {setting(at, other, 0, "merge_commit_sha"), "unknown: object not found"},
 		"merged as no commit":                     {setting(at, "../x", 0, "merge_commit_sha"), "unknown: it was merged as"},
@@ -337,14 +346,14 @@ func TestRebased(t *testing.T) {
 			g := newGitHub(t)
 			c := g.config()
 			h := c.History.(*history)
-			h.commits[mergeCommit] = review.Commit{Parents: []string{baseCommit}}
+			h.commits[mergeCommit] = git.Commit{Parents: hashes(baseCommit)}
 			above := mergeCommit
 			for i := range tc.between {
 				commit := strings.Repeat(string(rune('0'+i)), 40)
-				h.commits[commit] = review.Commit{Parents: []string{above}}
+				h.commits[commit] = git.Commit{Parents: hashes(above)}
 				above = commit
 			}
-			h.commits[last] = review.Commit{Parents: []string{above}}
+			h.commits[last] = git.Commit{Parents: hashes(above)}
 			g.set(api+"/commits/"+mergeCommit+"/pulls", last, 0, "merge_commit_sha")
 			g.set(api+"/pulls/12", tc.commits, "commits")
 			wanted(t, outcome(t, g, c), tc.want)
@@ -357,7 +366,7 @@ func TestRebasedAnother(t *testing.T) {
 	g := newGitHub(t)
 	c := g.config()
 	last := strings.Repeat("d", 40)
-	c.History.(*history).commits[last] = review.Commit{Parents: []string{mergeCommit}}
+	c.History.(*history).commits[last] = git.Commit{Parents: hashes(mergeCommit)}
 	g.set(api+"/commits/"+mergeCommit+"/pulls", last, 0, "merge_commit_sha")
 	g.set(api+"/pulls/12", 13, "number")
 	wanted(t, outcome(t, g, c), "unknown: the answer is about pull request 13")

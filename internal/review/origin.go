@@ -2,14 +2,13 @@ package review
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/forge"
+	"github.com/polex-dev/polex/internal/git"
 )
 
 // Origin is a commit of the branch, with the files to sign that it last changed.
@@ -24,20 +23,12 @@ type File struct {
 	Blob string // hash of its content, in lower case
 }
 
-// Commit is a Git commit.
-type Commit struct {
-	Message     string
-	AuthorEmail string
-	Writers     []Signer // author and committer
-	Parents     []string // hashes, the first parent first
-}
-
-// History reads the repository of the exceptions.
+// History reads the repository of the exceptions, such as a [git.Repository].
 type History interface {
 	// Commit returns a commit, or an error if the repository does not have it.
-	Commit(hash string) (Commit, error)
+	Commit(hash git.Hash) (*git.Commit, error)
 	// ReadFile returns a regular file of a commit. The error is [fs.ErrNotExist] if there is none.
-	ReadFile(commit, path string) ([]byte, error)
+	ReadFile(commit git.Hash, path string) ([]byte, error)
 }
 
 // missing explains an error of a [History].
@@ -46,12 +37,9 @@ func missing(what string, err error) error {
 		Advice: "does the clone have its history? In GitHub Actions, check it out with fetch-depth: 0"}
 }
 
-// isAbsent reports whether an error means a missing file and not an unreadable repository.
-func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-
 // ancestors returns up to most ancestors of a commit by first parents, the nearest first.
-func ancestors(h History, commit string, most int) ([]string, error) {
-	var found []string
+func ancestors(h History, commit git.Hash, most int) ([]git.Hash, error) {
+	var found []git.Hash
 	for len(found) < most {
 		c, err := h.Commit(commit)
 		if err != nil {
@@ -140,7 +128,7 @@ func (r *Reviewer) brought(ctx context.Context, m *forge.PullRequest, commit str
 	if m.Merge == commit {
 		return true, nil
 	}
-	last, err := r.config.History.Commit(m.Merge)
+	last, err := r.config.History.Commit(git.NewHash(m.Merge))
 	if err != nil {
 		return false, missing(fmt.Sprintf("read commit %s, as which pull request %d was merged", m.Merge,
 			m.Number), err)
@@ -156,6 +144,6 @@ func (r *Reviewer) brought(ctx context.Context, m *forge.PullRequest, commit str
 		return false, &UnknownError{What: fmt.Sprintf("pull request %d has %d commits, expected 1 to %d", m.Number,
 			count, maxCommits)}
 	}
-	series, err := ancestors(r.config.History, m.Merge, count-1)
-	return slices.Contains(series, commit), err
+	series, err := ancestors(r.config.History, git.NewHash(m.Merge), count-1)
+	return slices.Contains(series, git.NewHash(commit)), err
 }

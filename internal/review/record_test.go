@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
@@ -182,7 +183,7 @@ func TestFromTrailers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHistory()
-			h.commits[mergeCommit] = review.Commit{Message: tc.message, AuthorEmail: "alice@example.com"}
+			h.commits[mergeCommit] = git.Commit{Message: tc.message, Author: git.Stamp{Email: "alice@example.com"}}
 			c := review.Config{Source: review.SourceTrailers, Branch: "main", History: h}
 			if tc.change != nil {
 				tc.change(&c)
@@ -202,13 +203,12 @@ func TestFromTrailers(t *testing.T) {
 // TestWritersDoNotApprove: no writer of a part of a request approves it, under any address.
 func TestWritersDoNotApprove(t *testing.T) {
 	const side, other = "5555555555555555555555555555555555555555", "6666666666666666666666666666666666666666"
-	dev := []review.Signer{{Name: "Dev", Email: "dev@example.com"}}
-	gitlab := []review.Signer{{Name: "Maria", Email: "maria@example.com"}}
+	dev := git.Stamp{Name: "Dev", Email: "dev@example.com"}
+	maria := git.Stamp{Name: "Maria", Email: "maria@example.com"}
 	for name, tc := range map[string]struct {
 		by      string
 		parents []string
-		merge   review.Commit // its message and parents are set
-		side    review.Commit
+		side    git.Commit
 		mailmap string
 		counts  bool
 	}{
@@ -218,8 +218,8 @@ func TestWritersDoNotApprove(t *testing.T) {
 		"the author in another case":       {by: "D. <DEV@Example.com>"},
 		"the author at another address":    {by: "dev <dev@home.example>"},
 		"the author of an earlier commit":  {by: "Eve <eve@example.com>"},
-		"the committer":                    {by: "Carl <carl@example.com>", side: review.Commit{Writers: []review.Signer{{Name: "Carl", Email: "carl@example.com"}}}},
-		"a co-author":                      {by: "Carol <carol@example.com>", side: review.Commit{Message: "x\n\nco-authored-by: Carol <Carol@example.com>"}},
+		"the committer":                    {by: "Carl <carl@example.com>", side: git.Commit{Committer: git.Stamp{Name: "Carl", Email: "carl@example.com"}}},
+		"a co-author":                      {by: "Carol <carol@example.com>", side: git.Commit{Message: "x\n\nco-authored-by: Carol <Carol@example.com>"}},
 		"a co-author in the merge commit":  {by: "Finn <finn@example.com>"},
 		"the person who merges":            {by: "Maria <maria@example.com>"},
 		"an address of .mailmap":           {by: "D. <d@home.example>", mailmap: "Dev <dev@example.com> <d@home.example>\n"},
@@ -233,11 +233,11 @@ func TestWritersDoNotApprove(t *testing.T) {
 			if tc.parents == nil {
 				tc.parents = []string{baseCommit, side}
 			}
-			h.commits[mergeCommit] = review.Commit{Parents: tc.parents, AuthorEmail: "maria@example.com", Writers: gitlab,
+			h.commits[mergeCommit] = git.Commit{Parents: hashes(tc.parents...), Author: maria, Committer: maria,
 				Message: "Merge branch 'x'\n\nCo-authored-by: Finn <finn@example.com>\n\nSee merge request acme/exceptions!12\nApproved-by: " + tc.by}
-			tc.side.Parents, tc.side.AuthorEmail, tc.side.Writers = []string{other}, "dev@example.com", append(tc.side.Writers, dev...)
+			tc.side.Parents, tc.side.Author = hashes(other), dev
 			h.commits[side] = tc.side
-			h.commits[other] = review.Commit{Parents: []string{baseCommit}, AuthorEmail: "eve@example.com"}
+			h.commits[other] = git.Commit{Parents: hashes(baseCommit), Author: git.Stamp{Email: "eve@example.com"}}
 			if tc.mailmap != "" {
 				h.files[baseCommit+":.mailmap"] = tc.mailmap
 			}
@@ -256,15 +256,15 @@ func TestWritersDoNotApprove(t *testing.T) {
 
 // TestTrailersRefuse: a message that cannot be read is a refusal of its own files.
 func TestTrailersRefuse(t *testing.T) {
-	for name, merge := range map[string]review.Commit{
+	for name, merge := range map[string]git.Commit{
 		"nonsense":      {Message: "x\n\nApproved-by: me"},
 		"a long text":   {Message: strings.Repeat("x", 1<<20) + "\n\nApproved-by: Bob <bob@example.com>"},
-		"a large merge": {Message: "x\n\nApproved-by: Bob <bob@example.com>", Parents: []string{baseCommit, fmt.Sprintf("%040d", 0)}},
+		"a large merge": {Message: "x\n\nApproved-by: Bob <bob@example.com>", Parents: hashes(baseCommit, fmt.Sprintf("%040d", 0))},
 	} {
 		h := newHistory()
 		h.commits[mergeCommit] = merge
 		for i := range 1001 {
-			h.commits[fmt.Sprintf("%040d", i)] = review.Commit{Parents: []string{fmt.Sprintf("%040d", i+1)}}
+			h.commits[fmt.Sprintf("%040d", i)] = git.Commit{Parents: hashes(fmt.Sprintf("%040d", i+1))}
 		}
 		c := review.Config{Source: review.SourceTrailers, Branch: "main", History: h}
 		count(1)(&c)

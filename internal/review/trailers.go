@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/polex-dev/polex/internal/git"
 )
 
 // Trailers are the review data in the last paragraph of a commit message.
@@ -93,7 +95,7 @@ func parseSigner(text string) (Signer, error) {
 }
 
 func (r *Reviewer) fromTrailers(o Origin, record *Record) (*Record, error) {
-	commit, err := r.config.History.Commit(o.Commit)
+	commit, err := r.config.History.Commit(git.NewHash(o.Commit))
 	if err != nil {
 		return nil, missing("read commit "+o.Commit, err)
 	}

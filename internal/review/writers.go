@@ -1,9 +1,13 @@
 package review
 
 import (
+	"errors"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/polex-dev/polex/internal/git"
 )
 
 // maxMerged is the maximum number of commits of one merge, and of commits of the branch that are read
@@ -34,7 +38,7 @@ func (w writers) has(who Signer) bool {
 
 // writers returns the people who wrote a commit or, for a merge, one of the commits that it merged. It
 // returns nil for more than [maxMerged] merged commits.
-func (r *Reviewer) writers(merge Commit) (writers, error) {
+func (r *Reviewer) writers(merge *git.Commit) (writers, error) {
 	w := writers{}
 	w.addCommit(merge)
 	if len(merge.Parents) == 0 {
@@ -44,7 +48,7 @@ func (r *Reviewer) writers(merge Commit) (writers, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := map[string]bool{merge.Parents[0]: true}
+	seen := map[git.Hash]bool{merge.Parents[0]: true}
 	for _, commit := range line {
 		seen[commit] = true
 	}
@@ -58,7 +62,7 @@ func (r *Reviewer) writers(merge Commit) (writers, error) {
 		}
 		commit, err := r.config.History.Commit(side[0])
 		if err != nil {
-			return nil, missing("read commit "+side[0], err)
+			return nil, missing("read commit "+side[0].String(), err)
 		}
 		w.addCommit(commit)
 		side = append(side, commit.Parents...)
@@ -66,9 +70,8 @@ func (r *Reviewer) writers(merge Commit) (writers, error) {
 	return w, r.sameAddresses(merge.Parents[0], w)
 }
 
-func (w writers) addCommit(c Commit) {
-	w.add(Signer{Email: c.AuthorEmail})
-	w.add(c.Writers...)
+func (w writers) addCommit(c *git.Commit) {
+	w.add(Signer{c.Author.Name, c.Author.Email}, Signer{c.Committer.Name, c.Committer.Email})
 	for _, m := range coAuthor.FindAllStringSubmatch(c.Message, -1) {
 		w.add(Signer{Name: m[1], Email: m[2]})
 	}
@@ -76,9 +79,9 @@ func (w writers) addCommit(c Commit) {
 
 // sameAddresses adds the other addresses that the .mailmap of a commit has for the same people. A
 // line of it names one person.
-func (r *Reviewer) sameAddresses(commit string, w writers) error {
+func (r *Reviewer) sameAddresses(commit git.Hash, w writers) error {
 	content, err := r.config.History.ReadFile(commit, ".mailmap")
-	if isAbsent(err) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {

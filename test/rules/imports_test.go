@@ -42,8 +42,8 @@ var house = map[string][]string{
 	"tufroot":           {"trust"},
 	"forge":             {"retry"},
 	"forge/github":      {"forge", "retry"},
-	"review":            {"exception", "forge"},
-	// It is separate from review, which uses neither a repository nor signatures.
+	"review":            {"exception", "forge", "git"},
+	// It is separate from review, which uses no signatures.
 	"review/record":           {"exception", "git", "promotion", "review", "verify"},
 	"promotion/pending":       {"exception"},
 	"promotion/commitmessage": {"exception", "seal"},

@@ -54,7 +54,7 @@ func New(o Options) (*record.Recorder, error) {
 		return nil, err
 	}
 	c := review.Config{
-		Source: source, Branch: cmp.Or(o.Branch, o.Workflow.Branch()), History: record.History(o.Repository),
+		Source: source, Branch: cmp.Or(o.Branch, o.Workflow.Branch()), History: o.Repository,
 		RequireApprovals: p.RequireApprovals,
 		Renewals: review.Renewals{RequireApprovals: renewals.Approvals,
 			RequireNewApprover: renewals.NewApprover},

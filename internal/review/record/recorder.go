@@ -46,34 +46,39 @@ func (r *Recorder) Record(ctx context.Context, files []*promotion.Move) ([]*exce
 		}
 		records[commit] = record
 	}
-	if len(refusals) > 0 {
-		return nil, refusals
-	}
-	if refusals, err = r.renewals(files, records); err != nil {
-		return nil, err
-	}
-	if len(refusals) > 0 {
-		return nil, refusals
+	if len(refusals) == 0 {
+		refusals, err = r.renewals(files, records)
 	}
 	var documents []*exception.Document
+	if err == nil && len(refusals) == 0 {
+		documents, refusals, err = written(files, records)
+	}
+	if err == nil && len(refusals) > 0 {
+		err = refusals
+	}
+	if err != nil {
+		return nil, err
+	}
+	return documents, nil
+}
+
+// written returns the documents with their records.
+func written(files []*promotion.Move,
+	records map[git.Hash]*review.Record) (documents []*exception.Document, refusals exception.Refusals, err error) {
 	for _, f := range files {
 		for _, doc := range f.Prepared {
 			out, err := records[f.Origin.Commit].Write(doc)
 			var refused *exception.Refusal
-			if errors.As(err, &refused) {
+			switch {
+			case errors.As(err, &refused):
 				refusals = append(refusals, refused)
-				continue
-			}
-			if err != nil {
-				return nil, err
+			case err != nil:
+				return nil, nil, err
 			}
 			documents = append(documents, out)
 		}
 	}
-	if len(refusals) > 0 {
-		return nil, refusals
-	}
-	return documents, nil
+	return documents, refusals, nil
 }
 
 // origins groups the files by origin commit, and returns these commits in order.
@@ -132,37 +137,4 @@ func (r *Recorder) predecessor(signed *exception.Document) (review.Predecessor, 
 		return review.Predecessor{}, err
 	}
 	return review.Predecessor{Signed: message}, nil
-}
-
-// History returns the history of a repository. It reads Git objects only, and not the work tree.
-func History(repository *git.Repository) review.History { return history{repository} }
-
-type history struct{ repository *git.Repository }
-
-// Commit implements [review.History].
-func (h history) Commit(hash string) (review.Commit, error) {
-	commit, err := h.repository.Commit(git.NewHash(hash))
-	if err != nil {
-		return review.Commit{}, err
-	}
-	c := review.Commit{Message: commit.Message, AuthorEmail: commit.Author.Email,
-		Writers: []review.Signer{{Name: commit.Author.Name, Email: commit.Author.Email},
-			{Name: commit.Committer.Name, Email: commit.Committer.Email}}}
-	for _, parent := range commit.Parents {
-		c.Parents = append(c.Parents, parent.String())
-	}
-	return c, nil
-}
-
-// ReadFile implements [review.History].
-func (h history) ReadFile(commit, path string) ([]byte, error) {
-	tree, err := h.repository.Tree(git.NewHash(commit))
-	if err != nil {
-		return nil, err
-	}
-	entry, err := tree.Find(path)
-	if err != nil {
-		return nil, err
-	}
-	return tree.Read(entry)
 }
