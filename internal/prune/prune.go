@@ -145,21 +145,19 @@ func (f *Found) file(content []byte, name string, o Options) error {
 			return err
 		}
 		e := Exception{Position: doc.Position(), Identity: doc.Identity(), ExpiresAt: life.ExpiresAt}
-		if o.Now.Before(life.ExpiresAt) || life.ExpiresAt.IsZero() {
+		ends := !life.ExpiresAt.IsZero()
+		expired := ends && !o.Now.Before(life.ExpiresAt)
+		if !expired {
 			e.Usage = o.unused(doc)
 		}
-		switch {
-		case e.Usage != nil:
+		if expired || e.Usage != nil {
 			e.trailer = commitmessage.Files(commitmessage.Pruned, name, doc)
 			ended = append(ended, e)
-		case life.ExpiresAt.IsZero() || o.Now.Add(o.Soon).Before(life.ExpiresAt):
-			kept = append(kept, doc)
-		case o.Now.Before(life.ExpiresAt):
-			kept = append(kept, doc)
+			continue
+		}
+		kept = append(kept, doc)
+		if ends && !o.Now.Add(o.Soon).Before(life.ExpiresAt) {
 			soon = append(soon, e)
-		default:
-			e.trailer = commitmessage.Files(commitmessage.Pruned, name, doc)
-			ended = append(ended, e)
 		}
 	}
 	f.Soon = append(f.Soon, soon...)
@@ -238,14 +236,9 @@ func Run(ctx context.Context, clone *commit.Clone, o Options,
 	to deliver.To) (_ deliver.To, found *Found, result commit.Result, err error) {
 	if to.Way == deliver.Plan {
 		head, err := clone.Head()
-		if err != nil {
-			return to, nil, result, err
+		if err == nil {
+			found, err = lookAt(clone, head.Commit, o)
 		}
-		tree, err := clone.Tree(head.Commit)
-		if err != nil {
-			return to, nil, result, err
-		}
-		found, err = Look(tree, o)
 		return to, found, result, err
 	}
 	if to.Way == deliver.PullRequest {
@@ -264,6 +257,14 @@ func Run(ctx context.Context, clone *commit.Clone, o Options,
 	return to, found, result, err
 }
 
+func lookAt(clone *commit.Clone, at git.Hash, o Options) (*Found, error) {
+	tree, err := clone.Tree(at)
+	if err != nil {
+		return nil, err
+	}
+	return Look(tree, o)
+}
+
 // branchPrefix begins the names of branches for pull requests. 12 digits of a digest of the removed
 // documents follow, so that two removals never share a branch.
 const branchPrefix = "polex/pruned-"
@@ -274,11 +275,7 @@ func toBranch(ctx context.Context, clone *commit.Clone, o Options, to deliver.To
 	if err != nil {
 		return to, nil, err
 	}
-	tree, err := clone.Tree(tip)
-	if err != nil {
-		return to, nil, err
-	}
-	found, err := Look(tree, o)
+	found, err := lookAt(clone, tip, o)
 	if err != nil || len(found.Ended) == 0 {
 		return to, found, err
 	}

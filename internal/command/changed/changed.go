@@ -135,20 +135,13 @@ func blobName(path string, size int64, length int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()      //nolint:errcheck // only read
-	hasher := sha1.New() // #nosec G401 -- as above
+	defer f.Close()                   //nolint:errcheck // only read
+	var hasher hash.Hash = sha1.New() // #nosec G401 -- as above
 	if length == hex.EncodedLen(sha256.Size) {
 		hasher = sha256.New()
 	}
-	return sum(hasher, f, size)
-}
-
-func sum(hasher hash.Hash, r io.Reader, size int64) (string, error) {
-	if _, err := fmt.Fprintf(hasher, "blob %d\x00", size); err != nil {
-		return "", err
-	}
-	copied, err := io.Copy(hasher, io.LimitReader(r, size))
-	if err == nil && copied < size {
+	_, _ = fmt.Fprintf(hasher, "blob %d\x00", size) // a hash takes everything
+	if _, err = io.CopyN(hasher, f, size); errors.Is(err, io.EOF) {
 		err = errors.New("the file became shorter while it was read")
 	}
 	return hex.EncodeToString(hasher.Sum(nil)), err

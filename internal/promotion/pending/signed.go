@@ -25,7 +25,7 @@ type Document struct {
 // Signed holds the files of the signed folder. The zero value is empty.
 type Signed struct {
 	files   map[string]bool
-	folded  map[string]string               // paths and their folders, by lower-case path
+	paths   Targets
 	objects map[exception.Identity][]string // the files that hold an exception
 	within  map[string][]exception.Identity // the exceptions in a file
 }
@@ -33,13 +33,11 @@ type Signed struct {
 // Add adds a file of any kind.
 func (s *Signed) Add(name string) {
 	if s.files == nil {
-		s.files, s.folded = map[string]bool{}, map[string]string{}
+		s.files, s.paths = map[string]bool{}, Targets{}
 		s.objects, s.within = map[exception.Identity][]string{}, map[string][]exception.Identity{}
 	}
 	s.files[name] = true
-	for dir := name; dir != "."; dir = path.Dir(dir) {
-		s.folded[strings.ToLower(dir)] = dir
-	}
+	s.paths.put(name)
 }
 
 // Holds records the exceptions in an added file.
@@ -106,42 +104,46 @@ const hintReplace = "promote.updates does not permit a replacement: remove the s
 // has this name, a file has the name of its folder, or a name differs only in case. A file system
 // that ignores case cannot hold both.
 func (s *Signed) inTheWay(to string) (same bool, problem string) {
-	if other, met := s.folded[strings.ToLower(to)]; met && other != to {
-		return false, fmt.Sprintf("%s exists already, which some file systems treat as the same name as %s", other, to)
+	if other, part := s.paths.clash(to); other != "" {
+		return false, fmt.Sprintf("%s exists already, which some file systems treat as the same name as %s", other, part)
 	}
 	for dir := path.Dir(to); dir != "."; dir = path.Dir(dir) {
-		if other, met := s.folded[strings.ToLower(dir)]; met && other != dir {
-			return false, fmt.Sprintf("%s exists already, which some file systems treat as the same name as %s", other,
-				dir)
-		}
 		if s.files[dir] {
 			return false, fmt.Sprintf("%s exists already, and is not a folder", dir)
 		}
 	}
-	if s.files[to] {
-		return true, ""
-	}
-	if _, met := s.folded[strings.ToLower(to)]; met {
+	if _, met := s.paths[strings.ToLower(to)]; met && !s.files[to] {
 		return false, fmt.Sprintf("%s exists already, and is a folder", to)
 	}
-	return false, ""
+	return s.files[to], ""
 }
 
-// Targets are the target paths of requests and their folders, by lower-case path. Create it with
-// make.
+// Targets are paths and their folders, by lower-case path. Create it with make.
 type Targets map[string]string
 
 // Add adds the target of a request. It rejects a path that differs from another one only in case.
 func (t Targets) Add(r Request) exception.Refusals {
-	for name := r.To; name != "."; name = path.Dir(name) {
-		if other, met := t[strings.ToLower(name)]; met && other != name {
-			return exception.Refusals{{Position: exception.Position{File: r.From}, Reason: ReasonTargetExists,
-				Message: fmt.Sprintf("%s would be next to %s, which some file systems treat as the same name", name,
-					other), Hint: "choose another name"}}
-		}
+	if other, part := t.clash(r.To); other != "" {
+		return exception.Refusals{{Position: exception.Position{File: r.From}, Reason: ReasonTargetExists,
+			Message: fmt.Sprintf("%s would be next to %s, which some file systems treat as the same name", part,
+				other), Hint: "choose another name"}}
 	}
-	for name := r.To; name != "."; name = path.Dir(name) {
+	t.put(r.To)
+	return nil
+}
+
+func (t Targets) put(name string) {
+	for ; name != "."; name = path.Dir(name) {
 		t[strings.ToLower(name)] = name
 	}
-	return nil
+}
+
+// clash returns a path that differs only in case from a part of name, and that part.
+func (t Targets) clash(name string) (other, part string) {
+	for ; name != "."; name = path.Dir(name) {
+		if other, met := t[strings.ToLower(name)]; met && other != name {
+			return other, name
+		}
+	}
+	return "", ""
 }
