@@ -111,12 +111,14 @@ func (all objects) controller(r Resource) (Resource, bool) {
 	return r, false
 }
 
-// container is one container of a Pod or of a Pod template.
-type container struct{ list, image string }
+// place is the position of a container in its list. Messages name a container by it.
+type place struct {
+	list  string
+	index int
+}
 
-// containers returns the containers of a resource in the order of their lists. Messages name a
-// container by its index in its list.
-func (all objects) containers(r Resource) []container {
+// images returns the images of the containers of a resource.
+func (all objects) images(r Resource) map[place]string {
 	d := all.find(r)
 	if d == nil {
 		return nil
@@ -128,17 +130,20 @@ func (all objects) containers(r Resource) []container {
 	case r.isWorkload():
 		spec = exception.Path{"spec", "template", "spec"}
 	}
-	var containers []container
-	for _, list := range containerLists {
+	images := map[place]string{}
+	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
 		value, _ := d.Lookup(spec.With(list)...)
-		trees, _ := value.([]any)
-		for _, item := range trees {
-			tree, _ := item.(map[string]any)
-			image, _ := tree["image"].(string)
-			containers = append(containers, container{list, image})
+		containers, _ := value.([]any)
+		for i, container := range containers {
+			images[place{list, i}] = textOf(container, "image")
 		}
 	}
-	return containers
+	return images
 }
 
-var containerLists = []string{"containers", "initContainers", "ephemeralContainers"}
+// textOf returns the text of a key in an object, or "".
+func textOf(object any, key string) string {
+	tree, _ := object.(map[string]any)
+	text, _ := tree[key].(string)
+	return text
+}

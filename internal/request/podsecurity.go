@@ -52,12 +52,6 @@ var (
 	fieldInMessage = regexp.MustCompile(`\b(?:spec|metadata)(?:\.[A-Za-z]+|\[[^\]]*\])+`)
 )
 
-// place is the position of a container in its list.
-type place struct {
-	list  string
-	index int
-}
-
 // inMessage is the part of a message about one control.
 type inMessage struct {
 	control string
@@ -95,7 +89,7 @@ func readMessage(message string) []inMessage {
 // controls returns the violated controls according to the source, its message and the manifest.
 func (all objects) controls(v Violation) []Control {
 	controls := slices.Clone(v.Controls)
-	known := all.containers(v.Resource)
+	known := all.images(v.Resource)
 	for _, statement := range readMessage(v.Message) {
 		at := slices.IndexFunc(controls, func(c Control) bool { return c.Name == statement.control })
 		if at < 0 {
@@ -104,7 +98,7 @@ func (all objects) controls(v Violation) []Control {
 		}
 		c := &controls[at]
 		c.Pod, c.Known = c.Pod || statement.pod, true
-		if images, whole := imagesAt(known, statement.places); whole && len(images) > 0 {
+		if images := imagesAt(known, statement.places); len(images) > 0 {
 			c.Images = images // as in the Pod, since Kyverno compares these
 		}
 	}
@@ -115,24 +109,15 @@ func (all objects) controls(v Violation) []Control {
 	return controls
 }
 
-// imagesAt returns the images of containers, and whether all of them are known.
-func imagesAt(known []container, places []place) (images []string, whole bool) {
+// imagesAt returns the images of containers, or none if one of them is not known.
+func imagesAt(known map[place]string, places []place) (images []string) {
 	for _, p := range places {
-		index, all := 0, false
-		for _, c := range known {
-			if c.list != p.list {
-				continue
-			}
-			if index == p.index && c.image != "" {
-				images, all = append(images, c.image), true
-			}
-			index++
+		if known[p] == "" {
+			return nil
 		}
-		if !all {
-			return nil, false
-		}
+		images = append(images, known[p])
 	}
-	return images, true
+	return images
 }
 
 // imageForm matches an image reference without wildcards.
@@ -146,7 +131,7 @@ const (
 // asWritten replaces reported images, which include registry and tag, with the references in the
 // Pod, because Kyverno compares an exception with those. Without a manifest, it returns all
 // references of the same image.
-func asWritten(reported []string, known []container) []string {
+func asWritten(reported []string, known map[place]string) []string {
 	var images []string
 	for _, image := range reported {
 		if !imageForm.MatchString(image) {
@@ -154,9 +139,9 @@ func asWritten(reported []string, known []container) []string {
 		}
 		ways := waysToWrite(image)
 		var used []string
-		for _, c := range known {
-			if slices.Contains(ways, c.image) {
-				used = append(used, c.image)
+		for _, written := range known {
+			if slices.Contains(ways, written) {
+				used = append(used, written)
 			}
 		}
 		if len(used) > 0 {

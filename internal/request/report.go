@@ -43,14 +43,14 @@ func (r *Report) read(doc *exception.Document, at exception.Position) *Problem {
 	list, _ := results.([]any)
 	scope, _ := doc.Lookup("scope")
 	for i, item := range list {
-		result, _ := item.(map[string]any)
-		v, counts := r.result(result)
+		v, counts := r.result(item)
 		if !counts {
 			continue
 		}
 		if v.Position = doc.PositionOf(exception.Path{"results", i}); v.Position.Line == 0 {
 			v.Position = at // an item of a list
 		}
+		result, _ := item.(map[string]any)
 		about, _ := result["resources"].([]any)
 		if len(about) == 0 {
 			about = []any{scope}
@@ -69,17 +69,14 @@ func (r *Report) read(doc *exception.Document, at exception.Position) *Problem {
 }
 
 // result reads one result, and reports whether it is a violation of a Kyverno policy.
-func (r *Report) result(result map[string]any) (Violation, bool) {
-	text := func(key string) string {
-		value, _ := result[key].(string)
-		return value
-	}
-	if status := text("result"); status != "fail" && status != "warn" {
+func (r *Report) result(result any) (Violation, bool) {
+	if status := textOf(result, "result"); status != "fail" && status != "warn" {
 		r.Passed++
 		return Violation{}, false
 	}
-	v := Violation{Policy: text("policy"), Rule: text("rule"), Message: text("message")}
-	kind, known := kyverno.ReportedKind(text("source"), v.Policy)
+	v := Violation{Policy: textOf(result, "policy"), Rule: textOf(result, "rule"),
+		Message: textOf(result, "message")}
+	kind, known := kyverno.ReportedKind(textOf(result, "source"), v.Policy)
 	if !known {
 		r.Foreign++
 		return Violation{}, false
@@ -87,9 +84,8 @@ func (r *Report) result(result map[string]any) (Violation, bool) {
 	if v.PolicyKind = kind; !kyverno.HasRules(kind) {
 		v.Rule = ""
 	}
-	properties, _ := result["properties"].(map[string]any)
-	controls, _ := properties["controlsJSON"].(string)
-	v.Controls = controlsOf(controls)
+	tree, _ := result.(map[string]any)
+	v.Controls = controlsOf(textOf(tree["properties"], "controlsJSON"))
 	return v, true
 }
 
@@ -113,11 +109,7 @@ func controlsOf(text string) []Control {
 	return controls
 }
 
-func resourceOf(value any) Resource {
-	tree, _ := value.(map[string]any)
-	text := func(key string) string {
-		value, _ := tree[key].(string)
-		return value
-	}
-	return Resource{text("apiVersion"), text("kind"), text("namespace"), text("name")}
+func resourceOf(object any) Resource {
+	return Resource{textOf(object, "apiVersion"), textOf(object, "kind"), textOf(object, "namespace"),
+		textOf(object, "name")}
 }

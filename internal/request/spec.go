@@ -76,11 +76,19 @@ func (c *cause) podSecurity() ([]any, *Problem) {
 // selector returns the kind with its API group. It includes the version for groups that have only
 // ever had one.
 func (t target) selector() string {
-	group, _, grouped := strings.Cut(t.APIVersion, "/")
-	if grouped && group != "apps" && group != "batch" {
+	if group := t.changingGroup(); group != "" {
 		return group + "/*/" + t.Kind
 	}
 	return t.APIVersion + "/" + t.Kind
+}
+
+// changingGroup returns the API group, or "" for a group that has only ever had one version.
+func (t target) changingGroup() string {
+	group, _, grouped := strings.Cut(t.APIVersion, "/")
+	if !grouped || group == "apps" || group == "batch" {
+		return ""
+	}
+	return group
 }
 
 func list(texts []string) []any {
@@ -116,9 +124,8 @@ func (c *cause) conditions() map[string]any {
 }
 
 func (t target) condition() string {
-	group, _, grouped := strings.Cut(t.APIVersion, "/")
 	version := "object.apiVersion == " + quoted(t.APIVersion)
-	if grouped && group != "apps" && group != "batch" {
+	if group := t.changingGroup(); group != "" {
 		version = "object.apiVersion.startsWith(" + quoted(group+"/") + ")"
 	}
 	named := "has(object.metadata.name) && object.metadata.name == " + quoted(t.Name)
