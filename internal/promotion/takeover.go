@@ -23,45 +23,41 @@ const skew = 5 * time.Minute
 // trusted. Each document must verify, must equal the request except for the fields that signing adds, and must be
 // signed after the request. The folder must not hold other files. takeOver returns [exception.Refusals] otherwise.
 // With [Options.KeepGoing], requests without a signed file are left out.
-func (r *run) takeOver(plan *Plan) (signedFiles, error) {
-	signed, refusals, err := r.readFolder(plan)
-	if err != nil {
-		return nil, fmt.Errorf("read signed files: %w", err)
-	}
-	if len(refusals) > 0 {
-		return nil, refusals
-	}
-	return signed, nil
-}
-
-func (r *run) readFolder(plan *Plan) (signedFiles, exception.Refusals, error) {
+func (r *run) takeOver(plan *Plan) (signed signedFiles, err error) {
+	defer func() {
+		if err != nil && exception.RefusalsIn(err) == nil {
+			err = fmt.Errorf("read signed files: %w", err)
+		}
+	}()
 	root, err := os.OpenRoot(r.SignedInput)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer root.Close() //nolint:errcheck // only read
 	read := func(name string) ([]byte, error) { return readHanded(root, name) }
 	content, err := read(ManifestName)
 	if refusal := (*exception.Refusal)(nil); errors.As(err, &refusal) {
-		return nil, exception.Refusals{refusal}, nil
+		return nil, exception.Refusals{refusal}
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	files, refusals := r.readManifest(content)
 	if len(refusals) > 0 {
-		return nil, refusals, nil
+		return nil, refusals
 	}
-	refusals, err = unexpected(root, files)
-	if err != nil {
-		return nil, nil, err
+	if refusals, err = unexpected(root, files); err != nil {
+		return nil, err
 	}
 	if r.KeepGoing {
 		r.reject(Refused(plan.unsignedIn(files)))
 		plan.Moves = slices.DeleteFunc(plan.Moves, func(m *Move) bool { return r.left[m.From] })
 	}
 	signed, more, err := plan.accept(read)
-	return signed, append(refusals, more...), err
+	if refusals = append(refusals, more...); err == nil && len(refusals) > 0 {
+		err = refusals
+	}
+	return signed, err
 }
 
 // accept returns the signed form of each pending file, which read returns.

@@ -24,8 +24,6 @@ var (
 		`\b([A-Z][A-Za-z0-9]{0,62})/(?:([^/\s]{1,63})/)?([^/\s]{1,253}) dry-run failed|` +
 		`GroupVersionKind: \\?"/?([^",\s]{1,300}), Kind=([A-Za-z0-9]{1,63})\\?"(?:\s|\\n)+` +
 		`Name: \\?"([^"\\]{1,253})\\?", Namespace: \\?"([^"\\]{0,63})`)
-	// A policy that Kyverno may have generated for the API server.
-	denialNative = regexp.MustCompile(`ValidatingAdmissionPolicy '([^']{1,253})' with binding`)
 	// The lines of the list: a policy, a text of several lines, and a rule.
 	policyLine = regexp.MustCompile(`^[^\s:]\S{0,253}:$`)
 	blockText  = regexp.MustCompile(`: [|>][0-9+-]{0,2}$`)
@@ -99,11 +97,6 @@ func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 		if about.Kind != named.Kind || about.Namespace != named.Namespace || about.Name != named.Name {
 			about = named
 		}
-	}
-	if native := denialNative.FindStringSubmatch(text); native != nil && len(violations) == 0 {
-		return nil, problem(ReasonPolicyNeeded, Violation{Position: position(0)},
-			"if Kyverno generated it from a policy, name the violation with --policy, --rule and --about",
-			"ValidatingAdmissionPolicy %q of the API server denied the request, not Kyverno", native[1])
 	}
 	return violations, nil
 }

@@ -105,11 +105,7 @@ func (c *Clone) Rehearse(ctx context.Context, propose Propose) error {
 		if head.Branch == git.HEAD {
 			return ErrDetached
 		}
-		paths, err := c.versions(head.Commit, m.commit)
-		if err == nil {
-			_, err = c.free(head.Commit, paths, false)
-		}
-		if err != nil {
+		if _, _, err := c.ready(head.Commit, head.Commit, m.commit); err != nil {
 			return err
 		}
 		return c.updateReferences("lock "+head.Branch.String(), git.Call{},
@@ -121,11 +117,7 @@ func (c *Clone) Rehearse(ctx context.Context, propose Propose) error {
 // Apply changes only the work tree and leaves index and history to the caller.
 func (c *Clone) Apply(propose Propose) (Result, error) {
 	result, err := c.onHead(context.Background(), nobody, propose, func(head git.Head, m made) error {
-		paths, err := c.versions(head.Commit, m.commit)
-		if err != nil {
-			return err
-		}
-		index, err := c.free(head.Commit, paths, false)
+		paths, index, err := c.ready(head.Commit, head.Commit, m.commit)
 		if err != nil {
 			return err
 		}

@@ -77,11 +77,7 @@ func (c *Clone) move(head git.Head, to git.Hash, by git.Stamp, what string) (lef
 	if from.IsZero() || known != head.Commit {
 		from = head.Commit
 	}
-	paths, err := c.versions(from, head.Commit, to)
-	if err != nil {
-		return "", err
-	}
-	index, err := c.free(head.Commit, paths, false)
+	paths, index, err := c.ready(head.Commit, from, head.Commit, to)
 	if err != nil {
 		return "", err
 	}
@@ -134,6 +130,16 @@ func (c *Clone) recover() (string, error) {
 		return fmt.Sprintf("a run was interrupted, and the work tree does not have its commit %s yet: %v", to, err), nil
 	}
 	return fmt.Sprintf("updated the work tree to the commit %s of an interrupted run", to), nil
+}
+
+// ready returns the paths that differ between the commits of a row, and their index entries as [Clone.free].
+func (c *Clone) ready(at git.Hash, row ...git.Hash) (versions, map[string]git.Entry, error) {
+	paths, err := c.versions(row...)
+	if err != nil {
+		return nil, nil, err
+	}
+	index, err := c.free(at, paths, false)
+	return paths, index, err
 }
 
 // free returns the index entries of paths. It returns [ErrInTheWay] if the index or the work tree
